@@ -1,0 +1,107 @@
+//! The one way to wait: register a waker with the thing waited for, re-check, and be woken by the event itself.
+//!
+//! There is no timed wait here; a deadline is another event, fired by the clock seam.
+
+use std::future::poll_fn;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::task::{Context, Poll, Waker};
+
+/// A set of parked tasks. Firing wakes all of them; each re-checks its own condition.
+#[derive(Default, Debug)]
+pub struct Event {
+    parked: AtomicBool,
+    wakers: Mutex<Vec<Waker>>,
+}
+
+impl Event {
+    /// An event nobody waits for.
+    pub const fn new() -> Event {
+        Event {
+            parked: AtomicBool::new(false),
+            wakers: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Wakes every task parked so far. Call after the condition they wait for was made true. One load when nobody waits.
+    #[inline]
+    pub fn fire(&self) {
+        fence(Ordering::SeqCst);
+        if self.parked.load(Ordering::Relaxed) {
+            self.fire_slow();
+        }
+    }
+
+    #[cold]
+    fn fire_slow(&self) {
+        let woken = {
+            let mut w = self.lock();
+            self.parked.store(false, Ordering::Relaxed);
+            std::mem::take(&mut *w)
+        };
+        for w in woken {
+            w.wake();
+        }
+    }
+
+    /// True when at least one task is parked.
+    pub fn has_waiters(&self) -> bool {
+        self.parked.load(Ordering::Relaxed)
+    }
+
+    /// Parks the current task's waker. The caller must re-check its condition afterwards, before returning `Pending`.
+    pub fn park(&self, cx: &Context<'_>) {
+        {
+            let mut w = self.lock();
+            if !w.iter().rev().take(4).any(|x| x.will_wake(cx.waker())) {
+                w.push(cx.waker().clone());
+            }
+            self.parked.store(true, Ordering::Relaxed);
+        }
+        fence(Ordering::SeqCst);
+    }
+
+    /// Waits until `ready` gives a value; it is asked before parking and after each firing.
+    pub async fn wait_for<T>(&self, mut ready: impl FnMut() -> Option<T>) -> T {
+        poll_fn(|cx| {
+            if let Some(v) = ready() {
+                return Poll::Ready(v);
+            }
+            self.park(cx);
+            match ready() {
+                Some(v) => Poll::Ready(v),
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Waker>> {
+        self.wakers.lock().unwrap_or_else(|e| e.into_inner())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block_on;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU32;
+
+    #[test]
+    fn no_wakeup_is_lost() {
+        let ev = Arc::new(Event::new());
+        let n = Arc::new(AtomicU32::new(0));
+        let (ev2, n2) = (ev.clone(), n.clone());
+        let t = std::thread::spawn(move || {
+            for i in 1..=10_000u32 {
+                n2.store(i, Ordering::Release);
+                ev2.fire();
+            }
+        });
+        for i in (0..=10_000u32).step_by(7) {
+            block_on(ev.wait_for(|| (n.load(Ordering::Acquire) >= i).then_some(())));
+        }
+        t.join().unwrap();
+    }
+}

@@ -1,0 +1,299 @@
+//! A disk in memory. Unsynced writes are kept in an undo journal per file; [`MemDisk::crash`] takes them back, as a power
+//! cut may. Names are durable at once (the simulator is stricter).
+
+use crate::buf::IoBuf;
+use crate::seams::{Disk, Done, DoneSync, File, OpenMode};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+#[derive(Default)]
+struct Content {
+    bytes: Vec<u8>,
+    /// (offset, bytes before) of writes since the last sync, oldest first; `len` before them.
+    journal: Vec<(usize, Vec<u8>)>,
+    synced_len: usize,
+}
+
+#[derive(Clone)]
+struct MemFile {
+    content: Arc<Mutex<Content>>,
+    room: Arc<Mutex<u64>>,
+}
+
+#[derive(Default)]
+struct Tree {
+    files: BTreeMap<PathBuf, Arc<Mutex<Content>>>,
+    dirs: BTreeSet<PathBuf>,
+}
+
+/// Files in memory.
+pub struct MemDisk {
+    tree: Mutex<Tree>,
+    room: Arc<Mutex<u64>>,
+}
+
+impl Default for MemDisk {
+    fn default() -> Self {
+        MemDisk {
+            tree: Mutex::default(),
+            room: Arc::new(Mutex::new(u64::MAX)),
+        }
+    }
+}
+
+fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+fn not_found() -> io::Error {
+    io::Error::from(io::ErrorKind::NotFound)
+}
+
+impl MemDisk {
+    /// Bytes by which files may still grow in all; further growth fails with `StorageFull`.
+    pub fn set_room(&self, bytes: u64) {
+        *lock(&self.room) = bytes;
+    }
+
+    /// A copy of this disk as a power cut would leave it: with `keep_unsynced` all writes arrived, without it none since
+    /// each file's last sync. The old disk can go on being used (its process is the one that died).
+    pub fn crash(&self, keep_unsynced: bool) -> MemDisk {
+        let t = lock(&self.tree);
+        let mut files = BTreeMap::new();
+        for (p, c) in &t.files {
+            let c = lock(c);
+            let mut bytes = c.bytes.clone();
+            if !keep_unsynced {
+                for (off, old) in c.journal.iter().rev() {
+                    bytes[*off..*off + old.len()].copy_from_slice(old);
+                }
+                bytes.truncate(c.synced_len);
+            }
+            let synced_len = bytes.len();
+            files.insert(
+                p.clone(),
+                Arc::new(Mutex::new(Content {
+                    bytes,
+                    journal: Vec::new(),
+                    synced_len,
+                })),
+            );
+        }
+        MemDisk {
+            tree: Mutex::new(Tree {
+                files,
+                dirs: t.dirs.clone(),
+            }),
+            room: Arc::new(Mutex::new(u64::MAX)),
+        }
+    }
+
+    /// Changes bytes of a file behind everybody's back (bit rot).
+    pub fn damage(&self, path: &Path, f: impl FnOnce(&mut Vec<u8>)) -> bool {
+        match lock(&self.tree).files.get(path) {
+            Some(c) => {
+                f(&mut lock(c).bytes);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+impl MemFile {
+    fn grow(&self, c: &mut Content, len: usize) -> io::Result<()> {
+        if len > c.bytes.len() {
+            let mut room = lock(&self.room);
+            let more = (len - c.bytes.len()) as u64;
+            if more > *room {
+                return Err(io::Error::from(io::ErrorKind::StorageFull));
+            }
+            if *room != u64::MAX {
+                *room -= more;
+            }
+            c.bytes.resize(len, 0);
+        }
+        Ok(())
+    }
+}
+
+impl File for MemFile {
+    fn submit_read(&self, mut buf: IoBuf, offset: u64, done: Done) {
+        let r = self.read_now(buf.bytes_mut(), offset);
+        done(buf, r)
+    }
+
+    fn submit_write(&self, buf: IoBuf, offset: u64, done: Done) {
+        let r = self
+            .write_now(buf.bytes(), offset)
+            .map(|()| buf.bytes().len());
+        done(buf, r)
+    }
+
+    fn submit_sync(&self, done: DoneSync) {
+        done(self.sync_now())
+    }
+
+    fn read_now(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let c = lock(&self.content);
+        let from = (offset as usize).min(c.bytes.len());
+        let n = buf.len().min(c.bytes.len() - from);
+        buf[..n].copy_from_slice(&c.bytes[from..from + n]);
+        Ok(n)
+    }
+
+    fn write_now(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        let mut c = lock(&self.content);
+        let at = offset as usize;
+        self.grow(&mut c, at + buf.len())?;
+        let old = c.bytes[at..at + buf.len()].to_vec();
+        c.journal.push((at, old));
+        c.bytes[at..at + buf.len()].copy_from_slice(buf);
+        Ok(())
+    }
+
+    fn sync_now(&self) -> io::Result<()> {
+        let mut c = lock(&self.content);
+        c.journal.clear();
+        c.synced_len = c.bytes.len();
+        Ok(())
+    }
+
+    fn allocate(&self, len: u64) -> io::Result<()> {
+        let mut c = lock(&self.content);
+        self.grow(&mut c, len as usize)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(lock(&self.content).bytes.len() as u64)
+    }
+}
+
+impl Disk for MemDisk {
+    fn open(&self, path: &Path, _mode: OpenMode, create: bool) -> io::Result<Arc<dyn File>> {
+        let mut t = lock(&self.tree);
+        let content = match t.files.get(path) {
+            Some(c) => c.clone(),
+            None if create => {
+                let c = Arc::new(Mutex::new(Content::default()));
+                t.files.insert(path.to_path_buf(), c.clone());
+                c
+            }
+            None => return Err(not_found()),
+        };
+        Ok(Arc::new(MemFile {
+            content,
+            room: self.room.clone(),
+        }))
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        lock(&self.tree)
+            .files
+            .remove(path)
+            .map(|_| ())
+            .ok_or_else(not_found)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut t = lock(&self.tree);
+        let f = t.files.remove(from).ok_or_else(not_found)?;
+        t.files.insert(to.to_path_buf(), f);
+        Ok(())
+    }
+
+    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
+        let mut t = lock(&self.tree);
+        for a in path.ancestors() {
+            t.dirs.insert(a.to_path_buf());
+        }
+        Ok(())
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        lock(&self.tree).dirs.remove(path);
+        Ok(())
+    }
+
+    fn read_dir(&self, path: &Path) -> io::Result<Vec<(String, bool)>> {
+        let t = lock(&self.tree);
+        if !t.dirs.contains(path) {
+            return Err(not_found());
+        }
+        let name = |p: &PathBuf| p.file_name().map(|n| n.to_string_lossy().into_owned());
+        let inside = |p: &&PathBuf| p.parent() == Some(path);
+        let mut out: Vec<(String, bool)> = t
+            .files
+            .keys()
+            .filter(inside)
+            .filter_map(name)
+            .map(|n| (n, false))
+            .collect();
+        out.extend(
+            t.dirs
+                .iter()
+                .filter(inside)
+                .filter_map(name)
+                .map(|n| (n, true)),
+        );
+        out.sort();
+        Ok(out)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        let t = lock(&self.tree);
+        t.files.contains_key(path) || t.dirs.contains(path)
+    }
+
+    fn sync_dir(&self, _path: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn lock(&self, _path: &Path) -> io::Result<Box<dyn Send + Sync>> {
+        Ok(Box::new(()))
+    }
+
+    fn kind(&self) -> &'static str {
+        "memory"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crash_takes_back_what_was_not_synced() {
+        let d = MemDisk::default();
+        let p = Path::new("/a/f");
+        let f = d.open(p, OpenMode::Buffered, true).unwrap();
+        f.write_now(b"hello", 0).unwrap();
+        f.sync_now().unwrap();
+        f.write_now(b"HELLO world", 0).unwrap();
+        for (keep, want) in [(false, &b"hello"[..]), (true, &b"HELLO world"[..])] {
+            let after = d.crash(keep);
+            let mut b = vec![0; 32];
+            let n = after
+                .open(p, OpenMode::Buffered, false)
+                .unwrap()
+                .read_now(&mut b, 0)
+                .unwrap();
+            assert_eq!(&b[..n], want);
+        }
+    }
+
+    #[test]
+    fn a_full_disk_refuses_growth_only() {
+        let d = MemDisk::default();
+        let f = d.open(Path::new("/f"), OpenMode::Buffered, true).unwrap();
+        f.write_now(&[1; 100], 0).unwrap();
+        d.set_room(10);
+        assert_eq!(
+            f.write_now(&[1; 100], 50).unwrap_err().kind(),
+            io::ErrorKind::StorageFull
+        );
+        f.write_now(&[2; 100], 0).unwrap();
+    }
+}

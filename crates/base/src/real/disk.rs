@@ -1,0 +1,282 @@
+//! Files of the operating system behind the disk seam.
+#![allow(unsafe_code)]
+
+use super::pool::Pool;
+use super::uring::{Op, Uring};
+use crate::buf::IoBuf;
+use crate::seams::{Disk, Done, DoneSync, File, OpenMode};
+use std::fs;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+enum Engine {
+    Uring(Uring),
+    Pool(Pool),
+}
+
+/// The machine's file systems.
+pub struct RealDisk {
+    engine: Arc<Engine>,
+}
+
+impl Default for RealDisk {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RealDisk {
+    /// io_uring where the kernel allows it, else a pool of threads; decided now, once.
+    pub fn new() -> RealDisk {
+        let engine = match Uring::new() {
+            Ok(u) => Engine::Uring(u),
+            Err(_) => Engine::Pool(Pool::new()),
+        };
+        RealDisk {
+            engine: Arc::new(engine),
+        }
+    }
+
+    /// The thread pool, whatever the kernel allows (for tests and for comparison).
+    pub fn with_threads() -> RealDisk {
+        RealDisk {
+            engine: Arc::new(Engine::Pool(Pool::new())),
+        }
+    }
+}
+
+pub(super) struct RawFile {
+    pub(super) file: fs::File,
+}
+
+struct RealFile {
+    raw: Arc<RawFile>,
+    engine: Arc<Engine>,
+}
+
+/// Carries out an operation on the calling thread and completes it.
+pub(super) fn run_op(f: &RawFile, op: Op) {
+    match op {
+        Op::Read(mut b, off, done) => {
+            let r = read_full(&f.file, b.bytes_mut(), off);
+            done(b, r)
+        }
+        Op::Write(b, off, done) => {
+            let r = f
+                .file
+                .write_all_at(b.bytes(), off)
+                .map(|()| b.bytes().len());
+            done(b, r)
+        }
+        Op::Sync(done) => done(f.file.sync_data()),
+    }
+}
+
+fn read_full(f: &fs::File, buf: &mut [u8], off: u64) -> io::Result<usize> {
+    let mut n = 0;
+    while n < buf.len() {
+        match f.read_at(&mut buf[n..], off + n as u64) {
+            Ok(0) => break,
+            Ok(k) => n += k,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(n)
+}
+
+impl RealFile {
+    fn submit(&self, op: Op) {
+        match &*self.engine {
+            Engine::Uring(u) => u.submit(self.raw.clone(), op),
+            Engine::Pool(p) => p.submit(self.raw.clone(), op),
+        }
+    }
+}
+
+impl File for RealFile {
+    fn submit_read(&self, buf: IoBuf, offset: u64, done: Done) {
+        self.submit(Op::Read(buf, offset, done));
+    }
+
+    fn submit_write(&self, buf: IoBuf, offset: u64, done: Done) {
+        self.submit(Op::Write(buf, offset, done));
+    }
+
+    fn submit_sync(&self, done: DoneSync) {
+        self.submit(Op::Sync(done));
+    }
+
+    fn read_now(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        read_full(&self.raw.file, buf, offset)
+    }
+
+    fn write_now(&self, buf: &[u8], offset: u64) -> io::Result<()> {
+        self.raw.file.write_all_at(buf, offset)
+    }
+
+    fn sync_now(&self) -> io::Result<()> {
+        self.raw.file.sync_data()
+    }
+
+    fn allocate(&self, len: u64) -> io::Result<()> {
+        let now = self.len()?;
+        if now >= len {
+            return Ok(());
+        }
+        // SAFETY: a plain system call on an open descriptor.
+        let r = unsafe {
+            libc::fallocate(self.raw.file.as_raw_fd(), 0, now as i64, (len - now) as i64)
+        };
+        if r == 0 {
+            return Ok(());
+        }
+        let e = io::Error::last_os_error();
+        if e.raw_os_error() == Some(libc::EOPNOTSUPP) {
+            return self.raw.file.set_len(len);
+        }
+        Err(e)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.raw.file.metadata()?.len())
+    }
+}
+
+struct DirLock(#[allow(dead_code)] fs::File);
+
+impl Disk for RealDisk {
+    fn open(&self, path: &Path, mode: OpenMode, create: bool) -> io::Result<Arc<dyn File>> {
+        let flags = match mode {
+            OpenMode::Buffered => 0,
+            OpenMode::Direct => libc::O_DIRECT,
+            OpenMode::Dsync => libc::O_DSYNC,
+        };
+        let open = |flags: i32| {
+            fs::OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(create)
+                .truncate(false)
+                .custom_flags(flags)
+                .open(path)
+        };
+        let file = match open(flags) {
+            // tmpfs and some network file systems refuse O_DIRECT.
+            Err(e) if mode == OpenMode::Direct && e.raw_os_error() == Some(libc::EINVAL) => {
+                open(0)?
+            }
+            r => r?,
+        };
+        Ok(Arc::new(RealFile {
+            raw: Arc::new(RawFile { file }),
+            engine: self.engine.clone(),
+        }))
+    }
+
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn create_dir_all(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir_all(path)
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(path)
+    }
+
+    fn read_dir(&self, path: &Path) -> io::Result<Vec<(String, bool)>> {
+        let mut out = Vec::new();
+        for e in fs::read_dir(path)? {
+            let e = e?;
+            out.push((
+                e.file_name().to_string_lossy().into_owned(),
+                e.file_type()?.is_dir(),
+            ));
+        }
+        out.sort();
+        Ok(out)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.exists()
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        fs::File::open(path)?.sync_all()
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {
+        let f = fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path.join("tidemill.lock"))?;
+        // SAFETY: a plain system call on an open descriptor; the lock goes with the descriptor.
+        let r = unsafe { libc::flock(f.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+        if r != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(Box::new(DirLock(f)))
+    }
+
+    fn kind(&self) -> &'static str {
+        match &*self.engine {
+            Engine::Uring(_) => "io_uring",
+            Engine::Pool(_) => "threads",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seams::{read, sync, write};
+    use crate::{AlignedBuf, block_on};
+
+    fn round_trip(disk: RealDisk, name: &str) {
+        let dir = std::env::temp_dir().join(format!("tidemill-base-{name}-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let f = disk.open(&dir.join("f"), OpenMode::Direct, true).unwrap();
+        f.allocate(1 << 20).unwrap();
+        let b = AlignedBuf::copy_of(&[7u8; 16384]);
+        let (_, r) = block_on(write(&*f, IoBuf::owned(b), 16384));
+        assert_eq!(r.unwrap(), 16384);
+        block_on(sync(&*f)).unwrap();
+        let (b, r) = block_on(read(&*f, IoBuf::owned(AlignedBuf::zeroed(32768)), 0));
+        assert_eq!(r.unwrap(), 32768);
+        assert_eq!(
+            (b.bytes()[0], b.bytes()[16384], b.bytes()[32767]),
+            (0, 7, 7)
+        );
+        let (_, r) = block_on(read(&*f, IoBuf::owned(AlignedBuf::zeroed(16384)), 1 << 20));
+        assert_eq!(r.unwrap(), 0, "past the end");
+        let held = disk.lock(&dir).unwrap();
+        assert_eq!(
+            disk.lock(&dir).err().map(|e| e.kind()),
+            Some(io::ErrorKind::WouldBlock)
+        );
+        drop(held);
+        disk.lock(&dir).unwrap();
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn uring_moves_bytes() {
+        round_trip(RealDisk::new(), "uring");
+    }
+
+    #[test]
+    fn threads_move_bytes() {
+        round_trip(RealDisk::with_threads(), "threads");
+    }
+}

@@ -1,0 +1,65 @@
+//! The seams on Linux: io_uring (or a thread pool where it is refused), the system clock with one timer thread, OS
+//! threads for background tasks.
+
+mod disk;
+mod pool;
+mod timer;
+mod uring;
+
+pub use disk::RealDisk;
+pub use timer::RealClock;
+
+use crate::seams::{Random, Seams, Spawn, Task};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Each task on an OS thread of its own.
+pub struct Threads;
+
+impl Spawn for Threads {
+    fn spawn(&self, name: &str, task: Task) {
+        let r = std::thread::Builder::new()
+            .name(name.to_string())
+            .spawn(move || crate::block_on(task));
+        assert!(
+            r.is_ok(),
+            "cannot start thread {name}: out of threads or memory"
+        );
+    }
+}
+
+/// SplitMix64 seeded from the standard library's per-process random state.
+pub struct ProcessRandom(AtomicU64);
+
+impl Default for ProcessRandom {
+    fn default() -> Self {
+        use std::hash::{BuildHasher, Hasher};
+        ProcessRandom(AtomicU64::new(
+            std::collections::hash_map::RandomState::new()
+                .build_hasher()
+                .finish(),
+        ))
+    }
+}
+
+impl Random for ProcessRandom {
+    fn next_u64(&self) -> u64 {
+        let mut z = self
+            .0
+            .fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed)
+            .wrapping_add(0x9E37_79B9_7F4A_7C15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+}
+
+/// The real seams: io_uring if the kernel allows it, else threads.
+pub fn seams() -> Seams {
+    Seams {
+        disk: Arc::new(RealDisk::new()),
+        clock: Arc::new(RealClock::new()),
+        random: Arc::new(ProcessRandom::default()),
+        spawn: Arc::new(Threads),
+    }
+}

@@ -1,0 +1,62 @@
+//! The seams: everything that may differ between two runs. The engine is given these and uses nothing else, so that the
+//! same code runs on io_uring and on a seeded simulator.
+
+mod disk;
+
+pub use disk::{Disk, Done, DoneSync, File, OpenMode, read, sync, write};
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+/// A background task: runs until it returns.
+pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Monotonic and wall time, and timers.
+pub trait Clock: Send + Sync {
+    /// Monotonic microseconds since an arbitrary start.
+    fn now_us(&self) -> u64;
+    /// Microseconds since the Unix epoch.
+    fn wall_us(&self) -> i64;
+    /// Wakes `waker` once when [`Clock::now_us`] has reached `at_us`. Used for what a user set a time for (a lock wait
+    /// timeout, the once-a-second flush), never for "wait a little in case".
+    fn wake_at(&self, at_us: u64, waker: Waker);
+}
+
+/// Resolves when `clock` has reached `at_us`.
+pub async fn deadline(clock: &dyn Clock, at_us: u64) {
+    poll_fn(|cx| {
+        if clock.now_us() >= at_us {
+            return Poll::Ready(());
+        }
+        clock.wake_at(at_us, cx.waker().clone());
+        Poll::Pending
+    })
+    .await
+}
+
+/// Random bytes (seeds, nonces). Not for keys that need the kernel's generator.
+pub trait Random: Send + Sync {
+    /// The next 64 random bits.
+    fn next_u64(&self) -> u64;
+}
+
+/// Starts background tasks.
+pub trait Spawn: Send + Sync {
+    /// Runs `task` concurrently; `name` is for people (thread name, trace).
+    fn spawn(&self, name: &str, task: Task);
+}
+
+/// The seams together, as handed to the engine.
+#[derive(Clone)]
+pub struct Seams {
+    /// Files.
+    pub disk: Arc<dyn Disk>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance.
+    pub random: Arc<dyn Random>,
+    /// Background tasks.
+    pub spawn: Arc<dyn Spawn>,
+}
