@@ -1,0 +1,222 @@
+//! Fuzzy checkpoints and the keeping of log segments.
+//!
+//! A checkpoint writes no page: it asks how old the oldest change is that is not on the device, syncs the tablespaces, logs
+//! what the transaction layer has open, and notes in the control file where recovery would start. Pages are written by the
+//! cleaner at its own pace.
+
+use crate::control::Control;
+use crate::error::OpError;
+use crate::log::Log;
+use crate::log::record::RecordKind;
+use crate::mtr::append_plain;
+use crate::pool::Pool;
+use crate::redo::RedoTable;
+use crate::space;
+use base::counters::Counter;
+use base::{Lsn, TxnId};
+use std::future::poll_fn;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::task::Poll;
+
+/// What the layer above contributes to a checkpoint.
+pub trait CheckpointSource: Send + Sync {
+    /// Writes down what is open (transactions, purge work). Called at some moment after the log position from which
+    /// recovery will scan was taken.
+    fn describe(&self, out: &mut Vec<u8>);
+    /// The oldest log position still needed: by open transactions, snapshots, purge.
+    fn retain(&self) -> Lsn;
+}
+
+/// Makes checkpoints, one at a time.
+pub(crate) struct Checkpointer {
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) log: Arc<Log>,
+    pub(crate) redo: Arc<RedoTable>,
+    pub(crate) control: Mutex<Control>,
+    pub(crate) source: OnceLock<Arc<dyn CheckpointSource>>,
+    /// Bytes of log within which all changes must reach the device.
+    pub(crate) capacity: u64,
+    /// Where recovery would start.
+    pub(crate) redo_lsn: AtomicU64,
+    /// Off until recovery is done.
+    pub(crate) enabled: AtomicBool,
+    /// Data files are synced (off for O_DIRECT_NO_FSYNC).
+    pub(crate) sync_data: bool,
+    pub(crate) checkpoints: Counter,
+    pub(crate) data_syncs: Counter,
+}
+
+impl Checkpointer {
+    /// Where recovery would start if a checkpoint were made now.
+    pub(crate) fn candidate(&self) -> Lsn {
+        let complete = self.log.complete();
+        let mut oldest = complete;
+        for i in 0..self.pool.frames() {
+            if let Some(l) = self.pool.frame(i).oldest_change() {
+                oldest = oldest.min(l);
+            }
+        }
+        oldest
+    }
+
+    /// Makes a checkpoint if the last one is a fair share of the log behind what is possible now.
+    pub(crate) async fn maybe_checkpoint(&self) -> Result<(), OpError> {
+        if !self.enabled.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let behind = self
+            .log
+            .complete()
+            .0
+            .saturating_sub(self.redo_lsn.load(Ordering::Acquire));
+        if behind < self.capacity / 16 {
+            return Ok(());
+        }
+        let candidate = self.candidate();
+        if candidate
+            .0
+            .saturating_sub(self.redo_lsn.load(Ordering::Acquire))
+            < self.capacity / 16
+        {
+            return Ok(());
+        }
+        self.checkpoint(false).await
+    }
+
+    /// Makes a checkpoint now. `clean` notes a clean shutdown: the log must be quiet.
+    pub(crate) async fn checkpoint(&self, clean: bool) -> Result<(), OpError> {
+        // Before the sync: whatever is older was written before this moment, and the sync covers it.
+        let redo = self.candidate();
+        self.sync_spaces().map_err(OpError::io)?;
+        let mut body = Vec::new();
+        if let Some(s) = self.source.get() {
+            s.describe(&mut body);
+        }
+        let at = append_plain(
+            &self.log,
+            &self.redo,
+            RecordKind::Checkpoint,
+            TxnId::NONE,
+            Lsn::NONE,
+            &body,
+            |_, _| {},
+        )?;
+        self.log.wait_durable(at.end).await?;
+        {
+            let mut control = self.control.lock().unwrap_or_else(|e| e.into_inner());
+            control.state.redo = redo;
+            control.state.checkpoint = at.start;
+            control.state.clean_end = if clean { at.end } else { Lsn::NONE };
+            let needed = redo.min(self.retain());
+            control.state.jumps.retain(|(_, to)| *to > needed);
+            control.store().map_err(OpError::io)?;
+        }
+        self.redo_lsn.store(redo.0, Ordering::Release);
+        self.checkpoints.inc();
+        self.update_limit(false);
+        self.log.keeper.fire();
+        Ok(())
+    }
+
+    pub(crate) fn retain(&self) -> Lsn {
+        self.source.get().map_or(Lsn::MAX, |s| s.retain())
+    }
+
+    /// Lets appends go as far as files exist and the capacity allows.
+    pub(crate) fn update_limit(&self, full: bool) {
+        let room = self.log.segments().room_end(self.log.end());
+        let age = self.redo_lsn.load(Ordering::Acquire) + self.capacity;
+        self.log
+            .set_limit(room.min(Lsn(age)), full && room.0 <= age);
+    }
+
+    /// Syncs the tablespaces written since their last sync, unless the flush method leaves that to the device.
+    pub(crate) fn sync_spaces(&self) -> io::Result<()> {
+        if !self.sync_data {
+            return Ok(());
+        }
+        self.data_syncs.inc();
+        space::sync_written(&self.pool.spaces)
+    }
+
+    /// Sees that segments exist ahead of the log, reusing those nobody needs.
+    fn keep_segments(&self) -> io::Result<()> {
+        let seg = self.log.segments();
+        let size = seg.size();
+        let ahead = (self.capacity / 4).max(size);
+        let needed = Lsn(self.redo_lsn.load(Ordering::Acquire))
+            .min(self.retain())
+            .0
+            / size;
+        loop {
+            let end = self.log.end();
+            let room = seg.room_end(end);
+            let spare: Vec<u64> = seg
+                .numbers()
+                .into_iter()
+                .take_while(|n| *n < needed)
+                .collect();
+            if room.0 >= end.0 + ahead {
+                // Enough: keep no more old files than a full log would reuse.
+                let most = (self.capacity / size) as usize + 2;
+                let have = seg.numbers().len();
+                for n in spare.iter().take(have.saturating_sub(most)) {
+                    seg.remove(*n)?;
+                }
+                return Ok(());
+            }
+            seg.create(room.0 / size, spare.first().copied())?;
+            self.update_limit(false);
+        }
+    }
+
+    /// The keeper task.
+    pub(crate) async fn run_keeper(self: Arc<Self>, stop: Arc<AtomicBool>) {
+        let size = self.log.segments().size();
+        loop {
+            let full = match self.keep_segments() {
+                Ok(()) => false,
+                Err(e) if e.kind() == io::ErrorKind::StorageFull => true,
+                Err(e) => {
+                    self.log.close_failed(&e);
+                    return;
+                }
+            };
+            self.update_limit(full);
+            self.log
+                .keeper_mark
+                .store(self.log.end().0 + size / 2, Ordering::Relaxed);
+            let mut parked = false;
+            poll_fn(|cx| {
+                // On a full disk only a new request is a reason to try again; else the state is.
+                if stop.load(Ordering::Acquire) || parked {
+                    return Poll::Ready(());
+                }
+                self.log.keeper.park(cx);
+                parked = true;
+                if stop.load(Ordering::Acquire) || (!full && self.wants_segments()) {
+                    return Poll::Ready(());
+                }
+                Poll::Pending
+            })
+            .await;
+            if stop.load(Ordering::Acquire) {
+                return;
+            }
+        }
+    }
+
+    fn wants_segments(&self) -> bool {
+        let end = self.log.end();
+        let seg = self.log.segments();
+        let ahead = (self.capacity / 4).max(seg.size());
+        seg.room_end(end).0 < end.0 + ahead || self.spare_files()
+    }
+
+    fn spare_files(&self) -> bool {
+        let seg = self.log.segments();
+        seg.numbers().len() as u64 > self.capacity / seg.size() + 2
+    }
+}

@@ -1,0 +1,277 @@
+//! The page cleaner: keeps free frames ahead of demand and writes dirty pages at the pace the log fills, so that neither a
+//! reader nor a committer ever flushes.
+//!
+//! Pace: the log's capacity is the budget. A page is written once its oldest change is further back than half of the
+//! budget; the log itself wakes the cleaner each time it has grown by a small share of it. So the rate of writing follows
+//! the rate of change with no timer and no knob, and a page that changes often is written once per half budget.
+
+use crate::checkpoint::Checkpointer;
+use crate::doublewrite::{BATCH, Doublewrite};
+use crate::error::OpError;
+use crate::log::Log;
+use crate::page::{self, PAGE_SIZE};
+use crate::pool::Pool;
+use crate::pool::frame::{COLD, Frame};
+use crate::space::Space;
+use base::counters::Counter;
+use base::{AlignedBuf, IoBuf, Lsn, PageNo, SpaceId};
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::Poll;
+
+/// What the cleaner needs to know and tells.
+pub(crate) struct CleanerState {
+    /// Bytes of log that may lie between the oldest unwritten change and the log's end.
+    pub(crate) budget: u64,
+    pub(crate) stop: AtomicBool,
+    pub(crate) counters: CleanerCounters,
+    /// Asked to write every page whose oldest change is below this.
+    pub(crate) flush_to: AtomicU64,
+    pub(crate) flushed: base::Event,
+}
+
+/// What the cleaner counted since start.
+#[derive(Default)]
+pub struct CleanerCounters {
+    /// Pages written.
+    pub pages_written: Counter,
+    /// Batches written.
+    pub batches: Counter,
+}
+
+/// A dirty page picked for writing.
+struct Picked {
+    frame: u32,
+    space: Arc<Space>,
+    page: PageNo,
+}
+
+pub(crate) struct Cleaner {
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) log: Arc<Log>,
+    pub(crate) state: Arc<CleanerState>,
+    pub(crate) checkpointer: Arc<Checkpointer>,
+    pub(crate) doublewrite: Option<Doublewrite>,
+    pub(crate) staging: Vec<AlignedBuf>,
+    pub(crate) scratch: Option<AlignedBuf>,
+}
+
+impl Cleaner {
+    /// Works until told to stop.
+    pub(crate) async fn run(mut self) {
+        let step = (self.state.budget / 64).max(1 << 16);
+        loop {
+            let stop = self.wait_for_work(step).await;
+            if stop {
+                return;
+            }
+            self.make_free().await;
+            let end = self.log.complete().0;
+            let aged = Lsn(end.saturating_sub(self.state.budget / 2));
+            let want = aged.max(Lsn(self.state.flush_to.load(Ordering::Acquire)));
+            let done = self.write_older_than(want).await;
+            // A request is answered, or the log is closed and nobody may wait for it any more.
+            let _ = self
+                .state
+                .flush_to
+                .fetch_update(Ordering::AcqRel, Ordering::Acquire, |f| {
+                    (f <= want.0).then_some(0)
+                });
+            self.state.flushed.fire();
+            let due = match &done {
+                Ok(()) => self.checkpointer.maybe_checkpoint().await,
+                Err(_) => Ok(()),
+            };
+            if let Err(OpError::Io(e)) = done.and(due) {
+                // A page that cannot be written is not retried as if nothing had happened.
+                self.log.close_failed(&e);
+            }
+        }
+    }
+
+    async fn wait_for_work(&self, step: u64) -> bool {
+        let mark = self.log.complete().0 + step;
+        self.log.growth_mark.store(mark, Ordering::Relaxed);
+        let mut first = true;
+        poll_fn(|cx| {
+            let ready = || {
+                if self.state.stop.load(Ordering::Acquire) || self.log.failure().is_some() {
+                    return Some(true);
+                }
+                let short = self.pool.free_frames() < self.pool.low_water() && self.pool_is_full();
+                let asked = self.state.flush_to.load(Ordering::Acquire) > 0;
+                // `growth_mark` was reset by the log when it passed it.
+                let grown = self.log.growth_mark.load(Ordering::Relaxed) != mark
+                    || self.log.written().0 >= mark;
+                (short || asked || grown).then_some(false)
+            };
+            if !std::mem::take(&mut first)
+                && let Some(r) = ready()
+            {
+                return Poll::Ready(r);
+            }
+            self.pool.pressure.park(cx);
+            self.log.growth.park(cx);
+            match ready() {
+                Some(r) => Poll::Ready(r),
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    fn pool_is_full(&self) -> bool {
+        // There is something to evict or to write only when most frames are in use.
+        self.pool.free_frames() < self.pool.frames() as usize / 2
+    }
+
+    /// Evicts clean pages and writes dirty ones under the clock hand until enough frames are free.
+    async fn make_free(&mut self) {
+        let target = self.pool.low_water() * 2;
+        let all = self.pool.frames() as usize;
+        let mut rounds = 0;
+        while self.pool.free_frames() < target && rounds < 4 {
+            let want = target - self.pool.free_frames();
+            if self.pool.evict_some(want, all / 4 + 64) >= want {
+                return;
+            }
+            // Not enough clean ones: write the cold dirty pages, oldest first.
+            let mut cold: Vec<(Lsn, u32)> = self
+                .dirty(|f| f.mark.load(Ordering::Relaxed) == COLD)
+                .collect();
+            if cold.is_empty() {
+                cold = self.dirty(|_| true).collect();
+            }
+            cold.sort_unstable();
+            cold.truncate((target * 2).max(BATCH));
+            let frames: Vec<u32> = cold.into_iter().map(|(_, f)| f).collect();
+            if let Err(OpError::Io(e)) = self.write_frames(frames).await {
+                self.log.close_failed(&e);
+                return;
+            }
+            rounds += 1;
+        }
+    }
+
+    fn dirty<'a>(
+        &'a self,
+        keep: impl Fn(&Frame) -> bool + 'a,
+    ) -> impl Iterator<Item = (Lsn, u32)> + 'a {
+        (0..self.pool.frames()).filter_map(move |i| {
+            let f = self.pool.frame(i);
+            let l = f.oldest_change()?;
+            (f.identity().is_some() && keep(f)).then_some((l, i))
+        })
+    }
+
+    async fn write_older_than(&mut self, lsn: Lsn) -> Result<(), OpError> {
+        let frames: Vec<u32> = self
+            .dirty(|_| true)
+            .filter(|(l, _)| *l < lsn)
+            .map(|(_, f)| f)
+            .collect();
+        self.write_frames(frames).await
+    }
+
+    async fn write_frames(&mut self, mut frames: Vec<u32>) -> Result<(), OpError> {
+        // Neighbours in the file go out together; the order costs nothing and some devices like it.
+        frames.sort_by_key(|f| self.pool.frame(*f).identity().map(|(s, p)| (s.0, p.0)));
+        for batch in frames.chunks(BATCH) {
+            self.write_batch(batch).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_batch(&mut self, frames: &[u32]) -> Result<(), OpError> {
+        let mut staged = self
+            .scratch
+            .take()
+            .unwrap_or_else(|| AlignedBuf::zeroed(BATCH * PAGE_SIZE));
+        let mut picked: Vec<Picked> = Vec::with_capacity(frames.len());
+        let mut newest = Lsn::NONE;
+        for f in frames {
+            let at = picked.len() * PAGE_SIZE;
+            let out = &mut staged[at..at + PAGE_SIZE];
+            let Some((s, p, lsn)) = self.pool.copy_for_write(*f, out) else {
+                continue;
+            };
+            let Some(space) = self.live_space(s) else {
+                self.pool.written(*f, true);
+                continue;
+            };
+            page::seal(out);
+            newest = newest.max(lsn);
+            picked.push(Picked {
+                frame: *f,
+                space,
+                page: p,
+            });
+        }
+        let r = self.write_picked(&staged, &picked, newest).await;
+        self.scratch = Some(staged);
+        if r.is_err() {
+            for p in &picked {
+                self.pool.written(p.frame, false);
+            }
+        }
+        r
+    }
+
+    fn live_space(&self, id: SpaceId) -> Option<Arc<Space>> {
+        self.pool.spaces.get(id).filter(|s| !s.is_dropped())
+    }
+
+    async fn write_picked(
+        &mut self,
+        staged: &[u8],
+        picked: &[Picked],
+        newest: Lsn,
+    ) -> Result<(), OpError> {
+        if picked.is_empty() {
+            return Ok(());
+        }
+        // The rule of write-ahead logging: no page before its log.
+        self.log.wait_durable(newest).await?;
+        if let Some(dw) = &mut self.doublewrite {
+            if dw.next_reuses() {
+                self.checkpointer.sync_spaces().map_err(OpError::io)?;
+                dw.all_synced();
+            }
+            dw.store(&staged[..picked.len() * PAGE_SIZE])
+                .map_err(OpError::io)?;
+        }
+        let mut writes = Vec::with_capacity(picked.len());
+        for (i, p) in picked.iter().enumerate() {
+            let mut b = self
+                .staging
+                .pop()
+                .unwrap_or_else(|| AlignedBuf::zeroed(PAGE_SIZE));
+            b.copy_from_slice(&staged[i * PAGE_SIZE..(i + 1) * PAGE_SIZE]);
+            p.space.unsynced.store(true, Ordering::Release);
+            let off = p.page.0 as u64 * PAGE_SIZE as u64;
+            writes.push(base::seams::write(&**p.space.file(), IoBuf::owned(b), off));
+        }
+        let mut failed: Option<io::Error> = None;
+        for (w, p) in writes.into_iter().zip(picked) {
+            let (b, r) = w.await;
+            self.staging.extend(b.into_owned());
+            match r {
+                Ok(n) if n == PAGE_SIZE => {
+                    // Again after the write: a sync that ran in between may not have covered it.
+                    p.space.unsynced.store(true, Ordering::Release);
+                    self.pool.written(p.frame, true);
+                }
+                Ok(_) => failed = Some(io::Error::from(io::ErrorKind::WriteZero)),
+                Err(e) => failed = Some(e),
+            }
+        }
+        self.state.counters.pages_written.add(picked.len() as u64);
+        self.state.counters.batches.inc();
+        match failed {
+            None => Ok(()),
+            Some(e) => Err(OpError::io(e)),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What a synchronous operation answers when it cannot go on: something to wait for, or a failure that names its place.
+
+use base::{Lsn, PageNo, SpaceId};
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+/// What the shell must await before it runs the operation again. The operation has changed nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// The page is not resident.
+    Page(SpaceId, PageNo),
+    /// The log has to advance (its ring, its files or its checkpoint) before another record fits.
+    LogSpace,
+    /// The record is no longer in the log's memory.
+    LogRead(Lsn),
+    /// The tablespace file has to grow.
+    Grow(SpaceId),
+    /// No frame is free.
+    FreeFrame,
+}
+
+/// Why a page operation gave no result.
+#[derive(Clone, Debug)]
+pub enum OpError {
+    /// Await this and run the operation again.
+    Wait(Wait),
+    /// The page's bytes make no sense, or its checksum does not fit.
+    Corrupt {
+        /// The tablespace.
+        space: SpaceId,
+        /// The page.
+        page: PageNo,
+        /// What was found.
+        why: &'static str,
+    },
+    /// A log record that must exist cannot be read.
+    LogDamaged(Lsn),
+    /// The device failed.
+    Io(Arc<io::Error>),
+    /// The tablespace cannot grow: the disk is full.
+    SpaceFull(SpaceId),
+    /// The log cannot grow: the disk is full.
+    LogFull,
+    /// The tablespace was dropped.
+    Dropped(SpaceId),
+}
+
+impl OpError {
+    /// Wraps a device error.
+    pub fn io(e: io::Error) -> OpError {
+        OpError::Io(Arc::new(e))
+    }
+}
+
+impl From<Wait> for OpError {
+    fn from(w: Wait) -> OpError {
+        OpError::Wait(w)
+    }
+}
+
+impl fmt::Display for OpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpError::Wait(w) => write!(f, "must wait: {w:?}"),
+            OpError::Corrupt { space, page, why } => {
+                write!(
+                    f,
+                    "page {} of tablespace {} is damaged: {why}",
+                    page.0, space.0
+                )
+            }
+            OpError::LogDamaged(l) => write!(f, "log record {l} cannot be read"),
+            OpError::Io(e) => write!(f, "device error: {e}"),
+            OpError::SpaceFull(s) => write!(f, "no room to grow tablespace {}", s.0),
+            OpError::LogFull => write!(f, "no room to grow the log"),
+            OpError::Dropped(s) => write!(f, "tablespace {} was dropped", s.0),
+        }
+    }
+}
+
+impl std::error::Error for OpError {}

@@ -1,0 +1,35 @@
+//! Pages, the log and what joins them: tablespace files, buffer pool, mini-transactions, the page cleaner, checkpoints,
+//! torn-page protection and redo.
+//!
+//! This crate never knows what a key, a row or a transaction is: records carry a transaction id and an opaque part for the
+//! layers above, page operations are carried out by functions those layers register. Nothing here sleeps; operations that
+//! lack something return [`Wait`] having changed nothing.
+
+pub mod alloc;
+mod checkpoint;
+mod cleaner;
+mod control;
+mod doublewrite;
+mod error;
+pub mod log;
+mod mtr;
+mod options;
+pub mod page;
+mod pager;
+pub mod pool;
+mod recover;
+mod redo;
+pub mod space;
+
+pub use checkpoint::CheckpointSource;
+pub use control::FORMAT;
+pub use error::{OpError, Wait};
+pub use log::{Log, Record, RecordHeader, RecordKind};
+pub use mtr::{Committed, Mtr, PageIx};
+pub use options::{FlushMethod, PagerOptions};
+pub use page::{PAGE_HEADER, PAGE_SIZE, Page, PageKind};
+pub use pager::{Pager, SPACE_EXTENSION};
+pub use pool::{ExclusiveGuard, Pin, Pool, SharedGuard};
+pub use recover::{Observer, OpenError, Report, open};
+pub use redo::{RedoFn, RedoTable};
+pub use space::Space;

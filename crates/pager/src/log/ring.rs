@@ -1,0 +1,211 @@
+//! The log's memory: a ring of words that many threads fill at once.
+//!
+//! Space is reserved with one atomic add; each thread copies its record; a *link* tells when a record is whole, so that
+//! the completed prefix can be walked in order (MySQL 8.0's `Link_buf`, WL#10310). Nothing here touches a file.
+//!
+//! A link slot holds the end of the record that starts there. A slot is reused every `window` bytes of log; because no
+//! thread runs further than the window ahead of the completed prefix, a stale slot value is never above its position.
+
+use base::Lsn;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+
+#[repr(align(128))]
+struct Padded<T>(T);
+
+/// The ring. Positions are LSNs; all lengths are multiples of 8.
+pub struct Ring {
+    words: Box<[AtomicU64]>,
+    links: Box<[AtomicU64]>,
+    reserved: Padded<AtomicU64>,
+    complete: Padded<AtomicU64>,
+    advancing: AtomicBool,
+}
+
+impl Ring {
+    /// A ring of `capacity` bytes (a power of two) whose log starts at `start`; at most `window` bytes (a power of two)
+    /// may be reserved and not complete.
+    pub fn new(capacity: usize, window: usize, start: Lsn) -> Ring {
+        assert!(
+            capacity.is_power_of_two()
+                && window.is_power_of_two()
+                && window <= capacity
+                && start.0.is_multiple_of(8)
+        );
+        let zeros = |n: usize| (0..n).map(|_| AtomicU64::new(0)).collect();
+        Ring {
+            words: zeros(capacity / 8),
+            links: zeros(window / 8),
+            reserved: Padded(AtomicU64::new(start.0)),
+            complete: Padded(AtomicU64::new(start.0)),
+            advancing: AtomicBool::new(false),
+        }
+    }
+
+    /// Bytes of log kept in memory.
+    pub fn capacity(&self) -> u64 {
+        self.words.len() as u64 * 8
+    }
+
+    /// Bytes that may be reserved and not yet complete.
+    pub fn window(&self) -> u64 {
+        self.links.len() as u64 * 8
+    }
+
+    /// End of the space given out so far.
+    #[inline]
+    pub fn reserved(&self) -> Lsn {
+        Lsn(self.reserved.0.load(Ordering::Acquire))
+    }
+
+    /// Takes `len` bytes; the caller must see that they fit (window, ring, files) before it fills them.
+    #[inline]
+    pub fn reserve(&self, len: usize) -> Lsn {
+        debug_assert!(len.is_multiple_of(8));
+        Lsn(self.reserved.0.fetch_add(len as u64, Ordering::AcqRel))
+    }
+
+    /// Copies a record to its place.
+    #[inline]
+    pub fn fill(&self, at: Lsn, bytes: &[u8]) {
+        let mask = self.words.len() - 1;
+        let mut i = (at.0 / 8) as usize & mask;
+        for w in bytes.as_chunks::<8>().0 {
+            self.words[i].store(u64::from_le_bytes(*w), Ordering::Relaxed);
+            i = (i + 1) & mask;
+        }
+    }
+
+    /// Declares the record at `at`..`end` whole.
+    #[inline]
+    pub fn link(&self, at: Lsn, end: Lsn) {
+        let i = (at.0 / 8) as usize & (self.links.len() - 1);
+        self.links[i].store(end.0, Ordering::Release);
+    }
+
+    /// Everything below is whole. Does not walk.
+    #[inline]
+    pub fn complete_seen(&self) -> Lsn {
+        Lsn(self.complete.0.load(Ordering::Acquire))
+    }
+
+    /// Walks over the records that have become whole and gives the new end of the completed prefix. If another thread
+    /// is walking, its result so far is returned.
+    pub fn advance(&self) -> Lsn {
+        let before = self.complete.0.load(Ordering::Acquire);
+        if before == self.reserved.0.load(Ordering::Acquire) {
+            return Lsn(before);
+        }
+        loop {
+            // Pairs with the fence below: either this thread gets the walk, or the one that has it sees our link.
+            fence(Ordering::SeqCst);
+            if self.advancing.swap(true, Ordering::Acquire) {
+                return self.complete_seen();
+            }
+            let mut at = self.complete.0.load(Ordering::Relaxed);
+            while let Some(end) = self.linked(at) {
+                at = end;
+            }
+            self.complete.0.store(at, Ordering::Release);
+            self.advancing.store(false, Ordering::Release);
+            fence(Ordering::SeqCst);
+            if self.linked(at).is_none() {
+                return Lsn(at);
+            }
+        }
+    }
+
+    #[inline]
+    fn linked(&self, at: u64) -> Option<u64> {
+        let end = self.links[(at / 8) as usize & (self.links.len() - 1)].load(Ordering::Acquire);
+        (end > at).then_some(end)
+    }
+
+    /// Copies `out.len()` bytes from `at`; false if that part of the ring was (or may have been) overwritten meanwhile.
+    pub fn copy_out(&self, at: Lsn, out: &mut [u8]) -> bool {
+        if self.reserved().0 > at.0 + self.capacity() {
+            return false;
+        }
+        self.copy_unwritten(at, out);
+        fence(Ordering::Acquire);
+        self.reserved().0 <= at.0 + self.capacity()
+    }
+
+    /// As [`Ring::copy_out`], for the thread that writes the log out: what it has not written yet is not overwritten
+    /// (whoever has reserved so far ahead waits for it before filling).
+    pub fn copy_unwritten(&self, at: Lsn, out: &mut [u8]) {
+        let mask = self.words.len() - 1;
+        let mut i = (at.0 / 8) as usize & mask;
+        let (chunks, rest) = out.as_chunks_mut::<8>();
+        for w in chunks {
+            *w = self.words[i].load(Ordering::Relaxed).to_le_bytes();
+            i = (i + 1) & mask;
+        }
+        if !rest.is_empty() {
+            let w = self.words[i].load(Ordering::Relaxed).to_le_bytes();
+            let n = rest.len();
+            rest.copy_from_slice(&w[..n]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+
+    #[test]
+    fn records_complete_in_order_whatever_order_they_are_filled_in() {
+        let r = Ring::new(4096, 1024, Lsn(64));
+        let (a, b) = (r.reserve(16), r.reserve(24));
+        r.link(b, Lsn(b.0 + 24));
+        assert_eq!(r.advance(), Lsn(64));
+        r.link(a, Lsn(a.0 + 16));
+        assert_eq!(r.advance(), Lsn(104));
+    }
+
+    #[test]
+    fn threads_fill_and_a_walker_sees_whole_records() {
+        let r = Ring::new(1 << 16, 1 << 13, Lsn(8));
+        let stop = AtomicU64::new(0);
+        std::thread::scope(|s| {
+            for t in 0..3u64 {
+                let (r, stop) = (&r, &stop);
+                s.spawn(move || {
+                    for i in 0..20_000u64 {
+                        let len = 16 + ((i * 7 + t) % 5) as usize * 8;
+                        let at = r.reserve(len);
+                        while at.0 + len as u64 > r.advance().0 + r.window() {
+                            std::thread::yield_now();
+                        }
+                        let mut b = vec![t as u8; len];
+                        b[..4].copy_from_slice(&(len as u32).to_le_bytes());
+                        r.fill(at, &b);
+                        r.link(at, Lsn(at.0 + len as u64));
+                    }
+                    stop.fetch_add(1, Ordering::SeqCst);
+                });
+            }
+            let mut at = 8u64;
+            loop {
+                let done = stop.load(Ordering::SeqCst) == 3;
+                let end = r.advance().0;
+                while at < end {
+                    let mut h = [0u8; 8];
+                    if !r.copy_out(Lsn(at), &mut h) {
+                        at = end; // lapped: fine for this test
+                        break;
+                    }
+                    let len = u32::from_le_bytes([h[0], h[1], h[2], h[3]]) as u64;
+                    assert!(
+                        (16..=48).contains(&len) && len.is_multiple_of(8),
+                        "torn record at {at}: {len}"
+                    );
+                    at += len;
+                }
+                if done && at == r.reserved().0 {
+                    break;
+                }
+            }
+        });
+    }
+}

@@ -1,0 +1,105 @@
+//! Reads the log forward at start-up, verifying each record; finds where it ends.
+
+use super::record::{RECORD_HEADER, Record, claimed_len};
+use super::segment::Segments;
+use base::Lsn;
+use std::io;
+
+/// Bytes read at once.
+const CHUNK: usize = 4 << 20;
+
+/// Why the scan stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ScanEnd {
+    /// No further record starts here: the log's end (whatever follows is torn or stale).
+    EndOfLog(Lsn),
+}
+
+/// A forward reader. `jumps` are the positions at which earlier recoveries left the rest of a segment unused:
+/// (from, to).
+pub struct Scanner<'a> {
+    segments: &'a Segments,
+    jumps: &'a [(Lsn, Lsn)],
+    at: Lsn,
+    buf: Vec<u8>,
+    buf_start: u64,
+}
+
+impl<'a> Scanner<'a> {
+    /// Starts at `from`, which must be the start of a record or the end of the log.
+    pub fn new(segments: &'a Segments, jumps: &'a [(Lsn, Lsn)], from: Lsn) -> Scanner<'a> {
+        Scanner {
+            segments,
+            jumps,
+            at: from,
+            buf: Vec::new(),
+            buf_start: from.0,
+        }
+    }
+
+    /// Where the next record starts.
+    pub fn position(&self) -> Lsn {
+        self.at
+    }
+
+    /// The next record with its start and end, or `None` at the end of the log.
+    pub fn next_record(&mut self) -> io::Result<Option<(Lsn, Lsn, Record<'_>)>> {
+        while let Some((_, to)) = self.jumps.iter().find(|(from, _)| *from == self.at) {
+            self.at = *to;
+        }
+        if !self.ensure(RECORD_HEADER)? {
+            return Ok(None);
+        }
+        let off = (self.at.0 - self.buf_start) as usize;
+        let Some(len) = claimed_len(&self.buf[off..]) else {
+            return Ok(None);
+        };
+        if !self.ensure(len)? {
+            return Ok(None);
+        }
+        let off = (self.at.0 - self.buf_start) as usize;
+        let start = self.at;
+        match Record::verify(&self.buf[off..off + len], start) {
+            None => Ok(None),
+            Some(r) => {
+                self.at = Lsn(start.0 + len as u64);
+                Ok(Some((start, self.at, r)))
+            }
+        }
+    }
+
+    /// Makes `n` bytes from the current position available; false when the files end before.
+    fn ensure(&mut self, n: usize) -> io::Result<bool> {
+        let have = (self.buf_start + self.buf.len() as u64).saturating_sub(self.at.0);
+        if self.at.0 >= self.buf_start && have >= n as u64 {
+            return Ok(true);
+        }
+        let keep = if self.at.0 >= self.buf_start && have > 0 {
+            let from = (self.at.0 - self.buf_start) as usize;
+            self.buf.drain(..from);
+            self.buf.len()
+        } else {
+            self.buf.clear();
+            0
+        };
+        self.buf_start = self.at.0;
+        let mut at = self.at.0 + keep as u64;
+        let target = n.max(CHUNK);
+        while self.buf.len() < target {
+            let Some((file, off)) = self.segments.locate(Lsn(at)) else {
+                break;
+            };
+            let left = self.segments.size() - at % self.segments.size();
+            let want = (target - self.buf.len()).min(left as usize);
+            let old = self.buf.len();
+            self.buf.resize(old + want, 0);
+            let got = file.read_now(&mut self.buf[old..], off)?;
+            self.buf.truncate(old + got);
+            at += got as u64;
+            if got < want {
+                break;
+            }
+        }
+        Ok(self.buf.len() >= n)
+    }
+}

@@ -1,0 +1,190 @@
+//! The log's files: fixed-size segments under `log/`, made of real zeros before they are used so that a sync changes no
+//! metadata, and reused by renaming once nobody needs their content.
+//!
+//! Segment `n` holds the log positions `n*size .. (n+1)*size`; its file is a 4 KiB header and then those bytes.
+
+use base::checksum::crc32c;
+use base::{AlignedBuf, Disk, File, Lsn, OpenMode, le};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
+
+/// Bytes before the log bytes in a segment file.
+pub const SEGMENT_HEADER: u64 = 4096;
+const MAGIC: u64 = u64::from_le_bytes(*b"TDMLLOG1");
+/// Version of the log's bytes.
+pub const LOG_FORMAT: u32 = 1;
+
+/// The segment files known to exist, by number.
+pub struct Segments {
+    disk: Arc<dyn Disk>,
+    dir: PathBuf,
+    size: u64,
+    db_id: u64,
+    mode: OpenMode,
+    files: RwLock<BTreeMap<u64, Arc<dyn File>>>,
+}
+
+fn name(n: u64) -> String {
+    format!("{n:012}.log")
+}
+
+impl Segments {
+    /// Looks at the folder; opens what is there. `mode` is how the log is written.
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        dir: &Path,
+        size: u64,
+        db_id: u64,
+        mode: OpenMode,
+    ) -> io::Result<Segments> {
+        let s = Segments {
+            disk,
+            dir: dir.to_path_buf(),
+            size,
+            db_id,
+            mode,
+            files: RwLock::default(),
+        };
+        for (f, is_dir) in s.disk.read_dir(dir)? {
+            if let Some(n) = f.strip_suffix(".log").and_then(|n| n.parse::<u64>().ok())
+                && !is_dir
+            {
+                let file = s.disk.open(&dir.join(&f), mode, false)?;
+                s.write_lock().insert(n, file);
+            } else if f.ends_with(".tmp") {
+                s.disk.remove_file(&dir.join(&f))?;
+            }
+        }
+        Ok(s)
+    }
+
+    /// Bytes of log a segment holds.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Numbers of the existing segments, ascending.
+    pub fn numbers(&self) -> Vec<u64> {
+        self.read_lock().keys().copied().collect()
+    }
+
+    /// The segment that holds `lsn`, and the file offset of it.
+    pub fn locate(&self, lsn: Lsn) -> Option<(Arc<dyn File>, u64)> {
+        let f = self.read_lock().get(&(lsn.0 / self.size)).cloned()?;
+        Some((f, SEGMENT_HEADER + lsn.0 % self.size))
+    }
+
+    /// End of the room that exists without a gap from `lsn` on.
+    pub fn room_end(&self, lsn: Lsn) -> Lsn {
+        let files = self.read_lock();
+        let mut n = lsn.0 / self.size;
+        while files.contains_key(&n) {
+            n += 1;
+        }
+        Lsn(n * self.size)
+    }
+
+    /// Checks the header of segment `n`.
+    pub fn verify_header(&self, n: u64) -> Result<(), String> {
+        let file = self
+            .read_lock()
+            .get(&n)
+            .cloned()
+            .ok_or_else(|| format!("log segment {n} is missing"))?;
+        let mut h = vec![0u8; 64];
+        let got = file
+            .read_now(&mut h, 0)
+            .map_err(|e| format!("log segment {n}: {e}"))?;
+        if got < 64 || le::get_u32(&h, 60) != crc32c(&h[..60]) || le::get_u64(&h, 0) != MAGIC {
+            return Err(format!("log segment {n} has a damaged header"));
+        }
+        if le::get_u32(&h, 8) != LOG_FORMAT {
+            return Err(format!(
+                "log segment {n} has format {}, this program knows {LOG_FORMAT}",
+                le::get_u32(&h, 8)
+            ));
+        }
+        if le::get_u64(&h, 16) != n
+            || le::get_u64(&h, 24) != self.db_id
+            || le::get_u64(&h, 32) != self.size
+        {
+            return Err(format!("log segment {n} belongs to another log"));
+        }
+        Ok(())
+    }
+
+    fn header(&self, n: u64) -> Vec<u8> {
+        let mut h = vec![0u8; SEGMENT_HEADER as usize];
+        le::put_u64(&mut h, 0, MAGIC);
+        le::put_u32(&mut h, 8, LOG_FORMAT);
+        le::put_u64(&mut h, 16, n);
+        le::put_u64(&mut h, 24, self.db_id);
+        le::put_u64(&mut h, 32, self.size);
+        let c = crc32c(&h[..60]);
+        le::put_u32(&mut h, 60, c);
+        h
+    }
+
+    /// Makes segment `n`: from the file of the no longer needed segment `reuse`, or new.
+    pub fn create(&self, n: u64, reuse: Option<u64>) -> io::Result<()> {
+        let path = self.dir.join(name(n));
+        if let Some(old) = reuse
+            && let Some(file) = self.remove_entry(old)
+        {
+            // The new header first: if the rename is lost, the old name holds a file that says it is another segment.
+            file.write_now(&self.header(n), 0)?;
+            file.sync_now()?;
+            self.disk.rename(&self.dir.join(name(old)), &path)?;
+            self.disk.sync_dir(&self.dir)?;
+            self.write_lock().insert(n, file);
+            return Ok(());
+        }
+        let tmp = self.dir.join(format!("{n:012}.tmp"));
+        let made = self.create_zeroed(&tmp, n);
+        if made.is_err() {
+            // Give the room back: a half-made segment must not keep a full disk full.
+            let _ = self.disk.remove_file(&tmp);
+        }
+        made?;
+        self.disk.rename(&tmp, &path)?;
+        self.disk.sync_dir(&self.dir)?;
+        let file = self.disk.open(&path, self.mode, false)?;
+        self.write_lock().insert(n, file);
+        Ok(())
+    }
+
+    fn create_zeroed(&self, tmp: &Path, n: u64) -> io::Result<()> {
+        let file = self.disk.open(tmp, OpenMode::Buffered, true)?;
+        file.write_now(&self.header(n), 0)?;
+        let zeros = AlignedBuf::zeroed(1 << 20);
+        let mut at = 0;
+        while at < self.size {
+            let n = zeros.len().min((self.size - at) as usize);
+            file.write_now(&zeros[..n], SEGMENT_HEADER + at)?;
+            at += n as u64;
+        }
+        file.sync_now()
+    }
+
+    /// Removes segment `n`'s file.
+    pub fn remove(&self, n: u64) -> io::Result<()> {
+        if self.remove_entry(n).is_some() {
+            self.disk.remove_file(&self.dir.join(name(n)))?;
+        }
+        Ok(())
+    }
+
+    fn remove_entry(&self, n: u64) -> Option<Arc<dyn File>> {
+        self.write_lock().remove(&n)
+    }
+
+    fn read_lock(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<u64, Arc<dyn File>>> {
+        self.files.read().unwrap_or_else(|e| e.into_inner())
+    }
+
+    fn write_lock(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<u64, Arc<dyn File>>> {
+        self.files.write().unwrap_or_else(|e| e.into_inner())
+    }
+}

@@ -1,0 +1,412 @@
+//! The pager as its users see it: pages by latch, mini-transactions, tablespaces, and the tasks behind them.
+
+use crate::alloc;
+use crate::checkpoint::{CheckpointSource, Checkpointer};
+use crate::cleaner::{Cleaner, CleanerState};
+use crate::doublewrite::Doublewrite;
+use crate::error::{OpError, Wait};
+use crate::log::Log;
+use crate::log::record::RecordKind;
+use crate::mtr::{Committed, Mtr, PageIx, append_plain};
+use crate::options::PagerOptions;
+use crate::page::{self, Page};
+use crate::pool::{ExclusiveGuard, Pin, Pool, SharedGuard};
+use crate::redo::RedoTable;
+use crate::space::Space;
+use base::{AlignedBuf, Event, Lsn, PageNo, Seams, SpaceId, TxnId};
+use smallvec::SmallVec;
+use std::future::Future;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Name of a tablespace file's extension.
+pub const SPACE_EXTENSION: &str = "tdb";
+
+/// The open storage of one directory.
+pub struct Pager {
+    pub(crate) seams: Seams,
+    pub(crate) options: PagerOptions,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) log: Arc<Log>,
+    pub(crate) redo: Arc<RedoTable>,
+    pub(crate) checkpointer: Arc<Checkpointer>,
+    pub(crate) cleaner: Arc<CleanerState>,
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) tasks: Arc<Tasks>,
+    pub(crate) _owner: Box<dyn Send + Sync>,
+}
+
+impl Pager {
+    /// The buffer pool (counters, size).
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
+    /// The log.
+    pub fn log(&self) -> &Arc<Log> {
+        &self.log
+    }
+
+    /// The seams this pager lives on.
+    pub fn seams(&self) -> &Seams {
+        &self.seams
+    }
+
+    /// The options it was opened with.
+    pub fn options(&self) -> &PagerOptions {
+        &self.options
+    }
+
+    /// Pages written by the cleaner since start, in batches, checkpoints made, tablespace syncs.
+    pub fn write_counters(&self) -> (u64, u64, u64, u64) {
+        let c = &self.cleaner.counters;
+        let k = &self.checkpointer;
+        (
+            c.pages_written.get(),
+            c.batches.get(),
+            k.checkpoints.get(),
+            k.data_syncs.get(),
+        )
+    }
+
+    /// Where recovery would start now.
+    pub fn checkpoint_lsn(&self) -> Lsn {
+        Lsn(self.checkpointer.redo_lsn.load(Ordering::Acquire))
+    }
+
+    /// Joins the layer above to checkpoints. Once, before [`Pager::start_checkpoints`].
+    pub fn set_checkpoint_source(&self, s: Arc<dyn CheckpointSource>) {
+        let set = self.checkpointer.source.set(s);
+        assert!(set.is_ok(), "checkpoint source set twice");
+    }
+
+    /// Recovery is over: checkpoints may be made from now on.
+    pub fn start_checkpoints(&self) {
+        self.checkpointer.enabled.store(true, Ordering::Release);
+        self.log.growth.fire();
+    }
+
+    /// See [`Pool::optimistic`].
+    #[inline(always)]
+    pub fn optimistic<R>(
+        &self,
+        space: &Space,
+        page: PageNo,
+        f: impl FnMut(&Page) -> R,
+    ) -> Result<R, OpError> {
+        self.pool.optimistic(space, page, f)
+    }
+
+    /// See [`Pool::shared`].
+    #[inline(always)]
+    pub fn shared(&self, space: &Space, page: PageNo) -> Result<SharedGuard<'_>, OpError> {
+        self.pool.shared(space, page)
+    }
+
+    /// See [`Pool::exclusive`].
+    #[inline(always)]
+    pub fn exclusive(&self, space: &Space, page: PageNo) -> Result<ExclusiveGuard<'_>, OpError> {
+        self.pool.exclusive(space, page)
+    }
+
+    /// Begins a mini-transaction, if the log has room for one.
+    #[inline(always)]
+    pub fn mtr(&self) -> Result<Mtr<'_>, OpError> {
+        self.log.admit()?;
+        Ok(Mtr::new(&self.log, &self.redo))
+    }
+
+    /// Allocates a page in the mini-transaction. See [`crate::alloc`].
+    pub fn alloc_page<'p>(
+        &'p self,
+        mtr: &mut Mtr<'p>,
+        space: &Arc<Space>,
+    ) -> Result<PageIx, OpError> {
+        alloc::alloc_page(&self.pool, mtr, space)
+    }
+
+    /// Frees a page that is latched in the mini-transaction.
+    pub fn free_page<'p>(
+        &'p self,
+        mtr: &mut Mtr<'p>,
+        space: &Arc<Space>,
+        page: PageIx,
+    ) -> Result<(), OpError> {
+        alloc::free_page(&self.pool, mtr, space, page)
+    }
+
+    /// Appends a record that changes no page. `publish` runs before any reader can see it as complete.
+    pub fn append(
+        &self,
+        kind: RecordKind,
+        txid: TxnId,
+        prev: Lsn,
+        body: &[u8],
+        publish: impl FnOnce(Lsn, Lsn),
+    ) -> Result<Committed, OpError> {
+        append_plain(&self.log, &self.redo, kind, txid, prev, body, publish)
+    }
+
+    /// Awaits what a synchronous operation lacked. A page comes back pinned: keep the pin until the operation succeeded.
+    pub async fn resolve(&self, wait: Wait) -> Result<Option<Pin>, OpError> {
+        match wait {
+            Wait::Page(space, page) => {
+                let s = self.space(space)?;
+                Ok(Some(self.pool.fetch(&s, page).await?))
+            }
+            Wait::LogSpace => self.log.wait_space().await.map(|()| None),
+            Wait::LogRead(lsn) => self.log.fetch(lsn).await.map(|()| None),
+            Wait::Grow(space) => {
+                let s = self.space(space)?;
+                self.grow(&s).await.map(|()| None)
+            }
+            Wait::FreeFrame => {
+                self.pool.wait_free().await;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Runs a synchronous operation as often as it takes, awaiting what it lacks in between.
+    pub async fn run<R>(&self, mut op: impl FnMut() -> Result<R, OpError>) -> Result<R, OpError> {
+        let mut pins: SmallVec<[Pin; 4]> = SmallVec::new();
+        loop {
+            match op() {
+                Err(OpError::Wait(w)) => pins.extend(self.resolve(w).await?),
+                r => return r,
+            }
+        }
+    }
+
+    async fn grow(&self, space: &Arc<Space>) -> Result<(), OpError> {
+        if space.mapped() >= space.room() {
+            space.grow(space.room())?;
+        }
+        let room = space.room();
+        let mut group = alloc::GROUP;
+        while group < room {
+            match self.pool.fetch(space, PageNo(group)).await {
+                Ok(_) => {}
+                Err(OpError::Corrupt {
+                    why: page::NEVER_WRITTEN,
+                    ..
+                }) => self.make_map(space, group).await?,
+                Err(e) => return Err(e),
+            }
+            group += alloc::GROUP;
+        }
+        space.set_mapped(room);
+        Ok(())
+    }
+
+    async fn make_map(&self, space: &Arc<Space>, group: u32) -> Result<(), OpError> {
+        let mut pins: SmallVec<[Pin; 4]> = SmallVec::new();
+        loop {
+            let made = self.mtr().and_then(|mut m| {
+                let g = self.pool.fresh(space, PageNo(group))?;
+                let exists = g.kind() == Some(page::PageKind::SpaceMap);
+                let ix = m.add(g);
+                if !exists {
+                    m.op_init(ix, alloc::OP_MAP_FORMAT, &[&group.to_le_bytes()]);
+                    m.commit();
+                }
+                Ok(())
+            });
+            match made {
+                // The page is being read by somebody else (who will find it unwritten): try again after that.
+                Err(OpError::Wait(Wait::Page(s, p))) => {
+                    if let Ok(Some(pin)) = Box::pin(self.resolve(Wait::Page(s, p))).await {
+                        pins.push(pin);
+                    }
+                }
+                Err(OpError::Wait(w)) => pins.extend(Box::pin(self.resolve(w)).await?),
+                r => return r,
+            }
+        }
+    }
+
+    /// The open tablespace with this id.
+    pub fn space(&self, id: SpaceId) -> Result<Arc<Space>, OpError> {
+        self.pool.spaces.get(id).ok_or(OpError::Dropped(id))
+    }
+
+    /// All open tablespaces.
+    pub fn spaces(&self) -> Vec<Arc<Space>> {
+        self.pool.spaces.all()
+    }
+
+    /// Makes a tablespace file with its header, durable when this returns. The file must not exist.
+    pub fn create_space(&self, id: SpaceId, path: &Path) -> Result<Arc<Space>, OpError> {
+        let disk = &*self.seams.disk;
+        if disk.exists(path) {
+            return Err(OpError::io(io::Error::from(io::ErrorKind::AlreadyExists)));
+        }
+        let made = self.make_file(id, path);
+        if made.is_err() {
+            let _ = disk.remove_file(path);
+        }
+        let space = Arc::new(made?);
+        self.pool.spaces.insert(space.clone());
+        Ok(space)
+    }
+
+    fn make_file(&self, id: SpaceId, path: &Path) -> Result<Space, OpError> {
+        let disk = &*self.seams.disk;
+        let full = |e: io::Error| match e.kind() {
+            io::ErrorKind::StorageFull => OpError::SpaceFull(id),
+            _ => OpError::io(e),
+        };
+        let file = disk
+            .open(path, self.options.data_mode(), true)
+            .map_err(full)?;
+        let space = Space::new(id, file.clone(), path).map_err(OpError::io)?;
+        space.grow(0)?;
+        let mut p = Page::boxed();
+        p.set_identity(id, PageNo(0));
+        alloc::apply(alloc::OP_MAP_FORMAT, &mut p, &0u32.to_le_bytes(), Lsn::NONE).map_err(
+            |why| OpError::Corrupt {
+                space: id,
+                page: PageNo(0),
+                why,
+            },
+        )?;
+        // Newer than any record about a former tablespace of this id.
+        p.set_lsn(self.log.end());
+        let mut b = AlignedBuf::copy_of(&p.bytes()[..]);
+        page::seal(&mut b);
+        file.write_now(&b, 0).map_err(full)?;
+        file.sync_now().map_err(full)?;
+        if let Some(dir) = path.parent() {
+            disk.sync_dir(dir).map_err(OpError::io)?;
+        }
+        Ok(space)
+    }
+
+    /// Forgets a tablespace and removes its file. Nobody may be working on it.
+    pub fn drop_space(&self, id: SpaceId) -> Result<(), OpError> {
+        let Some(space) = self.pool.spaces.remove(id) else {
+            return Ok(());
+        };
+        space.set_dropped();
+        self.pool.forget_space(&space);
+        let path = space.path();
+        self.seams.disk.remove_file(&path).map_err(OpError::io)?;
+        match path.parent() {
+            Some(dir) => self.seams.disk.sync_dir(dir).map_err(OpError::io),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves a tablespace's file.
+    pub fn rename_space(&self, id: SpaceId, to: &Path) -> Result<(), OpError> {
+        let space = self.space(id)?;
+        let from = space.path();
+        self.seams.disk.rename(&from, to).map_err(OpError::io)?;
+        space.set_path(to);
+        for dir in [from.parent(), to.parent()].into_iter().flatten() {
+            self.seams.disk.sync_dir(dir).map_err(OpError::io)?;
+        }
+        Ok(())
+    }
+
+    /// Writes every page changed before now, then makes a checkpoint.
+    pub async fn flush_all(&self) -> Result<(), OpError> {
+        self.flush_below(self.log.complete()).await?;
+        self.checkpointer.checkpoint(false).await
+    }
+
+    async fn flush_below(&self, lsn: Lsn) -> Result<(), OpError> {
+        self.cleaner.flush_to.fetch_max(lsn.0, Ordering::AcqRel);
+        self.log.growth.fire();
+        self.cleaner
+            .flushed
+            .wait_for(|| {
+                if let Some(e) = self.log.failure() {
+                    return Some(Err(OpError::Io(e)));
+                }
+                if self.checkpointer.candidate() >= lsn {
+                    return Some(Ok(()));
+                }
+                if self.cleaner.flush_to.fetch_max(lsn.0, Ordering::AcqRel) < lsn.0 {
+                    self.log.growth.fire();
+                }
+                None
+            })
+            .await
+    }
+
+    /// Clean shutdown: writes everything, makes a last checkpoint, ends the tasks. Nobody may use the pager any more.
+    pub async fn close(&self) -> Result<(), OpError> {
+        let r = async {
+            self.flush_below(self.log.complete()).await?;
+            self.checkpointer.checkpoint(true).await
+        }
+        .await;
+        self.halt();
+        self.stopped().await;
+        r
+    }
+
+    /// After [`Pager::halt`]: waits until no task touches the directory any more.
+    pub async fn stopped(&self) {
+        self.tasks
+            .ended
+            .wait_for(|| (self.tasks.running.load(Ordering::Acquire) == 0).then_some(()))
+            .await
+    }
+
+    /// Ends the tasks and writes nothing more, as a crash would.
+    pub fn halt(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.cleaner.stop.store(true, Ordering::Release);
+        self.log.growth.fire();
+        self.log.keeper.fire();
+        self.log.close();
+    }
+
+    pub(crate) fn start_tasks(&self, doublewrite: Option<Doublewrite>) {
+        let cleaner = Cleaner {
+            pool: self.pool.clone(),
+            log: self.log.clone(),
+            state: self.cleaner.clone(),
+            checkpointer: self.checkpointer.clone(),
+            doublewrite,
+            staging: Vec::new(),
+            scratch: None,
+        };
+        self.spawn("cleaner", cleaner.run());
+        self.spawn("log-sync", self.log.clone().run_sync());
+        self.spawn(
+            "log-keeper",
+            self.checkpointer.clone().run_keeper(self.stop.clone()),
+        );
+    }
+
+    fn spawn(&self, name: &str, task: impl Future<Output = ()> + Send + 'static) {
+        let tasks = self.tasks.clone();
+        tasks.running.fetch_add(1, Ordering::AcqRel);
+        self.seams.spawn.spawn(
+            name,
+            Box::pin(async move {
+                task.await;
+                tasks.running.fetch_sub(1, Ordering::AcqRel);
+                tasks.ended.fire();
+            }),
+        );
+    }
+}
+
+/// The pager's own background tasks.
+#[derive(Default)]
+pub(crate) struct Tasks {
+    running: AtomicUsize,
+    ended: Event,
+}
+
+impl Drop for Pager {
+    fn drop(&mut self) {
+        self.halt();
+    }
+}

@@ -1,0 +1,526 @@
+//! The buffer pool: frames, translation, latches, pins, reading pages in and the clock that finds victims.
+//!
+//! A lookup is one load from the tablespace's translation array and one check that the frame still holds the page; hits
+//! write nothing shared but (at most once a round of the clock) the frame's mark. Dirty pages are never written here:
+//! that is the cleaner's business. Latch order: see the README.
+
+mod arena;
+pub(crate) mod frame;
+mod guard;
+
+pub use guard::{ExclusiveGuard, Pin, SharedGuard};
+
+use crate::error::{OpError, Wait};
+use crate::page::{self, Page};
+use crate::space::{Space, Spaces};
+use arena::Arena;
+use base::counters::Counter;
+use base::{Event, IoBuf, PageNo, SpaceId};
+use frame::{COLD, FRESH, Frame, HOT};
+use std::collections::HashMap;
+use std::io;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+/// What the pool counted since start.
+#[derive(Default)]
+pub struct PoolCounters {
+    /// Pages read from the device.
+    pub reads: Counter,
+    /// Pages evicted.
+    pub evicted: Counter,
+    /// Times somebody had to wait for a free frame.
+    pub free_waits: Counter,
+}
+
+type ReadResult = Result<(), OpError>;
+
+#[derive(Default)]
+struct Reading {
+    done: OnceLock<ReadResult>,
+    event: Event,
+}
+
+/// The pool.
+pub struct Pool {
+    frames: Box<[Frame]>,
+    arena: Arena,
+    free: Mutex<Vec<u32>>,
+    free_len: AtomicUsize,
+    free_event: Event,
+    hand: AtomicU32,
+    /// The open tablespaces.
+    pub(crate) spaces: Spaces,
+    reading: Mutex<HashMap<(u32, u32), Arc<Reading>>>,
+    /// Fired when free frames run low.
+    pub(crate) pressure: Event,
+    /// Counters for SHOW STATUS.
+    pub counters: PoolCounters,
+}
+
+fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+impl Pool {
+    /// A pool of `frames` pages (at least 64).
+    pub fn new(frames: u32) -> io::Result<Pool> {
+        let frames = frames.max(64);
+        Ok(Pool {
+            arena: Arena::new(frames)?,
+            frames: (0..frames).map(|_| Frame::new()).collect(),
+            free: Mutex::new((0..frames).rev().collect()),
+            free_len: AtomicUsize::new(frames as usize),
+            free_event: Event::new(),
+            hand: AtomicU32::new(0),
+            spaces: Spaces::default(),
+            reading: Mutex::default(),
+            pressure: Event::new(),
+            counters: PoolCounters::default(),
+        })
+    }
+
+    /// Number of frames.
+    pub fn frames(&self) -> u32 {
+        self.arena.frames()
+    }
+
+    /// Frames on the free list.
+    pub fn free_frames(&self) -> usize {
+        self.free_len.load(Ordering::Relaxed)
+    }
+
+    /// Free frames below which the cleaner makes more.
+    pub(crate) fn low_water(&self) -> usize {
+        (self.frames.len() / 32).clamp(16, 1024)
+    }
+
+    pub(crate) fn frame(&self, f: u32) -> &Frame {
+        &self.frames[f as usize]
+    }
+
+    /// Runs `f` on the page's bytes without latching; the result counts only if the page did not change meanwhile,
+    /// else `f` runs again. `f` must cope with any bytes.
+    #[inline(always)]
+    pub fn optimistic<R>(
+        &self,
+        space: &Space,
+        page: PageNo,
+        mut f: impl FnMut(&Page) -> R,
+    ) -> Result<R, OpError> {
+        loop {
+            let Some(fr) = space.translation.get(page.0) else {
+                return Err(self.missing(space, page));
+            };
+            let meta = &self.frames[fr as usize];
+            let v = meta.version();
+            if !meta.holds(space.id(), page) {
+                std::hint::spin_loop();
+                continue;
+            }
+            let r = f(self.arena.page(fr));
+            if meta.unchanged(v) {
+                meta.touch();
+                return Ok(r);
+            }
+        }
+    }
+
+    /// Latches a resident page for reading.
+    #[inline(always)]
+    pub fn shared<'p>(&'p self, space: &Space, page: PageNo) -> Result<SharedGuard<'p>, OpError> {
+        loop {
+            let Some(fr) = space.translation.get(page.0) else {
+                return Err(self.missing(space, page));
+            };
+            let meta = &self.frames[fr as usize];
+            meta.lock_shared();
+            if meta.holds(space.id(), page) {
+                meta.touch();
+                return Ok(SharedGuard {
+                    pool: self,
+                    frame: fr,
+                });
+            }
+            meta.unlock_shared();
+        }
+    }
+
+    /// Latches a resident page for changing it in a mini-transaction.
+    #[inline(always)]
+    pub fn exclusive<'p>(
+        &'p self,
+        space: &Space,
+        page: PageNo,
+    ) -> Result<ExclusiveGuard<'p>, OpError> {
+        loop {
+            let Some(fr) = space.translation.get(page.0) else {
+                return Err(self.missing(space, page));
+            };
+            let meta = &self.frames[fr as usize];
+            meta.lock_exclusive();
+            if meta.holds(space.id(), page) {
+                meta.touch();
+                return Ok(ExclusiveGuard {
+                    pool: self,
+                    frame: fr,
+                    fresh: false,
+                    space: None,
+                });
+            }
+            meta.unlock_exclusive();
+        }
+    }
+
+    #[cold]
+    fn missing(&self, space: &Space, page: PageNo) -> OpError {
+        if space.is_dropped() {
+            OpError::Dropped(space.id())
+        } else {
+            OpError::Wait(Wait::Page(space.id(), page))
+        }
+    }
+
+    /// A latched, zeroed frame for a page whose old content (if any) does not matter.
+    pub(crate) fn fresh<'p>(
+        &'p self,
+        space: &Arc<Space>,
+        page: PageNo,
+    ) -> Result<ExclusiveGuard<'p>, OpError> {
+        if space.translation.get(page.0).is_some() {
+            // The page was freed and is still in memory: its next use takes the same frame.
+            match self.exclusive(space, page) {
+                Err(OpError::Wait(Wait::Page(..))) => {}
+                r => return r,
+            }
+        }
+        if lock(&self.reading).contains_key(&(space.id().0, page.0)) {
+            // Somebody is still reading the old content in; let it arrive first.
+            return Err(OpError::Wait(Wait::Page(space.id(), page)));
+        }
+        let fr = self.take_free().ok_or(OpError::Wait(Wait::FreeFrame))?;
+        let meta = &self.frames[fr as usize];
+        meta.lock_exclusive();
+        let p = self.arena.page_mut(fr);
+        p.bytes_mut().fill(0);
+        p.set_identity(space.id(), page);
+        meta.set_identity(Some((space.id(), page)));
+        meta.mark.store(HOT, Ordering::Relaxed);
+        space.translation.set(page.0, Some(fr));
+        Ok(ExclusiveGuard {
+            pool: self,
+            frame: fr,
+            fresh: true,
+            space: Some(space.clone()),
+        })
+    }
+
+    fn give_back_fresh(&self, fr: u32, space: Option<&Space>) {
+        let meta = &self.frames[fr as usize];
+        if let (Some((_, p)), Some(space)) = (meta.identity(), space) {
+            space.translation.set(p.0, None);
+        }
+        meta.set_identity(None);
+        self.put_free(fr);
+    }
+
+    fn take_free(&self) -> Option<u32> {
+        let f = self.pop_free().or_else(|| {
+            self.evict_some(8, 256);
+            self.pop_free()
+        });
+        if f.is_none() || self.free_frames() < self.low_water() / 2 {
+            self.pressure.fire();
+        }
+        f
+    }
+
+    fn pop_free(&self) -> Option<u32> {
+        let mut l = lock(&self.free);
+        let f = l.pop();
+        self.free_len.store(l.len(), Ordering::Relaxed);
+        f
+    }
+
+    fn put_free(&self, fr: u32) {
+        {
+            let mut l = lock(&self.free);
+            l.push(fr);
+            self.free_len.store(l.len(), Ordering::Relaxed);
+        }
+        self.free_event.fire();
+    }
+
+    /// Waits until a frame is (probably) free.
+    pub async fn wait_free(&self) {
+        self.counters.free_waits.inc();
+        self.free_event
+            .wait_for(|| {
+                if self.free_frames() == 0 {
+                    self.evict_some(8, 256);
+                }
+                if self.free_frames() == 0 {
+                    self.pressure.fire();
+                    return None;
+                }
+                Some(())
+            })
+            .await
+    }
+
+    /// Turns the clock over at most `look` frames and evicts up to `want` clean, cold, unpinned pages.
+    pub(crate) fn evict_some(&self, want: usize, look: usize) -> usize {
+        let mut got = 0;
+        for _ in 0..look {
+            let fr = self.hand.fetch_add(1, Ordering::Relaxed) % self.frames.len() as u32;
+            let meta = &self.frames[fr as usize];
+            if meta.identity().is_none() || meta.pins.load(Ordering::Relaxed) != 0 {
+                continue;
+            }
+            if meta.mark.load(Ordering::Relaxed) != COLD {
+                meta.mark.store(COLD, Ordering::Relaxed);
+                continue;
+            }
+            if meta.is_clean() && self.evict(fr) {
+                got += 1;
+                if got == want {
+                    break;
+                }
+            }
+        }
+        got
+    }
+
+    fn evict(&self, fr: u32) -> bool {
+        let meta = &self.frames[fr as usize];
+        if !meta.try_lock_exclusive() {
+            return false;
+        }
+        let ok = meta.pins.load(Ordering::Acquire) == 0 && meta.is_clean();
+        let id = meta.identity();
+        if let (true, Some((space, page))) = (ok, id) {
+            // A space that is not registered was dropped: nobody translates its pages any more.
+            if let Some(space) = self.spaces.get(space) {
+                space.translation.set(page.0, None);
+            }
+            meta.set_identity(None);
+            meta.unlock_exclusive();
+            self.counters.evicted.inc();
+            self.put_free(fr);
+            return true;
+        }
+        meta.unlock_exclusive();
+        false
+    }
+
+    /// Pins the page if it is resident.
+    pub fn pin(self: &Arc<Self>, space: &Space, page: PageNo) -> Option<Pin> {
+        let g = self.shared(space, page).ok()?;
+        self.frames[g.frame as usize]
+            .pins
+            .fetch_add(1, Ordering::Relaxed);
+        let frame = g.frame;
+        drop(g);
+        Some(Pin {
+            pool: self.clone(),
+            frame,
+        })
+    }
+
+    /// Reads the page in if it is not resident, and pins it.
+    pub async fn fetch(self: &Arc<Self>, space: &Arc<Space>, page: PageNo) -> Result<Pin, OpError> {
+        let key = (space.id().0, page.0);
+        loop {
+            if space.translation.get(page.0).is_some()
+                && let Some(p) = self.pin(space, page)
+            {
+                return Ok(p);
+            }
+            if space.is_dropped() {
+                return Err(OpError::Dropped(space.id()));
+            }
+            let (state, mine) = {
+                let mut r = lock(&self.reading);
+                match r.get(&key) {
+                    Some(s) => (s.clone(), false),
+                    None => {
+                        let s = Arc::new(Reading::default());
+                        r.insert(key, s.clone());
+                        (s, true)
+                    }
+                }
+            };
+            if mine {
+                if space.translation.get(page.0).is_some() {
+                    // It arrived between the look and the entry.
+                    self.finish_read(key, &state, Ok(()));
+                    continue;
+                }
+                // If this future is dropped before the read starts, those who wait must look again.
+                let abandoned = Abandon {
+                    pool: self,
+                    key,
+                    state: state.clone(),
+                    armed: true,
+                };
+                let fr = loop {
+                    match self.take_free() {
+                        Some(f) => break f,
+                        None => self.wait_free().await,
+                    }
+                };
+                abandoned.disarm();
+                self.start_read(space, page, fr, state.clone());
+            }
+            state.event.wait_for(|| state.done.get().cloned()).await?;
+        }
+    }
+
+    fn start_read(
+        self: &Arc<Self>,
+        space: &Arc<Space>,
+        page: PageNo,
+        fr: u32,
+        state: Arc<Reading>,
+    ) {
+        let pool = self.clone();
+        let sp = space.clone();
+        self.counters.reads.inc();
+        let offset = page.0 as u64 * page::PAGE_SIZE as u64;
+        space.file().submit_read(
+            self.arena.io_buf(fr),
+            offset,
+            Box::new(move |buf: IoBuf, r| {
+                let result = match r {
+                    Err(e) => Err(OpError::io(e)),
+                    Ok(n) if n < page::PAGE_SIZE => Err(OpError::Corrupt {
+                        space: sp.id(),
+                        page,
+                        why: "the file ends before the page",
+                    }),
+                    Ok(_) => {
+                        page::check(buf.bytes(), sp.id(), page).map_err(|why| OpError::Corrupt {
+                            space: sp.id(),
+                            page,
+                            why,
+                        })
+                    }
+                };
+                drop(buf);
+                match result {
+                    Ok(()) => pool.publish(&sp, page, fr),
+                    Err(_) => pool.put_free(fr),
+                }
+                pool.finish_read((sp.id().0, page.0), &state, result);
+            }),
+        );
+    }
+
+    fn publish(&self, space: &Space, page: PageNo, fr: u32) {
+        let meta = &self.frames[fr as usize];
+        meta.lock_exclusive();
+        meta.set_identity(Some((space.id(), page)));
+        meta.mark.store(FRESH, Ordering::Relaxed);
+        meta.rec_lsn.store(0, Ordering::Relaxed);
+        meta.writing_lsn.store(0, Ordering::Relaxed);
+        space.translation.set(page.0, Some(fr));
+        meta.unlock_exclusive();
+    }
+
+    fn finish_read(&self, key: (u32, u32), state: &Arc<Reading>, result: ReadResult) {
+        lock(&self.reading).remove(&key);
+        let _ = state.done.set(result);
+        state.event.fire();
+    }
+
+    /// Forgets all pages of a dropped tablespace. Its pages must not be wanted any more.
+    pub(crate) fn forget_space(&self, space: &Space) {
+        for (i, meta) in self.frames.iter().enumerate() {
+            if meta.identity().is_some_and(|(s, _)| s == space.id()) {
+                meta.lock_exclusive();
+                if let Some((s, p)) = meta.identity()
+                    && s == space.id()
+                    && meta.pins.load(Ordering::Acquire) == 0
+                    && meta.writing_lsn.load(Ordering::Acquire) == 0
+                {
+                    space.translation.set(p.0, None);
+                    meta.set_identity(None);
+                    meta.rec_lsn.store(0, Ordering::Relaxed);
+                    meta.unlock_exclusive();
+                    self.put_free(i as u32);
+                    continue;
+                }
+                // Pinned or being written: unmark it dirty, so that the clock takes it later.
+                meta.rec_lsn.store(0, Ordering::Relaxed);
+                meta.unlock_exclusive();
+            }
+        }
+    }
+
+    /// Copies a page for the cleaner. Gives the page's LSN; `None` if it is gone, clean, or latched exclusively now.
+    pub(crate) fn copy_for_write(
+        &self,
+        fr: u32,
+        out: &mut [u8],
+    ) -> Option<(SpaceId, PageNo, base::Lsn)> {
+        let meta = &self.frames[fr as usize];
+        meta.lock_shared();
+        let rec = meta.rec_lsn.load(Ordering::Acquire);
+        let r = match meta.identity() {
+            Some((s, p)) if rec != 0 && meta.writing_lsn.load(Ordering::Relaxed) == 0 => {
+                let page = self.arena.page(fr);
+                out.copy_from_slice(&page.bytes()[..]);
+                // Order matters to `oldest_change`: the change is never in neither word.
+                meta.writing_lsn.store(rec, Ordering::Release);
+                meta.rec_lsn.store(0, Ordering::Release);
+                Some((s, p, page.lsn()))
+            }
+            _ => None,
+        };
+        meta.unlock_shared();
+        r
+    }
+
+    /// The copy made by [`Pool::copy_for_write`] arrived on the device, or did not.
+    pub(crate) fn written(&self, fr: u32, ok: bool) {
+        let meta = &self.frames[fr as usize];
+        if !ok {
+            meta.lock_exclusive();
+            let w = meta.writing_lsn.load(Ordering::Relaxed);
+            if w == 0 {
+                // This one arrived before another of its batch failed.
+                meta.unlock_exclusive();
+                return;
+            }
+            let r = meta.rec_lsn.load(Ordering::Relaxed);
+            if r == 0 || w < r {
+                meta.rec_lsn.store(w, Ordering::Release);
+            }
+            meta.writing_lsn.store(0, Ordering::Release);
+            meta.unlock_exclusive();
+        } else {
+            meta.writing_lsn.store(0, Ordering::Release);
+        }
+    }
+}
+
+struct Abandon<'a> {
+    pool: &'a Pool,
+    key: (u32, u32),
+    state: Arc<Reading>,
+    armed: bool,
+}
+
+impl Abandon<'_> {
+    fn disarm(mut self) {
+        self.armed = false;
+    }
+}
+
+impl Drop for Abandon<'_> {
+    fn drop(&mut self) {
+        if self.armed {
+            self.pool.finish_read(self.key, &self.state, Ok(()));
+        }
+    }
+}

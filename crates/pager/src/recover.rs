@@ -1,0 +1,576 @@
+//! Opening a directory: what was there, whole pages back from the doublewrite file, redo of the log.
+//!
+//! Two passes over the log: the first finds its end and shows every record to the layer above (which learns from it what
+//! was open); the second carries out the page operations, sorted by page within large chunks so that each page is
+//! fetched about once.
+
+use crate::alloc;
+use crate::checkpoint::Checkpointer;
+use crate::cleaner::CleanerState;
+use crate::control::{self, Control, ControlError, ControlState};
+use crate::doublewrite::{self, Doublewrite};
+use crate::error::OpError;
+use crate::log::record::{OP_INIT, Record};
+use crate::log::{Log, Scanner, Segments};
+use crate::options::{FlushMethod, PagerOptions};
+use crate::page::{self, PAGE_SIZE};
+use crate::pager::{Pager, SPACE_EXTENSION};
+use crate::pool::{Pin, Pool};
+use crate::redo::RedoTable;
+use crate::space::Space;
+use base::counters::Counter;
+use base::{AlignedBuf, Disk, Lsn, OpenMode, PageNo, Seams, SpaceId, le};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::pin::Pin as StdPin;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// Bytes of log whose operations are sorted by page at once.
+const CHUNK: usize = 64 << 20;
+/// Pages read ahead of the one being redone.
+const AHEAD: usize = 64;
+
+/// Why a directory cannot be opened.
+#[derive(Debug)]
+pub enum OpenError {
+    /// The device failed.
+    Io(io::Error),
+    /// Another process has it open.
+    InUse,
+    /// Written by a newer program (format version).
+    Newer(u32),
+    /// Something needed is missing or damaged: what, in words.
+    Damaged(String),
+    /// A page operation failed.
+    Op(OpError),
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpenError::Io(e) => write!(f, "{e}"),
+            OpenError::InUse => write!(f, "another process has this directory open"),
+            OpenError::Newer(v) => {
+                write!(
+                    f,
+                    "the directory has format {v}, this program knows up to {}",
+                    control::FORMAT
+                )
+            }
+            OpenError::Damaged(s) => write!(f, "{s}"),
+            OpenError::Op(e) => write!(f, "{e}"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl From<io::Error> for OpenError {
+    fn from(e: io::Error) -> Self {
+        OpenError::Io(e)
+    }
+}
+
+impl From<OpError> for OpenError {
+    fn from(e: OpError) -> Self {
+        OpenError::Op(e)
+    }
+}
+
+/// What opening found and did.
+#[derive(Debug, Default, Clone)]
+pub struct Report {
+    /// The directory was made now.
+    pub created: bool,
+    /// The last shutdown was clean.
+    pub clean: bool,
+    /// Redo started here and the log ended there.
+    pub redo_from: Lsn,
+    /// End of the log found.
+    pub log_end: Lsn,
+    /// The checkpoint record, or none.
+    pub checkpoint: Lsn,
+    /// Records read, page operations carried out, operations found already done.
+    pub records: u64,
+    /// See `records`.
+    pub applied: u64,
+    /// See `records`.
+    pub skipped: u64,
+    /// Pages put back from the doublewrite file.
+    pub restored_pages: u64,
+    /// Operations on tablespaces that no longer exist, by tablespace.
+    pub missing_spaces: BTreeMap<u32, u64>,
+    /// Pages that cannot be brought up to date, with the reason.
+    pub damaged: Vec<(SpaceId, PageNo, String)>,
+    /// Highest tablespace id met in files or log.
+    pub max_space: u32,
+    /// Tablespace files whose header is unreadable.
+    pub unreadable_files: Vec<PathBuf>,
+}
+
+/// Shown every record of the first pass: (start, end, record).
+pub type Observer<'a> = dyn FnMut(Lsn, Lsn, &Record<'_>) + Send + 'a;
+
+/// Opens `dir`, making it if it is empty or missing. `observe` sees every log record from the last checkpoint's redo
+/// position on, in order; for the record the checkpoint wrote it also sees it. Register redo functions in `redo` before.
+pub async fn open(
+    seams: Seams,
+    options: PagerOptions,
+    dir: &Path,
+    mut redo: RedoTable,
+    observe: &mut Observer<'_>,
+) -> Result<(Arc<Pager>, Report), OpenError> {
+    redo.register(0..32, alloc::apply);
+    let disk = seams.disk.clone();
+    disk.create_dir_all(dir)?;
+    let owner = disk.lock(dir).map_err(|e| match e.kind() {
+        io::ErrorKind::WouldBlock => OpenError::InUse,
+        _ => OpenError::Io(e),
+    })?;
+    let log_dir = dir.join("log");
+    let data_dir = dir.join("data");
+    let mut report = Report::default();
+    if !disk.exists(&log_dir.join(control::FILE)) {
+        create(&seams, &options, &log_dir, &data_dir)?;
+        report.created = true;
+    }
+    let mut control = open_control(&*disk, &log_dir)?;
+    let state = control.state.clone();
+    report.redo_from = state.redo;
+    report.checkpoint = state.checkpoint;
+
+    let log_mode = if options.flush_method == FlushMethod::ODsync {
+        OpenMode::Dsync
+    } else {
+        OpenMode::Buffered
+    };
+    let segments = Segments::open(
+        disk.clone(),
+        &log_dir,
+        state.segment_size,
+        state.db_id,
+        log_mode,
+    )?;
+    let end = first_pass(&segments, &state, observe, &mut report)?;
+    report.clean = state.clean_end == end;
+    report.log_end = end;
+
+    let start = if report.clean {
+        end
+    } else {
+        jump(&segments, &mut control, end)?
+    };
+    let pool = Arc::new(Pool::new(options.frames())?);
+    open_spaces(&*disk, &options, &pool, &data_dir, &mut report)?;
+    if !report.clean {
+        restore_torn(&*disk, &log_dir, &pool, &mut report)?;
+    }
+    let log = Arc::new(Log::new(
+        segments,
+        start,
+        options.ring_bytes(),
+        log_mode == OpenMode::Dsync,
+    ));
+    let redo = Arc::new(redo);
+    let checkpointer = Arc::new(Checkpointer {
+        pool: pool.clone(),
+        log: log.clone(),
+        redo: redo.clone(),
+        control: Mutex::new(control),
+        source: OnceLock::new(),
+        capacity: options.capacity(),
+        redo_lsn: AtomicU64::new(state.redo.0),
+        enabled: AtomicBool::new(false),
+        sync_data: options.flush_method != FlushMethod::ODirectNoFsync,
+        checkpoints: Counter::new(),
+        data_syncs: Counter::new(),
+    });
+    let cleaner = Arc::new(CleanerState {
+        budget: options.capacity(),
+        stop: AtomicBool::new(false),
+        counters: Default::default(),
+        flush_to: AtomicU64::new(0),
+        flushed: base::Event::new(),
+    });
+    let dw = if options.doublewrite {
+        Some(Doublewrite::open(&*disk, &log_dir)?)
+    } else {
+        None
+    };
+    let pager = Arc::new(Pager {
+        seams,
+        options,
+        pool,
+        log,
+        redo,
+        checkpointer,
+        cleaner,
+        stop: Arc::new(AtomicBool::new(false)),
+        tasks: Arc::default(),
+        _owner: owner,
+    });
+    pager.checkpointer.update_limit(false);
+    pager.start_tasks(dw);
+    if !report.clean {
+        second_pass(&pager, &state, end, &mut report).await?;
+    }
+    Ok((pager, report))
+}
+
+fn create(
+    seams: &Seams,
+    options: &PagerOptions,
+    log_dir: &Path,
+    data_dir: &Path,
+) -> Result<(), OpenError> {
+    let disk = &*seams.disk;
+    disk.create_dir_all(log_dir)?;
+    disk.create_dir_all(data_dir)?;
+    // A creation that was cut short left no control file; start over.
+    for (name, is_dir) in disk.read_dir(log_dir)? {
+        if !is_dir {
+            disk.remove_file(&log_dir.join(name))?;
+        }
+    }
+    if !disk.read_dir(data_dir)?.is_empty() {
+        return Err(OpenError::Damaged(format!(
+            "{} holds tables but {} is missing: restore the log folder from a backup",
+            data_dir.display(),
+            log_dir.join(control::FILE).display()
+        )));
+    }
+    let size = options.segment_size();
+    let db_id = seams.random.next_u64() | 1;
+    let seg = Segments::open(seams.disk.clone(), log_dir, size, db_id, OpenMode::Buffered)?;
+    seg.create(1, None)?;
+    let state = ControlState {
+        db_id,
+        segment_size: size,
+        redo: Lsn(size),
+        checkpoint: Lsn::NONE,
+        clean_end: Lsn(size),
+        jumps: Vec::new(),
+    };
+    Control::create(disk, log_dir, state)?;
+    if let Some(parent) = log_dir.parent() {
+        disk.sync_dir(parent)?;
+    }
+    Ok(())
+}
+
+fn open_control(disk: &dyn Disk, log_dir: &Path) -> Result<Control, OpenError> {
+    Control::open(disk, log_dir).map_err(|e| match e {
+        ControlError::Io(e) => OpenError::Io(e),
+        ControlError::Newer(v) => OpenError::Newer(v),
+        ControlError::Damaged => OpenError::Damaged(format!(
+            "both copies in {} are damaged: restore the directory from a backup",
+            log_dir.join(control::FILE).display()
+        )),
+    })
+}
+
+/// Finds the log's end, showing every record.
+fn first_pass(
+    segments: &Segments,
+    state: &ControlState,
+    observe: &mut Observer<'_>,
+    report: &mut Report,
+) -> Result<Lsn, OpenError> {
+    let first = state.redo.0 / state.segment_size;
+    let numbers: BTreeSet<u64> = segments.numbers().into_iter().collect();
+    if !numbers.contains(&first) {
+        return Err(OpenError::Damaged(format!(
+            "log segment {first}, where recovery starts, is missing"
+        )));
+    }
+    segments.verify_header(first).map_err(OpenError::Damaged)?;
+    let mut scan = Scanner::new(segments, &state.jumps, state.redo);
+    let mut checkpoint_seen = state.checkpoint.is_none();
+    while let Some((start, end, r)) = scan.next_record()? {
+        report.records += 1;
+        checkpoint_seen |= start == state.checkpoint;
+        for op in r.ops() {
+            report.max_space = report.max_space.max(op.space.0);
+        }
+        observe(start, end, &r);
+    }
+    if !checkpoint_seen {
+        // The checkpoint record was durable before the control file named it: the log was damaged later.
+        return Err(OpenError::Damaged(format!(
+            "the log ends at {} before its last checkpoint at {}: a segment is missing or damaged",
+            scan.position(),
+            state.checkpoint
+        )));
+    }
+    Ok(scan.position())
+}
+
+/// After a crash the log goes on in a segment never used before, so that no torn or stale record behind the old end can
+/// ever be taken for a new one.
+fn jump(segments: &Segments, control: &mut Control, end: Lsn) -> Result<Lsn, OpenError> {
+    let last = segments.numbers().last().copied().unwrap_or(0);
+    let next = last.max(end.0 / segments.size()) + 1;
+    let to = Lsn(next * segments.size());
+    // Segments wholly behind the old end hold nothing; one of them becomes the next.
+    let behind: Vec<u64> = segments
+        .numbers()
+        .into_iter()
+        .filter(|n| n * segments.size() > end.0)
+        .collect();
+    segments.create(next, behind.first().copied())?;
+    for n in behind.iter().skip(1) {
+        segments.remove(*n)?;
+    }
+    control.state.jumps.push((end, to));
+    control.state.clean_end = Lsn::NONE;
+    control.store()?;
+    Ok(to)
+}
+
+fn open_spaces(
+    disk: &dyn Disk,
+    options: &PagerOptions,
+    pool: &Arc<Pool>,
+    data_dir: &Path,
+    report: &mut Report,
+) -> Result<(), OpenError> {
+    disk.create_dir_all(data_dir)?;
+    let mut files = Vec::new();
+    for (name, is_dir) in disk.read_dir(data_dir)? {
+        let path = data_dir.join(&name);
+        if is_dir {
+            files.extend(
+                disk.read_dir(&path)?
+                    .into_iter()
+                    .filter(|f| !f.1)
+                    .map(|f| path.join(f.0)),
+            );
+        } else {
+            files.push(path);
+        }
+    }
+    let mut seen: BTreeMap<u32, PathBuf> = BTreeMap::new();
+    for path in files {
+        if path.extension().is_none_or(|e| e != SPACE_EXTENSION) {
+            continue;
+        }
+        let mut h = vec![0u8; 64];
+        let n = disk
+            .open(&path, OpenMode::Buffered, false)?
+            .read_now(&mut h, 0)?;
+        // The identity is in the first sector and never changes: it can be trusted even where the page is torn.
+        if n < h.len() || alloc::check_header(&h).is_err() {
+            report.unreadable_files.push(path);
+            continue;
+        }
+        let id = SpaceId(le::get_u32(&h, 8));
+        if let Some(other) = seen.insert(id.0, path.clone()) {
+            return Err(OpenError::Damaged(format!(
+                "{} and {} are both tablespace {}",
+                other.display(),
+                path.display(),
+                id.0
+            )));
+        }
+        report.max_space = report.max_space.max(id.0);
+        let file = disk.open(&path, options.data_mode(), false)?;
+        pool.spaces.insert(Arc::new(Space::new(id, file, &path)?));
+    }
+    Ok(())
+}
+
+fn restore_torn(
+    disk: &dyn Disk,
+    log_dir: &Path,
+    pool: &Arc<Pool>,
+    report: &mut Report,
+) -> Result<(), OpenError> {
+    let mut touched = BTreeSet::new();
+    let mut buf = AlignedBuf::zeroed(PAGE_SIZE);
+    for ((space, pno), copy) in doublewrite::copies(disk, log_dir)? {
+        let Some(s) = pool.spaces.get(space) else {
+            continue;
+        };
+        let off = pno.0 as u64 * PAGE_SIZE as u64;
+        let n = s.file().read_now(&mut buf, off)?;
+        if n == PAGE_SIZE && page::check(&buf, space, pno).is_err() {
+            s.file().write_now(&copy, off)?;
+            report.restored_pages += 1;
+            touched.insert(space);
+        }
+    }
+    for id in touched {
+        if let Some(s) = pool.spaces.get(id) {
+            s.file().sync_now()?;
+        }
+    }
+    Ok(())
+}
+
+/// One page operation waiting to be carried out.
+struct Pending {
+    space: SpaceId,
+    page: PageNo,
+    /// Position in the log: (record start, record end).
+    start: Lsn,
+    end: Lsn,
+    op: u8,
+    flags: u8,
+    at: u32,
+    len: u16,
+}
+
+async fn second_pass(
+    pager: &Arc<Pager>,
+    state: &ControlState,
+    end: Lsn,
+    report: &mut Report,
+) -> Result<(), OpenError> {
+    let log = pager.log.clone();
+    let mut scan = Scanner::new(log.segments(), &state.jumps, state.redo);
+    let mut ops: Vec<Pending> = Vec::new();
+    let mut bytes: Vec<u8> = Vec::new();
+    loop {
+        let next = if scan.position() >= end {
+            None
+        } else {
+            scan.next_record()?
+        };
+        let last = next.is_none();
+        if let Some((start, rec_end, r)) = next {
+            for op in r.ops() {
+                ops.push(Pending {
+                    space: op.space,
+                    page: op.page,
+                    start,
+                    end: rec_end,
+                    op: op.op,
+                    flags: op.flags,
+                    at: bytes.len() as u32,
+                    len: op.payload.len() as u16,
+                });
+                bytes.extend_from_slice(op.payload);
+            }
+        }
+        if last || bytes.len() + ops.len() * 48 > CHUNK {
+            // Stable: within a page the log's order stays.
+            ops.sort_by_key(|o| (o.space.0, o.page.0));
+            redo_chunk(pager, &ops, &bytes, report).await?;
+            ops.clear();
+            bytes.clear();
+        }
+        if last {
+            return Ok(());
+        }
+    }
+}
+
+type Fetching = StdPin<Box<dyn Future<Output = Result<Pin, OpError>> + Send>>;
+
+async fn redo_chunk(
+    pager: &Arc<Pager>,
+    ops: &[Pending],
+    bytes: &[u8],
+    report: &mut Report,
+) -> Result<(), OpenError> {
+    let groups: Vec<&[Pending]> = ops
+        .chunk_by(|a, b| (a.space, a.page) == (b.space, b.page))
+        .collect();
+    let mut ahead: VecDeque<(usize, Arc<Space>, Option<Fetching>)> = VecDeque::new();
+    let mut next = 0;
+    let ahead_max = AHEAD.min(pager.pool.frames() as usize / 4);
+    loop {
+        while next < groups.len() && ahead.len() < ahead_max {
+            let g = groups[next];
+            match pager.pool.spaces.get(g[0].space) {
+                None => *report.missing_spaces.entry(g[0].space.0).or_default() += g.len() as u64,
+                Some(s) => {
+                    s.ensure_room(g[0].page.0)?;
+                    let fetch: Option<Fetching> = if g[0].flags & OP_INIT != 0 {
+                        None
+                    } else {
+                        let (pool, s, p) = (pager.pool.clone(), s.clone(), g[0].page);
+                        let mut f: Fetching = Box::pin(async move { pool.fetch(&s, p).await });
+                        // Start the read now; the result is awaited when its turn comes.
+                        let early =
+                            std::future::poll_fn(|cx| std::task::Poll::Ready(f.as_mut().poll(cx)))
+                                .await;
+                        Some(match early {
+                            std::task::Poll::Ready(r) => Box::pin(std::future::ready(r)),
+                            std::task::Poll::Pending => f,
+                        })
+                    };
+                    ahead.push_back((next, s, fetch));
+                }
+            }
+            next += 1;
+        }
+        let Some((i, space, fetch)) = ahead.pop_front() else {
+            return Ok(());
+        };
+        let r = match fetch {
+            None => Ok(None),
+            Some(f) => f.await.map(Some),
+        };
+        match r {
+            Ok(pin) => {
+                redo_page(pager, &space, groups[i], bytes, report).await?;
+                drop(pin);
+            }
+            Err(OpError::Corrupt { space, page, why }) => {
+                report.damaged.push((space, page, why.to_string()))
+            }
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+async fn redo_page(
+    pager: &Arc<Pager>,
+    space: &Arc<Space>,
+    ops: &[Pending],
+    bytes: &[u8],
+    report: &mut Report,
+) -> Result<(), OpenError> {
+    let page = ops[0].page;
+    let mut pins: Vec<Pin> = Vec::new();
+    loop {
+        let latched = if ops[0].flags & OP_INIT != 0 {
+            pager.pool.fresh(space, page)
+        } else {
+            pager.pool.exclusive(space, page)
+        };
+        let mut g = match latched {
+            Ok(g) => g,
+            Err(OpError::Wait(w)) => {
+                pins.extend(pager.resolve(w).await?);
+                continue;
+            }
+            Err(e) => return Err(e.into()),
+        };
+        g.keep();
+        for o in ops {
+            if g.lsn() >= o.end {
+                report.skipped += 1;
+                continue;
+            }
+            g.meta().mark_dirty(o.start);
+            let payload = &bytes[o.at as usize..o.at as usize + o.len as usize];
+            if let Err(why) = pager.redo.apply(o.op, g.page_mut(), payload, o.start) {
+                report.damaged.push((
+                    space.id(),
+                    page,
+                    format!("operation {} at {}: {why}", o.op, o.start),
+                ));
+                return Ok(());
+            }
+            g.page_mut().set_lsn(o.end);
+            report.applied += 1;
+        }
+        return Ok(());
+    }
+}

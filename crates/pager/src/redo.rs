@@ -1,0 +1,50 @@
+//! The table of redo functions: which code carries out which page operation, live and in recovery.
+//!
+//! Numbers 0..31 belong to the pager, 32..95 to the B+tree, 96..127 to the engine.
+
+use crate::page::Page;
+use base::Lsn;
+
+/// Carries out an operation on a page: `op`'s meaning with `payload`, for the record starting at the given LSN. Must be
+/// deterministic, and must fail (rather than panic) on bytes that do not fit.
+pub type RedoFn =
+    fn(op: u8, page: &mut Page, payload: &[u8], start: Lsn) -> Result<(), &'static str>;
+
+/// Operation number → function.
+pub struct RedoTable {
+    by_op: [Option<RedoFn>; 128],
+}
+
+impl Default for RedoTable {
+    fn default() -> Self {
+        RedoTable { by_op: [None; 128] }
+    }
+}
+
+impl RedoTable {
+    /// Registers `f` for a range of operation numbers.
+    pub fn register(&mut self, ops: std::ops::Range<u8>, f: RedoFn) {
+        for o in ops {
+            assert!(
+                self.by_op[o as usize].is_none(),
+                "operation {o} registered twice"
+            );
+            self.by_op[o as usize] = Some(f);
+        }
+    }
+
+    /// Carries out one operation.
+    #[inline]
+    pub fn apply(
+        &self,
+        op: u8,
+        page: &mut Page,
+        payload: &[u8],
+        start: Lsn,
+    ) -> Result<(), &'static str> {
+        match self.by_op.get(op as usize).copied().flatten() {
+            Some(f) => f(op, page, payload, start),
+            None => Err("unknown operation"),
+        }
+    }
+}

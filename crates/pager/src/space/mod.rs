@@ -1,0 +1,198 @@
+//! Tablespaces: one file of pages each, grown by extents that are reserved ahead, and the registry of the open ones.
+//!
+//! This room knows files and page numbers; what stands in a page is not its business (the map of used pages lives in
+//! [`crate::alloc`]).
+
+mod translate;
+
+pub(crate) use translate::Translation;
+
+use crate::error::OpError;
+use crate::page::PAGE_SIZE;
+use base::{File, SpaceId};
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
+
+/// Pages of the first extent.
+const EXTENT_MIN: u32 = 16;
+/// Pages of the largest extent (64 MiB).
+const EXTENT_MAX: u32 = 4096;
+
+/// An open tablespace.
+pub struct Space {
+    id: SpaceId,
+    file: Arc<dyn File>,
+    path: Mutex<PathBuf>,
+    pub(crate) translation: Translation,
+    /// Pages for which the file has room.
+    room: AtomicU32,
+    /// Pages for which a map page is known to exist: never above `room`.
+    mapped: AtomicU32,
+    growing: Mutex<()>,
+    /// Page number at or above which a free page is looked for first.
+    pub(crate) alloc_hint: AtomicU32,
+    /// Written since the last sync.
+    pub(crate) unsynced: AtomicBool,
+    dropped: AtomicBool,
+}
+
+impl Space {
+    /// Wraps an open file.
+    pub(crate) fn new(id: SpaceId, file: Arc<dyn File>, path: &Path) -> io::Result<Space> {
+        let room = (file.len()? / PAGE_SIZE as u64).min(u32::MAX as u64) as u32;
+        Ok(Space {
+            id,
+            file,
+            path: Mutex::new(path.to_path_buf()),
+            translation: Translation::new(),
+            room: AtomicU32::new(room),
+            mapped: AtomicU32::new(0),
+            growing: Mutex::new(()),
+            alloc_hint: AtomicU32::new(1),
+            unsynced: AtomicBool::new(false),
+            dropped: AtomicBool::new(false),
+        })
+    }
+
+    /// Its id.
+    #[inline(always)]
+    pub fn id(&self) -> SpaceId {
+        self.id
+    }
+
+    /// Its file.
+    pub fn file(&self) -> &Arc<dyn File> {
+        &self.file
+    }
+
+    /// Where its file is.
+    pub fn path(&self) -> PathBuf {
+        self.path.lock().unwrap_or_else(|e| e.into_inner()).clone()
+    }
+
+    pub(crate) fn set_path(&self, path: &Path) {
+        *self.path.lock().unwrap_or_else(|e| e.into_inner()) = path.to_path_buf();
+    }
+
+    /// Pages the file has room for.
+    pub fn room(&self) -> u32 {
+        self.room.load(Ordering::Acquire)
+    }
+
+    /// Pages that may be allocated: there is room, and a map page for them.
+    pub(crate) fn mapped(&self) -> u32 {
+        self.mapped.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_mapped(&self, pages: u32) {
+        self.mapped.fetch_max(pages, Ordering::AcqRel);
+    }
+
+    /// True after the space was dropped.
+    pub fn is_dropped(&self) -> bool {
+        self.dropped.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_dropped(&self) {
+        self.dropped.store(true, Ordering::Release);
+    }
+
+    /// Grows the file by an extent, if nobody has done so since it had `seen` pages of room.
+    pub(crate) fn grow(&self, seen: u32) -> Result<(), OpError> {
+        let _one = self.growing.lock().unwrap_or_else(|e| e.into_inner());
+        let room = self.room();
+        if room > seen {
+            return Ok(());
+        }
+        let extent = (room / 4).clamp(EXTENT_MIN, EXTENT_MAX);
+        let full = |e: &io::Error| {
+            matches!(
+                e.kind(),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+            )
+        };
+        // A nearly full disk may still have room for a small extent.
+        for pages in [extent, EXTENT_MIN] {
+            let target = room.saturating_add(pages);
+            match self.file.allocate(target as u64 * PAGE_SIZE as u64) {
+                Ok(()) => {
+                    self.room.store(target, Ordering::Release);
+                    return Ok(());
+                }
+                Err(e) if full(&e) => {}
+                Err(e) => return Err(OpError::io(e)),
+            }
+        }
+        Err(OpError::SpaceFull(self.id))
+    }
+
+    /// Makes room for page `page` at least (recovery: the file may be shorter than what the log speaks of).
+    pub(crate) fn ensure_room(&self, page: u32) -> Result<(), OpError> {
+        while self.room() <= page {
+            self.grow(self.room())?;
+        }
+        Ok(())
+    }
+}
+
+/// The open tablespaces by id.
+#[derive(Default)]
+pub struct Spaces {
+    map: RwLock<HashMap<SpaceId, Arc<Space>>>,
+}
+
+impl Spaces {
+    /// The space with this id.
+    pub fn get(&self, id: SpaceId) -> Option<Arc<Space>> {
+        self.map
+            .read()
+            .unwrap_or_else(|e| e.into_inner())
+            .get(&id)
+            .cloned()
+    }
+
+    /// All of them.
+    pub fn all(&self) -> Vec<Arc<Space>> {
+        let mut v: Vec<_> = self
+            .map
+            .read()
+            .unwrap_or_else(|e| e.into_inner())
+            .values()
+            .cloned()
+            .collect();
+        v.sort_by_key(|s| s.id());
+        v
+    }
+
+    pub(crate) fn insert(&self, s: Arc<Space>) {
+        self.map
+            .write()
+            .unwrap_or_else(|e| e.into_inner())
+            .insert(s.id(), s);
+    }
+
+    pub(crate) fn remove(&self, id: SpaceId) -> Option<Arc<Space>> {
+        self.map
+            .write()
+            .unwrap_or_else(|e| e.into_inner())
+            .remove(&id)
+    }
+}
+
+/// Syncs every space written since its last sync.
+pub(crate) fn sync_written(spaces: &Spaces) -> io::Result<()> {
+    for s in spaces.all() {
+        if s.unsynced.swap(false, Ordering::AcqRel)
+            && let Err(e) = s.file.sync_now()
+        {
+            s.unsynced.store(true, Ordering::Release);
+            if !s.is_dropped() {
+                return Err(e);
+            }
+        }
+    }
+    Ok(())
+}
