@@ -178,7 +178,8 @@ pub(crate) fn alloc_page<'p>(
                 let g = pool.fresh(space, PageNo(p))?;
                 let ix = mtr.add(g);
                 mtr.op(map, OP_MAP_SET, &[&p.to_le_bytes()]);
-                space.alloc_hint.store(p + 1, Ordering::Relaxed);
+                // Not above the page: the mini-transaction may still be given up.
+                space.alloc_hint.store(p, Ordering::Relaxed);
                 return Ok(ix);
             }
         }

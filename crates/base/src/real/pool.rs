@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex};
 /// Threads that carry out blocking operations; as many as a device needs to be kept busy.
 const WORKERS: usize = 16;
 
+type Shared = Arc<Mutex<Receiver<(Arc<RawFile>, Op)>>>;
+
 /// The pool. Its threads end when it is dropped.
 pub(super) struct Pool {
     queue: Sender<(Arc<RawFile>, Op)>,
@@ -16,7 +18,7 @@ pub(super) struct Pool {
 impl Pool {
     pub(super) fn new() -> Pool {
         let (tx, rx) = channel();
-        let rx: Arc<Mutex<Receiver<(Arc<RawFile>, Op)>>> = Arc::new(Mutex::new(rx));
+        let rx: Shared = Arc::new(Mutex::new(rx));
         for i in 0..WORKERS {
             let rx = rx.clone();
             let r = std::thread::Builder::new()

@@ -210,6 +210,17 @@ impl Log {
             .await
     }
 
+    /// As [`Log::wait_space`], for what must not fail: a full disk is waited out too.
+    pub async fn wait_room(&self) -> Result<(), OpError> {
+        self.growth.fire();
+        self.space_event
+            .wait_for(|| match self.admit() {
+                Err(OpError::Wait(_) | OpError::LogFull) => None,
+                r => Some(r),
+            })
+            .await
+    }
+
     /// Sets up to where appends are admitted. `full`: it cannot be moved because the disk has no room.
     pub(crate) fn set_limit(&self, limit: Lsn, full: bool) {
         self.full.store(full, Ordering::Relaxed);

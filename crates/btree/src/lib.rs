@@ -1,0 +1,28 @@
+//! B+trees of raw bytes over the pager: point reads, scans, changes of single entries, splits and merges, overflow
+//! chains for long values, and the check that reads all of it.
+//!
+//! This crate never knows transactions, rows or types: keys are byte strings in memcmp order, values are opaque, and a
+//! record's own LSN is stamped into a value where the caller says so. It never blocks and never reads a device: what is
+//! missing is answered as `OpError::Wait`, with nothing changed.
+//!
+//! [`node`] is one page as bytes, [`ops`] its operations in the log; [`tree`] is the handle, and `descend`, `read`,
+//! `modify`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
+
+mod descend;
+mod merge;
+mod modify;
+pub mod node;
+pub mod ops;
+mod overflow;
+mod read;
+mod split;
+mod tree;
+mod verify;
+
+pub use modify::{Action, Change, Found, Outcome, Successor};
+pub use node::{INLINE_TARGET, MAX_KEY, MAX_VALUE, max_value};
+pub use ops::apply;
+pub use overflow::{OVERFLOW_CAPACITY, OverflowCursor, OverflowWriter};
+pub use read::{Direction, ScanPos, ScanState, Visit};
+pub use tree::Tree;
+pub use verify::VerifyCursor;

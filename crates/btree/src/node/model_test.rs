@@ -1,0 +1,275 @@
+//! Nodes against a sorted map: any sequence of edits leaves what the map holds, and any bytes at all can be searched.
+
+use std::collections::BTreeMap;
+
+use base::{Lsn, le};
+use pager::PAGE_SIZE;
+use proptest::prelude::*;
+
+use super::edit::{self, Patch, Shape};
+use super::plan::{self, Entries, Newcomer};
+use super::*;
+
+fn empty(low: &[u8], high: &[u8]) -> Box<Bytes> {
+    let mut b = Box::new([0; PAGE_SIZE]);
+    let shape = Shape {
+        level: 0,
+        index_id: 7,
+        low,
+        high,
+    };
+    edit::image(&mut b, &shape, std::iter::empty()).unwrap();
+    b
+}
+
+fn content(b: &Bytes) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let n = LeafNode::new(b);
+    (0..n.count())
+        .map(|i| {
+            let e = n.entry(i).unwrap();
+            ([n.prefix(), e.suffix].concat(), e.value.to_vec())
+        })
+        .collect()
+}
+
+#[derive(Clone, Debug)]
+enum Op {
+    Put(Vec<u8>, usize),
+    Patch(Vec<u8>, usize, usize, usize),
+    Remove(Vec<u8>),
+}
+
+fn key() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        prop::collection::vec(0u8..3, 0..7),
+        (0u32..400).prop_map(|k| k.to_be_bytes().to_vec()),
+        prop::collection::vec(any::<u8>(), 0..40),
+    ]
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        4 => (key(), 8usize..600).prop_map(|(k, v)| Op::Put(k, v)),
+        2 => (key(), 0usize..40, 0usize..40, 0usize..300).prop_map(|(k, p, s, m)| Op::Patch(k, p, s, m)),
+        1 => key().prop_map(Op::Remove),
+    ]
+}
+
+/// A value with recognisable bytes.
+fn value(len: usize, seed: usize) -> Vec<u8> {
+    (0..len).map(|i| (i * 7 + seed) as u8).collect()
+}
+
+fn put(b: &mut Bytes, key: &[u8], v: &[u8], lsn: Lsn) -> edit::EditResult {
+    let n = LeafNode::new(b);
+    let (slot, found) = n.lower_bound(n.strip(key));
+    let suffix = n.strip(key).to_vec();
+    if !found {
+        return edit::insert::<true>(b, slot, &suffix, v, Some((0, lsn)));
+    }
+    let whole = Patch {
+        head: 0,
+        prefix: 0,
+        suffix: 0,
+        bytes: v,
+    };
+    edit::replace(b, slot, &whole, Some((0, lsn)))
+}
+
+fn run(ops: &[Op], prefix: &[u8], low: &[u8], high: &[u8]) {
+    let mut b = empty(low, high);
+    let mut model: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
+    for (i, op) in ops.iter().enumerate() {
+        let lsn = Lsn(i as u64 * 977 + 1);
+        match op {
+            Op::Put(k, len) => {
+                let k = [prefix, k].concat();
+                let mut v = value(*len, i);
+                if put(&mut b, &k, &v, lsn).is_ok() {
+                    le::put_u64(&mut v, 0, lsn.0);
+                    model.insert(k, v);
+                }
+            }
+            Op::Patch(k, p, s, m) => {
+                let k = [prefix, k].concat();
+                let n = LeafNode::new(&b);
+                let (slot, found) = n.lower_bound(n.strip(&k));
+                assert_eq!(found, model.contains_key(&k));
+                let Some(old) = model.get(&k) else { continue };
+                let bytes = value(8 + m, i);
+                let patch = Patch {
+                    head: 8,
+                    prefix: *p,
+                    suffix: *s,
+                    bytes: &bytes,
+                };
+                if edit::replace(&mut b, slot, &patch, None).is_ok() {
+                    let new = [
+                        &bytes[..8],
+                        &old[8..8 + p],
+                        &bytes[8..],
+                        &old[old.len() - s..],
+                    ]
+                    .concat();
+                    model.insert(k, new);
+                }
+            }
+            Op::Remove(k) => {
+                let k = [prefix, k].concat();
+                let n = LeafNode::new(&b);
+                let (slot, found) = n.lower_bound(n.strip(&k));
+                assert_eq!(found, model.remove(&k).is_some());
+                if found {
+                    edit::remove(&mut b, slot).unwrap();
+                }
+            }
+        }
+        LeafNode::new(&b).check().unwrap();
+    }
+    let want: Vec<_> = model.into_iter().collect();
+    assert_eq!(content(&b), want);
+    split_and_merge(&b, &want);
+}
+
+/// Splits the leaf for a key at each of a few places, checks both halves, merges them and checks that nothing changed.
+fn split_and_merge(b: &Bytes, want: &[(Vec<u8>, Vec<u8>)]) {
+    let n = LeafNode::new(b);
+    for slot in [0, n.count() / 3, n.count()] {
+        let suffix = if slot == 0 {
+            n.strip(n.low()).to_vec()
+        } else {
+            [n.entry(slot - 1).unwrap().suffix, &[0]].concat()
+        };
+        let newcomer = Newcomer {
+            suffix: Some(&suffix),
+            slot,
+            need: 100,
+        };
+        if n.lower_bound(&suffix) != (slot, false) {
+            continue;
+        }
+        let Some(split) = plan::split_leaf(&n, newcomer) else {
+            assert!(n.count() <= 1);
+            continue;
+        };
+        let mut right = Box::new([0; PAGE_SIZE]);
+        let shape = Shape {
+            level: 0,
+            index_id: 7,
+            low: &split.separator,
+            high: n.high(),
+        };
+        let mut entries = Vec::new();
+        let fences = (shape.low, shape.high);
+        plan::write_entries(&n, split.at..n.count(), fences, true, &mut entries).unwrap();
+        edit::image(&mut right, &shape, Entries(&entries)).unwrap();
+        let mut left = Box::new(*b);
+        edit::refence(&mut left, &split.separator, split.at, std::iter::empty()).unwrap();
+        let (l, r) = (LeafNode::new(&left), LeafNode::new(&right));
+        l.check().unwrap();
+        r.check().unwrap();
+        assert_eq!([content(&left), content(&right)].concat(), want);
+        let all = 0..n.count();
+        assert_eq!(
+            plan::merged_size(&l, &r),
+            plan::size_within(&n, all, n.low(), n.high())
+        );
+        entries.clear();
+        plan::write_entries(&r, 0..r.count(), (n.low(), n.high()), false, &mut entries).unwrap();
+        let keep = l.count();
+        edit::refence(&mut left, n.high(), keep, Entries(&entries)).unwrap();
+        assert_eq!(content(&left), want);
+        LeafNode::new(&left).check().unwrap();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn edits_match_a_map(ops in prop::collection::vec(op(), 1..250)) {
+        run(&ops, b"", b"", b"");
+        run(&ops, b"tenant 17/", b"tenant 17", b"tenant 18");
+    }
+
+    #[test]
+    fn any_bytes_can_be_searched(seed in any::<u64>(), count in any::<u16>(), probe in key()) {
+        let mut b = Box::new([0u8; PAGE_SIZE]);
+        let mut x = seed | 1;
+        for byte in b.iter_mut() {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            *byte = x as u8;
+        }
+        le::put_u16(&mut b[..], COUNT_AT, count);
+        let (leaf, inner) = (LeafNode::new(&b), InnerNode::new(&b));
+        let (slot, _) = leaf.lower_bound(leaf.strip(&probe));
+        let _ = (leaf.entry(slot), leaf.value(slot), leaf.check(), leaf.free_bytes());
+        let _ = (inner.child(inner.child_slot(&probe)), inner.check());
+        let _ = inner.child(inner.child_slot_below(Some(&probe)));
+        let _ = (view::covers(&b, &probe), view::covers_below(&b, Some(&probe)));
+        let _ = inner.child_low(slot).is_some() | inner.child_high(slot).is_some();
+    }
+
+    #[test]
+    fn inner_nodes_find_their_children(mut seps in prop::collection::btree_set(key(), 1..120), probe in key()) {
+        seps.remove(&vec![]);
+        let mut b = Box::new([0u8; PAGE_SIZE]);
+        let shape = Shape { level: 1, index_id: 7, low: b"", high: b"" };
+        edit::image(&mut b, &shape, std::iter::empty()).unwrap();
+        edit::insert::<false>(&mut b, 0, b"", &100u32.to_le_bytes(), None).unwrap();
+        let seps: Vec<_> = seps.into_iter().collect();
+        for (i, s) in seps.iter().enumerate() {
+            edit::insert::<false>(&mut b, i + 1, s, &(101 + i as u32).to_le_bytes(), None).unwrap();
+        }
+        let n = InnerNode::new(&b);
+        n.check().unwrap();
+        for p in seps.iter().chain([&probe]) {
+            let at = seps.iter().filter(|s| *s <= p).count();
+            prop_assert_eq!(n.child(n.child_slot(p)).0 as usize, 100 + at);
+            let below = seps.iter().filter(|s| *s < p).count();
+            prop_assert_eq!(n.child(n.child_slot_below(Some(p))).0 as usize, 100 + below);
+        }
+        if let Some(split) = plan::split_inner(&n, seps.len() / 2) {
+            let mut entries = Vec::new();
+            let right = Shape { low: &split.separator, ..shape };
+            plan::write_entries(&n, split.at..n.count(), (right.low, b""), true, &mut entries).unwrap();
+            let mut r = Box::new([0u8; PAGE_SIZE]);
+            edit::image(&mut r, &right, Entries(&entries)).unwrap();
+            let mut l = b.clone();
+            edit::refence(&mut l, &split.separator, split.at, std::iter::empty()).unwrap();
+            InnerNode::new(&l).check().unwrap();
+            InnerNode::new(&r).check().unwrap();
+            let moved = InnerNode::new(&r).count();
+            prop_assert_eq!(InnerNode::new(&l).count() + moved, n.count());
+            entries.clear();
+            plan::write_entries(&InnerNode::new(&r), 0..moved, (b"", b""), false, &mut entries).unwrap();
+            edit::refence(&mut l, b"", split.at, Entries(&entries)).unwrap();
+            let l = InnerNode::new(&l);
+            l.check().unwrap();
+            for i in 0..n.count() {
+                prop_assert_eq!(l.entry(i), n.entry(i));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_load_in_key_order_splits_behind_its_last_key() {
+    let mut b = empty(b"", b"");
+    let mut i = 0u32;
+    while put(&mut b, &i.to_be_bytes(), &value(180, 0), Lsn(1)).is_ok() {
+        i += 1;
+    }
+    let n = LeafNode::new(&b);
+    let k = i.to_be_bytes();
+    let new = Newcomer {
+        suffix: Some(n.strip(&k)),
+        slot: n.count(),
+        need: 194,
+    };
+    let split = plan::split_leaf(&n, new).unwrap();
+    assert_eq!(split.at, n.count());
+    assert!(n.used_bytes() * 100 / BODY > 97);
+}

@@ -1,0 +1,205 @@
+//! The page operations of this crate in the log: how each is written and how it is applied. Forward execution and
+//! recovery both run [`apply`]; it is a pure function of the page, the payload and the record's start LSN.
+//!
+//! An operation names a slot, not a key: what was decided once is not decided again.
+
+use base::Lsn;
+use base::le::{get_u16_or0, get_u32_or0, put_u16, put_u32};
+use pager::Page;
+use smallvec::SmallVec;
+
+use crate::node::edit::{self, EditResult, Patch, Shape};
+use crate::node::plan::{self, Entries};
+use crate::node::{KIND_AT, LEAF_KIND, Node};
+use crate::overflow;
+
+/// First operation code of this crate.
+pub const FIRST_OP: u8 = 32;
+/// Last operation code reserved for this crate.
+pub const LAST_OP: u8 = 95;
+
+/// Insert into a leaf: slot u16, stamp u16, suffix length u16, suffix, value.
+pub const LEAF_INSERT: u8 = 32;
+/// Replace a leaf value: slot u16, stamp u16, head u16, prefix u16, suffix u16, bytes.
+pub const LEAF_REPLACE: u8 = 33;
+/// Remove an entry: slot u16.
+pub const REMOVE: u8 = 34;
+/// Whole content of a node: level u8, index id u32, low length u16, high length u16, low, high, entries.
+pub const IMAGE: u8 = 35;
+/// New high fence, entries dropped at the end and appended: keep u16, high length u16, high, entries.
+pub const REFENCE: u8 = 36;
+/// Insert into an inner node: slot u16, child u32, suffix.
+pub const INNER_INSERT: u8 = 37;
+/// Content of an overflow page: next page u32, index id u32, bytes.
+pub const OVERFLOW_FILL: u8 = 38;
+/// New successor of an overflow page: next page u32.
+pub const OVERFLOW_NEXT: u8 = 39;
+
+/// "No stamp" in an operation.
+const NO_STAMP: u16 = u16::MAX;
+
+/// Fixed fields in front of a payload, built without the heap.
+pub(crate) type Head = SmallVec<[u8; 16]>;
+
+fn head(fields: &[u16]) -> Head {
+    fields.iter().flat_map(|f| f.to_le_bytes()).collect()
+}
+
+fn stamp_field(stamp: Option<u16>) -> u16 {
+    stamp.unwrap_or(NO_STAMP)
+}
+
+pub(crate) fn leaf_insert(slot: usize, stamp: Option<u16>, suffix_len: usize) -> [u8; 6] {
+    let mut h = [0; 6];
+    put_u16(&mut h, 0, slot as u16);
+    put_u16(&mut h, 2, stamp_field(stamp));
+    put_u16(&mut h, 4, suffix_len as u16);
+    h
+}
+
+pub(crate) fn leaf_replace(
+    slot: usize,
+    stamp: Option<u16>,
+    head: u16,
+    prefix: u16,
+    suffix: u16,
+) -> [u8; 10] {
+    let mut h = [0; 10];
+    put_u16(&mut h, 0, slot as u16);
+    put_u16(&mut h, 2, stamp_field(stamp));
+    put_u16(&mut h, 4, head);
+    put_u16(&mut h, 6, prefix);
+    put_u16(&mut h, 8, suffix);
+    h
+}
+
+pub(crate) fn remove(slot: usize) -> [u8; 2] {
+    (slot as u16).to_le_bytes()
+}
+
+pub(crate) fn inner_insert(slot: usize, child: u32) -> [u8; 6] {
+    let mut h = [0; 6];
+    put_u16(&mut h, 0, slot as u16);
+    put_u32(&mut h, 2, child);
+    h
+}
+
+/// The payload that makes a page a node of `shape` holding `range` of `from`.
+pub(crate) fn image_of<const LEAF: bool>(
+    shape: &Shape<'_>,
+    from: &Node<'_, LEAF>,
+    range: std::ops::Range<usize>,
+) -> Option<Vec<u8>> {
+    let mut out = image_head(shape);
+    plan::write_entries(from, range, (shape.low, shape.high), true, &mut out)?;
+    Some(out)
+}
+
+/// The payload that makes a page an empty node of `shape`.
+pub(crate) fn image_head(shape: &Shape<'_>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(pager::PAGE_SIZE);
+    out.push(shape.level);
+    out.extend_from_slice(&shape.index_id.to_le_bytes());
+    out.extend_from_slice(&(shape.low.len() as u16).to_le_bytes());
+    out.extend_from_slice(&(shape.high.len() as u16).to_le_bytes());
+    out.extend_from_slice(shape.low);
+    out.extend_from_slice(shape.high);
+    out
+}
+
+/// Appends to an image an inner entry with an empty suffix: the child that begins at the low fence.
+pub(crate) fn push_first_child(out: &mut Vec<u8>, child: u32) {
+    out.extend_from_slice(&head(&[0, 4]));
+    out.extend_from_slice(&child.to_le_bytes());
+}
+
+/// Fixed fields of [`REFENCE`]; the new high fence and the appended entries follow.
+pub(crate) fn refence(keep: usize, high: &[u8]) -> [u8; 4] {
+    let mut h = [0; 4];
+    put_u16(&mut h, 0, keep as u16);
+    put_u16(&mut h, 2, high.len() as u16);
+    h
+}
+
+const SHORT: &str = "operation is cut short";
+
+fn rest(payload: &[u8], at: usize) -> Result<&[u8], &'static str> {
+    payload.get(at..).ok_or(SHORT)
+}
+
+fn field(payload: &[u8], at: usize) -> usize {
+    get_u16_or0(payload, at) as usize
+}
+
+fn stamp_of(payload: &[u8], at: usize, lsn: Lsn) -> Option<(usize, Lsn)> {
+    match field(payload, at) as u16 {
+        NO_STAMP => None,
+        offset => Some((offset as usize, lsn)),
+    }
+}
+
+/// Applies one operation to a page. `start_lsn` is the position of the record that holds it.
+pub fn apply(op: u8, page: &mut Page, payload: &[u8], start_lsn: Lsn) -> EditResult {
+    let b = page.bytes_mut();
+    match op {
+        LEAF_INSERT => {
+            if b[KIND_AT] != LEAF_KIND {
+                return Err("leaf operation on another page");
+            }
+            let body = rest(payload, 6)?;
+            let (suffix, value) = body.split_at_checked(field(payload, 4)).ok_or(SHORT)?;
+            let stamp = stamp_of(payload, 2, start_lsn);
+            edit::insert::<true>(b, field(payload, 0), suffix, value, stamp)
+        }
+        LEAF_REPLACE => {
+            if b[KIND_AT] != LEAF_KIND {
+                return Err("leaf operation on another page");
+            }
+            let patch = Patch {
+                head: field(payload, 4),
+                prefix: field(payload, 6),
+                suffix: field(payload, 8),
+                bytes: rest(payload, 10)?,
+            };
+            let stamp = stamp_of(payload, 2, start_lsn);
+            edit::replace(b, field(payload, 0), &patch, stamp)
+        }
+        REMOVE => edit::remove(b, field(payload, 0)),
+        IMAGE => {
+            let (low, high) = (field(payload, 5), field(payload, 7));
+            let body = rest(payload, 9)?;
+            let shape = Shape {
+                level: payload[0],
+                index_id: get_u32_or0(payload, 1),
+                low: body.get(..low).ok_or(SHORT)?,
+                high: body.get(low..low + high).ok_or(SHORT)?,
+            };
+            edit::image(b, &shape, Entries(rest(body, low + high)?))
+        }
+        REFENCE => {
+            let high = field(payload, 2);
+            let body = rest(payload, 4)?;
+            let (high, entries) = body.split_at_checked(high).ok_or(SHORT)?;
+            edit::refence(b, high, field(payload, 0), Entries(entries))
+        }
+        INNER_INSERT => {
+            if b[KIND_AT] == LEAF_KIND {
+                return Err("inner operation on a leaf");
+            }
+            let suffix = rest(payload, 6)?;
+            let child = &payload[2..6];
+            edit::insert::<false>(b, field(payload, 0), suffix, child, None)
+        }
+        OVERFLOW_FILL => {
+            let bytes = rest(payload, 8)?;
+            overflow::fill(
+                page,
+                get_u32_or0(payload, 0),
+                get_u32_or0(payload, 4),
+                bytes,
+            )
+        }
+        OVERFLOW_NEXT => overflow::set_next(page, get_u32_or0(payload, 0)),
+        _ => Err("unknown operation"),
+    }
+}

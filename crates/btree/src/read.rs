@@ -1,0 +1,230 @@
+//! Point reads and scans. A scan looks at one leaf per call, under its shared latch, and remembers a key, not a place:
+//! it survives whatever happens to the tree between two calls.
+
+use pager::OpError;
+
+use crate::descend::Target;
+use crate::node::LeafNode;
+use crate::tree::Tree;
+
+/// Which way a scan goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// Ascending keys.
+    Forward,
+    /// Descending keys.
+    Backward,
+}
+
+/// What a visitor wants after an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Visit {
+    /// The next entry.
+    Next,
+    /// No more; the next call begins behind this entry.
+    Stop,
+    /// No more; the next call begins with this entry again.
+    StopBefore,
+}
+
+/// How a call of [`Tree::scan`] ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ScanState {
+    /// This leaf is done; call again for the next.
+    More,
+    /// There are no more entries in this direction.
+    End,
+    /// The visitor stopped.
+    Stopped,
+}
+
+/// Where a scan goes on. The buffers are kept when it is moved, so a reused position costs no allocation.
+#[derive(Clone, Debug, Default)]
+pub struct ScanPos {
+    bound: Bound,
+    key: Vec<u8>,
+    entry: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Bound {
+    /// At the very end that the direction starts from.
+    #[default]
+    Start,
+    /// At `key` itself.
+    At,
+    /// Behind `key`, as the direction goes.
+    Past,
+}
+
+impl ScanPos {
+    /// Before the first entry (forward) or behind the last one (backward).
+    pub fn start() -> ScanPos {
+        ScanPos::default()
+    }
+
+    /// At `key`: the scan begins with it or with its next neighbour in the direction.
+    pub fn at(key: &[u8]) -> ScanPos {
+        let mut pos = ScanPos::default();
+        pos.seek_at(key);
+        pos
+    }
+
+    /// Past `key` in the direction of the scan.
+    pub fn past(key: &[u8]) -> ScanPos {
+        let mut pos = ScanPos::default();
+        pos.seek_past(key);
+        pos
+    }
+
+    /// Moves to the start, see [`ScanPos::start`].
+    pub fn seek_start(&mut self) {
+        self.bound = Bound::Start;
+    }
+
+    /// Moves to `key`, see [`ScanPos::at`].
+    pub fn seek_at(&mut self, key: &[u8]) {
+        self.set(Bound::At, key);
+    }
+
+    /// Moves past `key`, see [`ScanPos::past`].
+    pub fn seek_past(&mut self, key: &[u8]) {
+        self.set(Bound::Past, key);
+    }
+
+    #[inline]
+    fn set(&mut self, bound: Bound, key: &[u8]) {
+        self.bound = bound;
+        self.key.clear();
+        self.key.extend_from_slice(key);
+    }
+
+    /// Keeps the entry just visited as the place to go on from.
+    #[inline]
+    fn keep_entry(&mut self, bound: Bound) {
+        self.bound = bound;
+        std::mem::swap(&mut self.key, &mut self.entry);
+    }
+}
+
+impl Tree {
+    /// Looks `key` up and gives its value to `f`, once, under the leaf's latch: copy out what is needed and touch
+    /// neither tree nor pager from within.
+    #[inline]
+    pub fn get<R>(&self, key: &[u8], f: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, OpError> {
+        let (no, guard) = self.leaf_shared(Target::Key(key))?;
+        let leaf = LeafNode::new(guard.bytes());
+        let (slot, found) = leaf.lower_bound(leaf.strip(key));
+        if !found {
+            return Ok(f(None));
+        }
+        match leaf.value(slot) {
+            Some(value) => Ok(f(Some(value))),
+            None => Err(self.corrupt(no, "cell outside the page")),
+        }
+    }
+
+    /// Visits entries from `pos` on until the leaf ends or the visitor stops; `visit` gets key and value and runs under
+    /// the leaf's shared latch. On an error `pos` is as it was.
+    #[inline]
+    pub fn scan(
+        &self,
+        pos: &mut ScanPos,
+        direction: Direction,
+        visit: impl FnMut(&[u8], &[u8]) -> Visit,
+    ) -> Result<ScanState, OpError> {
+        match direction {
+            Direction::Forward => self.scan_forward(pos, visit),
+            Direction::Backward => self.scan_backward(pos, visit),
+        }
+    }
+
+    fn scan_forward(
+        &self,
+        pos: &mut ScanPos,
+        mut visit: impl FnMut(&[u8], &[u8]) -> Visit,
+    ) -> Result<ScanState, OpError> {
+        let from: &[u8] = if pos.bound == Bound::Start {
+            b""
+        } else {
+            &pos.key
+        };
+        let (no, guard) = self.leaf_shared(Target::Key(from))?;
+        let leaf = LeafNode::new(guard.bytes());
+        let (slot, found) = leaf.lower_bound(leaf.strip(from));
+        let first = slot + usize::from(found && pos.bound == Bound::Past);
+        let prefix = leaf.prefix();
+        pos.entry.clear();
+        pos.entry.extend_from_slice(prefix);
+        for i in first..leaf.count() {
+            let Some(e) = leaf.entry(i) else {
+                return Err(self.corrupt(no, "cell outside the page"));
+            };
+            pos.entry.truncate(prefix.len());
+            pos.entry.extend_from_slice(e.suffix);
+            match visit(&pos.entry, e.value) {
+                Visit::Next => {}
+                Visit::Stop => {
+                    pos.keep_entry(Bound::Past);
+                    return Ok(ScanState::Stopped);
+                }
+                Visit::StopBefore => {
+                    pos.keep_entry(Bound::At);
+                    return Ok(ScanState::Stopped);
+                }
+            }
+        }
+        if leaf.high().is_empty() {
+            return Ok(ScanState::End);
+        }
+        pos.set(Bound::At, leaf.high());
+        Ok(ScanState::More)
+    }
+
+    fn scan_backward(
+        &self,
+        pos: &mut ScanPos,
+        mut visit: impl FnMut(&[u8], &[u8]) -> Visit,
+    ) -> Result<ScanState, OpError> {
+        let target = match pos.bound {
+            Bound::Start => Target::Below(None),
+            Bound::At => Target::Key(&pos.key),
+            Bound::Past if pos.key.is_empty() => return Ok(ScanState::End),
+            Bound::Past => Target::Below(Some(&pos.key)),
+        };
+        let (no, guard) = self.leaf_shared(target)?;
+        let leaf = LeafNode::new(guard.bytes());
+        let end = if pos.bound == Bound::Start {
+            leaf.count()
+        } else {
+            let (slot, found) = leaf.lower_bound(leaf.strip(&pos.key));
+            slot + usize::from(found && pos.bound == Bound::At)
+        };
+        let prefix = leaf.prefix();
+        pos.entry.clear();
+        pos.entry.extend_from_slice(prefix);
+        for i in (0..end).rev() {
+            let Some(e) = leaf.entry(i) else {
+                return Err(self.corrupt(no, "cell outside the page"));
+            };
+            pos.entry.truncate(prefix.len());
+            pos.entry.extend_from_slice(e.suffix);
+            match visit(&pos.entry, e.value) {
+                Visit::Next => {}
+                Visit::Stop => {
+                    pos.keep_entry(Bound::Past);
+                    return Ok(ScanState::Stopped);
+                }
+                Visit::StopBefore => {
+                    pos.keep_entry(Bound::At);
+                    return Ok(ScanState::Stopped);
+                }
+            }
+        }
+        if leaf.low().is_empty() {
+            return Ok(ScanState::End);
+        }
+        pos.set(Bound::Past, leaf.low());
+        Ok(ScanState::More)
+    }
+}

@@ -1,0 +1,168 @@
+//! The handle of a tree, its creation and its destruction.
+//!
+//! The root's page number never changes. There is exactly one handle per tree in a process: it holds the latch under
+//! which the shape of the tree changes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use base::PageNo;
+use pager::{Mtr, OpError, Pager, Space};
+
+use crate::node::InnerNode;
+use crate::node::edit::Shape;
+use crate::node::view::is_inner_of;
+use crate::ops;
+
+/// A B+tree within a tablespace.
+pub struct Tree {
+    pub(crate) pager: Arc<Pager>,
+    pub(crate) space: Arc<Space>,
+    pub(crate) root: PageNo,
+    pub(crate) index_id: u32,
+    pub(crate) shape: ShapeLatch,
+}
+
+/// Held by whoever changes inner pages. Only running code holds it, never across a return to a caller that may wait,
+/// so spinning and yielding is enough.
+#[derive(Default)]
+pub(crate) struct ShapeLatch(AtomicBool);
+
+/// Proof that the shape of the tree cannot change under its holder.
+pub(crate) struct ShapeGuard<'a>(&'a ShapeLatch);
+
+impl ShapeLatch {
+    pub(crate) fn lock(&self) -> ShapeGuard<'_> {
+        let mut spins = 0u32;
+        loop {
+            let free = !self.0.load(Ordering::Relaxed);
+            if free && !self.0.swap(true, Ordering::Acquire) {
+                return ShapeGuard(self);
+            }
+            spins += 1;
+            if spins < 64 {
+                std::hint::spin_loop();
+            } else {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+impl Drop for ShapeGuard<'_> {
+    fn drop(&mut self) {
+        self.0.0.store(false, Ordering::Release);
+    }
+}
+
+impl Tree {
+    /// The tree with this root. Touches no page.
+    pub fn open(pager: Arc<Pager>, space: Arc<Space>, root: PageNo, index_id: u32) -> Tree {
+        Tree {
+            pager,
+            space,
+            root,
+            index_id,
+            shape: ShapeLatch::default(),
+        }
+    }
+
+    /// Makes an empty tree in a record of its own and answers its root page.
+    pub fn create(pager: &Pager, space: &Arc<Space>, index_id: u32) -> Result<PageNo, OpError> {
+        let mut mtr = pager.mtr()?;
+        let root = Tree::create_in(&mut mtr, pager, space, index_id)?;
+        mtr.commit();
+        Ok(root)
+    }
+
+    /// Makes an empty tree as part of the caller's record and answers its root page.
+    pub fn create_in<'p>(
+        mtr: &mut Mtr<'p>,
+        pager: &'p Pager,
+        space: &Arc<Space>,
+        index_id: u32,
+    ) -> Result<PageNo, OpError> {
+        let ix = pager.alloc_page(mtr, space)?;
+        let shape = Shape {
+            level: 0,
+            index_id,
+            low: b"",
+            high: b"",
+        };
+        mtr.op_init(ix, ops::IMAGE, &[&ops::image_head(&shape)]);
+        Ok(mtr.page_no(ix))
+    }
+
+    /// The root page.
+    pub fn root(&self) -> PageNo {
+        self.root
+    }
+
+    /// The index id that every page of the tree bears.
+    pub fn index_id(&self) -> u32 {
+        self.index_id
+    }
+
+    /// The tablespace.
+    pub fn space(&self) -> &Arc<Space> {
+        &self.space
+    }
+
+    /// The pool and log below.
+    pub fn pager(&self) -> &Arc<Pager> {
+        &self.pager
+    }
+
+    pub(crate) fn corrupt(&self, page: PageNo, why: &'static str) -> OpError {
+        OpError::Corrupt {
+            space: self.space.id(),
+            page,
+            why,
+        }
+    }
+
+    /// Frees one page of a tree that nobody uses any more, last page first; false when only the root is left. The
+    /// caller frees the root in the record that drops its own reference to it ([`crate::Change::free`]); so the
+    /// destruction can go on after a crash.
+    pub fn destroy_step(&self) -> Result<bool, OpError> {
+        let _shape = self.shape.lock();
+        let mut above = None;
+        let mut at = self.root;
+        loop {
+            let page = self.pager.exclusive(&self.space, at)?;
+            let node = InnerNode::new(page.bytes());
+            let count = node.count();
+            if is_inner_of(page.bytes(), self.index_id) && count > 0 {
+                let child = node.child(count - 1);
+                above = Some((page, count - 1));
+                at = child;
+                continue;
+            }
+            let Some((parent, slot)) = above else {
+                return Ok(false);
+            };
+            let mut mtr = self.pager.mtr()?;
+            let parent = mtr.add(parent);
+            mtr.op(parent, ops::REMOVE, &[&ops::remove(slot)]);
+            let page = mtr.add(page);
+            self.pager.free_page(&mut mtr, &self.space, page)?;
+            mtr.commit();
+            return Ok(true);
+        }
+    }
+
+    /// Frees a page of this tree's tablespace as part of the caller's record (undo of a half-written overflow chain).
+    pub fn free_page_in<'p>(&'p self, mtr: &mut Mtr<'p>, page: PageNo) -> Result<(), OpError> {
+        self.free_page_of(mtr, &self.space, page)
+    }
+
+    pub(crate) fn free_page_of<'p>(
+        &'p self,
+        mtr: &mut Mtr<'p>,
+        space: &Arc<Space>,
+        page: PageNo,
+    ) -> Result<(), OpError> {
+        let page = mtr.add(self.pager.exclusive(space, page)?);
+        self.pager.free_page(mtr, space, page)
+    }
+}

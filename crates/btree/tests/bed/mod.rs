@@ -1,0 +1,166 @@
+//! A tree on a pager on a disk in memory.
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use base::mem::{self, MemDisk};
+use base::{Lsn, PageNo, SpaceId, block_on};
+use btree::{Action, Change, Found, Tree};
+use pager::{Committed, OpError, Pager, PagerOptions, RedoTable, Space};
+
+/// The index id of the tree.
+pub const INDEX: u32 = 77;
+
+/// A fresh tree and what it lives on.
+pub struct Bed {
+    pub disk: Arc<MemDisk>,
+    pub pager: Arc<Pager>,
+    pub space: Arc<Space>,
+    pub tree: Tree,
+}
+
+fn open(
+    disk: &Arc<MemDisk>,
+    frames: usize,
+    mut observe: impl FnMut(Lsn, Lsn, &pager::Record<'_>) + Send,
+) -> Arc<Pager> {
+    let mut redo = RedoTable::default();
+    redo.register(btree::ops::FIRST_OP..btree::ops::LAST_OP + 1, btree::apply);
+    let options = PagerOptions {
+        pool_bytes: frames as u64 * 16384,
+        log_capacity_bytes: 256 << 20,
+        log_buffer_bytes: 8 << 20,
+        ..Default::default()
+    };
+    let seams = mem::seams(disk.clone());
+    let (pager, report) = block_on(pager::open(
+        seams,
+        options,
+        Path::new("/db"),
+        redo,
+        &mut observe,
+    ))
+    .expect("the directory opens");
+    assert!(report.damaged.is_empty(), "{:?}", report.damaged);
+    pager
+}
+
+impl Bed {
+    /// With a pool of `frames` pages. Checkpoints are off, so that the log keeps everything.
+    pub fn new(frames: usize) -> Bed {
+        let disk = Arc::new(MemDisk::default());
+        let pager = open(&disk, frames, |_, _, _| {});
+        let dir = Path::new("/db/data/test");
+        pager
+            .seams()
+            .disk
+            .create_dir_all(dir)
+            .expect("a folder in memory");
+        let space = pager
+            .create_space(SpaceId(9), &dir.join("t.tdb"))
+            .expect("a tablespace in memory");
+        let root = block_on(pager.run(|| Tree::create(&pager, &space, INDEX))).expect("a root");
+        let tree = Tree::open(pager.clone(), space.clone(), root, INDEX);
+        Bed {
+            disk,
+            pager,
+            space,
+            tree,
+        }
+    }
+
+    /// The same tree after a crash: what was written to the log is there, the pages come from redo.
+    pub fn crash(&self, frames: usize) -> Bed {
+        let disk = self.written();
+        let pager = open(&disk, frames, |_, _, _| {});
+        let space = pager.space(self.space.id()).expect("the tablespace");
+        let tree = Tree::open(pager.clone(), space.clone(), self.tree.root(), INDEX);
+        Bed {
+            disk,
+            pager,
+            space,
+            tree,
+        }
+    }
+
+    fn written(&self) -> Arc<MemDisk> {
+        let log = self.pager.log();
+        block_on(log.wait_durable(log.complete())).expect("the log is written");
+        Arc::new(self.disk.crash(true))
+    }
+
+    /// Shows every page operation that the log holds for the tree's tablespace.
+    pub fn replay(&self, mut f: impl FnMut(PageNo, u8, &[u8], Lsn) + Send) {
+        let space = self.space.id();
+        open(&self.written(), 4096, |start, _, record| {
+            for op in record.ops().filter(|op| op.space == space) {
+                f(op.page, op.op, op.payload, start);
+            }
+        });
+    }
+
+    /// Changes an entry, waiting as often as it takes.
+    pub fn modify(
+        &self,
+        key: &[u8],
+        change: &mut Change,
+        mut decide: impl FnMut(Found<'_>, &mut Change) -> Action,
+    ) -> Option<Committed> {
+        let outcome = wait(self, || {
+            self.tree
+                .modify(key, change, |f, c| Ok::<_, ()>(decide(f, c)))
+        })
+        .expect("the decision gives no error");
+        // Nobody commits here, so nobody asks for the log to be written.
+        let log = self.pager.log();
+        if log.end().0 > log.written().0 + (1 << 20) {
+            log.try_write_out();
+        }
+        if outcome.underfull {
+            wait(self, || self.tree.merge(key));
+        }
+        outcome.committed
+    }
+
+    /// Pages in use in the tablespace, its map aside.
+    pub fn live_pages(&self) -> Vec<PageNo> {
+        wait(self, || {
+            let map = self.pager.shared(&self.space, PageNo(0))?;
+            Ok(pager::alloc::used_pages(&map).split_off(1))
+        })
+    }
+
+    /// How many they are.
+    pub fn used_pages(&self) -> usize {
+        self.live_pages().len()
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        self.pager.halt();
+    }
+}
+
+/// Runs an operation until it no longer waits.
+pub fn wait<R>(bed: &Bed, op: impl FnMut() -> Result<R, OpError>) -> R {
+    block_on(bed.pager.run(op)).expect("no device error and no damage")
+}
+
+/// A small generator of numbers (xorshift).
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Dice {
+        Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    /// A number below `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % n
+    }
+}

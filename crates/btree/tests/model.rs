@@ -1,0 +1,302 @@
+//! A tree against a sorted map: whatever is done one after the other, the tree answers as the map does, stays sound by
+//! its own check, and gives its pages back.
+
+mod bed;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use bed::{Bed, wait};
+use btree::{Action, Change, Direction, ScanPos, ScanState, VerifyCursor, Visit};
+use proptest::prelude::*;
+
+type Map = BTreeMap<Vec<u8>, Vec<u8>>;
+
+#[derive(Clone, Debug)]
+enum Op {
+    Put(Vec<u8>, usize),
+    Patch(Vec<u8>, usize),
+    Remove(Vec<u8>),
+    RemoveRange(Vec<u8>, usize),
+    Get(Vec<u8>),
+    Scan(Vec<u8>, bool, usize),
+    Fill(Vec<u8>, u16, usize, bool),
+}
+
+fn key() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        3 => (0u16..2000).prop_map(|k| k.to_be_bytes().to_vec()),
+        2 => prop::collection::vec(0u8..3, 0..9),
+        1 => prop::collection::vec(any::<u8>(), 0..60),
+        1 => (0u8..4, 200usize..1200).prop_map(|(b, n)| [vec![7; n], vec![b]].concat()),
+    ]
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        6 => (key(), 8usize..1500).prop_map(|(k, n)| Op::Put(k, n)),
+        2 => (key(), 0usize..600).prop_map(|(k, n)| Op::Patch(k, n)),
+        2 => key().prop_map(Op::Remove),
+        2 => (key(), 1usize..400).prop_map(|(k, n)| Op::RemoveRange(k, n)),
+        1 => key().prop_map(Op::Get),
+        1 => (key(), any::<bool>(), 0usize..200).prop_map(|(k, b, n)| Op::Scan(k, b, n)),
+        2 => (key(), 1u16..300, 8usize..300, any::<bool>()).prop_map(|(k, c, n, up)| Op::Fill(k, c, n, up)),
+    ]
+}
+
+fn value(len: usize, seed: usize) -> Vec<u8> {
+    (0..len).map(|i| (i * 13 + seed) as u8).collect()
+}
+
+fn put(bed: &Bed, map: &mut Map, key: &[u8], mut v: Vec<u8>, change: &mut Change) {
+    let done = bed
+        .modify(key, change, |_, c| {
+            c.value.extend_from_slice(&v);
+            c.stamp = Some(0);
+            Action::Put
+        })
+        .expect("a put is logged");
+    v[..8].copy_from_slice(&done.start.0.to_le_bytes());
+    map.insert(key.to_vec(), v);
+}
+
+fn patch(bed: &Bed, map: &mut Map, key: &[u8], middle: &[u8], change: &mut Change) {
+    let mut new = None;
+    let done = bed.modify(key, change, |found, c| {
+        assert_eq!(found.value(), map.get(key).map(Vec::as_slice));
+        let Some(old) = found.value() else {
+            return Action::Keep;
+        };
+        let rest = old.len() - 8;
+        let (prefix, suffix) = (rest / 3, rest / 4);
+        c.value.extend_from_slice(&[9; 8]);
+        c.value.extend_from_slice(middle);
+        c.stamp = Some(0);
+        new = Some(
+            [
+                &[9; 8],
+                &old[8..8 + prefix],
+                middle,
+                &old[old.len() - suffix..],
+            ]
+            .concat(),
+        );
+        Action::Patch {
+            head: 8,
+            prefix: prefix as u16,
+            suffix: suffix as u16,
+        }
+    });
+    if let Some(mut new) = new {
+        new[..8].copy_from_slice(&done.expect("logged").start.0.to_le_bytes());
+        map.insert(key.to_vec(), new);
+    }
+}
+
+fn remove(bed: &Bed, map: &mut Map, key: &[u8], change: &mut Change) {
+    let was = map.remove(key).is_some();
+    let done = bed.modify(key, change, |found, _| {
+        assert_eq!(found.value().is_some(), was);
+        if was { Action::Remove } else { Action::Keep }
+    });
+    assert_eq!(done.is_some(), was);
+}
+
+/// Entries from `from` on in a direction, read in pieces of `stop` entries, alternating the two ways to stop.
+fn scan(bed: &Bed, mut pos: ScanPos, direction: Direction, stop: usize) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut out = Vec::new();
+    let mut before = false;
+    loop {
+        let mut taken = 0;
+        let state = wait(bed, || {
+            bed.tree.scan(&mut pos, direction, |k, v| {
+                if taken == stop && before {
+                    return Visit::StopBefore;
+                }
+                taken += 1;
+                out.push((k.to_vec(), v.to_vec()));
+                if taken == stop && !before {
+                    return Visit::Stop;
+                }
+                Visit::Next
+            })
+        });
+        before = !before;
+        if state == ScanState::End {
+            return out;
+        }
+    }
+}
+
+fn check(bed: &Bed, map: &Map) {
+    let mut cursor = VerifyCursor::new();
+    let mut all = Vec::new();
+    while wait(bed, || {
+        bed.tree
+            .verify(&mut cursor, |k, v| all.push((k.to_vec(), v.to_vec())))
+    }) {}
+    assert_eq!(all.len(), map.len());
+    assert!(all.iter().map(|(k, v)| (k, v)).eq(map.iter()));
+    assert_eq!(cursor.reached_twice(), None);
+    assert_eq!(bed.used_pages(), cursor.pages.len(), "pages leaked");
+}
+
+fn step(bed: &Bed, map: &mut Map, n: usize, op: &Op, change: &mut Change) {
+    match op {
+        Op::Put(k, len) => put(bed, map, k, value(*len, n), change),
+        Op::Patch(k, len) => {
+            if let ControlFlow::Continue(k) = nearest(map, k) {
+                patch(bed, map, &k, &value(*len, n), change);
+            }
+        }
+        Op::Remove(k) => remove(bed, map, k, change),
+        Op::RemoveRange(k, count) => {
+            let keys: Vec<_> = map
+                .range(k.clone()..)
+                .take(*count)
+                .map(|e| e.0.clone())
+                .collect();
+            for k in keys {
+                remove(bed, map, &k, change);
+            }
+        }
+        Op::Get(k) => {
+            let got = wait(bed, || bed.tree.get(k, |v| v.map(<[u8]>::to_vec)));
+            assert_eq!(got.as_ref(), map.get(k));
+        }
+        Op::Scan(k, past, stop) => {
+            let pos = || {
+                if *past {
+                    ScanPos::past(k)
+                } else {
+                    ScanPos::at(k)
+                }
+            };
+            let mut up: Vec<_> = map
+                .range(k.clone()..)
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect();
+            let mut down: Vec<_> = map
+                .range(..=k.clone())
+                .rev()
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect();
+            if *past && map.contains_key(k) {
+                up.remove(0);
+                down.remove(0);
+            }
+            assert_eq!(scan(bed, pos(), Direction::Forward, *stop + 1), up);
+            assert_eq!(scan(bed, pos(), Direction::Backward, *stop + 1), down);
+        }
+        Op::Fill(k, count, len, up) => {
+            for i in 0..*count {
+                let i = if *up { i } else { count - i };
+                let k = [k, &i.to_be_bytes()[..]].concat();
+                put(bed, map, &k, value(*len, n), change);
+            }
+        }
+    }
+}
+
+/// A key of the map at or above `k`.
+fn nearest(map: &Map, k: &[u8]) -> ControlFlow<(), Vec<u8>> {
+    match map.range(k.to_vec()..).next() {
+        Some((k, _)) => ControlFlow::Continue(k.clone()),
+        None => ControlFlow::Break(()),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, max_shrink_iters: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_tree_is_a_sorted_map(ops in prop::collection::vec(op(), 1..60)) {
+        let bed = Bed::new(4096);
+        let mut map = Map::new();
+        let mut change = Change::default();
+        for (n, op) in ops.iter().enumerate() {
+            step(&bed, &mut map, n, op, &mut change);
+        }
+        check(&bed, &map);
+        let all: Vec<_> = map.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+        prop_assert_eq!(&scan(&bed, ScanPos::start(), Direction::Forward, usize::MAX), &all);
+        let back: Vec<_> = all.iter().rev().cloned().collect();
+        prop_assert_eq!(scan(&bed, ScanPos::start(), Direction::Backward, 7), back);
+        let mut keys: Vec<_> = map.keys().cloned().collect();
+        if ops.len() % 2 == 0 {
+            keys.reverse();
+        }
+        for k in keys {
+            remove(&bed, &mut map, &k, &mut change);
+        }
+        check(&bed, &map);
+        prop_assert_eq!(bed.used_pages(), 1, "an empty tree is its root alone");
+    }
+}
+
+#[test]
+fn a_load_in_key_order_fills_its_pages() {
+    let bed = Bed::new(4096);
+    let mut map = Map::new();
+    let mut change = Change::default();
+    for i in 0..60_000u32 {
+        let v = value(100, i as usize);
+        bed.modify(&i.to_be_bytes(), &mut change, |_, c| {
+            c.value.extend_from_slice(&v);
+            Action::Put
+        });
+        map.insert(i.to_be_bytes().to_vec(), v);
+    }
+    check(&bed, &map);
+    let mut cursor = VerifyCursor::new();
+    while wait(&bed, || bed.tree.verify(&mut cursor, |_, _| {})) {}
+    let leaves = cursor.pages.iter().filter(|p| p.1 == 0).count() as u64;
+    let fill = cursor.leaf_bytes * 100 / (leaves * 16384);
+    assert!(fill >= 94, "leaves are {fill} % full");
+}
+
+#[test]
+fn long_keys_and_values_at_the_limits() {
+    let bed = Bed::new(4096);
+    let mut map = Map::new();
+    let mut change = Change::default();
+    for (len, value_len) in [
+        (btree::MAX_KEY, btree::max_value(btree::MAX_KEY)),
+        (2700, btree::max_value(2700)),
+    ] {
+        for i in 0..200u32 {
+            // Neighbours that differ in their last bytes only make separators as long as keys.
+            let lead = (i / 2 * 7919 % 100) as u8;
+            let mut k = vec![lead; len];
+            k[len - 1] = (i % 2) as u8;
+            put(
+                &bed,
+                &mut map,
+                &k,
+                value(value_len.max(8), i as usize),
+                &mut change,
+            );
+        }
+        check(&bed, &map);
+        let keys: Vec<_> = map.keys().cloned().collect();
+        for k in keys {
+            remove(&bed, &mut map, &k, &mut change);
+        }
+        check(&bed, &map);
+        assert_eq!(bed.used_pages(), 1);
+    }
+}
+
+#[test]
+fn a_destroyed_tree_leaves_its_root() {
+    let bed = Bed::new(4096);
+    let mut map = Map::new();
+    let mut change = Change::default();
+    for i in 0..3000u32 {
+        let k = i.wrapping_mul(2_654_435_761).to_be_bytes();
+        put(&bed, &mut map, &k, value(900, i as usize), &mut change);
+    }
+    assert!(bed.used_pages() > 200);
+    while wait(&bed, || bed.tree.destroy_step()) {}
+    assert_eq!(bed.used_pages(), 1);
+}
