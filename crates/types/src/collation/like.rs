@@ -1,0 +1,141 @@
+//! LIKE and substring search under a collation.
+//!
+//! Matching is by single characters with the greedy-restart method (only the last `%` is retried), so it takes at most
+//! text × pattern steps and no recursion. A pattern without `%` or `_` still ignores PAD SPACE, as MySQL's does.
+
+use super::general;
+use super::registry::{CollationInfo, Kind};
+use super::uca::Elements;
+
+/// Whether two characters count as one under the collation.
+fn same(info: &CollationInfo, a: u32, b: u32) -> bool {
+    if a == b {
+        return true;
+    }
+    match info.kind {
+        Kind::Binary | Kind::BytesNoPad | Kind::BytesPad => false,
+        Kind::General | Kind::Swedish => general::weight(a) == general::weight(b),
+        Kind::UcaPrimary | Kind::UcaSecondary | Kind::UcaTertiary => {
+            if a < 128 && b < 128 && info.kind == Kind::UcaPrimary {
+                return (a as u8).eq_ignore_ascii_case(&(b as u8));
+            }
+            let (mut x, mut y) = ([0u8; 4], [0u8; 4]);
+            match (char::from_u32(a), char::from_u32(b)) {
+                (Some(a), Some(b)) => {
+                    let a = a.encode_utf8(&mut x).as_bytes();
+                    let b = b.encode_utf8(&mut y).as_bytes();
+                    same_elements(info, a, b)
+                }
+                _ => false,
+            }
+        }
+    }
+}
+
+fn same_elements(info: &CollationInfo, a: &[u8], b: &[u8]) -> bool {
+    let keep = |e: u32| match info.kind {
+        Kind::UcaPrimary => e & 0xFFFF_0000,
+        Kind::UcaSecondary => e & !0x1F,
+        _ => e,
+    };
+    let weights = |s| Elements::new(info.charset, s).map(keep).filter(|&e| e != 0);
+    weights(a).eq(weights(b))
+}
+
+/// Swedish weights are per byte; everything else is per character.
+fn next(info: &CollationInfo, s: &[u8]) -> Option<(u32, usize)> {
+    if info.kind == Kind::Swedish {
+        return s.first().map(|&b| (u32::from(general::swedish(b)), 1));
+    }
+    info.charset.next_char(s)
+}
+
+pub(super) fn like(
+    info: &CollationInfo,
+    mut text: &[u8],
+    mut pattern: &[u8],
+    escape: Option<u32>,
+) -> bool {
+    // Where to restart: pattern after the last '%', and the text it was last tried at.
+    let mut retry: Option<(&[u8], &[u8])> = None;
+    loop {
+        let step = match pattern.first() {
+            Some(b'%') if escape != Some(u32::from(b'%')) => {
+                pattern = &pattern[1..];
+                if pattern.is_empty() {
+                    return true;
+                }
+                retry = Some((pattern, text));
+                continue;
+            }
+            Some(b'_') if escape != Some(u32::from(b'_')) => next(info, text).map(|(_, n)| (n, 1)),
+            Some(_) => literal(info, text, pattern, escape),
+            None if text.is_empty() => return true,
+            None => None,
+        };
+        match step {
+            Some((t, p)) => {
+                text = &text[t..];
+                pattern = &pattern[p..];
+            }
+            None => {
+                let Some((after, at)) = retry else {
+                    return false;
+                };
+                let Some((_, n)) = next(info, at) else {
+                    return false;
+                };
+                retry = Some((after, &at[n..]));
+                text = &at[n..];
+                pattern = after;
+            }
+        }
+    }
+}
+
+/// Matches one literal character; returns the bytes of text and pattern it took.
+fn literal(
+    info: &CollationInfo,
+    text: &[u8],
+    pattern: &[u8],
+    escape: Option<u32>,
+) -> Option<(usize, usize)> {
+    let (raw, mut taken) = info.charset.next_char(pattern)?;
+    let mut at = pattern;
+    if escape == Some(raw) && taken < pattern.len() {
+        at = &pattern[taken..];
+        taken += info.charset.next_char(at)?.1;
+    }
+    let (p, _) = next(info, at)?;
+    let (t, n) = next(info, text)?;
+    same(info, p, t).then_some((n, taken))
+}
+
+pub(super) fn find(info: &CollationInfo, text: &[u8], needle: &[u8], from: usize) -> Option<usize> {
+    if from > text.len() {
+        return None;
+    }
+    if needle.is_empty() {
+        return Some(from);
+    }
+    let mut at = from;
+    loop {
+        if starts_with(info, &text[at..], needle) {
+            return Some(at);
+        }
+        at += next(info, &text[at..])?.1;
+    }
+}
+
+fn starts_with(info: &CollationInfo, mut text: &[u8], mut needle: &[u8]) -> bool {
+    while let Some((c, n)) = next(info, needle) {
+        match next(info, text) {
+            Some((t, m)) if same(info, t, c) => {
+                text = &text[m..];
+                needle = &needle[n..];
+            }
+            _ => return false,
+        }
+    }
+    true
+}

@@ -1,0 +1,259 @@
+//! Collations against orders known from MySQL, and keys against comparison.
+
+use super::*;
+use proptest::prelude::*;
+use std::collections::hash_map::DefaultHasher;
+
+fn c(name: &str) -> CollationId {
+    CollationId::by_name(name).unwrap_or_else(|| panic!("no collation {name}"))
+}
+
+#[test]
+fn registry() {
+    assert_eq!(c("UTF8MB4_GENERAL_CI"), CollationId(45));
+    assert_eq!(c("utf8_general_ci"), CollationId(33));
+    assert_eq!(CollationId::by_name("nope"), None);
+    assert_eq!(CollationId(255).name(), "utf8mb4_0900_ai_ci");
+    assert_eq!(CollationId(9999).name(), "binary");
+    assert!(!CollationId(9999).is_known());
+    assert!(COLLATIONS.windows(2).all(|w| w[0].id < w[1].id));
+    for cs in Charset::ALL {
+        assert_eq!(CollationId::default_of(cs).charset(), cs);
+        assert_eq!(CollationId::bin_of(cs).charset(), cs);
+        let defaults = COLLATIONS
+            .iter()
+            .filter(|i| i.charset == cs && i.is_default);
+        assert_eq!(defaults.count(), 1);
+    }
+}
+
+#[test]
+fn orders() {
+    use Ordering::{Equal, Greater, Less};
+    for (coll, a, b, want) in [
+        ("utf8mb4_general_ci", "abc", "ABC", Equal),
+        ("utf8mb4_general_ci", "é", "E", Equal),
+        ("utf8mb4_general_ci", "ß", "s", Equal),
+        ("utf8mb4_general_ci", "ss", "ß", Greater),
+        ("utf8mb4_general_ci", "a ", "a", Equal),
+        ("utf8mb4_general_ci", "a\t", "a", Less),
+        ("utf8mb4_general_ci", "a!", "a", Greater),
+        ("utf8mb4_general_ci", "😀", "😁", Equal),
+        ("utf8mb4_general_ci", "ё", "Е", Equal),
+        ("utf8mb4_general_ci", "й", "и", Greater),
+        ("utf8mb4_0900_ai_ci", "é", "E", Equal),
+        ("utf8mb4_0900_ai_ci", "ss", "ß", Equal),
+        ("utf8mb4_0900_ai_ci", "a ", "a", Greater),
+        ("utf8mb4_0900_ai_ci", "Å", "a", Equal),
+        ("utf8mb4_0900_ai_ci", "a\u{301}", "á", Equal),
+        ("utf8mb4_0900_ai_ci", "a-b", "ab", Less),
+        ("utf8mb4_0900_ai_ci", "_", "0", Less),
+        ("utf8mb4_0900_ai_ci", "9", "a", Less),
+        ("utf8mb4_0900_ai_ci", "z", "α", Less),
+        ("utf8mb4_0900_ai_ci", "α", "Я", Less),
+        ("utf8mb4_0900_ai_ci", "я", "あ", Less),
+        ("utf8mb4_0900_ai_ci", "あ", "ア", Equal),
+        ("utf8mb4_0900_ai_ci", "あ", "漢", Less),
+        ("utf8mb4_0900_ai_ci", "一", "丁", Less),
+        ("utf8mb4_0900_ai_ci", "가", "나", Less),
+        ("utf8mb4_0900_ai_ci", "😀", "😁", Less),
+        ("utf8mb4_0900_ai_ci", "æ", "ae", Equal),
+        ("utf8mb4_0900_ai_ci", "a\0b", "ab", Equal),
+        ("utf8mb4_0900_as_cs", "a", "A", Less),
+        ("utf8mb4_0900_as_cs", "a", "á", Less),
+        ("utf8mb4_0900_as_cs", "áb", "aB", Greater),
+        ("utf8mb4_0900_as_ci", "a", "A", Equal),
+        ("utf8mb4_0900_as_ci", "a", "á", Less),
+        ("utf8mb4_unicode_ci", "a ", "a", Equal),
+        ("utf8mb4_unicode_ci", "ß", "SS", Equal),
+        ("utf8mb4_bin", "a", "A", Greater),
+        ("utf8mb4_bin", "a  ", "a", Equal),
+        ("utf8mb4_bin", "a\u{1}", "a", Less),
+        ("utf8mb4_bin", "\u{FFFD}", "😀", Less),
+        ("utf8mb4_0900_bin", "a ", "a", Greater),
+        ("ascii_general_ci", "a", "A", Equal),
+        ("binary", "a", "a ", Less),
+    ] {
+        let coll = c(coll);
+        assert_eq!(
+            coll.compare(a.as_bytes(), b.as_bytes()),
+            want,
+            "{coll:?} {a:?} {b:?}"
+        );
+        assert_eq!(
+            coll.compare(b.as_bytes(), a.as_bytes()),
+            want.reverse(),
+            "{coll:?} {b:?} {a:?}"
+        );
+        assert_eq!(coll.equal(a.as_bytes(), b.as_bytes()), want == Equal);
+    }
+    let sw = CollationId::LATIN1_SWEDISH_CI;
+    // Z < Å < Ä = Æ < Ö; Ü = Y; É = E
+    for (a, b, want) in [
+        (0x5A, 0xC5, Less),
+        (0xE5, 0xC4, Less),
+        (0xC4, 0xE6, Equal),
+        (0xE4, 0xF6, Less),
+        (0xFC, b'y', Equal),
+        (0xE9, b'E', Equal),
+    ] {
+        assert_eq!(sw.compare(&[a], &[b]), want, "{a:x} {b:x}");
+    }
+}
+
+#[test]
+fn weight_strings_of_general_ci() {
+    for (s, want) in [
+        ("aÉ", &[0, 0x41, 0, 0x45][..]),
+        ("ß", &[0, 0x53]),
+        ("й", &[4, 0x19]),
+        ("😀", &[0xFF, 0xFD]),
+    ] {
+        let mut out = Vec::new();
+        CollationId::UTF8MB4_GENERAL_CI.weight_string(s.as_bytes(), &mut out);
+        assert_eq!(out, want, "{s}");
+    }
+}
+
+#[test]
+fn like_matches() {
+    let g = CollationId::UTF8MB4_GENERAL_CI;
+    let bin = CollationId::UTF8MB4_BIN;
+    let esc = Some(u32::from(b'\\'));
+    for (coll, text, pattern, escape, want) in [
+        (g, "David!", "David_", esc, true),
+        (g, "David!", "%D%v%", esc, true),
+        (g, "David_", "David\\_", esc, true),
+        (g, "David!", "David\\_", esc, false),
+        (g, "David_", "David|_", Some(u32::from(b'|')), true),
+        (g, "abc", "ABC", esc, true),
+        (bin, "abc", "ABC", esc, false),
+        (g, "", "%", esc, true),
+        (g, "", "_", esc, false),
+        (g, "é", "_", esc, true),
+        (g, "日本語", "_本%", esc, true),
+        (g, "aaaaaaaaaaaaaaaaaaaaab", "%a%a%a%a%a%b", esc, true),
+        (g, "aaaaaaaaaaaaaaaaaaaaa", "%a%a%a%a%a%b", esc, false),
+        (g, "a ", "a", esc, false),
+        (g, "a\\b", "a\\\\b", esc, true),
+        (g, "a\\", "a\\", esc, true),
+        (g, "10%", "10\\%", esc, true),
+        (g, "10%", "10|%", None, false),
+        (CollationId::DEFAULT, "É", "e", esc, true),
+        (CollationId::DEFAULT, "ß", "ss", esc, false),
+        (CollationId::BINARY, "\u{e9}", "__", esc, true),
+    ] {
+        assert_eq!(
+            coll.like(text.as_bytes(), pattern.as_bytes(), escape),
+            want,
+            "{text} LIKE {pattern}"
+        );
+    }
+}
+
+#[test]
+fn substring_search() {
+    let g = CollationId::DEFAULT;
+    assert_eq!(g.find(b"foobarBAR", b"BAR", 0), Some(3));
+    assert_eq!(g.find(b"foobarBAR", b"bar", 4), Some(6));
+    assert_eq!(g.find("xéy".as_bytes(), b"Y", 0), Some(3));
+    assert_eq!(g.find(b"abc", b"", 1), Some(1));
+    assert_eq!(g.find(b"abc", b"z", 0), None);
+    assert_eq!(
+        CollationId::UTF8MB4_BIN.find(b"foobarBAR", b"BAR", 0),
+        Some(6)
+    );
+}
+
+#[test]
+fn case_mapping() {
+    let g = CollationId::DEFAULT;
+    let (mut u, mut l) = (Vec::new(), Vec::new());
+    g.upper("héllo ß я".as_bytes(), &mut u);
+    g.lower("HÉLLO Я Σ".as_bytes(), &mut l);
+    assert_eq!(String::from_utf8(u).unwrap(), "HÉLLO ß Я");
+    assert_eq!(String::from_utf8(l).unwrap(), "héllo я σ");
+    let mut b = Vec::new();
+    CollationId::BINARY.upper(b"abc", &mut b);
+    assert_eq!(b, b"abc");
+    b.clear();
+    CollationId::LATIN1_SWEDISH_CI.upper(b"\xE9a", &mut b);
+    assert_eq!(b, b"\xC9A");
+}
+
+fn hash_of(c: CollationId, s: &[u8]) -> u64 {
+    let mut h = DefaultHasher::new();
+    c.hash(s, &mut h);
+    h.finish()
+}
+
+fn key_of(c: CollationId, s: &[u8]) -> Vec<u8> {
+    let mut k = Vec::new();
+    c.write_key(s, &mut k);
+    k
+}
+
+/// Text that meets itself often: few characters of many kinds.
+fn texts() -> impl Strategy<Value = Vec<u8>> {
+    let ch = prop::sample::select(vec![
+        "a", "A", "b", "B", " ", "  ", "\t", "\u{1}", "\0", "!", "}", "~", "\u{7f}", "é", "E", "ß",
+        "s", "\u{301}", "ö", "z", "я", "漢", "가", "각", "😀", "\u{FFFD}", "\u{FFFF}", "ﬁ", "ŋ",
+        "ȼ", "-", "0", "\u{a0}", "\u{e000}",
+    ]);
+    prop_oneof![
+        prop::collection::vec(ch, 0..6).prop_map(|v| v.concat().into_bytes()),
+        any::<String>().prop_map(String::into_bytes),
+        prop::collection::vec(any::<u8>(), 0..6),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn keys_order_as_comparison(a in texts(), b in texts()) {
+        for info in COLLATIONS {
+            let c = CollationId(info.id);
+            let (ka, kb) = (key_of(c, &a), key_of(c, &b));
+            let want = c.compare(&a, &b);
+            prop_assert_eq!(ka.cmp(&kb), want, "{} {:?} {:?} {:x?} {:x?}", info.name, &a, &b, &ka, &kb);
+            prop_assert_eq!(c.key_len(&ka), Some(ka.len()), "{} {:?}", info.name, &a);
+            prop_assert!(ka == kb || !kb.starts_with(&ka));
+            if want == Ordering::Equal {
+                prop_assert_eq!(hash_of(c, &a), hash_of(c, &b), "{}", info.name);
+            }
+            let mut joined = ka.clone();
+            joined.extend_from_slice(&kb);
+            prop_assert_eq!(c.key_len(&joined), Some(ka.len()));
+        }
+    }
+
+    #[test]
+    fn comparison_is_transitive(a in texts(), b in texts(), d in texts()) {
+        for info in COLLATIONS {
+            let c = CollationId(info.id);
+            if c.compare(&a, &b).is_le() && c.compare(&b, &d).is_le() {
+                prop_assert!(c.compare(&a, &d).is_le(), "{}", info.name);
+            }
+        }
+    }
+
+    #[test]
+    fn like_is_total(t in texts(), p in texts()) {
+        for id in [255, 45, 46, 63, 8] {
+            CollationId(id).like(&t, &p, Some(92));
+            prop_assert!(CollationId(id).like(&t, b"%", None));
+        }
+    }
+
+    #[test]
+    fn escaped_bytes_round_trip(b in prop::collection::vec(0u8..4, 0..12)) {
+        let mut k = Vec::new();
+        key::write_bytes(&b, &mut k);
+        let n = k.len();
+        k.push(9);
+        let mut back = Vec::new();
+        prop_assert_eq!(key::read_bytes(&k, &mut back), Some(n));
+        prop_assert_eq!(back, b);
+    }
+}

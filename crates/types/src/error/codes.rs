@@ -1,0 +1,320 @@
+//! The table of MySQL 8.0 error codes: number, SQLSTATE and message template, one line a code.
+//!
+//! Templates keep MySQL's own `printf` placeholders, so that they can be compared with the reference manual; messages are
+//! built by the constructors beside this table, never by interpreting a template at run time.
+
+macro_rules! codes {
+    ($($name:ident = $num:literal, $state:literal, $text:literal;)*) => {
+        $(#[doc = concat!("`", $text, "` (SQLSTATE ", $state, ").")] pub const $name: u16 = $num;)*
+
+        /// One line of the error table.
+        #[derive(Debug, Clone, Copy)]
+        pub struct CodeInfo {
+            /// MySQL's error number.
+            pub code: u16,
+            /// MySQL's symbol, such as `ER_DUP_ENTRY`.
+            pub symbol: &'static str,
+            /// Five characters of SQLSTATE.
+            pub sqlstate: &'static str,
+            /// Message template with `printf` placeholders.
+            pub template: &'static str,
+        }
+
+        /// Every known code, ascending by number.
+        pub static CODES: &[CodeInfo] = &[
+            $(CodeInfo { code: $num, symbol: stringify!($name), sqlstate: $state, template: $text },)*
+        ];
+    };
+}
+
+codes! {
+    ER_CANT_CREATE_FILE = 1004, "HY000", "Can't create file '%-.200s' (errno: %d - %s)";
+    ER_CANT_CREATE_TABLE = 1005, "HY000", "Can't create table '%-.200s' (errno: %d - %s)";
+    ER_CANT_CREATE_DB = 1006, "HY000", "Can't create database '%-.192s' (errno: %d - %s)";
+    ER_DB_CREATE_EXISTS = 1007, "HY000", "Can't create database '%-.192s'; database exists";
+    ER_DB_DROP_EXISTS = 1008, "HY000", "Can't drop database '%-.192s'; database doesn't exist";
+    ER_DB_DROP_RMDIR = 1010, "HY000", "Error dropping database (can't rmdir '%-.192s', errno: %d - %s)";
+    ER_CANT_OPEN_FILE = 1016, "HY000", "Can't open file: '%-.200s' (errno: %d - %s)";
+    ER_FILE_NOT_FOUND = 1017, "HY000", "Can't find file: '%-.200s' (errno: %d - %s)";
+    ER_CHECKREAD = 1020, "HY000", "Record has changed since last read in table '%-.192s'";
+    ER_DISK_FULL = 1021, "HY000", "Disk full (%s); waiting for someone to free some space... (errno: %d - %s)";
+    ER_DUP_KEY = 1022, "23000", "Can't write; duplicate key in table '%-.192s'";
+    ER_ERROR_ON_READ = 1024, "HY000", "Error reading file '%-.200s' (errno: %d - %s)";
+    ER_ERROR_ON_WRITE = 1026, "HY000", "Error writing file '%-.200s' (errno: %d - %s)";
+    ER_GET_ERRNO = 1030, "HY000", "Got error %d - '%-.192s' from storage engine";
+    ER_ILLEGAL_HA = 1031, "HY000", "Table storage engine for '%-.192s' doesn't have this option";
+    ER_KEY_NOT_FOUND = 1032, "HY000", "Can't find record in '%-.192s'";
+    ER_NOT_KEYFILE = 1034, "HY000", "Incorrect key file for table '%-.200s'; try to repair it";
+    ER_OPEN_AS_READONLY = 1036, "HY000", "Table '%-.192s' is read only";
+    ER_OUTOFMEMORY = 1037, "HY001", "Out of memory; restart server and try again (needed %d bytes)";
+    ER_OUT_OF_SORTMEMORY = 1038, "HY001", "Out of sort memory, consider increasing server sort buffer size";
+    ER_CON_COUNT_ERROR = 1040, "08004", "Too many connections";
+    ER_OUT_OF_RESOURCES = 1041, "HY000", "Out of memory; check if mysqld or some other process uses all available memory; if not, you may have to use 'ulimit' to allow mysqld to use more memory or you can add more swap space";
+    ER_BAD_HOST_ERROR = 1042, "08S01", "Can't get hostname for your address";
+    ER_HANDSHAKE_ERROR = 1043, "08S01", "Bad handshake";
+    ER_DBACCESS_DENIED_ERROR = 1044, "42000", "Access denied for user '%-.48s'@'%-.64s' to database '%-.192s'";
+    ER_ACCESS_DENIED_ERROR = 1045, "28000", "Access denied for user '%-.48s'@'%-.64s' (using password: %s)";
+    ER_NO_DB_ERROR = 1046, "3D000", "No database selected";
+    ER_UNKNOWN_COM_ERROR = 1047, "08S01", "Unknown command";
+    ER_BAD_NULL_ERROR = 1048, "23000", "Column '%-.192s' cannot be null";
+    ER_BAD_DB_ERROR = 1049, "42000", "Unknown database '%-.192s'";
+    ER_TABLE_EXISTS_ERROR = 1050, "42S01", "Table '%-.192s' already exists";
+    ER_BAD_TABLE_ERROR = 1051, "42S02", "Unknown table '%-.129s'";
+    ER_NON_UNIQ_ERROR = 1052, "23000", "Column '%-.192s' in %-.192s is ambiguous";
+    ER_SERVER_SHUTDOWN = 1053, "08S01", "Server shutdown in progress";
+    ER_BAD_FIELD_ERROR = 1054, "42S22", "Unknown column '%-.192s' in '%-.192s'";
+    ER_WRONG_FIELD_WITH_GROUP = 1055, "42000", "Expression #%u of %s is not in GROUP BY clause and contains nonaggregated column '%s' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by";
+    ER_WRONG_GROUP_FIELD = 1056, "42000", "Can't group on '%-.192s'";
+    ER_WRONG_SUM_SELECT = 1057, "42000", "Statement has sum functions and columns in same statement";
+    ER_WRONG_VALUE_COUNT = 1058, "21S01", "Column count doesn't match value count";
+    ER_TOO_LONG_IDENT = 1059, "42000", "Identifier name '%-.100s' is too long";
+    ER_DUP_FIELDNAME = 1060, "42S21", "Duplicate column name '%-.192s'";
+    ER_DUP_KEYNAME = 1061, "42000", "Duplicate key name '%-.192s'";
+    ER_DUP_ENTRY = 1062, "23000", "Duplicate entry '%-.64s' for key '%-.385s'";
+    ER_WRONG_FIELD_SPEC = 1063, "42000", "Incorrect column specifier for column '%-.192s'";
+    ER_PARSE_ERROR = 1064, "42000", "%s near '%-.80s' at line %d";
+    ER_EMPTY_QUERY = 1065, "42000", "Query was empty";
+    ER_NONUNIQ_TABLE = 1066, "42000", "Not unique table/alias: '%-.192s'";
+    ER_INVALID_DEFAULT = 1067, "42000", "Invalid default value for '%-.192s'";
+    ER_MULTIPLE_PRI_KEY = 1068, "42000", "Multiple primary key defined";
+    ER_TOO_MANY_KEYS = 1069, "42000", "Too many keys specified; max %d keys allowed";
+    ER_TOO_MANY_KEY_PARTS = 1070, "42000", "Too many key parts specified; max %d parts allowed";
+    ER_TOO_LONG_KEY = 1071, "42000", "Specified key was too long; max key length is %d bytes";
+    ER_KEY_COLUMN_DOES_NOT_EXITS = 1072, "42000", "Key column '%-.192s' doesn't exist in table";
+    ER_BLOB_USED_AS_KEY = 1073, "42000", "BLOB column '%-.192s' can't be used in key specification with the used table type";
+    ER_TOO_BIG_FIELDLENGTH = 1074, "42000", "Column length too big for column '%-.192s' (max = %lu); use BLOB or TEXT instead";
+    ER_WRONG_AUTO_KEY = 1075, "42000", "Incorrect table definition; there can be only one auto column and it must be defined as a key";
+    ER_NO_SUCH_INDEX = 1082, "42S12", "Table '%-.192s' has no index like the one used in CREATE INDEX; recreate the table";
+    ER_FILE_EXISTS_ERROR = 1086, "HY000", "File '%-.200s' already exists";
+    ER_WRONG_SUB_KEY = 1089, "HY000", "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part, or the storage engine doesn't support unique prefix keys";
+    ER_CANT_REMOVE_ALL_FIELDS = 1090, "42000", "You can't delete all columns with ALTER TABLE; use DROP TABLE instead";
+    ER_CANT_DROP_FIELD_OR_KEY = 1091, "42000", "Can't DROP '%-.192s'; check that column/key exists";
+    ER_UPDATE_TABLE_USED = 1093, "HY000", "You can't specify target table '%-.192s' for update in FROM clause";
+    ER_NO_SUCH_THREAD = 1094, "HY000", "Unknown thread id: %lu";
+    ER_KILL_DENIED_ERROR = 1095, "HY000", "You are not owner of thread %lu";
+    ER_NO_TABLES_USED = 1096, "HY000", "No tables used";
+    ER_TOO_BIG_SET = 1097, "HY000", "Too many strings for column %-.192s and SET";
+    ER_TABLE_NOT_LOCKED_FOR_WRITE = 1099, "HY000", "Table '%-.192s' was locked with a READ lock and can't be updated";
+    ER_TABLE_NOT_LOCKED = 1100, "HY000", "Table '%-.192s' was not locked with LOCK TABLES";
+    ER_BLOB_CANT_HAVE_DEFAULT = 1101, "42000", "BLOB, TEXT, GEOMETRY or JSON column '%-.192s' can't have a default value";
+    ER_WRONG_DB_NAME = 1102, "42000", "Incorrect database name '%-.100s'";
+    ER_WRONG_TABLE_NAME = 1103, "42000", "Incorrect table name '%-.100s'";
+    ER_TOO_BIG_SELECT = 1104, "42000", "The SELECT would examine more than MAX_JOIN_SIZE rows; check your WHERE and use SET SQL_BIG_SELECTS=1 or SET MAX_JOIN_SIZE=# if the SELECT is okay";
+    ER_UNKNOWN_ERROR = 1105, "HY000", "Unknown error";
+    ER_UNKNOWN_TABLE = 1109, "42S02", "Unknown table '%-.192s' in %-.32s";
+    ER_FIELD_SPECIFIED_TWICE = 1110, "42000", "Column '%-.192s' specified twice";
+    ER_INVALID_GROUP_FUNC_USE = 1111, "HY000", "Invalid use of group function";
+    ER_TABLE_MUST_HAVE_COLUMNS = 1113, "42000", "A table must have at least 1 column";
+    ER_RECORD_FILE_FULL = 1114, "HY000", "The table '%-.192s' is full";
+    ER_UNKNOWN_CHARACTER_SET = 1115, "42000", "Unknown character set: '%-.64s'";
+    ER_TOO_MANY_TABLES = 1116, "HY000", "Too many tables; MySQL can only use %d tables in a join";
+    ER_TOO_MANY_FIELDS = 1117, "HY000", "Too many columns";
+    ER_TOO_BIG_ROWSIZE = 1118, "42000", "Row size too large. The maximum row size for the used table type, not counting BLOBs, is %ld. This includes storage overhead, check the manual. You have to change some columns to TEXT or BLOBs";
+    ER_HOST_IS_BLOCKED = 1129, "HY000", "Host '%-.64s' is blocked because of many connection errors; unblock with 'mysqladmin flush-hosts'";
+    ER_HOST_NOT_PRIVILEGED = 1130, "HY000", "Host '%-.64s' is not allowed to connect to this MySQL server";
+    ER_WRONG_VALUE_COUNT_ON_ROW = 1136, "21S01", "Column count doesn't match value count at row %ld";
+    ER_INVALID_USE_OF_NULL = 1138, "22004", "Invalid use of NULL value";
+    ER_REGEXP_ERROR = 1139, "42000", "Got error '%-.64s' from regexp";
+    ER_MIX_OF_GROUP_FUNC_AND_FIELDS = 1140, "42000", "In aggregated query without GROUP BY, expression #%u of %s contains nonaggregated column '%s'; this is incompatible with sql_mode=only_full_group_by";
+    ER_NONEXISTING_GRANT = 1141, "42000", "There is no such grant defined for user '%-.48s' on host '%-.64s'";
+    ER_TABLEACCESS_DENIED_ERROR = 1142, "42000", "%-.128s command denied to user '%-.48s'@'%-.64s' for table '%-.64s'";
+    ER_COLUMNACCESS_DENIED_ERROR = 1143, "42000", "%-.16s command denied to user '%-.48s'@'%-.64s' for column '%-.192s' in table '%-.192s'";
+    ER_NO_SUCH_TABLE = 1146, "42S02", "Table '%-.192s.%-.192s' doesn't exist";
+    ER_NOT_ALLOWED_COMMAND = 1148, "42000", "The used command is not allowed with this MySQL version";
+    ER_SYNTAX_ERROR = 1149, "42000", "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use";
+    ER_NET_PACKET_TOO_LARGE = 1153, "08S01", "Got a packet bigger than 'max_allowed_packet' bytes";
+    ER_NET_READ_ERROR_FROM_PIPE = 1154, "08S01", "Got a read error from the connection pipe";
+    ER_NET_FCNTL_ERROR = 1155, "08S01", "Got an error from fcntl()";
+    ER_NET_PACKETS_OUT_OF_ORDER = 1156, "08S01", "Got packets out of order";
+    ER_NET_UNCOMPRESS_ERROR = 1157, "08S01", "Couldn't uncompress communication packet";
+    ER_NET_READ_ERROR = 1158, "08S01", "Got an error reading communication packets";
+    ER_NET_READ_INTERRUPTED = 1159, "08S01", "Got timeout reading communication packets";
+    ER_NET_ERROR_ON_WRITE = 1160, "08S01", "Got an error writing communication packets";
+    ER_NET_WRITE_INTERRUPTED = 1161, "08S01", "Got timeout writing communication packets";
+    ER_TOO_LONG_STRING = 1162, "42000", "Result string is longer than 'max_allowed_packet' bytes";
+    ER_TABLE_CANT_HANDLE_BLOB = 1163, "42000", "The used table type doesn't support BLOB/TEXT columns";
+    ER_TABLE_CANT_HANDLE_AUTO_INCREMENT = 1164, "42000", "The used table type doesn't support AUTO_INCREMENT columns";
+    ER_WRONG_COLUMN_NAME = 1166, "42000", "Incorrect column name '%-.100s'";
+    ER_WRONG_KEY_COLUMN = 1167, "42000", "The used storage engine can't index column '%-.192s'";
+    ER_DUP_UNIQUE = 1169, "23000", "Can't write, because of unique constraint, to table '%-.192s'";
+    ER_BLOB_KEY_WITHOUT_LENGTH = 1170, "42000", "BLOB/TEXT column '%-.192s' used in key specification without a key length";
+    ER_PRIMARY_CANT_HAVE_NULL = 1171, "42000", "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead";
+    ER_TOO_MANY_ROWS = 1172, "42000", "Result consisted of more than one row";
+    ER_REQUIRES_PRIMARY_KEY = 1173, "42000", "This table type requires a primary key";
+    ER_UPDATE_WITHOUT_KEY_IN_SAFE_MODE = 1175, "HY000", "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column. %s";
+    ER_KEY_DOES_NOT_EXITS = 1176, "42000", "Key '%-.192s' doesn't exist in table '%-.192s'";
+    ER_CHECK_NO_SUCH_TABLE = 1177, "42000", "Can't open table";
+    ER_CHECK_NOT_IMPLEMENTED = 1178, "42000", "The storage engine for the table doesn't support %s";
+    ER_CANT_DO_THIS_DURING_AN_TRANSACTION = 1179, "25000", "You are not allowed to execute this command in a transaction";
+    ER_ERROR_DURING_COMMIT = 1180, "HY000", "Got error %d - '%-.192s' during COMMIT";
+    ER_ERROR_DURING_ROLLBACK = 1181, "HY000", "Got error %d - '%-.192s' during ROLLBACK";
+    ER_NEW_ABORTING_CONNECTION = 1184, "08S01", "Aborted connection %u to db: '%-.192s' user: '%-.48s' host: '%-.64s' (%-.64s)";
+    ER_FT_MATCHING_KEY_NOT_FOUND = 1191, "HY000", "Can't find FULLTEXT index matching the column list";
+    ER_LOCK_OR_ACTIVE_TRANSACTION = 1192, "HY000", "Can't execute the given command because you have active locked tables or an active transaction";
+    ER_UNKNOWN_SYSTEM_VARIABLE = 1193, "HY000", "Unknown system variable '%-.64s'";
+    ER_CRASHED_ON_USAGE = 1194, "HY000", "Table '%-.192s' is marked as crashed and should be repaired";
+    ER_WARNING_NOT_COMPLETE_ROLLBACK = 1196, "HY000", "Some non-transactional changed tables couldn't be rolled back";
+    ER_TOO_MANY_USER_CONNECTIONS = 1203, "42000", "User %-.64s already has more than 'max_user_connections' active connections";
+    ER_SET_CONSTANTS_ONLY = 1204, "HY000", "You may only use constant expressions with SET";
+    ER_LOCK_WAIT_TIMEOUT = 1205, "HY000", "Lock wait timeout exceeded; try restarting transaction";
+    ER_LOCK_TABLE_FULL = 1206, "HY000", "The total number of locks exceeds the lock table size";
+    ER_READ_ONLY_TRANSACTION = 1207, "25000", "Update locks cannot be acquired during a READ UNCOMMITTED transaction";
+    ER_WRONG_ARGUMENTS = 1210, "HY000", "Incorrect arguments to %s";
+    ER_NO_PERMISSION_TO_CREATE_USER = 1211, "42000", "'%-.48s'@'%-.64s' is not allowed to create new users";
+    ER_LOCK_DEADLOCK = 1213, "40001", "Deadlock found when trying to get lock; try restarting transaction";
+    ER_CANNOT_ADD_FOREIGN = 1215, "HY000", "Cannot add foreign key constraint";
+    ER_NO_REFERENCED_ROW = 1216, "23000", "Cannot add or update a child row: a foreign key constraint fails";
+    ER_ROW_IS_REFERENCED = 1217, "23000", "Cannot delete or update a parent row: a foreign key constraint fails";
+    ER_ERROR_WHEN_EXECUTING_COMMAND = 1220, "HY000", "Error when executing command %s: %-.128s";
+    ER_WRONG_USAGE = 1221, "HY000", "Incorrect usage of %s and %s";
+    ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT = 1222, "21000", "The used SELECT statements have a different number of columns";
+    ER_CANT_UPDATE_WITH_READLOCK = 1223, "HY000", "Can't execute the query because you have a conflicting read lock";
+    ER_SPECIFIC_ACCESS_DENIED_ERROR = 1227, "42000", "Access denied; you need (at least one of) the %-.128s privilege(s) for this operation";
+    ER_LOCAL_VARIABLE = 1228, "HY000", "Variable '%-.64s' is a SESSION variable and can't be used with SET GLOBAL";
+    ER_GLOBAL_VARIABLE = 1229, "HY000", "Variable '%-.64s' is a GLOBAL variable and should be set with SET GLOBAL";
+    ER_NO_DEFAULT = 1230, "42000", "Variable '%-.64s' doesn't have a default value";
+    ER_WRONG_VALUE_FOR_VAR = 1231, "42000", "Variable '%-.64s' can't be set to the value of '%-.200s'";
+    ER_WRONG_TYPE_FOR_VAR = 1232, "42000", "Incorrect argument type to variable '%-.64s'";
+    ER_VAR_CANT_BE_READ = 1233, "HY000", "Variable '%-.64s' can only be set, not read";
+    ER_CANT_USE_OPTION_HERE = 1234, "42000", "Incorrect usage/placement of '%s'";
+    ER_NOT_SUPPORTED_YET = 1235, "42000", "This version of MySQL doesn't yet support '%s'";
+    ER_INCORRECT_GLOBAL_LOCAL_VAR = 1238, "HY000", "Variable '%-.192s' is a %s variable";
+    ER_OPERAND_COLUMNS = 1241, "21000", "Operand should contain %d column(s)";
+    ER_SUBQUERY_NO_1_ROW = 1242, "21000", "Subquery returns more than 1 row";
+    ER_UNKNOWN_STMT_HANDLER = 1243, "HY000", "Unknown prepared statement handler (%.*s) given to %s";
+    ER_AUTO_CONVERT = 1246, "HY000", "Converting column '%s' from %s to %s";
+    ER_ILLEGAL_REFERENCE = 1247, "42S22", "Reference '%-.64s' not supported (%s)";
+    ER_DERIVED_MUST_HAVE_ALIAS = 1248, "42000", "Every derived table must have its own alias";
+    ER_TABLENAME_NOT_ALLOWED_HERE = 1250, "42000", "Table '%-.192s' from one of the %ss cannot be used in %-.32s";
+    ER_NOT_SUPPORTED_AUTH_MODE = 1251, "08004", "Client does not support authentication protocol requested by server; consider upgrading MySQL client";
+    ER_COLLATION_CHARSET_MISMATCH = 1253, "42000", "COLLATION '%s' is not valid for CHARACTER SET '%s'";
+    ER_CUT_VALUE_GROUP_CONCAT = 1260, "HY000", "Row %u was cut by GROUP_CONCAT()";
+    ER_WARN_TOO_FEW_RECORDS = 1261, "01000", "Row %ld doesn't contain data for all columns";
+    ER_WARN_TOO_MANY_RECORDS = 1262, "01000", "Row %ld was truncated; it contained more data than there were input columns";
+    ER_WARN_NULL_TO_NOTNULL = 1263, "22004", "Column set to default value; NULL supplied to NOT NULL column '%s' at row %ld";
+    ER_WARN_DATA_OUT_OF_RANGE = 1264, "22003", "Out of range value for column '%s' at row %ld";
+    WARN_DATA_TRUNCATED = 1265, "01000", "Data truncated for column '%s' at row %ld";
+    ER_WARN_USING_OTHER_HANDLER = 1266, "HY000", "Using storage engine %s for table '%s'";
+    ER_CANT_AGGREGATE_2COLLATIONS = 1267, "HY000", "Illegal mix of collations (%s,%s) and (%s,%s) for operation '%s'";
+    ER_CANT_AGGREGATE_3COLLATIONS = 1270, "HY000", "Illegal mix of collations (%s,%s), (%s,%s), (%s,%s) for operation '%s'";
+    ER_CANT_AGGREGATE_NCOLLATIONS = 1271, "HY000", "Illegal mix of collations for operation '%s'";
+    ER_UNKNOWN_COLLATION = 1273, "HY000", "Unknown collation: '%-.64s'";
+    ER_WRONG_NAME_FOR_INDEX = 1280, "42000", "Incorrect index name '%-.100s'";
+    ER_UNKNOWN_STORAGE_ENGINE = 1286, "42000", "Unknown storage engine '%s'";
+    ER_WARN_DEPRECATED_SYNTAX = 1287, "HY000", "'%s' is deprecated and will be removed in a future release. Please use %s instead";
+    ER_NON_UPDATABLE_TABLE = 1288, "HY000", "The target table %-.100s of the %s is not updatable";
+    ER_FEATURE_DISABLED = 1289, "HY000", "The '%s' feature is disabled; you need MySQL built with '%s' to have it working";
+    ER_OPTION_PREVENTS_STATEMENT = 1290, "HY000", "The MySQL server is running with the %s option so it cannot execute this statement";
+    ER_DUPLICATED_VALUE_IN_TYPE = 1291, "HY000", "Column '%-.100s' has duplicated value '%-.64s' in %s";
+    ER_TRUNCATED_WRONG_VALUE = 1292, "22007", "Truncated incorrect %-.64s value: '%-.128s'";
+    ER_INVALID_ON_UPDATE = 1294, "HY000", "Invalid ON UPDATE clause for '%-.192s' column";
+    ER_UNSUPPORTED_PS = 1295, "HY000", "This command is not supported in the prepared statement protocol yet";
+    ER_GET_ERRMSG = 1296, "HY000", "Got error %d '%-.200s' from %s";
+    ER_UNKNOWN_TIME_ZONE = 1298, "HY000", "Unknown or incorrect time zone: '%-.64s'";
+    ER_INVALID_CHARACTER_STRING = 1300, "HY000", "Invalid %s character string: '%.64s'";
+    ER_WARN_ALLOWED_PACKET_OVERFLOWED = 1301, "HY000", "Result of %s() was larger than max_allowed_packet (%ld) - truncated";
+    ER_SP_ALREADY_EXISTS = 1304, "42000", "%s %s already exists";
+    ER_SP_DOES_NOT_EXIST = 1305, "42000", "%s %s does not exist";
+    ER_QUERY_INTERRUPTED = 1317, "70100", "Query execution was interrupted";
+    ER_SP_WRONG_NO_OF_ARGS = 1318, "42000", "Incorrect number of arguments for %s %s; expected %u, got %u";
+    ER_SP_UNDECLARED_VAR = 1327, "42000", "Undeclared variable: %s";
+    ER_WRONG_OBJECT = 1347, "HY000", "'%-.192s.%-.192s' is not %s";
+    ER_NO_DEFAULT_FOR_FIELD = 1364, "HY000", "Field '%-.192s' doesn't have a default value";
+    ER_DIVISION_BY_ZERO = 1365, "22012", "Division by 0";
+    ER_TRUNCATED_WRONG_VALUE_FOR_FIELD = 1366, "HY000", "Incorrect %-.32s value: '%-.128s' for column '%.192s' at row %ld";
+    ER_ILLEGAL_VALUE_FOR_TYPE = 1367, "22007", "Illegal %s '%-.192s' value found during parsing";
+    ER_PS_MANY_PARAM = 1390, "HY000", "Prepared statement contains too many placeholders";
+    ER_KEY_PART_0 = 1391, "HY000", "Key part '%-.192s' length cannot be 0";
+    ER_XAER_NOTA = 1397, "XAE04", "XAER_NOTA: Unknown XID";
+    ER_XAER_INVAL = 1398, "XAE05", "XAER_INVAL: Invalid arguments (or unsupported command)";
+    ER_XAER_RMFAIL = 1399, "XAE07", "XAER_RMFAIL: The command cannot be executed when global transaction is in the  %.64s state";
+    ER_XAER_OUTSIDE = 1400, "XAE09", "XAER_OUTSIDE: Some work is done outside global transaction";
+    ER_DATA_TOO_LONG = 1406, "22001", "Data too long for column '%s' at row %ld";
+    ER_WRONG_VALUE_FOR_TYPE = 1411, "HY000", "Incorrect %-.32s value: '%-.128s' for function %-.32s";
+    ER_TABLE_DEF_CHANGED = 1412, "HY000", "Table definition has changed, please retry transaction";
+    ER_TOO_BIG_SCALE = 1425, "42000", "Too big scale %d specified for column '%-.192s'. Maximum is %lu.";
+    ER_TOO_BIG_PRECISION = 1426, "42000", "Too-big precision %d specified for '%-.192s'. Maximum is %lu.";
+    ER_M_BIGGER_THAN_D = 1427, "42000", "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column '%-.192s').";
+    ER_STACK_OVERRUN_NEED_MORE = 1436, "HY000", "Thread stack overrun: %ld bytes used of a %ld byte stack, and %ld bytes needed. Use 'mysqld --thread_stack=#' to specify a bigger stack.";
+    ER_TOO_BIG_DISPLAYWIDTH = 1439, "42000", "Display width out of range for column '%-.192s' (max = %lu)";
+    ER_XAER_DUPID = 1440, "XAE08", "XAER_DUPID: The XID already exists";
+    ER_DATETIME_FUNCTION_OVERFLOW = 1441, "22008", "Datetime function: %-.32s field overflow";
+    ER_ROW_IS_REFERENCED_2 = 1451, "23000", "Cannot delete or update a parent row: a foreign key constraint fails (%.192s)";
+    ER_NO_REFERENCED_ROW_2 = 1452, "23000", "Cannot add or update a child row: a foreign key constraint fails (%.192s)";
+    ER_MAX_PREPARED_STMT_COUNT_REACHED = 1461, "42000", "Can't create more than max_prepared_stmt_count statements (current value: %lu)";
+    ER_NON_GROUPING_FIELD_USED = 1463, "42000", "Non-grouping field '%-.192s' is used in %-.64s clause";
+    ER_AUTOINC_READ_FAILED = 1467, "HY000", "Failed to read auto-increment value from storage engine";
+    ER_NON_INSERTABLE_TABLE = 1471, "HY000", "The target table %-.100s of the %s is not insertable-into";
+    ER_WRONG_VALUE = 1525, "HY000", "Incorrect %-.32s value: '%-.128s'";
+    ER_CANT_CHANGE_TX_CHARACTERISTICS = 1568, "25001", "Transaction characteristics can't be changed while a transaction is in progress";
+    ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT = 1582, "42000", "Incorrect parameter count in the call to native function '%-.192s'";
+    ER_WRONG_PARAMETERS_TO_NATIVE_FCT = 1583, "42000", "Incorrect parameters in the call to native function '%-.192s'";
+    ER_NEED_REPREPARE = 1615, "HY000", "Prepared statement needs to be re-prepared";
+    ER_FUNC_INEXISTENT_NAME_COLLISION = 1630, "42000", "FUNCTION %s does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
+    ER_TOO_MANY_CONCURRENT_TRXS = 1637, "HY000", "Too many active concurrent transactions";
+    ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT = 1681, "HY000", "'%s' is deprecated and will be removed in a future release.";
+    ER_DATA_OUT_OF_RANGE = 1690, "22003", "%s value is out of range in '%s'";
+    ER_TRUNCATE_ILLEGAL_FK = 1701, "42000", "Cannot truncate a table referenced in a foreign key constraint (%.192s)";
+    ER_INDEX_COLUMN_TOO_LONG = 1709, "HY000", "Index column size too large. The maximum column size is %lu bytes.";
+    ER_INDEX_CORRUPT = 1712, "HY000", "Index %s is corrupted";
+    ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION = 1792, "25006", "Cannot execute statement in a READ ONLY transaction.";
+    ER_TABLESPACE_MISSING = 1812, "HY000", "Tablespace is missing for table %s.";
+    ER_TABLESPACE_EXISTS = 1813, "HY000", "Tablespace '%s' exists.";
+    ER_INTERNAL_ERROR = 1815, "HY000", "Internal error: %s";
+    ER_DUP_INDEX = 1831, "HY000", "Duplicate index '%-.64s' defined on the table '%-.64s.%-.64s'. This is deprecated and will be disallowed in a future release.";
+    ER_ALTER_OPERATION_NOT_SUPPORTED = 1845, "0A000", "%s is not supported for this operation. Try %s.";
+    ER_ALTER_OPERATION_NOT_SUPPORTED_REASON = 1846, "0A000", "%s is not supported. Reason: %s. Try %s.";
+    ER_DUP_UNKNOWN_IN_INDEX = 1859, "23000", "Duplicate entry for key '%-.192s'";
+    ER_QUERY_TIMEOUT = 3024, "HY000", "Query execution was interrupted, maximum statement execution time exceeded";
+    ER_USER_LOCK_WRONG_NAME = 3057, "42000", "Incorrect user-level lock name '%-.192s'.";
+    ER_USER_LOCK_DEADLOCK = 3058, "HY000", "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
+    ER_FIELD_IN_ORDER_NOT_SELECT = 3065, "HY000", "Expression #%u of %s is not in SELECT list, references column '%s' which is not in SELECT list; this is incompatible with %s";
+    ER_INVALID_JSON_TEXT = 3140, "22032", "Invalid JSON text: \"%s\" at position %u in value for column '%-.200s'.";
+    ER_JSON_USED_AS_KEY = 3152, "42000", "JSON column '%-.192s' supports indexing only via generated columns on a specified JSON path.";
+    ER_SESSION_WAS_KILLED = 3169, "HY000", "Session was killed.";
+    ER_LOCK_NOWAIT = 3572, "HY000", "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
+    ER_CTE_MAX_RECURSION_DEPTH = 3636, "HY000", "Recursive query aborted after %u iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
+    ER_DEPRECATED_UTF8_ALIAS = 3719, "HY000", "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
+    ER_CHECK_CONSTRAINT_VIOLATED = 3819, "HY000", "Check constraint '%s' is violated.";
+    ER_CLIENT_INTERACTION_TIMEOUT = 4031, "HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+}
+
+/// Looks a code up; `None` for a number this table does not know.
+pub fn info(code: u16) -> Option<&'static CodeInfo> {
+    CODES
+        .binary_search_by_key(&code, |c| c.code)
+        .ok()
+        .map(|i| &CODES[i])
+}
+
+/// SQLSTATE of a code; `HY000` for one this table does not know.
+pub fn sqlstate(code: u16) -> &'static str {
+    info(code).map_or("HY000", |c| c.sqlstate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn table_is_sorted_and_well_formed() {
+        assert!(CODES.windows(2).all(|w| w[0].code < w[1].code));
+        assert!(CODES.iter().all(|c| c.sqlstate.len() == 5));
+        assert!(CODES.len() > 150);
+    }
+
+    #[test]
+    fn states_of_well_known_codes() {
+        for (code, state) in [
+            (1062, "23000"),
+            (1213, "40001"),
+            (1205, "HY000"),
+            (1064, "42000"),
+            (1317, "70100"),
+            (1792, "25006"),
+            (9999, "HY000"),
+        ] {
+            assert_eq!(sqlstate(code), state, "{code}");
+        }
+    }
+}
