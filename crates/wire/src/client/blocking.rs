@@ -1,0 +1,330 @@
+//! A connection on a blocking socket, for tests and tools. The one place of this crate that does I/O.
+
+use std::io::{Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use super::result::Column;
+use super::{ClientError, Login, LoginStep, ResultReader, ResultSet, ServerError, Value, request};
+use crate::command::{CURSOR_TYPE_READ_ONLY, code};
+use crate::packet::{Decoder, LARGEST_MAX_ALLOWED_PACKET, PacketWriter};
+use crate::read::Reader;
+use crate::response::ERR_HEADER;
+
+/// A socket of either kind.
+#[derive(Debug)]
+enum Socket {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Socket {
+    fn read(&mut self, space: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Socket::Unix(stream) => stream.read(space),
+            Socket::Tcp(stream) => stream.read(space),
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        match self {
+            Socket::Unix(stream) => stream.write_all(bytes),
+            Socket::Tcp(stream) => stream.write_all(bytes),
+        }
+    }
+}
+
+/// A logged-in connection.
+#[derive(Debug)]
+pub struct Conn {
+    socket: Socket,
+    decoder: Decoder,
+    writer: PacketWriter,
+    login: Login,
+}
+
+/// A prepared statement of a [`Conn`].
+#[derive(Debug, Clone)]
+pub struct Statement {
+    /// The server's id.
+    pub id: u32,
+    /// Its number of parameters.
+    pub params: usize,
+    /// The columns it will give; empty when it gives none.
+    pub columns: Vec<Column>,
+}
+
+impl Conn {
+    /// Connects over a Unix socket, taken as a secure transport.
+    ///
+    /// # Errors
+    /// Of the socket, or the server's refusal.
+    pub fn connect_unix(
+        path: impl AsRef<Path>,
+        user: &str,
+        password: &str,
+        database: Option<&str>,
+    ) -> Result<Conn, ClientError> {
+        let socket = Socket::Unix(UnixStream::connect(path)?);
+        Conn::log_in(socket, Login::new(user, password, database, true))
+    }
+
+    /// Connects over TCP, an open transport.
+    ///
+    /// # Errors
+    /// Of the socket, or the server's refusal.
+    pub fn connect_tcp(
+        address: impl ToSocketAddrs,
+        user: &str,
+        password: &str,
+        database: Option<&str>,
+    ) -> Result<Conn, ClientError> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        let login = Login::new(user, password, database, false);
+        Conn::log_in(Socket::Tcp(stream), login)
+    }
+
+    /// As [`Conn::connect_unix`] with a login of the caller's making.
+    ///
+    /// # Errors
+    /// Of the socket, or the server's refusal.
+    pub fn connect_unix_with(path: impl AsRef<Path>, login: Login) -> Result<Conn, ClientError> {
+        Conn::log_in(Socket::Unix(UnixStream::connect(path)?), login)
+    }
+
+    fn log_in(socket: Socket, login: Login) -> Result<Conn, ClientError> {
+        let mut conn = Conn {
+            socket,
+            decoder: Decoder::new(LARGEST_MAX_ALLOWED_PACKET),
+            writer: PacketWriter::new(),
+            login,
+        };
+        conn.exchange_login()?;
+        Ok(conn)
+    }
+
+    fn exchange_login(&mut self) -> Result<(), ClientError> {
+        loop {
+            let packet = self.next_packet()?.to_vec();
+            self.writer.set_sequence(self.decoder.sequence());
+            let step = self.login.packet(&packet, &mut self.writer)?;
+            self.flush()?;
+            if step == LoginStep::Done {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Gives up on reads that take longer, so that a test of a server that hangs fails. `None` waits for ever.
+    ///
+    /// # Errors
+    /// Of the socket.
+    pub fn set_read_timeout(&mut self, limit: Option<Duration>) -> Result<(), ClientError> {
+        match &self.socket {
+            Socket::Unix(stream) => stream.set_read_timeout(limit)?,
+            Socket::Tcp(stream) => stream.set_read_timeout(limit)?,
+        }
+        Ok(())
+    }
+
+    /// What both sides can do.
+    pub fn capabilities(&self) -> u32 {
+        self.login.capabilities()
+    }
+
+    /// Runs SQL text; several statements give several results.
+    ///
+    /// # Errors
+    /// The server's error, or of the connection.
+    pub fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, ClientError> {
+        request::query(sql.as_bytes(), self.capabilities(), &mut self.writer);
+        self.answer(ResultReader::new(self.capabilities(), false))
+    }
+
+    /// Prepares a statement.
+    ///
+    /// # Errors
+    /// The server's error, or of the connection.
+    pub fn prepare(&mut self, sql: &str) -> Result<Statement, ClientError> {
+        request::command(code::STMT_PREPARE, sql.as_bytes(), &mut self.writer);
+        let head = self.single()?;
+        let mut reader = Reader::new(&head);
+        reader.u8()?;
+        let id = reader.u32()?;
+        let columns = usize::from(reader.u16()?);
+        let params = usize::from(reader.u16()?);
+        self.definitions(params)?;
+        Ok(Statement {
+            id,
+            params,
+            columns: self.definitions(columns)?,
+        })
+    }
+
+    fn definitions(&mut self, count: usize) -> Result<Vec<Column>, ClientError> {
+        let mut columns = Vec::new();
+        for _ in 0..count {
+            columns.push(Column::parse(self.next_packet()?)?);
+        }
+        if count > 0 && !self.login.deprecates_eof() {
+            self.next_packet()?;
+        }
+        Ok(columns)
+    }
+
+    /// Runs a prepared statement.
+    ///
+    /// # Errors
+    /// The server's error, or of the connection.
+    pub fn execute(
+        &mut self,
+        statement: &Statement,
+        params: &[Value],
+    ) -> Result<Vec<ResultSet>, ClientError> {
+        let capabilities = self.capabilities();
+        request::execute(statement.id, 0, params, capabilities, &mut self.writer);
+        self.answer(ResultReader::new(capabilities, true))
+    }
+
+    /// Runs a prepared statement with a cursor; rows come by [`Conn::fetch`].
+    ///
+    /// # Errors
+    /// The server's error, or of the connection.
+    pub fn execute_cursor(
+        &mut self,
+        statement: &Statement,
+        params: &[Value],
+    ) -> Result<Vec<ResultSet>, ClientError> {
+        let capabilities = self.capabilities();
+        let flags = CURSOR_TYPE_READ_ONLY;
+        request::execute(statement.id, flags, params, capabilities, &mut self.writer);
+        self.answer(ResultReader::new(capabilities, true))
+    }
+
+    /// Fetches at most `rows` rows of a cursor.
+    ///
+    /// # Errors
+    /// The server's error, or of the connection.
+    pub fn fetch(&mut self, statement: &Statement, rows: u32) -> Result<ResultSet, ClientError> {
+        request::fetch(statement.id, rows, &mut self.writer);
+        let reader = ResultReader::for_fetch(self.capabilities(), statement.columns.clone());
+        let mut answer = self.answer(reader)?;
+        Ok(answer.pop().unwrap_or_default())
+    }
+
+    /// Sends a piece of a parameter ahead; the server does not answer.
+    ///
+    /// # Errors
+    /// Of the connection.
+    pub fn send_long_data(
+        &mut self,
+        statement: &Statement,
+        param: u16,
+        data: &[u8],
+    ) -> Result<(), ClientError> {
+        request::send_long_data(statement.id, param, data, &mut self.writer);
+        self.flush()
+    }
+
+    /// Forgets a statement; the server does not answer.
+    ///
+    /// # Errors
+    /// Of the connection.
+    pub fn close(&mut self, statement: &Statement) -> Result<(), ClientError> {
+        let id = statement.id.to_le_bytes();
+        request::command(code::STMT_CLOSE, &id, &mut self.writer);
+        self.flush()
+    }
+
+    /// Sends any command that is answered by OK or ERR (COM_PING, COM_INIT_DB, COM_RESET_CONNECTION, …).
+    ///
+    /// # Errors
+    /// The server's error, or of the connection.
+    pub fn command(&mut self, command: u8, body: &[u8]) -> Result<ResultSet, ClientError> {
+        request::command(command, body, &mut self.writer);
+        let mut answer = self.answer(ResultReader::new(self.capabilities(), false))?;
+        Ok(answer.pop().unwrap_or_default())
+    }
+
+    /// Sends any command and gives the payload of the first packet of the answer, unless that is an error.
+    ///
+    /// # Errors
+    /// The server's error, or of the connection.
+    pub fn raw_command(&mut self, command: u8, body: &[u8]) -> Result<Vec<u8>, ClientError> {
+        request::command(command, body, &mut self.writer);
+        self.single()
+    }
+
+    /// COM_CHANGE_USER.
+    ///
+    /// # Errors
+    /// The server's refusal, or of the connection.
+    pub fn change_user(
+        &mut self,
+        user: &str,
+        password: &str,
+        database: Option<&str>,
+    ) -> Result<(), ClientError> {
+        let new = Login::new(user, password, database, false);
+        self.writer.set_sequence(0);
+        self.login.change_user(new, &mut self.writer);
+        self.flush()?;
+        self.exchange_login()
+    }
+
+    /// Sends bytes as they are, to see what a server makes of them; its answer is expected to have sequence number
+    /// `answer`.
+    ///
+    /// # Errors
+    /// Of the connection.
+    pub fn send_raw(&mut self, bytes: &[u8], answer: u8) -> Result<(), ClientError> {
+        self.decoder.set_sequence(answer);
+        Ok(self.socket.write_all(bytes)?)
+    }
+
+    /// Reads one packet, whatever it is.
+    ///
+    /// # Errors
+    /// Of the connection; [`std::io::ErrorKind::UnexpectedEof`] when the server closed it.
+    pub fn next_packet(&mut self) -> Result<&[u8], ClientError> {
+        let place = loop {
+            if let Some(place) = self.decoder.take_packet()? {
+                break place;
+            }
+            let n = self.socket.read(self.decoder.space())?;
+            if n == 0 {
+                return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into());
+            }
+            self.decoder.filled(n);
+        };
+        Ok(self.decoder.payload(place))
+    }
+
+    fn single(&mut self) -> Result<Vec<u8>, ClientError> {
+        self.flush()?;
+        let packet = self.next_packet()?;
+        if packet.first() == Some(&ERR_HEADER) {
+            return Err(ClientError::Server(ServerError::parse(packet)?));
+        }
+        Ok(packet.to_vec())
+    }
+
+    fn answer(&mut self, mut reader: ResultReader) -> Result<Vec<ResultSet>, ClientError> {
+        self.flush()?;
+        loop {
+            if let Some(results) = reader.packet(self.next_packet()?)? {
+                return Ok(results);
+            }
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), ClientError> {
+        self.decoder.set_sequence(self.writer.sequence());
+        self.socket.write_all(self.writer.pending())?;
+        self.writer.advance(usize::MAX);
+        Ok(())
+    }
+}
