@@ -1,0 +1,329 @@
+//! The engine of one directory: what all its sessions share.
+
+use crate::interrupt::Interrupt;
+use crate::lock::LockTable;
+use crate::purge::Purge;
+use crate::schema::Catalog;
+use crate::session::Session;
+use crate::txn::TxnSystem;
+use base::counters::Counter;
+use base::{Event, Lsn, Seams, seams};
+use pager::{Log, Pager, PagerOptions};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
+use types::SqlError;
+
+/// How an engine is opened.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// Storage.
+    pub pager: PagerOptions,
+    /// innodb_flush_log_at_trx_commit: 0, 1 or 2.
+    pub flush_at_commit: u8,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        EngineOptions {
+            pager: PagerOptions::default(),
+            flush_at_commit: 1,
+        }
+    }
+}
+
+/// What the engine counted since start.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub(crate) rows_read: Counter,
+    pub(crate) rows_inserted: Counter,
+    pub(crate) rows_updated: Counter,
+    pub(crate) rows_deleted: Counter,
+    pub(crate) commits: Counter,
+    pub(crate) rollbacks: Counter,
+    pub(crate) deadlocks: Counter,
+    pub(crate) lock_waits: Counter,
+    pub(crate) lock_timeouts: Counter,
+    pub(crate) purged: Counter,
+}
+
+/// A reading of all counters, for SHOW STATUS.
+#[derive(Clone, Copy, Default, Debug)]
+#[allow(missing_docs)]
+pub struct EngineCounters {
+    pub rows_read: u64,
+    pub rows_inserted: u64,
+    pub rows_updated: u64,
+    pub rows_deleted: u64,
+    pub commits: u64,
+    pub rollbacks: u64,
+    pub deadlocks: u64,
+    pub row_lock_waits: u64,
+    pub lock_timeouts: u64,
+    pub purged_entries: u64,
+    /// Transactions whose deleted rows wait for purge.
+    pub purge_queue: u64,
+    pub pool_pages: u64,
+    pub pool_pages_free: u64,
+    pub pages_read: u64,
+    pub pages_evicted: u64,
+    pub pages_written: u64,
+    pub checkpoints: u64,
+    pub data_syncs: u64,
+    pub log_bytes: u64,
+    pub log_records: u64,
+    pub log_writes: u64,
+    pub log_syncs: u64,
+    pub log_end: u64,
+    pub log_durable: u64,
+    /// Bytes of log since the position where recovery would start.
+    pub checkpoint_age: u64,
+    pub page_size: u64,
+}
+
+/// The engine.
+pub struct Engine {
+    pub(crate) pager: Arc<Pager>,
+    pub(crate) log: Arc<Log>,
+    pub(crate) txns: Arc<TxnSystem>,
+    pub(crate) locks: Arc<LockTable>,
+    pub(crate) catalog: RwLock<Arc<Catalog>>,
+    pub(crate) catalog_version: AtomicU64,
+    pub(crate) purge: Purge,
+    pub(crate) ddl: crate::store::DdlState,
+    pub(crate) counters: Counters,
+    pub(crate) next_index: AtomicU32,
+    pub(crate) dir: std::path::PathBuf,
+    flush_at_commit: AtomicU8,
+    flusher: Flusher,
+    pub(crate) stopping: AtomicBool,
+    pub(crate) tasks: AtomicU32,
+    pub(crate) task_ended: Event,
+}
+
+/// The once-a-second flush of flush_log_at_trx_commit 0 and 2.
+#[derive(Default)]
+struct Flusher {
+    armed: AtomicBool,
+    event: Event,
+}
+
+impl Engine {
+    pub(crate) fn assemble(
+        pager: Arc<Pager>,
+        txns: Arc<TxnSystem>,
+        locks: Arc<LockTable>,
+        options: &EngineOptions,
+        purge: Purge,
+    ) -> Engine {
+        Engine {
+            log: pager.log().clone(),
+            pager,
+            txns,
+            locks,
+            catalog: RwLock::default(),
+            catalog_version: AtomicU64::new(0),
+            purge,
+            ddl: Default::default(),
+            counters: Counters::default(),
+            next_index: AtomicU32::new(2),
+            dir: std::path::PathBuf::new(),
+            flush_at_commit: AtomicU8::new(options.flush_at_commit.min(2)),
+            flusher: Flusher::default(),
+            stopping: AtomicBool::new(false),
+            tasks: AtomicU32::new(0),
+            task_ended: Event::new(),
+        }
+    }
+
+    /// The seams it lives on.
+    pub fn seams(&self) -> &Seams {
+        self.pager.seams()
+    }
+
+    /// The storage below.
+    pub fn pager(&self) -> &Arc<Pager> {
+        &self.pager
+    }
+
+    /// A new session.
+    pub fn session(self: &Arc<Self>) -> Session {
+        Session::new(self.clone())
+    }
+
+    /// The definitions as of now.
+    pub fn catalog(&self) -> Arc<Catalog> {
+        self.catalog
+            .read()
+            .unwrap_or_else(|e| e.into_inner())
+            .clone()
+    }
+
+    /// Grows with every change of a definition.
+    #[inline]
+    pub fn catalog_version(&self) -> u64 {
+        self.catalog_version.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn change_catalog(&self, f: impl FnOnce(&mut Catalog)) {
+        let mut c = self.catalog.write().unwrap_or_else(|e| e.into_inner());
+        let mut next = Catalog::clone(&c);
+        f(&mut next);
+        next.version += 1;
+        self.catalog_version.store(next.version, Ordering::Release);
+        *c = Arc::new(next);
+    }
+
+    /// innodb_flush_log_at_trx_commit: 0, 1 or 2.
+    pub fn set_flush_at_commit(&self, v: u8) {
+        self.flush_at_commit.store(v.min(2), Ordering::Relaxed);
+    }
+
+    /// See [`Engine::set_flush_at_commit`].
+    pub fn flush_at_commit(&self) -> u8 {
+        self.flush_at_commit.load(Ordering::Relaxed)
+    }
+
+    /// Every commit below is published.
+    #[inline]
+    pub(crate) fn complete(&self) -> Lsn {
+        self.log.complete()
+    }
+
+    pub(crate) fn interrupt(&self) -> Arc<Interrupt> {
+        Arc::new(Interrupt::new(self.locks.clone()))
+    }
+
+    /// Waits as flush_log_at_trx_commit asks for a commit record that ends at `end`.
+    pub(crate) async fn wait_commit(&self, end: Lsn) -> Result<(), SqlError> {
+        let r = match self.flush_at_commit() {
+            1 => self.log.wait_durable(end).await,
+            2 => {
+                self.arm_flusher();
+                self.log.wait_written(end).await
+            }
+            _ => {
+                self.arm_flusher();
+                self.log.wait_complete(end).await
+            }
+        };
+        r.map_err(|e| SqlError::new(1180, format!("Got error during COMMIT: {e}")))
+    }
+
+    fn arm_flusher(&self) {
+        if !self.flusher.armed.load(Ordering::Relaxed)
+            && !self.flusher.armed.swap(true, Ordering::AcqRel)
+        {
+            self.flusher.event.fire();
+        }
+    }
+
+    pub(crate) async fn run_flusher(self: Arc<Self>) {
+        loop {
+            let stop = self
+                .flusher
+                .event
+                .wait_for(|| {
+                    if self.stopping.load(Ordering::Acquire) {
+                        return Some(true);
+                    }
+                    self.flusher.armed.load(Ordering::Acquire).then_some(false)
+                })
+                .await;
+            if stop {
+                return;
+            }
+            let clock = &self.seams().clock;
+            let until = clock.now_us() + 1_000_000;
+            // The user's setting asks for a second; shutdown does not wait for it.
+            let timer = seams::deadline(&**clock, until);
+            let mut timer = std::pin::pin!(timer);
+            std::future::poll_fn(|cx| {
+                self.flusher.event.park(cx);
+                if self.stopping.load(Ordering::Acquire) {
+                    return std::task::Poll::Ready(());
+                }
+                timer.as_mut().poll(cx)
+            })
+            .await;
+            self.flusher.armed.store(false, Ordering::Release);
+            self.log.ask_sync(self.log.complete());
+        }
+    }
+
+    pub(crate) fn spawn(
+        self: &Arc<Self>,
+        name: &str,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) {
+        self.tasks.fetch_add(1, Ordering::AcqRel);
+        let me = self.clone();
+        self.seams().spawn.spawn(
+            name,
+            Box::pin(async move {
+                task.await;
+                me.tasks.fetch_sub(1, Ordering::AcqRel);
+                me.task_ended.fire();
+            }),
+        );
+    }
+
+    /// Clean shutdown: ends the background tasks, writes everything out, makes a last checkpoint. Sessions must have
+    /// ended their transactions; what they still try fails.
+    pub async fn close(&self) -> Result<(), SqlError> {
+        self.stop_tasks().await;
+        self.pager
+            .close()
+            .await
+            .map_err(|e| crate::error::storage(e, "the database"))
+    }
+
+    /// Stops without writing anything more, as a crash would. For tests.
+    pub async fn abandon(&self) {
+        self.stop_tasks().await;
+        self.pager.halt();
+        self.pager.stopped().await;
+    }
+
+    async fn stop_tasks(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        self.flusher.event.fire();
+        self.purge.event.fire();
+        self.task_ended
+            .wait_for(|| (self.tasks.load(Ordering::Acquire) == 0).then_some(()))
+            .await;
+    }
+
+    /// All counters now.
+    pub fn counters(&self) -> EngineCounters {
+        let (c, pool, log) = (&self.counters, self.pager.pool(), &self.log);
+        let (pages_written, _, checkpoints, data_syncs) = self.pager.write_counters();
+        EngineCounters {
+            rows_read: c.rows_read.get(),
+            rows_inserted: c.rows_inserted.get(),
+            rows_updated: c.rows_updated.get(),
+            rows_deleted: c.rows_deleted.get(),
+            commits: c.commits.get(),
+            rollbacks: c.rollbacks.get(),
+            deadlocks: c.deadlocks.get(),
+            row_lock_waits: c.lock_waits.get(),
+            lock_timeouts: c.lock_timeouts.get(),
+            purged_entries: c.purged.get(),
+            purge_queue: self.purge.len() as u64,
+            pool_pages: pool.frames() as u64,
+            pool_pages_free: pool.free_frames() as u64,
+            pages_read: pool.counters.reads.get(),
+            pages_evicted: pool.counters.evicted.get(),
+            pages_written,
+            checkpoints,
+            data_syncs,
+            log_bytes: log.counters.bytes.get(),
+            log_records: log.counters.records.get(),
+            log_writes: log.counters.writes.get(),
+            log_syncs: log.counters.syncs.get(),
+            log_end: log.end().0,
+            log_durable: log.durable().0,
+            checkpoint_age: log.end().0.saturating_sub(self.pager.checkpoint_lsn().0),
+            page_size: pager::PAGE_SIZE as u64,
+        }
+    }
+}

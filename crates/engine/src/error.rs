@@ -1,0 +1,55 @@
+//! From what the storage says to what a client is told: MySQL's numbers and texts.
+
+use pager::OpError;
+use std::io;
+use types::SqlError;
+
+/// ER_GET_ERRNO.
+const GET_ERRNO: u16 = 1030;
+/// ER_INDEX_CORRUPT.
+const INDEX_CORRUPT: u16 = 1712;
+/// ER_TABLE_DEF_CHANGED.
+const DEF_CHANGED: u16 = 1412;
+
+/// The client's error for a storage failure met while working on `table` ("schema.table").
+#[cold]
+pub(crate) fn storage(e: OpError, table: &str) -> SqlError {
+    match e {
+        OpError::SpaceFull(_) => SqlError::table_full(table),
+        OpError::LogFull => {
+            let os = io::Error::from_raw_os_error(28);
+            SqlError::disk_full("log", 28, &os.to_string())
+        }
+        OpError::Corrupt { page, why, .. } => SqlError::new(
+            INDEX_CORRUPT,
+            format!("Table {table} is damaged: page {}: {why}", page.0),
+        ),
+        OpError::LogDamaged(lsn) => SqlError::new(
+            GET_ERRNO,
+            format!(
+                "Log record {lsn}, needed for an older version of a row of {table}, is damaged"
+            ),
+        ),
+        OpError::Dropped(_) => SqlError::new(
+            DEF_CHANGED,
+            "Table definition has changed, please retry transaction",
+        ),
+        OpError::Io(e) => SqlError::new(
+            GET_ERRNO,
+            format!(
+                "Got error {} from storage engine: {e}",
+                e.raw_os_error().unwrap_or(0)
+            ),
+        ),
+        OpError::Wait(w) => SqlError::internal(&format!("unresolved wait {w:?}")),
+    }
+}
+
+/// A row whose bytes make no sense although its page's checksum is right.
+#[cold]
+pub(crate) fn bad_row(table: &str) -> SqlError {
+    SqlError::new(
+        INDEX_CORRUPT,
+        format!("Table {table} is damaged: a row does not fit the table's definition"),
+    )
+}

@@ -1,0 +1,33 @@
+//! Transactions over B+trees: rows and their versions, locks, tables and indexes, the catalog, purge and recovery.
+//!
+//! The core is synchronous: operations run under short latches and answer what they lack. [`Session`] is the waiting shell
+//! around it. This crate knows rows, not SQL: it never parses, plans, or evaluates an expression, and it knows nothing of
+//! sockets or runtimes.
+
+mod check;
+mod engine;
+mod error;
+mod interrupt;
+pub mod lock;
+mod open;
+mod purge;
+pub mod record;
+pub mod schema;
+mod session;
+mod store;
+pub mod txn;
+mod version;
+
+pub use engine::{Engine, EngineCounters, EngineOptions};
+pub use interrupt::Interrupt;
+pub use open::OpenReport;
+pub use pager::{FlushMethod, OpenError, PagerOptions};
+pub use record::{RowRef, RowVersion};
+pub use schema::{
+    Catalog, ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexPart, Schema, SchemaDef, Table,
+    TableDef, TableOptions,
+};
+pub use session::{
+    Inserted, Isolation, KeyBound, LockWait, ReadMode, RowBatch, Scan, ScanSpec, Session, Updated,
+    Written,
+};

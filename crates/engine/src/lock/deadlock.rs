@@ -1,0 +1,69 @@
+//! Deadlocks are found when a wait begins: a depth-first search of the waits-for graph, from the new waiter.
+//!
+//! Every edge of a cycle stands in some queue, and stays there as long as nobody in the cycle goes on; so the member
+//! whose search begins last sees all of it. Searches are serialised, so that two members do not both choose a victim.
+//! The victim is the member that has done the least work (the one that closed the cycle, when it is not more).
+//!
+//! A transaction that holds nothing anybody could wait for cannot close a cycle and does not search. The search looks
+//! at each queue position once: a waiter's blockers include all of what those ahead of it wait for.
+
+use super::table::LockTable;
+use super::wait::{WaitCell, WaitEnd};
+use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A wait met by the search, and the wait from which it was reached.
+struct Node {
+    cell: Arc<WaitCell>,
+    from: usize,
+}
+
+/// The waits of a cycle through `start`, if there is one.
+fn find_cycle(table: &LockTable, start: &Arc<WaitCell>) -> Option<Vec<Arc<WaitCell>>> {
+    let mut seen = HashSet::from([start.owner]);
+    let mut nodes = vec![Node {
+        cell: start.clone(),
+        from: 0,
+    }];
+    let mut open = vec![0usize];
+    while let Some(at) = open.pop() {
+        let blockers = table.blockers(&nodes[at].cell);
+        if blockers.holders.contains(&start.owner) || blockers.ahead.contains(&start.owner) {
+            let mut path = vec![nodes[at].cell.clone()];
+            let mut i = at;
+            while i != 0 {
+                i = nodes[i].from;
+                path.push(nodes[i].cell.clone());
+            }
+            return Some(path);
+        }
+        seen.extend(blockers.ahead);
+        for holder in blockers.holders {
+            if seen.insert(holder)
+                && let Some(cell) = table.owners.waiting(holder)
+            {
+                open.push(nodes.len());
+                nodes.push(Node { cell, from: at });
+            }
+        }
+    }
+    None
+}
+
+/// Ends every deadlock that the wait `start` is part of, by ending one wait in each with [`WaitEnd::Deadlock`].
+pub(super) fn resolve(table: &LockTable, start: &Arc<WaitCell>) {
+    if !table.owners.holds_any(start.owner) {
+        return;
+    }
+    let _one_at_a_time = table.detector.lock().unwrap_or_else(|e| e.into_inner());
+    while start.ended().is_none() {
+        let Some(cycle) = find_cycle(table, start) else {
+            return;
+        };
+        let cost = |c: &&Arc<WaitCell>| (c.weight, !Arc::ptr_eq(c, start), Reverse(c.owner));
+        if let Some(victim) = cycle.iter().min_by_key(cost) {
+            table.cancel(victim, WaitEnd::Deadlock);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Explicit row locks, range locks, and waiting for transactions.
+//!
+//! Most locks are not here: a row is locked by the id of its active writer in the row itself. This table holds what the
+//! rows cannot say: shared and exclusive locks of locking reads, the ranges that serializable reads guard, and, for a
+//! row whose writer is active, the queue of those who wait for it.
+//!
+//! * [`table`]: the table and its protocol (lock, release, cancel).
+//! * [`queue`]: the rules of one row's queue; pure.
+//! * [`ranges`]: guarded ranges and the inserts that wait for them.
+//! * [`owners`]: what each transaction holds and waits for.
+//! * [`wait`]: the future a waiter awaits.
+//! * [`deadlock`]: the search for a cycle when a wait begins.
+//! * [`timeouts`]: lock wait timeouts, from the clock seam.
+//! * [`filter`]: hashing, and the counting filter that makes an absent lock one load.
+//!
+//! What never happens here: nothing blocks (a conflict is a value, waiting is a future), nobody is woken who cannot go
+//! on, no lock is named by a page or slot, and no page is touched. Latch order: page latch, then a queue shard, then an
+//! owner shard, then a waiter's own state; the detector's mutex comes before queue shards and is never taken under a
+//! page latch.
+
+pub mod deadlock;
+pub mod filter;
+pub mod owners;
+pub mod queue;
+pub mod ranges;
+pub mod table;
+pub mod timeouts;
+pub mod wait;
+
+#[cfg(test)]
+mod tests;
+
+pub use queue::Mode;
+pub use ranges::Bound;
+pub use table::{Acquired, Hold, LockTable, OnConflict, Request};
+pub use wait::{LockWait, WaitEnd};

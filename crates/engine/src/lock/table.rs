@@ -1,0 +1,580 @@
+//! The lock table: queues by (index, key), and the protocol around them.
+//!
+//! Every call about a key is made under the page latch of the leaf that holds the key, or would hold it. That is what
+//! makes "look at the row's writer, look at the table, write the row" one step, with one load when nobody uses the
+//! table. What is granted stays granted until [`LockTable::release_all`] (or [`LockTable::unlock`]).
+
+use super::deadlock;
+use super::filter::{Filter, hash};
+use super::owners::{Owners, QueueRef};
+use super::queue::{Blockers, Mode, Queue, Verdict};
+use super::ranges::{Bound, Ranges};
+use super::timeouts::Timeouts;
+use super::wait::{LockWait, Place, WaitCell, WaitEnd};
+use crate::txn::TxnSystem;
+use base::{Clock, TxnId};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::atomic::{Ordering, fence};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+
+const SHARDS: usize = 256;
+const RANGE_SHARDS: usize = 16;
+
+/// Waits that ended, to be woken when no lock is held any more.
+type Woken = SmallVec<[Arc<WaitCell>; 4]>;
+
+/// Where a lock that could be had at once is noted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hold {
+    /// In the table (a locking read).
+    Table,
+    /// Nowhere: the caller writes its id into the row before it leaves the page latch, and that is the lock.
+    Row,
+}
+
+/// What to do when the lock cannot be had at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OnConflict {
+    /// Stand in the queue.
+    Wait {
+        /// How much work the transaction would lose as the victim of a deadlock (e.g. bytes it has logged).
+        weight: u64,
+        /// Give up after so many microseconds.
+        timeout_us: Option<u64>,
+    },
+    /// Answer [`Acquired::Conflict`] (NOWAIT, SKIP LOCKED).
+    Fail,
+}
+
+/// A request for one row's lock.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Who asks.
+    pub owner: TxnId,
+    /// The index in which the key is.
+    pub index: u32,
+    /// The row's key in it.
+    pub key: &'a [u8],
+    /// How.
+    pub mode: Mode,
+    /// The *other* transaction whose id was found in the row and which was active (it holds the row exclusively).
+    pub writer: Option<TxnId>,
+    /// Where an uncontested lock is noted.
+    pub hold: Hold,
+    /// What to do otherwise.
+    pub on_conflict: OnConflict,
+}
+
+/// The answer to a [`Request`].
+pub enum Acquired {
+    /// Granted now. With [`Hold::Table`] it is in the table as of this call.
+    Granted,
+    /// The owner had it in the table already.
+    Held,
+    /// The row's writer has ended meanwhile: look at the row again.
+    Retry,
+    /// Not to be had, and the request did not want to wait.
+    Conflict,
+    /// Leave the latch and await this; when granted, run the operation again: the lock will be [`Acquired::Held`].
+    Wait(LockWait),
+}
+
+struct Entry {
+    id: u64,
+    index: u32,
+    key: Box<[u8]>,
+    queue: Queue,
+}
+
+/// The map's keys are hashes already.
+#[derive(Default)]
+struct AsIs(u64);
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &b in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(b);
+        }
+    }
+
+    fn write_u64(&mut self, v: u64) {
+        self.0 = v;
+    }
+}
+
+#[derive(Default)]
+struct Entries {
+    map: HashMap<u64, SmallVec<[Box<Entry>; 1]>, BuildHasherDefault<AsIs>>,
+    made: u64,
+}
+
+impl Entries {
+    fn by_key(&mut self, hash: u64, index: u32, key: &[u8]) -> Option<&mut Box<Entry>> {
+        self.map
+            .get_mut(&hash)?
+            .iter_mut()
+            .find(|e| e.index == index && *e.key == *key)
+    }
+
+    fn by_ref(&mut self, queue: QueueRef) -> Option<&mut Box<Entry>> {
+        self.map
+            .get_mut(&queue.hash)?
+            .iter_mut()
+            .find(|e| e.id == queue.id)
+    }
+}
+
+#[repr(align(128))]
+#[derive(Default)]
+struct Shard(Mutex<Entries>);
+
+type RangeShard = Mutex<HashMap<u32, Ranges>>;
+
+/// The lock table of a database.
+pub struct LockTable {
+    me: Weak<LockTable>,
+    seed: u64,
+    txns: Arc<TxnSystem>,
+    filter: Filter,
+    shards: Box<[Shard]>,
+    range_filter: Filter,
+    range_shards: Box<[RangeShard]>,
+    pub(super) owners: Owners,
+    pub(super) detector: Mutex<()>,
+    timeouts: Timeouts,
+}
+
+fn guard<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+fn wake(woken: &Woken) {
+    for cell in woken {
+        cell.wake();
+    }
+}
+
+impl LockTable {
+    /// An empty table. `seed` is random, from the seams.
+    pub fn new(txns: Arc<TxnSystem>, clock: Arc<dyn Clock>, seed: u64) -> Arc<LockTable> {
+        Arc::new_cyclic(|me| LockTable {
+            me: me.clone(),
+            seed,
+            txns,
+            filter: Filter::new(65_536),
+            shards: (0..SHARDS).map(|_| Shard::default()).collect(),
+            range_filter: Filter::new(1024),
+            range_shards: (0..RANGE_SHARDS).map(|_| Mutex::default()).collect(),
+            owners: Owners::new(),
+            detector: Mutex::new(()),
+            timeouts: Timeouts::new(clock),
+        })
+    }
+
+    fn shard(&self, hash: u64) -> MutexGuard<'_, Entries> {
+        guard(&self.shards[hash as usize % SHARDS].0)
+    }
+
+    fn range_hash(index: u32) -> u64 {
+        u64::from(index).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+
+    fn range_shard(&self, index: u32) -> MutexGuard<'_, HashMap<u32, Ranges>> {
+        guard(&self.range_shards[(Self::range_hash(index) >> 60) as usize % RANGE_SHARDS])
+    }
+
+    /// Asks for a row's lock. Under the row's page latch; never blocks.
+    #[inline]
+    pub fn lock(&self, req: &Request<'_>) -> Acquired {
+        let hash = hash(self.seed, req.index, req.key);
+        if req.writer.is_none() && req.hold == Hold::Row && !self.filter.may_contain(hash) {
+            return Acquired::Granted;
+        }
+        self.lock_slow(req, hash)
+    }
+
+    fn lock_slow(&self, req: &Request<'_>, hash: u64) -> Acquired {
+        if req.writer.is_some() && req.on_conflict == OnConflict::Fail {
+            return Acquired::Conflict;
+        }
+        let mut woken = Woken::new();
+        let answer = {
+            let mut shard = self.shard(hash);
+            if shard.by_key(hash, req.index, req.key).is_none() {
+                if req.hold == Hold::Row && req.writer.is_none() {
+                    return Acquired::Granted;
+                }
+                self.make_entry(&mut shard, hash, req);
+            }
+            match shard.by_key(hash, req.index, req.key) {
+                Some(entry) => {
+                    let place = QueueRef { hash, id: entry.id };
+                    let answer = self.ask(&mut entry.queue, place, req, &mut woken);
+                    self.drop_if_empty(&mut shard, place);
+                    answer
+                }
+                None => Acquired::Retry,
+            }
+        };
+        wake(&woken);
+        answer
+    }
+
+    fn make_entry(&self, shard: &mut Entries, hash: u64, req: &Request<'_>) {
+        shard.made += 1;
+        let entry = Entry {
+            id: shard.made,
+            index: req.index,
+            key: req.key.into(),
+            queue: Queue::default(),
+        };
+        shard.map.entry(hash).or_default().push(Box::new(entry));
+        self.filter.add(hash);
+    }
+
+    fn drop_if_empty(&self, shard: &mut Entries, queue: QueueRef) {
+        let Some(list) = shard.map.get_mut(&queue.hash) else {
+            return;
+        };
+        if let Some(i) = list
+            .iter()
+            .position(|e| e.id == queue.id && e.queue.is_empty())
+        {
+            list.swap_remove(i);
+            self.filter.remove(queue.hash);
+            if list.is_empty() {
+                shard.map.remove(&queue.hash);
+            }
+        }
+    }
+
+    fn ask(
+        &self,
+        queue: &mut Queue,
+        place: QueueRef,
+        req: &Request<'_>,
+        woken: &mut Woken,
+    ) -> Acquired {
+        if let Some(writer) = req.writer
+            && !self.convert(queue, place, writer)
+        {
+            self.promote(queue, place, woken);
+            return Acquired::Retry;
+        }
+        match (queue.verdict(req.owner, req.mode), req.on_conflict) {
+            (Verdict::Held, _) => Acquired::Held,
+            (Verdict::Free, _) => {
+                // An owner that is in the queue is there with its true mode: the queue must not admit others beside
+                // what it has in the row.
+                let note = req.hold == Hold::Table || queue.held(req.owner).is_some();
+                if note && queue.grant(req.owner, req.mode) {
+                    self.owners.add_held(req.owner, place);
+                }
+                Acquired::Granted
+            }
+            (Verdict::Conflict, OnConflict::Fail) => Acquired::Conflict,
+            (Verdict::Conflict, OnConflict::Wait { weight, timeout_us }) => {
+                match self.make_wait(req.owner, Place::Queue(place), weight, timeout_us) {
+                    Some(wait) => {
+                        queue.enqueue(req.mode, wait.cell().clone());
+                        Acquired::Wait(wait)
+                    }
+                    None => Acquired::Retry,
+                }
+            }
+        }
+    }
+
+    /// Puts the lock that `writer` has in the row into the queue, so that it is released with the writer's others.
+    /// False when the writer has ended, and perhaps released what it had, before we could.
+    fn convert(&self, queue: &mut Queue, place: QueueRef, writer: TxnId) -> bool {
+        if queue.held(writer) == Some(Mode::Exclusive) {
+            return true;
+        }
+        let new = queue.grant(writer, Mode::Exclusive);
+        if new {
+            self.owners.add_held(writer, place);
+        }
+        // The writer publishes its end before it looks whether it owns anything; we did it the other way round.
+        if self.txns.is_active(writer) {
+            return true;
+        }
+        if new {
+            queue.release(writer);
+            self.owners.remove_held(writer, place);
+        }
+        false
+    }
+
+    fn make_wait(
+        &self,
+        owner: TxnId,
+        place: Place,
+        weight: u64,
+        timeout_us: Option<u64>,
+    ) -> Option<LockWait> {
+        let table = self.me.upgrade()?;
+        let deadline = timeout_us.map(|t| self.timeouts.now_us().saturating_add(t));
+        let cell = WaitCell::new(owner, weight, place, deadline);
+        self.owners.set_waiting(owner, cell.clone());
+        Some(LockWait::new(table, cell))
+    }
+
+    fn promote(&self, queue: &mut Queue, place: QueueRef, woken: &mut Woken) {
+        queue.promote(|cell, new| {
+            self.owners.wait_over(cell.owner, new.then_some(place));
+            cell.finish(WaitEnd::Granted);
+            woken.push(cell);
+        });
+    }
+
+    /// Guards a range of an index against inserts by others, until the owner ends. To be called before the range is
+    /// read, and without waiting: rows in it that others are writing are met by the reader itself.
+    pub fn guard_range(&self, owner: TxnId, index: u32, low: Bound, high: Bound) {
+        let mut shard = self.range_shard(index);
+        let ranges = shard.entry(index).or_default();
+        if ranges.add(owner, low, high) {
+            self.range_filter.add(Self::range_hash(index));
+            self.owners.add_range(owner, index);
+        }
+    }
+
+    /// May `owner` insert `key` here? [`Acquired::Granted`] or, when others guard a range around it,
+    /// [`Acquired::Conflict`] or a wait, after which to ask again. Under the page latch of the leaf to insert into.
+    #[inline]
+    pub fn check_insert(
+        &self,
+        owner: TxnId,
+        index: u32,
+        key: &[u8],
+        on_conflict: OnConflict,
+    ) -> Acquired {
+        if !self.range_filter.may_contain(Self::range_hash(index)) {
+            return Acquired::Granted;
+        }
+        self.check_insert_slow(owner, index, key, on_conflict)
+    }
+
+    fn check_insert_slow(
+        &self,
+        owner: TxnId,
+        index: u32,
+        key: &[u8],
+        on_conflict: OnConflict,
+    ) -> Acquired {
+        let mut shard = self.range_shard(index);
+        let Some(ranges) = shard.get_mut(&index) else {
+            return Acquired::Granted;
+        };
+        if ranges.guards(owner, key).is_empty() {
+            return Acquired::Granted;
+        }
+        let OnConflict::Wait { weight, timeout_us } = on_conflict else {
+            return Acquired::Conflict;
+        };
+        match self.make_wait(owner, Place::Ranges(index), weight, timeout_us) {
+            Some(wait) => {
+                ranges.enqueue(key, wait.cell().clone());
+                Acquired::Wait(wait)
+            }
+            None => Acquired::Retry,
+        }
+    }
+
+    /// Gives up one row's lock in the table before the transaction ends: READ COMMITTED found that the row does not
+    /// match. Only for a lock that was [`Acquired::Granted`] (or waited for) just now and protects nothing written.
+    pub fn unlock(&self, owner: TxnId, index: u32, key: &[u8]) {
+        let hash = hash(self.seed, index, key);
+        let mut woken = Woken::new();
+        {
+            let mut shard = self.shard(hash);
+            let Some(entry) = shard.by_key(hash, index, key) else {
+                return;
+            };
+            let place = QueueRef { hash, id: entry.id };
+            if entry.queue.release(owner) {
+                self.owners.remove_held(owner, place);
+                self.promote(&mut entry.queue, place, &mut woken);
+                self.drop_if_empty(&mut shard, place);
+            }
+        }
+        wake(&woken);
+    }
+
+    /// Releases all that `owner` holds, including row locks that waiters put here for it, and wakes those who can go.
+    /// After its end was published ([`TxnSystem::committed`], [`TxnSystem::aborted`]). One load when it holds nothing.
+    #[inline]
+    pub fn release_all(&self, owner: TxnId) {
+        fence(Ordering::SeqCst);
+        if self.owners.may_have(owner) {
+            self.release_slow(owner);
+        }
+    }
+
+    fn release_slow(&self, owner: TxnId) {
+        let Some(had) = self.owners.take(owner) else {
+            return;
+        };
+        let mut woken = Woken::new();
+        for place in had.held {
+            {
+                let mut shard = self.shard(place.hash);
+                if let Some(entry) = shard.by_ref(place)
+                    && entry.queue.release(owner)
+                {
+                    self.promote(&mut entry.queue, place, &mut woken);
+                    self.drop_if_empty(&mut shard, place);
+                }
+            }
+            wake(&woken);
+            woken.clear();
+        }
+        for index in had.ranges {
+            self.release_ranges(owner, index);
+        }
+        if let Some(cell) = had.waiting {
+            self.cancel(&cell, WaitEnd::Killed);
+        }
+    }
+
+    fn release_ranges(&self, owner: TxnId, index: u32) {
+        let mut woken = Woken::new();
+        {
+            let mut shard = self.range_shard(index);
+            let Some(ranges) = shard.get_mut(&index) else {
+                return;
+            };
+            let dropped = ranges.release(owner, |cell| {
+                self.owners.wait_over(cell.owner, None);
+                cell.finish(WaitEnd::Granted);
+                woken.push(cell);
+            });
+            for _ in 0..dropped {
+                self.range_filter.remove(Self::range_hash(index));
+            }
+            if ranges.is_empty() {
+                shard.remove(&index);
+            }
+        }
+        wake(&woken);
+    }
+
+    /// Ends the wait of `owner`, if it waits, with [`WaitEnd::Killed`]; true when it did. The killer first sets the
+    /// victim's kill flag, and a session looks at its flag between getting a [`LockWait`] and awaiting it: so no kill
+    /// falls between.
+    pub fn kill(&self, owner: TxnId) -> bool {
+        self.owners
+            .waiting(owner)
+            .is_some_and(|cell| self.cancel(&cell, WaitEnd::Killed))
+    }
+
+    /// True when `owner` waits for a lock (process list).
+    pub fn is_waiting(&self, owner: TxnId) -> bool {
+        self.owners.waiting(owner).is_some()
+    }
+
+    /// Takes a waiter out of its queue with `end`; false when its wait had ended already.
+    pub(super) fn cancel(&self, cell: &Arc<WaitCell>, end: WaitEnd) -> bool {
+        let mut woken = Woken::new();
+        let was_waiting = match cell.place {
+            Place::Queue(place) => self.cancel_in_queue(cell, place, end, &mut woken),
+            Place::Ranges(index) => self.cancel_in_ranges(cell, index, end, &mut woken),
+        };
+        wake(&woken);
+        was_waiting
+    }
+
+    fn cancel_in_queue(
+        &self,
+        cell: &Arc<WaitCell>,
+        place: QueueRef,
+        end: WaitEnd,
+        woken: &mut Woken,
+    ) -> bool {
+        let mut shard = self.shard(place.hash);
+        let Some(entry) = shard.by_ref(place) else {
+            return false;
+        };
+        if !entry.queue.withdraw(cell) {
+            return false;
+        }
+        self.withdrawn(cell, end, woken);
+        self.promote(&mut entry.queue, place, woken);
+        self.drop_if_empty(&mut shard, place);
+        true
+    }
+
+    fn cancel_in_ranges(
+        &self,
+        cell: &Arc<WaitCell>,
+        index: u32,
+        end: WaitEnd,
+        woken: &mut Woken,
+    ) -> bool {
+        let mut shard = self.range_shard(index);
+        let Some(ranges) = shard.get_mut(&index) else {
+            return false;
+        };
+        if !ranges.withdraw(cell) {
+            return false;
+        }
+        self.withdrawn(cell, end, woken);
+        if ranges.is_empty() {
+            shard.remove(&index);
+        }
+        true
+    }
+
+    fn withdrawn(&self, cell: &Arc<WaitCell>, end: WaitEnd, woken: &mut Woken) {
+        self.owners.wait_over(cell.owner, None);
+        cell.finish(end);
+        woken.push(cell.clone());
+    }
+
+    pub(super) fn begin_wait(&self, cell: &Arc<WaitCell>) {
+        deadlock::resolve(self, cell);
+        if cell.ended().is_none() {
+            self.timeouts.add(&self.me, cell);
+        }
+    }
+
+    pub(super) fn expire(&self) {
+        self.timeouts.expire(&self.me, |cell, end| {
+            self.cancel(cell, end);
+        });
+    }
+
+    /// Whom a waiter waits for.
+    pub(super) fn blockers(&self, cell: &Arc<WaitCell>) -> Blockers {
+        match cell.place {
+            Place::Queue(place) => self
+                .shard(place.hash)
+                .by_ref(place)
+                .map(|e| e.queue.blockers(cell))
+                .unwrap_or_default(),
+            Place::Ranges(index) => {
+                let holders = self
+                    .range_shard(index)
+                    .get(&index)
+                    .map(|r| r.blockers(cell))
+                    .unwrap_or_default();
+                Blockers {
+                    holders,
+                    ahead: SmallVec::new(),
+                }
+            }
+        }
+    }
+
+    /// Nothing is locked, guarded or waited for.
+    pub fn is_empty(&self) -> bool {
+        self.shards.iter().all(|s| guard(&s.0).map.is_empty())
+            && self.range_shards.iter().all(|s| guard(s).is_empty())
+    }
+}

@@ -1,0 +1,168 @@
+//! The future in which a transaction waits for a lock.
+
+use super::owners::QueueRef;
+use super::table::LockTable;
+use base::TxnId;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+/// How a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WaitEnd {
+    /// The lock is held now (for an insert into a guarded range: the range is free). Run the operation again.
+    Granted,
+    /// This transaction was chosen to end a deadlock: roll it back (1213).
+    Deadlock,
+    /// The lock wait timeout passed: roll the statement back (1205).
+    Timeout,
+    /// Somebody killed the statement or the connection (1317).
+    Killed,
+}
+
+const PENDING: u8 = 0;
+
+fn code(end: WaitEnd) -> u8 {
+    match end {
+        WaitEnd::Granted => 1,
+        WaitEnd::Deadlock => 2,
+        WaitEnd::Timeout => 3,
+        WaitEnd::Killed => 4,
+    }
+}
+
+/// Where a waiter stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    Queue(QueueRef),
+    Ranges(u32),
+}
+
+/// The shared state of one wait.
+#[derive(Debug)]
+pub(super) struct WaitCell {
+    pub(super) owner: TxnId,
+    pub(super) weight: u64,
+    pub(super) place: Place,
+    pub(super) deadline_us: Option<u64>,
+    end: AtomicU8,
+    waker: Mutex<Option<Waker>>,
+}
+
+impl WaitCell {
+    pub(super) fn new(
+        owner: TxnId,
+        weight: u64,
+        place: Place,
+        deadline_us: Option<u64>,
+    ) -> Arc<WaitCell> {
+        let (end, waker) = (AtomicU8::new(PENDING), Mutex::new(None));
+        Arc::new(WaitCell {
+            owner,
+            weight,
+            place,
+            deadline_us,
+            end,
+            waker,
+        })
+    }
+
+    pub(super) fn ended(&self) -> Option<WaitEnd> {
+        match self.end.load(Ordering::SeqCst) {
+            1 => Some(WaitEnd::Granted),
+            2 => Some(WaitEnd::Deadlock),
+            3 => Some(WaitEnd::Timeout),
+            4 => Some(WaitEnd::Killed),
+            _ => None,
+        }
+    }
+
+    /// Ends the wait. Only ever called by the one who took the waiter out of its queue, under the queue's lock; the
+    /// caller wakes it afterwards with [`WaitCell::wake`].
+    pub(super) fn finish(&self, end: WaitEnd) {
+        self.end.store(code(end), Ordering::SeqCst);
+    }
+
+    /// Wakes whoever polls the wait.
+    pub(super) fn wake(&self) {
+        let waker = self.waker.lock().unwrap_or_else(|e| e.into_inner()).take();
+        if let Some(w) = waker {
+            w.wake();
+        }
+    }
+
+    fn park(&self, cx: &Context<'_>) {
+        let mut slot = self.waker.lock().unwrap_or_else(|e| e.into_inner());
+        match &mut *slot {
+            Some(w) if w.will_wake(cx.waker()) => {}
+            other => *other = Some(cx.waker().clone()),
+        }
+    }
+}
+
+/// A wait in progress: the request stands in its queue. Await it with no latch held. The search for a deadlock and the
+/// timeout begin with the first poll. Dropping it gives the place in the queue up (or, when the lock had been granted
+/// in that moment, leaves it held until the transaction ends).
+#[must_use = "a wait that is dropped gives up its place in the queue"]
+pub struct LockWait {
+    table: Arc<LockTable>,
+    cell: Arc<WaitCell>,
+    begun: bool,
+}
+
+impl LockWait {
+    pub(super) fn new(table: Arc<LockTable>, cell: Arc<WaitCell>) -> LockWait {
+        LockWait {
+            table,
+            cell,
+            begun: false,
+        }
+    }
+
+    pub(super) fn cell(&self) -> &Arc<WaitCell> {
+        &self.cell
+    }
+
+    /// The transaction that waits.
+    pub fn owner(&self) -> TxnId {
+        self.cell.owner
+    }
+
+    /// How the wait ended, if it has.
+    pub fn ended(&self) -> Option<WaitEnd> {
+        self.cell.ended()
+    }
+
+    /// Begins the wait without polling: looks for a deadlock and sets the timeout. Awaiting does it otherwise.
+    pub fn begin(&mut self) {
+        if !self.begun {
+            self.begun = true;
+            self.table.begin_wait(&self.cell);
+        }
+    }
+}
+
+impl Future for LockWait {
+    type Output = WaitEnd;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<WaitEnd> {
+        self.begin();
+        if self.cell.ended().is_none() {
+            self.cell.park(cx);
+        }
+        match self.cell.ended() {
+            Some(end) => Poll::Ready(end),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for LockWait {
+    fn drop(&mut self) {
+        if self.cell.ended().is_none() {
+            self.table.cancel(&self.cell, WaitEnd::Killed);
+        }
+    }
+}

@@ -1,0 +1,525 @@
+//! Opening a directory: the log is read once for what was open at the crash, pages are redone (by the pager), the losers
+//! that changed definitions are rolled back, the definitions are read, the rest of the losers are rolled back in the
+//! background while their rows stay locked, and files that no definition names are removed.
+
+use crate::engine::{Engine, EngineOptions};
+use crate::error;
+use crate::lock::LockTable;
+use crate::purge::{Purge, PurgeItem};
+use crate::record::Undo;
+use crate::schema::{Catalog, Table, TableDef};
+use crate::session::Session;
+use crate::store::{CATALOG_ID, catalog_def, catalog_path, load, table_path};
+use crate::txn::{ActiveTxn, TxnSystem};
+use base::{Lsn, PageNo, Seams, SpaceId, TxnId, le};
+use btree::Tree;
+use pager::{
+    CheckpointSource, OpError, OpenError, PageKind, Pager, Record, RecordKind, RedoTable, Report,
+};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, Weak};
+
+/// What start-up found and did.
+#[derive(Clone, Debug, Default)]
+pub struct OpenReport {
+    /// The storage's part.
+    pub pages: Report,
+    /// Transactions that had not committed and are rolled back.
+    pub losers: usize,
+    /// Tables whose file is missing or unreadable: they are listed, and give an error when used.
+    pub missing: Vec<String>,
+    /// Files removed because no definition named them.
+    pub orphans: Vec<String>,
+}
+
+/// What the first pass over the log learns.
+#[derive(Default)]
+struct Analysis {
+    active: HashMap<u64, Loser>,
+    ended: BTreeSet<u64>,
+    next: u64,
+    purge: BTreeMap<u64, PurgeItem>,
+    /// AUTO_INCREMENT counters by table.
+    counters: BTreeMap<u32, u64>,
+}
+
+#[derive(Clone, Copy)]
+struct Loser {
+    first: Lsn,
+    last: Lsn,
+    /// Changed the catalog.
+    ddl: bool,
+}
+
+impl Analysis {
+    fn observe(&mut self, start: Lsn, r: &Record<'_>) {
+        let h = r.header();
+        let t = h.txid.0;
+        self.next = self.next.max(t + 1);
+        match h.kind {
+            RecordKind::Change | RecordKind::Compensation => {
+                let x = self.active.entry(t).or_insert(Loser {
+                    first: start,
+                    last: start,
+                    ddl: false,
+                });
+                x.last = start;
+                if h.kind == RecordKind::Change
+                    && Undo::decode(r.undo()).is_some_and(|u| u.table == CATALOG_ID)
+                {
+                    x.ddl = true;
+                }
+            }
+            RecordKind::Commit => {
+                let x = self.active.remove(&t);
+                self.ended.insert(t);
+                if r.undo().first() == Some(&1) {
+                    // Its first record may be older than the scan; purge itself walks from the last one.
+                    let first = x.map_or(h.prev, |x| x.first);
+                    self.purge.insert(
+                        t,
+                        PurgeItem {
+                            commit: start,
+                            txid: h.txid,
+                            first,
+                            last: h.prev,
+                        },
+                    );
+                }
+            }
+            RecordKind::Abort => {
+                self.active.remove(&t);
+                self.ended.insert(t);
+            }
+            RecordKind::Checkpoint => self.checkpoint(r.undo()),
+            RecordKind::Note => self.note(r.undo()),
+            RecordKind::System => {}
+        }
+    }
+
+    fn note(&mut self, b: &[u8]) {
+        match b.split_first() {
+            Some((&NOTE_PURGE, list)) => {
+                for w in list.as_chunks::<32>().0 {
+                    let word = |i: usize| le::get_u64(w, i * 8);
+                    let item = PurgeItem {
+                        commit: Lsn(word(0)),
+                        txid: TxnId(word(1)),
+                        first: Lsn(word(2)),
+                        last: Lsn(word(3)),
+                    };
+                    self.purge.entry(item.txid.0).or_insert(item);
+                }
+            }
+            Some((&NOTE_COUNTER, list)) => {
+                for w in list.as_chunks::<12>().0 {
+                    // In log order: a later note of the same table replaces an earlier one (TRUNCATE gives a new id).
+                    self.counters.insert(le::get_u32(w, 0), le::get_u64(w, 4));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn checkpoint(&mut self, b: &[u8]) {
+        if b.len() < 12 {
+            return;
+        }
+        self.next = self.next.max(le::get_u64(b, 0));
+        let n = le::get_u32(b, 8) as usize;
+        let word = |i: usize| le::get_u64_or0(b, 12 + i * 8);
+        for i in 0..n {
+            let (t, first, last) = (word(i * 3), Lsn(word(i * 3 + 1)), Lsn(word(i * 3 + 2)));
+            if self.ended.contains(&t) || last.is_none() {
+                continue;
+            }
+            // What it changed before the scan began is not known: look before the definitions are read.
+            let x = self.active.entry(t).or_insert(Loser {
+                first,
+                last,
+                ddl: true,
+            });
+            x.first = first;
+            x.ddl = true;
+        }
+    }
+}
+
+/// First byte of a note that lists purge items.
+const NOTE_PURGE: u8 = 1;
+/// First byte of a note that lists AUTO_INCREMENT counters.
+pub(crate) const NOTE_COUNTER: u8 = 2;
+/// Items of one note.
+const NOTE_ITEMS: usize = 8000;
+
+/// The engine's contribution to checkpoints.
+struct Source {
+    engine: Weak<Engine>,
+    /// (log position, oldest first record of a transaction active then), ascending.
+    history: Mutex<Vec<(Lsn, Lsn)>>,
+}
+
+impl CheckpointSource for Source {
+    fn describe(&self, out: &mut Vec<u8>) {
+        let Some(e) = self.engine.upgrade() else {
+            return;
+        };
+        let active = e.txns.active();
+        // Lists that can be long go into notes of their own: logged now, they lie behind the position that this checkpoint
+        // lets recovery scan from.
+        let mut purge = Vec::new();
+        for p in e.purge.pending() {
+            for w in [p.commit.0, p.txid.0, p.first.0, p.last.0] {
+                purge.extend_from_slice(&w.to_le_bytes());
+            }
+        }
+        let mut counters = Vec::new();
+        for t in e.catalog().tables() {
+            let next = t.live.auto_increment.load(Ordering::Relaxed);
+            if t.def.auto_increment_column().is_some() && next > 0 {
+                let saved = t.live.auto_increment_saved.load(Ordering::Relaxed);
+                let clean = e.stopping.load(Ordering::Relaxed);
+                counters.extend_from_slice(&t.def.id.to_le_bytes());
+                counters
+                    .extend_from_slice(&(if clean { next } else { next.max(saved) }).to_le_bytes());
+            }
+        }
+        for (tag, list, item) in [(NOTE_PURGE, purge, 32), (NOTE_COUNTER, counters, 12)] {
+            for part in list.chunks(NOTE_ITEMS * item) {
+                let body = [&[tag], part].concat();
+                // A note that cannot be logged means a closed log: the checkpoint fails for the same reason.
+                let _ = e
+                    .pager
+                    .append(RecordKind::Note, TxnId::NONE, Lsn::NONE, &body, |_, _| {});
+            }
+        }
+        out.extend_from_slice(&e.txns.next().0.to_le_bytes());
+        out.extend_from_slice(&(active.len() as u32).to_le_bytes());
+        for a in &active {
+            for w in [a.txid.0, a.first.0, a.last.0] {
+                out.extend_from_slice(&w.to_le_bytes());
+            }
+        }
+    }
+
+    fn retain(&self) -> Lsn {
+        let Some(e) = self.engine.upgrade() else {
+            return Lsn::NONE;
+        };
+        let now = e.complete();
+        let firsts = e
+            .txns
+            .active()
+            .into_iter()
+            .map(|a| a.first)
+            .filter(|l| !l.is_none());
+        let active = firsts.min().unwrap_or(now).min(now);
+        let snapshot = e.txns.oldest_snapshot(|| e.complete());
+        let mut h = self.history.lock().unwrap_or_else(|x| x.into_inner());
+        h.push((now, active));
+        // The last entry not above the oldest snapshot bounds every transaction that the snapshot may not see.
+        let keep = h.iter().rposition(|(at, _)| *at <= snapshot).unwrap_or(0);
+        h.drain(..keep);
+        let versions = h.first().map_or(active, |(_, a)| *a);
+        let purge = e.purge.retain().unwrap_or(Lsn::MAX);
+        versions.min(active).min(purge)
+    }
+}
+
+impl Engine {
+    /// Opens `dir`, making it if it is empty or missing. Returns when statements can run; losers of a crash may still be
+    /// being rolled back, with their rows locked.
+    pub async fn open(
+        seams: Seams,
+        dir: &Path,
+        options: EngineOptions,
+    ) -> Result<Arc<Engine>, OpenError> {
+        Engine::open_with_report(seams, dir, options)
+            .await
+            .map(|(e, _)| e)
+    }
+
+    /// As [`Engine::open`], telling what was found.
+    pub async fn open_with_report(
+        seams: Seams,
+        dir: &Path,
+        options: EngineOptions,
+    ) -> Result<(Arc<Engine>, OpenReport), OpenError> {
+        let mut redo = RedoTable::default();
+        redo.register(btree::ops::FIRST_OP..btree::ops::LAST_OP + 1, btree::apply);
+        let mut found = Analysis {
+            next: 1,
+            ..Analysis::default()
+        };
+        let mut observe = |start: Lsn, _: Lsn, r: &Record<'_>| found.observe(start, r);
+        let (pager, pages) =
+            pager::open(seams, options.pager.clone(), dir, redo, &mut observe).await?;
+        let mut report = OpenReport {
+            pages,
+            ..OpenReport::default()
+        };
+        let clock = pager.seams().clock.clone();
+        let txns = Arc::new(TxnSystem::new(TxnId(found.next.max(1))));
+        let locks = LockTable::new(txns.clone(), clock, pager.seams().random.next_u64());
+        let purge = Purge::new(found.purge.values().copied().collect());
+        let mut engine = Engine::assemble(pager.clone(), txns, locks, &options, purge);
+        engine.dir = dir.to_path_buf();
+        let engine = Arc::new(engine);
+        let mut losers = adopt(&engine, &found);
+        report.losers = losers.len();
+
+        let catalog = open_catalog(&engine, &report.pages).await?;
+        engine.ddl.set_catalog_table(catalog.clone());
+        // Definitions first: what is read below must be committed.
+        let (ddl, rest): (Vec<_>, Vec<_>) = losers.drain(..).partition(|(_, l)| l.ddl);
+        let mut later = rest;
+        for (s, l) in ddl {
+            if touches_only_catalog(&engine, &l).await? {
+                finish_loser(s).await?;
+            } else {
+                later.push((s, l));
+            }
+        }
+        load_tables(&engine, &catalog, &found.counters, &mut report).await?;
+        let source = Arc::new(Source {
+            engine: Arc::downgrade(&engine),
+            history: Mutex::default(),
+        });
+        pager.set_checkpoint_source(source);
+        pager.start_checkpoints();
+        for (s, _) in later {
+            let e = engine.clone();
+            engine.spawn("rollback", async move {
+                if finish_loser(s).await.is_err() {
+                    // The log is closed, or a page is damaged: the rows stay locked until that is mended.
+                    drop(e);
+                }
+            });
+        }
+        engine.spawn("purge", engine.clone().run_purge());
+        engine.spawn("flusher", engine.clone().run_flusher());
+        Ok((engine, report))
+    }
+}
+
+fn adopt(engine: &Arc<Engine>, found: &Analysis) -> Vec<(Session, Loser)> {
+    let mut ids: Vec<u64> = found.active.keys().copied().collect();
+    ids.sort_unstable();
+    ids.into_iter()
+        .map(|t| {
+            let l = found.active[&t];
+            let mut s = Session::new(engine.clone());
+            engine.txns.adopt(
+                s.reg.cell(),
+                ActiveTxn {
+                    txid: TxnId(t),
+                    first: l.first,
+                    last: l.last,
+                },
+            );
+            s.txid = TxnId(t);
+            (s, l)
+        })
+        .collect()
+}
+
+async fn finish_loser(mut s: Session) -> Result<(), OpenError> {
+    match s.rollback().await {
+        Ok(()) => Ok(()),
+        Err(e) => {
+            let r = OpenError::Damaged(format!(
+                "a transaction cannot be rolled back: {}",
+                e.message
+            ));
+            // Its cell stays, so that checkpoints go on listing it.
+            std::mem::forget(s);
+            Err(r)
+        }
+    }
+}
+
+/// Definition changes touch nothing but the catalog's table; anything else may need tables that are not open yet.
+async fn touches_only_catalog(engine: &Arc<Engine>, l: &Loser) -> Result<bool, OpenError> {
+    let mut at = l.last;
+    let mut bytes = Vec::new();
+    while !at.is_none() {
+        loop {
+            match engine.log.read_record(at, &mut bytes) {
+                Ok(()) => break,
+                Err(OpError::Wait(w)) => {
+                    engine.pager.resolve(w).await?;
+                }
+                Err(e) => return Err(e.into()),
+            }
+        }
+        let Some(r) = Record::parse(&bytes) else {
+            return Err(OpError::LogDamaged(at).into());
+        };
+        if r.header().kind == RecordKind::Change
+            && Undo::decode(r.undo()).is_none_or(|u| u.table != CATALOG_ID)
+        {
+            return Ok(false);
+        }
+        at = r.header().prev;
+    }
+    Ok(true)
+}
+
+async fn open_catalog(engine: &Arc<Engine>, report: &Report) -> Result<Arc<Table>, OpenError> {
+    let pager = engine.pager();
+    let id = SpaceId(CATALOG_ID);
+    let path = engine.data_dir().join(catalog_path());
+    let space = match pager.space(id) {
+        Ok(s) => s,
+        Err(_) if report.created || nothing_yet(pager, report) => {
+            if pager.seams().disk.exists(&path) {
+                pager.seams().disk.remove_file(&path)?;
+            }
+            pager.create_space(id, &path)?
+        }
+        Err(_) => {
+            return Err(OpenError::Damaged(format!(
+                "{} is missing or damaged: restore it from a backup",
+                path.display()
+            )));
+        }
+    };
+    // Page 1 is the root: the first page that is allocated. Until it is there, nothing else can be.
+    let root = PageNo(1);
+    let map = pager
+        .run(|| Ok(pager::alloc::used_pages(&*pager.shared(&space, PageNo(0))?).contains(&root)))
+        .await?;
+    if !map {
+        let made = pager.run(|| Tree::create(pager, &space, 1)).await?;
+        if made != root {
+            return Err(OpenError::Damaged(
+                "the catalog's root is not where it must be".to_string(),
+            ));
+        }
+        pager.log().wait_durable(pager.log().end()).await?;
+    }
+    let kind = pager.run(|| Ok(pager.shared(&space, root)?.kind())).await?;
+    if !matches!(kind, Some(PageKind::Leaf | PageKind::Inner)) {
+        return Err(OpenError::Damaged(
+            "the catalog's root page is damaged".to_string(),
+        ));
+    }
+    Ok(Arc::new(Table::open(pager, catalog_def(root), space, None)))
+}
+
+/// The directory was made, and nothing else ever happened in it.
+fn nothing_yet(pager: &Pager, report: &Report) -> bool {
+    pager.spaces().is_empty() && report.records == 0
+}
+
+async fn load_tables(
+    engine: &Arc<Engine>,
+    catalog: &Arc<Table>,
+    counters: &BTreeMap<u32, u64>,
+    report: &mut OpenReport,
+) -> Result<(), OpenError> {
+    let pager = engine.pager();
+    let loaded = load(pager, catalog).await?;
+    let mut view = Catalog::with_schemas(loaded.schemas);
+    let mut ids = BTreeSet::from([CATALOG_ID]);
+    let mut next_index = 2;
+    for def in loaded.tables {
+        ids.insert(def.id);
+        next_index = def
+            .indexes
+            .iter()
+            .map(|x| x.id + 1)
+            .max()
+            .unwrap_or(2)
+            .max(next_index);
+        let name = format!("{}.{}", def.schema, def.name);
+        match pager.space(SpaceId(def.id)) {
+            Ok(space) => {
+                let rows = estimate_rows(pager, &space).await;
+                let t = Table::open(pager, def, space, None);
+                t.set_row_count(rows);
+                if let Some(next) = counters.get(&t.def.id) {
+                    t.live.auto_increment_saved.store(*next, Ordering::Relaxed);
+                }
+                place_file(engine, &t);
+                view.put_table(Arc::new(t));
+            }
+            Err(_) => {
+                report.missing.push(name);
+                missing_table(&mut view, def);
+            }
+        }
+    }
+    // Files that no definition names: creations that did not commit, removals that did.
+    for s in pager.spaces() {
+        if !ids.contains(&s.id().0) {
+            report.orphans.push(s.path().display().to_string());
+            engine.drop_file(s.id());
+        }
+    }
+    for path in &report.pages.unreadable_files {
+        let named = view.tables().any(|t| {
+            engine
+                .data_dir()
+                .join(table_path(&t.def.schema, &t.def.name))
+                == *path
+        });
+        let lost = report.missing.iter().any(|m| {
+            m.split_once('.')
+                .is_some_and(|(s, t)| engine.data_dir().join(table_path(s, t)) == *path)
+        });
+        if !named && !lost {
+            report.orphans.push(path.display().to_string());
+            pager.seams().disk.remove_file(path)?;
+        }
+    }
+    let top = report.pages.max_space.max(ids.last().copied().unwrap_or(0));
+    engine.ddl.next_table.store(top + 1, Ordering::Relaxed);
+    engine.next_index.store(next_index, Ordering::Relaxed);
+    engine.change_catalog(|c| *c = view);
+    Ok(())
+}
+
+/// A table without its file stays in the definitions, so that its name is known; using it says what is wrong.
+fn missing_table(view: &mut Catalog, def: TableDef) {
+    view.lost
+        .insert((def.schema.clone(), def.name.clone()), def);
+}
+
+async fn estimate_rows(pager: &Arc<Pager>, space: &Arc<pager::Space>) -> i64 {
+    let used = pager
+        .run(|| Ok(pager::alloc::high_water(&*pager.shared(space, PageNo(0))?)))
+        .await;
+    // Some sixty rows a page: enough for choosing a join order, and corrected by what happens from now on.
+    used.map_or(0, |pages| (pages as i64 - 2) * 60).max(0)
+}
+
+/// A rename that was committed but whose file was not moved yet.
+fn place_file(engine: &Engine, t: &Table) {
+    let want = engine
+        .data_dir()
+        .join(table_path(&t.def.schema, &t.def.name));
+    if t.space.path() != want {
+        let disk = &engine.seams().disk;
+        if let Some(dir) = want.parent() {
+            let _ = disk.create_dir_all(dir);
+        }
+        if !disk.exists(&want) {
+            // If it fails the table works from where it is.
+            let _ = engine.pager().rename_space(t.space.id(), &want);
+        }
+    }
+}
+
+/// The error of a table whose file is gone.
+pub(crate) fn lost_table(def: &TableDef) -> types::SqlError {
+    let name = format!("{}.{}", def.schema, def.name);
+    let why = OpError::Corrupt {
+        space: SpaceId(def.id),
+        page: PageNo(0),
+        why: "its file is missing or unreadable",
+    };
+    error::storage(why, &name)
+}

@@ -1,0 +1,399 @@
+//! Rows: columns within bytes, each found at once.
+//!
+//! ```text
+//! columns u16 | null bitmap | fixed-width columns in order | end offset u16 of each other column | their bytes
+//! ```
+//! A NULL fixed-width column keeps its place (zeros). End offsets count from the first byte of the variable part; bit 15
+//! says that the bytes are a reference to overflow pages: first page u32, length u64.
+
+use base::{PageNo, le};
+use types::{DataType, Value, ValueRef, rowfield};
+
+const OUTSIDE: u16 = 0x8000;
+/// Bytes of a reference to overflow pages.
+const REFERENCE: usize = 12;
+
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Fixed { at: u32, len: u32 },
+    Variable(u16),
+}
+
+/// Where the columns of a table are in its rows.
+#[derive(Clone, Debug)]
+pub struct RowLayout {
+    types: Vec<DataType>,
+    places: Vec<Place>,
+    ends: usize,
+    variable: usize,
+}
+
+/// A column kept in overflow pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct External {
+    /// Which column.
+    pub column: usize,
+    /// First page of the chain.
+    pub first: PageNo,
+    /// Bytes in all.
+    pub len: u64,
+}
+
+impl RowLayout {
+    /// The layout for columns of these types.
+    pub fn new(types: Vec<DataType>) -> RowLayout {
+        let mut at = 2 + types.len().div_ceil(8);
+        let mut variable = 0;
+        let mut places = Vec::with_capacity(types.len());
+        for t in &types {
+            match rowfield::fixed_width(t) {
+                Some(len) => {
+                    places.push(Place::Fixed {
+                        at: at as u32,
+                        len: len as u32,
+                    });
+                    at += len;
+                }
+                None => {
+                    places.push(Place::Variable(variable as u16));
+                    variable += 1;
+                }
+            }
+        }
+        RowLayout {
+            types,
+            places,
+            ends: at,
+            variable,
+        }
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.types.len()
+    }
+
+    /// A column's type.
+    pub fn column_type(&self, c: usize) -> &DataType {
+        &self.types[c]
+    }
+
+    fn data(&self) -> usize {
+        self.ends + self.variable * 2
+    }
+
+    /// True if the bytes can be a row of this layout: every offset lies within.
+    pub fn fits(&self, row: &[u8]) -> bool {
+        if row.len() < self.data() || le::get_u16(row, 0) as usize != self.types.len() {
+            return false;
+        }
+        let room = row.len() - self.data();
+        let mut last = 0;
+        (0..self.variable).all(|i| {
+            let raw = le::get_u16(row, self.ends + i * 2);
+            let end = (raw & !OUTSIDE) as usize;
+            let ok = end >= last && end <= room && (raw & OUTSIDE == 0 || end - last == REFERENCE);
+            last = end;
+            ok
+        })
+    }
+
+    /// A view of a row. The bytes must fit ([`RowLayout::fits`] was true for them, or they come from [`RowBuilder`]).
+    #[inline(always)]
+    pub fn row<'a>(&'a self, row: &'a [u8]) -> RowRef<'a> {
+        RowRef {
+            layout: self,
+            row,
+            outside: &[],
+        }
+    }
+
+    #[inline]
+    fn variable_bytes<'a>(&self, row: &'a [u8], i: usize) -> (&'a [u8], bool) {
+        let at = self.ends + i * 2;
+        let start = if i == 0 {
+            0
+        } else {
+            (le::get_u16(row, at - 2) & !OUTSIDE) as usize
+        };
+        let raw = le::get_u16(row, at);
+        let data = self.data();
+        (
+            &row[data + start..data + (raw & !OUTSIDE) as usize],
+            raw & OUTSIDE != 0,
+        )
+    }
+
+    /// Columns of the row that are in overflow pages.
+    pub fn externals(&self, row: &[u8]) -> Vec<External> {
+        let mut out = Vec::new();
+        for (column, p) in self.places.iter().enumerate() {
+            if let Place::Variable(i) = p {
+                let (b, outside) = self.variable_bytes(row, *i as usize);
+                if outside {
+                    out.push(External {
+                        column,
+                        first: PageNo(le::get_u32(b, 0)),
+                        len: le::get_u64(b, 4),
+                    });
+                }
+            }
+        }
+        out
+    }
+}
+
+/// A row, read in place.
+#[derive(Clone, Copy)]
+pub struct RowRef<'a> {
+    layout: &'a RowLayout,
+    row: &'a [u8],
+    /// Bytes of the columns that are in overflow pages.
+    outside: &'a [(usize, Vec<u8>)],
+}
+
+impl<'a> RowRef<'a> {
+    /// The same row with its overflow columns read.
+    pub fn with_outside(self, outside: &'a [(usize, Vec<u8>)]) -> RowRef<'a> {
+        RowRef { outside, ..self }
+    }
+
+    /// Number of columns.
+    pub fn columns(&self) -> usize {
+        self.layout.types.len()
+    }
+
+    /// True when the column is NULL.
+    #[inline(always)]
+    pub fn is_null(&self, c: usize) -> bool {
+        self.row[2 + c / 8] & (1 << (c % 8)) != 0
+    }
+
+    /// A column's value.
+    #[inline]
+    pub fn column(&self, c: usize) -> ValueRef<'a> {
+        if self.is_null(c) {
+            return ValueRef::Null;
+        }
+        let layout: &'a RowLayout = self.layout;
+        let ty = &layout.types[c];
+        match layout.places[c] {
+            Place::Fixed { at, len } => {
+                rowfield::load(ty, &self.row[at as usize..(at + len) as usize])
+            }
+            Place::Variable(i) => {
+                let (b, outside) = layout.variable_bytes(self.row, i as usize);
+                if !outside {
+                    return rowfield::load(ty, b);
+                }
+                match self.outside.iter().find(|(n, _)| *n == c) {
+                    Some((_, b)) => rowfield::load(ty, b),
+                    // A row with overflow columns is shown only after they were read.
+                    None => unreachable!("overflow column {c} was not read"),
+                }
+            }
+        }
+    }
+
+    /// All values, owned.
+    pub fn to_values(&self) -> Vec<Value> {
+        (0..self.columns())
+            .map(|c| self.column(c).to_owned())
+            .collect()
+    }
+
+    /// The row's own bytes.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.row
+    }
+}
+
+/// Builds rows, reusing its buffers.
+#[derive(Default)]
+pub struct RowBuilder {
+    fixed: Vec<u8>,
+    data: Vec<u8>,
+    ends: Vec<u16>,
+    /// Columns that must go to overflow pages, with their bytes.
+    pub moved: Vec<(usize, Vec<u8>)>,
+}
+
+impl RowBuilder {
+    /// Appends the row of `values` to `out`. Columns are moved out ([`RowBuilder::moved`], to be filled in with
+    /// [`RowBuilder::set_reference`]) until at most `limit` bytes are left, longest first; `None` if that is not enough.
+    pub fn build(
+        &mut self,
+        layout: &RowLayout,
+        values: &[Value],
+        limit: usize,
+        out: &mut Vec<u8>,
+    ) -> Option<()> {
+        self.moved.clear();
+        loop {
+            let start = out.len();
+            self.encode(layout, values, out);
+            let len = out.len() - start;
+            if len <= limit && self.data.len() < OUTSIDE as usize {
+                return Some(());
+            }
+            out.truncate(start);
+            if !self.move_longest(layout, values) {
+                return None;
+            }
+        }
+    }
+
+    fn encode(&mut self, layout: &RowLayout, values: &[Value], out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&(layout.types.len() as u16).to_le_bytes());
+        out.resize(start + 2 + layout.types.len().div_ceil(8), 0);
+        self.fixed.clear();
+        self.data.clear();
+        self.ends.clear();
+        for (c, (ty, v)) in layout.types.iter().zip(values).enumerate() {
+            if v.is_null() {
+                out[start + 2 + c / 8] |= 1 << (c % 8);
+            }
+            match layout.places[c] {
+                Place::Fixed { len, .. } => {
+                    let at = self.fixed.len();
+                    if !v.is_null() {
+                        rowfield::store(ty, v.as_ref(), &mut self.fixed);
+                    }
+                    self.fixed.resize(at + len as usize, 0);
+                }
+                Place::Variable(_) => {
+                    let mut flag = 0;
+                    if self.moved.iter().any(|(m, _)| *m == c) {
+                        self.data.extend_from_slice(&[0; REFERENCE]);
+                        flag = OUTSIDE;
+                    } else if !v.is_null() {
+                        rowfield::store(ty, v.as_ref(), &mut self.data);
+                    }
+                    self.ends
+                        .push(self.data.len().min(OUTSIDE as usize - 1) as u16 | flag);
+                }
+            }
+        }
+        out.extend_from_slice(&self.fixed);
+        for e in &self.ends {
+            out.extend_from_slice(&e.to_le_bytes());
+        }
+        out.extend_from_slice(&self.data);
+    }
+
+    fn move_longest(&mut self, layout: &RowLayout, values: &[Value]) -> bool {
+        let mut best: Option<(usize, Vec<u8>)> = None;
+        for (c, (ty, v)) in layout.types.iter().zip(values).enumerate() {
+            let movable = matches!(layout.places[c], Place::Variable(_)) && !v.is_null();
+            if !movable || self.moved.iter().any(|(m, _)| *m == c) {
+                continue;
+            }
+            let mut b = Vec::new();
+            rowfield::store(ty, v.as_ref(), &mut b);
+            if b.len() > REFERENCE && best.as_ref().is_none_or(|(_, o)| o.len() < b.len()) {
+                best = Some((c, b));
+            }
+        }
+        match best {
+            Some(b) => {
+                self.moved.push(b);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Writes the reference of a moved column into a row built before.
+    pub fn set_reference(layout: &RowLayout, row: &mut [u8], c: usize, first: PageNo, len: u64) {
+        if let Place::Variable(i) = layout.places[c] {
+            let i = i as usize;
+            let at = layout.ends + i * 2;
+            let start = if i == 0 {
+                0
+            } else {
+                (le::get_u16(row, at - 2) & !OUTSIDE) as usize
+            };
+            let at = layout.data() + start;
+            le::put_u32(row, at, first.0);
+            le::put_u64(row, at + 4, len);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::{CollationId, LobSize};
+
+    fn layout() -> RowLayout {
+        RowLayout::new(vec![
+            DataType::INT,
+            DataType::varchar(100, CollationId::DEFAULT),
+            DataType::UBIGINT,
+            DataType::Blob(LobSize::Long),
+        ])
+    }
+
+    #[test]
+    fn a_row_gives_back_its_values() {
+        let l = layout();
+        let mut b = RowBuilder::default();
+        for values in [
+            vec![
+                Value::Int(-5),
+                Value::text("abc"),
+                Value::UInt(u64::MAX),
+                Value::Bytes(vec![1, 2, 3]),
+            ],
+            vec![Value::Null, Value::Null, Value::Null, Value::Null],
+            vec![
+                Value::Int(1),
+                Value::text(""),
+                Value::Null,
+                Value::Bytes(vec![]),
+            ],
+        ] {
+            let mut out = vec![9u8; 3];
+            b.build(&l, &values, 8000, &mut out).unwrap();
+            let row = &out[3..];
+            assert!(l.fits(row));
+            assert_eq!(
+                format!("{:?}", l.row(row).to_values()),
+                format!("{values:?}")
+            );
+            for cut in 0..row.len() {
+                let _ = l.fits(&row[..cut]);
+            }
+        }
+    }
+
+    #[test]
+    fn long_columns_move_out() {
+        let l = layout();
+        let mut b = RowBuilder::default();
+        let values = vec![
+            Value::Int(1),
+            Value::text("x"),
+            Value::Null,
+            Value::Bytes(vec![7; 50_000]),
+        ];
+        let mut row = Vec::new();
+        b.build(&l, &values, 4000, &mut row).unwrap();
+        assert_eq!(b.moved.len(), 1);
+        RowBuilder::set_reference(&l, &mut row, 3, PageNo(77), 50_000);
+        assert!(l.fits(&row));
+        assert_eq!(
+            l.externals(&row),
+            [External {
+                column: 3,
+                first: PageNo(77),
+                len: 50_000
+            }]
+        );
+        let outside = [(3usize, b.moved[0].1.clone())];
+        let r = l.row(&row).with_outside(&outside);
+        assert_eq!(r.column(3).as_bytes().map(<[u8]>::len), Some(50_000));
+        assert_eq!(r.column(1).as_bytes(), Some(&b"x"[..]));
+    }
+}

@@ -1,0 +1,277 @@
+//! Definitions as bytes: length-prefixed fields under a version number, so that a later version can add fields.
+
+use super::def::*;
+use base::PageNo;
+use types::{CollationId, DataType, Value, rowfield};
+
+/// Version written. A reader refuses a higher one.
+const VERSION: u8 = 1;
+
+struct Out(Vec<u8>);
+
+impl Out {
+    fn u8(&mut self, v: u8) {
+        self.0.push(v);
+    }
+    fn u32(&mut self, v: u32) {
+        self.0.extend_from_slice(&v.to_le_bytes());
+    }
+    fn u64(&mut self, v: u64) {
+        self.0.extend_from_slice(&v.to_le_bytes());
+    }
+    fn bytes(&mut self, b: &[u8]) {
+        self.u32(b.len() as u32);
+        self.0.extend_from_slice(b);
+    }
+    fn str(&mut self, s: &str) {
+        self.bytes(s.as_bytes());
+    }
+}
+
+struct In<'a>(&'a [u8]);
+
+impl<'a> In<'a> {
+    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (a, b) = self.0.split_at_checked(n)?;
+        self.0 = b;
+        Some(a)
+    }
+    fn u8(&mut self) -> Option<u8> {
+        self.take(1).map(|b| b[0])
+    }
+    fn u32(&mut self) -> Option<u32> {
+        self.take(4).map(|b| base::le::get_u32(b, 0))
+    }
+    fn u64(&mut self) -> Option<u64> {
+        self.take(8).map(|b| base::le::get_u64(b, 0))
+    }
+    fn bytes(&mut self) -> Option<&'a [u8]> {
+        let n = self.u32()? as usize;
+        self.take(n)
+    }
+    fn str(&mut self) -> Option<String> {
+        String::from_utf8(self.bytes()?.to_vec()).ok()
+    }
+    fn count(&mut self) -> Option<usize> {
+        let n = self.u32()? as usize;
+        // Every element takes at least a byte: a damaged count cannot make us allocate without end.
+        (n <= self.0.len()).then_some(n)
+    }
+}
+
+impl SchemaDef {
+    /// As bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut o = Out(vec![VERSION]);
+        o.str(&self.name);
+        o.u32(self.collation.0 as u32);
+        o.0
+    }
+
+    /// From bytes; `None` if they are none.
+    pub fn decode(b: &[u8]) -> Option<SchemaDef> {
+        let mut i = In(b);
+        if i.u8()? > VERSION {
+            return None;
+        }
+        Some(SchemaDef {
+            name: i.str()?,
+            collation: CollationId(i.u32()? as u16),
+        })
+    }
+}
+
+impl TableDef {
+    /// As bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut o = Out(vec![VERSION]);
+        o.u32(self.id);
+        o.str(&self.schema);
+        o.str(&self.name);
+        o.u32(self.columns.len() as u32);
+        for c in &self.columns {
+            column(&mut o, c);
+        }
+        o.u32(self.indexes.len() as u32);
+        for x in &self.indexes {
+            index(&mut o, x);
+        }
+        let p = &self.options;
+        o.u32(p.collation.0 as u32);
+        o.str(&p.comment);
+        o.str(&p.row_format);
+        o.u64(p.auto_increment);
+        o.u64(p.created_us as u64);
+        o.u32(p.others.len() as u32);
+        for (k, v) in &p.others {
+            o.str(k);
+            o.str(v);
+        }
+        o.0
+    }
+
+    /// From bytes; `None` if they are none.
+    pub fn decode(b: &[u8]) -> Option<TableDef> {
+        let mut i = In(b);
+        if i.u8()? > VERSION {
+            return None;
+        }
+        let (id, schema, name) = (i.u32()?, i.str()?, i.str()?);
+        let n = i.count()?;
+        let columns = (0..n)
+            .map(|_| read_column(&mut i))
+            .collect::<Option<Vec<_>>>()?;
+        let n = i.count()?;
+        let indexes = (0..n)
+            .map(|_| read_index(&mut i))
+            .collect::<Option<Vec<_>>>()?;
+        let bad = |x: &IndexDef| x.parts.iter().any(|p| p.column as usize >= columns.len());
+        if indexes.is_empty() || indexes.iter().any(bad) {
+            return None;
+        }
+        let collation = CollationId(i.u32()? as u16);
+        let (comment, row_format, auto_increment) = (i.str()?, i.str()?, i.u64()?);
+        let created_us = i.u64()? as i64;
+        let n = i.count()?;
+        let others = (0..n)
+            .map(|_| Some((i.str()?, i.str()?)))
+            .collect::<Option<Vec<_>>>()?;
+        let options = TableOptions {
+            collation,
+            comment,
+            row_format,
+            auto_increment,
+            others,
+            created_us,
+        };
+        Some(TableDef {
+            id,
+            schema,
+            name,
+            columns,
+            indexes,
+            options,
+        })
+    }
+}
+
+fn column(o: &mut Out, c: &ColumnDef) {
+    o.str(&c.name);
+    let mut ty = Vec::new();
+    c.ty.encode(&mut ty);
+    o.bytes(&ty);
+    let flags = [
+        c.nullable,
+        c.on_update_now,
+        c.auto_increment,
+        c.generated.is_some(),
+        c.invisible,
+    ];
+    o.u8(flags
+        .iter()
+        .enumerate()
+        .fold(0, |f, (i, b)| f | (*b as u8) << i));
+    o.str(&c.comment);
+    if let Some(g) = &c.generated {
+        o.str(g);
+    }
+    match &c.default {
+        ColumnDefault::None => o.u8(0),
+        ColumnDefault::Null => o.u8(1),
+        ColumnDefault::Literal(v) => {
+            o.u8(2);
+            let mut b = Vec::new();
+            rowfield::store(&c.ty, v.as_ref(), &mut b);
+            o.bytes(&b);
+        }
+        ColumnDefault::Now => o.u8(3),
+        ColumnDefault::Expr(s) => {
+            o.u8(4);
+            o.str(s);
+        }
+    }
+}
+
+fn read_column(i: &mut In<'_>) -> Option<ColumnDef> {
+    let name = i.str()?;
+    let ty = DataType::decode(i.bytes()?)?.0;
+    let flags = i.u8()?;
+    let flag = |n: u8| flags & (1 << n) != 0;
+    let comment = i.str()?;
+    let generated = if flag(3) { Some(i.str()?) } else { None };
+    let default = match i.u8()? {
+        0 => ColumnDefault::None,
+        1 => ColumnDefault::Null,
+        2 => {
+            let v: Value = rowfield::load(&ty, i.bytes()?).to_owned();
+            ColumnDefault::Literal(v)
+        }
+        3 => ColumnDefault::Now,
+        4 => ColumnDefault::Expr(i.str()?),
+        _ => return None,
+    };
+    Some(ColumnDef {
+        name,
+        ty,
+        nullable: flag(0),
+        default,
+        on_update_now: flag(1),
+        auto_increment: flag(2),
+        comment,
+        generated,
+        invisible: flag(4),
+    })
+}
+
+fn index(o: &mut Out, x: &IndexDef) {
+    o.u32(x.id);
+    o.str(&x.name);
+    o.u8(match x.kind {
+        IndexKind::Primary => 0,
+        IndexKind::Unique => 1,
+        IndexKind::Plain => 2,
+        IndexKind::Hidden => 3,
+    });
+    o.u8(x.invisible as u8);
+    o.u32(x.root.0);
+    o.str(&x.comment);
+    o.u32(x.parts.len() as u32);
+    for p in &x.parts {
+        o.u32(p.column as u32);
+        o.u32(p.prefix);
+        o.u8(p.descending as u8);
+    }
+}
+
+fn read_index(i: &mut In<'_>) -> Option<IndexDef> {
+    let (id, name) = (i.u32()?, i.str()?);
+    let kind = match i.u8()? {
+        0 => IndexKind::Primary,
+        1 => IndexKind::Unique,
+        2 => IndexKind::Plain,
+        3 => IndexKind::Hidden,
+        _ => return None,
+    };
+    let invisible = i.u8()? != 0;
+    let root = PageNo(i.u32()?);
+    let comment = i.str()?;
+    let n = i.count()?;
+    let parts = (0..n)
+        .map(|_| {
+            Some(IndexPart {
+                column: i.u32()? as u16,
+                prefix: i.u32()?,
+                descending: i.u8()? != 0,
+            })
+        })
+        .collect::<Option<Vec<_>>>()?;
+    Some(IndexDef {
+        id,
+        name,
+        kind,
+        parts,
+        comment,
+        root,
+        invisible,
+    })
+}

@@ -1,0 +1,165 @@
+//! The definitions themselves: plain data.
+
+use base::PageNo;
+use types::{CollationId, DataType, Value};
+
+/// A schema (database).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaDef {
+    /// Its name.
+    pub name: String,
+    /// Collation of tables that name none.
+    pub collation: CollationId,
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+pub struct TableDef {
+    /// Id of the table and of its tablespace; never reused.
+    pub id: u32,
+    /// The schema it belongs to.
+    pub schema: String,
+    /// Its name.
+    pub name: String,
+    /// Columns in order.
+    pub columns: Vec<ColumnDef>,
+    /// Indexes; the first one is the clustered one.
+    pub indexes: Vec<IndexDef>,
+    /// Everything else.
+    pub options: TableOptions,
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct ColumnDef {
+    /// Its name, as written.
+    pub name: String,
+    /// Its type.
+    pub ty: DataType,
+    /// NULL allowed.
+    pub nullable: bool,
+    /// Its default.
+    pub default: ColumnDefault,
+    /// ON UPDATE CURRENT_TIMESTAMP.
+    pub on_update_now: bool,
+    /// AUTO_INCREMENT.
+    pub auto_increment: bool,
+    /// Its comment.
+    pub comment: String,
+    /// SQL text of a generated column.
+    pub generated: Option<String>,
+    /// INVISIBLE.
+    pub invisible: bool,
+}
+
+/// A column's default.
+#[derive(Clone, Debug)]
+pub enum ColumnDefault {
+    /// No default: an insert must name the column.
+    None,
+    /// DEFAULT NULL, also when nothing was said about a nullable column.
+    Null,
+    /// A constant, already of the column's type.
+    Literal(Value),
+    /// CURRENT_TIMESTAMP with the column's precision.
+    Now,
+    /// An expression's SQL text.
+    Expr(String),
+}
+
+/// What an index is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IndexKind {
+    /// PRIMARY KEY.
+    Primary,
+    /// UNIQUE.
+    Unique,
+    /// Not unique.
+    Plain,
+    /// The clustered index of a table that has no key for it: by a hidden row id.
+    Hidden,
+}
+
+/// An index.
+#[derive(Clone, Debug)]
+pub struct IndexDef {
+    /// Id, unique in the database; never reused.
+    pub id: u32,
+    /// Its name; "PRIMARY" for the primary key.
+    pub name: String,
+    /// What it is.
+    pub kind: IndexKind,
+    /// Its columns in order.
+    pub parts: Vec<IndexPart>,
+    /// Its comment.
+    pub comment: String,
+    /// Root page in the table's tablespace.
+    pub root: PageNo,
+    /// INVISIBLE: kept up to date, not used by plans.
+    pub invisible: bool,
+}
+
+/// A column of an index.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IndexPart {
+    /// Which column.
+    pub column: u16,
+    /// Leading characters (bytes for byte strings) indexed; 0 for all.
+    pub prefix: u32,
+    /// DESC.
+    pub descending: bool,
+}
+
+/// A table's options.
+#[derive(Clone, Debug)]
+pub struct TableOptions {
+    /// Default collation of its columns.
+    pub collation: CollationId,
+    /// Its comment.
+    pub comment: String,
+    /// ROW_FORMAT as given; empty when not.
+    pub row_format: String,
+    /// AUTO_INCREMENT start as given or carried over; 0 when not.
+    pub auto_increment: u64,
+    /// Options accepted and shown, with nothing behind them.
+    pub others: Vec<(String, String)>,
+    /// Creation, microseconds since the Unix epoch.
+    pub created_us: i64,
+}
+
+impl TableDef {
+    /// Number of the column with this name (case-insensitive).
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| {
+            c.name.eq_ignore_ascii_case(name) || c.name.to_lowercase() == name.to_lowercase()
+        })
+    }
+
+    /// Number of the index with this name (case-insensitive).
+    pub fn index(&self, name: &str) -> Option<usize> {
+        self.indexes
+            .iter()
+            .position(|i| i.kind != IndexKind::Hidden && i.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The AUTO_INCREMENT column.
+    pub fn auto_increment_column(&self) -> Option<usize> {
+        self.columns.iter().position(|c| c.auto_increment)
+    }
+
+    /// Which index would be the clustered one: the primary key, else the first unique one without NULLs or prefixes.
+    pub fn clustered_choice(&self) -> Option<usize> {
+        let primary = self
+            .indexes
+            .iter()
+            .position(|i| i.kind == IndexKind::Primary);
+        primary.or_else(|| {
+            self.indexes.iter().position(|i| {
+                i.kind == IndexKind::Unique
+                    && i.parts
+                        .iter()
+                        .all(|p| p.prefix == 0 && !self.columns[p.column as usize].nullable)
+            })
+        })
+    }
+}

@@ -1,0 +1,15 @@
+//! Definitions: what tables, columns and indexes are, how they are written down in the catalog, and the immutable snapshot
+//! of all of them that statements read.
+//!
+//! This room touches no page and no transaction.
+
+mod codec;
+mod def;
+mod snapshot;
+mod table;
+
+pub use def::{
+    ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexPart, SchemaDef, TableDef, TableOptions,
+};
+pub use snapshot::{Catalog, Schema};
+pub use table::{Index, Table, TableUse};

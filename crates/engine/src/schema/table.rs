@@ -1,0 +1,243 @@
+//! A table as it is worked with: its definition, the row layout, its trees, and who uses it.
+
+use super::def::{IndexDef, IndexKind, TableDef};
+use crate::record::RowLayout;
+use base::counters::{SHARDS, shard};
+use base::{Event, SpaceId};
+use btree::Tree;
+use pager::{Pager, Space};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use types::DataType;
+use types::keyenc::KeyPart;
+
+/// An index with its tree.
+pub struct Index {
+    /// Its declared parts, as key encoders.
+    pub parts: Vec<KeyPart>,
+    /// Its tree.
+    pub tree: Tree,
+}
+
+#[repr(align(128))]
+#[derive(Default)]
+struct Users(AtomicI64);
+
+/// A table of the catalog. Replaced by a new object whenever its definition changes; what outlives that (counters, trees'
+/// shape latches) is in shared parts.
+pub struct Table {
+    /// Its definition.
+    pub def: TableDef,
+    /// Where the columns are in a row.
+    pub layout: RowLayout,
+    /// Its indexes in the order of the definition.
+    pub indexes: Vec<Arc<Index>>,
+    /// Its tablespace.
+    pub space: Arc<Space>,
+    pub(crate) live: Arc<Live>,
+    /// A newer definition took its place, or the table was dropped.
+    pub(crate) retired: AtomicBool,
+    /// "schema.name", for messages.
+    pub(crate) full_name: String,
+    /// Longest inline row; longer ones have columns moved to overflow pages.
+    pub(crate) row_limit: usize,
+}
+
+/// What stays when a table's definition is replaced.
+pub(crate) struct Live {
+    /// Next AUTO_INCREMENT value; 0 while not known yet.
+    pub(crate) auto_increment: AtomicU64,
+    /// Values below are covered by what is in the log: after a crash the counter goes on from here.
+    pub(crate) auto_increment_saved: AtomicU64,
+    /// Next hidden row id; 0 while not known yet.
+    pub(crate) row_id: AtomicU64,
+    /// Rows, estimated: changes since the table was opened on top of a count at opening.
+    rows: [Users; SHARDS],
+    /// Statements and transactions using the table, by the thread that began to.
+    users: [Users; SHARDS],
+    /// A definition change waits for the users to go, and new ones wait for it.
+    pub(crate) closing: AtomicBool,
+    pub(crate) changed: Event,
+}
+
+impl Live {
+    pub(crate) fn new() -> Arc<Live> {
+        Arc::new(Live {
+            auto_increment: AtomicU64::new(0),
+            auto_increment_saved: AtomicU64::new(0),
+            row_id: AtomicU64::new(0),
+            rows: Default::default(),
+            users: Default::default(),
+            closing: AtomicBool::new(false),
+            changed: Event::new(),
+        })
+    }
+}
+
+/// Holds a table open: its definition and its file stay as they are until this is dropped.
+pub struct TableUse {
+    /// The table.
+    pub table: Arc<Table>,
+}
+
+impl TableUse {
+    /// Announces a use. The caller re-checks `closing` afterwards and gives it back if it is set.
+    pub(crate) fn announce(table: &Arc<Table>) -> TableUse {
+        table.live.users[shard()].0.fetch_add(1, Ordering::SeqCst);
+        TableUse {
+            table: table.clone(),
+        }
+    }
+}
+
+impl Drop for TableUse {
+    fn drop(&mut self) {
+        // Another thread may drop than announced; only the sum counts.
+        self.table.live.users[shard()]
+            .0
+            .fetch_sub(1, Ordering::SeqCst);
+        if self.table.live.closing.load(Ordering::SeqCst) {
+            self.table.live.changed.fire();
+        }
+    }
+}
+
+impl Table {
+    /// Joins a definition to its open tablespace. `old` is the table object it replaces.
+    pub(crate) fn open(
+        pager: &Arc<Pager>,
+        def: TableDef,
+        space: Arc<Space>,
+        old: Option<&Table>,
+    ) -> Table {
+        let indexes = def
+            .indexes
+            .iter()
+            .map(|x| {
+                // One tree object a root: the shape latch lives in it.
+                let same = old.and_then(|o| {
+                    let i = o
+                        .def
+                        .indexes
+                        .iter()
+                        .position(|y| y.id == x.id && y.root == x.root)?;
+                    (key_parts(&o.def, &o.def.indexes[i]) == key_parts(&def, x))
+                        .then(|| o.indexes[i].clone())
+                });
+                same.unwrap_or_else(|| {
+                    let tree = Tree::open(pager.clone(), space.clone(), x.root, x.id);
+                    Arc::new(Index {
+                        parts: key_parts(&def, x),
+                        tree,
+                    })
+                })
+            })
+            .collect();
+        let layout = RowLayout::new(def.columns.iter().map(|c| c.ty.clone()).collect());
+        let live = old.map_or_else(Live::new, |o| o.live.clone());
+        let full_name = format!("{}.{}", def.schema, def.name);
+        let row_limit = btree::INLINE_TARGET - crate::record::HEADER;
+        Table {
+            layout,
+            indexes,
+            space,
+            live,
+            retired: AtomicBool::new(false),
+            full_name,
+            row_limit,
+            def,
+        }
+    }
+
+    /// Its tablespace's id.
+    pub fn space_id(&self) -> SpaceId {
+        SpaceId(self.def.id)
+    }
+
+    /// The declared parts of an index as key encoders (without the primary key that secondary entries end with).
+    pub fn key_parts(&self, index: usize) -> &[KeyPart] {
+        &self.indexes[index].parts
+    }
+
+    /// Columns of an index in order.
+    pub fn index_columns(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
+        self.def.indexes[index]
+            .parts
+            .iter()
+            .map(|p| p.column as usize)
+    }
+
+    /// Whether a scan of the index alone can give these columns.
+    pub fn covers(&self, index: usize, _columns: &[u16]) -> bool {
+        index == 0
+    }
+
+    /// True when no two rows may agree in this index's parts (none of them NULL).
+    pub fn is_unique(&self, index: usize) -> bool {
+        matches!(
+            self.def.indexes[index].kind,
+            IndexKind::Primary | IndexKind::Unique
+        )
+    }
+
+    /// Estimated number of rows.
+    pub fn row_count_estimate(&self) -> u64 {
+        self.live
+            .rows
+            .iter()
+            .map(|r| r.0.load(Ordering::Relaxed))
+            .sum::<i64>()
+            .max(0) as u64
+    }
+
+    pub(crate) fn count_rows(&self, delta: i64) {
+        self.live.rows[shard()]
+            .0
+            .fetch_add(delta, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_row_count(&self, n: i64) {
+        for (i, r) in self.live.rows.iter().enumerate() {
+            r.0.store(if i == 0 { n } else { 0 }, Ordering::Relaxed);
+        }
+    }
+
+    /// Pages the table's file has room for.
+    pub fn data_pages(&self) -> u64 {
+        self.space.room() as u64
+    }
+
+    /// The next AUTO_INCREMENT value, 0 if the table has none.
+    pub fn auto_increment_next(&self) -> u64 {
+        if self.def.auto_increment_column().is_none() {
+            return 0;
+        }
+        self.live.auto_increment.load(Ordering::Relaxed).max(1)
+    }
+
+    pub(crate) fn users(&self) -> i64 {
+        self.live
+            .users
+            .iter()
+            .map(|u| u.0.load(Ordering::SeqCst))
+            .sum()
+    }
+}
+
+fn key_parts(def: &TableDef, x: &IndexDef) -> Vec<KeyPart> {
+    if x.kind == IndexKind::Hidden {
+        return vec![KeyPart::new(DataType::UBIGINT, false)];
+    }
+    x.parts
+        .iter()
+        .map(|p| {
+            let c = &def.columns[p.column as usize];
+            KeyPart {
+                ty: c.ty.clone(),
+                nullable: c.nullable,
+                prefix: p.prefix,
+                descending: p.descending,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,110 @@
+//! Rows on their way from a scan to whoever asked: copied once, in one buffer, reused from batch to batch.
+
+use crate::record::{RowRef, RowVersion};
+use crate::schema::Table;
+use std::sync::Arc;
+
+/// A reusable set of rows of one table.
+#[derive(Default)]
+pub struct RowBatch {
+    pub(super) table: Option<Arc<Table>>,
+    bytes: Vec<u8>,
+    rows: Vec<Entry>,
+    outside: Vec<Vec<(usize, Vec<u8>)>>,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    key: u32,
+    row: u32,
+    end: u32,
+    version: RowVersion,
+    /// Index into `outside` plus one; 0: none.
+    outside: u32,
+    /// Has overflow columns which were not read yet: the filter was not asked yet either.
+    raw: bool,
+}
+
+impl RowBatch {
+    /// An empty batch.
+    pub fn new() -> RowBatch {
+        RowBatch::default()
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// No rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Forgets the rows and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.rows.clear();
+        self.outside.clear();
+    }
+
+    /// A row.
+    pub fn row(&self, i: usize) -> RowRef<'_> {
+        let e = &self.rows[i];
+        let Some(t) = &self.table else {
+            unreachable!("a batch with rows has a table")
+        };
+        let r = t.layout.row(&self.bytes[e.row as usize..e.end as usize]);
+        match e.outside {
+            0 => r,
+            n => r.with_outside(&self.outside[n as usize - 1]),
+        }
+    }
+
+    /// A row's clustered key.
+    pub fn key(&self, i: usize) -> &[u8] {
+        let e = &self.rows[i];
+        &self.bytes[e.key as usize..e.row as usize]
+    }
+
+    /// Which version of the row this is.
+    pub fn version(&self, i: usize) -> RowVersion {
+        self.rows[i].version
+    }
+
+    pub(super) fn push(&mut self, key: &[u8], row: &[u8], version: RowVersion, raw: bool) {
+        let k = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(key);
+        let r = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(row);
+        let end = self.bytes.len() as u32;
+        self.rows.push(Entry {
+            key: k,
+            row: r,
+            end,
+            version,
+            outside: 0,
+            raw,
+        });
+    }
+
+    /// The first row at or after `from` whose overflow columns have to be read.
+    pub(super) fn next_raw(&self, from: usize) -> Option<usize> {
+        (from..self.rows.len()).find(|i| self.rows[*i].raw)
+    }
+
+    pub(super) fn row_bytes(&self, i: usize) -> &[u8] {
+        let e = &self.rows[i];
+        &self.bytes[e.row as usize..e.end as usize]
+    }
+
+    pub(super) fn set_outside(&mut self, i: usize, columns: Vec<(usize, Vec<u8>)>) {
+        self.outside.push(columns);
+        self.rows[i].outside = self.outside.len() as u32;
+        self.rows[i].raw = false;
+    }
+
+    pub(super) fn remove(&mut self, i: usize) {
+        self.rows.remove(i);
+    }
+}

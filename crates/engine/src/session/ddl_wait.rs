@@ -1,0 +1,39 @@
+//! Waiting for something other than a row: with the lock wait timeout and KILL as further ends.
+
+use super::Session;
+use base::{Event, seams};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use types::SqlError;
+
+impl Session {
+    /// Waits until `ready`, which `event` announces; 1205 after lock_wait_timeout, 1317 when killed.
+    pub(crate) async fn wait_unless_killed(
+        &self,
+        event: &Event,
+        mut ready: impl FnMut() -> bool,
+    ) -> Result<(), SqlError> {
+        let clock = &self.engine.seams().clock;
+        let timer = seams::deadline(
+            &**clock,
+            clock.now_us().saturating_add(self.lock_timeout_us),
+        );
+        let mut timer = pin!(timer);
+        poll_fn(|cx| {
+            event.park(cx);
+            self.interrupt.event.park(cx);
+            if ready() {
+                return Poll::Ready(Ok(()));
+            }
+            if self.interrupt.is_set() {
+                return Poll::Ready(Err(SqlError::query_interrupted()));
+            }
+            timer
+                .as_mut()
+                .poll(cx)
+                .map(|()| Err(SqlError::lock_wait_timeout()))
+        })
+        .await
+    }
+}

@@ -1,0 +1,207 @@
+//! Deleting rows: marking them, for older snapshots, until purge takes them out.
+
+use super::lockable::Block;
+use super::secondary::entry_key;
+use super::{LockWait, Pins, Session, Written};
+use crate::error;
+use crate::record::{DELETED, Delta, EXTERNAL, HEADER, RowRef, RowVersion, Undo, UndoOp};
+use crate::schema::Table;
+use btree::Action;
+use pager::{OpError, RecordKind};
+use std::sync::Arc;
+use types::SqlError;
+
+/// Says whether a row is to be deleted. Called under the page latch: must only look.
+pub type Doomed<'f> = dyn FnMut(RowRef<'_>) -> Result<bool, SqlError> + Send + 'f;
+
+enum Step {
+    NotFound,
+    Moved,
+    Spared,
+    Outside(RowVersion, Vec<u8>),
+    Done,
+}
+
+impl Session {
+    /// Deletes a row that was read in version `seen`.
+    pub async fn delete(
+        &mut self,
+        t: &Arc<Table>,
+        key: &[u8],
+        seen: RowVersion,
+    ) -> Result<Written, SqlError> {
+        let mut yes = |_: RowRef<'_>| Ok(true);
+        Ok(match self.delete_row(t, key, Some(seen), &mut yes).await? {
+            Step::NotFound => Written::Gone,
+            Step::Done | Step::Spared => Written::Done,
+            Step::Moved | Step::Outside(..) => Written::Moved,
+        })
+    }
+
+    /// Deletes the row with this full clustered key, if there is one and `f` says so.
+    pub async fn delete_key(
+        &mut self,
+        t: &Arc<Table>,
+        key: &[u8],
+        f: &mut Doomed<'_>,
+    ) -> Result<bool, SqlError> {
+        if self.guards_ranges()
+            && !self
+                .get(t, key, super::ReadMode::Current, |r| r.is_some())
+                .await?
+        {
+            return Ok(false);
+        }
+        let mut seen = None;
+        loop {
+            match self.delete_row(t, key, seen, f).await? {
+                Step::Done => return Ok(true),
+                Step::NotFound | Step::Spared => return Ok(false),
+                Step::Moved => seen = None,
+                Step::Outside(version, row) => {
+                    let outside = self.read_outside(t, &row).await?;
+                    if !f(t.layout.row(&row).with_outside(&outside))? {
+                        return Ok(false);
+                    }
+                    seen = Some(version);
+                }
+            }
+        }
+    }
+
+    async fn delete_row(
+        &mut self,
+        t: &Arc<Table>,
+        key: &[u8],
+        seen: Option<RowVersion>,
+        f: &mut Doomed<'_>,
+    ) -> Result<Step, SqlError> {
+        self.need_txid();
+        let mut old = Vec::new();
+        let mut version = RowVersion::default();
+        let step = self
+            .mark_row(t, key, seen, f, &mut old, &mut version)
+            .await?;
+        if !matches!(step, Step::Done) {
+            return Ok(step);
+        }
+        self.purge_work = true;
+        if t.indexes.len() > 1 {
+            let outside = if version.external() {
+                self.read_outside(t, &old).await?
+            } else {
+                Vec::new()
+            };
+            let row = t.layout.row(&old).with_outside(&outside);
+            let mut entry = Vec::with_capacity(64);
+            for index in 1..t.indexes.len() {
+                entry.clear();
+                let (split, _) = entry_key(t, index, row, key, &mut entry);
+                self.mark_entry(t, index, &entry, split).await?;
+            }
+        }
+        t.count_rows(-1);
+        self.engine.counters.rows_deleted.inc();
+        Ok(Step::Done)
+    }
+
+    async fn mark_row(
+        &mut self,
+        t: &Table,
+        key: &[u8],
+        seen: Option<RowVersion>,
+        f: &mut Doomed<'_>,
+        old: &mut Vec<u8>,
+        version: &mut RowVersion,
+    ) -> Result<Step, SqlError> {
+        let id = t.def.indexes[0].id;
+        let judge = self.judge(id, LockWait::Wait);
+        let mut pins = Pins::new();
+        let mut change = std::mem::take(&mut self.change);
+        let done = loop {
+            let (reg, txid) = (&self.reg, self.txid);
+            let mut step = Step::Done;
+            let rec = reg.recording();
+            let r = t.indexes[0].tree.modify(key, &mut change, |found, c| {
+                let Some(value) = found.value() else {
+                    step = Step::NotFound;
+                    return Ok(Action::Keep);
+                };
+                let v = RowVersion::read(value).ok_or(Block::Damaged)?;
+                judge.may_write(key, v)?;
+                let row = &value[HEADER..];
+                step = if v.deleted() {
+                    Step::NotFound
+                } else if seen.is_some_and(|s| s != v) {
+                    Step::Moved
+                } else if !t.layout.fits(row) {
+                    return Err(Block::Damaged);
+                } else if seen.is_none() && v.external() {
+                    Step::Outside(v, row.to_vec())
+                } else if seen.is_none() && !f(t.layout.row(row)).map_err(Block::Sql)? {
+                    Step::Spared
+                } else {
+                    Step::Done
+                };
+                if !matches!(step, Step::Done) {
+                    return Ok(Action::Keep);
+                }
+                old.clear();
+                old.extend_from_slice(row);
+                *version = v;
+                let flags = DELETED | if v.external() { EXTERNAL } else { 0 };
+                c.value
+                    .extend_from_slice(&RowVersion::new(txid, flags).bytes());
+                c.stamp = Some(8);
+                c.kind = RecordKind::Change;
+                c.txid = txid;
+                c.prev = reg.last();
+                let delta = Delta {
+                    prefix: row.len() as u16,
+                    suffix: 0,
+                };
+                let op = UndoOp::Update {
+                    old: v,
+                    delta,
+                    middle: &[],
+                };
+                Undo {
+                    table: t.def.id,
+                    index: id,
+                    key,
+                    op,
+                }
+                .encode(&mut c.undo);
+                Ok(Action::Patch {
+                    head: HEADER as u16,
+                    prefix: row.len() as u16,
+                    suffix: 0,
+                })
+            });
+            match r {
+                Ok(Ok(o)) => {
+                    if let Some(c) = o.committed {
+                        rec.done(c.start);
+                    }
+                    break Ok(step);
+                }
+                Ok(Err(b)) => {
+                    drop(rec);
+                    if let Err(e) = self.unblock(b, &t.full_name).await {
+                        break Err(e);
+                    }
+                }
+                Err(OpError::Wait(w)) => {
+                    drop(rec);
+                    if let Err(e) = self.resolve(w, &mut pins, &t.full_name).await {
+                        break Err(e);
+                    }
+                }
+                Err(e) => break Err(error::storage(e, &t.full_name)),
+            }
+        };
+        self.weight += 64;
+        self.change = change;
+        done
+    }
+}

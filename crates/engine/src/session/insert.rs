@@ -1,0 +1,324 @@
+//! Inserting rows.
+
+use super::chain::BuiltRow;
+use super::lockable::Block;
+use super::secondary::entry_key;
+use super::{Inserted, LockWait, Pins, Session};
+use crate::error;
+use crate::lock::{Acquired, Hold, Mode};
+use crate::record::{Delta, EXTERNAL, HEADER, RowVersion, Undo, UndoOp};
+use crate::schema::Table;
+use base::Lsn;
+use btree::{Action, Direction, ScanPos, ScanState, Visit};
+use pager::{OpError, RecordKind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use types::keyenc::encode_key;
+use types::{SqlError, Value};
+
+/// AUTO_INCREMENT values that the log covers ahead: at most so many are skipped by a crash.
+const COUNTER_STRETCH: u64 = 1000;
+
+/// What an attempt to put a row into the clustered index came to.
+enum Put {
+    /// It is there; the bytes of a deleted row it took the place of, if that had overflow columns.
+    Done(Option<Vec<u8>>),
+    Duplicate,
+}
+
+impl Session {
+    /// Inserts a row whose values have the columns' types. On `Duplicate` nothing was changed.
+    pub async fn insert(&mut self, t: &Arc<Table>, values: &[Value]) -> Result<Inserted, SqlError> {
+        self.need_txid();
+        let mark = self.reg.last();
+        let key = self.new_key(t, values);
+        let row = self.build_row(t, values).await?;
+        match self.put_row(t, &key, &row).await? {
+            Put::Duplicate => {
+                self.undo_to(mark).await?;
+                return Ok(Inserted::Duplicate { index: 0, key });
+            }
+            Put::Done(Some(old)) => self.give_up_chains(t, &old).await?,
+            Put::Done(None) => {}
+        }
+        if let Some((index, other)) = self.insert_entries(t, &key, &row, values, mark).await? {
+            return Ok(Inserted::Duplicate { index, key: other });
+        }
+        t.count_rows(1);
+        self.engine.counters.rows_inserted.inc();
+        Ok(Inserted::Done)
+    }
+
+    fn new_key(&self, t: &Table, values: &[Value]) -> Vec<u8> {
+        let mut key = Vec::with_capacity(32);
+        if t.def.indexes[0].parts.is_empty() {
+            let id = t.live.row_id.fetch_add(1, Ordering::Relaxed);
+            encode_key(t.key_parts(0), [types::ValueRef::UInt(id)], &mut key);
+        } else {
+            encode_key(
+                t.key_parts(0),
+                t.index_columns(0).map(|c| values[c].as_ref()),
+                &mut key,
+            );
+        }
+        key
+    }
+
+    async fn put_row(&mut self, t: &Table, key: &[u8], row: &BuiltRow) -> Result<Put, SqlError> {
+        let id = t.def.indexes[0].id;
+        let judge = self.judge(id, LockWait::Wait);
+        let mut pins = Pins::new();
+        let mut change = std::mem::take(&mut self.change);
+        let header = RowVersion::new(self.txid, if row.external { EXTERNAL } else { 0 }).bytes();
+        let done = loop {
+            let (reg, txid) = (&self.reg, self.txid);
+            let mut duplicate = false;
+            let mut replaced = None;
+            let rec = reg.recording();
+            let r = t.indexes[0].tree.modify(key, &mut change, |found, c| {
+                let mut undo = UndoOp::Insert;
+                match found.value() {
+                    None => {
+                        match judge
+                            .locks
+                            .check_insert(judge.me, id, key, judge.on_conflict)
+                        {
+                            Acquired::Granted | Acquired::Held => {}
+                            Acquired::Wait(w) => return Err(Block::Wait(w)),
+                            Acquired::Retry => return Err(Block::Retry),
+                            Acquired::Conflict => return Err(Block::Locked),
+                        }
+                        judge.lock(key, None, Mode::Exclusive, Hold::Row)?;
+                    }
+                    Some(value) => {
+                        let v = RowVersion::read(value).ok_or(Block::Damaged)?;
+                        if judge.other_writer(v.writer()).is_none() && !v.deleted() {
+                            duplicate = true;
+                            return Ok(Action::Keep);
+                        }
+                        judge.may_write(key, v)?;
+                        let old = &value[HEADER..];
+                        let delta = Delta::between(old, &row.bytes);
+                        if v.external() {
+                            replaced = Some(old.to_vec());
+                        }
+                        undo = UndoOp::Update {
+                            old: v,
+                            delta,
+                            middle: delta.middle(old),
+                        };
+                    }
+                }
+                c.value.extend_from_slice(&header);
+                c.value.extend_from_slice(&row.bytes);
+                c.stamp = Some(8);
+                c.kind = RecordKind::Change;
+                c.txid = txid;
+                c.prev = reg.last();
+                Undo {
+                    table: t.def.id,
+                    index: id,
+                    key,
+                    op: undo,
+                }
+                .encode(&mut c.undo);
+                Ok(Action::Put)
+            });
+            match r {
+                Ok(Ok(o)) => {
+                    if let Some(c) = o.committed {
+                        rec.done(c.start);
+                    }
+                    break Ok(if duplicate {
+                        Put::Duplicate
+                    } else {
+                        Put::Done(replaced)
+                    });
+                }
+                Ok(Err(b)) => {
+                    drop(rec);
+                    if let Err(e) = self.unblock(b, &t.full_name).await {
+                        break Err(e);
+                    }
+                }
+                Err(OpError::Wait(w)) => {
+                    drop(rec);
+                    if let Err(e) = self.resolve(w, &mut pins, &t.full_name).await {
+                        break Err(e);
+                    }
+                }
+                Err(e) => break Err(error::storage(e, &t.full_name)),
+            }
+        };
+        self.weight += 64;
+        self.change = change;
+        done
+    }
+
+    /// Makes the entries of a new row; on a duplicate undoes everything since `mark` and names it.
+    async fn insert_entries(
+        &mut self,
+        t: &Table,
+        key: &[u8],
+        row: &BuiltRow,
+        values: &[Value],
+        mark: Lsn,
+    ) -> Result<Option<(usize, Vec<u8>)>, SqlError> {
+        if t.indexes.len() == 1 {
+            return Ok(None);
+        }
+        let mut entry = Vec::with_capacity(64);
+        for index in 1..t.indexes.len() {
+            entry.clear();
+            let (split, null) = if row.external {
+                // The row's own long columns are in overflow pages: take the values.
+                let mut null = false;
+                for (p, c) in t.key_parts(index).iter().zip(t.index_columns(index)) {
+                    null |= values[c].is_null();
+                    p.encode(values[c].as_ref(), &mut entry);
+                }
+                let split = entry.len();
+                entry.extend_from_slice(key);
+                (split, null)
+            } else {
+                entry_key(t, index, t.layout.row(&row.bytes), key, &mut entry)
+            };
+            check_key_len(&entry)?;
+            if t.is_unique(index)
+                && !null
+                && let Some(other) = self.find_duplicate(t, index, &entry[..split], key).await?
+            {
+                self.undo_to(mark).await?;
+                return Ok(Some((index, other)));
+            }
+            self.put_entry(t, index, &entry, split).await?;
+        }
+        Ok(None)
+    }
+
+    /// The first of `count` consecutive AUTO_INCREMENT values.
+    pub fn auto_increment(&mut self, t: &Table, count: u64) -> Result<u64, SqlError> {
+        let Some(c) = t.def.auto_increment_column() else {
+            return Ok(0);
+        };
+        let max = match &t.def.columns[c].ty {
+            types::DataType::Int {
+                width,
+                unsigned: true,
+                ..
+            } => width.unsigned_max(),
+            types::DataType::Int { width, .. } => width.signed_range().1 as u64,
+            _ => u64::MAX - 1,
+        };
+        let a = &t.live.auto_increment;
+        let got = a.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| {
+            let n = n.max(1);
+            n.checked_add(count).filter(|end| *end - 1 <= max)
+        });
+        let first = got.map_err(|_| SqlError::autoinc_exhausted())?.max(1);
+        self.save_counter(t, first.saturating_add(count));
+        Ok(first)
+    }
+
+    /// A value was given for the AUTO_INCREMENT column: the counter goes on above it.
+    pub fn observe_auto_increment(&self, t: &Table, v: u64) {
+        let next = v.saturating_add(1);
+        if t.live.auto_increment.fetch_max(next, Ordering::Relaxed) < next {
+            self.save_counter(t, next);
+        }
+    }
+
+    /// Sees that the log covers the counter, a stretch ahead, so that no value is given twice even if the rows that had
+    /// the highest ones are deleted and the server dies.
+    fn save_counter(&self, t: &Table, next: u64) {
+        let saved = t.live.auto_increment_saved.load(Ordering::Relaxed);
+        if next <= saved {
+            return;
+        }
+        let ahead = next.saturating_add(COUNTER_STRETCH);
+        let mark = &t.live.auto_increment_saved;
+        if mark
+            .compare_exchange(saved, ahead, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
+        {
+            let mut body = vec![crate::open::NOTE_COUNTER];
+            body.extend_from_slice(&t.def.id.to_le_bytes());
+            body.extend_from_slice(&ahead.to_le_bytes());
+            // Durable with the commit of the row that uses the value; a closed log refuses that one too.
+            let pager = self.engine.pager();
+            let _ = pager.append(
+                RecordKind::Note,
+                base::TxnId::NONE,
+                Lsn::NONE,
+                &body,
+                |_, _| {},
+            );
+        }
+    }
+
+    /// Finds where the table's counters stand, at its first use: above the highest value in the table.
+    pub(super) async fn init_counters(&mut self, t: &Arc<Table>) -> Result<(), SqlError> {
+        if t.def.indexes[0].parts.is_empty() {
+            let top = self.highest(t, 0).await?;
+            t.live
+                .row_id
+                .fetch_max(top.saturating_add(1).max(1), Ordering::Relaxed);
+        }
+        let mut next = 1;
+        if let Some(c) = t.def.auto_increment_column() {
+            let first = |i: &usize| t.index_columns(*i).next() == Some(c);
+            if let Some(i) = (0..t.indexes.len()).find(first) {
+                next = self.highest(t, i).await?.saturating_add(1);
+            }
+            next = next.max(t.def.options.auto_increment);
+            next = next.max(t.live.auto_increment_saved.load(Ordering::Relaxed));
+            next = next.max(t.live.auto_increment_saved.load(Ordering::Relaxed));
+        }
+        t.live
+            .auto_increment
+            .fetch_max(next.max(1), Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The highest value of an index's first part, deleted rows and uncommitted ones included.
+    async fn highest(&mut self, t: &Table, index: usize) -> Result<u64, SqlError> {
+        let part = t.key_parts(index)[0].clone();
+        let mut pins = Pins::new();
+        let dir = if part.descending {
+            Direction::Forward
+        } else {
+            Direction::Backward
+        };
+        let mut pos = ScanPos::start();
+        loop {
+            let mut top = None;
+            let r = t.indexes[index].tree.scan(&mut pos, dir, |key, _| {
+                top = part.decode(key).and_then(|(v, _)| v);
+                Visit::Stop
+            });
+            match r {
+                Ok(ScanState::More) if top.is_none() => {}
+                Ok(_) => {
+                    return Ok(match top {
+                        Some(Value::Int(v)) => v.max(0) as u64,
+                        Some(Value::UInt(v)) => v,
+                        Some(Value::Double(v)) => v.max(0.0) as u64,
+                        Some(Value::Float(v)) => v.max(0.0) as u64,
+                        _ => 0,
+                    });
+                }
+                Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &t.full_name).await?,
+                Err(e) => return Err(error::storage(e, &t.full_name)),
+            }
+        }
+    }
+}
+
+/// Keys that no page could hold are refused before anything is written.
+pub(super) fn check_key_len(entry: &[u8]) -> Result<(), SqlError> {
+    if entry.len() > btree::MAX_KEY {
+        Err(SqlError::key_too_long(3072))
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,157 @@
+//! What stands in the way of reading a row for change, or of changing it: another transaction's lock, or a version newer
+//! than the snapshot.
+
+use super::{Isolation, LockWait, Session};
+use crate::lock::{Acquired, Hold, LockTable, Mode, OnConflict, Request, WaitEnd};
+use crate::record::RowVersion;
+use crate::txn::{Snapshot, Status, TxnSystem};
+use base::TxnId;
+use std::sync::Arc;
+use types::SqlError;
+
+/// Why an operation on a row did not go through under the latch.
+pub(crate) enum Block {
+    /// Somebody else has the row: await this, then try again.
+    Wait(crate::lock::LockWait),
+    /// Try again at once.
+    Retry,
+    /// Locked by others, and the reader did not want to wait.
+    Locked,
+    /// A newer version than the transaction's snapshot.
+    Newer,
+    /// The row's bytes make no sense.
+    Damaged,
+    /// The caller's own error.
+    Sql(SqlError),
+}
+
+/// What is needed to judge a row under its latch, copied out of the session so that closures can hold it.
+pub(crate) struct Judge {
+    pub(crate) txns: Arc<TxnSystem>,
+    pub(crate) locks: Arc<LockTable>,
+    pub(crate) me: TxnId,
+    pub(crate) snapshot: Option<Snapshot>,
+    pub(crate) on_conflict: OnConflict,
+    pub(crate) index: u32,
+}
+
+impl Judge {
+    /// The other active transaction that wrote this version.
+    #[inline]
+    pub(crate) fn other_writer(&self, writer: TxnId) -> Option<TxnId> {
+        (writer != self.me && self.txns.status(writer) == Status::Active).then_some(writer)
+    }
+
+    /// Takes the row's lock (or finds out why not). `hold` as in [`Request`].
+    pub(crate) fn lock(
+        &self,
+        key: &[u8],
+        version: Option<RowVersion>,
+        mode: Mode,
+        hold: Hold,
+    ) -> Result<(), Block> {
+        let writer = version.and_then(|v| self.other_writer(v.writer()));
+        let req = Request {
+            owner: self.me,
+            index: self.index,
+            key,
+            mode,
+            writer,
+            hold,
+            on_conflict: self.on_conflict,
+        };
+        match self.locks.lock(&req) {
+            Acquired::Granted | Acquired::Held => {
+                // Held while another transaction writes the row cannot be: the lock would have kept it out.
+                if writer.is_some() {
+                    Err(Block::Retry)
+                } else {
+                    Ok(())
+                }
+            }
+            Acquired::Retry => Err(Block::Retry),
+            Acquired::Conflict => Err(Block::Locked),
+            Acquired::Wait(w) => Err(Block::Wait(w)),
+        }
+    }
+
+    /// Snapshot isolation: the newest committed version must be one that the snapshot sees.
+    #[inline]
+    pub(crate) fn check_snapshot(&self, version: RowVersion) -> Result<(), Block> {
+        match &self.snapshot {
+            Some(s) if !self.txns.visible(s, version.writer(), self.me) => Err(Block::Newer),
+            _ => Ok(()),
+        }
+    }
+
+    /// Both, for a change of a row that is there.
+    #[inline]
+    pub(crate) fn may_write(&self, key: &[u8], version: RowVersion) -> Result<(), Block> {
+        self.lock(key, Some(version), Mode::Exclusive, Hold::Row)?;
+        self.check_snapshot(version)
+    }
+}
+
+impl Session {
+    /// For writes and locking reads of index `index`.
+    pub(crate) fn judge(&mut self, index: u32, wait: LockWait) -> Judge {
+        let me = self.need_txid();
+        let on_conflict = match wait {
+            LockWait::Wait => OnConflict::Wait {
+                weight: self.weight,
+                timeout_us: Some(self.lock_timeout_us),
+            },
+            _ => OnConflict::Fail,
+        };
+        Judge {
+            txns: self.engine.txns.clone(),
+            locks: self.engine.locks.clone(),
+            me,
+            snapshot: self.write_snapshot(),
+            on_conflict,
+            index,
+        }
+    }
+
+    /// Awaits a lock, or turns the block into the error it is. After `Ok` the operation is run again.
+    pub(crate) async fn unblock(&mut self, b: Block, table: &str) -> Result<(), SqlError> {
+        match b {
+            Block::Retry => {
+                self.interrupt.check()?;
+                std::hint::spin_loop();
+                Ok(())
+            }
+            Block::Wait(w) => {
+                self.interrupt.check()?;
+                self.engine.counters.lock_waits.inc();
+                match w.await {
+                    WaitEnd::Granted => Ok(()),
+                    WaitEnd::Killed => Err(SqlError::query_interrupted()),
+                    WaitEnd::Timeout => {
+                        self.engine.counters.lock_timeouts.inc();
+                        Err(SqlError::lock_wait_timeout())
+                    }
+                    WaitEnd::Deadlock => {
+                        self.engine.counters.deadlocks.inc();
+                        self.rollback().await?;
+                        Err(SqlError::lock_deadlock())
+                    }
+                }
+            }
+            Block::Locked => Err(SqlError::lock_nowait()),
+            Block::Newer => {
+                // Nothing this transaction does can succeed on that row any more.
+                let name = table.rsplit('.').next().unwrap_or(table).to_string();
+                self.rollback().await?;
+                Err(SqlError::checkread(&name))
+            }
+            Block::Damaged => Err(crate::error::bad_row(table)),
+            Block::Sql(e) => Err(e),
+        }
+    }
+
+    /// Whether ranges that are read are guarded against inserts.
+    pub(crate) fn guards_ranges(&self) -> bool {
+        self.isolation == Isolation::Serializable
+    }
+}

@@ -1,0 +1,565 @@
+//! Sessions: the waiting shell around the synchronous core. A session runs one statement at a time; its operations try,
+//! await what they lacked, and try again.
+//!
+//! No latch is ever held across an await. What is held are pins, row locks and table uses.
+
+mod batch;
+mod chain;
+mod ddl_wait;
+mod delete;
+mod insert;
+mod lockable;
+mod read;
+mod rollback;
+mod scan;
+mod secondary;
+mod update;
+
+pub use batch::RowBatch;
+pub use scan::{KeyBound, Scan, ScanSpec};
+pub(crate) use secondary::entry_key as entry_key_of;
+
+use crate::engine::Engine;
+use crate::error;
+use crate::interrupt::Interrupt;
+use crate::purge::PurgeItem;
+use crate::schema::{Catalog, Table, TableUse};
+use crate::txn::{Registration, Snapshot};
+use base::{Lsn, TxnId};
+use btree::Change;
+use pager::{OpError, Pin, RecordKind, Wait};
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use types::SqlError;
+
+/// Isolation levels.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Isolation {
+    /// Reads what is there, committed or not.
+    ReadUncommitted,
+    /// Each statement reads what was committed when it began.
+    ReadCommitted,
+    /// Snapshot isolation: all statements read what was committed at the first read; a write to a row that changed since
+    /// is refused (1020).
+    #[default]
+    RepeatableRead,
+    /// Reads lock, and guard the ranges they read.
+    Serializable,
+}
+
+/// What a reader does about locked rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LockWait {
+    /// Waits.
+    Wait,
+    /// Fails with 3572.
+    NoWait,
+    /// Leaves them out.
+    SkipLocked,
+}
+
+/// How rows are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReadMode {
+    /// As of the snapshot, without locks.
+    Consistent,
+    /// The newest committed version, locked to the end of the transaction.
+    Lock {
+        /// FOR UPDATE rather than FOR SHARE.
+        exclusive: bool,
+        /// What to do about rows locked by others.
+        wait: LockWait,
+    },
+    /// The newest committed version, not locked: for UPDATE and DELETE, which lock what they change.
+    Current,
+}
+
+/// Outcome of an insert.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Inserted {
+    /// The row is there.
+    Done,
+    /// Another row has the same value in a unique index; nothing was changed.
+    Duplicate {
+        /// Which index.
+        index: usize,
+        /// The other row's clustered key.
+        key: Vec<u8>,
+    },
+}
+
+/// Outcome of an update or delete of a row seen before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Written {
+    /// Done.
+    Done,
+    /// The row changed since it was seen; read it again.
+    Moved,
+    /// The row is no longer there.
+    Gone,
+    /// See [`Inserted::Duplicate`].
+    Duplicate {
+        /// Which index.
+        index: usize,
+        /// The other row's clustered key.
+        key: Vec<u8>,
+    },
+}
+
+/// Outcome of an update by key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Updated {
+    /// No such row.
+    NotFound,
+    /// The row is there and stays as it is.
+    Unchanged,
+    /// Changed.
+    Done,
+    /// See [`Inserted::Duplicate`].
+    Duplicate {
+        /// Which index.
+        index: usize,
+        /// The other row's clustered key.
+        key: Vec<u8>,
+    },
+}
+
+/// A session.
+pub struct Session {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) reg: Registration,
+    pub(crate) interrupt: Arc<Interrupt>,
+    /// begin() was called.
+    explicit: bool,
+    read_only: bool,
+    pub(crate) isolation: Isolation,
+    snapshot: Option<Snapshot>,
+    pub(crate) txid: TxnId,
+    savepoints: Vec<(String, Lsn)>,
+    /// The transaction's last record when the statement began.
+    statement_start: Lsn,
+    /// The transaction deleted something or gave up overflow pages.
+    pub(crate) purge_work: bool,
+    uses: Vec<TableUse>,
+    pub(crate) lock_timeout_us: u64,
+    /// Bytes of before-images: what the transaction would lose as a deadlock's victim.
+    pub(crate) weight: u64,
+    pub(crate) change: Change,
+    catalog: Arc<Catalog>,
+}
+
+impl Session {
+    pub(crate) fn new(engine: Arc<Engine>) -> Session {
+        let reg = engine.txns.register();
+        let interrupt = engine.interrupt();
+        let catalog = engine.catalog();
+        Session {
+            engine,
+            reg,
+            interrupt,
+            explicit: false,
+            read_only: false,
+            isolation: Isolation::default(),
+            snapshot: None,
+            txid: TxnId::NONE,
+            savepoints: Vec::new(),
+            statement_start: Lsn::NONE,
+            purge_work: false,
+            uses: Vec::new(),
+            lock_timeout_us: 50_000_000,
+            weight: 0,
+            change: Change::default(),
+            catalog,
+        }
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// Shared with whoever may kill this session.
+    pub fn interrupt(&self) -> Arc<Interrupt> {
+        self.interrupt.clone()
+    }
+
+    /// innodb_lock_wait_timeout.
+    pub fn set_lock_wait_timeout(&mut self, seconds: u32) {
+        self.lock_timeout_us = seconds as u64 * 1_000_000;
+    }
+
+    /// The definitions as of now; one load when they have not changed since the last call.
+    #[inline]
+    pub fn catalog(&mut self) -> &Arc<Catalog> {
+        if self.catalog.version != self.engine.catalog_version() {
+            self.catalog = self.engine.catalog();
+        }
+        &self.catalog
+    }
+
+    /// Begins an explicit transaction. The former one must have ended.
+    pub fn begin(&mut self, isolation: Isolation, read_only: bool) {
+        debug_assert!(self.txid == TxnId::NONE);
+        self.explicit = true;
+        self.read_only = read_only;
+        self.isolation = isolation;
+    }
+
+    /// Takes the transaction's snapshot now (WITH CONSISTENT SNAPSHOT). No effect below REPEATABLE READ or above it.
+    pub fn open_snapshot(&mut self) {
+        if self.isolation == Isolation::RepeatableRead {
+            self.snapshot();
+        }
+    }
+
+    /// An explicit transaction is open.
+    pub fn in_transaction(&self) -> bool {
+        self.explicit
+    }
+
+    /// The open transaction may not write.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// The open transaction has changed something.
+    pub fn has_changes(&self) -> bool {
+        self.txid != TxnId::NONE && !self.reg.last().is_none()
+    }
+
+    /// A statement begins. `isolation` is that of the implicit transaction, when no explicit one is open.
+    #[inline]
+    pub fn statement_begin(&mut self, isolation: Isolation) {
+        if !self.explicit && self.txid == TxnId::NONE {
+            self.isolation = isolation;
+        }
+        if self.isolation <= Isolation::ReadCommitted {
+            self.close_snapshot();
+        }
+        self.statement_start = if self.txid == TxnId::NONE {
+            Lsn::NONE
+        } else {
+            self.reg.last()
+        };
+    }
+
+    /// Undoes what the statement did. If the whole transaction was rolled back meanwhile, nothing is left to do.
+    pub async fn statement_rollback(&mut self) -> Result<(), SqlError> {
+        if self.txid != TxnId::NONE {
+            let to = self.statement_start;
+            self.undo_to(to).await?;
+        }
+        Ok(())
+    }
+
+    /// Sets a savepoint, replacing one of the same name.
+    pub fn savepoint(&mut self, name: &str) {
+        self.savepoints.retain(|s| !s.0.eq_ignore_ascii_case(name));
+        let at = if self.txid == TxnId::NONE {
+            Lsn::NONE
+        } else {
+            self.reg.last()
+        };
+        self.savepoints.push((name.to_string(), at));
+    }
+
+    /// Undoes everything since the savepoint, which stays. Locks taken since stay too.
+    pub async fn rollback_to(&mut self, name: &str) -> Result<(), SqlError> {
+        let i = self.find_savepoint(name)?;
+        self.savepoints.truncate(i + 1);
+        let to = self.savepoints[i].1;
+        if self.txid != TxnId::NONE {
+            self.undo_to(to).await?;
+        }
+        Ok(())
+    }
+
+    /// Forgets a savepoint and those set after it.
+    pub fn release_savepoint(&mut self, name: &str) -> Result<(), SqlError> {
+        let i = self.find_savepoint(name)?;
+        self.savepoints.truncate(i);
+        Ok(())
+    }
+
+    fn find_savepoint(&self, name: &str) -> Result<usize, SqlError> {
+        let at = self
+            .savepoints
+            .iter()
+            .position(|s| s.0.eq_ignore_ascii_case(name));
+        at.ok_or_else(|| SqlError::no_such_savepoint(name))
+    }
+
+    /// Commits; answers when the commit is as durable as innodb_flush_log_at_trx_commit asks.
+    pub async fn commit(&mut self) -> Result<(), SqlError> {
+        if self.txid == TxnId::NONE {
+            self.end_transaction();
+            return Ok(());
+        }
+        if self.reg.last().is_none() {
+            self.end_unlogged();
+            return Ok(());
+        }
+        let engine = self.engine.clone();
+        self.wait_log_room().await?;
+        let (first, last) = (self.reg.first(), self.reg.last());
+        let body = [self.purge_work as u8];
+        let rec = self.reg.recording();
+        let done = engine
+            .pager
+            .append(RecordKind::Commit, self.txid, last, &body, |start, _| {
+                engine.txns.committed(self.txid, start);
+            });
+        let done = match done {
+            Ok(d) => {
+                rec.ended();
+                d
+            }
+            Err(e) => {
+                drop(rec);
+                return Err(error::storage(e, "the log"));
+            }
+        };
+        if self.purge_work {
+            engine.purge.push(PurgeItem {
+                commit: done.start,
+                txid: self.txid,
+                first,
+                last,
+            });
+        }
+        engine.counters.commits.inc();
+        engine.locks.release_all(self.txid);
+        self.end_transaction();
+        engine.wait_commit(done.end).await
+    }
+
+    /// Undoes the whole transaction.
+    pub async fn rollback(&mut self) -> Result<(), SqlError> {
+        if self.txid == TxnId::NONE {
+            self.end_transaction();
+            return Ok(());
+        }
+        if self.reg.last().is_none() {
+            self.end_unlogged();
+            return Ok(());
+        }
+        self.undo_to(Lsn::NONE).await?;
+        self.wait_log_room().await?;
+        let engine = self.engine.clone();
+        let rec = self.reg.recording();
+        let done = engine.pager.append(
+            RecordKind::Abort,
+            self.txid,
+            self.reg.last(),
+            &[],
+            |start, _| {
+                engine.txns.aborted(self.txid, start);
+            },
+        );
+        match done {
+            Ok(_) => rec.ended(),
+            Err(e) => {
+                drop(rec);
+                return Err(error::storage(e, "the log"));
+            }
+        }
+        engine.counters.rollbacks.inc();
+        engine.locks.release_all(self.txid);
+        self.end_transaction();
+        Ok(())
+    }
+
+    /// Ends a transaction that has an id (it locked rows) and logged nothing.
+    fn end_unlogged(&mut self) {
+        let rec = self.reg.recording();
+        self.engine.txns.aborted(self.txid, self.engine.complete());
+        rec.ended();
+        self.engine.locks.release_all(self.txid);
+        self.end_transaction();
+    }
+
+    fn end_transaction(&mut self) {
+        self.close_snapshot();
+        if self.txid != TxnId::NONE {
+            self.txid = TxnId::NONE;
+            self.interrupt.txid.store(0, Ordering::SeqCst);
+        }
+        self.explicit = false;
+        self.read_only = false;
+        self.purge_work = false;
+        self.weight = 0;
+        self.savepoints.clear();
+        self.statement_start = Lsn::NONE;
+        self.uses.clear();
+    }
+
+    fn close_snapshot(&mut self) {
+        if let Some(s) = self.snapshot.take() {
+            self.reg.close_snapshot();
+            self.engine.purge.snapshot_closed(s.lsn);
+        }
+    }
+
+    /// The snapshot of the transaction or statement, taken now if there is none.
+    #[inline]
+    pub(crate) fn snapshot(&mut self) -> Snapshot {
+        match self.snapshot {
+            Some(s) => s,
+            None => {
+                let s = self
+                    .engine
+                    .txns
+                    .open_snapshot(&self.reg, || self.engine.complete());
+                self.snapshot = Some(s);
+                s
+            }
+        }
+    }
+
+    /// The snapshot that writes must respect: REPEATABLE READ's, if it was taken.
+    pub(crate) fn write_snapshot(&self) -> Option<Snapshot> {
+        if self.isolation == Isolation::RepeatableRead {
+            self.snapshot
+        } else {
+            None
+        }
+    }
+
+    /// The transaction's id, given now if it has none.
+    pub(crate) fn need_txid(&mut self) -> TxnId {
+        if self.txid == TxnId::NONE {
+            self.txid = self.engine.txns.begin(&self.reg, || self.engine.complete());
+            self.interrupt.txid.store(self.txid.0, Ordering::SeqCst);
+        }
+        self.txid
+    }
+
+    /// SERIALIZABLE turns plain reads of a transaction into locking ones, and reads for change too.
+    pub(crate) fn effective(&self, mode: ReadMode) -> ReadMode {
+        if self.isolation != Isolation::Serializable {
+            return mode;
+        }
+        match mode {
+            ReadMode::Consistent if self.explicit || self.txid != TxnId::NONE => ReadMode::Lock {
+                exclusive: false,
+                wait: LockWait::Wait,
+            },
+            ReadMode::Current => ReadMode::Lock {
+                exclusive: true,
+                wait: LockWait::Wait,
+            },
+            m => m,
+        }
+    }
+
+    /// Awaits what an operation on `t` lacked; pins stay until the operation succeeded.
+    pub(crate) async fn resolve(
+        &self,
+        w: Wait,
+        pins: &mut Pins,
+        table: &str,
+    ) -> Result<(), SqlError> {
+        self.interrupt.check()?;
+        pins.extend(
+            self.engine
+                .pager
+                .resolve(w)
+                .await
+                .map_err(|e| error::storage(e, table))?,
+        );
+        Ok(())
+    }
+
+    /// Waits for room in the log, however long it takes: what must not fail (commit, rollback) goes through here.
+    async fn wait_log_room(&self) -> Result<(), SqlError> {
+        match self.engine.log.admit() {
+            Ok(()) => Ok(()),
+            Err(OpError::Wait(_) | OpError::LogFull) => self
+                .engine
+                .log
+                .wait_room()
+                .await
+                .map_err(|e| error::storage(e, "the log")),
+            Err(e) => Err(error::storage(e, "the log")),
+        }
+    }
+
+    /// Opens a table for the rest of the transaction.
+    pub async fn open_table(&mut self, schema: &str, name: &str) -> Result<Arc<Table>, SqlError> {
+        loop {
+            let catalog = self.catalog().clone();
+            let Some(s) = catalog.schema(schema) else {
+                return Err(SqlError::unknown_db(schema));
+            };
+            let Some(t) = s.tables.get(name) else {
+                return Err(
+                    match catalog.lost.get(&(schema.to_string(), name.to_string())) {
+                        Some(def) => crate::open::lost_table(def),
+                        None => SqlError::no_such_table(schema, name),
+                    },
+                );
+            };
+            if self.reopen(t).await? {
+                return Ok(t.clone());
+            }
+        }
+    }
+
+    /// Holds `t` for the rest of the transaction; false if it was replaced or dropped.
+    #[inline]
+    pub async fn reopen(&mut self, t: &Arc<Table>) -> Result<bool, SqlError> {
+        if self.uses.iter().any(|u| Arc::ptr_eq(&u.table, t)) {
+            return Ok(true);
+        }
+        loop {
+            let u = TableUse::announce(t);
+            if !t.live.closing.load(Ordering::SeqCst) {
+                if t.retired.load(Ordering::SeqCst) {
+                    return Ok(false);
+                }
+                self.uses.push(u);
+                if t.live.auto_increment.load(Ordering::Relaxed) == 0 {
+                    self.init_counters(t).await?;
+                }
+                return Ok(true);
+            }
+            drop(u);
+            self.wait_unless_killed(&t.live.changed, || !t.live.closing.load(Ordering::SeqCst))
+                .await?;
+        }
+    }
+}
+
+/// Pages kept in memory for an operation until it succeeded.
+pub(crate) type Pins = SmallVec<[Pin; 4]>;
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.txid == TxnId::NONE {
+            return;
+        }
+        if self.reg.last().is_none() {
+            self.end_unlogged();
+            return;
+        }
+        // The connection went away in the middle of a transaction: its rollback goes on without it.
+        let mut orphan = Session::new(self.engine.clone());
+        std::mem::swap(&mut orphan.reg, &mut self.reg);
+        orphan.txid = std::mem::take(&mut self.txid);
+        orphan.uses = std::mem::take(&mut self.uses);
+        orphan.snapshot = self.snapshot.take();
+        let engine = self.engine.clone();
+        if engine.stopping.load(Ordering::SeqCst) {
+            // The next start rolls it back. Its cell stays registered, so that the last checkpoint lists it.
+            std::mem::forget(orphan);
+            return;
+        }
+        engine.spawn("rollback", async move {
+            if orphan.rollback().await.is_err() {
+                // The log is closed: the next start rolls back. The cell stays registered until then.
+                std::mem::forget(orphan);
+            }
+        });
+    }
+}

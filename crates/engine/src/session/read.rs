@@ -1,0 +1,241 @@
+//! Point reads on the clustered index, and reading overflow columns.
+
+use super::lockable::{Block, Judge};
+use super::{Isolation, LockWait, Pins, ReadMode, Session};
+use crate::error;
+use crate::lock::{Bound, Hold, Mode};
+use crate::record::{HEADER, RowRef, RowVersion};
+use crate::schema::Table;
+use crate::txn::Snapshot;
+use crate::version::{Seen, VersionWalk};
+use base::TxnId;
+use btree::OverflowCursor;
+use pager::OpError;
+use types::SqlError;
+
+/// Result of one try under the latch.
+enum Got<R> {
+    Done(R),
+    /// The row has overflow columns: its bytes.
+    Outside(Vec<u8>),
+}
+
+/// How a consistent read judges versions.
+pub(crate) struct Reader<'a> {
+    pub(crate) session: &'a Session,
+    /// None: READ UNCOMMITTED, whatever is there.
+    pub(crate) snapshot: Option<Snapshot>,
+    pub(crate) me: TxnId,
+}
+
+impl Reader<'_> {
+    pub(crate) fn see<'w>(
+        &self,
+        walk: &'w mut VersionWalk,
+        value: &[u8],
+    ) -> Result<Seen<'w>, OpError> {
+        let e = &self.session.engine;
+        match &self.snapshot {
+            Some(s) => walk.see(&e.txns, &e.log, s, self.me, value),
+            None => match RowVersion::read(value) {
+                Some(v) if v.deleted() => Ok(Seen::Nothing),
+                Some(v) => Ok(Seen::Current(v)),
+                None => Err(OpError::LogDamaged(base::Lsn::NONE)),
+            },
+        }
+    }
+}
+
+impl Session {
+    /// How a consistent read of this session judges versions.
+    pub(crate) fn reader_snapshot(&mut self) -> Option<Snapshot> {
+        (self.isolation != Isolation::ReadUncommitted).then(|| self.snapshot())
+    }
+
+    /// Reads the row with this clustered key. `f` gets it (or `None`) once, usually under the page's latch: it must do
+    /// nothing but look at the row.
+    pub async fn get<R: Send>(
+        &mut self,
+        t: &Table,
+        key: &[u8],
+        mode: ReadMode,
+        mut f: impl FnMut(Option<RowRef<'_>>) -> R + Send,
+    ) -> Result<R, SqlError> {
+        let got = match self.effective(mode) {
+            ReadMode::Consistent => self.get_consistent(t, key, &mut f).await?,
+            ReadMode::Lock { exclusive, wait } => {
+                self.get_locking(t, key, Some(exclusive), wait, &mut f)
+                    .await?
+            }
+            ReadMode::Current => {
+                self.get_locking(t, key, None, LockWait::Wait, &mut f)
+                    .await?
+            }
+        };
+        self.engine.counters.rows_read.inc();
+        match got {
+            Got::Done(r) => Ok(r),
+            Got::Outside(row) => {
+                let outside = self.read_outside(t, &row).await?;
+                Ok(f(Some(t.layout.row(&row).with_outside(&outside))))
+            }
+        }
+    }
+
+    async fn get_consistent<R>(
+        &mut self,
+        t: &Table,
+        key: &[u8],
+        f: &mut (impl FnMut(Option<RowRef<'_>>) -> R + Send),
+    ) -> Result<Got<R>, SqlError> {
+        let snapshot = self.reader_snapshot();
+        let mut pins = Pins::new();
+        let mut walk = VersionWalk::default();
+        loop {
+            let r = self.try_get(t, key, snapshot, &mut walk, f);
+            match r {
+                Ok(Ok(g)) => return Ok(g),
+                Err(OpError::Wait(w)) | Ok(Err(OpError::Wait(w))) => {
+                    self.resolve(w, &mut pins, &t.full_name).await?
+                }
+                Err(e) | Ok(Err(e)) => return Err(error::storage(e, &t.full_name)),
+            }
+        }
+    }
+
+    #[inline]
+    fn try_get<R>(
+        &self,
+        t: &Table,
+        key: &[u8],
+        snapshot: Option<Snapshot>,
+        walk: &mut VersionWalk,
+        f: &mut impl FnMut(Option<RowRef<'_>>) -> R,
+    ) -> Result<Result<Got<R>, OpError>, OpError> {
+        let reader = Reader {
+            session: self,
+            snapshot,
+            me: self.txid,
+        };
+        t.indexes[0].tree.get(key, |value| {
+            let Some(value) = value else {
+                return Ok(Got::Done(f(None)));
+            };
+            let (v, row) = match reader.see(walk, value)? {
+                Seen::Nothing => return Ok(Got::Done(f(None))),
+                Seen::Current(v) => (v, &value[HEADER..]),
+                Seen::Older(v, row) => (v, row),
+            };
+            if !t.layout.fits(row) {
+                return Err(OpError::Corrupt {
+                    space: t.space.id(),
+                    page: base::PageNo(0),
+                    why: "a row does not fit its table",
+                });
+            }
+            if v.external() {
+                return Ok(Got::Outside(row.to_vec()));
+            }
+            Ok(Got::Done(f(Some(t.layout.row(row)))))
+        })
+    }
+
+    /// `exclusive`: lock mode, or `None` to wait for writers without locking.
+    async fn get_locking<R>(
+        &mut self,
+        t: &Table,
+        key: &[u8],
+        exclusive: Option<bool>,
+        wait: LockWait,
+        f: &mut (impl FnMut(Option<RowRef<'_>>) -> R + Send),
+    ) -> Result<Got<R>, SqlError> {
+        let mut pins = Pins::new();
+        let judge = self.judge(t.def.indexes[0].id, wait);
+        if self.guards_ranges() {
+            let b = || Bound::Included(key.into());
+            self.engine
+                .locks
+                .guard_range(judge.me, judge.index, b(), b());
+        }
+        loop {
+            let r = t.indexes[0]
+                .tree
+                .get(key, |value| -> Result<Got<R>, Block> {
+                    match current(&judge, t, key, value, exclusive)? {
+                        None => Ok(Got::Done(f(None))),
+                        Some((v, row)) if v.external() => Ok(Got::Outside(row.to_vec())),
+                        Some((_, row)) => Ok(Got::Done(f(Some(t.layout.row(row))))),
+                    }
+                });
+            match r {
+                Ok(Ok(g)) => return Ok(g),
+                Ok(Err(Block::Locked)) if wait == LockWait::SkipLocked => {
+                    return Ok(Got::Done(f(None)));
+                }
+                Ok(Err(b)) => self.unblock(b, &t.full_name).await?,
+                Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &t.full_name).await?,
+                Err(e) => return Err(error::storage(e, &t.full_name)),
+            }
+        }
+    }
+
+    /// Reads the overflow columns of a row.
+    pub(crate) async fn read_outside(
+        &self,
+        t: &Table,
+        row: &[u8],
+    ) -> Result<Vec<(usize, Vec<u8>)>, SqlError> {
+        let mut out = Vec::new();
+        let mut pins = Pins::new();
+        for x in t.layout.externals(row) {
+            let mut bytes = Vec::with_capacity(x.len.min(1 << 26) as usize);
+            let mut cursor = OverflowCursor::new(x.first);
+            loop {
+                match t.indexes[0].tree.read_overflow(&mut cursor, &mut bytes) {
+                    Ok(()) => break,
+                    Err(OpError::Wait(w)) => {
+                        pins.clear();
+                        self.resolve(w, &mut pins, &t.full_name).await?;
+                    }
+                    Err(e) => return Err(error::storage(e, &t.full_name)),
+                }
+            }
+            if bytes.len() as u64 != x.len {
+                return Err(error::bad_row(&t.full_name));
+            }
+            out.push((x.column, bytes));
+        }
+        Ok(out)
+    }
+}
+
+/// The newest committed version of a row for a reader that wants to change or lock it; `None` if there is no such row.
+pub(crate) fn current<'v>(
+    judge: &Judge,
+    t: &Table,
+    key: &[u8],
+    value: Option<&'v [u8]>,
+    exclusive: Option<bool>,
+) -> Result<Option<(RowVersion, &'v [u8])>, Block> {
+    let Some(value) = value else { return Ok(None) };
+    let v = RowVersion::read(value).ok_or(Block::Damaged)?;
+    let other = judge.other_writer(v.writer()).is_some();
+    if !other {
+        judge.check_snapshot(v)?;
+        if v.deleted() {
+            return Ok(None);
+        }
+    }
+    match exclusive {
+        Some(true) => judge.lock(key, Some(v), Mode::Exclusive, Hold::Table)?,
+        Some(false) => judge.lock(key, Some(v), Mode::Shared, Hold::Table)?,
+        // Only to wait for the other: it is in the row.
+        None if other => judge.lock(key, Some(v), Mode::Exclusive, Hold::Table)?,
+        None => {}
+    }
+    let row = &value[HEADER..];
+    if !t.layout.fits(row) {
+        return Err(Block::Damaged);
+    }
+    Ok(Some((v, row)))
+}

@@ -1,0 +1,213 @@
+//! Undoing a transaction's changes, newest first, each with a compensation record that says what is left to undo
+//! (ARIES: Mohan et al., TODS 17(1), 1992, section 6). The same code rolls back losers after a crash.
+
+use super::{Pins, Session};
+use crate::error;
+use crate::record::{DELETED, HEADER, RowVersion, SecValue, Undo, UndoOp};
+use crate::schema::Table;
+use base::Lsn;
+use btree::{Action, Change};
+use pager::{OpError, Record, RecordKind};
+use std::sync::Arc;
+use types::SqlError;
+
+impl Session {
+    /// Undoes every change after the record at `to` (none: all).
+    pub(crate) async fn undo_to(&mut self, to: Lsn) -> Result<(), SqlError> {
+        let mut at = self.reg.last();
+        let mut record = Vec::new();
+        let mut change = Change::default();
+        while at > to {
+            self.read_for_undo(at, &mut record).await?;
+            let bytes = std::mem::take(&mut record);
+            let Some(r) = Record::parse(&bytes) else {
+                return Err(error::storage(OpError::LogDamaged(at), "the log"));
+            };
+            let h = *r.header();
+            if h.kind == RecordKind::Change {
+                self.undo_one(r.undo(), at, h.prev, &mut change).await?;
+            }
+            at = h.prev;
+            record = bytes;
+        }
+        Ok(())
+    }
+
+    async fn read_for_undo(&self, at: Lsn, out: &mut Vec<u8>) -> Result<(), SqlError> {
+        loop {
+            match self.engine.log.read_record(at, out) {
+                Ok(()) => return Ok(()),
+                // A rollback is not interrupted by KILL: it is what KILL waits for.
+                Err(OpError::Wait(w)) => {
+                    self.engine
+                        .pager
+                        .resolve(w)
+                        .await
+                        .map_err(|e| error::storage(e, "the log"))?;
+                }
+                Err(e) => return Err(error::storage(e, "the log")),
+            }
+        }
+    }
+
+    async fn undo_one(
+        &mut self,
+        undo: &[u8],
+        at: Lsn,
+        prev: Lsn,
+        change: &mut Change,
+    ) -> Result<(), SqlError> {
+        let damaged = || error::storage(OpError::LogDamaged(at), "the log");
+        let u = Undo::decode(undo).ok_or_else(damaged)?;
+        let Some(t) = self.table_by_id(u.table) else {
+            // The table went with its tablespace: a creation that did not commit.
+            return Ok(());
+        };
+        let Some(index) = t.def.indexes.iter().position(|x| x.id == u.index) else {
+            return Ok(());
+        };
+        if let UndoOp::Chain { .. } = u.op {
+            return Ok(());
+        }
+        let mut pins = Pins::new();
+        loop {
+            let r = match u.op {
+                UndoOp::OverflowPage { page } => self.free_overflow(&t, page, prev),
+                _ => self.try_undo(&t, index, &u, prev, change),
+            };
+            match r {
+                Ok(()) => break,
+                Err(OpError::Wait(w)) => {
+                    let got = self
+                        .engine
+                        .pager
+                        .resolve(w)
+                        .await
+                        .map_err(|e| error::storage(e, &t.full_name))?;
+                    pins.extend(got);
+                }
+                Err(OpError::LogFull) => {
+                    self.engine
+                        .log
+                        .wait_room()
+                        .await
+                        .map_err(|e| error::storage(e, "the log"))?;
+                }
+                Err(e) => return Err(error::storage(e, &t.full_name)),
+            }
+        }
+        if index == 0 {
+            match u.op {
+                UndoOp::Insert => t.count_rows(-1),
+                UndoOp::Update { old, .. } if self.undid_delete(old) => t.count_rows(1),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn undid_delete(&self, old: RowVersion) -> bool {
+        // Only an estimate hangs on this: an update undone counts for nothing, a deletion undone for one row.
+        old.word as u8 & DELETED == 0 && self.purge_work
+    }
+
+    fn try_undo(
+        &self,
+        t: &Table,
+        index: usize,
+        u: &Undo<'_>,
+        prev: Lsn,
+        change: &mut Change,
+    ) -> Result<(), OpError> {
+        let txid = self.txid;
+        let rec = self.reg.recording();
+        let r = t.indexes[index].tree.modify(
+            u.key,
+            change,
+            |found, c| -> Result<Action, &'static str> {
+                c.kind = RecordKind::Compensation;
+                c.txid = txid;
+                c.prev = prev;
+                let value = found.value().ok_or("the entry to undo is gone")?;
+                match u.op {
+                    UndoOp::Insert => {
+                        let v = RowVersion::read(value).ok_or("no row header")?;
+                        if v.writer() != txid {
+                            return Err("the row to undo is another transaction's");
+                        }
+                        Ok(Action::Remove)
+                    }
+                    UndoOp::Update { old, delta, middle } => {
+                        let v = RowVersion::read(value).ok_or("no row header")?;
+                        if v.writer() != txid {
+                            return Err("the row to undo is another transaction's");
+                        }
+                        c.value.extend_from_slice(&old.bytes());
+                        c.value.extend_from_slice(middle);
+                        Ok(Action::Patch {
+                            head: HEADER as u16,
+                            prefix: delta.prefix,
+                            suffix: delta.suffix,
+                        })
+                    }
+                    UndoOp::Entry { old } => {
+                        let v = SecValue::read(value).ok_or("no entry value")?;
+                        if v.writer() != txid {
+                            return Err("the entry to undo is another transaction's");
+                        }
+                        match old {
+                            None => Ok(Action::Remove),
+                            Some(word) => {
+                                c.value.extend_from_slice(
+                                    &SecValue {
+                                        word,
+                                        split: v.split,
+                                    }
+                                    .bytes(),
+                                );
+                                Ok(Action::Put)
+                            }
+                        }
+                    }
+                    UndoOp::OverflowPage { .. } | UndoOp::Chain { .. } => Ok(Action::Keep),
+                }
+            },
+        )?;
+        match r {
+            Ok(o) => {
+                if let Some(c) = o.committed {
+                    rec.done(c.start);
+                }
+                Ok(())
+            }
+            Err(why) => Err(OpError::Corrupt {
+                space: t.space.id(),
+                page: t.indexes[index].tree.root(),
+                why,
+            }),
+        }
+    }
+
+    fn free_overflow(&self, t: &Table, page: base::PageNo, prev: Lsn) -> Result<(), OpError> {
+        let mut m = self.engine.pager.mtr()?;
+        t.indexes[0].tree.free_page_in(&mut m, page)?;
+        m.set_txn(RecordKind::Compensation, self.txid, prev);
+        let rec = self.reg.recording();
+        rec.done(m.commit().start);
+        Ok(())
+    }
+
+    fn table_by_id(&self, id: u32) -> Option<Arc<Table>> {
+        if id == crate::store::CATALOG_ID {
+            return self.engine.ddl.catalog_table();
+        }
+        if let Some(u) = self.uses.iter().find(|u| u.table.def.id == id) {
+            return Some(u.table.clone());
+        }
+        self.engine
+            .catalog()
+            .tables()
+            .find(|t| t.def.id == id)
+            .cloned()
+    }
+}

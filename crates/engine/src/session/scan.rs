@@ -1,0 +1,496 @@
+//! Range scans. A scan is a position, not a latch: each call looks at one leaf after the other, copies out the rows that
+//! are wanted, and survives whatever happens to the tree in between.
+
+use super::lockable::{Block, Judge};
+use super::read::{Reader, current};
+use super::secondary::Candidates;
+use super::{LockWait, Pins, ReadMode, RowBatch, Session};
+use crate::error;
+use crate::lock::Bound;
+use crate::record::{HEADER, RowRef, RowVersion};
+use crate::schema::Table;
+use crate::version::{Seen, VersionWalk};
+use btree::{Direction, ScanPos, ScanState, Visit};
+use pager::{OpError, Wait};
+use std::sync::Arc;
+use types::SqlError;
+
+/// One end of a range, by a prefix of encoded keys.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum KeyBound {
+    /// No bound.
+    #[default]
+    None,
+    /// Every key that starts with the prefix is inside.
+    Included(Vec<u8>),
+    /// No key that starts with the prefix is inside.
+    Excluded(Vec<u8>),
+}
+
+/// What to scan.
+#[derive(Clone, Debug)]
+pub struct ScanSpec {
+    /// Number of the index in the table's definition.
+    pub index: usize,
+    /// Lower end.
+    pub lower: KeyBound,
+    /// Upper end.
+    pub upper: KeyBound,
+    /// From the upper end down.
+    pub backward: bool,
+    /// How rows are read.
+    pub mode: ReadMode,
+}
+
+/// A scan in progress.
+pub struct Scan {
+    pub(super) table: Arc<Table>,
+    pub(super) index: usize,
+    pub(super) pos: ScanPos,
+    pub(super) end: End,
+    pub(super) direction: Direction,
+    pub(super) mode: ReadMode,
+    pub(super) done: bool,
+    pub(super) candidates: Candidates,
+    pub(super) walk: VersionWalk,
+}
+
+/// Where a scan stops.
+pub(super) enum End {
+    Open,
+    /// Keys at or above are outside.
+    Below(Vec<u8>),
+    /// Keys below are outside.
+    AtLeast(Vec<u8>),
+}
+
+impl End {
+    #[inline]
+    pub(super) fn outside(&self, key: &[u8]) -> bool {
+        match self {
+            End::Open => false,
+            End::Below(k) => key >= &k[..],
+            End::AtLeast(k) => key < &k[..],
+        }
+    }
+}
+
+/// The least key above every key that starts with `p`; `None` if there is none.
+pub(crate) fn successor(p: &[u8]) -> Option<Vec<u8>> {
+    let n = p.iter().rposition(|b| *b != 0xFF)?;
+    let mut s = p[..=n].to_vec();
+    s[n] += 1;
+    Some(s)
+}
+
+/// What the visitor of one leaf came to.
+enum Stop {
+    Wait(Wait),
+    Block(Block),
+    Sql(SqlError),
+    Storage(OpError),
+}
+
+/// Decides about rows; an error ends the scan. Called under a page latch: must only look. A consistent read asks once a
+/// row; a locking one may ask again about a row that it had to wait for.
+pub type Filter<'f> = dyn FnMut(RowRef<'_>) -> Result<bool, SqlError> + Send + 'f;
+
+impl Session {
+    /// Begins a scan.
+    pub fn scan(&mut self, t: &Arc<Table>, spec: ScanSpec) -> Scan {
+        let mode = self.effective(spec.mode);
+        if self.guards_ranges() && mode != ReadMode::Consistent {
+            let me = self.need_txid();
+            let low = match &spec.lower {
+                KeyBound::None => Bound::Unbounded,
+                KeyBound::Included(p) => Bound::Included(p[..].into()),
+                KeyBound::Excluded(p) => {
+                    successor(p).map_or(Bound::Unbounded, |s| Bound::Included(s.into()))
+                }
+            };
+            let high = match &spec.upper {
+                KeyBound::None => Bound::Unbounded,
+                KeyBound::Excluded(p) => Bound::Excluded(p[..].into()),
+                KeyBound::Included(p) => {
+                    successor(p).map_or(Bound::Unbounded, |s| Bound::Excluded(s.into()))
+                }
+            };
+            self.engine
+                .locks
+                .guard_range(me, t.def.indexes[spec.index].id, low, high);
+        }
+        let mut done = false;
+        let (pos, end) = if spec.backward {
+            let pos = match &spec.upper {
+                KeyBound::None => ScanPos::start(),
+                KeyBound::Excluded(p) => ScanPos::past(p),
+                KeyBound::Included(p) => {
+                    successor(p).map_or_else(ScanPos::start, |s| ScanPos::past(&s))
+                }
+            };
+            let end = match spec.lower {
+                KeyBound::None => End::Open,
+                KeyBound::Included(p) => End::AtLeast(p),
+                KeyBound::Excluded(p) => match successor(&p) {
+                    Some(s) => End::AtLeast(s),
+                    None => {
+                        done = true;
+                        End::Open
+                    }
+                },
+            };
+            (pos, end)
+        } else {
+            let pos = match &spec.lower {
+                KeyBound::None => ScanPos::start(),
+                KeyBound::Included(p) => ScanPos::at(p),
+                KeyBound::Excluded(p) => match successor(p) {
+                    Some(s) => ScanPos::at(&s),
+                    None => {
+                        done = true;
+                        ScanPos::start()
+                    }
+                },
+            };
+            let end = match spec.upper {
+                KeyBound::None => End::Open,
+                KeyBound::Excluded(p) => End::Below(p),
+                KeyBound::Included(p) => successor(&p).map_or(End::Open, End::Below),
+            };
+            (pos, end)
+        };
+        Scan {
+            table: t.clone(),
+            index: spec.index,
+            pos,
+            end,
+            direction: if spec.backward {
+                Direction::Backward
+            } else {
+                Direction::Forward
+            },
+            mode,
+            done,
+            candidates: Candidates::default(),
+            walk: VersionWalk::default(),
+        }
+    }
+
+    /// Adds up to about `max_rows` rows for which `filter` says yes to `batch`; false when the scan is over. A batch may
+    /// come back empty although more follows.
+    pub async fn next_batch(
+        &mut self,
+        scan: &mut Scan,
+        batch: &mut RowBatch,
+        max_rows: usize,
+        filter: &mut Filter<'_>,
+    ) -> Result<bool, SqlError> {
+        if batch
+            .table
+            .as_ref()
+            .is_none_or(|t| !Arc::ptr_eq(t, &scan.table))
+        {
+            batch.clear();
+            batch.table = Some(scan.table.clone());
+        }
+        let from = batch.len();
+        let mut pins = Pins::new();
+        let name = scan.table.clone();
+        while !scan.done && batch.len() < max_rows {
+            self.interrupt.check()?;
+            let stop = if scan.index == 0 {
+                self.scan_leaf(scan, batch, max_rows, filter)
+            } else {
+                self.scan_secondary(scan, batch, max_rows, filter)
+            };
+            match stop {
+                Ok(()) => pins.clear(),
+                Err(Stop::Wait(w)) => self.resolve(w, &mut pins, &name.full_name).await?,
+                Err(Stop::Block(b)) => self.unblock(b, &name.full_name).await?,
+                Err(Stop::Sql(e)) => return Err(e),
+                Err(Stop::Storage(e)) => return Err(error::storage(e, &name.full_name)),
+            }
+        }
+        self.finish_outside(batch, from, filter).await?;
+        Ok(!scan.done)
+    }
+
+    /// Reads the overflow columns of rows that have them and asks the filter about those rows.
+    async fn finish_outside(
+        &self,
+        batch: &mut RowBatch,
+        from: usize,
+        filter: &mut Filter<'_>,
+    ) -> Result<(), SqlError> {
+        let mut i = from;
+        while let Some(at) = batch.next_raw(i) {
+            let Some(t) = batch.table.clone() else {
+                return Ok(());
+            };
+            let outside = self.read_outside(&t, batch.row_bytes(at)).await?;
+            batch.set_outside(at, outside);
+            if filter(batch.row(at))? {
+                i = at + 1;
+            } else {
+                batch.remove(at);
+                i = at;
+            }
+        }
+        Ok(())
+    }
+
+    /// What to judge locking reads by; `None` for consistent ones.
+    fn scan_judge(&mut self, scan: &Scan) -> Option<(Judge, Option<bool>, LockWait)> {
+        let id = scan.table.def.indexes[0].id;
+        match scan.mode {
+            ReadMode::Consistent => None,
+            ReadMode::Lock { exclusive, wait } => {
+                Some((self.judge(id, wait), Some(exclusive), wait))
+            }
+            ReadMode::Current => Some((self.judge(id, LockWait::Wait), None, LockWait::Wait)),
+        }
+    }
+
+    /// One leaf of the clustered index.
+    fn scan_leaf(
+        &mut self,
+        scan: &mut Scan,
+        batch: &mut RowBatch,
+        max_rows: usize,
+        filter: &mut Filter<'_>,
+    ) -> Result<(), Stop> {
+        let judge = self.scan_judge(scan);
+        let snapshot = if judge.is_none() {
+            self.reader_snapshot()
+        } else {
+            None
+        };
+        let all = self.guards_ranges();
+        let reader = Reader {
+            session: self,
+            snapshot,
+            me: self.txid,
+        };
+        let Scan {
+            table,
+            pos,
+            end,
+            direction,
+            walk,
+            done,
+            ..
+        } = scan;
+        let t: &Table = table;
+        let mut stop: Option<Stop> = None;
+        let mut read = 0u64;
+        let r = t.indexes[0].tree.scan(pos, *direction, |key, value| {
+            if end.outside(key) {
+                *done = true;
+                return Visit::StopBefore;
+            }
+            read += 1;
+            let taken = match &judge {
+                None => take_consistent(&reader, walk, t, key, value, batch, filter),
+                Some((j, exclusive, wait)) => {
+                    take_current(j, t, key, value, *exclusive, *wait, all, batch, filter)
+                }
+            };
+            match taken {
+                Ok(()) if batch.len() >= max_rows => Visit::Stop,
+                Ok(()) => Visit::Next,
+                Err(s) => {
+                    stop = Some(s);
+                    Visit::StopBefore
+                }
+            }
+        });
+        self.engine.counters.rows_read.add(read);
+        if let Some(s) = stop {
+            return Err(s);
+        }
+        match r {
+            Ok(ScanState::End) => {
+                scan.done = true;
+                Ok(())
+            }
+            Ok(_) => Ok(()),
+            Err(e) => Err(storage(e)),
+        }
+    }
+
+    /// Entries of one leaf of a secondary index, then their rows.
+    fn scan_secondary(
+        &mut self,
+        scan: &mut Scan,
+        batch: &mut RowBatch,
+        max_rows: usize,
+        filter: &mut Filter<'_>,
+    ) -> Result<(), Stop> {
+        let judge = self.scan_judge(scan);
+        let snapshot = if judge.is_none() {
+            self.reader_snapshot()
+        } else {
+            None
+        };
+        let write_snapshot = self.write_snapshot();
+        let all = self.guards_ranges();
+        if scan.candidates.is_empty() {
+            self.gather(
+                scan,
+                snapshot.or(write_snapshot),
+                judge.is_some(),
+                max_rows - batch.len(),
+            )
+            .map_err(storage)?;
+        }
+        let reader = Reader {
+            session: self,
+            snapshot,
+            me: self.txid,
+        };
+        let t = scan.table.clone();
+        while let Some(c) = scan.candidates.first() {
+            let walk = &mut scan.walk;
+            let mut same = SameEntry {
+                t: &t,
+                index: scan.index,
+                entry: c.entry,
+                sure: c.sure,
+                buf: Vec::new(),
+            };
+            let r = t.indexes[0].tree.get(c.key, |value| {
+                let Some(value) = value else { return Ok(()) };
+                let mut f = |row: RowRef<'_>| Ok(same.holds(row) && filter(row)?);
+                match &judge {
+                    None => take_consistent(&reader, walk, &t, c.key, value, batch, &mut f),
+                    Some((j, exclusive, wait)) => {
+                        take_current(j, &t, c.key, value, *exclusive, *wait, all, batch, &mut f)
+                    }
+                }
+            });
+            match r {
+                Ok(Ok(())) => scan.candidates.pop(),
+                Ok(Err(s)) => return Err(s),
+                Err(e) => return Err(storage(e)),
+            }
+            if batch.len() >= max_rows {
+                break;
+            }
+        }
+        if scan.candidates.is_empty() && scan.candidates.last {
+            scan.done = true;
+        }
+        Ok(())
+    }
+}
+
+fn storage(e: OpError) -> Stop {
+    match e {
+        OpError::Wait(w) => Stop::Wait(w),
+        e => Stop::Storage(e),
+    }
+}
+
+/// Whether a row still has the values that a secondary entry stands for.
+struct SameEntry<'a> {
+    t: &'a Table,
+    index: usize,
+    entry: &'a [u8],
+    /// The entry itself says so.
+    sure: bool,
+    buf: Vec<u8>,
+}
+
+impl SameEntry<'_> {
+    fn holds(&mut self, row: RowRef<'_>) -> bool {
+        if self.sure {
+            return true;
+        }
+        self.buf.clear();
+        let parts = self.t.key_parts(self.index);
+        for (p, c) in parts.iter().zip(self.t.index_columns(self.index)) {
+            p.encode(row.column(c), &mut self.buf);
+        }
+        self.entry.starts_with(&self.buf)
+    }
+}
+
+fn take_consistent(
+    reader: &Reader<'_>,
+    walk: &mut VersionWalk,
+    t: &Table,
+    key: &[u8],
+    value: &[u8],
+    batch: &mut RowBatch,
+    filter: &mut Filter<'_>,
+) -> Result<(), Stop> {
+    let (v, row) = match reader.see(walk, value).map_err(storage)? {
+        Seen::Nothing => return Ok(()),
+        Seen::Current(v) => (v, &value[HEADER..]),
+        Seen::Older(v, row) => (v, row),
+    };
+    if !t.layout.fits(row) {
+        return Err(Stop::Block(Block::Damaged));
+    }
+    push(t, key, v, row, batch, filter)
+}
+
+#[allow(clippy::too_many_arguments)]
+fn take_current(
+    judge: &Judge,
+    t: &Table,
+    key: &[u8],
+    value: &[u8],
+    exclusive: Option<bool>,
+    wait: LockWait,
+    all: bool,
+    batch: &mut RowBatch,
+    filter: &mut Filter<'_>,
+) -> Result<(), Stop> {
+    // Below SERIALIZABLE a row that does not match is not locked: ask the filter first where nobody writes the row.
+    let mut asked = false;
+    if exclusive.is_some() && !all {
+        match RowVersion::read(value) {
+            Some(v) if judge.other_writer(v.writer()).is_none() && !v.external() => {
+                if v.deleted() {
+                    return judge.check_snapshot(v).map_err(Stop::Block);
+                }
+                let row = &value[HEADER..];
+                if !t.layout.fits(row) {
+                    return Err(Stop::Block(Block::Damaged));
+                }
+                if !filter(t.layout.row(row)).map_err(Stop::Sql)? {
+                    return judge.check_snapshot(v).map_err(Stop::Block);
+                }
+                asked = true;
+            }
+            _ => {}
+        }
+    }
+    match current(judge, t, key, Some(value), exclusive) {
+        Ok(None) => Ok(()),
+        Ok(Some((v, row))) if asked => {
+            batch.push(key, row, v, false);
+            Ok(())
+        }
+        Ok(Some((v, row))) => push(t, key, v, row, batch, filter),
+        Err(Block::Locked) if wait == LockWait::SkipLocked => Ok(()),
+        Err(b) => Err(Stop::Block(b)),
+    }
+}
+
+fn push(
+    t: &Table,
+    key: &[u8],
+    v: RowVersion,
+    row: &[u8],
+    batch: &mut RowBatch,
+    filter: &mut Filter<'_>,
+) -> Result<(), Stop> {
+    if v.external() {
+        batch.push(key, row, v, true);
+    } else if filter(t.layout.row(row)).map_err(Stop::Sql)? {
+        batch.push(key, row, v, false);
+    }
+    Ok(())
+}

@@ -1,0 +1,329 @@
+//! Secondary entries: gathering them for a scan, and keeping them in step with rows.
+
+use super::lockable::Block;
+use super::scan::Scan;
+use super::{LockWait, Pins, Session};
+use crate::error;
+use crate::lock::{Acquired, Hold, Mode};
+use crate::record::{DELETED, RowRef, SecValue, Undo, UndoOp};
+use crate::schema::Table;
+use crate::txn::{Snapshot, Status};
+use base::TxnId;
+use btree::{Action, Direction, ScanPos, ScanState, Visit};
+use pager::{OpError, RecordKind};
+use types::SqlError;
+
+/// Entries gathered from a leaf, whose rows are to be looked up.
+#[derive(Default)]
+pub(crate) struct Candidates {
+    bytes: Vec<u8>,
+    entries: Vec<(u32, u16, u32, bool)>,
+    next: usize,
+    /// No more follow.
+    pub(super) last: bool,
+}
+
+pub(super) struct Candidate<'a> {
+    /// The whole entry key.
+    pub(super) entry: &'a [u8],
+    /// The clustered key at its end.
+    pub(super) key: &'a [u8],
+    /// The visible row certainly has these values.
+    pub(super) sure: bool,
+}
+
+impl Candidates {
+    pub(super) fn is_empty(&self) -> bool {
+        self.next == self.entries.len()
+    }
+
+    pub(super) fn first(&self) -> Option<Candidate<'_>> {
+        let (at, split, end, sure) = *self.entries.get(self.next)?;
+        let entry = &self.bytes[at as usize..end as usize];
+        Some(Candidate {
+            entry,
+            key: &entry[split as usize..],
+            sure,
+        })
+    }
+
+    pub(super) fn pop(&mut self) {
+        self.next += 1;
+    }
+}
+
+impl Session {
+    /// Fills the scan's candidates from one leaf. `locking`: entries that others are changing are wanted too.
+    pub(super) fn gather(
+        &self,
+        scan: &mut Scan,
+        snapshot: Option<Snapshot>,
+        locking: bool,
+        max: usize,
+    ) -> Result<(), OpError> {
+        let (txns, me) = (&self.engine.txns, self.txid);
+        let Scan {
+            table,
+            index,
+            pos,
+            end,
+            direction,
+            candidates,
+            ..
+        } = scan;
+        candidates.bytes.clear();
+        candidates.entries.clear();
+        candidates.next = 0;
+        let mut over = false;
+        let tree = &table.indexes[*index].tree;
+        let space = table.space.id();
+        let mut damaged = false;
+        let state = tree.scan(pos, *direction, |key, value| {
+            if end.outside(key) {
+                over = true;
+                return Visit::StopBefore;
+            }
+            let Some(v) = SecValue::read(value).filter(|v| v.split as usize <= key.len()) else {
+                damaged = true;
+                return Visit::StopBefore;
+            };
+            let w = v.writer();
+            let visible = snapshot.is_none_or(|s| txns.visible(&s, w, me));
+            // A deleted entry is passed over when everybody who matters agrees that it is gone.
+            let settled = w == me || txns.status(w) != Status::Active;
+            if v.deleted() && visible && settled {
+                return Visit::Next;
+            }
+            let sure = !locking && visible && !v.deleted() && snapshot.is_some();
+            let at = candidates.bytes.len() as u32;
+            candidates.bytes.extend_from_slice(key);
+            candidates
+                .entries
+                .push((at, v.split, candidates.bytes.len() as u32, sure));
+            if candidates.entries.len() >= max {
+                Visit::Stop
+            } else {
+                Visit::Next
+            }
+        })?;
+        if damaged {
+            return Err(OpError::Corrupt {
+                space,
+                page: tree.root(),
+                why: "a secondary entry of a wrong length",
+            });
+        }
+        candidates.last = over || state == ScanState::End;
+        Ok(())
+    }
+
+    /// Makes (or revives) the entry of a row that this transaction has just written.
+    pub(super) async fn put_entry(
+        &mut self,
+        t: &Table,
+        index: usize,
+        entry: &[u8],
+        split: usize,
+    ) -> Result<(), SqlError> {
+        let word = self.txid.0 << 8;
+        self.write_entry(
+            t,
+            index,
+            entry,
+            SecValue {
+                word,
+                split: split as u16,
+            },
+            false,
+        )
+        .await
+    }
+
+    /// Marks the entry of a row that this transaction has just deleted or changed.
+    pub(super) async fn mark_entry(
+        &mut self,
+        t: &Table,
+        index: usize,
+        entry: &[u8],
+        split: usize,
+    ) -> Result<(), SqlError> {
+        let word = self.txid.0 << 8 | DELETED as u64;
+        self.purge_work = true;
+        self.write_entry(
+            t,
+            index,
+            entry,
+            SecValue {
+                word,
+                split: split as u16,
+            },
+            true,
+        )
+        .await
+    }
+
+    async fn write_entry(
+        &mut self,
+        t: &Table,
+        index: usize,
+        entry: &[u8],
+        new: SecValue,
+        must_exist: bool,
+    ) -> Result<(), SqlError> {
+        let id = t.def.indexes[index].id;
+        let judge = self.judge(id, LockWait::Wait);
+        let mut pins = Pins::new();
+        let mut change = std::mem::take(&mut self.change);
+        let r = loop {
+            let (reg, txid) = (&self.reg, self.txid);
+            let rec = reg.recording();
+            let r = t.indexes[index]
+                .tree
+                .modify(entry, &mut change, |found, c| {
+                    let old = match found.value() {
+                        None if must_exist => return Err(Block::Damaged),
+                        None => {
+                            // A new place in the index: somebody may have read this range and want it to stay empty.
+                            match judge
+                                .locks
+                                .check_insert(judge.me, id, entry, judge.on_conflict)
+                            {
+                                Acquired::Granted | Acquired::Held => {}
+                                Acquired::Wait(w) => return Err(Block::Wait(w)),
+                                Acquired::Retry => return Err(Block::Retry),
+                                Acquired::Conflict => return Err(Block::Locked),
+                            }
+                            None
+                        }
+                        Some(v) => Some(SecValue::read(v).ok_or(Block::Damaged)?.word),
+                    };
+                    if old.is_some_and(|w| (w as u8 & DELETED != 0) == must_exist) {
+                        // Marked where it should be live, or live where it should be marked or absent.
+                        return Err(Block::Damaged);
+                    }
+                    c.value.extend_from_slice(&new.bytes());
+                    c.kind = RecordKind::Change;
+                    c.txid = txid;
+                    c.prev = reg.last();
+                    Undo {
+                        table: t.def.id,
+                        index: id,
+                        key: entry,
+                        op: UndoOp::Entry { old },
+                    }
+                    .encode(&mut c.undo);
+                    Ok(Action::Put)
+                });
+            match r {
+                Ok(Ok(o)) => {
+                    if let Some(c) = o.committed {
+                        rec.done(c.start);
+                    }
+                    break Ok(());
+                }
+                Ok(Err(b)) => {
+                    drop(rec);
+                    if let Err(e) = self.unblock(b, &t.full_name).await {
+                        break Err(e);
+                    }
+                }
+                Err(OpError::Wait(w)) => {
+                    drop(rec);
+                    if let Err(e) = self.resolve(w, &mut pins, &t.full_name).await {
+                        break Err(e);
+                    }
+                }
+                Err(e) => break Err(error::storage(e, &t.full_name)),
+            }
+        };
+        self.weight += entry.len() as u64;
+        self.change = change;
+        r
+    }
+
+    /// Looks for another row with these values in a unique index. Until the transaction ends, nobody else can add one.
+    /// Gives the other row's clustered key.
+    pub(super) async fn find_duplicate(
+        &mut self,
+        t: &Table,
+        index: usize,
+        prefix: &[u8],
+        own: &[u8],
+    ) -> Result<Option<Vec<u8>>, SqlError> {
+        let id = t.def.indexes[index].id;
+        let value_lock = self.judge(id, LockWait::Wait);
+        while let Err(b) = value_lock.lock(prefix, None, Mode::Exclusive, Hold::Table) {
+            self.unblock(b, &t.full_name).await?;
+        }
+        let row_lock = self.judge(t.def.indexes[0].id, LockWait::Wait);
+        let mut pins = Pins::new();
+        let mut pos = ScanPos::at(prefix);
+        loop {
+            let mut stop: Option<Result<Vec<u8>, Block>> = None;
+            let mut over = false;
+            let state = t.indexes[index]
+                .tree
+                .scan(&mut pos, Direction::Forward, |key, value| {
+                    if !key.starts_with(prefix) {
+                        over = true;
+                        return Visit::StopBefore;
+                    }
+                    let Some(v) =
+                        SecValue::read(value).filter(|v| v.split as usize == prefix.len())
+                    else {
+                        return Visit::Next;
+                    };
+                    let clustered = &key[v.split as usize..];
+                    let writer: TxnId = v.writer();
+                    if row_lock.other_writer(writer).is_some() {
+                        // Whether it stays or goes is the other transaction's to say.
+                        let version = crate::record::RowVersion {
+                            word: v.word,
+                            roll: 0,
+                        };
+                        match row_lock.lock(clustered, Some(version), Mode::Exclusive, Hold::Table)
+                        {
+                            // Ours now, or to be looked at again: the entry has changed meanwhile.
+                            Ok(()) => stop = Some(Err(Block::Retry)),
+                            Err(b) => stop = Some(Err(b)),
+                        }
+                        return Visit::StopBefore;
+                    }
+                    if v.deleted() || clustered == own {
+                        return Visit::Next;
+                    }
+                    stop = Some(Ok(clustered.to_vec()));
+                    Visit::Stop
+                });
+            match (stop, state) {
+                (Some(Ok(k)), _) => return Ok(Some(k)),
+                (Some(Err(b)), _) => self.unblock(b, &t.full_name).await?,
+                (None, Ok(ScanState::End)) => return Ok(None),
+                (None, Ok(_)) if over => return Ok(None),
+                (None, Ok(_)) => {}
+                (None, Err(OpError::Wait(w))) => self.resolve(w, &mut pins, &t.full_name).await?,
+                (None, Err(e)) => return Err(error::storage(e, &t.full_name)),
+            }
+        }
+    }
+}
+
+/// Appends the key of a row's entry in a secondary index; gives where the clustered key begins and whether the declared
+/// parts hold a NULL (which no unique index minds).
+pub(crate) fn entry_key(
+    t: &Table,
+    index: usize,
+    row: RowRef<'_>,
+    clustered: &[u8],
+    out: &mut Vec<u8>,
+) -> (usize, bool) {
+    let start = out.len();
+    let mut null = false;
+    for (p, c) in t.key_parts(index).iter().zip(t.index_columns(index)) {
+        null |= row.is_null(c);
+        p.encode(row.column(c), out);
+    }
+    let split = out.len() - start;
+    out.extend_from_slice(clustered);
+    (split, null)
+}

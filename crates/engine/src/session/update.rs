@@ -1,0 +1,404 @@
+//! Changing rows.
+
+use super::chain::{BuiltRow, build_inline};
+use super::insert::check_key_len;
+use super::lockable::Block;
+use super::secondary::entry_key;
+use super::{Inserted, LockWait, Pins, Session, Updated, Written};
+use crate::error;
+use crate::record::{Delta, EXTERNAL, HEADER, RowBuilder, RowRef, RowVersion, Undo, UndoOp};
+use crate::schema::Table;
+use base::Lsn;
+use btree::Action;
+use pager::{OpError, RecordKind};
+use std::sync::Arc;
+use types::keyenc::encode_key;
+use types::{SqlError, Value};
+
+/// Gives the new values of a row, or `None` to leave it. Called under the page latch: must only look.
+pub type NewValues<'f> = dyn FnMut(RowRef<'_>) -> Result<Option<Vec<Value>>, SqlError> + Send + 'f;
+
+/// A change worked out before the latch was taken: valid for that version of the row only.
+struct Prepared {
+    version: RowVersion,
+    values: Vec<Value>,
+    row: BuiltRow,
+}
+
+/// What the closure under the latch came to.
+enum Step {
+    NotFound,
+    Moved,
+    Unchanged,
+    Done,
+    /// The row has overflow columns, which have to be read before the new values can be worked out.
+    Outside(RowVersion, Vec<u8>),
+    /// The new row has long columns, which have to be written first.
+    Long(RowVersion, Vec<Value>),
+    /// The clustered key changes.
+    Rekey(RowVersion, Vec<Value>),
+}
+
+/// What a change of one row came to.
+enum Changed {
+    NotFound,
+    Moved,
+    Unchanged,
+    Done,
+    Duplicate { index: usize, key: Vec<u8> },
+}
+
+impl Session {
+    /// Changes the row with this full clustered key. `f` gives the new values.
+    pub async fn update_key(
+        &mut self,
+        t: &Arc<Table>,
+        key: &[u8],
+        f: &mut NewValues<'_>,
+    ) -> Result<Updated, SqlError> {
+        if let Some(e) = self.lock_before_write(t, key).await? {
+            return Ok(e);
+        }
+        Ok(match self.change_row(t, key, None, f).await? {
+            Changed::NotFound | Changed::Moved => Updated::NotFound,
+            Changed::Unchanged => Updated::Unchanged,
+            Changed::Done => Updated::Done,
+            Changed::Duplicate { index, key } => Updated::Duplicate { index, key },
+        })
+    }
+
+    /// SERIALIZABLE: a change by key that finds nothing has read that there is nothing.
+    async fn lock_before_write(
+        &mut self,
+        t: &Arc<Table>,
+        key: &[u8],
+    ) -> Result<Option<Updated>, SqlError> {
+        if self.guards_ranges() {
+            let there = self
+                .get(t, key, super::ReadMode::Current, |r| r.is_some())
+                .await?;
+            if !there {
+                return Ok(Some(Updated::NotFound));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Changes a row that was read in version `seen`.
+    pub async fn update(
+        &mut self,
+        t: &Arc<Table>,
+        key: &[u8],
+        seen: RowVersion,
+        new: &[Value],
+    ) -> Result<Written, SqlError> {
+        let mut f = |_: RowRef<'_>| Ok(Some(new.to_vec()));
+        Ok(match self.change_row(t, key, Some(seen), &mut f).await? {
+            Changed::NotFound => Written::Gone,
+            Changed::Moved => Written::Moved,
+            Changed::Unchanged | Changed::Done => Written::Done,
+            Changed::Duplicate { index, key } => Written::Duplicate { index, key },
+        })
+    }
+
+    async fn change_row(
+        &mut self,
+        t: &Arc<Table>,
+        key: &[u8],
+        seen: Option<RowVersion>,
+        f: &mut NewValues<'_>,
+    ) -> Result<Changed, SqlError> {
+        self.need_txid();
+        let mark = self.reg.last();
+        let mut prepared: Option<Prepared> = None;
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        let mut old_version = RowVersion::default();
+        loop {
+            let step = self
+                .try_change(
+                    t,
+                    key,
+                    seen,
+                    f,
+                    &mut prepared,
+                    (&mut old, &mut new, &mut old_version),
+                )
+                .await?;
+            match step {
+                Step::Done => break,
+                Step::NotFound | Step::Moved | Step::Unchanged => {
+                    // Overflow pages written in vain go again.
+                    if prepared.is_some() {
+                        self.undo_to(mark).await?;
+                    }
+                    return Ok(match step {
+                        Step::NotFound => Changed::NotFound,
+                        Step::Moved => Changed::Moved,
+                        _ => Changed::Unchanged,
+                    });
+                }
+                Step::Outside(version, row) => {
+                    let outside = self.read_outside(t, &row).await?;
+                    match f(t.layout.row(&row).with_outside(&outside))? {
+                        None => return Ok(Changed::Unchanged),
+                        Some(values) if key_differs(t, key, &values) => {
+                            self.undo_to(mark).await?;
+                            return self.rekey(t, key, version, &values, mark).await;
+                        }
+                        Some(values) => {
+                            self.undo_to(mark).await?;
+                            let row = self.build_row(t, &values).await?;
+                            prepared = Some(Prepared {
+                                version,
+                                values,
+                                row,
+                            });
+                        }
+                    }
+                }
+                Step::Long(version, values) => {
+                    self.undo_to(mark).await?;
+                    let row = self.build_row(t, &values).await?;
+                    prepared = Some(Prepared {
+                        version,
+                        values,
+                        row,
+                    });
+                }
+                Step::Rekey(version, values) => {
+                    self.undo_to(mark).await?;
+                    return self.rekey(t, key, version, &values, mark).await;
+                }
+            }
+        }
+        self.engine.counters.rows_updated.inc();
+        if t.indexes.len() > 1 {
+            let values = prepared.as_ref().map(|p| &p.values[..]);
+            let r = self
+                .update_entries(t, key, (&old, old_version), (&new, values), mark)
+                .await?;
+            if let Some((index, key)) = r {
+                return Ok(Changed::Duplicate { index, key });
+            }
+        }
+        if old_version.external() {
+            self.give_up_chains(t, &old).await?;
+        }
+        Ok(Changed::Done)
+    }
+
+    async fn try_change(
+        &mut self,
+        t: &Table,
+        key: &[u8],
+        seen: Option<RowVersion>,
+        f: &mut NewValues<'_>,
+        prepared: &mut Option<Prepared>,
+        (old_row, new_row, old_version): (&mut Vec<u8>, &mut Vec<u8>, &mut RowVersion),
+    ) -> Result<Step, SqlError> {
+        let id = t.def.indexes[0].id;
+        let judge = self.judge(id, LockWait::Wait);
+        let mut pins = Pins::new();
+        let mut change = std::mem::take(&mut self.change);
+        let mut builder = RowBuilder::default();
+        let done = loop {
+            let (reg, txid) = (&self.reg, self.txid);
+            let mut step = Step::Done;
+            let rec = reg.recording();
+            let r = t.indexes[0].tree.modify(key, &mut change, |found, c| {
+                let Some(value) = found.value() else {
+                    step = Step::NotFound;
+                    return Ok(Action::Keep);
+                };
+                let v = RowVersion::read(value).ok_or(Block::Damaged)?;
+                judge.may_write(key, v)?;
+                if v.deleted() {
+                    step = Step::NotFound;
+                    return Ok(Action::Keep);
+                }
+                if seen.is_some_and(|s| s != v) {
+                    step = Step::Moved;
+                    return Ok(Action::Keep);
+                }
+                let old = &value[HEADER..];
+                if !t.layout.fits(old) {
+                    return Err(Block::Damaged);
+                }
+                let mut flags = 0;
+                match prepared {
+                    Some(p) if p.version == v => {
+                        new_row.clear();
+                        new_row.extend_from_slice(&p.row.bytes);
+                        if p.row.external {
+                            flags = EXTERNAL;
+                        }
+                    }
+                    _ if v.external() => {
+                        step = Step::Outside(v, old.to_vec());
+                        return Ok(Action::Keep);
+                    }
+                    _ => {
+                        let Some(values) = f(t.layout.row(old)).map_err(Block::Sql)? else {
+                            step = Step::Unchanged;
+                            return Ok(Action::Keep);
+                        };
+                        if key_differs(t, key, &values) {
+                            step = Step::Rekey(v, values);
+                            return Ok(Action::Keep);
+                        }
+                        if !build_inline(t, &values, &mut builder, new_row).map_err(Block::Sql)? {
+                            step = Step::Long(v, values);
+                            return Ok(Action::Keep);
+                        }
+                    }
+                }
+                let delta = Delta::between(old, new_row);
+                if delta.prefix as usize == old.len() && old.len() == new_row.len() {
+                    step = Step::Unchanged;
+                    return Ok(Action::Keep);
+                }
+                c.value
+                    .extend_from_slice(&RowVersion::new(txid, flags).bytes());
+                c.value.extend_from_slice(delta.middle(new_row));
+                c.stamp = Some(8);
+                c.kind = RecordKind::Change;
+                c.txid = txid;
+                c.prev = reg.last();
+                let op = UndoOp::Update {
+                    old: v,
+                    delta,
+                    middle: delta.middle(old),
+                };
+                Undo {
+                    table: t.def.id,
+                    index: id,
+                    key,
+                    op,
+                }
+                .encode(&mut c.undo);
+                *old_version = v;
+                if t.indexes.len() > 1 || v.external() {
+                    old_row.clear();
+                    old_row.extend_from_slice(old);
+                }
+                step = Step::Done;
+                Ok(Action::Patch {
+                    head: HEADER as u16,
+                    prefix: delta.prefix,
+                    suffix: delta.suffix,
+                })
+            });
+            match r {
+                Ok(Ok(o)) => {
+                    if let Some(c) = o.committed {
+                        rec.done(c.start);
+                        self.weight += (c.end.0 - c.start.0) / 2;
+                    }
+                    break Ok(step);
+                }
+                Ok(Err(b)) => {
+                    drop(rec);
+                    if let Err(e) = self.unblock(b, &t.full_name).await {
+                        break Err(e);
+                    }
+                }
+                Err(OpError::Wait(w)) => {
+                    drop(rec);
+                    if let Err(e) = self.resolve(w, &mut pins, &t.full_name).await {
+                        break Err(e);
+                    }
+                }
+                Err(e) => break Err(error::storage(e, &t.full_name)),
+            }
+        };
+        self.change = change;
+        done
+    }
+
+    /// The clustered key changes: the old row goes and a new one comes.
+    async fn rekey(
+        &mut self,
+        t: &Arc<Table>,
+        key: &[u8],
+        seen: RowVersion,
+        values: &[Value],
+        mark: Lsn,
+    ) -> Result<Changed, SqlError> {
+        match self.delete(t, key, seen).await? {
+            Written::Done => {}
+            Written::Gone => return Ok(Changed::NotFound),
+            _ => return Ok(Changed::Moved),
+        }
+        match self.insert(t, values).await? {
+            Inserted::Done => Ok(Changed::Done),
+            Inserted::Duplicate { index, key } => {
+                self.undo_to(mark).await?;
+                t.count_rows(1);
+                Ok(Changed::Duplicate { index, key })
+            }
+        }
+    }
+
+    /// Brings the secondary entries in step with a changed row.
+    async fn update_entries(
+        &mut self,
+        t: &Table,
+        key: &[u8],
+        (old, old_version): (&[u8], RowVersion),
+        (new, values): (&[u8], Option<&[Value]>),
+        mark: Lsn,
+    ) -> Result<Option<(usize, Vec<u8>)>, SqlError> {
+        let outside = if old_version.external() {
+            self.read_outside(t, old).await?
+        } else {
+            Vec::new()
+        };
+        let old = t.layout.row(old).with_outside(&outside);
+        let (mut a, mut b) = (Vec::with_capacity(64), Vec::with_capacity(64));
+        for index in 1..t.indexes.len() {
+            a.clear();
+            b.clear();
+            let (split_a, _) = entry_key(t, index, old, key, &mut a);
+            let (split_b, null) = match values {
+                None => entry_key(t, index, t.layout.row(new), key, &mut b),
+                Some(values) => {
+                    let mut null = false;
+                    for (p, c) in t.key_parts(index).iter().zip(t.index_columns(index)) {
+                        null |= values[c].is_null();
+                        p.encode(values[c].as_ref(), &mut b);
+                    }
+                    let split = b.len();
+                    b.extend_from_slice(key);
+                    (split, null)
+                }
+            };
+            if a == b {
+                continue;
+            }
+            check_key_len(&b)?;
+            if t.is_unique(index)
+                && !null
+                && let Some(other) = self.find_duplicate(t, index, &b[..split_b], key).await?
+            {
+                self.undo_to(mark).await?;
+                return Ok(Some((index, other)));
+            }
+            self.mark_entry(t, index, &a, split_a).await?;
+            self.put_entry(t, index, &b, split_b).await?;
+        }
+        Ok(None)
+    }
+}
+
+fn key_differs(t: &Table, key: &[u8], values: &[Value]) -> bool {
+    if t.def.indexes[0].parts.is_empty() {
+        return false;
+    }
+    let mut k = Vec::with_capacity(32);
+    encode_key(
+        t.key_parts(0),
+        t.index_columns(0).map(|c| values[c].as_ref()),
+        &mut k,
+    );
+    k != key
+}

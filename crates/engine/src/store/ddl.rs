@@ -1,0 +1,487 @@
+//! The statements that change definitions. One runs at a time; each waits until nobody uses the tables it changes, makes
+//! what is to be made, commits one catalog transaction durably, and then shows the new definitions to everybody.
+
+use super::catalog::{row_key, schema_row, table_row};
+use super::{DdlTurn, schema_dir, table_path};
+use crate::engine::Engine;
+use crate::error;
+use crate::schema::{IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef};
+use crate::session::{Inserted, Isolation, Session};
+use base::SpaceId;
+use btree::Tree;
+use pager::{OpError, Space};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use types::SqlError;
+
+/// Keeps new users off a table while its definition changes.
+pub(super) struct Closed(Arc<Table>);
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        self.0.live.closing.store(false, Ordering::SeqCst);
+        self.0.live.changed.fire();
+    }
+}
+
+/// A table by schema and name.
+pub type TableName = (String, String);
+
+/// One change of the catalog's rows.
+enum RowChange {
+    Put(Vec<types::Value>),
+    Remove(Vec<types::Value>),
+}
+
+impl Session {
+    /// Makes a schema; 1007 if it exists.
+    pub async fn create_schema(&mut self, def: SchemaDef) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _turn = self.ddl_turn(&engine).await?;
+        if engine.catalog().schema(&def.name).is_some() {
+            return Err(SqlError::db_exists(&def.name));
+        }
+        engine
+            .change_rows(vec![RowChange::Put(schema_row(&def))])
+            .await?;
+        engine.change_catalog(|c| c.put_schema(def));
+        Ok(())
+    }
+
+    /// Changes a schema's options; 1049 if it does not exist.
+    pub async fn alter_schema(&mut self, def: SchemaDef) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _turn = self.ddl_turn(&engine).await?;
+        let Some(old) = engine.catalog().schema(&def.name).cloned() else {
+            return Err(SqlError::unknown_db(&def.name));
+        };
+        engine
+            .change_rows(vec![
+                RowChange::Remove(schema_row(&old.def)),
+                RowChange::Put(schema_row(&def)),
+            ])
+            .await?;
+        engine.change_catalog(|c| c.put_schema(def));
+        Ok(())
+    }
+
+    /// Drops a schema with its tables; gives their number. 1008 if it does not exist.
+    pub async fn drop_schema(&mut self, name: &str) -> Result<u64, SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _turn = self.ddl_turn(&engine).await?;
+        let Some(s) = engine.catalog().schema(name).cloned() else {
+            return Err(SqlError::db_drop_missing(name));
+        };
+        let mut closed = Vec::new();
+        let mut rows = vec![RowChange::Remove(schema_row(&s.def))];
+        for t in s.tables.values() {
+            closed.push(self.close_table(t).await?);
+            rows.push(RowChange::Remove(table_row(&t.def)));
+        }
+        engine.change_rows(rows).await?;
+        for t in s.tables.values() {
+            t.retired.store(true, Ordering::SeqCst);
+        }
+        engine.change_catalog(|c| {
+            c.schemas.remove(name);
+        });
+        for t in s.tables.values() {
+            engine.drop_file(t.space_id());
+        }
+        // An empty folder is of no consequence, and one that is not empty is not ours to remove.
+        let _ = engine
+            .seams()
+            .disk
+            .remove_dir(&engine.data_dir().join(schema_dir(name)));
+        Ok(s.tables.len() as u64)
+    }
+
+    /// Makes a table. The engine fills in ids, roots and the clustered index. 1050 if it exists, 1049 without its schema.
+    pub async fn create_table(&mut self, mut def: TableDef) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _turn = self.ddl_turn(&engine).await?;
+        let catalog = engine.catalog();
+        let Some(s) = catalog.schema(&def.schema) else {
+            return Err(SqlError::unknown_db(&def.schema));
+        };
+        if s.tables.contains_key(&def.name) {
+            return Err(SqlError::table_exists(&def.name));
+        }
+        if def.options.created_us == 0 {
+            def.options.created_us = engine.seams().clock.wall_us();
+        }
+        arrange_clustered(&mut def);
+        let path = engine.data_dir().join(table_path(&def.schema, &def.name));
+        let space = engine.make_space(&mut def, path).await?;
+        let done = engine
+            .change_rows(vec![RowChange::Put(table_row(&def))])
+            .await;
+        if let Err(e) = done {
+            engine.drop_file(space.id());
+            return Err(e);
+        }
+        let t = Arc::new(Table::open(engine.pager(), def, space, None));
+        engine.change_catalog(|c| c.put_table(t));
+        Ok(())
+    }
+
+    /// Drops a table; 1051 if it does not exist.
+    pub async fn drop_table(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _turn = self.ddl_turn(&engine).await?;
+        let missing = || SqlError::bad_table(&format!("{schema}.{name}"));
+        let t = engine.catalog().table(schema, name).ok_or_else(missing)?;
+        let _closed = self.close_table(&t).await?;
+        engine
+            .change_rows(vec![RowChange::Remove(table_row(&t.def))])
+            .await?;
+        t.retired.store(true, Ordering::SeqCst);
+        engine.change_catalog(|c| c.remove_table(schema, name));
+        engine.drop_file(t.space_id());
+        Ok(())
+    }
+
+    /// Empties a table by giving it a new file.
+    pub async fn truncate_table(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _turn = self.ddl_turn(&engine).await?;
+        let missing = || SqlError::no_such_table(schema, name);
+        let old = engine.catalog().table(schema, name).ok_or_else(missing)?;
+        let _closed = self.close_table(&old).await?;
+        let mut def = old.def.clone();
+        def.options.auto_increment = 0;
+        let path = engine.data_dir().join(table_path(schema, name));
+        let aside = path.with_extension(format!("new.{}", pager::SPACE_EXTENSION));
+        let space = engine.make_space(&mut def, aside).await?;
+        let rows = vec![
+            RowChange::Remove(table_row(&old.def)),
+            RowChange::Put(table_row(&def)),
+        ];
+        if let Err(e) = engine.change_rows(rows).await {
+            engine.drop_file(space.id());
+            return Err(e);
+        }
+        old.retired.store(true, Ordering::SeqCst);
+        let t = Arc::new(Table::open(engine.pager(), def, space.clone(), None));
+        engine.change_catalog(|c| c.put_table(t));
+        engine.drop_file(old.space_id());
+        // If this fails the next start does it: files follow the catalog.
+        let _ = engine.pager().rename_space(space.id(), &path);
+        Ok(())
+    }
+
+    /// Renames tables, all or none, in order: (schema, name) from and to.
+    pub async fn rename_tables(
+        &mut self,
+        pairs: &[(TableName, TableName)],
+    ) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _turn = self.ddl_turn(&engine).await?;
+        let before = engine.catalog();
+        let mut view = before.as_ref().clone();
+        let mut closed = Vec::new();
+        let mut renamed: Vec<(Arc<Table>, TableDef)> = Vec::new();
+        for ((fs, fname), (ts, tname)) in pairs {
+            let t = view
+                .table(fs, fname)
+                .ok_or_else(|| SqlError::no_such_table(fs, fname))?;
+            if view.schema(ts).is_none() {
+                return Err(SqlError::unknown_db(ts));
+            }
+            if view.table(ts, tname).is_some() {
+                return Err(SqlError::table_exists(tname));
+            }
+            let origin = renamed.iter().position(|(_, d)| d.id == t.def.id);
+            let first = origin.map_or(t.clone(), |i| renamed[i].0.clone());
+            if origin.is_none() {
+                closed.push(self.close_table(&first).await?);
+            }
+            let mut def = t.def.clone();
+            def.schema = ts.clone();
+            def.name = tname.clone();
+            view.remove_table(fs, fname);
+            view.put_table(Arc::new(Table::open(
+                engine.pager(),
+                def.clone(),
+                t.space.clone(),
+                Some(&first),
+            )));
+            match origin {
+                Some(i) => renamed[i].1 = def,
+                None => renamed.push((first, def)),
+            }
+        }
+        let mut rows = Vec::new();
+        for (old, def) in &renamed {
+            rows.push(RowChange::Remove(table_row(&old.def)));
+            rows.push(RowChange::Put(table_row(def)));
+        }
+        engine.change_rows(rows).await?;
+        for (old, _) in &renamed {
+            old.retired.store(true, Ordering::SeqCst);
+        }
+        engine.change_catalog(|c| {
+            for (old, _) in &renamed {
+                c.remove_table(&old.def.schema, &old.def.name);
+            }
+            for (old, def) in &renamed {
+                c.put_table(Arc::new(Table::open(
+                    engine.pager(),
+                    def.clone(),
+                    old.space.clone(),
+                    Some(old),
+                )));
+            }
+        });
+        engine.move_files(&renamed);
+        Ok(())
+    }
+
+    /// Changes what concerns no row: comments, defaults, options, names of columns.
+    pub async fn alter_table_meta(
+        &mut self,
+        schema: &str,
+        name: &str,
+        f: impl FnOnce(&mut TableDef) + Send,
+    ) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _turn = self.ddl_turn(&engine).await?;
+        let missing = || SqlError::no_such_table(schema, name);
+        let t = engine.catalog().table(schema, name).ok_or_else(missing)?;
+        let _closed = self.close_table(&t).await?;
+        let mut def = t.def.clone();
+        f(&mut def);
+        engine.replace_def(&t, def).await
+    }
+
+    /// Adds an index, built from the rows there are. 1062 when a unique one finds equal rows.
+    pub async fn create_index(
+        &mut self,
+        schema: &str,
+        name: &str,
+        mut index: IndexDef,
+    ) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _turn = self.ddl_turn(&engine).await?;
+        let missing = || SqlError::no_such_table(schema, name);
+        let t = engine.catalog().table(schema, name).ok_or_else(missing)?;
+        if t.def.index(&index.name).is_some() {
+            return Err(SqlError::dup_key_name(&index.name));
+        }
+        let _closed = self.close_table(&t).await?;
+        index.id = engine.next_index.fetch_add(1, Ordering::Relaxed);
+        self.build_index(&t, &mut index).await?;
+        let mut def = t.def.clone();
+        def.indexes.push(index);
+        engine.replace_def(&t, def).await
+    }
+
+    /// Drops a secondary index; 1091 if there is none of that name.
+    pub async fn drop_index(
+        &mut self,
+        schema: &str,
+        name: &str,
+        index: &str,
+    ) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _turn = self.ddl_turn(&engine).await?;
+        let missing = || SqlError::no_such_table(schema, name);
+        let t = engine.catalog().table(schema, name).ok_or_else(missing)?;
+        let i = t
+            .def
+            .index(index)
+            .ok_or_else(|| SqlError::cant_drop(index))?;
+        if i == 0 {
+            return Err(SqlError::not_supported("dropping the clustered index"));
+        }
+        let _closed = self.close_table(&t).await?;
+        let mut def = t.def.clone();
+        def.indexes.remove(i);
+        let gone = t.indexes[i].clone();
+        engine.replace_def(&t, def).await?;
+        engine.destroy_tree(&gone.tree, &t).await
+    }
+
+    async fn ddl_turn<'e>(&self, engine: &'e Engine) -> Result<DdlTurn<'e>, SqlError> {
+        let mut turn = None;
+        self.wait_unless_killed(&engine.ddl.freed, || {
+            turn = engine.ddl.try_turn();
+            turn.is_some()
+        })
+        .await?;
+        turn.ok_or_else(|| SqlError::internal("no turn"))
+    }
+
+    /// Keeps new users off the table and waits for those there are.
+    async fn close_table(&self, t: &Arc<Table>) -> Result<Closed, SqlError> {
+        t.live.closing.store(true, Ordering::SeqCst);
+        let closed = Closed(t.clone());
+        self.wait_unless_killed(&t.live.changed, || t.users() == 0)
+            .await?;
+        Ok(closed)
+    }
+}
+
+impl Engine {
+    /// Changes rows of the catalog in one transaction, durable when this returns.
+    async fn change_rows(self: &Arc<Self>, changes: Vec<RowChange>) -> Result<(), SqlError> {
+        let Some(catalog) = self.ddl.catalog_table() else {
+            return Err(SqlError::internal("no catalog"));
+        };
+        let mut s = Session::new(self.clone());
+        s.begin(Isolation::ReadCommitted, false);
+        for c in &changes {
+            let r = match c {
+                RowChange::Put(row) => s.insert(&catalog, row).await.map(|i| i == Inserted::Done),
+                RowChange::Remove(row) => {
+                    let key = row_key(&catalog, row);
+                    s.delete_key(&catalog, &key, &mut |_| Ok(true)).await
+                }
+            };
+            match r {
+                Ok(true) => {}
+                Ok(false) => {
+                    s.rollback().await?;
+                    return Err(SqlError::internal("the catalog and its rows disagree"));
+                }
+                Err(e) => {
+                    s.rollback().await?;
+                    return Err(e);
+                }
+            }
+        }
+        s.commit().await?;
+        let end = self.log.end();
+        self.log
+            .wait_durable(end)
+            .await
+            .map_err(|e| error::storage(e, "the catalog"))
+    }
+
+    /// Makes a definition's file with an empty tree for each index; fills in ids and roots.
+    async fn make_space(&self, def: &mut TableDef, path: PathBuf) -> Result<Arc<Space>, SqlError> {
+        def.id = self.ddl.next_table.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}.{}", def.schema, def.name);
+        let fail = |e: OpError| error::storage(e, &name);
+        if let Some(dir) = path.parent() {
+            let disk = &self.seams().disk;
+            disk.create_dir_all(dir)
+                .and_then(|()| disk.sync_dir(&self.data_dir()))
+                .map_err(|e| fail(OpError::io(e)))?;
+        }
+        let space = self
+            .pager
+            .create_space(SpaceId(def.id), &path)
+            .map_err(fail)?;
+        for x in &mut def.indexes {
+            x.id = self.next_index.fetch_add(1, Ordering::Relaxed);
+            match self
+                .pager
+                .run(|| Tree::create(&self.pager, &space, x.id))
+                .await
+            {
+                Ok(root) => x.root = root,
+                Err(e) => {
+                    self.drop_file(space.id());
+                    return Err(fail(e));
+                }
+            }
+        }
+        Ok(space)
+    }
+
+    /// Replaces a table's definition on disk and for everybody.
+    pub(super) async fn replace_def(
+        self: &Arc<Self>,
+        old: &Arc<Table>,
+        def: TableDef,
+    ) -> Result<(), SqlError> {
+        let rows = vec![
+            RowChange::Remove(table_row(&old.def)),
+            RowChange::Put(table_row(&def)),
+        ];
+        self.change_rows(rows).await?;
+        old.retired.store(true, Ordering::SeqCst);
+        let new = Arc::new(Table::open(self.pager(), def, old.space.clone(), Some(old)));
+        if new.def.options.auto_increment > 0 {
+            new.live
+                .auto_increment
+                .fetch_max(new.def.options.auto_increment, Ordering::Relaxed);
+        }
+        self.change_catalog(|c| c.put_table(new));
+        Ok(())
+    }
+
+    /// Removes a file that no definition names. A failure leaves it for the next start to remove.
+    pub(crate) fn drop_file(&self, id: SpaceId) {
+        let _ = self.pager.drop_space(id);
+    }
+
+    fn move_files(&self, renamed: &[(Arc<Table>, TableDef)]) {
+        // Through names aside, since the new names may be others' old ones. What fails is put right at the next start.
+        for (i, (t, def)) in renamed.iter().enumerate() {
+            let to = self.data_dir().join(table_path(&def.schema, &def.name));
+            if let Some(dir) = to.parent() {
+                let _ = self.seams().disk.create_dir_all(dir);
+            }
+            let _ = self
+                .pager
+                .rename_space(t.space_id(), &to.with_extension(format!("moving{i}.tdb")));
+        }
+        for (t, def) in renamed {
+            let to = self.data_dir().join(table_path(&def.schema, &def.name));
+            let _ = self.pager.rename_space(t.space_id(), &to);
+        }
+    }
+
+    pub(super) async fn destroy_tree(&self, tree: &Tree, t: &Table) -> Result<(), SqlError> {
+        let fail = |e| error::storage(e, &t.full_name);
+        while self.pager.run(|| tree.destroy_step()).await.map_err(fail)? {}
+        self.pager
+            .run(|| {
+                let mut m = self.pager.mtr()?;
+                tree.free_page_in(&mut m, tree.root())?;
+                m.commit();
+                Ok(())
+            })
+            .await
+            .map_err(fail)
+    }
+
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.dir.join("data")
+    }
+}
+
+/// Puts the clustered index first, adding a hidden one where no key serves.
+fn arrange_clustered(def: &mut TableDef) {
+    match def.clustered_choice() {
+        Some(i) => {
+            let x = def.indexes.remove(i);
+            def.indexes.insert(0, x);
+        }
+        None => def.indexes.insert(
+            0,
+            IndexDef {
+                id: 0,
+                name: "GEN_CLUST_INDEX".to_string(),
+                kind: IndexKind::Hidden,
+                parts: Vec::<IndexPart>::new(),
+                comment: String::new(),
+                root: base::PageNo(0),
+                invisible: false,
+            },
+        ),
+    }
+}

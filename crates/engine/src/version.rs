@@ -1,0 +1,74 @@
+//! Which version of a row a reader sees: the one in the page if its writer is visible, else the ones before it, made from
+//! the before-images in the log (Larson et al.'s newest-to-oldest chains, with the log as the version store).
+
+use crate::record::{HEADER, RowVersion, Undo, UndoOp};
+use crate::txn::{Snapshot, TxnSystem};
+use base::{Lsn, TxnId};
+use pager::{Log, OpError, Record};
+
+/// Buffers for walking a version chain.
+#[derive(Default)]
+pub(crate) struct VersionWalk {
+    record: Vec<u8>,
+    row: Vec<u8>,
+    next: Vec<u8>,
+}
+
+/// A row that a reader sees.
+pub(crate) enum Seen<'a> {
+    /// None: inserted later, or deleted before.
+    Nothing,
+    /// The one in the page.
+    Current(RowVersion),
+    /// An older one.
+    Older(RowVersion, &'a [u8]),
+}
+
+impl VersionWalk {
+    /// What `snapshot` sees of the row with this clustered value. `Err(Wait)` when a before-image must be read first.
+    pub(crate) fn see(
+        &mut self,
+        txns: &TxnSystem,
+        log: &Log,
+        snapshot: &Snapshot,
+        me: TxnId,
+        value: &[u8],
+    ) -> Result<Seen<'_>, OpError> {
+        let Some(mut v) = RowVersion::read(value) else {
+            return Err(OpError::LogDamaged(Lsn::NONE));
+        };
+        if txns.visible(snapshot, v.writer(), me) {
+            return Ok(if v.deleted() {
+                Seen::Nothing
+            } else {
+                Seen::Current(v)
+            });
+        }
+        self.row.clear();
+        self.row.extend_from_slice(&value[HEADER..]);
+        loop {
+            let roll = v.roll();
+            log.read_record(roll, &mut self.record)?;
+            let undo = Record::parse(&self.record).and_then(|r| Undo::decode(r.undo()));
+            match undo.map(|u| u.op) {
+                Some(UndoOp::Insert) => return Ok(Seen::Nothing),
+                Some(UndoOp::Update { old, delta, middle }) => {
+                    self.next.clear();
+                    delta
+                        .replace(&self.row, middle, &mut self.next)
+                        .ok_or(OpError::LogDamaged(roll))?;
+                    std::mem::swap(&mut self.row, &mut self.next);
+                    v = old;
+                }
+                _ => return Err(OpError::LogDamaged(roll)),
+            }
+            if txns.visible(snapshot, v.writer(), me) {
+                return Ok(if v.deleted() {
+                    Seen::Nothing
+                } else {
+                    Seen::Older(v, &self.row)
+                });
+            }
+        }
+    }
+}
