@@ -291,3 +291,29 @@ fn a_damaged_page_is_an_error_that_names_it() {
     );
     assert_eq!(get(&q, &s, pages[2], 64), 0);
 }
+
+#[test]
+fn nobody_who_waits_for_the_log_is_forgotten() {
+    // Found as a hang: the walker of the completed prefix, or the writer, left without telling those who had found it at
+    // work and gone to sleep.
+    let disk = Arc::new(MemDisk::default());
+    let (p, ..) = open(&disk, 256);
+    p.start_checkpoints();
+    let (space, pages) = create_pages(&p, 8);
+    std::thread::scope(|s| {
+        for t in 0..4u64 {
+            let (p, space, pages) = (&p, &space, &pages);
+            s.spawn(move || {
+                for i in 0..20_000u64 {
+                    let end = set(p, space, pages[(i % 8) as usize], 64 + t as u32 * 8, i).unwrap();
+                    match i % 3 {
+                        0 => block_on(p.log().wait_complete(end)).unwrap(),
+                        1 => block_on(p.log().wait_written(end)).unwrap(),
+                        _ => {}
+                    }
+                }
+            });
+        }
+    });
+    block_on(p.close()).unwrap();
+}

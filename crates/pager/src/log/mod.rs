@@ -23,7 +23,7 @@ use base::counters::Counter;
 use base::{AlignedBuf, Event, File, IoBuf, Lsn};
 use std::collections::VecDeque;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Bytes kept free in ring and files for operations that have passed admission and not yet reserved: enough for one
@@ -138,7 +138,19 @@ impl Log {
     /// Every record below is whole; every commit below has published its outcome.
     #[inline]
     pub fn complete(&self) -> Lsn {
-        self.ring.advance()
+        self.advance()
+    }
+
+    /// Walks the completed prefix on, and tells those who wait for it. Whoever moves it must tell: a waiter that finds
+    /// somebody else walking goes to sleep in the trust that the walker will.
+    #[inline]
+    fn advance(&self) -> Lsn {
+        let before = self.ring.complete_seen();
+        let after = self.ring.advance();
+        if after > before {
+            self.complete_event.fire();
+        }
+        after
     }
 
     /// Everything below was handed to the operating system.
@@ -245,9 +257,10 @@ impl Log {
         self.ring.link(start, end);
         self.counters.records.inc();
         self.counters.bytes.add(buf.len() as u64);
+        // Pairs with the fence in `Event::park`: either we see the waiter, or it sees the link.
+        fence(Ordering::SeqCst);
         if self.complete_event.has_waiters() {
-            self.ring.advance();
-            self.complete_event.fire();
+            self.advance();
         }
         (start, end)
     }
@@ -257,7 +270,7 @@ impl Log {
     fn make_ring_room(&self, end: Lsn) {
         self.counters.ring_full.inc();
         loop {
-            let complete = self.ring.advance();
+            let complete = self.advance();
             if end.0 <= complete.0 + self.ring.window()
                 && end.0 <= self.written.load(Ordering::Acquire) + self.ring.capacity()
             {
@@ -275,17 +288,28 @@ impl Log {
 
     /// Writes everything complete to the files, if nobody else is at it. True if it wrote or there was nothing to do.
     pub fn try_write_out(&self) -> bool {
-        let Ok(mut st) = self.writing.try_lock() else {
-            return false;
-        };
-        self.write_locked(&mut st);
+        {
+            let Ok(mut st) = self.writing.try_lock() else {
+                return false;
+            };
+            self.write_locked(&mut st);
+        }
+        // Only now: whoever found the lock taken and parked must find it free when woken.
+        self.tell_written();
         true
+    }
+
+    fn tell_written(&self) {
+        self.written_event.fire();
+        if self.dsync {
+            self.durable_event.fire();
+        }
     }
 
     fn write_locked(&self, st: &mut Staging) {
         loop {
             let from = self.written.load(Ordering::Acquire);
-            let to = self.ring.advance().0;
+            let to = self.advance().0;
             if from >= to || self.failed.get().is_some() {
                 return;
             }
@@ -296,9 +320,7 @@ impl Log {
             self.written.store(to, Ordering::Release);
             if self.dsync {
                 self.durable.store(to, Ordering::Release);
-                self.durable_event.fire();
             }
-            self.written_event.fire();
             if to >= self.growth_mark.load(Ordering::Relaxed) {
                 self.growth_mark.store(u64::MAX, Ordering::Relaxed);
                 self.growth.fire();
@@ -332,13 +354,13 @@ impl Log {
 
     /// Waits until everything below `lsn` is complete.
     pub async fn wait_complete(&self, lsn: Lsn) -> Result<(), OpError> {
-        if self.ring.advance() >= lsn {
+        if self.advance() >= lsn {
             return Ok(());
         }
         self.complete_event
             .wait_for(|| match self.failed.get() {
                 Some(e) => Some(Err(OpError::Io(e.clone()))),
-                None => (self.ring.advance() >= lsn).then_some(Ok(())),
+                None => (self.advance() >= lsn).then_some(Ok(())),
             })
             .await
     }
@@ -360,9 +382,6 @@ impl Log {
                         (self.written() >= lsn).then_some(Ok(()))
                     })
                     .await?;
-            }
-            if self.written_event.has_waiters() {
-                self.written_event.fire();
             }
         }
         match self.failed.get() {
@@ -430,6 +449,7 @@ impl Log {
                 std::mem::take(&mut st.unsynced),
             )
         };
+        self.tell_written();
         if self.failed.get().is_some() {
             return;
         }
