@@ -17,6 +17,8 @@ use crate::node::edit::EditResult;
 use crate::ops;
 use crate::tree::Tree;
 
+/// In the page header's flags: the chain is being freed.
+const SHRINKING_AT: usize = 14;
 const NEXT_AT: usize = 32;
 const LEN_AT: usize = 36;
 const DATA_AT: usize = 40;
@@ -46,6 +48,7 @@ pub(crate) fn set_next(page: &mut Page, next: u32) -> EditResult {
         return Err("not an overflow page");
     }
     put_u32(page.bytes_mut(), NEXT_AT, next);
+    page.bytes_mut()[SHRINKING_AT] = 1;
     Ok(())
 }
 
@@ -161,6 +164,15 @@ impl Tree {
     ) -> Result<(), OpError> {
         while self.read_overflow_page(cursor, out)? {}
         Ok(())
+    }
+
+    /// Whether the chain that begins at `first` is still the one that lost its reference in a record at `since`: it was
+    /// written before that, or its freeing has begun. False when the page has been freed, or used again. Recovery may ask
+    /// for a chain to be freed that was freed before the crash.
+    pub fn is_abandoned_chain(&self, first: PageNo, since: base::Lsn) -> Result<bool, OpError> {
+        let page = self.pager.shared(&self.space, first)?;
+        let ours = page.kind() == Some(PageKind::Overflow) && page.index_id() == self.index_id;
+        Ok(ours && (page.lsn() <= since || page.bytes()[SHRINKING_AT] & 1 != 0))
     }
 
     /// Frees the page behind the first one of a chain; false when the first one is all that is left. That one is freed

@@ -144,19 +144,18 @@ impl Session {
         let name = t.def.indexes[index].name.clone();
         let mut cursor = VerifyCursor::new();
         let pager = self.engine.pager().clone();
-        let mut pins = Vec::new();
+        let mut pins = pager::Pins::new();
         loop {
             self.interrupt.check()?;
             match tree.verify(&mut cursor, |k, v| visit(k, v, found)) {
                 Ok(true) => pins.clear(),
                 Ok(false) => break,
-                Err(OpError::Wait(w)) => match pager.resolve(w).await {
-                    Ok(p) => pins.extend(p),
-                    Err(e) => {
+                Err(OpError::Wait(w)) => {
+                    if let Err(e) = pager.resolve_into(w, &mut pins).await {
                         found.add(format!("index {name}: {e}"));
                         return Ok(false);
                     }
-                },
+                }
                 Err(e) => {
                     found.add(format!("index {name}: {e}"));
                     return Ok(false);

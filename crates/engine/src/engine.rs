@@ -93,6 +93,8 @@ pub struct Engine {
     pub(crate) counters: Counters,
     pub(crate) next_index: AtomicU32,
     pub(crate) dir: std::path::PathBuf,
+    /// AUTO_INCREMENT counters found by recovery, until the tables are open.
+    pub(crate) recovered_counters: std::sync::Mutex<std::collections::BTreeMap<u32, u64>>,
     flush_at_commit: AtomicU8,
     flusher: Flusher,
     pub(crate) stopping: AtomicBool,
@@ -127,6 +129,7 @@ impl Engine {
             counters: Counters::default(),
             next_index: AtomicU32::new(2),
             dir: std::path::PathBuf::new(),
+            recovered_counters: Default::default(),
             flush_at_commit: AtomicU8::new(options.flush_at_commit.min(2)),
             flusher: Flusher::default(),
             stopping: AtomicBool::new(false),

@@ -175,16 +175,25 @@ impl CheckpointSource for Source {
                 purge.extend_from_slice(&w.to_le_bytes());
             }
         }
-        let mut counters = Vec::new();
+        // Until the tables are open, what recovery found stands for them.
+        let mut by_table = e
+            .recovered_counters
+            .lock()
+            .unwrap_or_else(|x| x.into_inner())
+            .clone();
         for t in e.catalog().tables() {
             let next = t.live.auto_increment.load(Ordering::Relaxed);
-            if t.def.auto_increment_column().is_some() && next > 0 {
-                let saved = t.live.auto_increment_saved.load(Ordering::Relaxed);
-                let clean = e.stopping.load(Ordering::Relaxed);
-                counters.extend_from_slice(&t.def.id.to_le_bytes());
-                counters
-                    .extend_from_slice(&(if clean { next } else { next.max(saved) }).to_le_bytes());
+            let saved = t.live.auto_increment_saved.load(Ordering::Relaxed);
+            if t.def.auto_increment_column().is_some() && next.max(saved) > 0 {
+                // A clean shutdown saves the exact value; a table not used since the start keeps what it had.
+                let exact = e.stopping.load(Ordering::Relaxed) && next > 0;
+                by_table.insert(t.def.id, if exact { next } else { next.max(saved) });
             }
+        }
+        let mut counters = Vec::new();
+        for (id, next) in by_table {
+            counters.extend_from_slice(&id.to_le_bytes());
+            counters.extend_from_slice(&next.to_le_bytes());
         }
         for (tag, list, item) in [(NOTE_PURGE, purge, 32), (NOTE_COUNTER, counters, 12)] {
             for part in list.chunks(NOTE_ITEMS * item) {
@@ -269,6 +278,17 @@ impl Engine {
         let engine = Arc::new(engine);
         let mut losers = adopt(&engine, &found);
         report.losers = losers.len();
+        *engine
+            .recovered_counters
+            .lock()
+            .unwrap_or_else(|e| e.into_inner()) = found.counters.clone();
+        // Checkpoints from here on: rolling back needs room in the log, which only they make.
+        let source = Arc::new(Source {
+            engine: Arc::downgrade(&engine),
+            history: Mutex::default(),
+        });
+        pager.set_checkpoint_source(source);
+        pager.start_checkpoints();
 
         let catalog = open_catalog(&engine, &report.pages).await?;
         engine.ddl.set_catalog_table(catalog.clone());
@@ -283,12 +303,11 @@ impl Engine {
             }
         }
         load_tables(&engine, &catalog, &found.counters, &mut report).await?;
-        let source = Arc::new(Source {
-            engine: Arc::downgrade(&engine),
-            history: Mutex::default(),
-        });
-        pager.set_checkpoint_source(source);
-        pager.start_checkpoints();
+        engine
+            .recovered_counters
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .clear();
         for (s, _) in later {
             let e = engine.clone();
             engine.spawn("rollback", async move {
@@ -459,26 +478,36 @@ async fn load_tables(
             engine.drop_file(s.id());
         }
     }
-    for path in &report.pages.unreadable_files {
-        let named = view.tables().any(|t| {
-            engine
-                .data_dir()
-                .join(table_path(&t.def.schema, &t.def.name))
-                == *path
-        });
-        let lost = report.missing.iter().any(|m| {
-            m.split_once('.')
-                .is_some_and(|(s, t)| engine.data_dir().join(table_path(s, t)) == *path)
-        });
-        if !named && !lost {
-            report.orphans.push(path.display().to_string());
-            pager.seams().disk.remove_file(path)?;
-        }
-    }
+    remove_unborn(engine, &view, report)?;
     let top = report.pages.max_space.max(ids.last().copied().unwrap_or(0));
     engine.ddl.next_table.store(top + 1, Ordering::Relaxed);
     engine.next_index.store(next_index, Ordering::Relaxed);
     engine.change_catalog(|c| *c = view);
+    Ok(())
+}
+
+/// Files whose header was never written are the remains of a creation cut short, if no definition wants them.
+fn remove_unborn(
+    engine: &Arc<Engine>,
+    view: &Catalog,
+    report: &mut OpenReport,
+) -> Result<(), OpenError> {
+    let disk = &engine.seams().disk;
+    let place = |d: &TableDef| engine.data_dir().join(table_path(&d.schema, &d.name));
+    for path in &report.pages.unreadable_files {
+        let wanted = view.tables().any(|t| place(&t.def) == *path)
+            || view.lost.values().any(|d| place(d) == *path);
+        if wanted || *path == engine.data_dir().join(catalog_path()) {
+            continue;
+        }
+        let mut head = [0u8; 64];
+        disk.open(path, base::OpenMode::Buffered, false)?
+            .read_now(&mut head, 0)?;
+        if head.iter().all(|b| *b == 0) {
+            report.orphans.push(path.display().to_string());
+            disk.remove_file(path)?;
+        }
+    }
     Ok(())
 }
 

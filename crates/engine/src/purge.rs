@@ -171,7 +171,7 @@ impl Engine {
             if kind == RecordKind::Change
                 && let Some(u) = Undo::decode(&undo)
             {
-                self.purge_change(&u, item.txid, &mut change).await?;
+                self.purge_change(&u, at, item.txid, &mut change).await?;
             }
             at = prev;
         }
@@ -181,6 +181,7 @@ impl Engine {
     async fn purge_change(
         &self,
         u: &Undo<'_>,
+        at: Lsn,
         txid: TxnId,
         change: &mut Change,
     ) -> Result<(), SqlError> {
@@ -212,6 +213,11 @@ impl Engine {
                 self.remove_if(&t, index, u.key, change, &[], gone).await?;
             }
             UndoOp::Chain { first } => {
+                // After a crash the same work may be asked for again, and the pages may serve another row by now.
+                let look = || t.indexes[0].tree.is_abandoned_chain(first, at);
+                if !self.pager.run(look).await.map_err(run)? {
+                    return Ok(());
+                }
                 while self
                     .pager
                     .run(|| t.indexes[0].tree.shrink_overflow(first))

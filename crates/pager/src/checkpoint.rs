@@ -13,7 +13,7 @@ use crate::pool::Pool;
 use crate::redo::RedoTable;
 use crate::space;
 use base::counters::Counter;
-use base::{Lsn, TxnId};
+use base::{Event, Lsn, TxnId};
 use std::future::poll_fn;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,6 +27,16 @@ pub trait CheckpointSource: Send + Sync {
     fn describe(&self, out: &mut Vec<u8>);
     /// The oldest log position still needed: by open transactions, snapshots, purge.
     fn retain(&self) -> Lsn;
+}
+
+/// The one checkpoint that is being made.
+struct Turn<'a>(&'a Checkpointer);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.busy.store(false, Ordering::Release);
+        self.0.free.fire();
+    }
 }
 
 /// Makes checkpoints, one at a time.
@@ -44,6 +54,9 @@ pub(crate) struct Checkpointer {
     pub(crate) enabled: AtomicBool,
     /// Data files are synced (off for O_DIRECT_NO_FSYNC).
     pub(crate) sync_data: bool,
+    pub(crate) syncing: Mutex<()>,
+    pub(crate) busy: AtomicBool,
+    pub(crate) free: Event,
     pub(crate) checkpoints: Counter,
     pub(crate) data_syncs: Counter,
 }
@@ -87,6 +100,10 @@ impl Checkpointer {
 
     /// Makes a checkpoint now. `clean` notes a clean shutdown: the log must be quiet.
     pub(crate) async fn checkpoint(&self, clean: bool) -> Result<(), OpError> {
+        self.free
+            .wait_for(|| (!self.busy.swap(true, Ordering::Acquire)).then_some(()))
+            .await;
+        let _turn = Turn(self);
         // Before the sync: whatever is older was written before this moment, and the sync covers it.
         let redo = self.candidate();
         self.sync_spaces().map_err(OpError::io)?;
@@ -121,6 +138,10 @@ impl Checkpointer {
     }
 
     pub(crate) fn retain(&self) -> Lsn {
+        if !self.enabled.load(Ordering::Acquire) {
+            // Recovery is still reading the log, and losers are still being looked up in it.
+            return Lsn::NONE;
+        }
         self.source.get().map_or(Lsn::MAX, |s| s.retain())
     }
 
@@ -138,7 +159,14 @@ impl Checkpointer {
             return Ok(());
         }
         self.data_syncs.inc();
-        space::sync_written(&self.pool.spaces)
+        // One at a time: whoever finds a file marked as synced must be able to rely on that sync being over.
+        let _one = self.syncing.lock().unwrap_or_else(|e| e.into_inner());
+        let r = space::sync_written(&self.pool.spaces);
+        if let Err(e) = &r {
+            // What a failed sync has lost is not known, and a second one that succeeds says nothing about it.
+            self.log.close_failed(e);
+        }
+        r
     }
 
     /// Sees that segments exist ahead of the log, reusing those nobody needs.

@@ -65,8 +65,12 @@ impl Cleaner {
         loop {
             let stop = self.wait_for_work(step).await;
             if stop {
+                // Nobody will make free frames or flush any more: those who wait for it must not wait on.
+                self.pool.close(self.log.failure());
+                self.state.flushed.fire();
                 return;
             }
+            self.log.urgent.store(false, Ordering::Release);
             self.make_free().await;
             let end = self.log.complete().0;
             let aged = Lsn(end.saturating_sub(self.state.budget / 2));
@@ -101,7 +105,8 @@ impl Cleaner {
                     return Some(true);
                 }
                 let short = self.pool.free_frames() < self.pool.low_water() && self.pool_is_full();
-                let asked = self.state.flush_to.load(Ordering::Acquire) > 0;
+                let asked = self.state.flush_to.load(Ordering::Acquire) > 0
+                    || self.log.urgent.load(Ordering::Acquire);
                 // `growth_mark` was reset by the log when it passed it.
                 let grown = self.log.growth_mark.load(Ordering::Relaxed) != mark
                     || self.log.written().0 >= mark;

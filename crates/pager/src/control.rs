@@ -13,7 +13,9 @@ const MAGIC: u64 = u64::from_le_bytes(*b"TDMLCTL1");
 /// Version of the directory format as a whole. A newer one is refused.
 pub const FORMAT: u32 = 1;
 const SLOT: usize = 4096;
-const JUMPS_MAX: usize = 64;
+/// Jumps that fit the slot.
+pub(crate) const JUMPS_MAX: usize = 240;
+const _: () = assert!(72 + JUMPS_MAX * 16 <= SLOT - 4);
 
 /// What the control file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,7 +61,9 @@ pub(crate) struct Control {
 impl Control {
     /// Makes the file with a first state.
     pub(crate) fn create(disk: &dyn Disk, dir: &Path, state: ControlState) -> io::Result<Control> {
-        let file = disk.open(&dir.join(FILE), OpenMode::Buffered, true)?;
+        // Under another name until it is whole.
+        let tmp = dir.join("control.new");
+        let file = disk.open(&tmp, OpenMode::Buffered, true)?;
         file.write_now(&AlignedBuf::zeroed(2 * SLOT), 0)?;
         let mut c = Control {
             file,
@@ -67,6 +71,7 @@ impl Control {
             state,
         };
         c.store()?;
+        disk.rename(&tmp, &dir.join(FILE))?;
         disk.sync_dir(dir)?;
         Ok(c)
     }

@@ -24,8 +24,9 @@ pub(crate) struct Doublewrite {
 }
 
 impl Doublewrite {
-    /// Opens or makes the file.
-    pub(crate) fn open(disk: &dyn Disk, log_dir: &Path) -> io::Result<Doublewrite> {
+    /// Opens or makes the file. Unless the last shutdown was `clean`, its copies may still be needed until the
+    /// tablespaces have been synced.
+    pub(crate) fn open(disk: &dyn Disk, log_dir: &Path, clean: bool) -> io::Result<Doublewrite> {
         let path = log_dir.join(FILE);
         let len = (REGIONS * BATCH * PAGE_SIZE) as u64;
         let file = disk.open(&path, OpenMode::Direct, true)?;
@@ -37,7 +38,8 @@ impl Doublewrite {
             file.sync_now()?;
             disk.sync_dir(log_dir)?;
         }
-        Ok(Doublewrite { file, next: 0 })
+        let next = if clean { 0 } else { REGIONS };
+        Ok(Doublewrite { file, next })
     }
 
     /// Whether the next batch reuses a region: the caller must have synced the tablespaces first.

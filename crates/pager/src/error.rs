@@ -10,6 +10,8 @@ use std::sync::Arc;
 pub enum Wait {
     /// The page is not resident.
     Page(SpaceId, PageNo),
+    /// The page, which is to be made anew, is being read in: whatever comes of that.
+    Reading(SpaceId, PageNo),
     /// The log has to advance (its ring, its files or its checkpoint) before another record fits.
     LogSpace,
     /// The record is no longer in the log's memory.

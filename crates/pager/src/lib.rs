@@ -29,7 +29,7 @@ pub use mtr::{Committed, Mtr, PageIx};
 pub use options::{FlushMethod, PagerOptions};
 pub use page::{PAGE_HEADER, PAGE_SIZE, Page, PageKind};
 pub use pager::{Pager, SPACE_EXTENSION};
-pub use pool::{ExclusiveGuard, Pin, Pool, SharedGuard};
+pub use pool::{ExclusiveGuard, Pin, Pins, Pool, SharedGuard};
 pub use recover::{Observer, OpenError, Report, open};
 pub use redo::{RedoFn, RedoTable};
 pub use space::Space;

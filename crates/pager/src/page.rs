@@ -134,6 +134,11 @@ impl Page {
         self.bytes[12] = kind as u8;
     }
 
+    /// Makes the page one of no known kind, so that every reader calls it damaged.
+    pub(crate) fn poison(&mut self) {
+        self.bytes[12] = 0xEE;
+    }
+
     pub(crate) fn set_identity(&mut self, space: SpaceId, page: PageNo) {
         le::put_u32(&mut self.bytes, 4, page.0);
         le::put_u32(&mut self.bytes, 8, space.0);

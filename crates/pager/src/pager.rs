@@ -10,7 +10,7 @@ use crate::log::record::RecordKind;
 use crate::mtr::{Committed, Mtr, PageIx, append_plain};
 use crate::options::PagerOptions;
 use crate::page::{self, Page};
-use crate::pool::{ExclusiveGuard, Pin, Pool, SharedGuard};
+use crate::pool::{ExclusiveGuard, Pin, Pins, Pool, SharedGuard};
 use crate::redo::RedoTable;
 use crate::space::Space;
 use base::{AlignedBuf, Event, Lsn, PageNo, Seams, SpaceId, TxnId};
@@ -85,7 +85,8 @@ impl Pager {
     /// Recovery is over: checkpoints may be made from now on.
     pub fn start_checkpoints(&self) {
         self.checkpointer.enabled.store(true, Ordering::Release);
-        self.log.growth.fire();
+        // The log found may be longer than what may lie behind a checkpoint.
+        self.log.press();
     }
 
     /// See [`Pool::optimistic`].
@@ -156,25 +157,50 @@ impl Pager {
                 let s = self.space(space)?;
                 Ok(Some(self.pool.fetch(&s, page).await?))
             }
+            Wait::Reading(space, page) => {
+                self.pool.wait_read(space, page).await;
+                Ok(None)
+            }
             Wait::LogSpace => self.log.wait_space().await.map(|()| None),
             Wait::LogRead(lsn) => self.log.fetch(lsn).await.map(|()| None),
             Wait::Grow(space) => {
                 let s = self.space(space)?;
                 self.grow(&s).await.map(|()| None)
             }
-            Wait::FreeFrame => {
-                self.pool.wait_free().await;
-                Ok(None)
+            Wait::FreeFrame => self.pool.wait_free().await.map(|()| None),
+        }
+    }
+
+    /// As [`Pager::resolve`], keeping what the operation needs in `pins`. When no frame is free they are given up first:
+    /// operations that each wait for one more page while holding some would wait for each other.
+    pub async fn resolve_into(&self, wait: Wait, pins: &mut Pins) -> Result<(), OpError> {
+        let Wait::Page(space, page) = wait else {
+            if wait == Wait::FreeFrame {
+                pins.clear();
+            }
+            return self.resolve(wait).await.map(|_| ());
+        };
+        let s = self.space(space)?;
+        loop {
+            match self.pool.fetch_now(&s, page).await {
+                Err(OpError::Wait(Wait::FreeFrame)) => {
+                    pins.clear();
+                    self.pool.wait_free().await?;
+                }
+                r => {
+                    pins.push(r?);
+                    return Ok(());
+                }
             }
         }
     }
 
     /// Runs a synchronous operation as often as it takes, awaiting what it lacks in between.
     pub async fn run<R>(&self, mut op: impl FnMut() -> Result<R, OpError>) -> Result<R, OpError> {
-        let mut pins: SmallVec<[Pin; 4]> = SmallVec::new();
+        let mut pins = Pins::new();
         loop {
             match op() {
-                Err(OpError::Wait(w)) => pins.extend(self.resolve(w).await?),
+                Err(OpError::Wait(w)) => self.resolve_into(w, &mut pins).await?,
                 r => return r,
             }
         }
@@ -206,7 +232,9 @@ impl Pager {
         loop {
             let made = self.mtr().and_then(|mut m| {
                 let g = self.pool.fresh(space, PageNo(group))?;
-                let exists = g.kind() == Some(page::PageKind::SpaceMap);
+                // Somebody else may have made it, and it may have been written out and left memory since.
+                let exists =
+                    g.kind() == Some(page::PageKind::SpaceMap) || space.mapped() > group;
                 let ix = m.add(g);
                 if !exists {
                     m.op_init(ix, alloc::OP_MAP_FORMAT, &[&group.to_le_bytes()]);
@@ -215,12 +243,6 @@ impl Pager {
                 Ok(())
             });
             match made {
-                // The page is being read by somebody else (who will find it unwritten): try again after that.
-                Err(OpError::Wait(Wait::Page(s, p))) => {
-                    if let Ok(Some(pin)) = Box::pin(self.resolve(Wait::Page(s, p))).await {
-                        pins.push(pin);
-                    }
-                }
                 Err(OpError::Wait(w)) => pins.extend(Box::pin(self.resolve(w)).await?),
                 r => return r,
             }
@@ -325,6 +347,9 @@ impl Pager {
             .wait_for(|| {
                 if let Some(e) = self.log.failure() {
                     return Some(Err(OpError::Io(e)));
+                }
+                if self.cleaner.stop.load(Ordering::Acquire) {
+                    return Some(Err(crate::pool::closed()));
                 }
                 if self.checkpointer.candidate() >= lsn {
                     return Some(Ok(()));

@@ -26,7 +26,7 @@ use std::future::Future;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::Pin as StdPin;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Bytes of log whose operations are sorted by page at once.
@@ -160,6 +160,9 @@ pub async fn open(
     report.log_end = end;
 
     let start = if report.clean {
+        // From here on a crash is a crash, even one that leaves the log as it was.
+        control.state.clean_end = Lsn::NONE;
+        control.store()?;
         end
     } else {
         jump(&segments, &mut control, end)?
@@ -167,7 +170,7 @@ pub async fn open(
     let pool = Arc::new(Pool::new(options.frames())?);
     open_spaces(&*disk, &options, &pool, &data_dir, &mut report)?;
     if !report.clean {
-        restore_torn(&*disk, &log_dir, &pool, &mut report)?;
+        restore_torn(&*disk, &log_dir, &pool, state.redo, &mut report)?;
     }
     let log = Arc::new(Log::new(
         segments,
@@ -186,6 +189,9 @@ pub async fn open(
         redo_lsn: AtomicU64::new(state.redo.0),
         enabled: AtomicBool::new(false),
         sync_data: options.flush_method != FlushMethod::ODirectNoFsync,
+        syncing: Mutex::new(()),
+        busy: AtomicBool::new(false),
+        free: base::Event::new(),
         checkpoints: Counter::new(),
         data_syncs: Counter::new(),
     });
@@ -197,7 +203,7 @@ pub async fn open(
         flushed: base::Event::new(),
     });
     let dw = if options.doublewrite {
-        Some(Doublewrite::open(&*disk, &log_dir)?)
+        Some(Doublewrite::open(&*disk, &log_dir, report.clean)?)
     } else {
         None
     };
@@ -230,18 +236,18 @@ fn create(
     let disk = &*seams.disk;
     disk.create_dir_all(log_dir)?;
     disk.create_dir_all(data_dir)?;
-    // A creation that was cut short left no control file; start over.
-    for (name, is_dir) in disk.read_dir(log_dir)? {
-        if !is_dir {
-            disk.remove_file(&log_dir.join(name))?;
-        }
-    }
     if !disk.read_dir(data_dir)?.is_empty() {
         return Err(OpenError::Damaged(format!(
             "{} holds tables but {} is missing: restore the log folder from a backup",
             data_dir.display(),
             log_dir.join(control::FILE).display()
         )));
+    }
+    // A creation that was cut short left no control file; start over.
+    for (name, is_dir) in disk.read_dir(log_dir)? {
+        if !is_dir {
+            disk.remove_file(&log_dir.join(name))?;
+        }
     }
     let size = options.segment_size();
     let db_id = seams.random.next_u64() | 1;
@@ -312,6 +318,13 @@ fn first_pass(
 /// After a crash the log goes on in a segment never used before, so that no torn or stale record behind the old end can
 /// ever be taken for a new one.
 fn jump(segments: &Segments, control: &mut Control, end: Lsn) -> Result<Lsn, OpenError> {
+    // What was found may so far be in the operating system's memory only. It counts as durable from here on: records
+    // behind the jump are reached only through it, and pages are written by it.
+    for n in control.state.redo.0 / segments.size()..=end.0 / segments.size() {
+        if let Some((file, _)) = segments.locate(Lsn(n * segments.size())) {
+            file.sync_now()?;
+        }
+    }
     let last = segments.numbers().last().copied().unwrap_or(0);
     let next = last.max(end.0 / segments.size()) + 1;
     let to = Lsn(next * segments.size());
@@ -325,7 +338,17 @@ fn jump(segments: &Segments, control: &mut Control, end: Lsn) -> Result<Lsn, Ope
     for n in behind.iter().skip(1) {
         segments.remove(*n)?;
     }
-    control.state.jumps.push((end, to));
+    match control.state.jumps.last_mut() {
+        // Nothing was written since the last jump: one will do.
+        Some((_, at)) if *at == end => *at = to,
+        _ => control.state.jumps.push((end, to)),
+    }
+    if control.state.jumps.len() > control::JUMPS_MAX {
+        return Err(OpenError::Damaged(format!(
+            "{} starts in a row ended in a crash before their first checkpoint",
+            control::JUMPS_MAX
+        )));
+    }
     control.state.clean_end = Lsn::NONE;
     control.store()?;
     Ok(to)
@@ -378,7 +401,10 @@ fn open_spaces(
         }
         report.max_space = report.max_space.max(id.0);
         let file = disk.open(&path, options.data_mode(), false)?;
-        pool.spaces.insert(Arc::new(Space::new(id, file, &path)?));
+        let space = Space::new(id, file, &path)?;
+        // A process that was killed leaves writes that arrived and are not durable yet.
+        space.unsynced.store(!report.clean, Ordering::Release);
+        pool.spaces.insert(Arc::new(space));
     }
     Ok(())
 }
@@ -387,14 +413,21 @@ fn restore_torn(
     disk: &dyn Disk,
     log_dir: &Path,
     pool: &Arc<Pool>,
+    redo: Lsn,
     report: &mut Report,
 ) -> Result<(), OpenError> {
     let mut touched = BTreeSet::new();
     let mut buf = AlignedBuf::zeroed(PAGE_SIZE);
     for ((space, pno), copy) in doublewrite::copies(disk, log_dir)? {
+        report.max_space = report.max_space.max(space.0);
         let Some(s) = pool.spaces.get(space) else {
             continue;
         };
+        // A write that was under way at the crash keeps recovery's start at or below its oldest change. An older copy
+        // proves nothing about a page that is damaged now: changes in between may be missing from it.
+        if le::get_u64(&copy, 16) <= redo.0 {
+            continue;
+        }
         let off = pno.0 as u64 * PAGE_SIZE as u64;
         let n = s.file().read_now(&mut buf, off)?;
         if n == PAGE_SIZE && page::check(&buf, space, pno).is_err() {
@@ -553,11 +586,14 @@ async fn redo_page(
             Err(e) => return Err(e.into()),
         };
         g.keep();
+        // A record may change a page more than once: whether it is done already is judged by its first operation.
+        let mut doing = Lsn::NONE;
         for o in ops {
-            if g.lsn() >= o.end {
+            if g.lsn() >= o.end && doing != o.start {
                 report.skipped += 1;
                 continue;
             }
+            doing = o.start;
             g.meta().mark_dirty(o.start);
             let payload = &bytes[o.at as usize..o.at as usize + o.len as usize];
             if let Err(why) = pager.redo.apply(o.op, g.page_mut(), payload, o.start) {
@@ -566,6 +602,8 @@ async fn redo_page(
                     page,
                     format!("operation {} at {}: {why}", o.op, o.start),
                 ));
+                // Half done and not to be trusted: whoever reads it is told so, now and after it was written out.
+                g.page_mut().poison();
                 return Ok(());
             }
             g.page_mut().set_lsn(o.end);

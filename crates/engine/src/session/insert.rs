@@ -5,7 +5,7 @@ use super::lockable::Block;
 use super::secondary::entry_key;
 use super::{Inserted, LockWait, Pins, Session};
 use crate::error;
-use crate::lock::{Acquired, Hold, Mode};
+use crate::lock::{Hold, Mode};
 use crate::record::{Delta, EXTERNAL, HEADER, RowVersion, Undo, UndoOp};
 use crate::schema::Table;
 use base::Lsn;
@@ -79,15 +79,7 @@ impl Session {
                 let mut undo = UndoOp::Insert;
                 match found.value() {
                     None => {
-                        match judge
-                            .locks
-                            .check_insert(judge.me, id, key, judge.on_conflict)
-                        {
-                            Acquired::Granted | Acquired::Held => {}
-                            Acquired::Wait(w) => return Err(Block::Wait(w)),
-                            Acquired::Retry => return Err(Block::Retry),
-                            Acquired::Conflict => return Err(Block::Locked),
-                        }
+                        judge.may_appear(key)?;
                         judge.lock(key, None, Mode::Exclusive, Hold::Row)?;
                     }
                     Some(value) => {
@@ -97,6 +89,7 @@ impl Session {
                             return Ok(Action::Keep);
                         }
                         judge.may_write(key, v)?;
+                        judge.may_appear(key)?;
                         let old = &value[HEADER..];
                         let delta = Delta::between(old, &row.bytes);
                         if v.external() {

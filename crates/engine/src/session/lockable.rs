@@ -75,6 +75,19 @@ impl Judge {
         }
     }
 
+    /// An entry comes to be where a reader found none: ranges that others guard must not contain it.
+    pub(crate) fn may_appear(&self, key: &[u8]) -> Result<(), Block> {
+        match self
+            .locks
+            .check_insert(self.me, self.index, key, self.on_conflict)
+        {
+            Acquired::Granted | Acquired::Held => Ok(()),
+            Acquired::Wait(w) => Err(Block::Wait(w)),
+            Acquired::Retry => Err(Block::Retry),
+            Acquired::Conflict => Err(Block::Locked),
+        }
+    }
+
     /// Snapshot isolation: the newest committed version must be one that the snapshot sees.
     #[inline]
     pub(crate) fn check_snapshot(&self, version: RowVersion) -> Result<(), Block> {

@@ -27,8 +27,8 @@ use crate::schema::{Catalog, Table, TableUse};
 use crate::txn::{Registration, Snapshot};
 use base::{Lsn, TxnId};
 use btree::Change;
-use pager::{OpError, Pin, RecordKind, Wait};
-use smallvec::SmallVec;
+pub(crate) use pager::Pins;
+use pager::{OpError, RecordKind, Wait};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::SqlError;
@@ -461,14 +461,11 @@ impl Session {
         table: &str,
     ) -> Result<(), SqlError> {
         self.interrupt.check()?;
-        pins.extend(
-            self.engine
-                .pager
-                .resolve(w)
-                .await
-                .map_err(|e| error::storage(e, table))?,
-        );
-        Ok(())
+        let pager = &self.engine.pager;
+        pager
+            .resolve_into(w, pins)
+            .await
+            .map_err(|e| error::storage(e, table))
     }
 
     /// Waits for room in the log, however long it takes: what must not fail (commit, rollback) goes through here.
@@ -530,9 +527,6 @@ impl Session {
         }
     }
 }
-
-/// Pages kept in memory for an operation until it succeeded.
-pub(crate) type Pins = SmallVec<[Pin; 4]>;
 
 impl Drop for Session {
     fn drop(&mut self) {

@@ -7,7 +7,7 @@ use crate::record::{DELETED, HEADER, RowVersion, SecValue, Undo, UndoOp};
 use crate::schema::Table;
 use base::Lsn;
 use btree::{Action, Change};
-use pager::{OpError, Record, RecordKind};
+use pager::{OpError, Record, RecordKind, Wait};
 use std::sync::Arc;
 use types::SqlError;
 
@@ -38,13 +38,10 @@ impl Session {
             match self.engine.log.read_record(at, out) {
                 Ok(()) => return Ok(()),
                 // A rollback is not interrupted by KILL: it is what KILL waits for.
-                Err(OpError::Wait(w)) => {
-                    self.engine
-                        .pager
-                        .resolve(w)
-                        .await
-                        .map_err(|e| error::storage(e, "the log"))?;
-                }
+                Err(OpError::Wait(w)) => self
+                    .wait_for_undo(w, &mut Pins::new())
+                    .await
+                    .map_err(|e| error::storage(e, "the log"))?,
                 Err(e) => return Err(error::storage(e, "the log")),
             }
         }
@@ -77,15 +74,10 @@ impl Session {
             };
             match r {
                 Ok(()) => break,
-                Err(OpError::Wait(w)) => {
-                    let got = self
-                        .engine
-                        .pager
-                        .resolve(w)
-                        .await
-                        .map_err(|e| error::storage(e, &t.full_name))?;
-                    pins.extend(got);
-                }
+                Err(OpError::Wait(w)) => self
+                    .wait_for_undo(w, &mut pins)
+                    .await
+                    .map_err(|e| error::storage(e, &t.full_name))?,
                 Err(OpError::LogFull) => {
                     self.engine
                         .log
@@ -93,6 +85,8 @@ impl Session {
                         .await
                         .map_err(|e| error::storage(e, "the log"))?;
                 }
+                // Dropped while a rollback after a crash was at it: there is nothing left to undo.
+                Err(OpError::Dropped(_)) => return Ok(()),
                 Err(e) => return Err(error::storage(e, &t.full_name)),
             }
         }
@@ -104,6 +98,14 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Awaits what an undo lacked; a full disk is waited out.
+    async fn wait_for_undo(&self, w: Wait, pins: &mut Pins) -> Result<(), OpError> {
+        match self.engine.pager.resolve_into(w, pins).await {
+            Err(OpError::LogFull) => self.engine.log.wait_room().await,
+            r => r,
+        }
     }
 
     fn undid_delete(&self, old: RowVersion) -> bool {

@@ -4,7 +4,7 @@ use super::lockable::Block;
 use super::scan::Scan;
 use super::{LockWait, Pins, Session};
 use crate::error;
-use crate::lock::{Acquired, Hold, Mode};
+use crate::lock::{Hold, Mode};
 use crate::record::{DELETED, RowRef, SecValue, Undo, UndoOp};
 use crate::schema::Table;
 use crate::txn::{Snapshot, Status};
@@ -184,15 +184,7 @@ impl Session {
                         None if must_exist => return Err(Block::Damaged),
                         None => {
                             // A new place in the index: somebody may have read this range and want it to stay empty.
-                            match judge
-                                .locks
-                                .check_insert(judge.me, id, entry, judge.on_conflict)
-                            {
-                                Acquired::Granted | Acquired::Held => {}
-                                Acquired::Wait(w) => return Err(Block::Wait(w)),
-                                Acquired::Retry => return Err(Block::Retry),
-                                Acquired::Conflict => return Err(Block::Locked),
-                            }
+                            judge.may_appear(entry)?;
                             None
                         }
                         Some(v) => Some(SecValue::read(v).ok_or(Block::Damaged)?.word),
@@ -200,6 +192,9 @@ impl Session {
                     if old.is_some_and(|w| (w as u8 & DELETED != 0) == must_exist) {
                         // Marked where it should be live, or live where it should be marked or absent.
                         return Err(Block::Damaged);
+                    }
+                    if old.is_some() && !must_exist {
+                        judge.may_appear(entry)?;
                     }
                     c.value.extend_from_slice(&new.bytes());
                     c.kind = RecordKind::Change;

@@ -109,7 +109,10 @@ impl Session {
         let Some(s) = catalog.schema(&def.schema) else {
             return Err(SqlError::unknown_db(&def.schema));
         };
-        if s.tables.contains_key(&def.name) {
+        let lost = catalog
+            .lost
+            .contains_key(&(def.schema.clone(), def.name.clone()));
+        if s.tables.contains_key(&def.name) || lost {
             return Err(SqlError::table_exists(&def.name));
         }
         if def.options.created_us == 0 {
@@ -135,6 +138,25 @@ impl Session {
         self.commit().await?;
         let engine = self.engine.clone();
         let _turn = self.ddl_turn(&engine).await?;
+        let lost = engine
+            .catalog()
+            .lost
+            .get(&(schema.to_string(), name.to_string()))
+            .cloned();
+        if let Some(def) = lost {
+            // Its file is missing or unreadable: the definition goes, and what is left of the file.
+            engine
+                .change_rows(vec![RowChange::Remove(table_row(&def))])
+                .await?;
+            engine.change_catalog(|c| {
+                c.lost.remove(&(def.schema.clone(), def.name.clone()));
+            });
+            let _ = engine
+                .seams()
+                .disk
+                .remove_file(&engine.data_dir().join(table_path(schema, name)));
+            return Ok(());
+        }
         let missing = || SqlError::bad_table(&format!("{schema}.{name}"));
         let t = engine.catalog().table(schema, name).ok_or_else(missing)?;
         let _closed = self.close_table(&t).await?;
@@ -283,7 +305,15 @@ impl Session {
         self.build_index(&t, &mut index).await?;
         let mut def = t.def.clone();
         def.indexes.push(index);
-        engine.replace_def(&t, def).await
+        let last = def.indexes.len() - 1;
+        let root = def.indexes[last].root;
+        let id = def.indexes[last].id;
+        let r = engine.replace_def(&t, def).await;
+        if r.is_err() {
+            let tree = Tree::open(engine.pager().clone(), t.space.clone(), root, id);
+            engine.destroy_tree(&tree, &t).await?;
+        }
+        r
     }
 
     /// Drops a secondary index; 1091 if there is none of that name.

@@ -52,6 +52,8 @@ pub struct LogCounters {
 
 struct Block {
     start: u64,
+    /// Up to here the log was written when the block was read.
+    end: u64,
     bytes: AlignedBuf,
 }
 
@@ -75,6 +77,8 @@ pub struct Log {
     failed: OnceLock<Arc<io::Error>>,
     full: AtomicBool,
     blocks: Mutex<VecDeque<Block>>,
+    /// Somebody waits for the cleaner and the next checkpoint, whatever the cleaner thinks of its pace.
+    pub(crate) urgent: AtomicBool,
     /// Wakes the cleaner when the log has grown past the position it asked for.
     pub(crate) growth: Event,
     pub(crate) growth_mark: AtomicU64,
@@ -116,6 +120,7 @@ impl Log {
             failed: OnceLock::new(),
             full: AtomicBool::new(false),
             blocks: Mutex::default(),
+            urgent: AtomicBool::new(false),
             growth: Event::new(),
             growth_mark: AtomicU64::new(u64::MAX),
             keeper: Event::new(),
@@ -212,8 +217,7 @@ impl Log {
 
     /// Waits until [`Log::admit`] would not ask to wait.
     pub async fn wait_space(&self) -> Result<(), OpError> {
-        self.growth.fire();
-        self.keeper.fire();
+        self.press();
         self.space_event
             .wait_for(|| match self.admit() {
                 Err(OpError::Wait(_)) => None,
@@ -222,9 +226,16 @@ impl Log {
             .await
     }
 
+    /// Makes those who can give the log room look at it now.
+    pub(crate) fn press(&self) {
+        self.urgent.store(true, Ordering::Release);
+        self.growth.fire();
+        self.keeper.fire();
+    }
+
     /// As [`Log::wait_space`], for what must not fail: a full disk is waited out too.
     pub async fn wait_room(&self) -> Result<(), OpError> {
-        self.growth.fire();
+        self.press();
         self.space_event
             .wait_for(|| match self.admit() {
                 Err(OpError::Wait(_) | OpError::LogFull) => None,
@@ -344,7 +355,7 @@ impl Log {
                 .ok_or_else(|| io::Error::other("no log segment for this position"))?;
             file.write_now(&st.buf[..n], off)?;
             self.counters.writes.inc();
-            if !st.unsynced.iter().any(|f| Arc::ptr_eq(f, &file)) {
+            if !self.dsync && !st.unsynced.iter().any(|f| Arc::ptr_eq(f, &file)) {
                 st.unsynced.push(file);
             }
             at += n as u64;
@@ -493,7 +504,8 @@ impl Log {
         let mut want = record::RECORD_HEADER;
         while out.len() < want {
             let start = at / BLOCK * BLOCK;
-            let Some(i) = blocks.iter().position(|b| b.start == start) else {
+            let here = |b: &Block| b.start == start && at < b.end;
+            let Some(i) = blocks.iter().position(here) else {
                 return Err(OpError::Wait(Wait::LogRead(Lsn(at))));
             };
             if i > 0
@@ -502,7 +514,7 @@ impl Log {
                 blocks.push_front(b);
             }
             let from = (at - start) as usize;
-            let n = (want - out.len()).min(BLOCK as usize - from);
+            let n = (want - out.len()).min((blocks[0].end - at) as usize);
             out.extend_from_slice(&blocks[0].bytes[from..from + n]);
             at += n as u64;
             if out.len() == record::RECORD_HEADER && want == record::RECORD_HEADER {
@@ -521,6 +533,11 @@ impl Log {
         // The ring is much larger than a block: a block that begins before the ring's start ends before the log does.
         self.wait_written(Lsn((start + BLOCK).min(self.end().0)))
             .await?;
+        // The end of the log may be within the block; what comes behind is read again when it is wanted.
+        let end = self.written().0.min(start + BLOCK);
+        if lsn.0 >= end {
+            return Err(OpError::LogDamaged(lsn));
+        }
         let (file, off) = self
             .segments
             .locate(Lsn(start))
@@ -537,7 +554,7 @@ impl Log {
         };
         let mut blocks = self.blocks.lock().unwrap_or_else(|e| e.into_inner());
         blocks.retain(|b| b.start != start);
-        blocks.push_front(Block { start, bytes });
+        blocks.push_front(Block { start, end, bytes });
         blocks.truncate(BLOCKS_CACHED);
         Ok(())
     }

@@ -83,6 +83,9 @@ pub struct Pin {
     pub(super) frame: u32,
 }
 
+/// Pages kept in memory for an operation until it succeeded.
+pub type Pins = smallvec::SmallVec<[Pin; 4]>;
+
 impl Drop for Pin {
     fn drop(&mut self) {
         self.pool.frames[self.frame as usize]

@@ -8,7 +8,7 @@ mod arena;
 pub(crate) mod frame;
 mod guard;
 
-pub use guard::{ExclusiveGuard, Pin, SharedGuard};
+pub use guard::{ExclusiveGuard, Pin, Pins, SharedGuard};
 
 use crate::error::{OpError, Wait};
 use crate::page::{self, Page};
@@ -54,8 +54,15 @@ pub struct Pool {
     reading: Mutex<HashMap<(u32, u32), Arc<Reading>>>,
     /// Fired when free frames run low.
     pub(crate) pressure: Event,
+    /// Why no frame will be freed by writing any more.
+    closed: OnceLock<OpError>,
     /// Counters for SHOW STATUS.
     pub counters: PoolCounters,
+}
+
+/// What an operation is told that needs the tasks behind the pool after they have ended.
+pub(crate) fn closed() -> OpError {
+    OpError::io(io::Error::other("the storage was closed"))
 }
 
 fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -76,6 +83,7 @@ impl Pool {
             spaces: Spaces::default(),
             reading: Mutex::default(),
             pressure: Event::new(),
+            closed: OnceLock::new(),
             counters: PoolCounters::default(),
         })
     }
@@ -115,7 +123,7 @@ impl Pool {
             let meta = &self.frames[fr as usize];
             let v = meta.version();
             if !meta.holds(space.id(), page) {
-                std::hint::spin_loop();
+                self.mismatch(space)?;
                 continue;
             }
             let r = f(self.arena.page(fr));
@@ -143,6 +151,7 @@ impl Pool {
                 });
             }
             meta.unlock_shared();
+            self.mismatch(space)?;
         }
     }
 
@@ -169,7 +178,19 @@ impl Pool {
                 });
             }
             meta.unlock_exclusive();
+            self.mismatch(space)?;
         }
+    }
+
+    /// The frame holds another page by now: its entry is about to change, unless the tablespace was dropped, whose entries
+    /// nobody keeps.
+    #[cold]
+    fn mismatch(&self, space: &Space) -> Result<(), OpError> {
+        if space.is_dropped() {
+            return Err(OpError::Dropped(space.id()));
+        }
+        std::hint::spin_loop();
+        Ok(())
     }
 
     #[cold]
@@ -194,19 +215,27 @@ impl Pool {
                 r => return r,
             }
         }
-        if lock(&self.reading).contains_key(&(space.id().0, page.0)) {
-            // Somebody is still reading the old content in; let it arrive first.
-            return Err(OpError::Wait(Wait::Page(space.id(), page)));
-        }
         let fr = self.take_free().ok_or(OpError::Wait(Wait::FreeFrame))?;
         let meta = &self.frames[fr as usize];
         meta.lock_exclusive();
+        {
+            // Whoever begins to read the old content in either finds our entry, or is found here.
+            let reading = lock(&self.reading);
+            if reading.contains_key(&(space.id().0, page.0))
+                || space.translation.get(page.0).is_some()
+            {
+                drop(reading);
+                meta.unlock_exclusive();
+                self.put_free(fr);
+                return Err(OpError::Wait(Wait::Reading(space.id(), page)));
+            }
+            space.translation.set(page.0, Some(fr));
+        }
         let p = self.arena.page_mut(fr);
         p.bytes_mut().fill(0);
         p.set_identity(space.id(), page);
         meta.set_identity(Some((space.id(), page)));
         meta.mark.store(HOT, Ordering::Relaxed);
-        space.translation.set(page.0, Some(fr));
         Ok(ExclusiveGuard {
             pool: self,
             frame: fr,
@@ -251,8 +280,14 @@ impl Pool {
         self.free_event.fire();
     }
 
+    /// The cleaner has ended, because of `failure` or of a shutdown.
+    pub(crate) fn close(&self, failure: Option<Arc<io::Error>>) {
+        let _ = self.closed.set(failure.map_or_else(closed, OpError::Io));
+        self.free_event.fire();
+    }
+
     /// Waits until a frame is (probably) free.
-    pub async fn wait_free(&self) {
+    pub async fn wait_free(&self) -> Result<(), OpError> {
         self.counters.free_waits.inc();
         self.free_event
             .wait_for(|| {
@@ -261,9 +296,9 @@ impl Pool {
                 }
                 if self.free_frames() == 0 {
                     self.pressure.fire();
-                    return None;
+                    return self.closed.get().cloned().map(Err);
                 }
-                Some(())
+                Some(Ok(()))
             })
             .await
     }
@@ -329,6 +364,20 @@ impl Pool {
 
     /// Reads the page in if it is not resident, and pins it.
     pub async fn fetch(self: &Arc<Self>, space: &Arc<Space>, page: PageNo) -> Result<Pin, OpError> {
+        loop {
+            match self.fetch_now(space, page).await {
+                Err(OpError::Wait(Wait::FreeFrame)) => self.wait_free().await?,
+                r => return r,
+            }
+        }
+    }
+
+    /// As [`Pool::fetch`], but answers [`Wait::FreeFrame`] rather than wait for one.
+    pub(crate) async fn fetch_now(
+        self: &Arc<Self>,
+        space: &Arc<Space>,
+        page: PageNo,
+    ) -> Result<Pin, OpError> {
         let key = (space.id().0, page.0);
         loop {
             if space.translation.get(page.0).is_some()
@@ -363,16 +412,19 @@ impl Pool {
                     state: state.clone(),
                     armed: true,
                 };
-                let fr = loop {
-                    match self.take_free() {
-                        Some(f) => break f,
-                        None => self.wait_free().await,
-                    }
-                };
+                let fr = self.take_free().ok_or(OpError::Wait(Wait::FreeFrame))?;
                 abandoned.disarm();
                 self.start_read(space, page, fr, state.clone());
             }
             state.event.wait_for(|| state.done.get().cloned()).await?;
+        }
+    }
+
+    /// Waits until nobody is reading the page in.
+    pub(crate) async fn wait_read(&self, space: SpaceId, page: PageNo) {
+        let state = lock(&self.reading).get(&(space.0, page.0)).cloned();
+        if let Some(s) = state {
+            s.event.wait_for(|| s.done.get().map(|_| ())).await;
         }
     }
 
