@@ -4,7 +4,6 @@ use crate::interrupt::Interrupt;
 use crate::lock::LockTable;
 use crate::purge::Purge;
 use crate::schema::Catalog;
-use crate::session::Session;
 use crate::txn::TxnSystem;
 use base::counters::Counter;
 use base::{Event, Lsn, Seams, seams};
@@ -89,7 +88,7 @@ pub struct Engine {
     pub(crate) catalog: RwLock<Arc<Catalog>>,
     pub(crate) catalog_version: AtomicU64,
     pub(crate) purge: Purge,
-    pub(crate) ddl: crate::store::DdlState,
+    pub(crate) ddl: crate::schema::DdlState,
     pub(crate) counters: Counters,
     pub(crate) next_index: AtomicU32,
     pub(crate) dir: std::path::PathBuf,
@@ -146,11 +145,6 @@ impl Engine {
     /// The storage below.
     pub fn pager(&self) -> &Arc<Pager> {
         &self.pager
-    }
-
-    /// A new session.
-    pub fn session(self: &Arc<Self>) -> Session {
-        Session::new(self.clone())
     }
 
     /// The definitions as of now.

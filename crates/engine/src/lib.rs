@@ -11,6 +11,7 @@ mod interrupt;
 pub mod lock;
 mod open;
 mod purge;
+mod reclaim;
 pub mod record;
 pub mod schema;
 mod session;

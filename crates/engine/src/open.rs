@@ -3,13 +3,13 @@
 //! background while their rows stay locked, and files that no definition names are removed.
 
 use crate::engine::{Engine, EngineOptions};
-use crate::error;
 use crate::lock::LockTable;
 use crate::purge::{Purge, PurgeItem};
-use crate::record::Undo;
+use crate::record::{NOTE_COUNTER, NOTE_PURGE, Undo};
+use crate::schema::CATALOG_ID;
 use crate::schema::{Catalog, Table, TableDef};
 use crate::session::Session;
-use crate::store::{CATALOG_ID, catalog_def, catalog_path, load, table_path};
+use crate::store::{catalog_def, catalog_path, load, table_path};
 use crate::txn::{ActiveTxn, TxnSystem};
 use base::{Lsn, PageNo, Seams, SpaceId, TxnId, le};
 use btree::Tree;
@@ -147,10 +147,6 @@ impl Analysis {
     }
 }
 
-/// First byte of a note that lists purge items.
-const NOTE_PURGE: u8 = 1;
-/// First byte of a note that lists AUTO_INCREMENT counters.
-pub(crate) const NOTE_COUNTER: u8 = 2;
 /// Items of one note.
 const NOTE_ITEMS: usize = 8000;
 
@@ -540,15 +536,4 @@ fn place_file(engine: &Engine, t: &Table) {
             let _ = engine.pager().rename_space(t.space.id(), &want);
         }
     }
-}
-
-/// The error of a table whose file is gone.
-pub(crate) fn lost_table(def: &TableDef) -> types::SqlError {
-    let name = format!("{}.{}", def.schema, def.name);
-    let why = OpError::Corrupt {
-        space: SpaceId(def.id),
-        page: PageNo(0),
-        why: "its file is missing or unreadable",
-    };
-    error::storage(why, &name)
 }

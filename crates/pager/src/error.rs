@@ -82,3 +82,8 @@ impl fmt::Display for OpError {
 }
 
 impl std::error::Error for OpError {}
+
+/// What an operation is told that needs the tasks behind the pool after they have ended.
+pub(crate) fn closed() -> OpError {
+    OpError::io(io::Error::other("the storage was closed"))
+}

@@ -19,6 +19,8 @@ mod pager;
 pub mod pool;
 mod recover;
 mod redo;
+mod replay;
+mod report;
 pub mod space;
 
 pub use checkpoint::CheckpointSource;
@@ -30,6 +32,7 @@ pub use options::{FlushMethod, PagerOptions};
 pub use page::{PAGE_HEADER, PAGE_SIZE, Page, PageKind};
 pub use pager::{Pager, SPACE_EXTENSION};
 pub use pool::{ExclusiveGuard, Pin, Pins, Pool, SharedGuard};
-pub use recover::{Observer, OpenError, Report, open};
+pub use recover::{Observer, open};
 pub use redo::{RedoFn, RedoTable};
+pub use report::{OpenError, Report};
 pub use space::Space;

@@ -233,8 +233,7 @@ impl Pager {
             let made = self.mtr().and_then(|mut m| {
                 let g = self.pool.fresh(space, PageNo(group))?;
                 // Somebody else may have made it, and it may have been written out and left memory since.
-                let exists =
-                    g.kind() == Some(page::PageKind::SpaceMap) || space.mapped() > group;
+                let exists = g.kind() == Some(page::PageKind::SpaceMap) || space.mapped() > group;
                 let ix = m.add(g);
                 if !exists {
                     m.op_init(ix, alloc::OP_MAP_FORMAT, &[&group.to_le_bytes()]);
@@ -349,7 +348,7 @@ impl Pager {
                     return Some(Err(OpError::Io(e)));
                 }
                 if self.cleaner.stop.load(Ordering::Acquire) {
-                    return Some(Err(crate::pool::closed()));
+                    return Some(Err(crate::error::closed()));
                 }
                 if self.checkpointer.candidate() >= lsn {
                     return Some(Ok(()));

@@ -1,116 +1,30 @@
 //! Opening a directory: what was there, whole pages back from the doublewrite file, redo of the log.
 //!
-//! Two passes over the log: the first finds its end and shows every record to the layer above (which learns from it what
-//! was open); the second carries out the page operations, sorted by page within large chunks so that each page is
-//! fetched about once.
+//! Two passes over the log: the first finds its end and shows every record to the layer above, which learns from it what
+//! was open; the second ([`crate::replay`]) carries out the page operations.
 
 use crate::alloc;
 use crate::checkpoint::Checkpointer;
 use crate::cleaner::CleanerState;
 use crate::control::{self, Control, ControlError, ControlState};
 use crate::doublewrite::{self, Doublewrite};
-use crate::error::OpError;
-use crate::log::record::{OP_INIT, Record};
+use crate::log::record::Record;
 use crate::log::{Log, Scanner, Segments};
 use crate::options::{FlushMethod, PagerOptions};
 use crate::page::{self, PAGE_SIZE};
 use crate::pager::{Pager, SPACE_EXTENSION};
-use crate::pool::{Pin, Pool};
+use crate::pool::Pool;
 use crate::redo::RedoTable;
+use crate::replay::second_pass;
+use crate::report::{OpenError, Report};
 use crate::space::Space;
 use base::counters::Counter;
-use base::{AlignedBuf, Disk, Lsn, OpenMode, PageNo, Seams, SpaceId, le};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt;
-use std::future::Future;
+use base::{AlignedBuf, Disk, Lsn, OpenMode, Seams, SpaceId, le};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::pin::Pin as StdPin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-
-/// Bytes of log whose operations are sorted by page at once.
-const CHUNK: usize = 64 << 20;
-/// Pages read ahead of the one being redone.
-const AHEAD: usize = 64;
-
-/// Why a directory cannot be opened.
-#[derive(Debug)]
-pub enum OpenError {
-    /// The device failed.
-    Io(io::Error),
-    /// Another process has it open.
-    InUse,
-    /// Written by a newer program (format version).
-    Newer(u32),
-    /// Something needed is missing or damaged: what, in words.
-    Damaged(String),
-    /// A page operation failed.
-    Op(OpError),
-}
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            OpenError::Io(e) => write!(f, "{e}"),
-            OpenError::InUse => write!(f, "another process has this directory open"),
-            OpenError::Newer(v) => {
-                write!(
-                    f,
-                    "the directory has format {v}, this program knows up to {}",
-                    control::FORMAT
-                )
-            }
-            OpenError::Damaged(s) => write!(f, "{s}"),
-            OpenError::Op(e) => write!(f, "{e}"),
-        }
-    }
-}
-
-impl std::error::Error for OpenError {}
-
-impl From<io::Error> for OpenError {
-    fn from(e: io::Error) -> Self {
-        OpenError::Io(e)
-    }
-}
-
-impl From<OpError> for OpenError {
-    fn from(e: OpError) -> Self {
-        OpenError::Op(e)
-    }
-}
-
-/// What opening found and did.
-#[derive(Debug, Default, Clone)]
-pub struct Report {
-    /// The directory was made now.
-    pub created: bool,
-    /// The last shutdown was clean.
-    pub clean: bool,
-    /// Redo started here and the log ended there.
-    pub redo_from: Lsn,
-    /// End of the log found.
-    pub log_end: Lsn,
-    /// The checkpoint record, or none.
-    pub checkpoint: Lsn,
-    /// Records read, page operations carried out, operations found already done.
-    pub records: u64,
-    /// See `records`.
-    pub applied: u64,
-    /// See `records`.
-    pub skipped: u64,
-    /// Pages put back from the doublewrite file.
-    pub restored_pages: u64,
-    /// Operations on tablespaces that no longer exist, by tablespace.
-    pub missing_spaces: BTreeMap<u32, u64>,
-    /// Pages that cannot be brought up to date, with the reason.
-    pub damaged: Vec<(SpaceId, PageNo, String)>,
-    /// Highest tablespace id met in files or log.
-    pub max_space: u32,
-    /// Tablespace files whose header is unreadable.
-    pub unreadable_files: Vec<PathBuf>,
-}
 
 /// Shown every record of the first pass: (start, end, record).
 pub type Observer<'a> = dyn FnMut(Lsn, Lsn, &Record<'_>) + Send + 'a;
@@ -442,173 +356,4 @@ fn restore_torn(
         }
     }
     Ok(())
-}
-
-/// One page operation waiting to be carried out.
-struct Pending {
-    space: SpaceId,
-    page: PageNo,
-    /// Position in the log: (record start, record end).
-    start: Lsn,
-    end: Lsn,
-    op: u8,
-    flags: u8,
-    at: u32,
-    len: u16,
-}
-
-async fn second_pass(
-    pager: &Arc<Pager>,
-    state: &ControlState,
-    end: Lsn,
-    report: &mut Report,
-) -> Result<(), OpenError> {
-    let log = pager.log.clone();
-    let mut scan = Scanner::new(log.segments(), &state.jumps, state.redo);
-    let mut ops: Vec<Pending> = Vec::new();
-    let mut bytes: Vec<u8> = Vec::new();
-    loop {
-        let next = if scan.position() >= end {
-            None
-        } else {
-            scan.next_record()?
-        };
-        let last = next.is_none();
-        if let Some((start, rec_end, r)) = next {
-            for op in r.ops() {
-                ops.push(Pending {
-                    space: op.space,
-                    page: op.page,
-                    start,
-                    end: rec_end,
-                    op: op.op,
-                    flags: op.flags,
-                    at: bytes.len() as u32,
-                    len: op.payload.len() as u16,
-                });
-                bytes.extend_from_slice(op.payload);
-            }
-        }
-        if last || bytes.len() + ops.len() * 48 > CHUNK {
-            // Stable: within a page the log's order stays.
-            ops.sort_by_key(|o| (o.space.0, o.page.0));
-            redo_chunk(pager, &ops, &bytes, report).await?;
-            ops.clear();
-            bytes.clear();
-        }
-        if last {
-            return Ok(());
-        }
-    }
-}
-
-type Fetching = StdPin<Box<dyn Future<Output = Result<Pin, OpError>> + Send>>;
-
-async fn redo_chunk(
-    pager: &Arc<Pager>,
-    ops: &[Pending],
-    bytes: &[u8],
-    report: &mut Report,
-) -> Result<(), OpenError> {
-    let groups: Vec<&[Pending]> = ops
-        .chunk_by(|a, b| (a.space, a.page) == (b.space, b.page))
-        .collect();
-    let mut ahead: VecDeque<(usize, Arc<Space>, Option<Fetching>)> = VecDeque::new();
-    let mut next = 0;
-    let ahead_max = AHEAD.min(pager.pool.frames() as usize / 4);
-    loop {
-        while next < groups.len() && ahead.len() < ahead_max {
-            let g = groups[next];
-            match pager.pool.spaces.get(g[0].space) {
-                None => *report.missing_spaces.entry(g[0].space.0).or_default() += g.len() as u64,
-                Some(s) => {
-                    s.ensure_room(g[0].page.0)?;
-                    let fetch: Option<Fetching> = if g[0].flags & OP_INIT != 0 {
-                        None
-                    } else {
-                        let (pool, s, p) = (pager.pool.clone(), s.clone(), g[0].page);
-                        let mut f: Fetching = Box::pin(async move { pool.fetch(&s, p).await });
-                        // Start the read now; the result is awaited when its turn comes.
-                        let early =
-                            std::future::poll_fn(|cx| std::task::Poll::Ready(f.as_mut().poll(cx)))
-                                .await;
-                        Some(match early {
-                            std::task::Poll::Ready(r) => Box::pin(std::future::ready(r)),
-                            std::task::Poll::Pending => f,
-                        })
-                    };
-                    ahead.push_back((next, s, fetch));
-                }
-            }
-            next += 1;
-        }
-        let Some((i, space, fetch)) = ahead.pop_front() else {
-            return Ok(());
-        };
-        let r = match fetch {
-            None => Ok(None),
-            Some(f) => f.await.map(Some),
-        };
-        match r {
-            Ok(pin) => {
-                redo_page(pager, &space, groups[i], bytes, report).await?;
-                drop(pin);
-            }
-            Err(OpError::Corrupt { space, page, why }) => {
-                report.damaged.push((space, page, why.to_string()))
-            }
-            Err(e) => return Err(e.into()),
-        }
-    }
-}
-
-async fn redo_page(
-    pager: &Arc<Pager>,
-    space: &Arc<Space>,
-    ops: &[Pending],
-    bytes: &[u8],
-    report: &mut Report,
-) -> Result<(), OpenError> {
-    let page = ops[0].page;
-    let mut pins: Vec<Pin> = Vec::new();
-    loop {
-        let latched = if ops[0].flags & OP_INIT != 0 {
-            pager.pool.fresh(space, page)
-        } else {
-            pager.pool.exclusive(space, page)
-        };
-        let mut g = match latched {
-            Ok(g) => g,
-            Err(OpError::Wait(w)) => {
-                pins.extend(pager.resolve(w).await?);
-                continue;
-            }
-            Err(e) => return Err(e.into()),
-        };
-        g.keep();
-        // A record may change a page more than once: whether it is done already is judged by its first operation.
-        let mut doing = Lsn::NONE;
-        for o in ops {
-            if g.lsn() >= o.end && doing != o.start {
-                report.skipped += 1;
-                continue;
-            }
-            doing = o.start;
-            g.meta().mark_dirty(o.start);
-            let payload = &bytes[o.at as usize..o.at as usize + o.len as usize];
-            if let Err(why) = pager.redo.apply(o.op, g.page_mut(), payload, o.start) {
-                report.damaged.push((
-                    space.id(),
-                    page,
-                    format!("operation {} at {}: {why}", o.op, o.start),
-                ));
-                // Half done and not to be trusted: whoever reads it is told so, now and after it was written out.
-                g.page_mut().poison();
-                return Ok(());
-            }
-            g.page_mut().set_lsn(o.end);
-            report.applied += 1;
-        }
-        return Ok(());
-    }
 }

@@ -5,7 +5,7 @@
 //! op u8 | table u32 | index u32 | key_len u16 | key | by op:
 //!   Insert        –
 //!   Update        word u64 | roll u64 | prefix u16 | suffix u16 | old middle (rest)
-//!   Entry         word u64 (0: the entry did not exist)
+//!   Entry         word u64 (all ones: the entry did not exist; 0 is the word of an entry made by an index build)
 //!   OverflowPage  page u32
 //!   Chain         page u32
 //! ```
@@ -13,6 +13,9 @@
 use super::Delta;
 use super::header::RowVersion;
 use base::{PageNo, le};
+
+/// Stands for the word of an entry that did not exist. No word is all ones: ids have 56 bits and flags few.
+const ABSENT: u64 = u64::MAX;
 
 /// What is undone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,7 +83,7 @@ impl<'a> Undo<'a> {
                 out.extend_from_slice(&delta.suffix.to_le_bytes());
                 out.extend_from_slice(middle);
             }
-            UndoOp::Entry { old } => out.extend_from_slice(&old.unwrap_or(0).to_le_bytes()),
+            UndoOp::Entry { old } => out.extend_from_slice(&old.unwrap_or(ABSENT).to_le_bytes()),
             UndoOp::OverflowPage { page } | UndoOp::Chain { first: page } => {
                 out.extend_from_slice(&page.0.to_le_bytes())
             }
@@ -111,7 +114,7 @@ impl<'a> Undo<'a> {
             3 if rest.len() == 8 => {
                 let w = le::get_u64(rest, 0);
                 UndoOp::Entry {
-                    old: (w != 0).then_some(w),
+                    old: (w != ABSENT).then_some(w),
                 }
             }
             4 if rest.len() == 4 => UndoOp::OverflowPage {
@@ -150,6 +153,7 @@ mod tests {
             },
             UndoOp::Entry { old: None },
             UndoOp::Entry { old: Some(5) },
+            UndoOp::Entry { old: Some(0) },
             UndoOp::OverflowPage { page: PageNo(9) },
             UndoOp::Chain { first: PageNo(10) },
         ] {

@@ -7,9 +7,14 @@ mod codec;
 mod def;
 mod snapshot;
 mod table;
+mod turn;
 
 pub use def::{
     ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexPart, SchemaDef, TableDef, TableOptions,
 };
 pub use snapshot::{Catalog, Schema};
 pub use table::{Index, Table, TableUse};
+pub(crate) use turn::{DdlState, DdlTurn};
+
+/// Id of the table that holds the definitions, and of its tablespace.
+pub(crate) const CATALOG_ID: u32 = 1;

@@ -124,6 +124,7 @@ impl Session {
             let rec = reg.recording();
             let r = t.indexes[0].tree.modify(key, &mut change, |found, c| {
                 let Some(value) = found.value() else {
+                    judge.hold_absent(key)?;
                     step = Step::NotFound;
                     return Ok(Action::Keep);
                 };
@@ -131,6 +132,7 @@ impl Session {
                 judge.may_write(key, v)?;
                 let row = &value[HEADER..];
                 step = if v.deleted() {
+                    judge.hold_absent(key)?;
                     Step::NotFound
                 } else if seen.is_some_and(|s| s != v) {
                     Step::Moved

@@ -234,7 +234,7 @@ impl Session {
             .compare_exchange(saved, ahead, Ordering::Relaxed, Ordering::Relaxed)
             .is_ok()
         {
-            let mut body = vec![crate::open::NOTE_COUNTER];
+            let mut body = vec![crate::record::NOTE_COUNTER];
             body.extend_from_slice(&t.def.id.to_le_bytes());
             body.extend_from_slice(&ahead.to_le_bytes());
             // Durable with the commit of the row that uses the value; a closed log refuses that one too.

@@ -33,6 +33,8 @@ pub(crate) struct Judge {
     pub(crate) snapshot: Option<Snapshot>,
     pub(crate) on_conflict: OnConflict,
     pub(crate) index: u32,
+    /// Absent rows are locked too: explicit transactions from REPEATABLE READ up.
+    pub(crate) holds_absent: bool,
 }
 
 impl Judge {
@@ -97,6 +99,17 @@ impl Judge {
         }
     }
 
+    /// A transaction that looked for a row in order to change it, and found none, holds the place until its end, so that
+    /// two of them cannot both find nothing and then both insert (where InnoDB's gap locks make that a deadlock).
+    #[inline]
+    pub(crate) fn hold_absent(&self, key: &[u8]) -> Result<(), Block> {
+        if self.holds_absent {
+            self.lock(key, None, Mode::Exclusive, Hold::Table)
+        } else {
+            Ok(())
+        }
+    }
+
     /// Both, for a change of a row that is there.
     #[inline]
     pub(crate) fn may_write(&self, key: &[u8], version: RowVersion) -> Result<(), Block> {
@@ -123,6 +136,7 @@ impl Session {
             snapshot: self.write_snapshot(),
             on_conflict,
             index,
+            holds_absent: self.in_transaction() && self.isolation >= Isolation::RepeatableRead,
         }
     }
 

@@ -23,7 +23,7 @@ use crate::engine::Engine;
 use crate::error;
 use crate::interrupt::Interrupt;
 use crate::purge::PurgeItem;
-use crate::schema::{Catalog, Table, TableUse};
+use crate::schema::{Catalog, Table, TableDef, TableUse};
 use crate::txn::{Registration, Snapshot};
 use base::{Lsn, TxnId};
 use btree::Change;
@@ -149,6 +149,13 @@ pub struct Session {
     catalog: Arc<Catalog>,
 }
 
+impl Engine {
+    /// A new session.
+    pub fn session(self: &Arc<Self>) -> Session {
+        Session::new(self.clone())
+    }
+}
+
 impl Session {
     pub(crate) fn new(engine: Arc<Engine>) -> Session {
         let reg = engine.txns.register();
@@ -216,6 +223,11 @@ impl Session {
     /// An explicit transaction is open.
     pub fn in_transaction(&self) -> bool {
         self.explicit
+    }
+
+    /// The isolation level of the open transaction.
+    pub fn isolation(&self) -> Isolation {
+        self.isolation
     }
 
     /// The open transaction may not write.
@@ -492,7 +504,7 @@ impl Session {
             let Some(t) = s.tables.get(name) else {
                 return Err(
                     match catalog.lost.get(&(schema.to_string(), name.to_string())) {
-                        Some(def) => crate::open::lost_table(def),
+                        Some(def) => lost_table(def),
                         None => SqlError::no_such_table(schema, name),
                     },
                 );
@@ -556,4 +568,12 @@ impl Drop for Session {
             }
         });
     }
+}
+
+/// The error of a table whose file is gone.
+fn lost_table(def: &TableDef) -> SqlError {
+    let name = format!("{}.{}", def.schema, def.name);
+    let why = "its file is missing or unreadable";
+    let (space, page) = (base::SpaceId(def.id), base::PageNo(0));
+    error::storage(OpError::Corrupt { space, page, why }, &name)
 }

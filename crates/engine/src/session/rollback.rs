@@ -200,7 +200,7 @@ impl Session {
     }
 
     fn table_by_id(&self, id: u32) -> Option<Arc<Table>> {
-        if id == crate::store::CATALOG_ID {
+        if id == crate::schema::CATALOG_ID {
             return self.engine.ddl.catalog_table();
         }
         if let Some(u) = self.uses.iter().find(|u| u.table.def.id == id) {

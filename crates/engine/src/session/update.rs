@@ -207,12 +207,14 @@ impl Session {
             let rec = reg.recording();
             let r = t.indexes[0].tree.modify(key, &mut change, |found, c| {
                 let Some(value) = found.value() else {
+                    judge.hold_absent(key)?;
                     step = Step::NotFound;
                     return Ok(Action::Keep);
                 };
                 let v = RowVersion::read(value).ok_or(Block::Damaged)?;
                 judge.may_write(key, v)?;
                 if v.deleted() {
+                    judge.hold_absent(key)?;
                     step = Step::NotFound;
                     return Ok(Action::Keep);
                 }

@@ -2,16 +2,14 @@
 
 use crate::record::{HEADER, RowVersion};
 use crate::schema::{
-    Catalog, ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef,
-    TableOptions,
+    CATALOG_ID, Catalog, ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexPart, SchemaDef,
+    Table, TableDef, TableOptions,
 };
 use base::PageNo;
 use btree::{Direction, ScanPos, ScanState, Visit};
 use pager::{OpError, Pager};
 use types::{CollationId, DataType, IntWidth, LobSize, Value, ValueRef};
 
-/// Id of the catalog's table and tablespace.
-pub(crate) const CATALOG_ID: u32 = 1;
 const INDEX_ID: u32 = 1;
 const SCHEMA: u64 = 1;
 const TABLE: u64 = 2;

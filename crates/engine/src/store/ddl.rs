@@ -2,10 +2,10 @@
 //! what is to be made, commits one catalog transaction durably, and then shows the new definitions to everybody.
 
 use super::catalog::{row_key, schema_row, table_row};
-use super::{DdlTurn, schema_dir, table_path};
+use super::{schema_dir, table_path};
 use crate::engine::Engine;
 use crate::error;
-use crate::schema::{IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef};
+use crate::schema::{DdlTurn, IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef};
 use crate::session::{Inserted, Isolation, Session};
 use base::SpaceId;
 use btree::Tree;

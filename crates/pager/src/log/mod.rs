@@ -416,6 +416,10 @@ impl Log {
                 if self.durable() >= lsn {
                     return Some(Ok(()));
                 }
+                if self.closed.load(Ordering::Acquire) {
+                    // The sync task has ended, or is about to.
+                    return Some(Err(crate::error::closed()));
+                }
                 self.failed.get().map(|e| Err(OpError::Io(e.clone())))
             })
             .await
@@ -479,6 +483,7 @@ impl Log {
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.sync_event.fire();
+        self.durable_event.fire();
     }
 
     /// Copies the record at `lsn` into `out` (cleared first): from memory, else from blocks read before; else says to

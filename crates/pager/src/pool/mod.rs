@@ -60,11 +60,6 @@ pub struct Pool {
     pub counters: PoolCounters,
 }
 
-/// What an operation is told that needs the tasks behind the pool after they have ended.
-pub(crate) fn closed() -> OpError {
-    OpError::io(io::Error::other("the storage was closed"))
-}
-
 fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(|e| e.into_inner())
 }
@@ -282,7 +277,9 @@ impl Pool {
 
     /// The cleaner has ended, because of `failure` or of a shutdown.
     pub(crate) fn close(&self, failure: Option<Arc<io::Error>>) {
-        let _ = self.closed.set(failure.map_or_else(closed, OpError::Io));
+        let _ = self
+            .closed
+            .set(failure.map_or_else(crate::error::closed, OpError::Io));
         self.free_event.fire();
     }
 
