@@ -1,0 +1,136 @@
+//! DEFAULT clauses: which are allowed on which type, and the value a literal becomes in its column.
+//!
+//! A default is a literal, CURRENT_TIMESTAMP, or an expression in parentheses, which is kept as MySQL's canonical text.
+
+use engine::ColumnDefault;
+use types::error::codes;
+use types::{DataType, SqlError, Value};
+
+use crate::expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
+use crate::expr::{EvalCtx, ExprType};
+use crate::parse::ast;
+use crate::session::scalar;
+
+/// The precision of a `CURRENT_TIMESTAMP[(n)]`, if the expression is one.
+fn now_precision(expr: &ast::Expr) -> Option<u64> {
+    let ast::Expr::Call(call) = expr else {
+        return None;
+    };
+    if call.schema.is_some() || !call.name.eq_ignore_ascii_case("now") {
+        return None;
+    }
+    match call.args.as_slice() {
+        [] => Some(0),
+        [ast::Expr::Int(n)] => Some(*n),
+        _ => None,
+    }
+}
+
+/// Whether the expression can be taken as a literal.
+fn is_literal(expr: &ast::Expr) -> bool {
+    match expr {
+        ast::Expr::Null
+        | ast::Expr::Bool(_)
+        | ast::Expr::Int(_)
+        | ast::Expr::Decimal(_)
+        | ast::Expr::Float(_)
+        | ast::Expr::Str(_)
+        | ast::Expr::Introduced(_)
+        | ast::Expr::Hex(_)
+        | ast::Expr::Bit(_)
+        | ast::Expr::Temporal(..) => true,
+        ast::Expr::Unary(ast::UnaryOp::Neg, e) => is_literal(e),
+        _ => false,
+    }
+}
+
+/// The default that a DEFAULT clause gives a column.
+///
+/// # Errors
+/// 1067, 1101, 1235.
+pub fn resolve(
+    name: &str,
+    ty: &DataType,
+    nullable: bool,
+    expr: &ast::Expr,
+    parenthesised: bool,
+    columns: &[engine::ColumnDef],
+    cx: &EvalCtx<'_>,
+) -> Result<ColumnDefault, SqlError> {
+    let invalid = || SqlError::invalid_default(name);
+    if let Some(fsp) = now_precision(expr).filter(|_| !parenthesised) {
+        return match ty {
+            DataType::DateTime(f) | DataType::Timestamp(f) if u64::from(*f) == fsp => {
+                Ok(ColumnDefault::Now)
+            }
+            _ => Err(invalid()),
+        };
+    }
+    if parenthesised {
+        return expression(expr, columns, cx);
+    }
+    if !is_literal(expr) {
+        return Err(invalid());
+    }
+    if matches!(expr, ast::Expr::Null) {
+        return if nullable {
+            Ok(ColumnDefault::Null)
+        } else {
+            Err(invalid())
+        };
+    }
+    if ty.is_lob() {
+        return Err(SqlError::new(
+            codes::ER_BLOB_CANT_HAVE_DEFAULT,
+            format!("BLOB, TEXT, GEOMETRY or JSON column '{name}' can't have a default value"),
+        ));
+    }
+    let value = scalar::constant(expr, cx).and_then(|v| scalar::stored(v, name, ty, cx));
+    match value {
+        Ok(Value::Null) | Err(_) => Err(invalid()),
+        Ok(v) => Ok(ColumnDefault::Literal(v)),
+    }
+}
+
+/// An expression default: bound once against the columns before it to find its errors, then kept as text.
+fn expression(
+    expr: &ast::Expr,
+    columns: &[engine::ColumnDef],
+    cx: &EvalCtx<'_>,
+) -> Result<ColumnDefault, SqlError> {
+    Binder::new(cx, &mut Before(columns), Clause::Elsewhere).bind(expr)?;
+    Ok(ColumnDefault::Expr(expr.deparse(None).to_string()))
+}
+
+/// The columns that a default may refer to.
+struct Before<'a>(&'a [engine::ColumnDef]);
+
+impl Scope for Before<'_> {
+    fn column(&mut self, name: &ast::ColumnRef, _clause: Clause) -> Result<Resolved, SqlError> {
+        let at = super::keys::column_index(self.0, &name.name).ok_or_else(|| {
+            SqlError::unknown_column(&column_text(name), "default value expression")
+        })?;
+        let c = &self.0[at];
+        Ok(Resolved::Column(ResolvedColumn {
+            slot: 0,
+            ordinal: at as u16,
+            ty: ExprType::of_column(&c.ty, c.nullable),
+            utc: matches!(c.ty, DataType::Timestamp(_)),
+            name: c.name.as_str().into(),
+        }))
+    }
+}
+
+/// Checks `ON UPDATE CURRENT_TIMESTAMP(fsp)`.
+///
+/// # Errors
+/// 1294.
+pub fn check_on_update(name: &str, ty: &DataType, fsp: u64) -> Result<(), SqlError> {
+    match ty {
+        DataType::DateTime(f) | DataType::Timestamp(f) if u64::from(*f) == fsp => Ok(()),
+        _ => Err(SqlError::new(
+            codes::ER_INVALID_ON_UPDATE,
+            format!("Invalid ON UPDATE clause for '{name}' column"),
+        )),
+    }
+}

@@ -1,0 +1,122 @@
+//! DROP, RENAME and TRUNCATE of tables, and DROP of things that cannot exist here.
+
+use types::{Level, SqlError, Warning};
+
+use crate::parse::ast::{DropTables, ObjectKind, ObjectName};
+use crate::session::Session;
+use crate::sink::Done;
+
+/// DROP TABLE: all of the tables or, where one is missing, none.
+pub async fn tables(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError> {
+    if !stmt.temporary {
+        s.implicit_commit().await?;
+    }
+    let mut found = Vec::new();
+    let mut missing = Vec::new();
+    for n in &stmt.names {
+        let t = s.changeable_name(n)?;
+        let there = !stmt.temporary && s.engine.catalog().table(&t.schema, &t.name).is_some();
+        let list = if there { &mut found } else { &mut missing };
+        if list.contains(&t) {
+            return Err(SqlError::new(
+                1066,
+                format!("Not unique table/alias: '{}'", t.name),
+            ));
+        }
+        list.push(t);
+    }
+    let names: Vec<String> = missing
+        .iter()
+        .map(|t| format!("{}.{}", t.schema, t.name))
+        .collect();
+    if stmt.if_exists {
+        for n in &names {
+            let e = SqlError::bad_table(n);
+            s.warn(Warning::new(Level::Note, e.code, e.message));
+        }
+    } else if !names.is_empty() {
+        return Err(SqlError::bad_table(&names.join(",")));
+    }
+    for t in &found {
+        match s.engine.drop_table(&t.schema, &t.name).await {
+            // Another session dropped it meanwhile.
+            Err(e) if stmt.if_exists && (e.code == 1146 || e.code == 1051) => {}
+            r => r?,
+        }
+    }
+    Ok(Done::default())
+}
+
+/// DROP VIEW: there are no views, so that every name is unknown, or a table's.
+pub async fn views(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError> {
+    s.implicit_commit().await?;
+    let mut missing = Vec::new();
+    for n in &stmt.names {
+        let t = s.changeable_name(n)?;
+        let full = format!("{}.{}", t.schema, t.name);
+        if s.engine.catalog().table(&t.schema, &t.name).is_some() {
+            return Err(SqlError::new(1347, format!("'{full}' is not VIEW")));
+        }
+        missing.push(full);
+    }
+    if !stmt.if_exists {
+        return Err(SqlError::bad_table(&missing.join(",")));
+    }
+    for n in &missing {
+        let e = SqlError::bad_table(n);
+        s.warn(Warning::new(Level::Note, e.code, e.message));
+    }
+    Ok(Done::default())
+}
+
+/// DROP TRIGGER, PROCEDURE, FUNCTION, EVENT …: there are none.
+pub async fn object(
+    s: &mut Session,
+    kind: ObjectKind,
+    if_exists: bool,
+    name: &ObjectName,
+) -> Result<Done, SqlError> {
+    s.implicit_commit().await?;
+    let full = match s.schema_or_current(name.schema.as_deref()) {
+        Ok(schema) => format!("{schema}.{}", name.name),
+        Err(_) => name.name.to_string(),
+    };
+    let does_not_exist =
+        |what: &str, name: &str| SqlError::new(1305, format!("{what} {name} does not exist"));
+    let e = match kind {
+        ObjectKind::Trigger => SqlError::new(1360, "Trigger does not exist"),
+        ObjectKind::Procedure => does_not_exist("PROCEDURE", &full),
+        ObjectKind::Function => does_not_exist("FUNCTION", &full),
+        ObjectKind::Event => SqlError::new(1539, format!("Unknown event '{}'", name.name)),
+        ObjectKind::Package | ObjectKind::PackageBody => does_not_exist("PACKAGE", &full),
+        _ => return Err(SqlError::not_supported("DROP of this kind")),
+    };
+    if !if_exists {
+        return Err(e);
+    }
+    s.warn(Warning::new(Level::Note, e.code, e.message));
+    Ok(Done::default())
+}
+
+/// RENAME TABLE a TO b, ..: all or none, in order.
+pub async fn rename(s: &mut Session, pairs: &[(ObjectName, ObjectName)]) -> Result<Done, SqlError> {
+    s.implicit_commit().await?;
+    let mut list = Vec::with_capacity(pairs.len());
+    for (from, to) in pairs {
+        let from = s.changeable_name(from)?;
+        let to = s.changeable_name(to)?;
+        super::check_identifier(&to.name, "table")?;
+        list.push(((from.schema, from.name), (to.schema, to.name)));
+    }
+    s.engine.rename_tables(&list).await?;
+    Ok(Done::default())
+}
+
+/// TRUNCATE TABLE.
+pub async fn truncate(s: &mut Session, name: &ObjectName) -> Result<Done, SqlError> {
+    let t = s.changeable_name(name)?;
+    s.implicit_commit().await?;
+    s.find_table(&t)?;
+    s.engine.truncate_table(&t.schema, &t.name).await?;
+    Ok(Done::default())
+}

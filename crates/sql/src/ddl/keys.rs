@@ -1,0 +1,257 @@
+//! From key definitions as written to the indexes of a table: names, order, lengths, and MySQL's errors about them.
+//!
+//! Works on column definitions alone; never looks at rows.
+
+use engine::{ColumnDef, IndexDef, IndexKind, IndexPart};
+use types::error::codes;
+use types::{DataType, SqlError};
+
+use crate::parse::ast::{self, KeyPartKind};
+
+/// Most bytes of an index key, of one part as well as of all together.
+pub const MAX_KEY_BYTES: u64 = 3072;
+const MAX_PARTS: usize = 16;
+const MAX_KEYS: usize = 64;
+
+/// Position of a column by name, in any case.
+pub fn column_index(columns: &[ColumnDef], name: &str) -> Option<usize> {
+    columns
+        .iter()
+        .position(|c| c.name.to_lowercase() == name.to_lowercase())
+}
+
+/// Position of an index by name, in any case; a hidden clustered index has no name.
+pub fn index_position(indexes: &[IndexDef], name: &str) -> Option<usize> {
+    indexes
+        .iter()
+        .position(|i| i.kind != IndexKind::Hidden && i.name.to_lowercase() == name.to_lowercase())
+}
+
+/// One index as its definition says, without a name where none was written.
+///
+/// # Errors
+/// 1070, 1071, 1072, 1073, 1060, 1089, 1170, 1235, 1391, 3152.
+pub fn build(columns: &[ColumnDef], def: &ast::IndexDef) -> Result<IndexDef, SqlError> {
+    let kind = match def.kind {
+        ast::IndexKind::Primary => IndexKind::Primary,
+        ast::IndexKind::Unique => IndexKind::Unique,
+        ast::IndexKind::Plain => IndexKind::Plain,
+        ast::IndexKind::Fulltext => return Err(SqlError::not_supported("FULLTEXT INDEX")),
+        ast::IndexKind::Spatial => return Err(SqlError::not_supported("SPATIAL INDEX")),
+    };
+    if def.parts.len() > MAX_PARTS {
+        return Err(SqlError::new(
+            codes::ER_TOO_MANY_KEY_PARTS,
+            format!("Too many key parts specified; max {MAX_PARTS} parts allowed"),
+        ));
+    }
+    let mut parts: Vec<IndexPart> = Vec::with_capacity(def.parts.len());
+    let mut bytes = 0;
+    for p in &def.parts {
+        let KeyPartKind::Column { name, length } = &p.what else {
+            return Err(SqlError::not_supported("functional index"));
+        };
+        let at = column_index(columns, name).ok_or_else(|| SqlError::key_column_missing(name))?;
+        if parts.iter().any(|q| usize::from(q.column) == at) {
+            return Err(SqlError::dup_column(name));
+        }
+        let (prefix, part_bytes) = prefix(&columns[at], *length, kind)?;
+        bytes += part_bytes;
+        if part_bytes > MAX_KEY_BYTES || bytes > MAX_KEY_BYTES {
+            return Err(SqlError::key_too_long(MAX_KEY_BYTES as usize));
+        }
+        parts.push(IndexPart {
+            column: at as u16,
+            prefix,
+            descending: p.desc,
+        });
+    }
+    let name = match kind {
+        IndexKind::Primary => "PRIMARY".to_owned(),
+        _ => def
+            .name
+            .as_deref()
+            .or(def.constraint.as_deref())
+            .unwrap_or_default()
+            .to_owned(),
+    };
+    if kind != IndexKind::Primary && name.eq_ignore_ascii_case("PRIMARY") {
+        return Err(SqlError::new(
+            codes::ER_WRONG_NAME_FOR_INDEX,
+            format!("Incorrect index name '{name}'"),
+        ));
+    }
+    super::check_identifier(&name, "")?;
+    Ok(IndexDef {
+        id: 0,
+        name,
+        kind,
+        parts,
+        comment: super::text(def.options.comment.as_deref()),
+        root: Default::default(),
+        invisible: def.options.invisible,
+    })
+}
+
+/// Prefix in characters (0 for the whole column) and the bytes the part may take.
+fn prefix(
+    column: &ColumnDef,
+    length: Option<u64>,
+    _kind: IndexKind,
+) -> Result<(u32, u64), SqlError> {
+    let name = &column.name;
+    if matches!(column.ty, DataType::Json) {
+        return Err(SqlError::new(
+            codes::ER_JSON_USED_AS_KEY,
+            format!(
+                "JSON column '{name}' supports indexing only via generated columns on a specified JSON path."
+            ),
+        ));
+    }
+    let wrong = || {
+        SqlError::new(
+            codes::ER_WRONG_SUB_KEY,
+            "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part, or the storage engine doesn't support unique prefix keys",
+        )
+    };
+    let whole = column.ty.max_bytes();
+    let width = column.ty.collation().charset().max_len() as u64;
+    let Some(n) = length else {
+        if column.ty.is_lob() {
+            return Err(SqlError::new(
+                codes::ER_BLOB_KEY_WITHOUT_LENGTH,
+                format!("BLOB/TEXT column '{name}' used in key specification without a key length"),
+            ));
+        }
+        return Ok((0, whole));
+    };
+    if n == 0 {
+        return Err(SqlError::new(
+            codes::ER_KEY_PART_0,
+            format!("Key part '{name}' length cannot be 0"),
+        ));
+    }
+    let chars = match &column.ty {
+        DataType::Char { chars, .. } | DataType::VarChar { chars, .. } => u64::from(*chars),
+        DataType::Binary(n) | DataType::VarBinary(n) => u64::from(*n),
+        t if t.is_lob() => t.max_bytes() / width,
+        _ => return Err(wrong()),
+    };
+    if n > chars && !column.ty.is_lob() {
+        return Err(wrong());
+    }
+    let bytes = n.saturating_mul(width);
+    if bytes > MAX_KEY_BYTES {
+        return Err(SqlError::key_too_long(MAX_KEY_BYTES as usize));
+    }
+    // A prefix as long as the column is the whole column.
+    if n == chars && !column.ty.is_lob() {
+        return Ok((0, whole));
+    }
+    Ok((n as u32, bytes))
+}
+
+/// Gives every index without a name MySQL's: its first column's, with `_2`, `_3` … where that is taken.
+///
+/// # Errors
+/// 1061 for two indexes of one name, 1068 for two primary keys, 1069.
+pub fn name_all(columns: &[ColumnDef], indexes: &mut [IndexDef]) -> Result<(), SqlError> {
+    if indexes
+        .iter()
+        .filter(|i| i.kind == IndexKind::Primary)
+        .count()
+        > 1
+    {
+        return Err(SqlError::new(
+            codes::ER_MULTIPLE_PRI_KEY,
+            "Multiple primary key defined",
+        ));
+    }
+    if indexes.len() > MAX_KEYS {
+        return Err(SqlError::new(
+            codes::ER_TOO_MANY_KEYS,
+            format!("Too many keys specified; max {MAX_KEYS} keys allowed"),
+        ));
+    }
+    for i in 0..indexes.len() {
+        if indexes[i].name.is_empty() {
+            indexes[i].name = free_name(columns, indexes, i);
+        } else if indexes[..i]
+            .iter()
+            .any(|o| o.name.to_lowercase() == indexes[i].name.to_lowercase())
+        {
+            return Err(SqlError::dup_key_name(&indexes[i].name));
+        }
+    }
+    Ok(())
+}
+
+fn free_name(columns: &[ColumnDef], indexes: &[IndexDef], which: usize) -> String {
+    let base = indexes[which]
+        .parts
+        .first()
+        .map_or("key", |p| columns[usize::from(p.column)].name.as_str());
+    let taken = |n: &str| {
+        n.eq_ignore_ascii_case("PRIMARY")
+            || indexes
+                .iter()
+                .enumerate()
+                .any(|(i, o)| i != which && o.name.to_lowercase() == n.to_lowercase())
+    };
+    if !taken(base) {
+        return base.to_owned();
+    }
+    (2..)
+        .map(|n: u32| format!("{base}_{n}"))
+        .find(|n| !taken(n))
+        .unwrap_or_default()
+}
+
+/// MySQL's order of indexes: primary, unique without NULL, unique, the others; among equals as written.
+pub fn rank(columns: &[ColumnDef], index: &IndexDef) -> u8 {
+    match index.kind {
+        IndexKind::Hidden | IndexKind::Primary => 0,
+        IndexKind::Unique => {
+            let nullable = index.parts.iter().any(|p| {
+                columns
+                    .get(usize::from(p.column))
+                    .is_some_and(|c| c.nullable)
+            });
+            1 + u8::from(nullable)
+        }
+        IndexKind::Plain => 3,
+    }
+}
+
+/// The indexes a client is shown, in MySQL's order; the hidden row id is left out.
+pub fn shown<'t>(columns: &[ColumnDef], indexes: &'t [IndexDef]) -> Vec<&'t IndexDef> {
+    let mut list: Vec<&IndexDef> = indexes
+        .iter()
+        .filter(|i| i.kind != IndexKind::Hidden)
+        .collect();
+    list.sort_by_key(|i| (rank(columns, i), i.id));
+    list
+}
+
+/// Checks that every AUTO_INCREMENT column is the only one and leads an index.
+///
+/// # Errors
+/// 1075.
+pub fn check_auto_increment(columns: &[ColumnDef], indexes: &[IndexDef]) -> Result<(), SqlError> {
+    let autos: Vec<usize> = (0..columns.len())
+        .filter(|&c| columns[c].auto_increment)
+        .collect();
+    let leads = |c: usize| {
+        indexes
+            .iter()
+            .any(|i| i.parts.first().is_some_and(|p| usize::from(p.column) == c))
+    };
+    match autos.as_slice() {
+        [] => Ok(()),
+        [c] if leads(*c) => Ok(()),
+        _ => Err(SqlError::new(
+            codes::ER_WRONG_AUTO_KEY,
+            "Incorrect table definition; there can be only one auto column and it must be defined as a key",
+        )),
+    }
+}

@@ -1,0 +1,429 @@
+//! From `CREATE TABLE` as written to the definition the engine keeps.
+//!
+//! Everything here is computed from the statement and the session; the catalog is not touched.
+
+use engine::{ColumnDef, ColumnDefault, IndexDef, IndexKind, TableDef, TableOptions};
+use types::error::codes;
+use types::{CollationId, DataType, Level, SqlError, Warning};
+
+use crate::expr::EvalCtx;
+use crate::parse::ast::{self, ColumnAttr, KeyDef, KeyPart, KeyPartKind, TableOption, TypeKind};
+
+use super::datatype::{self, TypeCtx};
+use super::{check_identifier, default, keys, text};
+
+const MAX_COLUMNS: usize = 1017;
+
+/// What a definition is made from besides the statement's own words.
+pub struct DefCtx<'a, 's> {
+    /// Schema of the new table.
+    pub schema: &'a str,
+    /// Collation of that schema.
+    pub collation: CollationId,
+    /// The statement's context, for defaults.
+    pub cx: &'a EvalCtx<'s>,
+    /// `NO_ENGINE_SUBSTITUTION` is not on.
+    pub substitute_engines: bool,
+    /// Warnings of the statement.
+    pub warnings: Vec<Warning>,
+}
+
+/// The definition that a `CREATE TABLE` with columns describes.
+///
+/// # Errors
+/// The 10xx family of definition errors; 1235 for what is parsed and not carried out.
+pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<TableDef, SqlError> {
+    let name = stmt.name.name.as_ref();
+    check_identifier(name, "table")?;
+    if stmt.partitioning.is_some() {
+        return Err(SqlError::not_supported("PARTITION BY"));
+    }
+    let options = options(name, &stmt.options, ctx)?;
+    let mut columns: Vec<ColumnDef> = Vec::with_capacity(stmt.columns.len());
+    let mut indexes: Vec<IndexDef> = Vec::new();
+    let mut own_keys: Vec<ast::IndexDef> = Vec::new();
+    let mut explicit_null: Vec<bool> = Vec::new();
+    for c in &stmt.columns {
+        let built = column(c, &columns, options.collation, ctx)?;
+        if keys::column_index(&columns, &built.def.name).is_some() {
+            return Err(SqlError::dup_column(&built.def.name));
+        }
+        columns.push(built.def);
+        explicit_null.push(built.explicit_null);
+        own_keys.extend(built.keys);
+    }
+    if columns.is_empty() {
+        return Err(SqlError::new(
+            codes::ER_TABLE_MUST_HAVE_COLUMNS,
+            "A table must have at least 1 column",
+        ));
+    }
+    if columns.len() > MAX_COLUMNS {
+        return Err(SqlError::new(codes::ER_TOO_MANY_FIELDS, "Too many columns"));
+    }
+    for def in own_keys.iter().chain(stmt.keys.iter().filter_map(as_index)) {
+        indexes.push(keys::build(&columns, def)?);
+    }
+    for k in &stmt.keys {
+        refuse_constraint(k)?;
+    }
+    keys::name_all(&columns, &mut indexes)?;
+    require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
+    keys::check_auto_increment(&columns, &indexes)?;
+    check_row_size(&columns)?;
+    indexes.sort_by_key(|i| keys::rank(&columns, i));
+    Ok(TableDef {
+        id: 0,
+        schema: ctx.schema.to_owned(),
+        name: name.to_owned(),
+        columns,
+        indexes,
+        options,
+    })
+}
+
+fn as_index(key: &KeyDef) -> Option<&ast::IndexDef> {
+    match key {
+        KeyDef::Index(i) => Some(i),
+        _ => None,
+    }
+}
+
+/// Refuses the constraints that would have to be enforced and are not.
+///
+/// # Errors
+/// 1235.
+pub fn refuse_constraint(key: &KeyDef) -> Result<(), SqlError> {
+    match key {
+        KeyDef::Index(_) => Ok(()),
+        KeyDef::Foreign(_) => Err(SqlError::not_supported("FOREIGN KEY")),
+        KeyDef::Check(_) => Err(SqlError::not_supported("CHECK constraint")),
+    }
+}
+
+fn check_row_size(columns: &[ColumnDef]) -> Result<(), SqlError> {
+    let nulls = columns.iter().filter(|c| c.nullable).count().div_ceil(8) as u64;
+    let bytes: u64 = columns.iter().map(|c| datatype::row_bytes(&c.ty)).sum();
+    if bytes + nulls > datatype::MAX_ROW_BYTES {
+        return Err(SqlError::row_too_big(datatype::MAX_ROW_BYTES as usize));
+    }
+    Ok(())
+}
+
+/// Makes the columns of the primary key NOT NULL.
+///
+/// # Errors
+/// 1171 for a column written as NULL.
+pub fn require_primary_not_null(
+    columns: &mut [ColumnDef],
+    explicit_null: &[bool],
+    indexes: &[IndexDef],
+) -> Result<(), SqlError> {
+    let primary = indexes.iter().filter(|i| i.kind == IndexKind::Primary);
+    for part in primary.flat_map(|i| &i.parts) {
+        let at = usize::from(part.column);
+        if explicit_null.get(at) == Some(&true) {
+            return Err(SqlError::new(
+                codes::ER_PRIMARY_CANT_HAVE_NULL,
+                "All parts of a PRIMARY KEY must be NOT NULL; if you need NULL in a key, use UNIQUE instead",
+            ));
+        }
+        columns[at].nullable = false;
+        if matches!(columns[at].default, ColumnDefault::Null) {
+            columns[at].default = ColumnDefault::None;
+        }
+    }
+    Ok(())
+}
+
+/// A column with what its definition says beyond it.
+pub struct BuiltColumn {
+    /// The column.
+    pub def: ColumnDef,
+    /// `NULL` was written.
+    pub explicit_null: bool,
+    /// Keys that its attributes ask for.
+    pub keys: Vec<ast::IndexDef>,
+}
+
+fn own_key(kind: ast::IndexKind, column: &str) -> ast::IndexDef {
+    ast::IndexDef {
+        kind,
+        constraint: None,
+        name: None,
+        parts: vec![KeyPart {
+            what: KeyPartKind::Column {
+                name: column.into(),
+                length: None,
+            },
+            desc: false,
+        }],
+        options: ast::IndexOptions::default(),
+    }
+}
+
+/// The column that a definition describes; `before` are the columns its default may refer to.
+///
+/// # Errors
+/// Those of types and defaults; 1063, 1235, 1629.
+pub fn column(
+    written: &ast::ColumnDef,
+    before: &[ColumnDef],
+    collation: CollationId,
+    ctx: &mut DefCtx<'_, '_>,
+) -> Result<BuiltColumn, SqlError> {
+    let name = written.name.as_ref();
+    check_identifier(name, "column")?;
+    let collate = written.attributes.iter().rev().find_map(|a| match a {
+        ColumnAttr::Collate(c) => Some(c.as_ref()),
+        _ => None,
+    });
+    let ty = datatype::resolve(
+        name,
+        &written.data_type,
+        collate,
+        &mut TypeCtx {
+            collation,
+            strict: ctx.cx.sql_mode.strict(),
+            warnings: &mut ctx.warnings,
+        },
+    )?;
+    let serial = written.data_type.kind == TypeKind::Serial;
+    let mut b = BuiltColumn {
+        def: ColumnDef {
+            name: name.to_owned(),
+            ty,
+            nullable: !serial,
+            default: ColumnDefault::None,
+            on_update_now: false,
+            auto_increment: serial,
+            comment: String::new(),
+            generated: None,
+            invisible: false,
+        },
+        explicit_null: false,
+        keys: Vec::new(),
+    };
+    if serial {
+        b.keys.push(own_key(ast::IndexKind::Unique, name));
+    }
+    let mut given = None;
+    for a in &written.attributes {
+        attribute(&mut b, a, &mut given)?;
+    }
+    let def = &mut b.def;
+    if b.keys.iter().any(|k| k.kind == ast::IndexKind::Primary) && !b.explicit_null {
+        def.nullable = false;
+    }
+    if let Some((expr, parenthesised)) = given {
+        if def.auto_increment {
+            return Err(SqlError::invalid_default(name));
+        }
+        def.default = default::resolve(
+            name,
+            &def.ty,
+            def.nullable,
+            expr,
+            parenthesised,
+            before,
+            ctx.cx,
+        )?;
+    } else if def.nullable && !def.auto_increment {
+        def.default = ColumnDefault::Null;
+    }
+    if def.auto_increment {
+        def.nullable = false;
+        if !matches!(
+            def.ty,
+            DataType::Int { .. } | DataType::Float { .. } | DataType::Double { .. }
+        ) {
+            return Err(SqlError::new(
+                codes::ER_WRONG_FIELD_SPEC,
+                format!("Incorrect column specifier for column '{name}'"),
+            ));
+        }
+    }
+    if def.comment.chars().count() > 1024 {
+        return Err(SqlError::new(
+            1629,
+            format!("Comment for field '{name}' is too long (max = 1024)"),
+        ));
+    }
+    Ok(b)
+}
+
+fn attribute<'w>(
+    b: &mut BuiltColumn,
+    attr: &'w ColumnAttr,
+    given: &mut Option<(&'w ast::Expr, bool)>,
+) -> Result<(), SqlError> {
+    let def = &mut b.def;
+    match attr {
+        ColumnAttr::Null => {
+            def.nullable = true;
+            b.explicit_null = true;
+        }
+        ColumnAttr::NotNull => {
+            def.nullable = false;
+            b.explicit_null = false;
+        }
+        ColumnAttr::Default {
+            expr,
+            parenthesised,
+        } => *given = Some((expr, *parenthesised)),
+        ColumnAttr::OnUpdateNow(fsp) => {
+            default::check_on_update(&def.name, &def.ty, *fsp)?;
+            def.on_update_now = true;
+        }
+        ColumnAttr::AutoIncrement => def.auto_increment = true,
+        ColumnAttr::SerialDefaultValue => {
+            def.auto_increment = true;
+            def.nullable = false;
+            b.keys.push(own_key(ast::IndexKind::Unique, &def.name));
+        }
+        ColumnAttr::Unique => b.keys.push(own_key(ast::IndexKind::Unique, &def.name)),
+        ColumnAttr::PrimaryKey => b.keys.push(own_key(ast::IndexKind::Primary, &def.name)),
+        ColumnAttr::Comment(c) => def.comment = text(Some(c)),
+        ColumnAttr::Visible(v) => def.invisible = !v,
+        ColumnAttr::Generated { .. } => return Err(SqlError::not_supported("generated column")),
+        ColumnAttr::Check(_) => return Err(SqlError::not_supported("CHECK constraint")),
+        ColumnAttr::Srid(_) => return Err(SqlError::not_supported("SRID")),
+        // Storage hints without effect, and REFERENCES of a column, which MySQL parses and ignores too.
+        ColumnAttr::Collate(_)
+        | ColumnAttr::References(_)
+        | ColumnAttr::ColumnFormat(_)
+        | ColumnAttr::Storage(_)
+        | ColumnAttr::EngineAttribute(_)
+        | ColumnAttr::NotSecondary => {}
+    }
+    Ok(())
+}
+
+/// Names that a table may give as its engine; InnoDB's name stands for the only one there is.
+const ENGINES: &[&str] = &[
+    "InnoDB",
+    "MyISAM",
+    "MEMORY",
+    "HEAP",
+    "CSV",
+    "ARCHIVE",
+    "BLACKHOLE",
+    "MERGE",
+    "MRG_MYISAM",
+    "Aria",
+];
+
+/// Checks the name of a storage engine, with a warning where another than InnoDB was asked for.
+///
+/// # Errors
+/// 1286.
+pub fn engine_name(
+    table: &str,
+    engine: &str,
+    substitute: bool,
+    warnings: &mut Vec<Warning>,
+) -> Result<(), SqlError> {
+    let known = ENGINES.iter().any(|e| e.eq_ignore_ascii_case(engine));
+    if !known {
+        let e = SqlError::new(
+            codes::ER_UNKNOWN_STORAGE_ENGINE,
+            format!("Unknown storage engine '{engine}'"),
+        );
+        if !substitute {
+            return Err(e);
+        }
+        warnings.push(Warning::from_error(e));
+    }
+    if !engine.eq_ignore_ascii_case("InnoDB") {
+        warnings.push(Warning::new(
+            Level::Warning,
+            codes::ER_WARN_USING_OTHER_HANDLER,
+            format!("Using storage engine InnoDB for table '{table}'"),
+        ));
+    }
+    Ok(())
+}
+
+fn options(
+    table: &str,
+    written: &[TableOption],
+    ctx: &mut DefCtx<'_, '_>,
+) -> Result<TableOptions, SqlError> {
+    let mut o = TableOptions {
+        collation: ctx.collation,
+        comment: String::new(),
+        row_format: String::new(),
+        auto_increment: 0,
+        others: Vec::new(),
+        created_us: 0,
+    };
+    for w in written {
+        option(table, &mut o, w, ctx.substitute_engines, &mut ctx.warnings)?;
+    }
+    let find_charset = |w: &TableOption| match w {
+        TableOption::Charset(n) => Some(n.to_string()),
+        _ => None,
+    };
+    let find_collation = |w: &TableOption| match w {
+        TableOption::Collate(n) => Some(n.to_string()),
+        _ => None,
+    };
+    let charset = written.iter().rev().find_map(find_charset);
+    let collation = written.iter().rev().find_map(find_collation);
+    let resolved = table_collation(charset.as_deref(), collation.as_deref())?;
+    o.collation = resolved.unwrap_or(ctx.collation);
+    Ok(o)
+}
+
+/// The collation of `[CHARACTER SET cs] [COLLATE c]` of a table or database, where `DEFAULT` means none.
+///
+/// # Errors
+/// 1115, 1253, 1273.
+pub fn table_collation(
+    charset: Option<&str>,
+    collation: Option<&str>,
+) -> Result<Option<CollationId>, SqlError> {
+    let given = |n: &&str| !n.eq_ignore_ascii_case("DEFAULT");
+    datatype::collation(charset.filter(given), collation.filter(given))
+}
+
+/// Takes over one table option; character set and collation are resolved together by the caller.
+///
+/// # Errors
+/// 1235, 1286.
+pub fn option(
+    table: &str,
+    o: &mut TableOptions,
+    written: &TableOption,
+    substitute: bool,
+    warnings: &mut Vec<Warning>,
+) -> Result<(), SqlError> {
+    match written {
+        TableOption::Engine(e) => engine_name(table, e, substitute, warnings)?,
+        TableOption::AutoIncrement(n) => o.auto_increment = *n,
+        TableOption::Charset(_) | TableOption::Collate(_) => {}
+        TableOption::Comment(c) => o.comment = text(Some(c)),
+        TableOption::RowFormat(f) => {
+            o.row_format = if f.eq_ignore_ascii_case("DEFAULT") {
+                String::new()
+            } else {
+                f.to_uppercase()
+            }
+        }
+        TableOption::KeyBlockSize(0) => o.others.retain(|(n, _)| n != "KEY_BLOCK_SIZE"),
+        TableOption::KeyBlockSize(n) => put(o, "KEY_BLOCK_SIZE", &n.to_string()),
+        TableOption::Union(_) => {
+            return Err(SqlError::new(
+                codes::ER_CHECK_NOT_IMPLEMENTED,
+                "The storage engine for the table doesn't support UNION",
+            ));
+        }
+        TableOption::Other(name, value) => put(o, name, &String::from_utf8_lossy(value)),
+    }
+    Ok(())
+}
+
+fn put(o: &mut TableOptions, name: &str, value: &str) {
+    o.others.retain(|(n, _)| n != name);
+    o.others.push((name.to_owned(), value.to_owned()));
+}

@@ -1,0 +1,392 @@
+//! One SELECT: scan or join, group, output. A single table without subqueries per row is scanned straight into the grouping or the
+//! sort, row by row under the latch, without copying rows out first.
+
+use engine::{KeyBound, ReadMode, RowBatch, ScanSpec};
+use types::SqlError;
+
+use super::Env;
+use super::group::Grouper;
+use super::join::{Join, all_hold, passes};
+use super::keys::{self, Ranges};
+use super::output::{Output, limits};
+use super::row::{Candidate, OnlySubs};
+use super::sub::{SubValues, fetch};
+use crate::expr::RowSource;
+use crate::plan::{Access, Block};
+use crate::sink::ResultSink;
+
+/// What a query came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Rows sent.
+    pub sent: u64,
+    /// Rows found, where SQL_CALC_FOUND_ROWS counts them all; rows sent otherwise.
+    pub found: u64,
+    /// A table was read without an index.
+    pub no_index: bool,
+}
+
+/// Rows fetched at a time by a plain scan.
+const BATCH: usize = 256;
+
+/// Runs a block; at most `enough` rows matter.
+pub(crate) async fn run_block(
+    block: &Block,
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+    sink: &mut dyn ResultSink,
+    enough: u64,
+) -> Result<Counts, SqlError> {
+    let cx = env.cx;
+    let mut bounds = limits(block.limit.as_ref(), cx)?;
+    bounds.take = bounds.take.min(enough);
+    let subs = SubValues::new(&block.subqueries, env, outer).await?;
+    let mut out = Output::new(block, bounds);
+    let nothing = bounds.take == 0 && !block.calc_found_rows;
+    let possible = !nothing && constants_hold(block, env, outer, &subs).await?;
+    let scanned = scannable(block) && possible;
+    if let Some(plan) = &block.group {
+        let mut grouper = Grouper::new(plan);
+        let mut subs = subs;
+        if scanned && block.row_subqueries.is_empty() {
+            let rest = OnlySubs { subs: &subs, outer };
+            group_scan(block, env, &rest, &mut grouper).await?;
+        } else if possible {
+            let mut join = Join::new(block, outer, subs, |t| mode(block, t));
+            while join.next(env).await? {
+                join.fill(&block.row_subqueries, env).await?;
+                grouper.add(cx, &join.tuple())?;
+            }
+            subs = join.subs;
+        }
+        if nothing {
+            return Ok(counts(block, &out));
+        }
+        finish_groups(block, grouper, env, outer, subs, &mut out, sink).await?;
+    } else if scanned && block.row_subqueries.is_empty() && !block.special {
+        let rest = OnlySubs { subs: &subs, outer };
+        if out.streams() {
+            stream_scan(block, env, &rest, &mut out, sink).await?;
+        } else {
+            feed_scan(block, env, &rest, &mut out, sink).await?;
+        }
+    } else if possible {
+        join_rows(block, env, outer, subs, &mut out, sink).await?;
+    }
+    out.finish(sink).await?;
+    Ok(counts(block, &out))
+}
+
+fn counts(block: &Block, out: &Output<'_>) -> Counts {
+    let no_index = block.steps.iter().any(|s| {
+        matches!(s.access, Access::Full { .. })
+            && block.tables[usize::from(s.table)].stored().is_some()
+    });
+    Counts {
+        sent: out.sent,
+        found: out.found(),
+        no_index,
+    }
+}
+
+fn mode(block: &Block, table: usize) -> ReadMode {
+    keys::read_mode(block.tables[table].lock)
+}
+
+/// Whether the conditions that read no table hold.
+async fn constants_hold(
+    block: &Block,
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+    subs: &SubValues,
+) -> Result<bool, SqlError> {
+    let cx = env.cx;
+    for e in &block.constant {
+        loop {
+            let held = all_hold(std::slice::from_ref(e), cx, &OnlySubs { subs, outer });
+            match env.settle(held).await? {
+                None => {}
+                Some(true) => break,
+                Some(false) => return Ok(false),
+            }
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the block is a scan of one stored table that asks for each row once.
+fn scannable(block: &Block) -> bool {
+    let [step] = &block.steps[..] else {
+        return false;
+    };
+    let table = &block.tables[usize::from(step.table)];
+    table.stored().is_some()
+        && table.lock.is_none()
+        && step.buffer.is_none()
+        && step.late.is_empty()
+        && step.nests.is_empty()
+        && step.at_most.is_none()
+}
+
+/// The scans of a one-table block, one for each range.
+struct Scans<'p> {
+    block: &'p Block,
+    ranges: std::vec::IntoIter<keys::KeyRange>,
+    inexact: bool,
+}
+
+impl<'p> Scans<'p> {
+    fn new(block: &'p Block, env: &Env<'_>, rest: &dyn RowSource) -> Result<Scans<'p>, SqlError> {
+        let table = Self::table(block)?;
+        let access = &block.steps[0].access;
+        let (ranges, inexact) = match keys::ranges(table, access, env.cx, rest)? {
+            Ranges::Some(list) => (list, false),
+            Ranges::Inexact => (vec![(KeyBound::None, KeyBound::None)], true),
+        };
+        Ok(Scans {
+            block,
+            ranges: ranges.into_iter(),
+            inexact,
+        })
+    }
+
+    fn table(block: &Block) -> Result<&std::sync::Arc<engine::Table>, SqlError> {
+        block.tables[usize::from(block.steps[0].table)]
+            .stored()
+            .ok_or_else(|| SqlError::internal("a stored table is expected"))
+    }
+
+    fn next(&mut self, env: &mut Env<'_>) -> Result<Option<engine::Scan>, SqlError> {
+        let Some((lower, upper)) = self.ranges.next() else {
+            return Ok(None);
+        };
+        let (index, backward) = keys::index_of(&self.block.steps[0].access);
+        let spec = ScanSpec {
+            index,
+            lower,
+            upper,
+            backward,
+            mode: ReadMode::Consistent,
+        };
+        let table = Self::table(self.block)?;
+        Ok(Some(env.session.scan(table, spec)))
+    }
+}
+
+/// Scans into the grouping.
+async fn group_scan(
+    block: &Block,
+    env: &mut Env<'_>,
+    rest: &OnlySubs<'_>,
+    grouper: &mut Grouper<'_>,
+) -> Result<(), SqlError> {
+    let cx = env.cx;
+    let step = &block.steps[0];
+    let slot = block.base + step.table;
+    let mut scans = Scans::new(block, env, rest)?;
+    let inexact = scans.inexact;
+    let count_only = block.group.as_ref().is_some_and(|g| g.only_count_star)
+        && step.filter.is_empty()
+        && !inexact;
+    let mut batch = RowBatch::new();
+    while let Some(mut scan) = scans.next(env)? {
+        loop {
+            batch.clear();
+            let mut counted = 0u64;
+            let more = env
+                .session
+                .next_batch(&mut scan, &mut batch, BATCH, &mut |row| {
+                    let row = Candidate { slot, row, rest };
+                    if count_only {
+                        // The first row is the one whose columns are remembered.
+                        counted += 1;
+                        if counted == 1 {
+                            grouper.count(0, &row);
+                        }
+                    } else if passes(step, inexact, cx, &row)? {
+                        grouper.add(cx, &row)?;
+                    }
+                    Ok(false)
+                })
+                .await?;
+            if counted > 0 {
+                grouper.count(counted, rest);
+            }
+            if !more {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Scans into the sort.
+async fn feed_scan(
+    block: &Block,
+    env: &mut Env<'_>,
+    rest: &OnlySubs<'_>,
+    out: &mut Output<'_>,
+    sink: &mut dyn ResultSink,
+) -> Result<(), SqlError> {
+    let cx = env.cx;
+    let step = &block.steps[0];
+    let slot = block.base + step.table;
+    let mut scans = Scans::new(block, env, rest)?;
+    let inexact = scans.inexact;
+    let mut batch = RowBatch::new();
+    while let Some(mut scan) = scans.next(env)? {
+        loop {
+            batch.clear();
+            let more = env
+                .session
+                .next_batch(&mut scan, &mut batch, BATCH, &mut |row| {
+                    let row = Candidate { slot, row, rest };
+                    if passes(step, inexact, cx, &row)? {
+                        out.push(cx, &row, sink)?;
+                    }
+                    Ok(false)
+                })
+                .await?;
+            if !more {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Scans to the sink, a batch at a time.
+async fn stream_scan(
+    block: &Block,
+    env: &mut Env<'_>,
+    rest: &OnlySubs<'_>,
+    out: &mut Output<'_>,
+    sink: &mut dyn ResultSink,
+) -> Result<(), SqlError> {
+    let cx = env.cx;
+    let step = &block.steps[0];
+    let slot = block.base + step.table;
+    let mut scans = Scans::new(block, env, rest)?;
+    let inexact = scans.inexact;
+    let wanted = limits(block.limit.as_ref(), cx)?.needed();
+    let simple = block.having.is_none() && !block.distinct && !block.calc_found_rows;
+    let mut batch = RowBatch::new();
+    let mut size = match usize::try_from(wanted) {
+        Ok(n) if simple => n.clamp(1, BATCH),
+        _ => BATCH,
+    };
+    while let Some(mut scan) = scans.next(env)? {
+        loop {
+            batch.clear();
+            let more = env
+                .session
+                .next_batch(&mut scan, &mut batch, size, &mut |row| {
+                    passes(step, inexact, cx, &Candidate { slot, row, rest })
+                })
+                .await?;
+            for i in 0..batch.len() {
+                let row = batch.row(i);
+                out.push(cx, &Candidate { slot, row, rest }, sink)?;
+                if out.full() {
+                    return Ok(());
+                }
+            }
+            if sink.wants_flush() {
+                sink.flush().await?;
+            }
+            if !more {
+                break;
+            }
+            size = BATCH;
+        }
+    }
+    Ok(())
+}
+
+/// Joins into the output.
+async fn join_rows(
+    block: &Block,
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+    subs: SubValues,
+    out: &mut Output<'_>,
+    sink: &mut dyn ResultSink,
+) -> Result<(), SqlError> {
+    let cx = env.cx;
+    let mut join = Join::new(block, outer, subs, |t| mode(block, t));
+    if out.streams() && block.having.is_none() && !block.distinct && !block.calc_found_rows {
+        join.expect(limits(block.limit.as_ref(), cx)?.needed());
+    }
+    let mut rows = 0u64;
+    while join.next(env).await? {
+        join.fill(&block.row_subqueries, env).await?;
+        loop {
+            let pushed = out.push(cx, &join.tuple(), sink);
+            if !block.special {
+                pushed?;
+                break;
+            }
+            if env.settle(pushed).await?.is_some() {
+                break;
+            }
+        }
+        if out.full() {
+            break;
+        }
+        rows += 1;
+        if rows.is_multiple_of(64) && sink.wants_flush() {
+            sink.flush().await?;
+        }
+    }
+    Ok(())
+}
+
+/// Sends the groups to the output.
+async fn finish_groups(
+    block: &Block,
+    grouper: Grouper<'_>,
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+    mut subs: SubValues,
+    out: &mut Output<'_>,
+    sink: &mut dyn ResultSink,
+) -> Result<(), SqlError> {
+    let cx = env.cx;
+    let mut groups = grouper.finish(&Nulls(outer, block.base));
+    let mut sent = 0u64;
+    while groups.next(cx)? {
+        for &i in &block.group_subqueries {
+            let rest = OnlySubs { subs: &subs, outer };
+            let rows = fetch(&block.subqueries[i as usize], env, &groups.row(&rest)).await?;
+            subs.set(i, rows);
+        }
+        loop {
+            let rest = OnlySubs { subs: &subs, outer };
+            let pushed = out.push(cx, &groups.row(&rest), sink);
+            if env.settle(pushed).await?.is_some() {
+                break;
+            }
+        }
+        if out.full() {
+            break;
+        }
+        sent += 1;
+        if sent.is_multiple_of(64) && sink.wants_flush() {
+            sink.flush().await?;
+        }
+    }
+    Ok(())
+}
+
+/// The row of a group without rows: NULL in every table of the block.
+struct Nulls<'a>(&'a dyn RowSource, u16);
+
+impl RowSource for Nulls<'_> {
+    fn column(&self, slot: u16, ordinal: u16) -> types::ValueRef<'_> {
+        if slot >= self.1 {
+            types::ValueRef::Null
+        } else {
+            self.0.column(slot, ordinal)
+        }
+    }
+}

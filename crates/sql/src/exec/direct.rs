@@ -1,0 +1,129 @@
+//! From page to packet: a row by its full clustered key is written to the sink while its page is latched, with no row, batch or
+//! join in between.
+
+use engine::{KeyBound, RowBatch, RowRef, ScanSpec};
+use types::SqlError;
+
+use super::ExecCtx;
+use super::join::all_hold;
+use super::keys::{self, Fit};
+use super::row::Candidate;
+use crate::expr::{EvalCtx, NoRow, RowSource, Val};
+use crate::plan::{Plan, PointGet};
+use crate::sink::{Done, ResultSink};
+use smallvec::SmallVec;
+
+/// Writes a row that was found, where its conditions hold.
+#[inline]
+fn write(
+    p: &PointGet,
+    cx: &EvalCtx<'_>,
+    row: RowRef<'_>,
+    sink: &mut dyn ResultSink,
+) -> Result<u64, SqlError> {
+    let candidate = Candidate {
+        slot: p.slot,
+        row,
+        rest: &NoRow,
+    };
+    if !p.filter.is_empty() && !all_hold(&p.filter, cx, &candidate)? {
+        return Ok(0);
+    }
+    if let Some(columns) = &p.plain {
+        sink.row_begin();
+        for (i, &c) in columns.iter().enumerate() {
+            sink.value(row.column(usize::from(c)), i);
+        }
+        sink.row_end();
+        return Ok(1);
+    }
+    write_values(p, cx, &candidate, sink)
+}
+
+fn write_values(
+    p: &PointGet,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+    sink: &mut dyn ResultSink,
+) -> Result<u64, SqlError> {
+    let mut values: SmallVec<[Val<'_>; 8]> = SmallVec::new();
+    for e in &p.output {
+        values.push(e.eval(cx, row)?);
+    }
+    sink.row_begin();
+    for (i, (v, e)) in values.iter().zip(&p.output).enumerate() {
+        sink.value(v.as_value_ref(&e.ty), i);
+    }
+    sink.row_end();
+    Ok(1)
+}
+
+/// Runs a point read.
+pub(crate) async fn point_get(
+    p: &PointGet,
+    plan: &Plan,
+    ctx: &mut ExecCtx<'_>,
+    sink: &mut dyn ResultSink,
+) -> Result<Done, SqlError> {
+    let cx = &ctx.cx;
+    let mut key = Vec::with_capacity(32);
+    let fit = keys::point(&p.table, &p.key, cx, &NoRow, &mut key)?;
+    sink.columns(&plan.columns);
+    let mode = keys::read_mode(p.lock);
+    let rows = match fit {
+        Fit::Exact => {
+            ctx.engine
+                .get(&p.table, &key, mode, |row| match row {
+                    Some(row) => write(p, cx, row, sink),
+                    None => Ok(0),
+                })
+                .await??
+        }
+        Fit::No => scan_instead(p, ctx, sink).await?,
+        _ => 0,
+    };
+    Ok(Done {
+        result_set: true,
+        found_rows: rows,
+        ..Done::default()
+    })
+}
+
+/// The value compared with cannot be a key: every row is looked at.
+async fn scan_instead(
+    p: &PointGet,
+    ctx: &mut ExecCtx<'_>,
+    sink: &mut dyn ResultSink,
+) -> Result<u64, SqlError> {
+    let cx = &ctx.cx;
+    let spec = ScanSpec {
+        index: 0,
+        lower: KeyBound::None,
+        upper: KeyBound::None,
+        backward: false,
+        mode: keys::read_mode(p.lock),
+    };
+    let mut scan = ctx.engine.scan(&p.table, spec);
+    let mut batch = RowBatch::new();
+    let mut rows = 0;
+    loop {
+        batch.clear();
+        let more = ctx
+            .engine
+            .next_batch(&mut scan, &mut batch, 64, &mut |row| {
+                let row = Candidate {
+                    slot: p.slot,
+                    row,
+                    rest: &NoRow,
+                };
+                all_hold(&p.implied, cx, &row)
+            })
+            .await?;
+        for i in 0..batch.len() {
+            rows += write(p, cx, batch.row(i), sink)?;
+        }
+        if !more {
+            return Ok(rows);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! GROUP BY and aggregates: one accumulator for each aggregate of each group, groups found by the bytes of their keys, in the
+//! order they first appeared.
+
+use types::{SqlError, ValueRef};
+
+use super::keymap::KeyMap;
+use super::store::RowStore;
+use crate::expr::agg::Accumulator;
+use crate::expr::{AGGREGATE_SLOT, EvalCtx, RowSource, SubquerySource, Val, write_group_key};
+use crate::plan::{GROUP_SLOT, GroupPlan};
+
+/// Groups so far.
+pub(crate) struct Grouper<'p> {
+    plan: &'p GroupPlan,
+    keys: KeyMap,
+    accumulators: Vec<Accumulator>,
+    /// The columns of each group's first row.
+    carried: RowStore,
+    key: Vec<u8>,
+    /// The one group of a query without GROUP BY exists.
+    single: bool,
+}
+
+impl<'p> Grouper<'p> {
+    /// No groups yet.
+    pub fn new(plan: &'p GroupPlan) -> Grouper<'p> {
+        Grouper {
+            plan,
+            keys: KeyMap::new(),
+            accumulators: Vec::new(),
+            carried: RowStore::new(plan.carried.len()),
+            key: Vec::new(),
+            single: false,
+        }
+    }
+
+    fn start(&mut self, row: &dyn RowSource) {
+        let plan = self.plan;
+        self.accumulators
+            .extend(plan.aggregates.iter().map(|a| a.start()));
+        let columns = plan.carried.iter().filter_map(|e| e.as_column());
+        self.carried
+            .push(columns.map(|c| row.column(c.slot, c.ordinal)));
+    }
+
+    /// Takes a row into its group.
+    #[inline]
+    pub fn add(&mut self, cx: &EvalCtx<'_>, row: &dyn RowSource) -> Result<(), SqlError> {
+        let plan = self.plan;
+        let group = if plan.keys.is_empty() {
+            if !self.single {
+                self.single = true;
+                self.start(row);
+            }
+            0
+        } else {
+            self.key.clear();
+            for k in &plan.keys {
+                let v = k.eval(cx, row)?;
+                write_group_key(&v, &k.ty, &mut self.key);
+            }
+            let (n, new) = self.keys.insert(&self.key);
+            if new {
+                self.start(row);
+            }
+            n
+        };
+        let n = plan.aggregates.len();
+        let accumulators = &mut self.accumulators[group * n..(group + 1) * n];
+        for (a, spec) in accumulators.iter_mut().zip(&plan.aggregates) {
+            a.add(spec, cx, row)?;
+        }
+        Ok(())
+    }
+
+    /// Counts rows where nothing but COUNT(*) is asked for.
+    pub fn count(&mut self, rows: u64, row: &dyn RowSource) {
+        if !self.single {
+            self.single = true;
+            self.start(row);
+        }
+        self.accumulators
+            .iter_mut()
+            .for_each(|a| a.count_rows(rows));
+    }
+
+    /// The groups, in order. Without GROUP BY there is always one.
+    pub fn finish(mut self, empty: &dyn RowSource) -> Groups<'p> {
+        if self.plan.keys.is_empty() && !self.single {
+            self.start(empty);
+        }
+        Groups {
+            plan: self.plan,
+            accumulators: self.accumulators.into_iter(),
+            carried: self.carried,
+            values: Vec::new(),
+            next: 0,
+        }
+    }
+}
+
+/// Finished groups.
+pub(crate) struct Groups<'p> {
+    plan: &'p GroupPlan,
+    accumulators: std::vec::IntoIter<Accumulator>,
+    carried: RowStore,
+    values: Vec<Val<'static>>,
+    next: usize,
+}
+
+impl Groups<'_> {
+    /// Moves to the next group.
+    pub fn next(&mut self, cx: &EvalCtx<'_>) -> Result<bool, SqlError> {
+        if self.next >= self.carried.len() {
+            return Ok(false);
+        }
+        self.next += 1;
+        self.values.clear();
+        let plan = self.plan;
+        for spec in &plan.aggregates {
+            if let Some(a) = self.accumulators.next() {
+                self.values.push(a.finish(spec, cx)?);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The group as a row.
+    pub fn row<'a>(&'a self, rest: &'a dyn RowSource) -> GroupRow<'a> {
+        GroupRow { groups: self, rest }
+    }
+}
+
+/// A group as a row.
+pub(crate) struct GroupRow<'a> {
+    groups: &'a Groups<'a>,
+    rest: &'a dyn RowSource,
+}
+
+impl RowSource for GroupRow<'_> {
+    fn column(&self, slot: u16, ordinal: u16) -> ValueRef<'_> {
+        let g = self.groups;
+        let at = usize::from(ordinal);
+        match slot {
+            AGGREGATE_SLOT => match (g.values.get(at), g.plan.aggregates.get(at)) {
+                (Some(v), Some(spec)) => v.as_value_ref(&spec.ty),
+                _ => ValueRef::Null,
+            },
+            GROUP_SLOT => g.carried.column(g.next - 1, at),
+            // A subquery of a grouped expression names the table's column.
+            _ => {
+                let carried = g.plan.carried.iter().filter_map(|e| e.as_column());
+                let mut found = carried.enumerate();
+                match found.find(|(_, c)| (c.slot, c.ordinal) == (slot, ordinal)) {
+                    Some((i, _)) => g.carried.column(g.next - 1, i),
+                    None => self.rest.column(slot, ordinal),
+                }
+            }
+        }
+    }
+
+    fn subqueries(&self) -> Option<&dyn SubquerySource> {
+        self.rest.subqueries()
+    }
+}

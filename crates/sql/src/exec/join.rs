@@ -1,0 +1,469 @@
+//! Nested loops over the steps of a block, as a machine that stands at one combination of rows and moves to the next.
+//!
+//! A step scans an index for every combination before it, or goes through rows that were fetched once and kept (looked up by hash
+//! where equalities allow). Outer joins follow MySQL's scheme: a nest of tables remembers whether it found a match; when its
+//! first table runs out without one, its tables become NULL once.
+
+use engine::{KeyBound, ReadMode, RowBatch, Scan, ScanSpec};
+use types::{SqlError, ValueRef};
+
+use super::Env;
+use super::keep::{Kept, keep};
+use super::keys::{self, KeyRange, Ranges};
+use super::row::{Candidate, Tuple};
+use super::sub::{SubValues, fetch};
+use crate::expr::{EvalCtx, Expr, RowSource};
+use crate::plan::{Block, LateExpr, Step};
+
+/// Where a table's current row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum At {
+    /// Nowhere: all NULL.
+    #[default]
+    Null,
+    /// In the batch.
+    Batch(usize),
+    /// Among the kept rows.
+    Kept(usize),
+}
+
+/// A table's rows during a join.
+#[derive(Default)]
+pub(crate) struct Level {
+    at: At,
+    batch: RowBatch,
+    kept: Option<Kept>,
+}
+
+impl Level {
+    /// A column of the current row.
+    #[inline]
+    pub fn column(&self, ordinal: u16) -> ValueRef<'_> {
+        match self.at {
+            At::Batch(i) => self.batch.row(i).column(usize::from(ordinal)),
+            At::Kept(i) => match &self.kept {
+                Some(k) => k.column(i, ordinal),
+                None => ValueRef::Null,
+            },
+            At::Null => ValueRef::Null,
+        }
+    }
+
+    /// The clustered key of the current row; `None` for a NULL-extended one and for rows that are not stored.
+    pub fn key(&self) -> Option<&[u8]> {
+        match self.at {
+            At::Batch(i) => Some(self.batch.key(i)),
+            At::Kept(i) => self.kept.as_ref().and_then(|k| k.key(i)),
+            At::Null => None,
+        }
+    }
+}
+
+/// How far a step has come for the combination before it.
+#[derive(Default)]
+struct Progress {
+    scan: Option<Scan>,
+    more: bool,
+    ranges: std::vec::IntoIter<KeyRange>,
+    inexact: bool,
+    next: usize,
+    /// Candidates by hash for the present combination.
+    chain: Option<u32>,
+    by_hash: bool,
+    found: bool,
+    exhausted: bool,
+    fetch: usize,
+    delivered: u64,
+}
+
+/// A join in progress.
+pub(crate) struct Join<'p> {
+    block: &'p Block,
+    outer: &'p dyn RowSource,
+    modes: Vec<ReadMode>,
+    levels: Vec<Level>,
+    progress: Vec<Progress>,
+    /// Values of the block's subqueries.
+    pub subs: SubValues,
+    started: bool,
+    first_batch: usize,
+    /// Kept rows looked at, to notice KILL now and then.
+    looked_at: u64,
+}
+
+/// Rows fetched at first for a step, and at most later.
+const FIRST_BATCH: usize = 16;
+const LARGEST_BATCH: usize = 512;
+/// Kept rows between two looks at whether the statement was killed.
+const LOOK_UP_AFTER: u64 = 4096;
+
+impl<'p> Join<'p> {
+    /// A join that stands before its first combination. `mode` says how a table is read, by place.
+    pub fn new(
+        block: &'p Block,
+        outer: &'p dyn RowSource,
+        subs: SubValues,
+        mode: impl Fn(usize) -> ReadMode,
+    ) -> Join<'p> {
+        let n = block.tables.len();
+        Join {
+            block,
+            outer,
+            modes: (0..n).map(mode).collect(),
+            levels: (0..n).map(|_| Level::default()).collect(),
+            progress: (0..n).map(|_| Progress::default()).collect(),
+            subs,
+            started: false,
+            first_batch: FIRST_BATCH,
+            looked_at: 0,
+        }
+    }
+
+    /// Says how many rows will be asked for, where that is known.
+    pub fn expect(&mut self, rows: u64) {
+        if self.block.steps.len() == 1 {
+            self.first_batch = usize::try_from(rows)
+                .unwrap_or(LARGEST_BATCH)
+                .clamp(1, LARGEST_BATCH);
+        }
+    }
+
+    /// The combination the join stands at.
+    pub fn tuple(&self) -> Tuple<'_> {
+        Tuple {
+            base: self.block.base,
+            levels: &self.levels,
+            outer: self.outer,
+            subs: Some(&self.subs),
+        }
+    }
+
+    /// A table's rows.
+    pub fn level(&self, table: u16) -> &Level {
+        &self.levels[usize::from(table)]
+    }
+
+    /// Runs correlated subqueries for the combination at hand.
+    pub async fn fill(&mut self, which: &[u32], env: &mut Env<'_>) -> Result<(), SqlError> {
+        for &i in which {
+            let rows = fetch(&self.block.subqueries[i as usize], env, &self.tuple()).await?;
+            self.subs.set(i, rows);
+        }
+        Ok(())
+    }
+
+    /// Moves to the next combination; `false` where there is none.
+    pub async fn next(&mut self, env: &mut Env<'_>) -> Result<bool, SqlError> {
+        let block = self.block;
+        let n = block.steps.len();
+        if n == 0 {
+            return Ok(!std::mem::replace(&mut self.started, true));
+        }
+        let mut enter = !std::mem::replace(&mut self.started, true);
+        let mut s = if enter { 0 } else { n - 1 };
+        loop {
+            if enter {
+                self.open(s, env).await?;
+                enter = false;
+            }
+            if !self.advance(s, env).await? {
+                match self.null_extend(s, env).await? {
+                    Extended::No if s == 0 => return Ok(false),
+                    Extended::No => {
+                        s -= 1;
+                        continue;
+                    }
+                    Extended::Rejected => continue,
+                    Extended::To(last) => s = last,
+                }
+            } else {
+                let step = &block.steps[s];
+                if !self.holds(&step.late, env).await? || !self.close_nests(s, 0, env).await? {
+                    continue;
+                }
+            }
+            if s + 1 == n {
+                return Ok(true);
+            }
+            s += 1;
+            enter = true;
+        }
+    }
+
+    /// Whether conditions on fetched rows hold.
+    async fn holds(&mut self, conds: &[LateExpr], env: &mut Env<'_>) -> Result<bool, SqlError> {
+        for c in conds {
+            self.fill(&c.subqueries, env).await?;
+            let cx = env.cx;
+            loop {
+                let held = c.expr.truth(cx, &self.tuple());
+                match env.settle(held).await? {
+                    None => {}
+                    Some(Some(true)) => break,
+                    Some(_) => return Ok(false),
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Marks the outer joins that end at a step (those that begin at or before `outside`, where that is not 0) as matched and
+    /// checks the conditions around them.
+    async fn close_nests(
+        &mut self,
+        s: usize,
+        outside: usize,
+        env: &mut Env<'_>,
+    ) -> Result<bool, SqlError> {
+        let block = self.block;
+        for nest in &block.steps[s].nests {
+            let first = usize::from(nest.first);
+            if outside != 0 && first > outside {
+                continue;
+            }
+            self.progress[first].found = true;
+            if !self.holds(&nest.after, env).await? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Makes the tables of an outer join NULL where its first table ran out without a match.
+    async fn null_extend(&mut self, s: usize, env: &mut Env<'_>) -> Result<Extended, SqlError> {
+        let block = self.block;
+        let Some(&last) = block.steps[s].opens.first() else {
+            return Ok(Extended::No);
+        };
+        if self.progress[s].found {
+            return Ok(Extended::No);
+        }
+        let last = usize::from(last);
+        for i in s..=last {
+            let p = &mut self.progress[i];
+            p.found = true;
+            p.exhausted = true;
+            self.levels[usize::from(block.steps[i].table)].at = At::Null;
+        }
+        if self.close_nests(last, s.max(1), env).await? {
+            Ok(Extended::To(last))
+        } else {
+            Ok(Extended::Rejected)
+        }
+    }
+
+    /// Begins a step for the combination before it.
+    async fn open(&mut self, s: usize, env: &mut Env<'_>) -> Result<(), SqlError> {
+        let block = self.block;
+        let step = &block.steps[s];
+        let t = usize::from(step.table);
+        let cx = env.cx;
+        self.progress[s] = Progress {
+            fetch: if s == 0 {
+                self.first_batch
+            } else {
+                FIRST_BATCH
+            },
+            ..Progress::default()
+        };
+        self.levels[t].at = At::Null;
+        self.levels[t].batch.clear();
+        if step.buffer.is_some() {
+            if self.levels[t].kept.is_none() {
+                let mode = self.modes[t];
+                let kept = keep(block, step, mode, env, self.outer, &self.subs).await?;
+                self.levels[t].kept = Some(kept);
+            }
+            return self.probe(s, cx);
+        }
+        let Some(table) = block.tables[t].stored() else {
+            return Ok(());
+        };
+        let ranges = keys::ranges(table, &step.access, cx, &self.tuple())?;
+        let p = &mut self.progress[s];
+        match ranges {
+            Ranges::Some(list) => p.ranges = list.into_iter(),
+            Ranges::Inexact => {
+                p.inexact = true;
+                p.ranges = vec![(KeyBound::None, KeyBound::None)].into_iter();
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the kept rows that can match the combination before.
+    fn probe(&mut self, s: usize, cx: &EvalCtx<'_>) -> Result<(), SqlError> {
+        let step = &self.block.steps[s];
+        let t = usize::from(step.table);
+        let Some(kept) = &self.levels[t].kept else {
+            return Ok(());
+        };
+        let found = kept.look_up(step, cx, &self.tuple())?;
+        let p = &mut self.progress[s];
+        if let Some(chain) = found {
+            p.by_hash = true;
+            p.chain = chain;
+        }
+        Ok(())
+    }
+
+    /// Moves a step to its next row.
+    async fn advance(&mut self, s: usize, env: &mut Env<'_>) -> Result<bool, SqlError> {
+        let block = self.block;
+        let step = &block.steps[s];
+        if self.progress[s].exhausted
+            || step
+                .at_most
+                .is_some_and(|n| self.progress[s].delivered >= n)
+        {
+            return Ok(false);
+        }
+        if step.buffer.is_some() {
+            return self.advance_kept(s, env);
+        }
+        let t = usize::from(step.table);
+        loop {
+            let p = &mut self.progress[s];
+            let level = &mut self.levels[t];
+            if p.next < level.batch.len() {
+                level.at = At::Batch(p.next);
+                p.next += 1;
+                p.delivered += 1;
+                return Ok(true);
+            }
+            if p.scan.is_none() || !p.more {
+                let Some((lower, upper)) = p.ranges.next() else {
+                    p.exhausted = true;
+                    p.scan = None;
+                    return Ok(false);
+                };
+                let Some(table) = block.tables[t].stored() else {
+                    return Ok(false);
+                };
+                let (index, backward) = keys::index_of(&step.access);
+                let spec = ScanSpec {
+                    index,
+                    lower,
+                    upper,
+                    backward,
+                    mode: self.modes[t],
+                };
+                p.scan = Some(env.session.scan(table, spec));
+                p.more = true;
+            }
+            self.fetch(s, env).await?;
+        }
+    }
+
+    /// Fetches the next batch of a step.
+    async fn fetch(&mut self, s: usize, env: &mut Env<'_>) -> Result<(), SqlError> {
+        let block = self.block;
+        let step = &block.steps[s];
+        let t = usize::from(step.table);
+        let p = &mut self.progress[s];
+        let Some(mut scan) = p.scan.take() else {
+            return Ok(());
+        };
+        let size = p.fetch;
+        p.fetch = (p.fetch * 4).min(LARGEST_BATCH);
+        let inexact = p.inexact;
+        p.next = 0;
+        let mut batch = std::mem::take(&mut self.levels[t].batch);
+        batch.clear();
+        let cx = env.cx;
+        let tuple = Tuple {
+            base: block.base,
+            levels: &self.levels,
+            outer: self.outer,
+            subs: Some(&self.subs),
+        };
+        let slot = block.base + step.table;
+        let more = env
+            .session
+            .next_batch(&mut scan, &mut batch, size, &mut |row| {
+                let candidate = Candidate {
+                    slot,
+                    row,
+                    rest: &tuple,
+                };
+                passes(step, inexact, cx, &candidate)
+            })
+            .await?;
+        let p = &mut self.progress[s];
+        p.more = more;
+        p.scan = Some(scan);
+        self.levels[t].batch = batch;
+        Ok(())
+    }
+
+    fn advance_kept(&mut self, s: usize, env: &Env<'_>) -> Result<bool, SqlError> {
+        let cx = env.cx;
+        let step = &self.block.steps[s];
+        let t = usize::from(step.table);
+        loop {
+            self.looked_at += 1;
+            if self.looked_at.is_multiple_of(LOOK_UP_AFTER) {
+                env.session.interrupt().check()?;
+            }
+            let p = &mut self.progress[s];
+            let level = &mut self.levels[t];
+            let Some(kept) = &level.kept else {
+                return Ok(false);
+            };
+            let row = if p.by_hash {
+                let Some(row) = p.chain else {
+                    p.exhausted = true;
+                    return Ok(false);
+                };
+                p.chain = kept.after(row);
+                row as usize
+            } else {
+                if p.next >= kept.len() {
+                    p.exhausted = true;
+                    return Ok(false);
+                }
+                p.next += 1;
+                p.next - 1
+            };
+            level.at = At::Kept(row);
+            if all_hold(&step.probe, cx, &self.tuple())? {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+enum Extended {
+    /// There is no outer join to extend.
+    No,
+    /// Extended, up to that step.
+    To(usize),
+    /// Extended, and a condition around it does not hold.
+    Rejected,
+}
+
+/// Whether all conditions hold for a row.
+#[inline]
+pub(crate) fn all_hold(
+    conds: &[Expr],
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<bool, SqlError> {
+    for c in conds {
+        if c.truth(cx, row)? != Some(true) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a scanned row passes a step's conditions.
+#[inline]
+pub(crate) fn passes(
+    step: &Step,
+    inexact: bool,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<bool, SqlError> {
+    Ok(all_hold(&step.filter, cx, row)? && (!inexact || all_hold(&step.implied, cx, row)?))
+}

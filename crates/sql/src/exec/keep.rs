@@ -1,0 +1,302 @@
+//! Rows of a join's table that are fetched once: tables that no index connects with those before, virtual tables, derived tables.
+//! Where equalities connect them, a hash finds the rows for a combination (the classic in-memory hash join).
+
+use engine::{KeyBound, ReadMode, RowBatch, ScanSpec};
+use types::{SqlError, ValueRef};
+
+use super::Env;
+use super::join::{all_hold, passes};
+use super::keymap::KeyMap;
+use super::keys::{self, Ranges};
+use super::query::run_query;
+use super::row::{Candidate, OnlySubs};
+use super::store::RowStore;
+use super::sub::SubValues;
+use crate::expr::{EvalCtx, RowSource, Val, write_group_key};
+use crate::plan::{Block, HashKey, Step, TableSource, VirtualCtx};
+
+/// Kept rows.
+pub(crate) struct Kept {
+    rows: Rows,
+    hash: Option<Hash>,
+}
+
+enum Rows {
+    /// Of a stored table: batches, and where each row is.
+    Batches(Vec<RowBatch>, Vec<(u32, u32)>),
+    /// Of anything else.
+    Store(RowStore),
+}
+
+struct Hash {
+    keys: KeyMap,
+    /// First row of each key.
+    first: Vec<u32>,
+    /// The next row with the same key, plus one.
+    next: Vec<u32>,
+}
+
+const BATCH: usize = 512;
+
+impl Kept {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match &self.rows {
+            Rows::Batches(_, at) => at.len(),
+            Rows::Store(s) => s.len(),
+        }
+    }
+
+    /// A column of a row.
+    #[inline]
+    pub fn column(&self, i: usize, ordinal: u16) -> ValueRef<'_> {
+        match &self.rows {
+            Rows::Batches(batches, at) => {
+                let (b, r) = at[i];
+                batches[b as usize]
+                    .row(r as usize)
+                    .column(usize::from(ordinal))
+            }
+            Rows::Store(s) => s.column(i, usize::from(ordinal)),
+        }
+    }
+
+    /// The clustered key of a row.
+    pub fn key(&self, i: usize) -> Option<&[u8]> {
+        match &self.rows {
+            Rows::Batches(batches, at) => {
+                let (b, r) = at[i];
+                Some(batches[b as usize].key(r as usize))
+            }
+            Rows::Store(_) => None,
+        }
+    }
+
+    /// The next row with the same hash key.
+    pub fn after(&self, row: u32) -> Option<u32> {
+        let h = self.hash.as_ref()?;
+        h.next[row as usize].checked_sub(1)
+    }
+
+    /// The first row whose hash key equals that of the combination; the outer `None` where there is no hash.
+    pub fn look_up(
+        &self,
+        step: &Step,
+        cx: &EvalCtx<'_>,
+        row: &dyn RowSource,
+    ) -> Result<Option<Option<u32>>, SqlError> {
+        let (Some(h), Some(keys)) = (&self.hash, &step.buffer) else {
+            return Ok(None);
+        };
+        let mut key = Vec::new();
+        for k in keys {
+            let v = k.probe.eval(cx, row)?;
+            if !write_hash_key(k, &v, &k.probe.ty, &mut key) {
+                return Ok(Some(None));
+            }
+        }
+        Ok(Some(h.keys.get(&key).map(|n| h.first[n])))
+    }
+
+    fn build_hash(
+        &mut self,
+        keys: &[HashKey],
+        slot: u16,
+        cx: &EvalCtx<'_>,
+        rest: &dyn RowSource,
+    ) -> Result<(), SqlError> {
+        let mut h = Hash {
+            keys: KeyMap::new(),
+            first: Vec::new(),
+            next: vec![0; self.len()],
+        };
+        let mut last: Vec<u32> = Vec::new();
+        let mut key = Vec::new();
+        'rows: for i in 0..self.len() {
+            let row = KeptRow {
+                kept: self,
+                at: i,
+                slot,
+                rest,
+            };
+            key.clear();
+            for k in keys {
+                let v = k.build.eval(cx, &row)?;
+                if !write_hash_key(k, &v, &k.build.ty, &mut key) {
+                    continue 'rows;
+                }
+            }
+            let (n, new) = h.keys.insert(&key);
+            if new {
+                h.first.push(i as u32);
+                last.push(i as u32);
+            } else {
+                h.next[last[n] as usize] = i as u32 + 1;
+                last[n] = i as u32;
+            }
+        }
+        self.hash = Some(h);
+        Ok(())
+    }
+}
+
+/// Appends a value; `false` for NULL, which equals nothing.
+fn write_hash_key(k: &HashKey, v: &Val<'_>, ty: &crate::expr::ExprType, out: &mut Vec<u8>) -> bool {
+    if v.is_null() {
+        return false;
+    }
+    match k.collation {
+        Some(c) => {
+            let mut ty = *ty;
+            ty.collation = c;
+            write_group_key(v, &ty, out);
+        }
+        None => write_group_key(v, ty, out),
+    }
+    true
+}
+
+struct KeptRow<'a> {
+    kept: &'a Kept,
+    at: usize,
+    slot: u16,
+    rest: &'a dyn RowSource,
+}
+
+impl RowSource for KeptRow<'_> {
+    fn column(&self, slot: u16, ordinal: u16) -> ValueRef<'_> {
+        if slot == self.slot {
+            self.kept.column(self.at, ordinal)
+        } else {
+            self.rest.column(slot, ordinal)
+        }
+    }
+
+    fn subqueries(&self) -> Option<&dyn crate::expr::SubquerySource> {
+        self.rest.subqueries()
+    }
+}
+
+/// Fetches the rows of a step's table that pass the conditions on it alone.
+pub(crate) async fn keep(
+    block: &Block,
+    step: &Step,
+    mode: ReadMode,
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+    subs: &SubValues,
+) -> Result<Kept, SqlError> {
+    let rest = OnlySubs { subs, outer };
+    let slot = block.base + step.table;
+    let cx = env.cx;
+    let rows = match &block.tables[usize::from(step.table)].source {
+        TableSource::Engine(_) => stored(block, step, mode, env, &rest).await?,
+        TableSource::Virtual(v) => {
+            let engine = std::sync::Arc::clone(env.session.engine());
+            let catalog = std::sync::Arc::clone(env.session.catalog());
+            let made = v.rows(&VirtualCtx {
+                engine: &engine,
+                catalog: &catalog,
+                cx,
+            })?;
+            let mut store = RowStore::new(v.columns().len());
+            for r in made {
+                store.push(r.iter().map(types::Value::as_ref));
+            }
+            Rows::Store(store)
+        }
+        TableSource::Derived(n) => {
+            let query = &block.derived[*n as usize];
+            let mut store = RowStore::new(query.types.len());
+            run_query(query, env, outer, &mut store, u64::MAX).await?;
+            Rows::Store(store)
+        }
+    };
+    let mut kept = Kept { rows, hash: None };
+    if let Rows::Store(_) = &kept.rows
+        && !(step.filter.is_empty() && step.implied.is_empty())
+    {
+        kept = filtered(kept, step, slot, cx, &rest)?;
+    }
+    if let Some(keys) = step.buffer.as_ref().filter(|k| !k.is_empty()) {
+        kept.build_hash(keys, slot, cx, &rest)?;
+    }
+    Ok(kept)
+}
+
+fn filtered(
+    kept: Kept,
+    step: &Step,
+    slot: u16,
+    cx: &EvalCtx<'_>,
+    rest: &dyn RowSource,
+) -> Result<Kept, SqlError> {
+    let Rows::Store(all) = &kept.rows else {
+        return Ok(kept);
+    };
+    let mut some = RowStore::new(all.row(0).count());
+    for i in 0..all.len() {
+        let row = KeptRow {
+            kept: &kept,
+            at: i,
+            slot,
+            rest,
+        };
+        if all_hold(&step.filter, cx, &row)? && all_hold(&step.implied, cx, &row)? {
+            some.push(all.row(i));
+        }
+    }
+    Ok(Kept {
+        rows: Rows::Store(some),
+        hash: None,
+    })
+}
+
+async fn stored(
+    block: &Block,
+    step: &Step,
+    mode: ReadMode,
+    env: &mut Env<'_>,
+    rest: &OnlySubs<'_>,
+) -> Result<Rows, SqlError> {
+    let slot = block.base + step.table;
+    let Some(table) = block.tables[usize::from(step.table)].stored() else {
+        return Err(SqlError::internal("a stored table is expected"));
+    };
+    let cx = env.cx;
+    let (ranges, inexact) = match keys::ranges(table, &step.access, cx, rest)? {
+        Ranges::Some(list) => (list, false),
+        Ranges::Inexact => (vec![(KeyBound::None, KeyBound::None)], true),
+    };
+    let (index, backward) = keys::index_of(&step.access);
+    let mut batches: Vec<RowBatch> = Vec::new();
+    let mut at = Vec::new();
+    for (lower, upper) in ranges {
+        let spec = ScanSpec {
+            index,
+            lower,
+            upper,
+            backward,
+            mode,
+        };
+        let mut scan = env.session.scan(table, spec);
+        loop {
+            let mut batch = RowBatch::new();
+            let more = env
+                .session
+                .next_batch(&mut scan, &mut batch, BATCH, &mut |row| {
+                    passes(step, inexact, cx, &Candidate { slot, row, rest })
+                })
+                .await?;
+            if !batch.is_empty() {
+                let b = batches.len() as u32;
+                at.extend((0..batch.len() as u32).map(|r| (b, r)));
+                batches.push(batch);
+            }
+            if !more {
+                break;
+            }
+        }
+    }
+    Ok(Rows::Batches(batches, at))
+}

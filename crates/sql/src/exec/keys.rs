@@ -1,0 +1,299 @@
+//! Search keys: from the values of an access path to ranges of encoded keys.
+//!
+//! A value that the column cannot hold exactly cannot be a key. For whole numbers the answer is then known (no row, or no bound);
+//! for anything else the whole index is read in the same direction and the condition checked on every row.
+
+use engine::{KeyBound, ReadMode, Table};
+use types::keyenc::{KeyPart, NOT_NULL_MARK, NULL_MARK};
+use types::{DataType, SqlError, ValueRef};
+
+use crate::expr::{EvalCtx, RowSource, Val, as_column_value};
+use crate::parse::ast;
+use crate::plan::{Access, KeyExpr, LockSpec, RangeAccess};
+
+/// A range of an index.
+pub(crate) type KeyRange = (KeyBound, KeyBound);
+
+/// What an access path comes to for the values at hand.
+pub(crate) enum Ranges {
+    /// These ranges, in the direction of the scan.
+    Some(Vec<KeyRange>),
+    /// Everything, checking the conditions the access would imply.
+    Inexact,
+}
+
+/// Whether a value could be put into a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// It is there.
+    Exact,
+    /// NULL, which equals nothing.
+    Null,
+    /// A whole number above everything the column holds.
+    Above,
+    /// A whole number below everything the column holds.
+    Below,
+    /// A whole-number column is compared with a value that is none, or something else that has to be looked at.
+    No,
+}
+
+/// Appends a value as a key part.
+#[inline]
+pub(crate) fn append(
+    part: &KeyPart,
+    key: &KeyExpr,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+    out: &mut Vec<u8>,
+) -> Result<Fit, SqlError> {
+    let v = key.expr.eval(cx, row)?;
+    if v.is_null() {
+        if key.null_safe && part.nullable {
+            part.encode(ValueRef::Null, out);
+            return Ok(Fit::Exact);
+        }
+        return Ok(Fit::Null);
+    }
+    if let DataType::Int {
+        width, unsigned, ..
+    } = &part.ty
+    {
+        let n = match v {
+            Val::Int(i) => Some(i128::from(i)),
+            Val::Uint(u) => Some(i128::from(u)),
+            _ => None,
+        };
+        if let Some(n) = n {
+            let (min, max) = if *unsigned {
+                (0, i128::from(width.unsigned_max()))
+            } else {
+                let (a, b) = width.signed_range();
+                (i128::from(a), i128::from(b))
+            };
+            if n < min {
+                return Ok(Fit::Below);
+            }
+            if n > max {
+                return Ok(Fit::Above);
+            }
+            let v = if *unsigned {
+                ValueRef::UInt(n as u64)
+            } else {
+                ValueRef::Int(n as i64)
+            };
+            part.encode(v, out);
+            return Ok(Fit::Exact);
+        }
+    }
+    match as_column_value(&v, &key.expr.ty, &part.ty, cx) {
+        Some(v) => {
+            part.encode(v.as_ref(), out);
+            Ok(Fit::Exact)
+        }
+        None => Ok(Fit::No),
+    }
+}
+
+/// Encodes a full clustered key; `Exact` where it is one.
+pub(crate) fn point(
+    table: &Table,
+    keys: &[KeyExpr],
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+    out: &mut Vec<u8>,
+) -> Result<Fit, SqlError> {
+    out.clear();
+    for (part, k) in table.key_parts(0).iter().zip(keys) {
+        match append(part, k, cx, row, out)? {
+            Fit::Exact => {}
+            // Equality with what the column cannot hold finds nothing.
+            Fit::Above | Fit::Below => return Ok(Fit::Null),
+            other => return Ok(other),
+        }
+    }
+    Ok(Fit::Exact)
+}
+
+/// The ranges of an access path.
+pub(crate) fn ranges(
+    table: &Table,
+    access: &Access,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<Ranges, SqlError> {
+    match access {
+        Access::Nothing => Ok(Ranges::Some(Vec::new())),
+        Access::Full { .. } => Ok(Ranges::Some(vec![(KeyBound::None, KeyBound::None)])),
+        Access::Get(keys) => {
+            let mut key = Vec::new();
+            Ok(match point(table, keys, cx, row, &mut key)? {
+                Fit::Exact => Ranges::Some(vec![equal(key)]),
+                Fit::No => Ranges::Inexact,
+                _ => Ranges::Some(Vec::new()),
+            })
+        }
+        Access::Range(r) => index_ranges(table, r, cx, row),
+    }
+}
+
+fn equal(key: Vec<u8>) -> KeyRange {
+    (KeyBound::Included(key.clone()), KeyBound::Included(key))
+}
+
+fn index_ranges(
+    table: &Table,
+    r: &RangeAccess,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<Ranges, SqlError> {
+    let parts = table.key_parts(r.index);
+    let mut prefix = Vec::new();
+    for (part, k) in parts.iter().zip(&r.prefix) {
+        match append(part, k, cx, row, &mut prefix)? {
+            Fit::Exact => {}
+            Fit::No => return Ok(Ranges::Inexact),
+            _ => return Ok(Ranges::Some(Vec::new())),
+        }
+    }
+    let Some(part) = parts.get(r.prefix.len()) else {
+        return Ok(Ranges::Some(vec![equal(prefix)]));
+    };
+    if !r.points.is_empty() {
+        return points(part, r, prefix, cx, row);
+    }
+    if let Some(text) = &r.begins {
+        return Ok(Ranges::Some(vec![beginning(part, text, prefix)]));
+    }
+    if r.low.is_none() && r.high.is_none() && !r.not_null {
+        let range = if prefix.is_empty() {
+            (KeyBound::None, KeyBound::None)
+        } else {
+            equal(prefix)
+        };
+        return Ok(Ranges::Some(vec![range]));
+    }
+    bounded(part, r, &prefix, cx, row)
+}
+
+/// The keys of texts that begin with a text: they begin with its key without the end mark.
+fn beginning(part: &KeyPart, text: &[u8], mut key: Vec<u8>) -> KeyRange {
+    let ascending = KeyPart {
+        descending: false,
+        ..part.clone()
+    };
+    let start = key.len();
+    ascending.encode(ValueRef::Str(text, part.ty.collation()), &mut key);
+    key.pop();
+    if part.descending {
+        key[start..].iter_mut().for_each(|b| *b = !*b);
+    }
+    equal(key)
+}
+
+fn points(
+    part: &KeyPart,
+    r: &RangeAccess,
+    prefix: Vec<u8>,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<Ranges, SqlError> {
+    let mut keys = Vec::with_capacity(r.points.len());
+    for k in &r.points {
+        let mut key = prefix.clone();
+        match append(part, k, cx, row, &mut key)? {
+            Fit::Exact => keys.push(key),
+            Fit::No => return Ok(Ranges::Inexact),
+            Fit::Null | Fit::Above | Fit::Below => {}
+        }
+    }
+    keys.sort_unstable();
+    keys.dedup();
+    if r.backward {
+        keys.reverse();
+    }
+    Ok(Ranges::Some(keys.into_iter().map(equal).collect()))
+}
+
+fn bounded(
+    part: &KeyPart,
+    r: &RangeAccess,
+    prefix: &[u8],
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<Ranges, SqlError> {
+    let whole = || {
+        if prefix.is_empty() {
+            KeyBound::None
+        } else {
+            KeyBound::Included(prefix.to_vec())
+        }
+    };
+    let none = Ok(Ranges::Some(Vec::new()));
+    // Where NULLs lie: before everything, or behind it in a descending part.
+    let null_end = || {
+        let mark = if part.descending {
+            !NULL_MARK
+        } else {
+            NULL_MARK
+        };
+        debug_assert_ne!(NULL_MARK, NOT_NULL_MARK);
+        let mut key = prefix.to_vec();
+        key.push(mark);
+        KeyBound::Excluded(key)
+    };
+    let mut ends = [None, None];
+    for (end, bound) in ends.iter_mut().zip([&r.low, &r.high]) {
+        let Some((k, inside)) = bound else { continue };
+        let mut key = prefix.to_vec();
+        match append(part, k, cx, row, &mut key)? {
+            Fit::Exact if *inside => *end = Some(KeyBound::Included(key)),
+            Fit::Exact => *end = Some(KeyBound::Excluded(key)),
+            Fit::Null => return none,
+            Fit::No => return Ok(Ranges::Inexact),
+            // A bound beyond the column's values is no bound, or lets nothing through.
+            fit => {
+                let is_low = std::ptr::eq(bound, &r.low);
+                if is_low == (fit == Fit::Above) {
+                    return none;
+                }
+            }
+        }
+    }
+    let [mut low, mut high] = ends;
+    if part.descending {
+        std::mem::swap(&mut low, &mut high);
+    }
+    if part.nullable {
+        if part.descending {
+            high = high.or_else(|| Some(null_end()));
+        } else {
+            low = low.or_else(|| Some(null_end()));
+        }
+    }
+    let range = (low.unwrap_or_else(whole), high.unwrap_or_else(whole));
+    Ok(Ranges::Some(vec![range]))
+}
+
+/// The index and direction of an access path.
+pub(crate) fn index_of(access: &Access) -> (usize, bool) {
+    match access {
+        Access::Full { index, backward } => (*index, *backward),
+        Access::Range(r) => (r.index, r.backward),
+        Access::Get(_) | Access::Nothing => (0, false),
+    }
+}
+
+/// How a table is read under a locking clause.
+pub(crate) fn read_mode(lock: Option<LockSpec>) -> ReadMode {
+    match lock {
+        None => ReadMode::Consistent,
+        Some(l) => ReadMode::Lock {
+            exclusive: l.exclusive,
+            wait: match l.wait {
+                ast::LockWait::Wait => engine::LockWait::Wait,
+                ast::LockWait::NoWait => engine::LockWait::NoWait,
+                ast::LockWait::SkipLocked => engine::LockWait::SkipLocked,
+            },
+        },
+    }
+}

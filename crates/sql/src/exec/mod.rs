@@ -1,0 +1,218 @@
+//! The executor: carries out plans, a batch of rows at a time, and hands result values straight to the sink.
+//!
+//! Expressions are evaluated synchronously on rows where they lie (under a page latch, in a batch, in kept rows); whatever waits
+//! (page reads, row locks, SLEEP) happens between rows, in the async shell here. Point reads and single-row changes by primary key
+//! have paths of their own (`direct`). The executor never begins or ends a transaction or a statement: the session does.
+
+mod block;
+mod delete;
+mod direct;
+mod group;
+mod insert;
+mod join;
+mod keep;
+mod keymap;
+mod keys;
+mod output;
+mod query;
+mod row;
+mod rowedit;
+mod sort;
+mod store;
+mod sub;
+#[cfg(test)]
+mod tests;
+mod update;
+mod waiting;
+
+pub use waiting::release_named_locks;
+
+use engine::Session;
+use types::{SqlError, Value};
+
+use crate::expr::{EvalCtx, ExprType, NoRow, PENDING, UserVar, Val};
+use crate::parse::ast;
+use crate::plan::{Plan, PlanBody, PlanCtx, QueryPlan, prepare_values};
+use crate::sink::{Done, ResultSink};
+use query::run_query;
+use store::RowStore;
+
+/// The error of a plan whose tables have changed since it was made: plan again.
+pub const STALE: u16 = 1615;
+
+/// What a statement runs with.
+pub struct ExecCtx<'a> {
+    /// The engine's session; a statement has begun on it.
+    pub engine: &'a mut Session,
+    /// Parameters, variables, time, warnings.
+    pub cx: EvalCtx<'a>,
+    /// CLIENT_FOUND_ROWS: UPDATE reports rows matched, not rows changed.
+    pub found_rows: bool,
+    /// The connection, as owner of named locks.
+    pub connection_id: u64,
+}
+
+/// What the parts of the executor pass around.
+pub(crate) struct Env<'e> {
+    pub session: &'e mut Session,
+    pub cx: &'e EvalCtx<'e>,
+    pub connection_id: u64,
+}
+
+impl Env<'_> {
+    /// Unwraps the result of an evaluation; `None` where it waited for something that is now there, so that it has to be evaluated
+    /// again.
+    pub async fn settle<T>(&mut self, r: Result<T, SqlError>) -> Result<Option<T>, SqlError> {
+        match r {
+            Err(e) if e.code == PENDING => {
+                let Some(what) = self.cx.take_pending() else {
+                    return Err(SqlError::internal("nothing to wait for"));
+                };
+                let answer = waiting::perform(what, self).await?;
+                self.cx.supply(answer);
+                Ok(None)
+            }
+            r => {
+                self.cx.row_done();
+                r.map(Some)
+            }
+        }
+    }
+}
+
+/// Runs a plan. The columns and rows go to the sink; [`ResultSink::finish`] is the session's.
+///
+/// # Errors
+/// [`STALE`] where a table is no longer what it was when the plan was made; otherwise what MySQL reports. After an error the
+/// session rolls the statement back.
+pub async fn run(
+    plan: &Plan,
+    ctx: &mut ExecCtx<'_>,
+    sink: &mut dyn ResultSink,
+) -> Result<Done, SqlError> {
+    for t in &plan.tables {
+        if !ctx.engine.reopen(t).await? {
+            return Err(SqlError::new(
+                STALE,
+                "Prepared statement needs to be re-prepared",
+            ));
+        }
+    }
+    if let PlanBody::PointGet(p) = &plan.body {
+        return direct::point_get(p, plan, ctx, sink).await;
+    }
+    let ignore = match &plan.body {
+        PlanBody::Insert(i) => i.ignore,
+        PlanBody::Update(u) => u.ignore,
+        PlanBody::Delete(d) => d.ignore,
+        _ => true,
+    };
+    ctx.cx.strict_write = plan.writes && !ignore && ctx.cx.sql_mode.strict();
+    let found_rows = ctx.found_rows;
+    let mut env = Env {
+        session: &mut *ctx.engine,
+        cx: &ctx.cx,
+        connection_id: ctx.connection_id,
+    };
+    match &plan.body {
+        PlanBody::PointGet(_) => Err(SqlError::internal("a point read")),
+        PlanBody::Query(q) if q.into.is_empty() => {
+            sink.columns(&plan.columns);
+            let most = if q.is_limited() {
+                u64::MAX
+            } else {
+                env.cx.vars.hot().select_limit
+            };
+            let counts = run_query(q, &mut env, &NoRow, sink, most).await?;
+            Ok(Done {
+                result_set: true,
+                found_rows: counts.found,
+                no_index_used: counts.no_index,
+                ..Done::default()
+            })
+        }
+        PlanBody::Query(q) => into_variables(q, &mut env).await,
+        PlanBody::Do(b) => {
+            let mut rows = RowStore::new(b.output.len());
+            block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX).await?;
+            Ok(Done::default())
+        }
+        PlanBody::Explain(rows) => {
+            sink.columns(&plan.columns);
+            for r in rows {
+                sink.row_begin();
+                for (c, v) in r.iter().enumerate() {
+                    sink.value(v.as_ref(), c);
+                }
+                sink.row_end();
+            }
+            Ok(Done {
+                result_set: true,
+                found_rows: rows.len() as u64,
+                ..Done::default()
+            })
+        }
+        PlanBody::Insert(i) => insert::run(i, &mut env, found_rows).await,
+        PlanBody::Update(u) => update::run(u, &mut env, found_rows).await,
+        PlanBody::Delete(d) => delete::run(d, &mut env).await,
+    }
+}
+
+/// SELECT .. INTO @a, @b.
+async fn into_variables(q: &QueryPlan, env: &mut Env<'_>) -> Result<Done, SqlError> {
+    let mut rows = RowStore::new(q.types.len());
+    run_query(q, env, &NoRow, &mut rows, 2).await?;
+    match rows.len() {
+        0 => env.cx.warn(types::Warning {
+            level: types::Level::Warning,
+            code: 1329,
+            message: "No data - zero rows fetched, selected, or processed".to_owned(),
+        }),
+        1 => {
+            for (i, (name, ty)) in q.into.iter().zip(&q.types).enumerate() {
+                let value = Val::from(rows.column(0, i)).into_owned();
+                env.cx
+                    .with_user_vars(|u| u.set(name, UserVar { value, ty: *ty }));
+            }
+        }
+        _ => {
+            return Err(SqlError::new(1172, "Result consisted of more than one row"));
+        }
+    }
+    Ok(Done {
+        affected: rows.len() as u64,
+        ..Done::default()
+    })
+}
+
+/// The value of an expression that stands outside of a query: SET, KILL, PREPARE, and the like. It may contain subqueries.
+///
+/// # Errors
+/// What binding or evaluating it raises; [`STALE`] as [`run`].
+pub async fn eval_scalar(
+    plan_ctx: &PlanCtx<'_>,
+    ctx: &mut ExecCtx<'_>,
+    expr: &ast::Expr,
+) -> Result<(Value, ExprType), SqlError> {
+    let (plan, types) = prepare_values(plan_ctx, &[expr])?;
+    for t in &plan.tables {
+        if !ctx.engine.reopen(t).await? {
+            return Err(SqlError::new(
+                STALE,
+                "Prepared statement needs to be re-prepared",
+            ));
+        }
+    }
+    let PlanBody::Do(b) = &plan.body else {
+        return Err(SqlError::internal("an expression is expected"));
+    };
+    let mut env = Env {
+        session: &mut *ctx.engine,
+        cx: &ctx.cx,
+        connection_id: ctx.connection_id,
+    };
+    let mut rows = RowStore::new(1);
+    block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX).await?;
+    let ty = types.first().copied().unwrap_or_else(ExprType::null);
+    Ok((rows.column(0, 0).to_owned(), ty))
+}

@@ -1,0 +1,235 @@
+//! What happens to a row after joins and grouping: HAVING, the select list, DISTINCT, ORDER BY, LIMIT, and then the sink.
+
+use smallvec::SmallVec;
+use types::{SqlError, ValueRef};
+
+use super::keymap::KeyMap;
+use super::sort::{Sorter, write_sort_key};
+use crate::expr::{EvalCtx, Expr, NoRow, RowSource, Val, write_group_key};
+use crate::plan::{Block, LimitPlan, SortKey};
+use crate::sink::ResultSink;
+
+/// LIMIT, evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// Rows to leave out first.
+    pub skip: u64,
+    /// Rows to send then.
+    pub take: u64,
+}
+
+impl Limits {
+    /// No limit.
+    pub const NONE: Limits = Limits {
+        skip: 0,
+        take: u64::MAX,
+    };
+
+    /// The rows that have to be found.
+    pub fn needed(self) -> u64 {
+        self.skip.saturating_add(self.take)
+    }
+}
+
+fn count(e: &Expr, cx: &EvalCtx<'_>) -> Result<u64, SqlError> {
+    let wrong = || SqlError::new(1210, "Incorrect arguments to LIMIT");
+    match e.eval(cx, &NoRow)? {
+        Val::Int(i) => u64::try_from(i).map_err(|_| wrong()),
+        Val::Uint(u) => Ok(u),
+        Val::Bytes(b) => std::str::from_utf8(&b)
+            .ok()
+            .and_then(|s| s.trim().parse().ok())
+            .ok_or_else(wrong),
+        Val::Null => Ok(0),
+        _ => Err(wrong()),
+    }
+}
+
+/// Evaluates LIMIT.
+pub(crate) fn limits(l: Option<&LimitPlan>, cx: &EvalCtx<'_>) -> Result<Limits, SqlError> {
+    let Some(l) = l else { return Ok(Limits::NONE) };
+    Ok(Limits {
+        skip: l.offset.as_ref().map_or(Ok(0), |e| count(e, cx))?,
+        take: count(&l.count, cx)?,
+    })
+}
+
+/// The end of a block's pipeline.
+pub(crate) struct Output<'p> {
+    having: Option<&'p Expr>,
+    exprs: &'p [Expr],
+    plain: Option<&'p [(u16, u16)]>,
+    order: &'p [SortKey],
+    distinct: Option<KeyMap>,
+    sorter: Option<Sorter>,
+    limits: Limits,
+    /// Count all rows although no more are sent (SQL_CALC_FOUND_ROWS).
+    count_all: bool,
+    key: Vec<u8>,
+    passed: u64,
+    /// Rows sent.
+    pub sent: u64,
+}
+
+impl<'p> Output<'p> {
+    /// The end of a block's pipeline.
+    pub fn new(block: &'p Block, limits: Limits) -> Output<'p> {
+        let keep = if block.calc_found_rows {
+            u64::MAX
+        } else {
+            limits.needed()
+        };
+        Output {
+            having: block.having.as_ref(),
+            exprs: &block.output,
+            plain: block.plain.as_deref(),
+            order: &block.order,
+            distinct: block.distinct.then(KeyMap::new),
+            sorter: (!block.order.is_empty()).then(|| Sorter::new(block.output.len(), keep)),
+            limits,
+            count_all: block.calc_found_rows,
+            key: Vec::new(),
+            passed: 0,
+            sent: 0,
+        }
+    }
+
+    /// Whether rows go to the sink as they come.
+    pub fn streams(&self) -> bool {
+        self.sorter.is_none()
+    }
+
+    /// Rows found, sent or not.
+    pub fn found(&self) -> u64 {
+        if self.count_all {
+            self.passed
+        } else {
+            self.sent
+        }
+    }
+
+    /// Whether no further row can matter.
+    pub fn full(&self) -> bool {
+        !self.count_all && self.sorter.is_none() && self.passed >= self.limits.needed()
+    }
+
+    /// Takes a row. Nothing has happened where it fails.
+    #[inline]
+    pub fn push(
+        &mut self,
+        cx: &EvalCtx<'_>,
+        row: &dyn RowSource,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        if let Some(h) = self.having
+            && h.truth(cx, row)? != Some(true)
+        {
+            return Ok(());
+        }
+        match self.plain {
+            Some(columns) if self.distinct.is_none() && self.sorter.is_none() => {
+                if self.admit() {
+                    sink.row_begin();
+                    for (i, &(slot, c)) in columns.iter().enumerate() {
+                        sink.value(row.column(slot, c), i);
+                    }
+                    sink.row_end();
+                }
+                Ok(())
+            }
+            _ => self.push_values(cx, row, sink),
+        }
+    }
+
+    /// Counts a row that is to be sent; `false` where LIMIT leaves it out.
+    fn admit(&mut self) -> bool {
+        let n = self.passed;
+        self.passed += 1;
+        let inside = n >= self.limits.skip && n < self.limits.needed();
+        self.sent += u64::from(inside);
+        inside
+    }
+
+    fn push_values(
+        &mut self,
+        cx: &EvalCtx<'_>,
+        row: &dyn RowSource,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        // The values in the columns' own form where there is nothing to compute.
+        let mut plain: SmallVec<[ValueRef<'_>; 8]> = SmallVec::new();
+        let mut values: SmallVec<[Val<'_>; 8]> = SmallVec::new();
+        match self.plain {
+            Some(columns) => plain.extend(columns.iter().map(|&(s, c)| row.column(s, c))),
+            None => {
+                for e in self.exprs {
+                    values.push(e.eval(cx, row)?);
+                }
+            }
+        }
+        let exprs = self.exprs;
+        if let Some(d) = &mut self.distinct {
+            self.key.clear();
+            if self.plain.is_some() {
+                for (v, e) in plain.iter().zip(exprs) {
+                    write_group_key(&Val::from(*v), &e.ty, &mut self.key);
+                }
+            } else {
+                for (v, e) in values.iter().zip(exprs) {
+                    write_group_key(v, &e.ty, &mut self.key);
+                }
+            }
+            if !d.insert(&self.key).1 {
+                return Ok(());
+            }
+        }
+        if self.sorter.is_some() {
+            self.key.clear();
+            write_sort_key(self.order, cx, row, &mut self.key)?;
+            self.passed += 1;
+        }
+        if let Some(s) = &mut self.sorter {
+            if s.wants(&self.key) {
+                if self.plain.is_some() {
+                    s.add(&self.key, plain.iter().copied());
+                } else {
+                    let refs = values.iter().zip(exprs).map(|(v, e)| v.as_value_ref(&e.ty));
+                    s.add(&self.key, refs);
+                }
+            }
+            return Ok(());
+        }
+        if self.admit() {
+            sink.row_begin();
+            if self.plain.is_some() {
+                for (i, v) in plain.iter().enumerate() {
+                    sink.value(*v, i);
+                }
+            } else {
+                for (i, (v, e)) in values.iter().zip(exprs).enumerate() {
+                    sink.value(v.as_value_ref(&e.ty), i);
+                }
+            }
+            sink.row_end();
+        }
+        Ok(())
+    }
+
+    /// Sends what had to wait for the last row.
+    pub async fn finish(&mut self, sink: &mut dyn ResultSink) -> Result<(), SqlError> {
+        let Some(s) = self.sorter.take() else {
+            return Ok(());
+        };
+        let sorted = s.finish();
+        let skip = usize::try_from(self.limits.skip).unwrap_or(usize::MAX);
+        let take = usize::try_from(self.limits.take).unwrap_or(usize::MAX);
+        for &r in sorted.order.iter().skip(skip).take(take) {
+            sorted.rows.send(r as usize, sink);
+            self.sent += 1;
+            if self.sent.is_multiple_of(64) && sink.wants_flush() {
+                sink.flush().await?;
+            }
+        }
+        Ok(())
+    }
+}

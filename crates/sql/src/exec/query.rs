@@ -1,0 +1,250 @@
+//! Queries as a whole: blocks, row lists and set operations, with the ORDER BY and LIMIT around them.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use types::{SqlError, ValueRef};
+
+use super::Env;
+use super::block::{Counts, run_block};
+use super::keymap::KeyMap;
+use super::output::{Limits, limits};
+use super::row::OnlySubs;
+use super::sort::{Sorter, write_sort_key};
+use super::store::RowStore;
+use super::sub::SubValues;
+use crate::expr::{ExprType, RowSource, Val, write_group_key};
+use crate::parse::ast::SetOp;
+use crate::plan::{Body, OUTPUT_SLOT, QueryPlan, SetArm, SubPlan};
+use crate::sink::ResultSink;
+
+/// A running query.
+pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Result<Counts, SqlError>> + Send + 'a>>;
+
+/// Runs a query; at most `enough` of its rows matter.
+pub(crate) fn run_query<'a>(
+    q: &'a QueryPlan,
+    env: &'a mut Env<'_>,
+    outer: &'a dyn RowSource,
+    sink: &'a mut dyn ResultSink,
+    enough: u64,
+) -> Running<'a> {
+    Box::pin(async move {
+        if let Body::Block(b) = &q.body {
+            return run_block(b, env, outer, sink, enough).await;
+        }
+        let mut bounds = limits(q.limit.as_ref(), env.cx)?;
+        bounds.take = bounds.take.min(enough);
+        if q.order.is_empty() && bounds == Limits::NONE && streams(&q.body) {
+            return stream(&q.body, env, outer, sink).await;
+        }
+        let rows = collect(&q.body, &q.types, env, outer).await?;
+        finish(q, rows, bounds, env, outer, sink).await
+    })
+}
+
+/// Whether the rows can go to the sink as they come: nothing is compared with anything.
+fn streams(body: &Body) -> bool {
+    match body {
+        Body::Set(_, arms) => arms.iter().all(|a| a.op == SetOp::Union && a.all),
+        _ => false,
+    }
+}
+
+async fn stream(
+    body: &Body,
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+    sink: &mut dyn ResultSink,
+) -> Result<Counts, SqlError> {
+    let Body::Set(first, arms) = body else {
+        return Ok(Counts::default());
+    };
+    let mut total = run_query(first, env, outer, sink, u64::MAX).await?;
+    for a in arms {
+        let c = run_query(&a.query, env, outer, sink, u64::MAX).await?;
+        total.sent += c.sent;
+        total.found += c.found;
+        total.no_index |= c.no_index;
+    }
+    Ok(total)
+}
+
+/// The rows of a body, kept.
+async fn collect(
+    body: &Body,
+    types: &[ExprType],
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+) -> Result<RowStore, SqlError> {
+    let mut rows = RowStore::new(types.len());
+    match body {
+        Body::Block(b) => {
+            run_block(b, env, outer, &mut rows, u64::MAX).await?;
+        }
+        Body::Rows(list, subqueries) => value_rows(list, subqueries, env, outer, &mut rows).await?,
+        Body::Set(first, arms) => {
+            run_query(first, env, outer, &mut rows, u64::MAX).await?;
+            for a in arms {
+                let mut other = RowStore::new(types.len());
+                run_query(&a.query, env, outer, &mut other, u64::MAX).await?;
+                rows = combine(rows, other, a, types);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+async fn value_rows(
+    list: &[Vec<crate::expr::Expr>],
+    subqueries: &[SubPlan],
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+    rows: &mut RowStore,
+) -> Result<(), SqlError> {
+    let mut subs = SubValues::new(subqueries, env, outer).await?;
+    for (i, s) in subqueries.iter().enumerate().filter(|(_, s)| s.correlated) {
+        let fetched = super::sub::fetch(s, env, outer).await?;
+        subs.set(i as u32, fetched);
+    }
+    let cx = env.cx;
+    for row in list {
+        let mut values = Vec::with_capacity(row.len());
+        for e in row {
+            loop {
+                let source = OnlySubs { subs: &subs, outer };
+                let v = e.eval(cx, &source).map(|v| v.to_value(&e.ty));
+                if let Some(v) = env.settle(v).await? {
+                    values.push(v);
+                    break;
+                }
+            }
+        }
+        rows.push(values.iter().map(types::Value::as_ref));
+    }
+    Ok(())
+}
+
+fn row_key(rows: &RowStore, i: usize, types: &[ExprType], key: &mut Vec<u8>) {
+    key.clear();
+    for (v, t) in rows.row(i).zip(types) {
+        write_group_key(&Val::from(v), t, key);
+    }
+}
+
+/// Applies a set operation to the rows so far and those of an operand.
+fn combine(left: RowStore, right: RowStore, arm: &SetArm, types: &[ExprType]) -> RowStore {
+    let mut key = Vec::new();
+    if arm.op == SetOp::Union && arm.all {
+        let mut rows = left;
+        rows.append(&right);
+        return rows;
+    }
+    let mut rows = RowStore::new(types.len());
+    if arm.op == SetOp::Union {
+        let mut seen = KeyMap::new();
+        for store in [&left, &right] {
+            for i in 0..store.len() {
+                row_key(store, i, types, &mut key);
+                if seen.insert(&key).1 {
+                    rows.push(store.row(i));
+                }
+            }
+        }
+        return rows;
+    }
+    // How often each row is on the right, for ALL; whether, otherwise.
+    let mut there = KeyMap::new();
+    let mut counts: Vec<u64> = Vec::new();
+    for i in 0..right.len() {
+        row_key(&right, i, types, &mut key);
+        let (n, new) = there.insert(&key);
+        if new {
+            counts.push(0);
+        }
+        counts[n] += 1;
+    }
+    let mut seen = KeyMap::new();
+    for i in 0..left.len() {
+        row_key(&left, i, types, &mut key);
+        let matched = there.get(&key).filter(|&n| counts[n] > 0);
+        if let (true, Some(n)) = (arm.all, matched) {
+            counts[n] -= 1;
+        }
+        let wanted = matched.is_some() == (arm.op == SetOp::Intersect);
+        if wanted && (arm.all || seen.insert(&key).1) {
+            rows.push(left.row(i));
+        }
+    }
+    rows
+}
+
+struct OutputRow<'a> {
+    rows: &'a RowStore,
+    at: usize,
+    outer: &'a dyn RowSource,
+}
+
+impl RowSource for OutputRow<'_> {
+    fn column(&self, slot: u16, ordinal: u16) -> ValueRef<'_> {
+        if slot == OUTPUT_SLOT {
+            self.rows.column(self.at, usize::from(ordinal))
+        } else {
+            self.outer.column(slot, ordinal)
+        }
+    }
+}
+
+/// Orders and cuts kept rows and sends them.
+async fn finish(
+    q: &QueryPlan,
+    rows: RowStore,
+    bounds: Limits,
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+    sink: &mut dyn ResultSink,
+) -> Result<Counts, SqlError> {
+    let cx = env.cx;
+    let order: Vec<u32> = if q.order.is_empty() {
+        (0..rows.len() as u32).collect()
+    } else {
+        let mut sorter = Sorter::new(1, bounds.needed());
+        let mut key = Vec::new();
+        for at in 0..rows.len() {
+            key.clear();
+            let source = OutputRow {
+                rows: &rows,
+                at,
+                outer,
+            };
+            write_sort_key(&q.order, cx, &source, &mut key)?;
+            if sorter.wants(&key) {
+                sorter.add(&key, [ValueRef::UInt(at as u64)]);
+            }
+        }
+        let sorted = sorter.finish();
+        sorted
+            .order
+            .iter()
+            .map(|&r| match sorted.rows.column(r as usize, 0) {
+                ValueRef::UInt(at) => at as u32,
+                _ => 0,
+            })
+            .collect()
+    };
+    let skip = usize::try_from(bounds.skip).unwrap_or(usize::MAX);
+    let take = usize::try_from(bounds.take).unwrap_or(usize::MAX);
+    let mut sent = 0u64;
+    for &r in order.iter().skip(skip).take(take) {
+        rows.send(r as usize, sink);
+        sent += 1;
+        if sent.is_multiple_of(64) && sink.wants_flush() {
+            sink.flush().await?;
+        }
+    }
+    Ok(Counts {
+        sent,
+        found: sent,
+        no_index: false,
+    })
+}

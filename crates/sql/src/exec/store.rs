@@ -1,0 +1,267 @@
+//! Rows kept in memory in one buffer: what sorting, DISTINCT, set operations, derived tables and subqueries hold on to.
+//!
+//! A row is its columns' end offsets followed by their bytes, so that a kept row costs no allocation of its own and a column is
+//! found at once. Spilling to disk is not done yet.
+
+use std::sync::Arc;
+
+use types::datatype::Labels;
+use types::{CollationId, Date, DateTime, Decimal, Time, ValueRef};
+
+use crate::sink::{ColumnMeta, Done, ResultSink};
+
+const NULL: u8 = 0;
+const INT: u8 = 1;
+const UINT: u8 = 2;
+const FLOAT: u8 = 3;
+const DOUBLE: u8 = 4;
+const DECIMAL: u8 = 5;
+const STR: u8 = 6;
+const BYTES: u8 = 7;
+const DATE: u8 = 8;
+const TIME: u8 = 9;
+const DATETIME: u8 = 10;
+const BIT: u8 = 11;
+const ENUM: u8 = 12;
+const SET: u8 = 13;
+
+/// Rows of values.
+#[derive(Debug, Default)]
+pub(crate) struct RowStore {
+    width: usize,
+    data: Vec<u8>,
+    /// Start of each row's column ends.
+    rows: Vec<usize>,
+    decimals: Vec<Decimal>,
+    labels: Vec<Arc<Labels>>,
+    /// The row being written: where its ends begin.
+    open: usize,
+}
+
+impl RowStore {
+    /// For rows of that many columns.
+    pub fn new(width: usize) -> RowStore {
+        RowStore {
+            width,
+            ..RowStore::default()
+        }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Begins a row.
+    pub fn begin(&mut self) {
+        self.open = self.data.len();
+        self.data.resize(self.open + 4 * self.width, 0);
+    }
+
+    /// Writes column `c` of the row that was begun; columns come in order.
+    pub fn put(&mut self, c: usize, v: ValueRef<'_>) {
+        self.encode(v);
+        let end = (self.data.len() - self.open) as u32;
+        let at = self.open + 4 * c;
+        self.data[at..at + 4].copy_from_slice(&end.to_le_bytes());
+    }
+
+    /// Ends the row that was begun.
+    pub fn end(&mut self) {
+        self.rows.push(self.open);
+    }
+
+    /// Adds a row.
+    pub fn push<'v>(&mut self, values: impl IntoIterator<Item = ValueRef<'v>>) {
+        self.begin();
+        for (c, v) in values.into_iter().enumerate().take(self.width) {
+            self.put(c, v);
+        }
+        self.end();
+    }
+
+    fn label(&mut self, l: &Arc<Labels>) -> u32 {
+        let known = self.labels.iter().rposition(|k| Arc::ptr_eq(k, l));
+        known.unwrap_or_else(|| {
+            self.labels.push(Arc::clone(l));
+            self.labels.len() - 1
+        }) as u32
+    }
+
+    fn encode(&mut self, v: ValueRef<'_>) {
+        let tagged = |data: &mut Vec<u8>, tag: u8, bytes: &[u8]| {
+            data.push(tag);
+            data.extend_from_slice(bytes);
+        };
+        let d = &mut self.data;
+        match v {
+            ValueRef::Null => d.push(NULL),
+            ValueRef::Int(i) => tagged(d, INT, &i.to_le_bytes()),
+            ValueRef::UInt(u) => tagged(d, UINT, &u.to_le_bytes()),
+            ValueRef::Float(f) => tagged(d, FLOAT, &f.to_le_bytes()),
+            ValueRef::Double(f) => tagged(d, DOUBLE, &f.to_le_bytes()),
+            ValueRef::Decimal(x) => {
+                tagged(d, DECIMAL, &(self.decimals.len() as u32).to_le_bytes());
+                self.decimals.push(x);
+            }
+            ValueRef::Str(b, c) => {
+                tagged(d, STR, &c.0.to_le_bytes());
+                d.extend_from_slice(b);
+            }
+            ValueRef::Bytes(b) => tagged(d, BYTES, b),
+            ValueRef::Date(x) => tagged(d, DATE, &x.packed().to_le_bytes()),
+            ValueRef::Time(x) => {
+                tagged(d, TIME, &x.micros_total().to_le_bytes());
+                d.push(x.fsp());
+            }
+            ValueRef::DateTime(x) => {
+                tagged(d, DATETIME, &x.packed().to_le_bytes());
+                d.push(x.fsp());
+            }
+            ValueRef::Bit(b, n) => {
+                tagged(d, BIT, &b.to_le_bytes());
+                d.push(n);
+            }
+            ValueRef::Enum(n, l) => {
+                let l = self.label(l);
+                tagged(&mut self.data, ENUM, &u64::from(n).to_le_bytes());
+                self.data.extend_from_slice(&l.to_le_bytes());
+            }
+            ValueRef::Set(n, l) => {
+                let l = self.label(l);
+                tagged(&mut self.data, SET, &n.to_le_bytes());
+                self.data.extend_from_slice(&l.to_le_bytes());
+            }
+        }
+    }
+
+    /// A column of a row.
+    pub fn column(&self, row: usize, c: usize) -> ValueRef<'_> {
+        let Some(&base) = self.rows.get(row) else {
+            return ValueRef::Null;
+        };
+        let end_of = |c: usize| u32_at(&self.data, base + 4 * c) as usize;
+        let start = if c == 0 {
+            4 * self.width
+        } else {
+            end_of(c - 1)
+        };
+        let b = &self.data[base + start..base + end_of(c)];
+        let Some((&tag, b)) = b.split_first() else {
+            return ValueRef::Null;
+        };
+        self.decode(tag, b)
+    }
+
+    fn decode<'s>(&'s self, tag: u8, b: &'s [u8]) -> ValueRef<'s> {
+        match tag {
+            INT => ValueRef::Int(u64_at(b) as i64),
+            UINT => ValueRef::UInt(u64_at(b)),
+            FLOAT => ValueRef::Float(f32::from_bits(u32_at(b, 0))),
+            DOUBLE => ValueRef::Double(f64::from_bits(u64_at(b))),
+            DECIMAL => ValueRef::Decimal(self.decimals[u32_at(b, 0) as usize]),
+            STR => ValueRef::Str(&b[2..], CollationId(u16::from_le_bytes([b[0], b[1]]))),
+            BYTES => ValueRef::Bytes(b),
+            DATE => ValueRef::Date(Date::from_packed(u32_at(b, 0))),
+            TIME => ValueRef::Time(Time::from_micros(u64_at(b) as i64, b[8])),
+            DATETIME => ValueRef::DateTime(DateTime::from_packed(u64_at(b), b[8])),
+            BIT => ValueRef::Bit(u64_at(b), b[8]),
+            ENUM => ValueRef::Enum(u64_at(b) as u16, &self.labels[u32_at(b, 8) as usize]),
+            SET => ValueRef::Set(u64_at(b), &self.labels[u32_at(b, 8) as usize]),
+            _ => ValueRef::Null,
+        }
+    }
+
+    /// The values of a row.
+    pub fn row(&self, row: usize) -> impl Iterator<Item = ValueRef<'_>> {
+        (0..self.width).map(move |c| self.column(row, c))
+    }
+
+    /// Adds all rows of another store of the same width.
+    pub fn append(&mut self, other: &RowStore) {
+        for r in 0..other.len() {
+            self.push(other.row(r));
+        }
+    }
+
+    /// Sends a row.
+    pub fn send(&self, row: usize, sink: &mut dyn ResultSink) {
+        sink.row_begin();
+        for c in 0..self.width {
+            sink.value(self.column(row, c), c);
+        }
+        sink.row_end();
+    }
+}
+
+impl ResultSink for RowStore {
+    fn columns(&mut self, cols: &Arc<[ColumnMeta]>) {
+        self.width = cols.len();
+    }
+
+    fn row_begin(&mut self) {
+        self.begin();
+    }
+
+    fn value(&mut self, v: ValueRef<'_>, c: usize) {
+        self.put(c, v);
+    }
+
+    fn row_end(&mut self) {
+        self.end();
+    }
+
+    fn finish(&mut self, _done: &Done) {}
+}
+
+fn u32_at(b: &[u8], at: usize) -> u32 {
+    let mut x = [0; 4];
+    x.copy_from_slice(&b[at..at + 4]);
+    u32::from_le_bytes(x)
+}
+
+fn u64_at(b: &[u8]) -> u64 {
+    let mut x = [0; 8];
+    x.copy_from_slice(&b[..8]);
+    u64::from_le_bytes(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::Value;
+
+    #[test]
+    fn rows_come_back() {
+        let labels = Arc::new(Labels {
+            names: vec![b"a".as_slice().into(), b"b".as_slice().into()],
+            collation: CollationId::DEFAULT,
+        });
+        let rows = [
+            vec![Value::Int(-3), Value::text("héllo"), Value::Null],
+            vec![
+                Value::Decimal(Decimal::from_i64(17)),
+                Value::Enum(2, Arc::clone(&labels)),
+                Value::Bytes(vec![]),
+            ],
+            vec![
+                Value::DateTime(DateTime::from_unix_micros(1_700_000_000_123_456, 6).unwrap()),
+                Value::Time(Time::from_micros(-5_000_000, 0)),
+                Value::Float(1.5),
+            ],
+            vec![
+                Value::Set(3, labels),
+                Value::Bit(5, 3),
+                Value::UInt(u64::MAX),
+            ],
+        ];
+        let mut s = RowStore::new(3);
+        for r in &rows {
+            s.push(r.iter().map(Value::as_ref));
+        }
+        for (i, r) in rows.iter().enumerate() {
+            let back: Vec<Value> = s.row(i).map(ValueRef::to_owned).collect();
+            assert_eq!(format!("{back:?}"), format!("{r:?}"));
+        }
+    }
+}

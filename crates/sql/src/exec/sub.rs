@@ -1,0 +1,107 @@
+//! Subqueries: their rows are fetched before the expression that uses them is evaluated; once for an uncorrelated one, for every
+//! row for a correlated one.
+
+use types::SqlError;
+
+use super::Env;
+use super::query::run_query;
+use super::store::RowStore;
+use crate::expr::bind::SubqueryKind;
+use crate::expr::{RowSource, SubquerySource, Val};
+use crate::plan::SubPlan;
+
+/// Values of a block's subqueries, for the row at hand.
+#[derive(Default)]
+pub(crate) struct SubValues {
+    rows: Vec<RowStore>,
+}
+
+impl SubValues {
+    /// Runs the uncorrelated ones.
+    pub async fn new(
+        plans: &[SubPlan],
+        env: &mut Env<'_>,
+        outer: &dyn RowSource,
+    ) -> Result<SubValues, SqlError> {
+        let mut s = SubValues::default();
+        for p in plans {
+            let rows = if p.correlated {
+                RowStore::new(p.query.types.len())
+            } else {
+                fetch(p, env, outer).await?
+            };
+            s.rows.push(rows);
+        }
+        Ok(s)
+    }
+
+    /// Puts in the rows of one.
+    pub fn set(&mut self, index: u32, rows: RowStore) {
+        if let Some(s) = self.rows.get_mut(index as usize) {
+            *s = rows;
+        }
+    }
+
+    fn of(&self, index: u32) -> Result<&RowStore, SqlError> {
+        self.rows
+            .get(index as usize)
+            .ok_or_else(|| SqlError::internal("no such subquery"))
+    }
+}
+
+/// Runs a subquery for the rows around it.
+pub(crate) async fn fetch(
+    p: &SubPlan,
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+) -> Result<RowStore, SqlError> {
+    let mut rows = RowStore::new(p.query.types.len());
+    let enough = match p.kind {
+        SubqueryKind::Exists => 1,
+        SubqueryKind::Scalar => 2,
+        SubqueryKind::Rows => u64::MAX,
+    };
+    run_query(&p.query, env, outer, &mut rows, enough).await?;
+    Ok(rows)
+}
+
+impl SubquerySource for SubValues {
+    fn scalar(&self, index: u32) -> Result<Val<'_>, SqlError> {
+        let s = self.of(index)?;
+        match s.len() {
+            0 => Ok(Val::Null),
+            1 => Ok(Val::from(s.column(0, 0))),
+            _ => Err(SqlError::new(1242, "Subquery returns more than 1 row")),
+        }
+    }
+
+    fn row(&self, index: u32) -> Result<Option<Vec<Val<'_>>>, SqlError> {
+        let s = self.of(index)?;
+        match s.len() {
+            0 => Ok(None),
+            1 => Ok(Some(s.row(0).map(Val::from).collect())),
+            _ => Err(SqlError::new(1242, "Subquery returns more than 1 row")),
+        }
+    }
+
+    fn exists(&self, index: u32) -> Result<bool, SqlError> {
+        Ok(self.of(index)?.len() > 0)
+    }
+
+    fn rows(
+        &self,
+        index: u32,
+        each: &mut dyn FnMut(&[Val<'_>]) -> Result<bool, SqlError>,
+    ) -> Result<(), SqlError> {
+        let s = self.of(index)?;
+        let mut row: Vec<Val<'_>> = Vec::new();
+        for i in 0..s.len() {
+            row.clear();
+            row.extend(s.row(i).map(Val::from));
+            if !each(&row)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

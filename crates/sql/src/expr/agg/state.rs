@@ -1,0 +1,306 @@
+//! The running state of an aggregate over the rows of one group. Sums of whole numbers and decimals are exact;
+//! variances follow Welford (Technometrics 1962), as MySQL's do.
+
+use std::collections::HashSet;
+
+use types::SqlError;
+use types::decimal::Decimal;
+
+use super::concat::Concat;
+use super::{AggFunc, AggSpec};
+use crate::expr::conv;
+use crate::expr::ctx::{EvalCtx, RowSource};
+use crate::expr::infer::{Domain, domain};
+use crate::expr::json::{self, Json};
+use crate::expr::keys::write_group_key;
+use crate::expr::val::Val;
+
+/// What has been seen of a group.
+#[derive(Debug, Clone)]
+pub struct Accumulator {
+    state: State,
+    /// With DISTINCT: the keys seen.
+    seen: Option<HashSet<Box<[u8]>>>,
+}
+
+#[derive(Debug, Clone)]
+enum State {
+    Count(u64),
+    /// Exact sum of whole numbers and how many there were.
+    Whole(i128, u64),
+    /// Exact sum of decimals and how many there were.
+    Exact(Decimal, u64),
+    /// Sum of doubles and how many there were.
+    Double(f64, u64),
+    /// Least or greatest so far.
+    Extreme(Option<Val<'static>>),
+    Bits(u64),
+    /// Count, mean, sum of squared distances from the mean.
+    Moments(u64, f64, f64),
+    Concat(Concat),
+    Array(Option<Vec<Json>>),
+    Object(Option<Vec<(String, Json)>>),
+}
+
+impl Accumulator {
+    pub(super) fn new(spec: &AggSpec) -> Accumulator {
+        let state = match spec.func {
+            AggFunc::Count => State::Count(0),
+            AggFunc::Sum | AggFunc::Avg => {
+                match spec.args.first().map_or(Domain::Int, |a| domain(&a.ty)) {
+                    Domain::Int => State::Whole(0, 0),
+                    Domain::Decimal => State::Exact(Decimal::ZERO, 0),
+                    Domain::Double => State::Double(0.0, 0),
+                }
+            }
+            AggFunc::Min | AggFunc::Max => State::Extreme(None),
+            AggFunc::BitAnd => State::Bits(u64::MAX),
+            AggFunc::BitOr | AggFunc::BitXor => State::Bits(0),
+            AggFunc::StdPop | AggFunc::StdSamp | AggFunc::VarPop | AggFunc::VarSamp => {
+                State::Moments(0, 0.0, 0.0)
+            }
+            AggFunc::GroupConcat => State::Concat(Concat::default()),
+            AggFunc::JsonArray => State::Array(None),
+            AggFunc::JsonObject => State::Object(None),
+        };
+        Accumulator {
+            state,
+            seen: spec.distinct.then(HashSet::new),
+        }
+    }
+
+    /// COUNT(*) of that many more rows.
+    pub fn count_rows(&mut self, n: u64) {
+        if let State::Count(c) = &mut self.state {
+            *c += n;
+        }
+    }
+
+    /// Takes a row into account.
+    ///
+    /// # Errors
+    /// What evaluating the arguments raises; 1690 where an exact sum exceeds 65 digits.
+    pub fn add(
+        &mut self,
+        spec: &AggSpec,
+        cx: &EvalCtx<'_>,
+        row: &dyn RowSource,
+    ) -> Result<(), SqlError> {
+        if spec.is_count_star() {
+            self.count_rows(1);
+            return Ok(());
+        }
+        match spec.func {
+            AggFunc::GroupConcat => return self.add_text(spec, cx, row),
+            AggFunc::JsonArray | AggFunc::JsonObject => return self.add_json(spec, cx, row),
+            _ => {}
+        }
+        let Some(arg) = spec.args.first() else {
+            return Ok(());
+        };
+        let v = arg.eval(cx, row)?;
+        if v.is_null() {
+            return Ok(());
+        }
+        let mut more = Vec::new();
+        for a in &spec.args[1..] {
+            let w = a.eval(cx, row)?;
+            if w.is_null() {
+                return Ok(());
+            }
+            more.push((w, &a.ty));
+        }
+        if let Some(seen) = &mut self.seen {
+            let mut key = Vec::new();
+            write_group_key(&v, &arg.ty, &mut key);
+            for (w, ty) in &more {
+                write_group_key(w, ty, &mut key);
+            }
+            if !seen.insert(key.into()) {
+                return Ok(());
+            }
+        }
+        self.add_value(spec, &v, cx)
+    }
+
+    fn add_value(&mut self, spec: &AggSpec, v: &Val<'_>, cx: &EvalCtx<'_>) -> Result<(), SqlError> {
+        match &mut self.state {
+            State::Count(n) => *n += 1,
+            State::Whole(sum, n) => {
+                let i = match v {
+                    Val::Int(i) => i128::from(*i),
+                    v => conv::to_int(v, cx).map_or(0, |i| i.wide()),
+                };
+                *sum += i;
+                *n += 1;
+            }
+            State::Exact(sum, n) => {
+                let d = conv::to_decimal(v, cx).unwrap_or(Decimal::ZERO);
+                *sum = sum
+                    .checked_add(&d)
+                    .ok_or_else(|| SqlError::expr_out_of_range("DECIMAL", "sum()"))?;
+                *n += 1;
+            }
+            State::Double(sum, n) => {
+                *sum += conv::to_double(v, cx).unwrap_or(0.0);
+                *n += 1;
+            }
+            State::Extreme(best) => {
+                let ty = &spec.args[0].ty;
+                let better = match best {
+                    None => true,
+                    Some(b) => match spec.comparer.order(v, ty, b, ty, cx) {
+                        Some(o) if spec.func == AggFunc::Min => o.is_lt(),
+                        Some(o) => o.is_gt(),
+                        None => false,
+                    },
+                };
+                if better {
+                    *best = Some(match v {
+                        Val::Enum(..) | Val::Set(..) => {
+                            Val::owned(conv::text_of(v, ty).into_owned())
+                        }
+                        v => v.reborrow().into_owned(),
+                    });
+                }
+            }
+            State::Bits(bits) => {
+                let b = conv::to_int(v, cx).map_or(0, |i| i.bits());
+                match spec.func {
+                    AggFunc::BitAnd => *bits &= b,
+                    AggFunc::BitOr => *bits |= b,
+                    _ => *bits ^= b,
+                }
+            }
+            State::Moments(n, mean, m2) => {
+                let x = conv::to_double(v, cx).unwrap_or(0.0);
+                *n += 1;
+                let delta = x - *mean;
+                *mean += delta / *n as f64;
+                *m2 += delta * (x - *mean);
+            }
+            State::Concat(_) | State::Array(_) | State::Object(_) => {}
+        }
+        Ok(())
+    }
+
+    fn add_text(
+        &mut self,
+        spec: &AggSpec,
+        cx: &EvalCtx<'_>,
+        row: &dyn RowSource,
+    ) -> Result<(), SqlError> {
+        let mut text = Vec::new();
+        let mut key = Vec::new();
+        for a in &spec.args {
+            let v = a.eval(cx, row)?;
+            if v.is_null() {
+                return Ok(());
+            }
+            conv::write_text(&v, &a.ty, &mut text);
+            if self.seen.is_some() {
+                write_group_key(&v, &a.ty, &mut key);
+            }
+        }
+        if let Some(seen) = &mut self.seen
+            && !seen.insert(key.into())
+        {
+            return Ok(());
+        }
+        let keys = spec
+            .order_by
+            .iter()
+            .map(|(e, _)| Ok(e.eval(cx, row)?.into_owned()))
+            .collect::<Result<Vec<_>, SqlError>>()?;
+        if let State::Concat(c) = &mut self.state {
+            c.add(spec, &text, keys, cx);
+        }
+        Ok(())
+    }
+
+    fn add_json(
+        &mut self,
+        spec: &AggSpec,
+        cx: &EvalCtx<'_>,
+        row: &dyn RowSource,
+    ) -> Result<(), SqlError> {
+        let values = spec
+            .args
+            .iter()
+            .map(|a| Ok((a.eval(cx, row)?, &a.ty)))
+            .collect::<Result<Vec<_>, SqlError>>()?;
+        match (&mut self.state, values.as_slice()) {
+            (State::Array(items), [(v, ty), ..]) => {
+                items.get_or_insert_default().push(json::scalar(v, ty));
+            }
+            (State::Object(members), [(k, kt), (v, vt), ..]) => {
+                if k.is_null() {
+                    return Err(SqlError::new(
+                        3158,
+                        "JSON documents may not contain NULL member names.",
+                    ));
+                }
+                let key = String::from_utf8_lossy(&conv::text_of(k, kt)).into_owned();
+                members
+                    .get_or_insert_default()
+                    .push((key, json::scalar(v, vt)));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The value for the group.
+    ///
+    /// # Errors
+    /// 1690 where a sum of doubles is not finite.
+    pub fn finish(self, spec: &AggSpec, cx: &EvalCtx<'_>) -> Result<Val<'static>, SqlError> {
+        let average = spec.func == AggFunc::Avg;
+        let increment = cx.vars.hot().div_precision_increment;
+        Ok(match self.state {
+            State::Count(n) => Val::Int(i64::try_from(n).unwrap_or(i64::MAX)),
+            State::Whole(_, 0) | State::Exact(_, 0) | State::Double(_, 0) => Val::Null,
+            State::Whole(sum, n) => exact(Decimal::from_i128(sum, 0), n, average, increment),
+            State::Exact(sum, n) => exact(sum, n, average, increment),
+            State::Double(sum, n) => {
+                let r = if average { sum / n as f64 } else { sum };
+                if !r.is_finite() {
+                    return Err(SqlError::expr_out_of_range("DOUBLE", "sum()"));
+                }
+                Val::Double(r)
+            }
+            State::Extreme(best) => best.unwrap_or(Val::Null),
+            State::Bits(b) => Val::Uint(b),
+            State::Moments(n, _, m2) => {
+                let sample = matches!(spec.func, AggFunc::StdSamp | AggFunc::VarSamp);
+                if n == 0 || (sample && n == 1) {
+                    return Ok(Val::Null);
+                }
+                let variance = m2 / (n - u64::from(sample)) as f64;
+                match spec.func {
+                    AggFunc::StdPop | AggFunc::StdSamp => Val::Double(variance.sqrt()),
+                    _ => Val::Double(variance),
+                }
+            }
+            State::Concat(c) => c.finish(spec, cx),
+            State::Array(None) | State::Object(None) => Val::Null,
+            State::Array(Some(items)) => document(&Json::Array(items)),
+            State::Object(Some(members)) => document(&Json::object(members)),
+        })
+    }
+}
+
+fn exact(sum: Decimal, n: u64, average: bool, increment: u8) -> Val<'static> {
+    if average {
+        sum.checked_div(&Decimal::from_u64(n), increment)
+            .map_or(Val::Null, Val::Decimal)
+    } else {
+        Val::Decimal(sum)
+    }
+}
+
+fn document(j: &Json) -> Val<'static> {
+    let mut out = Vec::new();
+    j.write(&mut out);
+    Val::owned(out)
+}

@@ -1,0 +1,64 @@
+//! Aggregates: collected into the list of the query block, each once, and referred to by their place in it.
+
+use types::SqlError;
+
+use super::{Binder, WindowUse};
+use crate::expr::agg::{AggFunc, AggSpec};
+use crate::expr::node::{Expr, Node};
+use crate::expr::ty::Shape;
+use crate::parse::ast;
+
+/// Error 1111: an aggregate where none may stand.
+fn invalid_use() -> SqlError {
+    SqlError::new(1111, "Invalid use of group function")
+}
+
+impl Binder<'_> {
+    pub(super) fn aggregate(&mut self, a: &ast::Aggregate) -> Result<Expr, SqlError> {
+        if a.over.is_some() {
+            return self.scope.window(WindowUse::Aggregate(a), self.clause);
+        }
+        // an aggregate inside this one finds no list and is refused
+        let list = self.aggregates.take().ok_or_else(invalid_use)?;
+        let spec = self.spec(a);
+        let result = spec.map(|spec| {
+            let at = match list.iter().position(|s| s.same_as(&spec)) {
+                Some(at) => at,
+                None => {
+                    list.push(spec);
+                    list.len() - 1
+                }
+            };
+            Expr {
+                node: Node::Aggregate(at as u32),
+                ty: list[at].ty,
+            }
+        });
+        self.aggregates = Some(list);
+        result
+    }
+
+    fn spec(&mut self, a: &ast::Aggregate) -> Result<AggSpec, SqlError> {
+        let func =
+            AggFunc::from_ast(a.func).ok_or_else(|| SqlError::not_supported("ST_COLLECT"))?;
+        let args = self.bind_all(&a.args)?;
+        if args.iter().any(|e| matches!(e.ty.shape, Shape::Row(_))) {
+            return Err(super::wrong_columns(1));
+        }
+        let order_by = a
+            .order_by
+            .iter()
+            .map(|o| Ok((self.bind(&o.expr)?, o.desc)))
+            .collect::<Result<Vec<_>, SqlError>>()?;
+        let separator = a.separator.as_deref().unwrap_or(b",").to_vec();
+        AggSpec::new(
+            func,
+            a.distinct,
+            args,
+            order_by,
+            separator,
+            a.clone(),
+            self.cx,
+        )
+    }
+}

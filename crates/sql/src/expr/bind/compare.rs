@@ -1,0 +1,174 @@
+//! Comparisons: constants are brought to the type of the column they are compared with, texts to one character set,
+//! and the way to compare is chosen.
+
+use types::SqlError;
+
+use super::Binder;
+use super::operators::{same_width, width};
+use crate::expr::cast;
+use crate::expr::collate;
+use crate::expr::compare::Comparer;
+use crate::expr::conv;
+use crate::expr::func;
+use crate::expr::node::{CmpOp, Expr, Node};
+use crate::expr::temporal;
+use crate::expr::ty::{ExprType, IntKind, Shape};
+use crate::expr::val::{Num, Val};
+
+impl Binder<'_> {
+    /// `a op b`.
+    pub(super) fn comparison(&self, op: CmpOp, mut a: Expr, mut b: Expr) -> Result<Expr, SqlError> {
+        let comparer = self.pair(&mut a, &mut b, op.symbol())?;
+        let nullable = op != CmpOp::NullSafeEq && (a.ty.nullable || b.ty.nullable);
+        Ok(Expr {
+            node: Node::Compare(op, comparer, Box::new([a, b])),
+            ty: ExprType::truth(nullable),
+        })
+    }
+
+    /// How two operands (values or rows) are compared; they are brought to where that works.
+    pub(super) fn pair(&self, a: &mut Expr, b: &mut Expr, op: &str) -> Result<Comparer, SqlError> {
+        if width(a) != 1 || width(b) != 1 {
+            same_width(a, b)?;
+            return self.row_pair(a, b, op);
+        }
+        let (ta, tb) = (a.ty, b.ty);
+        Self::adopt(a, &tb);
+        Self::adopt(b, &ta);
+        self.fit_constant(b, a)?;
+        self.fit_constant(a, b)?;
+        if a.ty.is_text() && b.ty.is_text() {
+            let c = collate::aggregate([&a.ty, &b.ty], self.cx.collation, true, op)?;
+            func::transcode(a, c.collation);
+            func::transcode(b, c.collation);
+            return Ok(Comparer::Text(c.collation));
+        }
+        Comparer::choose(&a.ty, &b.ty, self.cx.collation, op)
+    }
+
+    fn row_pair(&self, a: &mut Expr, b: &mut Expr, op: &str) -> Result<Comparer, SqlError> {
+        match (&mut a.node, &mut b.node) {
+            (Node::Row(x), Node::Row(y)) => {
+                let parts = x
+                    .iter_mut()
+                    .zip(y.iter_mut())
+                    .map(|(x, y)| self.pair(x, y, op))
+                    .collect::<Result<Vec<_>, _>>()?;
+                Ok(Comparer::Row(parts))
+            }
+            // a row subquery: its columns' types are known to the scope alone, its values compare by kind
+            (Node::Row(x), _) | (_, Node::Row(x)) => {
+                let parts = x
+                    .iter()
+                    .map(|x| Comparer::choose(&x.ty, &ExprType::null(), self.cx.collation, op))
+                    .collect::<Result<Vec<_>, _>>()?;
+                Ok(Comparer::Row(parts))
+            }
+            _ => {
+                let n = width(a);
+                Ok(Comparer::Row(vec![Comparer::Exact; n]))
+            }
+        }
+    }
+
+    /// Brings a constant to the type of what it is compared with, where that changes nothing of the result:
+    /// text beside a date becomes a date, text or a decimal beside a whole number becomes one where it is exact.
+    ///
+    /// # Errors
+    /// 1525 for text that is no date beside a column that is one.
+    pub(super) fn fit_constant(&self, other: &Expr, constant: &mut Expr) -> Result<(), SqlError> {
+        let Some(v) = constant.as_const() else {
+            return Ok(());
+        };
+        let (value, ty) = match (other.ty.shape, v) {
+            (_, Val::Null) => return Ok(()),
+            (Shape::Date | Shape::DateTime(_) | Shape::Timestamp(_), Val::Bytes(b)) => {
+                if other.as_const().is_some() && other.as_column().is_none() {
+                    return Ok(());
+                }
+                let date_only = other.ty.shape == Shape::Date;
+                let v = cast::temporal_constant(b, date_only, self.cx)?;
+                let shape = match &v {
+                    Val::Date(_) => Shape::Date,
+                    Val::DateTime(d) => Shape::DateTime(d.fsp()),
+                    _ => return Ok(()),
+                };
+                (v, ExprType::plain(shape, false))
+            }
+            (Shape::Date | Shape::DateTime(_) | Shape::Timestamp(_), Val::Int(i)) => {
+                match self
+                    .cx
+                    .quietly(|| temporal::number_to_datetime(Num::Int(*i), self.cx))
+                {
+                    Some(Some(d)) => (Val::DateTime(d), ExprType::plain(Shape::DateTime(0), false)),
+                    _ => return Ok(()),
+                }
+            }
+            (Shape::Time(_), Val::Bytes(b)) => {
+                match self.cx.quietly(|| temporal::parse_time(b, self.cx)) {
+                    Some(Some(t)) => (Val::Time(t), ExprType::plain(Shape::Time(t.fsp()), false)),
+                    _ => return Ok(()),
+                }
+            }
+            (Shape::Year, v) => match year(v) {
+                Some(y) => (Val::Int(y), ExprType::int(4, false)),
+                None => return Ok(()),
+            },
+            (Shape::Int { .. } | Shape::Bit(_), v) => match whole(v) {
+                Some(v) => {
+                    let unsigned = matches!(v, Val::Uint(_));
+                    let shape = Shape::Int {
+                        kind: IntKind::Big,
+                        unsigned,
+                        digits: 20,
+                    };
+                    (v, ExprType::plain(shape, false))
+                }
+                None => return Ok(()),
+            },
+            _ => return Ok(()),
+        };
+        *constant = Expr::constant(value, ty);
+        Ok(())
+    }
+}
+
+/// Two digits beside a year are a year.
+fn year(v: &Val<'_>) -> Option<i64> {
+    let n = match v {
+        Val::Int(i) => *i,
+        Val::Bytes(b) => {
+            let (d, clean) = conv::parse_double(b);
+            if !clean || d.fract() != 0.0 {
+                return None;
+            }
+            d as i64
+        }
+        _ => return None,
+    };
+    match n {
+        1..=69 => Some(2000 + n),
+        70..=99 => Some(1900 + n),
+        0 if matches!(v, Val::Bytes(b) if b.len() < 4) => Some(2000),
+        n => Some(n),
+    }
+}
+
+/// A constant that is a whole number exactly.
+fn whole(v: &Val<'_>) -> Option<Val<'static>> {
+    let n = match v {
+        Val::Bytes(b) => {
+            let p = types::Decimal::parse(b);
+            if p.used == 0 || p.overflow || !b[p.used..].iter().all(u8::is_ascii_whitespace) {
+                return None;
+            }
+            cast::exact_int(Num::Decimal(p.value))?
+        }
+        Val::Decimal(d) => cast::exact_int(Num::Decimal(*d))?,
+        _ => return None,
+    };
+    Some(match i64::try_from(n.wide()) {
+        Ok(i) => Val::Int(i),
+        Err(_) => Val::Uint(n.bits()),
+    })
+}

@@ -1,0 +1,147 @@
+//! Literals.
+
+use types::SqlError;
+use types::charset::{self, Charset};
+use types::collation::CollationId;
+use types::decimal::Decimal;
+use types::temporal::Time;
+
+use super::Binder;
+use crate::expr::cast;
+use crate::expr::node::Expr;
+use crate::expr::ty::{Coercibility, ExprType, IntKind, Shape};
+use crate::expr::val::Val;
+use crate::parse::ast;
+
+/// A whole number as a literal.
+pub(super) fn integer(n: u64) -> Expr {
+    let digits = n.checked_ilog10().unwrap_or(0) as u8 + 1;
+    match i64::try_from(n) {
+        Ok(i) => Expr::constant(Val::Int(i), ExprType::int(digits, false)),
+        Err(_) => Expr::constant(Val::Uint(n), ExprType::uint(digits, false)),
+    }
+}
+
+/// Text of a character set as a literal.
+pub(super) fn text(bytes: Vec<u8>, collation: CollationId) -> Expr {
+    let ascii = bytes.is_ascii();
+    let chars = collation.charset().char_count(&bytes) as u32;
+    let mut ty = ExprType::text(chars, collation, Coercibility::Literal, false);
+    ty.ascii = ascii;
+    Expr::constant(Val::owned(bytes), ty)
+}
+
+/// The number that a hexadecimal or bit literal is in numeric context.
+pub(super) fn number_of(e: &ast::Expr) -> Option<Expr> {
+    match e {
+        ast::Expr::Hex(b) | ast::Expr::Bit(b) => {
+            let n = b.iter().fold(0u64, |n, &x| n << 8 | u64::from(x));
+            Some(Expr::constant(
+                Val::Uint(n),
+                ExprType::plain(
+                    Shape::Int {
+                        kind: IntKind::Big,
+                        unsigned: true,
+                        digits: 21,
+                    },
+                    false,
+                ),
+            ))
+        }
+        _ => None,
+    }
+}
+
+impl Binder<'_> {
+    pub(super) fn literal(&self, e: &ast::Expr) -> Result<Expr, SqlError> {
+        use ast::Expr as A;
+        Ok(match e {
+            A::Bool(b) => Expr::constant(Val::Int(i64::from(*b)), ExprType::int(1, false)),
+            A::Int(n) => integer(*n),
+            A::Decimal(digits) => {
+                let d = Decimal::parse(digits.as_bytes()).value;
+                Expr::constant(
+                    Val::Decimal(d),
+                    ExprType::decimal(d.precision(), d.scale(), false),
+                )
+            }
+            A::Float(f) => {
+                if !f.is_finite() {
+                    return Err(SqlError::new(
+                        1367,
+                        "Illegal double value found during parsing",
+                    ));
+                }
+                Expr::constant(Val::Double(*f), ExprType::double(false))
+            }
+            A::Str(b) => self.string(b)?,
+            A::Hex(b) | A::Bit(b) => text(b.to_vec(), CollationId::BINARY),
+            A::Introduced(l) => introduced(l)?,
+            A::Temporal(kind, b) => self.temporal(*kind, b)?,
+            _ => Expr::null(),
+        })
+    }
+
+    /// A string as the client sent it, brought to the connection's character set.
+    fn string(&self, b: &[u8]) -> Result<Expr, SqlError> {
+        let client = self.cx.vars.hot().client;
+        let connection = self.cx.collation.charset();
+        if client != connection && !b.is_ascii() {
+            let mut out = Vec::with_capacity(b.len() * 2);
+            charset::convert(client, connection, b, &mut out);
+            return Ok(text(out, self.cx.collation));
+        }
+        if let Some(at) = connection.first_invalid(b) {
+            return Err(SqlError::invalid_character_string(
+                connection.name(),
+                &hex(&b[at..]),
+            ));
+        }
+        Ok(text(b.to_vec(), self.cx.collation))
+    }
+
+    fn temporal(&self, kind: ast::TemporalKind, b: &[u8]) -> Result<Expr, SqlError> {
+        let wrong = |name: &str| {
+            SqlError::new(
+                1525,
+                format!("Incorrect {name} value: '{}'", String::from_utf8_lossy(b)),
+            )
+        };
+        Ok(match kind {
+            ast::TemporalKind::Date => match cast::temporal_constant(b, true, self.cx)? {
+                v @ Val::Date(_) => Expr::constant(v, ExprType::plain(Shape::Date, false)),
+                _ => return Err(wrong("DATE")),
+            },
+            ast::TemporalKind::Time => {
+                let p = Time::parse(b)
+                    .filter(|p| !p.truncated && !p.clamped)
+                    .ok_or_else(|| wrong("TIME"))?;
+                let fsp = p.value.fsp();
+                Expr::constant(Val::Time(p.value), ExprType::plain(Shape::Time(fsp), false))
+            }
+            ast::TemporalKind::Timestamp => match cast::temporal_constant(b, false, self.cx)? {
+                Val::DateTime(d) => Expr::constant(
+                    Val::DateTime(d),
+                    ExprType::plain(Shape::DateTime(d.fsp()), false),
+                ),
+                _ => return Err(wrong("DATETIME")),
+            },
+        })
+    }
+}
+
+fn introduced(l: &ast::IntroducedLit) -> Result<Expr, SqlError> {
+    let cs = Charset::by_name(&l.charset).ok_or_else(|| SqlError::unknown_charset(&l.charset))?;
+    if let Some(at) = cs.first_invalid(&l.bytes) {
+        return Err(SqlError::invalid_character_string(
+            cs.name(),
+            &hex(&l.bytes[at..]),
+        ));
+    }
+    Ok(text(l.bytes.to_vec(), CollationId::default_of(cs)))
+}
+
+/// The bytes at a fault as error 1300 shows them.
+fn hex(b: &[u8]) -> String {
+    b.iter().take(6).map(|b| format!("\\x{b:02X}")).collect()
+}

@@ -1,0 +1,472 @@
+//! Operators, CASE, IN, BETWEEN, LIKE and REGEXP.
+
+use types::SqlError;
+
+use super::literal::number_of;
+use super::{Binder, wrong_columns};
+use crate::expr::collate;
+use crate::expr::compare::Comparer;
+use crate::expr::infer::{self, Arith, Domain};
+use crate::expr::inlist::InList;
+use crate::expr::node::{BitOp, Call, Case, CmpOp, Expr, Node};
+use crate::expr::pattern::{LikeNode, RegexpNode, RegexpUse};
+use crate::expr::ty::{ExprType, Shape};
+use crate::expr::val::Val;
+use crate::expr::{conv, func};
+use crate::parse::ast;
+use crate::vars::SqlMode;
+
+fn any_null(parts: &[Expr]) -> bool {
+    parts.iter().any(|p| p.ty.nullable)
+}
+
+impl Binder<'_> {
+    /// An operand of arithmetic: a hexadecimal literal is a number there.
+    fn number(&mut self, e: &ast::Expr) -> Result<Expr, SqlError> {
+        match number_of(e) {
+            Some(n) => Ok(n),
+            None => self.bind(e),
+        }
+    }
+
+    pub(super) fn unary(&mut self, op: ast::UnaryOp, x: &ast::Expr) -> Result<Expr, SqlError> {
+        match op {
+            ast::UnaryOp::Neg => self.negation(x),
+            ast::UnaryOp::Not => {
+                let x = self.bind(x)?;
+                let ty = ExprType::truth(x.ty.nullable);
+                Ok(Expr {
+                    node: Node::Not(Box::new(x)),
+                    ty,
+                })
+            }
+            ast::UnaryOp::BitNot => {
+                let x = self.number(x)?;
+                let ty = if x.ty.is_binary_text() {
+                    x.ty
+                } else {
+                    ExprType::uint(21, x.ty.nullable)
+                };
+                Ok(Expr {
+                    node: Node::BitNot(Box::new(x)),
+                    ty,
+                })
+            }
+            ast::UnaryOp::Binary => {
+                let x = self.bind(x)?;
+                Ok(Self::cast_node(x, crate::expr::node::CastTo::Binary(None)))
+            }
+        }
+    }
+
+    fn negation(&mut self, x: &ast::Expr) -> Result<Expr, SqlError> {
+        if let ast::Expr::Int(n) = x {
+            let wide = -i128::from(*n);
+            if let Ok(i) = i64::try_from(wide) {
+                let digits = n.checked_ilog10().unwrap_or(0) as u8 + 2;
+                return Ok(Expr::constant(Val::Int(i), ExprType::int(digits, false)));
+            }
+            let d = types::Decimal::from_i128(wide, 0);
+            return Ok(Expr::constant(
+                Val::Decimal(d),
+                ExprType::decimal(d.precision(), 0, false),
+            ));
+        }
+        let mut x = self.number(x)?;
+        Self::adopt(&mut x, &ExprType::double(true));
+        let domain = infer::domain(&x.ty);
+        let ty = infer::negated(&x.ty);
+        Ok(Expr {
+            node: Node::Neg(domain, Box::new(x)),
+            ty,
+        })
+    }
+
+    pub(super) fn binary(
+        &mut self,
+        op: ast::BinaryOp,
+        a: &ast::Expr,
+        b: &ast::Expr,
+    ) -> Result<Expr, SqlError> {
+        use ast::BinaryOp as B;
+        let arith = match op {
+            B::Add => Arith::Add,
+            B::Sub => Arith::Sub,
+            B::Mul => Arith::Mul,
+            B::Div => Arith::Div,
+            B::IntDiv => Arith::IntDiv,
+            B::Mod => Arith::Mod,
+            B::Shl => return self.bits(BitOp::Shl, a, b),
+            B::Shr => return self.bits(BitOp::Shr, a, b),
+            B::BitAnd => return self.bits(BitOp::And, a, b),
+            B::BitOr => return self.bits(BitOp::Or, a, b),
+            B::BitXor => return self.bits(BitOp::Xor, a, b),
+            B::Xor => {
+                let pair = [self.bind(a)?, self.bind(b)?];
+                let ty = ExprType::truth(any_null(&pair));
+                return Ok(Expr {
+                    node: Node::Xor(Box::new(pair)),
+                    ty,
+                });
+            }
+            B::SoundsLike => {
+                let a = self.soundex(a)?;
+                let b = self.soundex(b)?;
+                return self.comparison(CmpOp::Eq, a, b);
+            }
+            _ => {
+                let op = cmp_op(op);
+                let (mut x, mut y) = (self.bind_any(a)?, self.bind_any(b)?);
+                if y.ty.is_number()
+                    && let Some(n) = number_of(a)
+                {
+                    x = n;
+                }
+                if x.ty.is_number()
+                    && let Some(n) = number_of(b)
+                {
+                    y = n;
+                }
+                return self.comparison(op, x, y);
+            }
+        };
+        let mut pair = [self.number(a)?, self.number(b)?];
+        let [x, y] = &mut pair;
+        let neutral = ExprType::double(true);
+        let (tx, ty) = (x.ty, y.ty);
+        let hint = |t: &ExprType| if t.is_number() { *t } else { neutral };
+        let both = matches!((&x.node, &y.node), (Node::Param(_), Node::Param(_)));
+        Self::adopt(x, &if both { neutral } else { hint(&ty) });
+        Self::adopt(y, &if both { neutral } else { hint(&tx) });
+        Ok(self.arithmetic(arith, pair))
+    }
+
+    fn arithmetic(&self, op: Arith, pair: [Expr; 2]) -> Expr {
+        let [x, y] = &pair;
+        let ty = infer::arith(
+            op,
+            &x.ty,
+            &y.ty,
+            self.cx.vars.hot().div_precision_increment,
+            self.cx.sql_mode.has(SqlMode::NO_UNSIGNED_SUBTRACTION),
+        );
+        let domain = match ty.shape {
+            Shape::Int { .. } => Domain::Int,
+            Shape::Decimal { .. } => Domain::Decimal,
+            _ => Domain::Double,
+        };
+        Expr {
+            node: Node::Arith(op, domain, Box::new(pair)),
+            ty,
+        }
+    }
+
+    fn bits(&mut self, op: BitOp, a: &ast::Expr, b: &ast::Expr) -> Result<Expr, SqlError> {
+        let (x, y) = (self.bind(a)?, self.bind(b)?);
+        let literal = |e: &ast::Expr| number_of(e).is_some();
+        // byte strings are combined byte by byte, unless both are mere literals
+        let bytes = match op {
+            BitOp::Shl | BitOp::Shr => x.ty.is_binary_text() && !literal(a),
+            _ => x.ty.is_binary_text() && y.ty.is_binary_text() && !(literal(a) && literal(b)),
+        };
+        let nullable = x.ty.nullable || y.ty.nullable;
+        let (pair, ty) = if bytes {
+            let ty = x.ty.nullable_if(nullable);
+            ([x, y], ty)
+        } else {
+            let pair = [number_of(a).unwrap_or(x), number_of(b).unwrap_or(y)];
+            (pair, ExprType::uint(21, nullable))
+        };
+        Ok(Expr {
+            node: Node::Bits(op, Box::new(pair)),
+            ty,
+        })
+    }
+
+    fn soundex(&mut self, e: &ast::Expr) -> Result<Expr, SqlError> {
+        let x = self.bind(e)?;
+        self.function("soundex", vec![x])
+    }
+
+    /// A call of a built-in function that exists.
+    pub(super) fn function(&self, name: &str, mut args: Vec<Expr>) -> Result<Expr, SqlError> {
+        let def = func::find(name).ok_or_else(|| SqlError::no_such_function(name))?;
+        let ty = def.bind(&func::InferCx::new(self.cx, def.name), &mut args)?;
+        Ok(Expr {
+            node: Node::Call(Call { def, args }),
+            ty,
+        })
+    }
+
+    pub(super) fn junction(
+        &mut self,
+        parts: &[ast::Expr],
+        node: fn(Vec<Expr>) -> Node,
+    ) -> Result<Expr, SqlError> {
+        let parts = self.bind_all(parts)?;
+        let ty = ExprType::truth(any_null(&parts));
+        Ok(Expr {
+            node: node(parts),
+            ty,
+        })
+    }
+
+    pub(super) fn between(&mut self, b: &ast::Between) -> Result<Expr, SqlError> {
+        let mut x = self.bind(&b.expr)?;
+        let mut low = self.bind(&b.low)?;
+        let mut high = self.bind(&b.high)?;
+        if x.ty.is_number() {
+            low = number_of(&b.low).unwrap_or(low);
+            high = number_of(&b.high).unwrap_or(high);
+        }
+        Self::adopt(&mut x, &low.ty);
+        for bound in [&mut low, &mut high] {
+            Self::adopt(bound, &x.ty);
+            self.fit_constant(&x, bound)?;
+        }
+        if x.ty.is_text() && low.ty.is_text() && high.ty.is_text() {
+            let c = collate::aggregate(
+                [&x.ty, &low.ty, &high.ty],
+                self.cx.collation,
+                true,
+                "between",
+            )?;
+            for e in [&mut x, &mut low, &mut high] {
+                func::transcode(e, c.collation);
+            }
+        }
+        let comparers = [
+            Comparer::choose(&x.ty, &low.ty, self.cx.collation, "between")?,
+            Comparer::choose(&x.ty, &high.ty, self.cx.collation, "between")?,
+        ];
+        let parts = [x, low, high];
+        let ty = ExprType::truth(any_null(&parts));
+        Ok(Expr {
+            node: Node::Between(Box::new(parts), Box::new(comparers), b.negated),
+            ty,
+        })
+    }
+
+    pub(super) fn in_list(&mut self, l: &ast::InList) -> Result<Expr, SqlError> {
+        let mut x = self.bind_any(&l.expr)?;
+        let mut members = Vec::with_capacity(l.list.len());
+        for m in &l.list {
+            let mut e = self.bind_any(m)?;
+            if x.ty.is_number() {
+                e = number_of(m).unwrap_or(e);
+            }
+            members.push(e);
+        }
+        if let Some(first) = members.first() {
+            let hint = first.ty;
+            Self::adopt(&mut x, &hint);
+        }
+        let mut nullable = x.ty.nullable;
+        let all_text = x.ty.is_text()
+            && members
+                .iter()
+                .all(|m| m.ty.is_text() || m.ty.shape == Shape::Null);
+        if all_text {
+            let parts = std::iter::once(&x.ty).chain(members.iter().map(|m| &m.ty));
+            let c = collate::aggregate(parts, self.cx.collation, true, "in")?;
+            func::transcode(&mut x, c.collation);
+            for m in &mut members {
+                func::transcode(m, c.collation);
+            }
+            let pairs = members
+                .into_iter()
+                .map(|m| {
+                    nullable |= m.ty.nullable;
+                    (Comparer::Text(c.collation), m)
+                })
+                .collect();
+            return Ok(self.in_node(x, pairs, nullable, l.negated));
+        }
+        let mut pairs = Vec::with_capacity(members.len());
+        for mut m in members {
+            let comparer = self.pair(&mut x, &mut m, "in")?;
+            nullable |= m.ty.nullable;
+            pairs.push((comparer, m));
+        }
+        Ok(self.in_node(x, pairs, nullable, l.negated))
+    }
+
+    fn in_node(
+        &self,
+        x: Expr,
+        pairs: Vec<(Comparer, Expr)>,
+        nullable: bool,
+        negated: bool,
+    ) -> Expr {
+        let list = InList::new(x, pairs, negated, self.cx);
+        Expr {
+            node: Node::In(Box::new(list)),
+            ty: ExprType::truth(nullable),
+        }
+    }
+
+    pub(super) fn like(&mut self, l: &ast::Like) -> Result<Expr, SqlError> {
+        let mut text = self.bind(&l.expr)?;
+        let mut pattern = self.bind(&l.pattern)?;
+        let escape = match &l.escape {
+            None if self.cx.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES) => None,
+            None => Some(u32::from(b'\\')),
+            Some(e) => self.escape(e)?,
+        };
+        let c = collate::aggregate([&text.ty, &pattern.ty], self.cx.collation, true, "like")?;
+        func::transcode(&mut text, c.collation);
+        func::transcode(&mut pattern, c.collation);
+        let nullable = text.ty.nullable || pattern.ty.nullable;
+        Ok(Expr {
+            node: Node::Like(Box::new(LikeNode {
+                text,
+                pattern,
+                escape,
+                collation: c.collation,
+                negated: l.negated,
+            })),
+            ty: ExprType::truth(nullable),
+        })
+    }
+
+    fn escape(&mut self, e: &ast::Expr) -> Result<Option<u32>, SqlError> {
+        let wrong = || SqlError::new(1210, "Incorrect arguments to ESCAPE");
+        let e = self.bind(e)?;
+        let v = e.as_const().ok_or_else(wrong)?;
+        if v.is_null() {
+            return Ok(Some(u32::from(b'\\')));
+        }
+        let t = conv::text_of(v, &e.ty);
+        match e.ty.charset().next_char(&t) {
+            None => Ok(None),
+            Some((c, n)) if n == t.len() => Ok(Some(c)),
+            Some(_) => Err(wrong()),
+        }
+    }
+
+    pub(super) fn regexp(&mut self, r: &ast::Regexp) -> Result<Expr, SqlError> {
+        let args = vec![self.bind(&r.expr)?, self.bind(&r.pattern)?];
+        self.regexp_node(RegexpUse::Like, args, r.negated)
+    }
+
+    /// A use of a regular expression with its arguments.
+    pub(super) fn regexp_node(
+        &self,
+        usage: RegexpUse,
+        mut args: Vec<Expr>,
+        negated: bool,
+    ) -> Result<Expr, SqlError> {
+        let texts = if usage == RegexpUse::Replace { 3 } else { 2 };
+        let name = match usage {
+            RegexpUse::Like => "regexp_like",
+            RegexpUse::Instr => "regexp_instr",
+            RegexpUse::Substr => "regexp_substr",
+            RegexpUse::Replace => "regexp_replace",
+        };
+        let c = collate::aggregate(
+            args.iter().take(texts).map(|a| &a.ty),
+            self.cx.collation,
+            true,
+            name,
+        )?;
+        for a in args.iter_mut().take(texts) {
+            func::transcode(a, c.collation);
+        }
+        let nullable = any_null(&args);
+        let ty = match usage {
+            RegexpUse::Like => ExprType::truth(nullable),
+            RegexpUse::Instr => ExprType::int(11, nullable),
+            RegexpUse::Substr => {
+                ExprType::text(args[0].ty.chars(), c.collation, c.coercibility, true)
+            }
+            RegexpUse::Replace => ExprType::text(16_777_216, c.collation, c.coercibility, nullable),
+        };
+        let mut node = RegexpNode {
+            usage,
+            args,
+            collation: c.collation,
+            negated,
+            prepared: None,
+        };
+        node.prepare()?;
+        Ok(Expr {
+            node: Node::Regexp(Box::new(node)),
+            ty,
+        })
+    }
+
+    pub(super) fn case(&mut self, c: &ast::Case) -> Result<Expr, SqlError> {
+        let mut operand = match &c.operand {
+            Some(o) => Some(self.bind(o)?),
+            None => None,
+        };
+        let mut arms = Vec::with_capacity(c.arms.len());
+        for (when, then) in &c.arms {
+            let mut when = self.bind(when)?;
+            let comparer = match &mut operand {
+                Some(o) => self.pair(o, &mut when, "case")?,
+                None => Comparer::Int,
+            };
+            arms.push((when, comparer, self.bind(then)?));
+        }
+        let otherwise = match &c.otherwise {
+            Some(e) => Some(self.bind(e)?),
+            None => None,
+        };
+        let mut parts: Vec<&ExprType> = arms.iter().map(|(_, _, t)| &t.ty).collect();
+        parts.extend(otherwise.as_ref().map(|e| &e.ty));
+        let mut ty = infer::common(&parts, self.cx.collation, "case")?;
+        ty.nullable |= otherwise.is_none();
+        let arms = arms
+            .into_iter()
+            .map(|(w, c, t)| (w, c, t.coerced_to(&ty, self.cx)))
+            .collect();
+        let otherwise = otherwise.map(|e| e.coerced_to(&ty, self.cx));
+        Ok(Expr {
+            node: Node::Case(Box::new(Case {
+                operand,
+                arms,
+                otherwise,
+            })),
+            ty,
+        })
+    }
+}
+
+/// The comparison an operator of the tree is.
+pub(super) fn cmp_op(op: ast::BinaryOp) -> CmpOp {
+    match op {
+        ast::BinaryOp::NullSafeEq => CmpOp::NullSafeEq,
+        ast::BinaryOp::Ne => CmpOp::Ne,
+        ast::BinaryOp::Lt => CmpOp::Lt,
+        ast::BinaryOp::Le => CmpOp::Le,
+        ast::BinaryOp::Gt => CmpOp::Gt,
+        ast::BinaryOp::Ge => CmpOp::Ge,
+        _ => CmpOp::Eq,
+    }
+}
+
+/// The members of a row, or the one value.
+pub(super) fn members(e: Expr) -> Vec<Expr> {
+    match e.node {
+        Node::Row(v) => v,
+        _ => vec![e],
+    }
+}
+
+/// How many columns an operand has.
+pub(super) fn width(e: &Expr) -> usize {
+    match e.ty.shape {
+        Shape::Row(n) => usize::from(n),
+        _ => 1,
+    }
+}
+
+/// Error 1241 where two operands differ in their number of columns.
+pub(super) fn same_width(a: &Expr, b: &Expr) -> Result<(), SqlError> {
+    if width(a) == width(b) {
+        Ok(())
+    } else {
+        Err(wrong_columns(width(a)))
+    }
+}

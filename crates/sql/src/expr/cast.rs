@@ -1,0 +1,322 @@
+//! CAST and CONVERT, and the implicit conversions that bring one of several values to their common type.
+
+use std::borrow::Cow;
+
+use types::SqlError;
+use types::charset::{self, Charset};
+use types::decimal::Decimal;
+
+use super::conv;
+use super::ctx::{EvalCtx, RowSource};
+use super::json;
+use super::node::{CastTo, Expr};
+use super::temporal;
+use super::ty::{ExprType, Shape};
+use super::val::{Int, Num, Val};
+
+/// CAST(e AS to).
+pub(super) fn cast<'a>(
+    e: &'a Expr,
+    to: CastTo,
+    cx: &'a EvalCtx<'_>,
+    row: &'a dyn RowSource,
+) -> Result<Val<'a>, SqlError> {
+    let v = e.eval(cx, row)?;
+    if v.is_null() {
+        return Ok(Val::Null);
+    }
+    Ok(match to {
+        CastTo::Signed => Val::Int(signed(&v, cx)),
+        CastTo::Unsigned => Val::Uint(unsigned(&v, cx)),
+        CastTo::Decimal(p, s) => decimal(&v, p, s, cx),
+        CastTo::Float => conv::to_double(&v, cx).map_or(Val::Null, |d| {
+            Val::Double(f64::from(
+                d.clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32
+            ))
+        }),
+        CastTo::Double => conv::to_double(&v, cx).map_or(Val::Null, Val::Double),
+        CastTo::Char(n, cs) => chars(v, &e.ty, n, cs, cx),
+        CastTo::Binary(n) => binary(v, &e.ty, n, cx),
+        CastTo::Date => conv::to_date(&v, cx).map_or(Val::Null, Val::Date),
+        CastTo::Time(f) => conv::to_time(&v, cx).map_or(Val::Null, |t| Val::Time(t.round(f))),
+        CastTo::DateTime(f) => conv::to_datetime(&v, cx)
+            .and_then(|d| d.round(f))
+            .map_or(Val::Null, Val::DateTime),
+        CastTo::Year => year(&v, cx),
+        CastTo::Json => return to_json(&v, &e.ty),
+    })
+}
+
+fn signed(v: &Val<'_>, cx: &EvalCtx<'_>) -> i64 {
+    match v {
+        Val::Double(d) => conv::round_to_i64(*d).unwrap_or_else(|| clamped(v, cx)),
+        Val::Decimal(_) => clamped(v, cx),
+        _ => {
+            let Some(i) = conv::to_int(v, cx) else {
+                return 0;
+            };
+            if matches!(v, Val::Bytes(_)) && !i.is_negative() && i.bits() > i64::MAX as u64 {
+                cx.warn_error(SqlError::new(
+                    1105,
+                    "Cast to signed converted positive out-of-range integer to its negative complement",
+                ));
+            }
+            i.bits() as i64
+        }
+    }
+}
+
+/// A number with a fraction as i64: rounded, brought within range with warning 1292.
+fn clamped(v: &Val<'_>, cx: &EvalCtx<'_>) -> i64 {
+    let n = match v {
+        Val::Decimal(d) => conv::decimal_to_int(d),
+        v => conv::to_int(v, cx).unwrap_or(Int::signed(0)),
+    };
+    let kept = n.saturating_i64();
+    if i128::from(kept) != n.wide() {
+        cx.warn_error(SqlError::truncated_wrong_value(
+            "DECIMAL",
+            &String::from_utf8_lossy(&conv::text_of(v, &ExprType::double(true))),
+        ));
+    }
+    kept
+}
+
+fn unsigned(v: &Val<'_>, cx: &EvalCtx<'_>) -> u64 {
+    let Some(i) = (match v {
+        Val::Decimal(d) => {
+            let n = conv::decimal_to_int(d);
+            if n.is_negative() {
+                cx.warn_error(SqlError::truncated_wrong_value("DECIMAL", &d.to_string()));
+                return 0;
+            }
+            Some(n)
+        }
+        v => conv::to_int(v, cx),
+    }) else {
+        return 0;
+    };
+    if matches!(v, Val::Bytes(_)) && i.is_negative() {
+        cx.warn_error(SqlError::new(
+            1105,
+            "Cast to unsigned converted negative integer to its positive complement",
+        ));
+    }
+    i.bits()
+}
+
+fn decimal<'a>(v: &Val<'_>, precision: u8, scale: u8, cx: &EvalCtx<'_>) -> Val<'a> {
+    let Some(d) = conv::to_decimal(v, cx) else {
+        return Val::Null;
+    };
+    match d.rescale(scale) {
+        Some(r) if r.int_digits() + scale <= precision => Val::Decimal(r),
+        _ => {
+            cx.warn_error(SqlError::out_of_range("CAST()", 1));
+            Val::Decimal(Decimal::max_value(precision, scale, d.is_negative()))
+        }
+    }
+}
+
+fn chars<'a>(
+    v: Val<'a>,
+    ty: &ExprType,
+    limit: Option<u32>,
+    cs: Charset,
+    cx: &EvalCtx<'_>,
+) -> Val<'a> {
+    let from = if ty.is_text() { ty.charset() } else { cs };
+    let Some(text) = conv::into_text(v, ty) else {
+        return Val::Null;
+    };
+    let text = convert(text, from, cs);
+    if from == Charset::Binary && cs.first_invalid(&text).is_some() {
+        cx.warn_error(SqlError::invalid_character_string(
+            cs.name(),
+            &hex_of(&text),
+        ));
+        return Val::Null;
+    }
+    let Some(n) = limit else {
+        return Val::Bytes(text);
+    };
+    let end = cs.offset_of_char(&text, n as usize);
+    if end == text.len() {
+        return Val::Bytes(text);
+    }
+    cx.warn_error(SqlError::truncated_wrong_value(
+        &format!("CHAR({n})"),
+        &String::from_utf8_lossy(&text),
+    ));
+    Val::owned(&text[..end])
+}
+
+fn hex_of(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .take(6)
+        .map(|b| format!("\\x{b:02X}"))
+        .collect()
+}
+
+fn binary<'a>(v: Val<'a>, ty: &ExprType, limit: Option<u32>, cx: &EvalCtx<'_>) -> Val<'a> {
+    let Some(text) = conv::into_text(v, ty) else {
+        return Val::Null;
+    };
+    let Some(n) = limit.map(|n| n as usize) else {
+        return Val::Bytes(text);
+    };
+    if text.len() <= n {
+        let mut out = text.into_owned();
+        if n as u64 > cx.max_packet {
+            return Val::Null;
+        }
+        out.resize(n, 0);
+        return Val::owned(out);
+    }
+    cx.warn_error(SqlError::truncated_wrong_value(
+        &format!("BINARY({n})"),
+        &String::from_utf8_lossy(&text),
+    ));
+    Val::owned(&text[..n])
+}
+
+fn year<'a>(v: &Val<'_>, cx: &EvalCtx<'_>) -> Val<'a> {
+    let n = match v {
+        Val::Date(d) => i64::from(d.year()),
+        Val::DateTime(d) => i64::from(d.date().year()),
+        Val::Time(_) => i64::from(cx.now(0).date().year()),
+        v => match conv::to_int(v, cx) {
+            Some(n) => n.saturating_i64(),
+            None => return Val::Null,
+        },
+    };
+    let text = matches!(v, Val::Bytes(b) if b.len() < 4);
+    let full = match n {
+        0 if text => 2000,
+        0 => 0,
+        1..=69 => 2000 + n,
+        70..=99 => 1900 + n,
+        n => n,
+    };
+    if full == 0 || (1901..=2155).contains(&full) {
+        Val::Uint(full as u64)
+    } else {
+        cx.warn_error(SqlError::truncated_wrong_value("YEAR", &n.to_string()));
+        Val::Null
+    }
+}
+
+/// A value as a JSON document's text: JSON text is read, other text is an error, the rest becomes scalars.
+pub(super) fn to_json<'a>(v: &Val<'_>, ty: &ExprType) -> Result<Val<'a>, SqlError> {
+    let doc = match v {
+        Val::Bytes(b) if ty.shape == Shape::Json => return Ok(Val::owned(b.to_vec())),
+        Val::Bytes(b) => {
+            let text = String::from_utf8_lossy(b);
+            json::parse(&text).map_err(|e| json::invalid(&e, 1, "cast_as_json"))?
+        }
+        v => json::scalar(v, ty),
+    };
+    let mut out = Vec::new();
+    doc.write(&mut out);
+    Ok(Val::owned(out))
+}
+
+fn convert(text: Cow<'_, [u8]>, from: Charset, to: Charset) -> Cow<'_, [u8]> {
+    if from == to || from == Charset::Binary || to == Charset::Binary || text.is_ascii() {
+        return text;
+    }
+    let mut out = Vec::with_capacity(text.len());
+    charset::convert(from, to, &text, &mut out);
+    Cow::Owned(out)
+}
+
+/// Text of one character set as text of another.
+pub(super) fn transcode<'a>(v: Val<'a>, ty: &ExprType, from: Charset, to: Charset) -> Val<'a> {
+    match conv::into_text(v, ty) {
+        Some(t) => Val::Bytes(convert(t, from, to)),
+        None => Val::Null,
+    }
+}
+
+/// Whether a value of one type has to change to be one of another.
+pub(super) fn needs_coercion(from: &ExprType, to: &ExprType) -> bool {
+    use Shape::*;
+    match (from.shape, to.shape) {
+        (Null, _) | (_, Null) => false,
+        (Int { unsigned: a, .. }, Int { unsigned: b, .. }) => a != b,
+        (Decimal { scale: a, .. }, Decimal { scale: b, .. }) => a != b,
+        (Str { .. }, Str { .. }) => false,
+        (Double { .. } | Float { .. }, Double { .. } | Float { .. }) => false,
+        (Time(a), Time(b)) => a != b,
+        (DateTime(a) | Timestamp(a), DateTime(b) | Timestamp(b)) => a != b,
+        (Json, Str { .. }) => false,
+        (a, b) => a != b,
+    }
+}
+
+/// A value in the form of another type.
+pub(super) fn coerce<'a>(v: Val<'a>, from: &ExprType, to: &ExprType, cx: &EvalCtx<'_>) -> Val<'a> {
+    if v.is_null() {
+        return v;
+    }
+    match to.shape {
+        Shape::Int { unsigned, .. } => match conv::to_int(&v, cx) {
+            Some(i) if unsigned => Val::Uint(i.bits()),
+            Some(i) => Val::Int(i.saturating_i64()),
+            None => Val::Null,
+        },
+        Shape::Decimal { scale, .. } => match conv::to_decimal(&v, cx) {
+            Some(d) => Val::Decimal(d.rescale(scale).unwrap_or(d)),
+            None => Val::Null,
+        },
+        Shape::Float { .. } | Shape::Double { .. } => {
+            conv::to_double(&v, cx).map_or(Val::Null, Val::Double)
+        }
+        Shape::Date => conv::to_date(&v, cx).map_or(Val::Null, Val::Date),
+        Shape::Time(f) => conv::to_time(&v, cx).map_or(Val::Null, |t| Val::Time(t.with_fsp(f))),
+        Shape::DateTime(f) | Shape::Timestamp(f) => {
+            conv::to_datetime(&v, cx).map_or(Val::Null, |d| Val::DateTime(d.with_fsp(f)))
+        }
+        Shape::Str { .. } => conv::into_text(v, from).map_or(Val::Null, Val::Bytes),
+        Shape::Json => to_json(&v, from).unwrap_or(Val::Null),
+        _ => v,
+    }
+}
+
+/// A number as a whole number where it is one exactly.
+pub(super) fn exact_int(n: Num) -> Option<Int> {
+    match n {
+        Num::Int(i) => Some(Int::signed(i)),
+        Num::Uint(u) => Some(Int::unsigned(u)),
+        Num::Decimal(d) => {
+            let i = n.to_int()?;
+            let back = Decimal::parse(i.wide().to_string().as_bytes()).value;
+            (back == d).then_some(i)
+        }
+        Num::Double(d) => (d.fract() == 0.0).then(|| n.to_int()).flatten(),
+    }
+}
+
+/// Reads a date and time of a constant text for a comparison with a column of times.
+///
+/// # Errors
+/// 1525 for text that is no date, as MySQL refuses it.
+pub(super) fn temporal_constant(
+    text: &[u8],
+    date_only: bool,
+    cx: &EvalCtx<'_>,
+) -> Result<Val<'static>, SqlError> {
+    match temporal::parse_datetime_quietly(text, cx) {
+        Some(d) if date_only && d.micros_of_day() == 0 => Ok(Val::Date(d.date())),
+        Some(d) => Ok(Val::DateTime(d)),
+        None => Err(SqlError::new(
+            1525,
+            format!(
+                "Incorrect {} value: '{}'",
+                if date_only { "DATE" } else { "DATETIME" },
+                String::from_utf8_lossy(text)
+            ),
+        )),
+    }
+}

@@ -1,0 +1,432 @@
+//! What an expression sees besides its row: parameters, the session, the statement's time, user variables, warnings.
+//!
+//! An [`EvalCtx`] is made once a statement and shared by everything the statement evaluates. What changes during
+//! evaluation sits behind a mutex that everyday expressions never touch, so that a context may be held across an await.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use types::temporal::DateTime;
+use types::{Level, SqlError, Value, ValueRef, Warning};
+
+use super::ty::ExprType;
+use super::val::Val;
+use crate::vars::{SessionVars, SqlMode};
+use types::collation::CollationId;
+
+/// The rows an expression reads: one for each input slot of the operator that evaluates it.
+pub trait RowSource: Sync {
+    /// The value of a column. A TIMESTAMP column yields UTC, as stored.
+    fn column(&self, slot: u16, ordinal: u16) -> ValueRef<'_>;
+
+    /// The values of the subqueries for this row, where expressions have any.
+    fn subqueries(&self) -> Option<&dyn SubquerySource> {
+        None
+    }
+}
+
+/// A source without columns.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoRow;
+
+impl RowSource for NoRow {
+    fn column(&self, _slot: u16, _ordinal: u16) -> ValueRef<'_> {
+        ValueRef::Null
+    }
+}
+
+/// One row as a slice of values, whatever the slot.
+#[derive(Debug, Clone, Copy)]
+pub struct ValuesRow<'v>(pub &'v [Value]);
+
+impl RowSource for ValuesRow<'_> {
+    fn column(&self, _slot: u16, ordinal: u16) -> ValueRef<'_> {
+        self.0
+            .get(usize::from(ordinal))
+            .map_or(ValueRef::Null, Value::as_ref)
+    }
+}
+
+/// The values of an expression's subqueries for the present row. The executor has evaluated them before: an
+/// scope hands out their indexes when the expression is bound.
+pub trait SubquerySource: Sync {
+    /// The value of a scalar subquery: NULL for no row.
+    ///
+    /// # Errors
+    /// 1242 for more than one row, and whatever the subquery failed with.
+    fn scalar(&self, index: u32) -> Result<Val<'_>, SqlError>;
+
+    /// The single row of a row subquery; `None` for no row.
+    ///
+    /// # Errors
+    /// As [`scalar`](Self::scalar).
+    fn row(&self, index: u32) -> Result<Option<Vec<Val<'_>>>, SqlError>;
+
+    /// Whether there is any row.
+    ///
+    /// # Errors
+    /// Whatever the subquery failed with.
+    fn exists(&self, index: u32) -> Result<bool, SqlError>;
+
+    /// The rows for `IN`, `ANY` and `ALL`: calls `each` with every row until it returns `false`.
+    ///
+    /// # Errors
+    /// Whatever the subquery or `each` failed with.
+    fn rows(
+        &self,
+        index: u32,
+        each: &mut dyn FnMut(&[Val<'_>]) -> Result<bool, SqlError>,
+    ) -> Result<(), SqlError>;
+}
+
+/// Facts of the connection that functions report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionFacts {
+    /// CONNECTION_ID().
+    pub connection_id: u64,
+    /// USER(): the account as the client named it, with the host it came from.
+    pub user: String,
+    /// CURRENT_USER(): the account it was authenticated as.
+    pub current_user: String,
+    /// DATABASE().
+    pub database: Option<String>,
+    /// LAST_INSERT_ID() without arguments.
+    pub last_insert_id: u64,
+    /// FOUND_ROWS().
+    pub found_rows: u64,
+    /// ROW_COUNT().
+    pub row_count: i64,
+    /// The server's own offset from UTC in seconds (`time_zone = SYSTEM`).
+    pub system_offset: i32,
+    /// `@@warning_count` of the statement before.
+    pub warning_count: u64,
+    /// `@@error_count` of the statement before.
+    pub error_count: u64,
+    /// Seed for RAND() and UUID(), from the chance seam; different for every statement.
+    pub seed: u64,
+    /// Identity of this server in UUID().
+    pub node: [u8; 6],
+}
+
+impl Default for SessionFacts {
+    fn default() -> Self {
+        SessionFacts {
+            connection_id: 0,
+            user: String::new(),
+            current_user: String::new(),
+            database: None,
+            last_insert_id: 0,
+            found_rows: 0,
+            row_count: -1,
+            system_offset: 0,
+            warning_count: 0,
+            error_count: 0,
+            seed: 0x9E37_79B9_7F4A_7C15,
+            node: [2, 0, 0, 0, 0, 1],
+        }
+    }
+}
+
+/// A user variable: its value and the type it had.
+#[derive(Debug, Clone)]
+pub struct UserVar {
+    /// The value.
+    pub value: Val<'static>,
+    /// Its type, collation included.
+    pub ty: ExprType,
+}
+
+/// A session's user variables, by lower-case name.
+#[derive(Debug, Clone, Default)]
+pub struct UserVars {
+    map: HashMap<Box<str>, UserVar>,
+}
+
+impl UserVars {
+    /// None set.
+    pub fn new() -> UserVars {
+        UserVars::default()
+    }
+
+    /// The variable of that name, in any case.
+    pub fn get(&self, name: &str) -> Option<&UserVar> {
+        if name.bytes().any(|b| b.is_ascii_uppercase()) {
+            self.map.get(name.to_lowercase().as_str())
+        } else {
+            self.map.get(name)
+        }
+    }
+
+    /// Sets the variable of that name.
+    pub fn set(&mut self, name: &str, var: UserVar) {
+        self.map.insert(name.to_lowercase().into(), var);
+    }
+
+    /// Forgets all (COM_RESET_CONNECTION, COM_CHANGE_USER).
+    pub fn clear(&mut self) {
+        self.map.clear();
+    }
+}
+
+/// Something an expression asks for that takes waiting: the executor does it, hands the answer to
+/// [`EvalCtx::supply`], and evaluates the expression again.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Special {
+    /// SLEEP(seconds): answer 0, or 1 where it was interrupted.
+    Sleep(f64),
+    /// GET_LOCK(name, seconds): answer 1, 0 for a timeout, NULL for an error.
+    GetLock(String, f64),
+    /// RELEASE_LOCK(name): answer 1, 0 where another holds it, NULL where nobody does.
+    ReleaseLock(String),
+    /// RELEASE_ALL_LOCKS(): answer the number released.
+    ReleaseAllLocks,
+    /// IS_FREE_LOCK(name): answer 1 or 0.
+    IsFreeLock(String),
+    /// IS_USED_LOCK(name): answer the connection id or NULL.
+    IsUsedLock(String),
+    /// Bytes of real randomness (RANDOM_BYTES): answer that many bytes.
+    RandomBytes(usize),
+}
+
+#[derive(Debug, Default)]
+struct State {
+    warnings: Vec<Warning>,
+    warning_count: u64,
+    error_count: u64,
+    last_insert_id: Option<u64>,
+    rng: Option<[u32; 2]>,
+    /// Generators of RAND(n), by the address of the call.
+    seeded: Vec<(usize, [u32; 2])>,
+    pending: Option<Special>,
+    supplied: Vec<Val<'static>>,
+    taken: usize,
+    uuids: u32,
+}
+
+/// The surroundings of an evaluation.
+#[derive(Debug)]
+pub struct EvalCtx<'s> {
+    /// Values of `?`, in order.
+    pub params: &'s [Value],
+    /// Facts of the connection.
+    pub facts: &'s SessionFacts,
+    /// System variables.
+    pub vars: &'s SessionVars,
+    /// User variables.
+    pub user_vars: &'s Mutex<UserVars>,
+    /// When the statement began, microseconds since 1970 UTC.
+    pub now_micros: i64,
+    /// The session's offset from UTC in seconds.
+    pub tz_offset: i32,
+    /// The session's SQL mode.
+    pub sql_mode: SqlMode,
+    /// Whether the statement writes rows in strict mode: then division by zero and bad dates are errors.
+    pub strict_write: bool,
+    /// `collation_connection`.
+    pub collation: CollationId,
+    /// `max_allowed_packet`: longer results of string functions become NULL with warning 1301.
+    pub max_packet: u64,
+    state: Mutex<State>,
+}
+
+/// Number of the error that an expression returns when it waits for a [`Special`]; never sent to a client.
+pub const PENDING: u16 = 0;
+
+impl<'s> EvalCtx<'s> {
+    /// A context for one statement.
+    pub fn new(
+        facts: &'s SessionFacts,
+        vars: &'s SessionVars,
+        user_vars: &'s Mutex<UserVars>,
+        params: &'s [Value],
+        now_micros: i64,
+    ) -> EvalCtx<'s> {
+        let hot = vars.hot();
+        EvalCtx {
+            params,
+            facts,
+            vars,
+            user_vars,
+            now_micros,
+            tz_offset: hot.time_zone.offset(facts.system_offset),
+            sql_mode: hot.sql_mode,
+            strict_write: false,
+            collation: vars.connection_collation(),
+            max_packet: hot.max_allowed_packet,
+            state: Mutex::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The statement's time in the session's zone, with `fsp` digits of fraction.
+    pub fn now(&self, fsp: u8) -> DateTime {
+        let local = self.now_micros + i64::from(self.tz_offset) * 1_000_000;
+        DateTime::from_unix_micros(local, 6).map_or(DateTime::ZERO, |d| d.truncate(fsp))
+    }
+
+    /// The statement's time in UTC, with `fsp` digits of fraction.
+    pub fn utc_now(&self, fsp: u8) -> DateTime {
+        DateTime::from_unix_micros(self.now_micros, 6).map_or(DateTime::ZERO, |d| d.truncate(fsp))
+    }
+
+    /// Adds a warning; beyond `max_error_count` it is only counted.
+    #[cold]
+    pub fn warn(&self, warning: Warning) {
+        let mut s = self.state();
+        match warning.level {
+            Level::Error => s.error_count += 1,
+            _ => s.warning_count += 1,
+        }
+        if (s.warnings.len() as u64) < self.vars.hot().max_error_count {
+            s.warnings.push(warning);
+        }
+    }
+
+    /// Adds the warning that an error would have been.
+    #[cold]
+    pub fn warn_error(&self, e: SqlError) {
+        self.warn(Warning::from_error(e));
+    }
+
+    /// The warnings so far, leaving none behind, and how many there were (those not kept included).
+    pub fn take_warnings(&self) -> (Vec<Warning>, u64) {
+        let mut s = self.state();
+        let n = s.warning_count + s.error_count;
+        s.warning_count = 0;
+        s.error_count = 0;
+        (std::mem::take(&mut s.warnings), n)
+    }
+
+    /// The result of `f` if it adds no warning; otherwise nothing, and its warnings are forgotten.
+    pub(super) fn quietly<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
+        let before = {
+            let s = self.state();
+            (s.warnings.len(), s.warning_count, s.error_count)
+        };
+        let r = f();
+        let mut s = self.state();
+        if (s.warning_count, s.error_count) == (before.1, before.2) {
+            return Some(r);
+        }
+        s.warnings.truncate(before.0);
+        s.warning_count = before.1;
+        s.error_count = before.2;
+        None
+    }
+
+    /// How many warnings there are so far.
+    pub fn warning_count(&self) -> u64 {
+        let s = self.state();
+        s.warning_count + s.error_count
+    }
+
+    /// What LAST_INSERT_ID(x) set during the statement, if it did.
+    pub fn last_insert_id_set(&self) -> Option<u64> {
+        self.state().last_insert_id
+    }
+
+    pub(super) fn set_last_insert_id(&self, id: u64) {
+        self.state().last_insert_id = Some(id);
+    }
+
+    /// What an expression waits for, after it returned an error of number [`PENDING`].
+    pub fn take_pending(&self) -> Option<Special> {
+        let mut s = self.state();
+        s.taken = 0;
+        s.pending.take()
+    }
+
+    /// The answer to what was pending; the expression is then evaluated again for the same row.
+    pub fn supply(&self, answer: Val<'static>) {
+        let mut s = self.state();
+        s.supplied.push(answer);
+        s.taken = 0;
+    }
+
+    /// Forgets the answers, once a row's expressions have been evaluated.
+    pub fn row_done(&self) {
+        let mut s = self.state();
+        s.supplied.clear();
+        s.taken = 0;
+    }
+
+    /// The answer to a special call, or the error that stops the evaluation until there is one.
+    pub(super) fn special(&self, ask: Special) -> Result<Val<'static>, SqlError> {
+        let mut s = self.state();
+        let at = s.taken;
+        if let Some(v) = s.supplied.get(at).cloned() {
+            s.taken += 1;
+            return Ok(v);
+        }
+        s.pending = Some(ask);
+        Err(SqlError::new(PENDING, "waiting"))
+    }
+
+    /// The next number of RAND(), in [0, 1).
+    pub(super) fn random(&self) -> f64 {
+        let seed = self.facts.seed;
+        let mut s = self.state();
+        let mut rng = s
+            .rng
+            .unwrap_or([(seed >> 32) as u32 % RAND_MAX, seed as u32 % RAND_MAX]);
+        let r = next_random(&mut rng);
+        s.rng = Some(rng);
+        r
+    }
+
+    /// The next number of a RAND(n) that stands at `call`; `seed` is used the first time, or always with
+    /// `restart`.
+    pub(super) fn seeded_random(&self, call: usize, seed: i64, restart: bool) -> f64 {
+        let fresh = || {
+            let n = seed as u32;
+            [
+                n.wrapping_mul(0x10001).wrapping_add(55_555_555) % RAND_MAX,
+                n.wrapping_mul(0x1000_0001) % RAND_MAX,
+            ]
+        };
+        let mut s = self.state();
+        match s.seeded.iter_mut().find(|(c, _)| *c == call) {
+            Some((_, rng)) => {
+                if restart {
+                    *rng = fresh();
+                }
+                next_random(rng)
+            }
+            None => {
+                let mut rng = fresh();
+                let r = next_random(&mut rng);
+                s.seeded.push((call, rng));
+                r
+            }
+        }
+    }
+
+    /// A number that no other UUID of this statement has.
+    pub(super) fn next_uuid(&self) -> u32 {
+        let mut s = self.state();
+        s.uuids = s.uuids.wrapping_add(1);
+        s.uuids
+    }
+
+    /// Runs `f` on the user variables.
+    pub fn with_user_vars<R>(&self, f: impl FnOnce(&mut UserVars) -> R) -> R {
+        f(&mut self
+            .user_vars
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+const RAND_MAX: u32 = 0x3FFF_FFFF;
+
+/// MySQL's two-seed generator, so that RAND(n) gives the numbers its users know.
+fn next_random(s: &mut [u32; 2]) -> f64 {
+    let max = u64::from(RAND_MAX);
+    let a = (u64::from(s[0]) * 3 + u64::from(s[1])) % max;
+    let b = (a + u64::from(s[1]) + 33) % max;
+    *s = [a as u32, b as u32];
+    a as f64 / f64::from(RAND_MAX)
+}

@@ -1,0 +1,480 @@
+//! Evaluation of bound expressions over a row. Values are borrowed from the row and the statement wherever possible;
+//! conditions go through [`Expr::truth`], which makes no intermediate values for AND, OR, NOT and comparisons.
+
+use std::cmp::Ordering;
+
+use types::{SqlError, ValueRef};
+
+use super::arith;
+use super::cast;
+use super::compare::Comparer;
+use super::conv;
+use super::ctx::{EvalCtx, RowSource, SubquerySource, UserVar};
+use super::func::Args;
+use super::infer::{Arith, Domain};
+use super::node::{AGGREGATE_SLOT, Case, CmpOp, Column, Expr, INSERTED_SLOT, Node, Quantified};
+use super::pattern::RegexpUse;
+use super::sysvar;
+use super::temporal;
+use super::val::Val;
+
+impl Expr {
+    /// The value for a row.
+    ///
+    /// # Errors
+    /// What MySQL raises for the operation; an error of number [`PENDING`](super::PENDING) means that the
+    /// expression waits for [`EvalCtx::take_pending`].
+    pub fn eval<'a>(
+        &'a self,
+        cx: &'a EvalCtx<'_>,
+        row: &'a dyn RowSource,
+    ) -> Result<Val<'a>, SqlError> {
+        match &self.node {
+            Node::Const(v) => Ok(v.reborrow()),
+            Node::Column(c) => Ok(column(c.slot, c, cx, row)),
+            Node::Call(c) => {
+                let args = Args {
+                    args: &c.args,
+                    ty: &self.ty,
+                    cx,
+                    row,
+                };
+                (c.def.eval)(args)
+            }
+            Node::Arith(op, domain, p) => self.arithmetic(*op, *domain, p, cx, row),
+            Node::Param(i) => Ok(cx
+                .params
+                .get(*i as usize)
+                .map_or(Val::Null, |v| Val::from(v.as_ref()))),
+            Node::Case(c) => case(c, cx, row),
+            _ => self.eval_rest(cx, row),
+        }
+    }
+
+    fn arithmetic(
+        &self,
+        op: Arith,
+        domain: Domain,
+        p: &[Expr; 2],
+        cx: &EvalCtx<'_>,
+        row: &dyn RowSource,
+    ) -> Result<Val<'static>, SqlError> {
+        arith::binary(self, op, domain, p, cx, row)
+    }
+
+    fn eval_rest<'a>(
+        &'a self,
+        cx: &'a EvalCtx<'_>,
+        row: &'a dyn RowSource,
+    ) -> Result<Val<'a>, SqlError> {
+        match &self.node {
+            Node::Inserted(c) => Ok(column(INSERTED_SLOT, c, cx, row)),
+            Node::Aggregate(i) => Ok(row.column(AGGREGATE_SLOT, *i as u16).into()),
+            Node::UserVar(name) => {
+                Ok(cx.with_user_vars(|u| u.get(name).map_or(Val::Null, |v| v.value.clone())))
+            }
+            Node::AssignVar(name, e) => {
+                let v = e.eval(cx, row)?;
+                let value = v.reborrow().into_owned();
+                cx.with_user_vars(|u| u.set(name, UserVar { value, ty: e.ty }));
+                Ok(v)
+            }
+            Node::SysVar(id, scope) => Ok(sysvar::value(*id, *scope, cx)),
+            Node::Neg(domain, e) => arith::negate(self, *domain, e, cx, row),
+            Node::BitNot(e) => arith::invert(self, e, cx, row),
+            Node::Bits(op, p) => arith::bitwise(self, *op, p, cx, row),
+            Node::Cast(e, to) => cast::cast(e, *to, cx, row),
+            Node::Transcode(e, from, to) => {
+                let v = e.eval(cx, row)?;
+                Ok(cast::transcode(v, &e.ty, *from, *to))
+            }
+            Node::Collate(e) => e.eval(cx, row),
+            Node::Coerce(e) => Ok(cast::coerce(e.eval(cx, row)?, &e.ty, &self.ty, cx)),
+            Node::DateArith(p, unit, minus) => {
+                temporal::add_interval(self, p, *unit, *minus, cx, row)
+            }
+            Node::Extract(unit, e) => temporal::extract(*unit, e, cx, row),
+            Node::TimestampDiff(unit, p) => temporal::timestamp_diff(*unit, p, cx, row),
+            Node::Subquery(i) => subqueries(row)?.scalar(*i),
+            Node::Regexp(r) => r.eval(cx, row),
+            Node::Row(_) => Err(SqlError::new(1241, "Operand should contain 1 column(s)")),
+            _ => Ok(Val::truth(self.truth(cx, row)?)),
+        }
+    }
+
+    /// Whether the expression holds for a row; `None` for NULL.
+    ///
+    /// # Errors
+    /// As [`eval`](Self::eval).
+    pub fn truth(&self, cx: &EvalCtx<'_>, row: &dyn RowSource) -> Result<Option<bool>, SqlError> {
+        match &self.node {
+            Node::Compare(op, comparer, p) => compare(*op, comparer, p, cx, row),
+            Node::And(parts) => {
+                let mut unknown = false;
+                for p in parts {
+                    match p.truth(cx, row)? {
+                        Some(false) => return Ok(Some(false)),
+                        None => unknown = true,
+                        Some(true) => {}
+                    }
+                }
+                Ok(if unknown { None } else { Some(true) })
+            }
+            Node::Or(parts) => {
+                let mut unknown = false;
+                for p in parts {
+                    match p.truth(cx, row)? {
+                        Some(true) => return Ok(Some(true)),
+                        None => unknown = true,
+                        Some(false) => {}
+                    }
+                }
+                Ok(if unknown { None } else { Some(false) })
+            }
+            Node::Not(e) => Ok(e.truth(cx, row)?.map(|t| !t)),
+            Node::Xor(p) => {
+                let (Some(a), Some(b)) = (p[0].truth(cx, row)?, p[1].truth(cx, row)?) else {
+                    return Ok(None);
+                };
+                Ok(Some(a != b))
+            }
+            Node::IsNull(e, negated) => Ok(Some(e.eval(cx, row)?.is_null() != *negated)),
+            Node::IsTruth(e, wanted, negated) => {
+                Ok(Some((e.truth(cx, row)? == *wanted) != *negated))
+            }
+            Node::Between(p, c, negated) => between(p, c, *negated, cx, row),
+            Node::In(list) => list.truth(cx, row),
+            Node::Like(like) => like.truth(cx, row),
+            Node::Exists(i) => subqueries(row)?.exists(*i).map(Some),
+            Node::Quantified(q) => quantified(q, cx, row),
+            Node::Regexp(r) if r.usage == RegexpUse::Like => {
+                Ok(conv::to_truth(&r.eval(cx, row)?, cx))
+            }
+            _ => {
+                let v = self.eval(cx, row)?;
+                Ok(conv::to_truth(&v, cx))
+            }
+        }
+    }
+}
+
+fn subqueries(row: &dyn RowSource) -> Result<&dyn SubquerySource, SqlError> {
+    row.subqueries()
+        .ok_or_else(|| SqlError::internal("a subquery without values"))
+}
+
+#[inline]
+fn column<'a>(slot: u16, c: &Column, cx: &EvalCtx<'_>, row: &'a dyn RowSource) -> Val<'a> {
+    let v = Val::from(row.column(slot, c.ordinal));
+    if c.utc
+        && let Val::DateTime(d) = v
+    {
+        return Val::DateTime(d.shift_seconds(i64::from(cx.tz_offset)).unwrap_or(d));
+    }
+    v
+}
+
+fn compare(
+    op: CmpOp,
+    comparer: &Comparer,
+    p: &[Expr; 2],
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<Option<bool>, SqlError> {
+    let [a, b] = p;
+    if let Comparer::Row(_) = comparer {
+        return match op {
+            CmpOp::Eq => row_equal(comparer, a, b, cx, row),
+            CmpOp::Ne => Ok(row_equal(comparer, a, b, cx, row)?.map(|t| !t)),
+            CmpOp::NullSafeEq => row_same(comparer, a, b, cx, row).map(Some),
+            _ => Ok(row_order(comparer, a, b, cx, row)?.map(|o| op.holds(o))),
+        };
+    }
+    if let (Node::Column(c), Node::Const(k)) = (&a.node, &b.node)
+        && let Some(found) = column_with_constant(op, comparer, c, k, row)
+    {
+        return Ok(found);
+    }
+    let x = a.eval(cx, row)?;
+    if x.is_null() && op != CmpOp::NullSafeEq {
+        return Ok(None);
+    }
+    let y = b.eval(cx, row)?;
+    Ok(match op {
+        CmpOp::NullSafeEq => Some(match (x.is_null(), y.is_null()) {
+            (true, true) => true,
+            (false, false) => comparer.equal(&x, &a.ty, &y, &b.ty, cx) == Some(true),
+            _ => false,
+        }),
+        CmpOp::Eq => comparer.equal(&x, &a.ty, &y, &b.ty, cx),
+        CmpOp::Ne => comparer.equal(&x, &a.ty, &y, &b.ty, cx).map(|e| !e),
+        _ => comparer
+            .order(&x, &a.ty, &y, &b.ty, cx)
+            .map(|o| op.holds(o)),
+    })
+}
+
+/// The everyday condition, `column op constant` of one kind, without making values; `None` for any other.
+#[inline]
+fn column_with_constant(
+    op: CmpOp,
+    comparer: &Comparer,
+    c: &Column,
+    constant: &Val<'_>,
+    row: &dyn RowSource,
+) -> Option<Option<bool>> {
+    if op == CmpOp::NullSafeEq || c.utc {
+        return None;
+    }
+    let order = match (comparer, row.column(c.slot, c.ordinal), constant) {
+        (_, ValueRef::Null, _) => return Some(None),
+        (Comparer::Int | Comparer::Exact, ValueRef::Int(x), Val::Int(y)) => x.cmp(y),
+        (Comparer::Text(collation), ValueRef::Str(x, _) | ValueRef::Bytes(x), Val::Bytes(y)) => {
+            match op {
+                CmpOp::Eq => return Some(Some(collation.equal(x, y))),
+                CmpOp::Ne => return Some(Some(!collation.equal(x, y))),
+                _ => collation.compare(x, y),
+            }
+        }
+        (Comparer::DateTime, ValueRef::DateTime(x), Val::DateTime(y)) => x.cmp(y),
+        (Comparer::DateTime, ValueRef::Date(x), Val::Date(y)) => x.cmp(y),
+        _ => return None,
+    };
+    Some(Some(op.holds(order)))
+}
+
+/// The members of a row expression; a scalar is a row of one.
+fn members(e: &Expr) -> &[Expr] {
+    match &e.node {
+        Node::Row(v) => v,
+        _ => std::slice::from_ref(e),
+    }
+}
+
+fn row_parts(c: &Comparer) -> &[Comparer] {
+    match c {
+        Comparer::Row(v) => v,
+        c => std::slice::from_ref(c),
+    }
+}
+
+/// Whether two rows (or scalars) are equal: unknown where NULL leaves it open.
+pub(super) fn row_equal(
+    c: &Comparer,
+    a: &Expr,
+    b: &Expr,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<Option<bool>, SqlError> {
+    let (left, right) = (row_values(a, cx, row)?, row_values(b, cx, row)?);
+    let (Some(left), Some(right)) = (left, right) else {
+        return Ok(None);
+    };
+    let mut unknown = false;
+    for (c, ((x, xe), (y, ye))) in row_parts(c).iter().zip(left.iter().zip(&right)) {
+        match pair_equal(c, (x, xe), (y, ye), cx) {
+            Some(false) => return Ok(Some(false)),
+            None => unknown = true,
+            Some(true) => {}
+        }
+    }
+    Ok(if unknown { None } else { Some(true) })
+}
+
+type Pair<'a> = (Val<'a>, Option<&'a Expr>);
+
+fn pair_equal(
+    c: &Comparer,
+    (x, xe): (&Val<'_>, &Option<&Expr>),
+    (y, ye): (&Val<'_>, &Option<&Expr>),
+    cx: &EvalCtx<'_>,
+) -> Option<bool> {
+    let any = super::ty::ExprType::null();
+    let (xt, yt) = (xe.map_or(any, |e| e.ty), ye.map_or(any, |e| e.ty));
+    c.equal(x, &xt, y, &yt, cx)
+}
+
+/// The values of a row expression: of `(a, b)`, of a row subquery (`None` for no row), of a scalar.
+fn row_values<'a>(
+    e: &'a Expr,
+    cx: &'a EvalCtx<'_>,
+    row: &'a dyn RowSource,
+) -> Result<Option<Vec<Pair<'a>>>, SqlError> {
+    if let Node::Subquery(i) = &e.node {
+        let values = subqueries(row)?.row(*i)?;
+        return Ok(values.map(|vs| vs.into_iter().map(|v| (v, None)).collect()));
+    }
+    members(e)
+        .iter()
+        .map(|m| Ok((m.eval(cx, row)?, Some(m))))
+        .collect::<Result<Vec<_>, SqlError>>()
+        .map(Some)
+}
+
+fn row_same(
+    c: &Comparer,
+    a: &Expr,
+    b: &Expr,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<bool, SqlError> {
+    let (left, right) = (row_values(a, cx, row)?, row_values(b, cx, row)?);
+    let (Some(left), Some(right)) = (left, right) else {
+        return Ok(false);
+    };
+    let same =
+        row_parts(c)
+            .iter()
+            .zip(left.iter().zip(&right))
+            .all(|(c, ((x, xe), (y, ye)))| match (x.is_null(), y.is_null()) {
+                (true, true) => true,
+                (false, false) => pair_equal(c, (x, xe), (y, ye), cx) == Some(true),
+                _ => false,
+            });
+    Ok(same)
+}
+
+fn row_order(
+    c: &Comparer,
+    a: &Expr,
+    b: &Expr,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<Option<Ordering>, SqlError> {
+    let (left, right) = (row_values(a, cx, row)?, row_values(b, cx, row)?);
+    let (Some(left), Some(right)) = (left, right) else {
+        return Ok(None);
+    };
+    let any = super::ty::ExprType::null();
+    for (c, ((x, xe), (y, ye))) in row_parts(c).iter().zip(left.iter().zip(&right)) {
+        let (xt, yt) = (xe.map_or(any, |e| e.ty), ye.map_or(any, |e| e.ty));
+        match c.order(x, &xt, y, &yt, cx) {
+            None => return Ok(None),
+            Some(Ordering::Equal) => {}
+            o => return Ok(o),
+        }
+    }
+    Ok(Some(Ordering::Equal))
+}
+
+fn between(
+    p: &[Expr; 3],
+    c: &[Comparer; 2],
+    negated: bool,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<Option<bool>, SqlError> {
+    let [x, low, high] = p;
+    let v = x.eval(cx, row)?;
+    if v.is_null() {
+        return Ok(None);
+    }
+    let a = low.eval(cx, row)?;
+    let above = c[0].order(&v, &x.ty, &a, &low.ty, cx).map(Ordering::is_ge);
+    if above == Some(false) {
+        return Ok(Some(negated));
+    }
+    let b = high.eval(cx, row)?;
+    let below = c[1].order(&v, &x.ty, &b, &high.ty, cx).map(Ordering::is_le);
+    Ok(match (above, below) {
+        (_, Some(false)) => Some(negated),
+        (Some(true), Some(true)) => Some(!negated),
+        _ => None,
+    })
+}
+
+fn case<'a>(c: &'a Case, cx: &'a EvalCtx<'_>, row: &'a dyn RowSource) -> Result<Val<'a>, SqlError> {
+    match &c.operand {
+        None => {
+            for (when, _, then) in &c.arms {
+                if when.truth(cx, row)? == Some(true) {
+                    return then.eval(cx, row);
+                }
+            }
+        }
+        Some(o) => {
+            let x = o.eval(cx, row)?;
+            if !x.is_null() {
+                for (when, comparer, then) in &c.arms {
+                    let y = when.eval(cx, row)?;
+                    if comparer.equal(&x, &o.ty, &y, &when.ty, cx) == Some(true) {
+                        return then.eval(cx, row);
+                    }
+                }
+            }
+        }
+    }
+    match &c.otherwise {
+        Some(e) => e.eval(cx, row),
+        None => Ok(Val::Null),
+    }
+}
+
+/// `x op ANY (..)`: true if it holds for one row, unknown if NULL leaves it open, false for no rows; ALL is the dual.
+fn quantified(
+    q: &Quantified,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<Option<bool>, SqlError> {
+    let left = row_values(&q.expr, cx, row)?.unwrap_or_default();
+    let mut unknown = false;
+    let mut decided = false;
+    let decisive = !q.all;
+    subqueries(row)?.rows(q.subquery, &mut |right| {
+        let holds = quantified_row(q, &left, right, cx);
+        match holds {
+            None => unknown = true,
+            Some(h) if h == decisive => {
+                decided = true;
+                return Ok(false);
+            }
+            Some(_) => {}
+        }
+        Ok(true)
+    })?;
+    Ok(match (decided, unknown) {
+        (true, _) => Some(decisive),
+        (_, true) => None,
+        _ => Some(!decisive),
+    })
+}
+
+fn quantified_row(
+    q: &Quantified,
+    left: &[Pair<'_>],
+    right: &[Val<'_>],
+    cx: &EvalCtx<'_>,
+) -> Option<bool> {
+    let any = super::ty::ExprType::null();
+    let mut result = Some(true);
+    let equality = matches!(q.op, CmpOp::Eq | CmpOp::Ne | CmpOp::NullSafeEq);
+    for (c, ((x, xe), y)) in q.comparers.iter().zip(left.iter().zip(right)) {
+        let xt = xe.map_or(any, |e| e.ty);
+        let one = if equality {
+            c.equal(x, &xt, y, &any, cx)
+        } else {
+            c.order(x, &xt, y, &any, cx).map(|o| q.op.holds(o))
+        };
+        match one {
+            Some(false) => {
+                result = Some(false);
+                break;
+            }
+            None => result = None,
+            Some(true) => {}
+        }
+    }
+    if q.op == CmpOp::Ne {
+        result.map(|e| !e)
+    } else {
+        result
+    }
+}
+
+/// Evaluates an expression that reads no row.
+///
+/// # Errors
+/// As [`Expr::eval`].
+pub fn eval_constant(e: &Expr, cx: &EvalCtx<'_>) -> Result<Val<'static>, SqlError> {
+    e.eval(cx, &super::ctx::NoRow).map(Val::into_owned)
+}

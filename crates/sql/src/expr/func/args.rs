@@ -1,0 +1,136 @@
+//! The arguments of a call while a row is looked at: evaluated when asked for, as the kind asked for.
+
+use std::borrow::Cow;
+
+use types::SqlError;
+use types::charset::Charset;
+use types::decimal::Decimal;
+use types::temporal::{Date, DateTime, Time};
+
+use crate::expr::conv;
+use crate::expr::ctx::{EvalCtx, RowSource};
+use crate::expr::node::Expr;
+use crate::expr::ty::ExprType;
+use crate::expr::val::{Int, Num, Val};
+
+/// The arguments of a call and what they are evaluated with.
+#[derive(Clone, Copy)]
+pub(crate) struct Args<'a> {
+    /// The argument expressions.
+    pub(crate) args: &'a [Expr],
+    /// The type of the call.
+    pub(crate) ty: &'a ExprType,
+    /// The surroundings.
+    pub(crate) cx: &'a EvalCtx<'a>,
+    /// The row.
+    pub(crate) row: &'a dyn RowSource,
+}
+
+impl<'a> Args<'a> {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.args.len()
+    }
+
+    /// Argument `i` as it is.
+    pub(crate) fn val(&self, i: usize) -> Result<Val<'a>, SqlError> {
+        self.args[i].eval(self.cx, self.row)
+    }
+
+    /// The type of argument `i`.
+    pub(crate) fn ty(&self, i: usize) -> &'a ExprType {
+        &self.args[i].ty
+    }
+
+    /// The character set of argument `i` as text.
+    pub(crate) fn charset(&self, i: usize) -> Charset {
+        let ty = &self.args[i].ty;
+        if ty.is_text() {
+            ty.charset()
+        } else {
+            Charset::Ascii
+        }
+    }
+
+    /// As text.
+    pub(crate) fn text(&self, i: usize) -> Result<Option<Cow<'a, [u8]>>, SqlError> {
+        let v = self.val(i)?;
+        Ok(conv::into_text(v, &self.args[i].ty))
+    }
+
+    /// As a whole number.
+    pub(crate) fn int(&self, i: usize) -> Result<Option<Int>, SqlError> {
+        Ok(conv::to_int(&self.val(i)?, self.cx))
+    }
+
+    /// As a whole number, clamped to i64.
+    pub(crate) fn i64(&self, i: usize) -> Result<Option<i64>, SqlError> {
+        Ok(self.int(i)?.map(Int::saturating_i64))
+    }
+
+    /// As a whole number, `default` where there is no such argument.
+    pub(crate) fn i64_or(&self, i: usize, default: i64) -> Result<Option<i64>, SqlError> {
+        if i < self.args.len() {
+            self.i64(i)
+        } else {
+            Ok(Some(default))
+        }
+    }
+
+    /// As a number of its own kind.
+    pub(crate) fn num(&self, i: usize) -> Result<Option<Num>, SqlError> {
+        Ok(conv::to_num(&self.val(i)?, self.cx))
+    }
+
+    /// As a double.
+    pub(crate) fn f64(&self, i: usize) -> Result<Option<f64>, SqlError> {
+        Ok(conv::to_double(&self.val(i)?, self.cx))
+    }
+
+    /// As a decimal.
+    pub(crate) fn decimal(&self, i: usize) -> Result<Option<Decimal>, SqlError> {
+        Ok(conv::to_decimal(&self.val(i)?, self.cx))
+    }
+
+    /// As a truth value.
+    pub(crate) fn truth(&self, i: usize) -> Result<Option<bool>, SqlError> {
+        self.args[i].truth(self.cx, self.row)
+    }
+
+    /// As a date.
+    pub(crate) fn date(&self, i: usize) -> Result<Option<Date>, SqlError> {
+        Ok(conv::to_date(&self.val(i)?, self.cx))
+    }
+
+    /// As a date and time.
+    pub(crate) fn datetime(&self, i: usize) -> Result<Option<DateTime>, SqlError> {
+        Ok(conv::to_datetime(&self.val(i)?, self.cx))
+    }
+
+    /// As a time.
+    pub(crate) fn time(&self, i: usize) -> Result<Option<Time>, SqlError> {
+        Ok(conv::to_time(&self.val(i)?, self.cx))
+    }
+
+    /// Text as a value, or NULL with warning 1301 where it is longer than a packet.
+    pub(crate) fn limited(&self, out: Vec<u8>, function: &str) -> Val<'a> {
+        if out.len() as u64 > self.cx.max_packet {
+            self.too_long(function)
+        } else {
+            Val::owned(out)
+        }
+    }
+
+    /// NULL, with warning 1301: the result would be longer than a packet.
+    #[cold]
+    pub(crate) fn too_long(&self, function: &str) -> Val<'a> {
+        self.cx.warn_error(SqlError::new(
+            1301,
+            format!(
+                "Result of {function}() was larger than max_allowed_packet ({}) - truncated",
+                self.cx.max_packet
+            ),
+        ));
+        Val::Null
+    }
+}

@@ -1,0 +1,194 @@
+//! Functions that choose among their arguments: IF, IFNULL, NULLIF, COALESCE, GREATEST, LEAST, INTERVAL …
+
+use types::SqlError;
+
+use super::args::Args;
+use super::infer::{InferCx, int};
+use super::{FuncDef, MANY, def};
+use crate::expr::compare::Comparer;
+use crate::expr::conv;
+use crate::expr::infer;
+use crate::expr::node::Expr;
+use crate::expr::ty::{ExprType, Shape};
+use crate::expr::val::Val;
+
+type Out<'a> = Result<Val<'a>, SqlError>;
+type Inferred = Result<ExprType, SqlError>;
+
+/// The table.
+pub(super) const TABLE: &[FuncDef] = &[
+    def("if", 3, 3, infer_if, eval_if),
+    def("ifnull", 2, 2, infer_coalesce, coalesce),
+    def("nvl", 2, 2, infer_coalesce, coalesce),
+    def("coalesce", 1, MANY, infer_coalesce, coalesce),
+    def("nullif", 2, 2, infer_nullif, nullif),
+    def("isnull", 1, 1, infer_isnull, isnull),
+    def("greatest", 2, MANY, infer_extreme, greatest),
+    def("least", 2, MANY, infer_extreme, least),
+    def("interval", 2, MANY, infer_interval, interval),
+    def("any_value", 1, 1, infer_first, first),
+    def("name_const", 2, 2, infer_name_const, name_const),
+];
+
+/// Brings `args[from..]` to their common type.
+fn common(cx: &InferCx<'_>, args: &mut [Expr], from: usize) -> Inferred {
+    let parts: Vec<&ExprType> = args[from..].iter().map(|a| &a.ty).collect();
+    let ty = infer::common(&parts, cx.connection, cx.name)?;
+    for a in &mut args[from..] {
+        let e = std::mem::replace(a, Expr::null());
+        *a = e.coerced_to(&ty, cx.cx);
+    }
+    Ok(ty)
+}
+
+fn infer_if(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    common(cx, args, 1)
+}
+
+fn eval_if(a: Args<'_>) -> Out<'_> {
+    if a.truth(0)? == Some(true) {
+        a.val(1)
+    } else {
+        a.val(2)
+    }
+}
+
+fn infer_coalesce(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    let nullable = args.iter().all(|a| a.ty.nullable);
+    let mut ty = common(cx, args, 0)?;
+    ty.nullable = nullable;
+    Ok(ty)
+}
+
+fn coalesce(a: Args<'_>) -> Out<'_> {
+    for i in 0..a.len() {
+        let v = a.val(i)?;
+        if !v.is_null() {
+            return Ok(v);
+        }
+    }
+    Ok(Val::Null)
+}
+
+fn infer_nullif(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    Ok(args[0].ty.or_null())
+}
+
+fn nullif(a: Args<'_>) -> Out<'_> {
+    let (x, y) = (a.val(0)?, a.val(1)?);
+    let c = Comparer::choose(a.ty(0), a.ty(1), a.cx.collation, "nullif")?;
+    if c.equal(&x, a.ty(0), &y, a.ty(1), a.cx) == Some(true) {
+        Ok(Val::Null)
+    } else {
+        Ok(x)
+    }
+}
+
+fn infer_isnull(_: &InferCx<'_>, _: &mut [Expr]) -> Inferred {
+    Ok(ExprType::truth(false))
+}
+
+fn isnull(a: Args<'_>) -> Out<'_> {
+    Ok(Val::truth(Some(a.val(0)?.is_null())))
+}
+
+fn infer_extreme(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    let texts = args.iter().any(|a| a.ty.is_text());
+    let numbers = args.iter().any(|a| a.ty.is_number());
+    if texts && numbers && !args.iter().any(|a| a.ty.is_temporal()) {
+        // mixed texts and numbers are compared as text, as MySQL 8.0 does
+        cx.unify(args.iter_mut(), true)?;
+    }
+    common(cx, args, 0)
+}
+
+fn extreme(a: Args<'_>, greatest: bool) -> Out<'_> {
+    let comparer = Comparer::choose(a.ty, a.ty, a.cx.collation, "greatest")?;
+    let mut best = a.val(0)?;
+    if best.is_null() {
+        return Ok(Val::Null);
+    }
+    for i in 1..a.len() {
+        let v = a.val(i)?;
+        if v.is_null() {
+            return Ok(Val::Null);
+        }
+        match comparer.order(&v, a.ty, &best, a.ty, a.cx) {
+            Some(o) if o.is_gt() == greatest && o.is_ne() => best = v,
+            _ => {}
+        }
+    }
+    Ok(best)
+}
+
+fn greatest(a: Args<'_>) -> Out<'_> {
+    extreme(a, true)
+}
+
+fn least(a: Args<'_>) -> Out<'_> {
+    extreme(a, false)
+}
+
+fn infer_interval(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    int::<10>(cx, args).map(|t| ExprType {
+        nullable: false,
+        ..t
+    })
+}
+
+fn interval(a: Args<'_>) -> Out<'_> {
+    let Some(x) = a.num(0)? else {
+        return Ok(Val::Int(-1));
+    };
+    let mut n = 0;
+    for i in 1..a.len() {
+        match a.num(i)? {
+            Some(bound) if x.order(bound).is_lt() => break,
+            _ => n = i as i64,
+        }
+    }
+    Ok(Val::Int(n))
+}
+
+fn infer_first(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    Ok(args[0].ty)
+}
+
+fn first(a: Args<'_>) -> Out<'_> {
+    a.val(0)
+}
+
+fn infer_name_const(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    if args.iter().all(|a| a.as_const().is_some()) {
+        Ok(args[1].ty)
+    } else {
+        Err(SqlError::new(1210, "Incorrect arguments to NAME_CONST"))
+    }
+}
+
+fn name_const(a: Args<'_>) -> Out<'_> {
+    a.val(1)
+}
+
+/// Whether a value of the type is compared as text; used by functions that look a value up among others.
+pub(super) fn by_text(ty: &ExprType) -> bool {
+    ty.is_text() || matches!(ty.shape, Shape::Null)
+}
+
+/// Whether two values are the same under the connection's rules, for FIELD.
+pub(super) fn same(a: Args<'_>, x: &Val<'_>, i: usize, text: bool) -> Result<bool, SqlError> {
+    let y = a.val(i)?;
+    if y.is_null() {
+        return Ok(false);
+    }
+    if text {
+        let collation =
+            crate::expr::collate::aggregate([a.ty(0), a.ty(i)], a.cx.collation, true, "field")?
+                .collation;
+        return Ok(collation.equal(&conv::text_of(x, a.ty(0)), &conv::text_of(&y, a.ty(i))));
+    }
+    let (Some(x), Some(y)) = (conv::to_num(x, a.cx), conv::to_num(&y, a.cx)) else {
+        return Ok(false);
+    };
+    Ok(x.order(y).is_eq())
+}

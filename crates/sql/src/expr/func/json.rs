@@ -1,0 +1,385 @@
+//! JSON functions that read: extraction, search, validity, description.
+
+use types::SqlError;
+use types::charset::Charset;
+
+use super::args::Args;
+use super::infer::{InferCx, ascii_or_null, int, int_or_null, json, json_type};
+use super::{FuncDef, MANY, def, some};
+use crate::expr::json::{self as doc, Json, Path, read};
+use crate::expr::node::Expr;
+use crate::expr::ty::{Coercibility, ExprType};
+use crate::expr::val::Val;
+use types::collation::CollationId;
+
+type Out<'a> = Result<Val<'a>, SqlError>;
+type Inferred = Result<ExprType, SqlError>;
+
+/// The table.
+pub(super) const TABLE: &[FuncDef] = &[
+    def("json_valid", 1, 1, int::<1>, json_valid),
+    def("json_extract", 2, MANY, json, json_extract),
+    def("json_unquote", 1, 1, infer_text, json_unquote),
+    def("json_quote", 1, 1, infer_text, json_quote),
+    def("json_type", 1, 1, ascii_or_null::<51>, json_type_of),
+    def("json_length", 1, 2, int_or_null::<21>, json_length),
+    def("json_depth", 1, 1, int_or_null::<21>, json_depth),
+    def("json_keys", 1, 2, json, json_keys),
+    def("json_contains", 2, 3, int_or_null::<1>, json_contains),
+    def(
+        "json_contains_path",
+        3,
+        MANY,
+        int_or_null::<1>,
+        json_contains_path,
+    ),
+    def("json_member_of", 2, 2, int_or_null::<1>, json_member_of),
+    def("json_overlaps", 2, 2, int_or_null::<1>, json_overlaps),
+    def("json_search", 3, MANY, json, json_search),
+    def("json_array", 0, MANY, infer_document, json_array),
+    def("json_object", 0, MANY, infer_object, json_object),
+    def("json_pretty", 1, 1, infer_text, json_pretty),
+    def(
+        "json_storage_size",
+        1,
+        1,
+        int_or_null::<21>,
+        json_storage_size,
+    ),
+];
+
+/// Argument `i` as a document; `None` for NULL.
+pub(super) fn document(a: Args<'_>, i: usize, function: &str) -> Result<Option<Json>, SqlError> {
+    let v = a.val(i)?;
+    match &v {
+        Val::Null => Ok(None),
+        Val::Bytes(b) if a.ty(i).charset() == Charset::Binary => Err(SqlError::new(
+            3144,
+            format!(
+                "Cannot create a JSON value from a string with CHARACTER SET 'binary'. ({} bytes)",
+                b.len()
+            ),
+        )),
+        Val::Bytes(b) => doc::parse(&String::from_utf8_lossy(b))
+            .map(Some)
+            .map_err(|e| doc::invalid(&e, i + 1, function)),
+        _ => Err(SqlError::new(
+            3146,
+            format!(
+                "Invalid data type for JSON data in argument {} to function {function}; a JSON string or JSON type is required.",
+                i + 1
+            ),
+        )),
+    }
+}
+
+/// Argument `i` as a value inside a document: JSON stays a document, text becomes a string.
+pub(super) fn member(a: Args<'_>, i: usize) -> Result<Json, SqlError> {
+    let v = a.val(i)?;
+    let ty = a.ty(i);
+    // TRUE and FALSE are BIGINT 1 and 0 by the time they come here; MySQL keeps comparisons as booleans
+    Ok(match (&v, &a.args[i].node) {
+        (Val::Int(n), crate::expr::node::Node::Compare(..)) => Json::Bool(*n != 0),
+        _ => doc::scalar(&v, ty),
+    })
+}
+
+/// Argument `i` as a path; `None` for NULL.
+///
+/// # Errors
+/// 3143 for text that is no path, 3149 for a path with wildcards where one place is meant.
+pub(super) fn path(a: Args<'_>, i: usize, wild: bool) -> Result<Option<Path>, SqlError> {
+    let Some(t) = a.text(i)? else {
+        return Ok(None);
+    };
+    let p = Path::parse(&String::from_utf8_lossy(&t)).map_err(|at| {
+        SqlError::new(
+            3143,
+            format!("Invalid JSON path expression. The error is around character position {at}."),
+        )
+    })?;
+    if !wild && p.is_wild() {
+        return Err(SqlError::new(
+            3149,
+            "In this situation, path expressions may not contain the * and ** tokens or an array range.",
+        ));
+    }
+    Ok(Some(p))
+}
+
+/// A document as a value.
+pub(super) fn out(j: &Json) -> Val<'static> {
+    let mut text = Vec::new();
+    j.write(&mut text);
+    Val::owned(text)
+}
+
+fn infer_document(_: &InferCx<'_>, _: &mut [Expr]) -> Inferred {
+    Ok(json_type(false))
+}
+
+fn infer_object(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    if args.len() % 2 == 1 {
+        return Err(SqlError::wrong_param_count("json_object"));
+    }
+    Ok(json_type(false))
+}
+
+fn infer_text(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    Ok(ExprType::text(
+        args[0].ty.chars().max(16),
+        CollationId::UTF8MB4_BIN,
+        Coercibility::Literal,
+        true,
+    ))
+}
+
+fn json_valid(a: Args<'_>) -> Out<'_> {
+    let v = a.val(0)?;
+    Ok(match &v {
+        Val::Null => Val::Null,
+        Val::Bytes(b) => Val::truth(Some(
+            std::str::from_utf8(b).is_ok_and(|t| doc::parse(t).is_ok()),
+        )),
+        _ => Val::Int(0),
+    })
+}
+
+fn json_extract(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_extract")?);
+    let mut found = Vec::new();
+    let mut many = a.len() > 2;
+    for i in 1..a.len() {
+        let p = some!(path(a, i, true)?);
+        many |= p.is_wild();
+        found.extend(p.find(&d));
+    }
+    Ok(match found.as_slice() {
+        [] => Val::Null,
+        [one] if !many => out(one),
+        all => out(&Json::Array(all.iter().map(|v| (*v).clone()).collect())),
+    })
+}
+
+fn json_unquote(a: Args<'_>) -> Out<'_> {
+    let t = some!(a.text(0)?);
+    if t.len() < 2 || t.first() != Some(&b'"') || t.last() != Some(&b'"') {
+        return Ok(Val::Bytes(t));
+    }
+    match read::unquote(&String::from_utf8_lossy(&t)) {
+        Ok(s) => Ok(Val::owned(s)),
+        Err(e) => Err(doc::invalid(&e, 1, "json_unquote")),
+    }
+}
+
+fn json_quote(a: Args<'_>) -> Out<'_> {
+    let t = some!(a.text(0)?);
+    let mut text = Vec::new();
+    doc::value::write_quoted(&String::from_utf8_lossy(&t), &mut text);
+    Ok(Val::owned(text))
+}
+
+fn json_type_of(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_type")?);
+    Ok(Val::borrowed(d.type_name().as_bytes()))
+}
+
+fn json_length(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_length")?);
+    let p = if a.len() > 1 {
+        some!(path(a, 1, false)?)
+    } else {
+        Path { steps: Vec::new() }
+    };
+    let found = p.find(&d);
+    Ok(match found.first() {
+        None => Val::Null,
+        Some(Json::Array(v)) => Val::Int(v.len() as i64),
+        Some(Json::Object(m)) => Val::Int(m.len() as i64),
+        Some(_) => Val::Int(1),
+    })
+}
+
+fn json_depth(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_depth")?);
+    Ok(Val::Int(d.depth() as i64))
+}
+
+fn json_keys(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_keys")?);
+    let p = if a.len() > 1 {
+        some!(path(a, 1, false)?)
+    } else {
+        Path { steps: Vec::new() }
+    };
+    Ok(match p.find(&d).first() {
+        Some(Json::Object(m)) => out(&Json::Array(
+            m.iter().map(|(k, _)| Json::Str(k.clone())).collect(),
+        )),
+        _ => Val::Null,
+    })
+}
+
+fn json_contains(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_contains")?);
+    let needle = some!(document(a, 1, "json_contains")?);
+    let p = if a.len() > 2 {
+        some!(path(a, 2, false)?)
+    } else {
+        Path { steps: Vec::new() }
+    };
+    Ok(match p.find(&d).first() {
+        Some(place) => Val::truth(Some(place.contains(&needle))),
+        None => Val::Null,
+    })
+}
+
+/// `one` or `all`.
+fn wants_all(a: Args<'_>, i: usize, function: &str) -> Result<Option<bool>, SqlError> {
+    let Some(t) = a.text(i)? else {
+        return Ok(None);
+    };
+    match t.to_ascii_lowercase().as_slice() {
+        b"one" => Ok(Some(false)),
+        b"all" => Ok(Some(true)),
+        _ => Err(SqlError::new(
+            3154,
+            format!("The oneOrAll argument to {function} may take these values: 'one' or 'all'."),
+        )),
+    }
+}
+
+fn json_contains_path(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_contains_path")?);
+    let all = some!(wants_all(a, 1, "json_contains_path")?);
+    let mut hit = all;
+    for i in 2..a.len() {
+        let found = !some!(path(a, i, true)?).find(&d).is_empty();
+        if found != all {
+            hit = found;
+            break;
+        }
+    }
+    Ok(Val::truth(Some(hit)))
+}
+
+fn json_member_of(a: Args<'_>) -> Out<'_> {
+    let x = a.val(0)?;
+    if x.is_null() {
+        return Ok(Val::Null);
+    }
+    let x = member(a, 0)?;
+    let d = some!(document(a, 1, "member of")?);
+    Ok(Val::truth(Some(match &d {
+        Json::Array(v) => v.iter().any(|y| y.same(&x)),
+        y => y.same(&x),
+    })))
+}
+
+fn json_overlaps(a: Args<'_>) -> Out<'_> {
+    let x = some!(document(a, 0, "json_overlaps")?);
+    let y = some!(document(a, 1, "json_overlaps")?);
+    let hit = match (&x, &y) {
+        (Json::Object(m), Json::Object(_)) => m
+            .iter()
+            .any(|(k, v)| y.member(k).is_some_and(|w| w.same(v))),
+        (Json::Array(v), Json::Array(w)) => v.iter().any(|x| w.iter().any(|y| x.same(y))),
+        (Json::Array(v), w) | (w, Json::Array(v)) => v.iter().any(|x| x.same(w)),
+        (x, y) => x.same(y),
+    };
+    Ok(Val::truth(Some(hit)))
+}
+
+fn json_search(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_search")?);
+    let all = some!(wants_all(a, 1, "json_search")?);
+    let pattern = some!(a.text(2)?);
+    let escape = if a.len() > 3 {
+        a.text(3)?.and_then(|t| t.first().map(|b| u32::from(*b)))
+    } else {
+        None
+    };
+    let mut places = Vec::new();
+    search(
+        &d,
+        "$",
+        &pattern,
+        escape.or(Some(u32::from(b'\\'))),
+        &mut places,
+    );
+    if a.len() > 4 {
+        let mut kept = Vec::new();
+        for i in 4..a.len() {
+            let p = some!(a.text(i)?);
+            let p = String::from_utf8_lossy(&p).into_owned();
+            kept.extend(places.iter().filter(|x| x.starts_with(&p)).cloned());
+        }
+        places = kept;
+    }
+    Ok(match places.as_slice() {
+        [] => Val::Null,
+        [one] => out(&Json::Str(one.clone())),
+        [first, ..] if !all => out(&Json::Str(first.clone())),
+        many => out(&Json::Array(many.iter().cloned().map(Json::Str).collect())),
+    })
+}
+
+fn search(d: &Json, at: &str, pattern: &[u8], escape: Option<u32>, out: &mut Vec<String>) {
+    match d {
+        Json::Str(s) if CollationId::UTF8MB4_BIN.like(s.as_bytes(), pattern, escape) => {
+            out.push(at.to_owned());
+        }
+        Json::Array(v) => {
+            for (i, x) in v.iter().enumerate() {
+                search(x, &format!("{at}[{i}]"), pattern, escape, out);
+            }
+        }
+        Json::Object(m) => {
+            for (k, x) in m {
+                let plain = k.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                    && !k.is_empty()
+                    && !k.as_bytes()[0].is_ascii_digit();
+                let place = if plain {
+                    format!("{at}.{k}")
+                } else {
+                    format!("{at}.\"{k}\"")
+                };
+                search(x, &place, pattern, escape, out);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn json_array(a: Args<'_>) -> Out<'_> {
+    let items = (0..a.len())
+        .map(|i| member(a, i))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(out(&Json::Array(items)))
+}
+
+fn json_object(a: Args<'_>) -> Out<'_> {
+    let mut members = Vec::with_capacity(a.len() / 2);
+    for i in (0..a.len()).step_by(2) {
+        let Some(k) = a.text(i)? else {
+            return Err(SqlError::new(
+                3158,
+                "JSON documents may not contain NULL member names.",
+            ));
+        };
+        members.push((String::from_utf8_lossy(&k).into_owned(), member(a, i + 1)?));
+    }
+    Ok(out(&Json::object(members)))
+}
+
+fn json_pretty(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_pretty")?);
+    let mut text = Vec::new();
+    d.write_pretty(0, &mut text);
+    Ok(Val::owned(text))
+}
+
+fn json_storage_size(a: Args<'_>) -> Out<'_> {
+    let t = some!(a.text(0)?);
+    Ok(Val::Int(t.len() as i64))
+}

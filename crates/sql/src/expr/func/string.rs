@@ -1,0 +1,376 @@
+//! Text functions that measure, find, compare and take apart.
+
+use std::borrow::Cow;
+
+use types::SqlError;
+use types::charset::Charset;
+use types::collation::CollationId;
+
+use super::args::Args;
+use super::control::same;
+use super::infer::{InferCx, int, int_not_null, like_first, long_bytes, text_type};
+use super::{FuncDef, MANY, def, some};
+use crate::expr::node::Expr;
+use crate::expr::ty::{Coercibility, ExprType};
+use crate::expr::val::Val;
+
+type Out<'a> = Result<Val<'a>, SqlError>;
+type Inferred = Result<ExprType, SqlError>;
+
+/// The table.
+pub(super) const TABLE: &[FuncDef] = &[
+    def("length", 1, 1, int::<10>, length),
+    def("octet_length", 1, 1, int::<10>, length),
+    def("bit_length", 1, 1, int::<11>, bit_length),
+    def("char_length", 1, 1, int::<10>, char_length),
+    def("character_length", 1, 1, int::<10>, char_length),
+    def("ascii", 1, 1, int::<3>, ascii),
+    def("ord", 1, 1, int::<21>, ord),
+    def("lower", 1, 1, like_first, lower),
+    def("lcase", 1, 1, like_first, lower),
+    def("upper", 1, 1, like_first, upper),
+    def("ucase", 1, 1, like_first, upper),
+    def("reverse", 1, 1, like_first, reverse),
+    def("left", 2, 2, infer_left, left),
+    def("right", 2, 2, infer_left, right),
+    def("substring", 2, 3, like_first, substring),
+    def("substr", 2, 3, like_first, substring),
+    def("mid", 3, 3, like_first, substring),
+    def("substring_index", 3, 3, infer_pair, substring_index),
+    def("locate", 2, 3, infer_find, locate),
+    def("position", 2, 2, infer_find, locate),
+    def("instr", 2, 2, infer_find, instr),
+    def("strcmp", 2, 2, infer_strcmp, strcmp),
+    def("field", 2, MANY, int_not_null::<3>, field),
+    def("find_in_set", 2, 2, infer_find, find_in_set),
+    def("elt", 2, MANY, infer_elt, elt),
+    def("soundex", 1, 1, infer_soundex, soundex),
+    def("weight_string", 1, 1, long_bytes, weight_string),
+];
+
+fn length(a: Args<'_>) -> Out<'_> {
+    Ok(Val::Int(some!(a.text(0)?).len() as i64))
+}
+
+fn bit_length(a: Args<'_>) -> Out<'_> {
+    Ok(Val::Int(some!(a.text(0)?).len() as i64 * 8))
+}
+
+fn char_length(a: Args<'_>) -> Out<'_> {
+    let t = some!(a.text(0)?);
+    Ok(Val::Int(a.charset(0).char_count(&t) as i64))
+}
+
+fn ascii(a: Args<'_>) -> Out<'_> {
+    let t = some!(a.text(0)?);
+    Ok(Val::Int(t.first().map_or(0, |b| i64::from(*b))))
+}
+
+fn ord(a: Args<'_>) -> Out<'_> {
+    let t = some!(a.text(0)?);
+    let len = a.charset(0).next_char(&t).map_or(0, |(_, n)| n);
+    Ok(Val::Int(
+        t[..len].iter().fold(0, |n, b| n << 8 | i64::from(*b)),
+    ))
+}
+
+/// The collation of argument `i` as text.
+fn collation(a: Args<'_>, i: usize) -> CollationId {
+    let ty = a.ty(i);
+    if ty.is_text() {
+        ty.collation
+    } else {
+        a.cx.collation
+    }
+}
+
+fn lower(a: Args<'_>) -> Out<'_> {
+    let t = some!(a.text(0)?);
+    let mut out = Vec::with_capacity(t.len());
+    collation(a, 0).lower(&t, &mut out);
+    Ok(Val::owned(out))
+}
+
+fn upper(a: Args<'_>) -> Out<'_> {
+    let t = some!(a.text(0)?);
+    let mut out = Vec::with_capacity(t.len());
+    collation(a, 0).upper(&t, &mut out);
+    Ok(Val::owned(out))
+}
+
+fn reverse(a: Args<'_>) -> Out<'_> {
+    let t = some!(a.text(0)?);
+    let cs = a.charset(0);
+    let mut out = vec![0; t.len()];
+    let (mut rest, mut end): (&[u8], usize) = (&t, t.len());
+    while let Some((_, n)) = cs.next_char(rest) {
+        out[end - n..end].copy_from_slice(&rest[..n]);
+        end -= n;
+        rest = &rest[n..];
+    }
+    Ok(Val::owned(out))
+}
+
+fn infer_left(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    let nullable = args.iter().any(|a| a.ty.nullable);
+    let mut chars = u64::from(args[0].ty.chars());
+    if let Some(Val::Int(n)) = args[1].as_const() {
+        chars = chars.min(u64::try_from(*n).unwrap_or(0));
+    }
+    let c = cx.unify(args.iter_mut().take(1), false)?;
+    Ok(text_type(c, chars, nullable))
+}
+
+/// A piece of text without copying it where it is borrowed.
+fn slice(t: Cow<'_, [u8]>, from: usize, to: usize) -> Val<'_> {
+    match t {
+        Cow::Borrowed(b) => Val::borrowed(&b[from..to]),
+        Cow::Owned(mut v) => {
+            v.truncate(to);
+            v.drain(..from);
+            Val::owned(v)
+        }
+    }
+}
+
+/// A count of characters from a number: none for what is not above zero.
+fn count(n: i64) -> usize {
+    usize::try_from(n).unwrap_or(0)
+}
+
+fn left(a: Args<'_>) -> Out<'_> {
+    let t = some!(a.text(0)?);
+    let n = count(some!(a.i64(1)?));
+    let end = a.charset(0).offset_of_char(&t, n);
+    Ok(slice(t, 0, end))
+}
+
+fn right(a: Args<'_>) -> Out<'_> {
+    let t = some!(a.text(0)?);
+    let n = count(some!(a.i64(1)?));
+    let cs = a.charset(0);
+    let chars = cs.char_count(&t);
+    let from = cs.offset_of_char(&t, chars.saturating_sub(n));
+    let end = t.len();
+    Ok(slice(t, from, end))
+}
+
+fn substring(a: Args<'_>) -> Out<'_> {
+    let t = some!(a.text(0)?);
+    let pos = some!(a.i64(1)?);
+    let len = some!(a.i64_or(2, i64::MAX)?);
+    let cs = a.charset(0);
+    if pos == 0 || len <= 0 {
+        return Ok(Val::borrowed(b""));
+    }
+    let start = if pos > 0 {
+        pos as usize - 1
+    } else {
+        let chars = cs.char_count(&t);
+        match chars.checked_sub(usize::try_from(pos.unsigned_abs()).unwrap_or(usize::MAX)) {
+            Some(s) => s,
+            None => return Ok(Val::borrowed(b"")),
+        }
+    };
+    let from = cs.offset_of_char(&t, start);
+    let to = from + cs.offset_of_char(&t[from..], count(len));
+    Ok(slice(t, from, to))
+}
+
+fn infer_pair(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    let nullable = args.iter().any(|a| a.ty.nullable);
+    let chars = u64::from(args[0].ty.chars());
+    let c = cx.unify(args.iter_mut().take(2), true)?;
+    Ok(text_type(c, chars, nullable))
+}
+
+/// Byte positions of `needle` in `t` from the left, not overlapping, on character boundaries.
+fn positions(cs: Charset, t: &[u8], needle: &[u8]) -> Vec<usize> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at + needle.len() <= t.len() {
+        if &t[at..at + needle.len()] == needle {
+            out.push(at);
+            at += needle.len();
+        } else {
+            at += cs.next_char(&t[at..]).map_or(1, |(_, n)| n);
+        }
+    }
+    out
+}
+
+fn substring_index(a: Args<'_>) -> Out<'_> {
+    let (t, sep) = (some!(a.text(0)?), some!(a.text(1)?));
+    let n = some!(a.i64(2)?);
+    if n == 0 || sep.is_empty() || t.is_empty() {
+        return Ok(Val::borrowed(b""));
+    }
+    let at = positions(a.charset(0), &t, &sep);
+    let k = usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX);
+    let end = t.len();
+    Ok(if n > 0 {
+        match at.get(k - 1) {
+            Some(&p) => slice(t, 0, p),
+            None => Val::Bytes(t),
+        }
+    } else {
+        match at.len().checked_sub(k) {
+            Some(i) => slice(t, at[i] + sep.len(), end),
+            None => Val::Bytes(t),
+        }
+    })
+}
+
+fn infer_find(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    let nullable = args.iter().any(|a| a.ty.nullable);
+    cx.unify(args.iter_mut().take(2), true)?;
+    Ok(ExprType::int(11, nullable))
+}
+
+/// The collation two arguments are compared by.
+fn joint(a: Args<'_>, i: usize, j: usize) -> Result<CollationId, SqlError> {
+    crate::expr::collate::aggregate([a.ty(i), a.ty(j)], a.cx.collation, true, "locate")
+        .map(|c| c.collation)
+}
+
+fn find(a: Args<'_>, text: usize, needle: usize, pos: i64) -> Out<'_> {
+    let (t, n) = (some!(a.text(text)?), some!(a.text(needle)?));
+    let collation = joint(a, text, needle)?;
+    let cs = collation.charset();
+    let chars = cs.char_count(&t) as i64;
+    if pos < 1 || pos > chars + 1 {
+        return Ok(Val::Int(0));
+    }
+    if n.is_empty() {
+        return Ok(Val::Int(pos));
+    }
+    let from = cs.offset_of_char(&t, (pos - 1) as usize);
+    Ok(Val::Int(match collation.find(&t, &n, from) {
+        Some(at) => cs.char_count(&t[..at]) as i64 + 1,
+        None => 0,
+    }))
+}
+
+fn locate(a: Args<'_>) -> Out<'_> {
+    let pos = some!(a.i64_or(2, 1)?);
+    find(a, 1, 0, pos)
+}
+
+fn instr(a: Args<'_>) -> Out<'_> {
+    find(a, 0, 1, 1)
+}
+
+fn infer_strcmp(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    let nullable = args.iter().any(|a| a.ty.nullable);
+    cx.unify(args.iter_mut(), true)?;
+    Ok(ExprType::int(2, nullable))
+}
+
+fn strcmp(a: Args<'_>) -> Out<'_> {
+    let (x, y) = (some!(a.text(0)?), some!(a.text(1)?));
+    Ok(Val::Int(joint(a, 0, 1)?.compare(&x, &y) as i64))
+}
+
+fn field(a: Args<'_>) -> Out<'_> {
+    let x = a.val(0)?;
+    if x.is_null() {
+        return Ok(Val::Int(0));
+    }
+    let text = (0..a.len()).all(|i| super::control::by_text(a.ty(i)));
+    for i in 1..a.len() {
+        if same(a, &x, i, text)? {
+            return Ok(Val::Int(i as i64));
+        }
+    }
+    Ok(Val::Int(0))
+}
+
+fn find_in_set(a: Args<'_>) -> Out<'_> {
+    let (x, list) = (some!(a.text(0)?), some!(a.text(1)?));
+    let collation = joint(a, 0, 1)?;
+    if list.is_empty() || x.contains(&b',') {
+        return Ok(Val::Int(0));
+    }
+    let at = list
+        .split(|b| *b == b',')
+        .position(|w| collation.equal(w, &x));
+    Ok(Val::Int(at.map_or(0, |i| i as i64 + 1)))
+}
+
+fn infer_elt(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    let chars = args[1..].iter().map(|a| a.ty.chars()).max().unwrap_or(0);
+    let c = cx.unify(args[1..].iter_mut(), false)?;
+    Ok(text_type(c, u64::from(chars), true))
+}
+
+fn elt(a: Args<'_>) -> Out<'_> {
+    let n = some!(a.i64(0)?);
+    match usize::try_from(n) {
+        Ok(i) if i >= 1 && i < a.len() => Ok(Val::Bytes(some!(a.text(i)?))),
+        _ => Ok(Val::Null),
+    }
+}
+
+fn infer_soundex(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    let t = args[0].ty;
+    let c = cx.unify(args.iter_mut(), false)?;
+    Ok(text_type(c, u64::from(t.chars().max(4)), t.nullable))
+}
+
+fn soundex(a: Args<'_>) -> Out<'_> {
+    // codes of A to Z; vowels and H, W, Y have none
+    const CODES: &[u8; 26] = b"01230120022455012623010202";
+    let t = some!(a.text(0)?);
+    let cs = a.charset(0);
+    let mut out = Vec::new();
+    let mut last = b'0';
+    let mut rest: &[u8] = &t;
+    while let Some((c, n)) = cs.next_char(rest) {
+        let piece = &rest[..n];
+        rest = &rest[n..];
+        let letter = char::from_u32(c).filter(|c| c.is_alphabetic());
+        let Some(letter) = letter else { continue };
+        let up = letter.to_ascii_uppercase();
+        let code = if up.is_ascii_uppercase() {
+            CODES[up as usize - 'A' as usize]
+        } else {
+            b'0'
+        };
+        if out.is_empty() {
+            if up.is_ascii() {
+                out.push(up as u8);
+            } else {
+                out.extend_from_slice(piece);
+            }
+            last = code;
+        } else if code != b'0' && code != last {
+            out.push(code);
+            last = code;
+        } else if code != b'0' {
+            last = code;
+        } else if !matches!(up, 'H' | 'W') {
+            last = b'0';
+        }
+    }
+    if !out.is_empty() {
+        while out.len() < 4 {
+            out.push(b'0');
+        }
+    }
+    Ok(Val::owned(out))
+}
+
+fn weight_string(a: Args<'_>) -> Out<'_> {
+    if !a.ty(0).is_text() {
+        return Ok(Val::Null);
+    }
+    let t = some!(a.text(0)?);
+    let mut out = Vec::new();
+    a.ty(0).collation.weight_string(&t, &mut out);
+    Ok(Val::owned(out))
+}
+
+/// The type of text that a function makes of the connection's collation.
+pub(super) fn connection_text(cx: &InferCx<'_>, chars: u32, nullable: bool) -> ExprType {
+    ExprType::text(chars, cx.connection, Coercibility::Literal, nullable)
+}

@@ -1,0 +1,53 @@
+//! JSON: documents (`value`), their text (`read`) and paths into them (`path`). The SQL functions over them are
+//! in `func::json`. This room knows no SQL types and stores nothing.
+
+pub(crate) mod path;
+pub(crate) mod read;
+pub(crate) mod value;
+
+pub(crate) use path::Path;
+pub(crate) use read::parse;
+pub(crate) use value::Json;
+
+use types::SqlError;
+
+use super::conv;
+use super::ty::{ExprType, Shape};
+use super::val::Val;
+
+/// Error 3141: argument `n` of `function` is no JSON text.
+pub(crate) fn invalid(e: &read::JsonError, n: usize, function: &str) -> SqlError {
+    SqlError::new(
+        3141,
+        format!(
+            "Invalid JSON text in argument {n} to function {function}: \"{}\" at position {}.",
+            e.why, e.at
+        ),
+    )
+}
+
+/// A value that is no JSON text as a scalar document.
+pub(crate) fn scalar(v: &Val<'_>, ty: &ExprType) -> Json {
+    match v {
+        Val::Null => Json::Null,
+        Val::Int(i) => Json::Int(*i),
+        Val::Uint(u) => Json::Uint(*u),
+        Val::Double(d) => Json::Double(*d),
+        Val::Decimal(_) => Json::Decimal(lossy(v, ty)),
+        Val::Time(t) => text_with_fraction(&Val::Time(t.with_fsp(6)), ty),
+        Val::DateTime(d) => text_with_fraction(&Val::DateTime(d.with_fsp(6)), ty),
+        Val::Bytes(b) if ty.shape == Shape::Json => {
+            parse(&String::from_utf8_lossy(b)).unwrap_or(Json::Null)
+        }
+        _ => Json::Str(lossy(v, ty)),
+    }
+}
+
+fn lossy(v: &Val<'_>, ty: &ExprType) -> String {
+    String::from_utf8_lossy(&conv::text_of(v, ty)).into_owned()
+}
+
+/// JSON shows times with six digits of fraction.
+fn text_with_fraction(v: &Val<'_>, ty: &ExprType) -> Json {
+    Json::Str(lossy(v, ty))
+}

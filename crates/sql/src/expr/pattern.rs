@@ -1,0 +1,312 @@
+//! LIKE and the regular expression functions. Patterns that are constant are prepared when the statement is bound.
+
+use std::borrow::Cow;
+
+use regex::bytes::{Regex, RegexBuilder};
+use types::SqlError;
+use types::charset::Charset;
+use types::collation::CollationId;
+
+use super::conv;
+use super::ctx::{EvalCtx, RowSource};
+use super::node::Expr;
+use super::val::Val;
+
+/// `x [NOT] LIKE pattern`.
+#[derive(Debug, Clone)]
+pub struct LikeNode {
+    /// The text.
+    pub text: Expr,
+    /// The pattern.
+    pub pattern: Expr,
+    /// The escape character; `None` for none.
+    pub escape: Option<u32>,
+    /// By which characters are equal.
+    pub collation: CollationId,
+    /// NOT was written.
+    pub negated: bool,
+}
+
+impl LikeNode {
+    pub(super) fn each_child<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        f(&self.text);
+        f(&self.pattern);
+    }
+
+    /// The text every match starts with, escapes resolved, and whether nothing but it matches; `None` where the
+    /// pattern is no constant.
+    pub fn prefix(&self) -> Option<(Vec<u8>, bool)> {
+        let Val::Bytes(p) = self.pattern.as_const()? else {
+            return None;
+        };
+        let charset = self.collation.charset();
+        let mut out = Vec::new();
+        let mut rest: &[u8] = p;
+        while let Some((c, n)) = charset.next_char(rest) {
+            if Some(c) == self.escape && rest.len() > n {
+                rest = &rest[n..];
+                let n = charset.next_char(rest).map_or(1, |(_, n)| n);
+                out.extend_from_slice(&rest[..n]);
+                rest = &rest[n..];
+                continue;
+            }
+            if c == u32::from(b'%') || c == u32::from(b'_') {
+                return Some((out, false));
+            }
+            out.extend_from_slice(&rest[..n]);
+            rest = &rest[n..];
+        }
+        Some((out, true))
+    }
+
+    pub(super) fn truth(
+        &self,
+        cx: &EvalCtx<'_>,
+        row: &dyn RowSource,
+    ) -> Result<Option<bool>, SqlError> {
+        let t = self.text.eval(cx, row)?;
+        let p = self.pattern.eval(cx, row)?;
+        if t.is_null() || p.is_null() {
+            return Ok(None);
+        }
+        let t = conv::text_of(&t, &self.text.ty);
+        let p = conv::text_of(&p, &self.pattern.ty);
+        Ok(Some(
+            self.collation.like(&t, &p, self.escape) != self.negated,
+        ))
+    }
+}
+
+/// What a regular expression is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RegexpUse {
+    /// REGEXP, REGEXP_LIKE(x, p [, flags]).
+    Like,
+    /// REGEXP_INSTR(x, p [, pos [, occurrence [, return_option [, flags]]]]).
+    Instr,
+    /// REGEXP_SUBSTR(x, p [, pos [, occurrence [, flags]]]).
+    Substr,
+    /// REGEXP_REPLACE(x, p, r [, pos [, occurrence [, flags]]]).
+    Replace,
+}
+
+/// A use of a regular expression.
+#[derive(Debug, Clone)]
+pub struct RegexpNode {
+    /// What for.
+    pub usage: RegexpUse,
+    /// The arguments of the function.
+    pub args: Vec<Expr>,
+    /// By which case matters.
+    pub collation: CollationId,
+    /// NOT was written.
+    pub negated: bool,
+    /// The expression prepared, where pattern and flags are constant.
+    pub prepared: Option<Regex>,
+}
+
+/// Builds a regular expression with MySQL's flags (`c i m n u`); case matters by default where the collation is binary.
+pub(super) fn build(
+    pattern: &[u8],
+    flags: &[u8],
+    collation: CollationId,
+) -> Result<Regex, SqlError> {
+    let text = std::str::from_utf8(pattern)
+        .map_err(|_| SqlError::new(3685, "Illegal argument to a regular expression."))?;
+    let mut ignore_case = !collation.is_bin();
+    let (mut multi, mut dot_all, mut unix) = (false, false, false);
+    for f in flags {
+        match f {
+            b'c' => ignore_case = false,
+            b'i' => ignore_case = true,
+            b'm' => multi = true,
+            b'n' => dot_all = true,
+            b'u' => unix = true,
+            _ => return Err(SqlError::new(1210, "Incorrect arguments to regexp_like")),
+        }
+    }
+    if text.is_empty() {
+        return Err(SqlError::new(
+            3685,
+            "Illegal argument to a regular expression.",
+        ));
+    }
+    RegexBuilder::new(text)
+        .case_insensitive(ignore_case)
+        .multi_line(multi)
+        .dot_matches_new_line(dot_all)
+        .crlf(!unix && multi)
+        .unicode(collation.charset() != Charset::Binary)
+        .size_limit(4 << 20)
+        .build()
+        .map_err(|e| match e {
+            regex::Error::CompiledTooBig(_) => {
+                SqlError::new(3699, "Timeout exceeded in regular expression match.")
+            }
+            e => SqlError::new(3691, regexp_fault(&e.to_string()).to_owned()),
+        })
+}
+
+/// MySQL's words for what is wrong with a pattern.
+fn regexp_fault(why: &str) -> &'static str {
+    if why.contains("unclosed group") || why.contains("unopened group") {
+        "Mismatched parenthesis in regular expression."
+    } else if why.contains("unclosed character class") {
+        "The regular expression contains an unclosed bracket expression."
+    } else {
+        "Syntax error in regular expression."
+    }
+}
+
+impl RegexpNode {
+    fn flags_at(&self) -> usize {
+        match self.usage {
+            RegexpUse::Like => 2,
+            RegexpUse::Instr | RegexpUse::Replace => 5,
+            RegexpUse::Substr => 4,
+        }
+    }
+
+    /// Prepares the pattern where it and the flags are constant.
+    pub(super) fn prepare(&mut self) -> Result<(), SqlError> {
+        let constant = |i: usize| match self.args.get(i) {
+            None => Some(Cow::Borrowed(&b""[..])),
+            Some(e) => match e.as_const() {
+                Some(Val::Bytes(b)) => Some(Cow::Borrowed(&b[..])),
+                _ => None,
+            },
+        };
+        let (Some(p), Some(f)) = (constant(1), constant(self.flags_at())) else {
+            return Ok(());
+        };
+        self.prepared = Some(build(&p, &f, self.collation)?);
+        Ok(())
+    }
+
+    pub(super) fn eval<'a>(
+        &'a self,
+        cx: &'a EvalCtx<'_>,
+        row: &'a dyn RowSource,
+    ) -> Result<Val<'a>, SqlError> {
+        let arg = |i: usize| -> Result<Option<Cow<'a, [u8]>>, SqlError> {
+            let e = &self.args[i];
+            Ok(conv::into_text(e.eval(cx, row)?, &e.ty))
+        };
+        let number = |i: usize, default: i64| -> Result<Option<i64>, SqlError> {
+            match self.args.get(i) {
+                None => Ok(Some(default)),
+                Some(e) => Ok(conv::to_int(&e.eval(cx, row)?, cx).map(|n| n.saturating_i64())),
+            }
+        };
+        let (Some(text), Some(pattern)) = (arg(0)?, arg(1)?) else {
+            return Ok(Val::Null);
+        };
+        let made;
+        let regex = match &self.prepared {
+            Some(r) => r,
+            None => {
+                let flags = match self.args.get(self.flags_at()) {
+                    None => Cow::Borrowed(&b""[..]),
+                    Some(_) => match arg(self.flags_at())? {
+                        Some(f) => f,
+                        None => return Ok(Val::Null),
+                    },
+                };
+                made = build(&pattern, &flags, self.collation)?;
+                &made
+            }
+        };
+        if self.usage == RegexpUse::Like {
+            return Ok(Val::Int(i64::from(regex.is_match(&text) != self.negated)));
+        }
+        let first = if self.usage == RegexpUse::Replace {
+            3
+        } else {
+            2
+        };
+        let (Some(pos), Some(occurrence)) = (
+            number(first, 1)?,
+            number(first + 1, i64::from(self.usage != RegexpUse::Replace))?,
+        ) else {
+            return Ok(Val::Null);
+        };
+        let charset = self.collation.charset();
+        let chars = charset.char_count(&text) as i64;
+        if pos < 1 || pos > chars + 1 {
+            return Err(SqlError::new(
+                3686,
+                "Index out of bounds in regular expression search.",
+            ));
+        }
+        let from = charset.offset_of_char(&text, (pos - 1) as usize);
+        match self.usage {
+            RegexpUse::Instr => {
+                let Some(option) = number(4, 0)? else {
+                    return Ok(Val::Null);
+                };
+                let hit = nth(regex, &text, from, occurrence);
+                Ok(Val::Int(hit.map_or(0, |(s, e)| {
+                    let at = if option == 1 { e } else { s };
+                    charset.char_count(&text[..at]) as i64 + 1
+                })))
+            }
+            RegexpUse::Substr => Ok(match nth(regex, &text, from, occurrence) {
+                Some((s, e)) => Val::owned(&text[s..e]),
+                None => Val::Null,
+            }),
+            _ => {
+                let Some(with) = arg(2)? else {
+                    return Ok(Val::Null);
+                };
+                Ok(Val::owned(replace(regex, &text, from, occurrence, &with)))
+            }
+        }
+    }
+}
+
+fn nth(regex: &Regex, text: &[u8], from: usize, occurrence: i64) -> Option<(usize, usize)> {
+    regex
+        .find_iter(&text[from..])
+        .nth(occurrence.max(1) as usize - 1)
+        .map(|m| (from + m.start(), from + m.end()))
+}
+
+fn replace(regex: &Regex, text: &[u8], from: usize, occurrence: i64, with: &[u8]) -> Vec<u8> {
+    let mut out = text[..from].to_vec();
+    let rest = &text[from..];
+    let mut done = 0;
+    for (i, c) in regex.captures_iter(rest).enumerate() {
+        let Some(m) = c.get(0) else { continue };
+        if occurrence > 0 && i as i64 + 1 != occurrence {
+            continue;
+        }
+        out.extend_from_slice(&rest[done..m.start()]);
+        expand(&c, with, &mut out);
+        done = m.end();
+    }
+    out.extend_from_slice(&rest[done..]);
+    out
+}
+
+/// Appends a replacement: `$1` is a group, a backslash takes the next character literally.
+fn expand(c: &regex::bytes::Captures<'_>, with: &[u8], out: &mut Vec<u8>) {
+    let mut i = 0;
+    while let Some(&b) = with.get(i) {
+        match (b, with.get(i + 1)) {
+            (b'\\', Some(&n)) => {
+                out.push(n);
+                i += 2;
+            }
+            (b'$', Some(d)) if d.is_ascii_digit() => {
+                if let Some(g) = c.get(usize::from(d - b'0')) {
+                    out.extend_from_slice(g.as_bytes());
+                }
+                i += 2;
+            }
+            _ => {
+                out.push(b);
+                i += 1;
+            }
+        }
+    }
+}

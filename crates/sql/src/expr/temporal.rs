@@ -1,0 +1,319 @@
+//! Times in expressions: text and numbers read as times with MySQL's warnings, interval arithmetic, EXTRACT,
+//! TIMESTAMPDIFF. The calendar itself is in `types::temporal`.
+
+use std::borrow::Cow;
+
+use types::SqlError;
+use types::decimal::Decimal;
+use types::decimal::arith::Rounding;
+use types::temporal::{self, Date, DateTime, Interval, IntervalUnit, Time};
+
+use super::conv;
+use super::ctx::{EvalCtx, RowSource};
+use super::node::Expr;
+use super::ty::Shape;
+use super::val::{Num, Val};
+
+fn shown(text: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(text)
+}
+
+/// Text as a date and time without warnings; a zone offset in it is brought to the session's.
+pub(super) fn parse_datetime_quietly(text: &[u8], cx: &EvalCtx<'_>) -> Option<DateTime> {
+    let p = DateTime::parse(text)?;
+    match p.offset {
+        None => Some(p.value),
+        Some(o) => p.value.shift_seconds(i64::from(cx.tz_offset - o)),
+    }
+}
+
+/// Text as a date and time: `None` with warning 1292 where it is none, a warning where text is left over.
+pub(super) fn parse_datetime(text: &[u8], cx: &EvalCtx<'_>) -> Option<DateTime> {
+    let parsed = DateTime::parse(text);
+    match parsed {
+        Some(p) if p.truncated => {
+            cx.warn_error(SqlError::truncated_wrong_value("datetime", &shown(text)));
+        }
+        Some(_) => {}
+        None => cx.warn_error(SqlError::incorrect_datetime("datetime", &shown(text))),
+    }
+    parse_datetime_quietly(text, cx)
+}
+
+/// Text as a time, with the same warnings.
+pub(super) fn parse_time(text: &[u8], cx: &EvalCtx<'_>) -> Option<Time> {
+    match Time::parse(text) {
+        Some(p) => {
+            if p.truncated || p.clamped {
+                cx.warn_error(SqlError::truncated_wrong_value("time", &shown(text)));
+            }
+            Some(p.value)
+        }
+        None => {
+            cx.warn_error(SqlError::truncated_wrong_value("time", &shown(text)));
+            None
+        }
+    }
+}
+
+/// Whole part and microseconds of a number; `None` where it is no whole number of i64.
+fn split(n: Num) -> Option<(i64, u32)> {
+    match n {
+        Num::Int(i) => Some((i, 0)),
+        Num::Uint(u) => i64::try_from(u).ok().map(|i| (i, 0)),
+        _ => {
+            let d = n.to_decimal();
+            let whole = d.round_with(0, Rounding::Truncate);
+            let frac = d.checked_sub(&whole)?.abs();
+            let micros = frac.checked_mul(&Decimal::from_i64(1_000_000))?.to_u64()?;
+            Some((whole.to_i64()?, micros.min(999_999) as u32))
+        }
+    }
+}
+
+fn num_text(n: Num) -> String {
+    match n {
+        Num::Int(i) => i.to_string(),
+        Num::Uint(u) => u.to_string(),
+        Num::Decimal(d) => d.to_string(),
+        Num::Double(d) => d.to_string(),
+    }
+}
+
+/// A number such as 20240131 as a date and time.
+pub(super) fn number_to_datetime(n: Num, cx: &EvalCtx<'_>) -> Option<DateTime> {
+    let found = split(n).and_then(|(whole, micros)| {
+        let (d, has_time) = DateTime::from_number(whole)?;
+        if micros == 0 || !has_time {
+            return Some(d);
+        }
+        Some(DateTime::from_packed(d.packed() + u64::from(micros), 6))
+    });
+    if found.is_none() {
+        cx.warn_error(SqlError::incorrect_datetime("datetime", &num_text(n)));
+    }
+    found
+}
+
+/// A number such as 103000 as a time.
+pub(super) fn number_to_time(n: Num, cx: &EvalCtx<'_>) -> Option<Time> {
+    let found = split(n).and_then(|(whole, micros)| {
+        let (t, clamped) = Time::from_number(whole)?;
+        let negative = n.to_f64() < 0.0;
+        let micros = i64::from(micros) * if negative { -1 } else { 1 };
+        let fsp = if matches!(n, Num::Int(_) | Num::Uint(_)) {
+            0
+        } else {
+            6
+        };
+        Some((Time::from_micros(t.micros_total() + micros, fsp), clamped))
+    });
+    match found {
+        Some((t, false)) => Some(t),
+        _ => {
+            cx.warn_error(SqlError::truncated_wrong_value("time", &num_text(n)));
+            found.map(|(t, _)| t)
+        }
+    }
+}
+
+/// A time on a day; a time of more than a day or below zero moves the date.
+pub(super) fn time_to_datetime(t: Time, day: Date) -> Option<DateTime> {
+    let base = day.at_midnight().to_linear()?;
+    DateTime::from_linear(base + t.micros_total(), t.fsp())
+}
+
+/// The interval that `amount unit` means.
+fn interval(v: &Val<'_>, unit: IntervalUnit, cx: &EvalCtx<'_>) -> Option<Interval> {
+    match v {
+        Val::Null => None,
+        Val::Int(i) => Some(Interval::from_int(unit, *i)),
+        Val::Uint(u) => Some(Interval::from_int(unit, i64::try_from(*u).ok()?)),
+        Val::Bytes(b) => Some(Interval::parse(unit, b).unwrap_or_else(|| {
+            cx.warn_error(SqlError::truncated_wrong_value("INTEGER", &shown(b)));
+            Interval::default()
+        })),
+        Val::Decimal(d) => Interval::from_decimal(unit, d),
+        v => Interval::from_decimal(unit, &conv::to_decimal(v, cx)?),
+    }
+}
+
+#[cold]
+fn overflow(cx: &EvalCtx<'_>) -> Val<'static> {
+    cx.warn_error(SqlError::new(
+        1441,
+        "Datetime function: datetime field overflow",
+    ));
+    Val::Null
+}
+
+/// `date + INTERVAL amount unit` (or minus); `e` is the whole expression, whose type says what to yield.
+pub(super) fn add_interval(
+    e: &Expr,
+    [date, amount]: &[Expr; 2],
+    unit: IntervalUnit,
+    minus: bool,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<Val<'static>, SqlError> {
+    let v = date.eval(cx, row)?;
+    let n = amount.eval(cx, row)?;
+    if v.is_null() || n.is_null() {
+        return Ok(Val::Null);
+    }
+    let Some(mut by) = interval(&n, unit, cx) else {
+        return Ok(overflow(cx));
+    };
+    if minus {
+        by = by.negated();
+    }
+    if let Shape::Time(fsp) = e.ty.shape {
+        let Some(t) = conv::to_time(&v, cx) else {
+            return Ok(Val::Null);
+        };
+        return Ok(match t.add_interval(&by) {
+            Some(t) => Val::Time(t.with_fsp(fsp)),
+            None => overflow(cx),
+        });
+    }
+    let Some(start) = conv::to_datetime(&v, cx) else {
+        return Ok(Val::Null);
+    };
+    let Some(end) = start.add_interval(&by) else {
+        return Ok(overflow(cx));
+    };
+    Ok(match e.ty.shape {
+        Shape::Date => Val::Date(end.date()),
+        Shape::DateTime(fsp) | Shape::Timestamp(fsp) => Val::DateTime(end.with_fsp(fsp)),
+        _ => {
+            let has_time = match &v {
+                Val::Bytes(b) => DateTime::parse(b).is_some_and(|p| p.has_time),
+                _ => start.micros_of_day() != 0,
+            };
+            let mut out = Vec::new();
+            if has_time || !unit.is_date_only() {
+                let fsp = if end.micros() == 0 { 0 } else { 6 };
+                end.with_fsp(fsp).write_text(&mut out);
+            } else {
+                out.extend_from_slice(&end.date().to_text());
+            }
+            Val::owned(out)
+        }
+    })
+}
+
+/// The parts EXTRACT takes numbers from.
+struct Parts {
+    negative: bool,
+    date: Date,
+    /// Days of a time beyond 24 hours, or the day of the month.
+    day: i64,
+    hour: i64,
+    minute: i64,
+    second: i64,
+    micros: i64,
+}
+
+fn parts(v: &Val<'_>, unit: IntervalUnit, cx: &EvalCtx<'_>) -> Option<Parts> {
+    use IntervalUnit as U;
+    let of_date = matches!(
+        unit,
+        U::Year | U::Quarter | U::Month | U::Week | U::Day | U::YearMonth
+    );
+    let of_time = |t: Time, split_days: bool| {
+        let h = i64::from(t.hours());
+        Parts {
+            negative: t.is_negative(),
+            date: Date::ZERO,
+            day: if split_days { h / 24 } else { 0 },
+            hour: if split_days { h % 24 } else { h },
+            minute: i64::from(t.minutes()),
+            second: i64::from(t.seconds()),
+            micros: i64::from(t.micros()),
+        }
+    };
+    let of_datetime = |d: DateTime| Parts {
+        negative: false,
+        date: d.date(),
+        day: i64::from(d.date().day()),
+        hour: i64::from(d.hour()),
+        minute: i64::from(d.minute()),
+        second: i64::from(d.second()),
+        micros: i64::from(d.micros()),
+    };
+    if of_date {
+        return conv::to_datetime(v, cx).map(of_datetime);
+    }
+    let split_days = matches!(
+        unit,
+        U::DayHour | U::DayMinute | U::DaySecond | U::DayMicrosecond
+    );
+    match v {
+        Val::Date(_) | Val::DateTime(_) => conv::to_datetime(v, cx).map(of_datetime),
+        Val::Bytes(b) if split_days => match DateTime::parse(b) {
+            Some(p) if b.iter().any(|c| *c == b'-' || *c == b'/') => Some(of_datetime(p.value)),
+            _ => conv::to_time(v, cx).map(|t| of_time(t, true)),
+        },
+        v => conv::to_time(v, cx).map(|t| of_time(t, split_days)),
+    }
+}
+
+/// `EXTRACT(unit FROM e)`.
+pub(super) fn extract(
+    unit: IntervalUnit,
+    e: &Expr,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<Val<'static>, SqlError> {
+    use IntervalUnit as U;
+    let v = e.eval(cx, row)?;
+    let Some(p) = parts(&v, unit, cx) else {
+        return Ok(Val::Null);
+    };
+    let month = i64::from(p.date.month());
+    let year = i64::from(p.date.year());
+    let hm = p.hour * 100 + p.minute;
+    let hms = hm * 100 + p.second;
+    let n = match unit {
+        U::Year => year,
+        U::Quarter => (month + 2) / 3,
+        U::Month => month,
+        U::Week => {
+            if p.date.has_zero_part() {
+                return Ok(Val::Null);
+            }
+            i64::from(temporal::week(p.date, cx.vars.hot().default_week_format))
+        }
+        U::Day => p.day,
+        U::Hour => p.hour,
+        U::Minute => p.minute,
+        U::Second => p.second,
+        U::Microsecond => p.micros,
+        U::YearMonth => year * 100 + month,
+        U::DayHour => p.day * 100 + p.hour,
+        U::DayMinute => p.day * 10_000 + hm,
+        U::DaySecond => p.day * 1_000_000 + hms,
+        U::HourMinute => hm,
+        U::HourSecond => hms,
+        U::MinuteSecond => p.minute * 100 + p.second,
+        U::DayMicrosecond => (p.day * 1_000_000 + hms) * 1_000_000 + p.micros,
+        U::HourMicrosecond => hms * 1_000_000 + p.micros,
+        U::MinuteMicrosecond => (p.minute * 100 + p.second) * 1_000_000 + p.micros,
+        U::SecondMicrosecond => p.second * 1_000_000 + p.micros,
+    };
+    Ok(Val::Int(if p.negative { -n } else { n }))
+}
+
+/// `TIMESTAMPDIFF(unit, a, b)`.
+pub(super) fn timestamp_diff(
+    unit: IntervalUnit,
+    [a, b]: &[Expr; 2],
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<Val<'static>, SqlError> {
+    let (x, y) = (a.eval(cx, row)?, b.eval(cx, row)?);
+    let (Some(x), Some(y)) = (conv::to_datetime(&x, cx), conv::to_datetime(&y, cx)) else {
+        return Ok(Val::Null);
+    };
+    Ok(temporal::timestamp_diff(unit, x, y).map_or(Val::Null, Val::Int))
+}

@@ -1,0 +1,124 @@
+//! COLUMNS.
+
+use engine::{ColumnDef, TableDef};
+use types::{DataType, Value};
+
+use super::definitions;
+use super::spec::{Spec, View, name, text, text_or_null, uint};
+use crate::show::column_facts;
+
+/// Digits and fraction digits of a number.
+fn numeric(ty: &DataType) -> (Value, Value) {
+    match ty {
+        DataType::Int {
+            width, unsigned, ..
+        } => {
+            let digits = match (width.bytes(), unsigned) {
+                (1, _) => 3,
+                (2, _) => 5,
+                (3, _) => 7,
+                (4, _) => 10,
+                (_, false) => 19,
+                (_, true) => 20,
+            };
+            (uint(digits), uint(0))
+        }
+        DataType::Decimal {
+            precision, scale, ..
+        } => (uint(u64::from(*precision)), uint(u64::from(*scale))),
+        DataType::Float { digits, .. } => real(*digits, 12),
+        DataType::Double { digits, .. } => real(*digits, 22),
+        DataType::Bit(n) => (uint(u64::from(*n)), Value::Null),
+        _ => (Value::Null, Value::Null),
+    }
+}
+
+fn real(digits: Option<(u8, u8)>, width: u64) -> (Value, Value) {
+    match digits {
+        Some((m, d)) => (uint(u64::from(m)), uint(u64::from(d))),
+        None => (uint(width), Value::Null),
+    }
+}
+
+/// Length in characters and in bytes of text and byte strings.
+fn lengths(ty: &DataType) -> (Value, Value) {
+    let bytes = ty.max_bytes();
+    let chars = match ty {
+        DataType::Char { chars, .. } | DataType::VarChar { chars, .. } => u64::from(*chars),
+        DataType::Binary(n) | DataType::VarBinary(n) => u64::from(*n),
+        DataType::Text { .. } | DataType::Blob(_) => bytes,
+        DataType::Enum(l) | DataType::Set(l) => {
+            let cs = l.collation.charset();
+            let each = l.names.iter().map(|n| cs.char_count(n) as u64);
+            let n = match ty {
+                DataType::Enum(_) => each.max().unwrap_or(0),
+                _ => each.sum::<u64>() + (l.names.len() as u64).saturating_sub(1),
+            };
+            return (uint(n), uint(n * cs.max_len() as u64));
+        }
+        _ => return (Value::Null, Value::Null),
+    };
+    (uint(chars), uint(bytes))
+}
+
+fn row(def: &TableDef, at: usize, c: &ColumnDef, offset: i32) -> Vec<Value> {
+    let f = column_facts(def, at, offset);
+    let (chars, bytes) = lengths(&c.ty);
+    let (precision, scale) = numeric(&c.ty);
+    let character = c.ty.is_character() && !matches!(c.ty, DataType::Json);
+    let co = c.ty.collation();
+    let temporal = matches!(
+        c.ty,
+        DataType::Time(_) | DataType::DateTime(_) | DataType::Timestamp(_)
+    );
+    vec![
+        name("def"),
+        name(&def.schema),
+        name(&def.name),
+        text(&c.name),
+        uint(at as u64 + 1),
+        text_or_null(f.default.as_deref()),
+        text(if c.nullable { "YES" } else { "NO" }),
+        text(c.ty.base_name()),
+        chars,
+        bytes,
+        precision,
+        scale,
+        if temporal {
+            uint(u64::from(c.ty.fsp()))
+        } else {
+            Value::Null
+        },
+        text_or_null(character.then(|| co.charset().name())),
+        text_or_null(character.then(|| co.name())),
+        text(&c.ty.to_string()),
+        text(f.key),
+        text(&f.extra),
+        text("select,insert,update,references"),
+        text(&c.comment),
+        text(c.generated.as_deref().unwrap_or("")),
+        Value::Null,
+    ]
+}
+
+fn columns(v: &View<'_>) -> Vec<Vec<Value>> {
+    let mut out = Vec::new();
+    let mut add = |def: &TableDef| {
+        for (i, c) in def.columns.iter().enumerate() {
+            out.push(row(def, i, c, v.offset()));
+        }
+    };
+    definitions().for_each(|d| add(&d));
+    v.tables().into_iter().for_each(|t| add(&t.def));
+    out
+}
+
+/// The tables of this file.
+pub(super) const SPECS: &[Spec] = &[Spec {
+    name: "COLUMNS",
+    columns: "TABLE_CATALOG n64, TABLE_SCHEMA n64, TABLE_NAME n64, COLUMN_NAME v64?, ORDINAL_POSITION u, \
+        COLUMN_DEFAULT x?, IS_NULLABLE v3, DATA_TYPE x?, CHARACTER_MAXIMUM_LENGTH U?, CHARACTER_OCTET_LENGTH U?, \
+        NUMERIC_PRECISION U?, NUMERIC_SCALE U?, DATETIME_PRECISION u?, CHARACTER_SET_NAME v64?, COLLATION_NAME v64?, \
+        COLUMN_TYPE x, COLUMN_KEY v3, EXTRA v256?, PRIVILEGES v154?, COLUMN_COMMENT x, GENERATION_EXPRESSION x, SRS_ID u?",
+    rows: columns,
+}];

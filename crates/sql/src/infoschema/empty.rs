@@ -1,0 +1,230 @@
+//! Tables of things that do not exist here (views, routines, triggers, foreign keys …): MySQL's columns and no rows, so that
+//! tools that look find what they may look at.
+
+use types::Value;
+
+use super::spec::{Spec, View, name, no_rows, text, uint};
+
+/// One row a table that is not partitioned, as MySQL has it.
+fn partitions(v: &View<'_>) -> Vec<Vec<Value>> {
+    v.tables()
+        .into_iter()
+        .map(|t| {
+            let mut row = vec![name("def"), name(&t.def.schema), name(&t.def.name)];
+            row.extend(std::iter::repeat_n(Value::Null, 9));
+            row.push(uint(t.row_count_estimate()));
+            row.extend([
+                uint(0),
+                uint(t.data_pages() << 14),
+                uint(0),
+                uint(0),
+                uint(0),
+            ]);
+            row.extend(std::iter::repeat_n(Value::Null, 4));
+            row.extend([text(""), Value::Null, Value::Null]);
+            row
+        })
+        .collect()
+}
+
+const fn none(name: &'static str, columns: &'static str) -> Spec {
+    Spec {
+        name,
+        columns,
+        rows: no_rows,
+    }
+}
+
+/// The tables of `information_schema` in this file.
+pub(super) const SPECS: &[Spec] = &[
+    Spec {
+        name: "PARTITIONS",
+        columns: "TABLE_CATALOG n64, TABLE_SCHEMA n64, TABLE_NAME n64, PARTITION_NAME v64?, SUBPARTITION_NAME v64?, \
+            PARTITION_ORDINAL_POSITION u?, SUBPARTITION_ORDINAL_POSITION u?, PARTITION_METHOD v13?, \
+            SUBPARTITION_METHOD v13?, PARTITION_EXPRESSION v2048?, SUBPARTITION_EXPRESSION v2048?, \
+            PARTITION_DESCRIPTION x?, TABLE_ROWS U?, AVG_ROW_LENGTH U?, DATA_LENGTH U?, MAX_DATA_LENGTH U?, \
+            INDEX_LENGTH U?, DATA_FREE U?, CREATE_TIME t?, UPDATE_TIME t?, CHECK_TIME t?, CHECKSUM I?, \
+            PARTITION_COMMENT x, NODEGROUP v256?, TABLESPACE_NAME v268?",
+        rows: partitions,
+    },
+    none(
+        "VIEWS",
+        "TABLE_CATALOG n64, TABLE_SCHEMA n64, TABLE_NAME n64, VIEW_DEFINITION x?, CHECK_OPTION v8?, IS_UPDATABLE v3?, \
+         DEFINER v288?, SECURITY_TYPE v7?, CHARACTER_SET_CLIENT v64, COLLATION_CONNECTION v64",
+    ),
+    none(
+        "TRIGGERS",
+        "TRIGGER_CATALOG n64, TRIGGER_SCHEMA n64, TRIGGER_NAME v64, EVENT_MANIPULATION v6, EVENT_OBJECT_CATALOG n64, \
+         EVENT_OBJECT_SCHEMA n64, EVENT_OBJECT_TABLE n64, ACTION_ORDER u, ACTION_CONDITION x?, ACTION_STATEMENT x, \
+         ACTION_ORIENTATION v3, ACTION_TIMING v6, ACTION_REFERENCE_OLD_TABLE v1?, ACTION_REFERENCE_NEW_TABLE v1?, \
+         ACTION_REFERENCE_OLD_ROW v3, ACTION_REFERENCE_NEW_ROW v3, CREATED t6, SQL_MODE v520, DEFINER v288, \
+         CHARACTER_SET_CLIENT v64, COLLATION_CONNECTION v64, DATABASE_COLLATION v64",
+    ),
+    none(
+        "ROUTINES",
+        "SPECIFIC_NAME v64, ROUTINE_CATALOG n64, ROUTINE_SCHEMA n64, ROUTINE_NAME v64, ROUTINE_TYPE v9, DATA_TYPE x?, \
+         CHARACTER_MAXIMUM_LENGTH I?, CHARACTER_OCTET_LENGTH I?, NUMERIC_PRECISION u?, NUMERIC_SCALE u?, \
+         DATETIME_PRECISION u?, CHARACTER_SET_NAME v64?, COLLATION_NAME v64?, DTD_IDENTIFIER x?, ROUTINE_BODY v8, \
+         ROUTINE_DEFINITION x?, EXTERNAL_NAME v1?, EXTERNAL_LANGUAGE v64, PARAMETER_STYLE v3, IS_DETERMINISTIC v3, \
+         SQL_DATA_ACCESS v17, SQL_PATH v1?, SECURITY_TYPE v7, CREATED t, LAST_ALTERED t, SQL_MODE v520, ROUTINE_COMMENT x, \
+         DEFINER v288, CHARACTER_SET_CLIENT v64, COLLATION_CONNECTION v64, DATABASE_COLLATION v64",
+    ),
+    none(
+        "PARAMETERS",
+        "SPECIFIC_CATALOG n64, SPECIFIC_SCHEMA n64, SPECIFIC_NAME v64, ORDINAL_POSITION U, PARAMETER_MODE v5?, \
+         PARAMETER_NAME v64?, DATA_TYPE x?, CHARACTER_MAXIMUM_LENGTH I?, CHARACTER_OCTET_LENGTH I?, NUMERIC_PRECISION u?, \
+         NUMERIC_SCALE I?, DATETIME_PRECISION u?, CHARACTER_SET_NAME v64?, COLLATION_NAME v64?, DTD_IDENTIFIER x, \
+         ROUTINE_TYPE v9",
+    ),
+    none(
+        "EVENTS",
+        "EVENT_CATALOG n64, EVENT_SCHEMA n64, EVENT_NAME v64, DEFINER v288, TIME_ZONE v64, EVENT_BODY v3, \
+         EVENT_DEFINITION x?, EVENT_TYPE v9, EXECUTE_AT t?, INTERVAL_VALUE v256?, INTERVAL_FIELD v18?, SQL_MODE v520, \
+         STARTS t?, ENDS t?, STATUS v21, ON_COMPLETION v12, CREATED t, LAST_ALTERED t, LAST_EXECUTED t?, EVENT_COMMENT v2048, \
+         ORIGINATOR u, CHARACTER_SET_CLIENT v64, COLLATION_CONNECTION v64, DATABASE_COLLATION v64",
+    ),
+    none(
+        "REFERENTIAL_CONSTRAINTS",
+        "CONSTRAINT_CATALOG n64, CONSTRAINT_SCHEMA n64, CONSTRAINT_NAME v64?, UNIQUE_CONSTRAINT_CATALOG n64, \
+         UNIQUE_CONSTRAINT_SCHEMA n64, UNIQUE_CONSTRAINT_NAME v64?, MATCH_OPTION v7, UPDATE_RULE v11, DELETE_RULE v11, \
+         TABLE_NAME n64, REFERENCED_TABLE_NAME n64",
+    ),
+    none(
+        "CHECK_CONSTRAINTS",
+        "CONSTRAINT_CATALOG n64, CONSTRAINT_SCHEMA n64, CONSTRAINT_NAME v64, CHECK_CLAUSE x",
+    ),
+    none(
+        "TABLE_PRIVILEGES",
+        "GRANTEE v292, TABLE_CATALOG n512, TABLE_SCHEMA n64, TABLE_NAME n64, PRIVILEGE_TYPE v64, IS_GRANTABLE v3",
+    ),
+    none(
+        "COLUMN_PRIVILEGES",
+        "GRANTEE v292, TABLE_CATALOG n512, TABLE_SCHEMA n64, TABLE_NAME n64, COLUMN_NAME v64, PRIVILEGE_TYPE v64, \
+         IS_GRANTABLE v3",
+    ),
+    none(
+        "FILES",
+        "FILE_ID I?, FILE_NAME x?, FILE_TYPE v256?, TABLESPACE_NAME v268, TABLE_CATALOG v0, TABLE_SCHEMA v0?, \
+         TABLE_NAME v0?, LOGFILE_GROUP_NAME v256?, LOGFILE_GROUP_NUMBER I?, ENGINE v64, FULLTEXT_KEYS v0?, DELETED_ROWS v0?, \
+         UPDATE_COUNT v0?, FREE_EXTENTS I?, TOTAL_EXTENTS I?, EXTENT_SIZE I?, INITIAL_SIZE I?, MAXIMUM_SIZE I?, \
+         AUTOEXTEND_SIZE I?, CREATION_TIME v0?, LAST_UPDATE_TIME v0?, LAST_ACCESS_TIME v0?, RECOVER_TIME v0?, \
+         TRANSACTION_COUNTER v0?, VERSION I?, ROW_FORMAT v256?, TABLE_ROWS v0?, AVG_ROW_LENGTH v0?, DATA_LENGTH v0?, \
+         MAX_DATA_LENGTH v0?, INDEX_LENGTH v0?, DATA_FREE I?, CREATE_TIME v0?, UPDATE_TIME v0?, CHECK_TIME v0?, \
+         CHECKSUM v0?, STATUS v256?, EXTRA v256?",
+    ),
+    none(
+        "INNODB_CMP",
+        "page_size i, compress_ops i, compress_ops_ok i, compress_time i, uncompress_ops i, uncompress_time i",
+    ),
+    none(
+        "INNODB_CMPMEM",
+        "page_size i, buffer_pool_instance i, pages_used i, pages_free i, relocation_ops I, relocation_time i",
+    ),
+    none(
+        "INNODB_TRX",
+        "trx_id U, trx_state v13, trx_started t, trx_requested_lock_id v105?, trx_wait_started t?, trx_weight U, \
+         trx_mysql_thread_id U, trx_query v1024?, trx_operation_state v64?, trx_tables_in_use U, trx_tables_locked U, \
+         trx_lock_structs U, trx_lock_memory_bytes U, trx_rows_locked U, trx_rows_modified U, trx_concurrency_tickets U, \
+         trx_isolation_level v16, trx_unique_checks i, trx_foreign_key_checks i, trx_last_foreign_key_error v256?, \
+         trx_adaptive_hash_latched i, trx_adaptive_hash_timeout U, trx_is_read_only i, trx_autocommit_non_locking i, \
+         trx_schedule_weight U?",
+    ),
+    none("KEYWORDS", "WORD v128?, RESERVED i?"),
+    none(
+        "OPTIMIZER_TRACE",
+        "QUERY x, TRACE x, MISSING_BYTES_BEYOND_MAX_MEM_SIZE i, INSUFFICIENT_PRIVILEGES i",
+    ),
+    none(
+        "PROFILING",
+        "QUERY_ID u, SEQ u, STATE v30, DURATION f, CPU_USER f?, CPU_SYSTEM f?, CONTEXT_VOLUNTARY u?, \
+         CONTEXT_INVOLUNTARY u?, BLOCK_OPS_IN u?, BLOCK_OPS_OUT u?, MESSAGES_SENT u?, MESSAGES_RECEIVED u?, \
+         PAGE_FAULTS_MAJOR u?, PAGE_FAULTS_MINOR u?, SWAPS u?, SOURCE_FUNCTION v30?, SOURCE_FILE v20?, SOURCE_LINE u?",
+    ),
+    none(
+        "APPLICABLE_ROLES",
+        "USER v97?, HOST v256?, GRANTEE v97?, GRANTEE_HOST v256?, ROLE_NAME v255?, ROLE_HOST v256?, IS_GRANTABLE v3, \
+         IS_DEFAULT v3?, IS_MANDATORY v3",
+    ),
+    none(
+        "ENABLED_ROLES",
+        "ROLE_NAME v255?, ROLE_HOST v256?, IS_DEFAULT v3?, IS_MANDATORY v3",
+    ),
+    none(
+        "COLUMN_STATISTICS",
+        "SCHEMA_NAME n64, TABLE_NAME n64, COLUMN_NAME v64, HISTOGRAM x",
+    ),
+    none(
+        "SCHEMATA_EXTENSIONS",
+        "CATALOG_NAME n64, SCHEMA_NAME n64, OPTIONS v256?",
+    ),
+];
+
+/// The tables of `performance_schema` in this file.
+pub(super) const PERFORMANCE_SPECS: &[Spec] = &[
+    none(
+        "events_statements_summary_by_digest",
+        "SCHEMA_NAME v64?, DIGEST v64?, DIGEST_TEXT x?, COUNT_STAR U, SUM_TIMER_WAIT U, MIN_TIMER_WAIT U, AVG_TIMER_WAIT U, \
+         MAX_TIMER_WAIT U, SUM_LOCK_TIME U, SUM_ERRORS U, SUM_WARNINGS U, SUM_ROWS_AFFECTED U, SUM_ROWS_SENT U, \
+         SUM_ROWS_EXAMINED U, SUM_CREATED_TMP_DISK_TABLES U, SUM_CREATED_TMP_TABLES U, SUM_SORT_MERGE_PASSES U, \
+         SUM_SORT_ROWS U, SUM_NO_INDEX_USED U, SUM_NO_GOOD_INDEX_USED U, SUM_CPU_TIME U, FIRST_SEEN t6, LAST_SEEN t6",
+    ),
+    none(
+        "table_io_waits_summary_by_table",
+        "OBJECT_TYPE v64?, OBJECT_SCHEMA n64?, OBJECT_NAME n64?, COUNT_STAR U, SUM_TIMER_WAIT U, COUNT_READ U, \
+         SUM_TIMER_READ U, COUNT_WRITE U, SUM_TIMER_WRITE U, COUNT_FETCH U, SUM_TIMER_FETCH U, COUNT_INSERT U, \
+         SUM_TIMER_INSERT U, COUNT_UPDATE U, SUM_TIMER_UPDATE U, COUNT_DELETE U, SUM_TIMER_DELETE U",
+    ),
+    none(
+        "table_io_waits_summary_by_index_usage",
+        "OBJECT_TYPE v64?, OBJECT_SCHEMA n64?, OBJECT_NAME n64?, INDEX_NAME v64?, COUNT_STAR U, SUM_TIMER_WAIT U, \
+         COUNT_FETCH U, SUM_TIMER_FETCH U, COUNT_INSERT U, SUM_TIMER_INSERT U, COUNT_UPDATE U, SUM_TIMER_UPDATE U, \
+         COUNT_DELETE U, SUM_TIMER_DELETE U",
+    ),
+    none(
+        "data_locks",
+        "ENGINE v32, ENGINE_LOCK_ID v128, ENGINE_TRANSACTION_ID U?, THREAD_ID U?, EVENT_ID U?, OBJECT_SCHEMA n64?, \
+         OBJECT_NAME n64?, PARTITION_NAME v64?, SUBPARTITION_NAME v64?, INDEX_NAME v64?, OBJECT_INSTANCE_BEGIN U, \
+         LOCK_TYPE v32, LOCK_MODE v32, LOCK_STATUS v32, LOCK_DATA v8192?",
+    ),
+    none(
+        "data_lock_waits",
+        "ENGINE v32, REQUESTING_ENGINE_LOCK_ID v128, REQUESTING_ENGINE_TRANSACTION_ID U?, REQUESTING_THREAD_ID U?, \
+         REQUESTING_EVENT_ID U?, REQUESTING_OBJECT_INSTANCE_BEGIN U, BLOCKING_ENGINE_LOCK_ID v128, \
+         BLOCKING_ENGINE_TRANSACTION_ID U?, BLOCKING_THREAD_ID U?, BLOCKING_EVENT_ID U?, BLOCKING_OBJECT_INSTANCE_BEGIN U",
+    ),
+];
+
+/// Tables of the system schema that have no rows here, since what they hold does not exist.
+pub(super) const MYSQL_SPECS: &[Spec] = &[
+    none(
+        "tables_priv",
+        "Host v255, Db n64, User n32, Table_name n64, Grantor v288, Timestamp t, Table_priv v256, Column_priv v64",
+    ),
+    none(
+        "columns_priv",
+        "Host v255, Db n64, User n32, Table_name n64, Column_name v64, Timestamp t, Column_priv v64",
+    ),
+    none(
+        "procs_priv",
+        "Host v255, Db n64, User n32, Routine_name v64, Routine_type v9, Grantor v288, Proc_priv v64, Timestamp t",
+    ),
+    none(
+        "proxies_priv",
+        "Host v255, User n32, Proxied_host v255, Proxied_user n32, With_grant i, Grantor v288, Timestamp t",
+    ),
+    none(
+        "role_edges",
+        "FROM_HOST v255, FROM_USER n32, TO_HOST v255, TO_USER n32, WITH_ADMIN_OPTION v1",
+    ),
+    none(
+        "default_roles",
+        "HOST v255, USER n32, DEFAULT_ROLE_HOST v255, DEFAULT_ROLE_USER n32",
+    ),
+    none("time_zone_name", "Name v64, Time_zone_id u"),
+    none("func", "name v64, ret i, dl v128, type v9"),
+    none("plugin", "name v64, dl v128"),
+    none(
+        "servers",
+        "Server_name v64, Host v255, Db v64, Username v64, Password v64, Port i, Socket v64, Wrapper v64, Owner v64",
+    ),
+];

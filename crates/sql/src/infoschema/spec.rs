@@ -1,0 +1,176 @@
+//! How a virtual table is written down: its columns as one line of text, and the values rows are made of.
+
+use engine::{Catalog, Schema, Table};
+use std::sync::Arc;
+use types::{CollationId, DataType, DateTime, IntWidth, LobSize, Value};
+
+use crate::plan::{VirtualColumn, VirtualCtx};
+use crate::session::Instance;
+use crate::session::accounts::AccountState;
+
+/// `utf8mb3_bin`: names of schemas and tables compare exactly.
+const NAMES: CollationId = CollationId(83);
+
+/// A virtual table.
+pub(super) struct Spec {
+    /// Its name.
+    pub name: &'static str,
+    /// Its columns: `NAME type, NAME type, ..`, see [`columns`].
+    pub columns: &'static str,
+    /// Makes the rows.
+    pub rows: fn(&View<'_>) -> Vec<Vec<Value>>,
+}
+
+/// No rows.
+pub(super) fn no_rows(_: &View<'_>) -> Vec<Vec<Value>> {
+    Vec::new()
+}
+
+/// Reads a list of columns. Types: `n64` a name, `v64` other text, `x` LONGTEXT, `i` INT, `u` INT UNSIGNED, `I` BIGINT,
+/// `U` BIGINT UNSIGNED, `f` DOUBLE, `t` DATETIME, `t6` with fractions; `?` behind it for nullable.
+pub(super) fn columns(spec: &str) -> Vec<VirtualColumn> {
+    spec.split(',')
+        .filter_map(|c| c.trim().rsplit_once(' '))
+        .map(|(name, ty)| {
+            let nullable = ty.ends_with('?');
+            let ty = ty.trim_end_matches('?');
+            let n = ty[1..].parse().unwrap_or(0);
+            let ci = CollationId::UTF8MB3_GENERAL_CI;
+            let data_type = match &ty[..1] {
+                "n" => DataType::varchar(n, NAMES),
+                "v" => DataType::varchar(n, ci),
+                "x" => DataType::Text {
+                    size: LobSize::Long,
+                    collation: ci,
+                },
+                "i" => DataType::INT,
+                "u" => DataType::int(IntWidth::Int, true),
+                "I" => DataType::BIGINT,
+                "U" => DataType::UBIGINT,
+                "f" => DataType::DOUBLE,
+                _ => DataType::DateTime(n as u8),
+            };
+            VirtualColumn::new(name.trim(), data_type, nullable)
+        })
+        .collect()
+}
+
+/// A name.
+pub(super) fn name(s: &str) -> Value {
+    Value::Str(s.as_bytes().to_vec(), NAMES)
+}
+
+/// Other text.
+pub(super) fn text(s: &str) -> Value {
+    Value::Str(s.as_bytes().to_vec(), CollationId::UTF8MB3_GENERAL_CI)
+}
+
+/// Text or NULL.
+pub(super) fn text_or_null(s: Option<&str>) -> Value {
+    s.map_or(Value::Null, text)
+}
+
+/// A signed number.
+pub(super) fn int(n: i64) -> Value {
+    Value::Int(n)
+}
+
+/// An unsigned number.
+pub(super) fn uint(n: u64) -> Value {
+    Value::UInt(n)
+}
+
+/// A moment in microseconds since 1970 as local time; NULL for 0.
+pub(super) fn moment(us: i64, offset: i32) -> Value {
+    if us == 0 {
+        return Value::Null;
+    }
+    let local = us + i64::from(offset) * 1_000_000;
+    DateTime::from_unix_micros(local, 0).map_or(Value::Null, Value::DateTime)
+}
+
+/// What rows are made from.
+pub(super) struct View<'a> {
+    pub(super) instance: &'a Instance,
+    pub(super) ctx: &'a VirtualCtx<'a>,
+    pub(super) connection: u64,
+    accounts: Arc<AccountState>,
+    user: String,
+    host: String,
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(
+        instance: &'a Instance,
+        ctx: &'a VirtualCtx<'a>,
+        connection: u64,
+    ) -> View<'a> {
+        let account = ctx.cx.facts.current_user.as_str();
+        let (user, host) = account.rsplit_once('@').unwrap_or((account, ""));
+        View {
+            instance,
+            ctx,
+            connection,
+            accounts: instance.accounts().snapshot(),
+            user: user.to_owned(),
+            host: host.to_owned(),
+        }
+    }
+
+    /// The session's offset from UTC in seconds.
+    pub(super) fn offset(&self) -> i32 {
+        self.ctx.cx.tz_offset
+    }
+
+    pub(super) fn catalog(&self) -> &Catalog {
+        self.ctx.catalog
+    }
+
+    /// The accounts.
+    pub(super) fn accounts(&self) -> &AccountState {
+        &self.accounts
+    }
+
+    /// The session's user.
+    pub(super) fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// Whether the session sees other accounts' things.
+    pub(super) fn is_powerful(&self) -> bool {
+        self.accounts
+            .find(&self.user, &self.host)
+            .is_some_and(|a| a.privileges.has("PROCESS") || a.privileges.has("SUPER"))
+    }
+
+    /// Stored schemas that the session may see.
+    pub(super) fn schemas(&self) -> Vec<&Arc<Schema>> {
+        self.catalog()
+            .schemas()
+            .filter(|s| self.accounts.may_use(&self.user, &self.host, &s.def.name))
+            .collect()
+    }
+
+    /// Stored tables that the session may see.
+    pub(super) fn tables(&self) -> Vec<&Arc<Table>> {
+        self.schemas()
+            .into_iter()
+            .flat_map(|s| s.tables.values())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_read() {
+        let c = columns("A n64, B v10?, C U, D t6?");
+        assert_eq!(c.len(), 4);
+        assert_eq!(c[0].name, "A");
+        assert!(!c[0].nullable && c[1].nullable);
+        assert_eq!(c[2].ty, DataType::UBIGINT);
+        assert_eq!(c[3].ty, DataType::DateTime(6));
+    }
+}

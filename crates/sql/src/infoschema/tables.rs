@@ -1,0 +1,267 @@
+//! SCHEMATA, TABLES and what SHOW TABLE STATUS takes from them.
+
+use engine::{IndexKind, Table};
+use types::Value;
+
+use super::spec::{Spec, View, int, moment, name, text, uint};
+use super::{SCHEMAS, definitions};
+
+const PAGE: u64 = 16 << 10;
+
+/// Numbers and texts that metadata gives of a stored table.
+pub struct TableFacts {
+    name: String,
+    row_format: String,
+    rows: u64,
+    average: u64,
+    data: u64,
+    index: u64,
+    auto_increment: Option<u64>,
+    created: Value,
+    collation: &'static str,
+    options: String,
+    comment: String,
+}
+
+impl TableFacts {
+    /// Of a table; `offset` is the session's from UTC in seconds.
+    pub fn of(t: &Table, offset: i32) -> TableFacts {
+        let rows = t.row_count_estimate();
+        let bytes = t.data_pages() * PAGE;
+        let secondary = t.def.indexes.len().saturating_sub(1) as u64;
+        // The file holds all trees; the split between rows and indexes is by count, since no tree is counted alone.
+        let index = if secondary == 0 {
+            0
+        } else {
+            bytes * secondary / (secondary + 2) / PAGE * PAGE
+        };
+        let data = bytes - index;
+        let o = &t.def.options;
+        let format = match o.row_format.as_str() {
+            "" | "DYNAMIC" => "Dynamic",
+            "COMPACT" => "Compact",
+            "REDUNDANT" => "Redundant",
+            "COMPRESSED" => "Compressed",
+            "FIXED" => "Fixed",
+            _ => "Dynamic",
+        };
+        let mut options: Vec<String> = o
+            .others
+            .iter()
+            .map(|(n, v)| format!("{}={v}", n.to_lowercase()))
+            .collect();
+        if !o.row_format.is_empty() {
+            options.insert(0, format!("row_format={}", o.row_format));
+        }
+        let has_auto = t.def.columns.iter().any(|c| c.auto_increment);
+        TableFacts {
+            name: t.def.name.clone(),
+            row_format: format.to_owned(),
+            rows,
+            average: data.checked_div(rows).unwrap_or(0),
+            data,
+            index,
+            auto_increment: has_auto.then(|| t.auto_increment_next().max(1)),
+            created: moment(o.created_us, offset),
+            collation: o.collation.name(),
+            options: options.join(" "),
+            comment: o.comment.clone(),
+        }
+    }
+
+    /// From engine to comment, as TABLES has them.
+    fn values(&self) -> Vec<Value> {
+        vec![
+            text("InnoDB"),
+            int(10),
+            text(&self.row_format),
+            uint(self.rows),
+            uint(self.average),
+            uint(self.data),
+            uint(0),
+            uint(self.index),
+            uint(0),
+            self.auto_increment.map_or(Value::Null, uint),
+            self.created.clone(),
+            Value::Null,
+            Value::Null,
+            text(self.collation),
+            Value::Null,
+            text(&self.options),
+            text(&self.comment),
+        ]
+    }
+
+    /// The row of SHOW TABLE STATUS.
+    pub fn status_row(&self) -> Vec<Value> {
+        let mut row = vec![text(&self.name)];
+        row.extend(self.values());
+        row
+    }
+}
+
+fn schemata(v: &View<'_>) -> Vec<Vec<Value>> {
+    let virtual_ones = SCHEMAS
+        .iter()
+        .map(|n| ((*n).to_owned(), types::CollationId::UTF8MB3_GENERAL_CI));
+    let stored = v
+        .schemas()
+        .into_iter()
+        .map(|s| (s.def.name.clone(), s.def.collation));
+    let mut all: Vec<_> = virtual_ones.chain(stored).collect();
+    all.sort();
+    all.into_iter()
+        .map(|(n, c)| {
+            vec![
+                name("def"),
+                name(&n),
+                text(c.charset().name()),
+                text(c.name()),
+                Value::Null,
+                text("NO"),
+            ]
+        })
+        .collect()
+}
+
+fn tables(v: &View<'_>) -> Vec<Vec<Value>> {
+    let mut out: Vec<Vec<Value>> = definitions()
+        .map(|d| {
+            let mut row = vec![
+                name("def"),
+                name(&d.schema),
+                name(&d.name),
+                text("SYSTEM VIEW"),
+                Value::Null,
+                int(10),
+                Value::Null,
+                uint(0),
+            ];
+            row.extend(std::iter::repeat_n(uint(0), 5));
+            row.extend(std::iter::repeat_n(Value::Null, 6));
+            row.push(text(""));
+            row.push(text(""));
+            row
+        })
+        .collect();
+    for t in v.tables() {
+        let mut row = vec![
+            name("def"),
+            name(&t.def.schema),
+            name(&t.def.name),
+            text("BASE TABLE"),
+        ];
+        row.extend(TableFacts::of(t, v.offset()).values());
+        out.push(row);
+    }
+    out
+}
+
+fn innodb_tables(v: &View<'_>) -> Vec<Vec<Value>> {
+    v.tables()
+        .into_iter()
+        .map(|t| {
+            vec![
+                uint(u64::from(t.def.id)),
+                name(&format!("{}/{}", t.def.schema, t.def.name)),
+                int(33),
+                int(t.def.columns.len() as i64 + 3),
+                int(i64::from(t.def.id)),
+                text("Dynamic"),
+                int(0),
+                text("Single"),
+                int(0),
+                int(0),
+            ]
+        })
+        .collect()
+}
+
+fn tablespaces(v: &View<'_>) -> Vec<Vec<Value>> {
+    v.tables()
+        .into_iter()
+        .map(|t| {
+            let bytes = t.data_pages() * PAGE;
+            vec![
+                uint(u64::from(t.def.id)),
+                name(&format!("{}/{}", t.def.schema, t.def.name)),
+                uint(0),
+                text("Dynamic"),
+                uint(PAGE),
+                uint(0),
+                text("Single"),
+                uint(4096),
+                uint(bytes),
+                uint(bytes),
+                text("8.0.41"),
+                uint(1),
+                text("N"),
+                text("normal"),
+            ]
+        })
+        .collect()
+}
+
+fn innodb_indexes(v: &View<'_>) -> Vec<Vec<Value>> {
+    let mut out = Vec::new();
+    for t in v.tables() {
+        for i in &t.def.indexes {
+            let kind = match i.kind {
+                IndexKind::Primary => 3,
+                IndexKind::Unique => 2,
+                IndexKind::Plain => 0,
+                IndexKind::Hidden => 1,
+            };
+            let shown = if i.kind == IndexKind::Hidden {
+                "GEN_CLUST_INDEX"
+            } else {
+                &i.name
+            };
+            out.push(vec![
+                uint(u64::from(i.id)),
+                name(shown),
+                uint(u64::from(t.def.id)),
+                int(kind),
+                int(i.parts.len() as i64),
+                int(i64::from(i.root.0)),
+                int(i64::from(t.def.id)),
+                int(50),
+            ]);
+        }
+    }
+    out
+}
+
+/// The tables of this file.
+pub(super) const SPECS: &[Spec] = &[
+    Spec {
+        name: "SCHEMATA",
+        columns: "CATALOG_NAME n64, SCHEMA_NAME n64, DEFAULT_CHARACTER_SET_NAME v64, DEFAULT_COLLATION_NAME v64, SQL_PATH v1?, DEFAULT_ENCRYPTION v3",
+        rows: schemata,
+    },
+    Spec {
+        name: "TABLES",
+        columns: "TABLE_CATALOG n64, TABLE_SCHEMA n64, TABLE_NAME n64, TABLE_TYPE v11, ENGINE v64?, VERSION i?, \
+            ROW_FORMAT v10?, TABLE_ROWS U?, AVG_ROW_LENGTH U?, DATA_LENGTH U?, MAX_DATA_LENGTH U?, INDEX_LENGTH U?, \
+            DATA_FREE U?, AUTO_INCREMENT U?, CREATE_TIME t?, UPDATE_TIME t?, CHECK_TIME t?, TABLE_COLLATION v64?, \
+            CHECKSUM I?, CREATE_OPTIONS v256?, TABLE_COMMENT v2048?",
+        rows: tables,
+    },
+    Spec {
+        name: "INNODB_TABLES",
+        columns: "TABLE_ID U, NAME n655, FLAG i, N_COLS i, SPACE I, ROW_FORMAT v12?, ZIP_PAGE_SIZE u, SPACE_TYPE v10?, \
+            INSTANT_COLS i, TOTAL_ROW_VERSIONS i",
+        rows: innodb_tables,
+    },
+    Spec {
+        name: "INNODB_TABLESPACES",
+        columns: "SPACE U, NAME n655, FLAG U, ROW_FORMAT v22?, PAGE_SIZE U, ZIP_PAGE_SIZE U, SPACE_TYPE v10?, \
+            FS_BLOCK_SIZE U, FILE_SIZE U, ALLOCATED_SIZE U, SERVER_VERSION v10?, SPACE_VERSION U, ENCRYPTION v1?, STATE v10?",
+        rows: tablespaces,
+    },
+    Spec {
+        name: "INNODB_INDEXES",
+        columns: "INDEX_ID U, NAME n193, TABLE_ID U, TYPE i, N_FIELDS i, PAGE_NO i, SPACE i, MERGE_THRESHOLD i",
+        rows: innodb_indexes,
+    },
+];

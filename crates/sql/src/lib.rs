@@ -1,0 +1,20 @@
+//! The SQL layer: text in, result rows out.
+//!
+//! Rooms, from the bottom: `parse` (text to tree), `vars` (system variables), `expr` (typed expressions), `plan` (tree to
+//! plan), `exec` (plan to rows), `ddl`, `show` and `infoschema` (definitions and what the server tells of itself), `cache`
+//! (parsed and planned statements by text), `session` (one connection). Results leave through [`sink`].
+
+pub mod cache;
+pub mod ddl;
+pub mod exec;
+pub mod expr;
+pub mod infoschema;
+pub mod parse;
+pub mod plan;
+pub mod session;
+pub mod show;
+pub mod sink;
+pub mod vars;
+
+pub use session::{Instance, InstanceOptions, Session};
+pub use sink::{ColumnMeta, Done, ResultSink};

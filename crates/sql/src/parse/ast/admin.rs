@@ -1,0 +1,449 @@
+//! Transactions, variables, accounts, maintenance, replication.
+
+use super::{Account, Expr, Name, ObjectName, VarScope};
+
+/// `START TRANSACTION ..`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BeginTransaction {
+    /// `WITH CONSISTENT SNAPSHOT`.
+    pub consistent_snapshot: bool,
+    /// `READ ONLY` (`Some(true)`) or `READ WRITE` (`Some(false)`).
+    pub read_only: Option<bool>,
+}
+
+/// What follows `COMMIT` or `ROLLBACK`; `None` leaves it to `completion_type`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Completion {
+    /// `AND [NO] CHAIN`.
+    pub chain: Option<bool>,
+    /// `[NO] RELEASE`.
+    pub release: Option<bool>,
+}
+
+/// The id of an XA transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Xid {
+    /// Global part.
+    pub gtrid: Box<[u8]>,
+    /// Branch part.
+    pub bqual: Box<[u8]>,
+    /// Format; 1 where not written.
+    pub format: u32,
+}
+
+/// `XA ..`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Xa {
+    /// `START | BEGIN xid [JOIN | RESUME]`
+    Start {
+        /// The transaction.
+        xid: Xid,
+        /// `JOIN`.
+        join: bool,
+        /// `RESUME`.
+        resume: bool,
+    },
+    /// `END xid [SUSPEND [FOR MIGRATE]]`
+    End {
+        /// The transaction.
+        xid: Xid,
+        /// `SUSPEND`.
+        suspend: bool,
+        /// `FOR MIGRATE`.
+        migrate: bool,
+    },
+    /// `PREPARE xid`
+    Prepare(Xid),
+    /// `COMMIT xid [ONE PHASE]`
+    Commit {
+        /// The transaction.
+        xid: Xid,
+        /// `ONE PHASE`.
+        one_phase: bool,
+    },
+    /// `ROLLBACK xid`
+    Rollback(Xid),
+    /// `RECOVER [CONVERT XID]`
+    Recover {
+        /// `CONVERT XID`.
+        convert: bool,
+    },
+}
+
+/// One table of `LOCK TABLES`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LockTable {
+    /// The table.
+    pub table: ObjectName,
+    /// Its alias.
+    pub alias: Option<Name>,
+    /// The lock.
+    pub mode: LockMode,
+}
+
+/// Modes of `LOCK TABLES`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockMode {
+    /// `READ`
+    Read,
+    /// `READ LOCAL`
+    ReadLocal,
+    /// `[LOW_PRIORITY] WRITE`
+    Write,
+}
+
+/// One assignment of a `SET`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SetItem {
+    /// `@name = x`
+    UserVar(Name, Expr),
+    /// `[scope] name = x`, `@@[scope.]name = x`. A bare word value is an [`Expr::Str`] or [`Expr::Column`];
+    /// `DEFAULT` is [`Expr::Default`]. In a routine's body an unscoped name may be a local variable.
+    Variable {
+        /// The scope, where written; session otherwise.
+        scope: Option<VarScope>,
+        /// `@@` was written (then it cannot be a local variable).
+        at_at: bool,
+        /// A structured variable's instance, `NEW` / `OLD` in triggers.
+        prefix: Option<Name>,
+        /// The variable.
+        name: Name,
+        /// The value.
+        value: Expr,
+    },
+    /// `NAMES cs [COLLATE c]`; no charset means `DEFAULT`.
+    Names {
+        /// Character set.
+        charset: Option<Name>,
+        /// Collation.
+        collation: Option<Name>,
+    },
+    /// `CHARACTER SET cs`; `None` means `DEFAULT`.
+    CharacterSet(Option<Name>),
+    /// `[scope] TRANSACTION ..`
+    Transaction {
+        /// `GLOBAL`, `SESSION`, or `None` for the next transaction only.
+        scope: Option<VarScope>,
+        /// `ISOLATION LEVEL`.
+        isolation: Option<IsolationLevel>,
+        /// `READ ONLY` (`Some(true)`) or `READ WRITE`.
+        read_only: Option<bool>,
+    },
+    /// `PASSWORD [FOR account] = 'text'`
+    Password {
+        /// Whose; the session's own where not written.
+        account: Option<Account>,
+        /// The new password; `None` for `TO RANDOM`.
+        password: Option<Box<[u8]>>,
+        /// `REPLACE 'current'`.
+        replace: Option<Box<[u8]>>,
+        /// `RETAIN CURRENT PASSWORD`.
+        retain: bool,
+    },
+    /// `RESOURCE GROUP name`
+    ResourceGroup(Name),
+}
+
+/// Isolation levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IsolationLevel {
+    /// `READ UNCOMMITTED`
+    ReadUncommitted,
+    /// `READ COMMITTED`
+    ReadCommitted,
+    /// `REPEATABLE READ`
+    RepeatableRead,
+    /// `SERIALIZABLE`
+    Serializable,
+}
+
+/// Verbs of table maintenance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MaintenanceVerb {
+    /// `CHECK TABLE`
+    Check,
+    /// `ANALYZE TABLE`
+    Analyze,
+    /// `OPTIMIZE TABLE`
+    Optimize,
+    /// `REPAIR TABLE`
+    Repair,
+    /// `CHECKSUM TABLE`
+    Checksum,
+}
+
+/// `CHECK | ANALYZE | OPTIMIZE | REPAIR | CHECKSUM TABLE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableMaintenance {
+    /// The verb.
+    pub verb: MaintenanceVerb,
+    /// `NO_WRITE_TO_BINLOG` / `LOCAL`.
+    pub no_binlog: bool,
+    /// The tables.
+    pub tables: Vec<ObjectName>,
+    /// `QUICK`, `FAST`, `EXTENDED`, `MEDIUM`, `CHANGED`, `USE_FRM`, `FOR UPGRADE`: upper case.
+    pub options: Vec<Name>,
+    /// `ANALYZE .. UPDATE | DROP HISTOGRAM`.
+    pub histogram: Option<HistogramClause>,
+}
+
+/// `UPDATE | DROP HISTOGRAM ON columns [WITH n BUCKETS]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistogramClause {
+    /// `DROP` rather than `UPDATE`.
+    pub drop: bool,
+    /// The columns.
+    pub columns: Vec<Name>,
+    /// `WITH n BUCKETS`.
+    pub buckets: Option<u64>,
+}
+
+/// `FLUSH ..`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flush {
+    /// `NO_WRITE_TO_BINLOG` / `LOCAL`.
+    pub no_binlog: bool,
+    /// What is flushed.
+    pub items: Vec<FlushItem>,
+}
+
+/// What `FLUSH` flushes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FlushItem {
+    /// `TABLES [t, ..] [WITH READ LOCK | FOR EXPORT]`
+    Tables {
+        /// The tables; empty means all.
+        tables: Vec<ObjectName>,
+        /// `WITH READ LOCK`.
+        read_lock: bool,
+        /// `FOR EXPORT`.
+        for_export: bool,
+    },
+    /// `PRIVILEGES`, `STATUS`, `[BINARY|ENGINE|ERROR|GENERAL|RELAY|SLOW] LOGS`, `HOSTS`,
+    /// `OPTIMIZER_COSTS`, `USER_RESOURCES`: the words, upper case.
+    Other(Name),
+}
+
+/// What `RESET` resets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ResetItem {
+    /// `MASTER`, `BINARY LOGS AND GTIDS`, with `TO n`
+    Master(Option<u64>),
+    /// `REPLICA | SLAVE [ALL] [FOR CHANNEL c]`
+    Replica {
+        /// `ALL`.
+        all: bool,
+        /// `FOR CHANNEL`.
+        channel: Option<Name>,
+    },
+    /// `QUERY CACHE`
+    QueryCache,
+    /// `PERSIST [[IF EXISTS] name]`
+    Persist {
+        /// `IF EXISTS`.
+        if_exists: bool,
+        /// The variable; all where not written.
+        name: Option<Name>,
+    },
+}
+
+/// `PURGE BINARY LOGS ..`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PurgeLogs {
+    /// `TO 'log'`
+    To(Box<[u8]>),
+    /// `BEFORE x`
+    Before(Expr),
+}
+
+/// Where `PREPARE` takes its text from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PrepareSource {
+    /// A literal.
+    Text(Box<[u8]>),
+    /// `@name`.
+    UserVar(Name),
+}
+
+/// Kinds of named things that `DROP` and `SHOW CREATE` know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// A table.
+    Table,
+    /// A view.
+    View,
+    /// A stored procedure.
+    Procedure,
+    /// A stored function.
+    Function,
+    /// A trigger.
+    Trigger,
+    /// An event.
+    Event,
+    /// A foreign server definition.
+    Server,
+    /// A package (MariaDB's).
+    Package,
+    /// A package body (MariaDB's).
+    PackageBody,
+}
+
+/// One account of `CREATE USER`, `ALTER USER`, `GRANT`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserSpec {
+    /// The account.
+    pub account: Account,
+    /// How it authenticates, where written.
+    pub auth: Option<AuthSpec>,
+    /// `REPLACE 'current'`.
+    pub replace: Option<Box<[u8]>>,
+    /// `RETAIN CURRENT PASSWORD`.
+    pub retain: bool,
+    /// `DISCARD OLD PASSWORD`.
+    pub discard_old: bool,
+}
+
+/// `IDENTIFIED ..`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthSpec {
+    /// `WITH plugin`.
+    pub plugin: Option<Name>,
+    /// The secret.
+    pub secret: AuthSecret,
+}
+
+/// The secret of an account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AuthSecret {
+    /// Nothing written.
+    None,
+    /// `BY 'password'`
+    Password(Box<[u8]>),
+    /// `BY RANDOM PASSWORD`
+    Random,
+    /// `AS 'hash'`, `BY PASSWORD 'hash'`
+    Hash(Box<[u8]>),
+}
+
+/// `CREATE USER` and `ALTER USER`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CreateUser {
+    /// `IF NOT EXISTS` (create) or `IF EXISTS` (alter) was given.
+    pub if_clause: bool,
+    /// The accounts.
+    pub users: Vec<UserSpec>,
+    /// `DEFAULT ROLE`.
+    pub default_role: Option<RoleSet>,
+    /// `REQUIRE NONE | SSL | X509` in upper case, or `CIPHER`/`ISSUER`/`SUBJECT` with their text.
+    pub require: Vec<(Name, Box<[u8]>)>,
+    /// `WITH MAX_QUERIES_PER_HOUR n ..`: name in upper case, value.
+    pub limits: Vec<(Name, u64)>,
+    /// `PASSWORD EXPIRE ..`, `ACCOUNT LOCK`, ..: the words, upper case, one entry a clause.
+    pub options: Vec<Name>,
+    /// `COMMENT` / `ATTRIBUTE`: the word and its text.
+    pub attribute: Option<(Name, Box<[u8]>)>,
+}
+
+/// A choice of roles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RoleSet {
+    /// `DEFAULT`
+    Default,
+    /// `NONE`
+    None,
+    /// `ALL [EXCEPT ..]`
+    All(Vec<Account>),
+    /// Named roles.
+    List(Vec<Account>),
+}
+
+/// A privilege with the columns it is limited to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Privilege {
+    /// Upper case words: `SELECT`, `CREATE TEMPORARY TABLES`, `ALL PRIVILEGES`, a dynamic privilege.
+    pub name: Name,
+    /// `(columns)`.
+    pub columns: Vec<Name>,
+}
+
+/// On what a privilege is granted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GrantObject {
+    /// `*.*`
+    Global,
+    /// `*`
+    CurrentSchema,
+    /// `db.*`
+    Schema(Name),
+    /// `[db.]table`
+    Table(ObjectName),
+    /// `PROCEDURE | FUNCTION name`
+    Routine(ObjectKind, ObjectName),
+}
+
+/// What is granted or revoked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GrantWhat {
+    /// Privileges on something.
+    Privileges(Vec<Privilege>, GrantObject),
+    /// Roles.
+    Roles(Vec<Account>),
+    /// `PROXY ON account`
+    Proxy(Account),
+    /// `REVOKE ALL PRIVILEGES, GRANT OPTION FROM ..`
+    Everything,
+}
+
+/// `GRANT`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// What.
+    pub what: GrantWhat,
+    /// To whom; `IDENTIFIED` is MariaDB's and 5.7's.
+    pub to: Vec<UserSpec>,
+    /// `WITH GRANT OPTION` / `WITH ADMIN OPTION`.
+    pub with_option: bool,
+    /// `AS account`.
+    pub as_account: Option<Account>,
+}
+
+/// `REVOKE`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revoke {
+    /// `IF EXISTS` was given.
+    pub if_exists: bool,
+    /// What.
+    pub what: GrantWhat,
+    /// From whom.
+    pub from: Vec<Account>,
+    /// `IGNORE UNKNOWN USER`.
+    pub ignore_unknown: bool,
+}
+
+/// `START | STOP REPLICA ..`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplicaControl {
+    /// `START` rather than `STOP`.
+    pub start: bool,
+    /// `GROUP_REPLICATION` rather than `REPLICA` / `SLAVE`.
+    pub group: bool,
+    /// `IO_THREAD` was named (none named means both).
+    pub io_thread: bool,
+    /// `SQL_THREAD` was named.
+    pub sql_thread: bool,
+    /// `UNTIL` and connection options: name in upper case, value as text.
+    pub options: Vec<(Name, Box<[u8]>)>,
+    /// `FOR CHANNEL`.
+    pub channel: Option<Name>,
+}
+
+/// `CHANGE REPLICATION SOURCE TO`, `CHANGE MASTER TO`, `CHANGE REPLICATION FILTER`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangeReplication {
+    /// `CHANGE REPLICATION FILTER`.
+    pub filter: bool,
+    /// Options: name in upper case (`SOURCE_` spelling for `MASTER_`), value as text, lists in parentheses.
+    pub options: Vec<(Name, Box<[u8]>)>,
+    /// `FOR CHANNEL`.
+    pub channel: Option<Name>,
+}

@@ -1,0 +1,540 @@
+//! The parser's core: the token window, names, literals of the grammar's leaf rules, and errors.
+
+use super::Options;
+use super::ast::{Account, Name, ObjectName, SelectInto, Span};
+use super::error::{ParseError, ParseErrorKind};
+use super::keyword::Kw;
+use super::lexer::{Lexer, T, Token, unescape};
+
+/// What every rule returns.
+pub(crate) type R<X> = Result<X, Box<ParseError>>;
+
+/// How deep rules may nest. Every level of nesting in the text costs at least one; a level of
+/// subquery costs more. Keeps the parser within half a mebibyte of stack.
+const MAX_DEPTH: u32 = 160;
+
+/// How high a tree may grow, so that recursive walks and drops stay within the stack.
+pub(crate) const MAX_HEIGHT: u32 = 500;
+
+pub(crate) struct Parser<'a> {
+    lexer: Lexer<'a>,
+    tokens: Vec<Token>,
+    pos: usize,
+    /// The current token.
+    pub tok: Token,
+    /// End of the token before the current one.
+    pub last_end: u32,
+    pub options: Options,
+    /// Placeholders seen.
+    pub params: u32,
+    depth: u32,
+    /// `INTO` of the query being read.
+    pub into: Option<Box<SelectInto>>,
+    /// Height of the highest expression finished since an enclosing rule reset this.
+    pub height: u32,
+}
+
+impl<'a> Parser<'a> {
+    pub fn new(sql: &'a [u8], options: &Options) -> Self {
+        let mut lexer = Lexer::new(sql, *options);
+        let tok = lexer.next_token();
+        let mut tokens = Vec::with_capacity((sql.len() / 4).clamp(8, 4096));
+        tokens.push(tok);
+        Parser {
+            lexer,
+            tokens,
+            pos: 0,
+            tok,
+            last_end: 0,
+            options: *options,
+            params: 0,
+            depth: 0,
+            into: None,
+            height: 0,
+        }
+    }
+
+    /// The whole text.
+    pub fn text(&self) -> &'a [u8] {
+        self.lexer.text
+    }
+
+    /// The text of a token.
+    pub fn slice(&self, token: Token) -> &'a [u8] {
+        &self.lexer.text[token.start as usize..token.end as usize]
+    }
+
+    /// Takes the current token.
+    pub fn bump(&mut self) -> Token {
+        let token = self.tok;
+        if token.kind != T::Eof {
+            self.pos += 1;
+            if self.pos == self.tokens.len() {
+                let next = self.lexer.next_token();
+                self.tokens.push(next);
+            }
+            self.tok = self.tokens[self.pos];
+        }
+        self.last_end = token.end;
+        token
+    }
+
+    /// The token `n` places ahead; 0 is the current one.
+    #[inline]
+    pub fn ahead(&mut self, n: usize) -> Token {
+        if let Some(&token) = self.tokens.get(self.pos + n) {
+            return token;
+        }
+        self.lex_ahead(n)
+    }
+
+    /// Lexes up to the token `n` places ahead.
+    fn lex_ahead(&mut self, n: usize) -> Token {
+        while self.pos + n >= self.tokens.len() {
+            let next = self.lexer.next_token();
+            self.tokens.push(next);
+            if next.kind == T::Eof {
+                return next;
+            }
+        }
+        self.tokens[self.pos + n]
+    }
+
+    /// A syntax error at the current token.
+    pub fn fail<X>(&self) -> R<X> {
+        Err(self.syntax_error(self.tok.start))
+    }
+
+    /// A syntax error at byte `start`.
+    pub fn syntax_error(&self, start: u32) -> Box<ParseError> {
+        ParseError::syntax(&self.text()[start as usize..], self.line_of(start))
+    }
+
+    /// An error of MySQL's grammar that is not a syntax error.
+    pub fn other<X>(&self, code: u16, state: &'static str, message: String) -> R<X> {
+        let start = self.tok.start;
+        Err(ParseError::at(
+            &self.text()[start as usize..],
+            self.line_of(start),
+            ParseErrorKind::Other {
+                code,
+                state,
+                message: message.into(),
+            },
+        ))
+    }
+
+    fn line_of(&self, start: u32) -> u32 {
+        let before = &self.text()[..start as usize];
+        1 + before.iter().filter(|&&b| b == b'\n').count() as u32
+    }
+
+    pub fn too_deep<X>(&self) -> R<X> {
+        let start = self.tok.start;
+        Err(ParseError::at(
+            &self.text()[start as usize..],
+            self.line_of(start),
+            ParseErrorKind::TooDeep,
+        ))
+    }
+
+    /// Runs a rule one level deeper, `cost` levels at once.
+    pub fn deeper<X>(&mut self, cost: u32, rule: impl FnOnce(&mut Self) -> R<X>) -> R<X> {
+        if self.depth + cost > MAX_DEPTH {
+            return self.too_deep();
+        }
+        self.depth += cost;
+        let result = rule(self);
+        self.depth -= cost;
+        result
+    }
+
+    /// The keyword the current token is.
+    pub fn kw(&self) -> Kw {
+        self.tok.kw
+    }
+
+    /// Whether the current token is this keyword.
+    pub fn at(&self, kw: Kw) -> bool {
+        self.tok.kw == kw
+    }
+
+    /// Whether the token `n` ahead is this keyword.
+    pub fn at_ahead(&mut self, n: usize, kw: Kw) -> bool {
+        self.ahead(n).kw == kw
+    }
+
+    pub fn at_any(&self, kws: &[Kw]) -> bool {
+        self.tok.kw != Kw::NONE && kws.contains(&self.tok.kw)
+    }
+
+    /// Whether the current token is of this kind.
+    pub fn is(&self, kind: T) -> bool {
+        self.tok.kind == kind
+    }
+
+    /// Takes the keyword if it is there.
+    pub fn eat(&mut self, kw: Kw) -> bool {
+        let hit = self.at(kw);
+        if hit {
+            self.bump();
+        }
+        hit
+    }
+
+    /// Takes two keywords if both are there.
+    pub fn eat2(&mut self, first: Kw, second: Kw) -> bool {
+        let hit = self.at(first) && self.at_ahead(1, second);
+        if hit {
+            self.bump();
+            self.bump();
+        }
+        hit
+    }
+
+    /// Takes a keyword that must be there.
+    pub fn expect(&mut self, kw: Kw) -> R<()> {
+        if self.eat(kw) { Ok(()) } else { self.fail() }
+    }
+
+    /// Takes keywords that must be there.
+    pub fn expect_all(&mut self, kws: &[Kw]) -> R<()> {
+        kws.iter().try_for_each(|&kw| self.expect(kw))
+    }
+
+    /// Takes a token of this kind if it is there.
+    pub fn take(&mut self, kind: T) -> bool {
+        let hit = self.is(kind);
+        if hit {
+            self.bump();
+        }
+        hit
+    }
+
+    /// Takes a token of this kind that must be there.
+    pub fn need(&mut self, kind: T) -> R<()> {
+        if self.take(kind) { Ok(()) } else { self.fail() }
+    }
+
+    /// `=` or nothing.
+    pub fn opt_eq(&mut self) {
+        self.take(T::Eq);
+    }
+
+    /// `IF EXISTS`.
+    pub fn if_exists(&mut self) -> R<bool> {
+        if !self.eat(Kw::IF) {
+            return Ok(false);
+        }
+        self.expect(Kw::EXISTS)?;
+        Ok(true)
+    }
+
+    /// `IF NOT EXISTS`.
+    pub fn if_not_exists(&mut self) -> R<bool> {
+        if !self.eat(Kw::IF) {
+            return Ok(false);
+        }
+        self.expect_all(&[Kw::NOT, Kw::EXISTS])?;
+        Ok(true)
+    }
+
+    /// `item, item, ..`, at least one.
+    pub fn list<X>(&mut self, mut item: impl FnMut(&mut Self) -> R<X>) -> R<Vec<X>> {
+        let mut items = vec![item(self)?];
+        while self.take(T::Comma) {
+            items.push(item(self)?);
+        }
+        Ok(items)
+    }
+
+    /// `(item, item, ..)`, at least one.
+    pub fn parens_list<X>(&mut self, item: impl FnMut(&mut Self) -> R<X>) -> R<Vec<X>> {
+        self.need(T::LParen)?;
+        let items = self.list(item)?;
+        self.need(T::RParen)?;
+        Ok(items)
+    }
+
+    /// `(rule)`.
+    pub fn parens<X>(&mut self, rule: impl FnOnce(&mut Self) -> R<X>) -> R<X> {
+        self.need(T::LParen)?;
+        let x = rule(self)?;
+        self.need(T::RParen)?;
+        Ok(x)
+    }
+
+    /// Whether a token can be an identifier.
+    pub fn is_ident(&self, token: Token) -> bool {
+        match token.kind {
+            T::Quoted => true,
+            T::Word | T::Introducer => !token.kw.is_reserved(),
+            _ => false,
+        }
+    }
+
+    /// The name an identifier token spells.
+    pub fn name_of(&self, token: Token) -> R<Name> {
+        let bytes = self.slice(token);
+        if token.kind != T::Quoted {
+            return match std::str::from_utf8(bytes) {
+                Ok(name) => Ok(name.into()),
+                Err(_) => self.bad_name(bytes),
+            };
+        }
+        if bytes.len() <= 2 {
+            // `` as an identifier: MySQL's lexer gives up here.
+            return Err(self.syntax_error(token.start));
+        }
+        if !token.escaped {
+            let inner = &bytes[1..bytes.len() - 1];
+            return match std::str::from_utf8(inner) {
+                Ok(name) => Ok(name.into()),
+                Err(_) => self.bad_name(inner),
+            };
+        }
+        let mut inner = Vec::with_capacity(bytes.len());
+        unescape(bytes, true, false, &mut inner);
+        match String::from_utf8(inner) {
+            Ok(name) => Ok(name.into()),
+            Err(e) => self.bad_name(e.as_bytes()),
+        }
+    }
+
+    fn bad_name(&self, bytes: &[u8]) -> R<Name> {
+        let shown: String = bytes
+            .iter()
+            .take(10)
+            .map(|b| match b {
+                0x20..0x7F => (*b as char).to_string(),
+                _ => format!("\\x{b:02X}"),
+            })
+            .collect();
+        self.other(
+            1300,
+            "HY000",
+            format!("Invalid utf8mb4 character string: '{shown}'"),
+        )
+    }
+
+    /// An identifier.
+    pub fn ident(&mut self) -> R<Name> {
+        if !self.is_ident(self.tok) {
+            return self.fail();
+        }
+        let token = self.bump();
+        self.name_of(token)
+    }
+
+    /// An identifier, or a string used as one.
+    pub fn ident_or_text(&mut self) -> R<Name> {
+        if self.is(T::Str) {
+            return self.text_name();
+        }
+        self.ident()
+    }
+
+    /// A string literal as a name.
+    pub fn text_name(&mut self) -> R<Name> {
+        let bytes = self.string()?;
+        match String::from_utf8(bytes.into_vec()) {
+            Ok(name) => Ok(name.into()),
+            Err(e) => self.bad_name(e.as_bytes()),
+        }
+    }
+
+    /// The current word in upper case.
+    pub fn word_upper(&mut self) -> R<Name> {
+        if !matches!(self.tok.kind, T::Word | T::Introducer) {
+            return self.fail();
+        }
+        let token = self.bump();
+        let name = String::from_utf8_lossy(self.slice(token)).to_ascii_uppercase();
+        Ok(name.into())
+    }
+
+    /// Words in upper case, joined by single spaces.
+    pub fn words_upper(&mut self, count: usize) -> R<Name> {
+        let mut words = String::new();
+        for i in 0..count {
+            if i > 0 {
+                words.push(' ');
+            }
+            words.push_str(&self.word_upper()?);
+        }
+        Ok(words.into())
+    }
+
+    /// `[schema.]name`.
+    pub fn object_name(&mut self) -> R<ObjectName> {
+        if self.is(T::Dot) {
+            // `.t` is accepted for ODBC.
+            self.bump();
+            let name = self.ident()?;
+            return Ok(ObjectName { schema: None, name });
+        }
+        let first = self.ident()?;
+        if self.take(T::Dot) {
+            let name = self.ident()?;
+            return Ok(ObjectName {
+                schema: Some(first),
+                name,
+            });
+        }
+        Ok(ObjectName {
+            schema: None,
+            name: first,
+        })
+    }
+
+    /// A string literal (one token, no introducer).
+    pub fn string(&mut self) -> R<Box<[u8]>> {
+        if !self.is(T::Str) {
+            return self.fail();
+        }
+        let token = self.bump();
+        Ok(self.string_value(token))
+    }
+
+    /// The value of a string token.
+    pub fn string_value(&self, token: Token) -> Box<[u8]> {
+        let mut quoted = self.slice(token);
+        if token.kind == T::NStr {
+            quoted = &quoted[1..];
+        }
+        if !token.escaped {
+            return quoted[1..quoted.len() - 1].into();
+        }
+        let mut out = Vec::with_capacity(quoted.len());
+        let backslash = !self.options.no_backslash_escapes;
+        unescape(quoted, true, backslash, &mut out);
+        out.into()
+    }
+
+    /// An unsigned integer that fits 64 bits.
+    pub fn number(&mut self) -> R<u64> {
+        let value = match self.tok.kind {
+            T::Int => parse_u64(self.slice(self.tok)),
+            T::HexNum => std::str::from_utf8(&self.slice(self.tok)[2..])
+                .ok()
+                .and_then(|s| u64::from_str_radix(s, 16).ok()),
+            _ => None,
+        };
+        let Some(value) = value else {
+            return self.fail();
+        };
+        self.bump();
+        Ok(value)
+    }
+
+    /// A number in parentheses.
+    pub fn parens_number(&mut self) -> R<u64> {
+        self.parens(Self::number)
+    }
+
+    /// A number in parentheses, or nothing.
+    pub fn opt_parens_number(&mut self) -> R<Option<u64>> {
+        if self.is(T::LParen) {
+            return self.parens_number().map(Some);
+        }
+        Ok(None)
+    }
+
+    /// An account: `user[@host]`, `CURRENT_USER[()]`.
+    pub fn account(&mut self) -> R<Account> {
+        if self.eat(Kw::CURRENT_USER) {
+            if self.take(T::LParen) {
+                self.need(T::RParen)?;
+            }
+            return Ok(Account::CurrentUser);
+        }
+        let user = if self.is(T::Str) || self.is(T::Quoted) && self.slice(self.tok).len() == 2 {
+            let token = self.bump();
+            self.text_or_empty(token)?
+        } else {
+            self.ident()?
+        };
+        let mut host: Name = "%".into();
+        if self.take(T::At) {
+            host = if self.is(T::Str) || self.is(T::Quoted) {
+                let token = self.bump();
+                self.text_or_empty(token)?
+            } else {
+                self.ident()?
+            };
+        }
+        Ok(Account::Named { user, host })
+    }
+
+    /// The value of a quoted token that may be empty.
+    fn text_or_empty(&self, token: Token) -> R<Name> {
+        if token.kind == T::Quoted {
+            if token.end - token.start == 2 {
+                return Ok("".into());
+            }
+            return self.name_of(token);
+        }
+        match String::from_utf8(self.string_value(token).into_vec()) {
+            Ok(name) => Ok(name.into()),
+            Err(e) => self.bad_name(e.as_bytes()),
+        }
+    }
+
+    /// A character set name; `None` for `DEFAULT`.
+    pub fn charset_or_default(&mut self) -> R<Option<Name>> {
+        if self.eat(Kw::DEFAULT) {
+            return Ok(None);
+        }
+        self.charset_name().map(Some)
+    }
+
+    /// A character set or collation name.
+    pub fn charset_name(&mut self) -> R<Name> {
+        if self.eat(Kw::BINARY) {
+            return Ok("binary".into());
+        }
+        self.ident_or_text()
+    }
+
+    /// `CHARACTER SET` / `CHAR SET` / `CHARSET`, if it is there.
+    pub fn eat_charset(&mut self) -> bool {
+        self.eat(Kw::CHARSET) || self.eat2(Kw::CHARACTER, Kw::SET) || self.eat2(Kw::CHAR, Kw::SET)
+    }
+
+    /// The text from `start` to the last token taken, comments left out, as a column name.
+    pub fn written(&self, start: u32) -> Name {
+        let end = self.last_end.max(start);
+        let text = self.text();
+        let mut comments = self.lexer.comments.iter();
+        if !comments.any(|&(from, to)| from >= start && to <= end) {
+            return String::from_utf8_lossy(&text[start as usize..end as usize]).into();
+        }
+        let mut kept = Vec::with_capacity((end - start) as usize);
+        let mut from = start;
+        for &(comment, to) in &self.lexer.comments {
+            if comment >= start && to <= end && comment >= from {
+                kept.extend_from_slice(&text[from as usize..comment as usize]);
+                from = to;
+            }
+        }
+        kept.extend_from_slice(&text[from as usize..end as usize]);
+        String::from_utf8_lossy(&kept).into()
+    }
+
+    /// The span from `start` to the last token taken.
+    pub fn span_from(&self, start: u32) -> Span {
+        Span {
+            start,
+            end: self.last_end.max(start),
+        }
+    }
+}
+
+/// Decimal digits as a 64-bit number, if they fit.
+pub(crate) fn parse_u64(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0u64, |value, b| {
+        value
+            .checked_mul(10)?
+            .checked_add(u64::from(b.wrapping_sub(b'0')))
+    })
+}

@@ -1,0 +1,60 @@
+//! DELETE from one table or from several joined ones.
+
+use types::SqlError;
+
+use super::Planner;
+use super::tree::DeletePlan;
+use super::update::{can_stream, not_read_below, target_table};
+use crate::parse::ast;
+
+impl Planner<'_> {
+    /// Plans DELETE.
+    pub(crate) fn delete(&self, d: &ast::Delete) -> Result<DeletePlan, SqlError> {
+        if d.with.is_some() {
+            return Err(SqlError::not_supported("WITH in DELETE"));
+        }
+        if !d.returning.is_empty() {
+            return Err(SqlError::not_supported("RETURNING"));
+        }
+        let single;
+        let from: &[ast::TableRef] = match &d.target {
+            ast::DeleteTarget::Single(f) => {
+                single = [ast::TableRef::Table(Box::new(f.clone()))];
+                &single
+            }
+            ast::DeleteTarget::Multi { from, .. } => from,
+        };
+        let mut c = self.change_tables(from, d.selection.as_ref())?;
+        let targets: Vec<u16> = match &d.target {
+            ast::DeleteTarget::Single(_) => vec![0],
+            ast::DeleteTarget::Multi { tables, .. } => {
+                let mut out = Vec::with_capacity(tables.len());
+                for t in tables {
+                    let at = c.names.tables.iter().position(|f| {
+                        *f.alias == *t.name && t.schema.as_deref().is_none_or(|s| *f.schema == *s)
+                    });
+                    match at {
+                        Some(i) => out.push(i as u16),
+                        None => return Err(SqlError::unknown_table(&t.name, "MULTI DELETE")),
+                    }
+                }
+                out
+            }
+        };
+        for &t in &targets {
+            let table = target_table(&c.names, t, "DELETE")?;
+            not_read_below(&table, &c.subqueries)?;
+        }
+        let order = self.change_order(&d.order_by, &mut c)?;
+        let limit = self.change_limit(d.limit.as_ref())?;
+        let (block, ordered) = self.change_block(c, order, limit)?;
+        self.check_safe(&block)?;
+        let streaming = ordered && can_stream(&block);
+        Ok(DeletePlan {
+            block,
+            targets,
+            ignore: d.ignore,
+            streaming,
+        })
+    }
+}

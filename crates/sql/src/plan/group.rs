@@ -1,0 +1,216 @@
+//! Grouped queries: the ONLY_FULL_GROUP_BY check and the columns a group has to remember.
+//!
+//! A column may stand outside aggregates if the grouping columns determine it: it is one of them, WHERE fixes it, or it belongs
+//! to a table whose unique key is determined.
+
+use std::collections::HashSet;
+
+use engine::IndexKind;
+use types::SqlError;
+
+use super::from::Cond;
+use super::scope::Names;
+use super::select::Item;
+use super::source::TableSource;
+use super::tree::{GROUP_SLOT, SortKey};
+use crate::expr::{CmpOp, Column, Expr, Node};
+
+/// Whether two bound expressions are the same.
+pub(crate) fn same(a: &Expr, b: &Expr) -> bool {
+    match (&a.node, &b.node) {
+        (Node::Column(x), Node::Column(y)) => (x.slot, x.ordinal) == (y.slot, y.ordinal),
+        (Node::Column(_), _) | (_, Node::Column(_)) => false,
+        (Node::Aggregate(x), Node::Aggregate(y)) => x == y,
+        (x, y) => {
+            std::mem::discriminant(x) == std::mem::discriminant(y)
+                && format!("{x:?}") == format!("{y:?}")
+        }
+    }
+}
+
+/// Makes an expression of a grouped row read its columns from the group.
+pub(crate) fn carry(e: &mut Expr, base: u16, carried: &mut Vec<Expr>) {
+    if let Node::Column(c) = &e.node
+        && c.slot >= base
+        && c.slot < super::tree::FIRST_SPECIAL_SLOT
+    {
+        let at = carried
+            .iter()
+            .filter_map(Expr::as_column)
+            .position(|k| (k.slot, k.ordinal) == (c.slot, c.ordinal))
+            .unwrap_or_else(|| {
+                carried.push(e.clone());
+                carried.len() - 1
+            });
+        if let Node::Column(c) = &mut e.node {
+            c.slot = GROUP_SLOT;
+            c.ordinal = at as u16;
+        }
+        return;
+    }
+    e.each_child_mut(&mut |x| carry(x, base, carried));
+}
+
+type Determined = HashSet<(u16, u16)>;
+
+fn determined(names: &Names<'_>, conds: &[Cond], keys: &[Expr]) -> Determined {
+    let mut known: Determined = keys
+        .iter()
+        .filter_map(Expr::as_column)
+        .map(|c| (c.slot, c.ordinal))
+        .collect();
+    loop {
+        let before = known.len();
+        for c in conds {
+            let Node::Compare(CmpOp::Eq, _, p) = &c.expr.node else {
+                continue;
+            };
+            for (x, y) in [(&p[0], &p[1]), (&p[1], &p[0])] {
+                let Some(col) = x.as_column() else { continue };
+                if fixed(y, &known) {
+                    known.insert((col.slot, col.ordinal));
+                }
+            }
+        }
+        for t in &names.tables {
+            let TableSource::Engine(table) = &t.source else {
+                continue;
+            };
+            let unique = table.def.indexes.iter().any(|i| {
+                matches!(i.kind, IndexKind::Primary | IndexKind::Unique)
+                    && i.parts.iter().all(|p| {
+                        p.prefix == 0
+                            && !table.def.columns[usize::from(p.column)].nullable
+                            && known.contains(&(t.slot, p.column))
+                    })
+            });
+            if unique {
+                known.extend((0..t.len()).map(|i| (t.slot, i as u16)));
+            }
+        }
+        if known.len() == before {
+            return known;
+        }
+    }
+}
+
+fn fixed(e: &Expr, known: &Determined) -> bool {
+    let mut ok = true;
+    e.walk(&mut |x| {
+        match &x.node {
+            Node::Column(c) => ok &= known.contains(&(c.slot, c.ordinal)),
+            Node::Aggregate(_) | Node::AssignVar(..) | Node::Subquery(_) => ok = false,
+            _ => {}
+        }
+        ok
+    });
+    ok
+}
+
+/// The first column of an expression that the groups do not determine.
+fn loose<'e>(
+    e: &'e Expr,
+    keys: &[Expr],
+    known: &Determined,
+    own: &dyn Fn(u16) -> bool,
+) -> Option<&'e Column> {
+    if keys.iter().any(|k| same(k, e)) {
+        return None;
+    }
+    match &e.node {
+        Node::Aggregate(_) => None,
+        Node::Column(c) if own(c.slot) && !known.contains(&(c.slot, c.ordinal)) => Some(c),
+        Node::Call(c) if c.def.name.eq_ignore_ascii_case("any_value") => None,
+        _ => {
+            let mut found = None;
+            e.each_child(&mut |x| {
+                if found.is_none() {
+                    found = loose(x, keys, known, own);
+                }
+            });
+            found
+        }
+    }
+}
+
+/// Checks a grouped query.
+///
+/// # Errors
+/// 1055, and 1140 without GROUP BY.
+pub(crate) fn check(
+    names: &Names<'_>,
+    conds: &[Cond],
+    keys: &[Expr],
+    items: &[Item],
+    having: Option<&Expr>,
+    order: &[SortKey],
+) -> Result<(), SqlError> {
+    let known = determined(names, conds, keys);
+    let own = |slot: u16| names.tables.iter().any(|t| t.slot == slot);
+    let lists = [
+        (
+            "SELECT list",
+            items.iter().map(|i| &i.expr).collect::<Vec<_>>(),
+        ),
+        ("HAVING clause", having.into_iter().collect()),
+        ("ORDER BY clause", order.iter().map(|k| &k.expr).collect()),
+    ];
+    for (place, exprs) in lists {
+        for (i, e) in exprs.into_iter().enumerate() {
+            let Some(c) = loose(e, keys, &known, &own) else {
+                continue;
+            };
+            let n = i + 1;
+            return Err(if keys.is_empty() {
+                SqlError::new(
+                    1140,
+                    format!(
+                        "In aggregated query without GROUP BY, expression #{n} of {place} contains nonaggregated column '{}'; this is incompatible with sql_mode=only_full_group_by",
+                        c.name
+                    ),
+                )
+            } else {
+                SqlError::new(
+                    1055,
+                    format!(
+                        "Expression #{n} of {place} is not in GROUP BY clause and contains nonaggregated column '{}' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by",
+                        c.name
+                    ),
+                )
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Checks that DISTINCT keeps what ORDER BY reads.
+///
+/// # Errors
+/// 3065.
+pub(crate) fn check_distinct(items: &[Item], order: &[SortKey]) -> Result<(), SqlError> {
+    for (i, k) in order.iter().enumerate() {
+        if items.iter().any(|x| same(&x.expr, &k.expr)) {
+            continue;
+        }
+        let mut loose = None;
+        k.expr.walk(&mut |x| {
+            if let Node::Column(c) = &x.node
+                && loose.is_none()
+                && !items.iter().any(|i| same(&i.expr, x))
+            {
+                loose = Some(c.name.clone());
+            }
+            true
+        });
+        if let Some(name) = loose {
+            return Err(SqlError::new(
+                3065,
+                format!(
+                    "Expression #{} of ORDER BY clause is not in SELECT list, references column '{name}' which is not in SELECT list; this is incompatible with DISTINCT",
+                    i + 1
+                ),
+            ));
+        }
+    }
+    Ok(())
+}

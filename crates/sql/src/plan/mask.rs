@@ -1,0 +1,116 @@
+//! Which tables and subqueries an expression reads.
+
+use super::tree::{Access, Block, Body, FIRST_SPECIAL_SLOT, QueryPlan, SubPlan};
+use crate::expr::{Expr, Node};
+
+/// The subqueries an expression uses, by index.
+pub(crate) fn subqueries_of(e: &Expr, out: &mut Vec<u32>) {
+    e.walk(&mut |x| {
+        match &x.node {
+            Node::Subquery(i) | Node::Exists(i) => out.push(*i),
+            Node::Quantified(q) => out.push(q.subquery),
+            _ => {}
+        }
+        true
+    });
+}
+
+/// The tables of a block (bits, by place) that an expression reads, itself or through its subqueries.
+pub(crate) fn tables_of(e: &Expr, base: u16, subqueries: &[SubPlan]) -> u64 {
+    let mut bits = 0;
+    let mut add = |slot: u16| {
+        if slot >= base && slot < FIRST_SPECIAL_SLOT {
+            bits |= 1u64 << (slot - base).min(63);
+        }
+    };
+    let mut used = Vec::new();
+    e.walk(&mut |x| {
+        match &x.node {
+            Node::Column(c) => add(c.slot),
+            Node::Subquery(i) | Node::Exists(i) => used.push(*i),
+            Node::Quantified(q) => used.push(q.subquery),
+            _ => {}
+        }
+        true
+    });
+    for i in used {
+        for &(slot, _) in subqueries.get(i as usize).map_or(&[][..], |s| &s.outer) {
+            add(slot);
+        }
+    }
+    bits
+}
+
+/// The columns with slots below `below` that a query reads.
+pub(crate) fn outer_columns(q: &QueryPlan, below: u16, out: &mut Vec<(u16, u16)>) {
+    let mut visit = |e: &Expr| {
+        e.walk(&mut |x| {
+            if let Node::Column(c) = &x.node
+                && c.slot < below
+                && !out.contains(&(c.slot, c.ordinal))
+            {
+                out.push((c.slot, c.ordinal));
+            }
+            true
+        });
+    };
+    each_expr(q, &mut visit);
+}
+
+/// Calls `f` with every expression of a query, subqueries included.
+pub(crate) fn each_expr(q: &QueryPlan, f: &mut dyn FnMut(&Expr)) {
+    match &q.body {
+        Body::Block(b) => block_exprs(b, f),
+        Body::Rows(rows, subs) => {
+            rows.iter().flatten().for_each(&mut *f);
+            subs.iter().for_each(|s| each_expr(&s.query, f));
+        }
+        Body::Set(first, arms) => {
+            each_expr(first, f);
+            arms.iter().for_each(|a| each_expr(&a.query, f));
+        }
+    }
+    q.order.iter().for_each(|k| f(&k.expr));
+}
+
+fn block_exprs(b: &Block, f: &mut dyn FnMut(&Expr)) {
+    b.derived.iter().for_each(|q| each_expr(q, f));
+    b.subqueries.iter().for_each(|s| each_expr(&s.query, f));
+    for s in &b.steps {
+        access_exprs(&s.access, f);
+        for k in s.buffer.iter().flatten() {
+            f(&k.build);
+            f(&k.probe);
+        }
+        let conds = s.filter.iter().chain(&s.implied).chain(&s.probe);
+        conds.for_each(&mut *f);
+        s.late.iter().for_each(|l| f(&l.expr));
+        for n in &s.nests {
+            n.after.iter().for_each(|l| f(&l.expr));
+        }
+    }
+    b.constant.iter().for_each(&mut *f);
+    if let Some(g) = &b.group {
+        g.keys.iter().chain(&g.carried).for_each(&mut *f);
+        for a in &g.aggregates {
+            a.args.iter().for_each(&mut *f);
+            a.order_by.iter().for_each(|(e, _)| f(e));
+        }
+    }
+    b.having.iter().chain(&b.output).for_each(&mut *f);
+    b.order.iter().for_each(|k| f(&k.expr));
+}
+
+/// Calls `f` with the key values of an access.
+pub(crate) fn access_exprs(a: &Access, f: &mut dyn FnMut(&Expr)) {
+    match a {
+        Access::Full { .. } | Access::Nothing => {}
+        Access::Get(keys) => keys.iter().for_each(|k| f(&k.expr)),
+        Access::Range(r) => {
+            r.prefix.iter().chain(&r.points).for_each(|k| f(&k.expr));
+            for (k, _) in r.low.iter().chain(&r.high) {
+                f(&k.expr);
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Whether rows can come out of an index in the order a query wants, so that nothing needs sorting; and whether the first row
+//! of an index is all that MIN or MAX wants.
+
+use std::sync::Arc;
+
+use engine::{IndexKind, Table};
+
+use super::access::Allowed;
+use super::optimize::{CondInfo, Ordered, Request};
+use super::scope::FromTable;
+use super::source::TableSource;
+use super::tree::{Access, KeyExpr, RangeAccess, SortKey};
+use crate::expr::agg::AggFunc;
+
+fn stored(t: &FromTable) -> Option<&Arc<Table>> {
+    match &t.source {
+        TableSource::Engine(t) => Some(t),
+        _ => None,
+    }
+}
+
+/// The columns of an index's entries in order, with their direction: its own parts, then the clustered key's.
+fn entry_columns(t: &Table, index: usize) -> Vec<(u16, bool)> {
+    let mut out: Vec<(u16, bool)> = Vec::new();
+    for x in [index, 0] {
+        let def = &t.def.indexes[x];
+        if x == 0 && index == 0 && !out.is_empty() {
+            break;
+        }
+        if def.kind == IndexKind::Hidden {
+            break;
+        }
+        for p in &def.parts {
+            if p.prefix != 0 {
+                return out;
+            }
+            out.push((p.column, p.descending));
+        }
+    }
+    out
+}
+
+/// Whether an index whose first `equal` columns are fixed delivers the order; `Some(true)` backwards.
+fn delivers(t: &Table, slot: u16, index: usize, equal: usize, order: &[SortKey]) -> Option<bool> {
+    let columns = entry_columns(t, index);
+    let fixed: Vec<u16> = columns.iter().take(equal).map(|c| c.0).collect();
+    let mut at = equal.min(columns.len());
+    let mut direction: Option<bool> = None;
+    for k in order {
+        let c = k.expr.as_column().filter(|c| c.slot == slot)?;
+        if fixed.contains(&c.ordinal) || columns[..at].iter().any(|x| x.0 == c.ordinal) {
+            continue;
+        }
+        while columns.get(at).is_some_and(|x| fixed.contains(&x.0)) {
+            at += 1;
+        }
+        let &(column, descending) = columns.get(at)?;
+        if column != c.ordinal {
+            return None;
+        }
+        let backward = k.desc != descending;
+        if *direction.get_or_insert(backward) != backward {
+            return None;
+        }
+        at += 1;
+    }
+    Some(direction.unwrap_or(false))
+}
+
+fn everything(index: usize, backward: bool) -> Access {
+    Access::Full { index, backward }
+}
+
+/// Tries to make the first table deliver the order that is asked for.
+pub(crate) fn satisfy(
+    req: &Request<'_>,
+    allowed: &[Allowed],
+    conds: &[CondInfo],
+    found: &mut Ordered,
+) -> bool {
+    if req.order.is_empty() {
+        return true;
+    }
+    let Some(&first) = found.tables.first() else {
+        return false;
+    };
+    let t = &req.names.tables[first];
+    let (Some(table), 0) = (stored(t), req.joins.nest_of[first]) else {
+        return false;
+    };
+    match &mut found.choices[0].access {
+        Access::Get(_) => found.tables.len() == 1,
+        Access::Range(r) => match delivers(table, t.slot, r.index, r.prefix.len(), req.order) {
+            Some(backward) => {
+                r.backward = backward;
+                true
+            }
+            None => false,
+        },
+        Access::Full { .. } => {
+            let candidates = (0..table.def.indexes.len())
+                .filter(|&i| i == 0 || (req.has_limit && allowed[first].index(i)));
+            for i in candidates {
+                if let Some(b) = delivers(table, t.slot, i, 0, req.order) {
+                    let _ = conds;
+                    found.choices[0].access = everything(i, b);
+                    return true;
+                }
+            }
+            false
+        }
+        Access::Nothing => true,
+    }
+}
+
+/// Recognises `SELECT MIN(c) FROM t` (and MAX) where the first row of an index holds the answer.
+pub(crate) fn first_of_index(
+    req: &Request<'_>,
+    allowed: &[Allowed],
+    conds: &[CondInfo],
+    found: &mut Ordered,
+) -> Option<u64> {
+    let (keys, aggregates) = req.group?;
+    let ([], [agg], [first]) = (keys, aggregates, &found.tables[..]) else {
+        return None;
+    };
+    let max = match agg.func {
+        AggFunc::Max => true,
+        AggFunc::Min => false,
+        _ => return None,
+    };
+    let t = &req.names.tables[*first];
+    let table = stored(t)?;
+    let column = agg.args.first()?.as_column().filter(|c| c.slot == t.slot)?;
+    let choice = &mut found.choices[0];
+    if choice.used.len() != conds.len() {
+        return None;
+    }
+    let nullable = table.def.columns[usize::from(column.ordinal)].nullable;
+    let part_of = |index: usize, at: usize| {
+        let p = table.def.indexes[index].parts.get(at)?;
+        (p.column == column.ordinal && p.prefix == 0).then_some(p.descending)
+    };
+    match &mut choice.access {
+        Access::Range(r) if r.points.is_empty() => {
+            let descending = part_of(r.index, r.prefix.len())?;
+            r.backward = max != descending;
+            r.not_null = nullable;
+            Some(1)
+        }
+        Access::Full { .. } if conds.is_empty() => {
+            let (index, descending) = (0..table.def.indexes.len())
+                .filter(|&i| allowed[*first].index(i))
+                .find_map(|i| Some((i, part_of(i, 0)?)))?;
+            choice.access = Access::Range(Box::new(RangeAccess {
+                index,
+                prefix: Vec::<KeyExpr>::new(),
+                points: Vec::new(),
+                low: None,
+                high: None,
+                begins: None,
+                not_null: nullable,
+                backward: max != descending,
+            }));
+            Some(1)
+        }
+        _ => None,
+    }
+}

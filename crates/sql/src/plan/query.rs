@@ -1,0 +1,385 @@
+//! Queries as a whole: set operations, VALUES, TABLE, nested queries, WITH, and the ORDER BY and LIMIT around them.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use types::SqlError;
+use types::keyenc::KeyPart;
+use types::{DataType, IntWidth};
+
+use super::Planner;
+use super::scope::{DerivedColumn, FromTable, Names};
+use super::source::TableSource;
+use super::tree::{Body, LimitPlan, OUTPUT_SLOT, QueryPlan, SetArm, SortKey, SubPlan};
+use crate::expr::bind::Clause;
+use crate::expr::{Expr, ExprType, Shape, infer};
+use crate::parse::ast;
+use crate::sink::ColumnMeta;
+
+/// The common table expressions in sight, innermost last.
+#[derive(Default)]
+pub(crate) struct Ctes {
+    list: RefCell<Vec<Rc<ast::Cte>>>,
+}
+
+/// A common table expression that a name stands for.
+pub(crate) struct CteRef {
+    /// Its definition.
+    pub def: Rc<ast::Cte>,
+    /// Its place in the list: its own query sees only those before.
+    pub place: usize,
+}
+
+impl Planner<'_> {
+    /// The common table expression of that name.
+    pub(crate) fn cte(&self, name: &str) -> Option<CteRef> {
+        let list = self.ctes.list.borrow();
+        let place = list
+            .iter()
+            .rposition(|c| super::scope::same_name(&c.name, name))?;
+        Some(CteRef {
+            def: Rc::clone(&list[place]),
+            place,
+        })
+    }
+
+    /// Hides the common table expressions from `place` on, while one of them is planned.
+    pub(crate) fn hide_ctes_from(&self, place: usize) -> Vec<Rc<ast::Cte>> {
+        self.ctes.list.borrow_mut().split_off(place)
+    }
+
+    /// Shows them again.
+    pub(crate) fn show_ctes(&self, hidden: Vec<Rc<ast::Cte>>) {
+        self.ctes.list.borrow_mut().extend(hidden);
+    }
+
+    /// Plans a query; yields its columns too.
+    pub(crate) fn query(
+        &self,
+        q: &ast::Query,
+        parent: Option<&Names<'_>>,
+    ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
+        let known = self.ctes.list.borrow().len();
+        if let Some(w) = &q.with {
+            if w.recursive {
+                return Err(SqlError::not_supported("WITH RECURSIVE"));
+            }
+            let mut list = self.ctes.list.borrow_mut();
+            list.extend(w.ctes.iter().map(|c| Rc::new(c.clone())));
+        }
+        let planned = self.query_body(q, parent);
+        self.ctes.list.borrow_mut().truncate(known);
+        planned
+    }
+
+    fn query_body(
+        &self,
+        q: &ast::Query,
+        parent: Option<&Names<'_>>,
+    ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
+        let limit = q.limit.as_deref();
+        match &q.body {
+            ast::QueryBody::Select(s) => self.select(s, &q.order_by, limit, &q.locking, parent),
+            ast::QueryBody::Table(name) => {
+                self.select(&table_select(name), &q.order_by, limit, &q.locking, parent)
+            }
+            ast::QueryBody::Nested(inner) if q.order_by.is_empty() && limit.is_none() => {
+                self.query(inner, parent)
+            }
+            body => {
+                let (mut plan, columns) = self.operand(body, parent)?;
+                if !matches!(plan.body, Body::Set(..) | Body::Rows(..))
+                    || !plan.order.is_empty()
+                    || plan.limit.is_some()
+                {
+                    let types = plan.types.clone();
+                    let lowest = plan.lowest;
+                    plan = QueryPlan {
+                        body: Body::Set(Box::new(plan), Vec::new()),
+                        types,
+                        order: Vec::new(),
+                        limit: None,
+                        into: Vec::new(),
+                        lowest,
+                    };
+                }
+                plan.order = self.output_order(&q.order_by, &plan.types, &columns, parent)?;
+                plan.limit = self.limit(limit)?;
+                Ok((plan, columns))
+            }
+        }
+    }
+
+    fn operand(
+        &self,
+        body: &ast::QueryBody,
+        parent: Option<&Names<'_>>,
+    ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
+        match body {
+            ast::QueryBody::Select(s) => self.select(s, &[], None, &[], parent),
+            ast::QueryBody::Table(name) => self.select(&table_select(name), &[], None, &[], parent),
+            ast::QueryBody::Nested(q) => self.query(q, parent),
+            ast::QueryBody::Values(rows) => self.values(rows, parent),
+            ast::QueryBody::Set(s) => self.set_operation(s, parent),
+        }
+    }
+
+    fn set_operation(
+        &self,
+        s: &ast::SetOperation,
+        parent: Option<&Names<'_>>,
+    ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
+        let (mut first, mut columns) = self.operand(&s.first, parent)?;
+        let mut types = first.types.clone();
+        let mut lowest = first.lowest;
+        let mut arms = Vec::with_capacity(s.rest.len());
+        for term in &s.rest {
+            let (query, _) = self.operand(&term.body, parent)?;
+            if query.types.len() != types.len() {
+                return Err(SqlError::new(
+                    1222,
+                    "The used SELECT statements have a different number of columns",
+                ));
+            }
+            for (t, o) in types.iter_mut().zip(&query.types) {
+                *t = infer::common(&[t, o], self.ctx.cx.collation, "UNION")?;
+            }
+            lowest = lowest.min(query.lowest);
+            arms.push(SetArm {
+                op: term.op,
+                all: term.all,
+                query,
+            });
+        }
+        self.coerce(&mut first, &types);
+        for a in &mut arms {
+            self.coerce(&mut a.query, &types);
+        }
+        for (c, t) in columns.iter_mut().zip(&types) {
+            *c = ColumnMeta::computed(&c.name, t.to_data_type(), t.nullable);
+        }
+        let plan = QueryPlan {
+            body: Body::Set(Box::new(first), arms),
+            types,
+            order: Vec::new(),
+            limit: None,
+            into: Vec::new(),
+            lowest,
+        };
+        Ok((plan, columns))
+    }
+
+    /// Makes a query's columns have these types.
+    fn coerce(&self, q: &mut QueryPlan, types: &[ExprType]) {
+        let cx = self.ctx.cx;
+        let row = |exprs: &mut Vec<Expr>| {
+            for (e, t) in exprs.iter_mut().zip(types) {
+                let old = std::mem::replace(e, Expr::null());
+                *e = old.coerced_to(t, cx);
+            }
+        };
+        match &mut q.body {
+            Body::Block(b) => {
+                row(&mut b.output);
+                b.plain = super::fast::plain_columns(&b.output);
+            }
+            Body::Rows(rows, _) => rows.iter_mut().for_each(row),
+            Body::Set(first, arms) => {
+                self.coerce(first, types);
+                for a in arms {
+                    self.coerce(&mut a.query, types);
+                }
+            }
+        }
+        q.types = types.to_vec();
+    }
+
+    fn values(
+        &self,
+        rows: &[Vec<ast::Expr>],
+        parent: Option<&Names<'_>>,
+    ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
+        let names = Names {
+            parent,
+            ..Names::default()
+        };
+        let mut subqueries: Vec<SubPlan> = Vec::new();
+        let mut bound: Vec<Vec<Expr>> = Vec::with_capacity(rows.len());
+        let mut types: Vec<ExprType> = Vec::new();
+        for (i, row) in rows.iter().enumerate() {
+            let row = row
+                .iter()
+                .map(|e| self.bind(e, Clause::FieldList, &names, &mut subqueries))
+                .collect::<Result<Vec<_>, _>>()?;
+            if i == 0 {
+                types = row.iter().map(|e| e.ty).collect();
+            } else if row.len() != types.len() {
+                return Err(SqlError::value_count_mismatch(i as u64 + 1));
+            }
+            for (t, e) in types.iter_mut().zip(&row) {
+                *t = infer::common(&[t, &e.ty], self.ctx.cx.collation, "VALUES")?;
+            }
+            bound.push(row);
+        }
+        let columns = types
+            .iter()
+            .enumerate()
+            .map(|(i, t)| {
+                ColumnMeta::computed(&format!("column_{i}"), t.to_data_type(), t.nullable)
+            })
+            .collect();
+        let mut plan = QueryPlan {
+            body: Body::Rows(bound, subqueries),
+            types: Vec::new(),
+            order: Vec::new(),
+            limit: None,
+            into: Vec::new(),
+            lowest: names.lowest.get().0,
+        };
+        self.coerce(&mut plan, &types);
+        Ok((plan, columns))
+    }
+
+    /// ORDER BY over a query's own columns.
+    fn output_order(
+        &self,
+        order: &[ast::OrderItem],
+        types: &[ExprType],
+        columns: &[ColumnMeta],
+        parent: Option<&Names<'_>>,
+    ) -> Result<Vec<SortKey>, SqlError> {
+        if order.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names = Names {
+            tables: vec![FromTable {
+                source: TableSource::Derived(0),
+                schema: "".into(),
+                alias: "".into(),
+                name: "".into(),
+                slot: OUTPUT_SLOT,
+                hints: Vec::new(),
+                derived: columns
+                    .iter()
+                    .zip(types)
+                    .map(|(c, t)| DerivedColumn {
+                        name: c.name.as_str().into(),
+                        ty: *t,
+                        data_type: c.ty.clone(),
+                    })
+                    .collect(),
+                outer_joined: false,
+            }],
+            parent,
+            ..Names::default()
+        };
+        let mut keys = Vec::with_capacity(order.len());
+        for o in order {
+            let expr = match &o.expr {
+                ast::Expr::Int(n) => {
+                    let i = position(*n, types.len())
+                        .ok_or_else(|| SqlError::unknown_column(&n.to_string(), "order clause"))?;
+                    names.tables[0].column_expr(i)
+                }
+                e => self.bind(e, Clause::OrderBy, &names, &mut Vec::new())?,
+            };
+            if !expr.is_row_constant() {
+                keys.push(sort_key(expr, o.desc));
+            }
+        }
+        Ok(keys)
+    }
+
+    /// LIMIT.
+    pub(crate) fn limit(&self, limit: Option<&ast::Limit>) -> Result<Option<LimitPlan>, SqlError> {
+        let Some(l) = limit else { return Ok(None) };
+        let names = Names::default();
+        let bind = |e: &ast::Expr| self.bind(e, Clause::Elsewhere, &names, &mut Vec::new());
+        Ok(Some(LimitPlan {
+            count: bind(&l.count)?,
+            offset: l.offset.as_ref().map(bind).transpose()?,
+        }))
+    }
+
+    /// INTO @a, @b.
+    pub(crate) fn bind_into(&self, q: &ast::Query, plan: &mut QueryPlan) -> Result<(), SqlError> {
+        match q.into.as_deref() {
+            None => Ok(()),
+            Some(ast::SelectInto::Variables(vars)) => {
+                for v in vars {
+                    match v {
+                        ast::IntoVariable::User(name) => plan.into.push(name.clone()),
+                        ast::IntoVariable::Local(c) => {
+                            return Err(SqlError::new(
+                                1327,
+                                format!("Undeclared variable: {}", c.name),
+                            ));
+                        }
+                    }
+                }
+                if plan.into.len() == plan.types.len() {
+                    Ok(())
+                } else {
+                    Err(SqlError::new(
+                        1222,
+                        "The used SELECT statements have a different number of columns",
+                    ))
+                }
+            }
+            Some(_) => Err(SqlError::new(
+                1290,
+                "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement",
+            )),
+        }
+    }
+}
+
+/// A position of ORDER BY or GROUP BY as an index.
+pub(crate) fn position(n: u64, columns: usize) -> Option<usize> {
+    let i = usize::try_from(n).ok()?.checked_sub(1)?;
+    (i < columns).then_some(i)
+}
+
+/// How a value sorts.
+pub(crate) fn sort_key(expr: Expr, desc: bool) -> SortKey {
+    let ty = match expr.ty.shape {
+        Shape::Enum { .. } => DataType::int(IntWidth::Small, true),
+        Shape::Set { .. } | Shape::Bit(_) | Shape::Year => DataType::UBIGINT,
+        // Computed values may exceed what their type shows.
+        Shape::Int { unsigned, .. } => DataType::int(IntWidth::Big, unsigned),
+        Shape::Float { .. } => DataType::DOUBLE,
+        Shape::Decimal { scale, .. } => DataType::decimal(65, scale),
+        Shape::Time(_) => DataType::Time(6),
+        Shape::DateTime(_) | Shape::Timestamp(_) => DataType::DateTime(6),
+        _ => expr.ty.to_data_type(),
+    };
+    SortKey {
+        desc,
+        part: KeyPart {
+            ty,
+            nullable: true,
+            prefix: 0,
+            descending: desc,
+        },
+        expr,
+    }
+}
+
+/// `TABLE t` as the SELECT it stands for.
+fn table_select(name: &ast::ObjectName) -> ast::Select {
+    ast::Select {
+        options: ast::SelectOptions::default(),
+        items: vec![ast::SelectItem::Wildcard(None)],
+        from: vec![ast::TableRef::Table(Box::new(ast::TableFactor {
+            name: name.clone(),
+            alias: None,
+            partitions: Vec::new(),
+            hints: Vec::new(),
+        }))],
+        selection: None,
+        group_by: Vec::new(),
+        rollup: false,
+        having: None,
+        windows: Vec::new(),
+    }
+}

@@ -1,0 +1,479 @@
+//! One SELECT: its clauses bound in MySQL's order (FROM, select list, WHERE, GROUP BY, HAVING, ORDER BY), grouped expressions
+//! rewritten to read the group's row, and the whole handed to the optimizer.
+
+use types::SqlError;
+
+use super::Planner;
+use super::from::{FromState, Joins, push_conjuncts};
+use super::group;
+use super::meta;
+use super::optimize::{Request, optimize};
+use super::query::{position, sort_key};
+use super::scope::Names;
+use super::tree::{Block, Body, GroupPlan, LockSpec, QueryPlan, SortKey, SubPlan, TablePlan};
+use crate::expr::agg::AggSpec;
+use crate::expr::bind::Clause;
+use crate::expr::{Expr, Node};
+use crate::parse::ast;
+use crate::sink::ColumnMeta;
+use crate::vars::SqlMode;
+
+/// A bound select item.
+pub(crate) struct Item {
+    /// Its value.
+    pub expr: Expr,
+    /// The result column's name.
+    pub name: Box<str>,
+    /// The name is an alias.
+    pub aliased: bool,
+}
+
+/// What the clauses of a SELECT have become so far.
+struct Bound<'s> {
+    names: Names<'s>,
+    joins: Joins,
+    derived: Vec<QueryPlan>,
+    subqueries: Vec<SubPlan>,
+    aggregates: Vec<AggSpec>,
+    items: Vec<Item>,
+    base: u16,
+}
+
+/// The clauses that decide about groups and order.
+struct Clauses {
+    keys: Vec<Expr>,
+    having: Option<Expr>,
+    order: Vec<SortKey>,
+}
+
+impl Planner<'_> {
+    /// Plans a SELECT with the ORDER BY and LIMIT that belong to it.
+    pub(crate) fn select(
+        &self,
+        s: &ast::Select,
+        order_by: &[ast::OrderItem],
+        limit: Option<&ast::Limit>,
+        locking: &[ast::Locking],
+        parent: Option<&Names<'_>>,
+    ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
+        if s.rollup {
+            return Err(SqlError::not_supported("WITH ROLLUP"));
+        }
+        let mut b = self.bind_tables(&s.from, parent)?;
+        let clauses = self.bind_clauses(s, order_by, &mut b)?;
+        let Clauses {
+            keys,
+            mut having,
+            mut order,
+        } = clauses;
+        let grouped = !keys.is_empty() || !b.aggregates.is_empty();
+        let columns: Vec<ColumnMeta> = b.items.iter().map(|i| meta::column(i, &b.names)).collect();
+        let mut output: Vec<Expr> = b.items.drain(..).map(|i| i.expr).collect();
+        let types: Vec<_> = output.iter().map(|e| e.ty).collect();
+        let locks = self.locks_of(locking, &b.names)?;
+        let mut block = Block::empty(b.base);
+        block.limit = self.limit(limit)?;
+        block.distinct = s.options.distinct;
+        block.calc_found_rows = s.options.calc_found_rows;
+        let lowest = b.names.lowest.get().0;
+        let request = Request {
+            names: &b.names,
+            joins: b.joins,
+            subqueries: &b.subqueries,
+            base: b.base,
+            straight: s.options.straight_join,
+            order: if grouped { &[] } else { &order },
+            has_limit: block.limit.is_some(),
+            group: grouped.then_some((&keys[..], &b.aggregates[..])),
+        };
+        let found = optimize(request)?;
+        block.steps = found.steps;
+        block.constant = found.constant;
+        if found.ordered && !grouped {
+            order.clear();
+        }
+        if grouped {
+            block.group = Some(group_plan(
+                keys,
+                b.aggregates,
+                &mut output,
+                having.as_mut(),
+                &mut order,
+                &b.subqueries,
+                b.base,
+            ));
+        }
+        block.tables = b
+            .names
+            .tables
+            .iter()
+            .zip(locks)
+            .map(|(t, lock)| TablePlan {
+                source: t.source.clone(),
+                alias: t.alias.clone(),
+                lock,
+            })
+            .collect();
+        block.derived = b.derived;
+        block.having = having;
+        block.output = output;
+        block.order = order;
+        block.subqueries = b.subqueries;
+        finish_block(&mut block);
+        let plan = QueryPlan {
+            body: Body::Block(Box::new(block)),
+            types,
+            order: Vec::new(),
+            limit: None,
+            into: Vec::new(),
+            lowest,
+        };
+        Ok((plan, columns))
+    }
+
+    /// Binds the clauses after FROM in MySQL's order and checks them against each other.
+    fn bind_clauses(
+        &self,
+        s: &ast::Select,
+        order_by: &[ast::OrderItem],
+        b: &mut Bound<'_>,
+    ) -> Result<Clauses, SqlError> {
+        self.bind_items(&s.items, b)?;
+        if let Some(w) = &s.selection {
+            let e = self.bind(w, Clause::Where, &b.names, &mut b.subqueries)?;
+            push_conjuncts(e, 0, &mut b.joins.conds);
+        }
+        b.names.aliases = b
+            .items
+            .iter()
+            .filter(|i| i.aliased)
+            .map(|i| (i.name.clone(), i.expr.clone()))
+            .collect();
+        let keys = self.bind_group_by(&s.group_by, b)?;
+        let having = match &s.having {
+            Some(h) => Some(self.bind_grouped(
+                h,
+                Clause::Having,
+                &b.names,
+                &mut b.subqueries,
+                &mut b.aggregates,
+            )?),
+            None => None,
+        };
+        let order = self.bind_order_by(order_by, b)?;
+        let grouped = !keys.is_empty() || !b.aggregates.is_empty();
+        if self.ctx.cx.sql_mode.has(SqlMode::ONLY_FULL_GROUP_BY) {
+            let conds = &b.joins.conds;
+            if grouped {
+                group::check(&b.names, conds, &keys, &b.items, having.as_ref(), &order)?;
+            }
+            if s.options.distinct {
+                group::check_distinct(&b.items, &order)?;
+            }
+        }
+        Ok(Clauses {
+            keys,
+            having,
+            order,
+        })
+    }
+
+    fn bind_tables<'s>(
+        &self,
+        from: &[ast::TableRef],
+        parent: Option<&'s Names<'s>>,
+    ) -> Result<Bound<'s>, SqlError> {
+        let mut b = Bound {
+            names: Names {
+                parent,
+                ..Names::default()
+            },
+            joins: Joins::default(),
+            derived: Vec::new(),
+            subqueries: Vec::new(),
+            aggregates: Vec::new(),
+            items: Vec::new(),
+            base: 0,
+        };
+        let mut st = FromState {
+            names: &mut b.names,
+            derived: &mut b.derived,
+            subqueries: &mut b.subqueries,
+            joins: &mut b.joins,
+            base: 0,
+        };
+        self.bind_from(from, &mut st)?;
+        b.base = st.base;
+        Ok(b)
+    }
+
+    fn bind_items(&self, items: &[ast::SelectItem], b: &mut Bound<'_>) -> Result<(), SqlError> {
+        for item in items {
+            match item {
+                ast::SelectItem::Wildcard(None) => {
+                    if b.names.tables.is_empty() {
+                        return Err(SqlError::new(1096, "No tables used"));
+                    }
+                    star(&b.names, &mut b.items);
+                }
+                ast::SelectItem::Wildcard(Some(t)) => table_star(t, &b.names, &mut b.items)?,
+                ast::SelectItem::Expr {
+                    expr,
+                    name,
+                    aliased,
+                } => {
+                    let e = self.bind_grouped(
+                        expr,
+                        Clause::FieldList,
+                        &b.names,
+                        &mut b.subqueries,
+                        &mut b.aggregates,
+                    )?;
+                    // The column's own name, in the table's letter case.
+                    let own = match (&e.node, aliased) {
+                        (Node::Column(c), false) => b
+                            .names
+                            .tables
+                            .iter()
+                            .find(|t| t.slot == c.slot)
+                            .map(|t| t.column_name(usize::from(c.ordinal)).into()),
+                        _ => None,
+                    };
+                    b.items.push(Item {
+                        expr: e,
+                        name: own.unwrap_or_else(|| name.clone()),
+                        aliased: *aliased,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn bind_group_by(
+        &self,
+        group_by: &[ast::Expr],
+        b: &mut Bound<'_>,
+    ) -> Result<Vec<Expr>, SqlError> {
+        let mut keys = Vec::with_capacity(group_by.len());
+        for g in group_by {
+            let e = match g {
+                ast::Expr::Int(n) => {
+                    let i = position(*n, b.items.len()).ok_or_else(|| {
+                        SqlError::unknown_column(&n.to_string(), "group statement")
+                    })?;
+                    b.items[i].expr.clone()
+                }
+                g => self.bind(g, Clause::GroupBy, &b.names, &mut b.subqueries)?,
+            };
+            if e.any(&|x| matches!(x.node, Node::Aggregate(_))) {
+                let name = b
+                    .items
+                    .iter()
+                    .find(|i| group::same(&i.expr, &e))
+                    .map_or_else(String::new, |i| i.name.to_string());
+                return Err(SqlError::new(1056, format!("Can't group on '{name}'")));
+            }
+            keys.push(e);
+        }
+        Ok(keys)
+    }
+
+    fn bind_order_by(
+        &self,
+        order_by: &[ast::OrderItem],
+        b: &mut Bound<'_>,
+    ) -> Result<Vec<SortKey>, SqlError> {
+        let mut keys: Vec<SortKey> = Vec::with_capacity(order_by.len());
+        for o in order_by {
+            let alias = match &o.expr {
+                ast::Expr::Column(c) if c.qualifier.is_none() => b.names.alias(&c.name).cloned(),
+                _ => None,
+            };
+            let e = match (&o.expr, alias) {
+                (_, Some(e)) => e,
+                (ast::Expr::Int(n), _) => {
+                    let i = position(*n, b.items.len())
+                        .ok_or_else(|| SqlError::unknown_column(&n.to_string(), "order clause"))?;
+                    b.items[i].expr.clone()
+                }
+                (e, None) => self.bind_grouped(
+                    e,
+                    Clause::OrderBy,
+                    &b.names,
+                    &mut b.subqueries,
+                    &mut b.aggregates,
+                )?,
+            };
+            let repeated = keys.iter().any(|k| group::same(&k.expr, &e));
+            if !e.is_row_constant() && !repeated {
+                keys.push(sort_key(e, o.desc));
+            }
+        }
+        Ok(keys)
+    }
+
+    /// The locking clause of each table.
+    fn locks_of(
+        &self,
+        locking: &[ast::Locking],
+        names: &Names<'_>,
+    ) -> Result<Vec<Option<LockSpec>>, SqlError> {
+        let mut locks = vec![None; names.tables.len()];
+        for l in locking {
+            self.locks.set(true);
+            let spec = LockSpec {
+                exclusive: l.exclusive,
+                wait: l.wait,
+            };
+            for t in &l.of {
+                if !names.tables.iter().any(|f| *f.alias == *t.name) {
+                    return Err(SqlError::new(
+                        3568,
+                        format!("Unresolved table name '{}' in locking clause.", t.name),
+                    ));
+                }
+            }
+            for (slot, t) in locks.iter_mut().zip(&names.tables) {
+                if l.of.is_empty() || l.of.iter().any(|n| *n.name == *t.alias) {
+                    *slot = Some(spec);
+                }
+            }
+        }
+        Ok(locks)
+    }
+}
+
+/// Fills in what follows from a block's expressions.
+pub(crate) fn finish_block(block: &mut Block) {
+    let correlated = |exprs: &mut dyn Iterator<Item = &Expr>| {
+        let mut out: Vec<u32> = Vec::new();
+        for e in exprs {
+            super::mask::subqueries_of(e, &mut out);
+        }
+        out.retain(|&i| block.subqueries[i as usize].correlated);
+        out.sort_unstable();
+        out.dedup();
+        out
+    };
+    let mut late = block
+        .output
+        .iter()
+        .chain(&block.having)
+        .chain(block.order.iter().map(|k| &k.expr));
+    let late = correlated(&mut late);
+    let group_inputs: Vec<u32> = match &block.group {
+        Some(g) => correlated(
+            &mut g
+                .keys
+                .iter()
+                .chain(g.aggregates.iter().flat_map(|a| &a.args)),
+        ),
+        None => Vec::new(),
+    };
+    if block.group.is_some() {
+        block.row_subqueries = group_inputs;
+        block.group_subqueries = late;
+    } else {
+        block.row_subqueries = late;
+    }
+    block.special = block
+        .output
+        .iter()
+        .chain(&block.having)
+        .chain(block.order.iter().map(|k| &k.expr))
+        .any(Expr::has_special);
+    block.plain = super::fast::plain_columns(&block.output);
+}
+
+/// `*`: merged columns first, then what each table has besides.
+fn star(names: &Names<'_>, out: &mut Vec<Item>) {
+    for m in &names.merged {
+        out.push(Item {
+            expr: m.expr.clone(),
+            name: m.name.clone(),
+            aliased: false,
+        });
+    }
+    for t in &names.tables {
+        for i in (0..t.len()).filter(|&i| !t.invisible(i)) {
+            let merged = names
+                .merged
+                .iter()
+                .any(|m| m.members.contains(&(t.slot, i as u16)));
+            if !merged {
+                out.push(Item {
+                    expr: t.column_expr(i),
+                    name: t.column_name(i).into(),
+                    aliased: false,
+                });
+            }
+        }
+    }
+}
+
+fn table_star(
+    wanted: &ast::ObjectName,
+    names: &Names<'_>,
+    out: &mut Vec<Item>,
+) -> Result<(), SqlError> {
+    let table = names.tables.iter().find(|t| {
+        *t.alias == *wanted.name && wanted.schema.as_deref().is_none_or(|s| *t.schema == *s)
+    });
+    let Some(t) = table else {
+        return Err(SqlError::new(
+            1051,
+            format!("Unknown table '{}'", wanted.name),
+        ));
+    };
+    for i in (0..t.len()).filter(|&i| !t.invisible(i)) {
+        out.push(Item {
+            expr: t.column_expr(i),
+            name: t.column_name(i).into(),
+            aliased: false,
+        });
+    }
+    Ok(())
+}
+
+/// Rewrites the expressions of a grouped row to read the columns that a group carries.
+fn group_plan(
+    keys: Vec<Expr>,
+    aggregates: Vec<AggSpec>,
+    output: &mut [Expr],
+    having: Option<&mut Expr>,
+    order: &mut [SortKey],
+    subqueries: &[SubPlan],
+    base: u16,
+) -> GroupPlan {
+    let mut carried: Vec<Expr> = Vec::new();
+    let mut used: Vec<u32> = Vec::new();
+    let late = output
+        .iter_mut()
+        .chain(having)
+        .chain(order.iter_mut().map(|k| &mut k.expr));
+    for e in late {
+        super::mask::subqueries_of(e, &mut used);
+        group::carry(e, base, &mut carried);
+    }
+    for s in used.iter().map(|&i| &subqueries[i as usize]) {
+        for &(slot, ordinal) in s.outer.iter().filter(|(slot, _)| *slot >= base) {
+            let known = carried
+                .iter()
+                .filter_map(Expr::as_column)
+                .any(|c| (c.slot, c.ordinal) == (slot, ordinal));
+            if !known {
+                let any = crate::expr::ExprType::null();
+                carried.push(Expr::column(slot, ordinal, any, ""));
+            }
+        }
+    }
+    let only_count_star = keys.is_empty() && aggregates.iter().all(AggSpec::is_count_star);
+    GroupPlan {
+        keys,
+        aggregates,
+        carried,
+        rollup: false,
+        only_count_star,
+    }
+}

@@ -1,0 +1,84 @@
+//! What a name in `FROM` can stand for: a stored table, a virtual table (`information_schema`, the tables behind `SHOW`), or a
+//! derived table whose rows another plan makes.
+//!
+//! Virtual tables are rows made on the spot from what the server knows; they never touch storage and take no locks.
+
+use crate::expr::EvalCtx;
+use engine::{Catalog, Engine, Table};
+use std::sync::Arc;
+use types::{DataType, SqlError, Value};
+
+/// A column of a virtual table.
+#[derive(Debug, Clone)]
+pub struct VirtualColumn {
+    /// The column's name, in the case shown to clients.
+    pub name: String,
+    /// Its type.
+    pub ty: DataType,
+    /// Whether it can be NULL.
+    pub nullable: bool,
+}
+
+impl VirtualColumn {
+    /// A column.
+    pub fn new(name: &str, ty: DataType, nullable: bool) -> VirtualColumn {
+        VirtualColumn {
+            name: name.to_owned(),
+            ty,
+            nullable,
+        }
+    }
+}
+
+/// What a virtual table may look at while it makes its rows.
+pub struct VirtualCtx<'a> {
+    /// The engine, for its counters and table statistics.
+    pub engine: &'a Arc<Engine>,
+    /// The definitions as of the start of the statement.
+    pub catalog: &'a Arc<Catalog>,
+    /// The asking session: facts, variables, time zone.
+    pub cx: &'a EvalCtx<'a>,
+}
+
+/// A table whose rows are computed when a statement reads it.
+pub trait VirtualTable: Send + Sync {
+    /// The table's name, in the case shown to clients.
+    fn name(&self) -> &str;
+    /// The columns, in order.
+    fn columns(&self) -> &[VirtualColumn];
+    /// All rows; every row has one value for every column, in the column's own type.
+    ///
+    /// # Errors
+    /// Whatever keeps the rows from being made; the statement fails with it.
+    fn rows(&self, ctx: &VirtualCtx<'_>) -> Result<Vec<Vec<Value>>, SqlError>;
+}
+
+/// Where the planner looks up schemas that are not stored (`information_schema`, `performance_schema`).
+pub trait NameSpace: Send + Sync {
+    /// The virtual table of that name; names of such schemas compare without case.
+    fn virtual_table(&self, schema: &str, name: &str) -> Option<Arc<dyn VirtualTable>>;
+    /// Whether `schema` is a schema of virtual tables (so that an unknown table in it is 1109, not 1146).
+    fn is_virtual_schema(&self, _schema: &str) -> bool {
+        false
+    }
+}
+
+/// A name space without virtual tables.
+pub struct NoVirtualTables;
+
+impl NameSpace for NoVirtualTables {
+    fn virtual_table(&self, _schema: &str, _name: &str) -> Option<Arc<dyn VirtualTable>> {
+        None
+    }
+}
+
+/// What a table of a plan reads from.
+#[derive(Clone)]
+pub enum TableSource {
+    /// A stored table.
+    Engine(Arc<Table>),
+    /// Rows computed on the spot.
+    Virtual(Arc<dyn VirtualTable>),
+    /// The rows of a derived table, by its number in the plan's list of queries.
+    Derived(u32),
+}

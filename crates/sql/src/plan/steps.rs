@@ -1,0 +1,213 @@
+//! Puts every condition at its step, decides which tables are read once and kept, and where outer joins begin and end.
+
+use super::access::Choice;
+use super::mask::{access_exprs, subqueries_of, tables_of};
+use super::optimize::{CondInfo, Ordered, Request};
+use super::source::TableSource;
+use super::tree::{HashKey, LateExpr, NestPlan, Step, SubPlan};
+use crate::expr::{CmpOp, Comparer, Expr, Node, Shape};
+
+/// Makes the steps of a block.
+pub(crate) fn build_steps(req: &Request<'_>, ordered: Ordered, conds: Vec<CondInfo>) -> Vec<Step> {
+    let tables = ordered.tables;
+    let mut owner: Vec<Option<usize>> = vec![None; conds.len()];
+    let mut steps: Vec<Step> = Vec::with_capacity(tables.len());
+    let mut bound = 0u64;
+    for (s, (&t, choice)) in tables.iter().zip(ordered.choices).enumerate() {
+        for &c in &choice.used {
+            owner[c] = Some(s);
+        }
+        steps.push(step(req, t, choice, bound, s, &conds));
+        bound |= 1 << t;
+    }
+    let spans = nest_spans(req, &tables);
+    for (first, last) in spans.iter().flatten() {
+        steps[*first].opens.push(*last as u16);
+    }
+    // Outermost first where several begin, innermost first where several end.
+    for s in &mut steps {
+        s.opens
+            .sort_unstable_by_key(|&last| std::cmp::Reverse(last));
+    }
+    let mut ends: Vec<(usize, usize, usize)> = Vec::new();
+    for (n, span) in spans.iter().enumerate() {
+        if let Some((first, last)) = span {
+            ends.push((*last, *first, n));
+        }
+    }
+    ends.sort_unstable_by_key(|&(_, first, n)| std::cmp::Reverse((first, n)));
+    let mut end_of_nest = vec![(0usize, 0usize); spans.len()];
+    for (last, first, n) in ends {
+        end_of_nest[n] = (last, steps[last].nests.len());
+        steps[last].nests.push(NestPlan {
+            first: first as u16,
+            after: Vec::new(),
+        });
+    }
+    for (c, owner) in conds.into_iter().zip(owner) {
+        place(req, c, owner, &tables, &spans, &end_of_nest, &mut steps);
+    }
+    steps
+}
+
+/// The first and last step of every nest.
+fn nest_spans(req: &Request<'_>, tables: &[usize]) -> Vec<Option<(usize, usize)>> {
+    let nests = req.joins.nests.len();
+    let mut spans: Vec<Option<(usize, usize)>> = vec![None; nests];
+    for (s, &t) in tables.iter().enumerate() {
+        let mut n = req.joins.nest_of[t];
+        while n != 0 {
+            let span = spans[usize::from(n)].get_or_insert((s, s));
+            span.1 = s;
+            let parent = req.joins.nests[usize::from(n)].parent;
+            if parent == n {
+                break;
+            }
+            n = parent;
+        }
+    }
+    spans
+}
+
+fn step(
+    req: &Request<'_>,
+    t: usize,
+    choice: Choice,
+    bound: u64,
+    s: usize,
+    conds: &[CondInfo],
+) -> Step {
+    let from = &req.names.tables[t];
+    let stored = matches!(from.source, TableSource::Engine(_));
+    let mut depends = false;
+    access_exprs(&choice.access, &mut |e| {
+        depends |= tables_of(e, req.base, req.subqueries) & bound != 0;
+    });
+    let buffer = if !stored || (s > 0 && !depends) {
+        Some(hash_keys(req, t, bound, conds))
+    } else {
+        None
+    };
+    Step {
+        table: t as u16,
+        access: choice.access,
+        buffer,
+        filter: Vec::new(),
+        probe: Vec::new(),
+        implied: Vec::new(),
+        late: Vec::new(),
+        opens: Vec::new(),
+        nests: Vec::new(),
+        at_most: None,
+        rows: choice.rows,
+    }
+}
+
+/// The equalities by which kept rows of a table can be looked up.
+fn hash_keys(req: &Request<'_>, t: usize, bound: u64, conds: &[CondInfo]) -> Vec<HashKey> {
+    let own = 1u64 << t;
+    let nest = req.joins.nest_of[t];
+    let mut keys = Vec::new();
+    if bound == 0 {
+        return keys;
+    }
+    for c in conds.iter().filter(|c| c.nest == nest && !c.late) {
+        let Node::Compare(CmpOp::Eq, comparer, p) = &c.expr.node else {
+            continue;
+        };
+        for (build, probe) in [(&p[0], &p[1]), (&p[1], &p[0])] {
+            let b = tables_of(build, req.base, req.subqueries);
+            let q = tables_of(probe, req.base, req.subqueries);
+            if b != own || q == 0 || q & !bound != 0 {
+                continue;
+            }
+            if let Some(collation) = hashable(comparer, build, probe) {
+                keys.push(HashKey {
+                    build: build.clone(),
+                    probe: probe.clone(),
+                    collation,
+                });
+                break;
+            }
+        }
+    }
+    keys
+}
+
+/// Whether equal values of both sides have equal bytes as keys; with the collation for text.
+fn hashable(c: &Comparer, a: &Expr, b: &Expr) -> Option<Option<types::CollationId>> {
+    let int = |e: &Expr| matches!(e.ty.shape, Shape::Int { .. } | Shape::Year);
+    let text = |e: &Expr| matches!(e.ty.shape, Shape::Str { .. });
+    match c {
+        Comparer::Int if int(a) && int(b) => Some(None),
+        Comparer::Text(id) if text(a) && text(b) => Some(Some(*id)),
+        Comparer::DateTime => {
+            let dated = |e: &Expr| e.ty.has_date();
+            (dated(a) && dated(b)).then_some(None)
+        }
+        Comparer::Exact => {
+            let decimal = |e: &Expr| matches!(e.ty.shape, Shape::Decimal { .. });
+            (decimal(a) && decimal(b) && a.ty.scale() == b.ty.scale()).then_some(None)
+        }
+        _ => None,
+    }
+}
+
+/// Conditions checked on fetched rows carry the subqueries to evaluate before.
+fn late(expr: Expr, subqueries: &[SubPlan]) -> LateExpr {
+    let mut used = Vec::new();
+    subqueries_of(&expr, &mut used);
+    used.retain(|&i| subqueries[i as usize].correlated);
+    LateExpr {
+        expr,
+        subqueries: used,
+    }
+}
+
+fn place(
+    req: &Request<'_>,
+    c: CondInfo,
+    owner: Option<usize>,
+    tables: &[usize],
+    spans: &[Option<(usize, usize)>],
+    end_of_nest: &[(usize, usize)],
+    steps: &mut [Step],
+) {
+    if let Some(s) = owner {
+        steps[s].implied.push(c.expr);
+        return;
+    }
+    let nests = &req.joins.nests;
+    let mut at = if c.tables == 0 && c.nest == 0 {
+        tables.len() - 1
+    } else {
+        (0..tables.len())
+            .rev()
+            .find(|&s| c.tables & (1 << tables[s]) != 0)
+            .unwrap_or(0)
+    };
+    if let Some((first, _)) = spans[usize::from(c.nest)] {
+        at = at.max(first);
+    }
+    let mut n = req.joins.nest_of[tables[at]];
+    if n == c.nest {
+        let step = &mut steps[at];
+        let own = 1u64 << tables[at];
+        if c.late {
+            step.late.push(late(c.expr, req.subqueries));
+        } else if step.buffer.is_some() && (c.tables & !own != 0 || c.tables == 0) {
+            step.probe.push(c.expr);
+        } else {
+            step.filter.push(c.expr);
+        }
+        return;
+    }
+    // The outermost outer join between the condition's own nest and the table.
+    while nests[usize::from(n)].parent != c.nest && nests[usize::from(n)].parent != n && n != 0 {
+        n = nests[usize::from(n)].parent;
+    }
+    let (last, i) = end_of_nest[usize::from(n)];
+    steps[last].nests[i]
+        .after
+        .push(late(c.expr, req.subqueries));
+}

@@ -1,0 +1,456 @@
+//! The shape of a plan: what the planner decides and the executor carries out. Plain data, shared by all executions of a
+//! statement; everything that differs between two executions (parameters, snapshot, time) comes from the execution's context.
+//!
+//! Tables have *slots*: numbers unique in the whole statement, consecutive within one query block, so that an expression of a
+//! subquery can name a row of the block around it.
+
+use std::sync::Arc;
+
+use engine::Table;
+use types::keyenc::KeyPart;
+
+use super::source::TableSource;
+use crate::expr::agg::AggSpec;
+use crate::expr::bind::SubqueryKind;
+use crate::expr::{Expr, ExprType};
+use crate::sink::ColumnMeta;
+
+/// Slot of the columns a grouped row carries besides its aggregates.
+pub const GROUP_SLOT: u16 = u16::MAX - 2;
+/// Slot of the result columns of a set operation, in its ORDER BY.
+pub const OUTPUT_SLOT: u16 = u16::MAX - 3;
+/// Slots from here on are none of a table.
+pub const FIRST_SPECIAL_SLOT: u16 = u16::MAX - 16;
+pub(crate) use crate::expr::INSERTED_SLOT as INSERTED;
+
+/// A statement ready to run any number of times.
+pub struct Plan {
+    /// The catalog it was made for.
+    pub catalog_version: u64,
+    /// The stored tables it uses, each once; all are held before it runs.
+    pub tables: Vec<Arc<Table>>,
+    /// Its result columns; empty for a statement without a result set.
+    pub columns: Arc<[ColumnMeta]>,
+    /// Number of parameters it reads, as far as its expressions show.
+    pub params: u32,
+    /// Whether it changes rows.
+    pub writes: bool,
+    /// Whether it takes row locks (a locking read or a change).
+    pub locks: bool,
+    /// It depends on the types that user variables had when it was made: not to be kept for another execution by text.
+    pub private: bool,
+    /// What to do.
+    pub body: PlanBody,
+}
+
+/// What a plan does.
+pub enum PlanBody {
+    /// One row by its full clustered key.
+    PointGet(Box<PointGet>),
+    /// Any query.
+    Query(Box<QueryPlan>),
+    /// INSERT, REPLACE.
+    Insert(Box<InsertPlan>),
+    /// UPDATE.
+    Update(Box<UpdatePlan>),
+    /// DELETE.
+    Delete(Box<DeletePlan>),
+    /// DO.
+    Do(Box<Block>),
+    /// EXPLAIN: the rows it shows.
+    Explain(Vec<Vec<types::Value>>),
+}
+
+/// A row by its full clustered key, from page to packet.
+pub struct PointGet {
+    /// The table.
+    pub table: Arc<Table>,
+    /// Its slot.
+    pub slot: u16,
+    /// How it is read.
+    pub lock: Option<LockSpec>,
+    /// The key's values.
+    pub key: Vec<KeyExpr>,
+    /// Conditions the key leaves open.
+    pub filter: Vec<Expr>,
+    /// Conditions the key implies: needed where a value cannot be a key.
+    pub implied: Vec<Expr>,
+    /// The select list.
+    pub output: Vec<Expr>,
+    /// The select list where it is nothing but stored columns.
+    pub plain: Option<Vec<u16>>,
+}
+
+/// A value of a search key.
+#[derive(Debug, Clone)]
+pub struct KeyExpr {
+    /// The value; reads only tables that come before.
+    pub expr: Expr,
+    /// NULL finds NULL.
+    pub null_safe: bool,
+}
+
+/// A locking clause for one table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockSpec {
+    /// FOR UPDATE.
+    pub exclusive: bool,
+    /// What to do about rows others hold.
+    pub wait: crate::parse::ast::LockWait,
+}
+
+/// A query: a block, a list of rows, or a set operation over queries.
+pub struct QueryPlan {
+    /// What makes the rows.
+    pub body: Body,
+    /// Types of the columns.
+    pub types: Vec<ExprType>,
+    /// ORDER BY of a set operation or row list, over [`OUTPUT_SLOT`].
+    pub order: Vec<SortKey>,
+    /// LIMIT of a set operation or row list.
+    pub limit: Option<LimitPlan>,
+    /// INTO @a, @b.
+    pub into: Vec<Box<str>>,
+    /// The lowest slot of a block around it that it reads; `u16::MAX` for none.
+    pub lowest: u16,
+}
+
+/// What makes a query's rows.
+pub enum Body {
+    /// SELECT.
+    Block(Box<Block>),
+    /// VALUES ROW(..), ..
+    Rows(Vec<Vec<Expr>>, Vec<SubPlan>),
+    /// UNION, EXCEPT, INTERSECT, left to right.
+    Set(Box<QueryPlan>, Vec<SetArm>),
+}
+
+/// A further operand of a set operation.
+pub struct SetArm {
+    /// The operation.
+    pub op: crate::parse::ast::SetOp,
+    /// ALL.
+    pub all: bool,
+    /// The operand.
+    pub query: QueryPlan,
+}
+
+/// One SELECT (or the row-finding part of UPDATE and DELETE).
+pub struct Block {
+    /// Slot of the first table.
+    pub base: u16,
+    /// The tables in the order of FROM.
+    pub tables: Vec<TablePlan>,
+    /// Queries of derived tables, by number.
+    pub derived: Vec<QueryPlan>,
+    /// The tables in the order they are read.
+    pub steps: Vec<Step>,
+    /// Conditions that read no table: where one fails there are no rows.
+    pub constant: Vec<Expr>,
+    /// GROUP BY and aggregates.
+    pub group: Option<GroupPlan>,
+    /// HAVING.
+    pub having: Option<Expr>,
+    /// The select list.
+    pub output: Vec<Expr>,
+    /// DISTINCT.
+    pub distinct: bool,
+    /// ORDER BY, unless the steps deliver that order.
+    pub order: Vec<SortKey>,
+    /// LIMIT.
+    pub limit: Option<LimitPlan>,
+    /// SQL_CALC_FOUND_ROWS.
+    pub calc_found_rows: bool,
+    /// Subqueries, by the index their expressions use.
+    pub subqueries: Vec<SubPlan>,
+    /// Correlated subqueries that the row-wise expressions after the joins (output, group keys, aggregates) use.
+    pub row_subqueries: Vec<u32>,
+    /// Correlated subqueries that the expressions of a grouped row use.
+    pub group_subqueries: Vec<u32>,
+    /// Some expression after the joins has to wait for something (SLEEP, GET_LOCK).
+    pub special: bool,
+    /// Columns of the select list that are nothing but columns, with no conversion to do.
+    pub plain: Option<Vec<(u16, u16)>>,
+}
+
+/// A table of a block.
+pub struct TablePlan {
+    /// Where its rows come from.
+    pub source: TableSource,
+    /// How the statement calls it.
+    pub alias: Box<str>,
+    /// Its locking clause.
+    pub lock: Option<LockSpec>,
+}
+
+impl TablePlan {
+    /// The stored table, where it is one.
+    pub fn stored(&self) -> Option<&Arc<Table>> {
+        match &self.source {
+            TableSource::Engine(t) => Some(t),
+            _ => None,
+        }
+    }
+}
+
+/// One table of the join, read once for every combination of rows before it.
+pub struct Step {
+    /// Which table.
+    pub table: u16,
+    /// How its rows are found.
+    pub access: Access,
+    /// Its rows are fetched once, kept, and gone through (or looked up) for every combination before.
+    pub buffer: Option<Vec<HashKey>>,
+    /// Conditions on a row, beyond what the access implies; checked while scanning.
+    pub filter: Vec<Expr>,
+    /// Conditions with rows before, checked on kept rows.
+    pub probe: Vec<Expr>,
+    /// Conditions the access implies; checked where a value could not become a key.
+    pub implied: Vec<Expr>,
+    /// Conditions that need a subquery per row or have to wait; checked after the row was fetched.
+    pub late: Vec<LateExpr>,
+    /// Outer joins whose inner side begins here, outermost first: the step where it ends.
+    pub opens: Vec<u16>,
+    /// Outer joins whose inner side ends here, innermost first.
+    pub nests: Vec<NestPlan>,
+    /// At most this many rows are wanted (MIN and MAX from an index).
+    pub at_most: Option<u64>,
+    /// Estimated rows for each combination before.
+    pub rows: f64,
+}
+
+/// An outer join whose inner side ends at the step that holds this.
+pub struct NestPlan {
+    /// Step where its inner side begins.
+    pub first: u16,
+    /// Conditions of the surroundings that read its tables.
+    pub after: Vec<LateExpr>,
+}
+
+/// A condition checked on fetched rows.
+pub struct LateExpr {
+    /// The condition.
+    pub expr: Expr,
+    /// Correlated subqueries to evaluate before.
+    pub subqueries: Vec<u32>,
+}
+
+/// How the rows of a table are found.
+#[derive(Debug, Clone)]
+pub enum Access {
+    /// All rows in the order of an index.
+    Full {
+        /// The index.
+        index: usize,
+        /// From the end.
+        backward: bool,
+    },
+    /// The one row of a full clustered key.
+    Get(Vec<KeyExpr>),
+    /// Part of an index.
+    Range(Box<RangeAccess>),
+    /// No rows can match.
+    Nothing,
+}
+
+/// Part of an index: rows that agree in leading parts, and a range or a list of values of the next.
+#[derive(Debug, Clone)]
+pub struct RangeAccess {
+    /// The index.
+    pub index: usize,
+    /// Values of the leading parts.
+    pub prefix: Vec<KeyExpr>,
+    /// Values of the next part; empty where there is no list.
+    pub points: Vec<KeyExpr>,
+    /// Lower bound of the next part and whether it is inside.
+    pub low: Option<(KeyExpr, bool)>,
+    /// Upper bound of the next part and whether it is inside.
+    pub high: Option<(KeyExpr, bool)>,
+    /// Text that the next part begins with.
+    pub begins: Option<Vec<u8>>,
+    /// NULLs of the next part are outside although there is no lower bound.
+    pub not_null: bool,
+    /// From the end.
+    pub backward: bool,
+}
+
+/// A pair of values that must be equal, of this table and of tables before.
+#[derive(Debug, Clone)]
+pub struct HashKey {
+    /// Of this table.
+    pub build: Expr,
+    /// Of the tables before.
+    pub probe: Expr,
+    /// How text is compared; `None` for numbers and times of one kind.
+    pub collation: Option<types::CollationId>,
+}
+
+/// GROUP BY and aggregates.
+pub struct GroupPlan {
+    /// The grouping values; empty for one group of everything.
+    pub keys: Vec<Expr>,
+    /// The aggregates.
+    pub aggregates: Vec<AggSpec>,
+    /// Columns of a group's first row that later expressions read, by [`GROUP_SLOT`].
+    pub carried: Vec<Expr>,
+    /// WITH ROLLUP.
+    pub rollup: bool,
+    /// Every aggregate is COUNT(*).
+    pub only_count_star: bool,
+}
+
+/// A member of ORDER BY.
+#[derive(Debug, Clone)]
+pub struct SortKey {
+    /// The value.
+    pub expr: Expr,
+    /// DESC.
+    pub desc: bool,
+    /// How the value becomes bytes that sort.
+    pub part: KeyPart,
+}
+
+/// LIMIT.
+#[derive(Debug, Clone)]
+pub struct LimitPlan {
+    /// How many rows.
+    pub count: Expr,
+    /// How many to skip.
+    pub offset: Option<Expr>,
+}
+
+/// A subquery of an expression.
+pub struct SubPlan {
+    /// Its plan.
+    pub query: QueryPlan,
+    /// What it is used for.
+    pub kind: SubqueryKind,
+    /// It reads rows of the block around it: evaluated again for every row.
+    pub correlated: bool,
+    /// Columns it reads of blocks around it.
+    pub outer: Vec<(u16, u16)>,
+}
+
+/// INSERT and REPLACE.
+pub struct InsertPlan {
+    /// The table.
+    pub table: Arc<Table>,
+    /// Slot by which values and ON DUPLICATE KEY UPDATE read the table's row.
+    pub slot: u16,
+    /// REPLACE.
+    pub replace: bool,
+    /// IGNORE.
+    pub ignore: bool,
+    /// The columns that get values, in order.
+    pub columns: Vec<u16>,
+    /// Where the values come from.
+    pub source: InsertRows,
+    /// What each column of the table gets where no value is given.
+    pub defaults: Vec<DefaultPlan>,
+    /// ON DUPLICATE KEY UPDATE.
+    pub on_duplicate: Vec<Assign>,
+    /// Columns with ON UPDATE CURRENT_TIMESTAMP that ON DUPLICATE KEY UPDATE does not assign.
+    pub touch: Vec<u16>,
+    /// Subqueries of the values.
+    pub subqueries: Vec<SubPlan>,
+}
+
+/// Rows to insert.
+pub enum InsertRows {
+    /// VALUES.
+    Values(Vec<Vec<InsertValue>>),
+    /// SELECT.
+    Query(Box<QueryPlan>),
+}
+
+/// One value of VALUES or SET.
+pub enum InsertValue {
+    /// An expression.
+    Expr(Expr),
+    /// DEFAULT.
+    Default,
+}
+
+/// What a column gets by default.
+#[derive(Debug, Clone)]
+pub enum DefaultPlan {
+    /// A constant of the column's type.
+    Value(types::Value),
+    /// The statement's time.
+    Now,
+    /// An expression.
+    Expr(Expr),
+    /// The next AUTO_INCREMENT value.
+    Auto,
+    /// Nothing: an error in strict mode.
+    Missing,
+}
+
+/// `column = value`.
+pub struct Assign {
+    /// The column.
+    pub column: u16,
+    /// The value; `None` for DEFAULT.
+    pub value: Option<Expr>,
+}
+
+/// UPDATE.
+pub struct UpdatePlan {
+    /// Finds the rows.
+    pub block: Block,
+    /// What changes, by table.
+    pub targets: Vec<UpdateTarget>,
+    /// IGNORE.
+    pub ignore: bool,
+    /// The rows can be changed while they are scanned: one table, no sort, and no key of the scan changes.
+    pub streaming: bool,
+}
+
+/// The changes of one table.
+pub struct UpdateTarget {
+    /// Which table of the block.
+    pub table: u16,
+    /// The assignments, in order.
+    pub assigns: Vec<Assign>,
+    /// Defaults for `= DEFAULT`.
+    pub defaults: Vec<(u16, DefaultPlan)>,
+    /// Columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned.
+    pub touch: Vec<u16>,
+}
+
+/// DELETE.
+pub struct DeletePlan {
+    /// Finds the rows.
+    pub block: Block,
+    /// Tables that lose rows.
+    pub targets: Vec<u16>,
+    /// IGNORE.
+    pub ignore: bool,
+    /// The rows can be deleted while they are scanned.
+    pub streaming: bool,
+}
+
+impl RangeAccess {
+    /// Whether it says anything about the part behind the equal ones.
+    pub fn is_bounded(&self) -> bool {
+        self.low.is_some()
+            || self.high.is_some()
+            || self.begins.is_some()
+            || !self.points.is_empty()
+    }
+}
+
+impl QueryPlan {
+    /// Whether it has a LIMIT of its own.
+    pub fn is_limited(&self) -> bool {
+        match &self.body {
+            Body::Block(b) => b.limit.is_some(),
+            _ => self.limit.is_some(),
+        }
+    }
+
+    /// Whether it reads rows of a block with slots below `base`.
+    pub fn reads_below(&self, base: u16) -> bool {
+        self.lowest < base
+    }
+}

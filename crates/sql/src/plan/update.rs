@@ -1,0 +1,300 @@
+//! UPDATE of one table or of several joined ones: the block that finds the rows, and the assignments of each table.
+
+use std::sync::Arc;
+
+use engine::Table;
+use types::SqlError;
+
+use super::Planner;
+use super::from::{FromState, Joins, push_conjuncts};
+use super::insert::touched;
+use super::optimize::{Request, optimize};
+use super::query::{position, sort_key};
+use super::scope::Names;
+use super::source::TableSource;
+use super::tree::{
+    Access, Assign, Block, Body, LimitPlan, QueryPlan, SortKey, SubPlan, TablePlan, UpdatePlan,
+    UpdateTarget,
+};
+use crate::expr::bind::{Clause, Resolved, column_text};
+use crate::parse::ast;
+
+/// The block of an UPDATE or DELETE while it is put together.
+pub(crate) struct Change<'n> {
+    /// Its names.
+    pub names: Names<'n>,
+    joins: Joins,
+    derived: Vec<QueryPlan>,
+    /// Its subqueries.
+    pub subqueries: Vec<SubPlan>,
+    base: u16,
+}
+
+impl Planner<'_> {
+    /// Binds the tables and WHERE of a change.
+    pub(crate) fn change_tables(
+        &self,
+        tables: &[ast::TableRef],
+        selection: Option<&ast::Expr>,
+    ) -> Result<Change<'static>, SqlError> {
+        let mut c = Change {
+            names: Names::default(),
+            joins: Joins::default(),
+            derived: Vec::new(),
+            subqueries: Vec::new(),
+            base: 0,
+        };
+        let mut st = FromState {
+            names: &mut c.names,
+            derived: &mut c.derived,
+            subqueries: &mut c.subqueries,
+            joins: &mut c.joins,
+            base: 0,
+        };
+        self.bind_from(tables, &mut st)?;
+        c.base = st.base;
+        if let Some(w) = selection {
+            let e = self.bind(w, Clause::Where, &c.names, &mut c.subqueries)?;
+            push_conjuncts(e, 0, &mut c.joins.conds);
+        }
+        Ok(c)
+    }
+
+    /// Finishes the block; yields whether rows come without a sort.
+    pub(crate) fn change_block(
+        &self,
+        c: Change<'_>,
+        order: Vec<SortKey>,
+        limit: Option<LimitPlan>,
+    ) -> Result<(Block, bool), SqlError> {
+        let mut block = Block::empty(c.base);
+        let found = optimize(Request {
+            names: &c.names,
+            joins: c.joins,
+            subqueries: &c.subqueries,
+            base: c.base,
+            straight: false,
+            order: &order,
+            has_limit: limit.is_some(),
+            group: None,
+        })?;
+        block.steps = found.steps;
+        block.constant = found.constant;
+        block.order = if found.ordered { Vec::new() } else { order };
+        block.tables = c
+            .names
+            .tables
+            .iter()
+            .map(|t| TablePlan {
+                source: t.source.clone(),
+                alias: t.alias.clone(),
+                lock: None,
+            })
+            .collect();
+        block.derived = c.derived;
+        block.subqueries = c.subqueries;
+        block.limit = limit;
+        super::select::finish_block(&mut block);
+        Ok((block, found.ordered))
+    }
+
+    /// ORDER BY of a change.
+    pub(crate) fn change_order(
+        &self,
+        order: &[ast::OrderItem],
+        c: &mut Change<'_>,
+    ) -> Result<Vec<SortKey>, SqlError> {
+        let mut keys = Vec::with_capacity(order.len());
+        for o in order {
+            if let ast::Expr::Int(n) = &o.expr {
+                let t = &c.names.tables[0];
+                let i = position(*n, t.len())
+                    .ok_or_else(|| SqlError::unknown_column(&n.to_string(), "order clause"))?;
+                keys.push(sort_key(t.column_expr(i), o.desc));
+                continue;
+            }
+            let e = self.bind(&o.expr, Clause::OrderBy, &c.names, &mut c.subqueries)?;
+            if !e.is_row_constant() {
+                keys.push(sort_key(e, o.desc));
+            }
+        }
+        Ok(keys)
+    }
+
+    /// `sql_safe_updates` wants a key or a LIMIT.
+    ///
+    /// # Errors
+    /// 1175.
+    pub(crate) fn check_safe(&self, block: &Block) -> Result<(), SqlError> {
+        let everything = block
+            .steps
+            .iter()
+            .any(|s| matches!(s.access, Access::Full { .. }) && s.buffer.is_none());
+        if everything && block.limit.is_none() && self.ctx.cx.vars.hot().safe_updates {
+            return Err(SqlError::new(
+                1175,
+                "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column. ",
+            ));
+        }
+        Ok(())
+    }
+
+    /// LIMIT of a change.
+    pub(crate) fn change_limit(
+        &self,
+        limit: Option<&ast::Expr>,
+    ) -> Result<Option<LimitPlan>, SqlError> {
+        match limit {
+            None => Ok(None),
+            Some(e) => self.limit(Some(&ast::Limit {
+                count: e.clone(),
+                offset: None,
+            })),
+        }
+    }
+
+    /// Plans UPDATE.
+    pub(crate) fn update(&self, u: &ast::Update) -> Result<UpdatePlan, SqlError> {
+        if u.with.is_some() {
+            return Err(SqlError::not_supported("WITH in UPDATE"));
+        }
+        let mut c = self.change_tables(&u.tables, None)?;
+        let mut targets: Vec<UpdateTarget> = Vec::new();
+        for a in &u.assignments {
+            let (table, column) = target_column(&c.names, &a.column)?;
+            let value = match &a.value {
+                ast::Expr::Default => None,
+                e => Some(self.bind(e, Clause::FieldList, &c.names, &mut c.subqueries)?),
+            };
+            let assign = Assign { column, value };
+            match targets.iter_mut().find(|t| t.table == table) {
+                Some(t) => t.assigns.push(assign),
+                None => targets.push(UpdateTarget {
+                    table,
+                    assigns: vec![assign],
+                    defaults: Vec::new(),
+                    touch: Vec::new(),
+                }),
+            }
+        }
+        if let Some(w) = &u.selection {
+            let e = self.bind(w, Clause::Where, &c.names, &mut c.subqueries)?;
+            push_conjuncts(e, 0, &mut c.joins.conds);
+        }
+        for t in &mut targets {
+            let table = target_table(&c.names, t.table, "UPDATE")?;
+            not_read_below(&table, &c.subqueries)?;
+            t.defaults = self.assigned_defaults(&table, &t.assigns)?;
+            t.touch = touched(&table, &t.assigns);
+        }
+        if c.names.tables.len() > 1 && (!u.order_by.is_empty() || u.limit.is_some()) {
+            let what = if u.limit.is_some() {
+                "LIMIT"
+            } else {
+                "ORDER BY"
+            };
+            return Err(SqlError::new(
+                1221,
+                format!("Incorrect usage of UPDATE and {what}"),
+            ));
+        }
+        let order = self.change_order(&u.order_by, &mut c)?;
+        let limit = self.change_limit(u.limit.as_ref())?;
+        let (block, ordered) = self.change_block(c, order, limit)?;
+        self.check_safe(&block)?;
+        let streaming = ordered && can_stream(&block) && scan_untouched(&block, &targets[0]);
+        Ok(UpdatePlan {
+            block,
+            targets,
+            ignore: u.ignore,
+            streaming,
+        })
+    }
+}
+
+/// Whether the rows of a change can be handled as they are read.
+pub(crate) fn can_stream(block: &Block) -> bool {
+    block.steps.len() == 1 && block.steps[0].late.is_empty() && block.steps[0].buffer.is_none()
+}
+
+/// Whether the assignments leave the scanned index and the clustered key alone.
+fn scan_untouched(block: &Block, target: &UpdateTarget) -> bool {
+    let Some(table) = block.tables[0].stored() else {
+        return false;
+    };
+    let index = match &block.steps[0].access {
+        Access::Full { index, .. } => *index,
+        Access::Range(r) => r.index,
+        Access::Get(_) | Access::Nothing => 0,
+    };
+    let changed =
+        |c: u16| target.touch.contains(&c) || target.assigns.iter().any(|a| a.column == c);
+    [0, index]
+        .iter()
+        .all(|&i| !table.def.indexes[i].parts.iter().any(|p| changed(p.column)))
+}
+
+fn target_column(names: &Names<'_>, c: &ast::ColumnRef) -> Result<(u16, u16), SqlError> {
+    match names.local(c, Clause::FieldList)? {
+        Some(Resolved::Column(r)) => {
+            let table = names.tables.iter().position(|t| t.slot == r.slot);
+            Ok((table.unwrap_or(0) as u16, r.ordinal))
+        }
+        _ => Err(SqlError::unknown_column(
+            &column_text(c),
+            Clause::FieldList.text(),
+        )),
+    }
+}
+
+/// The stored table that is to be changed.
+pub(crate) fn target_table(
+    names: &Names<'_>,
+    place: u16,
+    verb: &str,
+) -> Result<Arc<Table>, SqlError> {
+    let t = &names.tables[usize::from(place)];
+    match &t.source {
+        TableSource::Engine(t) => Ok(Arc::clone(t)),
+        _ => Err(SqlError::new(
+            1288,
+            format!(
+                "The target table {} of the {verb} is not updatable",
+                t.alias
+            ),
+        )),
+    }
+}
+
+/// A statement may not read the table it changes in a subquery.
+///
+/// # Errors
+/// 1093.
+pub(crate) fn not_read_below(table: &Arc<Table>, subqueries: &[SubPlan]) -> Result<(), SqlError> {
+    if subqueries.iter().any(|s| reads(&s.query, table)) {
+        return Err(SqlError::new(
+            1093,
+            format!(
+                "You can't specify target table '{}' for update in FROM clause",
+                table.def.name
+            ),
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a query names the table itself; derived tables are copies and do not count.
+fn reads(q: &QueryPlan, table: &Arc<Table>) -> bool {
+    match &q.body {
+        Body::Block(b) => {
+            b.tables
+                .iter()
+                .any(|t| t.stored().is_some_and(|t| Arc::ptr_eq(t, table)))
+                || b.subqueries.iter().any(|s| reads(&s.query, table))
+        }
+        Body::Rows(_, subs) => subs.iter().any(|s| reads(&s.query, table)),
+        Body::Set(first, arms) => {
+            reads(first, table) || arms.iter().any(|a| reads(&a.query, table))
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Which `Com_` counter a statement adds to.
+
+use crate::parse::ast::{self, MaintenanceVerb, ShowWhat, Statement};
+
+macro_rules! com {
+    ($($name:ident = $text:literal,)*) => {
+        /// A `Com_` counter.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        #[allow(missing_docs)]
+        pub enum Com { $($name,)* }
+
+        /// The counters' names in the order of their numbers.
+        pub const COM_NAMES: &[&str] = &[$(concat!("Com_", $text),)*];
+
+        /// How many there are.
+        pub const COM_COUNT: usize = COM_NAMES.len();
+    };
+}
+
+com! {
+    Select = "select", Insert = "insert", InsertSelect = "insert_select", Update = "update",
+    UpdateMulti = "update_multi", Delete = "delete", DeleteMulti = "delete_multi", Replace = "replace",
+    ReplaceSelect = "replace_select", Begin = "begin", Commit = "commit", Rollback = "rollback",
+    Savepoint = "savepoint", RollbackTo = "rollback_to_savepoint", ReleaseSavepoint = "release_savepoint",
+    Set = "set_option", ChangeDb = "change_db", Do = "do", Call = "call_procedure", Load = "load",
+    CreateDb = "create_db", AlterDb = "alter_db", DropDb = "drop_db", CreateTable = "create_table",
+    AlterTable = "alter_table", DropTable = "drop_table", RenameTable = "rename_table", Truncate = "truncate",
+    CreateIndex = "create_index", DropIndex = "drop_index", CreateView = "create_view", DropView = "drop_view",
+    LockTables = "lock_tables", UnlockTables = "unlock_tables", Kill = "kill", Flush = "flush", Reset = "reset",
+    Check = "check", Analyze = "analyze", Optimize = "optimize", Repair = "repair", Checksum = "checksum",
+    CreateUser = "create_user", AlterUser = "alter_user", DropUser = "drop_user", Grant = "grant", Revoke = "revoke",
+    PrepareSql = "prepare_sql", ExecuteSql = "execute_sql", DeallocSql = "dealloc_sql",
+    StmtPrepare = "stmt_prepare", StmtExecute = "stmt_execute", StmtClose = "stmt_close", StmtReset = "stmt_reset",
+    StmtReprepare = "stmt_reprepare", Explain = "explain_other", AdminCommands = "admin_commands",
+    ShowDatabases = "show_databases", ShowTables = "show_tables", ShowFields = "show_fields", ShowKeys = "show_keys",
+    ShowCreateTable = "show_create_table", ShowCreateDb = "show_create_db", ShowVariables = "show_variables",
+    ShowStatus = "show_status", ShowWarnings = "show_warnings", ShowErrors = "show_errors",
+    ShowProcesslist = "show_processlist", ShowTableStatus = "show_table_status", ShowEngines = "show_storage_engines",
+    ShowEngineStatus = "show_engine_status", ShowGrants = "show_grants", ShowPlugins = "show_plugins",
+    ShowMasterStatus = "show_master_status", ShowSlaveStatus = "show_slave_status", ShowBinlogs = "show_binlogs",
+    ShowCharsets = "show_charsets", ShowCollations = "show_collations", ShowOther = "show_profiles",
+    Other = "other",
+}
+
+/// The counter of a statement.
+pub fn of(statement: &Statement) -> Com {
+    match statement {
+        Statement::Query(_) => Com::Select,
+        Statement::Insert(i) => match (&i.source, i.replace) {
+            (ast::InsertSource::Values(_), false) => Com::Insert,
+            (ast::InsertSource::Values(_), true) => Com::Replace,
+            (ast::InsertSource::Query(_), false) => Com::InsertSelect,
+            (ast::InsertSource::Query(_), true) => Com::ReplaceSelect,
+        },
+        Statement::Update(u) if matches!(u.tables.as_slice(), [ast::TableRef::Table(_)]) => {
+            Com::Update
+        }
+        Statement::Update(_) => Com::UpdateMulti,
+        Statement::Delete(d) => match d.target {
+            ast::DeleteTarget::Single(_) => Com::Delete,
+            ast::DeleteTarget::Multi { .. } => Com::DeleteMulti,
+        },
+        Statement::Begin(_) => Com::Begin,
+        Statement::Commit(_) => Com::Commit,
+        Statement::Rollback(_) => Com::Rollback,
+        Statement::Savepoint(_) => Com::Savepoint,
+        Statement::RollbackTo(_) => Com::RollbackTo,
+        Statement::ReleaseSavepoint(_) => Com::ReleaseSavepoint,
+        Statement::Set(_) => Com::Set,
+        Statement::Use(_) => Com::ChangeDb,
+        Statement::Do(_) => Com::Do,
+        Statement::Call(_) => Com::Call,
+        Statement::LoadData(_) => Com::Load,
+        Statement::CreateDatabase(_) => Com::CreateDb,
+        Statement::AlterDatabase(_) => Com::AlterDb,
+        Statement::DropDatabase { .. } => Com::DropDb,
+        Statement::CreateTable(_) => Com::CreateTable,
+        Statement::AlterTable(_) => Com::AlterTable,
+        Statement::DropTable(_) => Com::DropTable,
+        Statement::RenameTable(_) => Com::RenameTable,
+        Statement::Truncate(_) => Com::Truncate,
+        Statement::CreateIndex(_) => Com::CreateIndex,
+        Statement::DropIndex(_) => Com::DropIndex,
+        Statement::CreateView(_) => Com::CreateView,
+        Statement::DropView(_) => Com::DropView,
+        Statement::LockTables(_) => Com::LockTables,
+        Statement::UnlockTables => Com::UnlockTables,
+        Statement::Kill { .. } => Com::Kill,
+        Statement::Flush(_) => Com::Flush,
+        Statement::Reset(_) => Com::Reset,
+        Statement::TableMaintenance(m) => match m.verb {
+            MaintenanceVerb::Check => Com::Check,
+            MaintenanceVerb::Analyze => Com::Analyze,
+            MaintenanceVerb::Optimize => Com::Optimize,
+            MaintenanceVerb::Repair => Com::Repair,
+            MaintenanceVerb::Checksum => Com::Checksum,
+        },
+        Statement::CreateUser(_) => Com::CreateUser,
+        Statement::AlterUser(_) => Com::AlterUser,
+        Statement::DropUser { .. } => Com::DropUser,
+        Statement::Grant(_) => Com::Grant,
+        Statement::Revoke(_) => Com::Revoke,
+        Statement::Prepare { .. } => Com::PrepareSql,
+        Statement::Execute { .. } => Com::ExecuteSql,
+        Statement::Deallocate(_) => Com::DeallocSql,
+        Statement::Explain(_) => Com::Explain,
+        Statement::Describe(_) => Com::ShowFields,
+        Statement::Show(s) => of_show(&s.what),
+        _ => Com::Other,
+    }
+}
+
+fn of_show(what: &ShowWhat) -> Com {
+    match what {
+        ShowWhat::Databases => Com::ShowDatabases,
+        ShowWhat::Tables { .. } => Com::ShowTables,
+        ShowWhat::Columns { .. } => Com::ShowFields,
+        ShowWhat::Index { .. } => Com::ShowKeys,
+        ShowWhat::Create(..) => Com::ShowCreateTable,
+        ShowWhat::CreateDatabase { .. } => Com::ShowCreateDb,
+        ShowWhat::Variables(_) => Com::ShowVariables,
+        ShowWhat::Status(_) => Com::ShowStatus,
+        ShowWhat::Warnings(_) | ShowWhat::WarningCount => Com::ShowWarnings,
+        ShowWhat::Errors(_) | ShowWhat::ErrorCount => Com::ShowErrors,
+        ShowWhat::Processlist { .. } => Com::ShowProcesslist,
+        ShowWhat::TableStatus(_) => Com::ShowTableStatus,
+        ShowWhat::Engines => Com::ShowEngines,
+        ShowWhat::Engine(..) => Com::ShowEngineStatus,
+        ShowWhat::Grants { .. } => Com::ShowGrants,
+        ShowWhat::Plugins => Com::ShowPlugins,
+        ShowWhat::SourceStatus => Com::ShowMasterStatus,
+        ShowWhat::ReplicaStatus { .. } => Com::ShowSlaveStatus,
+        ShowWhat::BinaryLogs => Com::ShowBinlogs,
+        ShowWhat::CharacterSet => Com::ShowCharsets,
+        ShowWhat::Collation => Com::ShowCollations,
+        _ => Com::ShowOther,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_agree() {
+        assert_eq!(COM_NAMES[Com::Select as usize], "Com_select");
+        assert_eq!(COM_NAMES[Com::Other as usize], "Com_other");
+    }
+}

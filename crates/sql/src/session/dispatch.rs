@@ -1,0 +1,193 @@
+//! From a parsed statement to whoever carries it out.
+
+use types::{SqlError, Value};
+
+use super::Session;
+use crate::parse::ast::{FlushItem, ResetItem, ShowWhat, Statement};
+use crate::sink::{Done, ResultSink};
+
+/// Statements that report on the diagnostics of the one before, and so leave them alone.
+pub(super) fn is_diagnostic(s: &Statement) -> bool {
+    match s {
+        Statement::Show(s) => matches!(
+            s.what,
+            ShowWhat::Warnings(_)
+                | ShowWhat::Errors(_)
+                | ShowWhat::WarningCount
+                | ShowWhat::ErrorCount
+        ),
+        Statement::GetDiagnostics(_) => true,
+        _ => false,
+    }
+}
+
+/// Statements that the planner plans.
+pub(super) fn is_planned(s: &Statement) -> bool {
+    matches!(
+        s,
+        Statement::Query(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Do(_)
+            | Statement::Explain(_)
+    )
+}
+
+impl Session {
+    /// Carries out a statement. `whole` says that the client's text holds nothing else.
+    pub(super) async fn run_statement(
+        &mut self,
+        statement: &Statement,
+        text: &[u8],
+        whole: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        if is_planned(statement) {
+            let keep = match statement {
+                Statement::Query(_) if whole => Some(text),
+                _ => None,
+            };
+            return self
+                .run_planned(statement, keep, Session::NO_PARAMS, sink)
+                .await;
+        }
+        self.run_other(statement, text, Session::NO_PARAMS, sink)
+            .await
+    }
+
+    /// Carries out a statement that is not planned. The future is boxed: these statements are rare and some nest.
+    pub(super) fn run_other<'s>(
+        &'s mut self,
+        statement: &'s Statement,
+        text: &'s [u8],
+        params: &'s [Value],
+        sink: &'s mut dyn ResultSink,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<Done, SqlError>> + Send + 's>> {
+        Box::pin(async move {
+            match statement {
+                Statement::Begin(_)
+                | Statement::Commit(_)
+                | Statement::Rollback(_)
+                | Statement::Savepoint(_)
+                | Statement::RollbackTo(_)
+                | Statement::ReleaseSavepoint(_) => self.run_transaction(statement).await,
+                Statement::Set(items) => self.set(items, params).await,
+                Statement::Use(name) => {
+                    self.use_database(name)?;
+                    Ok(Done::default())
+                }
+                Statement::Show(show) => crate::show::run(self, show, sink).await,
+                Statement::Describe(d) => crate::show::describe(self, d, sink),
+                Statement::Prepare { name, source } => self.prepare_named(name, source),
+                Statement::Execute { name, using } => self.execute_named(name, using, sink).await,
+                Statement::Deallocate(name) => self.deallocate_named(name),
+                Statement::Kill { query_only, id } => self.kill(id, *query_only),
+                Statement::CreateUser(_)
+                | Statement::AlterUser(_)
+                | Statement::DropUser { .. }
+                | Statement::RenameUser(_)
+                | Statement::Grant(_)
+                | Statement::Revoke(_)
+                | Statement::CreateRole { .. }
+                | Statement::DropRole { .. }
+                | Statement::SetRole(_)
+                | Statement::SetDefaultRole { .. } => self.run_account(statement).await,
+                Statement::Flush(f) => self.flush(&f.items).await,
+                Statement::Reset(items) => self.reset_items(items),
+                Statement::LockTables(tables) => self.lock_tables(tables).await,
+                Statement::UnlockTables => self.unlock_tables().await,
+                Statement::LockInstance(_) => Ok(Done::default()),
+                Statement::Shutdown => self.shutdown(),
+                _ => crate::ddl::run(self, statement, text, sink).await,
+            }
+        })
+    }
+
+    async fn run_transaction(&mut self, statement: &Statement) -> Result<Done, SqlError> {
+        match statement {
+            Statement::Begin(b) => self.begin(b).await,
+            Statement::Commit(c) => self.end(true, c).await,
+            Statement::Rollback(c) => self.end(false, c).await,
+            Statement::Savepoint(name) => self.savepoint(name),
+            Statement::RollbackTo(name) => self.rollback_to(name).await,
+            Statement::ReleaseSavepoint(name) => self.release_savepoint(name),
+            _ => Err(SqlError::internal("a statement in the wrong place")),
+        }
+    }
+
+    /// FLUSH: what there is to flush is flushed, the rest is accepted.
+    async fn flush(&mut self, items: &[FlushItem]) -> Result<Done, SqlError> {
+        self.require_global("RELOAD")?;
+        self.implicit_commit().await?;
+        for item in items {
+            match item {
+                FlushItem::Tables {
+                    read_lock: true, ..
+                } => return Err(SqlError::not_supported("FLUSH TABLES WITH READ LOCK")),
+                FlushItem::Tables {
+                    for_export: true, ..
+                } => return Err(SqlError::not_supported("FLUSH TABLES FOR EXPORT")),
+                FlushItem::Tables { .. } => {}
+                FlushItem::Other(word) if &**word == "PRIVILEGES" => {
+                    let engine = std::sync::Arc::clone(&self.instance.engine);
+                    self.instance.accounts.reload(&engine).await?;
+                    self.obey_variables();
+                }
+                FlushItem::Other(word) if &**word == "STATUS" => self.instance.flush_status(),
+                FlushItem::Other(_) => {}
+            }
+        }
+        Ok(Done::default())
+    }
+
+    /// SHUTDOWN: asks the server to stop; the answer goes out before it does.
+    fn shutdown(&mut self) -> Result<Done, SqlError> {
+        self.require_global("SHUTDOWN")?;
+        match &self.instance.options.shutdown {
+            Some(ask) => {
+                ask();
+                Ok(Done::default())
+            }
+            None => Err(SqlError::not_supported("SHUTDOWN")),
+        }
+    }
+
+    fn reset_items(&mut self, items: &[ResetItem]) -> Result<Done, SqlError> {
+        self.require_global("RELOAD")?;
+        for item in items {
+            match item {
+                ResetItem::QueryCache | ResetItem::Persist { .. } => {}
+                ResetItem::Master(_) => return Err(SqlError::not_supported("RESET MASTER")),
+                ResetItem::Replica { .. } => return Err(SqlError::not_supported("RESET REPLICA")),
+            }
+        }
+        Ok(Done::default())
+    }
+
+    /// LOCK TABLES: commits, checks that the tables exist, and locks nothing (COMPAT.md says so).
+    async fn lock_tables(
+        &mut self,
+        tables: &[crate::parse::ast::LockTable],
+    ) -> Result<Done, SqlError> {
+        self.implicit_commit().await?;
+        for t in tables {
+            let name = self.full_name(&t.table)?;
+            self.check_schema_access(&name.schema)?;
+            if crate::infoschema::canonical_schema(&name.schema).is_none() {
+                self.find_table(&name)?;
+            }
+        }
+        self.locked_tables = true;
+        Ok(Done::default())
+    }
+
+    /// UNLOCK TABLES: commits only what LOCK TABLES was in force for, as MySQL does.
+    async fn unlock_tables(&mut self) -> Result<Done, SqlError> {
+        if self.locked_tables {
+            self.implicit_commit().await?;
+            self.locked_tables = false;
+        }
+        Ok(Done::default())
+    }
+}

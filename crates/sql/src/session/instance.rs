@@ -1,0 +1,259 @@
+//! What all sessions of a server share: the engine, the global variables, the process list, the accounts, the counters.
+//!
+//! Nothing in here waits; whatever touches rows is done by a session.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use base::{Clock, Random, Seams};
+use engine::Engine;
+use types::SqlError;
+
+use super::accounts::Accounts;
+use super::com::COM_NAMES;
+use super::process::ProcessList;
+use crate::vars::{GlobalVars, StatusRegistry, StatusSource, StatusValue, VarValue};
+
+/// Makes what is stored of a password by an authentication plugin: `(plugin, password)`; `None` for a plugin it does not
+/// know. The server gives it, since authentication is the protocol's business.
+pub type PasswordHasher = Arc<dyn Fn(&str, &[u8]) -> Option<Vec<u8>> + Send + Sync>;
+
+/// Facts the server knows of itself, for the variables and functions that report them.
+#[derive(Clone, Default)]
+pub struct InstanceOptions {
+    /// Values of read-only variables (`port`, `datadir`, `hostname`, `server_uuid` …) by name.
+    pub facts: Vec<(&'static str, VarValue)>,
+    /// The machine's offset from UTC in seconds (`time_zone = SYSTEM`).
+    pub system_offset: i32,
+    /// Identity of the server in UUID().
+    pub node: [u8; 6],
+    /// For CREATE USER and the like; without it an account can only have an empty password or a given hash.
+    pub password_hasher: Option<PasswordHasher>,
+    /// Asks the server to stop, for the SHUTDOWN statement; without it the statement is refused with 1235.
+    pub shutdown: Option<Arc<dyn Fn() + Send + Sync>>,
+}
+
+/// A server, or an embedded database: one engine and everything the SQL layer keeps beside it.
+pub struct Instance {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) globals: Arc<GlobalVars>,
+    pub(crate) processes: ProcessList,
+    pub(crate) accounts: Accounts,
+    pub(crate) status: StatusRegistry,
+    pub(crate) options: InstanceOptions,
+    pub(crate) started_us: u64,
+    /// Counts that only the server makes.
+    pub server: ServerCounts,
+    flushed_us: AtomicU64,
+}
+
+/// Counts of the server's own, outside any session.
+#[derive(Debug, Default)]
+pub struct ServerCounts {
+    /// Logins that failed.
+    pub aborted_connects: base::counters::Counter,
+    /// Connections that ended without COM_QUIT.
+    pub aborted_clients: base::counters::Counter,
+    /// Connections refused because there were too many.
+    pub max_connections_errors: base::counters::Counter,
+}
+
+impl Instance {
+    /// Joins an engine and its variables, makes the system schema on first start, and reads the accounts.
+    ///
+    /// # Errors
+    /// What reading or making the account tables fails with.
+    pub async fn open(
+        engine: Arc<Engine>,
+        seams: &Seams,
+        globals: Arc<GlobalVars>,
+        options: InstanceOptions,
+    ) -> Result<Arc<Instance>, SqlError> {
+        for (name, value) in &options.facts {
+            globals.set_fact(name, value.clone());
+        }
+        let clock = Arc::clone(&seams.clock);
+        let accounts = Accounts::open(&engine, clock.wall_us()).await?;
+        let instance = Arc::new(Instance {
+            started_us: clock.now_us(),
+            flushed_us: AtomicU64::new(clock.now_us()),
+            engine,
+            clock,
+            random: Arc::clone(&seams.random),
+            globals,
+            processes: ProcessList::default(),
+            accounts,
+            status: StatusRegistry::new(),
+            options,
+            server: ServerCounts::default(),
+        });
+        instance.obey_variables();
+        let source = Arc::downgrade(&instance);
+        instance.status.register(Arc::new(ServerStatus(source)));
+        Ok(instance)
+    }
+
+    /// Joins the global variables that the engine obeys to it.
+    fn obey_variables(self: &Arc<Self>) {
+        let set = |engine: &Engine, v: u64| engine.set_flush_at_commit(v as u8);
+        set(&self.engine, self.globals.hot().flush_log_at_trx_commit());
+        let engine = Arc::downgrade(&self.engine);
+        self.globals.observe(move |name, value| {
+            if name == "innodb_flush_log_at_trx_commit"
+                && let Some(engine) = engine.upgrade()
+            {
+                set(&engine, value.as_u64());
+            }
+        });
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
+    /// The server's variables.
+    pub fn globals(&self) -> &Arc<GlobalVars> {
+        &self.globals
+    }
+
+    /// The connections.
+    pub fn processes(&self) -> &ProcessList {
+        &self.processes
+    }
+
+    /// The accounts, for authentication.
+    pub fn accounts(&self) -> &Accounts {
+        &self.accounts
+    }
+
+    /// The status variables; rooms outside register their own sources.
+    pub fn status(&self) -> &StatusRegistry {
+        &self.status
+    }
+
+    /// An id for a new connection, for its greeting and [`super::Session::new`].
+    pub fn next_connection_id(&self) -> u64 {
+        self.processes.next_id()
+    }
+
+    /// Monotonic microseconds.
+    pub(crate) fn now_us(&self) -> u64 {
+        self.clock.now_us()
+    }
+
+    /// Seconds since start.
+    pub fn uptime(&self) -> u64 {
+        self.clock.now_us().saturating_sub(self.started_us) / 1_000_000
+    }
+
+    pub(crate) fn flush_status(&self) {
+        self.flushed_us
+            .store(self.clock.now_us(), Ordering::Relaxed);
+    }
+
+    fn since_flush(&self) -> u64 {
+        let at = self.flushed_us.load(Ordering::Relaxed);
+        self.clock.now_us().saturating_sub(at) / 1_000_000
+    }
+
+    /// The line that COM_STATISTICS answers with.
+    pub fn statistics(&self) -> String {
+        let uptime = self.uptime();
+        let (threads, ..) = self.processes.totals();
+        let questions = self.processes.counts().questions.get();
+        let tables = self.engine.catalog().tables().count();
+        let per_second = questions as f64 / uptime.max(1) as f64;
+        format!(
+            "Uptime: {uptime}  Threads: {threads}  Questions: {questions}  Slow queries: 0  Opens: {tables}  \
+             Flush tables: 1  Open tables: {tables}  Queries per second avg: {per_second:.3}"
+        )
+    }
+}
+
+/// Reports the instance's own counters.
+struct ServerStatus(std::sync::Weak<Instance>);
+
+impl StatusSource for ServerStatus {
+    fn report(&self, out: &mut dyn FnMut(&str, StatusValue)) {
+        let Some(i) = self.0.upgrade() else { return };
+        let mut count = |name: &str, n: u64| out(name, StatusValue::Count(n));
+        count("Uptime", i.uptime());
+        count("Uptime_since_flush_status", i.since_flush());
+        let (connected, running, most, opened) = i.processes.totals();
+        count("Threads_connected", connected);
+        count("Threads_running", running);
+        count("Threads_created", opened);
+        count("Max_used_connections", most);
+        count("Connections", opened);
+        count("Aborted_clients", i.server.aborted_clients.get());
+        count("Aborted_connects", i.server.aborted_connects.get());
+        count(
+            "Connection_errors_max_connections",
+            i.server.max_connections_errors.get(),
+        );
+        let c = i.processes.counts();
+        count("Prepared_stmt_count", c.prepared.get());
+        session_counts(&c, &mut count);
+        engine_counts(&i.engine, &mut count);
+    }
+}
+
+/// The counters that a session and the server have both.
+pub(crate) fn session_counts(c: &super::process::Counts, count: &mut dyn FnMut(&str, u64)) {
+    count("Questions", c.questions.get());
+    count("Queries", c.queries.get());
+    count("Bytes_received", c.bytes_received.get());
+    count("Bytes_sent", c.bytes_sent.get());
+    for (name, n) in COM_NAMES.iter().zip(&c.com) {
+        if *name != "Com_other" {
+            count(name, n.get());
+        }
+    }
+}
+
+fn engine_counts(engine: &Engine, count: &mut dyn FnMut(&str, u64)) {
+    let c = engine.counters();
+    let page = c.page_size;
+    count("Innodb_rows_read", c.rows_read);
+    count("Innodb_rows_inserted", c.rows_inserted);
+    count("Innodb_rows_updated", c.rows_updated);
+    count("Innodb_rows_deleted", c.rows_deleted);
+    count("Handler_commit", c.commits);
+    count("Handler_rollback", c.rollbacks);
+    count("Handler_write", c.rows_inserted);
+    count("Handler_update", c.rows_updated);
+    count("Handler_delete", c.rows_deleted);
+    count("Handler_read_rnd_next", c.rows_read);
+    count("Innodb_row_lock_waits", c.row_lock_waits);
+    count("Innodb_buffer_pool_pages_total", c.pool_pages);
+    count("Innodb_buffer_pool_pages_free", c.pool_pages_free);
+    let used = c.pool_pages.saturating_sub(c.pool_pages_free);
+    count("Innodb_buffer_pool_pages_data", used);
+    count("Innodb_buffer_pool_bytes_data", used * page);
+    count("Innodb_buffer_pool_reads", c.pages_read);
+    count("Innodb_pages_read", c.pages_read);
+    count("Innodb_pages_written", c.pages_written);
+    count("Innodb_buffer_pool_pages_flushed", c.pages_written);
+    count("Innodb_data_reads", c.pages_read);
+    count("Innodb_data_read", c.pages_read * page);
+    count("Innodb_data_writes", c.pages_written + c.log_writes);
+    count("Innodb_data_written", c.pages_written * page + c.log_bytes);
+    count("Innodb_data_fsyncs", c.data_syncs + c.log_syncs);
+    count("Innodb_os_log_fsyncs", c.log_syncs);
+    count("Innodb_os_log_written", c.log_bytes);
+    count("Innodb_log_writes", c.log_writes);
+    count("Innodb_log_write_requests", c.log_records);
+    count("Innodb_redo_log_current_lsn", c.log_end);
+    count("Innodb_redo_log_flushed_to_disk_lsn", c.log_durable);
+    count(
+        "Innodb_redo_log_checkpoint_lsn",
+        c.log_end.saturating_sub(c.checkpoint_age),
+    );
+    let tables = engine.catalog().tables().count() as u64;
+    count("Open_tables", tables);
+    count("Open_table_definitions", tables);
+    count("Innodb_num_open_files", tables);
+}

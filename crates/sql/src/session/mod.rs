@@ -1,0 +1,487 @@
+//! One connection: its variables, transaction, prepared statements and diagnostics; the loop that takes a text apart into
+//! statements and carries each out.
+//!
+//! A session never writes to a socket and never blocks a thread: results go to a [`ResultSink`], waits are futures.
+//! Whatever it must undo when it ends is undone by [`Session::close`], which its owner awaits.
+
+pub mod accounts;
+mod com;
+mod diagnostics;
+mod dispatch;
+mod facts;
+mod instance;
+mod kill;
+mod names;
+mod prepared;
+mod process;
+mod run;
+pub mod scalar;
+mod set;
+mod text_prepared;
+mod transaction;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use types::{Charset, SqlError, Value, Warning};
+
+use crate::cache::StatementCache;
+use crate::exec;
+use crate::expr::{SessionFacts, UserVars};
+use crate::parse;
+use crate::sink::{Done, ResultSink, StateChange};
+use crate::vars::{SessionVars, SqlMode};
+
+pub use com::{COM_NAMES, Com};
+pub use diagnostics::Diagnostics;
+pub(crate) use instance::session_counts;
+pub use instance::{Instance, InstanceOptions, PasswordHasher, ServerCounts};
+pub(crate) use names::TableName;
+pub use prepared::PreparedInfo;
+pub use process::{Command, Process, ProcessRow};
+
+use prepared::PreparedStatements;
+
+/// What the client said it can do, as far as statements depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientFlags {
+    /// `CLIENT_MULTI_STATEMENTS`: several statements in one text.
+    pub multi_statements: bool,
+    /// `CLIENT_FOUND_ROWS`: UPDATE reports matched rows.
+    pub found_rows: bool,
+    /// `CLIENT_INTERACTIVE`: `wait_timeout` starts from `interactive_timeout`.
+    pub interactive: bool,
+}
+
+impl Default for ClientFlags {
+    fn default() -> Self {
+        ClientFlags {
+            multi_statements: true,
+            found_rows: false,
+            interactive: false,
+        }
+    }
+}
+
+/// One connection to an [`Instance`].
+pub struct Session {
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) engine: engine::Session,
+    pub(crate) vars: SessionVars,
+    pub(crate) user_vars: Mutex<UserVars>,
+    pub(crate) facts: SessionFacts,
+    pub(crate) diagnostics: Diagnostics,
+    pub(crate) process: Arc<Process>,
+    pub(crate) client: ClientFlags,
+    pub(crate) user: String,
+    pub(crate) account_host: String,
+    pub(crate) changes: Vec<StateChange>,
+    prepared: PreparedStatements,
+    named: HashMap<String, prepared::Prepared>,
+    cache: StatementCache,
+    locked_tables: bool,
+    closing: bool,
+    /// Isolation of the transaction that was begun last, for AND CHAIN.
+    isolation: engine::Isolation,
+    /// Grows whenever something changes that bound expressions depend on.
+    settings: u64,
+    /// `SET timestamp`: the time all statements see, microseconds since 1970.
+    fixed_timestamp: Option<i64>,
+    /// The account has a global privilege, so that schemas need not be checked.
+    all_powerful: bool,
+    /// The version of the accounts that was found in.
+    accounts_seen: u64,
+}
+
+impl Session {
+    /// A session of a user that has been authenticated; `host` is where the client is. The process list shows it from now
+    /// on.
+    pub fn new(instance: &Arc<Instance>, user: &str, host: &str, connection_id: u64) -> Session {
+        let engine = instance.engine.session();
+        let now = instance.clock.now_us();
+        let process = instance
+            .processes
+            .add(connection_id, user, host, engine.interrupt(), now);
+        let account_host = instance
+            .accounts
+            .lookup(user, host)
+            .map_or_else(|| host.to_owned(), |a| a.host);
+        let mut s = Session {
+            vars: SessionVars::new(&instance.globals),
+            user_vars: Mutex::new(UserVars::new()),
+            facts: facts::new(instance, user, host, &account_host, connection_id),
+            diagnostics: Diagnostics::default(),
+            process,
+            client: ClientFlags::default(),
+            user: user.to_owned(),
+            account_host,
+            changes: Vec::new(),
+            prepared: PreparedStatements::default(),
+            named: HashMap::new(),
+            cache: StatementCache::new(),
+            locked_tables: false,
+            closing: false,
+            isolation: engine::Isolation::RepeatableRead,
+            settings: 0,
+            fixed_timestamp: None,
+            all_powerful: false,
+            accounts_seen: 0,
+            instance: Arc::clone(instance),
+            engine,
+        };
+        s.obey_variables();
+        s
+    }
+
+    /// What the client can do; also COM_SET_OPTION.
+    pub fn set_client(&mut self, flags: ClientFlags) {
+        if flags.interactive && !self.client.interactive {
+            let v = self.vars.value_by_name("interactive_timeout");
+            if let Some(v) = v {
+                self.vars.set_fact("wait_timeout", v);
+            }
+        }
+        self.client = flags;
+    }
+
+    /// What the client can do.
+    pub fn client(&self) -> ClientFlags {
+        self.client
+    }
+
+    /// The collation the client named in its handshake, as `SET NAMES` would set it.
+    pub fn set_client_collation(&mut self, collation: types::CollationId) {
+        if !collation.is_known() || collation.is_binary() {
+            return;
+        }
+        self.settings += 1;
+        // Both names come from the registry, so this cannot fail; an unknown number keeps the server's default.
+        let _ = self
+            .vars
+            .set_names(collation.charset().name(), Some(collation.name()));
+    }
+
+    /// The server it belongs to.
+    pub fn instance(&self) -> &Arc<Instance> {
+        &self.instance
+    }
+
+    /// Its entry in the process list, for the byte counters of the server.
+    pub fn process(&self) -> &Arc<Process> {
+        &self.process
+    }
+
+    /// Its variables.
+    pub fn vars(&self) -> &SessionVars {
+        &self.vars
+    }
+
+    /// The connection's id.
+    pub fn id(&self) -> u64 {
+        self.facts.connection_id
+    }
+
+    /// The default schema.
+    pub fn database(&self) -> Option<&str> {
+        self.facts.database.as_deref()
+    }
+
+    /// Whether the connection is to be closed: it was killed, or asked for with RELEASE.
+    pub fn should_close(&self) -> bool {
+        self.closing || self.process.interrupt().connection_killed()
+    }
+
+    /// Shared with whoever wants to end a wait of this session.
+    pub fn interrupt(&self) -> Arc<engine::Interrupt> {
+        self.engine.interrupt()
+    }
+
+    /// Carries out the statements of a text, one result each. The first error ends it and is returned; results before
+    /// it have been delivered.
+    ///
+    /// # Errors
+    /// Whatever the statement that failed fails with.
+    pub async fn execute(&mut self, sql: &[u8], sink: &mut dyn ResultSink) -> Result<(), SqlError> {
+        self.process
+            .begin(Command::Query, sql, self.instance.clock.now_us());
+        self.process.counts.questions.add(1);
+        self.process.interrupt().clear_query();
+        let r = if self.vars.hot().client.is_utf8() || self.vars.hot().client == Charset::Binary {
+            self.execute_text(sql, sink).await
+        } else {
+            let mut text = Vec::with_capacity(sql.len());
+            types::charset::convert(self.vars.hot().client, Charset::Utf8mb4, sql, &mut text);
+            self.execute_text(&text, sink).await
+        };
+        self.process.end(self.instance.clock.now_us());
+        r
+    }
+
+    async fn execute_text(
+        &mut self,
+        sql: &[u8],
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        if let Some(plan) = self.cached_plan(sql) {
+            self.begin_statement(Com::Select);
+            let outcome = self.run_plan(&plan, &[], sink).await;
+            if !run::is_stale(&outcome) {
+                return self.complete(outcome, false, sink);
+            }
+        }
+        let mut at = 0;
+        loop {
+            let options = self.parse_options();
+            let rest = &sql[at..];
+            let (statement, used) = match parse::parse_one(rest, &options) {
+                Ok(parsed) => parsed,
+                Err(e) => return self.refuse(parse_error(&e)),
+            };
+            let tail = &rest[used..];
+            let more = !tail.is_empty() && !parse::is_blank(tail, &options);
+            if more && !self.client.multi_statements {
+                let line = 1 + sql[..at + used].iter().filter(|b| **b == b'\n').count();
+                let near = String::from_utf8_lossy(tail.trim_ascii_start());
+                return self.refuse(SqlError::parse_error(&near, line));
+            }
+            let com = com::of(&statement);
+            let whole = at == 0 && !more;
+            if !dispatch::is_diagnostic(&statement) {
+                self.begin_statement(com);
+            } else {
+                self.count(com);
+            }
+            let text = if whole { sql } else { &rest[..used] };
+            let outcome = self.run_statement(&statement, text, whole, sink).await;
+            self.complete(outcome, more, sink)?;
+            if !more {
+                return Ok(());
+            }
+            at += used;
+        }
+    }
+
+    /// A text that is no statement: the error is the statement's outcome.
+    fn refuse(&mut self, e: SqlError) -> Result<(), SqlError> {
+        self.begin_statement(Com::Other);
+        Err(self.failed(e))
+    }
+
+    /// Notes the error that ends the statement.
+    fn failed(&mut self, e: SqlError) -> SqlError {
+        let max = self.vars.hot().max_error_count;
+        self.diagnostics.fail(&e, max);
+        self.facts.row_count = -1;
+        e
+    }
+
+    fn count(&self, com: Com) {
+        self.process.counts.queries.add(1);
+        self.process.counts.com[com as usize].add(1);
+    }
+
+    /// A statement begins that is not about the diagnostics of the one before.
+    #[inline]
+    fn begin_statement(&mut self, com: Com) {
+        self.count(com);
+        self.facts.warning_count = self.diagnostics.total();
+        self.facts.error_count = self.diagnostics.errors();
+        self.diagnostics.clear();
+    }
+
+    /// Tells the client how the statement ended.
+    pub(crate) fn complete(
+        &mut self,
+        outcome: Result<Done, SqlError>,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let mut done = match outcome {
+            Ok(done) => done,
+            Err(e) => return Err(self.failed(e)),
+        };
+        if let Some(id) = done.generated_id {
+            self.facts.last_insert_id = id;
+        }
+        if done.result_set {
+            self.facts.row_count = -1;
+            self.facts.found_rows = done.found_rows;
+        } else {
+            self.facts.row_count = i64::try_from(done.affected).unwrap_or(i64::MAX);
+        }
+        done.more = more;
+        done.warnings = self.diagnostics.packet_count();
+        done.in_transaction = self.engine.in_transaction();
+        done.in_read_only_transaction = done.in_transaction && self.engine.is_read_only();
+        let hot = self.vars.hot();
+        done.autocommit = hot.autocommit;
+        done.no_backslash_escapes = hot.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES);
+        if !self.changes.is_empty() {
+            done.changes = std::mem::take(&mut self.changes);
+        }
+        sink.finish(&done);
+        Ok(())
+    }
+
+    /// Adds a warning to the statement that runs.
+    pub(crate) fn warn(&mut self, warning: Warning) {
+        let hot = self.vars.hot();
+        if warning.level != types::Level::Note || hot.sql_notes {
+            let max = hot.max_error_count;
+            self.diagnostics.push(warning, max);
+        }
+    }
+
+    /// The lexical switches of the present `sql_mode`.
+    pub(crate) fn parse_options(&self) -> parse::Options {
+        let mode = self.vars.hot().sql_mode;
+        parse::Options {
+            ansi_quotes: mode.has(SqlMode::ANSI_QUOTES),
+            pipes_as_concat: mode.has(SqlMode::PIPES_AS_CONCAT),
+            high_not_precedence: mode.has(SqlMode::HIGH_NOT_PRECEDENCE),
+            no_backslash_escapes: mode.has(SqlMode::NO_BACKSLASH_ESCAPES),
+            ignore_space: mode.has(SqlMode::IGNORE_SPACE),
+            real_as_float: mode.has(SqlMode::REAL_AS_FLOAT),
+        }
+    }
+
+    /// COM_INIT_DB and USE.
+    ///
+    /// # Errors
+    /// 1049, 1044.
+    pub fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
+        let (name, collation) = self.find_schema(name)?;
+        self.check_schema_access(&name)?;
+        self.set_database(Some(name), collation);
+        Ok(())
+    }
+
+    /// The line that COM_STATISTICS answers with.
+    pub fn statistics(&self) -> String {
+        self.instance.statistics()
+    }
+
+    /// COM_PING: an error where the connection was killed.
+    ///
+    /// # Errors
+    /// 1317.
+    pub fn ping(&self) -> Result<(), SqlError> {
+        self.process.counts.com[Com::AdminCommands as usize].add(1);
+        if self.process.interrupt().connection_killed() {
+            return Err(SqlError::query_interrupted());
+        }
+        Ok(())
+    }
+
+    /// COM_RESET_CONNECTION: as a new connection of the same user and default schema.
+    ///
+    /// # Errors
+    /// What rolling the transaction back fails with.
+    pub async fn reset(&mut self) -> Result<(), SqlError> {
+        self.engine.rollback().await?;
+        self.forget_state();
+        Ok(())
+    }
+
+    /// Gives back what GET_LOCK took.
+    fn release_user_locks(&self) {
+        exec::release_named_locks(&self.instance.engine, self.facts.connection_id);
+    }
+
+    fn forget_state(&mut self) {
+        self.settings += 1;
+        self.fixed_timestamp = None;
+        self.release_user_locks();
+        let collation = self.vars.connection_collation();
+        self.vars.reset();
+        self.set_client_collation(collation);
+        self.user_vars = Mutex::new(UserVars::new());
+        self.close_all_prepared();
+        self.named.clear();
+        self.cache.clear();
+        self.diagnostics.clear();
+        self.facts.last_insert_id = 0;
+        self.facts.found_rows = 0;
+        self.facts.row_count = -1;
+        self.facts.warning_count = 0;
+        self.facts.error_count = 0;
+        self.locked_tables = false;
+        self.changes.clear();
+        self.obey_variables();
+    }
+
+    /// COM_CHANGE_USER, once the new user has been authenticated: a new session on the same connection.
+    ///
+    /// # Errors
+    /// What rolling the transaction back fails with; 1049, 1044 for the database.
+    pub async fn change_user(
+        &mut self,
+        user: &str,
+        host: &str,
+        database: Option<&str>,
+    ) -> Result<(), SqlError> {
+        self.engine.rollback().await?;
+        self.forget_state();
+        let account = self.instance.accounts.lookup(user, host);
+        self.account_host = account.map_or_else(|| host.to_owned(), |a| a.host);
+        user.clone_into(&mut self.user);
+        let id = self.facts.connection_id;
+        self.facts = facts::new(&self.instance, user, host, &self.account_host, id);
+        self.process.set_user(user, host);
+        self.process.set_db(None);
+        match database {
+            Some(db) if !db.is_empty() => self.use_database(db),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the session: its transaction is rolled back, its entry leaves the process list.
+    pub async fn close(mut self) {
+        // Nothing can be told to anyone any more; what could not be undone now is undone at the next start.
+        let _ = self.engine.rollback().await;
+        self.release_user_locks();
+    }
+
+    /// The result of COM_FIELD_LIST: the columns of a table whose names match `wild` (empty for all).
+    ///
+    /// # Errors
+    /// 1046, 1146.
+    pub async fn list_fields(
+        &mut self,
+        table: &[u8],
+        wild: &[u8],
+    ) -> Result<Vec<crate::show::FieldInfo>, SqlError> {
+        crate::show::list_fields(self, table, wild)
+    }
+
+    /// Runs a text that must be a single statement of the server's own, keeping its results.
+    ///
+    /// # Errors
+    /// As [`execute`](Self::execute).
+    pub async fn query(&mut self, sql: &str) -> Result<Vec<crate::sink::Collected>, SqlError> {
+        let mut c = crate::sink::Collector::new();
+        self.execute(sql.as_bytes(), &mut c).await?;
+        Ok(c.results)
+    }
+
+    /// Values for a prepared statement given as user variables or by the protocol, none for a text statement.
+    pub(crate) const NO_PARAMS: &'static [Value] = &[];
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.instance.processes.remove(&self.process);
+    }
+}
+
+/// A parse error as the client gets it.
+pub(crate) fn parse_error(e: &parse::ParseError) -> SqlError {
+    SqlError {
+        code: e.code(),
+        sqlstate: e.sqlstate(),
+        message: e.to_string(),
+    }
+}

@@ -1,0 +1,158 @@
+//! Names of schemas and tables as a session sees them: the default schema, the virtual schemas, and who may use which.
+
+use engine::Table;
+use std::sync::Arc;
+use types::error::codes;
+use types::{CollationId, SqlError};
+
+use super::Session;
+use crate::infoschema;
+use crate::parse::ast::ObjectName;
+use crate::sink::StateChange;
+use crate::vars::VarValue;
+
+/// A table's full name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableName {
+    /// Its schema.
+    pub schema: String,
+    /// The table.
+    pub name: String,
+}
+
+impl Session {
+    /// The default schema.
+    ///
+    /// # Errors
+    /// 1046.
+    pub(crate) fn current_schema(&self) -> Result<String, SqlError> {
+        self.facts.database.clone().ok_or_else(SqlError::no_db)
+    }
+
+    /// The schema that was written, or the default one.
+    ///
+    /// # Errors
+    /// 1046; 1102 for an empty name.
+    pub(crate) fn schema_or_current(&self, schema: Option<&str>) -> Result<String, SqlError> {
+        match schema {
+            Some(s) => Ok(infoschema::canonical_schema(s).unwrap_or(s).to_owned()),
+            None => self.current_schema(),
+        }
+    }
+
+    /// The full name of a table.
+    ///
+    /// # Errors
+    /// 1046.
+    pub(crate) fn full_name(&self, name: &ObjectName) -> Result<TableName, SqlError> {
+        Ok(TableName {
+            schema: self.schema_or_current(name.schema.as_deref())?,
+            name: name.name.to_string(),
+        })
+    }
+
+    /// The full name of a table that is to be changed: not one of a virtual schema.
+    ///
+    /// # Errors
+    /// 1044, 1046.
+    pub(crate) fn changeable_name(&self, name: &ObjectName) -> Result<TableName, SqlError> {
+        let t = self.full_name(name)?;
+        self.check_schema_change(&t.schema)?;
+        Ok(t)
+    }
+
+    /// Refuses to change virtual schemas, and schemas the account has nothing to do with.
+    ///
+    /// # Errors
+    /// 1044.
+    pub(crate) fn check_schema_change(&self, schema: &str) -> Result<(), SqlError> {
+        if infoschema::canonical_schema(schema).is_some() {
+            return Err(self.denied(schema));
+        }
+        self.check_schema_access(schema)
+    }
+
+    /// Refuses schemas the account has nothing to do with.
+    ///
+    /// # Errors
+    /// 1044.
+    pub(crate) fn check_schema_access(&self, schema: &str) -> Result<(), SqlError> {
+        if infoschema::canonical_schema(schema).is_some() || self.may_use(schema) {
+            return Ok(());
+        }
+        Err(self.denied(schema))
+    }
+
+    /// Whether the account has anything to do with a schema.
+    pub(crate) fn may_use(&self, schema: &str) -> bool {
+        let state = self.instance.accounts.snapshot();
+        state.may_use(&self.user, &self.account_host, schema)
+    }
+
+    fn denied(&self, schema: &str) -> SqlError {
+        SqlError::db_access_denied(&self.user, &self.account_host, schema)
+    }
+
+    /// Refuses who has no global privilege of that name.
+    ///
+    /// # Errors
+    /// 1227.
+    pub(crate) fn require_global(&self, privilege: &str) -> Result<(), SqlError> {
+        let state = self.instance.accounts.snapshot();
+        let has = state
+            .find(&self.user, &self.account_host)
+            .is_some_and(|a| a.privileges.has(privilege) || a.privileges.has("SUPER"));
+        if has {
+            return Ok(());
+        }
+        Err(SqlError::new(
+            codes::ER_SPECIFIC_ACCESS_DENIED_ERROR,
+            format!(
+                "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation"
+            ),
+        ))
+    }
+
+    /// A schema by name, with its name in the right case and its collation.
+    ///
+    /// # Errors
+    /// 1049.
+    pub(crate) fn find_schema(&mut self, name: &str) -> Result<(String, CollationId), SqlError> {
+        if let Some(n) = infoschema::canonical_schema(name) {
+            return Ok((n.to_owned(), CollationId::UTF8MB3_GENERAL_CI));
+        }
+        match self.engine.catalog().schema(name) {
+            Some(s) => Ok((s.def.name.clone(), s.def.collation)),
+            None => Err(SqlError::unknown_db(name)),
+        }
+    }
+
+    /// A stored table by name, without holding it: for SHOW and the like.
+    ///
+    /// # Errors
+    /// 1049, 1146.
+    pub(crate) fn find_table(&mut self, name: &TableName) -> Result<Arc<Table>, SqlError> {
+        let catalog = self.engine.catalog();
+        if let Some(t) = catalog.table(&name.schema, &name.name) {
+            return Ok(t);
+        }
+        if catalog.schema(&name.schema).is_none() {
+            return Err(SqlError::unknown_db(&name.schema));
+        }
+        Err(SqlError::no_such_table(&name.schema, &name.name))
+    }
+
+    /// Makes `name` the default schema; `None` after it was dropped.
+    pub(crate) fn set_database(&mut self, name: Option<String>, collation: CollationId) {
+        self.settings += 1;
+        self.process.set_db(name.as_deref());
+        let text = name.clone().unwrap_or_default();
+        self.facts.database = name;
+        let charset = collation.charset().name();
+        self.vars
+            .set_fact("character_set_database", VarValue::text(charset));
+        self.vars
+            .set_fact("collation_database", VarValue::text(collation.name()));
+        self.changes.push(StateChange::Schema(text));
+    }
+}

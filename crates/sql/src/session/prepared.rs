@@ -1,0 +1,326 @@
+//! Prepared statements of the protocol: by id, parsed once, planned again only when a definition or a setting they depend
+//! on has changed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use types::error::codes;
+use types::{Charset, SqlError, Value};
+
+use super::{Com, Session, com, dispatch};
+use crate::parse;
+use crate::parse::ast::Statement;
+use crate::plan::Plan;
+use crate::sink::{ColumnMeta, Done, ResultSink};
+
+use super::process::Command;
+
+/// What the answer to COM_STMT_PREPARE says.
+#[derive(Debug, Clone)]
+pub struct PreparedInfo {
+    /// By which the client refers to it.
+    pub id: u32,
+    /// Number of parameters.
+    pub params: u16,
+    /// Result columns; empty where there is no result set, or its columns are known only when it runs.
+    pub columns: Arc<[ColumnMeta]>,
+    /// Warnings of preparing.
+    pub warnings: u16,
+}
+
+struct Planned {
+    plan: Arc<Plan>,
+    settings: u64,
+}
+
+/// A prepared statement.
+pub(crate) struct Prepared {
+    text: Arc<[u8]>,
+    statement: Arc<Statement>,
+    com: Com,
+    params: u16,
+    planned: Option<Planned>,
+    /// The plan depends on types that differ between executions.
+    one_use: bool,
+}
+
+/// A session's statements by id.
+#[derive(Default)]
+pub(crate) struct PreparedStatements {
+    map: HashMap<u32, Prepared>,
+    last: u32,
+}
+
+/// Statements that only make sense as plain text (error 1295).
+fn is_preparable(s: &Statement) -> bool {
+    !matches!(
+        s,
+        Statement::Prepare { .. }
+            | Statement::Execute { .. }
+            | Statement::Deallocate(_)
+            | Statement::LockTables(_)
+            | Statement::UnlockTables
+            | Statement::LoadData(_)
+            | Statement::Handler(_)
+    )
+}
+
+impl Session {
+    /// COM_STMT_PREPARE.
+    ///
+    /// # Errors
+    /// What parsing or planning it fails with; 1295, 1390, 1461.
+    pub fn prepare(&mut self, sql: &[u8]) -> Result<PreparedInfo, SqlError> {
+        self.process
+            .begin(Command::Prepare, sql, self.instance.clock.now_us());
+        self.begin_statement(Com::StmtPrepare);
+        let limit = self.instance.globals.hot().max_prepared_stmt_count();
+        let r = if self.prepared.map.len() as u64 >= limit {
+            Err(SqlError::new(
+                codes::ER_MAX_PREPARED_STMT_COUNT_REACHED,
+                format!(
+                    "Can't create more than max_prepared_stmt_count statements (current value: {limit})"
+                ),
+            ))
+        } else {
+            self.make_prepared(sql)
+        };
+        self.process.end(self.instance.clock.now_us());
+        let p = match r {
+            Ok(p) => p,
+            Err(e) => return Err(self.failed(e)),
+        };
+        self.prepared.last = self.prepared.last.wrapping_add(1).max(1);
+        let info = PreparedInfo {
+            id: self.prepared.last,
+            params: p.params,
+            columns: p
+                .planned
+                .as_ref()
+                .map_or_else(|| Arc::from([]), |x| Arc::clone(&x.plan.columns)),
+            warnings: self.diagnostics.packet_count(),
+        };
+        self.prepared.map.insert(info.id, p);
+        self.process.counts.prepared.add(1);
+        Ok(info)
+    }
+
+    /// Parses and plans a text for later execution.
+    pub(super) fn make_prepared(&mut self, sql: &[u8]) -> Result<Prepared, SqlError> {
+        let client = self.vars.hot().client;
+        let text: Arc<[u8]> = if client.is_utf8() || client == Charset::Binary {
+            sql.into()
+        } else {
+            let mut t = Vec::with_capacity(sql.len());
+            types::charset::convert(client, Charset::Utf8mb4, sql, &mut t);
+            t.into()
+        };
+        let options = self.parse_options();
+        let parsed = parse::parse(&text, &options).map_err(|e| super::parse_error(&e))?;
+        let (statement, used) = (parsed.statement, parsed.consumed);
+        let tail = &text[used..];
+        if !parse::is_blank(tail, &options) {
+            let line = 1 + text[..used].iter().filter(|b| **b == b'\n').count();
+            return Err(SqlError::parse_error(&String::from_utf8_lossy(tail), line));
+        }
+        if !is_preparable(&statement) {
+            return Err(SqlError::fixed(codes::ER_UNSUPPORTED_PS));
+        }
+        let params =
+            u16::try_from(parsed.params).map_err(|_| SqlError::fixed(codes::ER_PS_MANY_PARAM))?;
+        let planned = if dispatch::is_planned(&statement) {
+            Some(Planned {
+                plan: self.plan(&statement)?,
+                settings: self.settings,
+            })
+        } else {
+            None
+        };
+        Ok(Prepared {
+            com: com::of(&statement),
+            one_use: text.contains(&b'@'),
+            text,
+            statement: Arc::new(statement),
+            params,
+            planned,
+        })
+    }
+
+    /// COM_STMT_EXECUTE.
+    ///
+    /// # Errors
+    /// 1243 for an unknown id, 1210 for the wrong number of parameters, and whatever the statement fails with.
+    pub async fn execute_prepared(
+        &mut self,
+        id: u32,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let Some(p) = self.prepared.map.get(&id) else {
+            return Err(unknown(id, "mysqld_stmt_execute"));
+        };
+        let now = self.instance.clock.now_us();
+        self.process.begin(Command::Execute, &p.text, now);
+        let com = p.com;
+        let ready = self.ready_plan(p);
+        self.process.counts.questions.add(1);
+        self.process.counts.com[Com::StmtExecute as usize].add(1);
+        self.process.interrupt().clear_query();
+        let outcome = match ready {
+            Some(plan) => {
+                self.begin_statement(com);
+                if params.len() < plan.params as usize {
+                    Err(wrong_arguments("mysqld_stmt_execute"))
+                } else {
+                    match self.run_plan(&plan, params, sink).await {
+                        Err(e) if e.code == crate::exec::STALE => {
+                            self.run_slowly(id, params, sink).await
+                        }
+                        r => r,
+                    }
+                }
+            }
+            None => self.run_slowly(id, params, sink).await,
+        };
+        let r = self.complete(outcome, false, sink);
+        self.process.end(self.instance.clock.now_us());
+        r
+    }
+
+    /// The plan of a prepared statement where it still holds.
+    #[inline]
+    fn ready_plan(&self, p: &Prepared) -> Option<Arc<Plan>> {
+        let x = p.planned.as_ref()?;
+        let version = self.instance.engine.catalog_version();
+        let holds = x.settings == self.settings && x.plan.catalog_version == version && !p.one_use;
+        holds.then(|| Arc::clone(&x.plan))
+    }
+
+    /// Plans a prepared statement again and runs it, or runs one that has no plan.
+    async fn run_slowly(
+        &mut self,
+        id: u32,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let Some(p) = self.prepared.map.get(&id) else {
+            return Err(unknown(id, "mysqld_stmt_execute"));
+        };
+        let statement = Arc::clone(&p.statement);
+        let com = p.com;
+        if p.planned.is_none() {
+            let text = Arc::clone(&p.text);
+            if dispatch::is_diagnostic(&statement) {
+                self.count(com);
+            } else {
+                self.begin_statement(com);
+            }
+            return self.run_other(&statement, &text, params, sink).await;
+        }
+        self.begin_statement(com);
+        self.process.counts.com[Com::StmtReprepare as usize].add(1);
+        self.plan_again(&statement, params, sink, |s| s.prepared.map.get_mut(&id))
+            .await
+    }
+
+    /// Plans a prepared statement until the plan holds, keeps the plan, and runs it.
+    async fn plan_again(
+        &mut self,
+        statement: &Statement,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+        place: impl Fn(&mut Session) -> Option<&mut Prepared> + Send,
+    ) -> Result<Done, SqlError> {
+        for _ in 0..super::run::REPLANS {
+            let plan = self.plan(statement)?;
+            let settings = self.settings;
+            if params.len() < plan.params as usize {
+                return Err(wrong_arguments("mysqld_stmt_execute"));
+            }
+            if let Some(p) = place(self) {
+                p.planned = Some(Planned {
+                    plan: Arc::clone(&plan),
+                    settings,
+                });
+            }
+            let outcome = self.run_plan(&plan, params, sink).await;
+            if !super::run::is_stale(&outcome) {
+                return outcome;
+            }
+        }
+        Err(SqlError::fixed(codes::ER_TABLE_DEF_CHANGED))
+    }
+
+    /// Runs a statement prepared by `PREPARE name FROM`.
+    pub(super) async fn run_named(
+        &mut self,
+        name: &str,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let Some(p) = self.named.get(name) else {
+            return Err(SqlError::unknown_stmt(name, "EXECUTE"));
+        };
+        if usize::from(p.params) != params.len() {
+            return Err(wrong_arguments("EXECUTE"));
+        }
+        let statement = Arc::clone(&p.statement);
+        let text = Arc::clone(&p.text);
+        self.process.counts.com[p.com as usize].add(1);
+        if p.planned.is_none() {
+            return self.run_other(&statement, &text, params, sink).await;
+        }
+        if let Some(plan) = self.ready_plan(p) {
+            let outcome = self.run_plan(&plan, params, sink).await;
+            if !super::run::is_stale(&outcome) {
+                return outcome;
+            }
+        }
+        self.plan_again(&statement, params, sink, |s| s.named.get_mut(name))
+            .await
+    }
+
+    /// COM_STMT_CLOSE; an unknown id is ignored, as the protocol has no answer to it.
+    pub fn close_prepared(&mut self, id: u32) {
+        if self.prepared.map.remove(&id).is_some() {
+            self.process.counts.prepared.add(u64::MAX);
+        }
+        self.process.counts.com[Com::StmtClose as usize].add(1);
+    }
+
+    /// COM_STMT_RESET.
+    ///
+    /// # Errors
+    /// 1243.
+    pub fn reset_prepared(&mut self, id: u32) -> Result<(), SqlError> {
+        self.process.counts.com[Com::StmtReset as usize].add(1);
+        match self.prepared.map.contains_key(&id) {
+            true => Ok(()),
+            false => Err(unknown(id, "mysqld_stmt_reset")),
+        }
+    }
+
+    /// Number of parameters of a prepared statement.
+    pub fn prepared_params(&self, id: u32) -> Option<u16> {
+        self.prepared.map.get(&id).map(|p| p.params)
+    }
+
+    pub(super) fn close_all_prepared(&mut self) {
+        let n = self.prepared.map.len() as u64;
+        self.prepared.map.clear();
+        self.process.counts.prepared.add(n.wrapping_neg());
+    }
+}
+
+/// Error 1243.
+fn unknown(id: u32, command: &str) -> SqlError {
+    SqlError::unknown_stmt(&id.to_string(), command)
+}
+
+/// Error 1210.
+fn wrong_arguments(command: &str) -> SqlError {
+    SqlError::new(
+        codes::ER_WRONG_ARGUMENTS,
+        format!("Incorrect arguments to {command}"),
+    )
+}

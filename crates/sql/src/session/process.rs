@@ -1,0 +1,350 @@
+//! The list of connections: what each one is doing (SHOW PROCESSLIST), how often it did what (SHOW STATUS), and how to
+//! interrupt it (KILL).
+//!
+//! A connection writes its own entry without touching anything shared; whoever lists or sums reads all entries.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use engine::Interrupt;
+use types::SqlError;
+
+use super::com::COM_COUNT;
+
+/// Longest statement text that is kept for the process list, in bytes.
+const MAX_INFO: usize = 64 << 10;
+
+/// What a connection is doing, as the `Command` column says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Command {
+    /// Waiting for the client.
+    Sleep = 0,
+    /// A text statement.
+    Query = 1,
+    /// Running a prepared statement.
+    Execute = 2,
+    /// Preparing a statement.
+    Prepare = 3,
+    /// Logging in.
+    Connect = 4,
+    /// Another command of the protocol.
+    Other = 5,
+}
+
+impl Command {
+    fn of(n: u8) -> Command {
+        match n {
+            1 => Command::Query,
+            2 => Command::Execute,
+            3 => Command::Prepare,
+            4 => Command::Connect,
+            5 => Command::Other,
+            _ => Command::Sleep,
+        }
+    }
+
+    /// The word of the process list.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Command::Sleep => "Sleep",
+            Command::Query => "Query",
+            Command::Execute => "Execute",
+            Command::Prepare => "Prepare",
+            Command::Connect => "Connect",
+            Command::Other => "Daemon",
+        }
+    }
+}
+
+/// A counter that one connection writes and anyone may read.
+#[derive(Debug, Default)]
+pub struct OwnCounter(AtomicU64);
+
+impl OwnCounter {
+    /// Adds `n`; only the owning connection calls this, so that it takes no locked instruction.
+    #[inline]
+    pub fn add(&self, n: u64) {
+        let now = self.0.load(Ordering::Relaxed);
+        self.0.store(now.wrapping_add(n), Ordering::Relaxed);
+    }
+
+    /// The present value.
+    #[inline]
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What a connection counts.
+#[derive(Debug)]
+pub struct Counts {
+    /// Statements sent by the client.
+    pub questions: OwnCounter,
+    /// Statements in all.
+    pub queries: OwnCounter,
+    /// Bytes from the client; the server adds to it.
+    pub bytes_received: OwnCounter,
+    /// Bytes to the client; the server adds to it.
+    pub bytes_sent: OwnCounter,
+    /// Prepared statements open now.
+    pub prepared: OwnCounter,
+    /// `Com_` counters, by the numbers of [`super::com`].
+    pub com: [OwnCounter; COM_COUNT],
+}
+
+impl Default for Counts {
+    fn default() -> Counts {
+        Counts {
+            questions: OwnCounter::default(),
+            queries: OwnCounter::default(),
+            bytes_received: OwnCounter::default(),
+            bytes_sent: OwnCounter::default(),
+            prepared: OwnCounter::default(),
+            com: std::array::from_fn(|_| OwnCounter::default()),
+        }
+    }
+}
+
+impl Counts {
+    fn add_all(&self, other: &Counts) {
+        self.questions.add(other.questions.get());
+        self.queries.add(other.queries.get());
+        self.bytes_received.add(other.bytes_received.get());
+        self.bytes_sent.add(other.bytes_sent.get());
+        for (a, b) in self.com.iter().zip(&other.com) {
+            a.add(b.get());
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Text {
+    user: String,
+    host: String,
+    db: Option<String>,
+    info: Vec<u8>,
+}
+
+/// One connection's entry.
+pub struct Process {
+    /// The connection's id.
+    pub id: u64,
+    /// What it counts.
+    pub counts: Counts,
+    command: AtomicU8,
+    since_us: AtomicU64,
+    text: Mutex<Text>,
+    interrupt: Arc<Interrupt>,
+}
+
+/// A line of the process list.
+#[derive(Debug, Clone)]
+pub struct ProcessRow {
+    /// The connection's id.
+    pub id: u64,
+    /// The user's name.
+    pub user: String,
+    /// Where the client is.
+    pub host: String,
+    /// The default schema.
+    pub db: Option<String>,
+    /// What it is doing.
+    pub command: Command,
+    /// For how long, in seconds.
+    pub seconds: u64,
+    /// The statement's text.
+    pub info: Option<Vec<u8>>,
+}
+
+impl Process {
+    fn text(&self) -> MutexGuard<'_, Text> {
+        self.text.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How KILL reaches it.
+    #[inline]
+    pub fn interrupt(&self) -> &Interrupt {
+        &self.interrupt
+    }
+
+    /// A command begins at `now_us` of the monotonic clock.
+    #[inline]
+    pub fn begin(&self, command: Command, info: &[u8], now_us: u64) {
+        let mut t = self.text();
+        t.info.clear();
+        t.info.extend_from_slice(&info[..info.len().min(MAX_INFO)]);
+        drop(t);
+        self.since_us.store(now_us, Ordering::Relaxed);
+        self.command.store(command as u8, Ordering::Relaxed);
+    }
+
+    /// The command has ended.
+    #[inline]
+    pub fn end(&self, now_us: u64) {
+        self.since_us.store(now_us, Ordering::Relaxed);
+        self.command.store(Command::Sleep as u8, Ordering::Relaxed);
+    }
+
+    /// The connection is another user's now.
+    pub fn set_user(&self, user: &str, host: &str) {
+        let mut t = self.text();
+        t.user = user.to_owned();
+        t.host = host.to_owned();
+    }
+
+    /// The default schema is another one.
+    pub fn set_db(&self, db: Option<&str>) {
+        self.text().db = db.map(str::to_owned);
+    }
+
+    /// The user's name.
+    pub fn user(&self) -> String {
+        self.text().user.clone()
+    }
+
+    fn row(&self, now_us: u64) -> ProcessRow {
+        let command = Command::of(self.command.load(Ordering::Relaxed));
+        let since = self.since_us.load(Ordering::Relaxed);
+        let t = self.text();
+        ProcessRow {
+            id: self.id,
+            user: t.user.clone(),
+            host: t.host.clone(),
+            db: t.db.clone(),
+            command,
+            seconds: now_us.saturating_sub(since) / 1_000_000,
+            info: (command != Command::Sleep && !t.info.is_empty()).then(|| t.info.clone()),
+        }
+    }
+
+    fn is_running(&self) -> bool {
+        self.command.load(Ordering::Relaxed) != Command::Sleep as u8
+    }
+}
+
+#[derive(Default)]
+struct List {
+    live: BTreeMap<u64, Arc<Process>>,
+    max_live: usize,
+}
+
+/// All connections of the server.
+#[derive(Default)]
+pub struct ProcessList {
+    list: Mutex<List>,
+    next_id: AtomicU64,
+    opened: AtomicU64,
+    /// Sums of the connections that have ended.
+    ended: Mutex<Counts>,
+}
+
+impl ProcessList {
+    fn list(&self) -> MutexGuard<'_, List> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An id that no connection had before, from 1.
+    pub fn next_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// A connection has begun.
+    pub fn add(
+        &self,
+        id: u64,
+        user: &str,
+        host: &str,
+        interrupt: Arc<Interrupt>,
+        now_us: u64,
+    ) -> Arc<Process> {
+        let p = Arc::new(Process {
+            id,
+            counts: Counts::default(),
+            command: AtomicU8::new(Command::Sleep as u8),
+            since_us: AtomicU64::new(now_us),
+            text: Mutex::new(Text {
+                user: user.to_owned(),
+                host: host.to_owned(),
+                ..Text::default()
+            }),
+            interrupt,
+        });
+        self.opened.fetch_add(1, Ordering::Relaxed);
+        let mut l = self.list();
+        l.live.insert(id, Arc::clone(&p));
+        l.max_live = l.max_live.max(l.live.len());
+        p
+    }
+
+    /// A connection has ended.
+    pub fn remove(&self, process: &Arc<Process>) {
+        let mut l = self.list();
+        let mine = l
+            .live
+            .get(&process.id)
+            .is_some_and(|p| Arc::ptr_eq(p, process));
+        if mine {
+            l.live.remove(&process.id);
+            let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            ended.add_all(&process.counts);
+        }
+    }
+
+    /// The lines of the process list, by id.
+    pub fn rows(&self, now_us: u64) -> Vec<ProcessRow> {
+        self.list().live.values().map(|p| p.row(now_us)).collect()
+    }
+
+    /// The user of a connection, if there is one of that id.
+    pub fn user_of(&self, id: u64) -> Option<String> {
+        self.list().live.get(&id).map(|p| p.user())
+    }
+
+    /// KILL: interrupts the statement of a connection, and with `connection` ends the connection too.
+    ///
+    /// # Errors
+    /// 1094.
+    pub fn kill(&self, id: u64, connection: bool) -> Result<(), SqlError> {
+        let p = self.list().live.get(&id).cloned();
+        let p = p.ok_or_else(|| SqlError::no_such_thread(id))?;
+        if connection {
+            p.interrupt.kill_connection();
+        } else {
+            p.interrupt.kill_query();
+        }
+        Ok(())
+    }
+
+    /// Ends every connection (shutdown).
+    pub fn kill_all(&self) {
+        for p in self.list().live.values() {
+            p.interrupt.kill_connection();
+        }
+    }
+
+    /// Connections now, running now, most at once so far, opened in all.
+    pub fn totals(&self) -> (u64, u64, u64, u64) {
+        let l = self.list();
+        let running = l.live.values().filter(|p| p.is_running()).count();
+        (
+            l.live.len() as u64,
+            running as u64,
+            l.max_live as u64,
+            self.opened.load(Ordering::Relaxed),
+        )
+    }
+
+    /// Sums over all connections that ever were.
+    pub fn counts(&self) -> Counts {
+        let sum = Counts::default();
+        let l = self.list();
+        sum.add_all(&self.ended.lock().unwrap_or_else(PoisonError::into_inner));
+        for p in l.live.values() {
+            sum.add_all(&p.counts);
+            sum.prepared.add(p.counts.prepared.get());
+        }
+        sum
+    }
+}

@@ -1,0 +1,260 @@
+//! Planning and running of queries and changes: from a parsed statement, from the statement cache, from a prepared plan.
+
+use std::sync::Arc;
+
+use types::error::codes;
+use types::{SqlError, Value, Warning};
+
+use super::Session;
+use super::transaction::engine_isolation;
+use crate::exec::{self, ExecCtx};
+use crate::expr::{EvalCtx, ExprType, Val};
+use crate::infoschema::Names;
+use crate::parse::ast::{Expr, Statement};
+use crate::plan::{self, Plan, PlanCtx};
+use crate::sink::{Done, ResultSink};
+
+/// How often a statement is planned again because a table changed between planning and running.
+pub(super) const REPLANS: usize = 16;
+
+/// Whether a plan did not run because a table is no longer what it was.
+pub(super) fn is_stale(outcome: &Result<Done, SqlError>) -> bool {
+    matches!(outcome, Err(e) if e.code == exec::STALE)
+}
+
+impl Session {
+    /// The statement's time: `@@timestamp` where it is set, else the clock.
+    pub(crate) fn now_micros(&self) -> i64 {
+        self.fixed_timestamp
+            .unwrap_or_else(|| self.instance.clock.wall_us())
+    }
+
+    /// Runs `f` with a context to evaluate expressions in, and keeps the warnings it leaves.
+    pub(crate) fn with_ctx<R>(
+        &mut self,
+        params: &[Value],
+        f: impl FnOnce(&EvalCtx<'_>) -> Result<R, SqlError>,
+    ) -> Result<R, SqlError> {
+        let now = self.now_micros();
+        let (r, warnings, total) = {
+            let cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
+            let r = f(&cx);
+            let (w, n) = cx.take_warnings();
+            (r, w, n)
+        };
+        self.keep_warnings(warnings, total);
+        r
+    }
+
+    /// The plan of a text that ran before, if nothing it depends on has changed.
+    #[inline]
+    pub(super) fn cached_plan(&mut self, sql: &[u8]) -> Option<Arc<Plan>> {
+        let version = self.engine.catalog().version;
+        self.cache.get(sql, self.settings, version)
+    }
+
+    /// Plans a statement.
+    ///
+    /// # Errors
+    /// What the planner says of it.
+    pub(crate) fn plan(&mut self, statement: &Statement) -> Result<Arc<Plan>, SqlError> {
+        let now = self.now_micros();
+        let (r, warnings, total) = {
+            let catalog = self.engine.catalog();
+            let names = Names::new(&self.instance, self.facts.connection_id);
+            let cx = EvalCtx::new(
+                &self.facts,
+                &self.vars,
+                &self.user_vars,
+                Session::NO_PARAMS,
+                now,
+            );
+            let ctx = PlanCtx {
+                catalog,
+                names: &names,
+                schema: self.facts.database.as_deref(),
+                cx: &cx,
+            };
+            let r = plan::prepare(&ctx, statement);
+            let (w, n) = cx.take_warnings();
+            (r, w, n)
+        };
+        self.keep_warnings(warnings, total);
+        r.map(Arc::new)
+    }
+
+    fn keep_warnings(&mut self, warnings: Vec<Warning>, total: u64) {
+        if total > 0 {
+            let max = self.vars.hot().max_error_count;
+            self.diagnostics.absorb(warnings, total, max);
+        }
+    }
+
+    /// Plans and runs a statement; a text of nothing but it may be kept for the next time.
+    pub(super) async fn run_planned(
+        &mut self,
+        statement: &Statement,
+        text: Option<&[u8]>,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        for _ in 0..REPLANS {
+            let plan = self.plan(statement)?;
+            let outcome = self.run_plan(&plan, params, sink).await;
+            if is_stale(&outcome) {
+                continue;
+            }
+            if let Some(text) = text {
+                self.cache
+                    .offer(text, self.settings, plan.catalog_version, &plan);
+            }
+            return outcome;
+        }
+        Err(SqlError::fixed(codes::ER_TABLE_DEF_CHANGED))
+    }
+
+    /// The value of an expression that needs a plan: one with a subquery.
+    pub(super) async fn eval_planned(
+        &mut self,
+        expr: &Expr,
+        params: &[Value],
+    ) -> Result<(Val<'static>, ExprType), SqlError> {
+        self.begin_implicit();
+        let level = engine_isolation(self.vars.hot().isolation);
+        self.engine.statement_begin(level);
+        let outcome = self.eval_in_statement(expr, params).await;
+        let (value, ty) = self.end_statement(outcome).await?;
+        Ok((Val::from(value.as_ref()).into_owned(), ty))
+    }
+
+    async fn eval_in_statement(
+        &mut self,
+        expr: &Expr,
+        params: &[Value],
+    ) -> Result<(Value, ExprType), SqlError> {
+        let now = self.now_micros();
+        let catalog = Arc::clone(self.engine.catalog());
+        let names = Names::new(&self.instance, self.facts.connection_id);
+        let planning = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
+        let ctx = PlanCtx {
+            catalog: &catalog,
+            names: &names,
+            schema: self.facts.database.as_deref(),
+            cx: &planning,
+        };
+        let mut x = ExecCtx {
+            engine: &mut self.engine,
+            cx: EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now),
+            found_rows: false,
+            connection_id: self.facts.connection_id,
+        };
+        exec::eval_scalar(&ctx, &mut x, expr).await
+    }
+
+    /// Runs a plan as a statement of the present transaction, or as one of its own.
+    pub(crate) async fn run_plan(
+        &mut self,
+        plan: &Plan,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        if self.accounts_seen != self.instance.accounts.version() {
+            self.refresh_powers();
+        }
+        self.check_access(plan)?;
+        if !plan.tables.is_empty() {
+            self.begin_implicit();
+        }
+        let mut isolation = self.isolation;
+        if self.engine.in_transaction() {
+            if plan.writes && self.engine.is_read_only() {
+                return Err(SqlError::read_only_transaction());
+            }
+        } else {
+            let (level, read_only) = self.vars.begin_transaction();
+            if plan.writes && read_only {
+                return Err(SqlError::read_only_transaction());
+            }
+            isolation = engine_isolation(level);
+        }
+        if plan.writes {
+            self.check_server_read_only()?;
+        }
+        self.engine.statement_begin(isolation);
+        let outcome = self.run_in_statement(plan, params, sink).await;
+        self.end_statement(outcome).await
+    }
+
+    /// The part of [`run_plan`](Self::run_plan) between a statement's begin and its end.
+    async fn run_in_statement(
+        &mut self,
+        plan: &Plan,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let now = self.now_micros();
+        let id = self.facts.connection_id;
+        let (r, warnings, total, last_id) = {
+            let cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
+            let mut x = ExecCtx {
+                engine: &mut self.engine,
+                cx,
+                found_rows: self.client.found_rows,
+                connection_id: id,
+            };
+            let r = exec::run(plan, &mut x, sink).await;
+            let (w, n) = x.cx.take_warnings();
+            (r, w, n, x.cx.last_insert_id_set())
+        };
+        self.keep_warnings(warnings, total);
+        let mut done = r?;
+        if let Some(id) = last_id {
+            done.generated_id.get_or_insert(id);
+            if done.last_insert_id == 0 && !done.result_set {
+                done.last_insert_id = id;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Refuses tables of schemas the account has nothing to do with.
+    #[inline]
+    fn check_access(&self, plan: &Plan) -> Result<(), SqlError> {
+        if self.all_powerful {
+            return Ok(());
+        }
+        for t in &plan.tables {
+            self.check_schema_access(&t.def.schema)?;
+        }
+        Ok(())
+    }
+
+    /// `read_only` and `super_read_only` of the server.
+    fn check_server_read_only(&self) -> Result<(), SqlError> {
+        let hot = self.instance.globals.hot();
+        if hot.super_read_only() != 0 {
+            return Err(read_only("--super-read-only"));
+        }
+        if hot.read_only() != 0 && self.require_global("SUPER").is_err() {
+            return Err(read_only("--read-only"));
+        }
+        Ok(())
+    }
+
+    /// Refuses statements that change definitions in a read-only transaction or server.
+    pub(crate) fn check_may_change(&self) -> Result<(), SqlError> {
+        if self.engine.in_transaction() && self.engine.is_read_only() {
+            return Err(SqlError::read_only_transaction());
+        }
+        self.check_server_read_only()
+    }
+}
+
+fn read_only(option: &str) -> SqlError {
+    SqlError::new(
+        types::error::codes::ER_OPTION_PREVENTS_STATEMENT,
+        format!(
+            "The MySQL server is running with the {option} option so it cannot execute this statement"
+        ),
+    )
+}

@@ -1,0 +1,70 @@
+//! Values of expressions that read no row: SET, defaults, KILL, LIMIT of a SHOW.
+
+use types::convert::{self, ConvertMode, Target};
+use types::{DataType, Date, SqlError, Value};
+
+use crate::expr::bind::{Binder, Clause, NoColumns};
+use crate::expr::{EvalCtx, ExprType, NoRow, Val};
+use crate::parse::ast;
+use crate::vars::SqlMode;
+
+/// The value of an expression without columns and subqueries, and its type.
+///
+/// # Errors
+/// What binding or evaluating it fails with.
+pub fn constant(expr: &ast::Expr, cx: &EvalCtx<'_>) -> Result<(Val<'static>, ExprType), SqlError> {
+    let bound = Binder::new(cx, &mut NoColumns, Clause::FieldList).bind(expr)?;
+    let v = bound.eval(cx, &NoRow)?.into_owned();
+    Ok((v, bound.ty))
+}
+
+/// How values are converted for a column by this statement.
+pub fn convert_mode(cx: &EvalCtx<'_>) -> ConvertMode {
+    ConvertMode {
+        strict: cx.sql_mode.strict(),
+        no_zero_date: cx.sql_mode.has(SqlMode::NO_ZERO_DATE),
+        no_zero_in_date: cx.sql_mode.has(SqlMode::NO_ZERO_IN_DATE),
+        offset: i64::from(cx.tz_offset),
+        today: today(cx),
+    }
+}
+
+fn today(cx: &EvalCtx<'_>) -> Date {
+    cx.now(0).date()
+}
+
+/// The value as a column of type `ty` would store it, in strict mode whatever the session's mode.
+///
+/// # Errors
+/// 1264, 1265, 1292, 1366, 1406.
+pub fn stored(
+    (value, expr_ty): (Val<'static>, ExprType),
+    column: &str,
+    ty: &DataType,
+    cx: &EvalCtx<'_>,
+) -> Result<Value, SqlError> {
+    let mode = ConvertMode {
+        strict: true,
+        ..convert_mode(cx)
+    };
+    let target = Target {
+        ty,
+        nullable: true,
+        column,
+        row: 1,
+    };
+    let source = value.into_value(&expr_ty);
+    let mut warnings = Vec::new();
+    let v = convert::assign(source.as_ref(), &target, &mode, &mut warnings)?;
+    Ok(v.into_value())
+}
+
+/// The value of an expression as an unsigned number.
+///
+/// # Errors
+/// As [`constant`]; 1210 where it is no such number.
+pub fn unsigned(expr: &ast::Expr, cx: &EvalCtx<'_>) -> Result<u64, SqlError> {
+    let (v, ty) = constant(expr, cx)?;
+    let n = convert::to_int(v.as_value_ref(&ty));
+    u64::try_from(n).map_err(|_| SqlError::new(1210, "Incorrect arguments to LIMIT"))
+}

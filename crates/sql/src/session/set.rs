@@ -1,0 +1,248 @@
+//! SET in all its forms.
+
+use std::sync::PoisonError;
+
+use types::{SqlError, Value, Warning};
+
+use super::{Session, scalar};
+use crate::expr::{ExprType, UserVar, Val};
+use crate::parse::ast::{Expr, SetItem, VarScope};
+use crate::sink::{Done, StateChange};
+use crate::vars::{self, VarInput, VarValue};
+
+/// Variables whose changes a client is told (`session_track_system_variables` of a fresh server).
+const TRACKED: &[&str] = &[
+    "time_zone",
+    "autocommit",
+    "character_set_client",
+    "character_set_results",
+    "character_set_connection",
+];
+
+/// A bare word is text for SET: `SET sql_mode = ANSI`.
+fn bare_word(value: &Expr) -> Option<&str> {
+    match value {
+        Expr::Column(c) if c.qualifier.is_none() => Some(&c.name),
+        _ => None,
+    }
+}
+
+impl Session {
+    /// SET item, item, ..: in order; what was set before an item that fails stays set.
+    ///
+    /// # Errors
+    /// 1193, 1227, 1231 … whatever an assignment fails with.
+    pub(super) async fn set(
+        &mut self,
+        items: &[SetItem],
+        params: &[Value],
+    ) -> Result<Done, SqlError> {
+        for item in items {
+            self.set_item(item, params).await?;
+        }
+        Ok(Done::default())
+    }
+
+    async fn set_item(&mut self, item: &SetItem, params: &[Value]) -> Result<(), SqlError> {
+        match item {
+            SetItem::UserVar(name, value) => {
+                let (value, ty) = self.eval(value, params).await?;
+                self.set_user_var(name, value, ty);
+                Ok(())
+            }
+            SetItem::Variable {
+                scope,
+                prefix: None,
+                name,
+                value,
+                ..
+            } => {
+                let input = self.var_input(value, params).await?;
+                let was_on = self.vars.hot().autocommit;
+                self.set_variable(*scope, name, &input)?;
+                if name.eq_ignore_ascii_case("autocommit") {
+                    self.autocommit_changed(was_on).await?;
+                }
+                Ok(())
+            }
+            SetItem::Variable {
+                prefix: Some(p),
+                name,
+                ..
+            } => Err(SqlError::unknown_system_variable(&format!("{p}.{name}"))),
+            SetItem::Names { charset, collation } => {
+                let charset = match charset {
+                    Some(c) => c.to_string(),
+                    None => self.default_charset(),
+                };
+                self.settings += 1;
+                self.vars.set_names(&charset, collation.as_deref())?;
+                self.track("character_set_client");
+                self.track("character_set_results");
+                self.track("character_set_connection");
+                Ok(())
+            }
+            SetItem::CharacterSet(charset) => self.set_character_set(charset.as_deref()),
+            SetItem::Transaction {
+                scope,
+                isolation,
+                read_only,
+            } => self.set_transaction(*scope, *isolation, *read_only),
+            SetItem::Password {
+                account, password, ..
+            } => {
+                self.implicit_commit().await?;
+                self.set_password(account.as_ref(), password.as_deref())
+                    .await
+            }
+            SetItem::ResourceGroup(_) => Err(SqlError::not_supported("SET RESOURCE GROUP")),
+        }
+    }
+
+    fn default_charset(&self) -> String {
+        match self.instance.globals.value_by_name("character_set_client") {
+            Some(VarValue::Text(t)) => t.to_string(),
+            _ => "utf8mb4".to_owned(),
+        }
+    }
+
+    /// SET CHARACTER SET: client and results as named, the connection as the default schema.
+    fn set_character_set(&mut self, charset: Option<&str>) -> Result<(), SqlError> {
+        let charset = charset.map_or_else(|| self.default_charset(), str::to_owned);
+        let text = VarInput::Text(charset);
+        self.settings += 1;
+        self.vars.set("character_set_client", &text)?;
+        self.vars.set("character_set_results", &text)?;
+        let database = self.vars.text("collation_database").to_string();
+        self.vars
+            .set("collation_connection", &VarInput::Text(database))?;
+        Ok(())
+    }
+
+    /// The value of an expression in SET, and its type.
+    async fn eval(
+        &mut self,
+        value: &Expr,
+        params: &[Value],
+    ) -> Result<(Val<'static>, ExprType), SqlError> {
+        match self.with_ctx(params, |cx| scalar::constant(value, cx)) {
+            Err(e) if e.code == types::error::codes::ER_NOT_SUPPORTED_YET => {
+                self.eval_planned(value, params).await
+            }
+            r => r,
+        }
+    }
+
+    async fn var_input(&mut self, value: &Expr, params: &[Value]) -> Result<VarInput, SqlError> {
+        if let Some(word) = bare_word(value) {
+            return Ok(VarInput::Text(word.to_owned()));
+        }
+        if matches!(value, Expr::Default) {
+            return Ok(VarInput::Default);
+        }
+        let (v, ty) = self.eval(value, params).await?;
+        Ok(VarInput::from_val(&v, &ty))
+    }
+
+    fn set_user_var(&mut self, name: &str, value: Val<'static>, ty: ExprType) {
+        self.user_vars
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .set(name, UserVar { value, ty });
+    }
+
+    /// Sets a system variable and lets what depends on it know.
+    ///
+    /// # Errors
+    /// 1193, 1227, 1228, 1229, 1231, 1232, 1238 and those of special kinds.
+    pub(super) fn set_variable(
+        &mut self,
+        scope: Option<VarScope>,
+        name: &str,
+        input: &VarInput,
+    ) -> Result<(), SqlError> {
+        let warning = match scope {
+            None | Some(VarScope::Session) => {
+                self.settings += 1;
+                let w = self.set_session_variable(name, input)?;
+                self.track(name);
+                w
+            }
+            Some(VarScope::Global) => {
+                self.require_global("SYSTEM_VARIABLES_ADMIN")?;
+                let mode = self.vars.hot().sql_mode;
+                self.instance.globals.set(name, input, mode)?
+            }
+            Some(VarScope::Persist | VarScope::PersistOnly) => {
+                return Err(SqlError::not_supported("SET PERSIST"));
+            }
+        };
+        if let Some(w) = warning {
+            self.warn(Warning::from(w));
+        }
+        Ok(())
+    }
+
+    fn set_session_variable(
+        &mut self,
+        name: &str,
+        input: &VarInput,
+    ) -> Result<Option<vars::VarWarning>, SqlError> {
+        let number = match input {
+            VarInput::Int(i) => Some(*i as u64),
+            VarInput::Uint(u) => Some(*u),
+            _ => None,
+        };
+        match name.to_ascii_lowercase().as_str() {
+            "last_insert_id" | "identity" => {
+                if let Some(n) = number {
+                    self.facts.last_insert_id = n;
+                }
+            }
+            "timestamp" => {
+                self.fixed_timestamp = match input {
+                    VarInput::Double(d) if *d > 0.0 => Some((d * 1e6) as i64),
+                    _ => number
+                        .filter(|n| *n > 0)
+                        .and_then(|n| i64::try_from(n).ok()?.checked_mul(1_000_000)),
+                };
+                if matches!(input, VarInput::Double(_)) {
+                    return Ok(None);
+                }
+            }
+            _ => {}
+        }
+        let w = self.vars.set(name, input)?;
+        self.obey_variables();
+        Ok(w)
+    }
+
+    /// Hands the engine the values it obeys.
+    pub(super) fn obey_variables(&mut self) {
+        let seconds = self.vars.hot().lock_wait_timeout;
+        self.engine
+            .set_lock_wait_timeout(u32::try_from(seconds).unwrap_or(u32::MAX));
+        self.refresh_powers();
+    }
+
+    /// Looks up again what the account may do.
+    pub(super) fn refresh_powers(&mut self) {
+        self.accounts_seen = self.instance.accounts.version();
+        let state = self.instance.accounts.snapshot();
+        self.all_powerful = state
+            .find(&self.user, &self.account_host)
+            .is_some_and(|a| !a.privileges.is_empty());
+    }
+
+    fn track(&mut self, name: &str) {
+        let Some(name) = TRACKED.iter().find(|t| t.eq_ignore_ascii_case(name)) else {
+            return;
+        };
+        let (Some(value), Some(id)) = (self.vars.value_by_name(name), vars::lookup(name)) else {
+            return;
+        };
+        let shown = value.shown(id.def());
+        self.changes
+            .push(StateChange::Variable((*name).to_owned(), shown));
+    }
+}

@@ -1,0 +1,129 @@
+//! Statements end to end, over an engine on an in-memory disk.
+
+mod accounts;
+mod clients;
+mod conflicts;
+mod ddl;
+mod info;
+mod rows;
+mod set;
+mod shows;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use base::block_on;
+use base::mem::{MemDisk, seams};
+use engine::{Engine, EngineOptions, PagerOptions};
+use types::{SqlError, Value};
+
+use super::{Instance, InstanceOptions, Session};
+use crate::sink::{Collected, Collector};
+use crate::vars::GlobalVars;
+
+/// A server on an empty disk.
+pub(super) fn server() -> Arc<Instance> {
+    server_on(Arc::new(MemDisk::default()))
+}
+
+/// A server on a disk.
+pub(super) fn server_on(disk: Arc<MemDisk>) -> Arc<Instance> {
+    let seams = seams(disk);
+    block_on(async {
+        let options = EngineOptions {
+            pager: PagerOptions {
+                pool_bytes: 16 << 20,
+                ..PagerOptions::default()
+            },
+            ..EngineOptions::default()
+        };
+        let engine = Engine::open(seams.clone(), Path::new("/data"), options)
+            .await
+            .expect("an engine");
+        let options = InstanceOptions {
+            password_hasher: Some(Arc::new(|plugin, password| {
+                Some([plugin.as_bytes(), b":", password].concat())
+            })),
+            ..InstanceOptions::default()
+        };
+        Instance::open(engine, &seams, Arc::new(GlobalVars::new()), options)
+            .await
+            .expect("an instance")
+    })
+}
+
+/// A connection with helpers that panic where a statement does what the test does not expect.
+pub(super) struct Client {
+    pub session: Session,
+}
+
+impl Client {
+    pub fn new(instance: &Arc<Instance>) -> Client {
+        Client::of(instance, "root")
+    }
+
+    pub fn of(instance: &Arc<Instance>, user: &str) -> Client {
+        let id = instance.next_connection_id();
+        Client {
+            session: Session::new(instance, user, "localhost", id),
+        }
+    }
+
+    /// With a database `test` to work in.
+    pub fn in_test(instance: &Arc<Instance>) -> Client {
+        let mut c = Client::new(instance);
+        c.run("CREATE DATABASE IF NOT EXISTS test");
+        c.run("USE test");
+        c
+    }
+
+    pub fn try_all(&mut self, sql: &str) -> Result<Vec<Collected>, SqlError> {
+        let mut sink = Collector::new();
+        block_on(self.session.execute(sql.as_bytes(), &mut sink))?;
+        Ok(sink.results)
+    }
+
+    /// The last result of a text.
+    pub fn run(&mut self, sql: &str) -> Collected {
+        match self.try_all(sql) {
+            Ok(mut r) => r.pop().unwrap_or_default(),
+            Err(e) => panic!("{sql}: {e}"),
+        }
+    }
+
+    /// The error number a text ends with; 0 for none.
+    pub fn error(&mut self, sql: &str) -> u16 {
+        self.try_all(sql).map_or_else(|e| e.code, |_| 0)
+    }
+
+    /// The rows of the last result, values as text.
+    pub fn rows(&mut self, sql: &str) -> Vec<Vec<String>> {
+        let r = self.run(sql);
+        let types: Vec<_> = r.columns.iter().map(|c| c.ty.clone()).collect();
+        r.rows
+            .iter()
+            .map(|row| {
+                row.iter()
+                    .zip(&types)
+                    .map(|(v, ty)| text_of(v, ty))
+                    .collect()
+            })
+            .collect()
+    }
+
+    /// The first value of the first row.
+    pub fn one(&mut self, sql: &str) -> String {
+        let mut rows = self.rows(sql);
+        assert!(!rows.is_empty(), "{sql}: no row");
+        rows.swap_remove(0).swap_remove(0)
+    }
+}
+
+fn text_of(v: &Value, ty: &types::DataType) -> String {
+    if v.is_null() {
+        return "NULL".to_owned();
+    }
+    let mut out = Vec::new();
+    types::convert::write_text(v.as_ref(), ty, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}

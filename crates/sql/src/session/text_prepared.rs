@@ -1,0 +1,62 @@
+//! PREPARE, EXECUTE and DEALLOCATE as SQL text.
+
+use types::{SqlError, Value};
+
+use super::Session;
+use crate::parse::ast::{Name, PrepareSource};
+use crate::sink::{Done, ResultSink};
+
+impl Session {
+    /// PREPARE name FROM text.
+    pub(super) fn prepare_named(
+        &mut self,
+        name: &str,
+        source: &PrepareSource,
+    ) -> Result<Done, SqlError> {
+        let text = match source {
+            PrepareSource::Text(t) => t.to_vec(),
+            PrepareSource::UserVar(v) => match self.user_value(v) {
+                Value::Str(b, _) | Value::Bytes(b) => b,
+                Value::Null => b"NULL".to_vec(),
+                other => {
+                    let mut out = Vec::new();
+                    types::convert::write_value(other.as_ref(), &mut out);
+                    out
+                }
+            },
+        };
+        self.named.remove(&name.to_lowercase());
+        let p = self.make_prepared(&text)?;
+        self.named.insert(name.to_lowercase(), p);
+        Ok(Done::default())
+    }
+
+    /// EXECUTE name USING @a, @b.
+    pub(super) async fn execute_named(
+        &mut self,
+        name: &str,
+        using: &[Name],
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let params: Vec<Value> = using.iter().map(|v| self.user_value(v)).collect();
+        self.run_named(&name.to_lowercase(), &params, sink).await
+    }
+
+    /// DEALLOCATE PREPARE name.
+    pub(super) fn deallocate_named(&mut self, name: &str) -> Result<Done, SqlError> {
+        match self.named.remove(&name.to_lowercase()) {
+            Some(_) => Ok(Done::default()),
+            None => Err(SqlError::unknown_stmt(name, "DEALLOCATE PREPARE")),
+        }
+    }
+
+    /// The value of a user variable; NULL where it is not set.
+    fn user_value(&self, name: &str) -> Value {
+        let vars = self
+            .user_vars
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        vars.get(name)
+            .map_or(Value::Null, |v| v.value.to_value(&v.ty))
+    }
+}

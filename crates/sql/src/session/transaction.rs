@@ -1,0 +1,176 @@
+//! Transaction control: BEGIN, COMMIT, ROLLBACK, savepoints, SET TRANSACTION, autocommit, and what a statement's end does
+//! to the transaction around it.
+
+use types::SqlError;
+
+use super::Session;
+use crate::parse::ast::{BeginTransaction, Completion, IsolationLevel, VarScope};
+use crate::sink::Done;
+use crate::vars::{Isolation, VarInput};
+
+/// The engine's name of a level.
+pub(crate) fn engine_isolation(level: Isolation) -> engine::Isolation {
+    match level {
+        Isolation::ReadUncommitted => engine::Isolation::ReadUncommitted,
+        Isolation::ReadCommitted => engine::Isolation::ReadCommitted,
+        Isolation::RepeatableRead => engine::Isolation::RepeatableRead,
+        Isolation::Serializable => engine::Isolation::Serializable,
+    }
+}
+
+fn level(level: IsolationLevel) -> Isolation {
+    match level {
+        IsolationLevel::ReadUncommitted => Isolation::ReadUncommitted,
+        IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
+        IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
+        IsolationLevel::Serializable => Isolation::Serializable,
+    }
+}
+
+impl Session {
+    /// Commits what is open, as statements that change definitions do before they begin.
+    ///
+    /// # Errors
+    /// What committing fails with.
+    pub(crate) async fn implicit_commit(&mut self) -> Result<(), SqlError> {
+        self.engine.commit().await
+    }
+
+    fn begin_with(&mut self, read_only: Option<bool>) {
+        let (isolation, default_read_only) = self.vars.begin_transaction();
+        self.isolation = engine_isolation(isolation);
+        self.engine
+            .begin(self.isolation, read_only.unwrap_or(default_read_only));
+    }
+
+    /// BEGIN, START TRANSACTION.
+    pub(crate) async fn begin(&mut self, stmt: &BeginTransaction) -> Result<Done, SqlError> {
+        self.implicit_commit().await?;
+        self.locked_tables = false;
+        self.begin_with(stmt.read_only);
+        if stmt.consistent_snapshot {
+            self.engine.open_snapshot();
+        }
+        Ok(Done::default())
+    }
+
+    /// Begins the transaction that the first statement after the last commit begins while `autocommit` is off.
+    #[inline]
+    pub(crate) fn begin_implicit(&mut self) {
+        if !self.vars.hot().autocommit && !self.engine.in_transaction() {
+            self.begin_with(None);
+        }
+    }
+
+    /// COMMIT (`true`) and ROLLBACK.
+    pub(crate) async fn end(&mut self, commit: bool, how: &Completion) -> Result<Done, SqlError> {
+        let kind = self.vars.hot().completion_type;
+        let chain = how.chain.unwrap_or(kind == 1 && how.release != Some(true));
+        let release = how.release.unwrap_or(kind == 2 && !chain);
+        let again = (self.isolation, self.engine.is_read_only());
+        if commit {
+            self.engine.commit().await?;
+        } else {
+            self.engine.rollback().await?;
+        }
+        if chain {
+            self.engine.begin(again.0, again.1);
+        }
+        self.closing |= release;
+        Ok(Done::default())
+    }
+
+    /// SAVEPOINT. Outside a transaction in autocommit mode it has no effect, as in MySQL.
+    pub(crate) fn savepoint(&mut self, name: &str) -> Result<Done, SqlError> {
+        self.begin_implicit();
+        if self.engine.in_transaction() {
+            self.engine.savepoint(name);
+        }
+        Ok(Done::default())
+    }
+
+    /// ROLLBACK TO SAVEPOINT.
+    pub(crate) async fn rollback_to(&mut self, name: &str) -> Result<Done, SqlError> {
+        self.engine.rollback_to(name).await?;
+        Ok(Done::default())
+    }
+
+    /// RELEASE SAVEPOINT.
+    pub(crate) fn release_savepoint(&mut self, name: &str) -> Result<Done, SqlError> {
+        self.engine.release_savepoint(name)?;
+        Ok(Done::default())
+    }
+
+    /// SET [scope] TRANSACTION.
+    pub(crate) fn set_transaction(
+        &mut self,
+        scope: Option<VarScope>,
+        isolation: Option<IsolationLevel>,
+        read_only: Option<bool>,
+    ) -> Result<(), SqlError> {
+        let Some(scope) = scope else {
+            if self.engine.in_transaction() {
+                return Err(SqlError::fixed(
+                    types::error::codes::ER_CANT_CHANGE_TX_CHARACTERISTICS,
+                ));
+            }
+            if let Some(i) = isolation {
+                self.vars.set_next_isolation(level(i));
+            }
+            if let Some(r) = read_only {
+                self.vars.set_next_read_only(r);
+            }
+            return Ok(());
+        };
+        if let Some(i) = isolation {
+            let word = VarInput::Text(level(i).as_str().to_owned());
+            self.set_variable(Some(scope), "transaction_isolation", &word)?;
+        }
+        if let Some(r) = read_only {
+            let word = VarInput::Int(i64::from(r));
+            self.set_variable(Some(scope), "transaction_read_only", &word)?;
+        }
+        Ok(())
+    }
+
+    /// `autocommit` has a new value: switching it on commits what is open.
+    pub(crate) async fn autocommit_changed(&mut self, was_on: bool) -> Result<(), SqlError> {
+        if !was_on && self.vars.hot().autocommit {
+            self.engine.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Ends a statement that read or changed rows: a statement that is its own transaction ends it, a failed one is
+    /// undone.
+    ///
+    /// # Errors
+    /// The statement's own error, or what committing fails with.
+    pub(crate) async fn end_statement<T>(
+        &mut self,
+        outcome: Result<T, SqlError>,
+    ) -> Result<T, SqlError> {
+        let own = !self.engine.in_transaction();
+        match outcome {
+            Ok(v) if own => match self.engine.commit().await {
+                Ok(()) => Ok(v),
+                Err(e) => {
+                    // The commit was not written: nothing of the statement may stay.
+                    self.engine.rollback().await?;
+                    Err(e)
+                }
+            },
+            Ok(v) => Ok(v),
+            Err(e) => {
+                let undone = if own {
+                    self.engine.rollback().await
+                } else {
+                    self.engine.statement_rollback().await
+                };
+                // What went wrong first is what the client has to know.
+                let _ = undone;
+                Err(e)
+            }
+        }
+    }
+}

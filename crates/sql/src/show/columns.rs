@@ -1,0 +1,251 @@
+//! SHOW COLUMNS, SHOW INDEX, DESCRIBE, COM_FIELD_LIST.
+
+use std::sync::Arc;
+
+use engine::{ColumnDef, ColumnDefault, IndexDef, IndexKind, Table, TableDef};
+use types::datatype::field_flags;
+use types::{DataType, SqlError, Value};
+
+use super::FieldInfo;
+use super::create::default_text;
+use super::rowset::{RowSet, text, text_or_null};
+use crate::ddl::keys;
+use crate::infoschema;
+use crate::parse::ast::ObjectName;
+use crate::session::{Session, TableName};
+use crate::sink::ColumnMeta;
+
+/// What metadata says of a column beyond its definition.
+pub(crate) struct ColumnFacts {
+    /// `PRI`, `UNI`, `MUL` or nothing.
+    pub key: &'static str,
+    /// The default as text.
+    pub default: Option<String>,
+    /// `auto_increment`, `DEFAULT_GENERATED on update CURRENT_TIMESTAMP` …
+    pub extra: String,
+}
+
+fn key_of(def: &TableDef, column: usize) -> &'static str {
+    let shown = keys::shown(&def.columns, &def.indexes);
+    let has = |i: &IndexDef| i.parts.iter().any(|p| usize::from(p.column) == column);
+    let leads = |i: &IndexDef| {
+        i.parts
+            .first()
+            .is_some_and(|p| usize::from(p.column) == column)
+    };
+    let primary = shown.iter().find(|i| i.kind == IndexKind::Primary).copied();
+    // Without a primary key the first unique one without NULL is shown as if it were one.
+    let stand_in = || {
+        shown
+            .iter()
+            .find(|i| i.kind == IndexKind::Unique && keys::rank(&def.columns, i) == 1)
+            .copied()
+    };
+    if primary.or_else(stand_in).is_some_and(has) {
+        return "PRI";
+    }
+    let unique = |i: &&IndexDef| i.kind == IndexKind::Unique && i.parts.len() == 1 && leads(i);
+    if shown.iter().any(unique) {
+        "UNI"
+    } else if shown.iter().any(|i| leads(i)) {
+        "MUL"
+    } else {
+        ""
+    }
+}
+
+/// The precision of CURRENT_TIMESTAMP as it is shown.
+pub(crate) fn now_text(ty: &DataType) -> String {
+    match ty.fsp() {
+        0 => "CURRENT_TIMESTAMP".to_owned(),
+        n => format!("CURRENT_TIMESTAMP({n})"),
+    }
+}
+
+/// The facts of a column; `offset` is the session's from UTC in seconds.
+pub(crate) fn column_facts(def: &TableDef, column: usize, offset: i32) -> ColumnFacts {
+    let c = &def.columns[column];
+    let mut extra = Vec::new();
+    if c.auto_increment {
+        extra.push("auto_increment".to_owned());
+    }
+    if matches!(c.default, ColumnDefault::Now | ColumnDefault::Expr(_)) {
+        extra.push("DEFAULT_GENERATED".to_owned());
+    }
+    if c.on_update_now {
+        extra.push(format!("on update {}", now_text(&c.ty)));
+    }
+    if c.generated.is_some() {
+        extra.push("VIRTUAL GENERATED".to_owned());
+    }
+    if c.invisible {
+        extra.push("INVISIBLE".to_owned());
+    }
+    ColumnFacts {
+        key: key_of(def, column),
+        default: default_text(c, offset),
+        extra: extra.join(" "),
+    }
+}
+
+/// The definition of a table, virtual ones included.
+pub(super) fn definition(s: &mut Session, name: &ObjectName) -> Result<TableDef, SqlError> {
+    let n = s.full_name(name)?;
+    definition_of(s, &n)
+}
+
+fn definition_of(s: &mut Session, n: &TableName) -> Result<TableDef, SqlError> {
+    s.check_schema_access(&n.schema)?;
+    if let Some(d) = infoschema::definition(&n.schema, &n.name) {
+        return Ok(d);
+    }
+    if infoschema::canonical_schema(&n.schema).is_some() {
+        return Err(SqlError::unknown_table(&n.name, &n.schema));
+    }
+    s.find_table(n).map(|t| t.def.clone())
+}
+
+fn collation_of(c: &ColumnDef) -> Option<&'static str> {
+    let character = c.ty.is_character() && !matches!(c.ty, DataType::Json);
+    character.then(|| c.ty.collation().name())
+}
+
+/// SHOW [FULL] COLUMNS.
+pub(super) fn columns(s: &mut Session, name: &ObjectName, full: bool) -> Result<RowSet, SqlError> {
+    let def = definition(s, name)?;
+    let offset = s.vars.hot().time_zone.offset(s.facts.system_offset);
+    let mut r = RowSet::new();
+    r.add_text("Field", 64);
+    r.add_text("Type", 1 << 24);
+    if full {
+        r.add_text("Collation", 64);
+    }
+    r.add_text("Null", 3);
+    r.add_text("Key", 3);
+    r.add_text("Default", 1 << 16);
+    r.add_text("Extra", 256);
+    if full {
+        r.add_text("Privileges", 154);
+        r.add_text("Comment", 1 << 16);
+    }
+    for (i, c) in def.columns.iter().enumerate() {
+        let f = column_facts(&def, i, offset);
+        let mut row = vec![text(&c.name), text(&c.ty.to_string())];
+        if full {
+            row.push(text_or_null(collation_of(c)));
+        }
+        row.push(text(if c.nullable { "YES" } else { "NO" }));
+        row.push(text(f.key));
+        row.push(text_or_null(f.default.as_deref()));
+        row.push(text(&f.extra));
+        if full {
+            row.push(text("select,insert,update,references"));
+            row.push(text(&c.comment));
+        }
+        r.push(row);
+    }
+    Ok(r)
+}
+
+/// An estimate of how many different keys an index prefix has: all rows for a unique key, a tenth otherwise.
+pub(crate) fn cardinality(t: &Table, index: &IndexDef, part: usize) -> u64 {
+    let rows = t.row_count_estimate();
+    let whole = part + 1 == index.parts.len();
+    match index.kind {
+        IndexKind::Plain => (rows / 10).max(rows.min(1)),
+        _ if whole => rows,
+        _ => (rows / 10).max(rows.min(1)),
+    }
+}
+
+/// SHOW INDEX.
+pub(super) fn indexes(s: &mut Session, name: &ObjectName) -> Result<RowSet, SqlError> {
+    let n = s.full_name(name)?;
+    let def = definition_of(s, &n)?;
+    let t: Option<Arc<Table>> = s.engine.catalog().table(&n.schema, &n.name);
+    let mut r = RowSet::new();
+    r.add_text("Table", 64);
+    r.add_column("Non_unique", DataType::INT, false);
+    r.add_text("Key_name", 64);
+    r.add_column("Seq_in_index", DataType::INT, false);
+    r.add_text("Column_name", 64);
+    r.add_text("Collation", 1);
+    r.add_column("Cardinality", DataType::BIGINT, true);
+    r.add_column("Sub_part", DataType::BIGINT, true);
+    r.add_text("Packed", 10);
+    r.add_text("Null", 3);
+    r.add_text("Index_type", 11);
+    r.add_text("Comment", 8);
+    r.add_text("Index_comment", 2048);
+    r.add_text("Visible", 3);
+    r.add_text("Expression", 1 << 16);
+    for i in keys::shown(&def.columns, &def.indexes) {
+        for (seq, p) in i.parts.iter().enumerate() {
+            let Some(c) = def.columns.get(usize::from(p.column)) else {
+                continue;
+            };
+            let prefix = match p.prefix {
+                0 => Value::Null,
+                n => Value::Int(i64::from(n)),
+            };
+            let rows = t.as_ref().map_or(0, |t| cardinality(t, i, seq));
+            r.push(vec![
+                text(&def.name),
+                Value::Int(i64::from(i.kind == IndexKind::Plain)),
+                text(&i.name),
+                Value::Int(seq as i64 + 1),
+                text(&c.name),
+                text(if p.descending { "D" } else { "A" }),
+                Value::Int(rows as i64),
+                prefix,
+                Value::Null,
+                text(if c.nullable { "YES" } else { "" }),
+                text("BTREE"),
+                text(""),
+                text(&i.comment),
+                text(if i.invisible { "NO" } else { "YES" }),
+                Value::Null,
+            ]);
+        }
+    }
+    Ok(r)
+}
+
+/// The columns of COM_FIELD_LIST.
+pub(super) fn fields(
+    s: &mut Session,
+    table: &[u8],
+    wild: &[u8],
+) -> Result<Vec<FieldInfo>, SqlError> {
+    let name = ObjectName {
+        schema: None,
+        name: String::from_utf8_lossy(table).into(),
+    };
+    let def = definition(s, &name)?;
+    let offset = s.vars.hot().time_zone.offset(s.facts.system_offset);
+    let ci = types::CollationId::UTF8MB4_GENERAL_CI;
+    let mut out = Vec::new();
+    for (i, c) in def.columns.iter().enumerate() {
+        let matches = wild.is_empty() || ci.like(c.name.as_bytes(), wild, Some(u32::from(b'\\')));
+        if !matches {
+            continue;
+        }
+        let mut m = ColumnMeta::computed(&c.name, c.ty.clone(), c.nullable);
+        m.schema.clone_from(&def.schema);
+        m.table.clone_from(&def.name);
+        m.org_table.clone_from(&def.name);
+        m.org_name.clone_from(&c.name);
+        m.flags |= match key_of(&def, i) {
+            "PRI" => field_flags::PRI_KEY,
+            "UNI" => field_flags::UNIQUE_KEY,
+            "MUL" => field_flags::MULTIPLE_KEY,
+            _ => 0,
+        };
+        if c.auto_increment {
+            m.flags |= field_flags::AUTO_INCREMENT;
+        }
+        let default = column_facts(&def, i, offset).default;
+        out.push((m, default.map(String::into_bytes)));
+    }
+    Ok(out)
+}

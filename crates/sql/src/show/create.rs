@@ -1,0 +1,309 @@
+//! SHOW CREATE TABLE and SHOW CREATE DATABASE: text that makes the same thing again, in MySQL 8.0's form.
+
+use engine::{ColumnDef, ColumnDefault, IndexDef, IndexKind, TableDef, TableOptions};
+use types::{CollationId, DataType, SqlError, Value};
+
+use super::columns::now_text;
+use super::rowset::RowSet;
+use crate::ddl::keys;
+use crate::parse::ast::{ObjectKind, ObjectName};
+use crate::session::Session;
+use crate::vars::SqlMode;
+
+/// A name in backticks.
+pub fn quote(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// How names are quoted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quoting {
+    /// `"` rather than a backtick.
+    pub ansi: bool,
+    /// Names that need no quotes get none (`sql_quote_show_create` off).
+    pub bare: bool,
+}
+
+impl Quoting {
+    fn of(s: &Session) -> Quoting {
+        Quoting {
+            ansi: s.vars.hot().sql_mode.has(SqlMode::ANSI_QUOTES),
+            bare: !s.vars.hot().quote_show_create,
+        }
+    }
+
+    fn name(self, n: &str) -> String {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+        let starts = n.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        if self.bare && starts && n.chars().all(plain) {
+            return n.to_owned();
+        }
+        if self.ansi {
+            format!("\"{}\"", n.replace('"', "\"\""))
+        } else {
+            quote(n)
+        }
+    }
+}
+
+/// Text as a string literal.
+fn literal(t: &str) -> String {
+    let mut out = String::with_capacity(t.len() + 2);
+    out.push('\'');
+    for c in t.chars() {
+        match c {
+            '\'' => out.push_str("''"),
+            '\\' => out.push_str("\\\\"),
+            '\0' => out.push_str("\\0"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+/// A column's default as SHOW COLUMNS prints it; `offset` is the session's from UTC in seconds.
+pub fn default_text(c: &ColumnDef, offset: i32) -> Option<String> {
+    match &c.default {
+        ColumnDefault::None | ColumnDefault::Null => None,
+        ColumnDefault::Now => Some(now_text(&c.ty)),
+        ColumnDefault::Expr(e) => Some(e.clone()),
+        ColumnDefault::Literal(v) => Some(value_text(&c.ty, v, offset)),
+    }
+}
+
+fn value_text(ty: &DataType, v: &Value, offset: i32) -> String {
+    if let Value::Bit(bits, _) = v {
+        return format!("b'{bits:b}'");
+    }
+    let mut out = Vec::new();
+    match (ty, v) {
+        (DataType::Timestamp(_), Value::DateTime(d)) if !d.is_zero() => {
+            d.shift_seconds(i64::from(offset))
+                .unwrap_or(*d)
+                .write_text(&mut out);
+        }
+        _ => types::convert::write_text(v.as_ref(), ty, &mut out),
+    }
+    let mut text = Vec::new();
+    let from = ty.collation().charset();
+    if ty.is_character() && !from.is_utf8() {
+        types::charset::convert(from, types::Charset::Utf8mb4, &out, &mut text);
+    } else {
+        text = out;
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn column_text(c: &ColumnDef, table: CollationId, q: Quoting, offset: i32) -> String {
+    let mut t = format!("  {} {}", q.name(&c.name), c.ty);
+    if c.ty.is_character() && !matches!(c.ty, DataType::Json) {
+        let co = c.ty.collation();
+        let primary = CollationId::default_of(co.charset()) == co;
+        if co != table {
+            t.push_str(&format!(" CHARACTER SET {}", co.charset().name()));
+        }
+        if !primary || (co == CollationId::UTF8MB4_0900_AI_CI && co != table) {
+            t.push_str(&format!(" COLLATE {}", co.name()));
+        }
+    }
+    if !c.nullable {
+        t.push_str(" NOT NULL");
+    } else if matches!(c.ty, DataType::Timestamp(_)) {
+        t.push_str(" NULL");
+    }
+    match &c.default {
+        ColumnDefault::Null if !c.ty.is_lob() => t.push_str(" DEFAULT NULL"),
+        ColumnDefault::None | ColumnDefault::Null => {}
+        ColumnDefault::Now => t.push_str(&format!(" DEFAULT {}", now_text(&c.ty))),
+        ColumnDefault::Expr(e) => t.push_str(&format!(" DEFAULT ({e})")),
+        ColumnDefault::Literal(v @ Value::Bit(..)) => {
+            t.push_str(&format!(" DEFAULT {}", value_text(&c.ty, v, offset)));
+        }
+        ColumnDefault::Literal(v) => {
+            t.push_str(&format!(
+                " DEFAULT {}",
+                literal(&value_text(&c.ty, v, offset))
+            ));
+        }
+    }
+    if c.on_update_now {
+        t.push_str(&format!(" ON UPDATE {}", now_text(&c.ty)));
+    }
+    if c.auto_increment {
+        t.push_str(" AUTO_INCREMENT");
+    }
+    if c.invisible {
+        t.push_str(" /*!80023 INVISIBLE */");
+    }
+    if !c.comment.is_empty() {
+        t.push_str(&format!(" COMMENT {}", literal(&c.comment)));
+    }
+    t
+}
+
+fn index_text(i: &IndexDef, columns: &[ColumnDef], q: Quoting) -> String {
+    let mut t = match i.kind {
+        IndexKind::Primary => "  PRIMARY KEY (".to_owned(),
+        IndexKind::Unique => format!("  UNIQUE KEY {} (", q.name(&i.name)),
+        _ => format!("  KEY {} (", q.name(&i.name)),
+    };
+    for (n, p) in i.parts.iter().enumerate() {
+        if n > 0 {
+            t.push(',');
+        }
+        let name = columns
+            .get(usize::from(p.column))
+            .map_or("", |c| c.name.as_str());
+        t.push_str(&q.name(name));
+        if p.prefix > 0 {
+            t.push_str(&format!("({})", p.prefix));
+        }
+        if p.descending {
+            t.push_str(" DESC");
+        }
+    }
+    t.push(')');
+    if !i.comment.is_empty() {
+        t.push_str(&format!(" COMMENT {}", literal(&i.comment)));
+    }
+    if i.invisible {
+        t.push_str(" /*!80000 INVISIBLE */");
+    }
+    t
+}
+
+/// Options that are shown as they were given, in MySQL's order, and whether their values are quoted.
+const OPTIONS: &[(&str, bool)] = &[
+    ("MIN_ROWS", false),
+    ("MAX_ROWS", false),
+    ("AVG_ROW_LENGTH", false),
+    ("PACK_KEYS", false),
+    ("STATS_PERSISTENT", false),
+    ("STATS_AUTO_RECALC", false),
+    ("STATS_SAMPLE_PAGES", false),
+    ("CHECKSUM", false),
+    ("DELAY_KEY_WRITE", false),
+    ("ROW_FORMAT", false),
+    ("KEY_BLOCK_SIZE", false),
+    ("COMPRESSION", true),
+];
+
+fn option<'o>(o: &'o TableOptions, name: &str) -> Option<&'o str> {
+    if name == "ROW_FORMAT" {
+        return Some(o.row_format.as_str()).filter(|f| !f.is_empty());
+    }
+    let value = o.others.iter().find(|(n, _)| n == name)?;
+    Some(value.1.as_str()).filter(|v| !v.eq_ignore_ascii_case("DEFAULT") && !v.is_empty())
+}
+
+/// `CREATE TABLE` of a definition; `auto_increment` is the next value, shown where it is above 1.
+pub fn create_table_text(def: &TableDef, auto_increment: u64, q: Quoting, offset: i32) -> String {
+    let mut lines: Vec<String> = def
+        .columns
+        .iter()
+        .map(|c| column_text(c, def.options.collation, q, offset))
+        .collect();
+    for i in keys::shown(&def.columns, &def.indexes) {
+        lines.push(index_text(i, &def.columns, q));
+    }
+    let mut t = format!(
+        "CREATE TABLE {} (\n{}\n) ENGINE=InnoDB",
+        q.name(&def.name),
+        lines.join(",\n")
+    );
+    if auto_increment > 1 {
+        t.push_str(&format!(" AUTO_INCREMENT={auto_increment}"));
+    }
+    let co = def.options.collation;
+    t.push_str(&format!(" DEFAULT CHARSET={}", co.charset().name()));
+    let primary = CollationId::default_of(co.charset()) == co;
+    if !primary || co == CollationId::UTF8MB4_0900_AI_CI {
+        t.push_str(&format!(" COLLATE={}", co.name()));
+    }
+    for (name, quoted) in OPTIONS {
+        if let Some(v) = option(&def.options, name) {
+            let v = if *quoted { literal(v) } else { v.to_owned() };
+            t.push_str(&format!(" {name}={v}"));
+        }
+    }
+    if !def.options.comment.is_empty() {
+        t.push_str(&format!(" COMMENT={}", literal(&def.options.comment)));
+    }
+    t
+}
+
+/// SHOW CREATE TABLE and its kin.
+pub(super) fn object(
+    s: &mut Session,
+    kind: ObjectKind,
+    name: &ObjectName,
+) -> Result<RowSet, SqlError> {
+    let missing = |what: &str| SqlError::new(1305, format!("{what} {} does not exist", name.name));
+    match kind {
+        ObjectKind::Table => table(s, name),
+        ObjectKind::View => {
+            let n = s.full_name(name)?;
+            s.find_table(&n)?;
+            let full = format!("{}.{}", n.schema, n.name);
+            Err(SqlError::new(1347, format!("'{full}' is not VIEW")))
+        }
+        ObjectKind::Trigger => Err(SqlError::new(1360, "Trigger does not exist")),
+        ObjectKind::Event => Err(SqlError::new(
+            1539,
+            format!("Unknown event '{}'", name.name),
+        )),
+        ObjectKind::Procedure => Err(missing("PROCEDURE")),
+        ObjectKind::Function => Err(missing("FUNCTION")),
+        _ => Err(missing("PACKAGE")),
+    }
+}
+
+fn table(s: &mut Session, name: &ObjectName) -> Result<RowSet, SqlError> {
+    let def = super::columns::definition(s, name)?;
+    let next = s
+        .engine
+        .catalog()
+        .table(&def.schema, &def.name)
+        .map_or(0, |t| t.auto_increment_next());
+    let offset = s.vars.hot().time_zone.offset(s.facts.system_offset);
+    let text = create_table_text(&def, next, Quoting::of(s), offset);
+    let mut r = RowSet::texts(
+        &["Table", "Create Table"],
+        &[64, text.len().max(1024) as u32],
+    );
+    r.push_texts(&[&def.name, &text]);
+    Ok(r)
+}
+
+/// SHOW CREATE DATABASE.
+pub(super) fn database(
+    s: &mut Session,
+    name: &str,
+    if_not_exists: bool,
+) -> Result<RowSet, SqlError> {
+    s.check_schema_access(name)?;
+    let (name, co) = s.find_schema(name)?;
+    let primary = CollationId::default_of(co.charset()) == co;
+    let collate = if !primary || co == CollationId::UTF8MB4_0900_AI_CI {
+        format!(" COLLATE {}", co.name())
+    } else {
+        String::new()
+    };
+    let guard = if if_not_exists {
+        "/*!32312 IF NOT EXISTS*/ "
+    } else {
+        ""
+    };
+    let q = Quoting::of(s);
+    let text = format!(
+        "CREATE DATABASE {guard}{} /*!40100 DEFAULT CHARACTER SET {}{collate} */ /*!80016 DEFAULT ENCRYPTION='N' */",
+        q.name(&name),
+        co.charset().name(),
+    );
+    let mut r = RowSet::texts(&["Database", "Create Database"], &[64, 1024]);
+    r.push_texts(&[&name, &text]);
+    Ok(r)
+}

@@ -1,0 +1,84 @@
+//! LIKE and WHERE of a SHOW, over rows that are there already.
+
+use std::sync::Arc;
+
+use types::{CollationId, SqlError, ValueRef};
+
+use super::rowset::RowSet;
+use crate::expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
+use crate::expr::{ExprType, ValuesRow};
+use crate::parse::ast::{ColumnRef, ShowFilter};
+use crate::session::Session;
+use crate::sink::ColumnMeta;
+
+/// Keeps the rows that the filter lets through.
+///
+/// # Errors
+/// What the condition of a WHERE fails with.
+pub fn apply(s: &mut Session, rows: &mut RowSet, filter: &ShowFilter) -> Result<(), SqlError> {
+    let condition = match filter {
+        ShowFilter::Like(pattern) => {
+            like(rows, pattern);
+            return Ok(());
+        }
+        ShowFilter::Where(e) => e,
+    };
+    let mut kept = std::mem::take(&mut rows.rows);
+    let columns = &rows.columns;
+    let kept = s.with_ctx(Session::NO_PARAMS, |cx| {
+        let mut scope = Columns(columns);
+        let bound = Binder::new(cx, &mut scope, Clause::Where).bind(condition)?;
+        let mut failed = None;
+        kept.retain(|row| match bound.truth(cx, &ValuesRow(row)) {
+            Ok(t) => t == Some(true),
+            Err(e) => {
+                failed.get_or_insert(e);
+                false
+            }
+        });
+        match failed {
+            None => Ok(kept),
+            Some(e) => Err(e),
+        }
+    })?;
+    rows.rows = kept;
+    Ok(())
+}
+
+/// Keeps the rows whose first column matches a LIKE pattern.
+pub fn like(rows: &mut RowSet, pattern: &[u8]) {
+    let collation = if rows.exact_names {
+        CollationId::UTF8MB4_BIN
+    } else {
+        CollationId::UTF8MB4_GENERAL_CI
+    };
+    let escape = Some(u32::from(b'\\'));
+    rows.rows
+        .retain(|row| match row.first().map(|v| v.as_ref()) {
+            Some(ValueRef::Str(t, _) | ValueRef::Bytes(t)) => collation.like(t, pattern, escape),
+            _ => false,
+        });
+}
+
+/// The columns of a SHOW as names in its WHERE.
+struct Columns<'a>(&'a [ColumnMeta]);
+
+impl Scope for Columns<'_> {
+    fn column(&mut self, name: &ColumnRef, clause: Clause) -> Result<Resolved, SqlError> {
+        let found = self
+            .0
+            .iter()
+            .position(|c| c.name.eq_ignore_ascii_case(&name.name))
+            .filter(|_| name.qualifier.is_none());
+        let at =
+            found.ok_or_else(|| SqlError::unknown_column(&column_text(name), clause.text()))?;
+        let c = &self.0[at];
+        Ok(Resolved::Column(ResolvedColumn {
+            slot: 0,
+            ordinal: at as u16,
+            ty: ExprType::of_column(&c.ty, c.nullable),
+            utc: false,
+            name: Arc::from(c.name.as_str()),
+        }))
+    }
+}

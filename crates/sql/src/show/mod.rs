@@ -1,0 +1,92 @@
+//! SHOW, DESCRIBE and COM_FIELD_LIST: rows made from definitions, variables and the server's own state.
+//!
+//! Everything here is computed at once in memory; no stored row is read and no lock is taken.
+
+mod columns;
+mod create;
+mod filter;
+mod rowset;
+mod schema;
+mod server;
+mod state;
+
+use types::SqlError;
+
+pub use create::{create_table_text, default_text, quote};
+pub use rowset::RowSet;
+
+use crate::parse::ast::{Describe, Show, ShowWhat};
+use crate::session::Session;
+use crate::sink::{ColumnMeta, Done, ResultSink};
+
+pub(crate) use columns::{cardinality, column_facts};
+pub(crate) use server::{ENGINES, PLUGINS};
+pub(crate) use state::process_state;
+
+/// A column as COM_FIELD_LIST reports it, with its default as text.
+pub type FieldInfo = (ColumnMeta, Option<Vec<u8>>);
+
+/// Carries out a SHOW.
+///
+/// # Errors
+/// 1046, 1049, 1146 and the like; 1235 for what there is nothing to show of.
+pub async fn run(
+    s: &mut Session,
+    show: &Show,
+    sink: &mut dyn ResultSink,
+) -> Result<Done, SqlError> {
+    let mut rows = match &show.what {
+        ShowWhat::Databases => schema::databases(s, show.filter.as_ref())?,
+        ShowWhat::Tables { full, schema, .. } => {
+            schema::tables(s, schema.as_deref(), *full, show.filter.as_ref())?
+        }
+        ShowWhat::Columns { full, table, .. } => columns::columns(s, table, *full)?,
+        ShowWhat::Index { table, .. } => columns::indexes(s, table)?,
+        ShowWhat::CreateDatabase {
+            if_not_exists,
+            name,
+        } => create::database(s, name, *if_not_exists)?,
+        ShowWhat::Create(kind, name) => create::object(s, *kind, name)?,
+        ShowWhat::CreateUser(account) => server::create_user(s, account)?,
+        ShowWhat::TableStatus(schema) => schema::table_status(s, schema.as_deref())?,
+        ShowWhat::OpenTables(schema) => schema::open_tables(s, schema.as_deref())?,
+        ShowWhat::Variables(scope) => state::variables(s, *scope)?,
+        ShowWhat::Status(scope) => state::status(s, *scope)?,
+        ShowWhat::Warnings(limit) => state::warnings(s, limit.as_deref(), false)?,
+        ShowWhat::Errors(limit) => state::warnings(s, limit.as_deref(), true)?,
+        ShowWhat::WarningCount => state::count(s, "warning_count"),
+        ShowWhat::ErrorCount => state::count(s, "error_count"),
+        ShowWhat::Processlist { full } => state::processes(s, *full),
+        ShowWhat::Engine(name, topic) => state::engine_status(s, name, topic)?,
+        ShowWhat::Grants { account, .. } => server::grants(s, account.as_ref())?,
+        other => server::fixed(s, other)?,
+    };
+    if let Some(f) = &show.filter {
+        filter::apply(s, &mut rows, f)?;
+    }
+    Ok(rows.send(sink))
+}
+
+/// DESCRIBE t [column].
+///
+/// # Errors
+/// 1046, 1146.
+pub fn describe(
+    s: &mut Session,
+    d: &Describe,
+    sink: &mut dyn ResultSink,
+) -> Result<Done, SqlError> {
+    let mut rows = columns::columns(s, &d.table, false)?;
+    if let Some(pattern) = &d.column {
+        filter::like(&mut rows, pattern);
+    }
+    Ok(rows.send(sink))
+}
+
+/// The columns that COM_FIELD_LIST reports, with their defaults.
+///
+/// # Errors
+/// 1046, 1146.
+pub fn list_fields(s: &mut Session, table: &[u8], wild: &[u8]) -> Result<Vec<FieldInfo>, SqlError> {
+    columns::fields(s, table, wild)
+}

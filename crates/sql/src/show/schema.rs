@@ -1,0 +1,158 @@
+//! SHOW DATABASES, TABLES, TABLE STATUS, OPEN TABLES.
+
+use types::{DataType, SqlError, Value};
+
+use super::rowset::{RowSet, text};
+use crate::infoschema::{self, TableFacts};
+use crate::parse::ast::ShowFilter;
+use crate::session::Session;
+
+/// The pattern that a column's title carries: `Tables_in_app (a%)`.
+fn title(base: &str, filter: Option<&ShowFilter>) -> String {
+    match filter {
+        Some(ShowFilter::Like(p)) => format!("{base} ({})", String::from_utf8_lossy(p)),
+        _ => base.to_owned(),
+    }
+}
+
+/// Names of the schemas that the session may see, in order.
+pub(super) fn schema_names(s: &mut Session) -> Vec<String> {
+    let mut names: Vec<String> = s
+        .engine
+        .catalog()
+        .schemas()
+        .map(|x| x.def.name.clone())
+        .collect();
+    names.retain(|n| s.may_use(n));
+    names.extend(infoschema::SCHEMAS.iter().map(|n| (*n).to_owned()));
+    names.sort();
+    names
+}
+
+/// SHOW DATABASES.
+pub(super) fn databases(s: &mut Session, filter: Option<&ShowFilter>) -> Result<RowSet, SqlError> {
+    let mut r = RowSet::texts(&[&title("Database", filter)], &[64]);
+    r.exact_names = true;
+    for n in schema_names(s) {
+        r.push_texts(&[&n]);
+    }
+    Ok(r)
+}
+
+/// The schema of a SHOW .. FROM db, checked.
+fn schema(s: &mut Session, name: Option<&str>) -> Result<String, SqlError> {
+    let name = s.schema_or_current(name)?;
+    s.check_schema_access(&name)?;
+    s.find_schema(&name).map(|(n, _)| n)
+}
+
+/// Names of the tables of a schema and whether they are virtual, in order.
+fn table_names(s: &mut Session, schema: &str) -> Vec<(String, bool)> {
+    if infoschema::canonical_schema(schema).is_some() {
+        return infoschema::table_names(schema)
+            .into_iter()
+            .map(|n| (n.to_owned(), true))
+            .collect();
+    }
+    let mut names: Vec<(String, bool)> = match s.engine.catalog().schema(schema) {
+        Some(x) => x.tables.keys().map(|n| (n.clone(), false)).collect(),
+        None => Vec::new(),
+    };
+    // Tables of `mysql` that are always empty stand beside the stored ones.
+    let empty = infoschema::table_names(schema).into_iter();
+    names.extend(empty.map(|n| (n.to_owned(), false)));
+    names.sort();
+    names
+}
+
+/// SHOW [FULL] TABLES.
+pub(super) fn tables(
+    s: &mut Session,
+    name: Option<&str>,
+    full: bool,
+    filter: Option<&ShowFilter>,
+) -> Result<RowSet, SqlError> {
+    let name = schema(s, name)?;
+    let mut r = RowSet::texts(&[&title(&format!("Tables_in_{name}"), filter)], &[64]);
+    r.exact_names = true;
+    if full {
+        r.add_text("Table_type", 11);
+    }
+    for (t, is_virtual) in table_names(s, &name) {
+        let kind = if is_virtual {
+            "SYSTEM VIEW"
+        } else {
+            "BASE TABLE"
+        };
+        if full {
+            r.push_texts(&[&t, kind]);
+        } else {
+            r.push_texts(&[&t]);
+        }
+    }
+    Ok(r)
+}
+
+/// SHOW TABLE STATUS.
+pub(super) fn table_status(s: &mut Session, name: Option<&str>) -> Result<RowSet, SqlError> {
+    let name = schema(s, name)?;
+    let mut r = RowSet::texts(&["Name", "Engine"], &[64, 64]);
+    r.exact_names = true;
+    r.add_column("Version", DataType::INT, true);
+    r.add_text("Row_format", 10);
+    for n in [
+        "Rows",
+        "Avg_row_length",
+        "Data_length",
+        "Max_data_length",
+        "Index_length",
+        "Data_free",
+        "Auto_increment",
+    ] {
+        r.add_column(n, DataType::UBIGINT, true);
+    }
+    for n in ["Create_time", "Update_time", "Check_time"] {
+        r.add_column(n, DataType::DateTime(0), true);
+    }
+    r.add_text("Collation", 64);
+    r.add_column("Checksum", DataType::BIGINT, true);
+    r.add_text("Create_options", 256);
+    r.add_text("Comment", 2048);
+    let offset = s.vars.hot().time_zone.offset(s.facts.system_offset);
+    if infoschema::canonical_schema(&name).is_some() {
+        for t in infoschema::table_names(&name) {
+            let mut row = vec![Value::Null; r.columns.len()];
+            row[0] = text(t);
+            row[17] = text("SYSTEM VIEW");
+            r.push(row);
+        }
+        return Ok(r);
+    }
+    if let Some(x) = s.engine.catalog().schema(&name) {
+        for t in x.tables.values() {
+            let f = TableFacts::of(t, offset);
+            r.rows.push(f.status_row());
+        }
+    }
+    Ok(r)
+}
+
+/// SHOW OPEN TABLES: every table of the schema is open, since there is no table cache.
+pub(super) fn open_tables(s: &mut Session, name: Option<&str>) -> Result<RowSet, SqlError> {
+    let names = match name {
+        Some(n) => vec![schema(s, Some(n))?],
+        None => schema_names(s),
+    };
+    let mut r = RowSet::texts(&["Database", "Table"], &[64, 64]);
+    r.exact_names = true;
+    r.add_column("In_use", DataType::BIGINT, false);
+    r.add_column("Name_locked", DataType::BIGINT, false);
+    for n in names {
+        for (t, is_virtual) in table_names(s, &n) {
+            if !is_virtual {
+                r.push(vec![text(&n), text(&t), Value::Int(0), Value::Int(0)]);
+            }
+        }
+    }
+    Ok(r)
+}

@@ -1,0 +1,214 @@
+//! SHOW VARIABLES, STATUS, WARNINGS, ERRORS, PROCESSLIST, ENGINE .. STATUS.
+
+use types::{DataType, SqlError, Value};
+
+use super::rowset::{RowSet, text, text_or_null};
+use crate::parse::ast::{Limit, VarScope};
+use crate::session::{Process, Session, scalar, session_counts};
+use crate::vars::{ReadScope, StatusSource, StatusValue};
+
+fn pairs() -> RowSet {
+    RowSet::texts(&["Variable_name", "Value"], &[64, 1024])
+}
+
+/// SHOW [GLOBAL | SESSION] VARIABLES.
+pub(super) fn variables(s: &mut Session, scope: VarScope) -> Result<RowSet, SqlError> {
+    let mut r = pairs();
+    for (name, value) in s.variable_rows(scope == VarScope::Global) {
+        r.push_texts(&[name, &value]);
+    }
+    Ok(r)
+}
+
+/// Reports a session's own counters.
+struct Own<'a>(&'a Process);
+
+impl StatusSource for Own<'_> {
+    fn report(&self, out: &mut dyn FnMut(&str, StatusValue)) {
+        session_counts(&self.0.counts, &mut |n, v| out(n, StatusValue::Count(v)));
+    }
+}
+
+/// SHOW [GLOBAL | SESSION] STATUS.
+pub(super) fn status(s: &mut Session, scope: VarScope) -> Result<RowSet, SqlError> {
+    let mut r = pairs();
+    for (name, value) in s.status_rows(scope == VarScope::Global) {
+        r.push_texts(&[&name, &value]);
+    }
+    Ok(r)
+}
+
+impl Session {
+    /// The rows of SHOW VARIABLES.
+    pub(crate) fn variable_rows(&self, global: bool) -> Vec<(&'static str, String)> {
+        let scope = if global {
+            ReadScope::Global
+        } else {
+            ReadScope::Session
+        };
+        self.vars
+            .rows(scope)
+            .map(|(name, value)| match name {
+                "timestamp" => (name, format!("{:.6}", self.now_micros() as f64 / 1e6)),
+                "last_insert_id" | "identity" => (name, self.facts.last_insert_id.to_string()),
+                "warning_count" => (name, self.diagnostics.total().to_string()),
+                "error_count" => (name, self.diagnostics.errors().to_string()),
+                "pseudo_thread_id" => (name, self.facts.connection_id.to_string()),
+                _ => (name, value),
+            })
+            .collect()
+    }
+
+    /// The rows of SHOW STATUS.
+    pub(crate) fn status_rows(&self, global: bool) -> Vec<(String, String)> {
+        let own = Own(&self.process);
+        let session: Option<&dyn StatusSource> = if global { None } else { Some(&own) };
+        self.instance.status.rows(session)
+    }
+}
+
+/// SHOW WARNINGS (`errors` false) and SHOW ERRORS.
+pub(super) fn warnings(
+    s: &mut Session,
+    limit: Option<&Limit>,
+    errors: bool,
+) -> Result<RowSet, SqlError> {
+    let (skip, take) = match limit {
+        None => (0, u64::MAX),
+        Some(l) => s.with_ctx(Session::NO_PARAMS, |cx| {
+            let skip = match &l.offset {
+                Some(o) => scalar::unsigned(o, cx)?,
+                None => 0,
+            };
+            Ok((skip, scalar::unsigned(&l.count, cx)?))
+        })?,
+    };
+    let mut r = RowSet::texts(&["Level"], &[7]);
+    r.add_column("Code", DataType::int(types::IntWidth::Int, true), false);
+    r.add_text("Message", 512);
+    let all = s.diagnostics.list().iter();
+    let wanted = all.filter(|w| !errors || w.level == types::Level::Error);
+    for w in wanted
+        .skip(usize::try_from(skip).unwrap_or(usize::MAX))
+        .take(usize::try_from(take).unwrap_or(usize::MAX))
+    {
+        r.rows.push(vec![
+            text(w.level.as_str()),
+            Value::UInt(u64::from(w.code)),
+            text(&w.message),
+        ]);
+    }
+    Ok(r)
+}
+
+/// SHOW COUNT(*) WARNINGS and ERRORS.
+pub(super) fn count(s: &mut Session, name: &str) -> RowSet {
+    let n = match name {
+        "error_count" => s.diagnostics.errors(),
+        _ => s.diagnostics.total(),
+    };
+    let mut r = RowSet::new();
+    r.add_column(&format!("@@session.{name}"), DataType::UBIGINT, false);
+    r.push(vec![Value::UInt(n)]);
+    r
+}
+
+/// The `State` of a connection.
+pub(crate) fn process_state(command: crate::session::Command) -> &'static str {
+    match command {
+        crate::session::Command::Sleep => "",
+        _ => "executing",
+    }
+}
+
+/// SHOW [FULL] PROCESSLIST.
+pub(super) fn processes(s: &mut Session, full: bool) -> RowSet {
+    let mut r = RowSet::new();
+    r.add_column("Id", DataType::UBIGINT, false);
+    r.add_text("User", 32);
+    r.add_text("Host", 261);
+    r.add_text("db", 64);
+    r.add_text("Command", 16);
+    r.add_column("Time", DataType::INT, false);
+    r.add_text("State", 64);
+    r.add_text("Info", 1 << 16);
+    let now = s.instance.clock.now_us();
+    let all = s.sees_all_processes();
+    for p in s.instance.processes.rows(now) {
+        if !all && p.user != s.user {
+            continue;
+        }
+        let info = p.info.as_deref().map(|i| {
+            let cut = if full { i.len() } else { i.len().min(100) };
+            String::from_utf8_lossy(&i[..cut]).into_owned()
+        });
+        r.rows.push(vec![
+            Value::UInt(p.id),
+            text(&p.user),
+            text(&p.host),
+            text_or_null(p.db.as_deref()),
+            text(p.command.as_str()),
+            Value::Int(p.seconds as i64),
+            text(process_state(p.command)),
+            text_or_null(info.as_deref()),
+        ]);
+    }
+    r
+}
+
+/// SHOW ENGINE INNODB STATUS: the engine's counters as text.
+pub(super) fn engine_status(s: &mut Session, name: &str, topic: &str) -> Result<RowSet, SqlError> {
+    if !name.eq_ignore_ascii_case("InnoDB") && !name.eq_ignore_ascii_case("ALL") {
+        return Err(SqlError::new(
+            1286,
+            format!("Unknown storage engine '{name}'"),
+        ));
+    }
+    s.require_global("PROCESS")?;
+    let mut r = RowSet::texts(&["Type", "Name", "Status"], &[10, 512, 1 << 16]);
+    if topic != "STATUS" {
+        return Ok(r);
+    }
+    let c = s.instance.engine.counters();
+    let t = format!(
+        "\n=====================================\nTIDEMILL ENGINE STATUS\n=====================================\n\
+         ----------------\nROW OPERATIONS\n----------------\n\
+         Number of rows inserted {}, updated {}, deleted {}, read {}\n\
+         ------------\nTRANSACTIONS\n------------\n\
+         Commits {}, rollbacks {}, deadlocks {}, lock waits {}, lock timeouts {}\n\
+         Purged entries {}, waiting for purge {}\n\
+         ---\nLOG\n---\n\
+         Log sequence number          {}\nLog flushed up to            {}\nCheckpoint age               {}\n\
+         Log writes {}, log syncs {}, log records {}\n\
+         ----------------------\nBUFFER POOL AND MEMORY\n----------------------\n\
+         Buffer pool size   {}\nFree buffers       {}\nPages read {}, evicted {}, written {}\n\
+         Checkpoints {}, data file syncs {}\n\
+         ----------------------------\nEND OF ENGINE STATUS\n============================\n",
+        c.rows_inserted,
+        c.rows_updated,
+        c.rows_deleted,
+        c.rows_read,
+        c.commits,
+        c.rollbacks,
+        c.deadlocks,
+        c.row_lock_waits,
+        c.lock_timeouts,
+        c.purged_entries,
+        c.purge_queue,
+        c.log_end,
+        c.log_durable,
+        c.checkpoint_age,
+        c.log_writes,
+        c.log_syncs,
+        c.log_records,
+        c.pool_pages,
+        c.pool_pages_free,
+        c.pages_read,
+        c.pages_evicted,
+        c.pages_written,
+        c.checkpoints,
+        c.data_syncs,
+    );
+    r.push_texts(&["InnoDB", "", &t]);
+    Ok(r)
+}

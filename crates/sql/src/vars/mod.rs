@@ -1,0 +1,35 @@
+//! System variables and status variables: what there is (`defs_*`, `registry`), what SET may give (`assign`),
+//! where values live (`store`, `hot`), how they are shown (`value`), and the names of SHOW STATUS (`status`).
+//!
+//! This room never acts on a value: whoever obeys a variable reads it from [`SessionVars::hot`] or
+//! [`GlobalVars::hot`], or registers an observer. It imports nothing of the engine.
+
+mod assign;
+mod charsets;
+mod def;
+mod defs_innodb;
+mod defs_repl;
+mod defs_server;
+mod defs_session;
+mod error;
+mod hot;
+mod registry;
+mod sql_mode;
+mod status;
+mod store;
+mod time_zone;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use assign::VarInput;
+pub use def::{VarDef, VarDefault, VarKind, VarScope};
+pub use error::{VarError, VarWarning};
+pub use hot::{GlobalHot, Isolation, SessionHot};
+pub use registry::{VarId, all, count, lookup, lookup_option};
+pub use sql_mode::SqlMode;
+pub use status::{StatusRegistry, StatusSource, StatusValue};
+pub use store::{GlobalVars, ReadScope, SessionVars};
+pub use time_zone::TimeZone;
+pub use value::VarValue;
