@@ -1,0 +1,45 @@
+//! Keeps a panic inside one statement: whoever runs it learns of the panic as a value. Nothing is repaired here; what was
+//! being polled must not be used again.
+
+use std::any::Any;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
+/// The output of `future`, or the text of the panic that ended it.
+pub async fn caught<F: Future>(future: F) -> Result<F::Output, String> {
+    let mut future = pin!(future);
+    // Unwind safe: after a panic nobody polls the future again, and its connection is closed.
+    poll_fn(
+        |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
+            Err(payload) => Poll::Ready(Err(text_of(payload.as_ref()))),
+        },
+    )
+    .await
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> String {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        (*text).to_owned()
+    } else if let Some(text) = payload.downcast_ref::<String>() {
+        text.clone()
+    } else {
+        "panic without a message".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_value() {
+        let fine = base::block_on(caught(async { 7 }));
+        assert_eq!(fine, Ok(7));
+        let bad: Result<(), String> = base::block_on(caught(async { panic!("row {}", 3) }));
+        assert_eq!(bad, Err("row 3".to_owned()));
+    }
+}

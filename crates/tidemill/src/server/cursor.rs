@@ -1,0 +1,87 @@
+//! The rows of a result set that a client fetches a few at a time (COM_STMT_FETCH): encoded once, kept in memory until the
+//! cursor ends.
+
+use wire::packet::PacketWriter;
+use wire::response::write_rows_end;
+use wire::status;
+
+/// Rows that wait to be fetched.
+#[derive(Debug, Clone, Default)]
+pub struct Cursor {
+    bytes: Vec<u8>,
+    /// Where each row ends in `bytes`.
+    ends: Vec<usize>,
+    /// The next row to send.
+    next: usize,
+    status: u16,
+}
+
+impl Cursor {
+    /// Keeps one encoded row.
+    pub fn keep(&mut self, row: &[u8]) {
+        self.bytes.extend_from_slice(row);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// All rows are there; `status` is the server's after the statement.
+    pub fn opened(&mut self, status: u16) {
+        self.status = status;
+    }
+
+    /// Writes the next rows, at most `count`, and their end. Says whether that was the last.
+    pub fn fetch(&mut self, count: u32, capabilities: u32, writer: &mut PacketWriter) -> bool {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let until = self.next.saturating_add(count).min(self.ends.len());
+        for row in self.next..until {
+            let from = row
+                .checked_sub(1)
+                .and_then(|before| self.ends.get(before))
+                .copied()
+                .unwrap_or(0);
+            let to = self.ends.get(row).copied().unwrap_or(from);
+            writer.begin();
+            writer.buf().extend_from_slice(&self.bytes[from..to]);
+            writer.end();
+        }
+        self.next = until;
+        let last = until == self.ends.len();
+        let flag = if last {
+            status::LAST_ROW_SENT
+        } else {
+            status::CURSOR_EXISTS
+        };
+        write_rows_end(self.status | flag, 0, capabilities, writer);
+        last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::packet::Decoder;
+
+    #[test]
+    fn rows_come_in_portions() {
+        let mut cursor = Cursor::default();
+        for row in [&b"a"[..], b"", b"ccc"] {
+            cursor.keep(row);
+        }
+        cursor.opened(status::AUTOCOMMIT);
+        let mut writer = PacketWriter::new();
+        assert!(!cursor.fetch(2, 0, &mut writer));
+        assert!(cursor.fetch(2, 0, &mut writer));
+        let mut decoder = Decoder::new(1 << 20);
+        decoder.feed(writer.pending());
+        let mut got = Vec::new();
+        while let Ok(Some(packet)) = decoder.next_packet() {
+            got.push(packet.to_vec());
+        }
+        assert_eq!(got.len(), 5);
+        assert_eq!(
+            (&got[0][..], &got[1][..], &got[3][..]),
+            (&b"a"[..], &b""[..], &b"ccc"[..])
+        );
+        assert_eq!(got[2], [0xFE, 0, 0, 0x42, 0]);
+        assert_eq!(got[4], [0xFE, 0, 0, 0x82, 0]);
+    }
+}

@@ -1,0 +1,215 @@
+//! One client's packets in and out: the socket, the decoder of what it sends, the writer of what it gets, and the
+//! time limits. Knows nothing of what the packets mean.
+//!
+//! A command costs one read and one write when it and its answer are small: the answer is collected and sent as a whole.
+
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::time::{Instant, Sleep, sleep_until};
+use wire::packet::PacketPlace;
+use wire::{Decoder, PacketWriter, ProtocolError};
+
+use super::registry::Ending;
+use super::stream::Stream;
+
+/// Why no packet came.
+#[derive(Debug)]
+pub enum Gone {
+    /// The client closed the connection, or the network did.
+    Closed,
+    /// The client was silent for too long.
+    TimedOut,
+    /// The connection was killed, or the server stops.
+    Ended,
+    /// The client's bytes make no sense.
+    Protocol(ProtocolError),
+}
+
+/// The sending half, which a running statement uses while its packet is still borrowed from the receiving half.
+pub struct Output {
+    stream: Stream,
+    /// Packets to send.
+    pub writer: PacketWriter,
+    /// Longest wait for a client that does not take its answer.
+    pub write_timeout: Duration,
+    ending: Arc<Ending>,
+    broken: bool,
+    /// Bytes sent since [`Link::take_traffic`].
+    sent: u64,
+}
+
+/// A connection's packets.
+pub struct Link {
+    /// What the client sent.
+    pub input: Decoder,
+    /// What it is sent.
+    pub output: Output,
+    /// Wakes a wait that lasts too long. Kept from wait to wait: only a deadline that came too early is set anew.
+    alarm: Option<Pin<Box<Sleep>>>,
+    /// Bytes received since [`Link::take_traffic`].
+    received: u64,
+}
+
+impl Link {
+    /// Over a socket of the calling task's event loop. Packets are at most `max_packet` bytes.
+    pub fn new(stream: Stream, max_packet: usize, ending: Arc<Ending>) -> Link {
+        Link {
+            input: Decoder::new(max_packet),
+            output: Output {
+                stream,
+                writer: PacketWriter::new(),
+                write_timeout: Duration::from_secs(60),
+                ending,
+                broken: false,
+                sent: 0,
+            },
+            alarm: None,
+            received: 0,
+        }
+    }
+
+    /// The next packet, waiting for it at most until `limit` from now.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn packet(&mut self, limit: Duration) -> Result<PacketPlace, Gone> {
+        // A packet that came with the one before is not waited for.
+        if let Some(place) = self.input.take_packet().map_err(Gone::Protocol)? {
+            return Ok(place);
+        }
+        let deadline = Instant::now() + limit;
+        loop {
+            let n = poll_fn(|cx| self.poll_fill(cx, deadline)).await?;
+            self.received += n as u64;
+            self.input.filled(n);
+            if let Some(place) = self.input.take_packet().map_err(Gone::Protocol)? {
+                return Ok(place);
+            }
+        }
+    }
+
+    fn poll_fill(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<Result<usize, Gone>> {
+        match self.output.stream.poll_read(cx, self.input.space()) {
+            Poll::Ready(Ok(0)) | Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone::Closed)),
+            Poll::Ready(Ok(n)) => return Poll::Ready(Ok(n)),
+            Poll::Pending => {}
+        }
+        self.output.ending.park(cx);
+        if self.output.ending.is_stopping() {
+            return Poll::Ready(Err(Gone::Ended));
+        }
+        match poll_alarm(&mut self.alarm, cx, deadline) {
+            Poll::Ready(()) => Poll::Ready(Err(Gone::TimedOut)),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// Sends everything that was written.
+    ///
+    /// # Errors
+    /// As [`Output::flush`].
+    pub async fn flush(&mut self) -> io::Result<()> {
+        self.output.flush().await
+    }
+
+    /// Closes the sending side and takes what still comes, at most for `limit`: a socket closed with bytes unread
+    /// would take the last answer from the client.
+    pub async fn linger(&mut self, limit: Duration) {
+        self.output.stream.close_sending().await;
+        let deadline = Instant::now() + limit;
+        let mut waste = vec![0; 16 << 10];
+        loop {
+            let n = poll_fn(|cx| {
+                let read = self.output.stream.poll_read(cx, &mut waste);
+                if read.is_ready() && Instant::now() < deadline {
+                    return read;
+                }
+                poll_alarm(&mut self.alarm, cx, deadline).map(|()| Ok(0))
+            });
+            match n.await {
+                Ok(n) if n > 0 => self.received += n as u64,
+                _ => return,
+            }
+        }
+    }
+
+    /// Bytes received and sent since this was last asked.
+    #[inline]
+    pub fn take_traffic(&mut self) -> (u64, u64) {
+        let counts = (self.received, self.output.sent);
+        (self.received, self.output.sent) = (0, 0);
+        counts
+    }
+}
+
+impl Output {
+    /// Sends everything that was written, waiting for a client that is slow to take it.
+    ///
+    /// # Errors
+    /// The client is gone or takes nothing for `write_timeout`, or the connection is to end. From then on every
+    /// call fails.
+    pub async fn flush(&mut self) -> io::Result<()> {
+        if self.broken {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let mut alarm = None;
+        let mut deadline = None;
+        while !self.writer.pending().is_empty() {
+            let sent = poll_fn(|cx| self.poll_send(cx, &mut alarm, &mut deadline)).await;
+            match sent {
+                Ok(n) if n > 0 => {
+                    self.sent += n as u64;
+                    self.writer.advance(n);
+                    deadline = None;
+                }
+                other => {
+                    self.broken = true;
+                    return Err(other.err().unwrap_or(io::ErrorKind::WriteZero.into()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn poll_send(
+        &mut self,
+        cx: &mut Context<'_>,
+        alarm: &mut Option<Pin<Box<Sleep>>>,
+        deadline: &mut Option<Instant>,
+    ) -> Poll<io::Result<usize>> {
+        let sent = self.stream.poll_write(cx, self.writer.pending());
+        if sent.is_ready() {
+            return sent;
+        }
+        self.ending.park(cx);
+        if self.ending.is_killed() {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+        }
+        let deadline = *deadline.get_or_insert_with(|| Instant::now() + self.write_timeout);
+        poll_alarm(alarm, cx, deadline).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+/// Ready when `deadline` has passed. The alarm's own time may be earlier, never later.
+fn poll_alarm(
+    alarm: &mut Option<Pin<Box<Sleep>>>,
+    cx: &mut Context<'_>,
+    deadline: Instant,
+) -> Poll<()> {
+    let sleep = alarm.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+    if sleep.deadline() > deadline {
+        sleep.as_mut().reset(deadline);
+    }
+    while sleep.as_mut().poll(cx).is_ready() {
+        if Instant::now() >= deadline {
+            return Poll::Ready(());
+        }
+        sleep.as_mut().reset(deadline);
+    }
+    Poll::Pending
+}

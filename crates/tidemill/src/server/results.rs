@@ -1,0 +1,292 @@
+//! The way from the SQL layer to the client: columns, rows and ends become packets in the connection's output buffer.
+//!
+//! Rows are written where they are sent from; there is no row in between. A buffer that has grown is sent between
+//! batches, and a client that does not take it holds its own statement back, nobody else's.
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sql::sink::{ColumnMeta, Done, Flush, ResultSink, StateChange};
+use types::{Charset, CollationId, SqlError, ValueRef};
+use wire::column_type::ColumnType;
+use wire::packet::{Mark, PacketWriter};
+use wire::response::{
+    ColumnDef, OkPacket, SessionState, write_column_count, write_columns_end, write_err, write_ok,
+    write_rows_end,
+};
+use wire::status;
+
+use super::cursor::Cursor;
+use super::encode;
+use super::link::Output;
+
+/// Bytes waiting to be sent beyond which a statement sends before it goes on.
+const FLUSH_AT: usize = 64 << 10;
+/// How long a statement may keep its core before others get a turn.
+const SLICE: Duration = Duration::from_millis(2);
+/// The clock is read only every so many batches.
+const BATCHES_A_LOOK: u32 = 4;
+/// ER_NET_ERROR_ON_WRITE.
+const NET_ERROR_ON_WRITE: u16 = 1160;
+/// Bits of a binary row's NULL bitmap before the first column's.
+const BITMAP_OFFSET: usize = 2;
+
+/// How rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Answers to COM_QUERY.
+    Text,
+    /// Answers to COM_STMT_EXECUTE.
+    Binary,
+    /// Kept for COM_STMT_FETCH.
+    Cursor,
+}
+
+/// Where the results of one command go.
+pub struct Results<'a> {
+    output: &'a mut Output,
+    capabilities: u32,
+    form: Form,
+    /// The client's character set; `None` leaves strings as they are.
+    to: Option<Charset>,
+    columns: Arc<[ColumnMeta]>,
+    in_row: bool,
+    /// Where in the buffer the row's NULL bitmap lies.
+    bitmap: usize,
+    /// Before the definitions of a cursor's columns.
+    before: Option<Mark>,
+    cursor: Option<Cursor>,
+    status: u16,
+    slice: Cell<Slice>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Slice {
+    batches: u32,
+    since: Option<Instant>,
+}
+
+const FRESH: Slice = Slice {
+    batches: 0,
+    since: None,
+};
+
+impl<'a> Results<'a> {
+    /// For a command of a client with these capabilities, whose strings go out in `to` (`None`: as they are).
+    /// `status` is the server's status before the command.
+    pub fn new(
+        output: &'a mut Output,
+        capabilities: u32,
+        form: Form,
+        to: Option<Charset>,
+        status: u16,
+    ) -> Results<'a> {
+        Results {
+            output,
+            capabilities,
+            form,
+            to,
+            columns: Arc::new([]),
+            in_row: false,
+            bitmap: 0,
+            before: None,
+            cursor: None,
+            status,
+            slice: Cell::new(FRESH),
+        }
+    }
+
+    /// The statement failed: the error takes the place of what was not complete.
+    pub fn fail(&mut self, e: &SqlError) {
+        if self.in_row {
+            self.output.writer.abandon();
+            self.in_row = false;
+        }
+        if let Some(mark) = self.before.take() {
+            self.output.writer.rewind(mark);
+            self.cursor = None;
+        }
+        let writer = &mut self.output.writer;
+        write_err(e.code, e.sqlstate, e.message.as_bytes(), writer);
+    }
+
+    /// The server status after the last result.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// The rows that were kept, if there is a result set to fetch.
+    pub fn into_cursor(self) -> Option<Cursor> {
+        self.cursor
+    }
+}
+
+impl ResultSink for Results<'_> {
+    fn columns(&mut self, cols: &Arc<[ColumnMeta]>) {
+        self.columns = Arc::clone(cols);
+        if self.form == Form::Cursor {
+            self.before = Some(self.output.writer.mark());
+            self.cursor = Some(Cursor::default());
+        }
+        let writer = &mut self.output.writer;
+        write_column_count(cols.len(), writer);
+        for column in cols.iter() {
+            definition(column, self.to).write(writer);
+        }
+        if self.form != Form::Cursor {
+            // MySQL gives the status as it is before the rows; no client needs it there.
+            write_columns_end(self.status, 0, self.capabilities, writer);
+        }
+    }
+
+    #[inline]
+    fn row_begin(&mut self) {
+        self.in_row = true;
+        let writer = &mut self.output.writer;
+        writer.begin();
+        if self.form != Form::Text {
+            let buf = writer.buf();
+            buf.push(0);
+            self.bitmap = buf.len();
+            let bytes = (self.columns.len() + BITMAP_OFFSET).div_ceil(8);
+            buf.resize(self.bitmap + bytes, 0);
+        }
+    }
+
+    #[inline]
+    fn value(&mut self, v: ValueRef<'_>, c: usize) {
+        let Some(column) = self.columns.get(c) else {
+            return;
+        };
+        let buf = self.output.writer.buf();
+        if self.form == Form::Text {
+            return encode::text(v, &column.ty, self.to, buf);
+        }
+        if v.is_null() {
+            let bit = c + BITMAP_OFFSET;
+            if let Some(byte) = buf.get_mut(self.bitmap + bit / 8) {
+                *byte |= 1 << (bit % 8);
+            }
+            return;
+        }
+        encode::binary(v, &column.ty, self.to, buf);
+    }
+
+    #[inline]
+    fn row_end(&mut self) {
+        self.in_row = false;
+        let writer = &mut self.output.writer;
+        match &mut self.cursor {
+            None => writer.end(),
+            Some(cursor) => {
+                let from = writer.payload_start();
+                cursor.keep(&writer.buf()[from..]);
+                writer.abandon();
+            }
+        }
+    }
+
+    fn wants_flush(&self) -> bool {
+        if self.output.writer.pending().len() >= FLUSH_AT {
+            return true;
+        }
+        let mut slice = self.slice.get();
+        slice.batches += 1;
+        let mut over = false;
+        if slice.batches % BATCHES_A_LOOK == 0 {
+            let now = Instant::now();
+            over = now.duration_since(*slice.since.get_or_insert(now)) > SLICE;
+        }
+        self.slice.set(slice);
+        over
+    }
+
+    fn flush(&mut self) -> Flush<'_> {
+        Box::pin(async move {
+            if self.output.writer.pending().len() >= FLUSH_AT {
+                let sent = self.output.flush().await;
+                sent.map_err(|_| {
+                    let text = "Got an error writing communication packets";
+                    SqlError::new(NET_ERROR_ON_WRITE, text)
+                })?;
+            }
+            self.slice.set(FRESH);
+            tokio::task::yield_now().await;
+            Ok(())
+        })
+    }
+
+    fn finish(&mut self, done: &Done) {
+        self.status = status_of(done);
+        let (capabilities, warnings) = (self.capabilities, done.warnings);
+        for change in &done.changes {
+            if let StateChange::Variable(name, value) = change
+                && name == "character_set_results"
+            {
+                self.to = Charset::by_name(value).filter(|c| *c != Charset::Binary);
+            }
+        }
+        let writer = &mut self.output.writer;
+        if !done.result_set {
+            return write_done(done, self.status, capabilities, writer);
+        }
+        let mut status = self.status;
+        if let Some(cursor) = &mut self.cursor {
+            cursor.opened(status);
+            status |= status::CURSOR_EXISTS;
+        }
+        self.before = None;
+        write_rows_end(status, warnings, capabilities, writer);
+    }
+}
+
+fn write_done(done: &Done, status: u16, capabilities: u32, writer: &mut PacketWriter) {
+    let mut changes = SessionState::default();
+    for change in &done.changes {
+        match change {
+            StateChange::Schema(name) => changes.schema(name.as_bytes()),
+            StateChange::Variable(name, value) => {
+                changes.system_variable(name.as_bytes(), value.as_bytes());
+            }
+        }
+    }
+    let ok = OkPacket {
+        affected_rows: done.affected,
+        last_insert_id: done.last_insert_id,
+        status,
+        warnings: done.warnings,
+        info: done.info.as_bytes(),
+        session_state: changes.encoded(),
+    };
+    write_ok(&ok, capabilities, writer);
+}
+
+/// The status flags of an OK or EOF packet.
+fn status_of(done: &Done) -> u16 {
+    let flag = |on: bool, flag: u16| if on { flag } else { 0 };
+    flag(done.autocommit, status::AUTOCOMMIT)
+        | flag(done.in_transaction, status::IN_TRANS)
+        | flag(done.in_read_only_transaction, status::IN_TRANS_READONLY)
+        | flag(done.more, status::MORE_RESULTS_EXISTS)
+        | flag(done.no_index_used, status::NO_INDEX_USED)
+        | flag(done.no_backslash_escapes, status::NO_BACKSLASH_ESCAPES)
+}
+
+/// What a client whose results are in `to` is told about a column.
+pub fn definition(column: &ColumnMeta, to: Option<Charset>) -> ColumnDef<'_> {
+    let collation = to.map_or(column.collation, CollationId::default_of);
+    let kind = column.ty.protocol_type() as u8;
+    ColumnDef {
+        schema: column.schema.as_bytes(),
+        table: column.table.as_bytes(),
+        org_table: column.org_table.as_bytes(),
+        name: column.name.as_bytes(),
+        org_name: column.org_name.as_bytes(),
+        collation: column.ty.protocol_charset(collation),
+        length: column.ty.display_length(collation),
+        column_type: ColumnType::from_u8(kind).unwrap_or(ColumnType::VarString),
+        flags: column.flags,
+        decimals: column.decimals,
+    }
+}
