@@ -1,0 +1,43 @@
+//! `cargo xtask test` and `cargo xtask ci`: what must pass before a change is kept.
+
+use crate::args::Args;
+use crate::crash::{self, Plan};
+use crate::rng;
+use crate::step::Outcome;
+use crate::{e2e, install, step, tidy, tree};
+
+/// `cargo xtask test`: unit and property tests, end-to-end cases, three crashes.
+pub fn test(args: &Args) -> Outcome<()> {
+    let (rounds, seed) = test_flags(args)?;
+    run_tests(rounds, seed)
+}
+
+fn test_flags(args: &Args) -> Outcome<(u32, u64)> {
+    let rounds = args.get("rounds", 3)?;
+    let seed = args.get("seed", rng::fresh_seed())?;
+    args.refuse_unread()?;
+    Ok((rounds, seed))
+}
+
+fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
+    install::ensure()?;
+    step::visibly(tree::cargo().args(["test", "--workspace"]))?;
+    e2e::all()?;
+    crash::run(&Plan::new(rounds, seed))
+}
+
+/// `cargo xtask ci`: format, lints, tidy, then `test`.
+pub fn ci(args: &Args) -> Outcome<()> {
+    let (rounds, seed) = test_flags(args)?;
+    step::visibly(tree::cargo().args(["fmt", "--all", "--check"]))?;
+    step::visibly(tree::cargo().args([
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]))?;
+    tidy::all()?;
+    run_tests(rounds, seed)
+}

@@ -1,0 +1,250 @@
+//! `cargo xtask crash`: kill -9 under load, again and again on one directory, and nothing may be lost.
+//!
+//! Each round: sysbench oltp_read_write and the ledger's clients at work with durable commits, a kill at a random
+//! moment (sometimes a second one during the recovery), restart, then the ledger's book, the row counts that
+//! sysbench's transactions conserve, CHECK TABLE on every table, a clean stop and the offline check.
+
+use crate::args::Args;
+use crate::check;
+use crate::ledger::{self, Book, Tally};
+use crate::rng::{self, Rng};
+use crate::server::{Kind, Server, Setup};
+use crate::step::{self, Outcome};
+use crate::sysbench::Load;
+use crate::tree::Scratch;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What a series of crashes is made of.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// How many kills.
+    pub rounds: u32,
+    /// Connections of sysbench.
+    pub threads: u32,
+    /// Connections of the ledger.
+    pub clients: u32,
+    /// The latest moment of a kill, in seconds after the load began.
+    pub seconds: u64,
+    /// Rows in each of sysbench's tables.
+    pub table_size: u64,
+    /// How many tables.
+    pub tables: u32,
+    /// Which server.
+    pub kind: Kind,
+    /// innodb_flush_log_at_trx_commit; with 0 the series must fail, which shows that it can.
+    pub flush: u32,
+    /// Where the chance comes from.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// The plan of bar and CI alike; flags may change it.
+    pub fn new(rounds: u32, seed: u64) -> Plan {
+        Plan {
+            rounds,
+            threads: 64,
+            clients: 8,
+            seconds: 8,
+            table_size: 20_000,
+            tables: 4,
+            kind: Kind::Tidemill,
+            flush: 1,
+            seed,
+        }
+    }
+}
+
+/// The command.
+pub fn command(args: &Args) -> Outcome<()> {
+    let mut plan = Plan::new(
+        args.get("rounds", 20)?,
+        args.get("seed", rng::fresh_seed())?,
+    );
+    plan.threads = args.get("threads", plan.threads)?;
+    plan.clients = args.get("clients", plan.clients)?;
+    plan.seconds = args.get("seconds", plan.seconds)?;
+    plan.table_size = args.get("table-size", plan.table_size)?;
+    plan.tables = args.get("tables", plan.tables)?;
+    plan.flush = args.get("flush", plan.flush)?;
+    plan.kind = args.get("server", plan.kind)?;
+    args.refuse_unread()?;
+    run(&plan)
+}
+
+/// Runs the plan to its end or to the first thing that is wrong.
+pub fn run(plan: &Plan) -> Outcome<()> {
+    step::announce(&format!(
+        "crash: {} rounds on {}, {} sysbench threads and {} ledger clients, --seed {}",
+        plan.rounds,
+        plan.kind.name(),
+        plan.threads,
+        plan.clients,
+        plan.seed
+    ));
+    let mut scratch = Scratch::new("crash")?;
+    let result = Series::new(plan, &scratch).and_then(|mut series| series.run());
+    if result.is_err() {
+        scratch.keep();
+    }
+    result.map_err(|e| format!("{e}\n(repeat with --seed {})", plan.seed))
+}
+
+struct Series<'a> {
+    plan: &'a Plan,
+    rng: Rng,
+    setup: Setup,
+    load: Load,
+    book: Book,
+}
+
+impl<'a> Series<'a> {
+    fn new(plan: &'a Plan, scratch: &Scratch) -> Outcome<Series<'a>> {
+        let setup = Setup::new(plan.kind, scratch.path())?
+            .option(&format!("innodb-flush-log-at-trx-commit={}", plan.flush))
+            .option("innodb-buffer-pool-size=64M")
+            .option("max-connections=400")
+            .redo_capacity("256M");
+        let mut load = Load::new("oltp_read_write", plan.table_size).threads(plan.threads);
+        load.tables = plan.tables;
+        load.seconds = 3600;
+        let book = Book::new(plan.seed, plan.clients);
+        Ok(Series {
+            plan,
+            rng: Rng::new(plan.seed),
+            setup,
+            load,
+            book,
+        })
+    }
+
+    fn run(&mut self) -> Outcome<()> {
+        let mut server = self.setup.start()?;
+        self.load.prepare(&self.setup)?;
+        self.book.create(server.connect()?.as_mut())?;
+        let mut slowest = Duration::ZERO;
+        let mut total = Tally::default();
+        for round in 1..=self.plan.rounds {
+            let (tally, took) = self.round(round, server)?;
+            slowest = slowest.max(took);
+            total.acknowledged += tally.acknowledged;
+            total.unknown += tally.unknown;
+            server = self.setup.start()?;
+        }
+        // The clean stop before must have lost nothing either.
+        let there = self.book.verify(server.connect()?.as_mut())?;
+        server.terminate()?;
+        println!(
+            "    {} kills: {} commits acknowledged, {} without an answer, {there} transactions \
+             there in the end; slowest first query {} ms",
+            self.plan.rounds,
+            total.acknowledged,
+            total.unknown,
+            slowest.as_millis()
+        );
+        Ok(())
+    }
+
+    /// Load, kill, restart, verify, stop.
+    fn round(&mut self, round: u32, server: Server) -> Outcome<(Tally, Duration)> {
+        let earliest = 700;
+        let span = (self.plan.seconds * 1000).saturating_sub(earliest);
+        let moment = Duration::from_millis(earliest + self.rng.below(span));
+        let tally = self.load_and_kill(server, moment)?;
+        let mut killed_again = false;
+        if self.rng.one_in(3) {
+            // The kill lands in the recovery itself, or soon after it.
+            let again = self.setup.spawn()?;
+            std::thread::sleep(Duration::from_millis(self.rng.below(400)));
+            again.kill9()?;
+            killed_again = true;
+        }
+        let mut server = self.setup.spawn()?;
+        let took = server.wait_ready(Duration::from_secs(120))?;
+        let there = self
+            .verify(&server)
+            .map_err(|e| server.with_log(&format!("round {round}: {e}")))?;
+        server.must_run()?;
+        server.terminate()?;
+        self.setup
+            .check_offline()
+            .map_err(|e| format!("round {round}: offline check: {e}"))?;
+        println!(
+            "    round {round}: killed after {} ms{}, first query {} ms after the restart; {} \
+             acknowledged, {} refused, {} unanswered; {there} there; sound",
+            moment.as_millis(),
+            if killed_again {
+                ", and again while recovering"
+            } else {
+                ""
+            },
+            took.as_millis(),
+            tally.acknowledged,
+            tally.refused,
+            tally.unknown
+        );
+        Ok((tally, took))
+    }
+
+    fn load_and_kill(&mut self, server: Server, moment: Duration) -> Outcome<Tally> {
+        let mut background = self.load.spawn(&self.setup)?;
+        let setup = &self.setup;
+        let stop = AtomicBool::new(false);
+        let tallies: Vec<Outcome<Tally>> = std::thread::scope(|scope| {
+            let writers: Vec<_> = self
+                .book
+                .clients
+                .iter_mut()
+                .map(|client| scope.spawn(|| client.write(setup, &stop)))
+                .collect();
+            std::thread::sleep(moment);
+            let load_ran = background.runs();
+            let killed = server.kill9();
+            stop.store(true, Ordering::Relaxed);
+            let mut tallies: Vec<Outcome<Tally>> = writers
+                .into_iter()
+                .map(|w| {
+                    w.join()
+                        .unwrap_or_else(|_| Err("a ledger client panicked".to_owned()))
+                })
+                .collect();
+            tallies.push(killed.map(|()| Tally::default()));
+            if !load_ran {
+                tallies.push(Err("sysbench ended before the kill".to_owned()));
+            }
+            tallies
+        });
+        let mut sum = Tally::default();
+        for tally in tallies {
+            let tally = tally?;
+            sum.acknowledged += tally.acknowledged;
+            sum.refused += tally.refused;
+            sum.unknown += tally.unknown;
+        }
+        if sum.acknowledged == 0 && moment > Duration::from_secs(3) {
+            return Err("the ledger committed nothing before the kill".to_owned());
+        }
+        Ok(sum)
+    }
+
+    fn verify(&mut self, server: &Server) -> Outcome<u64> {
+        let mut conn = server.connect()?;
+        let there = self.book.verify(conn.as_mut())?;
+        let ledger_tables: Vec<String> = ledger::TABLES.iter().map(|t| (*t).to_owned()).collect();
+        check::tables(conn.as_mut(), ledger::DATABASE, &ledger_tables)?;
+        let names = check::sbtest_names(self.plan.tables);
+        check::tables(conn.as_mut(), self.load.database, &names)?;
+        for name in names {
+            // Each of sysbench's transactions deletes a row and inserts it again.
+            let sql = format!("SELECT COUNT(*) FROM {}.{name}", self.load.database);
+            let count = check::number(conn.as_mut(), &sql)?;
+            if count != self.plan.table_size {
+                return Err(format!(
+                    "{name} has {count} rows, not {}",
+                    self.plan.table_size
+                ));
+            }
+        }
+        Ok(there)
+    }
+}

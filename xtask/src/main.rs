@@ -1,0 +1,127 @@
+//! `cargo xtask`: everything a developer or a CI machine does to this tree that is more than one cargo command.
+//!
+//! It starts servers as child processes, drives them with the unmodified `sysbench` and `mariadb` programs and
+//! with the project's own blocking client, and judges what it saw. It never links the engine: whatever it
+//! claims about durability or speed, it claims about the program a user would run.
+//!
+//! Every command prints what it does while it does it and ends with one line, `PASS` or `FAIL`; the exit status
+//! says the same.
+
+mod args;
+mod case;
+mod check;
+mod ci;
+mod client;
+mod compare;
+mod crash;
+mod e2e;
+mod edges;
+mod install;
+mod ledger;
+mod matrix;
+mod pressure;
+mod procfs;
+mod protocol;
+mod recovery_time;
+mod report;
+mod rng;
+mod server;
+mod step;
+mod syncs;
+mod sysbench;
+mod tidy;
+mod tree;
+
+use args::Args;
+use step::Outcome;
+
+/// One command: its name, one line of help, and what it runs.
+type Command = (&'static str, &'static str, fn(&Args) -> Outcome<()>);
+
+const COMMANDS: &[Command] = &[
+    (
+        "test",
+        "install what the tests need, unit tests, end-to-end cases, sysbench smoke, three crashes",
+        ci::test,
+    ),
+    ("ci", "fmt, clippy, tidy and test", ci::ci),
+    (
+        "tidy",
+        "the habits of the tree as a test; --bless rewrites the ratchets",
+        tidy::command,
+    ),
+    (
+        "e2e",
+        "SQL case files and a short sysbench smoke [--server tidemill|mariadb] [--bless] [--only NAME]",
+        e2e::command,
+    ),
+    (
+        "crash",
+        "kill -9 under load, then prove nothing was lost [--rounds N] [--threads 64] [--seconds S] [--seed X]",
+        crash::command,
+    ),
+    (
+        "compare",
+        "Tidemill beside MariaDB [--seconds S] [--rows 2000000] [--threads 1,8,64,256] [--tests a,b]",
+        compare::command,
+    ),
+    (
+        "sysbench-matrix",
+        "every sysbench script at every thread count [--tables 4] [--table-size 250000] [--seconds 10]",
+        matrix::command,
+    ),
+    (
+        "pressure",
+        "a 64 MiB pool over 1 GB of data; memory must stay bounded [--seconds 300] [--rows 5000000]",
+        pressure::command,
+    ),
+    (
+        "recovery-time",
+        "kill with 1 GB of log to replay, time the first query [--log-mb 1024] [--limit-ms 5000]",
+        recovery_time::command,
+    ),
+    (
+        "syncs",
+        "system calls a durable commit costs, at 1 and 64 clients [--seconds 10]",
+        syncs::command,
+    ),
+    (
+        "install",
+        "install the programs the tests drive (Debian and Ubuntu, through apt)",
+        install::command,
+    ),
+];
+
+fn help() {
+    println!("cargo xtask COMMAND [--flag value]...\n");
+    for (name, what, _) in COMMANDS {
+        println!("  {name:<16} {what}");
+    }
+    println!("\nCARGO_TARGET_DIR is respected; scratch data goes to <target>/xtask.");
+}
+
+fn main() -> std::process::ExitCode {
+    let mut argv = std::env::args().skip(1);
+    let Some(name) = argv.next() else {
+        help();
+        return std::process::ExitCode::from(2);
+    };
+    let Some((_, _, run)) = COMMANDS.iter().find(|c| c.0 == name) else {
+        help();
+        let asked_for_help = matches!(name.as_str(), "help" | "--help" | "-h");
+        return std::process::ExitCode::from(if asked_for_help { 0 } else { 2 });
+    };
+    let begun = std::time::Instant::now();
+    let result = Args::parse(argv).and_then(|args| run(&args));
+    let took = begun.elapsed().as_secs_f64();
+    match result {
+        Ok(()) => {
+            println!("\nPASS {name} ({took:.1} s)");
+            std::process::ExitCode::SUCCESS
+        }
+        Err(why) => {
+            println!("\nFAIL {name} ({took:.1} s): {why}");
+            std::process::ExitCode::FAILURE
+        }
+    }
+}

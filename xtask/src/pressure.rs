@@ -1,0 +1,130 @@
+//! `cargo xtask pressure`: a small pool over much data for minutes; no error, and memory stays bounded.
+
+use crate::args::Args;
+use crate::check;
+use crate::procfs;
+use crate::report::{Cell, Table};
+use crate::server::{Kind, Setup};
+use crate::step::{self, Outcome};
+use crate::sysbench::Load;
+use crate::tree::Scratch;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const MIB: u64 = 1 << 20;
+
+/// What the server may use beyond its pool and log buffers.
+const SLACK: u64 = 200 * MIB;
+
+/// The command.
+pub fn command(args: &Args) -> Outcome<()> {
+    let kind = args.get("server", Kind::Tidemill)?;
+    let pool_mib: u64 = args.get("pool-mb", 64)?;
+    let log_buffer_mib: u64 = args.get("log-buffer-mb", 16)?;
+    let rows: u64 = args.get("rows", 4_800_000)?;
+    let tables: u32 = args.get("tables", 4)?;
+    let threads: u32 = args.get("threads", 64)?;
+    let seconds: u64 = args.get("seconds", 300)?;
+    args.refuse_unread()?;
+    let bound = (pool_mib + log_buffer_mib) * MIB + SLACK;
+    let mut scratch = Scratch::new("pressure")?;
+    let setup = Setup::new(kind, scratch.path())?
+        .option(&format!("innodb-buffer-pool-size={pool_mib}M"))
+        .option(&format!("innodb-log-buffer-size={log_buffer_mib}M"))
+        .option("innodb-flush-log-at-trx-commit=2")
+        .option("innodb-flush-method=O_DIRECT")
+        .option("max-connections=400")
+        .redo_capacity("1G");
+    let mut server = setup.start()?;
+    let mut load = Load::new("oltp_read_write", rows / u64::from(tables.max(1))).threads(threads);
+    load.tables = tables;
+    load.seconds = seconds;
+    step::announce(&format!(
+        "loading {rows} rows into {tables} tables of {} (pool {pool_mib} MiB)",
+        kind.name()
+    ));
+    load.prepare(&setup)?;
+    println!("    data directory: {} MiB", size_of(&setup.datadir)? / MIB);
+    let mut table = Table::new(&[
+        "test",
+        "qps",
+        "p95 ms",
+        "retried",
+        "RSS max MiB",
+        "bound MiB",
+    ]);
+    let mut broken = Vec::new();
+    for script in ["oltp_read_write", "oltp_update_index"] {
+        load.script = script;
+        step::announce(&format!("{script}, {threads} threads, {seconds} s"));
+        let (figures, most) = watched(server.pid(), || load.run(&setup))?;
+        server.must_run()?;
+        table.row(vec![
+            script.into(),
+            Cell::Number(figures.qps, 0),
+            Cell::Number(figures.p95_ms, 2),
+            figures.ignored.into(),
+            (most / MIB).into(),
+            (bound / MIB).into(),
+        ]);
+        if most > bound {
+            broken.push(format!("{script}: {} MiB resident", most / MIB));
+        }
+    }
+    check::tables(
+        server.connect()?.as_mut(),
+        load.database,
+        &check::sbtest_names(tables),
+    )?;
+    server.terminate()?;
+    setup.check_offline()?;
+    table.print();
+    if broken.is_empty() {
+        Ok(())
+    } else {
+        scratch.keep();
+        Err(format!(
+            "memory went over {} MiB: {}",
+            bound / MIB,
+            broken.join("; ")
+        ))
+    }
+}
+
+/// Runs `work` while sampling the resident memory of `pid` each second; its result and the largest sample.
+fn watched<T>(pid: u32, work: impl FnOnce() -> Outcome<T>) -> Outcome<(T, u64)> {
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let watcher = scope.spawn(|| {
+            let mut most = 0;
+            while !done.load(Ordering::Relaxed) {
+                most = procfs::resident(pid).unwrap_or(0).max(most);
+                std::thread::park_timeout(Duration::from_secs(1));
+            }
+            most
+        });
+        let result = work();
+        // Between two samples it may have been more; the kernel's own peak would include the load before.
+        done.store(true, Ordering::Relaxed);
+        watcher.thread().unpark();
+        let most = watcher
+            .join()
+            .map_err(|_| "the memory watcher panicked".to_owned())?;
+        Ok((result?, most))
+    })
+}
+
+/// Bytes of the files below `dir`.
+fn size_of(dir: &std::path::Path) -> Outcome<u64> {
+    let mut sum = 0;
+    for entry in std::fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))? {
+        let entry = entry.map_err(|e| e.to_string())?;
+        let meta = entry.metadata().map_err(|e| e.to_string())?;
+        sum += if meta.is_dir() {
+            size_of(&entry.path())?
+        } else {
+            meta.len()
+        };
+    }
+    Ok(sum)
+}

@@ -1,0 +1,112 @@
+//! `cargo xtask recovery-time`: how long after a kill the first query is served, with much log to replay.
+
+use crate::args::Args;
+use crate::check;
+use crate::server::{Kind, Server, Setup};
+use crate::step::{self, Outcome};
+use crate::sysbench::Load;
+use crate::tree::Scratch;
+use std::time::{Duration, Instant};
+
+const MIB: u64 = 1 << 20;
+
+/// The command.
+pub fn command(args: &Args) -> Outcome<()> {
+    let kind = args.get("server", Kind::Tidemill)?;
+    let wanted: u64 = args.get("log-mb", 1024)? * MIB;
+    let limit = Duration::from_millis(args.get("limit-ms", 5000)?);
+    let rows: u64 = args.get("rows", 1_000_000)?;
+    let pool: String = args.get("pool", "4G".to_owned())?;
+    args.refuse_unread()?;
+    let mut scratch = Scratch::new("recovery-time")?;
+    let setup = Setup::new(kind, scratch.path())?
+        .option(&format!("innodb-buffer-pool-size={pool}"))
+        .option("innodb-flush-log-at-trx-commit=2")
+        .option("max-connections=400")
+        .option_of(Kind::MariaDb, "innodb-max-dirty-pages-pct=99")
+        .option_of(Kind::MariaDb, "innodb-max-dirty-pages-pct-lwm=0")
+        .redo_capacity("4G");
+    let server = setup.start()?;
+    let mut load = Load::new("oltp_update_index", rows).threads(64);
+    step::announce(&format!("loading {rows} rows into {}", kind.name()));
+    load.prepare(&setup)?;
+    load.seconds = 3600;
+    step::announce(&format!("writing {} MiB of log", wanted / MIB));
+    let log = write_log(&server, &load, wanted)?;
+    server.kill9()?;
+    step::announce("killed; starting again");
+    let mut server = setup.spawn()?;
+    let took = server.wait_ready(Duration::from_secs(600))?;
+    let mut conn = server.connect()?;
+    let begun = Instant::now();
+    let count = check::number(conn.as_mut(), "SELECT COUNT(*) FROM sbtest.sbtest1")?;
+    println!(
+        "    {} MiB of log ({}), first query after {} ms; a count of all rows took {} ms more",
+        log.bytes / MIB,
+        log.measure,
+        took.as_millis(),
+        begun.elapsed().as_millis()
+    );
+    if count != rows {
+        scratch.keep();
+        return Err(format!("{count} rows after recovery, not {rows}"));
+    }
+    check::tables(conn.as_mut(), load.database, &check::sbtest_names(1))?;
+    drop(conn);
+    server.terminate()?;
+    setup.check_offline()?;
+    if took > limit {
+        return Err(format!(
+            "{} ms to the first query; the limit is {} ms",
+            took.as_millis(),
+            limit.as_millis()
+        ));
+    }
+    Ok(())
+}
+
+struct Written {
+    bytes: u64,
+    measure: &'static str,
+}
+
+/// Runs the load until the log behind the last checkpoint (or, where the server does not tell its age, the log
+/// written since the start of the load) has `wanted` bytes.
+fn write_log(server: &Server, load: &Load, wanted: u64) -> Outcome<Written> {
+    let mut conn = server.connect()?;
+    let written = |conn: &mut dyn crate::client::Conn| check::status(conn, "Innodb_os_log_written");
+    let at_start = written(conn.as_mut()).unwrap_or(0);
+    let mut background = load.spawn(server.setup())?;
+    let begun = Instant::now();
+    loop {
+        std::thread::sleep(Duration::from_millis(200));
+        let now = match check::status(conn.as_mut(), "Innodb_checkpoint_age") {
+            Some(bytes) => Written {
+                bytes,
+                measure: "Innodb_checkpoint_age",
+            },
+            None => Written {
+                bytes: written(conn.as_mut())
+                    .ok_or(
+                        "the server tells neither Innodb_checkpoint_age nor Innodb_os_log_written",
+                    )?
+                    .saturating_sub(at_start),
+                measure: "Innodb_os_log_written",
+            },
+        };
+        if now.bytes >= wanted {
+            return Ok(now);
+        }
+        if !background.runs() {
+            return Err(server.with_log("sysbench ended before there was enough log"));
+        }
+        if begun.elapsed() > Duration::from_secs(900) {
+            return Err(format!(
+                "only {} MiB of log ({}) after {} s: checkpoints keep up with the load",
+                now.bytes / MIB,
+                now.measure,
+                begun.elapsed().as_secs()
+            ));
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Running other programs, one step at a time, with progress on the screen and the reason on failure.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// A result whose error is the sentence to show.
+pub type Outcome<T> = Result<T, String>;
+
+/// Prints the headline of a step.
+pub fn announce(what: &str) {
+    println!("==> {what}");
+}
+
+/// `command` as one would type it.
+pub fn shown(command: &Command) -> String {
+    let mut line = command.get_program().to_string_lossy().into_owned();
+    for arg in command.get_args() {
+        line.push(' ');
+        line.push_str(&arg.to_string_lossy());
+    }
+    line
+}
+
+/// Runs `command` with its output on the screen; an error unless it exits with 0.
+pub fn visibly(command: &mut Command) -> Outcome<()> {
+    let line = shown(command);
+    announce(&line);
+    let begun = Instant::now();
+    let status = command
+        .stdin(Stdio::null())
+        .status()
+        .map_err(|e| format!("{line}: {e}"))?;
+    println!("    {:.1} s", begun.elapsed().as_secs_f64());
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{line}: {status}"))
+    }
+}
+
+/// What a quiet program said.
+#[derive(Debug)]
+pub struct Said {
+    /// Did it exit with 0?
+    pub success: bool,
+    /// Standard output, then standard error.
+    pub text: String,
+}
+
+/// Runs `command` quietly and returns what it said; an error only where it could not be started.
+pub fn quietly(command: &mut Command) -> Outcome<Said> {
+    let line = shown(command);
+    let out = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("{line}: {e}"))?;
+    let mut text = String::from_utf8_lossy(&out.stdout).into_owned();
+    text.push_str(&String::from_utf8_lossy(&out.stderr));
+    Ok(Said {
+        success: out.status.success(),
+        text,
+    })
+}
+
+/// Runs `command` quietly; an error with the end of its output unless it exits with 0.
+pub fn must(command: &mut Command) -> Outcome<String> {
+    let said = quietly(command)?;
+    if said.success {
+        Ok(said.text)
+    } else {
+        Err(format!(
+            "{} failed:\n{}",
+            shown(command),
+            tail(&said.text, 20)
+        ))
+    }
+}
+
+/// The last `lines` lines of `text`.
+pub fn tail(text: &str, lines: usize) -> String {
+    let all: Vec<&str> = text.trim_end().lines().collect();
+    all[all.len().saturating_sub(lines)..].join("\n")
+}
+
+/// The last lines of a file, or a note that it cannot be read.
+pub fn tail_of_file(path: &Path, lines: usize) -> String {
+    match std::fs::read(path) {
+        Ok(bytes) => tail(&String::from_utf8_lossy(&bytes), lines),
+        Err(e) => format!("({}: {e})", path.display()),
+    }
+}
+
+/// Is there a program of this name on the PATH (or in Debian's /usr/sbin)?
+pub fn on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain([std::path::PathBuf::from("/usr/sbin")])
+        .any(|dir| dir.join(program).is_file())
+}

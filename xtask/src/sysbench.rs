@@ -1,0 +1,265 @@
+//! The unmodified `sysbench` program: running it and reading its report.
+
+use crate::server::Setup;
+use crate::step::{self, Outcome};
+use std::process::{Child, Command, Stdio};
+
+/// The scripts that run against the `sbtest` tables, in an order in which each leaves the tables fit for the next:
+/// rows are added and removed by the last two.
+pub const SCRIPTS: &[&str] = &[
+    "oltp_point_select",
+    "select_random_points",
+    "select_random_ranges",
+    "oltp_read_only",
+    "oltp_read_write",
+    "oltp_write_only",
+    "oltp_update_index",
+    "oltp_update_non_index",
+    "oltp_insert",
+    "oltp_delete",
+];
+
+/// Makes its own tables.
+pub const BULK_INSERT: &str = "bulk_insert";
+
+/// Seconds after its proper end at which a run is given up.
+const HANGS_AFTER: u64 = 120;
+
+/// One use of sysbench.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// Name of the script.
+    pub script: &'static str,
+    /// How many tables.
+    pub tables: u32,
+    /// Rows of each.
+    pub table_size: u64,
+    /// Connections.
+    pub threads: u32,
+    /// How long, in seconds.
+    pub seconds: u64,
+    /// `auto` (prepared statements) or `disable` (text).
+    pub ps_mode: &'static str,
+    /// The database.
+    pub database: &'static str,
+}
+
+impl Load {
+    /// One thread, one table, prepared statements, database `sbtest`.
+    pub fn new(script: &'static str, table_size: u64) -> Load {
+        Load {
+            script,
+            tables: 1,
+            table_size,
+            threads: 1,
+            seconds: 10,
+            ps_mode: "auto",
+            database: "sbtest",
+        }
+    }
+
+    /// The same with another number of threads.
+    pub fn threads(&self, threads: u32) -> Load {
+        Load {
+            threads,
+            ..self.clone()
+        }
+    }
+
+    /// The command line up to the verb.
+    fn command(&self, setup: &Setup, verb: &str) -> Command {
+        let mut command = Command::new("sysbench");
+        command
+            .arg(self.script)
+            .arg("--db-driver=mysql")
+            .arg(format!("--mysql-socket={}", setup.socket.display()))
+            .arg("--mysql-user=root")
+            .arg(format!("--mysql-db={}", self.database))
+            .arg(format!("--threads={}", self.threads))
+            .arg(format!("--time={}", self.seconds))
+            .arg("--events=0")
+            .arg("--percentile=95");
+        // bulk_insert.lua knows no other options; it takes one table a thread.
+        if self.script == BULK_INSERT {
+            command.arg(format!("--db-ps-mode={}", self.ps_mode));
+        } else {
+            command
+                .arg(format!("--db-ps-mode={}", self.ps_mode))
+                .arg(format!("--tables={}", self.tables))
+                .arg(format!("--table-size={}", self.table_size))
+                .arg("--rand-type=uniform");
+        }
+        command.arg(verb);
+        command
+    }
+
+    /// Makes the database and fills the tables; what was there is dropped.
+    pub fn prepare(&self, setup: &Setup) -> Outcome<()> {
+        let mut conn = crate::client::connect(setup).map_err(|e| e.to_string())?;
+        for sql in ["DROP DATABASE IF EXISTS", "CREATE DATABASE"] {
+            conn.run(&format!("{sql} {}", self.database))
+                .map_err(|e| format!("{sql} {}: {e}", self.database))?;
+        }
+        let loaders = if self.script == BULK_INSERT {
+            self.threads
+        } else {
+            self.tables.min(4)
+        };
+        step::must(&mut self.threads(loaders).command(setup, "prepare")).map(drop)
+    }
+
+    /// Drops the tables.
+    pub fn cleanup(&self, setup: &Setup) -> Outcome<()> {
+        step::must(&mut self.command(setup, "cleanup")).map(drop)
+    }
+
+    /// Runs the load to its end; anything but a clean report is an error.
+    pub fn run(&self, setup: &Setup) -> Outcome<Figures> {
+        // A server that hangs makes sysbench hang; that must end as a failure.
+        let load = self.command(setup, "run");
+        let mut command = Command::new("timeout");
+        command
+            .arg("--signal=KILL")
+            .arg((self.seconds + HANGS_AFTER).to_string())
+            .arg(load.get_program())
+            .args(load.get_args());
+        let said = step::quietly(&mut command)?;
+        let complaint = complaints(&said.text);
+        if !said.success || !complaint.is_empty() {
+            return Err(format!(
+                "sysbench {} at {} threads (ps {}): {}",
+                self.script,
+                self.threads,
+                self.ps_mode,
+                if complaint.is_empty() {
+                    step::tail(&said.text, 10)
+                } else {
+                    complaint
+                }
+            ));
+        }
+        Figures::parse(&said.text).ok_or_else(|| {
+            format!(
+                "sysbench's report is not understood:\n{}",
+                step::tail(&said.text, 30)
+            )
+        })
+    }
+
+    /// Starts the load in the background; its report is thrown away.
+    pub fn spawn(&self, setup: &Setup) -> Outcome<Background> {
+        self.command(setup, "run")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map(Background)
+            .map_err(|e| format!("sysbench: {e}"))
+    }
+}
+
+/// A sysbench in the background; it ends with its handle at the latest.
+#[derive(Debug)]
+pub struct Background(Child);
+
+impl Background {
+    /// Is it still running?
+    pub fn runs(&mut self) -> bool {
+        matches!(self.0.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The first lines in which sysbench speaks of an error; the ones it ignores itself are not among them.
+fn complaints(text: &str) -> String {
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| {
+            let lower = line.to_ascii_lowercase();
+            (lower.contains("fatal") || lower.contains("error"))
+                && !lower.trim_start().starts_with("ignored errors:")
+        })
+        .take(5)
+        .collect();
+    lines.join("\n")
+}
+
+/// What sysbench measured.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Figures {
+    /// Transactions (events) in all.
+    pub transactions: u64,
+    /// Transactions a second.
+    pub tps: f64,
+    /// Statements in all.
+    pub queries: u64,
+    /// Statements a second.
+    pub qps: f64,
+    /// 95th percentile of a transaction's time, milliseconds.
+    pub p95_ms: f64,
+    /// Conflicts that sysbench retried.
+    pub ignored: u64,
+}
+
+impl Figures {
+    fn parse(text: &str) -> Option<Figures> {
+        let field = |name: &str| {
+            text.lines()
+                .find_map(|line| line.trim_start().strip_prefix(name))
+                .map(str::trim)
+        };
+        // `transactions:    1234   (123.40 per sec.)`
+        let counted = |name: &str| -> Option<(u64, f64)> {
+            let (count, rate) = field(name)?.split_once('(')?;
+            let rate = rate.split_whitespace().next()?;
+            Some((count.trim().parse().ok()?, rate.parse().ok()?))
+        };
+        let (transactions, tps) = counted("transactions:")?;
+        let (queries, qps) = counted("queries:")?;
+        let (ignored, _) = counted("ignored errors:")?;
+        Some(Figures {
+            transactions,
+            tps,
+            queries,
+            qps,
+            p95_ms: field("95th percentile:")?.parse().ok()?,
+            ignored,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REPORT: &str = "
+SQL statistics:
+    queries performed:
+        read:                            14
+        total:                           20
+    transactions:                        100    (9.99 per sec.)
+    queries:                             2000   (199.80 per sec.)
+    ignored errors:                      3      (0.30 per sec.)
+    reconnects:                          0      (0.00 per sec.)
+
+Latency (ms):
+         avg:                                  100.00
+         95th percentile:                      121.08
+";
+
+    #[test]
+    fn the_report_is_read() {
+        let figures = Figures::parse(REPORT).unwrap();
+        assert_eq!((figures.transactions, figures.queries), (100, 2000));
+        assert_eq!((figures.tps, figures.qps), (9.99, 199.8));
+        assert_eq!((figures.p95_ms, figures.ignored), (121.08, 3));
+        assert_eq!(complaints(REPORT), "");
+        assert!(complaints("FATAL: mysql_drv_query() returned error 1062").contains("1062"));
+    }
+}

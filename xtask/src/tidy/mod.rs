@@ -1,0 +1,85 @@
+//! `cargo xtask tidy`: the habits of the tree, as a test.
+//!
+//! What a reviewer would otherwise have to remember: each module says what it is for, imports follow the order of
+//! the house, `unsafe` stays where it is allowed, files and functions stay short, words that mean "later" or
+//! "somewhere on my machine" stay out. The lists it works from lie in `xtask/tidy/` and are edited by hand, except
+//! for the ratchets, which `--bless` tightens (and, with `--raise`, loosens: a reviewer sees that in the diff).
+
+mod length;
+mod order;
+mod source;
+mod words;
+
+use crate::args::Args;
+use crate::step::{self, Outcome};
+use crate::tree;
+use source::Source;
+use std::path::Path;
+
+/// The command.
+pub fn command(args: &Args) -> Outcome<()> {
+    let (bless, raise) = (args.has("bless"), args.has("raise"));
+    args.refuse_unread()?;
+    if bless {
+        length::bless(&tree::root(), raise)?;
+    }
+    all()
+}
+
+/// Every check; an error counting the complaints, which are printed.
+pub fn all() -> Outcome<()> {
+    step::announce("tidy");
+    let complaints = complaints(&tree::root())?;
+    for complaint in &complaints {
+        println!("    {complaint}");
+    }
+    if complaints.is_empty() {
+        println!("    nothing to tidy");
+        Ok(())
+    } else {
+        Err(format!("{} things to tidy", complaints.len()))
+    }
+}
+
+/// All that is wrong with the tree, as `path:line: what`.
+fn complaints(root: &Path) -> Outcome<Vec<String>> {
+    let sources = Source::of_tree(root)?;
+    let mut complaints = Vec::new();
+    for source in &sources {
+        words::module_docs(source, &mut complaints);
+        words::module_name(source, &mut complaints);
+        words::forbidden_in_code(source, &mut complaints);
+        words::waits_by_time(source, &mut complaints);
+    }
+    words::machine_paths(root, &mut complaints)?;
+    words::readmes(root, &mut complaints)?;
+    words::unsafe_code(root, &sources, &mut complaints)?;
+    order::crates(root, &mut complaints)?;
+    order::modules(root, &sources, &mut complaints)?;
+    length::check(root, &sources, &mut complaints)?;
+    Ok(complaints)
+}
+
+/// The lines of a list in `xtask/tidy/`, without comments and blank lines, numbered from 1.
+fn list(root: &Path, name: &str) -> Outcome<Vec<(usize, String)>> {
+    let path = root.join("xtask").join("tidy").join(name);
+    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(text
+        .lines()
+        .enumerate()
+        .map(|(at, line)| {
+            let line = line.split('#').next().unwrap_or_default();
+            (at + 1, line.trim().to_owned())
+        })
+        .filter(|(_, line)| !line.is_empty())
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_tree_is_tidy() {
+        let complaints = super::complaints(&crate::tree::root()).unwrap();
+        assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
+    }
+}

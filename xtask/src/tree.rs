@@ -1,0 +1,95 @@
+//! Where things are: the workspace, the target directory, scratch space, the release server.
+
+use crate::step::{self, Outcome};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The root of the workspace.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// Cargo itself: the one that runs us, or the one on the PATH.
+pub fn cargo() -> Command {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(program);
+    command.current_dir(root());
+    command
+}
+
+/// Cargo's target directory, wherever the user's configuration puts it.
+pub fn target_dir() -> Outcome<PathBuf> {
+    if let Some(dir) = std::env::var_os("CARGO_TARGET_DIR") {
+        return Ok(root().join(dir));
+    }
+    let text = step::must(cargo().args(["metadata", "--format-version=1", "--no-deps"]))?;
+    let key = "\"target_directory\":\"";
+    let from = text
+        .find(key)
+        .ok_or("cargo metadata names no target_directory")?
+        + key.len();
+    let len = text[from..].find('"').ok_or("cargo metadata is cut off")?;
+    Ok(PathBuf::from(text[from..from + len].replace("\\\\", "\\")))
+}
+
+/// Builds the server with the release profile and returns its path.
+pub fn release_server() -> Outcome<PathBuf> {
+    if let Some(given) = std::env::var_os("TIDEMILL_SERVER") {
+        return Ok(PathBuf::from(given));
+    }
+    step::visibly(cargo().args(["build", "--release", "--package", "tidemill"]))?;
+    let program = target_dir()?.join("release").join("tidemill");
+    if program.is_file() {
+        Ok(program)
+    } else {
+        Err(format!("the build left no {}", program.display()))
+    }
+}
+
+/// A directory that is removed when it goes out of scope, unless somebody asks to keep it.
+///
+/// It lies under the target directory, since /tmp may be a memory file system, where neither O_DIRECT nor a
+/// sync means what it means on a disk.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+    keep: bool,
+}
+
+static SCRATCHES: AtomicU32 = AtomicU32::new(0);
+
+impl Scratch {
+    /// A fresh, empty directory `<target>/xtask/<name>-<pid>-<n>`.
+    pub fn new(name: &str) -> Outcome<Scratch> {
+        let n = SCRATCHES.fetch_add(1, Ordering::Relaxed);
+        let path = target_dir()?
+            .join("xtask")
+            .join(format!("{name}-{}-{n}", std::process::id()));
+        std::fs::create_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(Scratch { path, keep: false })
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Leaves the directory behind, for somebody to look at.
+    pub fn keep(&mut self) {
+        if !self.keep {
+            println!("    left for inspection: {}", self.path.display());
+        }
+        self.keep = true;
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if !self.keep {
+            // Nothing depends on it being gone; a leftover lies under target/ and says what it is.
+            let _ = std::fs::remove_dir_all(&self.path);
+        }
+    }
+}
