@@ -202,6 +202,10 @@ pub fn engine_options(options: &Options) -> EngineOptions {
 
 /// The server's variables with the values of the options, and what to log about them.
 fn variables(options: &Options) -> Result<(Arc<GlobalVars>, Vec<String>), OpenFailure> {
+    if options.lower_case_table_names != 0 {
+        let text = "--lower_case_table_names=1: names of tables are case-sensitive here, only 0 is possible";
+        return Err(OpenFailure::Option(text.to_owned()));
+    }
     let globals = GlobalVars::new();
     let mut warnings = Vec::new();
     for (name, value) in &options.variables {

@@ -7,6 +7,7 @@ use engine::{KeyBound, ReadMode, Table};
 use types::keyenc::{KeyPart, NOT_NULL_MARK, NULL_MARK};
 use types::{DataType, SqlError, ValueRef};
 
+use super::union::union;
 use crate::expr::{EvalCtx, RowSource, Val, as_column_value};
 use crate::parse::ast;
 use crate::plan::{Access, KeyExpr, LockSpec, RangeAccess};
@@ -146,6 +147,9 @@ fn index_ranges(
     cx: &EvalCtx<'_>,
     row: &dyn RowSource,
 ) -> Result<Ranges, SqlError> {
+    if !r.arms.is_empty() {
+        return any_of(table, r, cx, row);
+    }
     let parts = table.key_parts(r.index);
     let mut prefix = Vec::new();
     for (part, k) in parts.iter().zip(&r.prefix) {
@@ -173,6 +177,27 @@ fn index_ranges(
         return Ok(Ranges::Some(vec![range]));
     }
     bounded(part, r, &prefix, cx, row)
+}
+
+/// The ranges of alternatives. Where two alternatives overlap, what they share is in one range only.
+fn any_of(
+    table: &Table,
+    r: &RangeAccess,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<Ranges, SqlError> {
+    let mut all = Vec::with_capacity(r.arms.len());
+    for arm in &r.arms {
+        match index_ranges(table, arm, cx, row)? {
+            Ranges::Some(list) => all.extend(list),
+            Ranges::Inexact => return Ok(Ranges::Inexact),
+        }
+    }
+    let mut all = union(all);
+    if r.backward {
+        all.reverse();
+    }
+    Ok(Ranges::Some(all))
 }
 
 /// The keys of texts that begin with a text: they begin with its key without the end mark.

@@ -22,6 +22,7 @@ mod store;
 mod sub;
 #[cfg(test)]
 mod tests;
+mod union;
 mod update;
 mod waiting;
 

@@ -12,13 +12,16 @@ use super::range::{Sarg, sarg};
 use super::scope::FromTable;
 use super::source::TableSource;
 use super::tree::{Access, KeyExpr, RangeAccess};
-use crate::expr::{Expr, Val};
+use crate::expr::{Expr, Node, Val};
 use crate::parse::ast;
 
 /// Fewest rows a table is taken to have.
 const FEWEST_ROWS: f64 = 1000.0;
 /// Rows of a table that says nothing about itself.
 const VIRTUAL_ROWS: f64 = 200.0;
+
+/// Share of a table that ranges whose ends are not known are taken to hold together at most: who lists many means small ones.
+const MOST_GUESSED: f64 = 0.4;
 
 /// A way to read a table.
 pub(crate) struct Choice {
@@ -126,113 +129,199 @@ pub(crate) fn choose(
     let TableSource::Engine(table) = &t.source else {
         return full;
     };
-    let usable = |e: &CondInfo| e.nest == nest && !e.late;
     let conds: Vec<(usize, &CondInfo)> = conds
         .iter()
         .enumerate()
-        .filter(|(_, c)| usable(c))
+        .filter(|(_, c)| c.nest == nest && !c.late)
         .collect();
+    let Some((_, any)) = conds.first() else {
+        return full;
+    };
+    let seek = Seek {
+        from: t,
+        table,
+        allowed: &|e| any.reads_only(e, bound),
+        rows,
+    };
+    let conds: Vec<(usize, &Expr)> = conds.iter().map(|(n, c)| (*n, &c.expr)).collect();
+    let alternatives: Vec<Vec<Vec<(usize, &Expr)>>> =
+        conds.iter().filter_map(|(_, c)| arms_of(c)).collect();
     let mut best = full;
     for i in 0..table.def.indexes.len() {
         if table.def.indexes[i].kind == IndexKind::Hidden || !allowed.index(i) {
             continue;
         }
-        if let Some(c) = index_choice(t, table, i, &conds, bound, rows)
-            && c.cost < best.cost
-        {
-            best = c;
+        let any = alternatives.iter().filter_map(|arms| seek.any(i, arms));
+        for c in seek.all(i, &conds).into_iter().chain(any) {
+            if c.cost < best.cost {
+                best = c;
+            }
         }
     }
     best
+}
+
+/// The conjuncts of each arm of an OR; `None` for what is no OR. The numbers say nothing.
+fn arms_of(cond: &Expr) -> Option<Vec<Vec<(usize, &Expr)>>> {
+    fn flatten<'e>(e: &'e Expr, or: bool, out: &mut Vec<&'e Expr>) {
+        match &e.node {
+            Node::Or(parts) if or => parts.iter().for_each(|p| flatten(p, or, out)),
+            Node::And(parts) if !or => parts.iter().for_each(|p| flatten(p, or, out)),
+            _ => out.push(e),
+        }
+    }
+    let Node::Or(_) = &cond.node else {
+        return None;
+    };
+    let mut arms = Vec::new();
+    flatten(cond, true, &mut arms);
+    let conjuncts = |arm| {
+        let mut all = Vec::new();
+        flatten(arm, false, &mut all);
+        all.into_iter().map(|e| (0, e)).collect()
+    };
+    Some(arms.into_iter().map(conjuncts).collect())
 }
 
 fn key(expr: Expr, null_safe: bool) -> KeyExpr {
     KeyExpr { expr, null_safe }
 }
 
-/// What the conditions make of one index; `None` where they say nothing about its first column.
-fn index_choice(
-    t: &FromTable,
-    table: &Table,
-    index: usize,
-    conds: &[(usize, &CondInfo)],
-    bound: u64,
+/// What all ways to read a table by an index have in common.
+struct Seek<'a> {
+    from: &'a FromTable,
+    table: &'a Table,
+    /// Whether an expression can be evaluated before the table is read.
+    allowed: &'a dyn Fn(&Expr) -> bool,
+    /// Rows of the table.
     rows: f64,
-) -> Option<Choice> {
-    let def = &table.def.indexes[index];
-    let mut range = RangeAccess {
-        index,
-        prefix: Vec::new(),
-        points: Vec::new(),
-        low: None,
-        high: None,
-        begins: None,
-        not_null: false,
-        backward: false,
-    };
-    let mut used = Vec::new();
-    let mut exact = true;
-    for part in &def.parts {
-        let ty = t.expr_type(usize::from(part.column));
-        let column = (t.slot, part.column);
-        let says = |c: &CondInfo| {
-            let allowed = |e: &Expr| c.reads_only(e, bound);
-            sarg(&c.expr, column, &ty, &allowed)
-        };
-        let equal = conds.iter().find_map(|(n, c)| match says(c)? {
-            Sarg::Equal(e, null_safe) => Some((*n, e, null_safe)),
-            Sarg::OneOf(mut v) if v.len() == 1 => Some((*n, v.pop()?, false)),
-            _ => None,
-        });
-        if let Some((n, e, null_safe)) = equal {
-            range.prefix.push(key(e, null_safe));
-            if part.prefix == 0 {
-                used.push(n);
-            } else {
-                exact = false;
-            }
-            continue;
+}
+
+/// What conditions make of an index.
+struct Part {
+    range: RangeAccess,
+    /// Conditions it implies, by number.
+    used: Vec<usize>,
+    /// The values of the prefix are whole columns.
+    exact: bool,
+    /// It has a value for every part.
+    whole: bool,
+    /// No value of the prefix finds NULL.
+    plain: bool,
+    /// Rows it yields, roughly.
+    yields: f64,
+}
+
+impl Seek<'_> {
+    /// Reading by an index what all conditions say; `None` where they say nothing about its first column.
+    fn all(&self, index: usize, conds: &[(usize, &Expr)]) -> Option<Choice> {
+        let part = self.part(index, conds)?;
+        if index == 0 && part.whole && part.exact && part.plain {
+            return Some(Choice {
+                access: Access::Get(part.range.prefix),
+                used: part.used,
+                rows: 1.0,
+                cost: 0.5,
+            });
         }
-        if part.prefix == 0 {
-            for (n, c) in conds {
-                if let Some(s) = says(c) {
-                    bounds(&mut range, s, *n, &mut used);
+        Some(Choice {
+            access: Access::Range(Box::new(part.range)),
+            used: part.used,
+            rows: part.yields,
+            cost: reading(index, part.yields) + 1.0,
+        })
+    }
+
+    /// Reading by an index what any of the arms of an OR says, each given as its conjuncts; `None` where one of them says
+    /// nothing about its first column. It implies no condition: the OR is checked on every row.
+    fn any(&self, index: usize, arms: &[Vec<(usize, &Expr)>]) -> Option<Choice> {
+        let (mut known, mut guessed) = (0.0, 0.0);
+        let mut range = RangeAccess {
+            index,
+            ..RangeAccess::default()
+        };
+        for conds in arms {
+            let part = self.part(index, conds)?;
+            if is_guess(&part.range, self.table.def.indexes[index].parts.len()) {
+                guessed += part.yields;
+            } else {
+                known += part.yields;
+            }
+            range.arms.push(part.range);
+        }
+        let yields = (known + f64::min(guessed, self.rows * MOST_GUESSED)).min(self.rows);
+        Some(Choice {
+            cost: reading(index, yields) + range.arms.len() as f64,
+            access: Access::Range(Box::new(range)),
+            used: Vec::new(),
+            rows: yields,
+        })
+    }
+
+    /// What the conditions make of one index; `None` where they say nothing about its first column.
+    fn part(&self, index: usize, conds: &[(usize, &Expr)]) -> Option<Part> {
+        let def = &self.table.def.indexes[index];
+        let mut range = RangeAccess {
+            index,
+            ..RangeAccess::default()
+        };
+        let mut used = Vec::new();
+        let mut exact = true;
+        for part in &def.parts {
+            let ty = self.from.expr_type(usize::from(part.column));
+            let column = (self.from.slot, part.column);
+            let says = |c: &Expr| sarg(c, column, &ty, self.allowed);
+            let equal = conds.iter().find_map(|(n, c)| match says(c)? {
+                Sarg::Equal(e, null_safe) => Some((*n, e, null_safe)),
+                Sarg::OneOf(mut v) if v.len() == 1 => Some((*n, v.pop()?, false)),
+                _ => None,
+            });
+            if let Some((n, e, null_safe)) = equal {
+                range.prefix.push(key(e, null_safe));
+                if part.prefix == 0 {
+                    used.push(n);
+                } else {
+                    exact = false;
+                }
+                continue;
+            }
+            if part.prefix == 0 {
+                for (n, c) in conds {
+                    if let Some(s) = says(c) {
+                        bounds(&mut range, s, *n, &mut used);
+                    }
+                }
+                if range.low.is_some() || range.high.is_some() || !range.points.is_empty() {
+                    range.begins = None;
                 }
             }
-            if range.low.is_some() || range.high.is_some() || !range.points.is_empty() {
-                range.begins = None;
-            }
+            break;
         }
-        break;
-    }
-    if range.prefix.is_empty() && !range.is_bounded() {
-        return None;
-    }
-    let prefix = &range.prefix;
-    let whole = prefix.len() == def.parts.len();
-    let plain = prefix.iter().all(|k| !k.null_safe);
-    let unique = matches!(def.kind, IndexKind::Primary | IndexKind::Unique);
-    if index == 0 && whole && exact && plain {
-        let prefix = range.prefix;
-        return Some(Choice {
-            access: Access::Get(prefix),
+        if range.prefix.is_empty() && !range.is_bounded() {
+            return None;
+        }
+        let plain = range.prefix.iter().all(|k| !k.null_safe);
+        let unique = matches!(def.kind, IndexKind::Primary | IndexKind::Unique);
+        Some(Part {
             used,
-            rows: 1.0,
-            cost: 0.5,
-        });
+            exact,
+            whole: range.prefix.len() == def.parts.len(),
+            plain,
+            yields: estimate(&range, def.parts.len(), unique && plain, self.rows),
+            range,
+        })
     }
-    let yields = estimate(&range, def.parts.len(), unique && plain, rows);
-    let cost = if index == 0 {
-        yields + 1.0
-    } else {
-        yields * 2.0 + 1.0
-    };
-    Some(Choice {
-        access: Access::Range(Box::new(range)),
-        used,
-        rows: yields,
-        cost,
-    })
+}
+
+/// What it costs to read rows by an index: what is not in the clustered one is looked up there.
+fn reading(index: usize, rows: f64) -> f64 {
+    if index == 0 { rows } else { rows * 2.0 }
+}
+
+/// Whether nothing is known of a range but that it has two ends.
+fn is_guess(r: &RangeAccess, parts: usize) -> bool {
+    let known = parts == 1 && whole(&r.low).is_some() && whole(&r.high).is_some();
+    r.prefix.is_empty() && r.low.is_some() && r.high.is_some() && !known
 }
 
 /// Adds a condition on the part behind the equal ones.

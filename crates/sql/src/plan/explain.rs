@@ -293,7 +293,7 @@ fn range(line: &mut Line, table: &Table, r: &RangeAccess) {
         line.key_len = Some(key_len(table, r.index, usize::MAX).to_string());
         return;
     }
-    named(line, table, r.index, r.prefix.len() + usize::from(bounded));
+    named(line, table, r.index, r.parts());
     if bounded {
         line.access = Some("range");
         return;

@@ -1,6 +1,6 @@
 //! Which tables and subqueries an expression reads.
 
-use super::tree::{Access, Block, Body, FIRST_SPECIAL_SLOT, QueryPlan, SubPlan};
+use super::tree::{Access, Block, Body, FIRST_SPECIAL_SLOT, QueryPlan, RangeAccess, SubPlan};
 use crate::expr::{Expr, Node};
 
 /// The subqueries an expression uses, by index.
@@ -106,11 +106,14 @@ pub(crate) fn access_exprs(a: &Access, f: &mut dyn FnMut(&Expr)) {
     match a {
         Access::Full { .. } | Access::Nothing => {}
         Access::Get(keys) => keys.iter().for_each(|k| f(&k.expr)),
-        Access::Range(r) => {
-            r.prefix.iter().chain(&r.points).for_each(|k| f(&k.expr));
-            for (k, _) in r.low.iter().chain(&r.high) {
-                f(&k.expr);
-            }
-        }
+        Access::Range(r) => range_exprs(r, f),
     }
+}
+
+fn range_exprs(r: &RangeAccess, f: &mut dyn FnMut(&Expr)) {
+    r.prefix.iter().chain(&r.points).for_each(|k| f(&k.expr));
+    for (k, _) in r.low.iter().chain(&r.high) {
+        f(&k.expr);
+    }
+    r.arms.iter().for_each(|arm| range_exprs(arm, f));
 }

@@ -9,7 +9,7 @@ use super::access::Allowed;
 use super::optimize::{CondInfo, Ordered, Request};
 use super::scope::FromTable;
 use super::source::TableSource;
-use super::tree::{Access, KeyExpr, RangeAccess, SortKey};
+use super::tree::{Access, RangeAccess, SortKey};
 use crate::expr::agg::AggFunc;
 
 fn stored(t: &FromTable) -> Option<&Arc<Table>> {
@@ -142,7 +142,7 @@ pub(crate) fn first_of_index(
         (p.column == column.ordinal && p.prefix == 0).then_some(p.descending)
     };
     match &mut choice.access {
-        Access::Range(r) if r.points.is_empty() => {
+        Access::Range(r) if r.points.is_empty() && r.arms.is_empty() => {
             let descending = part_of(r.index, r.prefix.len())?;
             r.backward = max != descending;
             r.not_null = nullable;
@@ -154,13 +154,9 @@ pub(crate) fn first_of_index(
                 .find_map(|i| Some((i, part_of(i, 0)?)))?;
             choice.access = Access::Range(Box::new(RangeAccess {
                 index,
-                prefix: Vec::<KeyExpr>::new(),
-                points: Vec::new(),
-                low: None,
-                high: None,
-                begins: None,
                 not_null: nullable,
                 backward: max != descending,
+                ..RangeAccess::default()
             }));
             Some(1)
         }

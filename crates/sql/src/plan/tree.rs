@@ -253,8 +253,8 @@ pub enum Access {
     Nothing,
 }
 
-/// Part of an index: rows that agree in leading parts, and a range or a list of values of the next.
-#[derive(Debug, Clone)]
+/// Part of an index: rows that agree in leading parts, and a range or a list of values of the next; or several such parts.
+#[derive(Debug, Clone, Default)]
 pub struct RangeAccess {
     /// The index.
     pub index: usize,
@@ -270,6 +270,9 @@ pub struct RangeAccess {
     pub begins: Option<Vec<u8>>,
     /// NULLs of the next part are outside although there is no lower bound.
     pub not_null: bool,
+    /// Parts of the same index of which a row may be in any (the arms of an OR). Where there are some, they say it all: nothing
+    /// above does but the index. They may overlap.
+    pub arms: Vec<RangeAccess>,
     /// From the end.
     pub backward: bool,
 }
@@ -437,6 +440,14 @@ impl RangeAccess {
             || self.high.is_some()
             || self.begins.is_some()
             || !self.points.is_empty()
+            || !self.arms.is_empty()
+    }
+
+    /// How many parts of the index it speaks of.
+    pub fn parts(&self) -> usize {
+        let arms = self.arms.iter().map(RangeAccess::parts);
+        arms.max()
+            .unwrap_or(self.prefix.len() + usize::from(self.is_bounded()))
     }
 }
 

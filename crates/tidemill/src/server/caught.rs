@@ -4,12 +4,12 @@
 use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::Pin;
 use std::task::Poll;
 
-/// The output of `future`, or the text of the panic that ended it.
-pub async fn caught<F: Future>(future: F) -> Result<F::Output, String> {
-    let mut future = pin!(future);
+/// The output of `future`, or the text of the panic that ended it. Takes it pinned where it is, since a statement's future
+/// is too large to move for nothing.
+pub async fn caught<F: Future>(mut future: Pin<&mut F>) -> Result<F::Output, String> {
     // Unwind safe: after a panic nobody polls the future again, and its connection is closed.
     poll_fn(
         |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
@@ -34,12 +34,13 @@ fn text_of(payload: &(dyn Any + Send)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::pin::pin;
 
     #[test]
     fn a_panic_is_a_value() {
-        let fine = base::block_on(caught(async { 7 }));
+        let fine = base::block_on(caught(pin!(async { 7 })));
         assert_eq!(fine, Ok(7));
-        let bad: Result<(), String> = base::block_on(caught(async { panic!("row {}", 3) }));
+        let bad: Result<(), String> = base::block_on(caught(pin!(async { panic!("row {}", 3) })));
         assert_eq!(bad, Err("row 3".to_owned()));
     }
 }

@@ -1,5 +1,7 @@
 //! What each command of the protocol does: the packet is taken apart here and put into the hands of the session.
 
+use std::pin::pin;
+
 use sql::session::PreparedInfo;
 use types::SqlError;
 use types::error::codes;
@@ -79,7 +81,7 @@ impl Connection {
             to,
             self.status,
         );
-        let outcome = caught(self.session.execute(sql, &mut results)).await;
+        let outcome = caught(pin!(self.session.execute(sql, &mut results))).await;
         let outcome = finish(outcome, &mut results);
         self.status = results.status();
         self.after(outcome)
@@ -90,7 +92,7 @@ impl Connection {
         let to = self.session.vars().hot().results;
         let output = &mut self.link.output;
         let mut results = Results::new(output, self.capabilities, Form::Text, to, self.status);
-        let outcome = caught(self.session.execute(sql.as_bytes(), &mut results)).await;
+        let outcome = caught(pin!(self.session.execute(sql.as_bytes(), &mut results))).await;
         let outcome = finish(outcome, &mut results);
         self.after(outcome)
     }
@@ -140,10 +142,12 @@ impl Connection {
         };
         let output = &mut link.output;
         let mut results = Results::new(output, self.capabilities, form, to, self.status);
-        let running = self
-            .session
-            .execute_prepared(id, &self.params, &mut results);
-        let outcome = caught(running).await;
+        let outcome = caught(pin!(self.session.execute_prepared(
+            id,
+            &self.params,
+            &mut results
+        )))
+        .await;
         let outcome = finish(outcome, &mut results);
         self.status = results.status();
         if form == Form::Cursor {

@@ -2,6 +2,7 @@
 //! ends this connection and no other.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,7 +68,7 @@ pub async fn serve(server: Arc<Server>, incoming: Incoming, id: u64, seat: Seat)
         connection.commands().await;
     }
     let Connection { session, .. } = connection;
-    if let Err(panic) = caught(session.close()).await {
+    if let Err(panic) = caught(pin!(session.close())).await {
         let log = &server.log;
         log.error(format_args!("connection {id}: ending its session: {panic}"));
     }
@@ -139,6 +140,10 @@ impl Connection {
                 Ok(place) => place,
                 Err(gone) => return self.farewell(gone).await,
             };
+            if self.session.should_close() {
+                // Killed while its next command was on the way: that one is not carried out.
+                return self.farewell(Gone::Ended).await;
+            }
             let sequence = self.link.input.sequence();
             self.link.output.writer.set_sequence(sequence);
             let flow = self.command(place).await;

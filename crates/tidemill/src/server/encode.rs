@@ -115,18 +115,18 @@ fn cast(v: ValueRef<'_>, ty: CastType) -> Value {
 
 fn of_date(v: Date) -> wire::DateTime {
     wire::DateTime {
-        year: v.year() as u16,
-        month: v.month() as u8,
-        day: v.day() as u8,
+        year: v.year(),
+        month: v.month(),
+        day: v.day(),
         ..wire::DateTime::default()
     }
 }
 
 fn of_datetime(v: DateTime) -> wire::DateTime {
     wire::DateTime {
-        hour: v.hour() as u8,
-        minute: v.minute() as u8,
-        second: v.second() as u8,
+        hour: v.hour(),
+        minute: v.minute(),
+        second: v.second(),
         micros: v.micros(),
         ..of_date(v.date())
     }
@@ -138,8 +138,8 @@ fn of_time(v: Time) -> wire::Time {
         negative: v.is_negative(),
         days: hours / 24,
         hours: (hours % 24) as u8,
-        minutes: v.minutes() as u8,
-        seconds: v.seconds() as u8,
+        minutes: v.minutes(),
+        seconds: v.seconds(),
         micros: v.micros(),
     }
 }

@@ -44,6 +44,8 @@ use workers::Workers;
 const GRACE: Duration = Duration::from_secs(5);
 /// How long nobody is let in after the process ran out of descriptors.
 const OUT_OF_DESCRIPTORS: Duration = Duration::from_millis(100);
+/// Files that are open beside the clients' sockets: log, tables, the runtime's own.
+const OTHER_FILES: u64 = 100;
 /// ER_CON_COUNT_ERROR.
 const TOO_MANY_CONNECTIONS: u16 = 1040;
 
@@ -291,12 +293,29 @@ fn report(database: &Open, options: &Options, log: &Log) {
     for warning in &database.warnings {
         log.warning(warning);
     }
+    if let Some(files) = open_files()
+        && files < u64::from(options.max_connections) + OTHER_FILES
+    {
+        log.warning(format_args!(
+            "max_connections is {}, but the process may have only {files} files open; see ulimit -n",
+            options.max_connections
+        ));
+    }
     if database.root_is_open() {
         log.warning(
             "root has no password: it is let in from this machine alone. Set one with \
              ALTER USER root@localhost IDENTIFIED BY '...'",
         );
     }
+}
+
+/// How many files the process may have open, where the system says so.
+fn open_files() -> Option<u64> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 fn size(bytes: u64) -> String {

@@ -194,7 +194,7 @@ impl ResultSink for Results<'_> {
         let mut slice = self.slice.get();
         slice.batches += 1;
         let mut over = false;
-        if slice.batches % BATCHES_A_LOOK == 0 {
+        if slice.batches.is_multiple_of(BATCHES_A_LOOK) {
             let now = Instant::now();
             over = now.duration_since(*slice.since.get_or_insert(now)) > SLICE;
         }

@@ -33,6 +33,29 @@ fn word(n: &mut Numbers) -> String {
     format!("'{}'", n.pick(&["a", "B", "b", "ab", "abc", "", "Ä", "z"]))
 }
 
+/// One column in one of several ranges, most of which an index of it can deliver.
+fn alternatives(n: &mut Numbers, t: &str) -> String {
+    let column = n.pick(&["id", "a", "a", "b", "d", "s"]);
+    let value = |n: &mut Numbers| if column == "s" { word(n) } else { number(n) };
+    let mut arms = Vec::new();
+    for _ in 0..2 + n.below(5) {
+        let (x, y) = (value(n), value(n));
+        arms.push(match n.below(12) {
+            0 => format!("{t}.{column} IN ({x}, {y})"),
+            1 => format!("{t}.{column} IS NULL"),
+            2 => format!("({t}.{column} > {x} AND {t}.{column} < {y})"),
+            3 => format!("({t}.{column} = {x} AND {t}.b >= {})", number(n)),
+            4 if column == "s" => format!("{t}.s LIKE {}", n.pick(&["'a%'", "'ab%'", "'B%'"])),
+            5 | 6 => {
+                let op = n.pick(&["=", "<", "<=", ">", ">=", "<=>"]);
+                format!("{t}.{column} {op} {x}")
+            }
+            _ => format!("{t}.{column} BETWEEN {x} AND {y}"),
+        });
+    }
+    format!("({})", arms.join(" OR "))
+}
+
 /// A condition on the columns of the table called `t`.
 fn condition(n: &mut Numbers, t: &str, depth: u32) -> String {
     if depth > 0 && n.below(3) > 0 {
@@ -41,7 +64,8 @@ fn condition(n: &mut Numbers, t: &str, depth: u32) -> String {
         return format!("({a} {op} {b})");
     }
     let column = n.pick(&["id", "a", "b", "d"]);
-    match n.below(8) {
+    match n.below(9) {
+        8 => alternatives(n, t),
         0 => format!("{t}.{column} BETWEEN {} AND {}", number(n), number(n)),
         1 => format!(
             "{t}.{column} IN ({}, {}, {})",
@@ -113,6 +137,39 @@ fn indexes_and_scans() {
             assert_eq!(by_index.to_lowercase(), by_scan.to_lowercase(), "{f} {w}");
         }
     }
+}
+
+#[test]
+fn alternatives_and_scans() {
+    let mut n = Numbers(19);
+    let mut c = client(&mut n);
+    let mut by_range = 0;
+    for _ in 0..300 {
+        let w = alternatives(&mut n, "t");
+        let w = if n.below(4) == 0 {
+            format!("{w} AND {}", condition(&mut n, "t", 0))
+        } else {
+            w
+        };
+        let forced = n.pick(&["", "FORCE INDEX (a, b, d, s)"]);
+        let path = c.path(&format!("SELECT * FROM t {forced} WHERE {w}"));
+        by_range += u32::from(path.contains(" range "));
+        for (what, order) in [
+            ("COUNT(*), SUM(id)", ""),
+            ("MIN(a), MAX(id), MIN(d)", ""),
+            ("MAX(b)", ""),
+            ("id", "ORDER BY id"),
+            ("id", "ORDER BY a, b, id LIMIT 7"),
+            ("id", "ORDER BY a DESC, b DESC, id DESC"),
+            ("id", "ORDER BY b DESC, id LIMIT 5"),
+        ] {
+            let rest = format!("WHERE {w} {order}");
+            let by_index = c.rows(&format!("SELECT {what} FROM t {forced} {rest}"));
+            let by_scan = c.rows(&format!("SELECT {what} FROM t USE INDEX () {rest}"));
+            assert_eq!(by_index, by_scan, "{forced} {rest}");
+        }
+    }
+    assert!(by_range > 100, "{by_range} of 300 used ranges");
 }
 
 #[test]

@@ -46,6 +46,64 @@ fn keys_are_used() {
 }
 
 #[test]
+fn alternatives_on_one_index_are_ranges() {
+    let mut c = Client::with_table();
+    c.run("SET @p = 10, @q = 15, @r = 12, @s = 20");
+    let pairs = vec!["a BETWEEN @p AND @q"; 30].join(" OR ");
+    let cases = [
+        (
+            "id BETWEEN 1 AND 2 OR id = 4 OR id > 100",
+            "t range PRIMARY Using where",
+        ),
+        (
+            "a BETWEEN @p AND @q OR a BETWEEN @r AND @s OR a IN (1, 2)",
+            "t range a Using where",
+        ),
+        (pairs.as_str(), "t range a Using where"),
+        ("(a = 20 AND c > 3) OR a IS NULL", "t range ac Using where"),
+        ("b LIKE 't%' OR b = 'one'", "t range b Using where"),
+        ("id = 1 OR a = 10", "t ALL - Using where"),
+        ("a = 20 OR c = 3", "t ALL - Using where"),
+        ("a = 20 OR a IS NOT NULL", "t ALL - Using where"),
+        ("a = 20 OR a <> 10", "t ALL - Using where"),
+    ];
+    for (cond, path) in cases {
+        let sql = format!("SELECT COUNT(a) FROM t WHERE {cond}");
+        assert_eq!(c.path(&sql), path, "{sql}");
+    }
+    assert_eq!(
+        c.path("DELETE FROM t WHERE id = 2 OR id BETWEEN 4 AND 9"),
+        "t range PRIMARY Using where"
+    );
+    assert_eq!(
+        c.path("SELECT id FROM t WHERE id < 2 OR id = 4 ORDER BY id DESC"),
+        "t range PRIMARY Using where"
+    );
+    assert_eq!(
+        c.rows("SELECT id FROM t WHERE id < 2 OR id BETWEEN 4 AND 9 OR id = 5 ORDER BY id DESC"),
+        "5 4 1"
+    );
+}
+
+#[test]
+fn alternatives_follow_parameters() {
+    let mut c = Client::with_table();
+    c.run("PREPARE s FROM 'SELECT COUNT(a) FROM t WHERE a BETWEEN ? AND ? OR a BETWEEN ? AND ?'");
+    for (values, count) in [
+        ("1, @b = 15, @c = 25, @d = 99", "2"),
+        ("1, @b = 20, @c = 15, @d = 99", "4"),
+        ("20, @b = 20, @c = 20, @d = 20", "2"),
+        ("30, @b = 20, @c = 20, @d = 10", "0"),
+        ("NULL, @b = 20, @c = 30, @d = 30", "1"),
+        ("1, @b = 99999999999, @c = 30, @d = 30", "4"),
+        ("9.5, @b = 10.5, @c = '30', @d = 30", "2"),
+    ] {
+        c.run(&format!("SET @a = {values}"));
+        assert_eq!(c.rows("EXECUTE s USING @a, @b, @c, @d"), count, "{values}");
+    }
+}
+
+#[test]
 fn hints_are_obeyed() {
     let mut c = Client::with_table();
     assert_eq!(

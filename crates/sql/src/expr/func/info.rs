@@ -34,7 +34,7 @@ pub(super) const TABLE: &[FuncDef] = &[
     def("coercibility", 1, 1, int_not_null::<10>, coercibility),
     def("icu_version", 0, 0, system::<10>, icu_version),
     def("benchmark", 2, 2, int_or_null::<1>, benchmark).per_row(),
-    def("sleep", 1, 1, int_not_null::<21>, sleep).waits(),
+    def("sleep", 1, 1, int_not_null::<21>, sql_sleep).waits(),
     def("get_lock", 2, 2, int_or_null::<1>, get_lock).waits(),
     def("release_lock", 1, 1, int_or_null::<1>, release_lock).waits(),
     def("release_all_locks", 0, 0, infer_uint, release_all_locks).waits(),
@@ -154,7 +154,7 @@ fn benchmark(a: Args<'_>) -> Out<'_> {
     Ok(Val::Int(0))
 }
 
-fn sleep(a: Args<'_>) -> Out<'_> {
+fn sql_sleep(a: Args<'_>) -> Out<'_> {
     match a.f64(0)? {
         Some(s) if s >= 0.0 => a.cx.special(Special::Sleep(s)),
         _ => Err(SqlError::new(1210, "Incorrect arguments to sleep.")),
