@@ -62,8 +62,9 @@ impl MemDisk {
     pub fn crash(&self, keep_unsynced: bool) -> MemDisk {
         let t = lock(&self.tree);
         let mut files = BTreeMap::new();
-        for (p, c) in &t.files {
-            let c = lock(c);
+        // All of them at one moment: the cut must not see a later write of one thread without an earlier one.
+        let held: Vec<_> = t.files.iter().map(|(p, c)| (p, lock(c))).collect();
+        for (p, c) in &held {
             let mut bytes = c.bytes.clone();
             if !keep_unsynced {
                 for (off, old) in c.journal.iter().rev() {
@@ -73,7 +74,7 @@ impl MemDisk {
             }
             let synced_len = bytes.len();
             files.insert(
-                p.clone(),
+                (*p).clone(),
                 Arc::new(Mutex::new(Content {
                     bytes,
                     journal: Vec::new(),
