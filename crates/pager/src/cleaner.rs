@@ -182,7 +182,8 @@ impl Cleaner {
 
     async fn write_frames(&mut self, mut frames: Vec<u32>) -> Result<(), OpError> {
         // Neighbours in the file go out together; the order costs nothing and some devices like it.
-        frames.sort_by_key(|f| self.pool.frame(*f).identity().map(|(s, p)| (s.0, p.0)));
+        // Cached: a frame may change hands while they are being sorted.
+        frames.sort_by_cached_key(|f| self.pool.frame(*f).identity().map(|(s, p)| (s.0, p.0)));
         for batch in frames.chunks(BATCH) {
             self.write_batch(batch).await?;
         }

@@ -5,8 +5,8 @@ use crate::checkpoint::{CheckpointSource, Checkpointer};
 use crate::cleaner::{Cleaner, CleanerState};
 use crate::doublewrite::Doublewrite;
 use crate::error::{OpError, Wait};
-use crate::log::Log;
 use crate::log::record::RecordKind;
+use crate::log::{Log, Observer, Scanner};
 use crate::mtr::{Committed, Mtr, PageIx, append_plain};
 use crate::options::PagerOptions;
 use crate::page::{self, Page};
@@ -69,6 +69,22 @@ impl Pager {
             k.checkpoints.get(),
             k.data_syncs.get(),
         )
+    }
+
+    /// Shows the log's records from the one at `from` up to `to`. At start-up: it reads the device on the calling thread.
+    pub fn scan_log(&self, from: Lsn, to: Lsn, observe: &mut Observer<'_>) -> io::Result<()> {
+        let jumps = {
+            let control = &self.checkpointer.control;
+            let c = control.lock().unwrap_or_else(|e| e.into_inner());
+            c.state.jumps.clone()
+        };
+        let mut scan = Scanner::new(self.log.segments(), &jumps, from);
+        while scan.position() < to
+            && let Some((start, end, r)) = scan.next_record()?
+        {
+            observe(start, end, &r);
+        }
+        Ok(())
     }
 
     /// Where recovery would start now.
@@ -320,10 +336,13 @@ impl Pager {
         }
     }
 
-    /// Moves a tablespace's file.
+    /// Moves a tablespace's file to a name that is free.
     pub fn rename_space(&self, id: SpaceId, to: &Path) -> Result<(), OpError> {
         let space = self.space(id)?;
         let from = space.path();
+        if self.seams.disk.exists(to) {
+            return Err(OpError::io(io::Error::from(io::ErrorKind::AlreadyExists)));
+        }
         self.seams.disk.rename(&from, to).map_err(OpError::io)?;
         space.set_path(to);
         for dir in [from.parent(), to.parent()].into_iter().flatten() {
@@ -409,16 +428,46 @@ impl Pager {
     }
 
     fn spawn(&self, name: &str, task: impl Future<Output = ()> + Send + 'static) {
-        let tasks = self.tasks.clone();
-        tasks.running.fetch_add(1, Ordering::AcqRel);
+        self.tasks.running.fetch_add(1, Ordering::AcqRel);
+        let running = Running {
+            tasks: self.tasks.clone(),
+            log: self.log.clone(),
+            pool: self.pool.clone(),
+            cleaner: self.cleaner.clone(),
+            came_to_end: false,
+        };
         self.seams.spawn.spawn(
             name,
             Box::pin(async move {
+                // All of it, not only the field that is named below.
+                let mut running = running;
                 task.await;
-                tasks.running.fetch_sub(1, Ordering::AcqRel);
-                tasks.ended.fire();
+                running.came_to_end = true;
             }),
         );
+    }
+}
+
+/// A background task of the pager. If it ends before its end (a panic), the log is closed: those who wait for what only it
+/// does are told, instead of waiting for ever.
+struct Running {
+    tasks: Arc<Tasks>,
+    log: Arc<Log>,
+    pool: Arc<Pool>,
+    cleaner: Arc<CleanerState>,
+    came_to_end: bool,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.came_to_end {
+            let why = io::Error::other("a background task of the storage died");
+            self.log.close_failed(&why);
+            self.pool.close(self.log.failure());
+            self.cleaner.flushed.fire();
+        }
+        self.tasks.running.fetch_sub(1, Ordering::AcqRel);
+        self.tasks.ended.fire();
     }
 }
 

@@ -8,8 +8,7 @@ use crate::checkpoint::Checkpointer;
 use crate::cleaner::CleanerState;
 use crate::control::{self, Control, ControlError, ControlState};
 use crate::doublewrite::{self, Doublewrite};
-use crate::log::record::Record;
-use crate::log::{Log, Scanner, Segments};
+use crate::log::{Log, Observer, Scanner, Segments};
 use crate::options::{FlushMethod, PagerOptions};
 use crate::page::{self, PAGE_SIZE};
 use crate::pager::{Pager, SPACE_EXTENSION};
@@ -25,9 +24,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-
-/// Shown every record of the first pass: (start, end, record).
-pub type Observer<'a> = dyn FnMut(Lsn, Lsn, &Record<'_>) + Send + 'a;
 
 /// Opens `dir`, making it if it is empty or missing. `observe` sees every log record from the last checkpoint's redo
 /// position on, in order; for the record the checkpoint wrote it also sees it. Register redo functions in `redo` before.

@@ -15,7 +15,7 @@ mod segment;
 
 pub use record::{Record, RecordHeader, RecordKind};
 pub use ring::Ring;
-pub use scan::{ScanEnd, Scanner};
+pub use scan::{Observer, ScanEnd, Scanner};
 pub use segment::{LOG_FORMAT, Segments};
 
 use crate::error::{OpError, Wait};

@@ -8,6 +8,9 @@ use std::io;
 /// Bytes read at once.
 const CHUNK: usize = 4 << 20;
 
+/// Shown records one after the other: (start, end, record).
+pub type Observer<'a> = dyn FnMut(Lsn, Lsn, &Record<'_>) + Send + 'a;
+
 /// Why the scan stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ScanEnd {
