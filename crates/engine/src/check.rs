@@ -65,6 +65,7 @@ impl Session {
         let mut expected: Vec<HashSet<u64>> = vec![HashSet::new(); t.indexes.len()];
         for (key, v, row) in &rows {
             self.interrupt.check()?;
+            self.breathe().await;
             let mut outside = Vec::new();
             if v.external() {
                 for x in t.layout.externals(row) {
@@ -147,6 +148,7 @@ impl Session {
         let mut pins = pager::Pins::new();
         loop {
             self.interrupt.check()?;
+            self.breathe().await;
             match tree.verify(&mut cursor, |k, v| visit(k, v, found)) {
                 Ok(true) => pins.clear(),
                 Ok(false) => break,

@@ -253,13 +253,12 @@ impl Engine {
         task: impl Future<Output = ()> + Send + 'static,
     ) {
         self.tasks.fetch_add(1, Ordering::AcqRel);
-        let me = self.clone();
+        let running = Running(self.clone());
         self.seams().spawn.spawn(
             name,
             Box::pin(async move {
+                let _running = running;
                 task.await;
-                me.tasks.fetch_sub(1, Ordering::AcqRel);
-                me.task_ended.fire();
             }),
         );
     }
@@ -322,5 +321,15 @@ impl Engine {
             checkpoint_age: log.end().0.saturating_sub(self.pager.checkpoint_lsn().0),
             page_size: pager::PAGE_SIZE as u64,
         }
+    }
+}
+
+/// A background task: counted until it ends, however it ends.
+struct Running(Arc<Engine>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.tasks.fetch_sub(1, Ordering::AcqRel);
+        self.0.task_ended.fire();
     }
 }

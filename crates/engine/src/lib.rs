@@ -4,6 +4,7 @@
 //! around it. This crate knows rows, not SQL: it never parses, plans, or evaluates an expression, and it knows nothing of
 //! sockets or runtimes.
 
+mod analysis;
 mod check;
 mod engine;
 mod error;

@@ -2,22 +2,25 @@
 //! that changed definitions are rolled back, the definitions are read, the rest of the losers are rolled back in the
 //! background while their rows stay locked, and files that no definition names are removed.
 
+use crate::analysis::{Analysis, Loser};
 use crate::engine::{Engine, EngineOptions};
 use crate::lock::LockTable;
 use crate::purge::{Purge, PurgeItem};
-use crate::record::{NOTE_COUNTER, NOTE_PURGE, Undo};
+use crate::record::{NOTE_COUNTER, Undo};
 use crate::schema::CATALOG_ID;
 use crate::schema::{Catalog, Table, TableDef};
 use crate::session::Session;
 use crate::store::{catalog_def, catalog_path, load, table_path};
 use crate::txn::{ActiveTxn, TxnSystem};
-use base::{Lsn, PageNo, Seams, SpaceId, TxnId, le};
+use base::{Lsn, PageNo, Seams, SpaceId, TxnId};
 use btree::Tree;
 use pager::{
     CheckpointSource, OpError, OpenError, PageKind, Pager, Record, RecordKind, RedoTable, Report,
 };
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, Weak};
 
@@ -32,119 +35,6 @@ pub struct OpenReport {
     pub missing: Vec<String>,
     /// Files removed because no definition named them.
     pub orphans: Vec<String>,
-}
-
-/// What the first pass over the log learns.
-#[derive(Default)]
-struct Analysis {
-    active: HashMap<u64, Loser>,
-    ended: BTreeSet<u64>,
-    next: u64,
-    purge: BTreeMap<u64, PurgeItem>,
-    /// AUTO_INCREMENT counters by table.
-    counters: BTreeMap<u32, u64>,
-}
-
-#[derive(Clone, Copy)]
-struct Loser {
-    first: Lsn,
-    last: Lsn,
-    /// Changed the catalog.
-    ddl: bool,
-}
-
-impl Analysis {
-    fn observe(&mut self, start: Lsn, r: &Record<'_>) {
-        let h = r.header();
-        let t = h.txid.0;
-        self.next = self.next.max(t + 1);
-        match h.kind {
-            RecordKind::Change | RecordKind::Compensation => {
-                let x = self.active.entry(t).or_insert(Loser {
-                    first: start,
-                    last: start,
-                    ddl: false,
-                });
-                x.last = start;
-                if h.kind == RecordKind::Change
-                    && Undo::decode(r.undo()).is_some_and(|u| u.table == CATALOG_ID)
-                {
-                    x.ddl = true;
-                }
-            }
-            RecordKind::Commit => {
-                let x = self.active.remove(&t);
-                self.ended.insert(t);
-                if r.undo().first() == Some(&1) {
-                    // Its first record may be older than the scan; purge itself walks from the last one.
-                    let first = x.map_or(h.prev, |x| x.first);
-                    self.purge.insert(
-                        t,
-                        PurgeItem {
-                            commit: start,
-                            txid: h.txid,
-                            first,
-                            last: h.prev,
-                        },
-                    );
-                }
-            }
-            RecordKind::Abort => {
-                self.active.remove(&t);
-                self.ended.insert(t);
-            }
-            RecordKind::Checkpoint => self.checkpoint(r.undo()),
-            RecordKind::Note => self.note(r.undo()),
-            RecordKind::System => {}
-        }
-    }
-
-    fn note(&mut self, b: &[u8]) {
-        match b.split_first() {
-            Some((&NOTE_PURGE, list)) => {
-                for w in list.as_chunks::<32>().0 {
-                    let word = |i: usize| le::get_u64(w, i * 8);
-                    let item = PurgeItem {
-                        commit: Lsn(word(0)),
-                        txid: TxnId(word(1)),
-                        first: Lsn(word(2)),
-                        last: Lsn(word(3)),
-                    };
-                    self.purge.entry(item.txid.0).or_insert(item);
-                }
-            }
-            Some((&NOTE_COUNTER, list)) => {
-                for w in list.as_chunks::<12>().0 {
-                    // In log order: a later note of the same table replaces an earlier one (TRUNCATE gives a new id).
-                    self.counters.insert(le::get_u32(w, 0), le::get_u64(w, 4));
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn checkpoint(&mut self, b: &[u8]) {
-        if b.len() < 12 {
-            return;
-        }
-        self.next = self.next.max(le::get_u64(b, 0));
-        let n = le::get_u32(b, 8) as usize;
-        let word = |i: usize| le::get_u64_or0(b, 12 + i * 8);
-        for i in 0..n {
-            let (t, first, last) = (word(i * 3), Lsn(word(i * 3 + 1)), Lsn(word(i * 3 + 2)));
-            if self.ended.contains(&t) || last.is_none() {
-                continue;
-            }
-            // What it changed before the scan began is not known: look before the definitions are read.
-            let x = self.active.entry(t).or_insert(Loser {
-                first,
-                last,
-                ddl: true,
-            });
-            x.first = first;
-            x.ddl = true;
-        }
-    }
 }
 
 /// Items of one note.
@@ -163,14 +53,8 @@ impl CheckpointSource for Source {
             return;
         };
         let active = e.txns.active();
-        // Lists that can be long go into notes of their own: logged now, they lie behind the position that this checkpoint
-        // lets recovery scan from.
-        let mut purge = Vec::new();
-        for p in e.purge.pending() {
-            for w in [p.commit.0, p.txid.0, p.first.0, p.last.0] {
-                purge.extend_from_slice(&w.to_le_bytes());
-            }
-        }
+        // After the look at the active ones: a commit puts itself in the queue before it stops being active.
+        let purge = e.purge.pending();
         // Until the tables are open, what recovery found stands for them.
         let mut by_table = e
             .recovered_counters
@@ -191,19 +75,31 @@ impl CheckpointSource for Source {
             counters.extend_from_slice(&id.to_le_bytes());
             counters.extend_from_slice(&next.to_le_bytes());
         }
-        for (tag, list, item) in [(NOTE_PURGE, purge, 32), (NOTE_COUNTER, counters, 12)] {
-            for part in list.chunks(NOTE_ITEMS * item) {
-                let body = [&[tag], part].concat();
-                // A note that cannot be logged means a closed log: the checkpoint fails for the same reason.
-                let _ = e
-                    .pager
-                    .append(RecordKind::Note, TxnId::NONE, Lsn::NONE, &body, |_, _| {});
-            }
+        // A list that can be long goes into notes of its own: logged now, they lie behind the position that this checkpoint
+        // lets recovery scan from.
+        for part in counters.chunks(NOTE_ITEMS * 12) {
+            let body = [&[NOTE_COUNTER], part].concat();
+            // A note that cannot be logged means a closed log: the checkpoint fails for the same reason.
+            let _ = e
+                .pager
+                .append(RecordKind::Note, TxnId::NONE, Lsn::NONE, &body, |_, _| {});
         }
         out.extend_from_slice(&e.txns.next().0.to_le_bytes());
         out.extend_from_slice(&(active.len() as u32).to_le_bytes());
         for a in &active {
             for w in [a.txid.0, a.first.0, a.last.0] {
+                out.extend_from_slice(&w.to_le_bytes());
+            }
+        }
+        for id in [&e.ddl.next_table, &e.next_index] {
+            out.extend_from_slice(&id.load(Ordering::Relaxed).to_le_bytes());
+        }
+        // The queue may be long, and grow with every checkpoint that an old snapshot outlives: it is in the log already.
+        for lsn in [purge.queued_from, purge.oldest] {
+            out.extend_from_slice(&lsn.0.to_le_bytes());
+        }
+        for p in &purge.current {
+            for w in [p.commit.0, p.txid.0, p.first.0, p.last.0] {
                 out.extend_from_slice(&w.to_le_bytes());
             }
         }
@@ -213,14 +109,7 @@ impl CheckpointSource for Source {
         let Some(e) = self.engine.upgrade() else {
             return Lsn::NONE;
         };
-        let now = e.complete();
-        let firsts = e
-            .txns
-            .active()
-            .into_iter()
-            .map(|a| a.first)
-            .filter(|l| !l.is_none());
-        let active = firsts.min().unwrap_or(now).min(now);
+        let (now, active) = oldest_active(&e);
         let snapshot = e.txns.oldest_snapshot(|| e.complete());
         let mut h = self.history.lock().unwrap_or_else(|x| x.into_inner());
         h.push((now, active));
@@ -228,9 +117,20 @@ impl CheckpointSource for Source {
         let keep = h.iter().rposition(|(at, _)| *at <= snapshot).unwrap_or(0);
         h.drain(..keep);
         let versions = h.first().map_or(active, |(_, a)| *a);
-        let purge = e.purge.retain().unwrap_or(Lsn::MAX);
+        let purge = e.purge.pending().oldest;
+        let purge = if purge.is_none() { Lsn::MAX } else { purge };
         versions.min(active).min(purge)
     }
+}
+
+/// A log position, and the oldest first record of the transactions that had not ended there.
+fn oldest_active(e: &Engine) -> (Lsn, Lsn) {
+    // In this order: what begins after the look at the active ones begins behind `before`; what ends after it was among
+    // them; what ended before it is visible to every snapshot from `now` on.
+    let before = e.complete();
+    let firsts = e.txns.active().into_iter().map(|a| a.first);
+    let oldest = firsts.filter(|l| !l.is_none()).min();
+    (e.complete(), oldest.map_or(before, |l| l.min(before)))
 }
 
 impl Engine {
@@ -252,71 +152,94 @@ impl Engine {
         dir: &Path,
         options: EngineOptions,
     ) -> Result<(Arc<Engine>, OpenReport), OpenError> {
-        let mut redo = RedoTable::default();
-        redo.register(btree::ops::FIRST_OP..btree::ops::LAST_OP + 1, btree::apply);
-        let mut found = Analysis {
-            next: 1,
-            ..Analysis::default()
-        };
-        let mut observe = |start: Lsn, _: Lsn, r: &Record<'_>| found.observe(start, r);
-        let (pager, pages) =
-            pager::open(seams, options.pager.clone(), dir, redo, &mut observe).await?;
-        let mut report = OpenReport {
-            pages,
-            ..OpenReport::default()
-        };
-        let clock = pager.seams().clock.clone();
-        let txns = Arc::new(TxnSystem::new(TxnId(found.next.max(1))));
-        let locks = LockTable::new(txns.clone(), clock, pager.seams().random.next_u64());
-        let purge = Purge::new(found.purge.values().copied().collect());
-        let mut engine = Engine::assemble(pager.clone(), txns, locks, &options, purge);
-        engine.dir = dir.to_path_buf();
-        let engine = Arc::new(engine);
-        let mut losers = adopt(&engine, &found);
-        report.losers = losers.len();
-        *engine
-            .recovered_counters
-            .lock()
-            .unwrap_or_else(|e| e.into_inner()) = found.counters.clone();
-        // Checkpoints from here on: rolling back needs room in the log, which only they make.
-        let source = Arc::new(Source {
-            engine: Arc::downgrade(&engine),
-            history: Mutex::default(),
-        });
-        pager.set_checkpoint_source(source);
-        pager.start_checkpoints();
-
-        let catalog = open_catalog(&engine, &report.pages).await?;
-        engine.ddl.set_catalog_table(catalog.clone());
-        // Definitions first: what is read below must be committed.
-        let (ddl, rest): (Vec<_>, Vec<_>) = losers.drain(..).partition(|(_, l)| l.ddl);
-        let mut later = rest;
-        for (s, l) in ddl {
-            if touches_only_catalog(&engine, &l).await? {
-                finish_loser(s).await?;
-            } else {
-                later.push((s, l));
-            }
-        }
-        load_tables(&engine, &catalog, &found.counters, &mut report).await?;
-        engine
-            .recovered_counters
-            .lock()
-            .unwrap_or_else(|e| e.into_inner())
-            .clear();
-        for (s, _) in later {
-            let e = engine.clone();
-            engine.spawn("rollback", async move {
-                if finish_loser(s).await.is_err() {
-                    // The log is closed, or a page is damaged: the rows stay locked until that is mended.
-                    drop(e);
-                }
-            });
-        }
-        engine.spawn("purge", engine.clone().run_purge());
-        engine.spawn("flusher", engine.clone().run_flusher());
-        Ok((engine, report))
+        // Boxed: compiled in this crate and not once more wherever it is awaited.
+        let opened: Pin<Box<dyn Future<Output = Result<_, OpenError>> + Send + '_>> =
+            Box::pin(recover(seams, dir, options));
+        opened.await
     }
+}
+
+async fn recover(
+    seams: Seams,
+    dir: &Path,
+    options: EngineOptions,
+) -> Result<(Arc<Engine>, OpenReport), OpenError> {
+    let mut redo = RedoTable::default();
+    redo.register(btree::ops::FIRST_OP..btree::ops::LAST_OP + 1, btree::apply);
+    let mut found = Analysis::new();
+    let mut observe = |start: Lsn, _: Lsn, r: &Record<'_>| found.observe(start, r);
+    let (pager, pages) = pager::open(seams, options.pager.clone(), dir, redo, &mut observe).await?;
+    if !found.purge_from.is_none() && found.purge_from < pages.redo_from {
+        let (from, to) = (found.purge_from, pages.redo_from);
+        pager.scan_log(from, to, &mut |at, _, r| found.observe_queued(at, r))?;
+    }
+    let mut report = OpenReport {
+        pages,
+        ..OpenReport::default()
+    };
+    let clock = pager.seams().clock.clone();
+    let txns = Arc::new(TxnSystem::new(TxnId(found.next.max(1))));
+    let locks = LockTable::new(txns.clone(), clock, pager.seams().random.next_u64());
+    let mut queue: Vec<PurgeItem> = found.purge.values().copied().collect();
+    queue.sort_unstable_by_key(|i| i.commit);
+    let purge = Purge::new(queue);
+    let mut engine = Engine::assemble(pager.clone(), txns, locks, &options, purge);
+    engine.dir = dir.to_path_buf();
+    let engine = Arc::new(engine);
+    let mut losers = adopt(&engine, &found);
+    report.losers = losers.len();
+    *engine
+        .recovered_counters
+        .lock()
+        .unwrap_or_else(|e| e.into_inner()) = found.counters.clone();
+    engine
+        .ddl
+        .next_table
+        .store(found.next_table, Ordering::Relaxed);
+    engine
+        .next_index
+        .store(found.next_index.max(2), Ordering::Relaxed);
+    // Checkpoints from here on: rolling back needs room in the log, which only they make.
+    let source = Arc::new(Source {
+        engine: Arc::downgrade(&engine),
+        // There is always an entry at or below the oldest snapshot.
+        history: Mutex::new(vec![oldest_active(&engine)]),
+    });
+    pager.set_checkpoint_source(source);
+    pager.start_checkpoints();
+
+    let catalog = open_catalog(&engine, &report.pages).await?;
+    engine.ddl.set_catalog_table(catalog.clone());
+    // Definitions first: what is read below must be committed.
+    let (ddl, rest): (Vec<_>, Vec<_>) = losers.drain(..).partition(|(_, l)| l.ddl);
+    let mut later = rest;
+    for (s, l) in ddl {
+        if touches_only_catalog(&engine, &l).await? {
+            finish_loser(s).await?;
+        } else {
+            later.push((s, l));
+        }
+    }
+    load_tables(&engine, &catalog, &found.counters, &mut report).await?;
+    engine
+        .recovered_counters
+        .lock()
+        .unwrap_or_else(|e| e.into_inner())
+        .clear();
+    for (mut s, _) in later {
+        // Definitions stay as they are until its rows are as they were.
+        s.use_all_tables();
+        let e = engine.clone();
+        engine.spawn("rollback", async move {
+            if finish_loser(s).await.is_err() {
+                // The log is closed, or a page is damaged: the rows stay locked until that is mended.
+                drop(e);
+            }
+        });
+    }
+    engine.spawn("purge", engine.clone().run_purge());
+    engine.spawn("flusher", engine.clone().run_flusher());
+    Ok((engine, report))
 }
 
 fn adopt(engine: &Arc<Engine>, found: &Analysis) -> Vec<(Session, Loser)> {
@@ -458,7 +381,6 @@ async fn load_tables(
                 if let Some(next) = counters.get(&t.def.id) {
                     t.live.auto_increment_saved.store(*next, Ordering::Relaxed);
                 }
-                place_file(engine, &t);
                 view.put_table(Arc::new(t));
             }
             Err(_) => {
@@ -475,9 +397,10 @@ async fn load_tables(
         }
     }
     remove_unborn(engine, &view, report)?;
+    view.tables().for_each(|t| place_file(engine, t));
     let top = report.pages.max_space.max(ids.last().copied().unwrap_or(0));
-    engine.ddl.next_table.store(top + 1, Ordering::Relaxed);
-    engine.next_index.store(next_index, Ordering::Relaxed);
+    engine.ddl.next_table.fetch_max(top + 1, Ordering::Relaxed);
+    engine.next_index.fetch_max(next_index, Ordering::Relaxed);
     engine.change_catalog(|c| *c = view);
     Ok(())
 }

@@ -19,6 +19,17 @@ pub struct PurgeItem {
     pub last: Lsn,
 }
 
+/// What is not done, in short.
+pub(crate) struct Pending {
+    /// The first commit record in the queue; none when it is empty. What waits are the commits from here on that left
+    /// something.
+    pub(crate) queued_from: Lsn,
+    /// The oldest log record that is still needed; none when nothing waits.
+    pub(crate) oldest: Lsn,
+    /// Taken from the queue and not finished.
+    pub(crate) current: Vec<PurgeItem>,
+}
+
 /// The queue.
 #[derive(Default)]
 pub(crate) struct Purge {
@@ -57,6 +68,11 @@ impl Purge {
         }
     }
 
+    /// The commit record of the first transaction waiting.
+    pub(crate) fn first(&self) -> Option<Lsn> {
+        lock(&self.queue).front().map(|i| i.commit)
+    }
+
     /// Transactions waiting.
     pub(crate) fn len(&self) -> usize {
         lock(&self.queue).len()
@@ -72,16 +88,15 @@ impl Purge {
     }
 
     /// Everything not done, for a checkpoint.
-    pub(crate) fn pending(&self) -> Vec<PurgeItem> {
+    pub(crate) fn pending(&self) -> Pending {
         let q = lock(&self.queue);
-        let mut v = lock(&self.current).clone();
-        v.extend(q.iter().copied());
-        v
-    }
-
-    /// The oldest log position that the queue needs.
-    pub(crate) fn retain(&self) -> Option<Lsn> {
-        self.pending().iter().map(|i| i.first).min()
+        let current = lock(&self.current).clone();
+        let oldest = q.iter().chain(&current).map(|i| i.first).min();
+        Pending {
+            queued_from: q.front().map_or(Lsn::NONE, |i| i.commit),
+            oldest: oldest.unwrap_or(Lsn::NONE),
+            current,
+        }
     }
 
     /// Takes what may be done now; notes what is in the way otherwise.

@@ -3,7 +3,6 @@
 //! read from the log, by walking the transaction's records backwards.
 
 use crate::engine::Engine;
-use crate::error;
 use crate::purge::{PurgeItem, lock};
 use crate::record::{DELETED, HEADER, RowVersion, SecValue, Undo, UndoOp};
 use crate::schema::Table;
@@ -12,7 +11,6 @@ use btree::{Action, Change};
 use pager::{OpError, Record, RecordKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use types::SqlError;
 
 impl Engine {
     /// The purge task.
@@ -30,10 +28,18 @@ impl Engine {
                         return None;
                     }
                     items = self.purge.take(self.txns.advance(|| self.complete()));
-                    (!items.is_empty()).then_some(true)
+                    let early = || self.purge.first().is_some_and(|c| c >= self.complete());
+                    (!items.is_empty() || early()).then_some(true)
                 })
                 .await;
             if !go {
+                return;
+            }
+            if items.is_empty()
+                && let Some(commit) = self.purge.first()
+                && self.log.wait_complete(Lsn(commit.0 + 1)).await.is_err()
+            {
+                // A commit that overtook others waited for them to be complete; now nothing will be any more.
                 return;
             }
             for (i, item) in items.iter().enumerate() {
@@ -42,7 +48,7 @@ impl Engine {
                     return;
                 }
                 if self.purge_one(item).await.is_err() {
-                    // A damaged page keeps its marked entries; readers of it are told. The rest goes on.
+                    // The log is closed or damaged: what was deleted stays, marked.
                     continue;
                 }
                 *lock(&self.purge.current) = items[i + 1..].to_vec();
@@ -51,7 +57,7 @@ impl Engine {
         }
     }
 
-    async fn purge_one(&self, item: &PurgeItem) -> Result<(), SqlError> {
+    async fn purge_one(&self, item: &PurgeItem) -> Result<(), OpError> {
         let mut at = item.last;
         let mut bytes = Vec::new();
         let mut change = Change::default();
@@ -60,22 +66,29 @@ impl Engine {
                 match self.log.read_record(at, &mut bytes) {
                     Ok(()) => break,
                     Err(OpError::Wait(w)) => {
-                        self.pager
-                            .resolve(w)
-                            .await
-                            .map_err(|e| error::storage(e, "the log"))?;
+                        self.pager.resolve(w).await?;
                     }
-                    Err(e) => return Err(error::storage(e, "the log")),
+                    Err(e) => return Err(e),
                 }
             }
             let (prev, kind, undo) = match Record::parse(&bytes) {
                 Some(r) => (r.header().prev, r.header().kind, r.undo().to_vec()),
-                None => return Err(error::storage(OpError::LogDamaged(at), "the log")),
+                None => return Err(OpError::LogDamaged(at)),
             };
             if kind == RecordKind::Change
                 && let Some(u) = Undo::decode(&undo)
             {
-                self.purge_change(&u, at, item.txid, &mut change).await?;
+                match self.purge_change(&u, at, item.txid, &mut change).await {
+                    Err(OpError::LogFull) => {
+                        // The same again when there is room.
+                        self.log.wait_room().await?;
+                        continue;
+                    }
+                    Err(e @ OpError::Io(_)) => return Err(e),
+                    // A table or index that was dropped meanwhile, or a damaged page, of which readers are told: what else
+                    // the transaction left is taken out all the same.
+                    Err(_) | Ok(()) => {}
+                }
             }
             at = prev;
         }
@@ -88,7 +101,7 @@ impl Engine {
         at: Lsn,
         txid: TxnId,
         change: &mut Change,
-    ) -> Result<(), SqlError> {
+    ) -> Result<(), OpError> {
         let table = match self.ddl.catalog_table() {
             Some(c) if c.def.id == u.table => Some(c),
             _ => self.table_for_purge(u.table),
@@ -97,7 +110,6 @@ impl Engine {
         let Some(index) = t.def.indexes.iter().position(|x| x.id == u.index) else {
             return Ok(());
         };
-        let run = |e| error::storage(e, &t.full_name);
         match u.op {
             UndoOp::Update { .. } => {
                 let firsts = self.doomed_chains(&t, u.key, txid).await?;
@@ -105,8 +117,7 @@ impl Engine {
                     while self
                         .pager
                         .run(|| t.indexes[0].tree.shrink_overflow(*f))
-                        .await
-                        .map_err(run)?
+                        .await?
                     {}
                 }
                 let gone = |v: &[u8]| RowVersion::read(v).is_some_and(|v| is_doomed(v.word, txid));
@@ -119,14 +130,13 @@ impl Engine {
             UndoOp::Chain { first } => {
                 // After a crash the same work may be asked for again, and the pages may serve another row by now.
                 let look = || t.indexes[0].tree.is_abandoned_chain(first, at);
-                if !self.pager.run(look).await.map_err(run)? {
+                if !self.pager.run(look).await? {
                     return Ok(());
                 }
                 while self
                     .pager
                     .run(|| t.indexes[0].tree.shrink_overflow(first))
-                    .await
-                    .map_err(run)?
+                    .await?
                 {}
                 self.pager
                     .run(|| {
@@ -135,8 +145,7 @@ impl Engine {
                         m.commit();
                         Ok(())
                     })
-                    .await
-                    .map_err(run)?;
+                    .await?;
             }
             UndoOp::Insert | UndoOp::OverflowPage { .. } => {}
         }
@@ -153,7 +162,7 @@ impl Engine {
         t: &Table,
         key: &[u8],
         txid: TxnId,
-    ) -> Result<Vec<base::PageNo>, SqlError> {
+    ) -> Result<Vec<base::PageNo>, OpError> {
         let look = || {
             t.indexes[0].tree.get(key, |value| {
                 let value = value?;
@@ -168,12 +177,7 @@ impl Engine {
                 })
             })
         };
-        let r = self
-            .pager
-            .run(look)
-            .await
-            .map_err(|e| error::storage(e, &t.full_name))?;
-        Ok(r.unwrap_or_default())
+        Ok(self.pager.run(look).await?.unwrap_or_default())
     }
 
     async fn remove_if(
@@ -184,7 +188,7 @@ impl Engine {
         change: &mut Change,
         free: &[base::PageNo],
         gone: impl Fn(&[u8]) -> bool + Send,
-    ) -> Result<(), SqlError> {
+    ) -> Result<(), OpError> {
         let tree = &t.indexes[index].tree;
         let outcome = self
             .pager
@@ -204,17 +208,13 @@ impl Engine {
                     },
                 )
             })
-            .await
-            .map_err(|e| error::storage(e, &t.full_name))?;
+            .await?;
         let Ok(o) = outcome;
         if o.committed.is_some() {
             self.counters.purged.inc();
         }
         if o.underfull {
-            self.pager
-                .run(|| tree.merge(key))
-                .await
-                .map_err(|e| error::storage(e, &t.full_name))?;
+            self.pager.run(|| tree.merge(key)).await?;
         }
         Ok(())
     }

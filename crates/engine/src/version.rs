@@ -6,12 +6,18 @@ use crate::txn::{Snapshot, TxnSystem};
 use base::{Lsn, TxnId};
 use pager::{Log, OpError, Record};
 
-/// Buffers for walking a version chain.
+/// Buffers for walking a version chain, and how far a walk has come that has to wait for the log: a long chain may
+/// need more of the log than is cached at once, so a walk that began anew after each wait might never end.
 #[derive(Default)]
 pub(crate) struct VersionWalk {
     record: Vec<u8>,
     row: Vec<u8>,
     next: Vec<u8>,
+    /// The version at which a former walk began; its roll pointer names it among all rows.
+    began: Option<RowVersion>,
+    /// The (invisible) version that it came to, and its row.
+    reached: RowVersion,
+    reached_row: Vec<u8>,
 }
 
 /// A row that a reader sees.
@@ -46,9 +52,21 @@ impl VersionWalk {
         }
         self.row.clear();
         self.row.extend_from_slice(&value[HEADER..]);
+        let top = v;
         loop {
+            if self.began == Some(v) {
+                v = self.reached;
+                self.row.clear();
+                self.row.extend_from_slice(&self.reached_row);
+            }
             let roll = v.roll();
-            log.read_record(roll, &mut self.record)?;
+            if let Err(e) = log.read_record(roll, &mut self.record) {
+                self.began = Some(top);
+                self.reached = v;
+                self.reached_row.clear();
+                self.reached_row.extend_from_slice(&self.row);
+                return Err(e);
+            }
             let undo = Record::parse(&self.record).and_then(|r| Undo::decode(r.undo()));
             match undo.map(|u| u.op) {
                 Some(UndoOp::Insert) => return Ok(Seen::Nothing),

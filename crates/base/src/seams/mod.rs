@@ -8,7 +8,7 @@ pub use disk::{Disk, Done, DoneSync, File, OpenMode, read, sync, write};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll, Waker};
 
 /// A background task: runs until it returns.
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -46,6 +46,25 @@ pub trait Random: Send + Sync {
 pub trait Spawn: Send + Sync {
     /// Runs `task` concurrently; `name` is for people (thread name, trace).
     fn spawn(&self, name: &str, task: Task);
+
+    /// Called by a task that has worked for a while and is about to return `Pending` so that others get their turn: has
+    /// it polled again. A runtime of the embedding program may know a better place in its queue than the next.
+    fn give_way(&self, cx: &mut Context<'_>) {
+        cx.waker().wake_by_ref();
+    }
+}
+
+/// Lets other tasks of the thread run before it goes on.
+pub async fn give_way(spawn: &dyn Spawn) {
+    let mut asked = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut asked, true) {
+            return Poll::Ready(());
+        }
+        spawn.give_way(cx);
+        Poll::Pending
+    })
+    .await
 }
 
 /// The seams together, as handed to the engine.

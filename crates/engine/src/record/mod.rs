@@ -11,7 +11,5 @@ pub use header::{DELETED, EXTERNAL, HEADER, RowVersion, SEC_VALUE, SecValue};
 pub use row::{External, RowBuilder, RowLayout, RowRef};
 pub use undo::{Undo, UndoOp};
 
-/// First byte of a note in the log that lists purge items.
-pub const NOTE_PURGE: u8 = 1;
 /// First byte of a note in the log that lists AUTO_INCREMENT counters.
 pub const NOTE_COUNTER: u8 = 2;

@@ -51,6 +51,8 @@ pub(crate) struct Live {
     pub(crate) auto_increment_saved: AtomicU64,
     /// Next hidden row id; 0 while not known yet.
     pub(crate) row_id: AtomicU64,
+    /// Snapshots below this log position are older than the table or one of its indexes.
+    pub(crate) born: AtomicU64,
     /// Rows, estimated: changes since the table was opened on top of a count at opening.
     rows: [Users; SHARDS],
     /// Statements and transactions using the table, by the thread that began to.
@@ -66,6 +68,7 @@ impl Live {
             auto_increment: AtomicU64::new(0),
             auto_increment_saved: AtomicU64::new(0),
             row_id: AtomicU64::new(0),
+            born: AtomicU64::new(0),
             rows: Default::default(),
             users: Default::default(),
             closing: AtomicBool::new(false),

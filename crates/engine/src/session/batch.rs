@@ -11,6 +11,8 @@ pub struct RowBatch {
     bytes: Vec<u8>,
     rows: Vec<Entry>,
     outside: Vec<Vec<(usize, Vec<u8>)>>,
+    /// Secondary entries through which rows that still have to be completed were found: (row, entry).
+    found_by: Vec<(usize, Vec<u8>)>,
 }
 
 #[derive(Clone, Copy)]
@@ -46,6 +48,7 @@ impl RowBatch {
         self.bytes.clear();
         self.rows.clear();
         self.outside.clear();
+        self.found_by.clear();
     }
 
     /// A row.
@@ -88,6 +91,22 @@ impl RowBatch {
         });
     }
 
+    /// The last row, if it still has to be completed, was found by this secondary entry: whether it has those values
+    /// can be said only then.
+    pub(super) fn last_found_by(&mut self, entry: &[u8]) {
+        if let Some(last) = self.rows.len().checked_sub(1)
+            && self.rows[last].raw
+        {
+            self.found_by.push((last, entry.to_vec()));
+        }
+    }
+
+    /// The entry that was kept for a row, if any. Rows are asked for in order.
+    pub(super) fn take_found_by(&mut self, i: usize) -> Option<Vec<u8>> {
+        let at = self.found_by.iter().position(|(row, _)| *row == i)?;
+        Some(self.found_by.swap_remove(at).1)
+    }
+
     /// The first row at or after `from` whose overflow columns have to be read.
     pub(super) fn next_raw(&self, from: usize) -> Option<usize> {
         (from..self.rows.len()).find(|i| self.rows[*i].raw)
@@ -106,5 +125,8 @@ impl RowBatch {
 
     pub(super) fn remove(&mut self, i: usize) {
         self.rows.remove(i);
+        for (row, _) in &mut self.found_by {
+            *row -= usize::from(*row > i);
+        }
     }
 }

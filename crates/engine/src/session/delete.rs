@@ -76,6 +76,7 @@ impl Session {
         seen: Option<RowVersion>,
         f: &mut Doomed<'_>,
     ) -> Result<Step, SqlError> {
+        self.breathe().await;
         self.need_txid();
         let mut old = Vec::new();
         let mut version = RowVersion::default();
@@ -119,7 +120,7 @@ impl Session {
         let mut pins = Pins::new();
         let mut change = std::mem::take(&mut self.change);
         let done = loop {
-            let (reg, txid) = (&self.reg, self.txid);
+            let (engine, reg, txid) = (&self.engine, &self.reg, self.txid);
             let mut step = Step::Done;
             let rec = reg.recording();
             let r = t.indexes[0].tree.modify(key, &mut change, |found, c| {
@@ -139,6 +140,7 @@ impl Session {
                 } else if !t.layout.fits(row) {
                     return Err(Block::Damaged);
                 } else if seen.is_none() && v.external() {
+                    engine.txns.hold(reg, || engine.complete());
                     Step::Outside(v, row.to_vec())
                 } else if seen.is_none() && !f(t.layout.row(row)).map_err(Block::Sql)? {
                     Step::Spared

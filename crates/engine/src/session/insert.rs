@@ -29,6 +29,7 @@ enum Put {
 impl Session {
     /// Inserts a row whose values have the columns' types. On `Duplicate` nothing was changed.
     pub async fn insert(&mut self, t: &Arc<Table>, values: &[Value]) -> Result<Inserted, SqlError> {
+        self.breathe().await;
         self.need_txid();
         let mark = self.reg.last();
         let key = self.new_key(t, values);
@@ -76,6 +77,8 @@ impl Session {
             let mut replaced = None;
             let rec = reg.recording();
             let r = t.indexes[0].tree.modify(key, &mut change, |found, c| {
+                // Asked again after a split: what was there before may have changed or be gone.
+                (duplicate, replaced) = (false, None);
                 let mut undo = UndoOp::Insert;
                 match found.value() {
                     None => {

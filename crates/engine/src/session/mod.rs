@@ -9,6 +9,7 @@ mod ddl_wait;
 mod delete;
 mod insert;
 mod lockable;
+mod outcome;
 mod read;
 mod rollback;
 mod scan;
@@ -16,6 +17,7 @@ mod secondary;
 mod update;
 
 pub use batch::RowBatch;
+pub use outcome::{Inserted, Updated, Written};
 pub use scan::{KeyBound, Scan, ScanSpec};
 pub(crate) use secondary::entry_key as entry_key_of;
 
@@ -75,56 +77,6 @@ pub enum ReadMode {
     Current,
 }
 
-/// Outcome of an insert.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Inserted {
-    /// The row is there.
-    Done,
-    /// Another row has the same value in a unique index; nothing was changed.
-    Duplicate {
-        /// Which index.
-        index: usize,
-        /// The other row's clustered key.
-        key: Vec<u8>,
-    },
-}
-
-/// Outcome of an update or delete of a row seen before.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Written {
-    /// Done.
-    Done,
-    /// The row changed since it was seen; read it again.
-    Moved,
-    /// The row is no longer there.
-    Gone,
-    /// See [`Inserted::Duplicate`].
-    Duplicate {
-        /// Which index.
-        index: usize,
-        /// The other row's clustered key.
-        key: Vec<u8>,
-    },
-}
-
-/// Outcome of an update by key.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Updated {
-    /// No such row.
-    NotFound,
-    /// The row is there and stays as it is.
-    Unchanged,
-    /// Changed.
-    Done,
-    /// See [`Inserted::Duplicate`].
-    Duplicate {
-        /// Which index.
-        index: usize,
-        /// The other row's clustered key.
-        key: Vec<u8>,
-    },
-}
-
 /// A session.
 pub struct Session {
     pub(crate) engine: Arc<Engine>,
@@ -147,7 +99,13 @@ pub struct Session {
     pub(crate) weight: u64,
     pub(crate) change: Change,
     catalog: Arc<Catalog>,
+    /// Pieces of work since the session last let others run.
+    worked: u32,
 }
+
+/// Leaves scanned or rows written, each some microseconds, after which a session lets other tasks of its thread run: a
+/// statement whose pages are all resident waits for nothing by itself.
+const TURN: u32 = 96;
 
 impl Engine {
     /// A new session.
@@ -178,7 +136,23 @@ impl Session {
             weight: 0,
             change: Change::default(),
             catalog,
+            worked: 0,
         }
+    }
+
+    /// Notes a piece of work, and lets others run when it is their turn. Nothing may be latched.
+    #[inline]
+    pub(crate) async fn breathe(&mut self) {
+        self.worked += 1;
+        if self.worked >= TURN {
+            self.give_way().await;
+        }
+    }
+
+    /// Lets other tasks of the thread run: for loops over what is in memory already.
+    pub async fn give_way(&mut self) {
+        self.worked = 0;
+        base::seams::give_way(&*self.engine.seams().spawn).await;
     }
 
     /// The engine.
@@ -323,10 +297,7 @@ impl Session {
                 engine.txns.committed(self.txid, start);
             });
         let done = match done {
-            Ok(d) => {
-                rec.ended();
-                d
-            }
+            Ok(d) => d,
             Err(e) => {
                 drop(rec);
                 return Err(error::storage(e, "the log"));
@@ -340,6 +311,8 @@ impl Session {
                 last,
             });
         }
+        // After that: a checkpoint finds the transaction among the active ones or in the purge queue.
+        rec.ended();
         engine.counters.commits.inc();
         engine.locks.release_all(self.txid);
         self.end_transaction();
@@ -407,10 +380,16 @@ impl Session {
     }
 
     fn close_snapshot(&mut self) {
-        if let Some(s) = self.snapshot.take() {
+        self.snapshot = None;
+        if let Some(lsn) = self.reg.announced() {
             self.reg.close_snapshot();
-            self.engine.purge.snapshot_closed(s.lsn);
+            self.engine.purge.snapshot_closed(lsn);
         }
+    }
+
+    /// For a reader without a snapshot, under the latch of a row whose long columns it is going to read after that.
+    pub(crate) fn hold_versions(&self) {
+        self.engine.txns.hold(&self.reg, || self.engine.complete());
     }
 
     /// The snapshot of the transaction or statement, taken now if there is none.
@@ -515,6 +494,12 @@ impl Session {
         }
     }
 
+    /// Holds all tables for the rest of the transaction: for one found by recovery, which may have changed any of them.
+    pub(crate) fn use_all_tables(&mut self) {
+        let catalog = self.engine.catalog();
+        self.uses.extend(catalog.tables().map(TableUse::announce));
+    }
+
     /// Holds `t` for the rest of the transaction; false if it was replaced or dropped.
     #[inline]
     pub async fn reopen(&mut self, t: &Arc<Table>) -> Result<bool, SqlError> {
@@ -526,6 +511,12 @@ impl Session {
             if !t.live.closing.load(Ordering::SeqCst) {
                 if t.retired.load(Ordering::SeqCst) {
                     return Ok(false);
+                }
+                if let Some(s) = self.snapshot
+                    && s.lsn.0 < t.live.born.load(Ordering::Acquire)
+                {
+                    // The table, or one of its indexes, holds nothing of what the snapshot sees.
+                    return Err(error::storage(OpError::Dropped(t.space_id()), &t.full_name));
                 }
                 self.uses.push(u);
                 if t.live.auto_increment.load(Ordering::Relaxed) == 0 {

@@ -25,6 +25,8 @@ pub(crate) struct Reader<'a> {
     pub(crate) session: &'a Session,
     /// None: READ UNCOMMITTED, whatever is there.
     pub(crate) snapshot: Option<Snapshot>,
+    /// What READ UNCOMMITTED reads of rows with overflow columns: those of uncommitted rows may go at any moment.
+    pub(crate) settled: Option<Snapshot>,
     pub(crate) me: TxnId,
 }
 
@@ -39,6 +41,10 @@ impl Reader<'_> {
             Some(s) => walk.see(&e.txns, &e.log, s, self.me, value),
             None => match RowVersion::read(value) {
                 Some(v) if v.deleted() => Ok(Seen::Nothing),
+                Some(v) if v.external() => match &self.settled {
+                    Some(s) => walk.see(&e.txns, &e.log, s, self.me, value),
+                    None => Ok(Seen::Nothing),
+                },
                 Some(v) => Ok(Seen::Current(v)),
                 None => Err(OpError::LogDamaged(base::Lsn::NONE)),
             },
@@ -50,6 +56,11 @@ impl Session {
     /// How a consistent read of this session judges versions.
     pub(crate) fn reader_snapshot(&mut self) -> Option<Snapshot> {
         (self.isolation != Isolation::ReadUncommitted).then(|| self.snapshot())
+    }
+
+    /// See [`Reader::settled`].
+    pub(crate) fn settled_snapshot(&mut self) -> Option<Snapshot> {
+        (self.isolation == Isolation::ReadUncommitted).then(|| self.snapshot())
     }
 
     /// Reads the row with this clustered key. `f` gets it (or `None`) once, usually under the page's latch: it must do
@@ -88,11 +99,11 @@ impl Session {
         key: &[u8],
         f: &mut (impl FnMut(Option<RowRef<'_>>) -> R + Send),
     ) -> Result<Got<R>, SqlError> {
-        let snapshot = self.reader_snapshot();
+        let snapshots = (self.reader_snapshot(), self.settled_snapshot());
         let mut pins = Pins::new();
         let mut walk = VersionWalk::default();
         loop {
-            let r = self.try_get(t, key, snapshot, &mut walk, f);
+            let r = self.try_get(t, key, snapshots, &mut walk, f);
             match r {
                 Ok(Ok(g)) => return Ok(g),
                 Err(OpError::Wait(w)) | Ok(Err(OpError::Wait(w))) => {
@@ -108,13 +119,14 @@ impl Session {
         &self,
         t: &Table,
         key: &[u8],
-        snapshot: Option<Snapshot>,
+        (snapshot, settled): (Option<Snapshot>, Option<Snapshot>),
         walk: &mut VersionWalk,
         f: &mut impl FnMut(Option<RowRef<'_>>) -> R,
     ) -> Result<Result<Got<R>, OpError>, OpError> {
         let reader = Reader {
             session: self,
             snapshot,
+            settled,
             me: self.txid,
         };
         t.indexes[0].tree.get(key, |value| {
@@ -163,7 +175,10 @@ impl Session {
                 .get(key, |value| -> Result<Got<R>, Block> {
                     match current(&judge, t, key, value, exclusive)? {
                         None => Ok(Got::Done(f(None))),
-                        Some((v, row)) if v.external() => Ok(Got::Outside(row.to_vec())),
+                        Some((v, row)) if v.external() => {
+                            self.hold_versions();
+                            Ok(Got::Outside(row.to_vec()))
+                        }
                         Some((_, row)) => Ok(Got::Done(f(Some(t.layout.row(row))))),
                     }
                 });

@@ -198,6 +198,7 @@ impl Session {
         let name = scan.table.clone();
         while !scan.done && batch.len() < max_rows {
             self.interrupt.check()?;
+            self.breathe().await;
             let stop = if scan.index == 0 {
                 self.scan_leaf(scan, batch, max_rows, filter)
             } else {
@@ -211,13 +212,14 @@ impl Session {
                 Err(Stop::Storage(e)) => return Err(error::storage(e, &name.full_name)),
             }
         }
-        self.finish_outside(batch, from, filter).await?;
+        self.finish_outside(scan.index, batch, from, filter).await?;
         Ok(!scan.done)
     }
 
     /// Reads the overflow columns of rows that have them and asks the filter about those rows.
     async fn finish_outside(
         &self,
+        index: usize,
         batch: &mut RowBatch,
         from: usize,
         filter: &mut Filter<'_>,
@@ -229,7 +231,18 @@ impl Session {
             };
             let outside = self.read_outside(&t, batch.row_bytes(at)).await?;
             batch.set_outside(at, outside);
-            if filter(batch.row(at))? {
+            let holds = match batch.take_found_by(at) {
+                None => true,
+                Some(entry) => SameEntry {
+                    t: &t,
+                    index,
+                    entry: &entry,
+                    sure: false,
+                    buf: Vec::new(),
+                }
+                .holds(batch.row(at)),
+            };
+            if holds && filter(batch.row(at))? {
                 i = at + 1;
             } else {
                 batch.remove(at);
@@ -260,15 +273,16 @@ impl Session {
         filter: &mut Filter<'_>,
     ) -> Result<(), Stop> {
         let judge = self.scan_judge(scan);
-        let snapshot = if judge.is_none() {
-            self.reader_snapshot()
+        let (snapshot, settled) = if judge.is_none() {
+            (self.reader_snapshot(), self.settled_snapshot())
         } else {
-            None
+            (None, None)
         };
         let all = self.guards_ranges();
         let reader = Reader {
             session: self,
             snapshot,
+            settled,
             me: self.txid,
         };
         let Scan {
@@ -292,6 +306,9 @@ impl Session {
             let taken = match &judge {
                 None => take_consistent(&reader, walk, t, key, value, batch, filter),
                 Some((j, exclusive, wait)) => {
+                    if is_external(value) {
+                        reader.session.hold_versions();
+                    }
                     take_current(j, t, key, value, *exclusive, *wait, all, batch, filter)
                 }
             };
@@ -327,10 +344,10 @@ impl Session {
         filter: &mut Filter<'_>,
     ) -> Result<(), Stop> {
         let judge = self.scan_judge(scan);
-        let snapshot = if judge.is_none() {
-            self.reader_snapshot()
+        let (snapshot, settled) = if judge.is_none() {
+            (self.reader_snapshot(), self.settled_snapshot())
         } else {
-            None
+            (None, None)
         };
         let write_snapshot = self.write_snapshot();
         let all = self.guards_ranges();
@@ -346,11 +363,13 @@ impl Session {
         let reader = Reader {
             session: self,
             snapshot,
+            settled,
             me: self.txid,
         };
         let t = scan.table.clone();
         while let Some(c) = scan.candidates.first() {
             let walk = &mut scan.walk;
+            let before = batch.len();
             let mut same = SameEntry {
                 t: &t,
                 index: scan.index,
@@ -364,12 +383,20 @@ impl Session {
                 match &judge {
                     None => take_consistent(&reader, walk, &t, c.key, value, batch, &mut f),
                     Some((j, exclusive, wait)) => {
+                        if is_external(value) {
+                            reader.session.hold_versions();
+                        }
                         take_current(j, &t, c.key, value, *exclusive, *wait, all, batch, &mut f)
                     }
                 }
             });
             match r {
-                Ok(Ok(())) => scan.candidates.pop(),
+                Ok(Ok(())) => {
+                    if batch.len() > before && !c.sure {
+                        batch.last_found_by(c.entry);
+                    }
+                    scan.candidates.pop()
+                }
                 Ok(Err(s)) => return Err(s),
                 Err(e) => return Err(storage(e)),
             }
@@ -382,6 +409,10 @@ impl Session {
         }
         Ok(())
     }
+}
+
+fn is_external(value: &[u8]) -> bool {
+    RowVersion::read(value).is_some_and(|v| v.external())
 }
 
 fn storage(e: OpError) -> Stop {

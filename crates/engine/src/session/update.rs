@@ -37,6 +37,8 @@ enum Step {
     Long(RowVersion, Vec<Value>),
     /// The clustered key changes.
     Rekey(RowVersion, Vec<Value>),
+    /// What was worked out was for a version that is no longer the row's.
+    Stale,
 }
 
 /// What a change of one row came to.
@@ -108,6 +110,7 @@ impl Session {
         seen: Option<RowVersion>,
         f: &mut NewValues<'_>,
     ) -> Result<Changed, SqlError> {
+        self.breathe().await;
         self.need_txid();
         let mark = self.reg.last();
         let mut prepared: Option<Prepared> = None;
@@ -126,6 +129,10 @@ impl Session {
                 .await?;
             match step {
                 Step::Done => break,
+                Step::Stale => {
+                    self.undo_to(mark).await?;
+                    prepared = None;
+                }
                 Step::NotFound | Step::Moved | Step::Unchanged => {
                     // Overflow pages written in vain go again.
                     if prepared.is_some() {
@@ -202,7 +209,7 @@ impl Session {
         let mut change = std::mem::take(&mut self.change);
         let mut builder = RowBuilder::default();
         let done = loop {
-            let (reg, txid) = (&self.reg, self.txid);
+            let (engine, reg, txid) = (&self.engine, &self.reg, self.txid);
             let mut step = Step::Done;
             let rec = reg.recording();
             let r = t.indexes[0].tree.modify(key, &mut change, |found, c| {
@@ -235,11 +242,16 @@ impl Session {
                             flags = EXTERNAL;
                         }
                     }
-                    _ if v.external() => {
+                    Some(_) => {
+                        step = Step::Stale;
+                        return Ok(Action::Keep);
+                    }
+                    None if v.external() => {
+                        engine.txns.hold(reg, || engine.complete());
                         step = Step::Outside(v, old.to_vec());
                         return Ok(Action::Keep);
                     }
-                    _ => {
+                    None => {
                         let Some(values) = f(t.layout.row(old)).map_err(Block::Sql)? else {
                             step = Step::Unchanged;
                             return Ok(Action::Keep);

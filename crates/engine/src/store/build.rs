@@ -53,6 +53,7 @@ impl Session {
         let mut pos = ScanPos::start();
         loop {
             self.interrupt.check()?;
+            self.breathe().await;
             let mut rows: Vec<(Vec<u8>, RowVersion, Vec<u8>)> = Vec::new();
             let state = pager
                 .run(|| {

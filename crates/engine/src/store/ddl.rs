@@ -129,6 +129,7 @@ impl Session {
             return Err(e);
         }
         let t = Arc::new(Table::open(engine.pager(), def, space, None));
+        t.live.born.store(engine.log.end().0, Ordering::Release);
         engine.change_catalog(|c| c.put_table(t));
         Ok(())
     }
@@ -151,10 +152,10 @@ impl Session {
             engine.change_catalog(|c| {
                 c.lost.remove(&(def.schema.clone(), def.name.clone()));
             });
-            let _ = engine
-                .seams()
-                .disk
-                .remove_file(&engine.data_dir().join(table_path(schema, name)));
+            let path = engine.data_dir().join(table_path(schema, name));
+            if engine.pager().spaces().iter().all(|s| s.path() != path) {
+                let _ = engine.seams().disk.remove_file(&path);
+            }
             return Ok(());
         }
         let missing = || SqlError::bad_table(&format!("{schema}.{name}"));
@@ -192,6 +193,7 @@ impl Session {
         }
         old.retired.store(true, Ordering::SeqCst);
         let t = Arc::new(Table::open(engine.pager(), def, space.clone(), None));
+        t.live.born.store(engine.log.end().0, Ordering::Release);
         engine.change_catalog(|c| c.put_table(t));
         engine.drop_file(old.space_id());
         // If this fails the next start does it: files follow the catalog.
@@ -301,6 +303,8 @@ impl Session {
             return Err(SqlError::dup_key_name(&index.name));
         }
         let _closed = self.close_table(&t).await?;
+        // It will hold the rows as they are now, for snapshots from now on.
+        t.live.born.fetch_max(engine.log.end().0, Ordering::AcqRel);
         index.id = engine.next_index.fetch_add(1, Ordering::Relaxed);
         self.build_index(&t, &mut index).await?;
         let mut def = t.def.clone();
@@ -404,6 +408,13 @@ impl Engine {
         def.id = self.ddl.next_table.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}.{}", def.schema, def.name);
         let fail = |e: OpError| error::storage(e, &name);
+        // The name may be taken by what a statement that was cut short left, or by a table that waits for its own: the
+        // next start gives each its place.
+        let path = if self.seams().disk.exists(&path) {
+            path.with_extension(format!("{}.{}", def.id, pager::SPACE_EXTENSION))
+        } else {
+            path
+        };
         if let Some(dir) = path.parent() {
             let disk = &self.seams().disk;
             disk.create_dir_all(dir)

@@ -109,6 +109,13 @@ impl SessionCell {
         self.snap_lsn.store(lsn.0, Ordering::Release);
     }
 
+    /// The oldest versions that the session announced to need, if any.
+    #[inline]
+    pub fn announced(&self) -> Option<Lsn> {
+        let lsn = self.snap_lsn.load(Ordering::Relaxed);
+        (lsn != IDLE).then_some(Lsn(lsn))
+    }
+
     /// The session uses no snapshot any more.
     #[inline]
     pub fn close_snapshot(&self) {

@@ -166,6 +166,14 @@ impl TxnSystem {
         }
     }
 
+    /// Announces that what is there now may still be needed, by a reader that takes no snapshot: until the session closes
+    /// it or takes one, nothing is purged that a transaction gives up from now on.
+    pub fn hold(&self, cell: &SessionCell, complete: impl Fn() -> Lsn) {
+        if cell.announced().is_none() {
+            cell.announce(complete());
+        }
+    }
+
     /// May a reader with this snapshot, in transaction `me` (or none), see a version written by `writer`?
     #[inline]
     pub fn visible(&self, snapshot: &Snapshot, writer: TxnId, me: TxnId) -> bool {

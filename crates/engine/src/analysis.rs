@@ -1,0 +1,166 @@
+//! What recovery learns from the log before any page is looked at: who was running, what waits for purge, which ids and
+//! counters were given out. It changes nothing and reads no page.
+
+use crate::purge::PurgeItem;
+use crate::record::{NOTE_COUNTER, Undo};
+use crate::schema::CATALOG_ID;
+use base::{Lsn, TxnId, le};
+use pager::{Record, RecordKind};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// What the first pass over the log learns.
+#[derive(Default)]
+pub(crate) struct Analysis {
+    pub(crate) active: HashMap<u64, Loser>,
+    ended: BTreeSet<u64>,
+    pub(crate) next: u64,
+    pub(crate) purge: BTreeMap<u64, PurgeItem>,
+    /// Where the queue began at the last checkpoint; none when it was empty.
+    pub(crate) purge_from: Lsn,
+    /// The oldest record that any of it needed.
+    purge_oldest: Lsn,
+    /// AUTO_INCREMENT counters by table.
+    pub(crate) counters: BTreeMap<u32, u64>,
+    /// Above the ids of tables and indexes that anything in the log may still speak of.
+    pub(crate) next_table: u32,
+    pub(crate) next_index: u32,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Loser {
+    pub(crate) first: Lsn,
+    pub(crate) last: Lsn,
+    /// Changed the catalog.
+    pub(crate) ddl: bool,
+}
+
+impl Analysis {
+    pub(crate) fn new() -> Analysis {
+        Analysis {
+            next: 1,
+            ..Analysis::default()
+        }
+    }
+
+    /// Learns from a record of the first pass.
+    pub(crate) fn observe(&mut self, start: Lsn, r: &Record<'_>) {
+        let h = r.header();
+        let t = h.txid.0;
+        self.next = self.next.max(t + 1);
+        match h.kind {
+            RecordKind::Change | RecordKind::Compensation => {
+                let x = self.active.entry(t).or_insert(Loser {
+                    first: start,
+                    last: start,
+                    ddl: false,
+                });
+                x.last = start;
+                if h.kind == RecordKind::Change
+                    && let Some(u) = Undo::decode(r.undo())
+                {
+                    x.ddl |= u.table == CATALOG_ID;
+                    self.next_table = self.next_table.max(u.table.saturating_add(1));
+                    self.next_index = self.next_index.max(u.index.saturating_add(1));
+                }
+            }
+            RecordKind::Commit => {
+                let x = self.active.remove(&t);
+                self.ended.insert(t);
+                if r.undo().first() == Some(&1) {
+                    // Its first record may be older than the scan; purge itself walks from the last one.
+                    let first = x.map_or(h.prev, |x| x.first);
+                    self.purge.insert(
+                        t,
+                        PurgeItem {
+                            commit: start,
+                            txid: h.txid,
+                            first,
+                            last: h.prev,
+                        },
+                    );
+                }
+            }
+            RecordKind::Abort => {
+                self.active.remove(&t);
+                self.ended.insert(t);
+            }
+            RecordKind::Checkpoint => self.checkpoint(r.undo()),
+            RecordKind::Note => self.note(r.undo()),
+            RecordKind::System => {}
+        }
+    }
+
+    fn note(&mut self, b: &[u8]) {
+        let Some((&NOTE_COUNTER, list)) = b.split_first() else {
+            return;
+        };
+        for w in list.as_chunks::<12>().0 {
+            // A counter only grows (TRUNCATE gives a new id); a checkpoint may note what is outdated already.
+            let x = self.counters.entry(le::get_u32(w, 0)).or_default();
+            *x = (*x).max(le::get_u64(w, 4));
+        }
+    }
+
+    fn checkpoint(&mut self, b: &[u8]) {
+        if b.len() < 12 {
+            return;
+        }
+        self.next = self.next.max(le::get_u64(b, 0));
+        let n = le::get_u32(b, 8) as usize;
+        let word = |i: usize| le::get_u64_or0(b, 12 + i * 8);
+        let ids = 12 + n * 24;
+        self.next_table = self.next_table.max(le::get_u32_or0(b, ids));
+        self.next_index = self.next_index.max(le::get_u32_or0(b, ids + 4));
+        for i in 0..n {
+            let (t, first, last) = (word(i * 3), Lsn(word(i * 3 + 1)), Lsn(word(i * 3 + 2)));
+            if self.ended.contains(&t) || last.is_none() {
+                continue;
+            }
+            // What it changed before the scan began is not known: look before the definitions are read.
+            let x = self.active.entry(t).or_insert(Loser {
+                first,
+                last,
+                ddl: true,
+            });
+            x.first = first;
+            x.ddl = true;
+        }
+        self.checkpoint_purge(b.get(ids + 8..).unwrap_or(&[]));
+    }
+
+    /// What waited for purge: where the queue began, the oldest record of all of it, and what had been taken from it.
+    fn checkpoint_purge(&mut self, b: &[u8]) {
+        if b.len() < 16 {
+            return;
+        }
+        self.purge_from = Lsn(le::get_u64(b, 0));
+        self.purge_oldest = Lsn(le::get_u64(b, 8));
+        for w in b[16..].as_chunks::<32>().0 {
+            let word = |i: usize| le::get_u64(w, i * 8);
+            let item = PurgeItem {
+                commit: Lsn(word(0)),
+                txid: TxnId(word(1)),
+                first: Lsn(word(2)),
+                last: Lsn(word(3)),
+            };
+            self.purge.insert(item.txid.0, item);
+        }
+        // A commit record does not tell where its transaction began.
+        for x in self.purge.values_mut() {
+            x.first = x.first.min(self.purge_oldest);
+        }
+    }
+
+    /// Commit records between the beginning of the queue and the position that recovery scans from.
+    pub(crate) fn observe_queued(&mut self, start: Lsn, r: &Record<'_>) {
+        let h = r.header();
+        if h.kind == RecordKind::Commit && r.undo().first() == Some(&1) {
+            self.purge.entry(h.txid.0).or_insert(PurgeItem {
+                commit: start,
+                txid: h.txid,
+                first: self.purge_oldest,
+                last: h.prev,
+            });
+        }
+    }
+}
