@@ -2,11 +2,15 @@
 //! the embedded library all come through here.
 
 use std::fmt;
+use std::future::Future;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Context;
 
 use base::Seams;
+use base::seams::{Spawn, Task};
 use engine::{Engine, EngineOptions, OpenReport};
 use pager::PagerOptions;
 use sql::vars::{GlobalVars, VarError};
@@ -68,12 +72,29 @@ impl fmt::Display for OpenFailure {
 
 impl std::error::Error for OpenFailure {}
 
+/// Threads for background tasks; a statement that lets others run goes behind what the reactor of its core has to tell.
+struct TakingTurns;
+
+impl Spawn for TakingTurns {
+    fn spawn(&self, name: &str, task: Task) {
+        base::real::Threads.spawn(name, task);
+    }
+
+    fn give_way(&self, cx: &mut Context<'_>) {
+        // The first poll registers the waker with the runtime; outside of one (the embedded library) it wakes at once.
+        let _ = pin!(tokio::task::yield_now()).poll(cx);
+    }
+}
+
 /// Opens the directory of `options` on the real disk, making it if it is not there.
 ///
 /// # Errors
 /// Says what stands in the way; nothing stays locked.
 pub async fn open(options: &Options) -> Result<Open, OpenFailure> {
-    let seams = base::real::seams();
+    let seams = Seams {
+        spawn: Arc::new(TakingTurns),
+        ..base::real::seams()
+    };
     let dir = &options.datadir;
     let (globals, warnings) = variables(options)?;
     let (engine, report) = Engine::open_with_report(seams.clone(), dir, engine_options(options))

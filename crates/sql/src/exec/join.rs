@@ -95,7 +95,7 @@ pub(crate) struct Join<'p> {
 const FIRST_BATCH: usize = 16;
 const LARGEST_BATCH: usize = 512;
 /// Kept rows between two looks at whether the statement was killed.
-const LOOK_UP_AFTER: u64 = 4096;
+const LOOK_UP_AFTER: u64 = 2048;
 
 impl<'p> Join<'p> {
     /// A join that stands before its first combination. `mode` says how a table is read, by place.
@@ -319,7 +319,7 @@ impl<'p> Join<'p> {
             return Ok(false);
         }
         if step.buffer.is_some() {
-            return self.advance_kept(s, env);
+            return self.advance_kept(s, env).await;
         }
         let t = usize::from(step.table);
         loop {
@@ -396,7 +396,7 @@ impl<'p> Join<'p> {
         Ok(())
     }
 
-    fn advance_kept(&mut self, s: usize, env: &Env<'_>) -> Result<bool, SqlError> {
+    async fn advance_kept(&mut self, s: usize, env: &mut Env<'_>) -> Result<bool, SqlError> {
         let cx = env.cx;
         let step = &self.block.steps[s];
         let t = usize::from(step.table);
@@ -404,6 +404,7 @@ impl<'p> Join<'p> {
             self.looked_at += 1;
             if self.looked_at.is_multiple_of(LOOK_UP_AFTER) {
                 env.session.interrupt().check()?;
+                env.session.give_way().await;
             }
             let p = &mut self.progress[s];
             let level = &mut self.levels[t];

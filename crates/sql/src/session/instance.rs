@@ -2,6 +2,8 @@
 //!
 //! Nothing in here waits; whatever touches rows is done by a session.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -75,7 +77,10 @@ impl Instance {
             globals.set_fact(name, value.clone());
         }
         let clock = Arc::clone(&seams.clock);
-        let accounts = Accounts::open(&engine, clock.wall_us()).await?;
+        // Boxed: compiled here and not once more where this is awaited.
+        let load: Pin<Box<dyn Future<Output = Result<Accounts, SqlError>> + Send + '_>> =
+            Box::pin(Accounts::open(&engine, clock.wall_us()));
+        let accounts = load.await?;
         let instance = Arc::new(Instance {
             started_us: clock.now_us(),
             flushed_us: AtomicU64::new(clock.now_us()),

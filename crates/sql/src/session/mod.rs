@@ -24,6 +24,8 @@ mod transaction;
 mod tests;
 
 use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use types::{Charset, SqlError, Value, Warning};
@@ -44,6 +46,10 @@ pub use prepared::PreparedInfo;
 pub use process::{Command, Process, ProcessRow};
 
 use prepared::PreparedStatements;
+
+/// What a session's long operations are waited for with. Boxed, so that their code is compiled in this crate and not once
+/// more wherever they are awaited.
+pub type Outcome<'a> = Pin<Box<dyn Future<Output = Result<(), SqlError>> + Send + 'a>>;
 
 /// What the client said it can do, as far as statements depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -204,7 +210,11 @@ impl Session {
     ///
     /// # Errors
     /// Whatever the statement that failed fails with.
-    pub async fn execute(&mut self, sql: &[u8], sink: &mut dyn ResultSink) -> Result<(), SqlError> {
+    pub fn execute<'a>(&'a mut self, sql: &'a [u8], sink: &'a mut dyn ResultSink) -> Outcome<'a> {
+        Box::pin(self.run_text(sql, sink))
+    }
+
+    async fn run_text(&mut self, sql: &[u8], sink: &mut dyn ResultSink) -> Result<(), SqlError> {
         self.process
             .begin(Command::Query, sql, self.instance.clock.now_us());
         self.process.counts.questions.add(1);
@@ -380,10 +390,12 @@ impl Session {
     ///
     /// # Errors
     /// What rolling the transaction back fails with.
-    pub async fn reset(&mut self) -> Result<(), SqlError> {
-        self.engine.rollback().await?;
-        self.forget_state();
-        Ok(())
+    pub fn reset(&mut self) -> Outcome<'_> {
+        Box::pin(async {
+            self.engine.rollback().await?;
+            self.forget_state();
+            Ok(())
+        })
     }
 
     /// Gives back what GET_LOCK took.
@@ -423,8 +435,7 @@ impl Session {
         host: &str,
         database: Option<&str>,
     ) -> Result<(), SqlError> {
-        self.engine.rollback().await?;
-        self.forget_state();
+        self.reset().await?;
         let account = self.instance.accounts.lookup(user, host);
         self.account_host = account.map_or_else(|| host.to_owned(), |a| a.host);
         user.clone_into(&mut self.user);
@@ -441,8 +452,7 @@ impl Session {
     /// Ends the session: its transaction is rolled back, its entry leaves the process list.
     pub async fn close(mut self) {
         // Nothing can be told to anyone any more; what could not be undone now is undone at the next start.
-        let _ = self.engine.rollback().await;
-        self.release_user_locks();
+        let _ = self.reset().await;
     }
 
     /// The result of COM_FIELD_LIST: the columns of a table whose names match `wild` (empty for all).

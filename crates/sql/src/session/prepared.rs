@@ -7,7 +7,7 @@ use std::sync::Arc;
 use types::error::codes;
 use types::{Charset, SqlError, Value};
 
-use super::{Com, Session, com, dispatch};
+use super::{Com, Outcome, Session, com, dispatch};
 use crate::parse;
 use crate::parse::ast::Statement;
 use crate::plan::Plan;
@@ -150,7 +150,16 @@ impl Session {
     ///
     /// # Errors
     /// 1243 for an unknown id, 1210 for the wrong number of parameters, and whatever the statement fails with.
-    pub async fn execute_prepared(
+    pub fn execute_prepared<'a>(
+        &'a mut self,
+        id: u32,
+        params: &'a [Value],
+        sink: &'a mut dyn ResultSink,
+    ) -> Outcome<'a> {
+        Box::pin(self.run_prepared(id, params, sink))
+    }
+
+    async fn run_prepared(
         &mut self,
         id: u32,
         params: &[Value],

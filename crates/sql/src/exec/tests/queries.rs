@@ -197,3 +197,39 @@ fn variables_take_results() {
     c.run("SET @n = (SELECT COUNT(*) FROM t)");
     assert_eq!(c.rows("SELECT @n"), "5");
 }
+
+/// A statement that waits for nothing still lets the other tasks of its thread run.
+#[test]
+fn long_statements_give_way() {
+    let mut c = Client::new();
+    c.run("CREATE TABLE n (id INT PRIMARY KEY, a INT)");
+    let rows: Vec<String> = (0..3000).map(|i| format!("({i},{i})")).collect();
+    for part in rows.chunks(500) {
+        c.run(&format!("INSERT INTO n VALUES {}", part.join(",")));
+    }
+    for (what, sql, least) in [
+        (
+            "join",
+            "SELECT COUNT(*) FROM n x JOIN n y ON x.a + y.a = 7",
+            1000,
+        ),
+        (
+            "lookups",
+            "SELECT COUNT(*) FROM n x JOIN n y ON y.id = x.a",
+            20,
+        ),
+        ("insert", "INSERT INTO n SELECT id + 10000, a FROM n", 20),
+        ("update", "UPDATE n SET a = a + 1", 40),
+    ] {
+        let mut sink = crate::sink::Collector::new();
+        let mut statement = c.session.execute(sql.as_bytes(), &mut sink);
+        let mut turns = 0;
+        let done = base::block_on(std::future::poll_fn(|cx| {
+            let r = statement.as_mut().poll(cx);
+            turns += 1;
+            r
+        }));
+        done.unwrap();
+        assert!(turns >= least, "{what}: others got {turns} turns");
+    }
+}
