@@ -6,15 +6,16 @@ use crate::record::{NOTE_COUNTER, Undo};
 use crate::schema::CATALOG_ID;
 use base::{Lsn, TxnId, le};
 use pager::{Record, RecordKind};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// What the first pass over the log learns.
 #[derive(Default)]
 pub(crate) struct Analysis {
-    pub(crate) active: HashMap<u64, Loser>,
-    ended: BTreeSet<u64>,
+    pub(crate) active: HashMap<u64, Loser, BuildHasherDefault<IdHasher>>,
+    ended: Vec<u64>,
     pub(crate) next: u64,
-    pub(crate) purge: BTreeMap<u64, PurgeItem>,
+    pub(crate) purge: Vec<PurgeItem>,
     /// Where the queue began at the last checkpoint; none when it was empty.
     pub(crate) purge_from: Lsn,
     /// The oldest record that any of it needed.
@@ -32,6 +33,27 @@ pub(crate) struct Loser {
     pub(crate) last: Lsn,
     /// Changed the catalog.
     pub(crate) ddl: bool,
+}
+
+/// For transaction ids, which are given out one after the other: asked for with every record of the log.
+#[derive(Default)]
+pub(crate) struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for b in bytes {
+            self.write_u64(u64::from(*b) ^ self.0);
+        }
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        // Fibonacci hashing (Knuth, TAOCP vol. 3, 6.4): the high bits, which the table looks at, depend on all.
+        self.0 = n.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
 }
 
 impl Analysis {
@@ -65,24 +87,21 @@ impl Analysis {
             }
             RecordKind::Commit => {
                 let x = self.active.remove(&t);
-                self.ended.insert(t);
+                self.ended.push(t);
                 if r.undo().first() == Some(&1) {
                     // Its first record may be older than the scan; purge itself walks from the last one.
                     let first = x.map_or(h.prev, |x| x.first);
-                    self.purge.insert(
-                        t,
-                        PurgeItem {
-                            commit: start,
-                            txid: h.txid,
-                            first,
-                            last: h.prev,
-                        },
-                    );
+                    self.purge.push(PurgeItem {
+                        commit: start,
+                        txid: h.txid,
+                        first,
+                        last: h.prev,
+                    });
                 }
             }
             RecordKind::Abort => {
                 self.active.remove(&t);
-                self.ended.insert(t);
+                self.ended.push(t);
             }
             RecordKind::Checkpoint => self.checkpoint(r.undo()),
             RecordKind::Note => self.note(r.undo()),
@@ -111,9 +130,10 @@ impl Analysis {
         let ids = 12 + n * 24;
         self.next_table = self.next_table.max(le::get_u32_or0(b, ids));
         self.next_index = self.next_index.max(le::get_u32_or0(b, ids + 4));
+        self.ended.sort_unstable();
         for i in 0..n {
             let (t, first, last) = (word(i * 3), Lsn(word(i * 3 + 1)), Lsn(word(i * 3 + 2)));
-            if self.ended.contains(&t) || last.is_none() {
+            if self.ended.binary_search(&t).is_ok() || last.is_none() {
                 continue;
             }
             // What it changed before the scan began is not known: look before the definitions are read.
@@ -143,10 +163,10 @@ impl Analysis {
                 first: Lsn(word(2)),
                 last: Lsn(word(3)),
             };
-            self.purge.insert(item.txid.0, item);
+            self.purge.push(item);
         }
         // A commit record does not tell where its transaction began.
-        for x in self.purge.values_mut() {
+        for x in &mut self.purge {
             x.first = x.first.min(self.purge_oldest);
         }
     }
@@ -155,12 +175,26 @@ impl Analysis {
     pub(crate) fn observe_queued(&mut self, start: Lsn, r: &Record<'_>) {
         let h = r.header();
         if h.kind == RecordKind::Commit && r.undo().first() == Some(&1) {
-            self.purge.entry(h.txid.0).or_insert(PurgeItem {
+            self.purge.push(PurgeItem {
                 commit: start,
                 txid: h.txid,
                 first: self.purge_oldest,
                 last: h.prev,
             });
         }
+    }
+
+    /// What waits for purge, in commit order. A transaction may have been met twice: in the checkpoint and in the log.
+    pub(crate) fn purge_queue(&mut self) -> Vec<PurgeItem> {
+        let mut queue = std::mem::take(&mut self.purge);
+        queue.sort_unstable_by_key(|i| (i.commit, i.txid));
+        queue.dedup_by(|later, kept| {
+            let same = later.txid == kept.txid;
+            if same {
+                kept.first = kept.first.min(later.first);
+            }
+            same
+        });
+        queue
     }
 }

@@ -5,7 +5,7 @@
 use crate::analysis::{Analysis, Loser};
 use crate::engine::{Engine, EngineOptions};
 use crate::lock::LockTable;
-use crate::purge::{Purge, PurgeItem};
+use crate::purge::Purge;
 use crate::record::{NOTE_COUNTER, Undo};
 use crate::schema::CATALOG_ID;
 use crate::schema::{Catalog, Table, TableDef};
@@ -180,9 +180,7 @@ async fn recover(
     let clock = pager.seams().clock.clone();
     let txns = Arc::new(TxnSystem::new(TxnId(found.next.max(1))));
     let locks = LockTable::new(txns.clone(), clock, pager.seams().random.next_u64());
-    let mut queue: Vec<PurgeItem> = found.purge.values().copied().collect();
-    queue.sort_unstable_by_key(|i| i.commit);
-    let purge = Purge::new(queue);
+    let purge = Purge::new(found.purge_queue());
     let mut engine = Engine::assemble(pager.clone(), txns, locks, &options, purge);
     engine.dir = dir.to_path_buf();
     let engine = Arc::new(engine);

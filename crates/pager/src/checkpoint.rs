@@ -169,11 +169,17 @@ impl Checkpointer {
         r
     }
 
+    /// Bytes of log that there are files for ahead of its end. Making them takes the device some time, so not many: a
+    /// start would otherwise begin with writing zeros.
+    fn ahead(&self) -> u64 {
+        (self.capacity / 16).max(2 * self.log.segments().size())
+    }
+
     /// Sees that segments exist ahead of the log, reusing those nobody needs.
     fn keep_segments(&self) -> io::Result<()> {
         let seg = self.log.segments();
         let size = seg.size();
-        let ahead = (self.capacity / 4).max(size);
+        let ahead = self.ahead();
         let needed = Lsn(self.redo_lsn.load(Ordering::Acquire))
             .min(self.retain())
             .0
@@ -239,7 +245,7 @@ impl Checkpointer {
     fn wants_segments(&self) -> bool {
         let end = self.log.end();
         let seg = self.log.segments();
-        let ahead = (self.capacity / 4).max(seg.size());
+        let ahead = self.ahead();
         seg.room_end(end).0 < end.0 + ahead || self.spare_files()
     }
 

@@ -65,7 +65,9 @@ pub async fn open(
         state.db_id,
         log_mode,
     )?;
+    let scan_began = seams.clock.now_us();
     let end = first_pass(&segments, &state, observe, &mut report)?;
+    report.scan_us = seams.clock.now_us() - scan_began;
     report.clean = state.clean_end == end;
     report.log_end = end;
 
@@ -132,7 +134,9 @@ pub async fn open(
     pager.checkpointer.update_limit(false);
     pager.start_tasks(dw);
     if !report.clean {
-        second_pass(&pager, &state, end, &mut report).await?;
+        let redo_began = pager.seams.clock.now_us();
+        second_pass(&pager, state.jumps, state.redo, end, &mut report).await?;
+        report.redo_us = pager.seams.clock.now_us() - redo_began;
     }
     Ok((pager, report))
 }
@@ -209,9 +213,6 @@ fn first_pass(
     while let Some((start, end, r)) = scan.next_record()? {
         report.records += 1;
         checkpoint_seen |= start == state.checkpoint;
-        for op in r.ops() {
-            report.max_space = report.max_space.max(op.space.0);
-        }
         observe(start, end, &r);
     }
     if !checkpoint_seen {
@@ -238,16 +239,13 @@ fn jump(segments: &Segments, control: &mut Control, end: Lsn) -> Result<Lsn, Ope
     let last = segments.numbers().last().copied().unwrap_or(0);
     let next = last.max(end.0 / segments.size()) + 1;
     let to = Lsn(next * segments.size());
-    // Segments wholly behind the old end hold nothing; one of them becomes the next.
-    let behind: Vec<u64> = segments
+    // Segments wholly behind the old end hold nothing; one of them becomes the next. The others are left for the keeper
+    // to reuse: removing many large files would hold up the start.
+    let behind = segments
         .numbers()
         .into_iter()
-        .filter(|n| n * segments.size() > end.0)
-        .collect();
-    segments.create(next, behind.first().copied())?;
-    for n in behind.iter().skip(1) {
-        segments.remove(*n)?;
-    }
+        .find(|n| n * segments.size() > end.0);
+    segments.create(next, behind)?;
     match control.state.jumps.last_mut() {
         // Nothing was written since the last jump: one will do.
         Some((_, at)) if *at == end => *at = to,

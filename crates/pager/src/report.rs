@@ -68,6 +68,10 @@ pub struct Report {
     pub log_end: Lsn,
     /// The checkpoint record, or none.
     pub checkpoint: Lsn,
+    /// Time that the first pass over the log took, and the second, in microseconds.
+    pub scan_us: u64,
+    /// See `scan_us`.
+    pub redo_us: u64,
     /// Records read, page operations carried out, operations found already done.
     pub records: u64,
     /// See `records`.

@@ -140,9 +140,15 @@ impl Open {
             lines.push("a new database was made".to_owned());
         } else if !pages.clean {
             lines.push(format!(
-                "recovered from a crash: log {} to {}, {} records, {} page changes redone, {} pages restored from the \
-                 doublewrite file, {losers} unfinished transactions rolled back",
-                pages.redo_from, pages.log_end, pages.records, pages.applied, pages.restored_pages,
+                "recovered from a crash: log {} to {}, {} records read in {} ms, {} page changes redone in {} ms, {} pages \
+                 restored from the doublewrite file, {losers} unfinished transactions rolled back",
+                pages.redo_from,
+                pages.log_end,
+                pages.records,
+                pages.scan_us / 1000,
+                pages.applied,
+                pages.redo_us / 1000,
+                pages.restored_pages,
             ));
         }
         for (space, page, why) in &pages.damaged {

@@ -102,8 +102,10 @@ pub struct Record<'a> {
 }
 
 fn seed(lsn: Lsn, bytes: &[u8]) -> u32 {
-    let c = crc32c_from(crc32c(&lsn.0.to_le_bytes()), &bytes[..4]);
-    crc32c_from(c, &bytes[8..])
+    let mut head = [0; 12];
+    head[..8].copy_from_slice(&lsn.0.to_le_bytes());
+    head[8..].copy_from_slice(&bytes[..4]);
+    crc32c_from(crc32c(&head), &bytes[8..])
 }
 
 /// Completes a record under construction: pads it, sets its length. The checksum waits for the LSN ([`seal`]).
