@@ -18,7 +18,7 @@ use crate::replay::second_pass;
 use crate::report::{OpenError, Report};
 use crate::space::Space;
 use base::counters::Counter;
-use base::{AlignedBuf, Disk, Lsn, OpenMode, Seams, SpaceId, le};
+use base::{AlignedBuf, Clock, Disk, Lsn, OpenMode, Seams, SpaceId, le};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -65,9 +65,7 @@ pub async fn open(
         state.db_id,
         log_mode,
     )?;
-    let scan_began = seams.clock.now_us();
-    let end = first_pass(&segments, &state, observe, &mut report)?;
-    report.scan_us = seams.clock.now_us() - scan_began;
+    let end = first_pass(&segments, &state, &*seams.clock, observe, &mut report)?;
     report.clean = state.clean_end == end;
     report.log_end = end;
 
@@ -134,9 +132,7 @@ pub async fn open(
     pager.checkpointer.update_limit(false);
     pager.start_tasks(dw);
     if !report.clean {
-        let redo_began = pager.seams.clock.now_us();
         second_pass(&pager, state.jumps, state.redo, end, &mut report).await?;
-        report.redo_us = pager.seams.clock.now_us() - redo_began;
     }
     Ok((pager, report))
 }
@@ -197,9 +193,11 @@ fn open_control(disk: &dyn Disk, log_dir: &Path) -> Result<Control, OpenError> {
 fn first_pass(
     segments: &Segments,
     state: &ControlState,
+    clock: &dyn Clock,
     observe: &mut Observer<'_>,
     report: &mut Report,
 ) -> Result<Lsn, OpenError> {
+    let began = clock.now_us();
     let first = state.redo.0 / state.segment_size;
     let numbers: BTreeSet<u64> = segments.numbers().into_iter().collect();
     if !numbers.contains(&first) {
@@ -223,6 +221,7 @@ fn first_pass(
             state.checkpoint
         )));
     }
+    report.scan_us = clock.now_us() - began;
     Ok(scan.position())
 }
 

@@ -127,6 +127,7 @@ pub(crate) async fn second_pass(
     end: Lsn,
     report: &mut Report,
 ) -> Result<(), OpenError> {
+    let began = pager.seams.clock.now_us();
     let handover = Ends(Arc::new(Handover::default()));
     let reader = read_chunks(
         pager.log.clone(),
@@ -147,6 +148,7 @@ pub(crate) async fn second_pass(
     if !handover.0.lock().complete {
         return Err(io::Error::other("the task that reads the log died").into());
     }
+    report.redo_us = pager.seams.clock.now_us() - began;
     Ok(())
 }
 
