@@ -1,5 +1,6 @@
 //! From what the storage says to what a client is told: MySQL's numbers and texts.
 
+use crate::schema::Catalog;
 use pager::OpError;
 use std::io;
 use types::SqlError;
@@ -52,4 +53,22 @@ pub(crate) fn bad_row(table: &str) -> SqlError {
         INDEX_CORRUPT,
         format!("Table {table} is damaged: a row does not fit the table's definition"),
     )
+}
+
+impl Catalog {
+    /// Why there is no table of that name: 1049, 1146, or 1712 where its file is missing or unreadable.
+    pub fn why_no_table(&self, schema: &str, name: &str) -> SqlError {
+        if self.schema(schema).is_none() {
+            return SqlError::unknown_db(schema);
+        }
+        match self.lost.get(&(schema.to_string(), name.to_string())) {
+            None => SqlError::no_such_table(schema, name),
+            Some(def) => {
+                let full_name = format!("{}.{}", def.schema, def.name);
+                let why = "its file is missing or unreadable";
+                let (space, page) = (base::SpaceId(def.id), base::PageNo(0));
+                storage(OpError::Corrupt { space, page, why }, &full_name)
+            }
+        }
+    }
 }

@@ -184,3 +184,28 @@ fn a_lost_transaction_says_so() -> Result<(), Error> {
     );
     Ok(())
 }
+
+#[test]
+fn a_table_without_its_file_says_so_until_it_is_dropped() -> Result<(), Error> {
+    let dir = Dir::new("lost");
+    let database = small().open(&dir.0)?;
+    database.connect()?.execute_batch(SETUP)?;
+    database.close()?;
+    std::fs::remove_file(dir.0.join("data/d/t.tdb")).expect("the table's file");
+
+    let database = small().open(&dir.0)?;
+    let connection = database.connect()?;
+    for sql in [
+        "SELECT * FROM d.t",
+        "UPDATE d.t SET name = ''",
+        "INSERT INTO d.t (name) VALUES ('x')",
+        "CREATE INDEX n ON d.t (name)",
+    ] {
+        let e = connection.execute(sql, ()).expect_err(sql);
+        assert_eq!(e.code(), 1712, "{sql}: {e}");
+        assert!(e.to_string().contains("d.t"), "{e}");
+    }
+    connection.execute_batch("DROP TABLE d.t; USE d; CREATE TABLE t (id INT PRIMARY KEY)")?;
+    assert_eq!(connection.query("SELECT * FROM t", ())?.count(), 0);
+    Ok(())
+}

@@ -40,6 +40,14 @@ impl Catalog {
         self.schemas.get(schema)?.tables.get(name).cloned()
     }
 
+    /// Whether a table of this name is defined, be its file there or not.
+    pub fn defines(&self, schema: &str, name: &str) -> bool {
+        self.table(schema, name).is_some()
+            || self
+                .lost
+                .contains_key(&(schema.to_string(), name.to_string()))
+    }
+
     /// All tables.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.schemas.values().flat_map(|s| s.tables.values())

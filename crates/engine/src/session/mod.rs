@@ -25,7 +25,7 @@ use crate::engine::Engine;
 use crate::error;
 use crate::interrupt::Interrupt;
 use crate::purge::PurgeItem;
-use crate::schema::{Catalog, Table, TableDef, TableUse};
+use crate::schema::{Catalog, Table, TableUse};
 use crate::txn::{Registration, Snapshot};
 use base::{Lsn, TxnId};
 use btree::Change;
@@ -477,19 +477,11 @@ impl Session {
     pub async fn open_table(&mut self, schema: &str, name: &str) -> Result<Arc<Table>, SqlError> {
         loop {
             let catalog = self.catalog().clone();
-            let Some(s) = catalog.schema(schema) else {
-                return Err(SqlError::unknown_db(schema));
+            let Some(t) = catalog.table(schema, name) else {
+                return Err(catalog.why_no_table(schema, name));
             };
-            let Some(t) = s.tables.get(name) else {
-                return Err(
-                    match catalog.lost.get(&(schema.to_string(), name.to_string())) {
-                        Some(def) => lost_table(def),
-                        None => SqlError::no_such_table(schema, name),
-                    },
-                );
-            };
-            if self.reopen(t).await? {
-                return Ok(t.clone());
+            if self.reopen(&t).await? {
+                return Ok(t);
             }
         }
     }
@@ -559,12 +551,4 @@ impl Drop for Session {
             }
         });
     }
-}
-
-/// The error of a table whose file is gone.
-fn lost_table(def: &TableDef) -> SqlError {
-    let name = format!("{}.{}", def.schema, def.name);
-    let why = "its file is missing or unreadable";
-    let (space, page) = (base::SpaceId(def.id), base::PageNo(0));
-    error::storage(OpError::Corrupt { space, page, why }, &name)
 }

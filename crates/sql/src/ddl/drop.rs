@@ -15,7 +15,7 @@ pub async fn tables(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError
     let mut missing = Vec::new();
     for n in &stmt.names {
         let t = s.changeable_name(n)?;
-        let there = !stmt.temporary && s.engine.catalog().table(&t.schema, &t.name).is_some();
+        let there = !stmt.temporary && s.engine.catalog().defines(&t.schema, &t.name);
         let list = if there { &mut found } else { &mut missing };
         if list.contains(&t) {
             return Err(SqlError::new(

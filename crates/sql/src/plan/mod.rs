@@ -270,8 +270,7 @@ impl<'p> Planner<'p> {
                 self.use_table(&t);
                 Ok((TableSource::Engine(t), schema.into()))
             }
-            None if self.ctx.catalog.schema(schema).is_none() => Err(SqlError::unknown_db(schema)),
-            None => Err(SqlError::no_such_table(schema, &name.name)),
+            None => Err(self.ctx.catalog.why_no_table(schema, &name.name)),
         }
     }
 

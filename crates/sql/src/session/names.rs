@@ -136,10 +136,7 @@ impl Session {
         if let Some(t) = catalog.table(&name.schema, &name.name) {
             return Ok(t);
         }
-        if catalog.schema(&name.schema).is_none() {
-            return Err(SqlError::unknown_db(&name.schema));
-        }
-        Err(SqlError::no_such_table(&name.schema, &name.name))
+        Err(catalog.why_no_table(&name.schema, &name.name))
     }
 
     /// Makes `name` the default schema; `None` after it was dropped.
