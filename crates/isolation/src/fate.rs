@@ -1,0 +1,201 @@
+//! Who wrote what, and what became of the transactions whose commit was not answered.
+//!
+//! A list that only grows remembers everything, so the final state settles the fate of whoever appended. A register
+//! forgets; there a value that somebody committed has read counts, or the gap that the write left in the counter.
+
+use crate::history::{End, History, Key, Op, Value, Version};
+use crate::verdict::{Anomaly, Verdict};
+use std::collections::{HashMap, HashSet};
+
+/// The index of a transaction in its history.
+pub(crate) type TxnId = u32;
+
+/// The result.
+#[derive(Debug, Default)]
+pub(crate) struct Fates {
+    /// Is it there?
+    pub committed: Vec<bool>,
+    /// Who appended the value (and to which list); indexed by value.
+    pub appender: Vec<Option<(TxnId, Key)>>,
+    /// Who wrote the value (and to which register), with the counter where it is known; indexed by value.
+    pub writer: Vec<Option<(TxnId, Key, Option<Version>)>>,
+    /// Registers that some transaction of unknown fate may have written.
+    pub doubtful: HashSet<Key>,
+}
+
+fn put<T: Copy>(table: &mut Vec<Option<T>>, at: Value, what: T) -> bool {
+    let at = at as usize;
+    if table.len() <= at {
+        table.resize(at + 1, None);
+    }
+    table[at].replace(what).is_some()
+}
+
+impl Fates {
+    /// Who appended `value` to the list `key`.
+    pub fn appender(&self, key: Key, value: Value) -> Option<TxnId> {
+        match self.appender.get(value as usize) {
+            Some(Some((txn, k))) if *k == key => Some(*txn),
+            _ => None,
+        }
+    }
+
+    /// Who wrote `value` to the register `key`, and as which version.
+    pub fn writer(&self, key: Key, value: Value) -> Option<(TxnId, Option<Version>)> {
+        match self.writer.get(value as usize) {
+            Some(Some((txn, k, version))) if *k == key => Some((*txn, *version)),
+            _ => None,
+        }
+    }
+}
+
+/// Finds the writers and settles the fates.
+pub(crate) fn resolve(history: &History, verdict: &mut Verdict) -> Fates {
+    let mut fates = Fates {
+        committed: history
+            .txns
+            .iter()
+            .map(|t| t.end == End::Committed)
+            .collect(),
+        ..Fates::default()
+    };
+    for (id, txn) in (0..).zip(&history.txns) {
+        for op in &txn.ops {
+            let twice = match *op {
+                Op::Append { key, value } => put(&mut fates.appender, value, (id, key)),
+                Op::Write {
+                    key,
+                    value,
+                    version,
+                } => put(&mut fates.writer, value, (id, key, version)),
+                _ => false,
+            };
+            if twice {
+                verdict.add(Anomaly::Garbage, || {
+                    format!("the harness wrote a value twice: {op:?}")
+                });
+            }
+        }
+    }
+    versions_from_reads(history, &mut fates);
+    let unknown: Vec<TxnId> = (0..)
+        .zip(&history.txns)
+        .filter(|(_, t)| t.end == End::Unknown)
+        .map(|(id, _)| id)
+        .collect();
+    if !unknown.is_empty() {
+        settle(history, &unknown, &mut fates);
+    }
+    verdict.committed += fates.committed.iter().filter(|c| **c).count() as u64;
+    fates
+}
+
+/// A write without an answer gets its counter from whoever read it.
+fn versions_from_reads(history: &History, fates: &mut Fates) {
+    let reads = history.txns.iter().flat_map(|t| &t.ops);
+    let seen = reads.filter_map(|op| match *op {
+        Op::Read {
+            seen: Some((value, version)),
+            ..
+        } => Some((value, version)),
+        _ => None,
+    });
+    let last = history.last.registers.iter().map(|&(_, v, n)| (v, n));
+    for (value, version) in seen.chain(last) {
+        if let Some(Some((_, _, known @ None))) = fates.writer.get_mut(value as usize) {
+            *known = Some(version);
+        }
+    }
+}
+
+/// What is proof that a transaction committed.
+struct Evidence {
+    /// Values in final lists.
+    appended: HashSet<Value>,
+    /// Register values that committed transactions or the final reader saw.
+    written: HashSet<Value>,
+    /// Committed counters by register: all of them, and the largest.
+    versions: HashMap<Key, HashSet<Version>>,
+    /// Registers there in the end.
+    there: HashSet<Key>,
+}
+
+impl Evidence {
+    fn collect(history: &History, committed: &[bool]) -> Evidence {
+        let mut evidence = Evidence {
+            appended: history
+                .last
+                .lists
+                .iter()
+                .flat_map(|l| l.1.iter().copied())
+                .collect(),
+            written: history.last.registers.iter().map(|r| r.1).collect(),
+            versions: HashMap::new(),
+            there: history.last.registers.iter().map(|r| r.0).collect(),
+        };
+        for &(key, _, version) in &history.last.registers {
+            evidence.versions.entry(key).or_default().insert(version);
+        }
+        for (txn, _) in history.txns.iter().zip(committed).filter(|(_, c)| **c) {
+            for op in &txn.ops {
+                match *op {
+                    Op::Read {
+                        seen: Some((value, _)),
+                        ..
+                    } => {
+                        evidence.written.insert(value);
+                    }
+                    Op::Write {
+                        key,
+                        version: Some(version),
+                        ..
+                    } => {
+                        evidence.versions.entry(key).or_default().insert(version);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        evidence
+    }
+
+    fn proves(&self, op: &Op) -> bool {
+        match op {
+            Op::Append { value, .. } => self.appended.contains(value),
+            Op::Write {
+                key,
+                value,
+                version,
+            } => {
+                self.written.contains(value)
+                    || version.is_some_and(|version| {
+                        // A later counter is there and nobody else has this one.
+                        self.versions.get(key).is_some_and(|all| {
+                            !all.contains(&version) && all.iter().any(|v| *v > version)
+                        })
+                    })
+            }
+            // The row was there before, or the delete would not have found it.
+            Op::Delete { key } => self.versions.contains_key(key) && !self.there.contains(key),
+            _ => false,
+        }
+    }
+}
+
+fn settle(history: &History, unknown: &[TxnId], fates: &mut Fates) {
+    let evidence = Evidence::collect(history, &fates.committed);
+    for &id in unknown {
+        let ops = &history.txns[id as usize].ops;
+        if ops.iter().any(|op| evidence.proves(op)) {
+            fates.committed[id as usize] = true;
+            continue;
+        }
+        // A list would show it; for one that wrote registers only, it stays open.
+        if !ops.iter().any(|op| matches!(op, Op::Append { .. })) {
+            fates.doubtful.extend(ops.iter().filter_map(|op| match op {
+                Op::Write { key, .. } | Op::Delete { key } => Some(*key),
+                _ => None,
+            }));
+        }
+    }
+}
