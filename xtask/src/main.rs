@@ -17,6 +17,7 @@ mod crash;
 mod e2e;
 mod edges;
 mod install;
+mod isolation;
 mod ledger;
 mod matrix;
 mod pressure;
@@ -59,6 +60,12 @@ const COMMANDS: &[Command] = &[
         "crash",
         "kill -9 under load, then prove nothing was lost [--rounds N] [--threads 64] [--seconds S] [--seed X]",
         crash::command,
+    ),
+    (
+        "isolation",
+        "anomaly scenarios and checked histories [--server tidemill|mariadb] [--transactions N] [--seconds S] \
+         [--seed X] [--levels rc,rr,ser]",
+        isolation::command,
     ),
     (
         "compare",

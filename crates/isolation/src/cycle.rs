@@ -2,7 +2,7 @@
 
 use crate::graph::{Deps, Edge, Kinds, Node};
 use crate::history::History;
-use crate::order::name;
+use crate::order::{deeds, name};
 use crate::verdict::{Anomaly, Level, Verdict};
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -178,12 +178,7 @@ fn words(history: &History, deps: &Deps, circle: &[(Node, Edge)]) -> String {
     nodes.sort_unstable();
     nodes.dedup();
     for node in nodes {
-        let ops: Vec<String> = history.txns[node as usize]
-            .ops
-            .iter()
-            .map(|op| format!("{op:?}"))
-            .collect();
-        let _ = write!(text, "\n      T{node}: {}", ops.join("; "));
+        text.push_str(&deeds(history, node));
     }
     text
 }

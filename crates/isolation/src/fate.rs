@@ -116,8 +116,8 @@ struct Evidence {
     written: HashSet<Value>,
     /// Committed counters by register: all of them, and the largest.
     versions: HashMap<Key, HashSet<Version>>,
-    /// Registers there in the end.
-    there: HashSet<Key>,
+    /// Registers there in the end, or gone by somebody's certain delete.
+    explained: HashSet<Key>,
 }
 
 impl Evidence {
@@ -131,7 +131,7 @@ impl Evidence {
                 .collect(),
             written: history.last.registers.iter().map(|r| r.1).collect(),
             versions: HashMap::new(),
-            there: history.last.registers.iter().map(|r| r.0).collect(),
+            explained: history.last.registers.iter().map(|r| r.0).collect(),
         };
         for &(key, _, version) in &history.last.registers {
             evidence.versions.entry(key).or_default().insert(version);
@@ -151,6 +151,9 @@ impl Evidence {
                         ..
                     } => {
                         evidence.versions.entry(key).or_default().insert(version);
+                    }
+                    Op::Delete { key } => {
+                        evidence.explained.insert(key);
                     }
                     _ => {}
                 }
@@ -175,19 +178,25 @@ impl Evidence {
                         })
                     })
             }
-            // The row was there before, or the delete would not have found it.
-            Op::Delete { key } => self.versions.contains_key(key) && !self.there.contains(key),
+            // A row that is gone, and nobody else has deleted it.
+            Op::Delete { key } => self.versions.contains_key(key) && !self.explained.contains(key),
             _ => false,
         }
     }
 }
 
 fn settle(history: &History, unknown: &[TxnId], fates: &mut Fates) {
-    let evidence = Evidence::collect(history, &fates.committed);
+    let mut evidence = Evidence::collect(history, &fates.committed);
     for &id in unknown {
         let ops = &history.txns[id as usize].ops;
         if ops.iter().any(|op| evidence.proves(op)) {
             fates.committed[id as usize] = true;
+            evidence
+                .explained
+                .extend(ops.iter().filter_map(|op| match op {
+                    Op::Delete { key } => Some(*key),
+                    _ => None,
+                }));
             continue;
         }
         // A list would show it; for one that wrote registers only, it stays open.

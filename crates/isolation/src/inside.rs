@@ -4,7 +4,7 @@
 
 use crate::fate::TxnId;
 use crate::history::{GROUPS, History, Key, Op, Value, Version};
-use crate::order::{Item, Made, Orders, name};
+use crate::order::{Item, Made, Orders, deeds, name};
 use crate::verdict::{Anomaly, Level, Verdict};
 use std::collections::HashMap;
 
@@ -123,8 +123,9 @@ impl<'a> Walk<'a> {
                 self.verdict.add(Anomaly::LostUpdate, || {
                     format!(
                         "{who} read list {key} with {read} values and then appended {value} as \
-                         number {}: what came between was not seen",
-                        at + 1
+                         number {}: what came between was not seen{}",
+                        at + 1,
+                        deeds(self.history, self.id)
                     )
                 });
             }
@@ -222,7 +223,8 @@ impl<'a> Walk<'a> {
                 self.verdict.add(Anomaly::LostUpdate, || {
                     format!(
                         "{who} read register {key} at version {before} and then wrote version \
-                         {version}: what came between was not seen"
+                         {version}: what came between was not seen{}",
+                        deeds(self.history, self.id)
                     )
                 });
             }
@@ -254,7 +256,10 @@ impl<'a> Walk<'a> {
         {
             let who = name(self.history, self.id);
             self.verdict.add(Anomaly::Internal, || {
-                format!("{who} read register {key} as {before:?} and later as {seen:?}")
+                format!(
+                    "{who} read register {key} as {before:?} and later as {seen:?}{}",
+                    deeds(self.history, self.id)
+                )
             });
         }
         known.read = Some(seen);

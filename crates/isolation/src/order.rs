@@ -49,6 +49,13 @@ pub(crate) fn name(history: &History, id: TxnId) -> String {
     format!("T{id} (client {})", history.txns[id as usize].client)
 }
 
+/// What a transaction did, in words.
+pub(crate) fn deeds(history: &History, id: TxnId) -> String {
+    let ops = &history.txns[id as usize].ops;
+    let ops: Vec<String> = ops.iter().map(|op| format!("{op:?}")).collect();
+    format!("\n      T{id}: {}", ops.join("; "))
+}
+
 /// Finds the orders.
 pub(crate) fn find(history: &History, fates: Fates, verdict: &mut Verdict) -> Orders {
     let mut orders = Orders {
