@@ -104,6 +104,8 @@ pub struct Final {
 pub struct History {
     /// The transactions, in any order.
     pub txns: Vec<Txn>,
+    /// How often the server was killed.
+    pub crashes: u32,
     /// What was there in the end.
     pub last: Final,
 }

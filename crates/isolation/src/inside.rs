@@ -3,7 +3,7 @@
 //! What remains is handed on as reads of versions made by others.
 
 use crate::fate::TxnId;
-use crate::history::{GROUPS, History, Key, Op, Value, Version};
+use crate::history::{End, GROUPS, History, Key, Op, Value, Version};
 use crate::order::{Item, Made, Orders, deeds, name};
 use crate::verdict::{Anomaly, Level, Verdict};
 use std::collections::HashMap;
@@ -153,8 +153,7 @@ impl<'a> Walk<'a> {
         }
         let written = !known.own.is_empty();
         known.base = Some(base.to_vec());
-        self.is_prefix(key, base);
-        if !written {
+        if self.is_prefix(key, base) && !written {
             self.seen.push(Seen {
                 reader: self.id,
                 item: Item::List(key),
@@ -165,7 +164,7 @@ impl<'a> Walk<'a> {
     }
 
     /// What was read must be the beginning of what was there in the end.
-    fn is_prefix(&mut self, key: Key, base: &[Value]) {
+    fn is_prefix(&mut self, key: Key, base: &[Value]) -> bool {
         let empty = Vec::new();
         let order = self.orders.of.get(&Item::List(key)).unwrap_or(&empty);
         let same = base.len() <= order.len() && base.iter().zip(order).all(|(v, m)| *v == m.value);
@@ -173,7 +172,7 @@ impl<'a> Walk<'a> {
             if let Some(made) = base.len().checked_sub(1).map(|at| order[at]) {
                 self.is_settled(Item::List(key), made);
             }
-            return;
+            return true;
         }
         let who = self.who();
         for &value in base {
@@ -182,14 +181,8 @@ impl<'a> Walk<'a> {
                     format!("{who} read {base:?} in list {key}: nobody appended {value}")
                 }),
                 Some(writer) if !self.orders.fates.committed[writer as usize] => {
-                    let writer = name(self.history, writer);
-                    self.verdict.add(Anomaly::G1a, || {
-                        format!(
-                            "{who} read {base:?} in list {key}: {value} is of {writer}, which was \
-                             rolled back"
-                        )
-                    });
-                    return;
+                    self.saw_what_is_not(writer, || format!("{base:?} in list {key}: {value}"));
+                    return false;
                 }
                 Some(_) => {}
             }
@@ -197,6 +190,26 @@ impl<'a> Walk<'a> {
         self.verdict.add(Anomaly::Order, || {
             let last: Vec<Value> = order.iter().map(|m| m.value).collect();
             format!("{who} read list {key} as {base:?}, no beginning of its final state {last:?}")
+        });
+        false
+    }
+
+    /// It read what is of a transaction that did not happen.
+    fn saw_what_is_not(&mut self, writer: TxnId, what: impl FnOnce() -> String) {
+        let reader = &self.history.txns[self.id as usize];
+        let wrote = reader
+            .ops
+            .iter()
+            .any(|op| matches!(op, Op::Append { .. } | Op::Write { .. } | Op::Delete { .. }));
+        let unanswered = self.history.txns[writer as usize].end == End::Unknown;
+        let class = if unanswered && !wrote && self.history.crashes > 0 {
+            Anomaly::TakenBack
+        } else {
+            Anomaly::G1a
+        };
+        let (who, writer) = (self.who(), name(self.history, writer));
+        self.verdict.add(class, || {
+            format!("{who} read {} is of {writer}, which is not there", what())
         });
     }
 
@@ -299,10 +312,7 @@ impl<'a> Walk<'a> {
                 format!("{who} read {value} in register {key}, which nobody wrote to it")
             }),
             Some((writer, _)) if !self.orders.fates.committed[writer as usize] => {
-                let writer = name(self.history, writer);
-                self.verdict.add(Anomaly::G1a, || {
-                    format!("{who} read {value} in register {key}, of {writer}, which was rolled back")
-                });
+                self.saw_what_is_not(writer, || format!("{value} in register {key}: it"));
             }
             Some((_, Some(made))) if made != version => self.verdict.add(Anomaly::Garbage, || {
                 format!("{who} read register {key} as {value} with counter {version}, written with {made}")

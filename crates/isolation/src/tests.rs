@@ -46,6 +46,7 @@ fn history(
 ) -> History {
     History {
         txns,
+        crashes: 0,
         last: Final {
             lists: lists.iter().map(|(k, v)| (*k, v.to_vec())).collect(),
             registers: registers.to_vec(),
@@ -130,6 +131,21 @@ fn g1a_reads_of_what_was_rolled_back() {
     assert_eq!(broken(&h), [Anomaly::G1a]);
     let verdict = check(&h, Level::ReadUncommitted);
     assert!(verdict.broken(Level::ReadUncommitted).is_empty());
+}
+
+#[test]
+fn a_crash_may_take_back_what_only_readers_saw() {
+    let unknown = || txn(End::Unknown, &[append(1, 1)]);
+    let mut h = history(vec![unknown(), done(&[list(1, &[1])])], &[(1, &[])], &[]);
+    assert_eq!(broken(&h), [Anomaly::G1a]);
+    h.crashes = 1;
+    assert!(broken(&h).is_empty());
+    let verdict = check(&h, Level::Serializable);
+    assert_eq!(verdict.count(Anomaly::TakenBack), 1);
+    // Who writes is behind it in the log, and cannot have been acknowledged.
+    h.txns[1].ops.push(append(2, 2));
+    h.last.lists.push((2, vec![2]));
+    assert_eq!(broken(&h), [Anomaly::G1a]);
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub enum Anomaly {
     G0,
     /// G1a: a read of what was rolled back.
     G1a,
+    /// A transaction that wrote nothing read a commit that was not acknowledged and that a crash took back.
+    TakenBack,
     /// G1b: a read of a version that its writer replaced itself.
     G1b,
     /// G1c: information flows in a circle.
@@ -45,6 +47,7 @@ pub(crate) const ALL: &[Anomaly] = &[
     Anomaly::Internal,
     Anomaly::G0,
     Anomaly::G1a,
+    Anomaly::TakenBack,
     Anomaly::G1b,
     Anomaly::G1c,
     Anomaly::LostUpdate,
@@ -64,6 +67,7 @@ impl fmt::Display for Anomaly {
             Anomaly::Internal => "internal inconsistency",
             Anomaly::G0 => "G0 (dirty write)",
             Anomaly::G1a => "G1a (aborted read)",
+            Anomaly::TakenBack => "read of an unacknowledged commit that a crash took back",
             Anomaly::G1b => "G1b (intermediate read)",
             Anomaly::G1c => "G1c (circular information flow)",
             Anomaly::LostUpdate => "lost update",
@@ -93,10 +97,12 @@ impl Level {
     pub fn forbids(self, anomaly: Anomaly) -> bool {
         use Anomaly::{
             G0, G1a, G1b, G1c, G2Item, GSingle, Garbage, Internal, LongFork, LostUpdate, LostWrite,
-            Order, Stale, Torn,
+            Order, Stale, TakenBack, Torn,
         };
         match anomaly {
             Garbage | LostWrite | Torn | G0 => true,
+            // Commits are visible before they are durable, in Tidemill as in InnoDB; who writes is behind them in the log.
+            TakenBack => false,
             // A reader of uncommitted data may be shown what never was.
             G1a | G1b | G1c | Order | Internal => self >= Level::ReadCommitted,
             LostUpdate | GSingle | LongFork | Stale => self >= Level::RepeatableRead,

@@ -7,6 +7,8 @@
 
 mod client;
 mod ground;
+mod play;
+mod scenario;
 mod trouble;
 
 use crate::args::Args;
@@ -58,6 +60,12 @@ struct Plan {
     crash_every: u64,
     flush: u32,
     seed: u64,
+    /// How many orders of each scenario are tried; 0 for no scenarios.
+    orders: usize,
+    /// Only scenarios whose names contain this.
+    only: String,
+    /// Pin what the scenarios give.
+    bless: bool,
 }
 
 impl Plan {
@@ -73,6 +81,9 @@ impl Plan {
             crash_every: 4,
             flush: 1,
             seed,
+            orders: 40,
+            only: String::new(),
+            bless: false,
         }
     }
 }
@@ -93,6 +104,9 @@ pub fn command(args: &Args) -> Outcome<()> {
     plan.kill_every = args.get("kill-every", plan.kill_every)?;
     plan.crash_every = args.get("crash-every", plan.crash_every)?;
     plan.flush = args.get("flush", plan.flush)?;
+    plan.orders = args.get("orders", plan.orders)?;
+    plan.only = args.get("only", plan.only)?;
+    plan.bless = args.has("bless");
     args.refuse_unread()?;
     workload(&plan)
 }
@@ -114,7 +128,15 @@ fn run(plan: &Plan, scratch: &Scratch) -> Outcome<()> {
         .option("max-connections=400");
     let mut rng = Rng::new(plan.seed);
     let mut server = setup.start()?;
-    for &level in &plan.levels {
+    if plan.orders > 0 {
+        play::all(&server, plan.orders, &plan.only, plan.bless)?;
+    }
+    let levels: &[Level] = if plan.transactions > 0 {
+        &plan.levels
+    } else {
+        &[]
+    };
+    for &level in levels {
         let mut series = Series {
             plan,
             setup: &setup,
@@ -238,6 +260,7 @@ impl Series<'_> {
         }
         let history = History {
             txns,
+            crashes: done.crashes as u32,
             last: ground::last(self.setup)?,
         };
         self.verdict.merge(::isolation::check(&history, self.level));
