@@ -16,6 +16,7 @@ mod compare;
 mod crash;
 mod e2e;
 mod edges;
+mod hostile;
 mod install;
 mod isolation;
 mod ledger;
@@ -66,6 +67,11 @@ const COMMANDS: &[Command] = &[
         "anomaly scenarios and checked histories [--server tidemill|mariadb] [--transactions N] [--seconds S] \
          [--seed X] [--levels rc,rr,ser]",
         isolation::command,
+    ),
+    (
+        "hostile",
+        "careless and malicious clients, 10,000 idle connections [--short] [--only NAME] [--idle N] [--rounds N]",
+        hostile::command,
     ),
     (
         "compare",

@@ -112,7 +112,8 @@ fn versions_from_reads(history: &History, fates: &mut Fates) {
 struct Evidence {
     /// Values in final lists.
     appended: HashSet<Value>,
-    /// Register values that committed transactions or the final reader saw.
+    /// Register values that committed transactions or the final reader saw. Where there was a crash, a transaction
+    /// that wrote nothing is no witness: it may have seen what was not durable yet.
     written: HashSet<Value>,
     /// Committed counters by register: all of them, and the largest.
     versions: HashMap<Key, HashSet<Version>>,
@@ -137,12 +138,13 @@ impl Evidence {
             evidence.versions.entry(key).or_default().insert(version);
         }
         for (txn, _) in history.txns.iter().zip(committed).filter(|(_, c)| **c) {
+            let witness = history.crashes == 0 || txn.wrote();
             for op in &txn.ops {
                 match *op {
                     Op::Read {
                         seen: Some((value, _)),
                         ..
-                    } => {
+                    } if witness => {
                         evidence.written.insert(value);
                     }
                     Op::Write {

@@ -90,6 +90,15 @@ pub struct Txn {
     pub ended: u64,
 }
 
+impl Txn {
+    /// Is its commit more than an answer?
+    pub(crate) fn wrote(&self) -> bool {
+        self.ops
+            .iter()
+            .any(|op| matches!(op, Op::Append { .. } | Op::Write { .. } | Op::Delete { .. }))
+    }
+}
+
 /// The state that a reader found when all clients had ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Final {

@@ -197,12 +197,8 @@ impl<'a> Walk<'a> {
     /// It read what is of a transaction that did not happen.
     fn saw_what_is_not(&mut self, writer: TxnId, what: impl FnOnce() -> String) {
         let reader = &self.history.txns[self.id as usize];
-        let wrote = reader
-            .ops
-            .iter()
-            .any(|op| matches!(op, Op::Append { .. } | Op::Write { .. } | Op::Delete { .. }));
         let unanswered = self.history.txns[writer as usize].end == End::Unknown;
-        let class = if unanswered && !wrote && self.history.crashes > 0 {
+        let class = if unanswered && !reader.wrote() && self.history.crashes > 0 {
             Anomaly::TakenBack
         } else {
             Anomaly::G1a

@@ -142,6 +142,18 @@ fn a_crash_may_take_back_what_only_readers_saw() {
     assert!(broken(&h).is_empty());
     let verdict = check(&h, Level::Serializable);
     assert_eq!(verdict.count(Anomaly::TakenBack), 1);
+    // A register that only a reader saw is no proof that the rest of its writer is there.
+    let mut seen = history(
+        vec![
+            txn(End::Unknown, &[write(1, 5, 1), append(1, 1)]),
+            done(&[read(1, Some((5, 1)))]),
+        ],
+        &[(1, &[])],
+        &[],
+    );
+    assert!(broken(&seen).contains(&Anomaly::Torn));
+    seen.crashes = 1;
+    assert!(broken(&seen).is_empty());
     // Who writes is behind it in the log, and cannot have been acknowledged.
     h.txns[1].ops.push(append(2, 2));
     h.last.lists.push((2, vec![2]));

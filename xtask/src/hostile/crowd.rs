@@ -1,0 +1,83 @@
+//! Thousands of idle connections beside some busy ones: what an idle one costs in memory, and the busy ones in speed.
+
+use super::{Stage, connect, query};
+use crate::step::Outcome;
+use crate::sysbench::Load;
+use std::time::Duration;
+use wire::client::blocking::Conn;
+
+/// Bytes of server memory that an idle connection may cost.
+const MOST_MEMORY: u64 = 32 << 10;
+
+/// The share of the speed alone that must be left beside the crowd.
+const LEAST_SPEED: f64 = 0.95;
+
+fn gather(stage: &Stage<'_>) -> Outcome<Vec<Conn>> {
+    let mut crowd = Vec::with_capacity(stage.scale.idle);
+    for n in 0..stage.scale.idle {
+        let mut conn =
+            connect(stage.setup).map_err(|e| format!("idle connection number {n}: {e}"))?;
+        // A little of what a pool does before it parks a connection.
+        query(&mut conn, "USE hostile")?;
+        query(&mut conn, "SELECT id, pad FROM rows_ WHERE id = 7")?;
+        crowd.push(conn);
+    }
+    Ok(crowd)
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
+/// Measures both.
+pub fn crowd(stage: &Stage<'_>) -> Outcome<String> {
+    let mut load = Load::new("oltp_point_select", 20_000).threads(stage.scale.active);
+    load.seconds = stage.scale.seconds;
+    load.prepare(stage.setup)?;
+    // What the busy ones need is there before anything is measured.
+    load.run(stage.setup)?;
+    let before = stage.resident()?;
+    let mut crowd = gather(stage)?;
+    let each = stage.resident()?.saturating_sub(before) / stage.scale.idle.max(1) as u64;
+    if each > MOST_MEMORY {
+        return Err(format!("an idle connection costs {each} bytes"));
+    }
+    let mut alone = Vec::new();
+    let mut beside = Vec::new();
+    for round in 0..stage.scale.rounds {
+        if round > 0 {
+            crowd = gather(stage)?;
+        }
+        beside.push(load.run(stage.setup)?.tps);
+        for conn in crowd.iter_mut().step_by(100) {
+            query(conn, "SELECT 1")?;
+        }
+        crowd.clear();
+        // The server ends the sessions of those that have gone before the next measurement.
+        std::thread::sleep(Duration::from_secs(1));
+        alone.push(load.run(stage.setup)?.tps);
+    }
+    drop(crowd);
+    let words = format!(
+        "{} of them cost {each} bytes of server memory each",
+        stage.scale.idle
+    );
+    if stage.scale.rounds == 0 {
+        return Ok(words);
+    }
+    let share = median(&beside) / median(&alone);
+    let speed = format!(
+        "{} busy ones make {:.0}/s beside them and {:.0}/s alone: {share:.3}",
+        stage.scale.active,
+        median(&beside),
+        median(&alone)
+    );
+    if share < LEAST_SPEED {
+        return Err(format!(
+            "{words}; {speed}; beside {beside:.0?}, alone {alone:.0?}"
+        ));
+    }
+    Ok(format!("{words}; {speed}"))
+}

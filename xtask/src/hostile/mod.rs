@@ -1,0 +1,278 @@
+//! `cargo xtask hostile`: clients that are careless, slow, many or malicious, and a bystander who must not notice.
+//!
+//! Each case does its worst over the Unix socket, with the project's own client or with bare bytes; meanwhile a bystander
+//! asks `SELECT 1` and writes down the longest answer. Limits must answer with MySQL's errors. One transaction is
+//! left open for the whole run. The short form is a part of `cargo xtask test`; the long one has the full numbers.
+
+mod crowd;
+mod limits;
+mod rude;
+
+use crate::args::Args;
+use crate::procfs;
+use crate::server::{Kind, Server, Setup};
+use crate::step::{self, Outcome};
+use crate::tree::Scratch;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use wire::client::blocking::Conn;
+use wire::client::{ClientError, Value};
+
+/// The longest that any answer here may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a bystander may have to wait for `SELECT 1`. The machine may be busy; a server that waits for one of these
+/// clients is far beyond it.
+const BYSTANDER_WAITS: Duration = Duration::from_millis(1500);
+
+/// How much of everything.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale {
+    half_open: usize,
+    slow_readers: usize,
+    statements: u64,
+    deaths: usize,
+    idle: usize,
+    active: u32,
+    /// Seconds of one measurement with sysbench.
+    seconds: u64,
+    /// Pairs of measurements, with and without the idle connections; 0 for only their memory.
+    rounds: u32,
+}
+
+/// As the issue asks for it.
+const FULL: Scale = Scale {
+    half_open: 500,
+    slow_readers: 16,
+    statements: 100_000,
+    deaths: 200,
+    idle: 10_000,
+    active: 128,
+    seconds: 5,
+    rounds: 5,
+};
+
+/// For every run of the tests.
+const SHORT: Scale = Scale {
+    half_open: 100,
+    slow_readers: 4,
+    statements: 5_000,
+    deaths: 30,
+    idle: 1_000,
+    active: 16,
+    seconds: 1,
+    rounds: 0,
+};
+
+/// The command.
+pub fn command(args: &Args) -> Outcome<()> {
+    let mut scale = if args.has("short") { SHORT } else { FULL };
+    scale.idle = args.get("idle", scale.idle)?;
+    scale.active = args.get("active", scale.active)?;
+    scale.seconds = args.get("seconds", scale.seconds)?;
+    scale.rounds = args.get("rounds", scale.rounds)?;
+    let only = args.get("only", String::new())?;
+    args.refuse_unread()?;
+    run(&scale, &only)
+}
+
+/// The short form.
+pub fn short() -> Outcome<()> {
+    run(&SHORT, "")
+}
+
+/// What a case is given.
+pub struct Stage<'a> {
+    server: &'a Server,
+    setup: &'a Setup,
+    scale: &'a Scale,
+}
+
+impl Stage<'_> {
+    /// A connection in the database of the cases.
+    fn open(&self) -> Outcome<Conn> {
+        let mut conn = connect(self.setup).map_err(|e| e.to_string())?;
+        query(&mut conn, "USE hostile")?;
+        Ok(conn)
+    }
+
+    /// Sets a global variable.
+    fn set(&self, name: &str, value: u64) -> Outcome<()> {
+        query(&mut self.open()?, &format!("SET GLOBAL {name} = {value}")).map(drop)
+    }
+
+    /// The server's resident memory.
+    fn resident(&self) -> Outcome<u64> {
+        procfs::resident(self.server.pid())
+    }
+}
+
+/// A new connection, as root.
+fn connect(setup: &Setup) -> Result<Conn, ClientError> {
+    let mut conn = Conn::connect_unix(&setup.socket, "root", "", None)?;
+    conn.set_read_timeout(Some(PATIENCE))?;
+    Ok(conn)
+}
+
+/// Runs a statement.
+fn query(conn: &mut Conn, sql: &str) -> Outcome<Vec<Vec<Value>>> {
+    let mut results = conn.query(sql).map_err(|e| format!("{sql:.80}: {e}"))?;
+    Ok(results.pop().unwrap_or_default().rows)
+}
+
+/// The single number that a statement gives.
+fn number(conn: &mut Conn, sql: &str) -> Outcome<u64> {
+    let rows = query(conn, sql)?;
+    match rows.first().and_then(|row| row.first()) {
+        Some(Value::Bytes(text)) => String::from_utf8_lossy(text)
+            .parse()
+            .map_err(|_| format!("{sql} gives {rows:?}")),
+        _ => Err(format!("{sql} gives {rows:?}")),
+    }
+}
+
+/// It must be this error.
+fn refused<T: std::fmt::Debug>(what: &str, got: Result<T, ClientError>, code: u16) -> Outcome<()> {
+    match got {
+        Err(ClientError::Server(e)) if e.code == code => Ok(()),
+        other => Err(format!("{what}: wanted error {code}, got {other:.200?}")),
+    }
+}
+
+type Case = fn(&Stage<'_>) -> Outcome<String>;
+
+const CASES: &[(&str, Case)] = &[
+    ("half-open handshakes", rude::half_open),
+    ("slow readers of large results", rude::slow_readers),
+    ("gone in the middle of a statement", rude::gone_in_statement),
+    (
+        "gone in the middle of a transaction",
+        rude::gone_in_transaction,
+    ),
+    ("gone in the middle of a commit", rude::gone_in_commit),
+    ("packets out of order", rude::out_of_order),
+    ("giant packets", limits::giant_packets),
+    ("prepared statements without end", limits::statements),
+    ("too many connections", limits::connections),
+    ("idle for too long", limits::idle),
+    ("a crowd of idle connections", crowd::crowd),
+];
+
+fn run(scale: &Scale, only: &str) -> Outcome<()> {
+    step::announce("hostile and careless clients");
+    let mut scratch = Scratch::new("hostile")?;
+    let result = cases(scale, only, &scratch);
+    if result.is_err() {
+        scratch.keep();
+    }
+    result
+}
+
+fn cases(scale: &Scale, only: &str, scratch: &Scratch) -> Outcome<()> {
+    let files = rlimit::increase_nofile_limit(u64::MAX).map_err(|e| format!("ulimit -n: {e}"))?;
+    if files < scale.idle as u64 + 500 {
+        return Err(format!(
+            "{} connections need more open files than ulimit -n gives: {files}",
+            scale.idle
+        ));
+    }
+    let setup = Setup::new(Kind::Tidemill, scratch.path())?
+        .option("innodb-flush-log-at-trx-commit=2")
+        .option("innodb-buffer-pool-size=128M")
+        .option("max-allowed-packet=64M")
+        .option(&format!("max-connections={}", scale.idle + 1000));
+    let mut server = setup.start()?;
+    prepare(&setup)?;
+    // Left open over everything that follows.
+    let mut forgotten = connect(&setup).map_err(|e| e.to_string())?;
+    query(&mut forgotten, "USE hostile")?;
+    query(&mut forgotten, "BEGIN")?;
+    let sum = "SELECT SUM(id) FROM rows_";
+    let before = number(&mut forgotten, sum)?;
+    query(&mut forgotten, "INSERT INTO deaths VALUES (-1, 0)")?;
+    let stage = Stage {
+        server: &server,
+        setup: &setup,
+        scale,
+    };
+    let mut failed = Vec::new();
+    for (name, case) in CASES.iter().filter(|c| c.0.contains(only)) {
+        match beside_a_bystander(&stage, *case) {
+            Ok(words) => println!("    {name}: {words}"),
+            Err(why) => {
+                println!("    {name}: FAILED: {why}");
+                failed.push(*name);
+            }
+        }
+    }
+    let mut writer = stage.open()?;
+    query(&mut writer, "DELETE FROM rows_ WHERE id <= 100")?;
+    let after = number(&mut forgotten, sum)?;
+    if before != after {
+        failed.push("the forgotten transaction no longer sees its snapshot");
+    }
+    query(&mut forgotten, "COMMIT")?;
+    drop(writer);
+    drop(forgotten);
+    server.must_run()?;
+    server.terminate()?;
+    setup.check_offline()?;
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("hostile clients: {}", failed.join(", ")))
+    }
+}
+
+fn prepare(setup: &Setup) -> Outcome<()> {
+    let mut conn = connect(setup).map_err(|e| e.to_string())?;
+    for sql in [
+        "CREATE DATABASE hostile",
+        "USE hostile",
+        "CREATE TABLE rows_ (id INT PRIMARY KEY, pad VARCHAR(1000))",
+        "CREATE TABLE deaths (id INT PRIMARY KEY, n INT)",
+        "CREATE TABLE large (id INT PRIMARY KEY, b LONGBLOB)",
+    ] {
+        query(&mut conn, sql)?;
+    }
+    let rows: Vec<String> = (1..=1000)
+        .map(|n| format!("({n}, REPEAT('x', 1000))"))
+        .collect();
+    let sql = format!("INSERT INTO rows_ VALUES {}", rows.join(", "));
+    query(&mut conn, &sql).map(drop)
+}
+
+/// Runs a case while somebody else asks small questions.
+fn beside_a_bystander(stage: &Stage<'_>, case: Case) -> Outcome<String> {
+    let mut bystander = stage.open()?;
+    let done = AtomicBool::new(false);
+    let begun = Instant::now();
+    let (words, waited) = std::thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut longest = Duration::ZERO;
+            while !done.load(Ordering::Relaxed) {
+                let asked = Instant::now();
+                query(&mut bystander, "SELECT pad FROM rows_ WHERE id = 500")?;
+                longest = longest.max(asked.elapsed());
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Ok::<Duration, String>(longest)
+        });
+        let words = case(stage);
+        done.store(true, Ordering::Relaxed);
+        let waited = watch
+            .join()
+            .unwrap_or_else(|_| Err("the bystander panicked".to_owned()));
+        (words, waited)
+    });
+    let words = words?;
+    let waited = waited.map_err(|e| format!("a bystander: {e}"))?;
+    if waited > BYSTANDER_WAITS {
+        return Err(format!("a bystander waited {} ms", waited.as_millis()));
+    }
+    Ok(format!(
+        "{words} ({:.1} s; a bystander waited at most {:.1} ms)",
+        begun.elapsed().as_secs_f64(),
+        waited.as_secs_f64() * 1000.0
+    ))
+}
