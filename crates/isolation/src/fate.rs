@@ -21,6 +21,9 @@ pub(crate) struct Fates {
     pub writer: Vec<Option<(TxnId, Key, Option<Version>)>>,
     /// Registers that some transaction of unknown fate may have written.
     pub doubtful: HashSet<Key>,
+    /// Registers that a transaction without an answer wrote and that is not known to be there. Somebody who only
+    /// reads may have seen it before a crash took it back.
+    pub vanished: HashSet<Key>,
 }
 
 fn put<T: Copy>(table: &mut Vec<Option<T>>, at: Value, what: T) -> bool {
@@ -201,12 +204,14 @@ fn settle(history: &History, unknown: &[TxnId], fates: &mut Fates) {
                 }));
             continue;
         }
+        let written = ops.iter().filter_map(|op| match op {
+            Op::Write { key, .. } | Op::Delete { key } => Some(*key),
+            _ => None,
+        });
+        fates.vanished.extend(written.clone());
         // A list would show it; for one that wrote registers only, it stays open.
         if !ops.iter().any(|op| matches!(op, Op::Append { .. })) {
-            fates.doubtful.extend(ops.iter().filter_map(|op| match op {
-                Op::Write { key, .. } | Op::Delete { key } => Some(*key),
-                _ => None,
-            }));
+            fates.doubtful.extend(written);
         }
     }
 }

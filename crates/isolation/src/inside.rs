@@ -359,7 +359,7 @@ impl<'a> Walk<'a> {
         let Some(order) = self.orders.of.get(&Item::Register(key)) else {
             return;
         };
-        if self.orders.may_be_deleted.contains(&key) {
+        if self.orders.may_be_deleted.contains(&key) || self.orders.fates.vanished.contains(&key) {
             return;
         }
         let matching = order

@@ -377,6 +377,31 @@ fn phantoms_in_an_index_read_are_dependencies() {
     assert!(verdict.broken(Level::RepeatableRead).is_empty());
 }
 
+/// The version that the index read passed over may be one that a crash took back.
+#[test]
+fn an_absence_says_nothing_where_a_write_has_vanished() {
+    let index = Op::Index {
+        group: 1,
+        low: 1,
+        high: 1,
+        found: Vec::new(),
+    };
+    let mut h = history(
+        vec![
+            done(&[write(1, 17, 1)]),
+            done(&[index]),
+            txn(End::Unknown, &[write(1, 18, 2), append(1, 1)]),
+        ],
+        &[(1, &[])],
+        &[(1, 17, 1)],
+    );
+    h.txns[1].began = 2000;
+    h.txns[1].ended = 3000;
+    assert!(broken(&h).is_empty());
+    h.txns.pop();
+    assert_eq!(broken(&h), [Anomaly::Stale]);
+}
+
 #[test]
 fn lost_and_invented_writes() {
     let h = history(

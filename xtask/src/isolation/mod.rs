@@ -194,6 +194,13 @@ impl Series<'_> {
             server = self
                 .window(server, trouble, deadline, rng)
                 .map_err(|e| format!("window {window}: {e}"))?;
+            if window % 8 == 0 {
+                println!(
+                    "    {} committed after {} s",
+                    self.tally.committed,
+                    begun.elapsed().as_secs()
+                );
+            }
             // Ours must show nothing; the other is shown for what it does.
             if self.plan.kind == Kind::Tidemill && !self.verdict.broken(self.level).is_empty() {
                 self.report(begun.elapsed());
