@@ -53,14 +53,28 @@ impl Reader<'_> {
 }
 
 impl Session {
-    /// How a consistent read of this session judges versions.
-    pub(crate) fn reader_snapshot(&mut self) -> Option<Snapshot> {
-        (self.isolation != Isolation::ReadUncommitted).then(|| self.snapshot())
+    /// To be awaited before the snapshot of a consistent read is taken.
+    ///
+    /// A transaction that has written or locked has looked at newest versions: those are there as soon as their
+    /// transactions have ended, while a snapshot has only what is below the log's complete end, which the record of
+    /// somebody else may still hold up. Without waiting for that, the snapshot could be older than what was seen.
+    pub(crate) async fn catch_up(&self) -> Result<(), SqlError> {
+        if self.snapshot.is_some() || self.txid == TxnId::NONE {
+            return Ok(());
+        }
+        let log = &self.engine.log;
+        let seen = log.wait_complete(log.end()).await;
+        seen.map_err(|e| error::storage(e, "the log"))
     }
 
-    /// See [`Reader::settled`].
-    pub(crate) fn settled_snapshot(&mut self) -> Option<Snapshot> {
-        (self.isolation == Isolation::ReadUncommitted).then(|| self.snapshot())
+    /// How a consistent read of this session judges versions, and [`Reader::settled`].
+    pub(crate) fn reader_snapshots(&mut self) -> (Option<Snapshot>, Option<Snapshot>) {
+        let snapshot = Some(self.snapshot());
+        if self.isolation == Isolation::ReadUncommitted {
+            (None, snapshot)
+        } else {
+            (snapshot, None)
+        }
     }
 
     /// Reads the row with this clustered key. `f` gets it (or `None`) once, usually under the page's latch: it must do
@@ -99,7 +113,8 @@ impl Session {
         key: &[u8],
         f: &mut (impl FnMut(Option<RowRef<'_>>) -> R + Send),
     ) -> Result<Got<R>, SqlError> {
-        let snapshots = (self.reader_snapshot(), self.settled_snapshot());
+        self.catch_up().await?;
+        let snapshots = self.reader_snapshots();
         let mut pins = Pins::new();
         let mut walk = VersionWalk::default();
         loop {

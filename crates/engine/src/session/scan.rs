@@ -196,6 +196,9 @@ impl Session {
         let from = batch.len();
         let mut pins = Pins::new();
         let name = scan.table.clone();
+        if scan.mode == ReadMode::Consistent {
+            self.catch_up().await?;
+        }
         while !scan.done && batch.len() < max_rows {
             self.interrupt.check()?;
             self.breathe().await;
@@ -274,7 +277,7 @@ impl Session {
     ) -> Result<(), Stop> {
         let judge = self.scan_judge(scan);
         let (snapshot, settled) = if judge.is_none() {
-            (self.reader_snapshot(), self.settled_snapshot())
+            self.reader_snapshots()
         } else {
             (None, None)
         };
@@ -345,7 +348,7 @@ impl Session {
     ) -> Result<(), Stop> {
         let judge = self.scan_judge(scan);
         let (snapshot, settled) = if judge.is_none() {
-            (self.reader_snapshot(), self.settled_snapshot())
+            self.reader_snapshots()
         } else {
             (None, None)
         };

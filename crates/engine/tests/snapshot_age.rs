@@ -1,0 +1,207 @@
+//! A snapshot is never older than what its transaction has already seen by writing.
+//!
+//! The log is held up in the middle of a record, as a thread that loses its core there would do. A commit behind that
+//! record is there for writers; it must be there for the snapshot of whoever has written over it, too.
+
+use base::mem::{self, MemDisk};
+use base::{Lsn, TxnId, block_on};
+use engine::*;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+use types::{CollationId, DataType, Value, ValueRef};
+
+fn column(name: &str) -> ColumnDef {
+    ColumnDef {
+        name: name.into(),
+        ty: DataType::INT,
+        nullable: false,
+        default: ColumnDefault::None,
+        on_update_now: false,
+        auto_increment: false,
+        comment: String::new(),
+        generated: None,
+        invisible: false,
+    }
+}
+
+fn definition() -> TableDef {
+    TableDef {
+        id: 0,
+        schema: "s".into(),
+        name: "t".into(),
+        columns: vec![column("id"), column("v")],
+        indexes: vec![IndexDef {
+            id: 0,
+            name: "PRIMARY".into(),
+            kind: IndexKind::Primary,
+            parts: vec![IndexPart {
+                column: 0,
+                prefix: 0,
+                descending: false,
+            }],
+            comment: String::new(),
+            root: base::PageNo(0),
+            invisible: false,
+        }],
+        options: TableOptions {
+            collation: CollationId::DEFAULT,
+            comment: String::new(),
+            row_format: String::new(),
+            auto_increment: 0,
+            others: vec![],
+            created_us: 0,
+        },
+    }
+}
+
+fn key(t: &Table, id: i64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    types::keyenc::encode_key(t.key_parts(0), [ValueRef::Int(id)], &mut bytes);
+    bytes
+}
+
+async fn set(s: &mut Session, id: i64, v: i64) {
+    let t = s.open_table("s", "t").await.unwrap();
+    let row = vec![Value::Int(id), Value::Int(v)];
+    let key = key(&t, id);
+    let done = s.update_key(&t, &key, &mut |_| Ok(Some(row.clone()))).await;
+    assert_eq!(done.unwrap(), Updated::Done);
+}
+
+async fn get(s: &mut Session, id: i64) -> i64 {
+    let t = s.open_table("s", "t").await.unwrap();
+    let key = key(&t, id);
+    let found = s.get(&t, &key, ReadMode::Consistent, |row| {
+        match row.map(|r| r.column(1)) {
+            Some(ValueRef::Int(v)) => v,
+            other => panic!("{other:?}"),
+        }
+    });
+    found.await.unwrap()
+}
+
+async fn scan(s: &mut Session) -> Vec<i64> {
+    let t = s.open_table("s", "t").await.unwrap();
+    let mut scan = s.scan(
+        &t,
+        ScanSpec {
+            index: 0,
+            lower: KeyBound::None,
+            upper: KeyBound::None,
+            backward: false,
+            mode: ReadMode::Consistent,
+        },
+    );
+    let mut batch = RowBatch::new();
+    let mut out = Vec::new();
+    while s
+        .next_batch(&mut scan, &mut batch, 10, &mut |_| Ok(true))
+        .await
+        .unwrap()
+        || batch.len() > out.len()
+    {
+        out.clear();
+        for i in 0..batch.len() {
+            match batch.row(i).column(1) {
+                ValueRef::Int(v) => out.push(v),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    out
+}
+
+fn filled() -> Arc<Engine> {
+    let options = EngineOptions {
+        pager: PagerOptions {
+            pool_bytes: 16 << 20,
+            log_capacity_bytes: 32 << 20,
+            log_buffer_bytes: 8 << 20,
+            ..Default::default()
+        },
+        flush_at_commit: 0,
+    };
+    let seams = mem::seams(Arc::new(MemDisk::default()));
+    block_on(async {
+        let engine = Engine::open(seams, Path::new("/db"), options)
+            .await
+            .unwrap();
+        let mut s = engine.session();
+        s.create_schema(SchemaDef {
+            name: "s".into(),
+            collation: CollationId::DEFAULT,
+        })
+        .await
+        .unwrap();
+        s.create_table(definition()).await.unwrap();
+        let t = s.open_table("s", "t").await.unwrap();
+        for id in [1, 2] {
+            let row = [Value::Int(id), Value::Int(0)];
+            s.insert(&t, &row).await.unwrap();
+        }
+        s.commit().await.unwrap();
+        engine
+    })
+}
+
+fn read_after_a_write(read: impl Fn(&mut Session) -> i64 + Send + Sync) {
+    let engine = filled();
+    std::thread::scope(|scope| {
+        // A record that is reserved and not complete for as long as this pleases.
+        let (held, is_held) = channel();
+        let (release, released) = channel::<()>();
+        let pager = engine.pager().clone();
+        scope.spawn(move || {
+            let hold = |_: Lsn, _: Lsn| {
+                held.send(()).unwrap();
+                let _ = released.recv();
+            };
+            let kind = pager::RecordKind::Abort;
+            let done = pager.append(kind, TxnId(1), Lsn::NONE, &[], hold);
+            done.unwrap();
+        });
+        is_held.recv().unwrap();
+        // Writes both rows. Its commit is not answered, since the log is held up before it.
+        let (committing, has_ended) = channel();
+        let first = engine.clone();
+        scope.spawn(move || {
+            block_on(async {
+                let mut s = first.session();
+                s.begin(Isolation::RepeatableRead, false);
+                set(&mut s, 1, 10).await;
+                set(&mut s, 2, 10).await;
+                committing.send(()).unwrap();
+                s.commit().await.unwrap();
+            });
+        });
+        has_ended.recv().unwrap();
+        // Writes over the one and reads the other.
+        let (answer, answered) = channel();
+        let second = engine.clone();
+        let read = &read;
+        scope.spawn(move || {
+            let mut s = second.session();
+            s.begin(Isolation::RepeatableRead, false);
+            block_on(set(&mut s, 1, 20));
+            answer.send(read(&mut s)).unwrap();
+            block_on(s.commit()).unwrap();
+        });
+        // It may have to wait for the log; it must not answer from before.
+        let early = answered.recv_timeout(Duration::from_millis(300)).ok();
+        release.send(()).unwrap();
+        let v = early.unwrap_or_else(|| answered.recv().unwrap());
+        assert_eq!(v, 10, "the snapshot is older than what was written over");
+    });
+}
+
+#[test]
+fn a_read_by_key_after_a_write() {
+    read_after_a_write(|s| block_on(get(s, 2)));
+}
+
+#[test]
+fn a_scan_after_a_write() {
+    read_after_a_write(|s| block_on(scan(s))[1]);
+}
