@@ -48,6 +48,7 @@ pub struct Instance {
     pub(crate) started_us: u64,
     /// Counts that only the server makes.
     pub server: ServerCounts,
+    pub(crate) prepared: Arc<super::prepared::PreparedCount>,
     flushed_us: AtomicU64,
 }
 
@@ -93,6 +94,7 @@ impl Instance {
             status: StatusRegistry::new(),
             options,
             server: ServerCounts::default(),
+            prepared: Arc::default(),
         });
         instance.obey_variables();
         let source = Arc::downgrade(&instance);
@@ -200,7 +202,7 @@ impl StatusSource for ServerStatus {
             i.server.max_connections_errors.get(),
         );
         let c = i.processes.counts();
-        count("Prepared_stmt_count", c.prepared.get());
+        count("Prepared_stmt_count", i.prepared.get());
         session_counts(&c, &mut count);
         engine_counts(&i.engine, &mut count);
     }

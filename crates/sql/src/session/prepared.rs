@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use types::error::codes;
 use types::{Charset, SqlError, Value};
@@ -33,8 +34,43 @@ struct Planned {
     settings: u64,
 }
 
+/// How many prepared statements all sessions together have open: what max_prepared_stmt_count limits.
+#[derive(Debug, Default)]
+pub(crate) struct PreparedCount(AtomicU64);
+
+impl PreparedCount {
+    /// How many there are.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// One more, until the place is dropped.
+    fn take(self: &Arc<Self>, limit: u64) -> Result<Place, SqlError> {
+        let place = Place(Arc::clone(self));
+        if self.0.fetch_add(1, Ordering::Relaxed) < limit {
+            return Ok(place);
+        }
+        Err(SqlError::new(
+            codes::ER_MAX_PREPARED_STMT_COUNT_REACHED,
+            format!(
+                "Can't create more than max_prepared_stmt_count statements (current value: {limit})"
+            ),
+        ))
+    }
+}
+
+/// The place of one statement in the count.
+struct Place(Arc<PreparedCount>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// A prepared statement.
 pub(crate) struct Prepared {
+    _place: Place,
     text: Arc<[u8]>,
     statement: Arc<Statement>,
     com: Com,
@@ -74,17 +110,7 @@ impl Session {
         self.process
             .begin(Command::Prepare, sql, self.instance.clock.now_us());
         self.begin_statement(Com::StmtPrepare);
-        let limit = self.instance.globals.hot().max_prepared_stmt_count();
-        let r = if self.prepared.map.len() as u64 >= limit {
-            Err(SqlError::new(
-                codes::ER_MAX_PREPARED_STMT_COUNT_REACHED,
-                format!(
-                    "Can't create more than max_prepared_stmt_count statements (current value: {limit})"
-                ),
-            ))
-        } else {
-            self.make_prepared(sql)
-        };
+        let r = self.make_prepared(sql);
         self.process.end(self.instance.clock.now_us());
         let p = match r {
             Ok(p) => p,
@@ -101,12 +127,13 @@ impl Session {
             warnings: self.diagnostics.packet_count(),
         };
         self.prepared.map.insert(info.id, p);
-        self.process.counts.prepared.add(1);
         Ok(info)
     }
 
     /// Parses and plans a text for later execution.
     pub(super) fn make_prepared(&mut self, sql: &[u8]) -> Result<Prepared, SqlError> {
+        let limit = self.instance.globals.hot().max_prepared_stmt_count();
+        let place = self.instance.prepared.take(limit)?;
         let client = self.vars.hot().client;
         let text: Arc<[u8]> = if client.is_utf8() || client == Charset::Binary {
             sql.into()
@@ -137,6 +164,7 @@ impl Session {
             None
         };
         Ok(Prepared {
+            _place: place,
             com: com::of(&statement),
             one_use: text.contains(&b'@'),
             text,
@@ -291,9 +319,7 @@ impl Session {
 
     /// COM_STMT_CLOSE; an unknown id is ignored, as the protocol has no answer to it.
     pub fn close_prepared(&mut self, id: u32) {
-        if self.prepared.map.remove(&id).is_some() {
-            self.process.counts.prepared.add(u64::MAX);
-        }
+        self.prepared.map.remove(&id);
         self.process.counts.com[Com::StmtClose as usize].add(1);
     }
 
@@ -315,9 +341,7 @@ impl Session {
     }
 
     pub(super) fn close_all_prepared(&mut self) {
-        let n = self.prepared.map.len() as u64;
         self.prepared.map.clear();
-        self.process.counts.prepared.add(n.wrapping_neg());
     }
 }
 

@@ -88,8 +88,6 @@ pub struct Counts {
     pub bytes_received: OwnCounter,
     /// Bytes to the client; the server adds to it.
     pub bytes_sent: OwnCounter,
-    /// Prepared statements open now.
-    pub prepared: OwnCounter,
     /// `Com_` counters, by the numbers of [`super::com`].
     pub com: [OwnCounter; COM_COUNT],
 }
@@ -101,7 +99,6 @@ impl Default for Counts {
             queries: OwnCounter::default(),
             bytes_received: OwnCounter::default(),
             bytes_sent: OwnCounter::default(),
-            prepared: OwnCounter::default(),
             com: std::array::from_fn(|_| OwnCounter::default()),
         }
     }
@@ -343,7 +340,6 @@ impl ProcessList {
         sum.add_all(&self.ended.lock().unwrap_or_else(PoisonError::into_inner));
         for p in l.live.values() {
             sum.add_all(&p.counts);
-            sum.prepared.add(p.counts.prepared.get());
         }
         sum
     }
