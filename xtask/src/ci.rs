@@ -4,9 +4,9 @@ use crate::args::Args;
 use crate::crash::{self, Plan};
 use crate::rng;
 use crate::step::Outcome;
-use crate::{e2e, install, step, tidy, tree};
+use crate::{e2e, hostile, install, isolation, step, tidy, tree};
 
-/// `cargo xtask test`: unit and property tests, end-to-end cases, three crashes.
+/// `cargo xtask test`: unit and property tests, end-to-end cases, isolation, hostile clients, three crashes.
 pub fn test(args: &Args) -> Outcome<()> {
     let (rounds, seed) = test_flags(args)?;
     run_tests(rounds, seed)
@@ -23,6 +23,8 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     install::ensure()?;
     step::visibly(tree::cargo().args(["test", "--workspace"]))?;
     e2e::all()?;
+    isolation::short(seed)?;
+    hostile::short()?;
     crash::run(&Plan::new(rounds, seed))
 }
 

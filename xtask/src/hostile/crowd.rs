@@ -1,6 +1,7 @@
 //! Thousands of idle connections beside some busy ones: what an idle one costs in memory, and the busy ones in speed.
 
 use super::{Stage, connect, query};
+use crate::procfs;
 use crate::step::Outcome;
 use crate::sysbench::Load;
 use std::time::Duration;
@@ -31,6 +32,27 @@ fn median(values: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
+/// One measurement of the busy ones.
+#[derive(Debug, Clone, Copy)]
+struct Speed {
+    tps: f64,
+    /// The server's CPU time for each, which does not depend on who else uses the machine.
+    cpu_us: f64,
+}
+
+impl Speed {
+    fn measure(stage: &Stage<'_>, load: &Load) -> Outcome<Speed> {
+        let pid = stage.server.pid();
+        let before = procfs::cpu_time(pid)?;
+        let figures = load.run(stage.setup)?;
+        let spent = procfs::cpu_time(pid)?.saturating_sub(before);
+        Ok(Speed {
+            tps: figures.tps,
+            cpu_us: spent.as_micros() as f64 / figures.transactions.max(1) as f64,
+        })
+    }
+}
+
 /// Measures both.
 pub fn crowd(stage: &Stage<'_>) -> Outcome<String> {
     let mut load = Load::new("oltp_point_select", 20_000).threads(stage.scale.active);
@@ -44,20 +66,28 @@ pub fn crowd(stage: &Stage<'_>) -> Outcome<String> {
     if each > MOST_MEMORY {
         return Err(format!("an idle connection costs {each} bytes"));
     }
-    let mut alone = Vec::new();
-    let mut beside = Vec::new();
+    let mut pairs: Vec<(Speed, Speed)> = Vec::new();
     for round in 0..stage.scale.rounds {
+        // The machine may be getting faster or slower: every other pair is measured the other way round.
+        let mut alone = None;
         if round > 0 {
+            if round % 2 == 1 {
+                alone = Some(Speed::measure(stage, &load)?);
+            }
             crowd = gather(stage)?;
         }
-        beside.push(load.run(stage.setup)?.tps);
+        let beside = Speed::measure(stage, &load)?;
         for conn in crowd.iter_mut().step_by(100) {
             query(conn, "SELECT 1")?;
         }
         crowd.clear();
         // The server ends the sessions of those that have gone before the next measurement.
         std::thread::sleep(Duration::from_secs(1));
-        alone.push(load.run(stage.setup)?.tps);
+        let alone = match alone {
+            Some(alone) => alone,
+            None => Speed::measure(stage, &load)?,
+        };
+        pairs.push((beside, alone));
     }
     drop(crowd);
     let words = format!(
@@ -67,17 +97,20 @@ pub fn crowd(stage: &Stage<'_>) -> Outcome<String> {
     if stage.scale.rounds == 0 {
         return Ok(words);
     }
-    let share = median(&beside) / median(&alone);
+    let of = |f: fn(&(Speed, Speed)) -> f64| median(&pairs.iter().map(f).collect::<Vec<_>>());
+    let share = of(|p| p.0.tps / p.1.tps);
     let speed = format!(
-        "{} busy ones make {:.0}/s beside them and {:.0}/s alone: {share:.3}",
+        "{} busy ones make {:.0}/s beside them and {:.0}/s alone, in the middle of {} pairs {share:.3}; \
+         {:.1} and {:.1} us of the server's CPU time each",
         stage.scale.active,
-        median(&beside),
-        median(&alone)
+        of(|p| p.0.tps),
+        of(|p| p.1.tps),
+        pairs.len(),
+        of(|p| p.0.cpu_us),
+        of(|p| p.1.cpu_us)
     );
     if share < LEAST_SPEED {
-        return Err(format!(
-            "{words}; {speed}; beside {beside:.0?}, alone {alone:.0?}"
-        ));
+        return Err(format!("{words}; {speed}; {pairs:.1?}"));
     }
     Ok(format!("{words}; {speed}"))
 }

@@ -48,8 +48,8 @@ const FULL: Scale = Scale {
     deaths: 200,
     idle: 10_000,
     active: 128,
-    seconds: 5,
-    rounds: 5,
+    seconds: 4,
+    rounds: 7,
 };
 
 /// For every run of the tests.

@@ -111,6 +111,22 @@ pub fn command(args: &Args) -> Outcome<()> {
     workload(&plan)
 }
 
+/// The share of it that every run of the tests has: a minute at most.
+pub fn short(seed: u64) -> Outcome<()> {
+    let mut plan = Plan::new(Kind::Tidemill, seed);
+    plan.levels = vec![
+        Level::ReadCommitted,
+        Level::RepeatableRead,
+        Level::Serializable,
+    ];
+    plan.transactions = 6_000;
+    plan.seconds = 10;
+    plan.window = 3_000;
+    plan.crash_every = 2;
+    plan.orders = 1;
+    workload(&plan)
+}
+
 fn workload(plan: &Plan) -> Outcome<()> {
     let mut scratch = Scratch::new("isolation")?;
     let result = run(plan, &scratch);
@@ -131,7 +147,9 @@ fn run(plan: &Plan, scratch: &Scratch) -> Outcome<()> {
         let quick = setup
             .clone()
             .without("innodb-flush-log-at-trx-commit")
-            .option("innodb-flush-log-at-trx-commit=2");
+            .without("innodb-lock-wait-timeout")
+            .option("innodb-flush-log-at-trx-commit=2")
+            .option("innodb-lock-wait-timeout=60");
         let server = quick.start()?;
         play::all(&server, plan.orders, &plan.only, plan.bless)?;
         server.terminate()?;
