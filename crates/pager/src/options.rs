@@ -26,6 +26,10 @@ pub struct PagerOptions {
     pub log_capacity_bytes: u64,
     /// innodb_log_buffer_size in bytes: the log's memory, which also serves reads of old row versions.
     pub log_buffer_bytes: u64,
+    /// The unit of the log's sizes, a power of two: a segment is 1 to 16 of them, the memory at least 2, the capacity at
+    /// least 8, and one is kept free for records under way. It is 4 MiB, but for tests that want a log which is soon full.
+    /// Never less than the longest record, 512 KiB.
+    pub log_unit_bytes: u64,
     /// innodb_flush_method.
     pub flush_method: FlushMethod,
     /// innodb_doublewrite: protection against torn pages.
@@ -38,6 +42,7 @@ impl Default for PagerOptions {
             pool_bytes: 128 << 20,
             log_capacity_bytes: 1 << 30,
             log_buffer_bytes: 16 << 20,
+            log_unit_bytes: 4 << 20,
             flush_method: FlushMethod::default(),
             doublewrite: true,
         }
@@ -56,18 +61,26 @@ impl PagerOptions {
         (self.pool_bytes / crate::PAGE_SIZE as u64).clamp(64, u32::MAX as u64 / 2) as u32
     }
 
-    /// The log's memory: a power of two of at least 8 MiB.
+    pub(crate) fn log_unit(&self) -> u64 {
+        self.log_unit_bytes
+            .clamp(512 << 10, 4 << 20)
+            .next_power_of_two()
+    }
+
+    /// The log's memory: a power of two of at least two units.
     pub(crate) fn ring_bytes(&self) -> usize {
         self.log_buffer_bytes
-            .clamp(8 << 20, 1 << 30)
+            .clamp(2 * self.log_unit(), 1 << 30)
             .next_power_of_two() as usize
     }
 
     pub(crate) fn capacity(&self) -> u64 {
-        self.log_capacity_bytes.max(32 << 20)
+        self.log_capacity_bytes.max(8 * self.log_unit())
     }
 
+    /// A sixteenth of the capacity, in quarters of a unit (whole MiB).
     pub(crate) fn segment_size(&self) -> u64 {
-        (self.capacity() / 16).clamp(4 << 20, 64 << 20) >> 20 << 20
+        let (unit, quarter) = (self.log_unit(), self.log_unit() / 4);
+        (self.capacity() / 16).clamp(unit, 16 * unit) / quarter * quarter
     }
 }

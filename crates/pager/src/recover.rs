@@ -86,6 +86,7 @@ pub async fn open(
         segments,
         start,
         options.ring_bytes(),
+        options.log_unit(),
         log_mode == OpenMode::Dsync,
     ));
     let redo = Arc::new(redo);

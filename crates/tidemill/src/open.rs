@@ -218,6 +218,7 @@ pub fn engine_options(options: &Options) -> EngineOptions {
                 FlushMethod::ODirectNoFsync => pager::FlushMethod::ODirectNoFsync,
             },
             doublewrite: options.doublewrite,
+            ..PagerOptions::default()
         },
         flush_at_commit: match options.flush_log_at_trx_commit {
             FlushLog::EverySecond => 0,

@@ -26,11 +26,6 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Bytes kept free in ring and files for operations that have passed admission and not yet reserved: enough for one
-/// largest record on each of many threads.
-const MARGIN: u64 = 4 << 20;
-/// Bytes that may be reserved but not complete.
-const WINDOW: usize = 4 << 20;
 /// Block of the cache for records read back from the files.
 const BLOCK: u64 = 64 * 1024;
 const BLOCKS_CACHED: usize = 64;
@@ -60,6 +55,9 @@ struct Block {
 /// The log.
 pub struct Log {
     ring: Ring,
+    /// Bytes kept free in ring and files for operations that have passed admission and not yet reserved: enough for one
+    /// largest record on each of many threads. As many may be reserved and not complete.
+    margin: u64,
     segments: Segments,
     written: AtomicU64,
     durable: AtomicU64,
@@ -97,11 +95,12 @@ struct Staging {
 }
 
 impl Log {
-    /// A log that goes on at `start`; `ring_bytes` a power of two. With `dsync` each write is durable by itself.
-    pub fn new(segments: Segments, start: Lsn, ring_bytes: usize, dsync: bool) -> Log {
+    /// A log that goes on at `start`; `ring_bytes` a power of two of at least two units. With `dsync` each write is durable by itself.
+    pub fn new(segments: Segments, start: Lsn, ring_bytes: usize, unit: u64, dsync: bool) -> Log {
         let room = segments.room_end(start);
         Log {
-            ring: Ring::new(ring_bytes, WINDOW.min(ring_bytes), start),
+            ring: Ring::new(ring_bytes, (unit as usize).min(ring_bytes), start),
+            margin: unit,
             segments,
             written: AtomicU64::new(start.0),
             durable: AtomicU64::new(start.0),
@@ -204,7 +203,7 @@ impl Log {
         if let Some(e) = self.failed.get() {
             return Err(OpError::Io(e.clone()));
         }
-        if self.ring.reserved().0 + MARGIN > self.limit.load(Ordering::Acquire) {
+        if self.ring.reserved().0 + self.margin > self.limit.load(Ordering::Acquire) {
             if self.full.load(Ordering::Relaxed) {
                 // Perhaps there is room again: the keeper tries once for each who asks.
                 self.keeper.fire();

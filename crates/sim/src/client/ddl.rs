@@ -1,0 +1,233 @@
+//! Definition changes.
+
+use super::Client;
+use crate::context::Trouble;
+use crate::model::{Life, Names};
+use crate::shape::{EXTRAS, Extra, SCHEMA, Shape};
+use engine::Session;
+use std::collections::BTreeSet;
+use types::SqlError;
+
+/// Names of tables.
+const NAMES: [&str; 5] = ["a", "b", "c-d", "e", "table five"];
+
+enum Ddl {
+    Create(&'static str, Shape, Vec<Extra>),
+    Drop(String),
+    Truncate(String),
+    Rename(String, String),
+    AddIndex(String, Extra),
+    DropIndex(String, Extra),
+}
+
+impl Client {
+    fn choose(&mut self, names: &Names) -> Option<Ddl> {
+        let free: Vec<&'static str> = NAMES
+            .iter()
+            .copied()
+            .filter(|n| !names.contains_key(*n))
+            .collect();
+        let taken: Vec<&String> = names.keys().collect();
+        if taken.is_empty() || (!free.is_empty() && self.rng.one_in(3)) {
+            let shape = self.rng.pick(&[Shape::Number, Shape::Auto, Shape::Long]);
+            let mut extras = Vec::new();
+            for e in EXTRAS {
+                if self.rng.one_in(2) {
+                    extras.push(e);
+                }
+            }
+            return Some(Ddl::Create(self.rng.pick(&free), shape, extras));
+        }
+        let name = taken[self.rng.below(taken.len() as u64) as usize].clone();
+        let have = &names[&name].1;
+        Some(match self.rng.below(8) {
+            0 if taken.len() > 1 => Ddl::Drop(name),
+            1 => Ddl::Truncate(name),
+            2 | 3 if !free.is_empty() => Ddl::Rename(name, self.rng.pick(&free).to_string()),
+            _ => {
+                let e = self.rng.pick(&EXTRAS);
+                if have.contains(&e) {
+                    Ddl::DropIndex(name, e)
+                } else {
+                    Ddl::AddIndex(name, e)
+                }
+            }
+        })
+    }
+
+    /// One definition change.
+    pub(super) async fn change_definitions(&mut self, s: &mut Session) -> Result<(), Trouble> {
+        let names = self.cx.model().names.clone();
+        let Some(ddl) = self.choose(&names) else {
+            return Ok(());
+        };
+        let life_of = |n: &str| names.get(n).map(|x| x.0);
+        match ddl {
+            Ddl::Create(name, shape, extras) => {
+                let life = self.cx.model().new_life(shape);
+                let def = shape.table(name, &extras);
+                let r = self
+                    .definition(s.create_table(def), |n| {
+                        n.insert(name.to_string(), (life, extras.clone()));
+                    })
+                    .await;
+                self.judge("tables created", r, &[1050])
+            }
+            Ddl::Drop(name) => {
+                let r = self
+                    .definition(s.drop_table(SCHEMA, &name), |n| {
+                        n.remove(&name);
+                    })
+                    .await;
+                self.judge("tables dropped", r, &[1051])
+            }
+            Ddl::Truncate(name) => {
+                let Some(old) = life_of(&name) else {
+                    return Ok(());
+                };
+                let shape = self.cx.model().tables[&old].shape;
+                let life = self.cx.model().new_life(shape);
+                let r = self
+                    .definition(s.truncate_table(SCHEMA, &name), |n| {
+                        if let Some(x) = n.get_mut(&name) {
+                            x.0 = life;
+                        }
+                    })
+                    .await;
+                self.judge("tables truncated", r, &[])
+            }
+            Ddl::Rename(from, to) => {
+                let pair = (
+                    (SCHEMA.to_string(), from.clone()),
+                    (SCHEMA.to_string(), to.clone()),
+                );
+                let r = self
+                    .definition(s.rename_tables(&[pair]), |n| {
+                        if let Some(x) = n.remove(&from) {
+                            n.insert(to.clone(), x);
+                        }
+                    })
+                    .await;
+                self.judge("tables renamed", r, &[1050])
+            }
+            Ddl::AddIndex(name, e) => {
+                let before = self.may_leak(life_of(&name), true);
+                let r = self
+                    .definition(s.create_index(SCHEMA, &name, e.def()), |n| {
+                        if let Some(x) = n.get_mut(&name) {
+                            x.1.push(e);
+                        }
+                    })
+                    .await;
+                self.settle_leak(life_of(&name), before, &r);
+                if e == Extra::U {
+                    self.check_unique(&name, life_of(&name), &r)?;
+                }
+                self.judge("indexes made", r, &[1061, 1062])
+            }
+            Ddl::DropIndex(name, e) => {
+                let before = self.may_leak(life_of(&name), true);
+                let r = self
+                    .definition(s.drop_index(SCHEMA, &name, e.name()), |n| {
+                        if let Some(x) = n.get_mut(&name) {
+                            x.1.retain(|x| *x != e);
+                        }
+                    })
+                    .await;
+                self.settle_leak(life_of(&name), before, &r);
+                self.judge("indexes dropped", r, &[1091])
+            }
+        }
+    }
+
+    /// Runs a change; the model takes part at its commit, and statements see it when it returns.
+    async fn definition(
+        &self,
+        f: impl Future<Output = Result<(), SqlError>>,
+        change: impl Fn(&mut Names),
+    ) -> Result<(), SqlError> {
+        let mut seq = None;
+        let cx = &self.cx;
+        let r = cx
+            .at_commit(f, || seq = Some(cx.model().commit_names(&change)))
+            .await;
+        if r.is_ok() {
+            cx.model().show_names();
+            match seq {
+                Some(seq) => cx.acknowledged(seq, true),
+                None => cx.fail("a definition change without a commit".into()),
+            }
+        }
+        r
+    }
+
+    fn judge(
+        &self,
+        what: &'static str,
+        r: Result<(), SqlError>,
+        also: &[u16],
+    ) -> Result<(), Trouble> {
+        match r {
+            Ok(()) => {
+                self.cx.count(what);
+                Ok(())
+            }
+            Err(e) if also.contains(&e.code) => Ok(()),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn may_leak(&self, life: Option<Life>, to: bool) -> bool {
+        let mut m = self.cx.model();
+        let t = life.and_then(|l| m.tables.get_mut(&l));
+        t.is_some_and(|t| std::mem::replace(&mut t.may_leak, to))
+    }
+
+    /// An index change that ended keeps no pages; one that failed for the device's sake may.
+    fn settle_leak(&self, life: Option<Life>, before: bool, r: &Result<(), SqlError>) {
+        let clean = match r {
+            Ok(()) => true,
+            Err(e) => matches!(e.code, 1061 | 1062 | 1091 | 1146 | 1205),
+        };
+        if clean && !self.cx.disk.is_dead() {
+            self.may_leak(life, before);
+        }
+    }
+
+    fn check_unique(
+        &self,
+        name: &str,
+        life: Option<Life>,
+        r: &Result<(), SqlError>,
+    ) -> Result<(), Trouble> {
+        let m = self.cx.model();
+        let Some(t) = life.and_then(|l| m.tables.get(&l)) else {
+            return Ok(());
+        };
+        if m.names.get(name).map(|x| x.0) != life {
+            return Ok(());
+        }
+        let now = m.seq;
+        let mut seen = BTreeSet::new();
+        let twice = t.rows(now).filter_map(|r| r.u).find(|u| !seen.insert(*u));
+        match (r, twice) {
+            (Ok(()), Some(u)) => Err(Trouble::Wrong(format!(
+                "{name}: a unique index was made over two rows with {u}"
+            ))),
+            (Err(e), None) if e.code == 1062 => {
+                let changed = m.changed_since(now.saturating_sub(20), t_life(life), |_| true);
+                if changed {
+                    return Ok(());
+                }
+                Err(Trouble::Wrong(format!(
+                    "{name}: a unique index is refused, {e:?}, and there is nothing twice"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn t_life(l: Option<Life>) -> Life {
+    l.unwrap_or(0)
+}

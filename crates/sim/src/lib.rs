@@ -1,0 +1,22 @@
+//! The simulator: the real engine on simulated seams, one thread, everything that could differ decided by a seed. It cuts
+//! the power at any operation of the disk, recovers, and compares with a model of what was acknowledged.
+//!
+//! Nothing in here runs in a server, and nothing of the engine is replaced but what it is given through
+//! `base::seams`.
+
+mod client;
+mod context;
+mod damage;
+mod disk;
+mod exec;
+mod model;
+mod plan;
+mod rng;
+mod run;
+mod shape;
+mod time;
+mod verify;
+
+pub use disk::Counts;
+pub use plan::{Limits, Plan, WORKLOAD};
+pub use run::{Outcome, simulate};

@@ -1,0 +1,200 @@
+//! The oracle: what must be in the tables, from what the clients did and were told. Knows nothing of pages, logs or
+//! locks: a history of commits in their order, from which the state at every point follows.
+
+use crate::shape::{Extra, Row, Shape};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A point in the order of commits.
+pub type Seq = u64;
+/// A table from its creation (or TRUNCATE) to its end.
+pub type Life = u32;
+/// One write: the table, the row, what it became.
+pub type Write = (Life, i64, Option<Arc<Row>>);
+/// Names of tables, with their lives and indexes.
+pub type Names = BTreeMap<String, (Life, Vec<Extra>)>;
+
+/// The rows of a table, in all versions that somebody may still see.
+#[derive(Clone, Debug)]
+pub struct TableModel {
+    /// Its shape.
+    pub shape: Shape,
+    versions: BTreeMap<i64, Vec<(Seq, Option<Arc<Row>>)>>,
+    /// The highest AUTO_INCREMENT value of a committed row.
+    pub auto_top: i64,
+    /// An index build or removal in it was cut short: it may keep pages that nobody uses.
+    pub may_leak: bool,
+}
+
+impl TableModel {
+    /// The row as of `at`.
+    pub fn row(&self, id: i64, at: Seq) -> Option<&Arc<Row>> {
+        let v = self.versions.get(&id)?;
+        v.iter().rev().find(|(s, _)| *s <= at)?.1.as_ref()
+    }
+
+    /// All rows as of `at`.
+    pub fn rows(&self, at: Seq) -> impl Iterator<Item = &Arc<Row>> {
+        let ids = self.versions.keys();
+        ids.filter_map(move |id| self.row(*id, at))
+    }
+
+    /// The row had this content, or was absent, at some point between the two.
+    pub fn ever(&self, id: i64, from: Seq, to: Seq, f: impl Fn(Option<&Row>) -> bool) -> bool {
+        if f(self.row(id, from).map(|r| &**r)) {
+            return true;
+        }
+        let v = self.versions.get(&id).map_or(&[][..], |v| &v[..]);
+        v.iter()
+            .any(|(s, r)| *s > from && *s <= to && f(r.as_deref()))
+    }
+
+    /// Some row's unique value was `u` at some point between the two.
+    pub fn unique_ever(&self, u: i64, but: i64, from: Seq, to: Seq) -> bool {
+        self.versions
+            .keys()
+            .any(|id| *id != but && self.ever(*id, from, to, |r| r.is_some_and(|r| r.u == Some(u))))
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Commit {
+    seq: Seq,
+    writes: Vec<Write>,
+    /// The names after it, if it changed any.
+    names: Option<Names>,
+}
+
+/// The history.
+#[derive(Clone, Default)]
+pub struct Model {
+    /// The last commit.
+    pub seq: Seq,
+    /// What was verified last, or the commits that were acknowledged durably: a power cut must keep up to here.
+    pub durable: Seq,
+    /// What the death of the process must keep.
+    pub written: Seq,
+    /// Tables by life.
+    pub tables: BTreeMap<Life, TableModel>,
+    /// Names as new statements see them.
+    pub names: Names,
+    base: (Seq, Names),
+    commits: Vec<Commit>,
+    next_life: Life,
+    next_tag: i64,
+    /// Names as of the last commit, which may be ahead of what statements see.
+    committed: Names,
+}
+
+impl Model {
+    /// A number no write has had.
+    pub fn tag(&mut self) -> i64 {
+        self.next_tag += 1;
+        self.next_tag
+    }
+
+    /// A new table's life begins (nobody sees it before its commit).
+    pub fn new_life(&mut self, shape: Shape) -> Life {
+        self.next_life += 1;
+        let t = TableModel {
+            shape,
+            versions: BTreeMap::new(),
+            auto_top: 0,
+            may_leak: false,
+        };
+        self.tables.insert(self.next_life, t);
+        self.next_life
+    }
+
+    /// A transaction commits.
+    pub fn commit(&mut self, writes: Vec<Write>) -> Seq {
+        self.seq += 1;
+        let seq = self.seq;
+        for (life, id, row) in &writes {
+            if let Some(t) = self.tables.get_mut(life) {
+                let v = t.versions.entry(*id).or_default();
+                match v.last_mut() {
+                    Some(last) if last.0 == seq => last.1 = row.clone(),
+                    _ => v.push((seq, row.clone())),
+                }
+                if row.is_some() && t.shape == Shape::Auto {
+                    t.auto_top = t.auto_top.max(*id);
+                }
+            }
+        }
+        self.commits.push(Commit {
+            seq,
+            writes,
+            names: None,
+        });
+        seq
+    }
+
+    /// A definition change commits.
+    pub fn commit_names(&mut self, f: impl FnOnce(&mut Names)) -> Seq {
+        self.seq += 1;
+        f(&mut self.committed);
+        self.commits.push(Commit {
+            seq: self.seq,
+            writes: Vec::new(),
+            names: Some(self.committed.clone()),
+        });
+        self.seq
+    }
+
+    /// Statements see what was committed last.
+    pub fn show_names(&mut self) {
+        self.names = self.committed.clone();
+    }
+
+    /// Names as of `at`.
+    pub fn names_at(&self, at: Seq) -> &Names {
+        let c = self.commits.iter().rev();
+        c.filter(|c| c.seq <= at)
+            .find_map(|c| c.names.as_ref())
+            .unwrap_or(&self.base.1)
+    }
+
+    /// Commits happened that a crash may take back: from the oldest state it may leave to the newest.
+    pub fn candidates(&self, floor: Seq) -> impl Iterator<Item = Seq> + use<> {
+        let from = floor.max(self.base.0);
+        (from..=self.seq).rev()
+    }
+
+    /// The crash left the state as of `at`: what came after never happened.
+    pub fn settle(&mut self, at: Seq) {
+        let names = self.names_at(at).clone();
+        self.commits.clear();
+        let alive: std::collections::BTreeSet<Life> = names.values().map(|n| n.0).collect();
+        self.tables.retain(|l, _| alive.contains(l));
+        for t in self.tables.values_mut() {
+            t.versions.retain(|_, v| {
+                v.retain(|(s, _)| *s <= at);
+                if v.len() > 1 {
+                    v.drain(..v.len() - 1);
+                }
+                v.last().is_some_and(|(_, r)| r.is_some())
+            });
+        }
+        self.base = (at, names.clone());
+        self.committed = names.clone();
+        self.names = names;
+        // Numbers go on: a point that is gone is never named again.
+        self.seq += 1;
+        self.base.0 = self.seq;
+        (self.durable, self.written) = (self.seq, self.seq);
+    }
+
+    /// The commits behind `from` that changed a row for which `touches` holds.
+    pub fn changed_since(&self, from: Seq, life: Life, touches: impl Fn(&Row) -> bool) -> bool {
+        let Some(t) = self.tables.get(&life) else {
+            return false;
+        };
+        let after = self.commits.iter().filter(|c| c.seq > from);
+        after.flat_map(|c| c.writes.iter().map(move |w| (c.seq, w))).any(|(seq, (l, id, new))| {
+            *l == life
+                && (new.as_ref().is_some_and(|r| touches(r))
+                    || t.row(*id, seq - 1).is_some_and(|r| touches(r)))
+        })
+    }
+}

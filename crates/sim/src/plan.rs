@@ -1,0 +1,170 @@
+//! What a seed stands for: sizes, clients, faults. Everything that is chosen once a seed is chosen here.
+
+use crate::disk::{Cut, Faults, Medium};
+use crate::rng::Rng;
+use engine::{EngineOptions, FlushMethod, PagerOptions};
+
+/// The version of the workload: a seed says the same only under the same version.
+pub const WORKLOAD: u32 = 1;
+
+/// What may be taken away from a seed, to find the smallest that still fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Clients at most.
+    pub clients: u64,
+    /// Incarnations at most.
+    pub rounds: u64,
+    /// Transactions of a client at most.
+    pub txns: u64,
+    /// No faults but cuts.
+    pub calm: bool,
+    /// No definition changes.
+    pub no_ddl: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            clients: u64::MAX,
+            rounds: u64::MAX,
+            txns: u64::MAX,
+            calm: false,
+            no_ddl: false,
+        }
+    }
+}
+
+/// What a seed stands for.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The seed.
+    pub seed: u64,
+    /// Incarnations.
+    pub rounds: u64,
+    /// Clients at a time.
+    pub clients: u64,
+    /// Transactions of each client in an incarnation.
+    pub txns: u64,
+    /// Frames of the pool.
+    pub frames: u64,
+    /// Unit of the log's sizes.
+    pub log_unit: u64,
+    /// innodb_flush_log_at_trx_commit.
+    pub flush: u8,
+    /// innodb_flush_method.
+    pub method: FlushMethod,
+    /// innodb_doublewrite.
+    pub doublewrite: bool,
+    /// Ids of rows are below.
+    pub ids: i64,
+    /// Values of k are below.
+    pub ks: i64,
+    /// Length of texts up to.
+    pub pad: u64,
+    /// Length of long columns up to; 0: none.
+    pub long: u64,
+    /// One of so many transactions is a definition change; 0: none.
+    pub ddl: u64,
+    /// Operations between two cuts up to about.
+    pub cut_within: u64,
+    /// Faults besides cuts.
+    pub faults: Faults,
+    /// The disk is full after some growth.
+    pub small_room: bool,
+    /// A page is damaged at the end.
+    pub rot: bool,
+}
+
+impl Plan {
+    /// The plan of a seed.
+    pub fn of(seed: u64, limits: &Limits) -> Plan {
+        let mut r = Rng::new(seed, 1);
+        let kind = r.below(100);
+        let mut faults = Faults::default();
+        let (mut small_room, mut rot) = (false, false);
+        match kind {
+            0..8 => faults.read_error = r.within(40, 2000),
+            8..14 => faults.write_error = r.within(200, 4000),
+            14..20 => faults.sync_error = r.within(50, 1000),
+            20..28 => small_room = true,
+            28..36 => rot = true,
+            _ => {}
+        }
+        if r.one_in(4) {
+            faults.slow = r.within(5, 200);
+        }
+        let doublewrite = !r.one_in(12);
+        let method = match r.below(10) {
+            0 => FlushMethod::Fsync,
+            1 => FlushMethod::ODsync,
+            2 => FlushMethod::ODirectNoFsync,
+            _ => FlushMethod::ODirect,
+        };
+        let mut p = Plan {
+            seed,
+            rounds: r.within(6, 24),
+            clients: r.pick(&[1, 2, 3, 4, 6, 8]),
+            txns: r.pick(&[4, 10, 20, 40]),
+            frames: r.pick(&[64, 64, 80, 128, 256]),
+            log_unit: r.pick(&[512 << 10, 512 << 10, 1 << 20]),
+            flush: r.pick(&[1, 1, 1, 1, 1, 1, 2, 0]),
+            method,
+            doublewrite,
+            ids: r.pick(&[8, 40, 200, 1000]),
+            ks: r.pick(&[3, 20, 300]),
+            pad: r.pick(&[10, 200, 1500, 3000]),
+            long: r.pick(&[0, 0, 6000, 20_000, 70_000]),
+            ddl: r.pick(&[0, 60, 20, 8]),
+            cut_within: r.pick(&[30, 200, 1000, 1000, 4000]),
+            faults,
+            small_room,
+            rot,
+        };
+        p.clients = p.clients.min(limits.clients);
+        p.rounds = p.rounds.min(limits.rounds);
+        p.txns = p.txns.min(limits.txns);
+        if limits.no_ddl {
+            p.ddl = 0;
+        }
+        if limits.calm {
+            p.faults = Faults::default();
+            p.small_room = false;
+            p.rot = false;
+        }
+        p
+    }
+
+    /// How the engine is opened.
+    pub fn options(&self) -> EngineOptions {
+        EngineOptions {
+            pager: PagerOptions {
+                pool_bytes: self.frames * 16384,
+                log_unit_bytes: self.log_unit,
+                log_capacity_bytes: 8 * self.log_unit,
+                log_buffer_bytes: 2 * self.log_unit,
+                flush_method: self.method,
+                doublewrite: self.doublewrite,
+            },
+            flush_at_commit: self.flush,
+        }
+    }
+
+    /// What the options promise to the engine about the medium.
+    pub fn medium(&self) -> Medium {
+        Medium {
+            whole_pages: !self.doublewrite,
+            direct_durable: self.method == FlushMethod::ODirectNoFsync,
+        }
+    }
+
+    /// How the power goes this time.
+    pub fn cut(&self, rng: &mut Rng) -> Cut {
+        match rng.below(10) {
+            0 => Cut::Nothing,
+            1 => Cut::All,
+            2 | 3 => Cut::Kill,
+            4 | 5 => Cut::Whole(rng.within(5, 95)),
+            _ => Cut::Sectors(rng.within(5, 95)),
+        }
+    }
+}

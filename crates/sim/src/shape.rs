@@ -1,0 +1,260 @@
+//! The tables of the workload and the rows in them. A row's bytes follow from a few numbers, so the model keeps the
+//! numbers and every byte that is read can be checked against them.
+
+use crate::rng::Rng;
+use base::PageNo;
+use engine::{
+    ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexPart, RowRef, Table, TableDef, TableOptions,
+};
+use types::keyenc::encode_key;
+use types::{CollationId, DataType, LobSize, Value, ValueRef};
+
+/// The schema all tables are in.
+pub const SCHEMA: &str = "s";
+
+/// What the primary key is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// A number.
+    Number,
+    /// A number given by AUTO_INCREMENT.
+    Auto,
+    /// A long byte string with a long common prefix: few keys to a page, so trees are deep with few rows.
+    Long,
+}
+
+/// One row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// Names the row.
+    pub id: i64,
+    /// Has a plain index, if the table has one.
+    pub k: i64,
+    /// Has a unique index, if the table has one; NULL is never a duplicate.
+    pub u: Option<i64>,
+    /// Names the write that made it; everything below follows from it but for the lengths.
+    pub tag: i64,
+    /// Length of the text.
+    pub pad: u32,
+    /// Length of the long column.
+    pub long: Option<u32>,
+}
+
+/// Columns, in order: id, k, u, tag, pad, long, name.
+const COLUMNS: usize = 7;
+
+/// A secondary index that a table may have.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Extra {
+    /// On k.
+    K,
+    /// Unique, on u.
+    U,
+    /// On k and u.
+    Ku,
+}
+
+/// All of them.
+pub const EXTRAS: [Extra; 3] = [Extra::K, Extra::U, Extra::Ku];
+
+impl Extra {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Extra::K => "k",
+            Extra::U => "u",
+            Extra::Ku => "ku",
+        }
+    }
+
+    /// Its definition.
+    pub fn def(self) -> IndexDef {
+        let (kind, columns): (_, &[u16]) = match self {
+            Extra::K => (IndexKind::Plain, &[1]),
+            Extra::U => (IndexKind::Unique, &[2]),
+            Extra::Ku => (IndexKind::Plain, &[1, 2]),
+        };
+        index(self.name(), kind, columns)
+    }
+}
+
+fn index(name: &str, kind: IndexKind, columns: &[u16]) -> IndexDef {
+    let part = |c: &u16| IndexPart {
+        column: *c,
+        prefix: 0,
+        descending: false,
+    };
+    IndexDef {
+        id: 0,
+        name: name.into(),
+        kind,
+        parts: columns.iter().map(part).collect(),
+        comment: String::new(),
+        root: PageNo(0),
+        invisible: false,
+    }
+}
+
+fn column(name: &str, ty: DataType, nullable: bool) -> ColumnDef {
+    ColumnDef {
+        name: name.into(),
+        ty,
+        nullable,
+        default: ColumnDefault::None,
+        on_update_now: false,
+        auto_increment: false,
+        comment: String::new(),
+        generated: None,
+        invisible: false,
+    }
+}
+
+impl Shape {
+    /// A table of this shape.
+    pub fn table(self, name: &str, extras: &[Extra]) -> TableDef {
+        let mut columns = vec![
+            column("id", DataType::BIGINT, false),
+            column("k", DataType::INT, false),
+            column("u", DataType::BIGINT, true),
+            column("tag", DataType::BIGINT, false),
+            column("pad", DataType::varchar(3000, CollationId::DEFAULT), false),
+            column("long", DataType::Blob(LobSize::Long), true),
+            column("name", DataType::VarBinary(800), false),
+        ];
+        debug_assert_eq!(columns.len(), COLUMNS);
+        columns[0].auto_increment = self == Shape::Auto;
+        let key = if self == Shape::Long { 6 } else { 0 };
+        let mut indexes = vec![index("PRIMARY", IndexKind::Primary, &[key])];
+        indexes.extend(extras.iter().map(|e| e.def()));
+        TableDef {
+            id: 0,
+            schema: SCHEMA.into(),
+            name: name.into(),
+            columns,
+            indexes,
+            options: TableOptions {
+                collation: CollationId::DEFAULT,
+                comment: String::new(),
+                row_format: String::new(),
+                auto_increment: 0,
+                others: vec![],
+                created_us: 1,
+            },
+        }
+    }
+
+    /// The shape of a table that exists.
+    pub fn of(def: &TableDef) -> Shape {
+        if def.columns[0].auto_increment {
+            Shape::Auto
+        } else if def.indexes[0].parts.first().map(|p| p.column) == Some(6) {
+            Shape::Long
+        } else {
+            Shape::Number
+        }
+    }
+
+    /// The clustered key of the row with this id.
+    pub fn key(self, t: &Table, id: i64) -> Vec<u8> {
+        let mut out = Vec::new();
+        match self {
+            Shape::Long => {
+                let n = long_name(id);
+                encode_key(t.key_parts(0), [ValueRef::Bytes(&n)], &mut out)
+            }
+            _ => encode_key(t.key_parts(0), [ValueRef::Int(id)], &mut out),
+        }
+        out
+    }
+}
+
+/// The key of an index on k, up to and with this value.
+pub fn k_key(t: &Table, index: usize, k: i64) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode_key(&t.key_parts(index)[..1], [ValueRef::Int(k)], &mut out);
+    out
+}
+
+/// In the order of ids; between 60 and 700 bytes.
+fn long_name(id: i64) -> Vec<u8> {
+    let mut n = vec![b'p'; 40];
+    n.extend_from_slice(format!("{id:012}").as_bytes());
+    let more = 8 + (id as usize).wrapping_mul(7919) % 640;
+    n.resize(n.len() + more, b'q');
+    n
+}
+
+fn pattern(tag: i64, len: usize, salt: u64) -> Vec<u8> {
+    let mut rng = Rng::new(tag as u64, salt);
+    let mut out = Vec::with_capacity(len + 8);
+    while out.len() < len {
+        let word = rng.next();
+        for i in 0..8 {
+            out.push(b'a' + ((word >> (i * 8)) & 15) as u8);
+        }
+    }
+    out.truncate(len);
+    out
+}
+
+impl Row {
+    /// The values of its columns.
+    pub fn values(&self) -> Vec<Value> {
+        vec![
+            Value::Int(self.id),
+            Value::Int(self.k),
+            self.u.map_or(Value::Null, Value::Int),
+            Value::Int(self.tag),
+            Value::Str(pattern(self.tag, self.pad as usize, 1), CollationId::DEFAULT),
+            match self.long {
+                Some(n) => Value::Bytes(pattern(self.tag, n as usize, 2)),
+                None => Value::Null,
+            },
+            Value::Bytes(long_name(self.id)),
+        ]
+    }
+
+    /// What is in a row that was read; says what cannot be if its parts do not belong together.
+    pub fn read(r: &RowRef<'_>) -> Result<Row, String> {
+        if r.columns() != COLUMNS {
+            return Err(format!("a row of {} columns", r.columns()));
+        }
+        let int = |c: usize| match r.column(c) {
+            ValueRef::Int(v) => Ok(v),
+            v => Err(format!("column {c} is {v:?}")),
+        };
+        let bytes = |c: usize| match r.column(c) {
+            ValueRef::Bytes(b) | ValueRef::Str(b, _) => Ok(b),
+            v => Err(format!("column {c} is {v:?}")),
+        };
+        let tag = int(3)?;
+        let pad = bytes(4)?;
+        let row = Row {
+            id: int(0)?,
+            k: int(1)?,
+            u: match r.column(2) {
+                ValueRef::Null => None,
+                ValueRef::Int(v) => Some(v),
+                v => return Err(format!("column 2 is {v:?}")),
+            },
+            tag,
+            pad: pad.len() as u32,
+            long: match r.is_null(5) {
+                true => None,
+                false => Some(bytes(5)?.len() as u32),
+            },
+        };
+        if pad != pattern(tag, pad.len(), 1) {
+            return Err(format!("{row:?}: the text is not that of its write"));
+        }
+        if let Some(n) = row.long
+            && bytes(5)? != pattern(tag, n as usize, 2)
+        {
+            return Err(format!("{row:?}: the long column is not that of its write"));
+        }
+        if bytes(6)? != long_name(row.id) {
+            return Err(format!("{row:?}: the name is not that of its id"));
+        }
+        Ok(row)
+    }
+}
