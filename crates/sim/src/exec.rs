@@ -84,8 +84,10 @@ struct Spawner(Weak<Mutex<Tasks>>);
 
 impl Spawn for Spawner {
     fn spawn(&self, name: &str, task: Task) {
-        if let Some(t) = self.0.upgrade() {
-            add(&t, name, task);
+        match self.0.upgrade() {
+            Some(t) => add(&t, name, task),
+            // As in `add`.
+            None => std::mem::forget(task),
         }
     }
 }

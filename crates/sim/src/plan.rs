@@ -73,6 +73,8 @@ pub struct Plan {
     pub small_room: bool,
     /// A page is damaged at the end.
     pub rot: bool,
+    /// Tell more.
+    pub verbose: bool,
 }
 
 impl Plan {
@@ -119,6 +121,7 @@ impl Plan {
             faults,
             small_room,
             rot,
+            verbose: false,
         };
         p.clients = p.clients.min(limits.clients);
         p.rounds = p.rounds.min(limits.rounds);

@@ -75,7 +75,8 @@ pub(crate) enum End {
 
 /// Runs a seed.
 pub fn simulate(seed: u64, limits: &Limits, verbose: bool) -> Outcome {
-    let plan = Plan::of(seed, limits);
+    let mut plan = Plan::of(seed, limits);
+    plan.verbose = verbose;
     if verbose {
         eprintln!("{plan:?}");
     }

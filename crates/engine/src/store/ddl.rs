@@ -386,8 +386,15 @@ impl Engine {
             match r {
                 Ok(true) => {}
                 Ok(false) => {
+                    let (what, row) = match c {
+                        RowChange::Put(r) => ("twice", r),
+                        RowChange::Remove(r) => ("missing", r),
+                    };
+                    let key = &row[..2];
                     s.rollback().await?;
-                    return Err(SqlError::internal("the catalog and its rows disagree"));
+                    return Err(SqlError::internal(&format!(
+                        "the catalog and its rows disagree: {key:?} is {what}"
+                    )));
                 }
                 Err(e) => {
                     s.rollback().await?;

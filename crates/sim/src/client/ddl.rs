@@ -11,6 +11,7 @@ use types::SqlError;
 /// Names of tables.
 const NAMES: [&str; 5] = ["a", "b", "c-d", "e", "table five"];
 
+#[derive(Clone, Debug)]
 enum Ddl {
     Create(&'static str, Shape, Vec<Extra>),
     Drop(String),
@@ -61,6 +62,20 @@ impl Client {
         let Some(ddl) = self.choose(&names) else {
             return Ok(());
         };
+        let tell = self.cx.plan.verbose.then(|| format!("{ddl:?}"));
+        let r = self.carry_out(s, ddl, names).await;
+        if let Some(t) = tell {
+            eprintln!("  client {} {t}: {r:?}", self.number);
+        }
+        r
+    }
+
+    async fn carry_out(
+        &mut self,
+        s: &mut Session,
+        ddl: Ddl,
+        names: Names,
+    ) -> Result<(), Trouble> {
         let life_of = |n: &str| names.get(n).map(|x| x.0);
         match ddl {
             Ddl::Create(name, shape, extras) => {
