@@ -32,7 +32,8 @@ pub(crate) struct DdlTurn<'a>(&'a DdlState);
 
 impl DdlState {
     pub(crate) fn try_turn(&self) -> Option<DdlTurn<'_>> {
-        (!self.busy.swap(true, Ordering::Acquire)).then_some(DdlTurn(self))
+        // Made only when it was got: one that is dropped gives the turn back, whoever has it.
+        (!self.busy.swap(true, Ordering::Acquire)).then(|| DdlTurn(self))
     }
 }
 
