@@ -22,6 +22,8 @@ pub struct TableModel {
     versions: BTreeMap<i64, Vec<(Seq, Option<Arc<Row>>)>>,
     /// The highest AUTO_INCREMENT value of a committed row.
     pub auto_top: i64,
+    /// The same, of those that the last crash left.
+    auto_base: i64,
     /// An index build or removal in it was cut short: it may keep pages that nobody uses.
     pub may_leak: bool,
 }
@@ -100,6 +102,7 @@ impl Model {
             shape,
             versions: BTreeMap::new(),
             auto_top: 0,
+            auto_base: 0,
             may_leak: false,
         };
         self.tables.insert(self.next_life, t);
@@ -164,10 +167,16 @@ impl Model {
     /// The crash left the state as of `at`: what came after never happened.
     pub fn settle(&mut self, at: Seq) {
         let names = self.names_at(at).clone();
-        self.commits.clear();
+        let commits = std::mem::take(&mut self.commits);
+        for (life, id, row) in commits.iter().filter(|c| c.seq <= at).flat_map(|c| &c.writes) {
+            if let (Some(t), true) = (self.tables.get_mut(life), row.is_some()) {
+                t.auto_base = t.auto_base.max(*id);
+            }
+        }
         let alive: std::collections::BTreeSet<Life> = names.values().map(|n| n.0).collect();
         self.tables.retain(|l, _| alive.contains(l));
         for t in self.tables.values_mut() {
+            t.auto_top = t.auto_base;
             t.versions.retain(|_, v| {
                 v.retain(|(s, _)| *s <= at);
                 if v.len() > 1 {

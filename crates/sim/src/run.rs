@@ -281,9 +281,8 @@ impl Run {
             if self.killed { m.written } else { m.durable }
         };
         let cx = life.cx.clone();
-        let damage = self.plan.rot;
         match self.task(life, "verify", async move {
-            verify::recovered(&cx, floor, damage).await
+            verify::recovered(&cx, floor, false).await
         }) {
             End::Fine => {}
             e => return e,
@@ -294,6 +293,12 @@ impl Run {
                 End::Fine => {}
                 e => return e,
             }
+        }
+        let c = Client::new(life.cx.clone(), 0, Rng::new(self.rng.next(), 6));
+        // It sees to it that there are tables.
+        match self.task(life, "prepare", async move { c.prepare().await }) {
+            End::Fine => {}
+            e => return e,
         }
         if faulty {
             life.cx.disk.set_faults(self.plan.faults);
@@ -343,14 +348,12 @@ impl Run {
     }
 
     fn clients(&mut self, life: &mut Life) -> End {
-        let left = Arc::new(AtomicU64::new(self.plan.clients + 1));
-        for n in 0..=self.plan.clients {
+        let left = Arc::new(AtomicU64::new(self.plan.clients));
+        for n in 1..=self.plan.clients {
             let c = Client::new(life.cx.clone(), n, Rng::new(self.rng.next(), 6));
             let left = left.clone();
-            // The first sees to it that there are tables.
-            let setup = n == 0;
             life.exec.spawn("client", async move {
-                if setup { c.prepare().await } else { c.run().await }
+                c.run().await;
                 left.fetch_sub(1, Ordering::Relaxed);
             });
         }

@@ -109,11 +109,16 @@ async fn read_index(s: &mut Session, t: &Arc<Table>, index: usize) -> Result<Row
     }
 }
 
-fn disagreement(cx: &Context, found: &BTreeMap<String, Found>, at: Seq) -> Option<String> {
+fn disagreement(
+    cx: &Context,
+    found: &BTreeMap<String, Found>,
+    at: Seq,
+    damage: bool,
+) -> Option<String> {
     let m = cx.model();
     let names = m.names_at(at);
     let (have, want): (Vec<&String>, Vec<&String>) = (found.keys().collect(), names.keys().collect());
-    let lost = |n: &String| cx.plan.rot && !found.contains_key(n);
+    let lost = |n: &String| damage && !found.contains_key(n);
     if have != want && !want.iter().all(|n| found.contains_key(*n) || lost(n)) {
         return Some(format!("tables {have:?} instead of {want:?}"));
     }
@@ -149,7 +154,7 @@ pub async fn recovered(cx: &Context, floor: Seq, damage: bool) -> Result<(), Tro
     let mut why = Vec::new();
     let candidates: Vec<Seq> = cx.model().candidates(floor).collect();
     for at in candidates {
-        match disagreement(cx, &found, at) {
+        match disagreement(cx, &found, at, damage) {
             None => {
                 let mut m = cx.model();
                 if at < m.seq {

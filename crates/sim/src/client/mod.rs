@@ -65,31 +65,23 @@ impl Client {
     }
 
     /// Makes the schema, and some tables if there are none.
-    pub async fn prepare(mut self) {
+    pub async fn prepare(mut self) -> Result<(), Trouble> {
         let mut s = self.session();
         if self.cx.engine.catalog().schema(SCHEMA).is_none() {
             let def = engine::SchemaDef {
                 name: SCHEMA.into(),
                 collation: types::CollationId::DEFAULT,
             };
-            if let Err(e) = s.create_schema(def).await {
-                if !self.cx.expected(&e) {
-                    self.cx.fail(format!("making the schema: {e:?}"));
-                }
-                return;
-            }
+            s.create_schema(def).await?;
         }
         let want = self.rng.within(1, 3);
         for _ in 0..8 {
             if self.cx.model().names.len() as u64 >= want {
-                return;
+                break;
             }
-            if let Err(Trouble::Sql(e)) = self.change_definitions(&mut s).await
-                && !self.cx.expected(&e)
-            {
-                return self.cx.fail(format!("making tables: {e:?}"));
-            }
+            self.change_definitions(&mut s).await?;
         }
+        Ok(())
     }
 
     /// Asks for room in the log.
