@@ -173,8 +173,26 @@ fn create(
         jumps: Vec::new(),
     };
     Control::create(disk, log_dir, state)?;
-    if let Some(parent) = log_dir.parent() {
-        disk.sync_dir(parent)?;
+    if let Some(dir) = log_dir.parent() {
+        disk.sync_dir(dir)?;
+        sync_above(disk, dir)?;
+    }
+    Ok(())
+}
+
+/// Makes the directory's own name durable, and those of the folders that were made for it, by this start or by one that
+/// was cut short.
+fn sync_above(disk: &dyn Disk, dir: &Path) -> Result<(), OpenError> {
+    for above in dir.ancestors().skip(1) {
+        let above = match above.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => above,
+        };
+        match disk.sync_dir(above) {
+            // What may not be opened was not made by us.
+            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => break,
+            r => r?,
+        }
     }
     Ok(())
 }
