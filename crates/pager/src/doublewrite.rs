@@ -6,7 +6,7 @@
 
 use crate::page::{self, PAGE_SIZE};
 use base::{AlignedBuf, Disk, File, OpenMode, PageNo, SpaceId, le};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -66,8 +66,8 @@ impl Doublewrite {
 pub(crate) fn copies(
     disk: &dyn Disk,
     log_dir: &Path,
-) -> io::Result<HashMap<(SpaceId, PageNo), AlignedBuf>> {
-    let mut out: HashMap<(SpaceId, PageNo), AlignedBuf> = HashMap::new();
+) -> io::Result<BTreeMap<(SpaceId, PageNo), AlignedBuf>> {
+    let mut out: BTreeMap<(SpaceId, PageNo), AlignedBuf> = BTreeMap::new();
     let path = log_dir.join(FILE);
     if !disk.exists(&path) {
         return Ok(out);

@@ -10,7 +10,7 @@ pub(crate) use translate::Translation;
 use crate::error::OpError;
 use crate::page::PAGE_SIZE;
 use base::{File, SpaceId};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -141,7 +141,7 @@ impl Space {
 /// The open tablespaces by id.
 #[derive(Default)]
 pub struct Spaces {
-    map: RwLock<HashMap<SpaceId, Arc<Space>>>,
+    map: RwLock<BTreeMap<SpaceId, Arc<Space>>>,
 }
 
 impl Spaces {
