@@ -526,6 +526,8 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         if self.txid == TxnId::NONE {
+            // Purge may be waiting for the snapshot to go.
+            self.close_snapshot();
             return;
         }
         if self.reg.last().is_none() {
