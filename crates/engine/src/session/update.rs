@@ -61,12 +61,16 @@ impl Session {
         if let Some(e) = self.lock_before_write(t, key).await? {
             return Ok(e);
         }
-        Ok(match self.change_row(t, key, None, f).await? {
-            Changed::NotFound | Changed::Moved => Updated::NotFound,
-            Changed::Unchanged => Updated::Unchanged,
-            Changed::Done => Updated::Done,
-            Changed::Duplicate { index, key } => Updated::Duplicate { index, key },
-        })
+        loop {
+            return Ok(match self.change_row(t, key, None, f).await? {
+                // A new key is put in two steps, and the row changed between looking and the first: it is looked at again.
+                Changed::Moved => continue,
+                Changed::NotFound => Updated::NotFound,
+                Changed::Unchanged => Updated::Unchanged,
+                Changed::Done => Updated::Done,
+                Changed::Duplicate { index, key } => Updated::Duplicate { index, key },
+            });
+        }
     }
 
     /// SERIALIZABLE: a change by key that finds nothing has read that there is nothing.
