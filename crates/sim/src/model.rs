@@ -26,6 +26,8 @@ pub struct TableModel {
     auto_base: i64,
     /// An index build or removal in it was cut short: it may keep pages that nobody uses.
     pub may_leak: bool,
+    /// One ended when this was the last commit: unless a later one survives, it may have been cut short after all.
+    pub index_work: Option<Seq>,
 }
 
 impl TableModel {
@@ -104,6 +106,7 @@ impl Model {
             auto_top: 0,
             auto_base: 0,
             may_leak: false,
+            index_work: None,
         };
         self.tables.insert(self.next_life, t);
         self.next_life
@@ -177,6 +180,7 @@ impl Model {
         self.tables.retain(|l, _| alive.contains(l));
         for t in self.tables.values_mut() {
             t.auto_top = t.auto_base;
+            t.may_leak |= t.index_work.take().is_some_and(|s| at <= s);
             t.versions.retain(|_, v| {
                 v.retain(|(s, _)| *s <= at);
                 if v.len() > 1 {

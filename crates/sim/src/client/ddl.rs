@@ -206,6 +206,11 @@ impl Client {
         };
         if clean && !self.cx.disk.is_dead() {
             self.may_leak(life, before);
+            let mut m = self.cx.model();
+            let seq = m.seq;
+            if let Some(t) = life.and_then(|l| m.tables.get_mut(&l)) {
+                t.index_work = Some(seq);
+            }
         }
     }
 

@@ -302,11 +302,6 @@ impl SimDisk {
         lock(&self.state).survivor.is_some()
     }
 
-    /// Some sync lost what it should have made durable.
-    pub fn lost_writes(&self) -> bool {
-        lock(&self.state).contents.iter().any(|c| c.lost)
-    }
-
     /// What the cut left, what was being done, and what happened.
     pub fn take_survivor(&self) -> Option<(Survivor, String)> {
         let mut s = lock(&self.state);
