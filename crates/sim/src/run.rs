@@ -225,6 +225,7 @@ impl Run {
         match take(&slot) {
             Some(Ok((e, report))) => {
                 self.count("recoveries", 1);
+                self.say(|| format!("  open: {report:?}"));
                 self.count("losers found", report.losers as u64);
                 self.count("orphans removed", report.orphans.len() as u64);
                 self.count("pages restored", report.pages.restored_pages);
