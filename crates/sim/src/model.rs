@@ -14,12 +14,15 @@ pub type Write = (Life, i64, Option<Arc<Row>>);
 /// Names of tables, with their lives and indexes.
 pub type Names = BTreeMap<String, (Life, Vec<Extra>)>;
 
+/// What a row was, from which commit on.
+type Versions = Vec<(Seq, Option<Arc<Row>>)>;
+
 /// The rows of a table, in all versions that somebody may still see.
 #[derive(Clone, Debug)]
 pub struct TableModel {
     /// Its shape.
     pub shape: Shape,
-    versions: BTreeMap<i64, Vec<(Seq, Option<Arc<Row>>)>>,
+    versions: BTreeMap<i64, Versions>,
     /// The highest AUTO_INCREMENT value of a committed row.
     pub auto_top: i64,
     /// The same, of those that the last crash left.

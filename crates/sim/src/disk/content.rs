@@ -51,7 +51,7 @@ impl Bytes {
     pub fn set_len(&mut self, len: usize) {
         if len < self.len {
             self.blocks.truncate(len.div_ceil(BLOCK));
-            if len % BLOCK != 0
+            if !len.is_multiple_of(BLOCK)
                 && let Some(Some(b)) = self.blocks.get_mut(len / BLOCK)
             {
                 Arc::make_mut(b)[len % BLOCK..].fill(0);
