@@ -28,6 +28,7 @@ mod recovery_time;
 mod report;
 mod rng;
 mod server;
+mod sim;
 mod step;
 mod syncs;
 mod sysbench;
@@ -97,6 +98,16 @@ const COMMANDS: &[Command] = &[
         "syncs",
         "system calls a durable commit costs, at 1 and 64 clients [--seconds 10]",
         syncs::command,
+    ),
+    (
+        "sim",
+        "the engine on a simulated disk, power cuts, a model beside it [--seconds 60] [--seed N] [--threads 2] [--keep]",
+        sim::command,
+    ),
+    (
+        "mutants",
+        "planted bugs, and how fast the simulator finds each [--seconds-each 600] [--threads 2] [--only NAME]",
+        sim::mutants,
     ),
     (
         "install",

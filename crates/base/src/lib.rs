@@ -13,6 +13,7 @@ pub mod event;
 pub mod ids;
 pub mod le;
 pub mod mem;
+pub mod mutant;
 pub mod real;
 pub mod seams;
 

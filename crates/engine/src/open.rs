@@ -52,7 +52,10 @@ impl CheckpointSource for Source {
         let Some(e) = self.engine.upgrade() else {
             return;
         };
-        let active = e.txns.active();
+        let mut active = e.txns.active();
+        if base::mutant!("checkpoint-forgets-the-active") {
+            active.clear();
+        }
         // After the look at the active ones: a commit puts itself in the queue before it stops being active.
         let purge = e.purge.pending();
         // Until the tables are open, what recovery found stands for them.
@@ -225,6 +228,9 @@ async fn recover(
         .unwrap_or_else(|e| e.into_inner())
         .clear();
     for (mut s, _) in later {
+        if base::mutant!("loser-not-rolled-back") {
+            continue;
+        }
         // Definitions stay as they are until its rows are as they were.
         s.use_all_tables();
         let e = engine.clone();

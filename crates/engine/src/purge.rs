@@ -82,6 +82,9 @@ impl Purge {
     #[inline]
     pub(crate) fn snapshot_closed(&self, s: Lsn) {
         let b = self.blocked_on.load(Ordering::Relaxed);
+        if base::mutant!("purge-wakeup-lost") {
+            return;
+        }
         if b != 0 && s.0 <= b {
             self.event.fire();
         }
@@ -102,6 +105,10 @@ impl Purge {
     /// Takes what may be done now; notes what is in the way otherwise.
     pub(crate) fn take(&self, oldest: Lsn) -> Vec<PurgeItem> {
         let mut q = lock(&self.queue);
+        let oldest = match base::mutant!("purged-too-early") {
+            true => Lsn::MAX,
+            false => oldest,
+        };
         let n = q.iter().take(256).take_while(|i| i.commit < oldest).count();
         let items: Vec<PurgeItem> = q.drain(..n).collect();
         self.blocked_on.store(

@@ -105,7 +105,10 @@ impl Checkpointer {
             .await;
         let _turn = Turn(self);
         // Before the sync: whatever is older was written before this moment, and the sync covers it.
-        let redo = self.candidate();
+        let redo = match base::mutant!("checkpoint-redo-too-new") {
+            true => self.log.complete(),
+            false => self.candidate(),
+        };
         self.sync_spaces().map_err(OpError::io)?;
         let mut body = Vec::new();
         if let Some(s) = self.source.get() {
@@ -120,7 +123,9 @@ impl Checkpointer {
             &body,
             |_, _| {},
         )?;
-        self.log.wait_durable(at.end).await?;
+        if !base::mutant!("checkpoint-noted-before-durable") {
+            self.log.wait_durable(at.end).await?;
+        }
         {
             let mut control = self.control.lock().unwrap_or_else(|e| e.into_inner());
             control.state.redo = redo;
@@ -155,7 +160,7 @@ impl Checkpointer {
 
     /// Syncs the tablespaces written since their last sync, unless the flush method leaves that to the device.
     pub(crate) fn sync_spaces(&self) -> io::Result<()> {
-        if !self.sync_data {
+        if !self.sync_data || base::mutant!("checkpoint-without-data-sync") {
             return Ok(());
         }
         self.data_syncs.inc();
@@ -180,10 +185,15 @@ impl Checkpointer {
         let seg = self.log.segments();
         let size = seg.size();
         let ahead = self.ahead();
-        let needed = Lsn(self.redo_lsn.load(Ordering::Acquire))
-            .min(self.retain())
-            .0
-            / size;
+        let needed = match base::mutant!("segment-reused-early") {
+            true => self.log.end().0 / size,
+            false => {
+                Lsn(self.redo_lsn.load(Ordering::Acquire))
+                    .min(self.retain())
+                    .0
+                    / size
+            }
+        };
         loop {
             let end = self.log.end();
             let room = seg.room_end(end);

@@ -160,7 +160,7 @@ pub const NEVER_WRITTEN: &str = "the page was never written";
 
 /// Checks a page read from the device: its checksum and that it is the page asked for.
 pub fn check(bytes: &[u8], space: SpaceId, page: PageNo) -> Result<(), &'static str> {
-    if le::get_u32(bytes, 0) != crc32c(&bytes[4..]) {
+    if le::get_u32(bytes, 0) != crc32c(&bytes[4..]) && !base::mutant!("checksum-not-looked-at") {
         return Err(if bytes.iter().all(|b| *b == 0) {
             NEVER_WRITTEN
         } else {

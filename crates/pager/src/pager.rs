@@ -314,6 +314,9 @@ impl Pager {
         let mut b = AlignedBuf::copy_of(&p.bytes()[..]);
         page::seal(&mut b);
         file.write_now(&b, 0).map_err(full)?;
+        if base::mutant!("new-table-not-synced") {
+            return Ok(space);
+        }
         file.sync_now().map_err(full)?;
         if let Some(dir) = path.parent() {
             disk.sync_dir(dir).map_err(OpError::io)?;
@@ -345,6 +348,9 @@ impl Pager {
         }
         self.seams.disk.rename(&from, to).map_err(OpError::io)?;
         space.set_path(to);
+        if base::mutant!("renamed-table-folder-not-synced") {
+            return Ok(());
+        }
         for dir in [from.parent(), to.parent()].into_iter().flatten() {
             self.seams.disk.sync_dir(dir).map_err(OpError::io)?;
         }

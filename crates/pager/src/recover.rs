@@ -276,6 +276,9 @@ fn jump(segments: &Segments, control: &mut Control, end: Lsn) -> Result<Lsn, Ope
         )));
     }
     control.state.clean_end = Lsn::NONE;
+    if base::mutant!("jump-not-noted") {
+        return Ok(to);
+    }
     control.store()?;
     Ok(to)
 }
@@ -356,6 +359,9 @@ fn restore_torn(
         }
         let off = pno.0 as u64 * PAGE_SIZE as u64;
         let n = s.file().read_now(&mut buf, off)?;
+        if base::mutant!("torn-page-not-restored") {
+            continue;
+        }
         if n == PAGE_SIZE && page::check(&buf, space, pno).is_err() {
             s.file().write_now(&copy, off)?;
             report.restored_pages += 1;

@@ -83,7 +83,12 @@ fn held<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Context {
     /// For an engine that was opened.
-    pub fn new(engine: Arc<Engine>, disk: SimDisk, model: Arc<Mutex<Model>>, plan: Plan) -> Context {
+    pub fn new(
+        engine: Arc<Engine>,
+        disk: SimDisk,
+        model: Arc<Mutex<Model>>,
+        plan: Plan,
+    ) -> Context {
         Context {
             engine,
             disk,

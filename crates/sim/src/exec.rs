@@ -147,7 +147,10 @@ impl Executor {
 
     /// Some task of that name has not ended.
     pub fn has(&self, name: &str) -> bool {
-        lock(&self.tasks).slots.iter().any(|s| !s.over && s.name == name)
+        lock(&self.tasks)
+            .slots
+            .iter()
+            .any(|s| !s.over && s.name == name)
     }
 
     /// Steps taken, and a hash of all decisions.

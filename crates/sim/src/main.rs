@@ -8,12 +8,14 @@ mod master;
 use sim::{Limits, simulate};
 use std::io::Write;
 
-const USAGE: &str = "sim [--seconds S] [--seed N] [--seeds A..B] [--threads 2] [--keep FILE] [--shrink] [--stop]
+const USAGE: &str =
+    "sim [--seconds S] [--seed N] [--seeds A..B] [--threads 2] [--keep FILE] [--shrink] [--stop]
   --seconds S    new seeds for so long (default 60)
   --seed N       the first seed; alone: only this one, told in full
   --seeds A..B   these seeds
   --threads N    worker processes (default 2)
-  --keep FILE    seeds that once failed, run first; new failures are added
+  --kept FILE    seeds that once failed, run first
+  --keep FILE    the same, and new failures are added
   --shrink       look for the smallest limits under which a seed still fails
   --stop         stop at the first failure
   limits for a single seed: --clients N --rounds N --txns N --calm --no-ddl";
@@ -25,7 +27,8 @@ pub(crate) struct Args {
     pub(crate) seed: Option<u64>,
     pub(crate) seeds: Option<(u64, u64)>,
     pub(crate) threads: Option<u64>,
-    pub(crate) keep: Option<String>,
+    pub(crate) kept: Option<String>,
+    pub(crate) keep: bool,
     pub(crate) shrink: bool,
     pub(crate) stop: bool,
     worker: bool,
@@ -48,7 +51,8 @@ fn parse() -> Result<Args, String> {
                 a.seeds = Some((number(x.into())?, number(y.into())?));
             }
             "--threads" => a.threads = Some(number(value()?)?),
-            "--keep" => a.keep = Some(value()?),
+            "--kept" => a.kept = Some(value()?),
+            "--keep" => (a.kept, a.keep) = (Some(value()?), true),
             "--clients" => a.limits.clients = number(value()?)?,
             "--rounds" => a.limits.rounds = number(value()?)?,
             "--txns" => a.limits.txns = number(value()?)?,

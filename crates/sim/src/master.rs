@@ -31,12 +31,16 @@ fn held(t: &Mutex<Totals>) -> std::sync::MutexGuard<'_, Totals> {
 pub(crate) fn run(a: &Args) -> bool {
     let begin = Instant::now();
     let totals = Arc::new(Mutex::new(Totals::default()));
-    let kept = a.keep.as_deref().map(read_kept).unwrap_or_default();
+    let kept = a.kept.as_deref().map(read_kept).unwrap_or_default();
     for (seed, limits) in &kept {
         batch(&totals, *seed, *seed + 1, limits, begin);
     }
-    if a.keep.is_some() {
-        println!("{} kept seeds, {} fail", kept.len(), held(&totals).failures.len());
+    if a.kept.is_some() {
+        println!(
+            "{} kept seeds, {} fail",
+            kept.len(),
+            held(&totals).failures.len()
+        );
     }
     let known = held(&totals).failures.len();
     let (from, to) = match (a.seeds, a.seed) {
@@ -78,7 +82,7 @@ pub(crate) fn run(a: &Args) -> bool {
         }
     }
     print(&t, begin.elapsed());
-    if let Some(file) = &a.keep {
+    if let (true, Some(file)) = (a.keep, &a.kept) {
         keep(file, &t.failures[known.min(t.failures.len())..]);
     }
     t.failures.is_empty()
@@ -91,7 +95,11 @@ fn fresh() -> u64 {
 
 fn flags(l: &Limits) -> Vec<String> {
     let mut v = Vec::new();
-    for (name, n) in [("clients", l.clients), ("rounds", l.rounds), ("txns", l.txns)] {
+    for (name, n) in [
+        ("clients", l.clients),
+        ("rounds", l.rounds),
+        ("txns", l.txns),
+    ] {
         if n != u64::MAX {
             v.extend([format!("--{name}"), n.to_string()]);
         }
@@ -273,7 +281,14 @@ fn print(t: &Totals, took: Duration) {
     if let Some(d) = t.first_failure {
         println!("first failure after {:.1} s", d.as_secs_f64());
     }
-    println!("{}", if t.failures.is_empty() { "PASS" } else { "FAIL" });
+    println!(
+        "{}",
+        if t.failures.is_empty() {
+            "PASS"
+        } else {
+            "FAIL"
+        }
+    );
 }
 
 /// Seeds from a file: `v<workload> <seed> [limits] [# what it found]`. Those of another workload mean something else
@@ -290,7 +305,12 @@ fn kept_line(l: &str) -> Option<(u64, Limits)> {
     let seed = words.next()?.parse().ok()?;
     let mut limits = Limits::default();
     while let Some(w) = words.next() {
-        let mut n = || words.next().and_then(|x| x.parse().ok()).unwrap_or(u64::MAX);
+        let mut n = || {
+            words
+                .next()
+                .and_then(|x| x.parse().ok())
+                .unwrap_or(u64::MAX)
+        };
         match w {
             "--clients" => limits.clients = n(),
             "--rounds" => limits.rounds = n(),
@@ -307,7 +327,10 @@ fn keep(file: &str, new: &[(u64, Limits, String)]) {
     if new.is_empty() {
         return;
     }
-    let f = std::fs::OpenOptions::new().append(true).create(true).open(file);
+    let f = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(file);
     let Ok(mut f) = f else {
         println!("cannot write {file}");
         return;

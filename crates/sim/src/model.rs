@@ -174,7 +174,11 @@ impl Model {
     pub fn settle(&mut self, at: Seq) {
         let names = self.names_at(at).clone();
         let commits = std::mem::take(&mut self.commits);
-        for (life, id, row) in commits.iter().filter(|c| c.seq <= at).flat_map(|c| &c.writes) {
+        for (life, id, row) in commits
+            .iter()
+            .filter(|c| c.seq <= at)
+            .flat_map(|c| &c.writes)
+        {
             if let (Some(t), true) = (self.tables.get_mut(life), row.is_some()) {
                 t.auto_base = t.auto_base.max(*id);
             }
@@ -207,10 +211,12 @@ impl Model {
             return false;
         };
         let after = self.commits.iter().filter(|c| c.seq > from);
-        after.flat_map(|c| c.writes.iter().map(move |w| (c.seq, w))).any(|(seq, (l, id, new))| {
-            *l == life
-                && (new.as_ref().is_some_and(|r| touches(r))
-                    || t.row(*id, seq - 1).is_some_and(|r| touches(r)))
-        })
+        after
+            .flat_map(|c| c.writes.iter().map(move |w| (c.seq, w)))
+            .any(|(seq, (l, id, new))| {
+                *l == life
+                    && (new.as_ref().is_some_and(|r| touches(r))
+                        || t.row(*id, seq - 1).is_some_and(|r| touches(r)))
+            })
     }
 }

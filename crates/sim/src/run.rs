@@ -229,7 +229,8 @@ impl Run {
                 self.count("losers found", report.losers as u64);
                 self.count("orphans removed", report.orphans.len() as u64);
                 self.count("pages restored", report.pages.restored_pages);
-                if !self.plan.rot && (!report.missing.is_empty() || !report.pages.damaged.is_empty())
+                if !self.plan.rot
+                    && (!report.missing.is_empty() || !report.pages.damaged.is_empty())
                 {
                     return Err(format!("open: {report:?}"));
                 }
@@ -263,7 +264,8 @@ impl Run {
             let r = f.await;
             *out.lock().unwrap_or_else(|e| e.into_inner()) = Some(r);
         });
-        let there = |s: &Arc<Mutex<Option<_>>>| s.lock().unwrap_or_else(|e| e.into_inner()).is_some();
+        let there =
+            |s: &Arc<Mutex<Option<_>>>| s.lock().unwrap_or_else(|e| e.into_inner()).is_some();
         match life.exec.run(ENDLESS, |_| there(&slot)) {
             Stop::Cut => End::Cut,
             Stop::Done => match slot.lock().unwrap_or_else(|e| e.into_inner()).take() {
@@ -361,9 +363,8 @@ impl Run {
         let mut helped = 0;
         loop {
             let cx = life.cx.clone();
-            let done = |_: &Executor| {
-                left.load(Ordering::Relaxed) == 0 || !cx.failures().is_empty()
-            };
+            let done =
+                |_: &Executor| left.load(Ordering::Relaxed) == 0 || !cx.failures().is_empty();
             match life.exec.run(ENDLESS, done) {
                 Stop::Done => return End::Fine,
                 Stop::Cut => return End::Cut,
@@ -391,9 +392,9 @@ impl Run {
             Stop::Done => {}
             Stop::Cut => return End::Cut,
             s => {
-                let n = engine.counters().purge_queue;
+                let n = engine.counters();
                 let alive = life.exec.alive();
-                return End::Wrong(format!("rest: {s:?}, {n} to purge, alive {alive:?}"));
+                return End::Wrong(format!("rest: {s:?}, alive {alive:?}, {n:?}"));
             }
         }
         let cx = life.cx.clone();

@@ -205,7 +205,10 @@ impl Row {
             Value::Int(self.k),
             self.u.map_or(Value::Null, Value::Int),
             Value::Int(self.tag),
-            Value::Str(pattern(self.tag, self.pad as usize, 1), CollationId::DEFAULT),
+            Value::Str(
+                pattern(self.tag, self.pad as usize, 1),
+                CollationId::DEFAULT,
+            ),
             match self.long {
                 Some(n) => Value::Bytes(pattern(self.tag, n as usize, 2)),
                 None => Value::Null,

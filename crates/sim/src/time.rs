@@ -36,7 +36,11 @@ impl Time {
         let mut due: Vec<(u64, Waker)> = Vec::new();
         let mut rest = Vec::new();
         for x in t.drain(..) {
-            if x.0 <= now { due.push(x) } else { rest.push(x) }
+            if x.0 <= now {
+                due.push(x)
+            } else {
+                rest.push(x)
+            }
         }
         *t = rest;
         drop(t);

@@ -117,7 +117,8 @@ fn disagreement(
 ) -> Option<String> {
     let m = cx.model();
     let names = m.names_at(at);
-    let (have, want): (Vec<&String>, Vec<&String>) = (found.keys().collect(), names.keys().collect());
+    let (have, want): (Vec<&String>, Vec<&String>) =
+        (found.keys().collect(), names.keys().collect());
     let lost = |n: &String| damage && !found.contains_key(n);
     if have != want && !want.iter().all(|n| found.contains_key(*n) || lost(n)) {
         return Some(format!("tables {have:?} instead of {want:?}"));
@@ -185,7 +186,10 @@ pub async fn at_rest(cx: &Context) -> Result<(), Trouble> {
     let names: Vec<(String, bool)> = {
         let m = cx.model();
         let leak = |l: &u32| m.tables[l].may_leak;
-        m.names.iter().map(|(n, (l, _))| (n.clone(), leak(l))).collect()
+        m.names
+            .iter()
+            .map(|(n, (l, _))| (n.clone(), leak(l)))
+            .collect()
     };
     let mut s = cx.engine.session();
     for (name, may_leak) in names {

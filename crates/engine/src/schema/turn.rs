@@ -32,6 +32,10 @@ pub(crate) struct DdlTurn<'a>(&'a DdlState);
 
 impl DdlState {
     pub(crate) fn try_turn(&self) -> Option<DdlTurn<'_>> {
+        if base::mutant!("two-definition-changes-at-once") {
+            self.busy.store(true, Ordering::Release);
+            return Some(DdlTurn(self));
+        }
         // Made only when it was got: one that is dropped gives the turn back, whoever has it.
         (!self.busy.swap(true, Ordering::Acquire)).then(|| DdlTurn(self))
     }

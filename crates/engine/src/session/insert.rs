@@ -242,6 +242,9 @@ impl Session {
             body.extend_from_slice(&ahead.to_le_bytes());
             // Durable with the commit of the row that uses the value; a closed log refuses that one too.
             let pager = self.engine.pager();
+            if base::mutant!("counter-not-noted") {
+                return;
+            }
             let _ = pager.append(
                 RecordKind::Note,
                 base::TxnId::NONE,

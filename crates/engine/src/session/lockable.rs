@@ -94,7 +94,12 @@ impl Judge {
     #[inline]
     pub(crate) fn check_snapshot(&self, version: RowVersion) -> Result<(), Block> {
         match &self.snapshot {
-            Some(s) if !self.txns.visible(s, version.writer(), self.me) => Err(Block::Newer),
+            Some(s)
+                if !self.txns.visible(s, version.writer(), self.me)
+                    && !base::mutant!("write-conflict-not-seen") =>
+            {
+                Err(Block::Newer)
+            }
             _ => Ok(()),
         }
     }

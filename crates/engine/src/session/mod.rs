@@ -289,7 +289,7 @@ impl Session {
         let engine = self.engine.clone();
         self.wait_log_room().await?;
         let (first, last) = (self.reg.first(), self.reg.last());
-        let body = [self.purge_work as u8];
+        let body = [(self.purge_work && !base::mutant!("commit-flag-wrong")) as u8];
         let rec = self.reg.recording();
         let done = engine
             .pager

@@ -67,6 +67,9 @@ impl Session {
         if let UndoOp::Chain { .. } = u.op {
             return Ok(());
         }
+        if index > 0 && base::mutant!("rollback-leaves-entries") {
+            return Ok(());
+        }
         let mut pins = Pins::new();
         loop {
             let r = match u.op {
@@ -128,7 +131,10 @@ impl Session {
             u.key,
             change,
             |found, c| -> Result<Action, &'static str> {
-                c.kind = RecordKind::Compensation;
+                c.kind = match base::mutant!("compensation-lost") {
+                    true => RecordKind::System,
+                    false => RecordKind::Compensation,
+                };
                 c.txid = txid;
                 c.prev = prev;
                 let value = found.value().ok_or("the entry to undo is gone")?;

@@ -245,6 +245,9 @@ impl Session {
         prefix: &[u8],
         own: &[u8],
     ) -> Result<Option<Vec<u8>>, SqlError> {
+        if base::mutant!("unique-not-checked") {
+            return Ok(None);
+        }
         let id = t.def.indexes[index].id;
         let value_lock = self.judge(id, LockWait::Wait);
         while let Err(b) = value_lock.lock(prefix, None, Mode::Exclusive, Hold::Table) {

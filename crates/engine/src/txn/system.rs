@@ -184,7 +184,7 @@ impl TxnSystem {
             return false;
         }
         match self.status(writer) {
-            Status::Committed(at) => at < snapshot.lsn,
+            Status::Committed(at) => at < snapshot.lsn || base::mutant!("read-past-the-snapshot"),
             Status::Frozen => true,
             Status::Active | Status::Aborted(_) => false,
         }

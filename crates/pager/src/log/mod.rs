@@ -406,6 +406,10 @@ impl Log {
             return Ok(());
         }
         self.wait_complete(lsn).await?;
+        if base::mutant!("acknowledged-before-durable") {
+            self.ask_sync(lsn);
+            return Ok(());
+        }
         if self.dsync {
             return self.wait_written(lsn).await;
         }
@@ -468,14 +472,22 @@ impl Log {
             return;
         }
         for f in files {
+            if base::mutant!("log-sync-skipped") {
+                continue;
+            }
             if let Err(e) = f.sync_now() {
+                if base::mutant!("failed-log-sync-ignored") {
+                    continue;
+                }
                 self.fail(e);
                 return;
             }
             self.counters.syncs.inc();
         }
         self.durable.fetch_max(to, Ordering::AcqRel);
-        self.durable_event.fire();
+        if !base::mutant!("group-commit-wakeup-lost") {
+            self.durable_event.fire();
+        }
     }
 
     /// Ends the sync task. Nothing may be appended afterwards.

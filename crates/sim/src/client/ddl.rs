@@ -70,12 +70,7 @@ impl Client {
         r
     }
 
-    async fn carry_out(
-        &mut self,
-        s: &mut Session,
-        ddl: Ddl,
-        names: Names,
-    ) -> Result<(), Trouble> {
+    async fn carry_out(&mut self, s: &mut Session, ddl: Ddl, names: Names) -> Result<(), Trouble> {
         let life_of = |n: &str| names.get(n).map(|x| x.0);
         match ddl {
             Ddl::Create(name, shape, extras) => {

@@ -342,8 +342,7 @@ impl Client {
             u: (!self.rng.one_in(4)).then(|| self.rng.below(4 * p.ids as u64) as i64),
             tag,
             pad: self.rng.below(p.pad + 1) as u32,
-            long: (p.long > 0 && self.rng.one_in(3))
-                .then(|| self.rng.log_up_to(p.long) as u32),
+            long: (p.long > 0 && self.rng.one_in(3)).then(|| self.rng.log_up_to(p.long) as u32),
         }
     }
 }

@@ -69,7 +69,9 @@ impl Client {
         let serial = tx.isolation == Isolation::Serializable;
         let since = self.since(tx);
         let got = s
-            .get(&h.t, &key, ReadMode::Consistent, |r| r.map(|r| Row::read(&r)))
+            .get(&h.t, &key, ReadMode::Consistent, |r| {
+                r.map(|r| Row::read(&r))
+            })
             .await?;
         let got = got.transpose().map_err(Trouble::Wrong)?;
         self.cx.count("point reads");
@@ -262,16 +264,17 @@ impl Client {
         let shape = self.cx.model().tables[&h.life].shape;
         let id = self.id();
         let key = shape.key(&h.t, id);
-        let wait = self
-            .rng
-            .pick(&[LockWait::Wait, LockWait::Wait, LockWait::NoWait, LockWait::SkipLocked]);
+        let wait = self.rng.pick(&[
+            LockWait::Wait,
+            LockWait::Wait,
+            LockWait::NoWait,
+            LockWait::SkipLocked,
+        ]);
         let mode = ReadMode::Lock {
             exclusive: self.rng.one_in(2),
             wait,
         };
-        let got = s
-            .get(&h.t, &key, mode, |r| r.map(|r| Row::read(&r)))
-            .await;
+        let got = s.get(&h.t, &key, mode, |r| r.map(|r| Row::read(&r))).await;
         let got = match got {
             Err(e) if e.code == 3572 && wait == LockWait::NoWait => return Ok(()),
             r => r?.transpose().map_err(Trouble::Wrong)?,

@@ -155,13 +155,28 @@ impl Survivor {
 
 impl State {
     /// Counts an operation; cuts the power when it is time. False: the power is off.
-    fn step(&mut self, what: &'static str, class: &'static str, path: &Path, a: u64, b: u64) -> bool {
+    fn step(
+        &mut self,
+        what: &'static str,
+        class: &'static str,
+        path: &Path,
+        a: u64,
+        b: u64,
+    ) -> bool {
         if self.survivor.is_some() {
             return false;
         }
         self.ops += 1;
-        for x in [what.len() as u64, what.as_bytes()[0] as u64, class.len() as u64, a, b] {
-            self.hash = (self.hash ^ x).wrapping_mul(0x0000_0100_0000_01B3).rotate_left(5);
+        for x in [
+            what.len() as u64,
+            what.as_bytes()[0] as u64,
+            class.len() as u64,
+            a,
+            b,
+        ] {
+            self.hash = (self.hash ^ x)
+                .wrapping_mul(0x0000_0100_0000_01B3)
+                .rotate_left(5);
         }
         if self.left > 0 {
             self.left -= 1;
@@ -176,7 +191,11 @@ impl State {
 
     fn power_off(&mut self) {
         let mut rng = self.rng.clone();
-        let sector = if self.medium.whole_pages { 16384 } else { SECTOR };
+        let sector = if self.medium.whole_pages {
+            16384
+        } else {
+            SECTOR
+        };
         let mut by_file: BTreeMap<usize, Vec<(usize, Data)>> = BTreeMap::new();
         for f in &self.flying {
             if let Work::Write(i, buf, at, _, _) = &f.work {
@@ -233,7 +252,11 @@ impl State {
     }
 
     fn sector(&self) -> usize {
-        if self.medium.whole_pages { 16384 } else { SECTOR }
+        if self.medium.whole_pages {
+            16384
+        } else {
+            SECTOR
+        }
     }
 }
 
@@ -341,7 +364,10 @@ impl SimDisk {
         let now = self.time.now();
         let s = lock(&self.state);
         let ready = s.flying.iter().enumerate();
-        ready.filter(|(_, f)| f.ready <= now).map(|(i, _)| i).collect()
+        ready
+            .filter(|(_, f)| f.ready <= now)
+            .map(|(i, _)| i)
+            .collect()
     }
 
     /// When the next operation may complete.
@@ -368,7 +394,13 @@ impl SimDisk {
                 done(buf, r)
             }
             Work::Write(file, buf, at, done, direct) => {
-                if !s.step("write done", "", Path::new(""), at, buf.bytes().len() as u64) {
+                if !s.step(
+                    "write done",
+                    "",
+                    Path::new(""),
+                    at,
+                    buf.bytes().len() as u64,
+                ) {
                     return drop((s, buf, done));
                 }
                 let r = s.write(file, Data::of(buf.bytes()), at as usize, direct);
@@ -454,7 +486,8 @@ impl Disk for SimDisk {
             }
             None => return Err(not_found()),
         };
-        let durable = mode == OpenMode::Dsync || (mode == OpenMode::Direct && s.medium.direct_durable);
+        let durable =
+            mode == OpenMode::Dsync || (mode == OpenMode::Direct && s.medium.direct_durable);
         Ok(Arc::new(SimFile::new(self.clone(), content, path, durable)))
     }
 

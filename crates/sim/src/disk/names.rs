@@ -24,10 +24,9 @@ impl Change {
     fn touches(&self, dir: &Path) -> bool {
         let here = |p: &PathBuf| p.parent() == Some(dir);
         match self {
-            Change::Link(p, _)
-            | Change::Unlink(p)
-            | Change::MakeDir(p)
-            | Change::RemoveDir(p) => here(p),
+            Change::Link(p, _) | Change::Unlink(p) | Change::MakeDir(p) | Change::RemoveDir(p) => {
+                here(p)
+            }
             Change::Rename(a, b, _) => here(a) || here(b),
         }
     }
