@@ -75,7 +75,9 @@ impl Purge {
 
     /// Transactions waiting.
     pub(crate) fn len(&self) -> usize {
-        lock(&self.queue).len()
+        // What was taken and is not done yet counts too.
+        let q = lock(&self.queue);
+        q.len() + lock(&self.current).len()
     }
 
     /// A snapshot was given up: if it was the one in the way, there is work.

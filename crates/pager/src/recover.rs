@@ -41,8 +41,7 @@ pub async fn open(
         io::ErrorKind::WouldBlock => OpenError::InUse,
         _ => OpenError::Io(e),
     })?;
-    let log_dir = dir.join("log");
-    let data_dir = dir.join("data");
+    let (log_dir, data_dir) = (dir.join("log"), dir.join("data"));
     let mut report = Report::default();
     if !disk.exists(&log_dir.join(control::FILE)) {
         create(&seams, &options, &log_dir, &data_dir)?;
