@@ -49,6 +49,11 @@ const COMMANDS: &[Command] = &[
     ),
     ("ci", "fmt, clippy, tidy and test", ci::ci),
     (
+        "wire",
+        "short forms of isolation and hostile: not part of test until what they find is mended",
+        ci::wire,
+    ),
+    (
         "tidy",
         "the habits of the tree as a test; --bless rewrites the ratchets",
         tidy::command,
