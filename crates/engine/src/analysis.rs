@@ -165,6 +165,10 @@ impl Analysis {
             };
             self.purge.push(item);
         }
+        if self.purge_oldest.is_none() {
+            // Nothing waited: what has been found since has its own beginning.
+            return;
+        }
         // A commit record does not tell where its transaction began.
         for x in &mut self.purge {
             x.first = x.first.min(self.purge_oldest);

@@ -37,6 +37,8 @@ pub struct OpenReport {
     pub orphans: Vec<String>,
 }
 
+/// Positions remembered for old snapshots.
+const HISTORY: usize = 1024;
 /// Items of one note.
 const NOTE_ITEMS: usize = 8000;
 
@@ -115,7 +117,18 @@ impl CheckpointSource for Source {
         let (now, active) = oldest_active(&e);
         let snapshot = e.txns.oldest_snapshot(|| e.complete());
         let mut h = self.history.lock().unwrap_or_else(|x| x.into_inner());
-        h.push((now, active));
+        // An entry that says no more than the one before it is none.
+        if h.last().is_none_or(|(_, a)| *a != active) {
+            h.push((now, active));
+        }
+        if h.len() > HISTORY {
+            // Every other one says the same less exactly: more is kept, never less.
+            let mut i = 0;
+            h.retain(|_| {
+                i += 1;
+                i % 2 == 1
+            });
+        }
         // The last entry not above the oldest snapshot bounds every transaction that the snapshot may not see.
         let keep = h.iter().rposition(|(at, _)| *at <= snapshot).unwrap_or(0);
         h.drain(..keep);

@@ -4,7 +4,7 @@
 use base::{Event, Lsn, TxnId};
 use std::collections::VecDeque;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// A committed transaction that left something to purge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,8 +34,8 @@ pub(crate) struct Pending {
 #[derive(Default)]
 pub(crate) struct Purge {
     queue: Mutex<VecDeque<PurgeItem>>,
-    /// The item being worked on, for checkpoints.
-    pub(crate) current: Mutex<Vec<PurgeItem>>,
+    /// The items being worked on, for checkpoints.
+    pub(crate) current: Mutex<VecDeque<PurgeItem>>,
     pub(crate) event: Event,
     /// Commit LSN that the oldest snapshot must pass before there is work; 0: no work waits.
     blocked_on: AtomicU64,
@@ -83,6 +83,8 @@ impl Purge {
     /// A snapshot was given up: if it was the one in the way, there is work.
     #[inline]
     pub(crate) fn snapshot_closed(&self, s: Lsn) {
+        // Against the fence in `take`: either the cell is seen to be empty there, or what it is in the way of is seen here.
+        fence(Ordering::SeqCst);
         let b = self.blocked_on.load(Ordering::Relaxed);
         if base::mutant!("purge-wakeup-lost") {
             return;
@@ -95,8 +97,10 @@ impl Purge {
     /// Everything not done, for a checkpoint.
     pub(crate) fn pending(&self) -> Pending {
         let q = lock(&self.queue);
-        let current = lock(&self.current).clone();
+        let current: Vec<PurgeItem> = lock(&self.current).iter().copied().collect();
         let oldest = q.iter().chain(&current).map(|i| i.first).min();
+        // "None" would let the log go that the work is read from.
+        assert!(oldest != Some(Lsn::NONE), "purge work without a beginning");
         Pending {
             queued_from: q.front().map_or(Lsn::NONE, |i| i.commit),
             oldest: oldest.unwrap_or(Lsn::NONE),
@@ -104,24 +108,29 @@ impl Purge {
         }
     }
 
-    /// Takes what may be done now; notes what is in the way otherwise.
-    pub(crate) fn take(&self, oldest: Lsn) -> Vec<PurgeItem> {
-        let mut q = lock(&self.queue);
+    /// Takes what may be done now; notes what is in the way otherwise. `oldest` looks for the oldest snapshot.
+    pub(crate) fn take(&self, oldest: impl FnOnce() -> Lsn) -> Vec<PurgeItem> {
+        // Before the look: a snapshot given up after it must find what it was in the way of. Without the queue's lock during
+        // the look: a committing session asks for it while whoever lists the sessions waits for that one.
+        let first = self.first().map_or(0, |c| c.0);
+        self.blocked_on.store(first, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
         let oldest = match base::mutant!("purged-too-early") {
             true => Lsn::MAX,
-            false => oldest,
+            false => oldest(),
         };
+        let mut q = lock(&self.queue);
         let n = q.iter().take(256).take_while(|i| i.commit < oldest).count();
         let items: Vec<PurgeItem> = q.drain(..n).collect();
-        self.blocked_on.store(
-            if n == 0 {
-                q.front().map_or(0, |i| i.commit.0)
-            } else {
-                0
-            },
-            Ordering::Relaxed,
-        );
-        *lock(&self.current) = items.clone();
+        if n > 0 {
+            self.blocked_on.store(0, Ordering::Relaxed);
+        }
+        *lock(&self.current) = items.iter().copied().collect();
         items
+    }
+
+    /// The first of what was taken is done.
+    pub(crate) fn finished_one(&self) {
+        lock(&self.current).pop_front();
     }
 }

@@ -3,7 +3,7 @@
 //! read from the log, by walking the transaction's records backwards.
 
 use crate::engine::Engine;
-use crate::purge::{PurgeItem, lock};
+use crate::purge::PurgeItem;
 use crate::record::{DELETED, HEADER, RowVersion, SecValue, Undo, UndoOp};
 use crate::schema::Table;
 use base::{Lsn, TxnId};
@@ -27,7 +27,7 @@ impl Engine {
                     if self.purge.len() == 0 {
                         return None;
                     }
-                    items = self.purge.take(self.txns.advance(|| self.complete()));
+                    items = self.purge.take(|| self.txns.advance(|| self.complete()));
                     let early = || self.purge.first().is_some_and(|c| c >= self.complete());
                     (!items.is_empty() || early()).then_some(true)
                 })
@@ -42,18 +42,15 @@ impl Engine {
                 // A commit that overtook others waited for them to be complete; now nothing will be any more.
                 return;
             }
-            for (i, item) in items.iter().enumerate() {
+            for item in &items {
                 if self.stopping.load(Ordering::Acquire) || self.log.failure().is_some() {
                     // What is left stays in `current`, where the last checkpoint finds it.
                     return;
                 }
-                if self.purge_one(item).await.is_err() {
-                    // The log is closed or damaged: what was deleted stays, marked.
-                    continue;
-                }
-                *lock(&self.purge.current) = items[i + 1..].to_vec();
+                // On an error the log is closed or damaged: what was deleted stays, marked.
+                let _stays = self.purge_one(item).await;
+                self.purge.finished_one();
             }
-            lock(&self.purge.current).clear();
         }
     }
 

@@ -271,7 +271,6 @@ impl Session {
             }
             next = next.max(t.def.options.auto_increment);
             next = next.max(t.live.auto_increment_saved.load(Ordering::Relaxed));
-            next = next.max(t.live.auto_increment_saved.load(Ordering::Relaxed));
         }
         t.live
             .auto_increment

@@ -398,11 +398,16 @@ impl Session {
         match self.snapshot {
             Some(s) => s,
             None => {
+                let held = self.reg.announced();
                 let s = self
                     .engine
                     .txns
                     .open_snapshot(&self.reg, || self.engine.complete());
                 self.snapshot = Some(s);
+                if let Some(held) = held {
+                    // The snapshot may be younger than what was held: purge may have waited for that alone.
+                    self.engine.purge.snapshot_closed(held);
+                }
                 s
             }
         }
@@ -510,10 +515,11 @@ impl Session {
                     // The table, or one of its indexes, holds nothing of what the snapshot sees.
                     return Err(error::storage(OpError::Dropped(t.space_id()), &t.full_name));
                 }
-                self.uses.push(u);
+                // Before the session counts it among its tables: the next statement would find it there and not come here.
                 if t.live.auto_increment.load(Ordering::Relaxed) == 0 {
                     self.init_counters(t).await?;
                 }
+                self.uses.push(u);
                 return Ok(true);
             }
             drop(u);

@@ -9,7 +9,11 @@ use base::Lsn;
 use btree::{Action, Change};
 use pager::{OpError, Record, RecordKind, Wait};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use types::SqlError;
+
+/// How often a rollback tries again to find room on a full disk.
+const FULL_DISK_RETRY_US: u64 = 1_000_000;
 
 impl Session {
     /// Undoes every change after the record at `to` (none: all).
@@ -108,6 +112,12 @@ impl Session {
     async fn wait_for_undo(&self, w: Wait, pins: &mut Pins) -> Result<(), OpError> {
         match self.engine.pager.resolve_into(w, pins).await {
             Err(OpError::LogFull) => self.engine.log.wait_room().await,
+            Err(OpError::SpaceFull(_)) if !self.engine.stopping.load(Ordering::SeqCst) => {
+                // Given up, it would keep its locks and its snapshot. No event tells that the device has room again.
+                let clock = self.engine.pager.seams().clock.clone();
+                base::seams::deadline(&*clock, clock.now_us() + FULL_DISK_RETRY_US).await;
+                Ok(())
+            }
             r => r,
         }
     }

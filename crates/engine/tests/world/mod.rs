@@ -1,0 +1,139 @@
+//! A table with long columns and an index, for tests of several files.
+
+use super::sim::{SimDisk, seams};
+use base::block_on;
+use engine::*;
+use std::path::Path;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+use types::{CollationId, DataType, LobSize, Value, ValueRef};
+
+pub fn open(disk: &Arc<SimDisk>, frames: u64) -> Arc<Engine> {
+    let options = EngineOptions {
+        pager: PagerOptions {
+            pool_bytes: frames * 16384,
+            log_capacity_bytes: 32 << 20,
+            log_buffer_bytes: 8 << 20,
+            ..Default::default()
+        },
+        flush_at_commit: 1,
+    };
+    block_on(Engine::open(seams(disk), Path::new("/db"), options)).expect("open")
+}
+
+/// Fails instead of hanging when `f` does not come to its end.
+pub fn within<T: Send + 'static>(
+    seconds: u64,
+    what: &str,
+    f: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let (tx, rx) = mpsc::channel();
+    std::thread::spawn(move || {
+        let _ = tx.send(f());
+    });
+    match rx.recv_timeout(Duration::from_secs(seconds)) {
+        Ok(v) => v,
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("{what}: still waiting"),
+        Err(mpsc::RecvTimeoutError::Disconnected) => panic!("{what}: panicked"),
+    }
+}
+
+pub fn index(name: &str, kind: IndexKind, columns: &[u16]) -> IndexDef {
+    let part = |c: &u16| IndexPart {
+        column: *c,
+        prefix: 0,
+        descending: false,
+    };
+    IndexDef {
+        id: 0,
+        name: name.into(),
+        kind,
+        parts: columns.iter().map(part).collect(),
+        comment: String::new(),
+        root: base::PageNo(0),
+        invisible: false,
+    }
+}
+
+pub fn def(name: &str) -> TableDef {
+    let column = |name: &str, ty| ColumnDef {
+        name: name.into(),
+        ty,
+        nullable: name == "b",
+        default: ColumnDefault::None,
+        on_update_now: false,
+        auto_increment: false,
+        comment: String::new(),
+        generated: None,
+        invisible: false,
+    };
+    TableDef {
+        id: 0,
+        schema: "s".into(),
+        name: name.into(),
+        columns: vec![
+            column("id", DataType::INT),
+            column("k", DataType::INT),
+            column("b", DataType::Blob(LobSize::Long)),
+        ],
+        indexes: vec![
+            index("PRIMARY", IndexKind::Primary, &[0]),
+            index("k", IndexKind::Plain, &[1]),
+        ],
+        options: TableOptions {
+            collation: CollationId::DEFAULT,
+            comment: String::new(),
+            row_format: String::new(),
+            auto_increment: 0,
+            others: vec![],
+            created_us: 0,
+        },
+    }
+}
+
+pub fn row(id: i64, k: i64, fill: u8, len: usize) -> Vec<Value> {
+    vec![Value::Int(id), Value::Int(k), Value::Bytes(vec![fill; len])]
+}
+
+pub fn key(t: &Table, id: i64) -> Vec<u8> {
+    let mut b = Vec::new();
+    types::keyenc::encode_key(t.key_parts(0), [ValueRef::Int(id)], &mut b);
+    b
+}
+
+pub async fn fill(e: &Arc<Engine>, rows: i64, len: usize) -> Session {
+    let mut s = e.session();
+    s.create_schema(SchemaDef {
+        name: "s".into(),
+        collation: CollationId::DEFAULT,
+    })
+    .await
+    .unwrap();
+    s.create_table(def("t")).await.unwrap();
+    s.begin(Isolation::ReadCommitted, false);
+    let t = s.open_table("s", "t").await.unwrap();
+    for id in 0..rows {
+        s.insert(&t, &row(id, id % 7, 1, len)).await.unwrap();
+    }
+    s.commit().await.unwrap();
+    s
+}
+
+/// No problem is found once nothing is left to purge and nothing is open.
+pub fn sound(e: &Arc<Engine>, name: &str) {
+    let until = Instant::now() + Duration::from_secs(20);
+    let mut s = e.session();
+    loop {
+        let problems = block_on(async {
+            let t = s.open_table("s", name).await.unwrap();
+            let p = s.check_table(&t).await.unwrap();
+            s.commit().await.unwrap();
+            p
+        });
+        if problems.is_empty() && e.counters().purge_queue == 0 {
+            return;
+        }
+        assert!(Instant::now() < until, "{problems:?}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
