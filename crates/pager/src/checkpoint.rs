@@ -13,7 +13,7 @@ use crate::pool::Pool;
 use crate::redo::RedoTable;
 use crate::space;
 use base::counters::Counter;
-use base::{Event, Lsn, TxnId};
+use base::{Clock, Event, Lsn, TxnId};
 use std::future::poll_fn;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,6 +28,9 @@ pub trait CheckpointSource: Send + Sync {
     /// The oldest log position still needed: by open transactions, snapshots, purge.
     fn retain(&self) -> Lsn;
 }
+
+/// How often a full disk is tried again while somebody waits for room who cannot be refused.
+const FULL_DISK_RETRY_US: u64 = 1_000_000;
 
 /// The one checkpoint that is being made.
 struct Turn<'a>(&'a Checkpointer);
@@ -180,20 +183,22 @@ impl Checkpointer {
         (self.capacity / 16).max(2 * self.log.segments().size())
     }
 
+    /// Number of the first segment that a recovery, a rollback or purge may still read.
+    fn first_needed(&self) -> u64 {
+        let size = self.log.segments().size();
+        if base::mutant!("segment-reused-early") {
+            return self.log.end().0 / size;
+        }
+        let redo = Lsn(self.redo_lsn.load(Ordering::Acquire));
+        redo.min(self.retain()).0 / size
+    }
+
     /// Sees that segments exist ahead of the log, reusing those nobody needs.
     fn keep_segments(&self) -> io::Result<()> {
         let seg = self.log.segments();
         let size = seg.size();
         let ahead = self.ahead();
-        let needed = match base::mutant!("segment-reused-early") {
-            true => self.log.end().0 / size,
-            false => {
-                Lsn(self.redo_lsn.load(Ordering::Acquire))
-                    .min(self.retain())
-                    .0
-                    / size
-            }
-        };
+        let needed = self.first_needed();
         loop {
             let end = self.log.end();
             let room = seg.room_end(end);
@@ -204,9 +209,8 @@ impl Checkpointer {
                 .collect();
             if room.0 >= end.0 + ahead {
                 // Enough: keep no more old files than a full log would reuse.
-                let most = (self.capacity / size) as usize + 2;
                 let have = seg.numbers().len();
-                for n in spare.iter().take(have.saturating_sub(most)) {
+                for n in spare.iter().take(have.saturating_sub(self.most_files())) {
                     seg.remove(*n)?;
                 }
                 return Ok(());
@@ -217,7 +221,7 @@ impl Checkpointer {
     }
 
     /// The keeper task.
-    pub(crate) async fn run_keeper(self: Arc<Self>, stop: Arc<AtomicBool>) {
+    pub(crate) async fn run_keeper(self: Arc<Self>, clock: Arc<dyn Clock>, stop: Arc<AtomicBool>) {
         let size = self.log.segments().size();
         loop {
             let full = match self.keep_segments() {
@@ -240,6 +244,10 @@ impl Checkpointer {
                 }
                 self.log.keeper.park(cx);
                 parked = true;
+                if full && self.log.space_event.has_waiters() {
+                    // No event tells that somebody else made room on the device, and a rollback may be waiting for it.
+                    clock.wake_at(clock.now_us() + FULL_DISK_RETRY_US, cx.waker().clone());
+                }
                 if stop.load(Ordering::Acquire) || (!full && self.wants_segments()) {
                     return Poll::Ready(());
                 }
@@ -259,8 +267,15 @@ impl Checkpointer {
         seg.room_end(end).0 < end.0 + ahead || self.spare_files()
     }
 
+    /// Files that are kept for the log to come round to, at most.
+    fn most_files(&self) -> usize {
+        (self.capacity / self.log.segments().size()) as usize + 2
+    }
+
+    /// There are files to remove: more than the log comes round to, and not needed. During a recovery all are needed.
     fn spare_files(&self) -> bool {
-        let seg = self.log.segments();
-        seg.numbers().len() as u64 > self.capacity / seg.size() + 2
+        let numbers = self.log.segments().numbers();
+        numbers.len() > self.most_files()
+            && numbers.first().is_some_and(|n| *n < self.first_needed())
     }
 }

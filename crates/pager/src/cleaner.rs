@@ -14,7 +14,7 @@ use crate::pool::Pool;
 use crate::pool::frame::{COLD, Frame};
 use crate::space::Space;
 use base::counters::Counter;
-use base::{AlignedBuf, IoBuf, Lsn, PageNo, SpaceId};
+use base::{AlignedBuf, IoBuf, Lsn, PageNo, SpaceId, Spawn};
 use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
@@ -53,6 +53,7 @@ pub(crate) struct Cleaner {
     pub(crate) log: Arc<Log>,
     pub(crate) state: Arc<CleanerState>,
     pub(crate) checkpointer: Arc<Checkpointer>,
+    pub(crate) spawn: Arc<dyn Spawn>,
     pub(crate) doublewrite: Option<Doublewrite>,
     pub(crate) staging: Vec<AlignedBuf>,
     pub(crate) scratch: Option<AlignedBuf>,
@@ -72,6 +73,10 @@ impl Cleaner {
             }
             self.log.urgent.store(false, Ordering::Release);
             self.make_free().await;
+            if self.pool.free_frames() < self.pool.low_water() {
+                // What is left is pinned. Those who hold it may share this thread.
+                base::seams::give_way(&*self.spawn).await;
+            }
             let end = self.log.complete().0;
             let aged = Lsn(end.saturating_sub(self.state.budget / 2));
             let want = aged.max(Lsn(self.state.flush_to.load(Ordering::Acquire)));

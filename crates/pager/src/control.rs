@@ -104,6 +104,9 @@ impl Control {
             return Err(ControlError::Newer(v));
         }
         let (seq, state) = best.ok_or(ControlError::Damaged)?;
+        // A process that was killed may have left this state in the system's memory alone. The next one goes where the
+        // older state is, and until then segments are given up that only the older one needs.
+        file.sync_now()?;
         Ok(Control { file, seq, state })
     }
 

@@ -421,6 +421,7 @@ impl Pager {
             log: self.log.clone(),
             state: self.cleaner.clone(),
             checkpointer: self.checkpointer.clone(),
+            spawn: self.seams.spawn.clone(),
             doublewrite,
             staging: Vec::new(),
             scratch: None,
@@ -429,7 +430,9 @@ impl Pager {
         self.spawn("log-sync", self.log.clone().run_sync());
         self.spawn(
             "log-keeper",
-            self.checkpointer.clone().run_keeper(self.stop.clone()),
+            self.checkpointer
+                .clone()
+                .run_keeper(self.seams.clock.clone(), self.stop.clone()),
         );
     }
 

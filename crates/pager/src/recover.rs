@@ -8,13 +8,13 @@ use crate::checkpoint::Checkpointer;
 use crate::cleaner::CleanerState;
 use crate::control::{self, Control, ControlError, ControlState};
 use crate::doublewrite::{self, Doublewrite};
-use crate::log::{Log, Observer, Scanner, Segments};
+use crate::log::{Log, Observer, Record, Scanner, Segments};
 use crate::options::{FlushMethod, PagerOptions};
 use crate::page::{self, PAGE_SIZE};
 use crate::pager::{Pager, SPACE_EXTENSION};
 use crate::pool::Pool;
 use crate::redo::RedoTable;
-use crate::replay::second_pass;
+use crate::replay::{Reading, second_pass};
 use crate::report::{OpenError, Report};
 use crate::space::Space;
 use base::counters::Counter;
@@ -52,21 +52,11 @@ pub async fn open(
     report.redo_from = state.redo;
     report.checkpoint = state.checkpoint;
 
-    let log_mode = if options.flush_method == FlushMethod::ODsync {
-        OpenMode::Dsync
-    } else {
-        OpenMode::Buffered
-    };
-    let segments = Segments::open(
-        disk.clone(),
-        &log_dir,
-        state.segment_size,
-        state.db_id,
-        log_mode,
-    )?;
-    let end = first_pass(&segments, &state, &*seams.clock, observe, &mut report)?;
-    report.clean = state.clean_end == end;
-    report.log_end = end;
+    let (segments, end, reading) =
+        find_end(&seams, &options, &log_dir, &state, observe, &mut report)?;
+    if !report.created {
+        sync_names(&*disk, &log_dir, &data_dir)?;
+    }
 
     let start = if report.clean {
         // From here on a crash is a crash, even one that leaves the log as it was.
@@ -86,7 +76,7 @@ pub async fn open(
         start,
         options.ring_bytes(),
         options.log_unit(),
-        log_mode == OpenMode::Dsync,
+        log_mode(&options) == OpenMode::Dsync,
     ));
     let redo = Arc::new(redo);
     let checkpointer = Arc::new(Checkpointer {
@@ -131,8 +121,9 @@ pub async fn open(
     });
     pager.checkpointer.update_limit(false);
     pager.start_tasks(dw);
-    if !report.clean {
-        second_pass(&pager, state.jumps, state.redo, end, &mut report).await?;
+    if let Some(reading) = reading {
+        reading.finish(end);
+        second_pass(&pager, reading, &mut report).await?;
     }
     Ok((pager, report))
 }
@@ -172,6 +163,21 @@ fn create(
         jumps: Vec::new(),
     };
     Control::create(disk, log_dir, state)?;
+    sync_names(disk, log_dir, data_dir)?;
+    Ok(())
+}
+
+/// Makes every name durable that an earlier process made, was killed before it synced, and that this one finds and
+/// builds on: those of the files, of the folders, and of the folders above.
+fn sync_names(disk: &dyn Disk, log_dir: &Path, data_dir: &Path) -> Result<(), OpenError> {
+    disk.create_dir_all(data_dir)?;
+    disk.sync_dir(log_dir)?;
+    for (name, is_dir) in disk.read_dir(data_dir)? {
+        if is_dir {
+            disk.sync_dir(&data_dir.join(name))?;
+        }
+    }
+    disk.sync_dir(data_dir)?;
     if let Some(dir) = log_dir.parent() {
         disk.sync_dir(dir)?;
         sync_above(disk, dir)?;
@@ -205,6 +211,59 @@ fn open_control(disk: &dyn Disk, log_dir: &Path) -> Result<Control, OpenError> {
             log_dir.join(control::FILE).display()
         )),
     })
+}
+
+fn log_mode(options: &PagerOptions) -> OpenMode {
+    match options.flush_method {
+        FlushMethod::ODsync => OpenMode::Dsync,
+        _ => OpenMode::Buffered,
+    }
+}
+
+/// Opens the log and finds its end, showing every record; and whether it was closed cleanly. If not, the task that reads
+/// it for the second pass is behind already.
+fn find_end(
+    seams: &Seams,
+    options: &PagerOptions,
+    log_dir: &Path,
+    state: &ControlState,
+    observe: &mut Observer<'_>,
+    report: &mut Report,
+) -> Result<(Segments, Lsn, Option<Reading>), OpenError> {
+    let (size, db_id, mode) = (state.segment_size, state.db_id, log_mode(options));
+    let files = || Segments::open(seams.disk.clone(), log_dir, size, db_id, mode);
+    let read = || -> io::Result<Reading> {
+        let jumps = state.jumps.clone();
+        let room = options.pool_bytes / 8;
+        Ok(Reading::start(
+            &*seams.spawn,
+            files()?,
+            jumps,
+            state.redo,
+            room,
+        ))
+    };
+    let segments = files()?;
+    // A log that was closed cleanly most likely ends where it was closed: there is nothing to redo.
+    let mut reading = match state.clean_end.is_none() {
+        true => Some(read()?),
+        false => None,
+    };
+    let mut show = |start: Lsn, end: Lsn, r: &Record<'_>| {
+        if let Some(reading) = &mut reading {
+            reading.verified(end);
+        }
+        observe(start, end, r);
+    };
+    let end = first_pass(&segments, state, &*seams.clock, &mut show, report)?;
+    report.clean = state.clean_end == end;
+    report.log_end = end;
+    let reading = match reading {
+        _ if report.clean => None,
+        None => Some(read()?),
+        some => some,
+    };
+    Ok((segments, end, reading))
 }
 
 /// Finds the log's end, showing every record.

@@ -15,7 +15,7 @@ mod segment;
 
 pub use record::{Record, RecordHeader, RecordKind};
 pub use ring::Ring;
-pub use scan::{Observer, ScanEnd, Scanner};
+pub use scan::{Observer, Scanner};
 pub use segment::{LOG_FORMAT, Segments};
 
 use crate::error::{OpError, Wait};
@@ -67,7 +67,7 @@ pub struct Log {
     written_event: Event,
     complete_event: Event,
     durable_event: Event,
-    space_event: Event,
+    pub(crate) space_event: Event,
     /// Fired when a sync is wanted, or at shutdown.
     sync_event: Event,
     sync_wanted: AtomicU64,
@@ -245,9 +245,12 @@ impl Log {
 
     /// Sets up to where appends are admitted. `full`: it cannot be moved because the disk has no room.
     pub(crate) fn set_limit(&self, limit: Lsn, full: bool) {
-        self.full.store(full, Ordering::Relaxed);
-        self.limit.store(limit.0, Ordering::Release);
-        self.space_event.fire();
+        let was_full = self.full.swap(full, Ordering::Relaxed);
+        let before = self.limit.swap(limit.0, Ordering::Release);
+        // Only news is told: whoever waits for room on a full disk asks the keeper to look again, and would be asked again.
+        if limit.0 != before || full != was_full {
+            self.space_event.fire();
+        }
     }
 
     /// Appends a finished record ([`record::finish`]). `publish` runs with its place after the bytes are in and before

@@ -11,13 +11,6 @@ const CHUNK: usize = 4 << 20;
 /// Shown records one after the other: (start, end, record).
 pub type Observer<'a> = dyn FnMut(Lsn, Lsn, &Record<'_>) + Send + 'a;
 
-/// Why the scan stopped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ScanEnd {
-    /// No further record starts here: the log's end (whatever follows is torn or stale).
-    EndOfLog(Lsn),
-}
-
 /// A forward reader. `jumps` are the positions at which earlier recoveries left the rest of a segment unused:
 /// (from, to).
 pub struct Scanner<'a> {
@@ -54,6 +47,11 @@ impl<'a> Scanner<'a> {
             known: Some(until),
             ..Scanner::new(segments, jumps, from)
         }
+    }
+
+    /// For [`Scanner::known`]: more has been verified.
+    pub fn known_until(&mut self, until: Lsn) {
+        self.known = Some(until);
     }
 
     /// Where the next record starts.
