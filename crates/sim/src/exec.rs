@@ -153,6 +153,11 @@ impl Executor {
             .any(|s| !s.over && s.name == name)
     }
 
+    /// Virtual microseconds.
+    pub fn now(&self) -> u64 {
+        self.time.now()
+    }
+
     /// Steps taken, and a hash of all decisions.
     pub fn trace(&self) -> (u64, u64) {
         let (h, ops) = self.disk.trace();

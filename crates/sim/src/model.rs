@@ -22,7 +22,7 @@ type Versions = Vec<(Seq, Option<Arc<Row>>)>;
 pub struct TableModel {
     /// Its shape.
     pub shape: Shape,
-    versions: BTreeMap<i64, Versions>,
+    pub(crate) versions: BTreeMap<i64, Versions>,
     /// The highest AUTO_INCREMENT value of a committed row.
     pub auto_top: i64,
     /// The same, of those that the last crash left.
@@ -142,7 +142,17 @@ impl Model {
     /// A definition change commits.
     pub fn commit_names(&mut self, f: impl FnOnce(&mut Names)) -> Seq {
         self.seq += 1;
+        let before = self.committed.clone();
         f(&mut self.committed);
+        for (name, (life, _)) in &self.committed {
+            // A table that was emptied has the shape of the one that bore the name at the commit.
+            let old = before.get(name).map(|x| x.0).filter(|old| old != life);
+            if let Some(shape) = old.and_then(|old| self.tables.get(&old)).map(|t| t.shape)
+                && let Some(t) = self.tables.get_mut(life)
+            {
+                t.shape = shape;
+            }
+        }
         self.commits.push(Commit {
             seq: self.seq,
             writes: Vec::new(),
@@ -170,13 +180,13 @@ impl Model {
         (from..=self.seq).rev()
     }
 
-    /// The crash left the state as of `at`: what came after never happened.
-    pub fn settle(&mut self, at: Seq) {
+    /// The crash left the state as of `at`: what came after never happened. Of what came after `sure` it is not known.
+    pub fn settle(&mut self, at: Seq, sure: Seq) {
         let names = self.names_at(at).clone();
         let commits = std::mem::take(&mut self.commits);
         for (life, id, row) in commits
             .iter()
-            .filter(|c| c.seq <= at)
+            .filter(|c| c.seq <= sure)
             .flat_map(|c| &c.writes)
         {
             if let (Some(t), true) = (self.tables.get_mut(life), row.is_some()) {
@@ -187,7 +197,7 @@ impl Model {
         self.tables.retain(|l, _| alive.contains(l));
         for t in self.tables.values_mut() {
             t.auto_top = t.auto_base;
-            t.may_leak |= t.index_work.take().is_some_and(|s| at <= s);
+            t.may_leak |= t.index_work.take().is_some_and(|s| sure <= s);
             t.versions.retain(|_, v| {
                 v.retain(|(s, _)| *s <= at);
                 if v.len() > 1 {

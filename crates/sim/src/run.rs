@@ -18,6 +18,8 @@ use std::sync::{Arc, Mutex};
 pub const DIR: &str = "/db";
 /// Steps after which something goes round in circles.
 const ENDLESS: u64 = 3_000_000;
+/// Virtual time after which a full disk has room again, in microseconds.
+const FULL_FOR_US: u64 = 200_000_000;
 
 /// What came of a seed.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +39,7 @@ pub(crate) struct Run {
     pub(crate) model: Arc<Mutex<Model>>,
     pub(crate) counts: Counts,
     trace: u64,
-    /// The last end was the process's and not the machine's.
+    /// All ends since the last comparison were the process's and not the machine's.
     killed: bool,
     /// Recoveries that were cut short, one after the other.
     in_a_row: u64,
@@ -85,7 +87,7 @@ pub fn simulate(seed: u64, limits: &Limits, verbose: bool) -> Outcome {
         model: Arc::default(),
         counts: Counts::new(),
         trace: 0,
-        killed: false,
+        killed: true,
         in_a_row: 0,
         plan,
         verbose,
@@ -291,6 +293,7 @@ impl Run {
             e => return e,
         }
         self.count("recoveries compared", 1);
+        self.killed = true;
         if self.rng.one_in(4) {
             match self.rest(life) {
                 End::Fine => {}
@@ -301,6 +304,8 @@ impl Run {
         // It sees to it that there are tables.
         match self.task(life, "prepare", async move { c.prepare().await }) {
             End::Fine => {}
+            // A fault of the start may have closed the log.
+            End::Wrong(_) if faulty && self.has_faults() => return End::Fine,
             e => return e,
         }
         if faulty {
@@ -360,20 +365,21 @@ impl Run {
                 left.fetch_sub(1, Ordering::Relaxed);
             });
         }
-        let mut helped = 0;
+        let mut room_at = match self.plan.small_room {
+            true => life.exec.now() + FULL_FOR_US,
+            false => u64::MAX,
+        };
         loop {
             let cx = life.cx.clone();
-            let done =
-                |_: &Executor| left.load(Ordering::Relaxed) == 0 || !cx.failures().is_empty();
+            let over = || left.load(Ordering::Relaxed) == 0 || !cx.failures().is_empty();
+            let done = |e: &Executor| over() || e.now() >= room_at;
             match life.exec.run(ENDLESS, done) {
-                Stop::Done => return End::Fine,
+                Stop::Done if over() => return End::Fine,
                 Stop::Cut => return End::Cut,
-                Stop::Stuck if self.plan.small_room && helped < 3 => {
-                    // Whoever waits for room gets it when there is some, and somebody asks.
-                    helped += 1;
+                Stop::Done => {
+                    // Whoever waits for room gets it when there is some, without asking again.
+                    room_at = u64::MAX;
                     life.cx.disk.set_room(u64::MAX);
-                    let c = Client::new(life.cx.clone(), 90 + helped, Rng::new(self.rng.next(), 7));
-                    life.exec.spawn("poke", c.poke());
                     self.count("waits for room", 1);
                 }
                 s => {
@@ -423,8 +429,16 @@ impl Run {
         let Some((s, at)) = disk.take_survivor() else {
             return Err("no survivor".into());
         };
-        self.killed = cut == Cut::Kill;
-        self.count(if self.killed { "kills" } else { "power cuts" }, 1);
+        // What a power cut took in an incarnation that was not compared stays gone when the next one is only killed.
+        self.killed &= cut == Cut::Kill;
+        self.count(
+            if cut == Cut::Kill {
+                "kills"
+            } else {
+                "power cuts"
+            },
+            1,
+        );
         self.cut_at(&at);
         self.say(|| format!("round {round}: {cut:?} at {at}, {steps} steps, trace {hash:x}"));
         Ok(s)
@@ -529,6 +543,7 @@ impl Run {
             End::Fine => {}
             e => return e,
         }
+        self.killed = true;
         match self.rest(life) {
             End::Fine => {}
             e => return e,

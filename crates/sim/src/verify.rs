@@ -154,16 +154,18 @@ pub async fn recovered(cx: &Context, floor: Seq, damage: bool) -> Result<(), Tro
     let found = read_all(cx, damage).await?;
     let mut why = Vec::new();
     let candidates: Vec<Seq> = cx.model().candidates(floor).collect();
-    for at in candidates {
-        match disagreement(cx, &found, at, damage) {
+    for at in &candidates {
+        match disagreement(cx, &found, *at, damage) {
             None => {
-                let mut m = cx.model();
-                if at < m.seq {
-                    drop(m);
+                // Commits that cancel each other out leave no trace: how many of the last ones happened is not known.
+                let older = candidates.iter().filter(|c| *c < at);
+                let same = older.filter(|c| disagreement(cx, &found, **c, damage).is_none());
+                let sure = same.last().unwrap_or(at);
+                let newest = cx.model().seq;
+                if *at < newest {
                     cx.count("unacknowledged commits lost");
-                    m = cx.model();
                 }
-                m.settle(at);
+                cx.model().settle(*at, *sure);
                 return Ok(());
             }
             Some(w) => {
@@ -195,7 +197,7 @@ pub async fn at_rest(cx: &Context) -> Result<(), Trouble> {
     for (name, may_leak) in names {
         let t = s.open_table(SCHEMA, &name).await?;
         let problems = s.check_table(&t).await?;
-        let unused = "nothing refers to them";
+        let unused = "nothing refers to it";
         let real: Vec<&String> = problems
             .iter()
             .filter(|p| !(may_leak && p.contains(unused)))

@@ -130,6 +130,7 @@ impl Client {
                     })
                     .await;
                 self.settle_leak(life_of(&name), before, &r);
+                self.also_leaks(&name, life_of(&name));
                 if e == Extra::U {
                     self.check_unique(&name, life_of(&name), &r)?;
                 }
@@ -145,6 +146,7 @@ impl Client {
                     })
                     .await;
                 self.settle_leak(life_of(&name), before, &r);
+                self.also_leaks(&name, life_of(&name));
                 self.judge("indexes dropped", r, &[1091])
             }
         }
@@ -206,6 +208,19 @@ impl Client {
             if let Some(t) = life.and_then(|l| m.tables.get_mut(&l)) {
                 t.index_work = Some(seq);
             }
+        }
+    }
+
+    /// The table that bore the name when the change began may have been emptied before it got its turn.
+    fn also_leaks(&self, name: &str, life: Option<Life>) {
+        let mut m = self.cx.model();
+        let seq = m.seq;
+        let now = m.names.get(name).map(|n| n.0);
+        if let Some(t) = now
+            .filter(|n| Some(*n) != life)
+            .and_then(|n| m.tables.get_mut(&n))
+        {
+            t.index_work = Some(seq);
         }
     }
 

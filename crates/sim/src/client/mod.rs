@@ -28,8 +28,8 @@ pub(crate) struct Tx {
     /// Its own writes, oldest first.
     pub(crate) writes: Vec<Write>,
     savepoints: Vec<(String, usize)>,
-    /// Where in the order its snapshot lies, if it has one.
-    pub(crate) snapshot: Option<Seq>,
+    /// Between which points of the order its snapshot lies, if it has one.
+    pub(crate) snapshot: Option<(Seq, Seq)>,
     tables: BTreeMap<String, Held>,
     /// Writes when the statement began.
     mark: usize,
@@ -82,18 +82,6 @@ impl Client {
             self.change_definitions(&mut s).await?;
         }
         Ok(())
-    }
-
-    /// Asks for room in the log.
-    pub async fn poke(mut self) {
-        let mut s = self.session();
-        for _ in 0..20 {
-            if self.transaction(&mut s).await.is_err() && s.rollback().await.is_err() {
-                break;
-            }
-            self.cx.unguard(self.number);
-        }
-        self.cx.unguard(self.number);
     }
 
     /// Works until its transactions are done or it shall stop.
@@ -251,7 +239,8 @@ impl Client {
                     return Ok(());
                 }
                 3 if isolation == Isolation::RepeatableRead && tx.snapshot.is_none() => {
-                    tx.snapshot = Some(self.cx.model().seq);
+                    let now = self.cx.model().seq;
+                    tx.snapshot = Some((now, now));
                     s.open_snapshot();
                     return Ok(());
                 }

@@ -33,9 +33,17 @@ impl Client {
         tx.isolation != Isolation::ReadUncommitted
     }
 
-    /// Between which points the snapshot of a read lies that began now.
-    fn since(&self, tx: &Tx) -> Seq {
-        tx.snapshot.unwrap_or_else(|| self.cx.model().seq)
+    /// The first and the last point at which the snapshot of a read may lie that began at `since` and is over now: it is
+    /// taken when the read begins or, behind the transaction's own writes, a little later.
+    fn span(&self, tx: &Tx, since: Seq) -> (Seq, Seq) {
+        tx.snapshot.unwrap_or((since, self.cx.model().seq))
+    }
+
+    /// What a read has shown of where the snapshot lies.
+    fn narrow(&self, s: &Session, tx: &mut Tx, at: (Seq, Seq)) {
+        if tx.isolation == Isolation::RepeatableRead && s.in_transaction() {
+            tx.snapshot = Some(at);
+        }
     }
 
     fn view(&self, tx: &Tx, h: &Held, at: Seq, r: &Range) -> Rows {
@@ -67,7 +75,7 @@ impl Client {
         let id = self.id();
         let key = shape.key(&h.t, id);
         let serial = tx.isolation == Isolation::Serializable;
-        let since = self.since(tx);
+        let since = self.cx.model().seq;
         let got = s
             .get(&h.t, &key, ReadMode::Consistent, |r| {
                 r.map(|r| Row::read(&r))
@@ -85,16 +93,17 @@ impl Client {
                 _ => Ok(()),
             };
         }
-        if tx.isolation == Isolation::RepeatableRead && s.in_transaction() {
-            tx.snapshot = Some(since);
-        }
-        let want = self.at(tx, h, id, since);
-        if want.as_deref() != got.as_ref() {
+        let (from, to) = self.span(tx, since);
+        let fits = |at: &Seq| self.at(tx, h, id, *at).as_deref() == got.as_ref();
+        let Some(first) = (from..=to).find(fits) else {
+            let want = self.at(tx, h, id, from);
             return Err(Trouble::Wrong(format!(
-                "{:?} read of {} {id} as of {since}: {got:?} instead of {want:?}",
+                "{:?} read of {} {id} as of {from}..={to}: {got:?} instead of {want:?}",
                 tx.isolation, h.t.def.name
             )));
-        }
+        };
+        let last = (first..=to).rev().find(fits).unwrap_or(first);
+        self.narrow(s, tx, (first, last));
         Ok(())
     }
 
@@ -189,11 +198,13 @@ impl Client {
                     )));
                 }
                 last = Some(v);
-                if let Some(twice) = out.insert(r.id, r)
-                    && (mode == ReadMode::Consistent)
+                if let Some(twice) = out.insert(r.id, r.clone())
+                    && mode == ReadMode::Consistent
+                    && s.isolation() != Isolation::ReadUncommitted
                 {
                     return Err(Trouble::Wrong(format!(
-                        "{} {range:?}: {twice:?} twice",
+                        "{:?} {} {range:?}: {twice:?} and then {r:?}",
+                        s.isolation(),
                         h.t.def.name
                     )));
                 }
@@ -212,8 +223,7 @@ impl Client {
     ) -> Result<(), Trouble> {
         let range = self.range(h);
         let serial = tx.isolation == Isolation::Serializable && s.in_transaction();
-        let since = self.since(tx);
-        let fixed = tx.snapshot.is_some();
+        let since = self.cx.model().seq;
         let got = self.scan(s, h, &range, ReadMode::Consistent).await?;
         self.cx.count("range reads");
         let now = self.cx.model().seq;
@@ -224,14 +234,13 @@ impl Client {
         if !Self::consistent(tx) {
             return Ok(());
         }
-        let at = self.compare(tx, h, &range, got, since, if fixed { since } else { now })?;
-        if tx.isolation == Isolation::RepeatableRead && s.in_transaction() {
-            tx.snapshot = Some(at);
-        }
+        let (from, to) = self.span(tx, since);
+        let at = self.compare(tx, h, &range, got, from, to)?;
+        self.narrow(s, tx, at);
         Ok(())
     }
 
-    /// Finds the point between the two at which the rows were these.
+    /// Finds the first and the last point between the two at which the rows were these.
     fn compare(
         &self,
         tx: &Tx,
@@ -240,18 +249,28 @@ impl Client {
         got: Rows,
         from: Seq,
         to: Seq,
-    ) -> Result<Seq, Trouble> {
-        for at in from..=to {
-            if self.view(tx, h, at, range) == got {
-                return Ok(at);
-            }
+    ) -> Result<(Seq, Seq), Trouble> {
+        let fits = |at: &Seq| self.view(tx, h, *at, range) == got;
+        if let Some(first) = (from..=to).find(fits) {
+            return Ok((first, (first..=to).rev().find(fits).unwrap_or(first)));
         }
         let want = self.view(tx, h, from, range);
+        let m = self.cx.model();
+        let ids = got.keys().chain(want.keys());
+        let odd = ids.filter(|id| got.get(id) != want.get(id)).take(2);
+        let told: Vec<String> = odd
+            .map(|id| {
+                let versions = m.tables.get(&h.life).and_then(|t| t.versions.get(id));
+                format!("id {id} was {versions:?}, own {:?}", tx.own(h.life, *id))
+            })
+            .collect();
         Err(Trouble::Wrong(format!(
-            "{:?} read of {} {range:?} as of {from}..={to}: {}",
+            "{:?} read of {} {range:?} as of {from}..={to} (now {}): {}; {}",
             tx.isolation,
             h.t.def.name,
-            difference(&got, &want)
+            m.seq,
+            difference(&got, &want),
+            told.join("; ")
         )))
     }
 

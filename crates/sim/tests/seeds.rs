@@ -1,0 +1,35 @@
+//! The kept seeds, a few new ones, and that a seed is the same run every time.
+
+use sim::{Limits, simulate};
+
+fn passes(seed: u64) {
+    let o = simulate(seed, &Limits::default(), false);
+    assert!(o.failure.is_none(), "seed {seed}: {:?}", o.failure);
+}
+
+#[test]
+fn seeds_that_once_failed_pass() {
+    let text = include_str!("../seeds.txt");
+    for line in text.lines().filter(|l| l.starts_with('v')) {
+        let seed = line.split_whitespace().nth(1).and_then(|s| s.parse().ok());
+        passes(seed.expect("v<workload> <seed>"));
+    }
+}
+
+#[test]
+fn a_few_more_pass() {
+    (1000..1012).for_each(passes);
+}
+
+#[test]
+fn a_seed_is_the_same_run_every_time() {
+    for seed in [3, 18, 25, 40] {
+        let limits = Limits {
+            rounds: 8,
+            ..Limits::default()
+        };
+        let a = simulate(seed, &limits, false);
+        let b = simulate(seed, &limits, false);
+        assert_eq!((a.trace, a.counts), (b.trace, b.counts), "seed {seed}");
+    }
+}
