@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{UnixListener, UnixStream};
+use tokio::net::{UnixSocket, UnixStream};
 use tokio::runtime::{Builder, Handle};
 
 use wire::capability;
@@ -56,7 +56,9 @@ pub fn serve(socket: &Path, threads: usize) -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     handles.push(runtime.handle().clone());
     runtime.block_on(async {
-        let listener = UnixListener::bind(socket)?;
+        let unbound = UnixSocket::new_stream()?;
+        unbound.bind(socket)?;
+        let listener = unbound.listen(1024)?;
         let mut next = 0;
         loop {
             let (stream, _) = listener.accept().await?;
@@ -66,7 +68,11 @@ pub fn serve(socket: &Path, threads: usize) -> io::Result<()> {
             place.spawn(async move {
                 if let Ok(stream) = UnixStream::from_std(stream) {
                     // A client that goes away ends its own connection only.
-                    let _gone = connection(stream, next as u32).await;
+                    if let Err(e) = connection(stream, next as u32).await
+                        && e.kind() != io::ErrorKind::UnexpectedEof
+                    {
+                        eprintln!("connection {next}: {e}");
+                    }
                 }
             });
         }
@@ -74,7 +80,7 @@ pub fn serve(socket: &Path, threads: usize) -> io::Result<()> {
 }
 
 async fn packet<'a>(stream: &mut UnixStream, input: &'a mut Decoder) -> io::Result<&'a [u8]> {
-    let nonsense = |_| io::Error::from(io::ErrorKind::InvalidData);
+    let nonsense = |e| io::Error::new(io::ErrorKind::InvalidData, e);
     loop {
         if let Some(place) = input.take_packet().map_err(nonsense)? {
             return Ok(input.payload(place));
@@ -95,12 +101,13 @@ async fn send(stream: &mut UnixStream, out: &mut PacketWriter) -> io::Result<()>
 }
 
 async fn connection(mut stream: UnixStream, id: u32) -> io::Result<()> {
-    let nonsense = |_| io::Error::from(io::ErrorKind::InvalidData);
+    let nonsense = |e| io::Error::new(io::ErrorKind::InvalidData, e);
     let mut input = Decoder::new(1 << 24);
     let mut out = PacketWriter::new();
     let nonce = Nonce::from_random([7; 20]);
     Greeting::new(SERVER_VERSION.as_bytes(), id, nonce).write(&mut out);
     send(&mut stream, &mut out).await?;
+    input.set_sequence(out.sequence());
     let hello = packet(&mut stream, &mut input).await?;
     let caps = match ClientHello::parse(hello, capability::SERVER).map_err(nonsense)? {
         ClientHello::Login(login) => login.capabilities,
