@@ -6,7 +6,7 @@ use crate::rng;
 use crate::step::Outcome;
 use crate::{e2e, hostile, install, isolation, step, tidy, tree};
 
-/// `cargo xtask test`: unit and property tests, end-to-end cases, three crashes.
+/// `cargo xtask test`: unit and property tests, end-to-end cases, three crashes, checked histories, hostile clients.
 pub fn test(args: &Args) -> Outcome<()> {
     let (rounds, seed) = test_flags(args)?;
     run_tests(rounds, seed)
@@ -23,7 +23,9 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     install::ensure()?;
     step::visibly(tree::cargo().args(["test", "--workspace"]))?;
     e2e::all()?;
-    crash::run(&Plan::new(rounds, seed))
+    crash::run(&Plan::new(rounds, seed))?;
+    isolation::short(seed)?;
+    hostile::short()
 }
 
 /// `cargo xtask ci`: format, lints, tidy, then `test`.
@@ -40,13 +42,4 @@ pub fn ci(args: &Args) -> Outcome<()> {
     ]))?;
     tidy::all()?;
     run_tests(rounds, seed)
-}
-
-/// `cargo xtask wire`: the short forms of `isolation` and `hostile`. Part of `test` once what they find is mended.
-pub fn wire(args: &Args) -> Outcome<()> {
-    let seed = args.get("seed", rng::fresh_seed())?;
-    args.refuse_unread()?;
-    install::ensure()?;
-    isolation::short(seed)?;
-    hostile::short()
 }

@@ -44,15 +44,10 @@ type Command = (&'static str, &'static str, fn(&Args) -> Outcome<()>);
 const COMMANDS: &[Command] = &[
     (
         "test",
-        "install what the tests need, unit tests, end-to-end cases, sysbench smoke, three crashes",
+        "install what the tests need, unit tests, end-to-end cases, sysbench smoke, three crashes, checked histories, hostile clients",
         ci::test,
     ),
     ("ci", "fmt, clippy, tidy and test", ci::ci),
-    (
-        "wire",
-        "short forms of isolation and hostile: not part of test until what they find is mended",
-        ci::wire,
-    ),
     (
         "tidy",
         "the habits of the tree as a test; --bless rewrites the ratchets",
