@@ -53,6 +53,9 @@ pub(crate) struct Checkpointer {
     pub(crate) capacity: u64,
     /// Where recovery would start.
     pub(crate) redo_lsn: AtomicU64,
+    /// The oldest log position that a recovery from the last checkpoint, a rollback or purge may still read. Moved by
+    /// checkpoints alone: what it takes for ended is durable by then.
+    pub(crate) needed: AtomicU64,
     /// Off until recovery is done.
     pub(crate) enabled: AtomicBool,
     /// Data files are synced (off for O_DIRECT_NO_FSYNC).
@@ -113,6 +116,9 @@ impl Checkpointer {
             false => self.candidate(),
         };
         self.sync_spaces().map_err(OpError::io)?;
+        // Before the record: a transaction that has ended, and purge work that is done, is so durably once the record is. Were
+        // it looked at later, a power cut could take the end back when the log for the rollback is gone already.
+        let retain = self.retain();
         let mut body = Vec::new();
         if let Some(s) = self.source.get() {
             s.describe(&mut body);
@@ -134,9 +140,10 @@ impl Checkpointer {
             control.state.redo = redo;
             control.state.checkpoint = at.start;
             control.state.clean_end = if clean { at.end } else { Lsn::NONE };
-            let needed = redo.min(self.retain());
+            let needed = redo.min(retain);
             control.state.jumps.retain(|(_, to)| *to > needed);
             control.store().map_err(OpError::io)?;
+            self.needed.store(needed.0, Ordering::Release);
         }
         self.redo_lsn.store(redo.0, Ordering::Release);
         self.checkpoints.inc();
@@ -189,8 +196,7 @@ impl Checkpointer {
         if base::mutant!("segment-reused-early") {
             return self.log.end().0 / size;
         }
-        let redo = Lsn(self.redo_lsn.load(Ordering::Acquire));
-        redo.min(self.retain()).0 / size
+        self.needed.load(Ordering::Acquire) / size
     }
 
     /// Sees that segments exist ahead of the log, reusing those nobody needs.

@@ -49,8 +49,7 @@ pub async fn open(
     }
     let mut control = open_control(&*disk, &log_dir)?;
     let state = control.state.clone();
-    report.redo_from = state.redo;
-    report.checkpoint = state.checkpoint;
+    (report.redo_from, report.checkpoint) = (state.redo, state.checkpoint);
 
     let (segments, end, reading) =
         find_end(&seams, &options, &log_dir, &state, observe, &mut report)?;
@@ -87,6 +86,7 @@ pub async fn open(
         source: OnceLock::new(),
         capacity: options.capacity(),
         redo_lsn: AtomicU64::new(state.redo.0),
+        needed: AtomicU64::new(0),
         enabled: AtomicBool::new(false),
         sync_data: options.flush_method != FlushMethod::ODirectNoFsync,
         syncing: Mutex::new(()),
@@ -194,8 +194,18 @@ fn sync_above(disk: &dyn Disk, dir: &Path) -> Result<(), OpenError> {
             false => above,
         };
         match disk.sync_dir(above) {
-            // What may not be opened was not made by us.
-            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => break,
+            // What may not be opened or written was not made by us, and some file systems sync no folders.
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    io::ErrorKind::PermissionDenied
+                        | io::ErrorKind::ReadOnlyFilesystem
+                        | io::ErrorKind::InvalidInput
+                        | io::ErrorKind::Unsupported
+                ) =>
+            {
+                break;
+            }
             r => r?,
         }
     }

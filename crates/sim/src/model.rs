@@ -183,6 +183,16 @@ impl Model {
     /// The crash left the state as of `at`: what came after never happened. Of what came after `sure` it is not known.
     pub fn settle(&mut self, at: Seq, sure: Seq) {
         let names = self.names_at(at).clone();
+        // A table that was emptied behind `sure` may not have been: its pages may be those of the one before.
+        let leaky: Vec<String> = self
+            .names_at(sure)
+            .iter()
+            .filter(|(_, (life, _))| {
+                let t = self.tables.get(life);
+                t.is_some_and(|t| t.may_leak || t.index_work.is_some_and(|s| sure <= s))
+            })
+            .map(|(name, _)| name.clone())
+            .collect();
         let commits = std::mem::take(&mut self.commits);
         for (life, id, row) in commits
             .iter()
@@ -205,6 +215,11 @@ impl Model {
                 }
                 v.last().is_some_and(|(_, r)| r.is_some())
             });
+        }
+        for (life, _) in leaky.iter().filter_map(|n| names.get(n)) {
+            if let Some(t) = self.tables.get_mut(life) {
+                t.may_leak = true;
+            }
         }
         self.base = (at, names.clone());
         self.committed = names.clone();

@@ -125,7 +125,7 @@ impl Session {
             .change_rows(vec![RowChange::Put(table_row(&def))])
             .await;
         if let Err(e) = done {
-            engine.drop_file(space.id());
+            engine.give_up_file(space.id());
             return Err(e);
         }
         let t = Arc::new(Table::open(engine.pager(), def, space, None));
@@ -188,7 +188,7 @@ impl Session {
             RowChange::Put(table_row(&def)),
         ];
         if let Err(e) = engine.change_rows(rows).await {
-            engine.drop_file(space.id());
+            engine.give_up_file(space.id());
             return Err(e);
         }
         old.retired.store(true, Ordering::SeqCst);
@@ -474,6 +474,14 @@ impl Engine {
     /// Removes a file that no definition names. A failure leaves it for the next start to remove.
     pub(crate) fn drop_file(&self, id: SpaceId) {
         let _ = self.pager.drop_space(id);
+    }
+
+    /// Removes the file of a creation that failed. When the log failed, nobody knows whether its commit will be found there:
+    /// the next start keeps the file or removes it, as the definitions say then.
+    fn give_up_file(&self, id: SpaceId) {
+        if self.log.failure().is_none() {
+            self.drop_file(id);
+        }
     }
 
     fn move_files(&self, renamed: &[(Arc<Table>, TableDef)]) {
