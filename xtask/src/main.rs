@@ -21,6 +21,7 @@ mod install;
 mod isolation;
 mod ledger;
 mod matrix;
+mod models;
 mod pressure;
 mod procfs;
 mod protocol;
@@ -98,6 +99,11 @@ const COMMANDS: &[Command] = &[
         "syncs",
         "system calls a durable commit costs, at 1 and 64 clients [--seconds 10]",
         syncs::command,
+    ),
+    (
+        "models",
+        "every interleaving of small models of latches, log ring, events and slots [--preemptions 3]",
+        models::command,
     ),
     (
         "sim",

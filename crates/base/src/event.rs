@@ -2,9 +2,9 @@
 //!
 //! There is no timed wait here; a deadline is another event, fired by the clock seam.
 
+use crate::sync::atomic::{AtomicBool, Ordering, fence};
+use crate::sync::{Mutex, MutexGuard};
 use std::future::poll_fn;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::task::{Context, Poll, Waker};
 
 /// A set of parked tasks. Firing wakes all of them; each re-checks its own condition.
@@ -16,7 +16,7 @@ pub struct Event {
 
 impl Event {
     /// An event nobody waits for.
-    pub const fn new() -> Event {
+    pub fn new() -> Event {
         Event {
             parked: AtomicBool::new(false),
             wakers: Mutex::new(Vec::new()),
@@ -76,12 +76,12 @@ impl Event {
         .await
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Waker>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Waker>> {
         self.wakers.lock().unwrap_or_else(|e| e.into_inner())
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(tidemill_model)))]
 mod tests {
     use super::*;
     use crate::block_on;
@@ -103,5 +103,49 @@ mod tests {
             block_on(ev.wait_for(|| (n.load(Ordering::Acquire) >= i).then_some(())));
         }
         t.join().unwrap();
+    }
+}
+
+#[cfg(all(test, tidemill_model))]
+mod loom_model {
+    use super::*;
+    use crate::sync::{Arc, block_on, model, spawn};
+
+    /// A waiter that would sleep on after the firing is a deadlock, which loom reports.
+    #[test]
+    fn whoever_waits_is_woken() {
+        model(|| {
+            let shared = Arc::new((Event::new(), AtomicBool::new(false)));
+            let firing = shared.clone();
+            let t = spawn(move || {
+                firing.1.store(true, Ordering::Release);
+                firing.0.fire();
+            });
+            block_on(
+                shared
+                    .0
+                    .wait_for(|| shared.1.load(Ordering::Acquire).then_some(())),
+            );
+            t.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn two_that_wait_are_both_woken() {
+        model(|| {
+            let shared = Arc::new((Event::new(), AtomicBool::new(false)));
+            let waits = |s: Arc<(Event, AtomicBool)>| {
+                move || block_on(s.0.wait_for(|| s.1.load(Ordering::Acquire).then_some(())))
+            };
+            let other = spawn(waits(shared.clone()));
+            let third = shared.clone();
+            let t = spawn(move || {
+                third.1.store(true, Ordering::Release);
+                third.0.fire();
+            });
+            waits(shared)();
+            other.join().unwrap();
+            t.join().unwrap();
+        });
     }
 }

@@ -16,6 +16,7 @@ pub mod mem;
 pub mod mutant;
 pub mod real;
 pub mod seams;
+pub mod sync;
 
 pub use block_on::block_on;
 pub use buf::{AlignedBuf, IoBuf};

@@ -6,8 +6,8 @@
 //!
 //! The ring does not decide when a slot may change hands; [`super::system`] vacates slots block by block ahead of need.
 
+use base::sync::atomic::{AtomicU64, Ordering, fence};
 use base::{Lsn, TxnId};
-use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// log2 of the slots of a production ring (4 MiB): a row written by one of the last 262,144 transactions is decided by
 /// one look at its slot.
@@ -174,5 +174,51 @@ impl Ring {
     pub(super) fn vacate(&self, t: TxnId) {
         self.slot(t).txid.store(0, Ordering::Release);
         fence(Ordering::SeqCst);
+    }
+}
+
+#[cfg(all(test, tidemill_model))]
+mod loom_model {
+    use super::*;
+    use base::sync::{Arc, model, spawn};
+
+    /// A slot changes hands while somebody asks for its former owner: the answer is about that one, or "elsewhere".
+    #[test]
+    fn an_answer_is_never_about_another_transaction() {
+        model(|| {
+            let ring = Arc::new(Ring::new(1));
+            let (old, new) = (TxnId(1), TxnId(3));
+            ring.occupy(old);
+            let owner = ring.clone();
+            let t = spawn(move || {
+                assert!(owner.end(old, End::committed(Lsn(10))));
+                owner.vacate(old);
+                owner.occupy(new);
+                assert!(owner.end(new, End::committed(Lsn(30))));
+            });
+            match ring.view(old) {
+                SlotView::Ended(how) => assert_eq!(how, End::committed(Lsn(10))),
+                SlotView::Active | SlotView::Elsewhere => {}
+            }
+            t.join().unwrap();
+        });
+    }
+
+    /// A transaction that ends while it is moved to the side map does one of the two, and both sides know which.
+    #[test]
+    fn ending_and_moving_agree() {
+        model(|| {
+            let ring = Arc::new(Ring::new(1));
+            let t1 = TxnId(1);
+            ring.occupy(t1);
+            let sweep = ring.clone();
+            let t = spawn(move || sweep.mark_moved(t1));
+            let ended = ring.end(t1, End::committed(Lsn(10)));
+            let moved = t.join().unwrap();
+            assert_eq!(ended, moved.is_err());
+            if let Err(how) = moved {
+                assert_eq!(how, End::committed(Lsn(10)));
+            }
+        });
     }
 }

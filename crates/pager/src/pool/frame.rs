@@ -4,8 +4,8 @@
 //! The latch word: bit 63 exclusive; bits 40..62 number of shared holders; bits 0..39 version. The version grows at each
 //! exclusive release, so an optimistic reader that saw the same version before and after read an unchanged page.
 
+use base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 use base::{Lsn, PageNo, SpaceId};
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 
 const X: u64 = 1 << 63;
 const S_ONE: u64 = 1 << 40;
@@ -39,9 +39,9 @@ pub(crate) struct Frame {
 pub(crate) fn relax(spins: &mut u32) {
     *spins += 1;
     if *spins < 80 {
-        std::hint::spin_loop();
+        base::sync::spin_loop();
     } else {
-        std::thread::yield_now();
+        base::sync::yield_now();
     }
 }
 
@@ -177,5 +177,93 @@ impl Frame {
 
     pub(crate) fn is_clean(&self) -> bool {
         self.oldest_change().is_none()
+    }
+}
+
+#[cfg(all(test, tidemill_model))]
+mod loom_model {
+    use super::*;
+    use base::sync::{Arc, model, spawn};
+
+    /// A page of two words, changed together.
+    struct Page {
+        frame: Frame,
+        words: [AtomicU64; 2],
+    }
+
+    fn page() -> Arc<Page> {
+        Arc::new(Page {
+            frame: Frame::new(),
+            words: [AtomicU64::new(0), AtomicU64::new(0)],
+        })
+    }
+
+    fn change(p: &Page) {
+        p.frame.lock_exclusive();
+        for w in &p.words {
+            w.store(w.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+        p.frame.unlock_exclusive();
+    }
+
+    #[test]
+    fn an_optimistic_read_that_is_unchanged_saw_one_state() {
+        model(|| {
+            let p = page();
+            let writer = p.clone();
+            let t = spawn(move || change(&writer));
+            let v = p.frame.version();
+            let seen = [0, 1].map(|i| p.words[i].load(Ordering::Relaxed));
+            if p.frame.unchanged(v) {
+                assert_eq!(seen[0], seen[1]);
+            }
+            t.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_shared_holder_sees_no_change_under_way() {
+        model(|| {
+            let p = page();
+            let writer = p.clone();
+            let t = spawn(move || change(&writer));
+            p.frame.lock_shared();
+            let seen = [0, 1].map(|i| p.words[i].load(Ordering::Relaxed));
+            assert_eq!(seen[0], seen[1]);
+            p.frame.unlock_shared();
+            t.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn two_changes_are_both_there() {
+        model(|| {
+            let p = page();
+            let writer = p.clone();
+            let t = spawn(move || change(&writer));
+            change(&p);
+            t.join().unwrap();
+            let words = [0, 1].map(|i| p.words[i].load(Ordering::Relaxed));
+            assert_eq!(words, [2, 2]);
+        });
+    }
+
+    /// A failed write moves a page's oldest change back while it is looked for: it is never missed.
+    #[test]
+    fn an_oldest_change_that_moves_is_not_missed() {
+        model(|| {
+            let p = page();
+            p.frame.mark_dirty(Lsn(40));
+            let writer = p.clone();
+            let t = spawn(move || {
+                let f = &writer.frame;
+                f.writing_lsn.store(40, Ordering::Release);
+                f.rec_lsn.store(0, Ordering::Release);
+                f.rec_lsn.store(40, Ordering::Release);
+                f.writing_lsn.store(0, Ordering::Release);
+            });
+            assert_eq!(p.frame.oldest_change(), Some(Lsn(40)));
+            t.join().unwrap();
+        });
     }
 }
