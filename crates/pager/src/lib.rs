@@ -23,7 +23,7 @@ mod replay;
 mod report;
 pub mod space;
 
-pub use checkpoint::CheckpointSource;
+pub use checkpoint::{CheckpointSource, FULL_DISK_RETRY_US};
 pub use control::FORMAT;
 pub use error::{OpError, Wait};
 pub use log::{Log, Observer, Record, RecordHeader, RecordKind};

@@ -12,9 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::SqlError;
 
-/// How often a rollback tries again to find room on a full disk.
-const FULL_DISK_RETRY_US: u64 = 1_000_000;
-
 impl Session {
     /// Undoes every change after the record at `to` (none: all).
     pub(crate) async fn undo_to(&mut self, to: Lsn) -> Result<(), SqlError> {
@@ -115,7 +112,7 @@ impl Session {
             Err(OpError::SpaceFull(_)) if !self.engine.stopping.load(Ordering::SeqCst) => {
                 // Given up, it would keep its locks and its snapshot. No event tells that the device has room again.
                 let clock = self.engine.pager.seams().clock.clone();
-                base::seams::deadline(&*clock, clock.now_us() + FULL_DISK_RETRY_US).await;
+                base::seams::deadline(&*clock, clock.now_us() + pager::FULL_DISK_RETRY_US).await;
                 Ok(())
             }
             r => r,
