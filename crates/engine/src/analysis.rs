@@ -16,7 +16,8 @@ pub(crate) struct Analysis {
     ended: Vec<u64>,
     pub(crate) next: u64,
     pub(crate) purge: Vec<PurgeItem>,
-    /// Where the queue began at the last checkpoint; none when it was empty.
+    /// Where the queue began at the last checkpoint: commits from here on that left something may still wait. None when there
+    /// was no checkpoint.
     pub(crate) purge_from: Lsn,
     /// The oldest record that any of it needed.
     purge_oldest: Lsn,
@@ -133,7 +134,13 @@ impl Analysis {
         self.ended.sort_unstable();
         for i in 0..n {
             let (t, first, last) = (word(i * 3), Lsn(word(i * 3 + 1)), Lsn(word(i * 3 + 2)));
-            if self.ended.binary_search(&t).is_ok() || last.is_none() {
+            if last.is_none() {
+                continue;
+            }
+            if self.ended.binary_search(&t).is_ok() {
+                // Between the look at it and the checkpoint's record. Its commit record does not tell where it began.
+                let left = self.purge.iter_mut().filter(|x| x.txid.0 == t);
+                left.for_each(|x| x.first = x.first.min(first));
                 continue;
             }
             // What it changed before the scan began is not known: look before the definitions are read.
@@ -155,6 +162,10 @@ impl Analysis {
         }
         self.purge_from = Lsn(le::get_u64(b, 0));
         self.purge_oldest = Lsn(le::get_u64(b, 8));
+        // What an older checkpoint or the log before this one told of and this one does not is done, and the log it was to be
+        // read from may be gone.
+        let from = self.purge_from;
+        self.purge.retain(|x| x.commit >= from);
         for w in b[16..].as_chunks::<32>().0 {
             let word = |i: usize| le::get_u64(w, i * 8);
             let item = PurgeItem {
@@ -200,5 +211,58 @@ impl Analysis {
             same
         });
         queue
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checkpoint(active: &[[u64; 3]], from: u64, oldest: u64, current: &[[u64; 4]]) -> Vec<u8> {
+        let mut b = 100u64.to_le_bytes().to_vec();
+        b.extend_from_slice(&(active.len() as u32).to_le_bytes());
+        let words = |b: &mut Vec<u8>, w: &[u64]| w.iter().for_each(|x| b.extend(x.to_le_bytes()));
+        active.iter().for_each(|a| words(&mut b, a));
+        words(&mut b, &[0, from, oldest]);
+        current.iter().for_each(|c| words(&mut b, c));
+        b
+    }
+
+    #[test]
+    fn purge_work_that_the_last_checkpoint_does_not_name_is_done() {
+        let mut a = Analysis::new();
+        // Two wait at the first checkpoint; one at the second, and one that has been committed since.
+        a.checkpoint(&checkpoint(
+            &[],
+            500,
+            10,
+            &[[100, 1, 10, 90], [200, 2, 110, 190]],
+        ));
+        let item = |commit, txid, first, last| PurgeItem {
+            commit: Lsn(commit),
+            txid: TxnId(txid),
+            first: Lsn(first),
+            last: Lsn(last),
+        };
+        a.purge.push(item(600, 3, 590, 590));
+        a.purge.push(item(800, 4, 790, 790));
+        a.checkpoint(&checkpoint(&[], 700, 110, &[[200, 2, 110, 190]]));
+        let queue: Vec<u64> = a.purge_queue().iter().map(|i| i.txid.0).collect();
+        assert_eq!(queue, [2, 4]);
+    }
+
+    #[test]
+    fn a_commit_between_the_look_and_the_record_keeps_its_beginning() {
+        let mut a = Analysis::new();
+        a.ended.push(7);
+        a.purge.push(PurgeItem {
+            commit: Lsn(900),
+            txid: TxnId(7),
+            first: Lsn(880),
+            last: Lsn(880),
+        });
+        a.checkpoint(&checkpoint(&[[7, 300, 880]], 850, 0, &[]));
+        assert!(a.active.is_empty());
+        assert_eq!(a.purge_queue()[0].first, Lsn(300));
     }
 }

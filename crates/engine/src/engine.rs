@@ -43,6 +43,7 @@ pub(crate) struct Counters {
     pub(crate) lock_waits: Counter,
     pub(crate) lock_timeouts: Counter,
     pub(crate) purged: Counter,
+    pub(crate) purge_gave_up: Counter,
 }
 
 /// A reading of all counters, for SHOW STATUS.
@@ -59,6 +60,8 @@ pub struct EngineCounters {
     pub row_lock_waits: u64,
     pub lock_timeouts: u64,
     pub purged_entries: u64,
+    /// Transactions whose deleted rows stay, marked, because the log or the device failed.
+    pub purge_gave_up: u64,
     /// Transactions whose deleted rows wait for purge.
     pub purge_queue: u64,
     pub pool_pages: u64,
@@ -304,6 +307,7 @@ impl Engine {
             row_lock_waits: c.lock_waits.get(),
             lock_timeouts: c.lock_timeouts.get(),
             purged_entries: c.purged.get(),
+            purge_gave_up: c.purge_gave_up.get(),
             purge_queue: self.purge.len() as u64,
             pool_pages: pool.frames() as u64,
             pool_pages_free: pool.free_frames() as u64,

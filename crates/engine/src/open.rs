@@ -35,6 +35,8 @@ pub struct OpenReport {
     pub missing: Vec<String>,
     /// Files removed because no definition named them.
     pub orphans: Vec<String>,
+    /// Where the log of work that waited for purge was damaged: what commits from there on deleted stays in the files, marked.
+    pub purge_unread: Option<Lsn>,
 }
 
 /// Positions remembered for old snapshots.
@@ -54,6 +56,8 @@ impl CheckpointSource for Source {
         let Some(e) = self.engine.upgrade() else {
             return;
         };
+        // Before the look at the active ones: a commit that was complete by now is in the queue, or was and is done.
+        let looked = e.complete();
         let mut active = e.txns.active();
         if base::mutant!("checkpoint-forgets-the-active") {
             active.clear();
@@ -100,7 +104,11 @@ impl CheckpointSource for Source {
             out.extend_from_slice(&id.load(Ordering::Relaxed).to_le_bytes());
         }
         // The queue may be long, and grow with every checkpoint that an old snapshot outlives: it is in the log already.
-        for lsn in [purge.queued_from, purge.oldest] {
+        let waiting_from = match purge.queued_from {
+            Lsn::NONE => looked,
+            first => first.min(looked),
+        };
+        for lsn in [waiting_from, purge.oldest] {
             out.extend_from_slice(&lsn.0.to_le_bytes());
         }
         for p in &purge.current {
@@ -185,12 +193,15 @@ async fn recover(
     let mut found = Analysis::new();
     let mut observe = |start: Lsn, _: Lsn, r: &Record<'_>| found.observe(start, r);
     let (pager, pages) = pager::open(seams, options.pager.clone(), dir, redo, &mut observe).await?;
+    let mut unread = None;
     if !found.purge_from.is_none() && found.purge_from < pages.redo_from {
         let (from, to) = (found.purge_from, pages.redo_from);
-        pager.scan_log(from, to, &mut |at, _, r| found.observe_queued(at, r))?;
+        let read = pager.scan_log(from, to, &mut |at, _, r| found.observe_queued(at, r))?;
+        unread = (read < to).then_some(read);
     }
     let mut report = OpenReport {
         pages,
+        purge_unread: unread,
         ..OpenReport::default()
     };
     let clock = pager.seams().clock.clone();

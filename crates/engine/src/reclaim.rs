@@ -47,8 +47,10 @@ impl Engine {
                     // What is left stays in `current`, where the last checkpoint finds it.
                     return;
                 }
-                // On an error the log is closed or damaged: what was deleted stays, marked.
-                let _stays = self.purge_one(item).await;
+                if self.purge_one(item).await.is_err() {
+                    // The log is closed or damaged: what was deleted stays, marked.
+                    self.counters.purge_gave_up.inc();
+                }
                 self.purge.finished_one();
             }
         }

@@ -71,8 +71,9 @@ impl Pager {
         )
     }
 
-    /// Shows the log's records from the one at `from` up to `to`. At start-up: it reads the device on the calling thread.
-    pub fn scan_log(&self, from: Lsn, to: Lsn, observe: &mut Observer<'_>) -> io::Result<()> {
+    /// Shows the log's records from the one at `from` up to `to`, and tells how far it came: not to `to` where the log is damaged.
+    /// At start-up: it reads the device on the calling thread.
+    pub fn scan_log(&self, from: Lsn, to: Lsn, observe: &mut Observer<'_>) -> io::Result<Lsn> {
         let jumps = {
             let control = &self.checkpointer.control;
             let c = control.lock().unwrap_or_else(|e| e.into_inner());
@@ -84,7 +85,7 @@ impl Pager {
         {
             observe(start, end, &r);
         }
-        Ok(())
+        Ok(scan.position())
     }
 
     /// Where recovery would start now.

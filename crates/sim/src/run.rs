@@ -232,7 +232,9 @@ impl Run {
                 self.count("orphans removed", report.orphans.len() as u64);
                 self.count("pages restored", report.pages.restored_pages);
                 if !self.plan.rot
-                    && (!report.missing.is_empty() || !report.pages.damaged.is_empty())
+                    && (!report.missing.is_empty()
+                        || !report.pages.damaged.is_empty()
+                        || report.purge_unread.is_some())
                 {
                     return Err(format!("open: {report:?}"));
                 }
@@ -402,6 +404,9 @@ impl Run {
                 let alive = life.exec.alive();
                 return End::Wrong(format!("rest: {s:?}, alive {alive:?}, {n:?}"));
             }
+        }
+        if !self.has_faults() && engine.counters().purge_gave_up > 0 {
+            return End::Wrong("purge gave up on a transaction".into());
         }
         let cx = life.cx.clone();
         self.task(life, "check", async move { verify::at_rest(&cx).await })

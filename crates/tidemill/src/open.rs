@@ -134,6 +134,7 @@ impl Open {
             losers,
             missing,
             orphans,
+            purge_unread,
         } = &self.report;
         let mut lines = Vec::new();
         if pages.created {
@@ -155,6 +156,12 @@ impl Open {
             lines.push(format!(
                 "damaged: tablespace {} page {}: {why}",
                 space.0, page.0
+            ));
+        }
+        if let Some(at) = purge_unread {
+            lines.push(format!(
+                "damaged: the log at {at}, of which only purge needed more: what was deleted before the crash keeps its room \
+                 until its tables are rebuilt"
             ));
         }
         for table in missing {
