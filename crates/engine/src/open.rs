@@ -338,6 +338,11 @@ async fn open_catalog(engine: &Arc<Engine>, report: &Report) -> Result<Arc<Table
     let id = SpaceId(CATALOG_ID);
     let path = engine.data_dir().join(catalog_path());
     let space = match pager.space(id) {
+        Ok(s) if nothing_yet(pager, report) && !has_map(pager, &s).await => {
+            // Its making was cut short behind the first sector, which tells what file it is.
+            pager.drop_space(id)?;
+            pager.create_space(id, &path)?
+        }
         Ok(s) => s,
         Err(_) if report.created || nothing_yet(pager, report) => {
             if pager.seams().disk.exists(&path) {
@@ -375,9 +380,15 @@ async fn open_catalog(engine: &Arc<Engine>, report: &Report) -> Result<Arc<Table
     Ok(Arc::new(Table::open(pager, catalog_def(root), space, None)))
 }
 
-/// The directory was made, and nothing else ever happened in it.
+/// The directory was made, with or without the catalog's file, and nothing else ever happened in it.
 fn nothing_yet(pager: &Pager, report: &Report) -> bool {
-    pager.spaces().is_empty() && report.records == 0
+    let logged = report.records > 0 || !report.checkpoint.is_none();
+    !logged && pager.spaces().iter().all(|s| s.id().0 == CATALOG_ID)
+}
+
+async fn has_map(pager: &Arc<Pager>, space: &Arc<pager::Space>) -> bool {
+    let look = || Ok(pager.shared(space, PageNo(0))?.kind().is_some());
+    pager.run(look).await.unwrap_or(false)
 }
 
 async fn load_tables(
