@@ -31,6 +31,7 @@ const MUTANTS: &[&str] = &[
     "failed-log-sync-ignored",
     "group-commit-wakeup-lost",
     "jump-not-noted",
+    "leftover-not-noted",
     "log-sync-skipped",
     "loser-not-rolled-back",
     "new-table-not-synced",

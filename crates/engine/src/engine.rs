@@ -8,7 +8,7 @@ use crate::txn::TxnSystem;
 use base::counters::Counter;
 use base::{Event, Lsn, Seams, seams};
 use pager::{Log, Pager, PagerOptions};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 use types::SqlError;
 
@@ -38,12 +38,14 @@ pub(crate) struct Counters {
     pub(crate) rows_updated: Counter,
     pub(crate) rows_deleted: Counter,
     pub(crate) commits: Counter,
+    pub(crate) definition_commits: Counter,
     pub(crate) rollbacks: Counter,
     pub(crate) deadlocks: Counter,
     pub(crate) lock_waits: Counter,
     pub(crate) lock_timeouts: Counter,
     pub(crate) purged: Counter,
     pub(crate) purge_gave_up: Counter,
+    pub(crate) rollback_gave_up: Counter,
 }
 
 /// A reading of all counters, for SHOW STATUS.
@@ -55,6 +57,8 @@ pub struct EngineCounters {
     pub rows_updated: u64,
     pub rows_deleted: u64,
     pub commits: u64,
+    /// Of these, changes of definitions.
+    pub definition_commits: u64,
     pub rollbacks: u64,
     pub deadlocks: u64,
     pub row_lock_waits: u64,
@@ -62,6 +66,8 @@ pub struct EngineCounters {
     pub purged_entries: u64,
     /// Transactions whose deleted rows stay, marked, because the log or the device failed.
     pub purge_gave_up: u64,
+    /// Transactions whose rows stay locked because the log or a page that their rollback needs is damaged.
+    pub rollback_gave_up: u64,
     /// Transactions whose deleted rows wait for purge.
     pub purge_queue: u64,
     pub pool_pages: u64,
@@ -94,6 +100,8 @@ pub struct Engine {
     pub(crate) ddl: crate::schema::DdlState,
     pub(crate) counters: Counters,
     pub(crate) next_index: AtomicU32,
+    /// Trees in the catalog that no definition names.
+    pub(crate) leftovers: AtomicUsize,
     pub(crate) dir: std::path::PathBuf,
     /// AUTO_INCREMENT counters found by recovery, until the tables are open.
     pub(crate) recovered_counters: std::sync::Mutex<std::collections::BTreeMap<u32, u64>>,
@@ -130,6 +138,7 @@ impl Engine {
             ddl: Default::default(),
             counters: Counters::default(),
             next_index: AtomicU32::new(2),
+            leftovers: AtomicUsize::new(0),
             dir: std::path::PathBuf::new(),
             recovered_counters: Default::default(),
             flush_at_commit: AtomicU8::new(options.flush_at_commit.min(2)),
@@ -302,12 +311,14 @@ impl Engine {
             rows_updated: c.rows_updated.get(),
             rows_deleted: c.rows_deleted.get(),
             commits: c.commits.get(),
+            definition_commits: c.definition_commits.get(),
             rollbacks: c.rollbacks.get(),
             deadlocks: c.deadlocks.get(),
             row_lock_waits: c.lock_waits.get(),
             lock_timeouts: c.lock_timeouts.get(),
             purged_entries: c.purged.get(),
             purge_gave_up: c.purge_gave_up.get(),
+            rollback_gave_up: c.rollback_gave_up.get(),
             purge_queue: self.purge.len() as u64,
             pool_pages: pool.frames() as u64,
             pool_pages_free: pool.free_frames() as u64,

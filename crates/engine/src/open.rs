@@ -10,7 +10,7 @@ use crate::record::{NOTE_COUNTER, Undo};
 use crate::schema::CATALOG_ID;
 use crate::schema::{Catalog, Table, TableDef};
 use crate::session::Session;
-use crate::store::{catalog_def, catalog_path, load, table_path};
+use crate::store::{Leftover, catalog_def, catalog_path, load, table_path};
 use crate::txn::{ActiveTxn, TxnSystem};
 use base::{Lsn, PageNo, Seams, SpaceId, TxnId};
 use btree::Tree;
@@ -245,7 +245,7 @@ async fn recover(
             later.push((s, l));
         }
     }
-    load_tables(&engine, &catalog, &found.counters, &mut report).await?;
+    let left = load_tables(&engine, &catalog, &found.counters, &mut report).await?;
     engine
         .recovered_counters
         .lock()
@@ -261,9 +261,13 @@ async fn recover(
         engine.spawn("rollback", async move {
             if finish_loser(s).await.is_err() {
                 // The log is closed, or a page is damaged: the rows stay locked until that is mended.
-                drop(e);
+                e.counters.rollback_gave_up.inc();
             }
         });
+    }
+    if !left.is_empty() {
+        engine.leftovers.store(left.len(), Ordering::SeqCst);
+        engine.spawn("leftovers", engine.clone().take_out_leftovers(left));
     }
     engine.spawn("purge", engine.clone().run_purge());
     engine.spawn("flusher", engine.clone().run_flusher());
@@ -396,7 +400,7 @@ async fn load_tables(
     catalog: &Arc<Table>,
     counters: &BTreeMap<u32, u64>,
     report: &mut OpenReport,
-) -> Result<(), OpenError> {
+) -> Result<Vec<Leftover>, OpenError> {
     let pager = engine.pager();
     let loaded = load(pager, catalog).await?;
     let mut view = Catalog::with_schemas(loaded.schemas);
@@ -441,7 +445,11 @@ async fn load_tables(
     engine.ddl.next_table.fetch_max(top + 1, Ordering::Relaxed);
     engine.next_index.fetch_max(next_index, Ordering::Relaxed);
     engine.change_catalog(|c| *c = view);
-    Ok(())
+    for l in &loaded.leftovers {
+        // Its index has no definition, and its id is not to be given out again.
+        engine.next_index.fetch_max(l.index + 1, Ordering::Relaxed);
+    }
+    Ok(loaded.leftovers)
 }
 
 /// Files whose header was never written are the remains of a creation cut short, if no definition wants them.

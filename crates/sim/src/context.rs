@@ -186,13 +186,23 @@ impl Context {
         self.count("commits acknowledged");
     }
 
-    /// Runs `f`; `point` is called in the very poll in which its commit takes its place in the order.
-    pub async fn at_commit<T>(&self, f: impl Future<Output = T>, mut point: impl FnMut()) -> T {
+    /// Runs `f`; `point` is called in the very poll in which its commit (`definition`: of a definition) takes its place in
+    /// the order.
+    pub async fn at_commit<T>(
+        &self,
+        definition: bool,
+        f: impl Future<Output = T>,
+        mut point: impl FnMut(),
+    ) -> T {
         let mut f = pin!(f);
+        let commits = || match self.engine.counters() {
+            c if definition => c.definition_commits,
+            c => c.commits,
+        };
         poll_fn(|cx| {
-            let before = self.engine.counters().commits;
+            let before = commits();
             let r = f.as_mut().poll(cx);
-            if self.engine.counters().commits > before {
+            if commits() > before {
                 point();
             }
             r

@@ -27,10 +27,6 @@ pub struct TableModel {
     pub auto_top: i64,
     /// The same, of those that the last crash left.
     auto_base: i64,
-    /// An index build or removal in it was cut short: it may keep pages that nobody uses.
-    pub may_leak: bool,
-    /// One ended when this was the last commit: unless a later one survives, it may have been cut short after all.
-    pub index_work: Option<Seq>,
 }
 
 impl TableModel {
@@ -54,6 +50,12 @@ impl TableModel {
         let v = self.versions.get(&id).map_or(&[][..], |v| &v[..]);
         v.iter()
             .any(|(s, r)| *s > from && *s <= to && f(r.as_deref()))
+    }
+
+    /// A commit behind `at` wrote the row.
+    pub fn changed_after(&self, id: i64, at: Seq) -> bool {
+        let v = self.versions.get(&id).and_then(|v| v.last());
+        v.is_some_and(|(s, _)| *s > at)
     }
 
     /// Some row's unique value was `u` at some point between the two.
@@ -108,8 +110,6 @@ impl Model {
             versions: BTreeMap::new(),
             auto_top: 0,
             auto_base: 0,
-            may_leak: false,
-            index_work: None,
         };
         self.tables.insert(self.next_life, t);
         self.next_life
@@ -183,16 +183,6 @@ impl Model {
     /// The crash left the state as of `at`: what came after never happened. Of what came after `sure` it is not known.
     pub fn settle(&mut self, at: Seq, sure: Seq) {
         let names = self.names_at(at).clone();
-        // A table that was emptied behind `sure` may not have been: its pages may be those of the one before.
-        let leaky: Vec<String> = self
-            .names_at(sure)
-            .iter()
-            .filter(|(_, (life, _))| {
-                let t = self.tables.get(life);
-                t.is_some_and(|t| t.may_leak || t.index_work.is_some_and(|s| sure <= s))
-            })
-            .map(|(name, _)| name.clone())
-            .collect();
         let commits = std::mem::take(&mut self.commits);
         for (life, id, row) in commits
             .iter()
@@ -207,7 +197,6 @@ impl Model {
         self.tables.retain(|l, _| alive.contains(l));
         for t in self.tables.values_mut() {
             t.auto_top = t.auto_base;
-            t.may_leak |= t.index_work.take().is_some_and(|s| sure <= s);
             t.versions.retain(|_, v| {
                 v.retain(|(s, _)| *s <= at);
                 if v.len() > 1 {
@@ -215,11 +204,6 @@ impl Model {
                 }
                 v.last().is_some_and(|(_, r)| r.is_some())
             });
-        }
-        for (life, _) in leaky.iter().filter_map(|n| names.get(n)) {
-            if let Some(t) = self.tables.get_mut(life) {
-                t.may_leak = true;
-            }
         }
         self.base = (at, names.clone());
         self.committed = names.clone();

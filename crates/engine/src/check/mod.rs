@@ -19,6 +19,7 @@ use pager::OpError;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use tally::{Suspects, Tally};
 use types::SqlError;
 
@@ -137,9 +138,12 @@ impl Session {
         Ok(pass)
     }
 
-    /// No rollback and no purge is under way: what the trees do not reach is used by nobody.
+    /// No rollback, no purge and no removal of a tree is under way: what the trees do not reach is used by nobody.
     fn nothing_waits(&self) -> bool {
-        self.engine.counters().purge_queue == 0 && self.engine.txns.active().is_empty()
+        let e = &self.engine;
+        e.counters().purge_queue == 0
+            && e.txns.active().is_empty()
+            && e.leftovers.load(Ordering::SeqCst) == 0
     }
 
     /// The clustered index and what hangs on its rows; false if it could not be walked to its end.

@@ -93,6 +93,8 @@ pub struct Session {
     statement_start: Lsn,
     /// The transaction deleted something or gave up overflow pages.
     pub(crate) purge_work: bool,
+    /// The transaction changes definitions.
+    pub(crate) defines: bool,
     uses: Vec<TableUse>,
     pub(crate) lock_timeout_us: u64,
     /// Bytes of before-images: what the transaction would lose as a deadlock's victim.
@@ -131,6 +133,7 @@ impl Session {
             savepoints: Vec::new(),
             statement_start: Lsn::NONE,
             purge_work: false,
+            defines: false,
             uses: Vec::new(),
             lock_timeout_us: 50_000_000,
             weight: 0,
@@ -314,6 +317,9 @@ impl Session {
         // After that: a checkpoint finds the transaction among the active ones or in the purge queue.
         rec.ended();
         engine.counters.commits.inc();
+        if self.defines {
+            engine.counters.definition_commits.inc();
+        }
         engine.locks.release_all(self.txid);
         self.end_transaction();
         engine.wait_commit(done.end).await
@@ -373,6 +379,7 @@ impl Session {
         self.explicit = false;
         self.read_only = false;
         self.purge_work = false;
+        self.defines = false;
         self.weight = 0;
         self.savepoints.clear();
         self.statement_start = Lsn::NONE;
@@ -555,6 +562,7 @@ impl Drop for Session {
         engine.spawn("rollback", async move {
             if orphan.rollback().await.is_err() {
                 // The log is closed: the next start rolls back. The cell stays registered until then.
+                orphan.engine.counters.rollback_gave_up.inc();
                 std::mem::forget(orphan);
             }
         });

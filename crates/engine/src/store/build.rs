@@ -1,5 +1,6 @@
 //! Building an index from the rows of a table that nobody is using.
 
+use super::leftovers::Leftover;
 use crate::error;
 use crate::record::{HEADER, RowVersion, SecValue};
 use crate::schema::{IndexDef, IndexKind, Table};
@@ -11,11 +12,12 @@ use std::sync::Arc;
 use types::{SqlError, ValueRef};
 
 impl Session {
-    /// Makes the tree of `index` and fills it. On an error the tree is gone again.
+    /// Makes the tree of `index`, which is noted as `left`, and fills it. After an error the tree is to be taken out.
     pub(super) async fn build_index(
         &mut self,
         t: &Arc<Table>,
         index: &mut IndexDef,
+        left: &mut Leftover,
     ) -> Result<(), SqlError> {
         let engine = self.engine.clone();
         let fail = |e| error::storage(e, &t.full_name);
@@ -24,17 +26,14 @@ impl Session {
             .run(|| Tree::create(engine.pager(), &t.space, index.id))
             .await
             .map_err(fail)?;
+        engine.locate_leftover(left, index.root).await?;
         let tree = Tree::open(
             engine.pager().clone(),
             t.space.clone(),
             index.root,
             index.id,
         );
-        let r = self.fill_index(t, index, &tree).await;
-        if r.is_err() {
-            engine.destroy_tree(&tree, t).await?;
-        }
-        r
+        self.fill_index(t, index, &tree).await
     }
 
     async fn fill_index(

@@ -1,5 +1,7 @@
-//! The table of definitions: `kind`, `name`, `definition`. Kind 1 is a schema by name, kind 2 a table by its id.
+//! The table of definitions: `kind`, `name`, `definition`. Kind 1 is a schema by name, kind 2 a table by its id, kind 3 a
+//! tree that no definition names ([`Leftover`]), by its table's id and its index's.
 
+use super::leftovers::Leftover;
 use crate::record::{HEADER, RowVersion};
 use crate::schema::{
     CATALOG_ID, Catalog, ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexPart, SchemaDef,
@@ -13,6 +15,7 @@ use types::{CollationId, DataType, IntWidth, LobSize, Value, ValueRef};
 const INDEX_ID: u32 = 1;
 const SCHEMA: u64 = 1;
 const TABLE: u64 = 2;
+const TREE: u64 = 3;
 
 /// The definition of the table of definitions.
 pub(crate) fn catalog_def(root: PageNo) -> TableDef {
@@ -79,6 +82,29 @@ pub(super) fn table_row(t: &TableDef) -> Vec<Value> {
     ]
 }
 
+/// The row of a tree without a definition.
+pub(super) fn tree_row(l: &Leftover) -> Vec<Value> {
+    vec![
+        Value::UInt(TREE),
+        Value::Bytes([l.table.to_be_bytes(), l.index.to_be_bytes()].concat()),
+        Value::Bytes(l.root.0.to_le_bytes().to_vec()),
+    ]
+}
+
+/// Whether a row of the catalog is a definition, and not a note about a tree that has none.
+pub(super) fn is_definition(row: &[Value]) -> bool {
+    !matches!(row.first(), Some(Value::UInt(TREE)))
+}
+
+fn read_tree(name: &[u8], root: &[u8]) -> Option<Leftover> {
+    let (table, index) = name.split_first_chunk()?;
+    Some(Leftover {
+        table: u32::from_be_bytes(*table),
+        index: u32::from_be_bytes(index.try_into().ok()?),
+        root: PageNo(u32::from_le_bytes(root.try_into().ok()?)),
+    })
+}
+
 /// The key of a row made by one of these.
 pub(super) fn row_key(catalog: &Table, row: &[Value]) -> Vec<u8> {
     let mut k = Vec::new();
@@ -94,6 +120,7 @@ pub(super) fn row_key(catalog: &Table, row: &[Value]) -> Vec<u8> {
 pub(crate) struct Loaded {
     pub(crate) schemas: Vec<SchemaDef>,
     pub(crate) tables: Vec<TableDef>,
+    pub(crate) leftovers: Vec<Leftover>,
 }
 
 /// Reads all definitions. Nobody may be changing them, and losers that did must have been rolled back.
@@ -133,6 +160,7 @@ pub(crate) async fn load(pager: &Pager, t: &Table) -> Result<Loaded, OpError> {
     let mut out = Loaded {
         schemas: Vec::new(),
         tables: Vec::new(),
+        leftovers: Vec::new(),
     };
     for (external, row) in rows {
         if !t.layout.fits(&row) {
@@ -156,6 +184,11 @@ pub(crate) async fn load(pager: &Pager, t: &Table) -> Result<Loaded, OpError> {
             ValueRef::UInt(SCHEMA) => out
                 .schemas
                 .push(SchemaDef::decode(def).ok_or_else(unknown)?),
+            ValueRef::UInt(TREE) => {
+                let name = r.column(1).as_bytes().unwrap_or_default();
+                out.leftovers
+                    .push(read_tree(name, def).ok_or_else(unknown)?);
+            }
             ValueRef::UInt(TABLE) => out.tables.push(TableDef::decode(def).ok_or_else(unknown)?),
             _ => return Err(corrupt("a definition of an unknown kind")),
         }

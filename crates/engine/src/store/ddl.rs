@@ -1,7 +1,8 @@
 //! The statements that change definitions. One runs at a time; each waits until nobody uses the tables it changes, makes
 //! what is to be made, commits one catalog transaction durably, and then shows the new definitions to everybody.
 
-use super::catalog::{row_key, schema_row, table_row};
+use super::catalog::{is_definition, row_key, schema_row, table_row};
+use super::leftovers::Leftover;
 use super::{schema_dir, table_path};
 use crate::engine::Engine;
 use crate::error;
@@ -29,9 +30,17 @@ impl Drop for Closed {
 pub type TableName = (String, String);
 
 /// One change of the catalog's rows.
-enum RowChange {
+pub(super) enum RowChange {
     Put(Vec<types::Value>),
     Remove(Vec<types::Value>),
+}
+
+impl RowChange {
+    /// Whether it is a definition's row.
+    fn defines(&self) -> bool {
+        let (RowChange::Put(row) | RowChange::Remove(row)) = self;
+        is_definition(row)
+    }
 }
 
 impl Session {
@@ -284,7 +293,7 @@ impl Session {
         let _closed = self.close_table(&t).await?;
         let mut def = t.def.clone();
         f(&mut def);
-        engine.replace_def(&t, def).await
+        engine.replace_def(&t, def, Vec::new()).await
     }
 
     /// Adds an index, built from the rows there are. 1062 when a unique one finds equal rows.
@@ -306,16 +315,24 @@ impl Session {
         // It will hold the rows as they are now, for snapshots from now on.
         t.live.born.fetch_max(engine.log.end().0, Ordering::AcqRel);
         index.id = engine.next_index.fetch_add(1, Ordering::Relaxed);
-        self.build_index(&t, &mut index).await?;
-        let mut def = t.def.clone();
-        def.indexes.push(index);
-        let last = def.indexes.len() - 1;
-        let root = def.indexes[last].root;
-        let id = def.indexes[last].id;
-        let r = engine.replace_def(&t, def).await;
-        if r.is_err() {
-            let tree = Tree::open(engine.pager().clone(), t.space.clone(), root, id);
-            engine.destroy_tree(&tree, &t).await?;
+        let mut left = Leftover {
+            table: t.def.id,
+            index: index.id,
+            root: base::PageNo(0),
+        };
+        engine.note_leftover(&left).await?;
+        let r = match self.build_index(&t, &mut index, &mut left).await {
+            Ok(()) => {
+                let mut def = t.def.clone();
+                def.indexes.push(index);
+                engine.replace_def(&t, def, engine.named(&left)).await
+            }
+            e => e,
+        };
+        match r {
+            Ok(()) => engine.leftover_named(),
+            // What cannot be taken out now is at the next start; why there is no index is what counts.
+            Err(_) => drop(engine.take_out(&t, &left).await),
         }
         r
     }
@@ -342,9 +359,16 @@ impl Session {
         let _closed = self.close_table(&t).await?;
         let mut def = t.def.clone();
         def.indexes.remove(i);
-        let gone = t.indexes[i].clone();
-        engine.replace_def(&t, def).await?;
-        engine.destroy_tree(&gone.tree, &t).await
+        let left = Leftover {
+            table: t.def.id,
+            index: t.def.indexes[i].id,
+            root: t.def.indexes[i].root,
+        };
+        engine.replace_def(&t, def, engine.unnamed(&left)).await?;
+        engine.leftover_unnamed();
+        // The index is gone; pages that stay go at the next start.
+        let _ = engine.take_out(&t, &left).await;
+        Ok(())
     }
 
     async fn ddl_turn<'e>(&self, engine: &'e Engine) -> Result<DdlTurn<'e>, SqlError> {
@@ -369,12 +393,16 @@ impl Session {
 
 impl Engine {
     /// Changes rows of the catalog in one transaction, durable when this returns.
-    async fn change_rows(self: &Arc<Self>, changes: Vec<RowChange>) -> Result<(), SqlError> {
+    pub(super) async fn change_rows(
+        self: &Arc<Self>,
+        changes: Vec<RowChange>,
+    ) -> Result<(), SqlError> {
         let Some(catalog) = self.ddl.catalog_table() else {
             return Err(SqlError::internal("no catalog"));
         };
         let mut s = Session::new(self.clone());
         s.begin(Isolation::ReadCommitted, false);
+        s.defines = changes.iter().any(RowChange::defines);
         for c in &changes {
             let r = match c {
                 RowChange::Put(row) => s.insert(&catalog, row).await.map(|i| i == Inserted::Done),
@@ -449,16 +477,18 @@ impl Engine {
         Ok(space)
     }
 
-    /// Replaces a table's definition on disk and for everybody.
-    pub(super) async fn replace_def(
+    /// Replaces a table's definition on disk, with other rows of the catalog, and for everybody.
+    async fn replace_def(
         self: &Arc<Self>,
         old: &Arc<Table>,
         def: TableDef,
+        also: Vec<RowChange>,
     ) -> Result<(), SqlError> {
-        let rows = vec![
+        let mut rows = vec![
             RowChange::Remove(table_row(&old.def)),
             RowChange::Put(table_row(&def)),
         ];
+        rows.extend(also);
         self.change_rows(rows).await?;
         old.retired.store(true, Ordering::SeqCst);
         let new = Arc::new(Table::open(self.pager(), def, old.space.clone(), Some(old)));
@@ -499,20 +529,6 @@ impl Engine {
             let to = self.data_dir().join(table_path(&def.schema, &def.name));
             let _ = self.pager.rename_space(t.space_id(), &to);
         }
-    }
-
-    pub(super) async fn destroy_tree(&self, tree: &Tree, t: &Table) -> Result<(), SqlError> {
-        let fail = |e| error::storage(e, &t.full_name);
-        while self.pager.run(|| tree.destroy_step()).await.map_err(fail)? {}
-        self.pager
-            .run(|| {
-                let mut m = self.pager.mtr()?;
-                tree.free_page_in(&mut m, tree.root())?;
-                m.commit();
-                Ok(())
-            })
-            .await
-            .map_err(fail)
     }
 
     pub(crate) fn data_dir(&self) -> PathBuf {

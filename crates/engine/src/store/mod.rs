@@ -5,7 +5,9 @@
 mod build;
 mod catalog;
 mod ddl;
+mod leftovers;
 mod paths;
 
 pub(crate) use catalog::{catalog_def, load};
+pub(crate) use leftovers::Leftover;
 pub(crate) use paths::{catalog_path, schema_dir, table_path};

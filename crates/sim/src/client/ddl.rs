@@ -121,7 +121,6 @@ impl Client {
                 self.judge("tables renamed", r, &[1050])
             }
             Ddl::AddIndex(name, e) => {
-                let before = self.may_leak(life_of(&name), true);
                 let r = self
                     .definition(s.create_index(SCHEMA, &name, e.def()), |n| {
                         if let Some(x) = n.get_mut(&name) {
@@ -129,15 +128,12 @@ impl Client {
                         }
                     })
                     .await;
-                self.settle_leak(life_of(&name), before, &r);
-                self.also_leaks(&name, life_of(&name));
                 if e == Extra::U {
                     self.check_unique(&name, life_of(&name), &r)?;
                 }
                 self.judge("indexes made", r, &[1061, 1062])
             }
             Ddl::DropIndex(name, e) => {
-                let before = self.may_leak(life_of(&name), true);
                 let r = self
                     .definition(s.drop_index(SCHEMA, &name, e.name()), |n| {
                         if let Some(x) = n.get_mut(&name) {
@@ -145,8 +141,6 @@ impl Client {
                         }
                     })
                     .await;
-                self.settle_leak(life_of(&name), before, &r);
-                self.also_leaks(&name, life_of(&name));
                 self.judge("indexes dropped", r, &[1091])
             }
         }
@@ -161,7 +155,7 @@ impl Client {
         let mut seq = None;
         let cx = &self.cx;
         let r = cx
-            .at_commit(f, || seq = Some(cx.model().commit_names(&change)))
+            .at_commit(true, f, || seq = Some(cx.model().commit_names(&change)))
             .await;
         if r.is_ok() {
             cx.model().show_names();
@@ -186,41 +180,6 @@ impl Client {
             }
             Err(e) if also.contains(&e.code) => Ok(()),
             Err(e) => Err(e.into()),
-        }
-    }
-
-    fn may_leak(&self, life: Option<Life>, to: bool) -> bool {
-        let mut m = self.cx.model();
-        let t = life.and_then(|l| m.tables.get_mut(&l));
-        t.is_some_and(|t| std::mem::replace(&mut t.may_leak, to))
-    }
-
-    /// An index change that ended keeps no pages; one that failed for the device's sake may.
-    fn settle_leak(&self, life: Option<Life>, before: bool, r: &Result<(), SqlError>) {
-        let clean = match r {
-            Ok(()) => true,
-            Err(e) => matches!(e.code, 1061 | 1062 | 1091 | 1146 | 1205),
-        };
-        if clean && !self.cx.disk.is_dead() {
-            self.may_leak(life, before);
-            let mut m = self.cx.model();
-            let seq = m.seq;
-            if let Some(t) = life.and_then(|l| m.tables.get_mut(&l)) {
-                t.index_work = Some(seq);
-            }
-        }
-    }
-
-    /// The table that bore the name when the change began may have been emptied before it got its turn.
-    fn also_leaks(&self, name: &str, life: Option<Life>) {
-        let mut m = self.cx.model();
-        let seq = m.seq;
-        let now = m.names.get(name).map(|n| n.0);
-        if let Some(t) = now
-            .filter(|n| Some(*n) != life)
-            .and_then(|n| m.tables.get_mut(&n))
-        {
-            t.index_work = Some(seq);
         }
     }
 

@@ -188,7 +188,7 @@ impl Client {
         cx.committing.fetch_add(1, Ordering::Relaxed);
         let leave = CommitEnds(cx.clone());
         let r = cx
-            .at_commit(s.commit(), || {
+            .at_commit(false, s.commit(), || {
                 // What it guarded it gives up at this point.
                 cx.unguard(number);
                 point = Some(cx.commit_point(number, writes.take().unwrap_or_default()));

@@ -4,7 +4,7 @@ use super::{Client, Held, Tx};
 use crate::context::Trouble;
 use crate::model::Seq;
 use crate::shape::{Row, Shape};
-use engine::{Inserted, ReadMode, RowBatch, Session, Updated, Written};
+use engine::{Inserted, Isolation, ReadMode, RowBatch, Session, Updated, Written};
 use std::sync::Arc;
 
 /// What an update does to a row, decided before the row is seen: it may be asked more than once.
@@ -232,10 +232,25 @@ impl Client {
         Ok(())
     }
 
-    /// A row was changed: it must have been the newest, and the new one must be allowed.
+    /// A row was changed or deleted: it must have been the newest, and under REPEATABLE READ the one that the snapshot sees.
+    fn check_written(&self, tx: &Tx, h: &Held, old: Row) -> Result<(), Trouble> {
+        let id = old.id;
+        if let (Isolation::RepeatableRead, Some((_, last)), None) =
+            (tx.isolation, tx.snapshot, tx.own(h.life, id))
+            && self.cx.model().tables[&h.life].changed_after(id, last)
+        {
+            return Err(Trouble::Wrong(format!(
+                "{}: {id} was written over a change that the snapshot of {last} does not see",
+                h.t.def.name
+            )));
+        }
+        self.check_current(tx, h, id, Some(old))
+    }
+
+    /// A row was changed: the old one must be right, and the new one must be allowed.
     fn changed(&self, tx: &mut Tx, h: &Held, old: Row, new: Row) -> Result<(), Trouble> {
         let id = old.id;
-        self.check_current(tx, h, id, Some(old))?;
+        self.check_written(tx, h, old)?;
         if new.id != id {
             let now = self.cx.model().seq;
             if let Some(there) = self.at(tx, h, new.id, now) {
@@ -279,7 +294,7 @@ impl Client {
                 if delete {
                     if s.delete(&h.t, &key, version).await? == Written::Done {
                         let id = old.id;
-                        self.check_current(tx, h, id, Some(old))?;
+                        self.check_written(tx, h, old)?;
                         tx.writes.push((h.life, id, None));
                     }
                     continue;
@@ -331,7 +346,7 @@ impl Client {
         match (gone, seen) {
             (true, Some(old)) => {
                 self.cx.count("deletes");
-                self.check_current(tx, h, id, Some(old))?;
+                self.check_written(tx, h, old)?;
                 tx.writes.push((h.life, id, None));
             }
             (true, None) => return Err(Trouble::Wrong("a deletion that did not ask".into())),
