@@ -30,6 +30,7 @@ const MUTANTS: &[&str] = &[
     "doublewrite-skipped",
     "failed-log-sync-ignored",
     "group-commit-wakeup-lost",
+    "held-purge-forgotten",
     "jump-not-noted",
     "leftover-not-noted",
     "log-sync-skipped",

@@ -2,9 +2,9 @@
 //! there is work. The work itself is in [`crate::reclaim`].
 
 use base::{Event, Lsn, TxnId};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 /// A committed transaction that left something to purge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct Pending {
     pub(crate) queued_from: Lsn,
     /// The oldest log record that is still needed; none when nothing waits.
     pub(crate) oldest: Lsn,
-    /// Taken from the queue and not finished.
+    /// Taken from the queue and not finished, or put off.
     pub(crate) current: Vec<PurgeItem>,
 }
 
@@ -36,6 +36,10 @@ pub(crate) struct Purge {
     queue: Mutex<VecDeque<PurgeItem>>,
     /// The items being worked on, for checkpoints.
     pub(crate) current: Mutex<VecDeque<PurgeItem>>,
+    /// Items that came upon a row which a running transaction has taken over, by that one: should it be rolled back, the
+    /// deleted row is there again.
+    held: Mutex<BTreeMap<TxnId, Vec<PurgeItem>>>,
+    held_items: AtomicUsize,
     pub(crate) event: Event,
     /// Commit LSN that the oldest snapshot must pass before there is work; 0: no work waits.
     blocked_on: AtomicU64,
@@ -68,6 +72,45 @@ impl Purge {
         }
     }
 
+    /// Puts an item off until `by` has undone what it did, or has ended; `active` tells whether it runs.
+    pub(crate) fn hold(&self, by: TxnId, item: PurgeItem, active: impl FnOnce() -> bool) {
+        if base::mutant!("held-purge-forgotten") {
+            return;
+        }
+        let mut held = lock(&self.held);
+        held.entry(by).or_default().push(item);
+        self.held_items.fetch_add(1, Ordering::SeqCst);
+        drop(held);
+        // Against the fence in `release`: either the item is seen there, or the end here.
+        fence(Ordering::SeqCst);
+        if !active() {
+            self.release(by);
+        }
+    }
+
+    /// `by` has undone what it did, or has ended: what waited for that is work again.
+    #[inline]
+    pub(crate) fn release(&self, by: TxnId) {
+        fence(Ordering::SeqCst);
+        if self.held_items.load(Ordering::Relaxed) > 0 {
+            self.release_held(by);
+        }
+    }
+
+    #[cold]
+    fn release_held(&self, by: TxnId) {
+        let mut held = lock(&self.held);
+        let items = held.remove(&by).unwrap_or_default();
+        let n = items.len();
+        // Before they are not held any more: a checkpoint finds them in one place or in both.
+        items.into_iter().for_each(|i| self.push(i));
+        self.held_items.fetch_sub(n, Ordering::SeqCst);
+        drop(held);
+        if n > 0 {
+            self.event.fire();
+        }
+    }
+
     /// The commit record of the first transaction waiting.
     pub(crate) fn first(&self) -> Option<Lsn> {
         lock(&self.queue).front().map(|i| i.commit)
@@ -76,8 +119,9 @@ impl Purge {
     /// Transactions waiting.
     pub(crate) fn len(&self) -> usize {
         // What was taken and is not done yet counts too.
+        let held = self.held_items.load(Ordering::SeqCst);
         let q = lock(&self.queue);
-        q.len() + lock(&self.current).len()
+        held + q.len() + lock(&self.current).len()
     }
 
     /// A snapshot was given up: if it was the one in the way, there is work.
@@ -96,8 +140,10 @@ impl Purge {
 
     /// Everything not done, for a checkpoint.
     pub(crate) fn pending(&self) -> Pending {
+        let held = lock(&self.held);
         let q = lock(&self.queue);
-        let current: Vec<PurgeItem> = lock(&self.current).iter().copied().collect();
+        let mut current: Vec<PurgeItem> = lock(&self.current).iter().copied().collect();
+        current.extend(held.values().flatten());
         let oldest = q.iter().chain(&current).map(|i| i.first).min();
         // "None" would let the log go that the work is read from.
         assert!(oldest != Some(Lsn::NONE), "purge work without a beginning");

@@ -12,6 +12,9 @@ use pager::{OpError, Record, RecordKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+/// A row is looked at again so often when it changes hands between two looks.
+const TRIES: u32 = 8;
+
 impl Engine {
     /// The purge task.
     pub(crate) async fn run_purge(self: Arc<Self>) {
@@ -47,17 +50,25 @@ impl Engine {
                     // What is left stays in `current`, where the last checkpoint finds it.
                     return;
                 }
-                if self.purge_one(item).await.is_err() {
+                match self.purge_one(item).await {
+                    Ok(None) => {}
+                    Ok(Some(by)) => {
+                        let active = || self.txns.is_active(by);
+                        self.purge.hold(by, *item, active);
+                    }
                     // The log is closed or damaged: what was deleted stays, marked.
-                    self.counters.purge_gave_up.inc();
+                    Err(_) => self.counters.purge_gave_up.inc(),
                 }
                 self.purge.finished_one();
             }
         }
     }
 
-    async fn purge_one(&self, item: &PurgeItem) -> Result<(), OpError> {
+    /// Takes out what a transaction left; a running one that has taken over some of it, if there is one: all of the item is
+    /// to be tried again after that.
+    async fn purge_one(&self, item: &PurgeItem) -> Result<Option<TxnId>, OpError> {
         let mut at = item.last;
+        let mut taken_over = None;
         let mut bytes = Vec::new();
         let mut change = Change::default();
         while !at.is_none() {
@@ -86,12 +97,13 @@ impl Engine {
                     Err(e @ OpError::Io(_)) => return Err(e),
                     // A table or index that was dropped meanwhile, or a damaged page, of which readers are told: what else
                     // the transaction left is taken out all the same.
-                    Err(_) | Ok(()) => {}
+                    Err(_) => {}
+                    Ok(by) => taken_over = taken_over.or(by),
                 }
             }
             at = prev;
         }
-        Ok(())
+        Ok(taken_over)
     }
 
     async fn purge_change(
@@ -100,37 +112,25 @@ impl Engine {
         at: Lsn,
         txid: TxnId,
         change: &mut Change,
-    ) -> Result<(), OpError> {
+    ) -> Result<Option<TxnId>, OpError> {
         let table = match self.ddl.catalog_table() {
             Some(c) if c.def.id == u.table => Some(c),
             _ => self.table_for_purge(u.table),
         };
-        let Some(t) = table else { return Ok(()) };
+        let Some(t) = table else { return Ok(None) };
         let Some(index) = t.def.indexes.iter().position(|x| x.id == u.index) else {
-            return Ok(());
+            return Ok(None);
         };
         match u.op {
-            UndoOp::Update { .. } => {
-                let firsts = self.doomed_chains(&t, u.key, txid).await?;
-                for f in &firsts {
-                    while self
-                        .pager
-                        .run(|| t.indexes[0].tree.shrink_overflow(*f))
-                        .await?
-                    {}
-                }
-                let gone = |v: &[u8]| RowVersion::read(v).is_some_and(|v| is_doomed(v.word, txid));
-                self.remove_if(&t, 0, u.key, change, &firsts, gone).await?;
-            }
+            UndoOp::Update { .. } => return self.purge_entry(&t, 0, u.key, change, txid).await,
             UndoOp::Entry { .. } => {
-                let gone = |v: &[u8]| SecValue::read(v).is_some_and(|v| is_doomed(v.word, txid));
-                self.remove_if(&t, index, u.key, change, &[], gone).await?;
+                return self.purge_entry(&t, index, u.key, change, txid).await;
             }
             UndoOp::Chain { first } => {
                 // After a crash the same work may be asked for again, and the pages may serve another row by now.
                 let look = || t.indexes[0].tree.is_abandoned_chain(first, at);
                 if !self.pager.run(look).await? {
-                    return Ok(());
+                    return Ok(None);
                 }
                 while self
                     .pager
@@ -148,7 +148,7 @@ impl Engine {
             }
             UndoOp::Insert | UndoOp::OverflowPage { .. } => {}
         }
-        Ok(())
+        Ok(None)
     }
 
     fn table_for_purge(&self, id: u32) -> Option<Arc<Table>> {
@@ -179,16 +179,58 @@ impl Engine {
         Ok(self.pager.run(look).await?.unwrap_or_default())
     }
 
-    async fn remove_if(
+    /// Takes out a row or an entry that `txid` deleted, unless another transaction has taken it over: which, if that one
+    /// may still give it back.
+    async fn purge_entry(
         &self,
         t: &Table,
         index: usize,
         key: &[u8],
         change: &mut Change,
-        free: &[base::PageNo],
-        gone: impl Fn(&[u8]) -> bool + Send,
-    ) -> Result<(), OpError> {
+        txid: TxnId,
+    ) -> Result<Option<TxnId>, OpError> {
+        let mut ended = None;
+        for _ in 0..TRIES {
+            let chains = match index {
+                0 => self.doomed_chains(t, key, txid).await?,
+                _ => Vec::new(),
+            };
+            for f in &chains {
+                while self
+                    .pager
+                    .run(|| t.indexes[0].tree.shrink_overflow(*f))
+                    .await?
+                {}
+            }
+            match self.remove(t, index, key, change, &chains, txid).await? {
+                None => return Ok(None),
+                Some(by) if by == txid => {}
+                Some(by) if self.txns.is_active(by) => return Ok(Some(by)),
+                // It had ended by the time it was asked about: what it left is final.
+                Some(by) if ended == Some(by) => return Ok(None),
+                Some(by) => ended = Some(by),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Removes what `txid` deleted, with the heads of its `chains`; who wrote what is there instead.
+    async fn remove(
+        &self,
+        t: &Table,
+        index: usize,
+        key: &[u8],
+        change: &mut Change,
+        chains: &[base::PageNo],
+        txid: TxnId,
+    ) -> Result<Option<TxnId>, OpError> {
         let tree = &t.indexes[index].tree;
+        // Its word, and whether the chains are not those that were looked for.
+        let read = |v: &[u8]| match index {
+            0 => RowVersion::read(v).map(|v| (v.word, v.external() == chains.is_empty())),
+            _ => SecValue::read(v).map(|v| (v.word, false)),
+        };
+        let mut kept = None;
         let outcome = self
             .pager
             .run(|| {
@@ -196,13 +238,17 @@ impl Engine {
                     key,
                     change,
                     |found, c| -> Result<Action, std::convert::Infallible> {
-                        match found.value() {
-                            Some(v) if gone(v) => {
+                        kept = None;
+                        match found.value().and_then(read) {
+                            Some((word, false)) if is_doomed(word, txid) => {
                                 c.kind = RecordKind::System;
-                                c.free.extend_from_slice(free);
+                                c.free.extend_from_slice(chains);
                                 Ok(Action::Remove)
                             }
-                            _ => Ok(Action::Keep),
+                            there => {
+                                kept = there.map(|(word, _)| TxnId(word >> 8));
+                                Ok(Action::Keep)
+                            }
                         }
                     },
                 )
@@ -215,7 +261,7 @@ impl Engine {
         if o.underfull {
             self.pager.run(|| tree.merge(key)).await?;
         }
-        Ok(())
+        Ok(kept)
     }
 }
 

@@ -410,3 +410,45 @@ fn a_long_purge_queue_does_not_feed_on_the_log() {
 }
 
 const LONG: i64 = 10_000;
+
+/// Purge comes upon rows that a running transaction has inserted over the deleted ones it wants to take out. When that one is
+/// rolled back they are there again, and purge must come back to them.
+#[test]
+fn a_deleted_row_that_was_taken_over_and_given_back_is_purged() {
+    within(100, "purge", || {
+        let disk = SimDisk::new();
+        let e = open(&disk, 256);
+        drop(block_on(fill(&e, 20, 10)));
+        let (mut old, mut taker, mut s) = (e.session(), e.session(), e.session());
+        let t = block_on(async {
+            let t = s.open_table("s", "t").await.unwrap();
+            old.begin(Isolation::RepeatableRead, true);
+            let seen = old.open_table("s", "t").await.unwrap();
+            read(&mut old, &seen, 0).await.unwrap();
+            for id in 0..20 {
+                let gone = s.delete_key(&t, &key(&t, id), &mut |_| Ok(true)).await;
+                assert!(gone.unwrap());
+            }
+            s.commit().await.unwrap();
+            taker.begin(Isolation::ReadCommitted, false);
+            let taken = taker.open_table("s", "t").await.unwrap();
+            for id in 0..20 {
+                let r = taker.insert(&taken, &row(id, id, 7, 10)).await.unwrap();
+                assert_eq!(r, Inserted::Done);
+            }
+            old.commit().await.unwrap();
+            t
+        });
+        // Long enough for purge to have looked at all of them.
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(e.counters().purge_queue, 1, "put off, not forgotten");
+        block_on(taker.rollback()).unwrap();
+        while e.counters().purge_queue > 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!((entries(&e, &t, 0), entries(&e, &t, 1)), (0, 0));
+        sound(&e, "t");
+        drop((s, taker, old));
+        block_on(e.close()).unwrap();
+    });
+}

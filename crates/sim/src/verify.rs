@@ -183,6 +183,28 @@ pub async fn recovered(cx: &Context, floor: Seq, damage: bool) -> Result<(), Tro
     )))
 }
 
+async fn entries(cx: &Context, tree: &btree::Tree) -> Result<usize, Trouble> {
+    let mut all = 0;
+    let mut pos = btree::ScanPos::start();
+    loop {
+        let step = || {
+            let (mut p, mut n) = (pos.clone(), 0);
+            let state = tree.scan(&mut p, btree::Direction::Forward, |_, _| {
+                n += 1;
+                btree::Visit::Next
+            })?;
+            Ok((p, n, state))
+        };
+        let r = cx.engine.pager().run(step).await;
+        let (p, n, state) =
+            r.map_err(|e| Trouble::Wrong(format!("an index cannot be read: {e}")))?;
+        (pos, all) = (p, all + n);
+        if state == btree::ScanState::End {
+            return Ok(all);
+        }
+    }
+}
+
 /// Nothing is running any more: every table must be sound, and the files must be those of the tables.
 pub async fn at_rest(cx: &Context) -> Result<(), Trouble> {
     let names: Vec<String> = cx.model().names.keys().cloned().collect();
@@ -192,6 +214,20 @@ pub async fn at_rest(cx: &Context) -> Result<(), Trouble> {
         let problems = s.check_table(&t).await?;
         if !problems.is_empty() {
             return Err(Trouble::Wrong(format!("CHECK TABLE {name}: {problems:?}")));
+        }
+        // Purge is done: an entry a row, and none that is marked.
+        let rows = {
+            let m = cx.model();
+            let now = m.seq;
+            m.names.get(&name).map(|n| m.tables[&n.0].rows(now).count())
+        };
+        for x in &t.indexes {
+            let have = entries(cx, &x.tree).await?;
+            if Some(have) != rows {
+                return Err(Trouble::Wrong(format!(
+                    "{name}: {have} entries in an index, {rows:?} rows"
+                )));
+            }
         }
         cx.count("tables checked");
         s.commit().await?;

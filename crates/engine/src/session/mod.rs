@@ -373,6 +373,7 @@ impl Session {
     fn end_transaction(&mut self) {
         self.close_snapshot();
         if self.txid != TxnId::NONE {
+            self.engine.purge.release(self.txid);
             self.txid = TxnId::NONE;
             self.interrupt.txid.store(0, Ordering::SeqCst);
         }

@@ -32,6 +32,8 @@ impl Session {
             at = h.prev;
             record = bytes;
         }
+        // Deleted rows that it had taken over are there again.
+        self.engine.purge.release(self.txid);
         Ok(())
     }
 

@@ -420,6 +420,10 @@ impl Engine {
                     };
                     let key = &row[..2];
                     s.rollback().await?;
+                    if let Some(e) = self.log.failure() {
+                        // A change that could not be made durable took place in memory, and nobody was shown it.
+                        return Err(error::storage(OpError::Io(e), "the catalog"));
+                    }
                     return Err(SqlError::internal(&format!(
                         "the catalog and its rows disagree: {key:?} is {what}"
                     )));
