@@ -16,6 +16,7 @@ mod compare;
 mod crash;
 mod e2e;
 mod edges;
+mod fuzz;
 mod hostile;
 mod install;
 mod isolation;
@@ -104,6 +105,11 @@ const COMMANDS: &[Command] = &[
         "models",
         "every interleaving of small models of latches, log ring, events and slots [--preemptions 3]",
         models::command,
+    ),
+    (
+        "fuzz",
+        "coverage-guided fuzzing of what reads bytes from outside [--seconds 60] [--target NAME]",
+        fuzz::command,
     ),
     (
         "sim",

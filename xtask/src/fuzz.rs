@@ -1,0 +1,148 @@
+//! `cargo xtask fuzz`: builds the targets of `fuzz/` with coverage instrumentation, on the stable toolchain, and runs each
+//! for a while.
+
+use crate::args::Args;
+use crate::step::{self, Outcome};
+use crate::tree;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What is fuzzed, and the longest input worth trying, in bytes.
+const TARGETS: &[(&str, u32)] = &[
+    ("packets", 4096),
+    ("auth", 4096),
+    ("sql_text", 4096),
+    ("page", 8192),
+    ("record", 4096),
+    ("log_record", 4096),
+    ("my_cnf", 4096),
+];
+
+/// What LLVM's coverage pass is asked for; it is what `cargo fuzz` asks for, which needs a nightly toolchain for its
+/// sanitizers. libFuzzer finds the counters by itself.
+const INSTRUMENT: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
+
+/// The parser's own test statements, a starting point each.
+const STATEMENTS: &[&str] = &["grammar.sql", "clients.sql"];
+
+/// `cargo xtask fuzz`.
+pub fn command(args: &Args) -> Outcome<()> {
+    let seconds: u64 = args.get("seconds", 60)?;
+    let only: String = args.get("target", String::new())?;
+    args.refuse_unread()?;
+    run(seconds, &only)
+}
+
+/// Runs the targets whose name contains `only`.
+pub fn run(seconds: u64, only: &str) -> Outcome<()> {
+    let built = tree::target_dir()?.join("fuzz");
+    let host = host()?;
+    step::announce("building the fuzz targets");
+    step::visibly(
+        tree::cargo()
+            .args(["build", "--release", "--target", &host])
+            .arg("--manifest-path")
+            .arg(tree::root().join("fuzz/Cargo.toml"))
+            .env("CARGO_TARGET_DIR", &built)
+            .env("RUSTFLAGS", INSTRUMENT),
+    )?;
+    let programs = built.join(&host).join("release");
+    let mut failed = Vec::new();
+    for (name, longest) in TARGETS.iter().filter(|t| t.0.contains(only)) {
+        if let Err(why) = one(&programs, name, *longest, seconds, &built) {
+            println!("{why}");
+            failed.push(*name);
+        }
+    }
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(format!("found something: {}", failed.join(", "))),
+    }
+}
+
+fn one(programs: &Path, name: &str, longest: u32, seconds: u64, built: &Path) -> Outcome<()> {
+    step::announce(&format!("fuzzing {name} for {seconds} s"));
+    let learned = folder(built, "corpus", name)?;
+    let artifacts = folder(built, "artifacts", name)?;
+    let mut run = Command::new(programs.join(name));
+    run.arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-max_len={longest}"))
+        .args(["-timeout=20", "-rss_limit_mb=2048", "-print_final_stats=1"])
+        .arg(format!("-artifact_prefix={}/", artifacts.display()))
+        .arg(&learned)
+        .arg(tree::root().join("fuzz/corpus").join(name));
+    if name == "sql_text" {
+        run.arg(statements(built)?);
+    }
+    let log = built.join(format!("{name}.log"));
+    let output = fs::File::create(&log).map_err(|e| format!("{}: {e}", log.display()))?;
+    let errors = output.try_clone().map_err(|e| e.to_string())?;
+    let status = run
+        .env("RUST_BACKTRACE", "1")
+        .stdin(Stdio::null())
+        .stdout(output)
+        .stderr(errors)
+        .status()
+        .map_err(|e| format!("{name}: {e}"))?;
+    if !status.success() {
+        return Err(format!(
+            "{}\n    {name}: {status}; all of it is in {}. Give {} the file to see it again.",
+            step::tail_of_file(&log, 60),
+            log.display(),
+            programs.join(name).display()
+        ));
+    }
+    let said = fs::read(&log).map_err(|e| format!("{}: {e}", log.display()))?;
+    println!("    {}", result(&String::from_utf8_lossy(&said))?);
+    Ok(())
+}
+
+/// The line with what came of a run. Without counters the run would be a search in the dark, and no failure would tell.
+fn result(said: &str) -> Outcome<String> {
+    if !said.contains("inline 8-bit counters") {
+        return Err("the program was built without coverage".into());
+    }
+    said.lines()
+        .rfind(|l| l.contains("DONE"))
+        .map(|l| l.split_whitespace().collect::<Vec<_>>().join(" "))
+        .ok_or_else(|| "the fuzzer did not come to its end".into())
+}
+
+fn folder(built: &Path, what: &str, name: &str) -> Outcome<PathBuf> {
+    let path = built.join(what).join(name);
+    fs::create_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    Ok(path)
+}
+
+/// A folder with an input for each line of the parser's test statements: a byte that sets no mode, and the line.
+fn statements(built: &Path) -> Outcome<PathBuf> {
+    let to = folder(built, "statements", "sql_text")?;
+    let mut n = 0;
+    for file in STATEMENTS {
+        let from = tree::root()
+            .join("crates/sql/src/parse/testdata")
+            .join(file);
+        let text = fs::read_to_string(&from).map_err(|e| format!("{}: {e}", from.display()))?;
+        for line in text
+            .lines()
+            .filter(|l| !l.is_empty() && !l.starts_with("--"))
+        {
+            let path = to.join(n.to_string());
+            fs::write(&path, format!("\0{line}"))
+                .map_err(|e| format!("{}: {e}", path.display()))?;
+            n += 1;
+        }
+    }
+    Ok(to)
+}
+
+fn host() -> Outcome<String> {
+    let text = step::must(Command::new("rustc").arg("-vV"))?;
+    text.lines()
+        .find_map(|l| l.strip_prefix("host: "))
+        .map(str::to_owned)
+        .ok_or_else(|| "rustc does not name its host".into())
+}
