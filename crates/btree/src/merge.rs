@@ -97,6 +97,9 @@ impl Tree {
             let node = InnerNode::new(guard.bytes());
             (node.child(slot), node.child(slot + 1))
         };
+        if left_no == right_no {
+            return Err(self.corrupt(parent, "a page that is its own neighbour"));
+        }
         let left_page = self.pager.exclusive(&self.space, left_no)?;
         let right_page = self.pager.exclusive(&self.space, right_no)?;
         for (no, page) in [(left_no, &left_page), (right_no, &right_page)] {
@@ -149,11 +152,13 @@ impl Tree {
                 return Ok(());
             }
             let child_no = node.child(0);
+            let below = level(root.bytes()) - 1;
             drop(root);
             let child = self.pager.exclusive(&self.space, child_no)?;
             let b = child.bytes();
             let leaf = is_leaf_of(b, self.index_id);
-            if !leaf && !is_inner_of(b, self.index_id) {
+            // The level also tells the root from its child: it is about to be latched as well.
+            if level(b) != below || !leaf && !is_inner_of(b, self.index_id) {
                 return Err(self.corrupt(child_no, "not the page that its parent promises"));
             }
             let shape = Shape {

@@ -26,9 +26,6 @@ const DATA_AT: usize = 40;
 /// Bytes of a value that one overflow page holds.
 pub const OVERFLOW_CAPACITY: usize = PAGE_SIZE - DATA_AT;
 
-/// Longest chain that a value of 4 GiB needs; a longer one is a loop.
-const LONGEST_CHAIN: u32 = (u32::MAX as u64 / OVERFLOW_CAPACITY as u64) as u32 + 2;
-
 /// Redo: fills a page of a chain.
 pub(crate) fn fill(page: &mut Page, next: u32, index_id: u32, bytes: &[u8]) -> EditResult {
     if bytes.len() > OVERFLOW_CAPACITY {
@@ -105,15 +102,17 @@ impl OverflowWriter {
 #[derive(Clone, Debug)]
 pub struct OverflowCursor {
     next: PageNo,
-    pages: u32,
+    /// Pages that may follow.
+    pages: u64,
 }
 
 impl OverflowCursor {
-    /// At the start of the chain that begins with `first`.
-    pub fn new(first: PageNo) -> OverflowCursor {
+    /// At the start of the chain that begins with `first` and holds a value of `len` bytes. A chain of more pages than that
+    /// takes is damaged; it may well lead back into itself.
+    pub fn new(first: PageNo, len: u64) -> OverflowCursor {
         OverflowCursor {
             next: first,
-            pages: 0,
+            pages: len.div_ceil(OVERFLOW_CAPACITY as u64),
         }
     }
 
@@ -141,6 +140,9 @@ impl Tree {
         if no == PageNo(0) {
             return Ok(false);
         }
+        if cursor.pages == 0 {
+            return Err(self.corrupt(no, "an overflow chain longer than its value"));
+        }
         let page = self.pager.shared(&self.space, no)?;
         let next = self.overflow_link(no, &page)?;
         let len = get_u32(page.bytes(), LEN_AT) as usize;
@@ -149,10 +151,7 @@ impl Tree {
         };
         out.extend_from_slice(data);
         cursor.next = next;
-        cursor.pages += 1;
-        if cursor.pages > LONGEST_CHAIN {
-            return Err(self.corrupt(no, "an overflow chain without end"));
-        }
+        cursor.pages -= 1;
         Ok(true)
     }
 
@@ -182,6 +181,9 @@ impl Tree {
         let second_no = self.overflow_link(first, &head)?;
         if second_no == PageNo(0) {
             return Ok(false);
+        }
+        if second_no == first {
+            return Err(self.corrupt(first, "an overflow page that is its own successor"));
         }
         let second = self.pager.exclusive(&self.space, second_no)?;
         let third = self.overflow_link(second_no, &second)?;

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use base::PageNo;
-use pager::{Mtr, OpError, Pager, Space};
+use pager::{ExclusiveGuard, Mtr, OpError, Pager, Space};
 
 use crate::node::InnerNode;
-use crate::node::edit::Shape;
-use crate::node::view::is_inner_of;
+use crate::node::edit::{self, Shape};
+use crate::node::view::{is_inner_of, is_leaf_of, level};
 use crate::ops;
 
 /// A B+tree within a tablespace.
@@ -126,13 +126,23 @@ impl Tree {
     /// destruction can go on after a crash.
     pub fn destroy_step(&self) -> Result<bool, OpError> {
         let _shape = self.shape.lock();
-        let mut above = None;
+        let mut above: Option<(ExclusiveGuard<'_>, usize)> = None;
         let mut at = self.root;
         loop {
+            // The page above stays latched: a damaged one may name itself as its child.
+            if above.as_ref().is_some_and(|(page, _)| page.page_no() == at) {
+                return Err(self.corrupt(at, "a page that is its own child"));
+            }
             let page = self.pager.exclusive(&self.space, at)?;
             let node = InnerNode::new(page.bytes());
             let count = node.count();
             if is_inner_of(page.bytes(), self.index_id) && count > 0 {
+                let below = |(above, _): &(ExclusiveGuard<'_>, usize)| {
+                    level(above.bytes()) == level(page.bytes()) + 1
+                };
+                if !above.as_ref().is_none_or(below) {
+                    return Err(self.corrupt(at, "not the level that its parent promises"));
+                }
                 let child = node.child(count - 1);
                 above = Some((page, count - 1));
                 at = child;
@@ -141,6 +151,12 @@ impl Tree {
             let Some((parent, slot)) = above else {
                 return Ok(false);
             };
+            if !is_inner_of(page.bytes(), self.index_id) && !is_leaf_of(page.bytes(), self.index_id)
+            {
+                return Err(self.corrupt(at, "not a page of this index"));
+            }
+            edit::removable(parent.bytes(), slot)
+                .map_err(|why| self.corrupt(parent.page_no(), why))?;
             let mut mtr = self.pager.mtr()?;
             let parent = mtr.add(parent);
             mtr.op(parent, ops::REMOVE, &[&ops::remove(slot)]);
@@ -162,6 +178,9 @@ impl Tree {
         space: &Arc<Space>,
         page: PageNo,
     ) -> Result<(), OpError> {
+        if mtr.find(space.id(), page).is_some() {
+            return Err(self.corrupt(page, "a page that is referred to twice"));
+        }
         let page = mtr.add(self.pager.exclusive(space, page)?);
         self.pager.free_page(mtr, space, page)
     }

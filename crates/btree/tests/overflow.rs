@@ -25,7 +25,7 @@ fn chains_of_all_lengths() {
         assert_eq!(bed.used_pages(), 1 + pages);
         let first = writer.first();
         let mut out = Vec::new();
-        let mut cursor = OverflowCursor::new(first);
+        let mut cursor = OverflowCursor::new(first, len as u64);
         wait(&bed, || bed.tree.read_overflow(&mut cursor, &mut out));
         assert!(out == bytes);
         while wait(&bed, || bed.tree.shrink_overflow(first)) {}
@@ -43,7 +43,7 @@ fn chains_of_all_lengths() {
 #[test]
 fn a_page_of_another_kind_is_damage_not_data() {
     let bed = Bed::new(256);
-    let mut cursor = OverflowCursor::new(bed.tree.root());
+    let mut cursor = OverflowCursor::new(bed.tree.root(), 1);
     let got = bed.tree.read_overflow(&mut cursor, &mut Vec::new());
     assert!(matches!(got, Err(pager::OpError::Corrupt { .. })));
 }

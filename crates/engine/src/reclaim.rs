@@ -167,7 +167,7 @@ impl Engine {
                 let value = value?;
                 let v = RowVersion::read(value)?;
                 let row = &value[HEADER..];
-                (is_doomed(v.word, txid) && v.external() && t.layout.fits(row)).then(|| {
+                (is_doomed(v.word, txid) && v.external() && t.layout.fits(row, true)).then(|| {
                     t.layout
                         .externals(row)
                         .iter()

@@ -194,7 +194,17 @@ pub(crate) fn free_page<'p>(
     page: PageIx,
 ) -> Result<(), OpError> {
     let no = mtr.page_no(page);
-    let map = map_in(pool, mtr, space, no.0 / GROUP * GROUP)?;
+    let group = no.0 / GROUP * GROUP;
+    let map = map_in(pool, mtr, space, group)?;
+    // What cannot be carried out must not get into the log.
+    let i = (no.0 - group) as usize;
+    if mtr.page(map).bytes()[BITMAP + i / 8] & (1 << (i % 8)) == 0 {
+        return Err(OpError::Corrupt {
+            space: space.id(),
+            page: no,
+            why: "in use, and free by the space map",
+        });
+    }
     mtr.op(map, OP_MAP_CLEAR, &[&no.0.to_le_bytes()]);
     mtr.op_init(page, OP_FREED, &[]);
     space.alloc_hint.fetch_min(no.0, Ordering::Relaxed);

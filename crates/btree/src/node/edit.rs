@@ -127,6 +127,17 @@ fn write_slot(b: &mut Bytes, slot: usize, s: &[u8; SLOT]) {
     b[at..at + SLOT].copy_from_slice(s);
 }
 
+/// Refuses a node whose slots or heap do not lie where they can be; what each slot says is checked where it is used.
+#[inline]
+fn bounded(b: &Bytes) -> EditResult {
+    let count = get_u16(b, COUNT_AT) as usize;
+    let heap = get_u16(b, HEAP_AT) as usize;
+    if heap > PAGE_SIZE || slot_place(b, count) > heap {
+        return Err("slots or heap outside the page");
+    }
+    Ok(())
+}
+
 fn is_leaf(b: &Bytes) -> bool {
     b[KIND_AT] == LEAF_KIND
 }
@@ -285,6 +296,7 @@ pub fn insert<const LEAF: bool>(
     value: &[u8],
     stamp: Option<(usize, Lsn)>,
 ) -> EditResult {
+    bounded(b)?;
     let count = Node::<LEAF>::new(b).count();
     if slot > count || (!LEAF && slot == 0 && !suffix.is_empty()) {
         return Err("no such slot");
@@ -323,11 +335,32 @@ fn note_insert(b: &mut Bytes, slot: usize, count: usize) {
     let near = count / 8 + 1;
     let score = b[SCORE_AT];
     b[SCORE_AT] = if slot.abs_diff(expected) <= near {
-        (score + 1).min(SCORE_MAX)
+        score.saturating_add(1).min(SCORE_MAX)
     } else {
         score.saturating_sub(4)
     };
     put_u16(b, LAST_AT, slot as u16);
+}
+
+/// Whether [`remove`] can be done.
+pub fn removable(b: &Bytes, slot: usize) -> EditResult {
+    if is_leaf(b) {
+        cell_to_remove::<true>(b, slot).map(drop)
+    } else {
+        cell_to_remove::<false>(b, slot).map(drop)
+    }
+}
+
+fn cell_to_remove<const LEAF: bool>(
+    b: &Bytes,
+    slot: usize,
+) -> Result<(usize, usize), &'static str> {
+    bounded(b)?;
+    let node = Node::<LEAF>::new(b);
+    if !LEAF && slot == 0 && node.count() > 1 {
+        return Err("the first child stands for the low fence");
+    }
+    node.cell(slot).ok_or("no such slot")
 }
 
 /// Removes the entry at `slot`.
@@ -340,12 +373,8 @@ pub fn remove(b: &mut Bytes, slot: usize) -> EditResult {
 }
 
 fn remove_as<const LEAF: bool>(b: &mut Bytes, slot: usize) -> EditResult {
-    let node = Node::<LEAF>::new(b);
-    let count = node.count();
-    let (at, len) = node.cell(slot).ok_or("no such slot")?;
-    if !LEAF && slot == 0 && count > 1 {
-        return Err("the first child stands for the low fence");
-    }
+    let (at, len) = cell_to_remove::<LEAF>(b, slot)?;
+    let count = Node::<LEAF>::new(b).count();
     give(b, at, len);
     let slot_at = slot_place(b, slot);
     let end = slot_place(b, count);
@@ -391,6 +420,7 @@ pub fn replace(
     patch: &Patch<'_>,
     stamp: Option<(usize, Lsn)>,
 ) -> EditResult {
+    bounded(b)?;
     let node = LeafNode::new(b);
     let (at, len) = node.cell(slot).ok_or("no such slot")?;
     let (value_at, old) = node.value_range(slot).ok_or("no such slot")?;

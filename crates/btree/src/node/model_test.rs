@@ -273,3 +273,49 @@ fn a_load_in_key_order_splits_behind_its_last_key() {
     assert_eq!(split.at, n.count());
     assert!(n.used_bytes() * 100 / BODY > 97);
 }
+
+/// What the fuzzer found: headers that only damage can give.
+#[test]
+fn edits_refuse_a_damaged_header() {
+    let mut sound = empty(b"", b"");
+    put(&mut sound, b"a", &value(9, 0), Lsn(1)).unwrap();
+    put(&mut sound, b"b", &value(9, 1), Lsn(1)).unwrap();
+    let patch = Patch {
+        head: 0,
+        prefix: 0,
+        suffix: 0,
+        bytes: b"x",
+    };
+    for (at, damage) in [
+        (COUNT_AT, MAX_SLOTS as u16),
+        (COUNT_AT, u16::MAX),
+        (HEAP_AT, u16::MAX),
+        (HEAP_AT, 0),
+        (LOW_LEN_AT, u16::MAX),
+        (HIGH_LEN_AT, PAGE_SIZE as u16 - 120),
+    ] {
+        let mut b = sound.clone();
+        le::put_u16(&mut b[..], at, damage);
+        let before = b.clone();
+        edit::insert::<true>(&mut b, 1, b"aa", b"v", None).unwrap_err();
+        edit::remove(&mut b, 0).unwrap_err();
+        edit::replace(&mut b, 0, &patch, None).unwrap_err();
+        assert!(b == before, "{damage} at {at}");
+        let n = LeafNode::new(&b);
+        let _ = plan::merged_size(&n, &n);
+    }
+    let mut b = sound.clone();
+    b[SCORE_AT] = u8::MAX;
+    put(&mut b, b"c", &value(9, 2), Lsn(1)).unwrap();
+    assert_eq!(LeafNode::new(&b).insert_score(), edit::SCORE_MAX);
+}
+
+#[test]
+fn nodes_with_entries_that_cannot_be_read_are_not_merged() {
+    let mut b = empty(b"", b"");
+    put(&mut b, b"a", &value(9, 0), Lsn(1)).unwrap();
+    le::put_u16(&mut b[..], FENCES_AT + 8, u16::MAX);
+    let n = LeafNode::new(&b);
+    assert_eq!(n.entry(0), None);
+    assert_eq!(plan::merged_size(&n, &n), usize::MAX);
+}

@@ -145,7 +145,7 @@ fn both_fit(leaf: &LeafNode<'_>, at: usize, separator: &[u8]) -> bool {
         && size_within(leaf, at..leaf.count(), separator, leaf.high()) <= BODY
 }
 
-/// Bytes that a range of a node's entries takes in a node with these fences.
+/// Bytes that a range of a node's entries takes in a node with these fences; more than there are if one cannot be read.
 pub fn size_within<const LEAF: bool>(
     node: &Node<'_, LEAF>,
     range: std::ops::Range<usize>,
@@ -168,10 +168,13 @@ pub fn size_within<const LEAF: bool>(
     size
 }
 
-/// Bytes that two neighbours would take as one node.
+/// Bytes that two neighbours would take as one node; more than there are if an entry cannot be read.
 pub fn merged_size<const LEAF: bool>(left: &Node<'_, LEAF>, right: &Node<'_, LEAF>) -> usize {
     let now = fence_prefix(left.low(), right.high());
     let mut size = size_within(left, 0..left.count(), left.low(), right.high());
+    if size == usize::MAX {
+        return size;
+    }
     for i in 0..right.count() {
         let Some(e) = right.entry(i) else {
             return usize::MAX;

@@ -82,7 +82,7 @@ impl Session {
         self.engine.pager().run(look).await
     }
 
-    /// The entry that a row must have; None when its long columns cannot be read.
+    /// The entry that a row must have; None when the row is damaged or its long columns cannot be read.
     async fn entry_of(
         &self,
         t: &Table,
@@ -91,10 +91,13 @@ impl Session {
         row: &[u8],
         key: &[u8],
     ) -> Option<Vec<u8>> {
+        if !t.layout.fits(row, v.external()) {
+            return None;
+        }
         let mut outside = Vec::new();
         if v.external() {
             for x in t.layout.externals(row) {
-                let bytes = self.chain(t, x.first, &mut BTreeSet::new()).await.ok()?;
+                let bytes = self.chain(t, &x, &mut BTreeSet::new()).await.ok()?;
                 outside.push((x.column, bytes));
             }
         }

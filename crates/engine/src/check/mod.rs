@@ -9,7 +9,7 @@
 mod confirm;
 mod tally;
 
-use crate::record::{HEADER, RowVersion, SecValue};
+use crate::record::{External, HEADER, RowVersion, SecValue};
 use crate::schema::Table;
 use crate::session::{Session, entry_key_of};
 use base::PageNo;
@@ -158,7 +158,7 @@ impl Session {
                 &mut walk,
                 found,
                 |key, value, found| match RowVersion::read(value) {
-                    Some(v) if t.layout.fits(&value[HEADER..]) => {
+                    Some(v) if t.layout.fits(&value[HEADER..], v.external()) => {
                         rows.push((key.to_vec(), v, value[HEADER..].to_vec()))
                     }
                     _ => found.add(format!(
@@ -193,7 +193,7 @@ impl Session {
         let mut outside = Vec::new();
         if v.external() {
             for x in t.layout.externals(row) {
-                match self.chain(t, x.first, &mut pass.pages).await {
+                match self.chain(t, &x, &mut pass.pages).await {
                     Ok(bytes) if bytes.len() as u64 == x.len => outside.push((x.column, bytes)),
                     // Purge may be taking it away, from its end.
                     Ok(_) if v.deleted() => {}
@@ -295,13 +295,13 @@ impl Session {
     async fn chain(
         &self,
         t: &Table,
-        first: PageNo,
+        column: &External,
         pages: &mut BTreeSet<PageNo>,
     ) -> Result<Vec<u8>, OpError> {
-        let mut cursor = OverflowCursor::new(first);
+        let mut cursor = OverflowCursor::new(column.first, column.len);
         let mut bytes = Vec::new();
         let pager = self.engine.pager();
-        let mut page = first;
+        let mut page = column.first;
         loop {
             pages.insert(page);
             let more = pager

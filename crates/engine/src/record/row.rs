@@ -82,8 +82,9 @@ impl RowLayout {
         self.ends + self.variable * 2
     }
 
-    /// True if the bytes can be a row of this layout: every offset lies within.
-    pub fn fits(&self, row: &[u8]) -> bool {
+    /// True if the bytes can be a row of this layout: every offset lies within. `external`: its header says that columns of
+    /// it are in overflow pages; without that, none may refer to any, for nobody would read them.
+    pub fn fits(&self, row: &[u8], external: bool) -> bool {
         if row.len() < self.data() || le::get_u16(row, 0) as usize != self.types.len() {
             return false;
         }
@@ -92,7 +93,8 @@ impl RowLayout {
         (0..self.variable).all(|i| {
             let raw = le::get_u16(row, self.ends + i * 2);
             let end = (raw & !OUTSIDE) as usize;
-            let ok = end >= last && end <= room && (raw & OUTSIDE == 0 || end - last == REFERENCE);
+            let inside = raw & OUTSIDE == 0;
+            let ok = end >= last && end <= room && (inside || external && end - last == REFERENCE);
             last = end;
             ok
         })
@@ -357,13 +359,13 @@ mod tests {
             let mut out = vec![9u8; 3];
             b.build(&l, &values, 8000, &mut out).unwrap();
             let row = &out[3..];
-            assert!(l.fits(row));
+            assert!(l.fits(row, false));
             assert_eq!(
                 format!("{:?}", l.row(row).to_values()),
                 format!("{values:?}")
             );
             for cut in 0..row.len() {
-                let _ = l.fits(&row[..cut]);
+                let _ = l.fits(&row[..cut], true);
             }
         }
     }
@@ -382,7 +384,8 @@ mod tests {
         b.build(&l, &values, 4000, &mut row).unwrap();
         assert_eq!(b.moved.len(), 1);
         RowBuilder::set_reference(&l, &mut row, 3, PageNo(77), 50_000);
-        assert!(l.fits(&row));
+        assert!(l.fits(&row, true));
+        assert!(!l.fits(&row, false), "nobody would read its column");
         assert_eq!(
             l.externals(&row),
             [External {

@@ -140,7 +140,7 @@ impl Session {
                     Step::NotFound
                 } else if seen.is_some_and(|s| s != v) {
                     Step::Moved
-                } else if !t.layout.fits(row) {
+                } else if !t.layout.fits(row, v.external()) {
                     return Err(Block::Damaged);
                 } else if seen.is_none() && v.external() {
                     engine.txns.hold(reg, || engine.complete());

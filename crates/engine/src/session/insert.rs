@@ -94,6 +94,9 @@ impl Session {
                         judge.may_write(key, v)?;
                         judge.may_appear(key)?;
                         let old = &value[HEADER..];
+                        if !t.layout.fits(old, v.external()) {
+                            return Err(Block::Damaged);
+                        }
                         let delta = Delta::between(old, &row.bytes);
                         if v.external() {
                             replaced = Some(old.to_vec());

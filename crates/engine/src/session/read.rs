@@ -153,7 +153,7 @@ impl Session {
                 Seen::Current(v) => (v, &value[HEADER..]),
                 Seen::Older(v, row) => (v, row),
             };
-            if !t.layout.fits(row) {
+            if !t.layout.fits(row, v.external()) {
                 return Err(OpError::Corrupt {
                     space: t.space.id(),
                     page: base::PageNo(0),
@@ -219,7 +219,7 @@ impl Session {
         let mut pins = Pins::new();
         for x in t.layout.externals(row) {
             let mut bytes = Vec::with_capacity(x.len.min(1 << 26) as usize);
-            let mut cursor = OverflowCursor::new(x.first);
+            let mut cursor = OverflowCursor::new(x.first, x.len);
             loop {
                 match t.indexes[0].tree.read_overflow(&mut cursor, &mut bytes) {
                     Ok(()) => break,
@@ -264,7 +264,7 @@ pub(crate) fn current<'v>(
         None => {}
     }
     let row = &value[HEADER..];
-    if !t.layout.fits(row) {
+    if !t.layout.fits(row, v.external()) {
         return Err(Block::Damaged);
     }
     Ok(Some((v, row)))

@@ -463,7 +463,7 @@ fn take_consistent(
         Seen::Current(v) => (v, &value[HEADER..]),
         Seen::Older(v, row) => (v, row),
     };
-    if !t.layout.fits(row) {
+    if !t.layout.fits(row, v.external()) {
         return Err(Stop::Block(Block::Damaged));
     }
     push(t, key, v, row, batch, filter)
@@ -490,7 +490,7 @@ fn take_current(
                     return judge.check_snapshot(v).map_err(Stop::Block);
                 }
                 let row = &value[HEADER..];
-                if !t.layout.fits(row) {
+                if !t.layout.fits(row, false) {
                     return Err(Stop::Block(Block::Damaged));
                 }
                 if !filter(t.layout.row(row)).map_err(Stop::Sql)? {

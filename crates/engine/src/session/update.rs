@@ -234,7 +234,7 @@ impl Session {
                     return Ok(Action::Keep);
                 }
                 let old = &value[HEADER..];
-                if !t.layout.fits(old) {
+                if !t.layout.fits(old, v.external()) {
                     return Err(Block::Damaged);
                 }
                 let mut flags = 0;

@@ -74,7 +74,7 @@ impl Session {
                 .await
                 .map_err(fail)?;
             for (key, v, row) in rows {
-                if !t.layout.fits(&row) {
+                if !t.layout.fits(&row, v.external()) {
                     return Err(error::bad_row(&t.full_name));
                 }
                 let outside = if v.external() {

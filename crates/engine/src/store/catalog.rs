@@ -163,14 +163,14 @@ pub(crate) async fn load(pager: &Pager, t: &Table) -> Result<Loaded, OpError> {
         leftovers: Vec::new(),
     };
     for (external, row) in rows {
-        if !t.layout.fits(&row) {
+        if !t.layout.fits(&row, external) {
             return Err(corrupt("a definition's row does not fit"));
         }
         let mut outside = Vec::new();
         if external {
             for x in t.layout.externals(&row) {
                 let mut bytes = Vec::new();
-                let mut cursor = btree::OverflowCursor::new(x.first);
+                let mut cursor = btree::OverflowCursor::new(x.first, x.len);
                 pager
                     .run(|| t.indexes[0].tree.read_overflow(&mut cursor, &mut bytes))
                     .await?;
