@@ -74,6 +74,14 @@ impl<'f, 'b, 'a> Printer<'f, 'b, 'a> {
         self.out.write_char('`')
     }
 
+    /// A variable's name, which may be empty, but not in backticks.
+    fn user_variable(&mut self, name: &str) -> fmt::Result {
+        match name {
+            "" => self.text("''"),
+            name => self.name(name),
+        }
+    }
+
     fn object(&mut self, name: &ObjectName) -> fmt::Result {
         if let Some(schema) = &name.schema {
             self.name(schema)?;
@@ -184,11 +192,11 @@ impl<'f, 'b, 'a> Printer<'f, 'b, 'a> {
             Expr::Column(column) => self.column(column),
             Expr::UserVar(name) => {
                 self.text("@")?;
-                self.name(name)
+                self.user_variable(name)
             }
             Expr::AssignUserVar(name, value) => {
                 self.text("(@")?;
-                self.name(name)?;
+                self.user_variable(name)?;
                 self.text(":=")?;
                 self.expr(value)?;
                 self.text(")")

@@ -118,7 +118,9 @@ impl DataType {
             DataType::Float { digits, .. } => digits.map_or(12, |(m, _)| u32::from(m)),
             DataType::Double { digits, .. } => digits.map_or(22, |(m, _)| u32::from(m)),
             DataType::Bit(n) => u32::from(*n),
-            DataType::Char { chars, .. } | DataType::VarChar { chars, .. } => chars * per_char,
+            DataType::Char { chars, .. } | DataType::VarChar { chars, .. } => {
+                chars.saturating_mul(per_char)
+            }
             DataType::Binary(n) | DataType::VarBinary(n) => *n,
             DataType::Text { size, collation } => {
                 let ratio = if collation.charset().max_len() == 1 {
@@ -137,12 +139,13 @@ impl DataType {
             DataType::Enum(l) => {
                 let cs = l.collation.charset();
                 let max = l.names.iter().map(|n| cs.char_count(n)).max().unwrap_or(0);
-                max as u32 * per_char
+                (max as u32).saturating_mul(per_char)
             }
             DataType::Set(l) => {
                 let cs = l.collation.charset();
                 let sum: usize = l.names.iter().map(|n| cs.char_count(n)).sum();
-                (sum + l.names.len().saturating_sub(1)) as u32 * per_char
+                let sum = sum + l.names.len().saturating_sub(1);
+                (sum as u32).saturating_mul(per_char)
             }
         }
     }

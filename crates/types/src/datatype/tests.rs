@@ -160,6 +160,7 @@ fn protocol_description() {
             "{t}"
         );
     }
+    assert_eq!(DataType::varchar(u32::MAX, r).display_length(r), u32::MAX);
     assert_eq!(DataType::INT.protocol_charset(r), 63);
     assert_eq!(DataType::varchar(1, r).protocol_charset(r), 255);
 }

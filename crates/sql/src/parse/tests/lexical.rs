@@ -29,6 +29,14 @@ fn version_comments_count_for_versions_up_to_ours() {
 }
 
 #[test]
+fn what_is_printed_parses_again() {
+    for text in ["@''", "@'' := 1", "@a", "@`a``b`"] {
+        let printed = canonical(text, &Options::default());
+        assert_eq!(canonical(&printed, &Options::default()), printed, "{text}");
+    }
+}
+
+#[test]
 fn dashes_are_a_comment_only_before_a_blank() {
     let plain = |text: &str| canonical(text, &Options::default());
     assert_eq!(plain("5--3"), "(5 - -3)");
