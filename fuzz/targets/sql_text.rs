@@ -12,6 +12,8 @@ use parse::{Options, is_blank, parse, parse_expr};
 #[path = "../../crates/sql/src/parse/mod.rs"]
 mod parse;
 
+const NESTED_TOO_DEEPLY: u16 = 1436;
+
 fuzz_target!(|data: &[u8]| {
     let Some((&modes, mut text)) = data.split_first() else {
         return;
@@ -50,6 +52,8 @@ fn expression(text: &[u8], options: &Options) {
     let printed = expr.to_string();
     match parse_expr(printed.as_bytes(), &Options::default()) {
         Ok(again) => assert_eq!(again.to_string(), printed, "prints differently"),
+        // What is printed has more parentheses.
+        Err(why) if why.code() == NESTED_TOO_DEEPLY => {}
         Err(why) => panic!("{printed}: {why}"),
     }
 }
