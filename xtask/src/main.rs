@@ -14,9 +14,11 @@ mod ci;
 mod client;
 mod compare;
 mod crash;
+mod damage;
 mod e2e;
 mod edges;
 mod fuzz;
+mod full_disk;
 mod hostile;
 mod install;
 mod isolation;
@@ -75,6 +77,17 @@ const COMMANDS: &[Command] = &[
         "hostile",
         "careless and malicious clients, 10,000 idle connections [--short] [--only NAME] [--idle N] [--rounds N]",
         hostile::command,
+    ),
+    (
+        "damage",
+        "single bits flipped in every kind of file, the log cut at every byte of its end [--short] [--seed X] [--bits N] \
+         [--grounds killed,busy] [--only FILE]",
+        damage::command,
+    ),
+    (
+        "full-disk",
+        "a server on a small file system that is filled to its last block (as root) [--mb 96] [--rounds 6] [--seed X]",
+        full_disk::command,
     ),
     (
         "compare",
