@@ -233,14 +233,16 @@ async fn recover(
     pager.set_checkpoint_source(source);
     pager.start_checkpoints();
 
-    let catalog = open_catalog(&engine, &report.pages).await?;
+    let catalog = open_catalog(&engine, &report.pages)
+        .await
+        .map_err(|e| in_catalog(&engine, e))?;
     engine.ddl.set_catalog_table(catalog.clone());
     // Definitions first: what is read below must be committed.
     let (ddl, rest): (Vec<_>, Vec<_>) = losers.drain(..).partition(|(_, l)| l.ddl);
     let mut later = rest;
     for (s, l) in ddl {
         if touches_only_catalog(&engine, &l).await? {
-            finish_loser(s).await?;
+            finish_loser(s).await.map_err(|e| in_catalog(&engine, e))?;
         } else {
             later.push((s, l));
         }
@@ -356,7 +358,7 @@ async fn open_catalog(engine: &Arc<Engine>, report: &Report) -> Result<Arc<Table
         }
         Err(_) => {
             return Err(OpenError::Damaged(format!(
-                "{} is missing or damaged: restore it from a backup",
+                "{} is missing or damaged: restore the directory from a backup",
                 path.display()
             )));
         }
@@ -369,19 +371,32 @@ async fn open_catalog(engine: &Arc<Engine>, report: &Report) -> Result<Arc<Table
     if !map {
         let made = pager.run(|| Tree::create(pager, &space, 1)).await?;
         if made != root {
-            return Err(OpenError::Damaged(
-                "the catalog's root is not where it must be".to_string(),
-            ));
+            let why = "the catalog's root is not where it must be";
+            return Err(OpenError::Damaged(format!("{}: {why}", path.display())));
         }
         pager.log().wait_durable(pager.log().end()).await?;
     }
     let kind = pager.run(|| Ok(pager.shared(&space, root)?.kind())).await?;
     if !matches!(kind, Some(PageKind::Leaf | PageKind::Inner)) {
-        return Err(OpenError::Damaged(
-            "the catalog's root page is damaged".to_string(),
-        ));
+        let why = "the catalog's root page is no node";
+        return Err(OpenError::Damaged(format!(
+            "{} is damaged: {why}",
+            path.display()
+        )));
     }
     Ok(Arc::new(Table::open(pager, catalog_def(root), space, None)))
+}
+
+/// What is wrong with the definitions is told by the name of their file.
+fn in_catalog(engine: &Engine, e: OpenError) -> OpenError {
+    match e {
+        OpenError::Op(OpError::Corrupt { page, why, .. }) => OpenError::Damaged(format!(
+            "{} is damaged: page {}: {why}; restore the directory from a backup",
+            engine.data_dir().join(catalog_path()).display(),
+            page.0
+        )),
+        e => e,
+    }
 }
 
 /// The directory was made, with or without the catalog's file, and nothing else ever happened in it.
@@ -402,7 +417,9 @@ async fn load_tables(
     report: &mut OpenReport,
 ) -> Result<Vec<Leftover>, OpenError> {
     let pager = engine.pager();
-    let loaded = load(pager, catalog).await?;
+    let loaded = load(pager, catalog)
+        .await
+        .map_err(|e| in_catalog(engine, e.into()))?;
     let mut view = Catalog::with_schemas(loaded.schemas);
     let mut ids = BTreeSet::from([CATALOG_ID]);
     let mut next_index = 2;
@@ -452,7 +469,7 @@ async fn load_tables(
     Ok(loaded.leftovers)
 }
 
-/// Files whose header was never written are the remains of a creation cut short, if no definition wants them.
+/// Files without a whole page are the remains of a creation cut short, if no definition wants them.
 fn remove_unborn(
     engine: &Arc<Engine>,
     view: &Catalog,
@@ -460,19 +477,14 @@ fn remove_unborn(
 ) -> Result<(), OpenError> {
     let disk = &engine.seams().disk;
     let place = |d: &TableDef| engine.data_dir().join(table_path(&d.schema, &d.name));
-    for path in &report.pages.unreadable_files {
+    for path in &report.pages.unborn_files {
         let wanted = view.tables().any(|t| place(&t.def) == *path)
             || view.lost.values().any(|d| place(d) == *path);
         if wanted || *path == engine.data_dir().join(catalog_path()) {
             continue;
         }
-        let mut head = [0u8; 64];
-        disk.open(path, base::OpenMode::Buffered, false)?
-            .read_now(&mut head, 0)?;
-        if head.iter().all(|b| *b == 0) {
-            report.orphans.push(path.display().to_string());
-            disk.remove_file(path)?;
-        }
+        report.orphans.push(path.display().to_string());
+        disk.remove_file(path)?;
     }
     Ok(())
 }

@@ -56,6 +56,8 @@ pub(crate) struct Control {
     file: Arc<dyn File>,
     seq: u64,
     pub(crate) state: ControlState,
+    /// The slot that was found damaged when it was opened.
+    pub(crate) damaged: Option<u64>,
 }
 
 impl Control {
@@ -69,7 +71,10 @@ impl Control {
             file,
             seq: 0,
             state,
+            damaged: None,
         };
+        // In both slots: one of zeros is a damaged one.
+        c.store()?;
         c.store()?;
         disk.rename(&tmp, &dir.join(FILE))?;
         disk.sync_dir(dir)?;
@@ -81,6 +86,7 @@ impl Control {
         let file = disk.open(&dir.join(FILE), OpenMode::Buffered, false)?;
         let mut best: Option<(u64, ControlState)> = None;
         let mut newer = None;
+        let mut damaged = None;
         for slot in 0..2 {
             let mut b = vec![0u8; SLOT];
             let n = file.read_now(&mut b, (slot * SLOT) as u64)?;
@@ -88,6 +94,7 @@ impl Control {
                 || le::get_u32(&b, SLOT - 4) != crc32c(&b[..SLOT - 4])
                 || le::get_u64(&b, 0) != MAGIC
             {
+                damaged = Some(slot as u64);
                 continue;
             }
             let format = le::get_u32(&b, 8);
@@ -107,7 +114,12 @@ impl Control {
         // A process that was killed may have left this state in the system's memory alone. The next one goes where the
         // older state is, and until then segments are given up that only the older one needs.
         file.sync_now()?;
-        Ok(Control { file, seq, state })
+        Ok(Control {
+            file,
+            seq,
+            state,
+            damaged,
+        })
     }
 
     /// Writes the state durably.
@@ -180,10 +192,11 @@ mod tests {
         c.state.jumps = vec![(Lsn(5), Lsn(64))];
         c.store().unwrap();
         assert_eq!(Control::open(&d, dir).unwrap().state, c.state);
-        // The newer slot is number 2 % 2 = 0.
-        d.damage(&dir.join(FILE), |b| b[100] ^= 1);
-        assert_eq!(Control::open(&d, dir).unwrap().state, first);
+        // The newer slot is number 3 % 2 = 1.
         d.damage(&dir.join(FILE), |b| b[SLOT + 100] ^= 1);
+        let older = Control::open(&d, dir).unwrap();
+        assert_eq!((older.state, older.damaged), (first, Some(1)));
+        d.damage(&dir.join(FILE), |b| b[100] ^= 1);
         assert!(matches!(Control::open(&d, dir), Err(ControlError::Damaged)));
     }
 }

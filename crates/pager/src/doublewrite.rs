@@ -65,12 +65,12 @@ impl Doublewrite {
     }
 }
 
+/// Whole copies of pages.
+pub(crate) type Copies = BTreeMap<(SpaceId, PageNo), AlignedBuf>;
+
 /// The whole copies in the side file after a crash, the newest of each page.
-pub(crate) fn copies(
-    disk: &dyn Disk,
-    log_dir: &Path,
-) -> io::Result<BTreeMap<(SpaceId, PageNo), AlignedBuf>> {
-    let mut out: BTreeMap<(SpaceId, PageNo), AlignedBuf> = BTreeMap::new();
+pub(crate) fn copies(disk: &dyn Disk, log_dir: &Path) -> io::Result<Copies> {
+    let mut out = Copies::new();
     let path = log_dir.join(FILE);
     if !disk.exists(&path) {
         return Ok(out);

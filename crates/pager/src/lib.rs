@@ -22,6 +22,7 @@ mod redo;
 mod replay;
 mod report;
 pub mod space;
+mod tablespaces;
 
 pub use checkpoint::{CheckpointSource, FULL_DISK_RETRY_US};
 pub use control::FORMAT;

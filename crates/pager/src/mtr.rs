@@ -219,6 +219,9 @@ pub(crate) fn append_plain(
 ) -> Result<Committed, OpError> {
     let mut m = Mtr::new(log, redo);
     m.set_txn(kind, txid, prev);
-    m.set_undo(&[body]);
+    match kind {
+        RecordKind::Commit => m.set_undo(&[body, &record::durable_bytes(log.durable())]),
+        _ => m.set_undo(&[body]),
+    }
     Ok(m.commit_with(publish))
 }

@@ -7,22 +7,21 @@ use crate::alloc;
 use crate::checkpoint::Checkpointer;
 use crate::cleaner::CleanerState;
 use crate::control::{self, Control, ControlError, ControlState};
-use crate::doublewrite::{self, Doublewrite};
-use crate::log::{Log, Observer, Record, Scanner, Segments};
+use crate::doublewrite::{self, Copies, Doublewrite};
+use crate::log::{Log, Observer, Record, Scanner, Segments, durable_behind};
 use crate::options::{FlushMethod, PagerOptions};
-use crate::page::{self, PAGE_SIZE};
-use crate::pager::{Pager, SPACE_EXTENSION};
+use crate::pager::Pager;
 use crate::pool::Pool;
 use crate::redo::RedoTable;
 use crate::replay::{Reading, second_pass};
 use crate::report::{OpenError, Report};
-use crate::space::Space;
+use crate::tablespaces::{open_spaces, restore_torn};
 use base::counters::Counter;
-use base::{AlignedBuf, Clock, Disk, Lsn, OpenMode, Seams, SpaceId, le};
-use std::collections::{BTreeMap, BTreeSet};
+use base::{Clock, Disk, Lsn, OpenMode, Seams, le};
+use std::collections::BTreeSet;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Opens `dir`, making it if it is empty or missing. `observe` sees every log record from the last checkpoint's redo
@@ -50,26 +49,35 @@ pub async fn open(
     let mut control = open_control(&*disk, &log_dir)?;
     let state = control.state.clone();
     (report.redo_from, report.checkpoint) = (state.redo, state.checkpoint);
+    if control.damaged.is_some() {
+        report.control_damaged = Some(half_damaged(&log_dir));
+    }
 
     let (segments, end, reading) =
-        find_end(&seams, &options, &log_dir, &state, observe, &mut report)?;
+        find_end(&seams, &options, &log_dir, &state, observe, &mut report)
+            .map_err(|e| with_control(e, &control, &log_dir))?;
     if !report.created {
         sync_names(&*disk, &log_dir, &data_dir)?;
     }
 
+    let copies = match report.clean {
+        true => Copies::new(),
+        false => doublewrite::copies(&*disk, &log_dir)?,
+    };
     let start = if report.clean {
         // From here on a crash is a crash, even one that leaves the log as it was.
         control.state.clean_end = Lsn::NONE;
         control.store()?;
         end
     } else {
+        must_be_the_end(&segments, &state, end, &copies)
+            .map_err(|e| with_control(e, &control, &log_dir))?;
         jump(&segments, &mut control, end)?
     };
     let pool = Arc::new(Pool::new(options.frames())?);
-    open_spaces(&*disk, &options, &pool, &data_dir, &mut report)?;
-    if !report.clean {
-        restore_torn(&*disk, &log_dir, &pool, state.redo, &mut report)?;
-    }
+    pool.set_unused(end, start);
+    open_spaces(&*disk, &options, &pool, &data_dir, &copies, &mut report)?;
+    restore_torn(&pool, copies, state.redo, &mut report)?;
     let log = Arc::new(Log::new(
         segments,
         start,
@@ -223,6 +231,24 @@ fn open_control(disk: &dyn Disk, log_dir: &Path) -> Result<Control, OpenError> {
     })
 }
 
+fn half_damaged(log_dir: &Path) -> String {
+    format!(
+        "one of the two copies in {} is damaged; the other one is used",
+        log_dir.join(control::FILE).display()
+    )
+}
+
+/// What is missing may be missing because only the older copy of the control file is whole, which speaks of a log that is
+/// given up by now.
+fn with_control(e: OpenError, control: &Control, log_dir: &Path) -> OpenError {
+    match e {
+        OpenError::Damaged(why) if control.damaged.is_some() => {
+            OpenError::Damaged(format!("{why}; {}", half_damaged(log_dir)))
+        }
+        e => e,
+    }
+}
+
 fn log_mode(options: &PagerOptions) -> OpenMode {
     match options.flush_method {
         FlushMethod::ODsync => OpenMode::Dsync,
@@ -302,14 +328,53 @@ fn first_pass(
     }
     if !checkpoint_seen {
         // The checkpoint record was durable before the control file named it: the log was damaged later.
-        return Err(OpenError::Damaged(format!(
-            "the log ends at {} before its last checkpoint at {}: a segment is missing or damaged",
-            scan.position(),
-            state.checkpoint
-        )));
+        let checkpoint = format!("its last checkpoint is at {}", state.checkpoint);
+        return Err(cut_short(segments, scan.position(), &checkpoint));
     }
     report.scan_us = clock.now_us() - began;
     Ok(scan.position())
+}
+
+fn cut_short(segments: &Segments, end: Lsn, proof: &str) -> OpenError {
+    let what = match segments.locate(end) {
+        Some(_) => "damaged",
+        None => "missing",
+    };
+    OpenError::Damaged(format!(
+        "{} is {what}: the log ends there, at {end}, but {proof}; restore the directory from a backup",
+        segments.describe(end)
+    ))
+}
+
+/// Refuses an end of the log that something durable contradicts. Nothing has been changed so far.
+fn must_be_the_end(
+    segments: &Segments,
+    state: &ControlState,
+    end: Lsn,
+    copies: &Copies,
+) -> Result<(), OpenError> {
+    if let Some((from, _)) = state.jumps.iter().find(|(from, _)| *from > end) {
+        let proof = format!("an earlier start found it whole up to {from}");
+        return Err(cut_short(segments, end, &proof));
+    }
+    // No page is written before its log is durable.
+    for ((space, page), copy) in copies {
+        let lsn = Lsn(le::get_u64(copy, 16));
+        if lsn > end {
+            let proof = format!(
+                "a page was written with changes up to {lsn} (page {} of tablespace {})",
+                page.0, space.0
+            );
+            return Err(cut_short(segments, end, &proof));
+        }
+    }
+    match durable_behind(segments, end)? {
+        None => Ok(()),
+        Some((at, durable)) => {
+            let proof = format!("a commit at {at} says that it was durable up to {durable}");
+            Err(cut_short(segments, end, &proof))
+        }
+    }
 }
 
 /// After a crash the log goes on in a segment never used before, so that no torn or stale record behind the old end can
@@ -348,98 +413,7 @@ fn jump(segments: &Segments, control: &mut Control, end: Lsn) -> Result<Lsn, Ope
         return Ok(to);
     }
     control.store()?;
+    // In both copies: without the jump the log would seem to end in front of it.
+    control.store()?;
     Ok(to)
-}
-
-fn open_spaces(
-    disk: &dyn Disk,
-    options: &PagerOptions,
-    pool: &Arc<Pool>,
-    data_dir: &Path,
-    report: &mut Report,
-) -> Result<(), OpenError> {
-    disk.create_dir_all(data_dir)?;
-    let mut files = Vec::new();
-    for (name, is_dir) in disk.read_dir(data_dir)? {
-        let path = data_dir.join(&name);
-        if is_dir {
-            files.extend(
-                disk.read_dir(&path)?
-                    .into_iter()
-                    .filter(|f| !f.1)
-                    .map(|f| path.join(f.0)),
-            );
-        } else {
-            files.push(path);
-        }
-    }
-    let mut seen: BTreeMap<u32, PathBuf> = BTreeMap::new();
-    for path in files {
-        if path.extension().is_none_or(|e| e != SPACE_EXTENSION) {
-            continue;
-        }
-        let mut h = vec![0u8; 64];
-        let n = disk
-            .open(&path, OpenMode::Buffered, false)?
-            .read_now(&mut h, 0)?;
-        // The identity is in the first sector and never changes: it can be trusted even where the page is torn.
-        if n < h.len() || alloc::check_header(&h).is_err() {
-            report.unreadable_files.push(path);
-            continue;
-        }
-        let id = SpaceId(le::get_u32(&h, 8));
-        if let Some(other) = seen.insert(id.0, path.clone()) {
-            return Err(OpenError::Damaged(format!(
-                "{} and {} are both tablespace {}",
-                other.display(),
-                path.display(),
-                id.0
-            )));
-        }
-        report.max_space = report.max_space.max(id.0);
-        let file = disk.open(&path, options.data_mode(), false)?;
-        let space = Space::new(id, file, &path)?;
-        // A process that was killed leaves writes that arrived and are not durable yet.
-        space.unsynced.store(!report.clean, Ordering::Release);
-        pool.spaces.insert(Arc::new(space));
-    }
-    Ok(())
-}
-
-fn restore_torn(
-    disk: &dyn Disk,
-    log_dir: &Path,
-    pool: &Arc<Pool>,
-    redo: Lsn,
-    report: &mut Report,
-) -> Result<(), OpenError> {
-    let mut touched = BTreeSet::new();
-    let mut buf = AlignedBuf::zeroed(PAGE_SIZE);
-    for ((space, pno), copy) in doublewrite::copies(disk, log_dir)? {
-        report.max_space = report.max_space.max(space.0);
-        let Some(s) = pool.spaces.get(space) else {
-            continue;
-        };
-        // A write that was under way at the crash keeps recovery's start at or below its oldest change. An older copy
-        // proves nothing about a page that is damaged now: changes in between may be missing from it.
-        if le::get_u64(&copy, 16) <= redo.0 {
-            continue;
-        }
-        let off = pno.0 as u64 * PAGE_SIZE as u64;
-        let n = s.file().read_now(&mut buf, off)?;
-        if base::mutant!("torn-page-not-restored") {
-            continue;
-        }
-        if n == PAGE_SIZE && page::check(&buf, space, pno).is_err() {
-            s.file().write_now(&copy, off)?;
-            report.restored_pages += 1;
-            touched.insert(space);
-        }
-    }
-    for id in touched {
-        if let Some(s) = pool.spaces.get(id) {
-            s.file().sync_now()?;
-        }
-    }
-    Ok(())
 }

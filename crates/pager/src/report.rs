@@ -86,6 +86,10 @@ pub struct Report {
     pub damaged: Vec<(SpaceId, PageNo, String)>,
     /// Highest tablespace id met in files or log.
     pub max_space: u32,
-    /// Tablespace files whose header is unreadable.
+    /// Tablespace files that cannot be read.
     pub unreadable_files: Vec<PathBuf>,
+    /// Files that a creation may have left which was cut short: none of their pages is whole.
+    pub unborn_files: Vec<PathBuf>,
+    /// The copy of the control file that is damaged, in words: the other one was used.
+    pub control_damaged: Option<String>,
 }

@@ -152,6 +152,7 @@ impl Open {
                 pages.restored_pages,
             ));
         }
+        lines.extend(pages.control_damaged.clone());
         for (space, page, why) in &pages.damaged {
             lines.push(format!(
                 "damaged: tablespace {} page {}: {why}",
@@ -367,13 +368,15 @@ fn shown_directory(dir: &Path) -> String {
 /// The server's identity, kept in the directory's `auto.cnf` as MySQL does; made on first start.
 fn server_uuid(seams: &Seams, dir: &Path) -> io::Result<String> {
     let path = dir.join("auto.cnf");
-    match std::fs::read_to_string(&path) {
-        Ok(text) => {
+    match std::fs::read(&path) {
+        Ok(bytes) => {
+            // What is damaged is made anew: nothing else depends on it.
+            let text = String::from_utf8_lossy(&bytes);
             let lines = text.lines().filter_map(|line| line.split_once('='));
             let found = lines
                 .filter(|(name, _)| name.trim().replace('_', "-") == "server-uuid")
                 .map(|(_, value)| value.trim().to_owned())
-                .find(|value| value.len() == 36);
+                .find(|value| is_uuid(value));
             if let Some(uuid) = found {
                 return Ok(uuid);
             }
@@ -384,6 +387,15 @@ fn server_uuid(seams: &Seams, dir: &Path) -> io::Result<String> {
     let uuid = random_uuid(seams);
     std::fs::write(&path, format!("[auto]\nserver-uuid={uuid}\n"))?;
     Ok(uuid)
+}
+
+/// Five groups of hexadecimal digits.
+fn is_uuid(text: &str) -> bool {
+    let groups = text.split('-').map(|group| {
+        let hexadecimal = group.bytes().all(|b| b.is_ascii_hexdigit());
+        if hexadecimal { group.len() } else { 0 }
+    });
+    groups.eq([8, 4, 4, 4, 12])
 }
 
 /// A UUID of version 4.
@@ -424,6 +436,14 @@ mod tests {
         let first = server_uuid(&seams, &dir).expect("a uuid");
         assert_eq!((first.len(), &first[14..15]), (36, "4"), "{first}");
         assert_eq!(server_uuid(&seams, &dir).expect("the same"), first);
+        // Damaged, it is made anew.
+        let path = dir.join("auto.cnf");
+        for at in [3, 15, 25, 28] {
+            let mut bytes = std::fs::read(&path).expect("the file");
+            bytes[at] ^= 0x80;
+            std::fs::write(&path, bytes).expect("damage");
+            assert!(is_uuid(&server_uuid(&seams, &dir).expect("a uuid")), "{at}");
+        }
         std::fs::remove_dir_all(&dir).expect("removal");
     }
 

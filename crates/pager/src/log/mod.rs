@@ -8,11 +8,13 @@
 //! Nobody delays a commit to gather others: whoever wants the log written writes everything that is complete; whoever
 //! wants it durable asks the sync task, which syncs as long as anybody asks. What arrives meanwhile is the next group.
 
+mod lost;
 pub mod record;
 mod ring;
 mod scan;
 mod segment;
 
+pub use lost::durable_behind;
 pub use record::{Record, RecordHeader, RecordKind};
 pub use ring::Ring;
 pub use scan::{Observer, Scanner};

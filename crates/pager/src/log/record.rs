@@ -21,6 +21,8 @@ pub const RECORD_HEADER: usize = 32;
 pub const OP_HEADER: usize = 12;
 /// No record is longer: a bound for the ring, the link window and the reader.
 pub const RECORD_LEN_MAX: usize = 512 * 1024;
+/// Bytes of a commit: its opaque part is a byte of the layer above and [`durable_bytes`].
+pub const COMMIT_LEN: usize = RECORD_HEADER + 8;
 /// Op flag: the op makes the page from nothing, so redo need not read it.
 pub const OP_INIT: u8 = 1;
 
@@ -130,6 +132,12 @@ pub fn finish(
     le::put_u64(buf, 24, prev.0);
 }
 
+/// How a commit says up to where the log was durable when it was made: the end of its opaque part. 64 PiB of log will do.
+pub fn durable_bytes(durable: Lsn) -> [u8; 7] {
+    let [low @ .., _] = durable.0.to_le_bytes();
+    low
+}
+
 /// Sets the checksum of a finished record that will stand at `lsn`.
 pub fn seal(buf: &mut [u8], lsn: Lsn) {
     let c = seed(lsn, buf);
@@ -184,6 +192,15 @@ impl<'a> Record<'a> {
     /// The header.
     pub fn header(&self) -> &RecordHeader {
         &self.header
+    }
+
+    /// For a commit: up to where the log was durable when it was made; none where it does not say.
+    pub fn durable(&self) -> Lsn {
+        let undo = self.undo();
+        if self.header.kind != RecordKind::Commit || undo.len() != COMMIT_LEN - RECORD_HEADER {
+            return Lsn::NONE;
+        }
+        Lsn(le::get_u64(undo, 0) >> 8)
     }
 
     /// The page operations, in order.

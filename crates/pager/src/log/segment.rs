@@ -65,6 +65,17 @@ impl Segments {
         self.size
     }
 
+    /// What is to be said of the log's bytes at `lsn`: their segment, its file, and the offset in it.
+    pub fn describe(&self, lsn: Lsn) -> String {
+        let n = lsn.0 / self.size;
+        let path = self.dir.join(name(n));
+        format!(
+            "log segment {n} ({}) at byte {}",
+            path.display(),
+            SEGMENT_HEADER + lsn.0 % self.size
+        )
+    }
+
     /// Numbers of the existing segments, ascending.
     pub fn numbers(&self) -> Vec<u64> {
         self.read_lock().keys().copied().collect()

@@ -15,7 +15,7 @@ use crate::page::{self, Page};
 use crate::space::{Space, Spaces};
 use arena::Arena;
 use base::counters::Counter;
-use base::{Event, IoBuf, PageNo, SpaceId};
+use base::{Event, IoBuf, Lsn, PageNo, SpaceId};
 use frame::{COLD, FRESH, Frame, HOT};
 use std::collections::HashMap;
 use std::io;
@@ -56,6 +56,8 @@ pub struct Pool {
     pub(crate) pressure: Event,
     /// Why no frame will be freed by writing any more.
     closed: OnceLock<OpError>,
+    /// Positions that the log does not use: from where it ended at the last crash, to where it went on.
+    unused: OnceLock<(Lsn, Lsn)>,
     /// Counters for SHOW STATUS.
     pub counters: PoolCounters,
 }
@@ -79,8 +81,21 @@ impl Pool {
             reading: Mutex::default(),
             pressure: Event::new(),
             closed: OnceLock::new(),
+            unused: OnceLock::new(),
             counters: PoolCounters::default(),
         })
+    }
+
+    /// Says which positions the log does not use. A page that was changed there lost its log: it is damaged.
+    pub(crate) fn set_unused(&self, from: Lsn, to: Lsn) {
+        let _ = self.unused.set((from, to));
+    }
+
+    fn is_newer_than_log(&self, page: &[u8]) -> bool {
+        let at = Lsn(base::le::get_u64(page, 16));
+        self.unused
+            .get()
+            .is_some_and(|(from, to)| (*from < at) && (at < *to))
     }
 
     /// Number of frames.
@@ -447,13 +462,17 @@ impl Pool {
                         page,
                         why: "the file ends before the page",
                     }),
-                    Ok(_) => {
-                        page::check(buf.bytes(), sp.id(), page).map_err(|why| OpError::Corrupt {
-                            space: sp.id(),
-                            page,
-                            why,
-                        })
+                    Ok(_) => match page::check(buf.bytes(), sp.id(), page) {
+                        Ok(()) if pool.is_newer_than_log(buf.bytes()) => {
+                            Err("the page has changes that the log has lost")
+                        }
+                        r => r,
                     }
+                    .map_err(|why| OpError::Corrupt {
+                        space: sp.id(),
+                        page,
+                        why,
+                    }),
                 };
                 drop(buf);
                 match result {
@@ -507,11 +526,7 @@ impl Pool {
     }
 
     /// Copies a page for the cleaner. Gives the page's LSN; `None` if it is gone, clean, or latched exclusively now.
-    pub(crate) fn copy_for_write(
-        &self,
-        fr: u32,
-        out: &mut [u8],
-    ) -> Option<(SpaceId, PageNo, base::Lsn)> {
+    pub(crate) fn copy_for_write(&self, fr: u32, out: &mut [u8]) -> Option<(SpaceId, PageNo, Lsn)> {
         let meta = &self.frames[fr as usize];
         meta.lock_shared();
         let rec = meta.rec_lsn.load(Ordering::Acquire);

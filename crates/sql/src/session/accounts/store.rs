@@ -155,6 +155,13 @@ fn dynamic_table() -> TableDef {
 pub async fn prepare(engine: &Arc<Engine>, _now_us: i64) -> Result<(), SqlError> {
     let catalog = engine.catalog();
     let mut s = engine.session();
+    for name in ["global_grants", "db", "user"] {
+        // One whose file is missing or unreadable is not to be made anew, as if there had been no accounts.
+        let e = catalog.why_no_table(SCHEMA, name);
+        if catalog.table(SCHEMA, name).is_none() && e.code == codes::ER_INDEX_CORRUPT {
+            return Err(e);
+        }
+    }
     if catalog.schema(SCHEMA).is_none() {
         s.create_schema(SchemaDef {
             name: SCHEMA.to_owned(),
