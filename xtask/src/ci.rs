@@ -4,9 +4,10 @@ use crate::args::Args;
 use crate::crash::{self, Plan};
 use crate::rng;
 use crate::step::Outcome;
-use crate::{e2e, hostile, install, isolation, step, tidy, tree};
+use crate::{damage, e2e, full_disk, fuzz, hostile, install, isolation, sim, step, tidy, tree};
 
-/// `cargo xtask test`: unit and property tests, end-to-end cases, three crashes, checked histories, hostile clients.
+/// `cargo xtask test`: unit and property tests, end-to-end cases, three crashes, and a short share of everything else that
+/// docs/testing.md tells of.
 pub fn test(args: &Args) -> Outcome<()> {
     let (rounds, seed) = test_flags(args)?;
     run_tests(rounds, seed)
@@ -25,7 +26,11 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     e2e::all()?;
     crash::run(&Plan::new(rounds, seed))?;
     isolation::short(seed)?;
-    hostile::short()
+    hostile::short()?;
+    damage::short(seed)?;
+    full_disk::short(seed)?;
+    sim::share(20)?;
+    fuzz::run(10, "")
 }
 
 /// `cargo xtask ci`: format, lints, tidy, then `test`.

@@ -71,6 +71,15 @@ pub fn command(args: &Args) -> Outcome<()> {
     step::visibly(&mut run)
 }
 
+/// The share of CI: new seeds for so long, behind those that once failed.
+pub fn share(seconds: u64) -> Outcome<()> {
+    let program = build(None)?;
+    let mut run = Command::new(program);
+    run.args(["--seconds", &seconds.to_string(), "--threads", "2"]);
+    run.arg("--kept").arg(tree::root().join(KEPT));
+    step::visibly(&mut run)
+}
+
 /// `cargo xtask mutants`.
 pub fn mutants(args: &Args) -> Outcome<()> {
     let each: u64 = args.get("seconds-each", 600)?;

@@ -60,19 +60,14 @@ pub async fn open(
         sync_names(&*disk, &log_dir, &data_dir)?;
     }
 
-    let copies = match report.clean {
-        true => Copies::new(),
-        false => doublewrite::copies(&*disk, &log_dir)?,
-    };
-    let start = if report.clean {
-        // From here on a crash is a crash, even one that leaves the log as it was.
-        control.state.clean_end = Lsn::NONE;
-        control.store()?;
-        end
-    } else {
-        must_be_the_end(&segments, &state, end, &copies)
-            .map_err(|e| with_control(e, &control, &log_dir))?;
-        jump(&segments, &mut control, end)?
+    let (start, copies) = match report.clean {
+        true => (go_on(&mut control, end)?, Copies::new()),
+        false => {
+            let copies = doublewrite::copies(&*disk, &log_dir)?;
+            must_be_the_end(&segments, &state, end, &copies)
+                .map_err(|e| with_control(e, &control, &log_dir))?;
+            (jump(&segments, &mut control, end)?, copies)
+        }
     };
     let pool = Arc::new(Pool::new(options.frames())?);
     pool.set_unused(end, start);
@@ -86,23 +81,8 @@ pub async fn open(
         log_mode(&options) == OpenMode::Dsync,
     ));
     let redo = Arc::new(redo);
-    let checkpointer = Arc::new(Checkpointer {
-        pool: pool.clone(),
-        log: log.clone(),
-        redo: redo.clone(),
-        control: Mutex::new(control),
-        source: OnceLock::new(),
-        capacity: options.capacity(),
-        redo_lsn: AtomicU64::new(state.redo.0),
-        needed: AtomicU64::new(0),
-        enabled: AtomicBool::new(false),
-        sync_data: options.flush_method != FlushMethod::ODirectNoFsync,
-        syncing: Mutex::new(()),
-        busy: AtomicBool::new(false),
-        free: base::Event::new(),
-        checkpoints: Counter::new(),
-        data_syncs: Counter::new(),
-    });
+    let parts = (pool.clone(), log.clone(), redo.clone());
+    let checkpointer = checkpointer(parts, control, &options, state.redo);
     let cleaner = Arc::new(CleanerState {
         budget: options.capacity(),
         stop: AtomicBool::new(false),
@@ -134,6 +114,31 @@ pub async fn open(
         second_pass(&pager, reading, &mut report).await?;
     }
     Ok((pager, report))
+}
+
+fn checkpointer(
+    (pool, log, redo): (Arc<Pool>, Arc<Log>, Arc<RedoTable>),
+    control: Control,
+    options: &PagerOptions,
+    redo_from: Lsn,
+) -> Arc<Checkpointer> {
+    Arc::new(Checkpointer {
+        pool,
+        log,
+        redo,
+        control: Mutex::new(control),
+        source: OnceLock::new(),
+        capacity: options.capacity(),
+        redo_lsn: AtomicU64::new(redo_from.0),
+        needed: AtomicU64::new(0),
+        enabled: AtomicBool::new(false),
+        sync_data: options.flush_method != FlushMethod::ODirectNoFsync,
+        syncing: Mutex::new(()),
+        busy: AtomicBool::new(false),
+        free: base::Event::new(),
+        checkpoints: Counter::new(),
+        data_syncs: Counter::new(),
+    })
 }
 
 fn create(
@@ -375,6 +380,14 @@ fn must_be_the_end(
             Err(cut_short(segments, end, &proof))
         }
     }
+}
+
+/// After a clean shutdown the log goes on where it ended.
+fn go_on(control: &mut Control, end: Lsn) -> Result<Lsn, OpenError> {
+    // From here on a crash is a crash, even one that leaves the log as it was.
+    control.state.clean_end = Lsn::NONE;
+    control.store()?;
+    Ok(end)
 }
 
 /// After a crash the log goes on in a segment never used before, so that no torn or stale record behind the old end can

@@ -105,7 +105,7 @@ fn number(key: Key, version: u32) -> u64 {
 fn text(key: Key, version: u32) -> String {
     let mut rng = chance(key, version ^ 0x5eed);
     let len = match key.0 {
-        TEXTS if key.1 % 3 == 0 => 100 + rng.below(2000),
+        TEXTS if key.1.is_multiple_of(3) => 100 + rng.below(2000),
         TEXTS => 17_000 + rng.below(20_000),
         KEYLESS => rng.below(180),
         _ => rng.below(60),

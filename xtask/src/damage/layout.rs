@@ -152,7 +152,7 @@ impl Log {
             }
             let Some(head) = some(at, 32) else { break };
             let len = u32_at(&head, 0) as usize;
-            if !(32..=512 << 10).contains(&len) || len % 8 != 0 {
+            if !(32..=512 << 10).contains(&len) || !len.is_multiple_of(8) {
                 break;
             }
             let Some(record) = some(at, len) else { break };

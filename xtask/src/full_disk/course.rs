@@ -519,7 +519,7 @@ impl<'a> Course<'a> {
             let sql = format!("DELETE FROM full.filler WHERE id IN ({})", list.join(", "));
             match fits(&mut conn, &sql)? {
                 Ok(()) => {
-                    some.iter().for_each(|id| drop(self.there.remove(id)));
+                    self.there.retain(|id| !some.contains(id));
                     deleted += some.len();
                 }
                 Err(_) => break,
