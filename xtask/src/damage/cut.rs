@@ -3,6 +3,7 @@
 use super::ground::Ground;
 use super::trial::{Case, Damage, Rule};
 use crate::step::Outcome;
+use std::path::Path;
 
 /// The cases: the last `bytes` of the log, every `step` bytes, cut off; and wiped, at every eighth of these.
 pub fn cases(ground: &Ground, bytes: u64, step: u64) -> Outcome<Vec<Case>> {
@@ -20,14 +21,14 @@ pub fn cases(ground: &Ground, bytes: u64, step: u64) -> Outcome<Vec<Case>> {
         let Some((file, offset)) = log.place(at) else {
             continue;
         };
-        let kept = commits.iter().filter(|c| c.end <= at).count();
+        let kept = |at: u64| commits.iter().filter(|c| c.end <= at).count();
         let checkpoint = log
             .records
             .iter()
             .find(|r| r.start == log.control.checkpoint);
         // The checkpoint was durable before anything was built on it.
         let refused = checkpoint.is_some_and(|c| at < c.end);
-        let rule = Rule {
+        let rule = |kept: usize| Rule {
             states: if refused { Vec::new() } else { vec![kept] },
             refused: match refused {
                 true => vec!["log segment".to_owned()],
@@ -36,11 +37,13 @@ pub fn cases(ground: &Ground, bytes: u64, step: u64) -> Outcome<Vec<Case>> {
             table: None,
             words: Vec::new(),
         };
-        let mut damages = vec![Damage::Cut { to: offset }];
+        let mut damages = vec![(Damage::Cut { to: offset }, kept(at))];
         if n % 8 == 0 {
-            damages.push(Damage::Wipe { from: offset });
+            // Zeros over zeros are no damage: a commit that ends in them is whole all the same.
+            let zeros = zeros_from(&ground.datadir.join(&file), offset)?;
+            damages.push((Damage::Wipe { from: offset }, kept(at + zeros)));
         }
-        for damage in damages {
+        for (damage, kept) in damages {
             cases.push(Case {
                 file: file.clone(),
                 damage,
@@ -48,9 +51,16 @@ pub fn cases(ground: &Ground, bytes: u64, step: u64) -> Outcome<Vec<Case>> {
                     "{} bytes before the end of the log",
                     log.end() as i64 - at as i64
                 ),
-                rule: rule.clone(),
+                rule: rule(kept),
             });
         }
     }
     Ok(cases)
+}
+
+/// How many bytes of a file are zero from this offset on, as far as the end of a record could be.
+fn zeros_from(path: &Path, offset: u64) -> Outcome<u64> {
+    let bytes = std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let rest = bytes.get(offset as usize..).unwrap_or_default();
+    Ok(rest.iter().take(64).take_while(|b| **b == 0).count() as u64)
 }
