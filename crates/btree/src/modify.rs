@@ -181,12 +181,18 @@ impl Tree {
                 Step::Done(committed, underfull) => {
                     return Ok(Ok(Outcome {
                         committed: Some(committed),
-                        underfull: underfull && self.merge(key).is_err(),
+                        underfull: underfull && self.merge_now(key).is_err(),
                     }));
                 }
-                Step::Full(need) => self.make_room(key, need)?,
+                Step::Full(need) => self.make_room(key, need, change.kind)?,
             }
         }
+    }
+
+    /// A merge can wait: it takes no room that others need.
+    fn merge_now(&self, key: &[u8]) -> Result<(), OpError> {
+        self.pager.log().admit_change()?;
+        self.merge(key)
     }
 
     pub(crate) fn sound<T>(&self, page: PageNo, part: Option<T>) -> Result<T, OpError> {
@@ -256,7 +262,7 @@ impl Tree {
             _ => {}
         }
         let strip = key.len() - suffix.len();
-        let mut mtr = self.pager.mtr()?;
+        let mut mtr = self.pager.mtr_of(change.kind)?;
         let ix = mtr.add(guard);
         match action {
             Action::Put => {

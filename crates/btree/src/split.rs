@@ -8,7 +8,7 @@
 //! When the parent has no room for the separator, the parent is split first and the descent begins again.
 
 use base::PageNo;
-use pager::{ExclusiveGuard, OpError};
+use pager::{ExclusiveGuard, OpError, RecordKind};
 use smallvec::SmallVec;
 
 use crate::descend::Target;
@@ -53,9 +53,14 @@ impl Tree {
         }
     }
 
-    /// Splits the leaf of `key` (and what is above it, where needed) unless it has room by now.
+    /// Splits the leaf of `key` (and what is above it, where needed) unless it has room by now, for a record of `kind`.
     #[cold]
-    pub(crate) fn make_room(&self, key: &[u8], need: Need) -> Result<(), OpError> {
+    pub(crate) fn make_room(
+        &self,
+        key: &[u8],
+        need: Need,
+        kind: RecordKind,
+    ) -> Result<(), OpError> {
         let shape = self.shape.lock();
         loop {
             let path = self.path(&shape, key)?;
@@ -82,32 +87,32 @@ impl Tree {
             };
             let depth = path.inner.len();
             if depth == 0 {
-                self.grow_root::<true>(guard)?;
+                self.grow_root::<true>(guard, kind)?;
             } else if self.parent_takes(&path, depth - 1, &split.separator)? {
-                return self.cut::<true>(guard, path.inner[depth - 1], &split);
+                return self.cut::<true>(guard, path.inner[depth - 1], &split, kind);
             } else {
                 drop(guard);
-                self.split_inner(&path, depth - 1)?;
+                self.split_inner(&path, depth - 1, kind)?;
             }
         }
     }
 
     /// Splits the inner page at `depth` of the path, or one above it that has to be split first. The path is stale then.
-    fn split_inner(&self, path: &Path, depth: usize) -> Result<(), OpError> {
+    fn split_inner(&self, path: &Path, depth: usize, kind: RecordKind) -> Result<(), OpError> {
         let (no, slot) = path.inner[depth];
         let guard = self.pager.exclusive(&self.space, no)?;
         if depth == 0 {
-            return self.grow_root::<false>(guard);
+            return self.grow_root::<false>(guard, kind);
         }
         let node = InnerNode::new(guard.bytes());
         let Some(split) = plan::split_inner(&node, slot) else {
             return Err(self.corrupt(no, "a full inner page of one child"));
         };
         if self.parent_takes(path, depth - 1, &split.separator)? {
-            return self.cut::<false>(guard, path.inner[depth - 1], &split);
+            return self.cut::<false>(guard, path.inner[depth - 1], &split, kind);
         }
         drop(guard);
-        self.split_inner(path, depth - 1)
+        self.split_inner(path, depth - 1, kind)
     }
 
     fn parent_takes(&self, path: &Path, depth: usize, separator: &[u8]) -> Result<bool, OpError> {
@@ -117,7 +122,11 @@ impl Tree {
     }
 
     /// Moves the root's content to a new page below it; the root keeps its number and becomes its parent.
-    fn grow_root<'p, const LEAF: bool>(&'p self, root: ExclusiveGuard<'p>) -> Result<(), OpError> {
+    fn grow_root<'p, const LEAF: bool>(
+        &'p self,
+        root: ExclusiveGuard<'p>,
+        kind: RecordKind,
+    ) -> Result<(), OpError> {
         let node = Node::<LEAF>::new(root.bytes());
         let down = Shape {
             level: level(root.bytes()),
@@ -131,7 +140,7 @@ impl Tree {
         };
         let content = ops::image_of(&down, &node, 0..node.count());
         let content = self.sound(self.root, content)?;
-        let mut mtr = self.pager.mtr()?;
+        let mut mtr = self.pager.mtr_of(kind)?;
         let root = mtr.add(root);
         let child = self.pager.alloc_page(&mut mtr, &self.space)?;
         let mut above = ops::image_head(&up);
@@ -148,6 +157,7 @@ impl Tree {
         node: ExclusiveGuard<'p>,
         (parent, slot): (PageNo, usize),
         split: &Split,
+        kind: RecordKind,
     ) -> Result<(), OpError> {
         let left = Node::<LEAF>::new(node.bytes());
         let shape = Shape {
@@ -164,7 +174,7 @@ impl Tree {
             return Err(self.corrupt(parent.page_no(), "child moved under the shape latch"));
         }
         let strip = above.prefix_len();
-        let mut mtr = self.pager.mtr()?;
+        let mut mtr = self.pager.mtr_of(kind)?;
         let node = mtr.add(node);
         let parent = mtr.add(parent);
         let right = self.pager.alloc_page(&mut mtr, &self.space)?;

@@ -164,9 +164,8 @@ impl Checkpointer {
     /// Lets appends go as far as files exist and the capacity allows.
     pub(crate) fn update_limit(&self, full: bool) {
         let room = self.log.segments().room_end(self.log.end());
-        let age = self.redo_lsn.load(Ordering::Acquire) + self.capacity;
-        self.log
-            .set_limit(room.min(Lsn(age)), full && room.0 <= age);
+        let age = Lsn(self.redo_lsn.load(Ordering::Acquire) + self.capacity);
+        self.log.set_limit(room, age, full && room <= age);
     }
 
     /// Syncs the tablespaces written since their last sync, unless the flush method leaves that to the device.
@@ -188,7 +187,8 @@ impl Checkpointer {
     /// Bytes of log that there are files for ahead of its end. Making them takes the device some time, so not many: a
     /// start would otherwise begin with writing zeros.
     fn ahead(&self) -> u64 {
-        (self.capacity / 16).max(2 * self.log.segments().size())
+        let two = 2 * self.log.segments().size();
+        (self.capacity / 16).max(two) + self.log.undo()
     }
 
     /// Number of the first segment that a recovery, a rollback or purge may still read.
@@ -227,13 +227,34 @@ impl Checkpointer {
         }
     }
 
+    /// The disk is full. A checkpoint of everything may leave files that nobody needs: asks for one, unless it would not help
+    /// or did not help before, `tried` being the first file needed then and the log's end.
+    fn may_drain(&self, tried: &mut (u64, Lsn)) -> bool {
+        if !self.enabled.load(Ordering::Acquire) {
+            return false;
+        }
+        let size = self.log.segments().size();
+        let (first, end) = (self.first_needed(), self.log.end());
+        let possible = self.log.complete().min(self.retain()).0 / size;
+        let again = tried.0 == first && end.0 < tried.1.0 + size / 4;
+        if possible <= first || again {
+            return false;
+        }
+        *tried = (first, end);
+        self.log.ask_drain();
+        true
+    }
+
     /// The keeper task.
     pub(crate) async fn run_keeper(self: Arc<Self>, clock: Arc<dyn Clock>, stop: Arc<AtomicBool>) {
         let size = self.log.segments().size();
+        let mut tried = (u64::MAX, Lsn::NONE);
         loop {
             let full = match self.keep_segments() {
                 Ok(()) => false,
-                Err(e) if e.kind() == io::ErrorKind::StorageFull => true,
+                Err(e) if e.kind() == io::ErrorKind::StorageFull => {
+                    self.log.drain().is_none() && !self.may_drain(&mut tried)
+                }
                 Err(e) => {
                     self.log.close_failed(&e);
                     return;
@@ -245,7 +266,7 @@ impl Checkpointer {
                 .store(self.log.end().0 + size / 2, Ordering::Relaxed);
             let mut parked = false;
             poll_fn(|cx| {
-                // On a full disk only a new request is a reason to try again; else the state is.
+                // On a full disk only a new request, or what a checkpoint has left, is a reason to try again; else the state is.
                 if stop.load(Ordering::Acquire) || parked {
                     return Poll::Ready(());
                 }
@@ -255,7 +276,8 @@ impl Checkpointer {
                     // No event tells that somebody else made room on the device, and a rollback may be waiting for it.
                     clock.wake_at(clock.now_us() + FULL_DISK_RETRY_US, cx.waker().clone());
                 }
-                if stop.load(Ordering::Acquire) || (!full && self.wants_segments()) {
+                let draining = !self.log.drain().is_none();
+                if stop.load(Ordering::Acquire) || (!full && !draining && self.wants_segments()) {
                     return Poll::Ready(());
                 }
                 Poll::Pending

@@ -79,7 +79,10 @@ impl Cleaner {
             }
             let end = self.log.complete().0;
             let aged = Lsn(end.saturating_sub(self.state.budget / 2));
-            let want = aged.max(Lsn(self.state.flush_to.load(Ordering::Acquire)));
+            let drain = self.log.drain();
+            let want = aged
+                .max(Lsn(self.state.flush_to.load(Ordering::Acquire)))
+                .max(drain);
             let done = self.write_older_than(want).await;
             // A request is answered, or the log is closed and nobody may wait for it any more.
             let _ = self
@@ -90,9 +93,13 @@ impl Cleaner {
                 });
             self.state.flushed.fire();
             let due = match &done {
+                Ok(()) if !drain.is_none() => self.checkpointer.checkpoint(false).await,
                 Ok(()) => self.checkpointer.maybe_checkpoint().await,
                 Err(_) => Ok(()),
             };
+            if !drain.is_none() {
+                self.log.drained(drain);
+            }
             if let Err(OpError::Io(e)) = done.and(due) {
                 // A page that cannot be written is not retried as if nothing had happened.
                 self.log.close_failed(&e);
@@ -111,7 +118,8 @@ impl Cleaner {
                 }
                 let short = self.pool.free_frames() < self.pool.low_water() && self.pool_is_full();
                 let asked = self.state.flush_to.load(Ordering::Acquire) > 0
-                    || self.log.urgent.load(Ordering::Acquire);
+                    || self.log.urgent.load(Ordering::Acquire)
+                    || !self.log.drain().is_none();
                 // `growth_mark` was reset by the log when it passed it.
                 let grown = self.log.growth_mark.load(Ordering::Relaxed) != mark
                     || self.log.written().0 >= mark;

@@ -136,6 +136,18 @@ impl Pager {
         Ok(Mtr::new(&self.log, &self.redo))
     }
 
+    /// As [`Pager::mtr`], for a record of this kind, or something that prepares for one: on a full disk it makes a
+    /// difference.
+    #[inline(always)]
+    pub fn mtr_of(&self, kind: RecordKind) -> Result<Mtr<'_>, OpError> {
+        match kind {
+            RecordKind::Change => self.log.admit_change()?,
+            RecordKind::Compensation => self.log.admit_undo()?,
+            _ => self.log.admit()?,
+        }
+        Ok(Mtr::new(&self.log, &self.redo))
+    }
+
     /// Allocates a page in the mini-transaction. See [`crate::alloc`].
     pub fn alloc_page<'p>(
         &'p self,

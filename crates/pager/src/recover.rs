@@ -320,7 +320,8 @@ fn first_pass(
     let numbers: BTreeSet<u64> = segments.numbers().into_iter().collect();
     if !numbers.contains(&first) {
         return Err(OpenError::Damaged(format!(
-            "log segment {first}, where recovery starts, is missing"
+            "{}, where recovery starts, is missing",
+            segments.describe_file(first)
         )));
     }
     segments.verify_header(first).map_err(OpenError::Damaged)?;
@@ -409,7 +410,12 @@ fn jump(segments: &Segments, control: &mut Control, end: Lsn) -> Result<Lsn, Ope
         .numbers()
         .into_iter()
         .find(|n| n * segments.size() > end.0);
-    segments.create(next, behind)?;
+    segments.create(next, behind).map_err(|e| {
+        let size = segments.size() >> 20;
+        let file = segments.describe_file(next);
+        let what = format!("{file} of {size} MiB, where the log has to go on, cannot be made: {e}");
+        OpenError::Io(io::Error::new(e.kind(), what))
+    })?;
     match control.state.jumps.last_mut() {
         // Nothing was written since the last jump: one will do.
         Some((_, at)) if *at == end => *at = to,

@@ -26,9 +26,9 @@ const FULL: [u16; 2] = [1021, 1114];
 pub enum Narrow {
     /// The log stays small and is used again and again: the table's file cannot grow.
     Table,
-    /// The log may grow far beyond the disk: new segments do not fit.
+    /// The log may grow beyond the disk, and an open transaction keeps it from being used again: new segments do not fit.
     Log,
-    /// As `Log`, and what fills the log is one transaction.
+    /// As `Log`, and what fills the log is that transaction.
     LogOfOne,
 }
 
@@ -42,7 +42,9 @@ impl Narrow {
     pub fn words(self) -> &'static str {
         match self {
             Narrow::Table => "a small log, so that tables run out of room",
-            Narrow::Log => "a large log, so that the log runs out of room",
+            Narrow::Log => {
+                "a large log that an open transaction holds, so that the log runs out of room"
+            }
             Narrow::LogOfOne => "a large log, filled by a single transaction",
         }
     }
@@ -59,6 +61,8 @@ pub struct Course<'a> {
     next: u64,
     /// The acknowledged value of the rows in `counters`.
     counters: [u64; 8],
+    /// A session whose open transaction holds the log.
+    holder: Option<Conn>,
 }
 
 fn query(conn: &mut Conn, sql: &str) -> Result<Vec<Vec<Value>>, ClientError> {
@@ -133,7 +137,11 @@ impl<'a> Course<'a> {
             .option("innodb-flush-log-at-trx-commit=1")
             .option("innodb-buffer-pool-size=16M")
             .option("innodb-lock-wait-timeout=5")
-            .redo_capacity(if narrow == Narrow::Table { "32M" } else { "1G" });
+            .redo_capacity(if narrow == Narrow::Table {
+                "32M"
+            } else {
+                "128M"
+            });
         setup.datadir = disk.path().join("data");
         Ok(Course {
             disk,
@@ -143,6 +151,7 @@ impl<'a> Course<'a> {
             there: BTreeSet::new(),
             next: 1,
             counters: [0; 8],
+            holder: None,
         })
     }
 
@@ -172,6 +181,8 @@ impl<'a> Course<'a> {
             "CREATE TABLE full.filler (id BIGINT PRIMARY KEY, k INT, pad LONGTEXT, KEY (k))",
             "CREATE TABLE full.counters (id INT PRIMARY KEY, n BIGINT, pad VARCHAR(200))",
             "CREATE TABLE full.spare (id INT PRIMARY KEY, pad LONGTEXT)",
+            "CREATE TABLE full.held (id INT PRIMARY KEY, n INT)",
+            "INSERT INTO full.held VALUES (1, 0)",
         ] {
             must(&mut conn, sql)?;
         }
@@ -210,8 +221,25 @@ impl<'a> Course<'a> {
         if self.narrow == Narrow::LogOfOne {
             return self.fill_in_one(&mut conn);
         }
+        if self.narrow == Narrow::Log && self.holder.is_none() {
+            let mut holder = connect(server.setup())?;
+            must(&mut holder, "BEGIN")?;
+            let held = fits(&mut holder, "UPDATE full.held SET n = n + 1")?;
+            self.holder = held.is_ok().then_some(holder);
+        }
         loop {
-            let (sql, ids) = self.insert(4);
+            let (sql, ids) = match (self.narrow, self.there.first()) {
+                (Narrow::Log, Some(first)) if self.there.len() > 200 => {
+                    let id = first + self.rng.below(self.next - first);
+                    let len = 2000 + self.rng.below(1500);
+                    let sql = format!(
+                        "UPDATE full.filler SET pad = REPEAT(id % 10, {len}) WHERE id BETWEEN {id} AND {}",
+                        id + 60
+                    );
+                    (sql, Vec::new())
+                }
+                _ => self.insert(4),
+            };
             match query(&mut conn, &sql) {
                 Ok(_) => self.there.extend(ids),
                 Err(ClientError::Server(e)) if FULL.contains(&e.code) => {
@@ -435,31 +463,34 @@ impl<'a> Course<'a> {
         self.disk.fill(0)?;
         server.kill9()?;
         drop(conn);
-        let mut server = self.setup.spawn()?;
-        let begun = Instant::now();
-        let server = match server.wait_ready(Duration::from_secs(60)) {
-            Ok(_) => {
-                println!(
-                    "      killed and started again on the full disk, in {:.1} s",
-                    begun.elapsed().as_secs_f64()
-                );
-                server
-            }
-            Err(why) => {
-                let said = ["No space left", "no room"].iter().any(|w| why.contains(w));
-                if !said {
-                    return Err(format!("the start on the full disk: {why}"));
-                }
-                println!("      killed; on the full disk the start is refused, for lack of room");
-                self.disk.relieve(8 << 20)?;
-                self.setup.start()?
-            }
-        };
+        self.holder = None;
+        let server = self.start_on_full_disk()?;
         let mut conn = connect(server.setup())?;
         self.reads(&mut conn)
             .and_then(|()| self.counted(&mut conn))
             .map_err(|why| server.with_log(&format!("after the kill: {why}")))?;
         Ok(server)
+    }
+
+    /// The start succeeds, or says what it lacks; then it is given that.
+    fn start_on_full_disk(&self) -> Outcome<Server> {
+        let mut server = self.setup.spawn()?;
+        let begun = Instant::now();
+        let Err(why) = server.wait_ready(Duration::from_secs(60)) else {
+            println!(
+                "      killed and started again on the full disk, in {:.1} s",
+                begun.elapsed().as_secs_f64()
+            );
+            return Ok(server);
+        };
+        // Its socket goes with it.
+        drop(server);
+        let Some(said) = why.lines().find(|line| line.contains("No space left")) else {
+            return Err(format!("the start on the full disk: {why}"));
+        };
+        println!("      killed; the start on the full disk: {said}");
+        self.disk.relieve(12 << 20)?;
+        self.setup.start()
     }
 
     /// Somebody removes other files: statements succeed again, without a restart.
@@ -470,6 +501,26 @@ impl<'a> Course<'a> {
         println!(
             "      room made from outside: inserts succeed {} ms later",
             took.as_millis()
+        );
+        Ok(())
+    }
+
+    /// Ends the transaction that holds the log: its rollback has room, and then all have.
+    fn let_go(&mut self) -> Outcome<()> {
+        let Some(mut holder) = self.holder.take() else {
+            return Ok(());
+        };
+        must(&mut holder, "ROLLBACK")?;
+        let begun = Instant::now();
+        while let Err(code) = fits(&mut holder, "UPDATE full.held SET n = n + 1")? {
+            if begun.elapsed() > SOON {
+                return Err(format!("still ERROR {code}, and nothing holds the log"));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        println!(
+            "      what held the log was rolled back: updates succeed {} ms later",
+            begun.elapsed().as_millis()
         );
         Ok(())
     }
@@ -504,6 +555,7 @@ impl<'a> Course<'a> {
     fn room_by_statements(&mut self, server: &Server) -> Outcome<()> {
         let mut conn = connect(server.setup())?;
         self.disk.fill(0)?;
+        self.let_go()?;
         must(&mut conn, "DROP TABLE full.spare")?;
         let took = self.soon(&mut conn)?;
         println!(
@@ -512,6 +564,7 @@ impl<'a> Course<'a> {
         );
         self.fill_up(server)?;
         self.disk.fill(0)?;
+        self.let_go()?;
         let mut deleted = 0;
         let ids: Vec<u64> = self.there.iter().copied().collect();
         for some in ids[..ids.len() * 2 / 3].chunks(8) {
@@ -526,8 +579,7 @@ impl<'a> Course<'a> {
             }
         }
         if deleted == 0 {
-            println!("      no row could be deleted: the log has no room");
-            self.disk.relieve(24 << 20)?;
+            return Err("no row can be deleted".to_owned());
         }
         let took = self.soon(&mut conn)?;
         println!(

@@ -1,12 +1,13 @@
 //! Long columns: writing them to overflow pages before the row that refers to them, and giving chains up.
 
+use super::undo_room::SMALL_UNDO;
 use super::{Pins, Session};
 use crate::error;
 use crate::record::{RowBuilder, Undo, UndoOp};
 use crate::schema::Table;
 use base::PageNo;
 use btree::OverflowWriter;
-use pager::{OpError, RecordKind};
+use pager::{Mtr, OpError, RecordKind};
 use types::{SqlError, Value};
 
 /// A row ready to be written, with its long columns in overflow pages already.
@@ -57,7 +58,8 @@ impl Session {
         loop {
             let rec = self.reg.recording();
             let (prev, txid) = (self.reg.last(), self.txid);
-            let r = w.step(tree, bytes, |mtr, page| {
+            let admitted = self.engine.log.admit_change();
+            let step = |mtr: &mut Mtr<'_>, page| {
                 let mut undo = Vec::with_capacity(16);
                 let op = UndoOp::OverflowPage { page };
                 Undo {
@@ -69,10 +71,11 @@ impl Session {
                 .encode(&mut undo);
                 mtr.set_txn(RecordKind::Change, txid, prev);
                 mtr.set_undo(&[&undo]);
-            });
-            match r {
+            };
+            match admitted.and_then(|()| w.step(tree, bytes, step)) {
                 Ok(Some(c)) => {
                     rec.done(c.start);
+                    self.undo_room.add(SMALL_UNDO);
                     pins.clear();
                 }
                 Ok(None) => return Ok(w.first()),
@@ -89,7 +92,7 @@ impl Session {
     pub(super) async fn give_up_chains(&mut self, t: &Table, row: &[u8]) -> Result<(), SqlError> {
         for x in t.layout.externals(row) {
             let mut pins = Pins::new();
-            while let Err(e) = self.engine.log.admit() {
+            while let Err(e) = self.engine.log.admit_change() {
                 match e {
                     OpError::Wait(w) => self.resolve(w, &mut pins, &t.full_name).await?,
                     e => return Err(error::storage(e, &t.full_name)),

@@ -2,6 +2,7 @@
 
 use super::lockable::Block;
 use super::secondary::entry_key;
+use super::undo_room::SMALL_UNDO;
 use super::{LockWait, Pins, Session, Written};
 use crate::error;
 use crate::record::{DELETED, Delta, EXTERNAL, HEADER, RowRef, RowVersion, Undo, UndoOp};
@@ -208,6 +209,7 @@ impl Session {
             }
         };
         self.weight += 64;
+        self.undo_room.add(SMALL_UNDO);
         self.change = change;
         done
     }

@@ -3,6 +3,7 @@
 use super::chain::BuiltRow;
 use super::lockable::Block;
 use super::secondary::entry_key;
+use super::undo_room::SMALL_UNDO;
 use super::{Inserted, LockWait, Pins, Session};
 use crate::error;
 use crate::lock::{Hold, Mode};
@@ -150,6 +151,7 @@ impl Session {
             }
         };
         self.weight += 64;
+        self.undo_room.add(SMALL_UNDO);
         self.change = change;
         done
     }

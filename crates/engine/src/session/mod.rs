@@ -14,6 +14,7 @@ mod read;
 mod rollback;
 mod scan;
 mod secondary;
+mod undo_room;
 mod update;
 
 pub use batch::RowBatch;
@@ -34,6 +35,7 @@ use pager::{OpError, RecordKind, Wait};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::SqlError;
+use undo_room::UndoRoom;
 
 /// Isolation levels.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -99,6 +101,7 @@ pub struct Session {
     pub(crate) lock_timeout_us: u64,
     /// Bytes of before-images: what the transaction would lose as a deadlock's victim.
     pub(crate) weight: u64,
+    undo_room: UndoRoom,
     pub(crate) change: Change,
     catalog: Arc<Catalog>,
     /// Pieces of work since the session last let others run.
@@ -121,6 +124,7 @@ impl Session {
         let reg = engine.txns.register();
         let interrupt = engine.interrupt();
         let catalog = engine.catalog();
+        let undo_room = UndoRoom::new(engine.log.clone());
         Session {
             engine,
             reg,
@@ -137,6 +141,7 @@ impl Session {
             uses: Vec::new(),
             lock_timeout_us: 50_000_000,
             weight: 0,
+            undo_room,
             change: Change::default(),
             catalog,
             worked: 0,
@@ -382,6 +387,7 @@ impl Session {
         self.purge_work = false;
         self.defines = false;
         self.weight = 0;
+        self.undo_room.clear();
         self.savepoints.clear();
         self.statement_start = Lsn::NONE;
         self.uses.clear();
@@ -474,12 +480,12 @@ impl Session {
 
     /// Waits for room in the log, however long it takes: what must not fail (commit, rollback) goes through here.
     async fn wait_log_room(&self) -> Result<(), SqlError> {
-        match self.engine.log.admit() {
+        match self.engine.log.admit_undo() {
             Ok(()) => Ok(()),
             Err(OpError::Wait(_) | OpError::LogFull) => self
                 .engine
                 .log
-                .wait_room()
+                .wait_undo_room()
                 .await
                 .map_err(|e| error::storage(e, "the log")),
             Err(e) => Err(error::storage(e, "the log")),
@@ -551,6 +557,7 @@ impl Drop for Session {
         // The connection went away in the middle of a transaction: its rollback goes on without it.
         let mut orphan = Session::new(self.engine.clone());
         std::mem::swap(&mut orphan.reg, &mut self.reg);
+        std::mem::swap(&mut orphan.undo_room, &mut self.undo_room);
         orphan.txid = std::mem::take(&mut self.txid);
         orphan.uses = std::mem::take(&mut self.uses);
         orphan.snapshot = self.snapshot.take();

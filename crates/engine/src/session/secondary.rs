@@ -2,6 +2,7 @@
 
 use super::lockable::Block;
 use super::scan::Scan;
+use super::undo_room::SMALL_UNDO;
 use super::{LockWait, Pins, Session};
 use crate::error;
 use crate::lock::{Hold, Mode};
@@ -232,6 +233,7 @@ impl Session {
             }
         };
         self.weight += entry.len() as u64;
+        self.undo_room.add(SMALL_UNDO);
         self.change = change;
         r
     }

@@ -311,6 +311,7 @@ impl Session {
                     if let Some(c) = o.committed {
                         rec.done(c.start);
                         self.weight += (c.end.0 - c.start.0) / 2;
+                        self.undo_room.add(c.end.0 - c.start.0);
                     }
                     break Ok(step);
                 }

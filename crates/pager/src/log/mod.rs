@@ -65,6 +65,10 @@ pub struct Log {
     durable: AtomicU64,
     /// Appends are admitted below this position: ring, files and checkpoint allow it.
     limit: AtomicU64,
+    /// As `limit`, for the changes of transactions: what it would take to undo them is kept free.
+    change_limit: AtomicU64,
+    /// Bytes that it would take to undo what is open.
+    undo: AtomicU64,
     writing: Mutex<Staging>,
     written_event: Event,
     complete_event: Event,
@@ -76,6 +80,8 @@ pub struct Log {
     closed: AtomicBool,
     failed: OnceLock<Arc<io::Error>>,
     full: AtomicBool,
+    /// The log has no room but by a checkpoint of everything below this position; 0: it has.
+    drain: AtomicU64,
     blocks: Mutex<VecDeque<Block>>,
     /// Somebody waits for the cleaner and the next checkpoint, whatever the cleaner thinks of its pace.
     pub(crate) urgent: AtomicBool,
@@ -107,6 +113,8 @@ impl Log {
             written: AtomicU64::new(start.0),
             durable: AtomicU64::new(start.0),
             limit: AtomicU64::new(room.0),
+            change_limit: AtomicU64::new(room.0),
+            undo: AtomicU64::new(0),
             writing: Mutex::new(Staging {
                 buf: AlignedBuf::zeroed(1 << 20),
                 unsynced: Vec::new(),
@@ -120,6 +128,7 @@ impl Log {
             closed: AtomicBool::new(false),
             failed: OnceLock::new(),
             full: AtomicBool::new(false),
+            drain: AtomicU64::new(0),
             blocks: Mutex::default(),
             urgent: AtomicBool::new(false),
             growth: Event::new(),
@@ -199,13 +208,52 @@ impl Log {
         OpError::Io(e)
     }
 
-    /// Whether another operation may append now.
+    /// Whether another operation may append now that is part of no transaction: it tidies up, or prepares.
     #[inline]
     pub fn admit(&self) -> Result<(), OpError> {
+        self.admit_within(self.margin, &self.limit)
+    }
+
+    /// Whether a transaction may append another change: the first that is refused. Where files cannot be had, what room
+    /// there is serves to undo what was begun, and to tidy up.
+    #[inline]
+    pub fn admit_change(&self) -> Result<(), OpError> {
+        self.admit_within(self.margin, &self.change_limit)
+    }
+
+    /// Whether something may append that undoes or ends a transaction: the last that is refused.
+    #[inline]
+    pub fn admit_undo(&self) -> Result<(), OpError> {
+        self.admit_within(self.margin / 2, &self.limit)
+    }
+
+    /// It will take so many bytes more to undo what is open.
+    pub fn reserve_undo(&self, bytes: u64) {
+        self.undo.fetch_add(bytes, Ordering::Relaxed);
+        // At once: until the keeper looks again, this much less may be appended.
+        let less = |limit: u64| Some(limit.saturating_sub(bytes));
+        let _ = self
+            .change_limit
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+    }
+
+    /// It will take so many bytes less.
+    pub fn release_undo(&self, bytes: u64) {
+        // The keeper will find that there is more room.
+        self.undo.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// What it takes to undo what is open, but for small transactions.
+    pub(crate) fn undo(&self) -> u64 {
+        self.undo.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn admit_within(&self, margin: u64, limit: &AtomicU64) -> Result<(), OpError> {
         if let Some(e) = self.failed.get() {
             return Err(OpError::Io(e.clone()));
         }
-        if self.ring.reserved().0 + self.margin > self.limit.load(Ordering::Acquire) {
+        if self.ring.reserved().0 + margin > limit.load(Ordering::Acquire) {
             if self.full.load(Ordering::Relaxed) {
                 // Perhaps there is room again: the keeper tries once for each who asks.
                 self.keeper.fire();
@@ -227,6 +275,39 @@ impl Log {
             .await
     }
 
+    /// As [`Log::wait_room`], until [`Log::admit_undo`] would not refuse.
+    pub async fn wait_undo_room(&self) -> Result<(), OpError> {
+        self.press();
+        self.space_event
+            .wait_for(|| match self.admit_undo() {
+                Err(OpError::Wait(_) | OpError::LogFull) => None,
+                r => Some(r),
+            })
+            .await
+    }
+
+    /// Asks the cleaner to write everything, and to make a checkpoint. What it has done so far is a reason for the keeper to
+    /// look again.
+    pub(crate) fn ask_drain(&self) {
+        let to = self.complete();
+        self.drain.fetch_max(to.0, Ordering::AcqRel);
+        self.growth.fire();
+    }
+
+    /// Up to where everything is to be written; none where nobody asks for it.
+    pub(crate) fn drain(&self) -> Lsn {
+        Lsn(self.drain.load(Ordering::Acquire))
+    }
+
+    /// Everything below `to` was written, or cannot be.
+    pub(crate) fn drained(&self, to: Lsn) {
+        let done = |asked| (asked <= to.0).then_some(0);
+        let _ = self
+            .drain
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, done);
+        self.keeper.fire();
+    }
+
     /// Makes those who can give the log room look at it now.
     pub(crate) fn press(&self) {
         self.urgent.store(true, Ordering::Release);
@@ -245,12 +326,20 @@ impl Log {
             .await
     }
 
-    /// Sets up to where appends are admitted. `full`: it cannot be moved because the disk has no room.
-    pub(crate) fn set_limit(&self, limit: Lsn, full: bool) {
+    /// Sets up to where appends are admitted: files reach up to `room`, and the checkpoint allows what is below `age`.
+    /// `full`: there are no more files because the disk has no room.
+    pub(crate) fn set_limit(&self, room: Lsn, age: Lsn, full: bool) {
+        let limit = room.min(age).0;
+        // Something for small transactions too, and for those who tidy up.
+        let kept = self.undo() + self.margin / 4;
+        let changes = limit.min(room.0.saturating_sub(kept));
+        // As long as there is room, nobody is refused: when it runs out, the keeper is asked first.
+        let full = full && self.end().0 + self.margin > changes;
         let was_full = self.full.swap(full, Ordering::Relaxed);
-        let before = self.limit.swap(limit.0, Ordering::Release);
+        let changes_before = self.change_limit.swap(changes, Ordering::AcqRel);
+        let before = self.limit.swap(limit, Ordering::AcqRel);
         // Only news is told: whoever waits for room on a full disk asks the keeper to look again, and would be asked again.
-        if limit.0 != before || full != was_full {
+        if limit != before || changes > changes_before || full != was_full {
             self.space_event.fire();
         }
     }

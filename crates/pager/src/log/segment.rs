@@ -68,12 +68,14 @@ impl Segments {
     /// What is to be said of the log's bytes at `lsn`: their segment, its file, and the offset in it.
     pub fn describe(&self, lsn: Lsn) -> String {
         let n = lsn.0 / self.size;
+        let at = SEGMENT_HEADER + lsn.0 % self.size;
+        format!("{} at byte {at}", self.describe_file(n))
+    }
+
+    /// Segment `n` in words.
+    pub fn describe_file(&self, n: u64) -> String {
         let path = self.dir.join(name(n));
-        format!(
-            "log segment {n} ({}) at byte {}",
-            path.display(),
-            SEGMENT_HEADER + lsn.0 % self.size
-        )
+        format!("log segment {n} ({})", path.display())
     }
 
     /// Numbers of the existing segments, ascending.
@@ -103,17 +105,18 @@ impl Segments {
             .read_lock()
             .get(&n)
             .cloned()
-            .ok_or_else(|| format!("log segment {n} is missing"))?;
+            .ok_or_else(|| format!("{} is missing", self.describe_file(n)))?;
+        let what = self.describe_file(n);
         let mut h = vec![0u8; 64];
         let got = file
             .read_now(&mut h, 0)
-            .map_err(|e| format!("log segment {n}: {e}"))?;
+            .map_err(|e| format!("{what}: {e}"))?;
         if got < 64 || le::get_u32(&h, 60) != crc32c(&h[..60]) || le::get_u64(&h, 0) != MAGIC {
-            return Err(format!("log segment {n} has a damaged header"));
+            return Err(format!("{what} has a damaged header"));
         }
         if le::get_u32(&h, 8) != LOG_FORMAT {
             return Err(format!(
-                "log segment {n} has format {}, this program knows {LOG_FORMAT}",
+                "{what} has format {}, this program knows {LOG_FORMAT}",
                 le::get_u32(&h, 8)
             ));
         }
@@ -121,7 +124,7 @@ impl Segments {
             || le::get_u64(&h, 24) != self.db_id
             || le::get_u64(&h, 32) != self.size
         {
-            return Err(format!("log segment {n} belongs to another log"));
+            return Err(format!("{what} belongs to another log"));
         }
         Ok(())
     }
@@ -170,6 +173,8 @@ impl Segments {
 
     fn create_zeroed(&self, tmp: &Path, n: u64) -> io::Result<()> {
         let file = self.disk.open(tmp, OpenMode::Buffered, true)?;
+        // A full disk says so at once, and not after most of the zeros.
+        file.allocate(SEGMENT_HEADER + self.size)?;
         file.write_now(&self.header(n), 0)?;
         let zeros = AlignedBuf::zeroed(1 << 20);
         let mut at = 0;

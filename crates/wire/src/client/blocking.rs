@@ -22,9 +22,16 @@ enum Socket {
 
 impl Socket {
     fn read(&mut self, space: &mut [u8]) -> std::io::Result<usize> {
-        match self {
-            Socket::Unix(stream) => stream.read(space),
-            Socket::Tcp(stream) => stream.read(space),
+        loop {
+            let n = match self {
+                Socket::Unix(stream) => stream.read(space),
+                Socket::Tcp(stream) => stream.read(space),
+            };
+            // With a time limit the kernel does not go on by itself after the process was stopped and continued.
+            match n {
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                n => return n,
+            }
         }
     }
 
