@@ -9,7 +9,7 @@ use base::mem::{self, MemDisk};
 use base::{Lsn, PageNo, SpaceId, block_on};
 use btree::{Direction, OverflowCursor, ScanPos, ScanState, Tree, VerifyCursor, Visit};
 use libfuzzer_sys::fuzz_target;
-use pager::{OpError, PAGE_SIZE, Page, Pager, PagerOptions, RedoTable, Space};
+use pager::{OpError, PAGE_HEADER, PAGE_SIZE, Page, Pager, PagerOptions, RedoTable, Space};
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -87,37 +87,42 @@ impl Bed {
 
     /// All pages as they were, but empty.
     fn clear(&self) {
-        self.write(PageNo(0), 12, &self.map[12..]);
-        for no in &self.pages {
-            let page = self
-                .pager
-                .exclusive(&self.space, *no)
-                .expect("it is resident");
-            let mut mtr = self.pager.mtr().expect("the log is open");
-            let page = mtr.add(page);
-            let image = [&[0][..], &INDEX.to_le_bytes(), &[0; 4]].concat();
-            mtr.op_init(page, btree::ops::IMAGE, &[&image]);
-            mtr.commit();
+        if self.bytes(PageNo(0))[PAGE_HEADER..] != self.map[PAGE_HEADER..] {
+            self.write(PageNo(0), 12, &self.map[12..]);
         }
-        self.spare_log();
-    }
-
-    fn spare_log(&self) {
+        let image = [&[0][..], &INDEX.to_le_bytes(), &[0; 4]].concat();
+        for no in &self.pages {
+            self.log(*no, btree::ops::IMAGE, &[&image]);
+        }
         let log = self.pager.log();
         if log.end().0 > log.written().0 + (1 << 20) {
             log.try_write_out();
         }
     }
 
-    fn write(&self, no: PageNo, at: usize, bytes: &[u8]) {
-        let page = self
+    fn bytes(&self, no: PageNo) -> [u8; PAGE_SIZE] {
+        *self
             .pager
-            .exclusive(&self.space, no)
-            .expect("it is resident");
-        let mut mtr = self.pager.mtr().expect("the log is open");
-        let page = mtr.add(page);
-        mtr.op(page, WRITE, &[&(at as u16).to_le_bytes(), bytes]);
-        mtr.commit();
+            .shared(&self.space, no)
+            .expect("it is there")
+            .bytes()
+    }
+
+    /// Changes a page as the log says.
+    fn log(&self, no: PageNo, op: u8, payload: &[&[u8]]) {
+        let change = || {
+            let page = self.pager.exclusive(&self.space, no)?;
+            let mut mtr = self.pager.mtr()?;
+            let page = mtr.add(page);
+            mtr.op(page, op, payload);
+            mtr.commit();
+            Ok(())
+        };
+        block_on(self.pager.run(change)).expect("nothing is damaged below the pages' content");
+    }
+
+    fn write(&self, no: PageNo, at: usize, bytes: &[u8]) {
+        self.log(no, WRITE, &[&(at as u16).to_le_bytes(), bytes]);
     }
 
     /// A step's low three bits name a page; the others, what is done to it.
@@ -132,16 +137,11 @@ impl Bed {
             1 => self.write(no, PAGE_SIZE - bytes.len(), bytes),
             // An operation of the log, if it can be done: these make trees that are nearly right.
             op => {
-                let page = self
-                    .pager
-                    .exclusive(&self.space, no)
-                    .expect("it is resident");
                 let op = btree::ops::FIRST_OP + (op as u8 - 2);
                 let mut copy = Page::boxed();
-                *copy.bytes_mut() = *page.bytes();
+                *copy.bytes_mut() = self.bytes(no);
                 if btree::apply(op, &mut copy, bytes, Lsn(1)).is_ok() {
-                    drop(page);
-                    self.write(no, 12, &copy.bytes()[12..]);
+                    self.log(no, op, &[bytes]);
                 }
             }
         }

@@ -20,14 +20,37 @@ const TARGETS: &[(&str, u32)] = &[
     ("my_cnf", 4096),
 ];
 
+/// A target that needs the whole SQL layer, which takes longer to build than all the others: only when it is asked for.
+const STATEMENT: (&str, u32) = ("statement", 512);
+
 /// What LLVM's coverage pass is asked for; it is what `cargo fuzz` asks for, which needs a nightly toolchain for its
 /// sanitizers. libFuzzer finds the counters by itself.
 const INSTRUMENT: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares --cfg fuzzing";
 
-/// The parser's own test statements, a starting point each.
-const STATEMENTS: &[&str] = &["grammar.sql", "clients.sql"];
+/// Where a target has more to start from: files with a text a line and what is put in front of each.
+const LINES: &[(&str, &str, &[&str])] = &[
+    (
+        "sql_text",
+        "\0",
+        &["parse/testdata/grammar.sql", "parse/testdata/clients.sql"],
+    ),
+    (
+        "statement",
+        "\0SELECT ",
+        &[
+            "expr/testdata/binding.txt",
+            "expr/testdata/control.txt",
+            "expr/testdata/dates.txt",
+            "expr/testdata/info.txt",
+            "expr/testdata/json.txt",
+            "expr/testdata/numbers.txt",
+            "expr/testdata/operators.txt",
+            "expr/testdata/strings.txt",
+        ],
+    ),
+];
 
 /// `cargo xtask fuzz`.
 pub fn command(args: &Args) -> Outcome<()> {
@@ -39,20 +62,30 @@ pub fn command(args: &Args) -> Outcome<()> {
 
 /// Runs the targets whose name contains `only`.
 pub fn run(seconds: u64, only: &str) -> Outcome<()> {
+    let mut targets: Vec<_> = TARGETS.iter().filter(|t| t.0.contains(only)).collect();
+    if only == STATEMENT.0 {
+        targets = vec![&STATEMENT];
+    }
     let built = tree::target_dir()?.join("fuzz");
     let host = host()?;
     step::announce("building the fuzz targets");
-    step::visibly(
-        tree::cargo()
-            .args(["build", "--release", "--target", &host])
-            .arg("--manifest-path")
-            .arg(tree::root().join("fuzz/Cargo.toml"))
-            .env("CARGO_TARGET_DIR", &built)
-            .env("RUSTFLAGS", INSTRUMENT),
-    )?;
+    let mut build = tree::cargo();
+    build
+        .args(["build", "--release", "--target", &host])
+        .arg("--manifest-path")
+        .arg(tree::root().join("fuzz/Cargo.toml"))
+        .env("CARGO_TARGET_DIR", &built)
+        .env("RUSTFLAGS", INSTRUMENT);
+    for (name, _) in &targets {
+        build.args(["--bin", name]);
+    }
+    if only == STATEMENT.0 {
+        build.args(["--features", STATEMENT.0]);
+    }
+    step::visibly(&mut build)?;
     let programs = built.join(&host).join("release");
     let mut failed = Vec::new();
-    for (name, longest) in TARGETS.iter().filter(|t| t.0.contains(only)) {
+    for (name, longest) in targets {
         if let Err(why) = one(&programs, name, *longest, seconds, &built) {
             println!("{why}");
             failed.push(*name);
@@ -75,8 +108,8 @@ fn one(programs: &Path, name: &str, longest: u32, seconds: u64, built: &Path) ->
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
         .arg(&learned)
         .arg(tree::root().join("fuzz/corpus").join(name));
-    if name == "sql_text" {
-        run.arg(statements(built)?);
+    for (_, front, files) in LINES.iter().filter(|l| l.0 == name) {
+        run.arg(lines(built, name, front, files)?);
     }
     let log = built.join(format!("{name}.log"));
     let output = fs::File::create(&log).map_err(|e| format!("{}: {e}", log.display()))?;
@@ -118,21 +151,20 @@ fn folder(built: &Path, what: &str, name: &str) -> Outcome<PathBuf> {
     Ok(path)
 }
 
-/// A folder with an input for each line of the parser's test statements: a byte that sets no mode, and the line.
-fn statements(built: &Path) -> Outcome<PathBuf> {
-    let to = folder(built, "statements", "sql_text")?;
+/// A folder with an input for each line of these files of the SQL layer's own tests; of `text => result`, the text.
+fn lines(built: &Path, name: &str, front: &str, files: &[&str]) -> Outcome<PathBuf> {
+    let to = folder(built, "lines", name)?;
     let mut n = 0;
-    for file in STATEMENTS {
-        let from = tree::root()
-            .join("crates/sql/src/parse/testdata")
-            .join(file);
+    for file in files {
+        let from = tree::root().join("crates/sql/src").join(file);
         let text = fs::read_to_string(&from).map_err(|e| format!("{}: {e}", from.display()))?;
         for line in text
             .lines()
             .filter(|l| !l.is_empty() && !l.starts_with("--"))
         {
+            let line = line.split_once(" => ").map_or(line, |(text, _)| text);
             let path = to.join(n.to_string());
-            fs::write(&path, format!("\0{line}"))
+            fs::write(&path, format!("{front}{line}"))
                 .map_err(|e| format!("{}: {e}", path.display()))?;
             n += 1;
         }
