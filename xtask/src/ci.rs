@@ -4,7 +4,10 @@ use crate::args::Args;
 use crate::crash::{self, Plan};
 use crate::rng;
 use crate::step::Outcome;
-use crate::{damage, e2e, hostile, install, isolation, sim, step, tidy, tree};
+use crate::{damage, e2e, fuzz, hostile, install, isolation, sim, step, tidy, tree};
+
+/// How long each fuzz target runs in the tests: its corpus, and a little more.
+const FUZZ_SECONDS: u64 = 10;
 
 /// `cargo xtask test`: unit and property tests, end-to-end cases, three crashes, and a short share of everything else that
 /// docs/testing.md tells of.
@@ -23,6 +26,7 @@ fn test_flags(args: &Args) -> Outcome<(u32, u64)> {
 fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     install::ensure()?;
     step::visibly(tree::cargo().args(["test", "--workspace"]))?;
+    fuzz::run(FUZZ_SECONDS, "")?;
     e2e::all()?;
     crash::run(&Plan::new(rounds, seed))?;
     isolation::short(seed)?;
@@ -35,6 +39,11 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
 pub fn ci(args: &Args) -> Outcome<()> {
     let (rounds, seed) = test_flags(args)?;
     step::visibly(tree::cargo().args(["fmt", "--all", "--check"]))?;
+    step::visibly(
+        tree::cargo()
+            .args(["fmt", "--check", "--manifest-path"])
+            .arg(tree::root().join("fuzz/Cargo.toml")),
+    )?;
     step::visibly(tree::cargo().args([
         "clippy",
         "--workspace",

@@ -18,6 +18,7 @@ const TARGETS: &[(&str, u32)] = &[
     ("record", 4096),
     ("log_record", 4096),
     ("my_cnf", 4096),
+    ("open", 1024),
 ];
 
 /// A target that needs the whole SQL layer, which takes longer to build than all the others: only when it is asked for.

@@ -23,10 +23,11 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
         "comparisons (--server mariadb, compare)",
     ),
     ("strace", "strace", "cargo xtask syncs"),
+    ("c++", "g++", "the fuzzer"),
 ];
 
 /// Programs without which `cargo xtask test` cannot run.
-const NEEDED: &[&str] = &["sysbench", "mariadb"];
+const NEEDED: &[&str] = &["sysbench", "mariadb", "c++"];
 
 /// The command.
 pub fn command(args: &Args) -> Outcome<()> {
@@ -39,7 +40,7 @@ pub fn ensure() -> Outcome<()> {
     step::announce("programs the tests drive");
     let missing: Vec<_> = PROGRAMS.iter().filter(|p| !step::on_path(p.0)).collect();
     if missing.is_empty() {
-        println!("    all there: sysbench, mariadb, mariadbd, strace");
+        println!("    all there: sysbench, mariadb, mariadbd, strace, c++");
         return Ok(());
     }
     for (program, package, purpose) in &missing {
@@ -62,7 +63,7 @@ pub fn ensure() -> Outcome<()> {
     } else {
         Err(format!(
             "the tests need {}, and it is not installed (Debian: apt-get install sysbench \
-             mariadb-client)",
+             mariadb-client g++)",
             still.join(" and ")
         ))
     }

@@ -48,7 +48,7 @@ type Command = (&'static str, &'static str, fn(&Args) -> Outcome<()>);
 const COMMANDS: &[Command] = &[
     (
         "test",
-        "install what the tests need, unit tests, end-to-end cases, sysbench smoke, three crashes, checked histories, hostile clients",
+        "install what the tests need, unit tests, fuzzing, end-to-end cases, sysbench smoke, three crashes, checked histories, hostile clients",
         ci::test,
     ),
     ("ci", "fmt, clippy, tidy and test", ci::ci),

@@ -8,8 +8,8 @@ use types::{DataType, SqlError, Value};
 
 use crate::expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
 use crate::expr::{EvalCtx, ExprType};
-use crate::parse::ast;
-use crate::session::scalar;
+use crate::parse::{Options, ast, parse_expr};
+use crate::session::{parse_error, scalar};
 
 /// The precision of a `CURRENT_TIMESTAMP[(n)]`, if the expression is one.
 fn now_precision(expr: &ast::Expr) -> Option<u64> {
@@ -99,7 +99,10 @@ fn expression(
     cx: &EvalCtx<'_>,
 ) -> Result<ColumnDefault, SqlError> {
     Binder::new(cx, &mut Before(columns), Clause::Elsewhere).bind(expr)?;
-    Ok(ColumnDefault::Expr(expr.deparse(None).to_string()))
+    let text = expr.deparse(None).to_string();
+    // The text has more parentheses. Where it would be nested too deeply to be read again, no INSERT could use it.
+    parse_expr(text.as_bytes(), &Options::default()).map_err(|e| parse_error(&e))?;
+    Ok(ColumnDefault::Expr(text))
 }
 
 /// The columns that a default may refer to.

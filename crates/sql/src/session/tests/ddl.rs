@@ -206,6 +206,21 @@ fn dropping_the_default_schema_leaves_none() {
 }
 
 #[test]
+fn a_default_that_could_not_be_read_again_is_refused() {
+    let instance = server();
+    let mut c = Client::in_test(&instance);
+    let create = |depth: usize| {
+        format!(
+            "CREATE TABLE t (a BIGINT DEFAULT ({}1))",
+            "~ ".repeat(depth)
+        )
+    };
+    assert_eq!(c.error(&create(100)), 1436);
+    c.run(&create(40));
+    c.run("INSERT INTO t VALUES ()");
+}
+
+#[test]
 fn a_default_may_be_an_expression() {
     let mut c = Client::in_test(&server());
     c.run("CREATE TABLE t (a int, b int DEFAULT (a + 1), c varchar(36) DEFAULT (uuid()), d json DEFAULT (json_array()))");
