@@ -4,7 +4,7 @@ use crate::args::Args;
 use crate::crash::{self, Plan};
 use crate::rng;
 use crate::step::Outcome;
-use crate::{damage, e2e, fuzz, hostile, install, isolation, sim, step, tidy, tree};
+use crate::{damage, e2e, full_disk, fuzz, hostile, install, isolation, sim, step, tidy, tree};
 
 /// How long each fuzz target runs in the tests: its corpus, and a little more.
 const FUZZ_SECONDS: u64 = 10;
@@ -32,6 +32,7 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     isolation::short(seed)?;
     hostile::short()?;
     damage::short(seed)?;
+    full_disk::short(seed)?;
     sim::share(20)
 }
 

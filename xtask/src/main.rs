@@ -24,6 +24,7 @@ mod install;
 mod isolation;
 mod ledger;
 mod matrix;
+mod miri;
 mod models;
 mod pressure;
 mod procfs;
@@ -118,6 +119,11 @@ const COMMANDS: &[Command] = &[
         "models",
         "every interleaving of small models of latches, log ring, events and slots [--preemptions 3]",
         models::command,
+    ),
+    (
+        "miri",
+        "undefined behaviour in what Miri can run of base, pager and btree [--toolchain nightly]",
+        miri::command,
     ),
     (
         "fuzz",

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use base::{Lsn, PageNo, TxnId};
-use pager::{Committed, ExclusiveGuard, Mtr, OpError, RecordKind, Space};
+use pager::{Committed, ExclusiveGuard, Mtr, OpError, Purpose, RecordKind, Space};
 use smallvec::SmallVec;
 
 use crate::node::edit::Patch;
@@ -191,7 +191,7 @@ impl Tree {
 
     /// A merge can wait: it takes no room that others need.
     fn merge_now(&self, key: &[u8]) -> Result<(), OpError> {
-        self.pager.log().admit_change()?;
+        self.pager.log().admit(Purpose::Change)?;
         self.merge(key)
     }
 

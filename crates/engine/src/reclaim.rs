@@ -8,7 +8,7 @@ use crate::record::{DELETED, HEADER, RowVersion, SecValue, Undo, UndoOp};
 use crate::schema::Table;
 use base::{Lsn, TxnId};
 use btree::{Action, Change};
-use pager::{OpError, Record, RecordKind};
+use pager::{OpError, Purpose, Record, RecordKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -91,7 +91,7 @@ impl Engine {
                 match self.purge_change(&u, at, item.txid, &mut change).await {
                     Err(OpError::LogFull) => {
                         // The same again when there is room.
-                        self.log.wait_room().await?;
+                        self.log.wait_room(Purpose::Tidy).await?;
                         continue;
                     }
                     Err(e @ OpError::Io(_)) => return Err(e),

@@ -157,12 +157,22 @@ fn a_tablespace_is_known_by_its_other_pages_when_its_first_is_damaged() {
     });
 }
 
+/// Waits until the log has the files that it keeps: a disk is not full before a server has started.
+fn has_its_segments(e: &Arc<Engine>) {
+    let until = Instant::now() + Duration::from_secs(10);
+    while e.pager().log().segments().numbers().len() < 3 {
+        assert!(Instant::now() < until, "the log has less than three files");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 #[test]
 fn on_a_full_disk_the_log_is_used_again_after_a_checkpoint() {
     within(300, "log on a full disk", || {
         let disk = SimDisk::new();
         let e = open(&disk, 512);
         let mut s = block_on(fill(&e, 50, 3000));
+        has_its_segments(&e);
         disk.set_room(Some(0));
         let from = e.counters().log_end;
         let mut fill = 0;

@@ -184,11 +184,14 @@ impl Checkpointer {
         r
     }
 
-    /// Bytes of log that there are files for ahead of its end. Making them takes the device some time, so not many: a
-    /// start would otherwise begin with writing zeros.
-    fn ahead(&self) -> u64 {
-        let two = 2 * self.log.segments().size();
-        (self.capacity / 16).max(two) + self.log.undo()
+    /// Up to where there are to be files when the log ends at `end`. Making them takes the device some time, so not many:
+    /// a start would otherwise begin with writing zeros.
+    fn wanted_room(&self, end: Lsn) -> u64 {
+        let size = self.log.segments().size();
+        let ahead = end.0 + (self.capacity / 16).max(2 * size);
+        // On a full disk a file can only be used again once the log has left it: so far changes must be admitted.
+        let left = (end.0 / size + 1) * size + 2 * self.log.margin();
+        ahead.max(left) + self.log.undo()
     }
 
     /// Number of the first segment that a recovery, a rollback or purge may still read.
@@ -204,7 +207,6 @@ impl Checkpointer {
     fn keep_segments(&self) -> io::Result<()> {
         let seg = self.log.segments();
         let size = seg.size();
-        let ahead = self.ahead();
         let needed = self.first_needed();
         loop {
             let end = self.log.end();
@@ -214,7 +216,7 @@ impl Checkpointer {
                 .into_iter()
                 .take_while(|n| *n < needed)
                 .collect();
-            if room.0 >= end.0 + ahead {
+            if room.0 >= self.wanted_room(end) {
                 // Enough: keep no more old files than a full log would reuse.
                 let have = seg.numbers().len();
                 for n in spare.iter().take(have.saturating_sub(self.most_files())) {
@@ -292,8 +294,7 @@ impl Checkpointer {
     fn wants_segments(&self) -> bool {
         let end = self.log.end();
         let seg = self.log.segments();
-        let ahead = self.ahead();
-        seg.room_end(end).0 < end.0 + ahead || self.spare_files()
+        seg.room_end(end).0 < self.wanted_room(end) || self.spare_files()
     }
 
     /// Files that are kept for the log to come round to, at most.

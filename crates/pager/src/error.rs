@@ -1,5 +1,6 @@
 //! What a synchronous operation answers when it cannot go on: something to wait for, or a failure that names its place.
 
+use crate::log::Purpose;
 use base::{Lsn, PageNo, SpaceId};
 use std::fmt;
 use std::io;
@@ -13,7 +14,7 @@ pub enum Wait {
     /// The page, which is to be made anew, is being read in: whatever comes of that.
     Reading(SpaceId, PageNo),
     /// The log has to advance (its ring, its files or its checkpoint) before another record fits.
-    LogSpace,
+    LogSpace(Purpose),
     /// The record is no longer in the log's memory.
     LogRead(Lsn),
     /// The tablespace file has to grow.

@@ -6,7 +6,7 @@ use crate::cleaner::{Cleaner, CleanerState};
 use crate::doublewrite::Doublewrite;
 use crate::error::{OpError, Wait};
 use crate::log::record::RecordKind;
-use crate::log::{Log, Observer, Scanner};
+use crate::log::{Log, Observer, Purpose, Scanner};
 use crate::mtr::{Committed, Mtr, PageIx, append_plain};
 use crate::options::PagerOptions;
 use crate::page::{self, Page};
@@ -132,7 +132,7 @@ impl Pager {
     /// Begins a mini-transaction, if the log has room for one.
     #[inline(always)]
     pub fn mtr(&self) -> Result<Mtr<'_>, OpError> {
-        self.log.admit()?;
+        self.log.admit(Purpose::Tidy)?;
         Ok(Mtr::new(&self.log, &self.redo))
     }
 
@@ -140,11 +140,7 @@ impl Pager {
     /// difference.
     #[inline(always)]
     pub fn mtr_of(&self, kind: RecordKind) -> Result<Mtr<'_>, OpError> {
-        match kind {
-            RecordKind::Change => self.log.admit_change()?,
-            RecordKind::Compensation => self.log.admit_undo()?,
-            _ => self.log.admit()?,
-        }
+        self.log.admit(Purpose::of(kind))?;
         Ok(Mtr::new(&self.log, &self.redo))
     }
 
@@ -190,7 +186,7 @@ impl Pager {
                 self.pool.wait_read(space, page).await;
                 Ok(None)
             }
-            Wait::LogSpace => self.log.wait_space().await.map(|()| None),
+            Wait::LogSpace(purpose) => self.log.wait_space(purpose).await.map(|()| None),
             Wait::LogRead(lsn) => self.log.fetch(lsn).await.map(|()| None),
             Wait::Grow(space) => {
                 let s = self.space(space)?;

@@ -271,7 +271,7 @@ fn a_full_log_can_be_written_after_recovery() {
                     last = put(&p, &space, no, 64, &[i as u8; 9000]).unwrap();
                 }
             }
-            while round == 0 && p.log().admit().is_ok() {
+            while round == 0 && p.log().admit(pager::Purpose::Tidy).is_ok() {
                 last = put(&p, &space, PageNo(1), 64, &[7; 16000]).unwrap();
             }
             block_on(p.log().wait_durable(last)).unwrap();

@@ -1,5 +1,6 @@
 //! One round: load until nothing more fits, look at what still works, kill, start on the full disk, make room, go on.
 
+use super::asks::{FULL, connect, fits, must, number, query};
 use super::filesystem::FileSystem;
 use crate::procfs;
 use crate::rng::Rng;
@@ -12,14 +13,8 @@ use std::time::{Duration, Instant};
 use wire::client::blocking::Conn;
 use wire::client::{ClientError, Value};
 
-/// The longest that any statement may take.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 /// How soon statements must succeed after there is room again.
 const SOON: Duration = Duration::from_secs(15);
-
-/// Errors by which a statement may say that the disk is full: ER_DISK_FULL, ER_RECORD_FILE_FULL.
-const FULL: [u16; 2] = [1021, 1114];
 
 /// What runs out first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,52 +58,6 @@ pub struct Course<'a> {
     counters: [u64; 8],
     /// A session whose open transaction holds the log.
     holder: Option<Conn>,
-}
-
-fn query(conn: &mut Conn, sql: &str) -> Result<Vec<Vec<Value>>, ClientError> {
-    let mut results = conn.query(sql)?;
-    Ok(results.pop().unwrap_or_default().rows)
-}
-
-fn must(conn: &mut Conn, sql: &str) -> Outcome<Vec<Vec<Value>>> {
-    let begun = Instant::now();
-    query(conn, sql).map_err(|e| {
-        format!(
-            "{sql:.100} after {:.1} s: {e}",
-            begun.elapsed().as_secs_f64()
-        )
-    })
-}
-
-/// True if it succeeded, false with the code if the disk is full; anything else must not be.
-fn fits(conn: &mut Conn, sql: &str) -> Outcome<Result<(), u16>> {
-    let begun = Instant::now();
-    match query(conn, sql) {
-        Ok(_) => Ok(Ok(())),
-        Err(ClientError::Server(e)) if FULL.contains(&e.code) => Ok(Err(e.code)),
-        Err(e) => Err(format!(
-            "{sql:.100} after {:.1} s: {e}",
-            begun.elapsed().as_secs_f64()
-        )),
-    }
-}
-
-fn number(conn: &mut Conn, sql: &str) -> Outcome<u64> {
-    let rows = must(conn, sql)?;
-    match rows.first().and_then(|r| r.first()) {
-        Some(Value::Bytes(text)) => String::from_utf8_lossy(text)
-            .parse()
-            .map_err(|_| format!("{sql} gives {rows:?}")),
-        _ => Err(format!("{sql} gives {rows:?}")),
-    }
-}
-
-fn connect(setup: &Setup) -> Outcome<Conn> {
-    let mut conn =
-        Conn::connect_unix(&setup.socket, "root", "", None).map_err(|e| format!("connect: {e}"))?;
-    conn.set_read_timeout(Some(PATIENCE))
-        .map_err(|e| e.to_string())?;
-    Ok(conn)
 }
 
 /// The tablespace files below a folder, by their path in it.

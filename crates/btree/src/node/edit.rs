@@ -474,7 +474,8 @@ fn grow(
         let to = take::<true>(b, klen + new, 0)?;
         b.copy_within(at..at + klen, to);
         let (from, value) = (at + klen, to + klen);
-        let kept = from + patch.head;
+        // A head longer than the old value leaves nothing to keep, at no place at all.
+        let kept = from + patch.head.min(old);
         b.copy_within(kept..kept + patch.prefix, value + patch.head);
         b.copy_within(
             from + old - patch.suffix..from + old,
@@ -502,7 +503,7 @@ fn grow(
     };
     b[to..to + klen].copy_from_slice(&cell[..klen]);
     let value = to + klen;
-    let kept = klen + patch.head;
+    let kept = klen + patch.head.min(old);
     b[value + patch.head..value + patch.head + patch.prefix]
         .copy_from_slice(&cell[kept..kept + patch.prefix]);
     b[value + new - patch.suffix..value + new].copy_from_slice(&cell[len - patch.suffix..len]);

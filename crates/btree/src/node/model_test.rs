@@ -183,11 +183,15 @@ fn split_and_merge(b: &Bytes, want: &[(Vec<u8>, Vec<u8>)]) {
     }
 }
 
+/// Miri is some thousand times slower.
+const CASES: u32 = if cfg!(miri) { 2 } else { 96 };
+const OPS: usize = if cfg!(miri) { 12 } else { 250 };
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(CASES))]
 
     #[test]
-    fn edits_match_a_map(ops in prop::collection::vec(op(), 1..250)) {
+    fn edits_match_a_map(ops in prop::collection::vec(op(), 1..OPS)) {
         run(&ops, b"", b"", b"");
         run(&ops, b"tenant 17/", b"tenant 17", b"tenant 18");
     }
@@ -213,7 +217,7 @@ proptest! {
     }
 
     #[test]
-    fn inner_nodes_find_their_children(mut seps in prop::collection::btree_set(key(), 1..120), probe in key()) {
+    fn inner_nodes_find_their_children(mut seps in prop::collection::btree_set(key(), 1..OPS / 2), probe in key()) {
         seps.remove(&vec![]);
         let mut b = Box::new([0u8; PAGE_SIZE]);
         let shape = Shape { level: 1, index_id: 7, low: b"", high: b"" };
@@ -308,6 +312,54 @@ fn edits_refuse_a_damaged_header() {
     b[SCORE_AT] = u8::MAX;
     put(&mut b, b"c", &value(9, 2), Lsn(1)).unwrap();
     assert_eq!(LeafNode::new(&b).insert_score(), edit::SCORE_MAX);
+}
+
+/// What the fuzzer found: two cells of the right length in all, one over the other.
+#[test]
+fn cells_over_each_other_are_found() {
+    let mut b = empty(b"", b"");
+    for key in [b"a", b"b", b"c"] {
+        put(&mut b, key, &value(9, 0), Lsn(1)).unwrap();
+    }
+    let n = LeafNode::new(&b);
+    n.check().unwrap();
+    let (first, _) = n.cell(0).unwrap();
+    let slot = b
+        .chunks_exact(2)
+        .position(|two| two == (first as u16).to_le_bytes())
+        .unwrap();
+    // The first cell's place lies within the second's now.
+    le::put_u16(&mut b[..], slot * 2, first as u16 - 5);
+    assert!(LeafNode::new(&b).check().is_err());
+}
+
+/// What the fuzzer found: an entry without bytes has the place of another, which is given back.
+#[test]
+fn an_entry_without_bytes_is_in_nobodys_way() {
+    let mut b = empty(b"", b"");
+    edit::insert::<true>(&mut b, 0, b"a", b"some value", None).unwrap();
+    edit::insert::<true>(&mut b, 0, b"", b"", None).unwrap();
+    LeafNode::new(&b).check().unwrap();
+    edit::remove(&mut b, 1).unwrap();
+    let n = LeafNode::new(&b);
+    n.check().unwrap();
+    assert_eq!((n.count(), n.value(0)), (1, Some(&b""[..])));
+}
+
+/// What the fuzzer found: the head ended behind the page, where nothing was kept from.
+#[test]
+fn a_head_longer_than_the_old_value_replaces_it() {
+    let mut b = empty(b"", b"");
+    edit::insert::<true>(&mut b, 0, b"a", b"v", None).unwrap();
+    let patch = Patch {
+        head: 9,
+        prefix: 0,
+        suffix: 0,
+        bytes: b"long head",
+    };
+    edit::replace(&mut b, 0, &patch, None).unwrap();
+    assert_eq!(LeafNode::new(&b).value(0), Some(&b"long head"[..]));
+    LeafNode::new(&b).check().unwrap();
 }
 
 #[test]

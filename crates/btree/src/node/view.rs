@@ -303,15 +303,18 @@ impl<'a, const LEAF: bool> Node<'a, LEAF> {
             self.strip(self.low()),
             self.high().get(self.prefix_len()..).unwrap_or(&[]),
         );
-        let mut cells = 0;
+        let mut cells = Vec::with_capacity(self.count());
         let mut before: Option<&[u8]> = None;
         for (i, s) in self.slots().iter().enumerate() {
             let e = self.entry(i).ok_or("cell outside the page")?;
             let (at, len) = self.cell(i).ok_or("cell outside the page")?;
-            if at < heap || at + len > heap_end {
-                return Err("cell outside the heap");
+            // A cell without bytes is nowhere: what its place was may have been given back.
+            if len > 0 {
+                if at < heap || at + len > heap_end {
+                    return Err("cell outside the heap");
+                }
+                cells.push((at, at + len));
             }
-            cells += len;
             if Self::slot_head(s) != head_of(e.suffix) {
                 return Err("head does not match its key");
             }
@@ -334,8 +337,13 @@ impl<'a, const LEAF: bool> Node<'a, LEAF> {
             }
             before = Some(e.suffix);
         }
-        if cells + get_u16(self.b, GARBAGE_AT) as usize != heap_end - heap {
+        let bytes: usize = cells.iter().map(|(from, to)| to - from).sum();
+        if bytes + get_u16(self.b, GARBAGE_AT) as usize != heap_end - heap {
             return Err("heap accounting is off");
+        }
+        cells.sort_unstable();
+        if cells.windows(2).any(|two| two[0].1 > two[1].0) {
+            return Err("cells over each other");
         }
         Ok(())
     }

@@ -7,6 +7,9 @@ use types::{CollationId, DataType, Value, rowfield};
 /// Version written. A reader refuses a higher one.
 const VERSION: u8 = 1;
 
+/// No row is as long as this.
+const BINARY_MAX: u32 = 65_535;
+
 struct Out(Vec<u8>);
 
 impl Out {
@@ -195,6 +198,10 @@ fn column(o: &mut Out, c: &ColumnDef) {
 fn read_column(i: &mut In<'_>) -> Option<ColumnDef> {
     let name = i.str()?;
     let ty = DataType::decode(i.bytes()?)?.0;
+    if matches!(ty, DataType::Binary(n) if n > BINARY_MAX) {
+        // Its values are padded: a damaged length would have us allocate without end.
+        return None;
+    }
     let flags = i.u8()?;
     let flag = |n: u8| flags & (1 << n) != 0;
     let comment = i.str()?;

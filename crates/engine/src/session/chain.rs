@@ -7,7 +7,7 @@ use crate::record::{RowBuilder, Undo, UndoOp};
 use crate::schema::Table;
 use base::PageNo;
 use btree::OverflowWriter;
-use pager::{Mtr, OpError, RecordKind};
+use pager::{Mtr, OpError, Purpose, RecordKind};
 use types::{SqlError, Value};
 
 /// A row ready to be written, with its long columns in overflow pages already.
@@ -58,7 +58,7 @@ impl Session {
         loop {
             let rec = self.reg.recording();
             let (prev, txid) = (self.reg.last(), self.txid);
-            let admitted = self.engine.log.admit_change();
+            let admitted = self.engine.log.admit(Purpose::Change);
             let step = |mtr: &mut Mtr<'_>, page| {
                 let mut undo = Vec::with_capacity(16);
                 let op = UndoOp::OverflowPage { page };
@@ -92,7 +92,7 @@ impl Session {
     pub(super) async fn give_up_chains(&mut self, t: &Table, row: &[u8]) -> Result<(), SqlError> {
         for x in t.layout.externals(row) {
             let mut pins = Pins::new();
-            while let Err(e) = self.engine.log.admit_change() {
+            while let Err(e) = self.engine.log.admit(Purpose::Change) {
                 match e {
                     OpError::Wait(w) => self.resolve(w, &mut pins, &t.full_name).await?,
                     e => return Err(error::storage(e, &t.full_name)),

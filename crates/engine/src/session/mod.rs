@@ -31,7 +31,7 @@ use crate::txn::{Registration, Snapshot};
 use base::{Lsn, TxnId};
 use btree::Change;
 pub(crate) use pager::Pins;
-use pager::{OpError, RecordKind, Wait};
+use pager::{OpError, Purpose, RecordKind, Wait};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::SqlError;
@@ -480,12 +480,12 @@ impl Session {
 
     /// Waits for room in the log, however long it takes: what must not fail (commit, rollback) goes through here.
     async fn wait_log_room(&self) -> Result<(), SqlError> {
-        match self.engine.log.admit_undo() {
+        match self.engine.log.admit(Purpose::Undo) {
             Ok(()) => Ok(()),
             Err(OpError::Wait(_) | OpError::LogFull) => self
                 .engine
                 .log
-                .wait_undo_room()
+                .wait_room(Purpose::Undo)
                 .await
                 .map_err(|e| error::storage(e, "the log")),
             Err(e) => Err(error::storage(e, "the log")),

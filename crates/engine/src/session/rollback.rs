@@ -7,7 +7,7 @@ use crate::record::{DELETED, HEADER, RowVersion, SecValue, Undo, UndoOp};
 use crate::schema::Table;
 use base::Lsn;
 use btree::{Action, Change};
-use pager::{OpError, Record, RecordKind, Wait};
+use pager::{OpError, Purpose, Record, RecordKind, Wait};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::SqlError;
@@ -88,7 +88,7 @@ impl Session {
                 Err(OpError::LogFull) => {
                     self.engine
                         .log
-                        .wait_room()
+                        .wait_room(Purpose::Undo)
                         .await
                         .map_err(|e| error::storage(e, "the log"))?;
                 }
@@ -110,7 +110,7 @@ impl Session {
     /// Awaits what an undo lacked; a full disk is waited out.
     async fn wait_for_undo(&self, w: Wait, pins: &mut Pins) -> Result<(), OpError> {
         match self.engine.pager.resolve_into(w, pins).await {
-            Err(OpError::LogFull) => self.engine.log.wait_room().await,
+            Err(OpError::LogFull) => self.engine.log.wait_room(Purpose::Undo).await,
             Err(OpError::SpaceFull(_)) if !self.engine.stopping.load(Ordering::SeqCst) => {
                 // Given up, it would keep its locks and its snapshot. No event tells that the device has room again.
                 let clock = self.engine.pager.seams().clock.clone();
@@ -207,7 +207,7 @@ impl Session {
     }
 
     fn free_overflow(&self, t: &Table, page: base::PageNo, prev: Lsn) -> Result<(), OpError> {
-        let mut m = self.engine.pager.mtr()?;
+        let mut m = self.engine.pager.mtr_of(RecordKind::Compensation)?;
         t.indexes[0].tree.free_page_in(&mut m, page)?;
         m.set_txn(RecordKind::Compensation, self.txid, prev);
         let rec = self.reg.recording();

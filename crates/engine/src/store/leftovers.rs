@@ -9,7 +9,7 @@ use crate::schema::Table;
 use crate::session::Session;
 use base::PageNo;
 use btree::Tree;
-use pager::{OpError, PageKind};
+use pager::{OpError, PageKind, Purpose};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::SqlError;
@@ -108,7 +108,7 @@ impl Engine {
     ) -> Result<R, OpError> {
         loop {
             match self.pager.run(&mut op).await {
-                Err(OpError::LogFull) => self.log.wait_room().await?,
+                Err(OpError::LogFull) => self.log.wait_room(Purpose::Tidy).await?,
                 r => return r,
             }
         }

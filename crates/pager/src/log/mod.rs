@@ -8,29 +8,32 @@
 //! Nobody delays a commit to gather others: whoever wants the log written writes everything that is complete; whoever
 //! wants it durable asks the sync task, which syncs as long as anybody asks. What arrives meanwhile is the next group.
 
+mod group;
 mod lost;
+mod readback;
 pub mod record;
 mod ring;
+mod room;
 mod scan;
 mod segment;
 
 pub use lost::durable_behind;
 pub use record::{Record, RecordHeader, RecordKind};
 pub use ring::Ring;
+pub use room::Purpose;
 pub use scan::{Observer, Scanner};
 pub use segment::{LOG_FORMAT, Segments};
 
-use crate::error::{OpError, Wait};
+use crate::error::OpError;
 use base::counters::Counter;
-use base::{AlignedBuf, Event, File, IoBuf, Lsn};
+use base::{AlignedBuf, Event, File, Lsn};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Block of the cache for records read back from the files.
-const BLOCK: u64 = 64 * 1024;
-const BLOCKS_CACHED: usize = 64;
+use group::Group;
+use readback::Block;
 
 /// What the log counted since start.
 #[derive(Default)]
@@ -47,13 +50,6 @@ pub struct LogCounters {
     pub ring_full: Counter,
 }
 
-struct Block {
-    start: u64,
-    /// Up to here the log was written when the block was read.
-    end: u64,
-    bytes: AlignedBuf,
-}
-
 /// The log.
 pub struct Log {
     ring: Ring,
@@ -61,23 +57,15 @@ pub struct Log {
     /// largest record on each of many threads. As many may be reserved and not complete.
     margin: u64,
     segments: Segments,
-    written: AtomicU64,
-    durable: AtomicU64,
     /// Appends are admitted below this position: ring, files and checkpoint allow it.
     limit: AtomicU64,
     /// As `limit`, for the changes of transactions: what it would take to undo them is kept free.
     change_limit: AtomicU64,
     /// Bytes that it would take to undo what is open.
     undo: AtomicU64,
-    writing: Mutex<Staging>,
-    written_event: Event,
+    group: Group<Staging>,
     complete_event: Event,
-    durable_event: Event,
     pub(crate) space_event: Event,
-    /// Fired when a sync is wanted, or at shutdown.
-    sync_event: Event,
-    sync_wanted: AtomicU64,
-    closed: AtomicBool,
     failed: OnceLock<Arc<io::Error>>,
     full: AtomicBool,
     /// The log has no room but by a checkpoint of everything below this position; 0: it has.
@@ -91,7 +79,6 @@ pub struct Log {
     /// Wakes the keeper, likewise.
     pub(crate) keeper: Event,
     pub(crate) keeper_mark: AtomicU64,
-    dsync: bool,
     /// Counters for SHOW STATUS.
     pub counters: LogCounters,
 }
@@ -110,22 +97,19 @@ impl Log {
             ring: Ring::new(ring_bytes, (unit as usize).min(ring_bytes), start),
             margin: unit,
             segments,
-            written: AtomicU64::new(start.0),
-            durable: AtomicU64::new(start.0),
             limit: AtomicU64::new(room.0),
             change_limit: AtomicU64::new(room.0),
             undo: AtomicU64::new(0),
-            writing: Mutex::new(Staging {
-                buf: AlignedBuf::zeroed(1 << 20),
-                unsynced: Vec::new(),
-            }),
-            written_event: Event::new(),
+            group: Group::new(
+                start,
+                dsync,
+                Staging {
+                    buf: AlignedBuf::zeroed(1 << 20),
+                    unsynced: Vec::new(),
+                },
+            ),
             complete_event: Event::new(),
-            durable_event: Event::new(),
             space_event: Event::new(),
-            sync_event: Event::new(),
-            sync_wanted: AtomicU64::new(0),
-            closed: AtomicBool::new(false),
             failed: OnceLock::new(),
             full: AtomicBool::new(false),
             drain: AtomicU64::new(0),
@@ -135,7 +119,6 @@ impl Log {
             growth_mark: AtomicU64::new(u64::MAX),
             keeper: Event::new(),
             keeper_mark: AtomicU64::new(u64::MAX),
-            dsync,
             counters: LogCounters::default(),
         }
     }
@@ -170,12 +153,12 @@ impl Log {
 
     /// Everything below was handed to the operating system.
     pub fn written(&self) -> Lsn {
-        Lsn(self.written.load(Ordering::Acquire))
+        self.group.written()
     }
 
     /// Everything below survives a power cut.
     pub fn durable(&self) -> Lsn {
-        Lsn(self.durable.load(Ordering::Acquire))
+        self.group.durable()
     }
 
     /// Oldest position that is certainly still in memory.
@@ -195,153 +178,11 @@ impl Log {
 
     fn fail(&self, e: io::Error) -> OpError {
         let e = self.failed.get_or_init(|| Arc::new(e)).clone();
-        let events = [
-            &self.written_event,
-            &self.complete_event,
-            &self.durable_event,
-            &self.space_event,
-            &self.growth,
-        ];
-        for ev in events {
-            ev.fire();
+        self.group.wake_all();
+        for event in [&self.complete_event, &self.space_event, &self.growth] {
+            event.fire();
         }
         OpError::Io(e)
-    }
-
-    /// Whether another operation may append now that is part of no transaction: it tidies up, or prepares.
-    #[inline]
-    pub fn admit(&self) -> Result<(), OpError> {
-        self.admit_within(self.margin, &self.limit)
-    }
-
-    /// Whether a transaction may append another change: the first that is refused. Where files cannot be had, what room
-    /// there is serves to undo what was begun, and to tidy up.
-    #[inline]
-    pub fn admit_change(&self) -> Result<(), OpError> {
-        self.admit_within(self.margin, &self.change_limit)
-    }
-
-    /// Whether something may append that undoes or ends a transaction: the last that is refused.
-    #[inline]
-    pub fn admit_undo(&self) -> Result<(), OpError> {
-        self.admit_within(self.margin / 2, &self.limit)
-    }
-
-    /// It will take so many bytes more to undo what is open.
-    pub fn reserve_undo(&self, bytes: u64) {
-        self.undo.fetch_add(bytes, Ordering::Relaxed);
-        // At once: until the keeper looks again, this much less may be appended.
-        let less = |limit: u64| Some(limit.saturating_sub(bytes));
-        let _ = self
-            .change_limit
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
-    }
-
-    /// It will take so many bytes less.
-    pub fn release_undo(&self, bytes: u64) {
-        // The keeper will find that there is more room.
-        self.undo.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    /// What it takes to undo what is open, but for small transactions.
-    pub(crate) fn undo(&self) -> u64 {
-        self.undo.load(Ordering::Relaxed)
-    }
-
-    #[inline]
-    fn admit_within(&self, margin: u64, limit: &AtomicU64) -> Result<(), OpError> {
-        if let Some(e) = self.failed.get() {
-            return Err(OpError::Io(e.clone()));
-        }
-        if self.ring.reserved().0 + margin > limit.load(Ordering::Acquire) {
-            if self.full.load(Ordering::Relaxed) {
-                // Perhaps there is room again: the keeper tries once for each who asks.
-                self.keeper.fire();
-                return Err(OpError::LogFull);
-            }
-            return Err(OpError::Wait(Wait::LogSpace));
-        }
-        Ok(())
-    }
-
-    /// Waits until [`Log::admit`] would not ask to wait.
-    pub async fn wait_space(&self) -> Result<(), OpError> {
-        self.press();
-        self.space_event
-            .wait_for(|| match self.admit() {
-                Err(OpError::Wait(_)) => None,
-                r => Some(r),
-            })
-            .await
-    }
-
-    /// As [`Log::wait_room`], until [`Log::admit_undo`] would not refuse.
-    pub async fn wait_undo_room(&self) -> Result<(), OpError> {
-        self.press();
-        self.space_event
-            .wait_for(|| match self.admit_undo() {
-                Err(OpError::Wait(_) | OpError::LogFull) => None,
-                r => Some(r),
-            })
-            .await
-    }
-
-    /// Asks the cleaner to write everything, and to make a checkpoint. What it has done so far is a reason for the keeper to
-    /// look again.
-    pub(crate) fn ask_drain(&self) {
-        let to = self.complete();
-        self.drain.fetch_max(to.0, Ordering::AcqRel);
-        self.growth.fire();
-    }
-
-    /// Up to where everything is to be written; none where nobody asks for it.
-    pub(crate) fn drain(&self) -> Lsn {
-        Lsn(self.drain.load(Ordering::Acquire))
-    }
-
-    /// Everything below `to` was written, or cannot be.
-    pub(crate) fn drained(&self, to: Lsn) {
-        let done = |asked| (asked <= to.0).then_some(0);
-        let _ = self
-            .drain
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, done);
-        self.keeper.fire();
-    }
-
-    /// Makes those who can give the log room look at it now.
-    pub(crate) fn press(&self) {
-        self.urgent.store(true, Ordering::Release);
-        self.growth.fire();
-        self.keeper.fire();
-    }
-
-    /// As [`Log::wait_space`], for what must not fail: a full disk is waited out too.
-    pub async fn wait_room(&self) -> Result<(), OpError> {
-        self.press();
-        self.space_event
-            .wait_for(|| match self.admit() {
-                Err(OpError::Wait(_) | OpError::LogFull) => None,
-                r => Some(r),
-            })
-            .await
-    }
-
-    /// Sets up to where appends are admitted: files reach up to `room`, and the checkpoint allows what is below `age`.
-    /// `full`: there are no more files because the disk has no room.
-    pub(crate) fn set_limit(&self, room: Lsn, age: Lsn, full: bool) {
-        let limit = room.min(age).0;
-        // Something for small transactions too, and for those who tidy up.
-        let kept = self.undo() + self.margin / 4;
-        let changes = limit.min(room.0.saturating_sub(kept));
-        // As long as there is room, nobody is refused: when it runs out, the keeper is asked first.
-        let full = full && self.end().0 + self.margin > changes;
-        let was_full = self.full.swap(full, Ordering::Relaxed);
-        let changes_before = self.change_limit.swap(changes, Ordering::AcqRel);
-        let before = self.limit.swap(limit, Ordering::AcqRel);
-        // Only news is told: whoever waits for room on a full disk asks the keeper to look again, and would be asked again.
-        if limit != before || changes > changes_before || full != was_full {
-            self.space_event.fire();
-        }
     }
 
     /// Appends a finished record ([`record::finish`]). `publish` runs with its place after the bytes are in and before
@@ -351,7 +192,7 @@ impl Log {
         let start = self.ring.reserve(buf.len());
         let end = Lsn(start.0 + buf.len() as u64);
         record::seal(buf, start);
-        if end.0 > self.written.load(Ordering::Acquire) + self.ring.capacity()
+        if end.0 > self.written().0 + self.ring.capacity()
             || end.0 > self.ring.complete_seen().0 + self.ring.window()
         {
             self.make_ring_room(end);
@@ -376,7 +217,7 @@ impl Log {
         loop {
             let complete = self.advance();
             if end.0 <= complete.0 + self.ring.window()
-                && end.0 <= self.written.load(Ordering::Acquire) + self.ring.capacity()
+                && end.0 <= self.written().0 + self.ring.capacity()
             {
                 return;
             }
@@ -392,27 +233,12 @@ impl Log {
 
     /// Writes everything complete to the files, if nobody else is at it. True if it wrote or there was nothing to do.
     pub fn try_write_out(&self) -> bool {
-        {
-            let Ok(mut st) = self.writing.try_lock() else {
-                return false;
-            };
-            self.write_locked(&mut st);
-        }
-        // Only now: whoever found the lock taken and parked must find it free when woken.
-        self.tell_written();
-        true
-    }
-
-    fn tell_written(&self) {
-        self.written_event.fire();
-        if self.dsync {
-            self.durable_event.fire();
-        }
+        self.group.try_write(|st| self.write_locked(st))
     }
 
     fn write_locked(&self, st: &mut Staging) {
         loop {
-            let from = self.written.load(Ordering::Acquire);
+            let from = self.written().0;
             let to = self.advance().0;
             if from >= to || self.failed.get().is_some() {
                 return;
@@ -421,10 +247,7 @@ impl Log {
                 self.fail(e);
                 return;
             }
-            self.written.store(to, Ordering::Release);
-            if self.dsync {
-                self.durable.store(to, Ordering::Release);
-            }
+            self.group.set_written(Lsn(to));
             if to >= self.growth_mark.load(Ordering::Relaxed) {
                 self.growth_mark.store(u64::MAX, Ordering::Relaxed);
                 self.growth.fire();
@@ -448,7 +271,7 @@ impl Log {
                 .ok_or_else(|| io::Error::other("no log segment for this position"))?;
             file.write_now(&st.buf[..n], off)?;
             self.counters.writes.inc();
-            if !self.dsync && !st.unsynced.iter().any(|f| Arc::ptr_eq(f, &file)) {
+            if !self.group.dsync() && !st.unsynced.iter().any(|f| Arc::ptr_eq(f, &file)) {
                 st.unsynced.push(file);
             }
             at += n as u64;
@@ -474,17 +297,12 @@ impl Log {
         if self.written() < lsn {
             self.wait_complete(lsn).await?;
             if !self.try_write_out() || self.written() < lsn {
-                self.written_event
-                    .wait_for(|| {
-                        if let Some(e) = self.failed.get() {
-                            return Some(Err(OpError::Io(e.clone())));
-                        }
-                        // The one who was writing may have finished before our record was complete.
-                        if self.written() < lsn {
-                            self.try_write_out();
-                        }
-                        (self.written() >= lsn).then_some(Ok(()))
-                    })
+                self.group
+                    .wait_written(
+                        lsn,
+                        || self.failed.get().map(|e| OpError::Io(e.clone())),
+                        || self.try_write_out(),
+                    )
                     .await?;
             }
         }
@@ -504,64 +322,33 @@ impl Log {
             self.ask_sync(lsn);
             return Ok(());
         }
-        if self.dsync {
+        if self.group.dsync() {
             return self.wait_written(lsn).await;
         }
         self.ask_sync(lsn);
-        self.durable_event
-            .wait_for(|| {
-                if self.durable() >= lsn {
-                    return Some(Ok(()));
-                }
-                if self.closed.load(Ordering::Acquire) {
-                    // The sync task has ended, or is about to.
-                    return Some(Err(crate::error::closed()));
-                }
-                self.failed.get().map(|e| Err(OpError::Io(e.clone())))
-            })
+        self.group
+            .wait_durable(lsn, || self.failed.get().map(|e| OpError::Io(e.clone())))
             .await
     }
 
     /// Asks for a sync up to `lsn` without waiting for it.
     pub fn ask_sync(&self, lsn: Lsn) {
-        if self.sync_wanted.fetch_max(lsn.0, Ordering::AcqRel) < lsn.0 {
-            self.sync_event.fire();
-        }
+        self.group.ask_sync(lsn);
     }
 
     /// The sync task: syncs as long as somebody asks, ends after [`Log::close`].
     pub(crate) async fn run_sync(self: Arc<Log>) {
-        loop {
-            let go = self
-                .sync_event
-                .wait_for(|| {
-                    if self.sync_wanted.load(Ordering::Acquire)
-                        > self.durable.load(Ordering::Acquire)
-                        && self.failed.get().is_none()
-                    {
-                        return Some(true);
-                    }
-                    self.closed.load(Ordering::Acquire).then_some(false)
-                })
-                .await;
-            if !go {
-                return;
-            }
+        while self.group.wait_asked(|| self.failed.get().is_some()).await {
             self.sync_once();
         }
     }
 
     /// Writes what is complete and syncs it.
     fn sync_once(&self) {
-        let (to, files) = {
-            let mut st = self.writing.lock().unwrap_or_else(|e| e.into_inner());
-            self.write_locked(&mut st);
-            (
-                self.written.load(Ordering::Acquire),
-                std::mem::take(&mut st.unsynced),
-            )
-        };
-        self.tell_written();
+        let (to, files) = self.group.write(|st| {
+            self.write_locked(st);
+            (self.written(), std::mem::take(&mut st.unsynced))
+        });
         if self.failed.get().is_some() {
             return;
         }
@@ -578,94 +365,11 @@ impl Log {
             }
             self.counters.syncs.inc();
         }
-        self.durable.fetch_max(to, Ordering::AcqRel);
-        if !base::mutant!("group-commit-wakeup-lost") {
-            self.durable_event.fire();
-        }
+        self.group.set_durable(to);
     }
 
     /// Ends the sync task. Nothing may be appended afterwards.
     pub(crate) fn close(&self) {
-        self.closed.store(true, Ordering::Release);
-        self.sync_event.fire();
-        self.durable_event.fire();
-    }
-
-    /// Copies the record at `lsn` into `out` (cleared first): from memory, else from blocks read before; else says to
-    /// wait for [`Log::fetch`].
-    pub fn read_record(&self, lsn: Lsn, out: &mut Vec<u8>) -> Result<(), OpError> {
-        out.clear();
-        out.resize(record::RECORD_HEADER, 0);
-        if self.ring.copy_out(lsn, &mut out[..])
-            && let Some(len) = record::claimed_len(out)
-        {
-            out.resize(len, 0);
-            if self.ring.copy_out(lsn, &mut out[..]) {
-                return Ok(());
-            }
-        }
-        out.clear();
-        self.read_cached(lsn, out)
-    }
-
-    fn read_cached(&self, lsn: Lsn, out: &mut Vec<u8>) -> Result<(), OpError> {
-        let mut blocks = self.blocks.lock().unwrap_or_else(|e| e.into_inner());
-        let mut at = lsn.0;
-        let mut want = record::RECORD_HEADER;
-        while out.len() < want {
-            let start = at / BLOCK * BLOCK;
-            let here = |b: &Block| b.start == start && at < b.end;
-            let Some(i) = blocks.iter().position(here) else {
-                return Err(OpError::Wait(Wait::LogRead(Lsn(at))));
-            };
-            if i > 0
-                && let Some(b) = blocks.remove(i)
-            {
-                blocks.push_front(b);
-            }
-            let from = (at - start) as usize;
-            let n = (want - out.len()).min((blocks[0].end - at) as usize);
-            out.extend_from_slice(&blocks[0].bytes[from..from + n]);
-            at += n as u64;
-            if out.len() == record::RECORD_HEADER && want == record::RECORD_HEADER {
-                want = record::claimed_len(out).ok_or(OpError::LogDamaged(lsn))?;
-            }
-        }
-        drop(blocks);
-        Record::verify(out, lsn)
-            .map(|_| ())
-            .ok_or(OpError::LogDamaged(lsn))
-    }
-
-    /// Reads the block around `lsn` from the files into the cache.
-    pub async fn fetch(&self, lsn: Lsn) -> Result<(), OpError> {
-        let start = lsn.0 / BLOCK * BLOCK;
-        // The ring is much larger than a block: a block that begins before the ring's start ends before the log does.
-        self.wait_written(Lsn((start + BLOCK).min(self.end().0)))
-            .await?;
-        // The end of the log may be within the block; what comes behind is read again when it is wanted.
-        let end = self.written().0.min(start + BLOCK);
-        if lsn.0 >= end {
-            return Err(OpError::LogDamaged(lsn));
-        }
-        let (file, off) = self
-            .segments
-            .locate(Lsn(start))
-            .ok_or(OpError::LogDamaged(lsn))?;
-        let (buf, r) = base::seams::read(
-            &*file,
-            IoBuf::owned(AlignedBuf::zeroed(BLOCK as usize)),
-            off,
-        )
-        .await;
-        r.map_err(OpError::io)?;
-        let Some(bytes) = buf.into_owned() else {
-            return Err(OpError::LogDamaged(lsn));
-        };
-        let mut blocks = self.blocks.lock().unwrap_or_else(|e| e.into_inner());
-        blocks.retain(|b| b.start != start);
-        blocks.push_front(Block { start, end, bytes });
-        blocks.truncate(BLOCKS_CACHED);
-        Ok(())
+        self.group.close();
     }
 }

@@ -176,6 +176,9 @@ mod tests {
         assert_eq!(r.advance(), Lsn(104));
     }
 
+    /// Records of each thread.
+    const RECORDS: u64 = if cfg!(miri) { 60 } else { 20_000 };
+
     #[test]
     fn threads_fill_and_a_walker_sees_whole_records() {
         let r = Ring::new(1 << 16, 1 << 13, Lsn(8));
@@ -184,7 +187,7 @@ mod tests {
             for t in 0..3u64 {
                 let (r, stop) = (&r, &stop);
                 s.spawn(move || {
-                    for i in 0..20_000u64 {
+                    for i in 0..RECORDS {
                         let len = 16 + ((i * 7 + t) % 5) as usize * 8;
                         let at = r.reserve(len);
                         while at.0 + len as u64 > r.advance().0 + r.window() {

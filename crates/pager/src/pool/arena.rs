@@ -43,7 +43,8 @@ impl Arena {
         if p == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: advice on a mapping just made; a refusal changes nothing.
+        // SAFETY: advice on a mapping just made; a refusal changes nothing. Miri has no advice.
+        #[cfg(not(miri))]
         unsafe {
             libc::madvise(p, len, libc::MADV_HUGEPAGE);
             libc::madvise(p, len, libc::MADV_DONTDUMP);

@@ -24,7 +24,7 @@ pub(crate) const FRESH: u8 = 2;
 pub(crate) struct Frame {
     latch: AtomicU64,
     /// Holds the page in memory across waits; no protection of its bytes.
-    pub(crate) pins: AtomicU32,
+    pins: AtomicU32,
     space: AtomicU32,
     page: AtomicU32,
     pub(crate) mark: AtomicU8,
@@ -178,6 +178,73 @@ impl Frame {
     pub(crate) fn is_clean(&self) -> bool {
         self.oldest_change().is_none()
     }
+
+    /// Whether somebody pins the page: a look, good for nothing but to save a latch.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.pins.load(Ordering::Acquire) != 0
+    }
+
+    /// Keeps the page in memory until [`Frame::unpin`]. Under a latch.
+    #[inline(always)]
+    pub(crate) fn pin(&self) {
+        self.pins.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The holder of a pin gives it up; no latch is needed.
+    #[inline(always)]
+    pub(crate) fn unpin(&self) {
+        let before = self.pins.fetch_sub(1, Ordering::Release);
+        debug_assert!(before > 0);
+    }
+
+    /// Takes the page out of the frame if nobody latches or pins it and nothing of it is still to be written;
+    /// `untranslate` makes it be found no more.
+    pub(crate) fn take_out(&self, untranslate: impl FnOnce(SpaceId, PageNo)) -> bool {
+        if !self.try_lock_exclusive() {
+            return false;
+        }
+        let free = self.pins.load(Ordering::Acquire) == 0 && self.is_clean();
+        let id = self.identity().filter(|_| free);
+        if let Some((space, page)) = id {
+            untranslate(space, page);
+            self.set_identity(None);
+        }
+        self.unlock_exclusive();
+        id.is_some()
+    }
+
+    /// A copy of the page is about to be written: its changes count as under way. `None` if it is clean, or a copy is on
+    /// its way already. Under a shared latch, while the copy is made.
+    pub(crate) fn begin_write(&self) -> Option<(SpaceId, PageNo)> {
+        let rec = self.rec_lsn.load(Ordering::Acquire);
+        if rec == 0 || self.writing_lsn.load(Ordering::Relaxed) != 0 {
+            return None;
+        }
+        let id = self.identity()?;
+        // Order matters to `oldest_change`: the change is never in neither word.
+        self.writing_lsn.store(rec, Ordering::Release);
+        self.rec_lsn.store(0, Ordering::Release);
+        Some(id)
+    }
+
+    /// The copy arrived on the device, or did not: its changes are to be written again then.
+    pub(crate) fn end_write(&self, ok: bool) {
+        if ok {
+            self.writing_lsn.store(0, Ordering::Release);
+            return;
+        }
+        self.lock_exclusive();
+        let w = self.writing_lsn.load(Ordering::Relaxed);
+        // Else this one arrived before another of its batch failed.
+        if w != 0 {
+            let r = self.rec_lsn.load(Ordering::Relaxed);
+            if r == 0 || w < r {
+                self.rec_lsn.store(w, Ordering::Release);
+            }
+            self.writing_lsn.store(0, Ordering::Release);
+        }
+        self.unlock_exclusive();
+    }
 }
 
 #[cfg(all(test, tidemill_model))]
@@ -253,17 +320,153 @@ mod loom_model {
     fn an_oldest_change_that_moves_is_not_missed() {
         model(|| {
             let p = page();
+            p.frame.set_identity(Some(ID));
             p.frame.mark_dirty(Lsn(40));
             let writer = p.clone();
             let t = spawn(move || {
-                let f = &writer.frame;
-                f.writing_lsn.store(40, Ordering::Release);
-                f.rec_lsn.store(0, Ordering::Release);
-                f.rec_lsn.store(40, Ordering::Release);
-                f.writing_lsn.store(0, Ordering::Release);
+                writer.frame.lock_shared();
+                writer.frame.begin_write();
+                writer.frame.unlock_shared();
+                writer.frame.end_write(false);
             });
             assert_eq!(p.frame.oldest_change(), Some(Lsn(40)));
             t.join().unwrap();
+        });
+    }
+
+    const ID: (SpaceId, PageNo) = (SpaceId(1), PageNo(7));
+    const OTHER: (SpaceId, PageNo) = (SpaceId(1), PageNo(8));
+
+    /// A frame that holds `ID`, found through a translation (1: it is there), as the pool does it.
+    struct Pool {
+        page: Arc<Page>,
+        translation: AtomicU32,
+    }
+
+    fn pool() -> Arc<Pool> {
+        let page = page();
+        page.frame.set_identity(Some(ID));
+        Arc::new(Pool {
+            page,
+            translation: AtomicU32::new(1),
+        })
+    }
+
+    impl Pool {
+        fn evict(&self) -> bool {
+            self.page.frame.take_out(|space, page| {
+                assert_eq!((space, page), ID);
+                self.translation.store(0, Ordering::Release);
+            })
+        }
+
+        /// Another page is read into the frame.
+        fn reuse(&self) {
+            let f = &self.page.frame;
+            f.lock_exclusive();
+            f.set_identity(Some(OTHER));
+            self.page.words[0].store(99, Ordering::Relaxed);
+            f.unlock_exclusive();
+        }
+
+        fn pin(&self) -> bool {
+            let f = &self.page.frame;
+            if self.translation.load(Ordering::Acquire) == 0 {
+                return false;
+            }
+            f.lock_shared();
+            let there = f.holds(ID.0, ID.1);
+            if there {
+                f.pin();
+            }
+            f.unlock_shared();
+            there
+        }
+    }
+
+    #[test]
+    fn a_pinned_page_stays() {
+        model(|| {
+            let p = pool();
+            let evicting = p.clone();
+            let t = spawn(move || {
+                if evicting.evict() {
+                    evicting.reuse();
+                }
+            });
+            if p.pin() {
+                // The latch is not held, as over a wait.
+                let f = &p.page.frame;
+                f.lock_shared();
+                assert!(f.holds(ID.0, ID.1));
+                assert_eq!(p.page.words[0].load(Ordering::Relaxed), 0);
+                f.unlock_shared();
+                f.unpin();
+            }
+            t.join().unwrap();
+        });
+    }
+
+    /// A reader that latched the page by a stale translation notices that the frame holds another.
+    #[test]
+    fn a_frame_used_again_is_not_taken_for_the_old_page() {
+        model(|| {
+            let p = pool();
+            let evicting = p.clone();
+            let t = spawn(move || {
+                if evicting.evict() {
+                    evicting.reuse();
+                }
+            });
+            let f = &p.page.frame;
+            let found = p.translation.load(Ordering::Acquire) == 1;
+            let v = f.version();
+            if found && f.holds(ID.0, ID.1) {
+                let seen = p.page.words[0].load(Ordering::Relaxed);
+                assert!(!f.unchanged(v) || seen == 0);
+            }
+            t.join().unwrap();
+        });
+    }
+
+    /// A change made while an older copy is written keeps the page in memory: what is evicted is on the device.
+    #[test]
+    fn no_change_is_evicted_before_it_is_written() {
+        model(|| {
+            let p = pool();
+            let device = Arc::new(AtomicU64::new(0));
+            let f = &p.page.frame;
+            f.lock_exclusive();
+            p.page.words[0].store(1, Ordering::Relaxed);
+            f.mark_dirty(Lsn(40));
+            f.unlock_exclusive();
+            let (changing, cleaning, disk) = (p.clone(), p.clone(), device.clone());
+            let change = spawn(move || {
+                let f = &changing.page.frame;
+                f.lock_exclusive();
+                if f.holds(ID.0, ID.1) {
+                    changing.page.words[0].store(2, Ordering::Relaxed);
+                    f.mark_dirty(Lsn(48));
+                }
+                f.unlock_exclusive();
+            });
+            let clean = spawn(move || {
+                let f = &cleaning.page.frame;
+                f.lock_shared();
+                let copy = cleaning.page.words[0].load(Ordering::Relaxed);
+                let begun = f.begin_write().is_some();
+                f.unlock_shared();
+                if begun {
+                    disk.store(copy, Ordering::Relaxed);
+                    f.end_write(true);
+                }
+            });
+            if p.evict() {
+                let last = p.page.words[0].load(Ordering::Relaxed);
+                assert_eq!(device.load(Ordering::Relaxed), last);
+            }
+            change.join().unwrap();
+            clean.join().unwrap();
         });
     }
 }

@@ -5,7 +5,6 @@ use crate::page::Page;
 use base::{PageNo, SpaceId};
 use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// A shared latch on a resident page.
 pub struct SharedGuard<'p> {
@@ -88,8 +87,6 @@ pub type Pins = smallvec::SmallVec<[Pin; 4]>;
 
 impl Drop for Pin {
     fn drop(&mut self) {
-        self.pool.frames[self.frame as usize]
-            .pins
-            .fetch_sub(1, Ordering::Release);
+        self.pool.frames[self.frame as usize].unpin();
     }
 }

@@ -321,7 +321,7 @@ impl Pool {
         for _ in 0..look {
             let fr = self.hand.fetch_add(1, Ordering::Relaxed) % self.frames.len() as u32;
             let meta = &self.frames[fr as usize];
-            if meta.identity().is_none() || meta.pins.load(Ordering::Relaxed) != 0 {
+            if meta.identity().is_none() || meta.is_pinned() {
                 continue;
             }
             if meta.mark.load(Ordering::Relaxed) != COLD {
@@ -339,33 +339,23 @@ impl Pool {
     }
 
     fn evict(&self, fr: u32) -> bool {
-        let meta = &self.frames[fr as usize];
-        if !meta.try_lock_exclusive() {
-            return false;
-        }
-        let ok = meta.pins.load(Ordering::Acquire) == 0 && meta.is_clean();
-        let id = meta.identity();
-        if let (true, Some((space, page))) = (ok, id) {
+        let taken = self.frames[fr as usize].take_out(|space, page| {
             // A space that is not registered was dropped: nobody translates its pages any more.
             if let Some(space) = self.spaces.get(space) {
                 space.translation.set(page.0, None);
             }
-            meta.set_identity(None);
-            meta.unlock_exclusive();
+        });
+        if taken {
             self.counters.evicted.inc();
             self.put_free(fr);
-            return true;
         }
-        meta.unlock_exclusive();
-        false
+        taken
     }
 
     /// Pins the page if it is resident.
     pub fn pin(self: &Arc<Self>, space: &Space, page: PageNo) -> Option<Pin> {
         let g = self.shared(space, page).ok()?;
-        self.frames[g.frame as usize]
-            .pins
-            .fetch_add(1, Ordering::Relaxed);
+        self.frames[g.frame as usize].pin();
         let frame = g.frame;
         drop(g);
         Some(Pin {
@@ -508,7 +498,7 @@ impl Pool {
                 meta.lock_exclusive();
                 if let Some((s, p)) = meta.identity()
                     && s == space.id()
-                    && meta.pins.load(Ordering::Acquire) == 0
+                    && !meta.is_pinned()
                     && meta.writing_lsn.load(Ordering::Acquire) == 0
                 {
                     space.translation.set(p.0, None);
@@ -529,42 +519,18 @@ impl Pool {
     pub(crate) fn copy_for_write(&self, fr: u32, out: &mut [u8]) -> Option<(SpaceId, PageNo, Lsn)> {
         let meta = &self.frames[fr as usize];
         meta.lock_shared();
-        let rec = meta.rec_lsn.load(Ordering::Acquire);
-        let r = match meta.identity() {
-            Some((s, p)) if rec != 0 && meta.writing_lsn.load(Ordering::Relaxed) == 0 => {
-                let page = self.arena.page(fr);
-                out.copy_from_slice(&page.bytes()[..]);
-                // Order matters to `oldest_change`: the change is never in neither word.
-                meta.writing_lsn.store(rec, Ordering::Release);
-                meta.rec_lsn.store(0, Ordering::Release);
-                Some((s, p, page.lsn()))
-            }
-            _ => None,
-        };
+        let r = meta.begin_write().map(|(s, p)| {
+            let page = self.arena.page(fr);
+            out.copy_from_slice(&page.bytes()[..]);
+            (s, p, page.lsn())
+        });
         meta.unlock_shared();
         r
     }
 
     /// The copy made by [`Pool::copy_for_write`] arrived on the device, or did not.
     pub(crate) fn written(&self, fr: u32, ok: bool) {
-        let meta = &self.frames[fr as usize];
-        if !ok {
-            meta.lock_exclusive();
-            let w = meta.writing_lsn.load(Ordering::Relaxed);
-            if w == 0 {
-                // This one arrived before another of its batch failed.
-                meta.unlock_exclusive();
-                return;
-            }
-            let r = meta.rec_lsn.load(Ordering::Relaxed);
-            if r == 0 || w < r {
-                meta.rec_lsn.store(w, Ordering::Release);
-            }
-            meta.writing_lsn.store(0, Ordering::Release);
-            meta.unlock_exclusive();
-        } else {
-            meta.writing_lsn.store(0, Ordering::Release);
-        }
+        self.frames[fr as usize].end_write(ok);
     }
 }
 

@@ -265,6 +265,7 @@ impl Parser<'_> {
                     schema: None,
                     name: "concat".into(),
                     args: vec![left, right],
+                    plain: false,
                 }))
             }
             Infix::Collate => Expr::Collate(Box::new(left), self.charset_name()?),
@@ -277,8 +278,7 @@ impl Parser<'_> {
         let quantifier = match self.kw() {
             Kw::ALL => Some(true),
             Kw::ANY | Kw::SOME
-                if self.ahead(1).kind == T::LParen
-                    && (self.ahead(2).kind == T::LParen || self.at_query(2)) =>
+                if self.ahead(1).kind == T::LParen && self.ahead_query_in_parens(2) =>
             {
                 Some(false)
             }
@@ -348,6 +348,7 @@ impl Parser<'_> {
                     schema: None,
                     name: "interval".into(),
                     args,
+                    plain: false,
                 }))));
             }
             self.climb(first, level::OR, level::TOP)?

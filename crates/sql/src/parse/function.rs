@@ -3,7 +3,7 @@
 use super::aggregate::{aggregate, window};
 use super::ast::*;
 use super::expr::{Interval, level};
-use super::keyword::Kw;
+use super::keyword::{self, Kw};
 use super::lexer::{T, Token};
 use super::parser::{Parser, R};
 
@@ -11,7 +11,13 @@ impl Parser<'_> {
     /// `name(args)`; the current token is the parenthesis.
     pub fn generic_call(&mut self, schema: Option<Name>, name: Name) -> R<Expr> {
         let args = self.call_args()?;
-        Ok(Expr::Call(Box::new(Call { schema, name, args })))
+        let plain = schema.is_none() && has_own_grammar(keyword::lookup(name.as_bytes()));
+        Ok(Expr::Call(Box::new(Call {
+            schema,
+            name,
+            args,
+            plain,
+        })))
     }
 
     /// `(a, b, ..)` or `()`.
@@ -54,7 +60,7 @@ impl Parser<'_> {
             return self.reserved_call(kw);
         }
         if joined || !needs_joined_parenthesis(kw) {
-            return self.special_call(kw);
+            return special(kw).map(|rule| rule(self)).transpose();
         }
         Ok(None)
     }
@@ -116,26 +122,8 @@ impl Parser<'_> {
             Kw::MATCH => return self.match_call().map(Some),
             _ => return Ok(None),
         };
-        self.generic_call(None, name).map(Some)
-    }
-
-    /// Functions whose arguments have a grammar of their own.
-    fn special_call(&mut self, kw: Kw) -> R<Option<Expr>> {
-        let rule = match kw {
-            Kw::CAST => Self::cast_call,
-            Kw::EXTRACT => Self::extract_call,
-            Kw::TRIM => Self::trim_call,
-            Kw::SUBSTRING | Kw::SUBSTR | Kw::MID => Self::substring_call,
-            Kw::POSITION => Self::position_call,
-            Kw::DATE_ADD | Kw::DATE_SUB | Kw::ADDDATE | Kw::SUBDATE => Self::date_add_call,
-            Kw::TIMESTAMPADD => Self::timestampadd_call,
-            Kw::TIMESTAMPDIFF => Self::timestampdiff_call,
-            Kw::GET_FORMAT => Self::get_format_call,
-            Kw::WEIGHT_STRING => Self::weight_string_call,
-            Kw::JSON_VALUE => Self::json_value_call,
-            _ => return Ok(None),
-        };
-        rule(self).map(Some)
+        let args = self.call_args()?;
+        Ok(Some(call(&name, args)))
     }
 
     fn extract_call(&mut self) -> R<Expr> {
@@ -445,6 +433,7 @@ fn call(name: &str, args: Vec<Expr>) -> Expr {
         schema: None,
         name: name.into(),
         args,
+        plain: false,
     }))
 }
 
@@ -460,6 +449,33 @@ fn niladic(kw: Kw) -> Option<&'static str> {
         Kw::UTC_TIMESTAMP => "utc_timestamp",
         Kw::CURRENT_USER => "current_user",
         Kw::SYSDATE => "sysdate",
+        _ => return None,
+    })
+}
+
+/// Whether a call whose unquoted name is this word is anything but a name and arguments.
+fn has_own_grammar(kw: Kw) -> bool {
+    kw.is_reserved()
+        || niladic(kw).is_some()
+        || aggregate(kw).is_some()
+        || window(kw).is_some()
+        || special(kw).is_some()
+}
+
+/// The rule for a function whose arguments have a grammar of their own.
+fn special<'t>(kw: Kw) -> Option<fn(&mut Parser<'t>) -> R<Expr>> {
+    Some(match kw {
+        Kw::CAST => Parser::cast_call,
+        Kw::EXTRACT => Parser::extract_call,
+        Kw::TRIM => Parser::trim_call,
+        Kw::SUBSTRING | Kw::SUBSTR | Kw::MID => Parser::substring_call,
+        Kw::POSITION => Parser::position_call,
+        Kw::DATE_ADD | Kw::DATE_SUB | Kw::ADDDATE | Kw::SUBDATE => Parser::date_add_call,
+        Kw::TIMESTAMPADD => Parser::timestampadd_call,
+        Kw::TIMESTAMPDIFF => Parser::timestampdiff_call,
+        Kw::GET_FORMAT => Parser::get_format_call,
+        Kw::WEIGHT_STRING => Parser::weight_string_call,
+        Kw::JSON_VALUE => Parser::json_value_call,
         _ => return None,
     })
 }

@@ -20,7 +20,11 @@ impl Parser<'_> {
 
     /// Whether a query starts at the current token, behind any number of parentheses.
     pub fn at_query_in_parens(&mut self) -> bool {
-        let mut n = 0;
+        self.ahead_query_in_parens(0)
+    }
+
+    /// Whether a query starts `n` tokens on, behind any number of parentheses.
+    pub fn ahead_query_in_parens(&mut self, mut n: usize) -> bool {
         while self.ahead(n).kind == T::LParen {
             n += 1;
         }

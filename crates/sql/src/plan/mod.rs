@@ -337,6 +337,7 @@ impl<'p> Planner<'p> {
             schema: None,
             name: "now".into(),
             args,
+            plain: false,
         }));
         self.bind(&call, Clause::FieldList, &Names::default(), &mut Vec::new())
     }

@@ -16,6 +16,8 @@ pub struct Call {
     pub name: Name,
     /// Arguments.
     pub args: Vec<Expr>,
+    /// The name is a word with a grammar of its own that was not meant: it was quoted, or its parenthesis stood apart.
+    pub plain: bool,
 }
 
 /// Aggregate functions.

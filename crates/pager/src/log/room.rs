@@ -1,0 +1,154 @@
+//! Who may append to the log when it runs out of room: ring, files and checkpoints set the limit.
+//!
+//! Three kinds of operations are told apart. A transaction's *change* is the first that is refused: what it would take to
+//! undo all that is open is kept free. What *tidies up* or prepares (merges, purge, checkpoints) comes next. What *ends* a
+//! transaction (a compensation, a commit) is the last. Nothing here writes or waits for the device.
+
+use super::{Log, RecordKind};
+use crate::error::{OpError, Wait};
+use base::Lsn;
+use std::sync::atomic::Ordering;
+
+/// What records are for: who is refused first when the log has no room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// A transaction's change.
+    Change,
+    /// Part of no transaction: it tidies up, or prepares.
+    Tidy,
+    /// Undoes or ends a transaction.
+    Undo,
+}
+
+impl Purpose {
+    /// What a record of this kind is for.
+    #[inline(always)]
+    pub fn of(kind: RecordKind) -> Purpose {
+        match kind {
+            RecordKind::Change => Purpose::Change,
+            RecordKind::Compensation => Purpose::Undo,
+            _ => Purpose::Tidy,
+        }
+    }
+}
+
+impl Log {
+    /// Whether another operation may append now. Where files cannot be had, what room there is serves to undo what was
+    /// begun, and to tidy up.
+    #[inline(always)]
+    pub fn admit(&self, purpose: Purpose) -> Result<(), OpError> {
+        let (margin, limit) = match purpose {
+            Purpose::Change => (self.margin, &self.change_limit),
+            Purpose::Tidy => (self.margin, &self.limit),
+            Purpose::Undo => (self.margin / 2, &self.limit),
+        };
+        if let Some(e) = self.failed.get() {
+            return Err(OpError::Io(e.clone()));
+        }
+        if self.ring.reserved().0 + margin > limit.load(Ordering::Acquire) {
+            if self.full.load(Ordering::Relaxed) {
+                // Perhaps there is room again: the keeper tries once for each who asks.
+                self.keeper.fire();
+                return Err(OpError::LogFull);
+            }
+            return Err(OpError::Wait(Wait::LogSpace(purpose)));
+        }
+        Ok(())
+    }
+
+    /// It will take so many bytes more to undo what is open.
+    pub fn reserve_undo(&self, bytes: u64) {
+        self.undo.fetch_add(bytes, Ordering::AcqRel);
+        // At once: until the keeper looks again, this much less may be appended.
+        let less = |limit: u64| Some(limit.saturating_sub(bytes));
+        let _ = self
+            .change_limit
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+    }
+
+    /// It will take so many bytes less.
+    pub fn release_undo(&self, bytes: u64) {
+        self.undo.fetch_sub(bytes, Ordering::AcqRel);
+        // It sets the limits anew, and somebody may wait for that.
+        self.keeper.fire();
+    }
+
+    /// Bytes kept free for operations that have passed admission.
+    pub(crate) fn margin(&self) -> u64 {
+        self.margin
+    }
+
+    /// What it takes to undo what is open, but for small transactions.
+    pub(crate) fn undo(&self) -> u64 {
+        self.undo.load(Ordering::Acquire)
+    }
+
+    /// Waits until [`Log::admit`] would not ask to wait.
+    pub async fn wait_space(&self, purpose: Purpose) -> Result<(), OpError> {
+        self.press();
+        self.space_event
+            .wait_for(|| match self.admit(purpose) {
+                Err(OpError::Wait(_)) => None,
+                r => Some(r),
+            })
+            .await
+    }
+
+    /// As [`Log::wait_space`], for what must not fail: a full disk is waited out too.
+    pub async fn wait_room(&self, purpose: Purpose) -> Result<(), OpError> {
+        self.press();
+        self.space_event
+            .wait_for(|| match self.admit(purpose) {
+                Err(OpError::Wait(_) | OpError::LogFull) => None,
+                r => Some(r),
+            })
+            .await
+    }
+
+    /// Asks the cleaner to write everything, and to make a checkpoint. What it has done so far is a reason for the keeper to
+    /// look again.
+    pub(crate) fn ask_drain(&self) {
+        let to = self.complete();
+        self.drain.fetch_max(to.0, Ordering::AcqRel);
+        self.growth.fire();
+    }
+
+    /// Up to where everything is to be written; none where nobody asks for it.
+    pub(crate) fn drain(&self) -> Lsn {
+        Lsn(self.drain.load(Ordering::Acquire))
+    }
+
+    /// Everything below `to` was written, or cannot be.
+    pub(crate) fn drained(&self, to: Lsn) {
+        let done = |asked| (asked <= to.0).then_some(0);
+        let _ = self
+            .drain
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, done);
+        self.keeper.fire();
+    }
+
+    /// Makes those who can give the log room look at it now.
+    pub(crate) fn press(&self) {
+        self.urgent.store(true, Ordering::Release);
+        self.growth.fire();
+        self.keeper.fire();
+    }
+
+    /// Sets up to where appends are admitted: files reach up to `room`, and the checkpoint allows what is below `age`.
+    /// `full`: there are no more files because the disk has no room.
+    pub(crate) fn set_limit(&self, room: Lsn, age: Lsn, full: bool) {
+        let limit = room.min(age).0;
+        // Something for small transactions too, and for those who tidy up.
+        let kept = self.undo() + self.margin / 4;
+        let changes = limit.min(room.0.saturating_sub(kept));
+        // As long as there is room, nobody is refused: when it runs out, the keeper is asked first.
+        let full = full && self.end().0 + self.margin > changes;
+        let was_full = self.full.swap(full, Ordering::Relaxed);
+        let changes_before = self.change_limit.swap(changes, Ordering::AcqRel);
+        let before = self.limit.swap(limit, Ordering::AcqRel);
+        // Only news is told: whoever waits for room on a full disk asks the keeper to look again, and would be asked again.
+        if limit != before || changes > changes_before || full != was_full {
+            self.space_event.fire();
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Statements on a full disk: they succeed, or say that there is no room, in time.
+
+use crate::server::Setup;
+use crate::step::Outcome;
+use std::time::{Duration, Instant};
+use wire::client::blocking::Conn;
+use wire::client::{ClientError, Value};
+
+/// The longest that any statement may take.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Errors by which a statement may say that the disk is full: ER_DISK_FULL, ER_RECORD_FILE_FULL.
+pub const FULL: [u16; 2] = [1021, 1114];
+
+/// The rows of a statement.
+pub fn query(conn: &mut Conn, sql: &str) -> Result<Vec<Vec<Value>>, ClientError> {
+    let mut results = conn.query(sql)?;
+    Ok(results.pop().unwrap_or_default().rows)
+}
+
+/// The rows of a statement that has to succeed.
+pub fn must(conn: &mut Conn, sql: &str) -> Outcome<Vec<Vec<Value>>> {
+    let begun = Instant::now();
+    query(conn, sql).map_err(|e| {
+        format!(
+            "{sql:.100} after {:.1} s: {e}",
+            begun.elapsed().as_secs_f64()
+        )
+    })
+}
+
+/// True if it succeeded, false with the code if the disk is full; anything else must not be.
+pub fn fits(conn: &mut Conn, sql: &str) -> Outcome<Result<(), u16>> {
+    let begun = Instant::now();
+    match query(conn, sql) {
+        Ok(_) => Ok(Ok(())),
+        Err(ClientError::Server(e)) if FULL.contains(&e.code) => Ok(Err(e.code)),
+        Err(e) => Err(format!(
+            "{sql:.100} after {:.1} s: {e}",
+            begun.elapsed().as_secs_f64()
+        )),
+    }
+}
+
+/// The one number that a query gives.
+pub fn number(conn: &mut Conn, sql: &str) -> Outcome<u64> {
+    let rows = must(conn, sql)?;
+    match rows.first().and_then(|r| r.first()) {
+        Some(Value::Bytes(text)) => String::from_utf8_lossy(text)
+            .parse()
+            .map_err(|_| format!("{sql} gives {rows:?}")),
+        _ => Err(format!("{sql} gives {rows:?}")),
+    }
+}
+
+/// A connection whose statements have to be answered in time.
+pub fn connect(setup: &Setup) -> Outcome<Conn> {
+    let mut conn =
+        Conn::connect_unix(&setup.socket, "root", "", None).map_err(|e| format!("connect: {e}"))?;
+    conn.set_read_timeout(Some(PATIENCE))
+        .map_err(|e| e.to_string())?;
+    Ok(conn)
+}
