@@ -126,7 +126,8 @@ impl Analysis {
             return;
         }
         self.next = self.next.max(le::get_u64(b, 0));
-        let n = le::get_u32(b, 8) as usize;
+        // The list takes the room that it says it does, or something is wrong with it.
+        let n = (le::get_u32(b, 8) as usize).min((b.len() - 12) / 24);
         let word = |i: usize| le::get_u64_or0(b, 12 + i * 8);
         let ids = 12 + n * 24;
         self.next_table = self.next_table.max(le::get_u32_or0(b, ids));

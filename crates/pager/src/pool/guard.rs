@@ -52,6 +52,11 @@ impl<'p> ExclusiveGuard<'p> {
         }
     }
 
+    /// Which page it is. What the page itself says may be damaged.
+    pub fn page_no(&self) -> PageNo {
+        self.identity().1
+    }
+
     /// The new page is really going to exist.
     pub(crate) fn keep(&mut self) {
         self.fresh = false;

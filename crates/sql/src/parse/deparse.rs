@@ -74,6 +74,18 @@ impl<'f, 'b, 'a> Printer<'f, 'b, 'a> {
         self.out.write_char('`')
     }
 
+    /// The name of a character set or collation, which may have been written as a string.
+    fn charset(&mut self, name: &str) -> fmt::Result {
+        let plain = name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.bytes().all(crate::parse::lexer::is_ident_byte)
+            && !crate::parse::keyword::lookup(name.as_bytes()).is_reserved();
+        if plain || name == "binary" {
+            self.text(name)
+        } else {
+            self.name(name)
+        }
+    }
+
     /// A variable's name, which may be empty, but not in backticks.
     fn user_variable(&mut self, name: &str) -> fmt::Result {
         match name {

@@ -21,7 +21,8 @@ impl Printer<'_, '_, '_> {
             self.text(" zerofill")?;
         }
         if let Some(charset) = &data_type.charset {
-            write!(self.out, " character set {charset}")?;
+            self.text(" character set ")?;
+            self.charset(charset)?;
         }
         if data_type.binary {
             self.text(" binary")?;

@@ -13,7 +13,9 @@ impl Printer<'_, '_, '_> {
             Expr::ConvertUsing(operand, charset) => {
                 self.text("convert(")?;
                 self.expr(operand)?;
-                write!(self.out, " using {charset})")
+                self.text(" using ")?;
+                self.charset(charset)?;
+                self.text(")")
             }
             Expr::Collate(operand, collation) => {
                 // COLLATE binds tighter than a sign in front of its operand.
@@ -21,7 +23,9 @@ impl Printer<'_, '_, '_> {
                 self.text(if signed { "((" } else { "(" })?;
                 self.expr(operand)?;
                 self.text(if signed { ")" } else { "" })?;
-                write!(self.out, " collate {collation})")
+                self.text(" collate ")?;
+                self.charset(collation)?;
+                self.text(")")
             }
             Expr::DateArith(arith) => {
                 self.text("(")?;
@@ -61,7 +65,8 @@ impl Printer<'_, '_, '_> {
                 self.text("char(")?;
                 self.exprs(&call.args)?;
                 if let Some(charset) = &call.charset {
-                    write!(self.out, " using {charset}")?;
+                    self.text(" using ")?;
+                    self.charset(charset)?;
                 }
                 self.text(")")
             }
@@ -136,7 +141,10 @@ impl Printer<'_, '_, '_> {
                     write!(self.out, "({n})")?;
                 }
                 match charset {
-                    Some(charset) => write!(self.out, " charset {charset}"),
+                    Some(charset) => {
+                        self.text(" charset ")?;
+                        self.charset(charset)
+                    }
                     None => Ok(()),
                 }
             }

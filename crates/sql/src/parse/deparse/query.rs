@@ -287,7 +287,8 @@ impl Printer<'_, '_, '_> {
                 p.text(" ")?;
                 p.data_type(&path.data_type)?;
                 if let Some(collation) = &path.collation {
-                    write!(p.out, " collate {collation}")?;
+                    p.text(" collate ")?;
+                    p.charset(collation)?;
                 }
                 p.text(if path.exists {
                     " exists path "
