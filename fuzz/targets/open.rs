@@ -37,7 +37,7 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     // A record may name any page of a table.
-    disk.set_room(64 << 20);
+    disk.set_room(4 << 20);
     block_on(async {
         let Ok(engine) = open(Arc::new(disk)).await else {
             return;

@@ -138,7 +138,7 @@ impl Tree {
             let count = node.count();
             if is_inner_of(page.bytes(), self.index_id) && count > 0 {
                 let below = |(above, _): &(ExclusiveGuard<'_>, usize)| {
-                    level(above.bytes()) == level(page.bytes()) + 1
+                    level(page.bytes()).checked_add(1) == Some(level(above.bytes()))
                 };
                 if !above.as_ref().is_none_or(below) {
                     return Err(self.corrupt(at, "not the level that its parent promises"));

@@ -4,12 +4,13 @@ use crate::interrupt::Interrupt;
 use crate::lock::LockTable;
 use crate::purge::Purge;
 use crate::schema::Catalog;
+use crate::session::Session;
 use crate::txn::TxnSystem;
 use base::counters::Counter;
 use base::{Event, Lsn, Seams, seams};
 use pager::{Log, Pager, PagerOptions};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use types::SqlError;
 
 /// How an engine is opened.
@@ -110,6 +111,8 @@ pub struct Engine {
     pub(crate) stopping: AtomicBool,
     pub(crate) tasks: AtomicU32,
     pub(crate) task_ended: Event,
+    /// See [`Engine::keep`]; none once the engine has stopped.
+    kept: Mutex<Option<Vec<Session>>>,
 }
 
 /// The once-a-second flush of flush_log_at_trx_commit 0 and 2.
@@ -146,6 +149,7 @@ impl Engine {
             stopping: AtomicBool::new(false),
             tasks: AtomicU32::new(0),
             task_ended: Event::new(),
+            kept: Mutex::new(Some(Vec::new())),
         }
     }
 
@@ -279,10 +283,9 @@ impl Engine {
     /// ended their transactions; what they still try fails.
     pub async fn close(&self) -> Result<(), SqlError> {
         self.stop_tasks().await;
-        self.pager
-            .close()
-            .await
-            .map_err(|e| crate::error::storage(e, "the database"))
+        let closed = self.pager.close().await;
+        self.let_go();
+        closed.map_err(|e| crate::error::storage(e, "the database"))
     }
 
     /// Stops without writing anything more, as a crash would. For tests.
@@ -290,6 +293,28 @@ impl Engine {
         self.stop_tasks().await;
         self.pager.halt();
         self.pager.stopped().await;
+        self.let_go();
+    }
+
+    /// Keeps a session whose rollback cannot go on until the engine has stopped: its cell stays registered, so that
+    /// checkpoints go on listing its transaction, which the next start rolls back.
+    pub(crate) fn keep(&self, session: Session) {
+        let mut kept = self.kept.lock().unwrap_or_else(|e| e.into_inner());
+        match &mut *kept {
+            Some(sessions) => sessions.push(session),
+            None => {
+                drop(kept);
+                session.forget_transaction();
+            }
+        }
+    }
+
+    /// The last checkpoint was made: the sessions that were kept refer to the engine, and go.
+    fn let_go(&self) {
+        let kept = self.kept.lock().unwrap_or_else(|e| e.into_inner()).take();
+        for session in kept.into_iter().flatten() {
+            session.forget_transaction();
+        }
     }
 
     async fn stop_tasks(&self) {

@@ -193,6 +193,28 @@ async fn recover(
     let mut found = Analysis::new();
     let mut observe = |start: Lsn, _: Lsn, r: &Record<'_>| found.observe(start, r);
     let (pager, pages) = pager::open(seams, options.pager.clone(), dir, redo, &mut observe).await?;
+    let mut made = None;
+    let opened = begin(&pager, dir, &options, found, pages, &mut made).await;
+    if opened.is_err() {
+        // Nothing of it goes on by itself.
+        pager.halt();
+        match made {
+            Some(engine) => engine.abandon().await,
+            None => pager.stopped().await,
+        }
+    }
+    opened
+}
+
+/// What comes behind the pages' recovery: transactions, definitions, tasks.
+async fn begin(
+    pager: &Arc<Pager>,
+    dir: &Path,
+    options: &EngineOptions,
+    mut found: Analysis,
+    pages: Report,
+    made: &mut Option<Arc<Engine>>,
+) -> Result<(Arc<Engine>, OpenReport), OpenError> {
     let mut unread = None;
     if !found.purge_from.is_none() && found.purge_from < pages.redo_from {
         let (from, to) = (found.purge_from, pages.redo_from);
@@ -208,9 +230,10 @@ async fn recover(
     let txns = Arc::new(TxnSystem::new(TxnId(found.next.max(1))));
     let locks = LockTable::new(txns.clone(), clock, pager.seams().random.next_u64());
     let purge = Purge::new(found.purge_queue());
-    let mut engine = Engine::assemble(pager.clone(), txns, locks, &options, purge);
+    let mut engine = Engine::assemble(pager.clone(), txns, locks, options, purge);
     engine.dir = dir.to_path_buf();
     let engine = Arc::new(engine);
+    *made = Some(engine.clone());
     let mut losers = adopt(&engine, &found);
     report.losers = losers.len();
     *engine
@@ -305,8 +328,8 @@ async fn finish_loser(mut s: Session) -> Result<(), OpenError> {
                 "a transaction cannot be rolled back: {}",
                 e.message
             ));
-            // Its cell stays, so that checkpoints go on listing it.
-            std::mem::forget(s);
+            let engine = s.engine.clone();
+            engine.keep(s);
             Err(r)
         }
     }

@@ -111,7 +111,12 @@ pub async fn open(
     pager.start_tasks(dw);
     if let Some(reading) = reading {
         reading.finish(end);
-        second_pass(&pager, reading, &mut report).await?;
+        if let Err(e) = second_pass(&pager, reading, &mut report).await {
+            // Nothing of it goes on by itself.
+            pager.halt();
+            pager.stopped().await;
+            return Err(e);
+        }
     }
     Ok((pager, report))
 }

@@ -543,6 +543,13 @@ impl Session {
     }
 }
 
+impl Session {
+    /// The engine has stopped, and what the transaction did is for the next start to undo.
+    pub(crate) fn forget_transaction(mut self) {
+        self.txid = TxnId::NONE;
+    }
+}
+
 impl Drop for Session {
     fn drop(&mut self) {
         if self.txid == TxnId::NONE {
@@ -564,14 +571,15 @@ impl Drop for Session {
         let engine = self.engine.clone();
         if engine.stopping.load(Ordering::SeqCst) {
             // The next start rolls it back. Its cell stays registered, so that the last checkpoint lists it.
-            std::mem::forget(orphan);
+            engine.keep(orphan);
             return;
         }
         engine.spawn("rollback", async move {
             if orphan.rollback().await.is_err() {
                 // The log is closed: the next start rolls back. The cell stays registered until then.
-                orphan.engine.counters.rollback_gave_up.inc();
-                std::mem::forget(orphan);
+                let engine = orphan.engine.clone();
+                engine.counters.rollback_gave_up.inc();
+                engine.keep(orphan);
             }
         });
     }

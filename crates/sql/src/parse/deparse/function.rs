@@ -233,7 +233,10 @@ impl Printer<'_, '_, '_> {
                 self.text(".")?;
                 self.name(&call.name)?;
             }
-            None if !call.plain && call.name.bytes().all(crate::parse::lexer::is_ident_byte) => {
+            None if !call.plain
+                && !call.name.starts_with(|c: char| c.is_ascii_digit())
+                && call.name.bytes().all(crate::parse::lexer::is_ident_byte) =>
+            {
                 self.text(&call.name.to_ascii_lowercase())?;
             }
             None => self.name(&call.name)?,
