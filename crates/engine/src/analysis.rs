@@ -69,7 +69,7 @@ impl Analysis {
     pub(crate) fn observe(&mut self, start: Lsn, r: &Record<'_>) {
         let h = r.header();
         let t = h.txid.0;
-        self.next = self.next.max(t + 1);
+        self.next = self.next.max(t.saturating_add(1));
         match h.kind {
             RecordKind::Change | RecordKind::Compensation => {
                 let x = self.active.entry(t).or_insert(Loser {

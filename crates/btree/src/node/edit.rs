@@ -424,6 +424,10 @@ pub fn replace(
     let node = LeafNode::new(b);
     let (at, len) = node.cell(slot).ok_or("no such slot")?;
     let (value_at, old) = node.value_range(slot).ok_or("no such slot")?;
+    if len > 0 && at < get_u16(b, HEAP_AT) as usize {
+        // What is written there would be the header or the slots.
+        return Err("cell outside the heap");
+    }
     let new = patch.new_len(old).ok_or("kept parts overrun the value")?;
     if stamp.is_some_and(|(offset, _)| offset + 8 > new) {
         return Err("stamp outside the value");

@@ -333,6 +333,29 @@ fn cells_over_each_other_are_found() {
     assert!(LeafNode::new(&b).check().is_err());
 }
 
+/// What the fuzzer found: a value that lies over the header is not written to.
+#[test]
+fn a_cell_outside_the_heap_is_not_replaced() {
+    let mut b = empty(b"", b"");
+    put(&mut b, b"a", &value(9, 0), Lsn(1)).unwrap();
+    let (cell, len) = LeafNode::new(&b).cell(0).unwrap();
+    let slot = b
+        .chunks_exact(2)
+        .rposition(|two| two == (cell as u16).to_le_bytes())
+        .unwrap();
+    le::put_u16(&mut b[..], slot * 2, 32);
+    assert_eq!(LeafNode::new(&b).cell(0), Some((32, len)));
+    let before = b.clone();
+    let patch = Patch {
+        head: 0,
+        prefix: 0,
+        suffix: 0,
+        bytes: b"x",
+    };
+    edit::replace(&mut b, 0, &patch, None).unwrap_err();
+    assert!(b == before);
+}
+
 /// What the fuzzer found: an entry without bytes has the place of another, which is given back.
 #[test]
 fn an_entry_without_bytes_is_in_nobodys_way() {

@@ -135,8 +135,13 @@ impl Printer<'_, '_, '_> {
             }
             SelectItem::Expr { expr, name, .. } => {
                 p.expr(expr)?;
-                p.text(" AS ")?;
-                p.name(name)
+                // The name of a text of blanks is empty, and there are no empty backticks.
+                p.text(if name.is_empty() { " AS ''" } else { " AS " })?;
+                if name.is_empty() {
+                    Ok(())
+                } else {
+                    p.name(name)
+                }
             }
         })?;
         if !select.from.is_empty() {

@@ -204,6 +204,7 @@ SELECT (SELECT 1), (SELECT a FROM t LIMIT 1) + 1, ((SELECT 1)), ((SELECT 1) UNIO
 SELECT * FROM t WHERE a IN (SELECT b FROM u) AND EXISTS (SELECT 1) AND NOT EXISTS (TABLE u) AND a = ANY (SELECT 1) AND b > ALL (SELECT 2) AND c <> SOME (SELECT 3) AND (a, b) = (SELECT 1, 2) AND (a, b) IN ((1, 2), (3, 4)) AND ROW(a, b) > ROW(1, 2) AND a IN ((SELECT 1)) AND a IN ((SELECT 1), 2);
 SELECT a = ANY ((b < c) + 1);
 SELECT CONVERT(a USING '1:2'), CHAR(65 USING 'a b'), CAST(a AS CHAR CHARACTER SET 'x y'), a COLLATE 'no such';
+SELECT (SELECT ' ' LIMIT 1), (SELECT 1 AS '');
 SELECT `2`(), EXTRACT (), `count`(a), `select`(1), `now`(1, 2), SUBSTRING (a);
 SELECT a OR b XOR c AND NOT d, a || b, a && b, !a, ~a, -a, +a, a | b & c << 1 >> 2, a ^ b, a DIV b, a MOD b, a % b, a <=> b, a != b, a <> b;
 SELECT a IS NULL, a IS NOT NULL, a IS TRUE, a IS NOT FALSE, a IS UNKNOWN, a BETWEEN 1 AND 2, a NOT BETWEEN b AND c, a LIKE 'x%', a NOT LIKE 'y' ESCAPE '|', a REGEXP '^x', a NOT RLIKE b, a SOUNDS LIKE b, 1 MEMBER OF ('[1]'), a NOT IN (1, 2);
