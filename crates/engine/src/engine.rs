@@ -4,7 +4,6 @@ use crate::interrupt::Interrupt;
 use crate::lock::LockTable;
 use crate::purge::Purge;
 use crate::schema::Catalog;
-use crate::session::Session;
 use crate::txn::TxnSystem;
 use base::counters::Counter;
 use base::{Event, Lsn, Seams, seams};
@@ -89,6 +88,12 @@ pub struct EngineCounters {
     pub page_size: u64,
 }
 
+/// A session with a transaction that is for the next start to roll back.
+pub(crate) trait Unfinished: Send {
+    /// The engine has stopped.
+    fn forget_transaction(self: Box<Self>);
+}
+
 /// The engine.
 pub struct Engine {
     pub(crate) pager: Arc<Pager>,
@@ -112,7 +117,7 @@ pub struct Engine {
     pub(crate) tasks: AtomicU32,
     pub(crate) task_ended: Event,
     /// See [`Engine::keep`]; none once the engine has stopped.
-    kept: Mutex<Option<Vec<Session>>>,
+    kept: Mutex<Option<Vec<Box<dyn Unfinished>>>>,
 }
 
 /// The once-a-second flush of flush_log_at_trx_commit 0 and 2.
@@ -298,7 +303,7 @@ impl Engine {
 
     /// Keeps a session whose rollback cannot go on until the engine has stopped: its cell stays registered, so that
     /// checkpoints go on listing its transaction, which the next start rolls back.
-    pub(crate) fn keep(&self, session: Session) {
+    pub(crate) fn keep(&self, session: Box<dyn Unfinished>) {
         let mut kept = self.kept.lock().unwrap_or_else(|e| e.into_inner());
         match &mut *kept {
             Some(sessions) => sessions.push(session),

@@ -24,6 +24,9 @@ use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, Weak};
 
+/// Transaction numbers end here; no server lives long enough to come so far.
+const TXID_MAX: u64 = 1 << 60;
+
 /// What start-up found and did.
 #[derive(Clone, Debug, Default)]
 pub struct OpenReport {
@@ -226,6 +229,10 @@ async fn begin(
         purge_unread: unread,
         ..OpenReport::default()
     };
+    if found.next >= TXID_MAX {
+        let why = format!("the log names transaction {}", found.next - 1);
+        return Err(OpenError::Damaged(why));
+    }
     let clock = pager.seams().clock.clone();
     let txns = Arc::new(TxnSystem::new(TxnId(found.next.max(1))));
     let locks = LockTable::new(txns.clone(), clock, pager.seams().random.next_u64());
@@ -329,7 +336,7 @@ async fn finish_loser(mut s: Session) -> Result<(), OpenError> {
                 e.message
             ));
             let engine = s.engine.clone();
-            engine.keep(s);
+            engine.keep(Box::new(s));
             Err(r)
         }
     }

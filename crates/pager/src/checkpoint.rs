@@ -252,6 +252,7 @@ impl Checkpointer {
         let size = self.log.segments().size();
         let mut tried = (u64::MAX, Lsn::NONE);
         loop {
+            self.log.begin_look();
             let full = match self.keep_segments() {
                 Ok(()) => false,
                 Err(e) if e.kind() == io::ErrorKind::StorageFull => {
@@ -263,6 +264,7 @@ impl Checkpointer {
                 }
             };
             self.update_limit(full);
+            self.log.end_look();
             self.log
                 .keeper_mark
                 .store(self.log.end().0 + size / 2, Ordering::Relaxed);
@@ -279,7 +281,8 @@ impl Checkpointer {
                     clock.wake_at(clock.now_us() + FULL_DISK_RETRY_US, cx.waker().clone());
                 }
                 let draining = !self.log.drain().is_none();
-                if stop.load(Ordering::Acquire) || (!full && !draining && self.wants_segments()) {
+                let news = self.log.look_wanted() || (!full && !draining && self.wants_segments());
+                if stop.load(Ordering::Acquire) || news {
                     return Poll::Ready(());
                 }
                 Poll::Pending

@@ -1,10 +1,20 @@
 //! What a synchronous operation answers when it cannot go on: something to wait for, or a failure that names its place.
 
-use crate::log::Purpose;
 use base::{Lsn, PageNo, SpaceId};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+
+/// What records are for: who is refused first when the log has no room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// A transaction's change.
+    Change,
+    /// Part of no transaction: it tidies up, or prepares.
+    Tidy,
+    /// Undoes or ends a transaction.
+    Undo,
+}
 
 /// What the shell must await before it runs the operation again. The operation has changed nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -26,8 +26,8 @@ mod tablespaces;
 
 pub use checkpoint::{CheckpointSource, FULL_DISK_RETRY_US};
 pub use control::FORMAT;
-pub use error::{OpError, Wait};
-pub use log::{Log, Observer, Purpose, Record, RecordHeader, RecordKind};
+pub use error::{OpError, Purpose, Wait};
+pub use log::{Log, Observer, Record, RecordHeader, RecordKind};
 pub use mtr::{Committed, Mtr, PageIx};
 pub use options::{FlushMethod, PagerOptions};
 pub use page::{PAGE_HEADER, PAGE_SIZE, Page, PageKind};

@@ -208,8 +208,7 @@ impl Session {
                 Err(e) => break Err(error::storage(e, &t.full_name)),
             }
         };
-        self.weight += 64;
-        self.undo_room.add(SMALL_UNDO);
+        self.grew(64, SMALL_UNDO);
         self.change = change;
         done
     }

@@ -22,7 +22,7 @@ pub use outcome::{Inserted, Updated, Written};
 pub use scan::{KeyBound, Scan, ScanSpec};
 pub(crate) use secondary::entry_key as entry_key_of;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Unfinished};
 use crate::error;
 use crate::interrupt::Interrupt;
 use crate::purge::PurgeItem;
@@ -543,9 +543,8 @@ impl Session {
     }
 }
 
-impl Session {
-    /// The engine has stopped, and what the transaction did is for the next start to undo.
-    pub(crate) fn forget_transaction(mut self) {
+impl Unfinished for Session {
+    fn forget_transaction(mut self: Box<Self>) {
         self.txid = TxnId::NONE;
     }
 }
@@ -571,7 +570,7 @@ impl Drop for Session {
         let engine = self.engine.clone();
         if engine.stopping.load(Ordering::SeqCst) {
             // The next start rolls it back. Its cell stays registered, so that the last checkpoint lists it.
-            engine.keep(orphan);
+            engine.keep(Box::new(orphan));
             return;
         }
         engine.spawn("rollback", async move {
@@ -579,7 +578,7 @@ impl Drop for Session {
                 // The log is closed: the next start rolls back. The cell stays registered until then.
                 let engine = orphan.engine.clone();
                 engine.counters.rollback_gave_up.inc();
-                engine.keep(orphan);
+                engine.keep(Box::new(orphan));
             }
         });
     }

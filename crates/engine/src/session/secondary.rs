@@ -232,8 +232,7 @@ impl Session {
                 Err(e) => break Err(error::storage(e, &t.full_name)),
             }
         };
-        self.weight += entry.len() as u64;
-        self.undo_room.add(SMALL_UNDO);
+        self.grew(entry.len() as u64, SMALL_UNDO);
         self.change = change;
         r
     }

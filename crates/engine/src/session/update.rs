@@ -310,8 +310,7 @@ impl Session {
                 Ok(Ok(o)) => {
                     if let Some(c) = o.committed {
                         rec.done(c.start);
-                        self.weight += (c.end.0 - c.start.0) / 2;
-                        self.undo_room.add(c.end.0 - c.start.0);
+                        self.grew((c.end.0 - c.start.0) / 2, c.end.0 - c.start.0);
                     }
                     break Ok(step);
                 }

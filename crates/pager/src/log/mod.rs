@@ -20,7 +20,6 @@ mod segment;
 pub use lost::durable_behind;
 pub use record::{Record, RecordHeader, RecordKind};
 pub use ring::Ring;
-pub use room::Purpose;
 pub use scan::{Observer, Scanner};
 pub use segment::{LOG_FORMAT, Segments};
 
@@ -68,6 +67,10 @@ pub struct Log {
     pub(crate) space_event: Event,
     failed: OnceLock<Arc<io::Error>>,
     full: AtomicBool,
+    /// Looks of the keeper for room, counted: the last one that somebody waits for, that has begun, that is over.
+    look_asked: AtomicU64,
+    look_begun: AtomicU64,
+    look_done: AtomicU64,
     /// The log has no room but by a checkpoint of everything below this position; 0: it has.
     drain: AtomicU64,
     blocks: Mutex<VecDeque<Block>>,
@@ -112,6 +115,9 @@ impl Log {
             space_event: Event::new(),
             failed: OnceLock::new(),
             full: AtomicBool::new(false),
+            look_asked: AtomicU64::new(0),
+            look_begun: AtomicU64::new(0),
+            look_done: AtomicU64::new(0),
             drain: AtomicU64::new(0),
             blocks: Mutex::default(),
             urgent: AtomicBool::new(false),

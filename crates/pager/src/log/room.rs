@@ -5,20 +5,9 @@
 //! transaction (a compensation, a commit) is the last. Nothing here writes or waits for the device.
 
 use super::{Log, RecordKind};
-use crate::error::{OpError, Wait};
+use crate::error::{OpError, Purpose, Wait};
 use base::Lsn;
 use std::sync::atomic::Ordering;
-
-/// What records are for: who is refused first when the log has no room.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Purpose {
-    /// A transaction's change.
-    Change,
-    /// Part of no transaction: it tidies up, or prepares.
-    Tidy,
-    /// Undoes or ends a transaction.
-    Undo,
-}
 
 impl Purpose {
     /// What a record of this kind is for.
@@ -46,11 +35,6 @@ impl Log {
             return Err(OpError::Io(e.clone()));
         }
         if self.ring.reserved().0 + margin > limit.load(Ordering::Acquire) {
-            if self.full.load(Ordering::Relaxed) {
-                // Perhaps there is room again: the keeper tries once for each who asks.
-                self.keeper.fire();
-                return Err(OpError::LogFull);
-            }
             return Err(OpError::Wait(Wait::LogSpace(purpose)));
         }
         Ok(())
@@ -83,15 +67,45 @@ impl Log {
         self.undo.load(Ordering::Acquire)
     }
 
-    /// Waits until [`Log::admit`] would not ask to wait.
+    /// Waits until [`Log::admit`] would not ask to wait; on a full disk, until the keeper has looked for room once more.
     pub async fn wait_space(&self, purpose: Purpose) -> Result<(), OpError> {
+        // A look that has begun may have missed room that came since.
+        let look = self.look_begun.load(Ordering::Acquire) + 1;
+        self.look_asked.fetch_max(look, Ordering::AcqRel);
         self.press();
         self.space_event
-            .wait_for(|| match self.admit(purpose) {
-                Err(OpError::Wait(_)) => None,
-                r => Some(r),
+            .wait_for(|| {
+                // In this order: what the look has found is seen when it is over.
+                let looked = self.look_done.load(Ordering::Acquire) >= look;
+                match self.admit(purpose) {
+                    Err(OpError::Wait(_)) if looked && self.full.load(Ordering::Acquire) => {
+                        Some(Err(OpError::LogFull))
+                    }
+                    Err(OpError::Wait(_)) => None,
+                    r => Some(r),
+                }
             })
             .await
+    }
+
+    /// The keeper begins to look for room.
+    pub(crate) fn begin_look(&self) {
+        self.look_begun.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// It has looked, and set the limits.
+    pub(crate) fn end_look(&self) {
+        let look = self.look_begun.load(Ordering::Acquire);
+        let before = self.look_done.swap(look, Ordering::AcqRel);
+        // Nobody waits for a look that nobody has asked for.
+        if before < self.look_asked.load(Ordering::Acquire) {
+            self.space_event.fire();
+        }
+    }
+
+    /// Somebody waits for a look that has not begun.
+    pub(crate) fn look_wanted(&self) -> bool {
+        self.look_asked.load(Ordering::Acquire) > self.look_begun.load(Ordering::Acquire)
     }
 
     /// As [`Log::wait_space`], for what must not fail: a full disk is waited out too.
@@ -143,7 +157,7 @@ impl Log {
         let changes = limit.min(room.0.saturating_sub(kept));
         // As long as there is room, nobody is refused: when it runs out, the keeper is asked first.
         let full = full && self.end().0 + self.margin > changes;
-        let was_full = self.full.swap(full, Ordering::Relaxed);
+        let was_full = self.full.swap(full, Ordering::AcqRel);
         let changes_before = self.change_limit.swap(changes, Ordering::AcqRel);
         let before = self.limit.swap(limit, Ordering::AcqRel);
         // Only news is told: whoever waits for room on a full disk asks the keeper to look again, and would be asked again.

@@ -79,7 +79,9 @@ impl<'f, 'b, 'a> Printer<'f, 'b, 'a> {
         let plain = name.starts_with(|c: char| c.is_ascii_alphabetic())
             && name.bytes().all(crate::parse::lexer::is_ident_byte)
             && !crate::parse::keyword::lookup(name.as_bytes()).is_reserved();
-        if plain || name == "binary" {
+        if name.is_empty() {
+            self.text("''")
+        } else if plain || name == "binary" {
             self.text(name)
         } else {
             self.name(name)

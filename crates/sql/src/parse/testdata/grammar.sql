@@ -203,7 +203,7 @@ SELECT SUM(a) OVER (PARTITION BY b, c ORDER BY d DESC ROWS BETWEEN 1 PRECEDING A
 SELECT (SELECT 1), (SELECT a FROM t LIMIT 1) + 1, ((SELECT 1)), ((SELECT 1) UNION (SELECT 2));
 SELECT * FROM t WHERE a IN (SELECT b FROM u) AND EXISTS (SELECT 1) AND NOT EXISTS (TABLE u) AND a = ANY (SELECT 1) AND b > ALL (SELECT 2) AND c <> SOME (SELECT 3) AND (a, b) = (SELECT 1, 2) AND (a, b) IN ((1, 2), (3, 4)) AND ROW(a, b) > ROW(1, 2) AND a IN ((SELECT 1)) AND a IN ((SELECT 1), 2);
 SELECT a = ANY ((b < c) + 1);
-SELECT CONVERT(a USING '1:2'), CHAR(65 USING 'a b'), CAST(a AS CHAR CHARACTER SET 'x y'), a COLLATE 'no such';
+SELECT CONVERT(a USING '1:2'), CHAR(65 USING 'a b'), CAST(a AS CHAR CHARACTER SET 'x y'), a COLLATE 'no such', a COLLATE '';
 SELECT (SELECT ' ' LIMIT 1), (SELECT 1 AS '');
 SELECT `2`(), EXTRACT (), `count`(a), `select`(1), `now`(1, 2), SUBSTRING (a);
 SELECT a OR b XOR c AND NOT d, a || b, a && b, !a, ~a, -a, +a, a | b & c << 1 >> 2, a ^ b, a DIV b, a MOD b, a % b, a <=> b, a != b, a <> b;
