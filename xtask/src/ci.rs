@@ -6,9 +6,6 @@ use crate::rng;
 use crate::step::Outcome;
 use crate::{damage, e2e, full_disk, fuzz, hostile, install, isolation, sim, step, tidy, tree};
 
-/// How long each fuzz target runs in the tests: its corpus, and a little more.
-const FUZZ_SECONDS: u64 = 10;
-
 /// `cargo xtask test`: unit and property tests, end-to-end cases, three crashes, and a short share of everything else that
 /// docs/testing.md tells of.
 pub fn test(args: &Args) -> Outcome<()> {
@@ -26,7 +23,7 @@ fn test_flags(args: &Args) -> Outcome<(u32, u64)> {
 fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     install::ensure()?;
     step::visibly(tree::cargo().args(["test", "--workspace"]))?;
-    fuzz::run(FUZZ_SECONDS, "")?;
+    fuzz::share()?;
     e2e::all()?;
     crash::run(&Plan::new(rounds, seed))?;
     isolation::short(seed)?;
