@@ -129,11 +129,14 @@ impl Frame {
     #[inline(always)]
     pub(crate) fn try_lock_exclusive(&self) -> bool {
         let v = self.latch.load(Ordering::Relaxed);
-        v & (X | S_MASK) == 0
+        let got = v & (X | S_MASK) == 0
             && self
                 .latch
                 .compare_exchange(v, v | X, Ordering::Acquire, Ordering::Relaxed)
-                .is_ok()
+                .is_ok();
+        // Pairs with the fence in `unchanged`: whoever sees a byte that is written from here on sees the latch taken.
+        fence(Ordering::Release);
+        got
     }
 
     /// Releases the exclusive latch; the version grows.
@@ -440,16 +443,7 @@ mod loom_model {
             p.page.words[0].store(1, Ordering::Relaxed);
             f.mark_dirty(Lsn(40));
             f.unlock_exclusive();
-            let (changing, cleaning, disk) = (p.clone(), p.clone(), device.clone());
-            let change = spawn(move || {
-                let f = &changing.page.frame;
-                f.lock_exclusive();
-                if f.holds(ID.0, ID.1) {
-                    changing.page.words[0].store(2, Ordering::Relaxed);
-                    f.mark_dirty(Lsn(48));
-                }
-                f.unlock_exclusive();
-            });
+            let (cleaning, disk) = (p.clone(), device.clone());
             let clean = spawn(move || {
                 let f = &cleaning.page.frame;
                 f.lock_shared();
@@ -461,11 +455,14 @@ mod loom_model {
                     f.end_write(true);
                 }
             });
+            f.lock_exclusive();
+            p.page.words[0].store(2, Ordering::Relaxed);
+            f.mark_dirty(Lsn(48));
+            f.unlock_exclusive();
             if p.evict() {
                 let last = p.page.words[0].load(Ordering::Relaxed);
                 assert_eq!(device.load(Ordering::Relaxed), last);
             }
-            change.join().unwrap();
             clean.join().unwrap();
         });
     }
