@@ -5,6 +5,10 @@ use crate::crash::{self, Plan};
 use crate::rng;
 use crate::step::Outcome;
 use crate::{damage, e2e, full_disk, fuzz, hostile, install, isolation, sim, step, tidy, tree};
+use std::time::Duration;
+
+/// The unit and property tests take three minutes on two busy cores.
+const TESTS_MAX: Duration = Duration::from_secs(20 * 60);
 
 /// `cargo xtask test`: unit and property tests, end-to-end cases, three crashes, and a short share of everything else that
 /// docs/testing.md tells of.
@@ -22,7 +26,8 @@ fn test_flags(args: &Args) -> Outcome<(u32, u64)> {
 
 fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     install::ensure()?;
-    step::visibly(tree::cargo().args(["test", "--workspace"]))?;
+    step::visibly(tree::cargo().args(["test", "--workspace", "--no-run"]))?;
+    step::visibly_within(tree::cargo().args(["test", "--workspace"]), TESTS_MAX)?;
     fuzz::share()?;
     e2e::all()?;
     crash::run(&Plan::new(rounds, seed))?;

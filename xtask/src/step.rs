@@ -1,8 +1,9 @@
 //! Running other programs, one step at a time, with progress on the screen and the reason on failure.
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A result whose error is the sentence to show.
 pub type Outcome<T> = Result<T, String>;
@@ -36,6 +37,36 @@ pub fn visibly(command: &mut Command) -> Outcome<()> {
         Ok(())
     } else {
         Err(format!("{line}: {status}"))
+    }
+}
+
+/// As [`visibly`], but ended with all it has started after `limit`: a test that hangs is a failure with a name, the last that
+/// it printed, and not a CI that never ends.
+pub fn visibly_within(command: &mut Command, limit: Duration) -> Outcome<()> {
+    let line = shown(command);
+    announce(&line);
+    let begun = Instant::now();
+    let mut child = command
+        .stdin(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .map_err(|e| format!("{line}: {e}"))?;
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(|e| format!("{line}: {e}"))? {
+            break status;
+        }
+        if begun.elapsed() > limit {
+            let group = format!("-{}", child.id());
+            quietly(Command::new("kill").args(["-KILL", "--", &group]))?;
+            let _ended = child.wait();
+            return Err(format!("{line}: not over after {} s", limit.as_secs()));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    println!("    {:.1} s", begun.elapsed().as_secs_f64());
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("{line}: {status}")),
     }
 }
 

@@ -2,11 +2,12 @@
 
 use crate::interrupt::Interrupt;
 use crate::lock::LockTable;
+use crate::notices::{NoticeListener, Notices};
 use crate::purge::Purge;
 use crate::schema::Catalog;
 use crate::txn::TxnSystem;
 use base::counters::Counter;
-use base::{Event, Lsn, Seams, seams};
+use base::{Event, Lsn, Seams, TxnId, seams};
 use pager::{Log, Pager, PagerOptions};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
@@ -105,6 +106,7 @@ pub struct Engine {
     pub(crate) purge: Purge,
     pub(crate) ddl: crate::schema::DdlState,
     pub(crate) counters: Counters,
+    pub(crate) notices: Notices,
     pub(crate) next_index: AtomicU32,
     /// Trees in the catalog that no definition names.
     pub(crate) leftovers: AtomicUsize,
@@ -145,6 +147,7 @@ impl Engine {
             purge,
             ddl: Default::default(),
             counters: Counters::default(),
+            notices: Notices::default(),
             next_index: AtomicU32::new(2),
             leftovers: AtomicUsize::new(0),
             dir: std::path::PathBuf::new(),
@@ -299,6 +302,42 @@ impl Engine {
         self.pager.halt();
         self.pager.stopped().await;
         self.let_go();
+    }
+
+    /// What rollbacks and purge met in the background and could not get past: damage, each place once.
+    pub fn notices(&self) -> Vec<String> {
+        self.notices.all()
+    }
+
+    /// From now on `listener` is told of [`Engine::notices`], first of those before. It must not wait.
+    pub fn on_notice(&self, listener: NoticeListener) {
+        self.notices.listen(listener);
+    }
+
+    /// A transaction's rollback cannot go on: its rows stay locked until the next start, if that can do better.
+    #[cold]
+    pub(crate) fn rollback_gave_up(&self, txid: TxnId, why: &str) {
+        self.counters.rollback_gave_up.inc();
+        self.notices.add(format_args!(
+            "transaction {} cannot be rolled back, its rows stay locked: {why}",
+            txid.0
+        ));
+    }
+
+    /// 1205; where transactions hold rows for good, with one of their reasons, as the wait may have been for those.
+    #[cold]
+    pub(crate) fn timed_out(&self) -> SqlError {
+        let mut e = SqlError::lock_wait_timeout();
+        if self.counters.rollback_gave_up.get() > 0
+            && let Some(why) = self
+                .notices
+                .all()
+                .iter()
+                .find(|t| t.starts_with("transaction"))
+        {
+            e.message = format!("{}; {why}", e.message);
+        }
+        e
     }
 
     /// Keeps a session whose rollback cannot go on until the engine has stopped: its cell stays registered, so that

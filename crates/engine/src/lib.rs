@@ -10,6 +10,7 @@ mod engine;
 mod error;
 mod interrupt;
 pub mod lock;
+mod notices;
 mod open;
 mod purge;
 mod reclaim;
@@ -22,6 +23,7 @@ mod version;
 
 pub use engine::{Engine, EngineCounters, EngineOptions};
 pub use interrupt::Interrupt;
+pub use notices::NoticeListener;
 pub use open::OpenReport;
 pub use pager::{FlushMethod, OpenError, PagerOptions};
 pub use record::{RowRef, RowVersion};

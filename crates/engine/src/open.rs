@@ -291,9 +291,11 @@ async fn begin(
         s.use_all_tables();
         let e = engine.clone();
         engine.spawn("rollback", async move {
-            if finish_loser(s).await.is_err() {
+            let id = s.txid;
+            if let Err(why) = s.rollback().await {
                 // The log is closed, or a page is damaged: the rows stay locked until that is mended.
-                e.counters.rollback_gave_up.inc();
+                e.rollback_gave_up(id, &why.message);
+                e.keep(Box::new(s));
             }
         });
     }

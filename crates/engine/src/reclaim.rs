@@ -57,7 +57,13 @@ impl Engine {
                         self.purge.hold(by, *item, active);
                     }
                     // The log is closed or damaged: what was deleted stays, marked.
-                    Err(_) => self.counters.purge_gave_up.inc(),
+                    Err(e) => {
+                        self.counters.purge_gave_up.inc();
+                        self.notices.add(format_args!(
+                            "what transaction {} deleted stays in the files, marked: {e}",
+                            item.txid.0
+                        ));
+                    }
                 }
                 self.purge.finished_one();
             }
@@ -95,8 +101,11 @@ impl Engine {
                         continue;
                     }
                     Err(e @ OpError::Io(_)) => return Err(e),
-                    // A table or index that was dropped meanwhile, or a damaged page, of which readers are told: what else
-                    // the transaction left is taken out all the same.
+                    // A damaged page, or a table or index that was dropped meanwhile: what else the transaction left is
+                    // taken out all the same.
+                    Err(e @ OpError::Corrupt { .. }) => self.notices.add(format_args!(
+                        "what was deleted there stays in the files, marked: {e}"
+                    )),
                     Err(_) => {}
                     Ok(by) => taken_over = taken_over.or(by),
                 }

@@ -10,7 +10,7 @@ use sim::{SimDisk, seams};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use world::{fill, key, open, row, sound, within};
+use world::{def, fill, key, open, row, sound, within};
 
 fn try_open(disk: &Arc<SimDisk>) -> Result<Arc<Engine>, String> {
     let options = EngineOptions {
@@ -233,5 +233,65 @@ fn what_filled_the_log_can_be_rolled_back_on_the_full_disk() {
             sound(&e, "t");
             block_on(e.close()).unwrap();
         }
+    });
+}
+
+#[test]
+fn a_rollback_that_damage_ends_is_told_and_named_to_those_who_wait() {
+    within(120, "rollback over damage", || {
+        let disk = SimDisk::new();
+        let e = open(&disk, 512);
+        let mut s = block_on(fill(&e, 2000, 2000));
+        block_on(s.create_table(def("u"))).unwrap();
+        block_on(e.close()).unwrap();
+        drop(s);
+        // The copies of pages that the doublewrite file has are old after a start.
+        let e = try_open(&disk).unwrap();
+        let (mut s, mut other) = (e.session(), e.session());
+        s.begin(Isolation::ReadCommitted, false);
+        block_on(async {
+            let u = s.open_table("s", "u").await.unwrap();
+            s.insert(&u, &row(7, 7, 1, 10)).await.unwrap();
+            let t = s.open_table("s", "t").await.unwrap();
+            for id in 0..1000 {
+                s.delete_key(&t, &key(&t, id), &mut |_| Ok(true))
+                    .await
+                    .unwrap();
+            }
+            // Its commit makes all of that durable in the log.
+            let u = other.open_table("s", "u").await.unwrap();
+            other.insert(&u, &row(8, 8, 1, 10)).await.unwrap();
+            other.commit().await.unwrap();
+        });
+        let hurt = disk.killed();
+        drop((s, other));
+        end(e);
+        hurt.damage("s/t.tdb", |b| {
+            b.iter_mut()
+                .skip(20_000)
+                .step_by(8192)
+                .for_each(|b| *b ^= 1);
+        });
+        let e = try_open(&hurt).unwrap();
+        let until = Instant::now() + Duration::from_secs(20);
+        while e.counters().rollback_gave_up == 0 {
+            assert!(Instant::now() < until);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let told = e.notices();
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].contains("cannot be rolled back") && told[0].contains("s.t is damaged"));
+        let mut s = e.session();
+        s.set_lock_wait_timeout(1);
+        let why = block_on(async {
+            let u = s.open_table("s", "u").await.unwrap();
+            s.insert(&u, &row(7, 7, 1, 10)).await.err().unwrap()
+        });
+        assert!(
+            why.code == 1205 && why.message.contains("s.t is damaged"),
+            "{why:?}"
+        );
+        drop(s);
+        end(e);
     });
 }

@@ -141,7 +141,9 @@ fn written(conn: &mut dyn Conn, table: &str, may_fail: bool, may_wait: bool) -> 
             // The table that is selected from may be the damaged one.
             Err(Fault::Server { text, .. })
                 if text.contains("is damaged") && (may_fail || text.contains("d.still")) => {}
-            Err(Fault::Server { code: 1205, .. }) if may_wait => {}
+            Err(Fault::Server {
+                code: 1205, text, ..
+            }) if may_wait && text.contains("is damaged") => {}
             Err(fault) => return Err(format!("{sql}: {fault}")),
         }
     }

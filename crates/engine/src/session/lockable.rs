@@ -161,7 +161,7 @@ impl Session {
                     WaitEnd::Killed => Err(SqlError::query_interrupted()),
                     WaitEnd::Timeout => {
                         self.engine.counters.lock_timeouts.inc();
-                        Err(SqlError::lock_wait_timeout())
+                        Err(self.engine.timed_out())
                     }
                     WaitEnd::Deadlock => {
                         self.engine.counters.deadlocks.inc();

@@ -574,10 +574,10 @@ impl Drop for Session {
             return;
         }
         engine.spawn("rollback", async move {
-            if orphan.rollback().await.is_err() {
+            if let Err(why) = orphan.rollback().await {
                 // The log is closed: the next start rolls back. The cell stays registered until then.
                 let engine = orphan.engine.clone();
-                engine.counters.rollback_gave_up.inc();
+                engine.rollback_gave_up(orphan.txid, &why.message);
                 engine.keep(Box::new(orphan));
             }
         });

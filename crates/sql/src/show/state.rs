@@ -170,6 +170,10 @@ pub(super) fn engine_status(s: &mut Session, name: &str, topic: &str) -> Result<
         return Ok(r);
     }
     let c = s.instance.engine.counters();
+    let mut notices = s.instance.engine.notices().join("\n");
+    if !notices.is_empty() {
+        notices.push('\n');
+    }
     let t = format!(
         "\n=====================================\nTIDEMILL ENGINE STATUS\n=====================================\n\
          ----------------\nROW OPERATIONS\n----------------\n\
@@ -177,6 +181,7 @@ pub(super) fn engine_status(s: &mut Session, name: &str, topic: &str) -> Result<
          ------------\nTRANSACTIONS\n------------\n\
          Commits {}, rollbacks {}, deadlocks {}, lock waits {}, lock timeouts {}\n\
          Purged entries {}, waiting for purge {}\n\
+         Given up because of damage: rollbacks {}, purges {}\n{}\
          ---\nLOG\n---\n\
          Log sequence number          {}\nLog flushed up to            {}\nCheckpoint age               {}\n\
          Log writes {}, log syncs {}, log records {}\n\
@@ -195,6 +200,9 @@ pub(super) fn engine_status(s: &mut Session, name: &str, topic: &str) -> Result<
         c.lock_timeouts,
         c.purged_entries,
         c.purge_queue,
+        c.rollback_gave_up,
+        c.purge_gave_up,
+        notices,
         c.log_end,
         c.log_durable,
         c.checkpoint_age,

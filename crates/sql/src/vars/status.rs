@@ -335,6 +335,8 @@ const KNOWN: &[(&str, &str)] = &[
     ("Threads_connected", ""),
     ("Threads_created", ""),
     ("Threads_running", ""),
+    ("Tidemill_purge_given_up", ""),
+    ("Tidemill_rollbacks_given_up", ""),
     ("Uptime", ""),
     ("Uptime_since_flush_status", ""),
 ];

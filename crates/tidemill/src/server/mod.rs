@@ -127,6 +127,10 @@ pub fn serve(
         .map_err(ServeError::Open)
         .and_then(|database| {
             report(&database, options, &log);
+            let told = Arc::clone(&log);
+            database
+                .engine
+                .on_notice(Arc::new(move |text| told.error(text)));
             serve_open(database, options, &log, ready, until)
         });
     match &served {
