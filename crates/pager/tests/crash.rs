@@ -319,3 +319,24 @@ fn nobody_who_waits_for_the_log_is_forgotten() {
     });
     block_on(p.close()).unwrap();
 }
+
+#[test]
+fn a_segment_that_was_cut_short_is_not_used_again() {
+    let disk = Arc::new(MemDisk::default());
+    let (p, ..) = open(&disk, 256);
+    let (space, pages) = create_pages(&p, 3);
+    let end = set(&p, &space, pages[0], 64, 1).unwrap();
+    block_on(p.log().wait_durable(end)).unwrap();
+    let size = p.log().segments().size();
+    let last = p.log().segments().numbers().pop().unwrap();
+    stop(&p);
+    let after = Arc::new(disk.crash(true));
+    let path = format!("/db/log/{last:012}.log");
+    after.damage(Path::new(&path), |b| b.truncate(4096));
+    let (q, ..) = open(&after, 256);
+    for n in q.log().segments().numbers() {
+        let (file, _) = q.log().segments().locate(Lsn(n * size)).unwrap();
+        assert_eq!(file.len().unwrap(), 4096 + size, "segment {n}");
+    }
+    stop(&q);
+}

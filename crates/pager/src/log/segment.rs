@@ -145,6 +145,11 @@ impl Segments {
     pub fn create(&self, n: u64, reuse: Option<u64>) -> io::Result<()> {
         let path = self.dir.join(name(n));
         if let Some(old) = reuse
+            && !self.is_whole(old)
+        {
+            self.remove(old)?;
+        }
+        if let Some(old) = reuse
             && let Some(file) = self.remove_entry(old)
         {
             // The new header first: if the rename is lost, the old name holds a file that says it is another segment.
@@ -169,6 +174,12 @@ impl Segments {
         let file = self.disk.open(&path, self.mode, false)?;
         self.write_lock().insert(n, file);
         Ok(())
+    }
+
+    /// A file that is too short (somebody has cut it) would have to grow while the log is written.
+    fn is_whole(&self, n: u64) -> bool {
+        let file = self.read_lock().get(&n).cloned();
+        file.is_some_and(|f| f.len().is_ok_and(|len| len >= SEGMENT_HEADER + self.size))
     }
 
     fn create_zeroed(&self, tmp: &Path, n: u64) -> io::Result<()> {

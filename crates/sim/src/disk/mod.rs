@@ -261,10 +261,9 @@ impl State {
 }
 
 impl Survivor {
-    /// Nobody can reach contents without a name any more.
+    /// Nobody can reach contents without a name any more. After a kill, names may come back that are gone so far.
     fn forget_unnamed(&mut self) {
-        let named: std::collections::BTreeSet<usize> =
-            self.tree.now.files.values().copied().collect();
+        let named = self.tree.reachable();
         for (i, c) in self.contents.iter_mut().enumerate() {
             if !named.contains(&i) {
                 *c = Content::default();

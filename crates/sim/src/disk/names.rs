@@ -95,6 +95,16 @@ impl Tree {
         }
     }
 
+    /// Contents that a name leads to, or may lead to after a cut.
+    pub fn reachable(&self) -> BTreeSet<usize> {
+        let pending = self.pending.iter().filter_map(|c| match c {
+            Change::Link(_, i) | Change::Rename(_, _, i) => Some(*i),
+            _ => None,
+        });
+        let named = self.now.files.values().chain(self.durable.files.values());
+        named.copied().chain(pending).collect()
+    }
+
     /// What a cut leaves: each change for itself, or, as journals do, a prefix of them.
     pub fn after(&self, keep: u64, prefix: bool, rng: &mut Rng) -> Tree {
         let mut names = self.durable.clone();
