@@ -93,6 +93,8 @@ pub struct EngineCounters {
 pub(crate) trait Unfinished: Send {
     /// The engine has stopped.
     fn forget_transaction(self: Box<Self>);
+    /// A table is gone: it may have been the one that stood in the way.
+    fn try_again(self: Box<Self>);
 }
 
 /// The engine.
@@ -328,7 +330,11 @@ impl Engine {
     #[cold]
     pub(crate) fn timed_out(&self) -> SqlError {
         let mut e = SqlError::lock_wait_timeout();
-        if self.counters.rollback_gave_up.get() > 0
+        let holding = {
+            let kept = self.kept.lock().unwrap_or_else(|e| e.into_inner());
+            kept.as_ref().is_some_and(|kept| !kept.is_empty())
+        };
+        if holding
             && let Some(why) = self
                 .notices
                 .all()
@@ -350,6 +356,16 @@ impl Engine {
                 drop(kept);
                 session.forget_transaction();
             }
+        }
+    }
+
+    /// Has those that gave up try again, now that a table was dropped.
+    pub(crate) fn roll_back_kept(&self) {
+        let mut kept = self.kept.lock().unwrap_or_else(|e| e.into_inner());
+        let sessions = kept.as_mut().map(std::mem::take).unwrap_or_default();
+        drop(kept);
+        for session in sessions {
+            session.try_again();
         }
     }
 

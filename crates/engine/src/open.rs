@@ -289,15 +289,7 @@ async fn begin(
         }
         // Definitions stay as they are until its rows are as they were.
         s.use_all_tables();
-        let e = engine.clone();
-        engine.spawn("rollback", async move {
-            let id = s.txid;
-            if let Err(why) = s.rollback().await {
-                // The log is closed, or a page is damaged: the rows stay locked until that is mended.
-                e.rollback_gave_up(id, &why.message);
-                e.keep(Box::new(s));
-            }
-        });
+        s.roll_back_behind();
     }
     if !left.is_empty() {
         engine.leftovers.store(left.len(), Ordering::SeqCst);

@@ -57,6 +57,8 @@ pub(crate) struct Live {
     rows: [Users; SHARDS],
     /// Statements and transactions using the table, by the thread that began to.
     users: [Users; SHARDS],
+    /// Of the users, transactions that cannot be rolled back.
+    pub(crate) given_up: AtomicI64,
     /// A definition change waits for the users to go, and new ones wait for it.
     pub(crate) closing: AtomicBool,
     pub(crate) changed: Event,
@@ -71,6 +73,7 @@ impl Live {
             born: AtomicU64::new(0),
             rows: Default::default(),
             users: Default::default(),
+            given_up: AtomicI64::new(0),
             closing: AtomicBool::new(false),
             changed: Event::new(),
         })
@@ -216,6 +219,13 @@ impl Table {
             return 0;
         }
         self.live.auto_increment.load(Ordering::Relaxed).max(1)
+    }
+
+    /// Users that a drop waits for: what cannot be rolled back need not be once the table is gone.
+    pub(crate) fn users_but_given_up(&self) -> i64 {
+        // In this order: a session counts as a user before it gives up.
+        let given_up = self.live.given_up.load(Ordering::SeqCst);
+        self.users() - given_up
     }
 
     pub(crate) fn users(&self) -> i64 {

@@ -32,7 +32,7 @@ impl Session {
             timer
                 .as_mut()
                 .poll(cx)
-                .map(|()| Err(SqlError::lock_wait_timeout()))
+                .map(|()| Err(self.engine.timed_out()))
         })
         .await
     }

@@ -7,6 +7,7 @@ mod batch;
 mod chain;
 mod ddl_wait;
 mod delete;
+mod given_up;
 mod insert;
 mod lockable;
 mod outcome;
@@ -22,7 +23,7 @@ pub use outcome::{Inserted, Updated, Written};
 pub use scan::{KeyBound, Scan, ScanSpec};
 pub(crate) use secondary::entry_key as entry_key_of;
 
-use crate::engine::{Engine, Unfinished};
+use crate::engine::Engine;
 use crate::error;
 use crate::interrupt::Interrupt;
 use crate::purge::PurgeItem;
@@ -543,12 +544,6 @@ impl Session {
     }
 }
 
-impl Unfinished for Session {
-    fn forget_transaction(mut self: Box<Self>) {
-        self.txid = TxnId::NONE;
-    }
-}
-
 impl Drop for Session {
     fn drop(&mut self) {
         if self.txid == TxnId::NONE {
@@ -573,13 +568,6 @@ impl Drop for Session {
             engine.keep(Box::new(orphan));
             return;
         }
-        engine.spawn("rollback", async move {
-            if let Err(why) = orphan.rollback().await {
-                // The log is closed: the next start rolls back. The cell stays registered until then.
-                let engine = orphan.engine.clone();
-                engine.rollback_gave_up(orphan.txid, &why.message);
-                engine.keep(Box::new(orphan));
-            }
-        });
+        orphan.roll_back_behind();
     }
 }

@@ -88,7 +88,7 @@ impl Session {
         let mut closed = Vec::new();
         let mut rows = vec![RowChange::Remove(schema_row(&s.def))];
         for t in s.tables.values() {
-            closed.push(self.close_table(t).await?);
+            closed.push(self.close_table_for_good(t).await?);
             rows.push(RowChange::Remove(table_row(&t.def)));
         }
         engine.change_rows(rows).await?;
@@ -101,6 +101,7 @@ impl Session {
         for t in s.tables.values() {
             engine.drop_file(t.space_id());
         }
+        engine.roll_back_kept();
         // An empty folder is of no consequence, and one that is not empty is not ours to remove.
         let _ = engine
             .seams()
@@ -169,13 +170,14 @@ impl Session {
         }
         let missing = || SqlError::bad_table(&format!("{schema}.{name}"));
         let t = engine.catalog().table(schema, name).ok_or_else(missing)?;
-        let _closed = self.close_table(&t).await?;
+        let _closed = self.close_table_for_good(&t).await?;
         engine
             .change_rows(vec![RowChange::Remove(table_row(&t.def))])
             .await?;
         t.retired.store(true, Ordering::SeqCst);
         engine.change_catalog(|c| c.remove_table(schema, name));
         engine.drop_file(t.space_id());
+        engine.roll_back_kept();
         Ok(())
     }
 
@@ -383,10 +385,22 @@ impl Session {
 
     /// Keeps new users off the table and waits for those there are.
     async fn close_table(&self, t: &Arc<Table>) -> Result<Closed, SqlError> {
+        self.close_once(t, || t.users() == 0).await
+    }
+
+    /// As [`Session::close_table`], for a table that is dropped: transactions that cannot be rolled back are not waited for.
+    async fn close_table_for_good(&self, t: &Arc<Table>) -> Result<Closed, SqlError> {
+        self.close_once(t, || t.users_but_given_up() == 0).await
+    }
+
+    async fn close_once(
+        &self,
+        t: &Arc<Table>,
+        unused: impl FnMut() -> bool,
+    ) -> Result<Closed, SqlError> {
         t.live.closing.store(true, Ordering::SeqCst);
         let closed = Closed(t.clone());
-        self.wait_unless_killed(&t.live.changed, || t.users() == 0)
-            .await?;
+        self.wait_unless_killed(&t.live.changed, unused).await?;
         Ok(closed)
     }
 }
