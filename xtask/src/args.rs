@@ -1,6 +1,7 @@
-//! Command-line flags: `--name value`, `--name=value` or a bare `--name`, each read at most by one command.
+//! Command-line flags: `--name value`, `--name=value` or a bare `--name`, each read at most by one command; and words in
+//! front of them.
 //!
-//! A flag nobody read is an error, told before the work begins, so that a misspelt one cannot silently change what
+//! A flag or word nobody read is an error, told before the work begins, so that a misspelt one cannot silently change what
 //! was measured.
 
 use crate::step::Outcome;
@@ -8,9 +9,13 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
+/// Marks that the words were read; no flag has this name.
+const WORDS: &str = "";
+
 /// The flags of one invocation.
 #[derive(Debug, Default)]
 pub struct Args {
+    words: Vec<String>,
     flags: Vec<(String, Option<String>)>,
     read: RefCell<BTreeSet<String>>,
 }
@@ -19,6 +24,7 @@ impl Args {
     /// Splits the words after the command's name into flags.
     pub fn parse(words: impl Iterator<Item = String>) -> Outcome<Args> {
         let mut flags: Vec<(String, Option<String>)> = Vec::new();
+        let mut first = Vec::new();
         for word in words {
             if let Some(flag) = word.strip_prefix("--") {
                 match flag.split_once('=') {
@@ -28,11 +34,13 @@ impl Args {
             } else {
                 match flags.last_mut() {
                     Some((_, value)) if value.is_none() => *value = Some(word),
+                    None => first.push(word),
                     _ => return Err(format!("'{word}' does not follow a --flag")),
                 }
             }
         }
         Ok(Args {
+            words: first,
             flags,
             ..Args::default()
         })
@@ -41,6 +49,20 @@ impl Args {
     fn find(&self, name: &str) -> Option<&Option<String>> {
         self.read.borrow_mut().insert(name.to_owned());
         self.flags.iter().rev().find(|f| f.0 == name).map(|f| &f.1)
+    }
+
+    /// The words in front of the flags.
+    pub fn words(&self) -> Vec<String> {
+        self.read.borrow_mut().insert(WORDS.to_owned());
+        self.words.clone()
+    }
+
+    /// Is `--name` there? An error where it has a value, which was probably meant as something else.
+    pub fn switch(&self, name: &str) -> Outcome<bool> {
+        match self.find(name) {
+            Some(Some(value)) => Err(format!("--{name} takes no value, and '{value}' follows it")),
+            found => Ok(found.is_some()),
+        }
     }
 
     /// Is `--name` there, with or without a value?
@@ -75,6 +97,11 @@ impl Args {
     /// An error naming the flags that the command did not look at.
     pub fn refuse_unread(&self) -> Outcome<()> {
         let read = self.read.borrow();
+        if let Some(word) = self.words.first()
+            && !read.contains(WORDS)
+        {
+            return Err(format!("'{word}' does not follow a --flag"));
+        }
         let unread: Vec<&str> = self
             .flags
             .iter()
@@ -109,7 +136,11 @@ mod tests {
 
     #[test]
     fn mistakes_are_told() {
-        assert!(args("stray").is_err());
+        assert!(args("stray").unwrap().refuse_unread().is_err());
+        assert!(args("--rounds 3 stray").is_err());
+        let words = args("E02 E11 --quick E04").unwrap();
+        assert_eq!(words.words(), ["E02", "E11"]);
+        assert!(words.switch("quick").unwrap_err().contains("E04"));
         let a = args("--rounds x --typo 1").unwrap();
         assert!(a.get("rounds", 1u32).is_err());
         assert!(a.refuse_unread().unwrap_err().contains("typo"));

@@ -1,7 +1,9 @@
 //! Installing the programs that the tests drive, through apt where there is apt.
 
 use crate::args::Args;
+use crate::server::runs_as_root;
 use crate::step::{self, Outcome};
+use std::path::Path;
 use std::process::Command;
 
 /// A program, the Debian package it comes in, and what needs it.
@@ -26,13 +28,56 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
     ("c++", "g++", "the fuzzer"),
 ];
 
+/// What the lab drives beside these: a file by which it is known to be there, and the package it comes in.
+const PEERS: &[(&str, &str)] = &[
+    ("/usr/sbin/mariadbd", "mariadb-server-core"),
+    ("/usr/bin/mariadb-install-db", "mariadb-server-core"),
+    ("/usr/lib/postgresql/15/bin/postgres", "postgresql-15"),
+    ("/usr/bin/fio", "fio"),
+];
+
+/// MariaDB's other engine, where it is asked for.
+const MYROCKS: (&str, &str) = (
+    "/usr/lib/mysql/plugin/ha_rocksdb.so",
+    "mariadb-plugin-rocksdb",
+);
+
+/// Debian's package of PostgreSQL makes a cluster and starts it, unless this file says otherwise.
+const CLUSTERS: &str = "/etc/postgresql-common/createcluster.conf";
+const NO_CLUSTER: &str = "create_main_cluster = false";
+
 /// Programs without which `cargo xtask test` cannot run.
 const NEEDED: &[&str] = &["sysbench", "mariadb", "c++"];
 
 /// The command.
 pub fn command(args: &Args) -> Outcome<()> {
     args.refuse_unread()?;
-    ensure()
+    ensure()?;
+    peers(true)
+}
+
+/// Installs what the lab drives and what is missing here. What could not be installed fails when it is started.
+pub fn peers(myrocks: bool) -> Outcome<()> {
+    let wanted = PEERS.iter().chain(myrocks.then_some(&MYROCKS));
+    let mut packages: Vec<&str> = wanted
+        .filter(|(file, _)| !Path::new(file).is_file())
+        .map(|(_, package)| *package)
+        .collect();
+    packages.dedup();
+    if packages.is_empty() || !step::on_path("apt-get") {
+        return Ok(());
+    }
+    println!("    missing for the lab: {}", packages.join(", "));
+    if packages.contains(&"postgresql-15") {
+        // The lab starts servers of its own, on directories of its own, and wants no other beside them.
+        apt(&["postgresql-common"])?;
+        let text = std::fs::read_to_string(CLUSTERS).unwrap_or_default();
+        if !text.lines().any(|line| line == NO_CLUSTER) {
+            let line = format!("echo '{NO_CLUSTER}' >> {CLUSTERS}");
+            step::visibly(as_root("sh").args(["-c", &line]))?;
+        }
+    }
+    apt(&packages)
 }
 
 /// Installs what is missing; an error if something needed is missing still.
@@ -92,17 +137,20 @@ fn apt(packages: &[&str]) -> Outcome<()> {
     Ok(())
 }
 
-/// apt-get without questions, through sudo where we are not root and sudo asks nothing.
+/// apt-get without questions.
 fn apt_get() -> Command {
-    use std::os::unix::fs::MetadataExt;
-    let root = std::fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0);
-    if root {
-        let mut command = Command::new("apt-get");
+    as_root("apt-get")
+}
+
+/// A program that asks nothing, through sudo where we are not root and sudo asks nothing either.
+fn as_root(program: &str) -> Command {
+    if runs_as_root() {
+        let mut command = Command::new(program);
         command.env("DEBIAN_FRONTEND", "noninteractive");
         command
     } else {
         let mut command = Command::new("sudo");
-        command.args(["-n", "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]);
+        command.args(["-n", "env", "DEBIAN_FRONTEND=noninteractive", program]);
         command
     }
 }

@@ -22,6 +22,7 @@ mod fuzz;
 mod hostile;
 mod install;
 mod isolation;
+mod lab;
 mod ledger;
 mod matrix;
 mod miri;
@@ -94,6 +95,11 @@ const COMMANDS: &[Command] = &[
         "compare",
         "Tidemill beside MariaDB [--seconds S] [--rows 2000000] [--threads 1,8,64,256] [--tests a,b]",
         compare::command,
+    ),
+    (
+        "lab",
+        "the experiments beside MariaDB and PostgreSQL: E02 E11 ... | all [--quick] [--seconds 10] [--repeats 5] [--readme]",
+        lab::command,
     ),
     (
         "sysbench-matrix",

@@ -59,6 +59,8 @@ pub struct Setup {
     pub port: u16,
     /// Where its output goes.
     pub log: PathBuf,
+    /// The cores it may use, as `taskset -c` takes them; empty for all.
+    pub cores: String,
     options: Vec<String>,
 }
 
@@ -67,14 +69,21 @@ static SOCKETS: AtomicU32 = AtomicU32::new(0);
 impl Setup {
     /// A fresh data directory below `dir` for a server of this kind (which is built first, if it is ours).
     pub fn new(kind: Kind, dir: &Path) -> Outcome<Setup> {
+        let setup = Setup::over(kind, dir)?;
+        if kind == Kind::MariaDb {
+            setup.install_mariadb()?;
+        }
+        Ok(setup)
+    }
+
+    /// The data directory that a server of this kind has left below `dir`.
+    pub fn over(kind: Kind, dir: &Path) -> Outcome<Setup> {
         let program = match kind {
             Kind::Tidemill => tree::release_server()?,
             Kind::MariaDb => mariadbd()?,
         };
         let datadir = dir.join(format!("{}-data", kind.name()));
-        // A socket's path may have 107 bytes; the target directory alone can be longer.
-        let n = SOCKETS.fetch_add(1, Ordering::Relaxed);
-        let socket = std::env::temp_dir().join(format!("tm-{}-{n}.sock", std::process::id()));
+        let socket = short_path("sock");
         let setup = Setup {
             kind,
             program,
@@ -82,16 +91,18 @@ impl Setup {
             socket,
             port: free_port()?,
             log: dir.join(format!("{}.log", kind.name())),
+            cores: String::new(),
             options: Vec::new(),
         };
-        if kind == Kind::MariaDb {
-            setup.install_mariadb()?;
-            return Ok(setup
-                .option("skip-log-bin")
-                .option("performance-schema=OFF")
-                .option("skip-name-resolve"));
-        }
-        Ok(setup)
+        Ok(setup
+            .option_of(Kind::MariaDb, "skip-log-bin")
+            .option_of(Kind::MariaDb, "performance-schema=OFF")
+            .option_of(Kind::MariaDb, "skip-name-resolve"))
+    }
+
+    /// The options it is started with, beside the places of its files.
+    pub fn options(&self) -> &[String] {
+        &self.options
     }
 
     /// Adds an option by MySQL's name, without the dashes in front: `innodb-buffer-pool-size=1G`.
@@ -166,6 +177,10 @@ impl Setup {
 
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
+        if !self.cores.is_empty() {
+            command = Command::new("taskset");
+            command.args(["-c", &self.cores]).arg(&self.program);
+        }
         match self.kind {
             Kind::Tidemill => {
                 command.arg("serve");
@@ -240,12 +255,21 @@ fn mariadbd() -> Outcome<PathBuf> {
         .ok_or_else(|| "mariadbd is not installed (apt-get install mariadb-server-core)".to_owned())
 }
 
-fn runs_as_root() -> bool {
+/// A path that nobody has, short enough for a socket: that may have 107 bytes, and the target directory alone can be
+/// longer.
+pub fn short_path(ending: &str) -> PathBuf {
+    let n = SOCKETS.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("tm-{}-{n}.{ending}", std::process::id()))
+}
+
+/// Does this process belong to root?
+pub fn runs_as_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0)
 }
 
-fn free_port() -> Outcome<u16> {
+/// A TCP port of 127.0.0.1 that nobody listens on now.
+pub fn free_port() -> Outcome<u16> {
     std::net::TcpListener::bind(("127.0.0.1", 0))
         .and_then(|listener| listener.local_addr())
         .map(|address| address.port())

@@ -2,6 +2,7 @@
 
 use crate::server::Setup;
 use crate::step::{self, Outcome};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// The scripts that run against the `sbtest` tables, in an order in which each leaves the tables fit for the next:
@@ -25,6 +26,41 @@ pub const BULK_INSERT: &str = "bulk_insert";
 /// Seconds after its proper end at which a run is given up.
 const HANGS_AFTER: u64 = 120;
 
+/// Where sysbench finds a server.
+#[derive(Debug, Clone)]
+pub enum Reach {
+    /// MySQL's protocol, on a Unix socket.
+    Mysql(PathBuf),
+    /// PostgreSQL's protocol: the directory of its Unix socket, and the port that names the socket there.
+    Postgres(PathBuf, u16),
+}
+
+impl From<&Setup> for Reach {
+    fn from(setup: &Setup) -> Reach {
+        Reach::Mysql(setup.socket.clone())
+    }
+}
+
+impl Reach {
+    fn flags(&self, database: &str) -> Vec<String> {
+        match self {
+            Reach::Mysql(socket) => vec![
+                "--db-driver=mysql".to_owned(),
+                format!("--mysql-socket={}", socket.display()),
+                "--mysql-user=root".to_owned(),
+                format!("--mysql-db={database}"),
+            ],
+            Reach::Postgres(dir, port) => vec![
+                "--db-driver=pgsql".to_owned(),
+                format!("--pgsql-host={}", dir.display()),
+                format!("--pgsql-port={port}"),
+                "--pgsql-user=postgres".to_owned(),
+                format!("--pgsql-db={database}"),
+            ],
+        }
+    }
+}
+
 /// One use of sysbench.
 #[derive(Debug, Clone)]
 pub struct Load {
@@ -42,6 +78,12 @@ pub struct Load {
     pub ps_mode: &'static str,
     /// The database.
     pub database: &'static str,
+    /// Options of the script or of the driver, as sysbench takes them.
+    pub extra: Vec<&'static str>,
+    /// Report each second and the whole distribution of latencies too.
+    pub closely: bool,
+    /// The cores it may use, as `taskset -c` takes them; empty for all.
+    pub cores: String,
 }
 
 impl Load {
@@ -55,6 +97,9 @@ impl Load {
             seconds: 10,
             ps_mode: "auto",
             database: "sbtest",
+            extra: Vec::new(),
+            closely: false,
+            cores: String::new(),
         }
     }
 
@@ -67,14 +112,15 @@ impl Load {
     }
 
     /// The command line up to the verb.
-    fn command(&self, setup: &Setup, verb: &str) -> Command {
+    fn command(&self, at: &Reach, verb: &str) -> Command {
         let mut command = Command::new("sysbench");
+        if !self.cores.is_empty() {
+            command = Command::new("taskset");
+            command.args(["-c", &self.cores, "sysbench"]);
+        }
         command
             .arg(self.script)
-            .arg("--db-driver=mysql")
-            .arg(format!("--mysql-socket={}", setup.socket.display()))
-            .arg("--mysql-user=root")
-            .arg(format!("--mysql-db={}", self.database))
+            .args(at.flags(self.database))
             .arg(format!("--threads={}", self.threads))
             .arg(format!("--time={}", self.seconds))
             .arg("--events=0")
@@ -89,7 +135,10 @@ impl Load {
                 .arg(format!("--table-size={}", self.table_size))
                 .arg("--rand-type=uniform");
         }
-        command.arg(verb);
+        if self.closely {
+            command.args(["--report-interval=1", "--histogram=on"]);
+        }
+        command.args(&self.extra).arg(verb);
         command
     }
 
@@ -100,23 +149,33 @@ impl Load {
             conn.run(&format!("{sql} {}", self.database))
                 .map_err(|e| format!("{sql} {}: {e}", self.database))?;
         }
+        self.fill(setup)
+    }
+
+    /// Makes and fills the tables in a database that is there and empty.
+    pub fn fill(&self, at: impl Into<Reach>) -> Outcome<()> {
         let loaders = if self.script == BULK_INSERT {
             self.threads
         } else {
             self.tables.min(4)
         };
-        step::must(&mut self.threads(loaders).command(setup, "prepare")).map(drop)
+        step::must(&mut self.threads(loaders).command(&at.into(), "prepare")).map(drop)
     }
 
     /// Drops the tables.
     pub fn cleanup(&self, setup: &Setup) -> Outcome<()> {
-        step::must(&mut self.command(setup, "cleanup")).map(drop)
+        step::must(&mut self.command(&setup.into(), "cleanup")).map(drop)
     }
 
     /// Runs the load to its end; anything but a clean report is an error.
-    pub fn run(&self, setup: &Setup) -> Outcome<Figures> {
+    pub fn run(&self, at: impl Into<Reach>) -> Outcome<Figures> {
+        self.report(at).map(|(figures, _)| figures)
+    }
+
+    /// As [`run`](Load::run), and the report's own words.
+    pub fn report(&self, at: impl Into<Reach>) -> Outcome<(Figures, String)> {
         // A server that hangs makes sysbench hang; that must end as a failure.
-        let load = self.command(setup, "run");
+        let load = self.command(&at.into(), "run");
         let mut command = Command::new("timeout");
         command
             .arg("--signal=KILL")
@@ -138,17 +197,18 @@ impl Load {
                 }
             ));
         }
-        Figures::parse(&said.text).ok_or_else(|| {
-            format!(
+        match Figures::parse(&said.text) {
+            Some(figures) => Ok((figures, said.text)),
+            None => Err(format!(
                 "sysbench's report is not understood:\n{}",
                 step::tail(&said.text, 30)
-            )
-        })
+            )),
+        }
     }
 
     /// Starts the load in the background; its report is thrown away.
     pub fn spawn(&self, setup: &Setup) -> Outcome<Background> {
-        self.command(setup, "run")
+        self.command(&setup.into(), "run")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

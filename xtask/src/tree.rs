@@ -48,6 +48,23 @@ pub fn release_server() -> Outcome<PathBuf> {
     }
 }
 
+/// Builds a server that counts nothing, and returns its path: what statistics cost is the difference to it.
+pub fn uncounted_server() -> Outcome<PathBuf> {
+    if let Some(given) = std::env::var_os("TIDEMILL_UNCOUNTED_SERVER") {
+        return Ok(PathBuf::from(given));
+    }
+    let dir = target_dir()?.join("uncounted");
+    let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
+    step::visibly(
+        cargo()
+            .args(["build", "--release", "--package", "tidemill"])
+            .arg("--target-dir")
+            .arg(&dir)
+            .env("RUSTFLAGS", format!("{flags} --cfg tidemill_uncounted")),
+    )?;
+    Ok(dir.join("release").join("tidemill"))
+}
+
 /// A directory that is removed when it goes out of scope, unless somebody asks to keep it.
 ///
 /// It lies under the target directory, since /tmp may be a memory file system, where neither O_DIRECT nor a

@@ -1,0 +1,202 @@
+//! Loaded data directories, made once a run and copied for each side that needs one.
+//!
+//! A side always begins with a copy: what an earlier experiment's writes did to the tables, or how far its purge and
+//! its vacuum had come, must not show in a later one.
+
+use super::experiment::{Data, Side, What};
+use super::peers::{self, Order, Peer, Terms, Who};
+use super::tpcc;
+use crate::check;
+use crate::step::{self, Outcome};
+use crate::sysbench;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// The database of the tables.
+pub const DATABASE: &str = "sbtest";
+
+/// How the loading server is set up: the same for all, and of no consequence for what is measured later.
+const LOADING: Terms = Terms {
+    pool_mib: 2048,
+    log_mib: 512,
+    flush: 2,
+};
+
+/// The directories of one run.
+#[derive(Debug)]
+pub struct Stock {
+    dir: PathBuf,
+    loaded: Vec<(Who, Data)>,
+    copies: usize,
+}
+
+/// The name of a directory with this data.
+fn folder(who: Who, data: Data) -> String {
+    match data {
+        Data::Rows { tables, rows, .. } => format!("{}-{tables}x{rows}", who.name()),
+        Data::Warehouses(n) => format!("{}-{n}-warehouses", who.name()),
+    }
+}
+
+/// The tables of a database, by name.
+pub fn tables(data: Data) -> Vec<String> {
+    match data {
+        Data::Rows { tables, .. } => check::sbtest_names(tables),
+        Data::Warehouses(_) => tpcc::TABLES.iter().map(|t| (*t).to_owned()).collect(),
+    }
+}
+
+impl Stock {
+    /// An empty stock in `dir`.
+    pub fn new(dir: &Path) -> Stock {
+        Stock {
+            dir: dir.to_path_buf(),
+            loaded: Vec::new(),
+            copies: 0,
+        }
+    }
+
+    /// Starts a side on a fresh copy of its data, which is loaded first where nobody has needed it before.
+    pub fn start(
+        &mut self,
+        side: &Side,
+        data: Data,
+        terms: Terms,
+        cores: &str,
+    ) -> Outcome<Started> {
+        let What::Server(who) = side.what else {
+            return Err(format!("{} is no server", side.name));
+        };
+        self.copies += 1;
+        let dir = self.dir.join(format!("side-{}", self.copies));
+        let order = Order {
+            who,
+            terms,
+            options: side.options,
+            dir: &dir,
+            cores,
+        };
+        if who != Who::Canned {
+            let files = who.files_of();
+            self.load(files, data)?;
+            copy(&self.dir.join(folder(files, data)), &dir)?;
+        }
+        let mut started = Started {
+            peer: None,
+            dir: dir.clone(),
+            version: String::new(),
+            settings: Vec::new(),
+        };
+        let peer = peers::start(&order)?;
+        started.version = peer.version()?;
+        started.settings = peer.settings();
+        if who != Who::Canned
+            && let Data::Rows { cached: true, .. } = data
+        {
+            for table in tables(data) {
+                // Every column, so that no server can answer from an index.
+                let sql = format!("SELECT SUM(k), MAX(c), MAX(pad) FROM {table}");
+                peer.ask(DATABASE, &sql)?;
+            }
+        }
+        started.peer = Some(peer);
+        Ok(started)
+    }
+
+    fn load(&mut self, who: Who, data: Data) -> Outcome<()> {
+        // Whether it is read into memory later makes no difference to what is on the disk.
+        let name = folder(who, data);
+        if self.loaded.iter().any(|l| folder(l.0, l.1) == name) {
+            return Ok(());
+        }
+        step::announce(&format!("loading {name}"));
+        let begun = Instant::now();
+        let dir = self.dir.join(&name);
+        let order = Order {
+            who,
+            terms: LOADING,
+            options: &[],
+            dir: &dir,
+            cores: "",
+        };
+        let peer = peers::start(&order)?;
+        peer.make_database(DATABASE)?;
+        fill(peer.as_ref(), who, data)?;
+        peer.settle(DATABASE, &tables(data))?;
+        peer.stop()?;
+        self.loaded.push((who, data));
+        let (seconds, mib) = (
+            begun.elapsed().as_secs_f64(),
+            occupied_mib(&dir.join(who.tables_dir())),
+        );
+        println!("    {seconds:.0} s, {mib} MiB of tables");
+        Ok(())
+    }
+}
+
+fn fill(peer: &dyn Peer, who: Who, data: Data) -> Outcome<()> {
+    match data {
+        Data::Rows { tables, rows, .. } => {
+            let mut load = sysbench::Load::new("oltp_point_select", rows);
+            load.tables = tables;
+            load.extra = who.driver_flags().to_vec();
+            load.fill(peer.reach())
+        }
+        Data::Warehouses(warehouses) => tpcc::fill(peer, who, warehouses),
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Outcome<()> {
+    let mut cp = Command::new("cp");
+    cp.args(["--archive", "--reflink=auto", "--sparse=never"]);
+    step::must(cp.arg(from).arg(to)).map(drop)
+}
+
+/// What the files below `dir` occupy on the disk, MiB.
+fn occupied_mib(dir: &Path) -> u64 {
+    let said = step::quietly(Command::new("du").arg("-sm").arg(dir));
+    said.ok()
+        .and_then(|s| s.text.split_whitespace().next()?.parse().ok())
+        .unwrap_or(0)
+}
+
+/// A server on a copy of its own; both are gone with the handle.
+pub struct Started {
+    peer: Option<Box<dyn Peer>>,
+    dir: PathBuf,
+    /// What it says of its version.
+    pub version: String,
+    /// What it was told at its start.
+    pub settings: Vec<String>,
+}
+
+impl Started {
+    /// The server.
+    pub fn peer(&self) -> Outcome<&dyn Peer> {
+        self.peer
+            .as_deref()
+            .ok_or_else(|| "it has ended".to_owned())
+    }
+
+    /// The size of its tables' files, MiB.
+    pub fn tables_mib(&self, who: Who) -> u64 {
+        match who {
+            Who::Canned => 0,
+            _ => occupied_mib(&self.dir.join(who.tables_dir())),
+        }
+    }
+
+    /// Ends the server as its manual says.
+    pub fn stop(mut self) -> Outcome<()> {
+        self.peer.take().map_or(Ok(()), Peer::stop)
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // The server first: it writes into the directory until it has ended.
+        self.peer = None;
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
