@@ -452,7 +452,7 @@ async fn load_tables(
         next_index = def
             .indexes
             .iter()
-            .map(|x| x.id + 1)
+            .map(|x| x.id.saturating_add(1))
             .max()
             .unwrap_or(2)
             .max(next_index);
@@ -483,12 +483,17 @@ async fn load_tables(
     remove_unborn(engine, &view, report)?;
     view.tables().for_each(|t| place_file(engine, t));
     let top = report.pages.max_space.max(ids.last().copied().unwrap_or(0));
-    engine.ddl.next_table.fetch_max(top + 1, Ordering::Relaxed);
+    engine
+        .ddl
+        .next_table
+        .fetch_max(top.saturating_add(1), Ordering::Relaxed);
     engine.next_index.fetch_max(next_index, Ordering::Relaxed);
     engine.change_catalog(|c| *c = view);
     for l in &loaded.leftovers {
         // Its index has no definition, and its id is not to be given out again.
-        engine.next_index.fetch_max(l.index + 1, Ordering::Relaxed);
+        engine
+            .next_index
+            .fetch_max(l.index.saturating_add(1), Ordering::Relaxed);
     }
     Ok(loaded.leftovers)
 }

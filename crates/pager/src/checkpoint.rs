@@ -191,7 +191,8 @@ impl Checkpointer {
         let ahead = end.0 + (self.capacity / 16).max(2 * size);
         // On a full disk a file can only be used again once the log has left it: so far changes must be admitted.
         let left = (end.0 / size + 1) * size + 2 * self.log.margin();
-        ahead.max(left) + self.log.undo()
+        // One more is left for a start after a crash.
+        ahead.max(left) + size + self.log.undo()
     }
 
     /// Number of the first segment that a recovery, a rollback or purge may still read.

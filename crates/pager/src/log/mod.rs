@@ -58,7 +58,10 @@ pub struct Log {
     segments: Segments,
     /// Appends are admitted below this position: ring, files and checkpoint allow it.
     limit: AtomicU64,
-    /// As `limit`, for the changes of transactions: what it would take to undo them is kept free.
+    /// As `limit`, for all but what undoes: the last file is left for a start after a crash, which goes on in a file that
+    /// was never written to, and on a full disk can make none.
+    tidy_limit: AtomicU64,
+    /// As `tidy_limit`, for the changes of transactions: what it would take to undo them is kept free.
     change_limit: AtomicU64,
     /// Bytes that it would take to undo what is open.
     undo: AtomicU64,
@@ -101,6 +104,7 @@ impl Log {
             margin: unit,
             segments,
             limit: AtomicU64::new(room.0),
+            tidy_limit: AtomicU64::new(room.0),
             change_limit: AtomicU64::new(room.0),
             undo: AtomicU64::new(0),
             group: Group::new(

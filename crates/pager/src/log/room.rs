@@ -28,7 +28,7 @@ impl Log {
     pub fn admit(&self, purpose: Purpose) -> Result<(), OpError> {
         let (margin, limit) = match purpose {
             Purpose::Change => (self.margin, &self.change_limit),
-            Purpose::Tidy => (self.margin, &self.limit),
+            Purpose::Tidy => (self.margin, &self.tidy_limit),
             Purpose::Undo => (self.margin / 2, &self.limit),
         };
         if let Some(e) = self.failed.get() {
@@ -152,16 +152,23 @@ impl Log {
     /// `full`: there are no more files because the disk has no room.
     pub(crate) fn set_limit(&self, room: Lsn, age: Lsn, full: bool) {
         let limit = room.min(age).0;
+        let files = room.0.saturating_sub(self.segments.size());
+        let tidying = limit.min(files);
         // Something for small transactions too, and for those who tidy up.
         let kept = self.undo() + self.margin / 4;
-        let changes = limit.min(room.0.saturating_sub(kept));
+        let changes = limit.min(files.saturating_sub(kept));
         // As long as there is room, nobody is refused: when it runs out, the keeper is asked first.
         let full = full && self.end().0 + self.margin > changes;
         let was_full = self.full.swap(full, Ordering::AcqRel);
         let changes_before = self.change_limit.swap(changes, Ordering::AcqRel);
+        let tidying_before = self.tidy_limit.swap(tidying, Ordering::AcqRel);
         let before = self.limit.swap(limit, Ordering::AcqRel);
         // Only news is told: whoever waits for room on a full disk asks the keeper to look again, and would be asked again.
-        if limit != before || changes > changes_before || full != was_full {
+        if limit != before
+            || tidying != tidying_before
+            || changes > changes_before
+            || full != was_full
+        {
             self.space_event.fire();
         }
     }
