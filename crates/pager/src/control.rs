@@ -60,6 +60,9 @@ pub(crate) struct Control {
     pub(crate) damaged: Option<u64>,
 }
 
+/// No option makes segments that large; a slot that says so is damaged.
+const SEGMENT_SIZE_MAX: u64 = 1 << 40;
+
 impl Control {
     /// Makes the file with a first state.
     pub(crate) fn create(disk: &dyn Disk, dir: &Path, state: ControlState) -> io::Result<Control> {
@@ -93,6 +96,7 @@ impl Control {
             if n < SLOT
                 || le::get_u32(&b, SLOT - 4) != crc32c(&b[..SLOT - 4])
                 || le::get_u64(&b, 0) != MAGIC
+                || !(1..=SEGMENT_SIZE_MAX).contains(&le::get_u64(&b, 32))
             {
                 damaged = Some(slot as u64);
                 continue;

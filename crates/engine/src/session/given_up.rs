@@ -3,7 +3,9 @@
 
 use super::Session;
 use crate::engine::Unfinished;
+use crate::schema::Table;
 use base::TxnId;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::SqlError;
 
@@ -23,18 +25,23 @@ impl Session {
     fn give_up(self, why: &SqlError) {
         let engine = self.engine.clone();
         engine.rollback_gave_up(self.txid, &why.message);
-        self.count_given_up(1);
+        let tables = self.tables_used();
+        // Before it counts: whoever drops one of its tables from then on finds it here, and has it try again.
         engine.keep(Box::new(self));
+        count_given_up(&tables, 1);
     }
 
-    /// Those who wait to drop one of its tables need not wait for this session.
-    fn count_given_up(&self, n: i64) {
-        for used in &self.uses {
-            let live = &used.table.live;
-            live.given_up.fetch_add(n, Ordering::SeqCst);
-            if live.closing.load(Ordering::SeqCst) {
-                live.changed.fire();
-            }
+    fn tables_used(&self) -> Vec<Arc<Table>> {
+        self.uses.iter().map(|used| used.table.clone()).collect()
+    }
+}
+
+/// Those who wait to drop one of the tables need not wait for a session that gave up (1), or must again (-1).
+fn count_given_up(tables: &[Arc<Table>], n: i64) {
+    for table in tables {
+        table.live.given_up.fetch_add(n, Ordering::SeqCst);
+        if table.live.closing.load(Ordering::SeqCst) {
+            table.live.changed.fire();
         }
     }
 }
@@ -45,7 +52,7 @@ impl Unfinished for Session {
     }
 
     fn try_again(self: Box<Self>) {
-        self.count_given_up(-1);
+        count_given_up(&self.tables_used(), -1);
         self.roll_back_behind();
     }
 }
