@@ -257,6 +257,7 @@ impl<'a> Runner<'a> {
             ..job.clone()
         };
         let peer = started.peer()?;
+        peer.expect(job.clients)?;
         peer.pause(false)?;
         // Connections, caches and what the other sides left in the device settle before anything is counted. The
         // first time, a pool smaller than the data fills as well.

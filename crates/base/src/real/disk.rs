@@ -99,7 +99,11 @@ impl RealFile {
 
 impl File for RealFile {
     fn submit_read(&self, buf: IoBuf, offset: u64, done: Done) {
-        self.submit(Op::Read(buf, offset, done));
+        let op = Op::Read(buf, offset, done);
+        // A thread has a ring of its own, or none.
+        if let Err(op) = super::thread_ring::submit(&self.raw, op) {
+            self.submit(op);
+        }
     }
 
     fn submit_write(&self, buf: IoBuf, offset: u64, done: Done) {

@@ -3,10 +3,12 @@
 
 mod disk;
 mod pool;
+mod thread_ring;
 mod timer;
 mod uring;
 
 pub use disk::RealDisk;
+pub use thread_ring::ThreadRing;
 pub use timer::RealClock;
 
 use crate::seams::{Random, Seams, Spawn, Task};

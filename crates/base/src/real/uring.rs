@@ -1,4 +1,5 @@
 //! Page I/O through one io_uring: submitted by whoever needs the page, reaped by one thread that runs the completions.
+//! A thread with a ring of its own ([`super::ThreadRing`]) reads through that one.
 #![allow(unsafe_code)]
 
 use super::disk::RawFile;
@@ -20,10 +21,87 @@ pub(super) enum Op {
     Sync(DoneSync),
 }
 
-struct InFlight {
+/// An operation under way. The kernel holds its address until it completes.
+pub(super) struct InFlight {
     file: Arc<RawFile>,
     op: Op,
     moved: usize,
+}
+
+impl InFlight {
+    pub(super) fn new(file: Arc<RawFile>, op: Op) -> Box<InFlight> {
+        Box::new(InFlight { file, op, moved: 0 })
+    }
+
+    /// What the kernel is asked to do: all that has not moved yet. The entry does not say yet whose it is.
+    fn entry(&self) -> io_uring::squeue::Entry {
+        let fd = types::Fd(self.file.fd());
+        match &self.op {
+            Op::Read(b, off, _) => {
+                let (p, len) = b.parts();
+                // SAFETY: `moved` ≤ len; the buffer outlives the operation inside `self`.
+                let p = unsafe { p.add(self.moved) };
+                opcode::Read::new(fd, p, (len - self.moved) as u32)
+                    .offset(off + self.moved as u64)
+                    .build()
+            }
+            Op::Write(b, off, _) => {
+                let (p, len) = b.parts();
+                // SAFETY: as above.
+                let p = unsafe { p.add(self.moved) };
+                opcode::Write::new(fd, p, (len - self.moved) as u32)
+                    .offset(off + self.moved as u64)
+                    .build()
+            }
+            Op::Sync(_) => opcode::Fsync::new(fd)
+                .flags(types::FsyncFlags::DATASYNC)
+                .build(),
+        }
+    }
+
+    /// The entry for the submission queue, which owns the operation from here on: [`InFlight::completed`] takes it back.
+    pub(super) fn into_entry(self: Box<Self>) -> io_uring::squeue::Entry {
+        let entry = self.entry();
+        entry.user_data(Box::into_raw(self) as u64)
+    }
+
+    /// The operation of a completion.
+    ///
+    /// # Safety
+    /// `user_data` is that of an entry that [`InFlight::into_entry`] made, and it has completed once, or was never
+    /// submitted.
+    pub(super) unsafe fn completed(user_data: u64) -> Box<InFlight> {
+        // SAFETY: the caller's promise.
+        unsafe { Box::from_raw(user_data as *mut InFlight) }
+    }
+
+    /// Tells whoever waits; or gives back what has to go on, after a short transfer or an interruption.
+    pub(super) fn finish(mut self: Box<Self>, res: i32) -> Option<Box<InFlight>> {
+        let res = if res < 0 {
+            Err(io::Error::from_raw_os_error(-res))
+        } else {
+            Ok(res as usize)
+        };
+        if let Err(e) = &res
+            && (e.kind() == io::ErrorKind::Interrupted || e.raw_os_error() == Some(libc::EAGAIN))
+            && !matches!(self.op, Op::Sync(_))
+        {
+            return Some(self);
+        }
+        if let (Op::Read(b, ..) | Op::Write(b, ..), Ok(n)) = (&self.op, &res) {
+            self.moved += n;
+            // A short transfer goes on where it stopped; 0 bytes is the end of the file (or a full disk).
+            if *n > 0 && self.moved < b.parts().1 {
+                return Some(self);
+            }
+        }
+        let moved = self.moved;
+        match self.op {
+            Op::Read(b, _, done) | Op::Write(b, _, done) => done(b, res.map(|_| moved)),
+            Op::Sync(done) => done(res.map(|_| ())),
+        }
+        None
+    }
 }
 
 /// The ring and its reaper thread.
@@ -59,7 +137,7 @@ impl Uring {
     }
 
     pub(super) fn submit(&self, file: Arc<RawFile>, op: Op) {
-        self.shared.push(Box::new(InFlight { file, op, moved: 0 }));
+        self.shared.push(InFlight::new(file, op));
     }
 }
 
@@ -73,30 +151,7 @@ impl Drop for Uring {
 
 impl Shared {
     fn push(&self, f: Box<InFlight>) {
-        let fd = types::Fd(f.file.fd());
-        let entry = match &f.op {
-            Op::Read(b, off, _) => {
-                let (p, len) = b.parts();
-                // SAFETY: `moved` ≤ len; the buffer outlives the operation inside `f`.
-                let p = unsafe { p.add(f.moved) };
-                opcode::Read::new(fd, p, (len - f.moved) as u32)
-                    .offset(off + f.moved as u64)
-                    .build()
-            }
-            Op::Write(b, off, _) => {
-                let (p, len) = b.parts();
-                // SAFETY: as above.
-                let p = unsafe { p.add(f.moved) };
-                opcode::Write::new(fd, p, (len - f.moved) as u32)
-                    .offset(off + f.moved as u64)
-                    .build()
-            }
-            Op::Sync(_) => opcode::Fsync::new(fd)
-                .flags(types::FsyncFlags::DATASYNC)
-                .build(),
-        };
-        let data = Box::into_raw(f) as u64;
-        self.push_entry(&entry.user_data(data));
+        self.push_entry(&f.into_entry());
     }
 
     fn push_entry(&self, entry: &io_uring::squeue::Entry) {
@@ -142,39 +197,14 @@ impl Shared {
                 if data == 0 {
                     continue;
                 }
-                // SAFETY: `data` came from Box::into_raw in `push` and completes once.
-                let f = unsafe { Box::from_raw(data as *mut InFlight) };
-                self.complete(f, res);
+                // SAFETY: `data` came from `into_entry` in `push` and completes once.
+                if let Some(rest) = unsafe { InFlight::completed(data) }.finish(res) {
+                    self.push(rest);
+                }
             }
             if self.closing.load(Ordering::Acquire) {
                 return;
             }
-        }
-    }
-
-    fn complete(&self, mut f: Box<InFlight>, res: i32) {
-        let res = if res < 0 {
-            Err(io::Error::from_raw_os_error(-res))
-        } else {
-            Ok(res as usize)
-        };
-        if let Err(e) = &res
-            && (e.kind() == io::ErrorKind::Interrupted || e.raw_os_error() == Some(libc::EAGAIN))
-            && !matches!(f.op, Op::Sync(_))
-        {
-            return self.push(f);
-        }
-        if let (Op::Read(b, ..) | Op::Write(b, ..), Ok(n)) = (&f.op, &res) {
-            f.moved += n;
-            // A short transfer goes on where it stopped; 0 bytes is the end of the file (or a full disk).
-            if *n > 0 && f.moved < b.parts().1 {
-                return self.push(f);
-            }
-        }
-        let moved = f.moved;
-        match f.op {
-            Op::Read(b, _, done) | Op::Write(b, _, done) => done(b, res.map(|_| moved)),
-            Op::Sync(done) => done(res.map(|_| ())),
         }
     }
 }

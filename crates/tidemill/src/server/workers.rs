@@ -2,14 +2,18 @@
 //! work-stealing pool.
 //!
 //! A loop for each core is the default: a wake-up from the same core then costs no lock and no cross-core traffic. A
-//! connection stays where it was put.
+//! connection stays where it was put, and the pages that it misses are read through its loop's own ring.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::thread::JoinHandle;
 
+use base::real::ThreadRing;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Notify;
 
@@ -120,13 +124,47 @@ fn start_loop(number: usize) -> io::Result<Loop> {
     let until = Arc::clone(&stop);
     let thread = std::thread::Builder::new()
         .name(format!("serve-{number}"))
-        .spawn(move || runtime.block_on(until.notified()))?;
+        .spawn(move || {
+            let ring = ThreadRing::install().ok().map(Arc::new);
+            if let Some(ring) = &ring {
+                runtime.spawn(read_pages(Arc::clone(ring)));
+            }
+            runtime.block_on(until.notified());
+            if let Some(ring) = ring {
+                ring.end();
+            }
+        })?;
     Ok(Loop {
         handle,
         load: Arc::new(AtomicUsize::new(0)),
         stop,
         thread,
     })
+}
+
+/// Serves the thread's own ring from its event loop: submits at the end of a turn what the statements of that turn asked
+/// for, and wakes those whose pages have arrived.
+async fn read_pages(ring: Arc<ThreadRing>) {
+    #[expect(
+        deprecated,
+        reason = "its successor is unsafe for the descriptors of others: this one is the ring's, which is held"
+    )]
+    let registered = AsyncFd::with_interest(Arc::clone(&ring), Interest::READABLE);
+    let Ok(readable) = registered else {
+        // Without it nobody would see the pages arrive.
+        return ring.end();
+    };
+    poll_fn(|cx| {
+        loop {
+            ring.turn(cx.waker());
+            match readable.poll_read_ready(cx) {
+                // What arrives from here on makes it readable again.
+                Poll::Ready(Ok(mut ready)) => ready.clear_ready(),
+                Poll::Ready(Err(_)) | Poll::Pending => return Poll::<()>::Pending,
+            }
+        }
+    })
+    .await;
 }
 
 #[cfg(test)]

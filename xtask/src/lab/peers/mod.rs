@@ -5,6 +5,7 @@
 //! get alike, or in the experiment's options, which the report prints.
 
 mod canned;
+mod confined;
 mod guard;
 mod mysql;
 mod postgres;
@@ -142,6 +143,11 @@ pub trait Peer {
 
     /// How often it has synced its log.
     fn log_syncs(&self) -> Option<u64>;
+
+    /// Makes room for so many connections, where its memory is limited from outside.
+    fn expect(&self, _clients: u32) -> Outcome<()> {
+        Ok(())
+    }
 
     /// Stops all of its processes where they stand, or lets them go on.
     fn pause(&self, pause: bool) -> Outcome<()>;

@@ -1,7 +1,9 @@
 //! PostgreSQL, from the files of Debian's package, on a cluster of its own that no init system knows.
 //!
-//! It refuses to run as root; where we are root, it runs as the user `postgres` that the package has made.
+//! It refuses to run as root; where we are root, it runs as the user `postgres` that the package has made. It reads through the
+//! kernel's cache, which is held to the memory that the others have for their pages ([`confined`]).
 
+use super::confined::{self, Confined};
 use super::guard::Guard;
 use super::{Order, Peer};
 use crate::procfs;
@@ -27,6 +29,7 @@ struct Owner {
 pub struct Postgres {
     child: Child,
     guard: Option<Guard>,
+    confined: Option<Confined>,
     sockets: PathBuf,
     port: u16,
     log: PathBuf,
@@ -96,6 +99,8 @@ impl Postgres {
                     .args(["--username=postgres", "--auth=trust", "--encoding=UTF8"])
                     .args(["--no-locale", "--no-instructions"]),
             )?;
+        } else {
+            confined::forget(&data)?;
         }
         let sockets = short_path("pg");
         give(&sockets, owner)?;
@@ -138,8 +143,13 @@ impl Postgres {
             .stderr(errors)
             .spawn()
             .map_err(|e| format!("{}: {e}", server.display()))?;
+        let confined = Confined::over(child.id(), terms.pool_mib);
+        if confined.is_some() {
+            settings.push(Confined::described());
+        }
         let mut peer = Postgres {
             guard: Guard::over(child.id()).ok(),
+            confined,
             child,
             sockets,
             port,
@@ -263,6 +273,10 @@ impl Peer for Postgres {
     fn log_syncs(&self) -> Option<u64> {
         let sql = "SELECT wal_sync FROM pg_stat_wal";
         self.ask("postgres", sql).ok()?.parse().ok()
+    }
+
+    fn expect(&self, clients: u32) -> Outcome<()> {
+        self.confined.as_ref().map_or(Ok(()), |c| c.expect(clients))
     }
 
     fn pause(&self, pause: bool) -> Outcome<()> {
