@@ -57,6 +57,34 @@ impl KeyPart {
         self.finish(start, out);
     }
 
+    /// The part for a whole number, in the array's last bytes, as many as the second figure says: what [`encode`](Self::encode)
+    /// appends. `None` where the part is not that of an ascending whole-number column without NULLs, and where the column
+    /// cannot hold the number.
+    #[inline]
+    pub fn integer(&self, n: i128) -> Option<([u8; 8], usize)> {
+        let DataType::Int {
+            width, unsigned, ..
+        } = &self.ty
+        else {
+            return None;
+        };
+        if self.nullable || self.descending {
+            return None;
+        }
+        let (min, max) = if *unsigned {
+            (0, i128::from(width.unsigned_max()))
+        } else {
+            let (min, max) = width.signed_range();
+            (i128::from(min), i128::from(max))
+        };
+        if n < min || n > max {
+            return None;
+        }
+        let bytes = width.bytes();
+        let flip = if *unsigned { 0 } else { 1 << (8 * bytes - 1) };
+        Some(((n as u64 ^ flip).to_be_bytes(), bytes))
+    }
+
     #[inline]
     fn finish(&self, start: usize, out: &mut [u8]) {
         if self.descending {

@@ -15,6 +15,7 @@ mod read;
 mod rollback;
 mod scan;
 mod secondary;
+mod tables;
 mod undo_room;
 mod update;
 
@@ -27,7 +28,7 @@ use crate::engine::Engine;
 use crate::error;
 use crate::interrupt::Interrupt;
 use crate::purge::PurgeItem;
-use crate::schema::{Catalog, Table, TableUse};
+use crate::schema::{Catalog, TableUse};
 use crate::txn::{Registration, Snapshot};
 use base::{Lsn, TxnId};
 use btree::Change;
@@ -394,6 +395,17 @@ impl Session {
         self.uses.clear();
     }
 
+    /// Ends the transaction of a statement of its own, if that has only read: a commit that has nothing to wait for. False where
+    /// it has not.
+    #[inline]
+    pub fn end_read(&mut self) -> bool {
+        let only_read = self.txid == TxnId::NONE && !self.explicit;
+        if only_read {
+            self.end_transaction();
+        }
+        only_read
+    }
+
     fn close_snapshot(&mut self) {
         self.snapshot = None;
         if let Some(lsn) = self.reg.announced() {
@@ -490,56 +502,6 @@ impl Session {
                 .await
                 .map_err(|e| error::storage(e, "the log")),
             Err(e) => Err(error::storage(e, "the log")),
-        }
-    }
-
-    /// Opens a table for the rest of the transaction.
-    pub async fn open_table(&mut self, schema: &str, name: &str) -> Result<Arc<Table>, SqlError> {
-        loop {
-            let catalog = self.catalog().clone();
-            let Some(t) = catalog.table(schema, name) else {
-                return Err(catalog.why_no_table(schema, name));
-            };
-            if self.reopen(&t).await? {
-                return Ok(t);
-            }
-        }
-    }
-
-    /// Holds all tables for the rest of the transaction: for one found by recovery, which may have changed any of them.
-    pub(crate) fn use_all_tables(&mut self) {
-        let catalog = self.engine.catalog();
-        self.uses.extend(catalog.tables().map(TableUse::announce));
-    }
-
-    /// Holds `t` for the rest of the transaction; false if it was replaced or dropped.
-    #[inline]
-    pub async fn reopen(&mut self, t: &Arc<Table>) -> Result<bool, SqlError> {
-        if self.uses.iter().any(|u| Arc::ptr_eq(&u.table, t)) {
-            return Ok(true);
-        }
-        loop {
-            let u = TableUse::announce(t);
-            if !t.live.closing.load(Ordering::SeqCst) {
-                if t.retired.load(Ordering::SeqCst) {
-                    return Ok(false);
-                }
-                if let Some(s) = self.snapshot
-                    && s.lsn.0 < t.live.born.load(Ordering::Acquire)
-                {
-                    // The table, or one of its indexes, holds nothing of what the snapshot sees.
-                    return Err(error::storage(OpError::Dropped(t.space_id()), &t.full_name));
-                }
-                // Before the session counts it among its tables: the next statement would find it there and not come here.
-                if t.live.auto_increment.load(Ordering::Relaxed) == 0 {
-                    self.init_counters(t).await?;
-                }
-                self.uses.push(u);
-                return Ok(true);
-            }
-            drop(u);
-            self.wait_unless_killed(&t.live.changed, || !t.live.closing.load(Ordering::SeqCst))
-                .await?;
         }
     }
 }

@@ -107,6 +107,31 @@ impl Session {
         }
     }
 
+    /// As [`Session::get`] with [`ReadMode::Consistent`], where it has to wait for nothing. `None` where it would have to, where
+    /// the row has columns outside of its page, and where something is wrong: `f` was not called then, and a snapshot may
+    /// have been taken.
+    #[inline]
+    pub fn get_now<R>(
+        &mut self,
+        t: &Table,
+        key: &[u8],
+        mut f: impl FnMut(Option<RowRef<'_>>) -> R,
+    ) -> Option<R> {
+        let catches_up = self.snapshot.is_none() && self.txid != TxnId::NONE;
+        if catches_up || self.effective(ReadMode::Consistent) != ReadMode::Consistent {
+            return None;
+        }
+        let snapshots = self.reader_snapshots();
+        let mut walk = VersionWalk::default();
+        match self.try_get(t, key, snapshots, &mut walk, &mut f) {
+            Ok(Ok(Got::Done(r))) => {
+                self.engine.counters.rows_read.inc();
+                Some(r)
+            }
+            _ => None,
+        }
+    }
+
     async fn get_consistent<R>(
         &mut self,
         t: &Table,

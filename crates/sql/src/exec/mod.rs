@@ -26,6 +26,7 @@ mod union;
 mod update;
 mod waiting;
 
+pub(crate) use direct::point_get_now;
 pub use waiting::release_named_locks;
 
 use engine::Session;

@@ -5,6 +5,7 @@
 //! Whatever it must undo when it ends is undone by [`Session::close`], which its owner awaits.
 
 pub mod accounts;
+mod at_once;
 mod com;
 mod diagnostics;
 mod dispatch;

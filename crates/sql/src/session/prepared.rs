@@ -87,6 +87,28 @@ pub(crate) struct PreparedStatements {
     last: u32,
 }
 
+impl Prepared {
+    /// What it counts as.
+    #[inline]
+    pub fn com(&self) -> Com {
+        self.com
+    }
+
+    /// Its text.
+    #[inline]
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+}
+
+impl PreparedStatements {
+    /// The statement of that id.
+    #[inline]
+    pub fn get(&self, id: u32) -> Option<&Prepared> {
+        self.map.get(&id)
+    }
+}
+
 /// Statements that only make sense as plain text (error 1295).
 fn is_preparable(s: &Statement) -> bool {
     !matches!(
@@ -226,7 +248,7 @@ impl Session {
 
     /// The plan of a prepared statement where it still holds.
     #[inline]
-    fn ready_plan(&self, p: &Prepared) -> Option<Arc<Plan>> {
+    pub(super) fn ready_plan(&self, p: &Prepared) -> Option<Arc<Plan>> {
         let x = p.planned.as_ref()?;
         let version = self.instance.engine.catalog_version();
         let holds = x.settings == self.settings && x.plan.catalog_version == version && !p.one_use;

@@ -368,6 +368,13 @@ impl SessionVars {
         )
     }
 
+    /// The isolation of a transaction that begins now, where nothing was set for one transaction only: asking uses nothing up.
+    #[inline]
+    pub fn usual_isolation(&self) -> Option<Isolation> {
+        let usual = self.next_isolation.is_none() && self.next_read_only.is_none();
+        usual.then_some(self.hot.isolation)
+    }
+
     /// Checks the scope of a read `@@[scope.]name` and returns the variable.
     ///
     /// # Errors

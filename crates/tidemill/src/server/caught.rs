@@ -21,6 +21,13 @@ pub async fn caught<F: Future>(mut future: Pin<&mut F>) -> Result<F::Output, Str
     .await
 }
 
+/// As [`caught`], for what is no future.
+#[inline]
+pub fn caught_now<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    // Unwind safe: as above.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| text_of(payload.as_ref()))
+}
+
 fn text_of(payload: &(dyn Any + Send)) -> String {
     if let Some(text) = payload.downcast_ref::<&str>() {
         (*text).to_owned()
@@ -42,5 +49,8 @@ mod tests {
         assert_eq!(fine, Ok(7));
         let bad: Result<(), String> = base::block_on(caught(pin!(async { panic!("row {}", 3) })));
         assert_eq!(bad, Err("row 3".to_owned()));
+        assert_eq!(caught_now(|| 7), Ok(7));
+        let bad: Result<(), String> = caught_now(|| panic!("row {}", 4));
+        assert_eq!(bad, Err("row 4".to_owned()));
     }
 }

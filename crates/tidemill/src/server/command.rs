@@ -15,7 +15,7 @@ use wire::response::{
     write_text,
 };
 
-use super::caught::caught;
+use super::caught::{caught, caught_now};
 use super::connection::{Connection, flags};
 use super::encode;
 use super::login::{Claim, Refused, authenticate};
@@ -141,13 +141,15 @@ impl Connection {
             Form::Binary
         };
         let output = &mut link.output;
-        let mut results = Results::new(output, self.capabilities, form, to, self.status);
-        let outcome = caught(pin!(self.session.execute_prepared(
-            id,
-            &self.params,
-            &mut results
-        )))
-        .await;
+        let mut results = Results::new(output, self.capabilities, form, to, self.status)
+            .with_definitions(&mut prepared.definitions);
+        let session = &mut self.session;
+        let params = &self.params;
+        let outcome = match caught_now(|| session.execute_at_once(id, params, &mut results)) {
+            Ok(Some(done)) => Ok(done),
+            Err(panic) => Err(panic),
+            Ok(None) => caught(pin!(session.execute_prepared(id, params, &mut results))).await,
+        };
         let outcome = finish(outcome, &mut results);
         self.status = results.status();
         if form == Form::Cursor {

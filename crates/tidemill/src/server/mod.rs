@@ -8,6 +8,7 @@ mod caught;
 mod command;
 mod connection;
 mod cursor;
+mod definitions;
 mod encode;
 mod link;
 mod listen;

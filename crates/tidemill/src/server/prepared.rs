@@ -4,6 +4,7 @@
 use wire::param::{LongData, ParamTypes};
 
 use super::cursor::Cursor;
+use super::definitions::Definitions;
 
 /// The protocol's side of a prepared statement.
 #[derive(Debug, Default)]
@@ -14,6 +15,8 @@ pub struct Prepared {
     pub types: ParamTypes,
     /// What COM_STMT_SEND_LONG_DATA brought since the last execution.
     pub long_data: LongData,
+    /// Its columns' definitions, as last sent.
+    pub definitions: Definitions,
     /// Rows to be fetched.
     pub cursor: Option<Cursor>,
 }

@@ -18,6 +18,7 @@ use wire::response::{
 use wire::status;
 
 use super::cursor::Cursor;
+use super::definitions::Definitions;
 use super::encode;
 use super::link::Output;
 
@@ -51,6 +52,8 @@ pub struct Results<'a> {
     /// The client's character set; `None` leaves strings as they are.
     to: Option<Charset>,
     columns: Arc<[ColumnMeta]>,
+    /// Where definitions are kept from one execution to the next.
+    definitions: Option<&'a mut Definitions>,
     in_row: bool,
     /// Where in the buffer the row's NULL bitmap lies.
     bitmap: usize,
@@ -88,12 +91,41 @@ impl<'a> Results<'a> {
             form,
             to,
             columns: Arc::new([]),
+            definitions: None,
             in_row: false,
             bitmap: 0,
             before: None,
             cursor: None,
             status,
             slice: Cell::new(FRESH),
+        }
+    }
+
+    /// The same, with definitions that may have been written before.
+    #[inline]
+    pub fn with_definitions(self, definitions: &'a mut Definitions) -> Results<'a> {
+        Results {
+            definitions: Some(definitions),
+            ..self
+        }
+    }
+
+    /// Writes the number of columns, and what each is.
+    #[inline]
+    fn define(&mut self, cols: &Arc<[ColumnMeta]>) {
+        let writer = &mut self.output.writer;
+        if let Some(known) = &self.definitions
+            && known.repeat(cols, self.to, writer)
+        {
+            return;
+        }
+        let mark = writer.mark();
+        write_column_count(cols.len(), writer);
+        for column in cols.iter() {
+            definition(column, self.to).write(writer);
+        }
+        if let Some(known) = &mut self.definitions {
+            known.keep(cols, self.to, writer, mark);
         }
     }
 
@@ -129,12 +161,9 @@ impl ResultSink for Results<'_> {
             self.before = Some(self.output.writer.mark());
             self.cursor = Some(Cursor::default());
         }
-        let writer = &mut self.output.writer;
-        write_column_count(cols.len(), writer);
-        for column in cols.iter() {
-            definition(column, self.to).write(writer);
-        }
+        self.define(cols);
         if self.form != Form::Cursor {
+            let writer = &mut self.output.writer;
             // MySQL gives the status as it is before the rows; no client needs it there.
             write_columns_end(self.status, 0, self.capabilities, writer);
         }

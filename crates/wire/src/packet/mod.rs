@@ -7,7 +7,7 @@ mod decoder;
 mod writer;
 
 pub use decoder::{Decoder, PacketPlace};
-pub use writer::{Mark, PacketWriter};
+pub use writer::{Mark, PacketWriter, Repeatable};
 
 /// The longest payload of one frame. A frame of exactly this length is continued by the next.
 pub const MAX_FRAME: usize = 0xFF_FFFF;

@@ -121,6 +121,28 @@ impl PacketWriter {
         true
     }
 
+    /// The packets written since `mark`, if none of them was sent: for [`repeat`](PacketWriter::repeat).
+    pub fn since(&self, mark: Mark) -> Option<Repeatable<'_>> {
+        let from = mark.position.checked_sub(self.gone)? as usize;
+        (from >= self.sent && from <= self.head).then(|| Repeatable {
+            packets: &self.out[from..self.head],
+            sequence: mark.sequence,
+            next: self.sequence,
+        })
+    }
+
+    /// Writes packets once more. `false`, having written nothing, where they would have other sequence numbers now.
+    #[inline]
+    pub fn repeat(&mut self, again: Repeatable<'_>) -> bool {
+        if self.sequence != again.sequence {
+            return false;
+        }
+        self.out.extend_from_slice(again.packets);
+        self.head = self.out.len();
+        self.sequence = again.next;
+        true
+    }
+
     /// Whole packets not yet sent.
     #[inline]
     pub fn pending(&self) -> &[u8] {
@@ -141,6 +163,17 @@ impl PacketWriter {
             }
         }
     }
+}
+
+/// Packets that were written, and may be again.
+#[derive(Debug, Clone, Copy)]
+pub struct Repeatable<'a> {
+    /// Their bytes, headers included.
+    pub packets: &'a [u8],
+    /// The sequence number of the first.
+    pub sequence: u8,
+    /// The number that comes after the last.
+    pub next: u8,
 }
 
 /// A place between two packets of a [`PacketWriter`].
@@ -201,6 +234,31 @@ mod tests {
         writer.buf().push(1);
         writer.abandon();
         assert_eq!(writer.pending().len(), 4);
+    }
+
+    #[test]
+    fn packets_are_repeated_at_the_same_place_alone() {
+        let mut writer = PacketWriter::new();
+        writer.set_sequence(1);
+        let mark = writer.mark();
+        for byte in [1, 2] {
+            writer.begin();
+            writer.buf().push(byte);
+            writer.end();
+        }
+        let bytes = writer.pending().to_vec();
+        let again = Repeatable {
+            packets: &bytes,
+            ..writer.since(mark).unwrap()
+        };
+        assert_eq!(again.packets, writer.since(mark).unwrap().packets);
+        assert!(!writer.repeat(again), "the numbers have gone on");
+        writer.advance(bytes.len());
+        assert!(writer.since(mark).is_none(), "they were sent");
+        writer.set_sequence(1);
+        assert!(writer.repeat(again));
+        assert_eq!(writer.pending(), bytes);
+        assert_eq!(writer.sequence(), 3);
     }
 
     #[test]

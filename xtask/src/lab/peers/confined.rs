@@ -82,7 +82,8 @@ impl Drop for Confined {
 /// Writes a directory's files to the disk and takes them out of the kernel's cache: what another process has read or
 /// written is in nobody's limit.
 pub fn forget(dir: &Path) -> Outcome<()> {
-    let script = r#"sync -f "$1"; find "$1" -type f -exec dd if={} iflag=nocache count=0 status=none ';'"#;
+    let script =
+        r#"sync -f "$1"; find "$1" -type f -exec dd if={} iflag=nocache count=0 status=none ';'"#;
     step::must(Command::new("sh").args(["-c", script, "forget"]).arg(dir)).map(drop)
 }
 

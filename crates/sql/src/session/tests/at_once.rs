@@ -1,0 +1,151 @@
+//! Executions that wait for nothing answer as those that may wait do, or refuse and leave nothing behind.
+
+use base::block_on;
+use types::Value;
+
+use super::{Client, server};
+use crate::sink::Collector;
+
+/// The first column of each row: numbers as they are, of anything else the length.
+fn numbers(sink: &Collector) -> Vec<i64> {
+    let number = |v: &Value| match v {
+        Value::Int(i) => *i,
+        Value::Str(text, _) => text.len() as i64,
+        other => panic!("{other:?}"),
+    };
+    sink.rows().iter().map(|row| number(&row[0])).collect()
+}
+
+/// What an execution without waiting gives: `None` where it refuses.
+fn at_once(c: &mut Client, id: u32, param: Value) -> Option<Vec<i64>> {
+    let mut sink = Collector::new();
+    let done = c.session.execute_at_once(id, &[param], &mut sink);
+    match done {
+        None => {
+            assert!(sink.results.is_empty(), "it refused, and wrote something");
+            None
+        }
+        Some(done) => {
+            done.expect("a point read");
+            Some(numbers(&sink))
+        }
+    }
+}
+
+/// The same, by the way that may wait.
+fn waiting(c: &mut Client, id: u32, param: Value) -> Vec<i64> {
+    let mut sink = Collector::new();
+    block_on(c.session.execute_prepared(id, &[param], &mut sink)).expect("a point read");
+    numbers(&sink)
+}
+
+fn prepare(c: &mut Client, sql: &str) -> u32 {
+    c.session.prepare(sql.as_bytes()).expect("prepared").id
+}
+
+/// A table with rows 1 to 5 whose v is ten times their key, used once so that its counters are known.
+fn table(c: &mut Client) {
+    c.run("CREATE TABLE t (id int PRIMARY KEY, v int, long_text longtext)");
+    c.run(
+        "INSERT INTO t VALUES (1,10,'a'), (2,20,'b'), (3,30,'c'), (4,40,'d'), (5,50,REPEAT('e',90000))",
+    );
+    c.run("SELECT COUNT(*) FROM t");
+}
+
+#[test]
+fn both_ways_find_the_same() {
+    let mut c = Client::in_test(&server());
+    table(&mut c);
+    let id = prepare(&mut c, "SELECT v FROM t WHERE id = ?");
+    for key in [1, 4, 9, -1] {
+        let found = at_once(&mut c, id, Value::Int(key)).expect("in memory");
+        assert_eq!(found, waiting(&mut c, id, Value::Int(key)), "{key}");
+    }
+    assert_eq!(at_once(&mut c, id, Value::UInt(3)), Some(vec![30]));
+    // FOUND_ROWS, ROW_COUNT and the counters go on as after any statement.
+    assert_eq!(c.one("SELECT FOUND_ROWS()"), "1");
+}
+
+#[test]
+fn what_is_not_that_simple_is_refused() {
+    let mut c = Client::in_test(&server());
+    table(&mut c);
+    let id = prepare(&mut c, "SELECT v FROM t WHERE id = ?");
+    for value in [
+        Value::Null,
+        Value::Int(1 << 40),
+        Value::Double(1.0),
+        Value::Bytes(b"1".to_vec()),
+    ] {
+        assert_eq!(at_once(&mut c, id, value.clone()), None, "{value:?}");
+    }
+    assert_eq!(at_once(&mut c, id + 7, Value::Int(1)), None);
+    for sql in [
+        "SELECT v FROM t WHERE id = ? FOR UPDATE",
+        "SELECT v + 1 FROM t WHERE id = ?",
+        "SELECT v FROM t WHERE id = ? AND v > 10",
+        "SELECT v FROM t WHERE id > ?",
+        "UPDATE t SET v = 1 WHERE id = ?",
+    ] {
+        let other = prepare(&mut c, sql);
+        assert_eq!(at_once(&mut c, other, Value::Int(1)), None, "{sql}");
+    }
+    let long = prepare(&mut c, "SELECT long_text FROM t WHERE id = ?");
+    assert_eq!(at_once(&mut c, long, Value::Int(5)), None);
+    assert!(at_once(&mut c, long, Value::Int(4)).is_some());
+    c.run("ALTER TABLE t ADD INDEX (v)");
+    assert_eq!(at_once(&mut c, id, Value::Int(1)), None, "an old plan");
+    assert_eq!(waiting(&mut c, id, Value::Int(1)), [10]);
+    assert!(at_once(&mut c, id, Value::Int(1)).is_some());
+    c.run("CREATE USER plain");
+    let mut plain = Client::of(&c.session.instance.clone(), "plain");
+    let other = prepare(&mut plain, "SELECT v FROM test.t WHERE id = ?");
+    assert_eq!(at_once(&mut plain, other, Value::Int(1)), None);
+}
+
+#[test]
+fn snapshots_and_own_changes_are_those_of_the_transaction() {
+    let server = server();
+    let (mut a, mut b) = (Client::in_test(&server), Client::in_test(&server));
+    table(&mut a);
+    let id = prepare(&mut a, "SELECT v FROM t WHERE id = ?");
+    let one = |c: &mut Client| at_once(c, id, Value::Int(1));
+    a.run("BEGIN");
+    assert_eq!(one(&mut a), Some(vec![10]));
+    b.run("UPDATE t SET v = 11 WHERE id = 1");
+    assert_eq!(one(&mut a), Some(vec![10]), "the same snapshot");
+    a.run("COMMIT");
+    assert_eq!(one(&mut a), Some(vec![11]));
+    // A transaction that has written before its snapshot was taken must wait for the log first.
+    a.run("BEGIN");
+    a.run("UPDATE t SET v = 21 WHERE id = 2");
+    assert_eq!(at_once(&mut a, id, Value::Int(2)), None);
+    assert_eq!(waiting(&mut a, id, Value::Int(2)), [21]);
+    assert_eq!(at_once(&mut a, id, Value::Int(2)), Some(vec![21]));
+    a.run("ROLLBACK");
+    assert_eq!(at_once(&mut a, id, Value::Int(2)), Some(vec![20]));
+    // What is set for the next transaction alone is not used up by being refused.
+    a.run("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");
+    b.run("BEGIN");
+    b.run("UPDATE t SET v = 12 WHERE id = 1");
+    assert_eq!(one(&mut a), None);
+    assert_eq!(waiting(&mut a, id, Value::Int(1)), [12]);
+    assert_eq!(one(&mut a), Some(vec![11]));
+    // The one that reads at SERIALIZABLE inside of a transaction locks.
+    a.run("SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE");
+    assert_eq!(one(&mut a), None, "a plan of other settings");
+    assert_eq!(waiting(&mut a, id, Value::Int(1)), [11]);
+    assert_eq!(one(&mut a), Some(vec![11]));
+    a.run("BEGIN");
+    assert_eq!(at_once(&mut a, id, Value::Int(3)), None);
+    a.run("COMMIT");
+    // Without autocommit the first read begins a transaction.
+    a.run("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+    a.run("SET autocommit = 0");
+    assert_eq!(one(&mut a), None);
+    assert_eq!(waiting(&mut a, id, Value::Int(1)), [11]);
+    b.run("COMMIT");
+    assert_eq!(one(&mut a), Some(vec![11]));
+    a.run("COMMIT");
+    assert_eq!(waiting(&mut a, id, Value::Int(1)), [12]);
+}
