@@ -247,11 +247,25 @@ impl RowBuilder {
 
     fn encode(&mut self, layout: &RowLayout, values: &[Value], out: &mut Vec<u8>) {
         let start = out.len();
-        out.extend_from_slice(&(layout.types.len() as u16).to_le_bytes());
-        out.resize(start + 2 + layout.types.len().div_ceil(8), 0);
+        let columns = layout.types.len();
         self.fixed.clear();
         self.data.clear();
         self.ends.clear();
+        // Room at once for what most rows need: growing step by step costs more than all the rest of this.
+        let (mut fixed, mut data) = (0, 0);
+        for (place, v) in layout.places.iter().zip(values) {
+            match place {
+                Place::Fixed { len, .. } => fixed += *len as usize,
+                Place::Variable(_) => data += v.as_ref().as_bytes().map_or(REFERENCE, <[u8]>::len),
+            }
+        }
+        let data = data.min(OUTSIDE as usize);
+        self.fixed.reserve(fixed);
+        self.data.reserve(data);
+        self.ends.reserve(columns);
+        out.reserve(2 + columns.div_ceil(8) + fixed + 2 * columns + data);
+        out.extend_from_slice(&(columns as u16).to_le_bytes());
+        out.resize(start + 2 + columns.div_ceil(8), 0);
         for (c, (ty, v)) in layout.types.iter().zip(values).enumerate() {
             if v.is_null() {
                 out[start + 2 + c / 8] |= 1 << (c % 8);

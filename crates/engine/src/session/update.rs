@@ -154,7 +154,8 @@ impl Session {
                         None => return Ok(Changed::Unchanged),
                         Some(values) if key_differs(t, key, &values) => {
                             self.undo_to(mark).await?;
-                            return self.rekey(t, key, version, &values, mark).await;
+                            // Boxed, as it is rare and long: what every change carries along stays small.
+                            return Box::pin(self.rekey(t, key, version, &values, mark)).await;
                         }
                         Some(values) => {
                             self.undo_to(mark).await?;
@@ -178,7 +179,7 @@ impl Session {
                 }
                 Step::Rekey(version, values) => {
                     self.undo_to(mark).await?;
-                    return self.rekey(t, key, version, &values, mark).await;
+                    return Box::pin(self.rekey(t, key, version, &values, mark)).await;
                 }
             }
         }

@@ -132,7 +132,7 @@ pub(crate) async fn point_get(
                 })
                 .await??
         }
-        Fit::No => scan_instead(p, ctx, sink).await?,
+        Fit::No => Box::pin(scan_instead(p, ctx, sink)).await?,
         _ => 0,
     };
     Ok(Done {

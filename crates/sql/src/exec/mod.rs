@@ -116,6 +116,7 @@ pub async fn run(
         cx: &ctx.cx,
         connection_id: ctx.connection_id,
     };
+    // What is in a box here is not in the future that every statement begins with, a change by key included.
     match &plan.body {
         PlanBody::PointGet(_) => Err(SqlError::internal("a point read")),
         PlanBody::Query(q) if q.into.is_empty() => {
@@ -125,7 +126,7 @@ pub async fn run(
             } else {
                 env.cx.vars.hot().select_limit
             };
-            let counts = run_query(q, &mut env, &NoRow, sink, most).await?;
+            let counts = Box::pin(run_query(q, &mut env, &NoRow, sink, most)).await?;
             Ok(Done {
                 result_set: true,
                 found_rows: counts.found,
@@ -133,10 +134,10 @@ pub async fn run(
                 ..Done::default()
             })
         }
-        PlanBody::Query(q) => into_variables(q, &mut env).await,
+        PlanBody::Query(q) => Box::pin(into_variables(q, &mut env)).await,
         PlanBody::Do(b) => {
             let mut rows = RowStore::new(b.output.len());
-            block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX).await?;
+            Box::pin(block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX)).await?;
             Ok(Done::default())
         }
         PlanBody::Explain(rows) => {
@@ -154,9 +155,9 @@ pub async fn run(
                 ..Done::default()
             })
         }
-        PlanBody::Insert(i) => insert::run(i, &mut env, found_rows).await,
+        PlanBody::Insert(i) => Box::pin(insert::run(i, &mut env, found_rows)).await,
         PlanBody::Update(u) => update::run(u, &mut env, found_rows).await,
-        PlanBody::Delete(d) => delete::run(d, &mut env).await,
+        PlanBody::Delete(d) => Box::pin(delete::run(d, &mut env)).await,
     }
 }
 

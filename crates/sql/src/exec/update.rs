@@ -45,9 +45,9 @@ pub(crate) async fn run(
                 by_key(plan, env, &subs, &mut tally).await?;
             }
             _ if single && plan.streaming && !row_subqueries => {
-                while_scanning(plan, env, &subs, &mut tally).await?;
+                Box::pin(while_scanning(plan, env, &subs, &mut tally)).await?;
             }
-            _ => collected(plan, env, subs, &mut tally).await?,
+            _ => Box::pin(collected(plan, env, subs, &mut tally)).await?,
         }
     }
     let warnings = env.cx.warning_count();
@@ -57,12 +57,23 @@ pub(crate) async fn run(
         } else {
             tally.changed
         },
-        info: format!(
-            "Rows matched: {}  Changed: {}  Warnings: {warnings}",
-            tally.matched, tally.changed
-        ),
+        info: said(&tally, warnings),
         ..Done::default()
     })
+}
+
+/// What the client is told of an UPDATE in words. Not by `format!`, which takes as long as finding the row.
+fn said(tally: &Tally, warnings: u64) -> String {
+    let mut text = Vec::with_capacity(64);
+    for (name, n) in [
+        ("Rows matched: ", tally.matched),
+        ("  Changed: ", tally.changed),
+        ("  Warnings: ", warnings),
+    ] {
+        text.extend_from_slice(name.as_bytes());
+        types::convert::write_uint(n, &mut text);
+    }
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// Whether assignments need subqueries that read the row.

@@ -233,13 +233,13 @@ impl Session {
                 } else {
                     match self.run_plan(&plan, params, sink).await {
                         Err(e) if e.code == crate::exec::STALE => {
-                            self.run_slowly(id, params, sink).await
+                            Box::pin(self.run_slowly(id, params, sink)).await
                         }
                         r => r,
                     }
                 }
             }
-            None => self.run_slowly(id, params, sink).await,
+            None => Box::pin(self.run_slowly(id, params, sink)).await,
         };
         let r = self.complete(outcome, false, sink);
         self.process.end(self.instance.clock.now_us());
