@@ -36,9 +36,7 @@ struct Ring {
 
 #[derive(Default)]
 struct State {
-    /// Entries that the kernel has not been told of.
-    queued: u32,
-    /// Operations without a completion, the queued ones included.
+    /// Operations without a completion, those included that the kernel has not been told of.
     in_flight: u32,
     /// Whom to wake for what is queued.
     waker: Option<Waker>,
@@ -112,10 +110,10 @@ impl Ring {
         if state.in_flight == ENTRIES {
             return Err(op);
         }
-        self.queue(&mut state, InFlight::new(file.clone(), op));
+        self.queue(InFlight::new(file.clone(), op));
         state.in_flight += 1;
         match &state.waker {
-            Some(waker) if state.queued == 1 => waker.wake_by_ref(),
+            Some(waker) if self.untold() == 1 => waker.wake_by_ref(),
             Some(_) => {}
             // Nobody has taken a turn yet.
             None => drop(self.ring.submit()),
@@ -123,7 +121,14 @@ impl Ring {
         Ok(())
     }
 
-    fn queue(&self, state: &mut State, op: Box<InFlight>) {
+    /// Entries that the kernel has not been told of. To be called under `state`.
+    fn untold(&self) -> usize {
+        // SAFETY: the queue is only touched under `state`.
+        unsafe { self.ring.submission_shared() }.len()
+    }
+
+    /// To be called under `state`.
+    fn queue(&self, op: Box<InFlight>) {
         // SAFETY: the queue is only touched under `state`; the entry's memory lives in the operation, which is freed when it
         // has completed.
         let pushed = unsafe { self.ring.submission_shared().push(&op.into_entry()) };
@@ -131,17 +136,13 @@ impl Ring {
             pushed.is_ok(),
             "no more entries are queued than may be under way"
         );
-        state.queued += 1;
     }
 
     fn tell(&self, waker: &Waker) {
         let mut state = self.lock();
-        if state.queued > 0 {
-            // An error (EINTR, EAGAIN, EBUSY: the kernel is short of room for a moment) leaves the entries queued.
-            state.queued -= self.ring.submit().unwrap_or(0) as u32;
-            if state.queued > 0 {
-                waker.wake_by_ref();
-            }
+        // An error (EINTR, EAGAIN, EBUSY: the kernel is short of room for a moment) leaves the entries queued.
+        if self.untold() > 0 && (self.ring.submit().is_err() || self.untold() > 0) {
+            waker.wake_by_ref();
         }
         if !state.waker.as_ref().is_some_and(|w| w.will_wake(waker)) {
             state.waker = Some(waker.clone());
@@ -161,10 +162,10 @@ impl Ring {
             let rest = op.finish(completion.result());
             let mut state = self.lock();
             match rest {
-                Some(rest) => self.queue(&mut state, rest),
+                Some(rest) => self.queue(rest),
                 None => state.in_flight -= 1,
             }
-            if state.queued > 0
+            if self.untold() > 0
                 && let Some(waker) = &state.waker
             {
                 waker.wake_by_ref();
@@ -209,6 +210,11 @@ mod tests {
                 Box::new(done),
             );
         }
+        assert_eq!(
+            ring.0.untold(),
+            0,
+            "what came before the first turn was told at once"
+        );
         ring.turn(Waker::noop());
         ring.end();
         drop(tell);

@@ -117,8 +117,9 @@ impl Session {
         key: &[u8],
         mut f: impl FnMut(Option<RowRef<'_>>) -> R,
     ) -> Option<R> {
-        let catches_up = self.snapshot.is_none() && self.txid != TxnId::NONE;
-        if catches_up || self.effective(ReadMode::Consistent) != ReadMode::Consistent {
+        // To catch up with the log, or to end what could not be ended, takes waiting.
+        let unsettled = self.txid != TxnId::NONE && (self.snapshot.is_none() || !self.explicit);
+        if unsettled || self.effective(ReadMode::Consistent) != ReadMode::Consistent {
             return None;
         }
         let snapshots = self.reader_snapshots();

@@ -149,3 +149,14 @@ fn snapshots_and_own_changes_are_those_of_the_transaction() {
     a.run("COMMIT");
     assert_eq!(waiting(&mut a, id, Value::Int(1)), [12]);
 }
+
+#[test]
+fn a_refused_read_holds_no_table() {
+    let server = server();
+    let (mut a, mut b) = (Client::in_test(&server), Client::in_test(&server));
+    table(&mut a);
+    let id = prepare(&mut a, "SELECT long_text FROM t WHERE id = ?");
+    assert_eq!(at_once(&mut a, id, Value::Int(5)), None);
+    b.run("SET lock_wait_timeout = 1");
+    b.run("DROP TABLE t");
+}
