@@ -5,7 +5,7 @@ use types::{SqlError, ValueRef};
 
 use super::keymap::KeyMap;
 use super::sort::{Sorter, write_sort_key};
-use crate::expr::{EvalCtx, Expr, NoRow, RowSource, Val, write_group_key};
+use crate::expr::{EvalCtx, Expr, NoRow, RowSource, Shape, Val, write_group_key};
 use crate::plan::{Block, LimitPlan, SortKey};
 use crate::sink::ResultSink;
 
@@ -54,6 +54,19 @@ pub(crate) fn limits(l: Option<&LimitPlan>, cx: &EvalCtx<'_>) -> Result<Limits, 
     })
 }
 
+/// Whether the sort keys tell distinct rows apart: each column of the select list is sorted by, and nothing else, and the keys of
+/// its type are the same only where the values are.
+fn same_by_order(block: &Block) -> bool {
+    let Some(columns) = &block.plain else {
+        return false;
+    };
+    let of = |k: &SortKey| k.expr.as_column().map(|c| (c.slot, c.ordinal));
+    let sorted = |c: &(u16, u16)| block.order.iter().any(|k| of(k) == Some(*c));
+    let selected = |k: &SortKey| of(k).is_some_and(|c| columns.contains(&c));
+    let exact = |e: &Expr| matches!(e.ty.shape, Shape::Str { .. } | Shape::Int { .. });
+    columns.iter().all(sorted) && block.order.iter().all(selected) && block.output.iter().all(exact)
+}
+
 /// The end of a block's pipeline.
 pub(crate) struct Output<'p> {
     having: Option<&'p Expr>,
@@ -61,6 +74,8 @@ pub(crate) struct Output<'p> {
     plain: Option<&'p [(u16, u16)]>,
     order: &'p [SortKey],
     distinct: Option<KeyMap>,
+    /// Rows are the same where their sort keys are.
+    same_by_order: bool,
     sorter: Option<Sorter>,
     limits: Limits,
     /// Count all rows although no more are sent (SQL_CALC_FOUND_ROWS).
@@ -85,6 +100,7 @@ impl<'p> Output<'p> {
             plain: block.plain.as_deref(),
             order: &block.order,
             distinct: block.distinct.then(KeyMap::new),
+            same_by_order: same_by_order(block),
             sorter: (!block.order.is_empty()).then(|| Sorter::new(block.output.len(), keep)),
             limits,
             count_all: block.calc_found_rows,
@@ -170,7 +186,9 @@ impl<'p> Output<'p> {
         let exprs = self.exprs;
         if let Some(d) = &mut self.distinct {
             self.key.clear();
-            if self.plain.is_some() {
+            if self.same_by_order {
+                write_sort_key(self.order, cx, row, &mut self.key)?;
+            } else if self.plain.is_some() {
                 for (v, e) in plain.iter().zip(exprs) {
                     write_group_key(&Val::from(*v), &e.ty, &mut self.key);
                 }
@@ -184,8 +202,10 @@ impl<'p> Output<'p> {
             }
         }
         if self.sorter.is_some() {
-            self.key.clear();
-            write_sort_key(self.order, cx, row, &mut self.key)?;
+            if self.distinct.is_none() || !self.same_by_order {
+                self.key.clear();
+                write_sort_key(self.order, cx, row, &mut self.key)?;
+            }
             self.passed += 1;
         }
         if let Some(s) = &mut self.sorter {

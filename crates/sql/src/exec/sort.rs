@@ -32,6 +32,9 @@ pub(crate) struct Sorter {
 /// Fewest rows after which the worse ones are dropped.
 const PRUNE_AT_LEAST: usize = 1024;
 
+/// Rows that room is made for when there is more than one.
+const EXPECTED: usize = 64;
+
 fn head(key: &[u8]) -> u64 {
     let mut b = [0; 8];
     let n = key.len().min(8);
@@ -81,6 +84,12 @@ impl Sorter {
     /// Adds a row.
     pub fn add<'v>(&mut self, key: &[u8], values: impl IntoIterator<Item = ValueRef<'v>>) {
         let start = self.keys.len();
+        if self.entries.len() == 1 {
+            // A second row: there will be more, and about as long ones.
+            self.keys.reserve(EXPECTED * key.len());
+            self.entries.reserve(EXPECTED);
+            self.rows.expect(EXPECTED);
+        }
         self.keys.extend_from_slice(key);
         self.entries.push(Entry {
             head: head(key),

@@ -52,6 +52,13 @@ impl RowStore {
         self.rows.len()
     }
 
+    /// Makes room for as many more rows as long as those that are there.
+    pub fn expect(&mut self, rows: usize) {
+        self.data
+            .reserve(rows * self.data.len().div_ceil(self.rows.len().max(1)));
+        self.rows.reserve(rows);
+    }
+
     /// Begins a row.
     pub fn begin(&mut self) {
         self.open = self.data.len();

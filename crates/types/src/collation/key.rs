@@ -204,8 +204,8 @@ fn push_utf8(c: u32, out: &mut Vec<u8>) {
 struct PrimaryCode {
     /// Distinct primaries of ASCII, ascending.
     ascii: Vec<u32>,
-    /// Code of an ASCII character; 0 for an ignored one.
-    byte: [u8; 128],
+    /// Code of an ASCII character; 0 for an ignored one, and for what is not ASCII.
+    byte: [u8; 256],
     /// Codes of a space run before something lower, of the end, of a run before something higher.
     space: u8,
 }
@@ -217,7 +217,7 @@ static CODE: LazyLock<PrimaryCode> = LazyLock::new(|| {
     ascii.dedup();
     let mut code = PrimaryCode {
         ascii,
-        byte: [0; 128],
+        byte: [0; 256],
         space: 0,
     };
     for (c, &e) in uca::ASCII.iter().enumerate() {
@@ -263,17 +263,22 @@ fn write_primary(info: &CollationInfo, s: &[u8], out: &mut Vec<u8>) {
     let code = &*CODE;
     out.reserve(s.len() + 1);
     if !info.pad_space {
-        let mut i = 0;
-        while let Some(&b) = s.get(i)
-            && b < 0x80
-        {
-            let w = code.byte[usize::from(b)];
-            if w != 0 {
-                out.push(w);
+        let ascii = match s.is_ascii() {
+            true => s.len(),
+            false => s.iter().position(|b| *b >= 0x80).unwrap_or(s.len()),
+        };
+        let start = out.len();
+        out.extend(s[..ascii].iter().map(|&b| code.byte[usize::from(b)]));
+        // Characters without a weight are rare: looked for afterwards, they cost the others next to nothing.
+        if out[start..].contains(&0) {
+            let mut kept = start;
+            for i in start..out.len() {
+                out[kept] = out[i];
+                kept += usize::from(out[i] != 0);
             }
-            i += 1;
+            out.truncate(kept);
         }
-        let mut e = Elements::new(info.charset, &s[i..]);
+        let mut e = Elements::new(info.charset, &s[ascii..]);
         while let Some(p) = e.next_primary() {
             code.push(p, out);
         }
