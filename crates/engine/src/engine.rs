@@ -219,9 +219,18 @@ impl Engine {
     /// Waits as flush_log_at_trx_commit asks for a commit record that ends at `end`.
     pub(crate) async fn wait_commit(&self, end: Lsn) -> Result<(), SqlError> {
         let r = match self.flush_at_commit() {
-            1 => self.log.wait_durable(end).await,
+            1 => {
+                if self.seams().spawn.is_alone() {
+                    self.log.sync_here(end);
+                }
+                self.log.wait_durable(end).await
+            }
             2 => {
                 self.arm_flusher();
+                if !self.seams().spawn.is_alone() {
+                    // Others of this thread may be about to commit: one of all of them writes for all.
+                    seams::give_way(&*self.seams().spawn).await;
+                }
                 self.log.wait_written(end).await
             }
             _ => {
@@ -230,6 +239,23 @@ impl Engine {
             }
         };
         r.map_err(|e| SqlError::new(1180, format!("Got error during COMMIT: {e}")))
+    }
+
+    /// As [`wait_commit`](Self::wait_commit), where that waits for nothing; false where it would have to, or would fail.
+    #[inline]
+    pub(crate) fn settle_commit_now(&self, end: Lsn) -> bool {
+        match self.flush_at_commit() {
+            1 => self.seams().spawn.is_alone() && self.log.sync_here(end),
+            2 if !self.seams().spawn.is_alone() => false,
+            2 => {
+                self.arm_flusher();
+                self.log.write_now(end)
+            }
+            _ => {
+                self.arm_flusher();
+                self.log.complete_now(end)
+            }
+        }
     }
 
     fn arm_flusher(&self) {

@@ -32,6 +32,6 @@ pub use schema::{
     TableDef, TableOptions,
 };
 pub use session::{
-    Inserted, Isolation, KeyBound, LockWait, ReadMode, RowBatch, Scan, ScanSpec, Session, Updated,
-    Written,
+    Committing, Inserted, Isolation, KeyBound, LockWait, ReadMode, RowBatch, Scan, ScanSpec,
+    Session, Updated, Written,
 };

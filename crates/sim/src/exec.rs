@@ -7,6 +7,7 @@ use crate::time::{Chance, Time};
 use base::Seams;
 use base::seams::{Spawn, Task};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -80,15 +81,24 @@ impl Wake for TaskWaker {
     }
 }
 
-struct Spawner(Weak<Mutex<Tasks>>);
+struct Spawner {
+    tasks: Weak<Mutex<Tasks>>,
+    /// How often somebody asked whether he is alone.
+    asked: AtomicU64,
+}
 
 impl Spawn for Spawner {
     fn spawn(&self, name: &str, task: Task) {
-        match self.0.upgrade() {
+        match self.tasks.upgrade() {
             Some(t) => add(&t, name, task),
             // As in `add`.
             None => std::mem::forget(task),
         }
+    }
+
+    /// Both answers are right at any time; what follows from them differs.
+    fn is_alone(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::Relaxed).is_multiple_of(3)
     }
 }
 
@@ -129,7 +139,10 @@ impl Executor {
             disk: Arc::new(self.disk.clone()),
             clock: self.time.clone(),
             random: Arc::new(Chance(Mutex::new(rng))),
-            spawn: Arc::new(Spawner(Arc::downgrade(&self.tasks))),
+            spawn: Arc::new(Spawner {
+                tasks: Arc::downgrade(&self.tasks),
+                asked: AtomicU64::new(0),
+            }),
         }
     }
 

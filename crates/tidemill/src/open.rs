@@ -84,6 +84,10 @@ impl Spawn for TakingTurns {
         // The first poll registers the waker with the runtime; outside of one (the embedded library) it wakes at once.
         let _ = pin!(tokio::task::yield_now()).poll(cx);
     }
+
+    fn is_alone(&self) -> bool {
+        base::real::is_alone()
+    }
 }
 
 /// Opens the directory of `options` on the real disk, making it if it is not there.

@@ -100,6 +100,9 @@ impl RealFile {
 impl File for RealFile {
     fn submit_read(&self, buf: IoBuf, offset: u64, done: Done) {
         let op = Op::Read(buf, offset, done);
+        if super::is_alone() {
+            return run_op(&self.raw, op);
+        }
         // A thread has a ring of its own, or none.
         if let Err(op) = super::thread_ring::submit(&self.raw, op) {
             self.submit(op);

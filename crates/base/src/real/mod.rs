@@ -2,12 +2,14 @@
 //! threads for background tasks.
 
 mod disk;
+mod lone;
 mod pool;
 mod thread_ring;
 mod timer;
 mod uring;
 
 pub use disk::RealDisk;
+pub use lone::{InHand, is_alone, settle_requests};
 pub use thread_ring::ThreadRing;
 pub use timer::RealClock;
 
@@ -27,6 +29,10 @@ impl Spawn for Threads {
             r.is_ok(),
             "cannot start thread {name}: out of threads or memory"
         );
+    }
+
+    fn is_alone(&self) -> bool {
+        is_alone()
     }
 }
 

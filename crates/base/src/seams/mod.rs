@@ -52,6 +52,12 @@ pub trait Spawn: Send + Sync {
     fn give_way(&self, cx: &mut Context<'_>) {
         cx.waker().wake_by_ref();
     }
+
+    /// Whether the calling thread has nothing to do but what this is called from, so that nobody is kept waiting when it
+    /// waits itself, for a disk, and does not let others run meanwhile.
+    fn is_alone(&self) -> bool {
+        false
+    }
 }
 
 /// Lets other tasks of the thread run before it goes on.

@@ -5,6 +5,7 @@
 
 mod batch;
 mod chain;
+mod commit;
 mod ddl_wait;
 mod delete;
 mod given_up;
@@ -20,6 +21,7 @@ mod undo_room;
 mod update;
 
 pub use batch::RowBatch;
+pub use commit::Committing;
 pub use outcome::{Inserted, Updated, Written};
 pub use scan::{KeyBound, Scan, ScanSpec};
 pub(crate) use secondary::entry_key as entry_key_of;
@@ -27,13 +29,12 @@ pub(crate) use secondary::entry_key as entry_key_of;
 use crate::engine::Engine;
 use crate::error;
 use crate::interrupt::Interrupt;
-use crate::purge::PurgeItem;
 use crate::schema::{Catalog, TableUse};
 use crate::txn::{Registration, Snapshot};
 use base::{Lsn, TxnId};
 use btree::Change;
 pub(crate) use pager::Pins;
-use pager::{OpError, Purpose, RecordKind, Wait};
+use pager::Wait;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::SqlError;
@@ -286,88 +287,6 @@ impl Session {
         at.ok_or_else(|| SqlError::no_such_savepoint(name))
     }
 
-    /// Commits; answers when the commit is as durable as innodb_flush_log_at_trx_commit asks.
-    pub async fn commit(&mut self) -> Result<(), SqlError> {
-        if self.txid == TxnId::NONE {
-            self.end_transaction();
-            return Ok(());
-        }
-        if self.reg.last().is_none() {
-            self.end_unlogged();
-            return Ok(());
-        }
-        let engine = self.engine.clone();
-        self.wait_log_room().await?;
-        let (first, last) = (self.reg.first(), self.reg.last());
-        let body = [(self.purge_work && !base::mutant!("commit-flag-wrong")) as u8];
-        let rec = self.reg.recording();
-        let done = engine
-            .pager
-            .append(RecordKind::Commit, self.txid, last, &body, |start, _| {
-                engine.txns.committed(self.txid, start);
-            });
-        let done = match done {
-            Ok(d) => d,
-            Err(e) => {
-                drop(rec);
-                return Err(error::storage(e, "the log"));
-            }
-        };
-        if self.purge_work {
-            engine.purge.push(PurgeItem {
-                commit: done.start,
-                txid: self.txid,
-                first,
-                last,
-            });
-        }
-        // After that: a checkpoint finds the transaction among the active ones or in the purge queue.
-        rec.ended();
-        engine.counters.commits.inc();
-        if self.defines {
-            engine.counters.definition_commits.inc();
-        }
-        engine.locks.release_all(self.txid);
-        self.end_transaction();
-        engine.wait_commit(done.end).await
-    }
-
-    /// Undoes the whole transaction.
-    pub async fn rollback(&mut self) -> Result<(), SqlError> {
-        if self.txid == TxnId::NONE {
-            self.end_transaction();
-            return Ok(());
-        }
-        if self.reg.last().is_none() {
-            self.end_unlogged();
-            return Ok(());
-        }
-        self.undo_to(Lsn::NONE).await?;
-        self.wait_log_room().await?;
-        let engine = self.engine.clone();
-        let rec = self.reg.recording();
-        let done = engine.pager.append(
-            RecordKind::Abort,
-            self.txid,
-            self.reg.last(),
-            &[],
-            |start, _| {
-                engine.txns.aborted(self.txid, start);
-            },
-        );
-        match done {
-            Ok(_) => rec.ended(),
-            Err(e) => {
-                drop(rec);
-                return Err(error::storage(e, "the log"));
-            }
-        }
-        engine.counters.rollbacks.inc();
-        engine.locks.release_all(self.txid);
-        self.end_transaction();
-        Ok(())
-    }
-
     /// Ends a transaction that has an id (it locked rows) and logged nothing.
     fn end_unlogged(&mut self) {
         let rec = self.reg.recording();
@@ -489,20 +408,6 @@ impl Session {
             .resolve_into(w, pins)
             .await
             .map_err(|e| error::storage(e, table))
-    }
-
-    /// Waits for room in the log, however long it takes: what must not fail (commit, rollback) goes through here.
-    async fn wait_log_room(&self) -> Result<(), SqlError> {
-        match self.engine.log.admit(Purpose::Undo) {
-            Ok(()) => Ok(()),
-            Err(OpError::Wait(_) | OpError::LogFull) => self
-                .engine
-                .log
-                .wait_room(Purpose::Undo)
-                .await
-                .map_err(|e| error::storage(e, "the log")),
-            Err(e) => Err(error::storage(e, "the log")),
-        }
     }
 }
 

@@ -25,6 +25,30 @@ struct Prepared {
     row: BuiltRow,
 }
 
+/// What one try after the other to change a row works with.
+#[derive(Default)]
+struct Work {
+    prepared: Option<Prepared>,
+    /// The row's version before the change.
+    version: RowVersion,
+    /// The old row is wanted, for the entries of secondary indexes.
+    keep_old: bool,
+    /// The row before the change, where it is wanted.
+    old: Vec<u8>,
+    /// The row after it.
+    new: Vec<u8>,
+    /// Flags of the new version.
+    flags: u8,
+    builder: RowBuilder,
+}
+
+/// The row that is to come, or why it is not made under the latch.
+enum New {
+    /// It is in [`Work::new`].
+    Row,
+    Step(Step),
+}
+
 /// What the closure under the latch came to.
 enum Step {
     NotFound,
@@ -73,6 +97,34 @@ impl Session {
         }
     }
 
+    /// As [`update_key`](Self::update_key), where nothing has to be waited for and no index but the clustered one has a column
+    /// that `f` changes. `None` where that is not so; then nothing was changed, and `f` will be called again.
+    ///
+    /// An error of `f` is `None` as well: whoever reports it is to see it in the order in which the long way meets things.
+    pub fn update_key_now(
+        &mut self,
+        t: &Table,
+        key: &[u8],
+        f: &mut NewValues<'_>,
+    ) -> Option<Updated> {
+        if self.guards_ranges() || self.worked + 1 >= super::TURN {
+            return None;
+        }
+        self.need_txid();
+        let mut work = Work::default();
+        let done = match self.change_once(t, key, None, f, &mut work) {
+            Ok(Ok(Step::Done)) => Updated::Done,
+            Ok(Ok(Step::NotFound)) => Updated::NotFound,
+            Ok(Ok(Step::Unchanged)) => Updated::Unchanged,
+            _ => return None,
+        };
+        self.worked += 1;
+        if done == Updated::Done {
+            self.engine.counters.rows_updated.inc();
+        }
+        Some(done)
+    }
+
     /// SERIALIZABLE: a change by key that finds nothing has read that there is nothing.
     async fn lock_before_write(
         &mut self,
@@ -117,29 +169,21 @@ impl Session {
         self.breathe().await;
         self.need_txid();
         let mark = self.reg.last();
-        let mut prepared: Option<Prepared> = None;
-        let (mut old, mut new) = (Vec::new(), Vec::new());
-        let mut old_version = RowVersion::default();
+        let mut work = Work {
+            keep_old: t.indexes.len() > 1,
+            ..Work::default()
+        };
         loop {
-            let step = self
-                .try_change(
-                    t,
-                    key,
-                    seen,
-                    f,
-                    &mut prepared,
-                    (&mut old, &mut new, &mut old_version),
-                )
-                .await?;
+            let step = self.try_change(t, key, seen, f, &mut work).await?;
             match step {
                 Step::Done => break,
                 Step::Stale => {
                     self.undo_to(mark).await?;
-                    prepared = None;
+                    work.prepared = None;
                 }
                 Step::NotFound | Step::Moved | Step::Unchanged => {
                     // Overflow pages written in vain go again.
-                    if prepared.is_some() {
+                    if work.prepared.is_some() {
                         self.undo_to(mark).await?;
                     }
                     return Ok(match step {
@@ -160,7 +204,7 @@ impl Session {
                         Some(values) => {
                             self.undo_to(mark).await?;
                             let row = self.build_row(t, &values).await?;
-                            prepared = Some(Prepared {
+                            work.prepared = Some(Prepared {
                                 version,
                                 values,
                                 row,
@@ -171,7 +215,7 @@ impl Session {
                 Step::Long(version, values) => {
                     self.undo_to(mark).await?;
                     let row = self.build_row(t, &values).await?;
-                    prepared = Some(Prepared {
+                    work.prepared = Some(Prepared {
                         version,
                         values,
                         row,
@@ -185,16 +229,15 @@ impl Session {
         }
         self.engine.counters.rows_updated.inc();
         if t.indexes.len() > 1 {
-            let values = prepared.as_ref().map(|p| &p.values[..]);
-            let r = self
-                .update_entries(t, key, (&old, old_version), (&new, values), mark)
-                .await?;
+            let values = work.prepared.as_ref().map(|p| &p.values[..]);
+            let (old, new) = ((&work.old[..], work.version), (&work.new[..], values));
+            let r = self.update_entries(t, key, old, new, mark).await?;
             if let Some((index, key)) = r {
                 return Ok(Changed::Duplicate { index, key });
             }
         }
-        if old_version.external() && !base::mutant!("old-chain-leaked") {
-            self.give_up_chains(t, &old).await?;
+        if work.version.external() && !base::mutant!("old-chain-leaked") {
+            self.give_up_chains(t, &work.old).await?;
         }
         Ok(Changed::Done)
     }
@@ -205,133 +248,112 @@ impl Session {
         key: &[u8],
         seen: Option<RowVersion>,
         f: &mut NewValues<'_>,
-        prepared: &mut Option<Prepared>,
-        (old_row, new_row, old_version): (&mut Vec<u8>, &mut Vec<u8>, &mut RowVersion),
+        work: &mut Work,
     ) -> Result<Step, SqlError> {
+        let mut pins = Pins::new();
+        loop {
+            match self.change_once(t, key, seen, f, work) {
+                Ok(Ok(step)) => return Ok(step),
+                Ok(Err(b)) => self.unblock(b, &t.full_name).await?,
+                Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &t.full_name).await?,
+                Err(e) => return Err(error::storage(e, &t.full_name)),
+            }
+        }
+    }
+
+    /// Changes the row under its page's latch, or finds out why that cannot be done now.
+    fn change_once(
+        &mut self,
+        t: &Table,
+        key: &[u8],
+        seen: Option<RowVersion>,
+        f: &mut NewValues<'_>,
+        work: &mut Work,
+    ) -> Result<Result<Step, Block>, OpError> {
         let id = t.def.indexes[0].id;
         let judge = self.judge(id, LockWait::Wait);
-        let mut pins = Pins::new();
-        let mut change = std::mem::take(&mut self.change);
-        let mut builder = RowBuilder::default();
-        let done = loop {
-            let (engine, reg, txid) = (&self.engine, &self.reg, self.txid);
-            let mut step = Step::Done;
-            let rec = reg.recording();
-            let r = t.indexes[0].tree.modify(key, &mut change, |found, c| {
-                let Some(value) = found.value() else {
-                    judge.hold_absent(key)?;
-                    step = Step::NotFound;
-                    return Ok(Action::Keep);
-                };
-                let v = RowVersion::read(value).ok_or(Block::Damaged)?;
-                judge.may_write(key, v)?;
-                if v.deleted() {
-                    judge.hold_absent(key)?;
-                    step = Step::NotFound;
-                    return Ok(Action::Keep);
-                }
-                if seen.is_some_and(|s| s != v) {
-                    step = Step::Moved;
-                    return Ok(Action::Keep);
-                }
-                let old = &value[HEADER..];
-                if !t.layout.fits(old, v.external()) {
-                    return Err(Block::Damaged);
-                }
-                let mut flags = 0;
-                match prepared {
-                    Some(p) if p.version == v => {
-                        new_row.clear();
-                        new_row.extend_from_slice(&p.row.bytes);
-                        if p.row.external {
-                            flags = EXTERNAL;
-                        }
-                    }
-                    Some(_) => {
-                        step = Step::Stale;
-                        return Ok(Action::Keep);
-                    }
-                    None if v.external() => {
-                        engine.txns.hold(reg, || engine.complete());
-                        step = Step::Outside(v, old.to_vec());
-                        return Ok(Action::Keep);
-                    }
-                    None => {
-                        let Some(values) = f(t.layout.row(old)).map_err(Block::Sql)? else {
-                            step = Step::Unchanged;
-                            return Ok(Action::Keep);
-                        };
-                        if key_differs(t, key, &values) {
-                            step = Step::Rekey(v, values);
-                            return Ok(Action::Keep);
-                        }
-                        if !build_inline(t, &values, &mut builder, new_row).map_err(Block::Sql)? {
-                            step = Step::Long(v, values);
-                            return Ok(Action::Keep);
-                        }
-                    }
-                }
-                let delta = Delta::between(old, new_row);
-                if delta.prefix as usize == old.len() && old.len() == new_row.len() {
-                    step = Step::Unchanged;
-                    return Ok(Action::Keep);
-                }
-                c.value
-                    .extend_from_slice(&RowVersion::new(txid, flags).bytes());
-                c.value.extend_from_slice(delta.middle(new_row));
-                c.stamp = Some(8);
-                c.kind = RecordKind::Change;
-                c.txid = txid;
-                c.prev = reg.last();
-                let op = UndoOp::Update {
-                    old: v,
-                    delta,
-                    middle: delta.middle(old),
-                };
-                Undo {
-                    table: t.def.id,
-                    index: id,
-                    key,
-                    op,
-                }
-                .encode(&mut c.undo);
-                *old_version = v;
-                if t.indexes.len() > 1 || v.external() {
-                    old_row.clear();
-                    old_row.extend_from_slice(old);
-                }
-                step = Step::Done;
-                Ok(Action::Patch {
-                    head: HEADER as u16,
-                    prefix: delta.prefix,
-                    suffix: delta.suffix,
-                })
-            });
-            match r {
-                Ok(Ok(o)) => {
-                    if let Some(c) = o.committed {
-                        rec.done(c.start);
-                        self.grew((c.end.0 - c.start.0) / 2, c.end.0 - c.start.0);
-                    }
-                    break Ok(step);
-                }
-                Ok(Err(b)) => {
-                    drop(rec);
-                    if let Err(e) = self.unblock(b, &t.full_name).await {
-                        break Err(e);
-                    }
-                }
-                Err(OpError::Wait(w)) => {
-                    drop(rec);
-                    if let Err(e) = self.resolve(w, &mut pins, &t.full_name).await {
-                        break Err(e);
-                    }
-                }
-                Err(e) => break Err(error::storage(e, &t.full_name)),
+        let (engine, reg, txid) = (&self.engine, &self.reg, self.txid);
+        let change = &mut self.change;
+        let mut step = Step::Done;
+        let rec = reg.recording();
+        let r = t.indexes[0].tree.modify(key, change, |found, c| {
+            let Some(value) = found.value() else {
+                judge.hold_absent(key)?;
+                step = Step::NotFound;
+                return Ok(Action::Keep);
+            };
+            let v = RowVersion::read(value).ok_or(Block::Damaged)?;
+            judge.may_write(key, v)?;
+            if v.deleted() {
+                judge.hold_absent(key)?;
+                step = Step::NotFound;
+                return Ok(Action::Keep);
             }
-        };
-        self.change = change;
-        done
+            if seen.is_some_and(|s| s != v) {
+                step = Step::Moved;
+                return Ok(Action::Keep);
+            }
+            let old = &value[HEADER..];
+            if !t.layout.fits(old, v.external()) {
+                return Err(Block::Damaged);
+            }
+            match new_row(t, key, (v, old), f, work)? {
+                New::Row => {}
+                New::Step(s) => {
+                    if matches!(s, Step::Outside(..)) {
+                        engine.txns.hold(reg, || engine.complete());
+                    }
+                    step = s;
+                    return Ok(Action::Keep);
+                }
+            }
+            let new = &work.new;
+            let delta = Delta::between(old, new);
+            if delta.prefix as usize == old.len() && old.len() == new.len() {
+                step = Step::Unchanged;
+                return Ok(Action::Keep);
+            }
+            c.value
+                .extend_from_slice(&RowVersion::new(txid, work.flags).bytes());
+            c.value.extend_from_slice(delta.middle(new));
+            c.stamp = Some(8);
+            c.kind = RecordKind::Change;
+            c.txid = txid;
+            c.prev = reg.last();
+            let op = UndoOp::Update {
+                old: v,
+                delta,
+                middle: delta.middle(old),
+            };
+            Undo {
+                table: t.def.id,
+                index: id,
+                key,
+                op,
+            }
+            .encode(&mut c.undo);
+            work.version = v;
+            if work.keep_old || v.external() {
+                work.old.clear();
+                work.old.extend_from_slice(old);
+            }
+            step = Step::Done;
+            Ok(Action::Patch {
+                head: HEADER as u16,
+                prefix: delta.prefix,
+                suffix: delta.suffix,
+            })
+        })?;
+        Ok(match r {
+            Ok(o) => {
+                if let Some(c) = o.committed {
+                    rec.done(c.start);
+                    self.grew((c.end.0 - c.start.0) / 2, c.end.0 - c.start.0);
+                }
+                Ok(step)
+            }
+            Err(b) => Err(b),
+        })
     }
 
     /// The clustered key changes: the old row goes and a new one comes.
@@ -407,6 +429,40 @@ impl Session {
         }
         Ok(None)
     }
+}
+
+/// The new row of a version that is there: made from what was prepared, or from what `f` says.
+fn new_row(
+    t: &Table,
+    key: &[u8],
+    (v, old): (RowVersion, &[u8]),
+    f: &mut NewValues<'_>,
+    work: &mut Work,
+) -> Result<New, Block> {
+    work.flags = 0;
+    match &work.prepared {
+        Some(p) if p.version == v => {
+            work.new.clear();
+            work.new.extend_from_slice(&p.row.bytes);
+            if p.row.external {
+                work.flags = EXTERNAL;
+            }
+            return Ok(New::Row);
+        }
+        Some(_) => return Ok(New::Step(Step::Stale)),
+        None if v.external() => return Ok(New::Step(Step::Outside(v, old.to_vec()))),
+        None => {}
+    }
+    let Some(values) = f(t.layout.row(old)).map_err(Block::Sql)? else {
+        return Ok(New::Step(Step::Unchanged));
+    };
+    if key_differs(t, key, &values) {
+        return Ok(New::Step(Step::Rekey(v, values)));
+    }
+    if !build_inline(t, &values, &mut work.builder, &mut work.new).map_err(Block::Sql)? {
+        return Ok(New::Step(Step::Long(v, values)));
+    }
+    Ok(New::Row)
 }
 
 fn key_differs(t: &Table, key: &[u8], values: &[Value]) -> bool {

@@ -29,7 +29,7 @@ use base::{AlignedBuf, Event, File, Lsn};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use group::Group;
 use readback::Block;
@@ -66,6 +66,8 @@ pub struct Log {
     /// Bytes that it would take to undo what is open.
     undo: AtomicU64,
     group: Group<Staging>,
+    /// Held by who syncs: what a sync covers is durable only when those before it are over.
+    syncing: Mutex<()>,
     complete_event: Event,
     pub(crate) space_event: Event,
     failed: OnceLock<Arc<io::Error>>,
@@ -115,6 +117,7 @@ impl Log {
                     unsynced: Vec::new(),
                 },
             ),
+            syncing: Mutex::default(),
             complete_event: Event::new(),
             space_event: Event::new(),
             failed: OnceLock::new(),
@@ -302,6 +305,17 @@ impl Log {
             .await
     }
 
+    /// Whether everything below `lsn` is complete in memory.
+    pub fn complete_now(&self, lsn: Lsn) -> bool {
+        self.advance() >= lsn
+    }
+
+    /// As [`wait_written`](Self::wait_written), where that waits for no other writer: false where it would have to, or fails.
+    pub fn write_now(&self, lsn: Lsn) -> bool {
+        let there = || self.written() >= lsn;
+        there() || (self.advance() >= lsn && self.try_write_out() && there())
+    }
+
     /// Waits until everything below `lsn` was handed to the operating system (survives the process, not the machine).
     pub async fn wait_written(&self, lsn: Lsn) -> Result<(), OpError> {
         if self.written() < lsn {
@@ -349,12 +363,26 @@ impl Log {
     /// The sync task: syncs as long as somebody asks, ends after [`Log::close`].
     pub(crate) async fn run_sync(self: Arc<Log>) {
         while self.group.wait_asked(|| self.failed.get().is_some()).await {
-            self.sync_once();
+            self.sync_once(self.syncing.lock().unwrap_or_else(|e| e.into_inner()));
         }
     }
 
+    /// Makes everything below `lsn` durable on the calling thread, which waits for the disk, instead of asking the sync task:
+    /// for a thread that has nothing else to do. False where that could not be done, because somebody is at it, or failed.
+    pub fn sync_here(&self, lsn: Lsn) -> bool {
+        if self.durable() < lsn && self.advance() >= lsn {
+            if self.group.dsync() {
+                return self.write_now(lsn);
+            }
+            if let Ok(turn) = self.syncing.try_lock() {
+                self.sync_once(turn);
+            }
+        }
+        self.durable() >= lsn
+    }
+
     /// Writes what is complete and syncs it.
-    fn sync_once(&self) {
+    fn sync_once(&self, _turn: MutexGuard<'_, ()>) {
         let (to, files) = self.group.write(|st| {
             self.write_locked(st);
             (self.written(), std::mem::take(&mut st.unsynced))

@@ -27,6 +27,7 @@ mod update;
 mod waiting;
 
 pub(crate) use direct::point_get_now;
+pub(crate) use update::run_now as update_now;
 pub use waiting::release_named_locks;
 
 use engine::Session;

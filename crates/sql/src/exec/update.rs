@@ -15,7 +15,7 @@ use super::row::{Candidate, OnlySubs};
 use super::rowedit::{Edit, convert_mode, duplicate};
 use super::sort::{Sorter, write_sort_key};
 use super::sub::SubValues;
-use crate::expr::{Expr, NoRow, RowSource};
+use crate::expr::{EvalCtx, Expr, NoRow, RowSource};
 use crate::plan::{Access, Block, DefaultPlan, UpdatePlan, UpdateTarget};
 use crate::sink::Done;
 
@@ -26,6 +26,50 @@ struct Tally {
     changed: u64,
     /// The row counted in messages.
     line: u64,
+}
+
+/// Runs an UPDATE of one row by its key where nothing has to be waited for. `None` where it is anything else, and where it would
+/// fail: nothing was changed then, and [`run`] finds out.
+pub(crate) fn run_now(
+    plan: &UpdatePlan,
+    session: &mut engine::Session,
+    cx: &EvalCtx<'_>,
+    found_rows: bool,
+) -> Option<Done> {
+    if !plan.lone {
+        return None;
+    }
+    let (block, target) = (&plan.block, &plan.targets[0]);
+    let table = stored(block, 0).ok()?;
+    let Access::Get(keys) = &block.steps[0].access else {
+        return None;
+    };
+    let mut key = Vec::with_capacity(32);
+    if !matches!(
+        keys::point(table, keys, cx, &NoRow, &mut key),
+        Ok(Fit::Exact)
+    ) {
+        return None;
+    }
+    let defaults = |c| default_of(target, c);
+    let edit = plan.edit(target, &defaults, cx).ok()?;
+    let filter = &block.steps[0].filter;
+    let mut matched = false;
+    let updated = session.update_key_now(table, &key, &mut |row| {
+        let rest: &dyn RowSource = &NoRow;
+        let slot = edit.slot;
+        matched = filter.is_empty() || all_hold(filter, cx, &Candidate { slot, row, rest })?;
+        match matched {
+            true => edit.apply(row, &[], rest, 1, cx),
+            false => Ok(None),
+        }
+    })?;
+    let tally = Tally {
+        matched: u64::from(matched && updated != Updated::NotFound),
+        changed: u64::from(updated == Updated::Done),
+        line: 0,
+    };
+    Some(tally.done(found_rows, cx.warning_count()))
 }
 
 /// Runs an UPDATE.
@@ -50,16 +94,20 @@ pub(crate) async fn run(
             _ => Box::pin(collected(plan, env, subs, &mut tally)).await?,
         }
     }
-    let warnings = env.cx.warning_count();
-    Ok(Done {
-        affected: if found_rows {
-            tally.matched
-        } else {
-            tally.changed
-        },
-        info: said(&tally, warnings),
-        ..Done::default()
-    })
+    Ok(tally.done(found_rows, env.cx.warning_count()))
+}
+
+impl Tally {
+    fn done(&self, found_rows: bool, warnings: u64) -> Done {
+        Done {
+            affected: match found_rows {
+                true => self.matched,
+                false => self.changed,
+            },
+            info: said(self, warnings),
+            ..Done::default()
+        }
+    }
 }
 
 /// What the client is told of an UPDATE in words. Not by `format!`, which takes as long as finding the row.
@@ -99,7 +147,7 @@ impl UpdatePlan {
         &'p self,
         target: &'p UpdateTarget,
         defaults: &'p (dyn Fn(u16) -> Option<&'p DefaultPlan> + Sync),
-        env: &Env<'_>,
+        cx: &EvalCtx<'_>,
     ) -> Result<Edit<'p>, SqlError> {
         Ok(Edit {
             table: stored(&self.block, target.table)?,
@@ -107,7 +155,7 @@ impl UpdatePlan {
             assigns: &target.assigns,
             defaults,
             touch: &target.touch,
-            mode: convert_mode(env.cx, self.ignore),
+            mode: convert_mode(cx, self.ignore),
         })
     }
 }
@@ -156,7 +204,7 @@ async fn by_key(
         _ => return Ok(()),
     }
     let defaults = |c| default_of(target, c);
-    let edit = plan.edit(target, &defaults, env)?;
+    let edit = plan.edit(target, &defaults, cx)?;
     change_key(plan, &edit, &key, &block.steps[0].filter, env, &rest, tally).await
 }
 
@@ -254,7 +302,7 @@ async fn while_scanning(
     };
     let take = limits(block.limit.as_ref(), cx)?.take;
     let defaults = |c| default_of(target, c);
-    let edit = plan.edit(target, &defaults, env)?;
+    let edit = plan.edit(target, &defaults, cx)?;
     let (ranges, inexact) = match keys::ranges(table, &step.access, cx, &rest)? {
         Ranges::Some(list) => (list, false),
         Ranges::Inexact => (vec![(KeyBound::None, KeyBound::None)], true),
@@ -430,7 +478,7 @@ async fn change_found(
     let block = &plan.block;
     let cx = env.cx;
     let defaults = |c| default_of(t, c);
-    let edit = plan.edit(t, &defaults, env)?;
+    let edit = plan.edit(t, &defaults, cx)?;
     let rest = OnlySubs {
         subs,
         outer: &NoRow,

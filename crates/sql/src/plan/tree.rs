@@ -407,6 +407,8 @@ pub struct UpdatePlan {
     pub ignore: bool,
     /// The rows can be changed while they are scanned: one table, no sort, and no key of the scan changes.
     pub streaming: bool,
+    /// One row by its key and nothing beside it, of which no index has a column that changes.
+    pub lone: bool,
 }
 
 /// The changes of one table.

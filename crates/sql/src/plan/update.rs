@@ -203,11 +203,13 @@ impl Planner<'_> {
         let (block, ordered) = self.change_block(c, order, limit)?;
         self.check_safe(&block)?;
         let streaming = ordered && can_stream(&block) && scan_untouched(&block, &targets[0]);
+        let lone = targets.len() == 1 && is_lone(&block, &targets[0]);
         Ok(UpdatePlan {
             block,
             targets,
             ignore: u.ignore,
             streaming,
+            lone,
         })
     }
 }
@@ -215,6 +217,30 @@ impl Planner<'_> {
 /// Whether the rows of a change can be handled as they are read.
 pub(crate) fn can_stream(block: &Block) -> bool {
     block.steps.len() == 1 && block.steps[0].late.is_empty() && block.steps[0].buffer.is_none()
+}
+
+/// See [`UpdatePlan::lone`].
+fn is_lone(block: &Block, target: &UpdateTarget) -> bool {
+    let [table] = &block.tables[..] else {
+        return false;
+    };
+    let Some(table) = table.stored() else {
+        return false;
+    };
+    let by_key = can_stream(block) && matches!(block.steps[0].access, Access::Get(_));
+    let more = block.limit.is_some()
+        || !block.order.is_empty()
+        || !block.constant.is_empty()
+        || !block.subqueries.is_empty();
+    let indexes = &table.def.indexes;
+    let indexed = indexes.iter().flat_map(|i| &i.parts);
+    let generated = table.def.columns.iter().any(|c| c.generated.is_some());
+    by_key && !more && !generated && !indexed.into_iter().any(|p| changes(target, p.column))
+}
+
+/// Whether a column is assigned, or takes the time of the change.
+fn changes(target: &UpdateTarget, column: u16) -> bool {
+    target.touch.contains(&column) || target.assigns.iter().any(|a| a.column == column)
 }
 
 /// Whether the assignments leave the scanned index and the clustered key alone.
@@ -227,11 +253,11 @@ fn scan_untouched(block: &Block, target: &UpdateTarget) -> bool {
         Access::Range(r) => r.index,
         Access::Get(_) | Access::Nothing => 0,
     };
-    let changed =
-        |c: u16| target.touch.contains(&c) || target.assigns.iter().any(|a| a.column == c);
-    [0, index]
-        .iter()
-        .all(|&i| !table.def.indexes[i].parts.iter().any(|p| changed(p.column)))
+    let moves = |i: usize| {
+        let mut parts = table.def.indexes[i].parts.iter();
+        parts.any(|p| changes(target, p.column))
+    };
+    !moves(0) && !moves(index)
 }
 
 fn target_column(names: &Names<'_>, c: &ast::ColumnRef) -> Result<(u16, u16), SqlError> {

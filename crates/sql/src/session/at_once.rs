@@ -1,35 +1,70 @@
-//! Executions that need to wait for nothing: a point read by a prepared statement whose page is in memory.
+//! Executions that need to wait for nothing: a prepared statement that reads or changes one row by its key, the page of which
+//! is in memory and the row of which nobody else holds.
 //!
 //! What waits is a future, and a future of all that a statement may wait for is thousands of bytes of states and code. Most
-//! point reads wait for nothing; they run here as plain calls, from the packet to the row. Whatever is not as simple as
-//! that is refused before anything has happened, and then runs as every statement does.
+//! statements on one row wait for nothing but the log; they run here as plain calls, from the packet to the row, and what
+//! remains to be waited for is a future of its own ([`Session::finish_at_once`]). Whatever is not as simple as that is
+//! refused before anything has happened, and then runs as every statement does.
 //!
-//! Must never do: change rows, wait, or leave a trace of what it refused.
+//! Must never do: wait, report an error of the statement, or leave a trace of what it refused.
 
+use engine::Committing;
 use types::{SqlError, Value};
 
 use super::process::Command;
 use super::transaction::engine_isolation;
 use super::{Com, Session};
 use crate::exec;
-use crate::plan::{Plan, PlanBody, PointGet};
+use crate::expr::EvalCtx;
+use crate::plan::{Plan, PlanBody, PointGet, UpdatePlan};
 use crate::sink::{Done, ResultSink};
 
+/// What came of an execution that was not to wait.
+#[derive(Debug)]
+pub enum AtOnce {
+    /// Nothing: [`execute_prepared`](Session::execute_prepared) is to be called.
+    Refused,
+    /// It is over.
+    Done(Result<(), SqlError>),
+    /// The change is made, and [`finish_at_once`](Session::finish_at_once) is to be called.
+    Unsettled(Unsettled),
+}
+
+/// A change that was made and may not be acknowledged yet.
+#[derive(Debug)]
+pub struct Unsettled {
+    done: Done,
+    /// `None`: it is still to be committed.
+    commit: Option<Committing>,
+}
+
 impl Session {
-    /// COM_STMT_EXECUTE, where it is a read that waits for nothing. `None`: nothing was written, and
-    /// [`execute_prepared`](Session::execute_prepared) is to be called.
+    /// COM_STMT_EXECUTE, where it is one that waits for nothing.
     pub fn execute_at_once(
         &mut self,
         id: u32,
         params: &[Value],
         sink: &mut dyn ResultSink,
-    ) -> Option<Result<(), SqlError>> {
+    ) -> AtOnce {
+        self.try_at_once(id, params, sink)
+            .unwrap_or(AtOnce::Refused)
+    }
+
+    fn try_at_once(
+        &mut self,
+        id: u32,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+    ) -> Option<AtOnce> {
         let p = self.prepared.get(id)?;
         let plan = self.ready_plan(p)?;
-        let PlanBody::PointGet(read) = &plan.body else {
-            return None;
+        let simple = match &plan.body {
+            PlanBody::PointGet(_) => true,
+            PlanBody::Update(u) => u.lone,
+            _ => false,
         };
-        if params.len() < plan.params as usize
+        if !simple
+            || params.len() < plan.params as usize
             || self.accounts_seen != self.instance.accounts.version()
             || !self.all_powerful
         {
@@ -39,18 +74,52 @@ impl Session {
         let now = self.instance.clock.now_us();
         self.process.begin(Command::Execute, p.text(), now);
         self.process.interrupt().clear_query();
-        let rows = self.read_at_once(read, &plan, params, sink)?;
+        match &plan.body {
+            PlanBody::PointGet(read) => {
+                let rows = self.read_at_once(read, &plan, params, sink)?;
+                self.count_at_once(com);
+                let done = Done {
+                    result_set: true,
+                    found_rows: rows,
+                    ..Done::default()
+                };
+                Some(AtOnce::Done(self.over(Ok(done), sink)))
+            }
+            PlanBody::Update(update) => self.update_at_once(update, &plan, params, com, sink),
+            _ => None,
+        }
+    }
+
+    fn count_at_once(&mut self, com: Com) {
         self.process.counts.questions.add(1);
         self.process.counts.com[Com::StmtExecute as usize].add(1);
         self.begin_statement(com);
-        let done = Done {
-            result_set: true,
-            found_rows: rows,
-            ..Done::default()
-        };
-        let r = self.complete(Ok(done), false, sink);
+    }
+
+    /// Answers the client.
+    fn over(
+        &mut self,
+        outcome: Result<Done, SqlError>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let r = self.complete(outcome, false, sink);
         self.process.end(self.instance.clock.now_us());
-        Some(r)
+        r
+    }
+
+    /// Begins the statement, in the present transaction or in one of its own, which is `true`. `None` where that is for the long
+    /// way: what was set for the next transaction alone, and a transaction that begins by itself.
+    fn begin_at_once(&mut self) -> Option<bool> {
+        let own = !self.engine.in_transaction();
+        let mut isolation = self.isolation;
+        if own {
+            if !self.vars.hot().autocommit {
+                return None;
+            }
+            isolation = engine_isolation(self.vars.usual_isolation()?);
+        }
+        self.engine.statement_begin(isolation);
+        Some(own)
     }
 
     /// The read as a statement of the present transaction, or as one of its own.
@@ -61,16 +130,7 @@ impl Session {
         params: &[Value],
         sink: &mut dyn ResultSink,
     ) -> Option<u64> {
-        let own = !self.engine.in_transaction();
-        let mut isolation = self.isolation;
-        if own {
-            // What was set for the next transaction alone, and a transaction that begins by itself, are for the long way.
-            if !self.vars.hot().autocommit {
-                return None;
-            }
-            isolation = engine_isolation(self.vars.usual_isolation()?);
-        }
-        self.engine.statement_begin(isolation);
+        let own = self.begin_at_once()?;
         let mut rows = None;
         if plan.tables.iter().all(|t| self.engine.reopen_now(t)) {
             rows = exec::point_get_now(read, plan, &mut self.engine, params, sink);
@@ -81,5 +141,68 @@ impl Session {
             assert!(ended || rows.is_none(), "a read of its own has written");
         }
         rows
+    }
+
+    fn update_at_once(
+        &mut self,
+        update: &UpdatePlan,
+        plan: &Plan,
+        params: &[Value],
+        com: Com,
+        sink: &mut dyn ResultSink,
+    ) -> Option<AtOnce> {
+        let read_only = match self.engine.in_transaction() {
+            true => self.engine.is_read_only(),
+            false => self.vars.hot().tx_read_only,
+        };
+        if read_only || self.check_server_read_only().is_err() {
+            return None;
+        }
+        let own = self.begin_at_once()?;
+        let mut changed = None;
+        if plan.tables.iter().all(|t| self.engine.reopen_now(t)) {
+            let now = self.now_micros();
+            let mut cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
+            cx.strict_write = !update.ignore && cx.sql_mode.strict();
+            let found_rows = self.client.found_rows;
+            changed = exec::update_now(update, &mut self.engine, &cx, found_rows)
+                .map(|done| (done, cx.take_warnings(), cx.last_insert_id_set()));
+        }
+        let Some((mut done, (warnings, total), last_id)) = changed else {
+            if own {
+                self.engine.end_untouched();
+            }
+            return None;
+        };
+        self.count_at_once(com);
+        self.keep_warnings(warnings, total);
+        done.generated_id = last_id;
+        done.last_insert_id = last_id.unwrap_or(0);
+        if !own {
+            return Some(AtOnce::Done(self.over(Ok(done), sink)));
+        }
+        let commit = self.engine.commit_now();
+        Some(match commit {
+            Some(c) if self.engine.is_settled(&c) => AtOnce::Done(self.over(Ok(done), sink)),
+            commit => AtOnce::Unsettled(Unsettled { done, commit }),
+        })
+    }
+
+    /// Waits until a change is as durable as it has to be, and answers the client.
+    ///
+    /// # Errors
+    /// 1180 and others of the log: what was changed is not acknowledged.
+    pub async fn finish_at_once(
+        &mut self,
+        rest: Unsettled,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let Unsettled { done, commit } = rest;
+        let outcome = match commit {
+            Some(commit) => self.engine.settle(commit).await.map(|()| done),
+            // In a box, as it is rare and has all that a rollback may wait for.
+            None => Box::pin(self.end_statement(Ok(done))).await,
+        };
+        self.over(outcome, sink)
     }
 }

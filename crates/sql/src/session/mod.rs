@@ -38,6 +38,7 @@ use crate::parse;
 use crate::sink::{Done, ResultSink, StateChange};
 use crate::vars::{SessionVars, SqlMode};
 
+pub use at_once::{AtOnce, Unsettled};
 pub use com::{COM_NAMES, Com};
 pub use diagnostics::Diagnostics;
 pub(crate) use instance::session_counts;

@@ -83,7 +83,7 @@ impl Session {
         r.map(Arc::new)
     }
 
-    fn keep_warnings(&mut self, warnings: Vec<Warning>, total: u64) {
+    pub(super) fn keep_warnings(&mut self, warnings: Vec<Warning>, total: u64) {
         if total > 0 {
             let max = self.vars.hot().max_error_count;
             self.diagnostics.absorb(warnings, total, max);
@@ -230,7 +230,7 @@ impl Session {
     }
 
     /// `read_only` and `super_read_only` of the server.
-    fn check_server_read_only(&self) -> Result<(), SqlError> {
+    pub(super) fn check_server_read_only(&self) -> Result<(), SqlError> {
         let hot = self.instance.globals.hot();
         if hot.super_read_only() != 0 {
             return Err(read_only("--super-read-only"));

@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use sql::session::PreparedInfo;
+use sql::session::{AtOnce, PreparedInfo};
 use types::SqlError;
 use types::error::codes;
 use wire::ProtocolError;
@@ -146,9 +146,14 @@ impl Connection {
         let session = &mut self.session;
         let params = &self.params;
         let outcome = match caught_now(|| session.execute_at_once(id, params, &mut results)) {
-            Ok(Some(done)) => Ok(done),
+            Ok(AtOnce::Done(done)) => Ok(done),
+            Ok(AtOnce::Unsettled(rest)) => {
+                caught(pin!(session.finish_at_once(rest, &mut results))).await
+            }
+            Ok(AtOnce::Refused) => {
+                caught(pin!(session.execute_prepared(id, params, &mut results))).await
+            }
             Err(panic) => Err(panic),
-            Ok(None) => caught(pin!(session.execute_prepared(id, params, &mut results))).await,
         };
         let outcome = finish(outcome, &mut results);
         self.status = results.status();

@@ -6,6 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base::real::InHand;
 use sql::Session;
 use sql::session::ClientFlags;
 use types::{CollationId, SqlError, Value};
@@ -146,7 +147,9 @@ impl Connection {
             }
             let sequence = self.link.input.sequence();
             self.link.output.writer.set_sequence(sequence);
+            let in_hand = InHand::of(self.session.id());
             let flow = self.command(place).await;
+            drop(in_hand);
             let flushed = self.link.flush().await;
             self.count_traffic();
             match flow {

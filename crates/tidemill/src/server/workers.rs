@@ -125,6 +125,7 @@ fn start_loop(number: usize) -> io::Result<Loop> {
     let thread = std::thread::Builder::new()
         .name(format!("serve-{number}"))
         .spawn(move || {
+            base::real::settle_requests();
             let ring = ThreadRing::install().ok().map(Arc::new);
             if let Some(ring) = &ring {
                 runtime.spawn(read_pages(Arc::clone(ring)));

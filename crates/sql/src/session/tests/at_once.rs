@@ -4,6 +4,7 @@ use base::block_on;
 use types::Value;
 
 use super::{Client, server};
+use crate::session::AtOnce;
 use crate::sink::Collector;
 
 /// The first column of each row: numbers as they are, of anything else the length.
@@ -19,17 +20,36 @@ fn numbers(sink: &Collector) -> Vec<i64> {
 /// What an execution without waiting gives: `None` where it refuses.
 fn at_once(c: &mut Client, id: u32, param: Value) -> Option<Vec<i64>> {
     let mut sink = Collector::new();
-    let done = c.session.execute_at_once(id, &[param], &mut sink);
-    match done {
-        None => {
+    match c.session.execute_at_once(id, &[param], &mut sink) {
+        AtOnce::Refused => {
             assert!(sink.results.is_empty(), "it refused, and wrote something");
             None
         }
-        Some(done) => {
+        AtOnce::Done(done) => {
             done.expect("a point read");
             Some(numbers(&sink))
         }
+        AtOnce::Unsettled(_) => panic!("a read has nothing to settle"),
     }
+}
+
+/// A change without waiting but for the log: rows changed and what the client is told, `None` where it refuses.
+fn change_at_once(c: &mut Client, id: u32, params: &[Value]) -> Option<(u64, String)> {
+    let mut sink = Collector::new();
+    let done = match c.session.execute_at_once(id, params, &mut sink) {
+        AtOnce::Refused => {
+            assert!(sink.results.is_empty(), "it refused, and wrote something");
+            return None;
+        }
+        AtOnce::Done(done) => done,
+        AtOnce::Unsettled(rest) => {
+            assert!(sink.results.is_empty(), "acknowledged too early");
+            block_on(c.session.finish_at_once(rest, &mut sink))
+        }
+    };
+    done.expect("a change");
+    let done = &sink.results[0].done;
+    Some((done.affected, done.info.clone()))
 }
 
 /// The same, by the way that may wait.
@@ -85,7 +105,13 @@ fn what_is_not_that_simple_is_refused() {
         "SELECT v + 1 FROM t WHERE id = ?",
         "SELECT v FROM t WHERE id = ? AND v > 10",
         "SELECT v FROM t WHERE id > ?",
-        "UPDATE t SET v = 1 WHERE id = ?",
+        "UPDATE t SET v = 1 WHERE id > ?",
+        "UPDATE t SET id = 9 WHERE id = ?",
+        "UPDATE t SET v = 1 WHERE id = ? LIMIT 1",
+        "UPDATE t SET v = (SELECT 7) WHERE id = ?",
+        "UPDATE t SET v = 'x' WHERE id = ?",
+        "UPDATE t SET long_text = REPEAT('z', 70000) WHERE id = ?",
+        "DELETE FROM t WHERE id = ?",
     ] {
         let other = prepare(&mut c, sql);
         assert_eq!(at_once(&mut c, other, Value::Int(1)), None, "{sql}");
@@ -158,5 +184,97 @@ fn a_refused_read_holds_no_table() {
     let id = prepare(&mut a, "SELECT long_text FROM t WHERE id = ?");
     assert_eq!(at_once(&mut a, id, Value::Int(5)), None);
     b.run("SET lock_wait_timeout = 1");
+    b.run("DROP TABLE t");
+}
+
+#[test]
+fn changes_are_those_of_the_long_way() {
+    let mut c = Client::in_test(&server());
+    table(&mut c);
+    let id = prepare(&mut c, "UPDATE t SET v = ? WHERE id = ?");
+    let set = |v: i64, key: i64| [Value::Int(v), Value::Int(key)];
+    for (v, key, changed, said) in [
+        (11, 1, 1, "Rows matched: 1  Changed: 1  Warnings: 0"),
+        (11, 1, 0, "Rows matched: 1  Changed: 0  Warnings: 0"),
+        (11, 9, 0, "Rows matched: 0  Changed: 0  Warnings: 0"),
+    ] {
+        let done = change_at_once(&mut c, id, &set(v, key)).expect("in memory");
+        assert_eq!(done, (changed, said.to_owned()));
+        assert_eq!(c.one("SELECT ROW_COUNT()"), changed.to_string());
+    }
+    assert_eq!(c.one("SELECT v FROM t WHERE id = 1"), "11");
+    let some = prepare(&mut c, "UPDATE t SET v = v + ? WHERE id = ? AND v > 20");
+    assert_eq!(
+        change_at_once(&mut c, some, &set(5, 1)).map(|d| d.0),
+        Some(0)
+    );
+    assert_eq!(
+        change_at_once(&mut c, some, &set(5, 3)).map(|d| d.0),
+        Some(1)
+    );
+    assert_eq!(c.one("SELECT v FROM t WHERE id = 3"), "35");
+    // Out of range: the long way has the error, and nothing is left of the attempt.
+    assert_eq!(change_at_once(&mut c, id, &set(1 << 40, 2)), None);
+    assert_eq!(c.one("SELECT v FROM t WHERE id = 2"), "20");
+    // An index with the column: its entries want more than one step.
+    c.run("ALTER TABLE t ADD INDEX (v)");
+    let indexed = prepare(&mut c, "UPDATE t SET v = ? WHERE id = ?");
+    assert_eq!(change_at_once(&mut c, indexed, &set(1, 4)), None);
+}
+
+#[test]
+fn changes_belong_to_the_transaction() {
+    let server = server();
+    let (mut a, mut b) = (Client::in_test(&server), Client::in_test(&server));
+    table(&mut a);
+    let id = prepare(&mut a, "UPDATE t SET v = v + ? WHERE id = ?");
+    let other = prepare(&mut b, "UPDATE t SET v = v + ? WHERE id = ?");
+    let add = |v: i64, key: i64| [Value::Int(v), Value::Int(key)];
+    a.run("BEGIN");
+    assert!(change_at_once(&mut a, id, &add(1, 1)).is_some());
+    assert_eq!(b.one("SELECT v FROM t WHERE id = 1"), "10");
+    // Somebody else has the row: that is waited for, and a refused change holds nothing.
+    assert_eq!(change_at_once(&mut b, other, &add(1, 1)), None);
+    assert!(change_at_once(&mut a, id, &add(1, 2)).is_some());
+    a.run("ROLLBACK");
+    assert_eq!(b.one("SELECT v FROM t WHERE id = 1"), "10");
+    assert!(change_at_once(&mut b, other, &add(1, 1)).is_some());
+    assert_eq!(a.one("SELECT v FROM t WHERE id = 1"), "11");
+    // A snapshot that was taken before: the row is not what the transaction has seen.
+    a.run("BEGIN");
+    assert_eq!(a.one("SELECT v FROM t WHERE id = 1"), "11");
+    assert!(change_at_once(&mut b, other, &add(1, 1)).is_some());
+    assert_eq!(change_at_once(&mut a, id, &add(1, 1)), None);
+    a.run("ROLLBACK");
+    for sql in [
+        "SET SESSION TRANSACTION READ ONLY",
+        "START TRANSACTION READ ONLY",
+    ] {
+        a.run(sql);
+        assert_eq!(change_at_once(&mut a, id, &add(1, 1)), None, "{sql}");
+    }
+    a.run("ROLLBACK");
+    a.run("SET SESSION TRANSACTION READ WRITE");
+    a.run("SET autocommit = 0");
+    assert_eq!(change_at_once(&mut a, id, &add(1, 1)), None);
+    a.run("SET autocommit = 1");
+    b.run("SET GLOBAL read_only = 1, GLOBAL super_read_only = 1");
+    assert_eq!(change_at_once(&mut a, id, &add(1, 1)), None);
+    b.run("SET GLOBAL super_read_only = 0, GLOBAL read_only = 0");
+    assert_eq!(a.one("SELECT v FROM t WHERE id = 1"), "12");
+    b.run("SET lock_wait_timeout = 1");
+    b.run("DROP TABLE t");
+}
+
+#[test]
+fn a_refused_change_holds_no_table_and_no_row() {
+    let server = server();
+    let (mut a, mut b) = (Client::in_test(&server), Client::in_test(&server));
+    table(&mut a);
+    let id = prepare(&mut a, "UPDATE t SET v = ? WHERE id = ?");
+    let wrong = [Value::Int(1 << 40), Value::Int(1)];
+    assert_eq!(change_at_once(&mut a, id, &wrong), None);
+    b.run("SET lock_wait_timeout = 1, innodb_lock_wait_timeout = 1");
+    b.run("UPDATE t SET v = 3 WHERE id = 1");
     b.run("DROP TABLE t");
 }

@@ -1,0 +1,162 @@
+//! How a transaction ends: the commit or abort record, what is released with it, and the wait for the log.
+
+use super::Session;
+use crate::error;
+use crate::purge::PurgeItem;
+use base::{Lsn, TxnId};
+use pager::{OpError, Purpose, RecordKind};
+use types::SqlError;
+
+/// A commit whose record is in the log and may not be as durable yet as innodb_flush_log_at_trx_commit asks: nobody may be
+/// told of it before [`Session::settle`].
+#[derive(Debug)]
+#[must_use]
+pub struct Committing {
+    end: Lsn,
+}
+
+impl Session {
+    /// Commits; answers when the commit is as durable as innodb_flush_log_at_trx_commit asks.
+    pub async fn commit(&mut self) -> Result<(), SqlError> {
+        if self.ended_without_record() {
+            return Ok(());
+        }
+        self.wait_log_room().await?;
+        let end = self
+            .record_commit()
+            .map_err(|e| error::storage(e, "the log"))?;
+        self.engine.clone().wait_commit(end).await
+    }
+
+    /// As [`commit`](Self::commit), up to the wait for the log. `None` where something before that has to be waited for, or fails:
+    /// then nothing was done.
+    pub fn commit_now(&mut self) -> Option<Committing> {
+        if self.ended_without_record() {
+            return Some(Committing { end: Lsn::NONE });
+        }
+        self.engine.log.admit(Purpose::Undo).ok()?;
+        let end = self.record_commit().ok()?;
+        Some(Committing { end })
+    }
+
+    /// Whether a commit is already as durable as it has to be, or can be made so without waiting.
+    #[inline]
+    pub fn is_settled(&self, commit: &Committing) -> bool {
+        commit.end.is_none() || self.engine.settle_commit_now(commit.end)
+    }
+
+    /// Waits until a commit is as durable as innodb_flush_log_at_trx_commit asks.
+    ///
+    /// # Errors
+    /// 1180: the log cannot be written.
+    pub async fn settle(&self, commit: Committing) -> Result<(), SqlError> {
+        if commit.end.is_none() {
+            return Ok(());
+        }
+        self.engine.wait_commit(commit.end).await
+    }
+
+    /// Ends a transaction that has logged nothing; false where it has.
+    fn ended_without_record(&mut self) -> bool {
+        if self.txid == TxnId::NONE {
+            self.end_transaction();
+            return true;
+        }
+        if self.reg.last().is_none() {
+            self.end_unlogged();
+            return true;
+        }
+        false
+    }
+
+    /// Writes the commit record and ends the transaction; gives the record's end. After an error it goes on.
+    fn record_commit(&mut self) -> Result<Lsn, OpError> {
+        let engine = &self.engine;
+        let (first, last) = (self.reg.first(), self.reg.last());
+        let body = [(self.purge_work && !base::mutant!("commit-flag-wrong")) as u8];
+        let rec = self.reg.recording();
+        let done = engine
+            .pager
+            .append(RecordKind::Commit, self.txid, last, &body, |start, _| {
+                engine.txns.committed(self.txid, start);
+            });
+        let done = match done {
+            Ok(d) => d,
+            Err(e) => {
+                drop(rec);
+                return Err(e);
+            }
+        };
+        if self.purge_work {
+            engine.purge.push(PurgeItem {
+                commit: done.start,
+                txid: self.txid,
+                first,
+                last,
+            });
+        }
+        // After that: a checkpoint finds the transaction among the active ones or in the purge queue.
+        rec.ended();
+        engine.counters.commits.inc();
+        if self.defines {
+            engine.counters.definition_commits.inc();
+        }
+        engine.locks.release_all(self.txid);
+        self.end_transaction();
+        Ok(done.end)
+    }
+
+    /// Undoes the whole transaction.
+    pub async fn rollback(&mut self) -> Result<(), SqlError> {
+        if self.ended_without_record() {
+            return Ok(());
+        }
+        self.undo_to(Lsn::NONE).await?;
+        self.wait_log_room().await?;
+        let engine = self.engine.clone();
+        let rec = self.reg.recording();
+        let done = engine.pager.append(
+            RecordKind::Abort,
+            self.txid,
+            self.reg.last(),
+            &[],
+            |start, _| {
+                engine.txns.aborted(self.txid, start);
+            },
+        );
+        match done {
+            Ok(_) => rec.ended(),
+            Err(e) => {
+                drop(rec);
+                return Err(error::storage(e, "the log"));
+            }
+        }
+        engine.counters.rollbacks.inc();
+        engine.locks.release_all(self.txid);
+        self.end_transaction();
+        Ok(())
+    }
+
+    /// Ends the transaction of a statement of its own that was tried and has done nothing, its locks included.
+    ///
+    /// # Panics
+    /// It has changed something.
+    pub fn end_untouched(&mut self) {
+        let ended = self.explicit || self.ended_without_record();
+        assert!(ended, "a statement that was refused has changed something");
+    }
+
+    /// Waits for room in the log, however long it takes: what must not fail (commit, rollback) goes through here.
+    async fn wait_log_room(&self) -> Result<(), SqlError> {
+        match self.engine.log.admit(Purpose::Undo) {
+            Ok(()) => Ok(()),
+            Err(OpError::Wait(_) | OpError::LogFull) => self
+                .engine
+                .log
+                .wait_room(Purpose::Undo)
+                .await
+                .map_err(|e| error::storage(e, "the log")),
+            Err(e) => Err(error::storage(e, "the log")),
+        }
+    }
+}
