@@ -7,12 +7,13 @@
 use engine::{IndexKind, Table};
 use types::SqlError;
 
+use super::from::row_equals;
 use super::optimize::CondInfo;
 use super::range::{Sarg, sarg};
 use super::scope::FromTable;
 use super::source::TableSource;
 use super::tree::{Access, KeyExpr, RangeAccess};
-use crate::expr::{Expr, Node, Val};
+use crate::expr::{Comparer, Expr, Members, Node, Val};
 use crate::parse::ast;
 
 /// Fewest rows a table is taken to have.
@@ -144,8 +145,7 @@ pub(crate) fn choose(
         rows,
     };
     let conds: Vec<(usize, &Expr)> = conds.iter().map(|(n, c)| (*n, &c.expr)).collect();
-    let alternatives: Vec<Vec<Vec<(usize, &Expr)>>> =
-        conds.iter().filter_map(|(_, c)| arms_of(c)).collect();
+    let alternatives: Vec<Vec<Vec<Expr>>> = conds.iter().filter_map(|(_, c)| arms_of(c)).collect();
     let mut best = full;
     for i in 0..table.def.indexes.len() {
         if table.def.indexes[i].kind == IndexKind::Hidden || !allowed.index(i) {
@@ -161,8 +161,8 @@ pub(crate) fn choose(
     best
 }
 
-/// The conjuncts of each arm of an OR; `None` for what is no OR. The numbers say nothing.
-fn arms_of(cond: &Expr) -> Option<Vec<Vec<(usize, &Expr)>>> {
+/// The conjuncts of each arm of an OR, or of each member of a list of rows, which is the same; `None` for what is neither.
+fn arms_of(cond: &Expr) -> Option<Vec<Vec<Expr>>> {
     fn flatten<'e>(e: &'e Expr, or: bool, out: &mut Vec<&'e Expr>) {
         match &e.node {
             Node::Or(parts) if or => parts.iter().for_each(|p| flatten(p, or, out)),
@@ -170,15 +170,23 @@ fn arms_of(cond: &Expr) -> Option<Vec<Vec<(usize, &Expr)>>> {
             _ => out.push(e),
         }
     }
-    let Node::Or(_) = &cond.node else {
-        return None;
-    };
+    match &cond.node {
+        Node::Or(_) => {}
+        Node::In(list) if !list.negated => {
+            let Members::Each(members) = &list.members else {
+                return None;
+            };
+            let equal = |(c, e): &(Comparer, Expr)| row_equals(&list.expr, e, c, &cond.ty);
+            return members.iter().map(equal).collect();
+        }
+        _ => return None,
+    }
     let mut arms = Vec::new();
     flatten(cond, true, &mut arms);
     let conjuncts = |arm| {
         let mut all = Vec::new();
         flatten(arm, false, &mut all);
-        all.into_iter().map(|e| (0, e)).collect()
+        all.into_iter().cloned().collect()
     };
     Some(arms.into_iter().map(conjuncts).collect())
 }
@@ -234,14 +242,16 @@ impl Seek<'_> {
 
     /// Reading by an index what any of the arms of an OR says, each given as its conjuncts; `None` where one of them says
     /// nothing about its first column. It implies no condition: the OR is checked on every row.
-    fn any(&self, index: usize, arms: &[Vec<(usize, &Expr)>]) -> Option<Choice> {
+    fn any(&self, index: usize, arms: &[Vec<Expr>]) -> Option<Choice> {
         let (mut known, mut guessed) = (0.0, 0.0);
         let mut range = RangeAccess {
             index,
             ..RangeAccess::default()
         };
         for conds in arms {
-            let part = self.part(index, conds)?;
+            // What the arms use says nothing of the whole.
+            let conds: Vec<(usize, &Expr)> = conds.iter().map(|e| (0, e)).collect();
+            let part = self.part(index, &conds)?;
             if is_guess(&part.range, self.table.def.indexes[index].parts.len()) {
                 guessed += part.yields;
             } else {

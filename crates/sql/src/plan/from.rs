@@ -11,7 +11,7 @@ use super::scope::{DerivedColumn, FromTable, Merged, Names, same_name};
 use super::source::TableSource;
 use super::tree::{QueryPlan, SubPlan};
 use crate::expr::bind::Clause;
-use crate::expr::{Expr, Node};
+use crate::expr::{CmpOp, Comparer, Expr, ExprType, Node};
 use crate::parse::ast;
 
 /// A condition and the nest it belongs to.
@@ -396,6 +396,35 @@ pub(crate) fn mask(r: &std::ops::Range<usize>) -> u64 {
 pub(crate) fn push_conjuncts(e: Expr, nest: u16, out: &mut Vec<Cond>) {
     match e.node {
         Node::And(parts) => parts.into_iter().for_each(|p| push_conjuncts(p, nest, out)),
-        _ => out.push(Cond { expr: e, nest }),
+        _ => match equal_members(&e) {
+            Some(parts) => parts.into_iter().for_each(|p| push_conjuncts(p, nest, out)),
+            None => out.push(Cond { expr: e, nest }),
+        },
     }
+}
+
+/// `(a, b) = (x, y)` as `a = x`, `b = y`, which hold together where it does; `None` for what is not that.
+fn equal_members(e: &Expr) -> Option<Vec<Expr>> {
+    let Node::Compare(CmpOp::Eq, comparer, p) = &e.node else {
+        return None;
+    };
+    row_equals(&p[0], &p[1], comparer, &e.ty)
+}
+
+/// The equalities of the members of two rows, each of type `ty`; `None` where they are not written as rows.
+pub(crate) fn row_equals(
+    a: &Expr,
+    b: &Expr,
+    comparer: &Comparer,
+    ty: &ExprType,
+) -> Option<Vec<Expr>> {
+    let (Node::Row(a), Node::Row(b), Comparer::Row(parts)) = (&a.node, &b.node, comparer) else {
+        return None;
+    };
+    let members = a.iter().zip(b).zip(parts);
+    let equal = |((a, b), c): ((&Expr, &Expr), &Comparer)| Expr {
+        node: Node::Compare(CmpOp::Eq, c.clone(), Box::new([a.clone(), b.clone()])),
+        ty: *ty,
+    };
+    Some(members.map(equal).collect())
 }

@@ -56,6 +56,29 @@ fn alternatives(n: &mut Numbers, t: &str) -> String {
     format!("({})", arms.join(" OR "))
 }
 
+/// Several columns at once, against one row or a list of them.
+fn of_rows(n: &mut Numbers, t: &str) -> String {
+    let columns: &[&str] = match n.below(4) {
+        0 => &["a", "b"],
+        1 => &["d", "s"],
+        2 => &["b", "a", "id"],
+        _ => &["s", "a"],
+    };
+    let mut rows = Vec::new();
+    for _ in 0..1 + n.below(5) {
+        let mut value = |c: &&str| if *c == "s" { word(n) } else { number(n) };
+        let values: Vec<String> = columns.iter().map(&mut value).collect();
+        rows.push(format!("({})", values.join(", ")));
+    }
+    let columns: Vec<String> = columns.iter().map(|c| format!("{t}.{c}")).collect();
+    let left = format!("({})", columns.join(", "));
+    match n.below(6) {
+        0 => format!("{left} = {}", rows[0]),
+        1 => format!("{left} NOT IN ({})", rows.join(", ")),
+        _ => format!("{left} IN ({})", rows.join(", ")),
+    }
+}
+
 /// A condition on the columns of the table called `t`.
 fn condition(n: &mut Numbers, t: &str, depth: u32) -> String {
     if depth > 0 && n.below(3) > 0 {
@@ -64,7 +87,8 @@ fn condition(n: &mut Numbers, t: &str, depth: u32) -> String {
         return format!("({a} {op} {b})");
     }
     let column = n.pick(&["id", "a", "b", "d"]);
-    match n.below(9) {
+    match n.below(10) {
+        9 => of_rows(n, t),
         8 => alternatives(n, t),
         0 => format!("{t}.{column} BETWEEN {} AND {}", number(n), number(n)),
         1 => format!(
@@ -134,7 +158,8 @@ fn indexes_and_scans() {
             let by_index = c.rows(&format!("SELECT {f} FROM t WHERE {w}"));
             let by_scan = c.rows(&format!("SELECT {f} FROM t USE INDEX () WHERE {w}"));
             // Texts that compare equal may stand for each other.
-            assert_eq!(by_index.to_lowercase(), by_scan.to_lowercase(), "{f} {w}");
+            let plain = |rows: String| rows.to_lowercase().replace('ä', "a");
+            assert_eq!(plain(by_index), plain(by_scan), "{f} {w}");
         }
     }
 }
