@@ -113,6 +113,13 @@ pub(crate) fn push_first_child(out: &mut Vec<u8>, child: u32) {
     out.extend_from_slice(&child.to_le_bytes());
 }
 
+/// Appends to an image a leaf's entry.
+pub(crate) fn push_entry(out: &mut Vec<u8>, suffix: &[u8], value: &[u8]) {
+    out.extend_from_slice(&head(&[suffix.len() as u16, value.len() as u16]));
+    out.extend_from_slice(suffix);
+    out.extend_from_slice(value);
+}
+
 /// Fixed fields of [`REFENCE`]; the new high fence and the appended entries follow.
 pub(crate) fn refence(keep: usize, high: &[u8]) -> [u8; 4] {
     let mut h = [0; 4];

@@ -21,6 +21,7 @@ enum Op {
     Get(Vec<u8>),
     Scan(Vec<u8>, bool, usize),
     Fill(Vec<u8>, u16, usize, bool),
+    Run(Vec<u8>, u16, u16, usize, usize),
 }
 
 fn key() -> impl Strategy<Value = Vec<u8>> {
@@ -41,6 +42,8 @@ fn op() -> impl Strategy<Value = Op> {
         1 => key().prop_map(Op::Get),
         1 => (key(), any::<bool>(), 0usize..200).prop_map(|(k, b, n)| Op::Scan(k, b, n)),
         2 => (key(), 1u16..300, 8usize..300, any::<bool>()).prop_map(|(k, c, n, up)| Op::Fill(k, c, n, up)),
+        2 => (key(), 1u16..600, 1u16..40, 8usize..300, 0usize..3000)
+            .prop_map(|(k, c, step, n, spare)| Op::Run(k, c, step, n, spare)),
     ]
 }
 
@@ -195,7 +198,53 @@ fn step(bed: &Bed, map: &mut Map, n: usize, op: &Op, change: &mut Change) {
                 put(bed, map, &k, value(*len, n), change);
             }
         }
+        Op::Run(k, count, step, len, spare) => {
+            let key = |i: &u16| [k, &(i * step).to_be_bytes()[..]].concat();
+            let run: Vec<_> = (0..*count)
+                .filter(|i| i.checked_mul(*step).is_some())
+                .map(|i| (key(&i), value(*len, n)))
+                .collect();
+            fill(bed, &run, *spare);
+            for (k, v) in run {
+                map.entry(k).or_insert(v);
+            }
+        }
     }
+}
+
+fn fill(bed: &Bed, run: &[(Vec<u8>, Vec<u8>)], spare: usize) {
+    let mut at = 0;
+    while at < run.len() {
+        let entry = |i: usize| run.get(at + i).map(|(k, v)| (&k[..], &v[..]));
+        let n = wait(bed, || bed.tree.insert_run(entry, spare));
+        assert!(n > 0, "a run goes on");
+        at += n;
+    }
+}
+
+/// A build of sorted entries leaves full leaves, each written once and cut once.
+#[test]
+fn a_run_fills_leaves_one_after_the_other() {
+    let bed = Bed::new(4096);
+    let run: Vec<_> = (0..40_000u32)
+        .map(|i| ((3 * i).to_be_bytes().to_vec(), vec![i as u8; 10]))
+        .collect();
+    fill(&bed, &run, 1000);
+    let map: Map = run.iter().cloned().collect();
+    check(&bed, &map);
+    let bytes: usize = run.iter().map(|(k, v)| k.len() + v.len() + 10).sum();
+    let leaves = bed.live_pages().len();
+    assert!(leaves * 14_000 < bytes, "{leaves} pages for {bytes} bytes");
+    // What lies between goes in as well, and what is there stays.
+    let between: Vec<_> = (0..40_000u32)
+        .map(|i| ((3 * i + i % 2).to_be_bytes().to_vec(), vec![7; 12]))
+        .collect();
+    fill(&bed, &between, 0);
+    let mut map = map;
+    for (k, v) in between {
+        map.entry(k).or_insert(v);
+    }
+    check(&bed, &map);
 }
 
 /// A key of the map at or above `k`.

@@ -44,6 +44,12 @@ fn replayed_operations_give_equal_pages() {
             }
         });
     }
+    let run: Vec<[u8; 4]> = (0..3000u32).map(|i| (i * 2).to_be_bytes()).collect();
+    let mut at = 0;
+    while at < run.len() {
+        let entry = |i: usize| run.get(at + i).map(|k| (&k[..], &[9u8; 30][..]));
+        at += wait(&bed, || bed.tree.insert_run(entry, 500));
+    }
     let bytes = vec![3; 50_000];
     let mut writer = OverflowWriter::new(bytes.len());
     while wait(&bed, || writer.step(&bed.tree, &bytes, |_, _| {})).is_some() {}

@@ -1,15 +1,23 @@
-//! Building an index from the rows of a table that nobody is using.
+//! Building an index from the rows of a table that nobody is using: its entries are collected, sorted, and put into the tree a
+//! leaf at a time.
 
+use super::entries::Entries;
 use super::leftovers::Leftover;
+use crate::engine::Engine;
 use crate::error;
-use crate::record::{HEADER, RowVersion, SecValue};
+use crate::record::{HEADER, RowRef, RowVersion};
 use crate::schema::{IndexDef, IndexKind, Table};
 use crate::session::{Session, entry_key_of};
-use btree::{Action, Change, Direction, ScanPos, ScanState, Tree, Visit};
-use pager::RecordKind;
-use std::convert::Infallible;
-use std::sync::Arc;
+use base::Event;
+use btree::{Direction, ScanPos, ScanState, Tree, Visit};
+use std::sync::{Arc, Mutex, PoisonError};
 use types::{SqlError, ValueRef};
+
+/// Bytes left free in each leaf of a new index, a sixteenth: the next rows come in any order.
+const SPARE: usize = pager::PAGE_SIZE / 16;
+
+/// Leaves filled, some tens of microseconds each, until others of the thread have their turn.
+const LEAVES: u32 = 4;
 
 impl Session {
     /// Makes the tree of `index`, which is noted as `left`, and fills it. After an error the tree is to be taken out.
@@ -42,29 +50,76 @@ impl Session {
         index: &IndexDef,
         tree: &Tree,
     ) -> Result<(), SqlError> {
-        let pager = self.engine.pager().clone();
+        let engine = self.engine.clone();
         let fail = |e| error::storage(e, &t.full_name);
         let mut def = t.def.clone();
         def.indexes.push(index.clone());
-        let view = Table::open(&pager, def, t.space.clone(), Some(t));
+        let view = Table::open(engine.pager(), def, t.space.clone(), Some(t));
+        let entries = self.collect_entries(t, &view).await?;
+        let entries = sorted(&engine, entries).await;
+        if index.kind == IndexKind::Unique
+            && let Some(key) = entries.repeated()
+        {
+            return Err(SqlError::dup_entry(
+                &describe(&view, view.indexes.len() - 1, key),
+                &format!("{}.{}", t.def.name, index.name),
+            ));
+        }
+        let mut at = 0;
+        let mut leaves = 0u32;
+        while entries.get(at).is_some() {
+            self.interrupt.check()?;
+            leaves += 1;
+            if leaves.is_multiple_of(LEAVES) {
+                self.give_way().await;
+            }
+            at += engine
+                .pager()
+                .run(|| tree.insert_run(|n| entries.get(at + n), SPARE))
+                .await
+                .map_err(fail)?;
+        }
+        Ok(())
+    }
+
+    /// The entries of the last index of `view`, for the rows of `t` as they are.
+    async fn collect_entries(&mut self, t: &Table, view: &Table) -> Result<Entries, SqlError> {
+        let engine = self.engine.clone();
+        let fail = |e| error::storage(e, &t.full_name);
         let n = view.indexes.len() - 1;
-        let mut entries: Vec<(Vec<u8>, usize, bool)> = Vec::new();
+        let mut entries = Entries::default();
+        let mut entry = Vec::new();
         let mut pos = ScanPos::start();
         loop {
             self.interrupt.check()?;
             self.breathe().await;
-            let mut rows: Vec<(Vec<u8>, RowVersion, Vec<u8>)> = Vec::new();
-            let state = pager
+            let begun = entries.mark();
+            // Rows that are not all in the leaf, and are completed when it is free again.
+            let mut longer: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+            let mut damaged = false;
+            let mut add = |key: &[u8], row: RowRef<'_>, entries: &mut Entries| {
+                entry.clear();
+                let (split, null) = entry_key_of(view, n, row, key, &mut entry);
+                entries.push(&entry, split, null);
+            };
+            let state = engine
+                .pager()
                 .run(|| {
-                    rows.clear();
+                    entries.back_to(begun);
+                    longer.clear();
                     let mut p = pos.clone();
                     let s = t.indexes[0]
                         .tree
                         .scan(&mut p, Direction::Forward, |key, value| {
-                            if let Some(v) = RowVersion::read(value)
-                                && !v.deleted()
-                            {
-                                rows.push((key.to_vec(), v, value[HEADER..].to_vec()));
+                            let Some(v) = RowVersion::read(value).filter(|v| !v.deleted()) else {
+                                return Visit::Next;
+                            };
+                            let row = &value[HEADER..];
+                            damaged |= !t.layout.fits(row, v.external());
+                            if v.external() {
+                                longer.push((key.to_vec(), row.to_vec()));
+                            } else if !damaged {
+                                add(key, t.layout.row(row), &mut entries);
                             }
                             Visit::Next
                         })?;
@@ -73,59 +128,35 @@ impl Session {
                 })
                 .await
                 .map_err(fail)?;
-            for (key, v, row) in rows {
-                if !t.layout.fits(&row, v.external()) {
-                    return Err(error::bad_row(&t.full_name));
-                }
-                let outside = if v.external() {
-                    self.read_outside(t, &row).await?
-                } else {
-                    Vec::new()
-                };
-                let r = t.layout.row(&row).with_outside(&outside);
-                let mut entry = Vec::with_capacity(key.len() + 16);
-                let (split, null) = entry_key_of(&view, n, r, &key, &mut entry);
-                entries.push((entry, split, null));
+            if damaged {
+                return Err(error::bad_row(&t.full_name));
+            }
+            for (key, row) in longer {
+                let outside = self.read_outside(t, &row).await?;
+                add(
+                    &key,
+                    t.layout.row(&row).with_outside(&outside),
+                    &mut entries,
+                );
             }
             if state == ScanState::End {
-                break;
+                return Ok(entries);
             }
         }
-        // Sorted, the entries fill pages one after the other.
-        entries.sort_unstable();
-        if index.kind == IndexKind::Unique {
-            for w in entries.windows(2) {
-                let ((a, sa, null), (b, sb, _)) = (&w[0], &w[1]);
-                if !null && a[..*sa] == b[..*sb] {
-                    return Err(SqlError::dup_entry(
-                        &describe(&view, n, a),
-                        &format!("{}.{}", t.def.name, index.name),
-                    ));
-                }
-            }
-        }
-        let mut change = Change::default();
-        for (entry, split, _) in &entries {
-            // Written by nobody in particular: visible to all.
-            let value = SecValue {
-                word: 0,
-                split: *split as u16,
-            }
-            .bytes();
-            let put = pager
-                .run(|| {
-                    tree.modify(entry, &mut change, |_, c| -> Result<Action, Infallible> {
-                        c.kind = RecordKind::System;
-                        c.value.extend_from_slice(&value);
-                        Ok(Action::Put)
-                    })
-                })
-                .await
-                .map_err(fail)?;
-            let Ok(_) = put;
-        }
-        Ok(())
     }
+}
+
+/// Sorts on a thread of its own, since whoever asks shares his with others.
+async fn sorted(engine: &Arc<Engine>, mut entries: Entries) -> Entries {
+    let done = Arc::new((Mutex::new(None), Event::new()));
+    let there = done.clone();
+    engine.spawn("index-sort", async move {
+        entries.sort();
+        *there.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(entries);
+        there.1.fire();
+    });
+    let take = || done.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    done.1.wait_for(take).await
 }
 
 /// The values of a key as MySQL shows them in 1062, as far as the key can be read back.

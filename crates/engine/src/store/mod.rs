@@ -5,6 +5,7 @@
 mod build;
 mod catalog;
 mod ddl;
+mod entries;
 mod leftovers;
 mod paths;
 
