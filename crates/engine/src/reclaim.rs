@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::purge::PurgeItem;
 use crate::record::{DELETED, HEADER, RowVersion, SecValue, Undo, UndoOp};
 use crate::schema::Table;
-use base::{Lsn, TxnId};
+use base::{Lsn, TxnId, seams};
 use btree::{Action, Change};
 use pager::{OpError, Purpose, Record, RecordKind};
 use std::sync::Arc;
@@ -14,6 +14,9 @@ use std::sync::atomic::Ordering;
 
 /// A row is looked at again so often when it changes hands between two looks.
 const TRIES: u32 = 8;
+
+/// Pauses between tries of what the device has refused, in microseconds.
+const AGAIN_US: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
 impl Engine {
     /// The purge task.
@@ -50,12 +53,13 @@ impl Engine {
                     // What is left stays in `current`, where the last checkpoint finds it.
                     return;
                 }
-                match self.purge_one(item).await {
+                match self.purge_item(item).await {
                     Ok(None) => {}
                     Ok(Some(by)) => {
                         let active = || self.txns.is_active(by);
                         self.purge.hold(by, *item, active);
                     }
+                    Err(_) if self.stopping.load(Ordering::Acquire) => return,
                     // The log is closed or damaged: what was deleted stays, marked.
                     Err(e) => {
                         self.counters.purge_gave_up.inc();
@@ -68,6 +72,33 @@ impl Engine {
                 self.purge.finished_one();
             }
         }
+    }
+
+    /// As [`purge_one`](Self::purge_one), tried again where the device refuses: nobody waits for it, and what is given up is lost
+    /// to the file.
+    async fn purge_item(&self, item: &PurgeItem) -> Result<Option<TxnId>, OpError> {
+        for pause_us in AGAIN_US {
+            match self.purge_one(item).await {
+                Err(OpError::Io(_)) if self.log.failure().is_none() => self.pause(pause_us).await,
+                r => return r,
+            }
+        }
+        self.purge_one(item).await
+    }
+
+    /// Waits, unless the engine stops.
+    async fn pause(&self, us: u64) {
+        let clock = &self.seams().clock;
+        let timer = seams::deadline(&**clock, clock.now_us() + us);
+        let mut timer = std::pin::pin!(timer);
+        std::future::poll_fn(|cx| {
+            self.purge.event.park(cx);
+            if self.stopping.load(Ordering::Acquire) {
+                return std::task::Poll::Ready(());
+            }
+            timer.as_mut().poll(cx)
+        })
+        .await;
     }
 
     /// Takes out what a transaction left; a running one that has taken over some of it, if there is one: all of the item is
