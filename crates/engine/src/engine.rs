@@ -218,19 +218,15 @@ impl Engine {
 
     /// Waits as flush_log_at_trx_commit asks for a commit record that ends at `end`.
     pub(crate) async fn wait_commit(&self, end: Lsn) -> Result<(), SqlError> {
+        if self.settle_commit_now(end) {
+            return Ok(());
+        }
         let r = match self.flush_at_commit() {
-            1 => {
-                if self.seams().spawn.is_alone() {
-                    self.log.sync_here(end);
-                }
-                self.log.wait_durable(end).await
-            }
+            1 => self.log.wait_durable(end).await,
             2 => {
                 self.arm_flusher();
-                if !self.seams().spawn.is_alone() {
-                    // Others of this thread may be about to commit: one of all of them writes for all.
-                    seams::give_way(&*self.seams().spawn).await;
-                }
+                // Others of this thread may be about to commit: one of all of them writes for all.
+                seams::give_way(&*self.seams().spawn).await;
                 self.log.wait_written(end).await
             }
             _ => {
@@ -281,22 +277,26 @@ impl Engine {
             if stop {
                 return;
             }
-            let clock = &self.seams().clock;
-            let until = clock.now_us() + 1_000_000;
             // The user's setting asks for a second; shutdown does not wait for it.
-            let timer = seams::deadline(&**clock, until);
-            let mut timer = std::pin::pin!(timer);
-            std::future::poll_fn(|cx| {
-                self.flusher.event.park(cx);
-                if self.stopping.load(Ordering::Acquire) {
-                    return std::task::Poll::Ready(());
-                }
-                timer.as_mut().poll(cx)
-            })
-            .await;
+            self.pause(1_000_000, &self.flusher.event).await;
             self.flusher.armed.store(false, Ordering::Release);
             self.log.ask_sync(self.log.complete());
         }
+    }
+
+    /// Lets a time pass, in microseconds, unless the engine stops, which `event` announces.
+    pub(crate) async fn pause(&self, us: u64, event: &Event) {
+        let clock = &self.seams().clock;
+        let timer = seams::deadline(&**clock, clock.now_us() + us);
+        let mut timer = std::pin::pin!(timer);
+        std::future::poll_fn(|cx| {
+            event.park(cx);
+            if self.stopping.load(Ordering::Acquire) {
+                return std::task::Poll::Ready(());
+            }
+            timer.as_mut().poll(cx)
+        })
+        .await;
     }
 
     pub(crate) fn spawn(

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::purge::PurgeItem;
 use crate::record::{DELETED, HEADER, RowVersion, SecValue, Undo, UndoOp};
 use crate::schema::Table;
-use base::{Lsn, TxnId, seams};
+use base::{Lsn, TxnId};
 use btree::{Action, Change};
 use pager::{OpError, Purpose, Record, RecordKind};
 use std::sync::Arc;
@@ -79,26 +79,14 @@ impl Engine {
     async fn purge_item(&self, item: &PurgeItem) -> Result<Option<TxnId>, OpError> {
         for pause_us in AGAIN_US {
             match self.purge_one(item).await {
-                Err(OpError::Io(_)) if self.log.failure().is_none() => self.pause(pause_us).await,
+                Err(OpError::Io(_)) if self.log.failure().is_none() => {
+                    // No event tells that a device works again.
+                    self.pause(pause_us, &self.purge.event).await;
+                }
                 r => return r,
             }
         }
         self.purge_one(item).await
-    }
-
-    /// Waits, unless the engine stops.
-    async fn pause(&self, us: u64) {
-        let clock = &self.seams().clock;
-        let timer = seams::deadline(&**clock, clock.now_us() + us);
-        let mut timer = std::pin::pin!(timer);
-        std::future::poll_fn(|cx| {
-            self.purge.event.park(cx);
-            if self.stopping.load(Ordering::Acquire) {
-                return std::task::Poll::Ready(());
-            }
-            timer.as_mut().poll(cx)
-        })
-        .await;
     }
 
     /// Takes out what a transaction left; a running one that has taken over some of it, if there is one: all of the item is

@@ -107,6 +107,7 @@ impl Session {
                 .run(|| {
                     entries.back_to(begun);
                     longer.clear();
+                    damaged = false;
                     let mut p = pos.clone();
                     let s = t.indexes[0]
                         .tree
