@@ -236,7 +236,7 @@ async fn begin(
     let clock = pager.seams().clock.clone();
     let txns = Arc::new(TxnSystem::new(TxnId(found.next.max(1))));
     let locks = LockTable::new(txns.clone(), clock, pager.seams().random.next_u64());
-    let purge = Purge::new(found.purge_queue());
+    let purge = Purge::new(found.purge_queue(), found.purge_from);
     let mut engine = Engine::assemble(pager.clone(), txns, locks, options, purge);
     engine.dir = dir.to_path_buf();
     let engine = Arc::new(engine);

@@ -22,18 +22,69 @@ pub struct PurgeItem {
 /// What is not done, in short.
 pub(crate) struct Pending {
     /// The first commit record in the queue; none when it is empty. What waits are the commits from here on that left
-    /// something.
+    /// something, and `current`.
     pub(crate) queued_from: Lsn,
     /// The oldest log record that is still needed; none when nothing waits.
     pub(crate) oldest: Lsn,
-    /// Taken from the queue and not finished, or put off.
+    /// Taken from the queue and not finished, put off, or to be looked at again.
     pub(crate) current: Vec<PurgeItem>,
 }
 
-/// The queue.
-#[derive(Default)]
+/// What waits. A checkpoint tells of `queued` by where it begins alone, so every commit from there on that left something
+/// must be in it: what lies behind a commit that was taken already is not among them but in `again`.
+struct Queue {
+    /// In commit order.
+    queued: VecDeque<PurgeItem>,
+    /// Commits before `taken_to`: put off once and released, or overtaken on the way to the queue.
+    again: VecDeque<PurgeItem>,
+    /// Commits before this one were taken from `queued`, or had been when the engine was opened.
+    taken_to: Lsn,
+}
+
+impl Queue {
+    fn first(&self) -> Option<Lsn> {
+        let first = self.again.front().or(self.queued.front());
+        first.map(|i| i.commit)
+    }
+
+    fn len(&self) -> usize {
+        self.again.len() + self.queued.len()
+    }
+
+    fn push(&mut self, item: PurgeItem) {
+        if item.commit < self.taken_to {
+            self.again.push_back(item);
+            return;
+        }
+        // Nearly in commit order: a commit may overtake another between its record and here.
+        let before = self.queued.iter().rposition(|x| x.commit < item.commit);
+        self.queued.insert(before.map_or(0, |i| i + 1), item);
+    }
+
+    /// Up to `limit` items whose commits lie below `oldest`.
+    fn take(&mut self, limit: usize, oldest: Lsn) -> Vec<PurgeItem> {
+        let n = |q: &VecDeque<PurgeItem>, limit| {
+            q.iter()
+                .take(limit)
+                .take_while(|i| i.commit < oldest)
+                .count()
+        };
+        let again = n(&self.again, limit);
+        let queued = n(&self.queued, limit - again);
+        let mut items: Vec<PurgeItem> = self.again.drain(..again).collect();
+        items.extend(self.queued.drain(..queued));
+        if queued > 0
+            && let Some(last) = items.last()
+        {
+            self.taken_to = Lsn(last.commit.0 + 1);
+        }
+        items
+    }
+}
+
+/// The queue, and what became of what was taken from it.
 pub(crate) struct Purge {
-    queue: Mutex<VecDeque<PurgeItem>>,
+    queue: Mutex<Queue>,
     /// The items being worked on, for checkpoints.
     pub(crate) current: Mutex<VecDeque<PurgeItem>>,
     /// Items that came upon a row which a running transaction has taken over, by that one: should it be rolled back, the
@@ -50,21 +101,27 @@ pub(crate) fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Purge {
-    pub(crate) fn new(items: Vec<PurgeItem>) -> Purge {
+    /// `items` wait, and of the commits before `taken_to` no others.
+    pub(crate) fn new(items: Vec<PurgeItem>, taken_to: Lsn) -> Purge {
+        let mut queue = Queue {
+            queued: VecDeque::new(),
+            again: VecDeque::new(),
+            taken_to,
+        };
+        items.into_iter().for_each(|i| queue.push(i));
         Purge {
-            queue: Mutex::new(items.into()),
-            ..Purge::default()
+            queue: Mutex::new(queue),
+            current: Mutex::default(),
+            held: Mutex::default(),
+            held_items: AtomicUsize::new(0),
+            event: Event::default(),
+            blocked_on: AtomicU64::new(0),
         }
     }
 
     pub(crate) fn push(&self, item: PurgeItem) {
         let mut q = lock(&self.queue);
-        // Nearly in commit order: a commit may overtake another between its record and here.
-        let at = q
-            .iter()
-            .rposition(|x| x.commit < item.commit)
-            .map_or(0, |i| i + 1);
-        q.insert(at, item);
+        q.push(item);
         let wake = q.len() == 1 || q.len() >= 64;
         drop(q);
         if wake {
@@ -113,7 +170,7 @@ impl Purge {
 
     /// The commit record of the first transaction waiting.
     pub(crate) fn first(&self) -> Option<Lsn> {
-        lock(&self.queue).front().map(|i| i.commit)
+        lock(&self.queue).first()
     }
 
     /// Transactions waiting.
@@ -144,11 +201,12 @@ impl Purge {
         let q = lock(&self.queue);
         let mut current: Vec<PurgeItem> = lock(&self.current).iter().copied().collect();
         current.extend(held.values().flatten());
-        let oldest = q.iter().chain(&current).map(|i| i.first).min();
+        current.extend(&q.again);
+        let oldest = q.queued.iter().chain(&current).map(|i| i.first).min();
         // "None" would let the log go that the work is read from.
         assert!(oldest != Some(Lsn::NONE), "purge work without a beginning");
         Pending {
-            queued_from: q.front().map_or(Lsn::NONE, |i| i.commit),
+            queued_from: q.queued.front().map_or(Lsn::NONE, |i| i.commit),
             oldest: oldest.unwrap_or(Lsn::NONE),
             current,
         }
@@ -166,9 +224,8 @@ impl Purge {
             false => oldest(),
         };
         let mut q = lock(&self.queue);
-        let n = q.iter().take(256).take_while(|i| i.commit < oldest).count();
-        let items: Vec<PurgeItem> = q.drain(..n).collect();
-        if n > 0 {
+        let items = q.take(256, oldest);
+        if !items.is_empty() {
             self.blocked_on.store(0, Ordering::Relaxed);
         }
         *lock(&self.current) = items.iter().copied().collect();
@@ -178,5 +235,66 @@ impl Purge {
     /// The first of what was taken is done.
     pub(crate) fn finished_one(&self) {
         lock(&self.current).pop_front();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(n: u64) -> PurgeItem {
+        PurgeItem {
+            commit: Lsn(n * 100),
+            txid: TxnId(n),
+            first: Lsn(n * 100 - 50),
+            last: Lsn(n * 100 - 10),
+        }
+    }
+
+    fn commits(items: &[PurgeItem]) -> Vec<u64> {
+        items.iter().map(|i| i.commit.0).collect()
+    }
+
+    #[test]
+    fn what_was_put_off_does_not_bring_back_what_is_done() {
+        let p = Purge::new(Vec::new(), Lsn::NONE);
+        (1..=4).for_each(|n| p.push(item(n)));
+        let taken = p.take(|| Lsn(350));
+        assert_eq!(commits(&taken), [100, 200, 300]);
+        p.hold(TxnId(9), taken[0], || true);
+        (0..3).for_each(|_| p.finished_one());
+        p.release(TxnId(9));
+        // Were the queue said to begin at the first commit, a recovery would do the second and the third again, whose log
+        // may be gone.
+        let left = p.pending();
+        assert_eq!(left.queued_from, Lsn(400));
+        assert_eq!(commits(&left.current), [100]);
+        assert_eq!(left.oldest, Lsn(50));
+        assert_eq!(commits(&p.take(|| Lsn::MAX)), [100, 400]);
+    }
+
+    #[test]
+    fn a_commit_overtaken_by_a_finished_one_is_told_by_itself() {
+        let p = Purge::new(Vec::new(), Lsn::NONE);
+        p.push(item(2));
+        assert_eq!(commits(&p.take(|| Lsn(250))), [200]);
+        p.finished_one();
+        p.push(item(1));
+        p.push(item(3));
+        let left = p.pending();
+        assert_eq!(
+            (left.queued_from, commits(&left.current)),
+            (Lsn(300), vec![100])
+        );
+    }
+
+    #[test]
+    fn what_recovery_found_before_the_queue_s_beginning_stays_apart() {
+        let p = Purge::new(vec![item(1), item(5), item(6)], Lsn(400));
+        let left = p.pending();
+        assert_eq!(
+            (left.queued_from, commits(&left.current)),
+            (Lsn(500), vec![100])
+        );
     }
 }
