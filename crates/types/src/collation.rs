@@ -129,6 +129,13 @@ impl CollationId {
         key::write(info(self), s, out);
     }
 
+    /// The first eight bytes of what [`write_key`](Self::write_key) appends, first byte highest, where they are known from the
+    /// first eight characters.
+    #[inline]
+    pub fn key_head(self, s: &[u8]) -> Option<u64> {
+        key::head(info(self), s)
+    }
+
     /// Bytes of the key at the front of `key` that [`write_key`](Self::write_key) wrote; `None` if it has no end.
     pub fn key_len(self, key: &[u8]) -> Option<usize> {
         key::len(info(self), key)

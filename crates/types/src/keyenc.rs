@@ -57,6 +57,30 @@ impl KeyPart {
         self.finish(start, out);
     }
 
+    /// The first bytes of what [`encode`](Self::encode) appends, as [`first_bytes`] gives them, where they are known without a
+    /// look at all of the value.
+    #[inline]
+    pub fn head(&self, v: ValueRef<'_>) -> Option<u64> {
+        let (DataType::Char { collation, .. }
+        | DataType::VarChar { collation, .. }
+        | DataType::Text { collation, .. }) = &self.ty
+        else {
+            return None;
+        };
+        if self.prefix != 0 {
+            return None;
+        }
+        let ValueRef::Str(s, _) = v else {
+            return None;
+        };
+        let key = collation.key_head(s)?;
+        let head = match self.nullable {
+            true => u64::from(NOT_NULL_MARK) << 56 | key >> 8,
+            false => key,
+        };
+        Some(if self.descending { !head } else { head })
+    }
+
     /// The part for a whole number, in the array's last bytes, as many as the second figure says: what [`encode`](Self::encode)
     /// appends. `None` where the part is not that of an ascending whole-number column without NULLs, and where the column
     /// cannot hold the number.
@@ -119,6 +143,15 @@ impl KeyPart {
         let v = if self.is_reversible() { v } else { None };
         Some((v, n + mark))
     }
+}
+
+/// The first eight bytes of a key as a number that compares as they do; what a shorter key lacks counts as zeros.
+#[inline]
+pub fn first_bytes(key: &[u8]) -> u64 {
+    let mut b = [0; 8];
+    let n = key.len().min(8);
+    b[..n].copy_from_slice(&key[..n]);
+    u64::from_be_bytes(b)
 }
 
 /// Appends the parts of a whole or partial key, in order; extra parts or values are ignored.

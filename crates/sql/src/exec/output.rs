@@ -67,6 +67,34 @@ fn same_by_order(block: &Block) -> bool {
     columns.iter().all(sorted) && block.order.iter().all(selected) && block.output.iter().all(exact)
 }
 
+/// What sorts a block's rows: by a column of their own, where that is all that they are sorted by.
+fn sorter(block: &Block, limits: Limits) -> Option<Sorter> {
+    if block.order.is_empty() {
+        return None;
+    }
+    let width = block.output.len();
+    let keep = match block.calc_found_rows {
+        true => u64::MAX,
+        false => limits.needed(),
+    };
+    let own = match (&block.plain, &block.order[..]) {
+        (Some(columns), [k]) => k
+            .expr
+            .as_column()
+            .and_then(|c| columns.iter().position(|x| *x == (c.slot, c.ordinal))),
+        _ => None,
+    };
+    // Other values are computed with before they become keys.
+    let is_text = |k: &SortKey| matches!(k.expr.ty.shape, Shape::Str { .. });
+    Some(match own {
+        Some(c) if is_text(&block.order[0]) => {
+            let unique = block.distinct && same_by_order(block) && !block.calc_found_rows;
+            Sorter::by_column(width, keep, c, block.order[0].part.clone(), unique)
+        }
+        _ => Sorter::new(width, keep),
+    })
+}
+
 /// The end of a block's pipeline.
 pub(crate) struct Output<'p> {
     having: Option<&'p Expr>,
@@ -89,19 +117,16 @@ pub(crate) struct Output<'p> {
 impl<'p> Output<'p> {
     /// The end of a block's pipeline.
     pub fn new(block: &'p Block, limits: Limits) -> Output<'p> {
-        let keep = if block.calc_found_rows {
-            u64::MAX
-        } else {
-            limits.needed()
-        };
+        let sorter = sorter(block, limits);
+        let sorted_out = sorter.as_ref().is_some_and(Sorter::is_unique);
         Output {
             having: block.having.as_ref(),
             exprs: &block.output,
             plain: block.plain.as_deref(),
             order: &block.order,
-            distinct: block.distinct.then(KeyMap::new),
+            distinct: (block.distinct && !sorted_out).then(KeyMap::new),
             same_by_order: same_by_order(block),
-            sorter: (!block.order.is_empty()).then(|| Sorter::new(block.output.len(), keep)),
+            sorter,
             limits,
             count_all: block.calc_found_rows,
             key: Vec::new(),
@@ -201,7 +226,11 @@ impl<'p> Output<'p> {
                 return Ok(());
             }
         }
-        if self.sorter.is_some() {
+        if let Some(s) = &mut self.sorter {
+            if s.add_by_column(&plain) {
+                self.passed += 1;
+                return Ok(());
+            }
             if self.distinct.is_none() || !self.same_by_order {
                 self.key.clear();
                 write_sort_key(self.order, cx, row, &mut self.key)?;

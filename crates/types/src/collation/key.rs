@@ -45,6 +45,32 @@ pub(super) fn write(info: &CollationInfo, s: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// The first eight bytes of the key, where the first eight bytes of the text are characters of one byte each in it.
+pub(super) fn head(info: &CollationInfo, s: &[u8]) -> Option<u64> {
+    let text: &[u8; 8] = s.first_chunk()?;
+    match info.kind {
+        Kind::Binary | Kind::BytesNoPad => simple(text, |b| b, |b| b > 1),
+        Kind::BytesPad => simple(text, |b| b.wrapping_add(2), |b| (b'!'..0xFD).contains(&b)),
+        Kind::General | Kind::Swedish => simple(
+            text,
+            |b| ASCII_FOLD[usize::from(b & 0x7F)].wrapping_add(2),
+            |b| (b'!'..0x7E).contains(&b),
+        ),
+        Kind::UcaPrimary | Kind::UcaSecondary | Kind::UcaTertiary if !info.pad_space => {
+            let code = &*CODE;
+            let byte = |b| code.byte[usize::from(b)];
+            simple(text, byte, |b| byte(b) != 0)
+        }
+        Kind::UcaPrimary | Kind::UcaSecondary | Kind::UcaTertiary => None,
+    }
+}
+
+#[inline]
+fn simple(text: &[u8; 8], code: impl Fn(u8) -> u8, is: impl Fn(u8) -> bool) -> Option<u64> {
+    let all = text.iter().fold(true, |all, &b| all & is(b));
+    all.then(|| u64::from_be_bytes(text.map(code)))
+}
+
 /// Bytes in `memcmp` order with an end mark: 0x00 and 0x01 are escaped by 0x01, the key ends in 0x00.
 pub(crate) fn write_bytes(s: &[u8], out: &mut Vec<u8>) {
     out.reserve(s.len() + 1);

@@ -229,6 +229,25 @@ proptest! {
     }
 
     #[test]
+    fn a_key_begins_with_its_head(a in texts(), b in "[ -~]{0,12}") {
+        for info in COLLATIONS {
+            let c = CollationId(info.id);
+            for text in [[b.as_bytes(), &a].concat(), [&a, b.as_bytes()].concat()] {
+                let begins = crate::keyenc::first_bytes(&key_of(c, &text));
+                prop_assert!(c.key_head(&text).is_none_or(|h| h == begins), "{} {:x?}", info.name, &text);
+            }
+        }
+    }
+
+    #[test]
+    fn the_head_of_a_key_is_known_from_eight_plain_letters(a in "[a-zA-Z0-9]{8,12}", b in texts()) {
+        for name in ["utf8mb4_0900_ai_ci", "utf8mb4_general_ci", "latin1_swedish_ci", "utf8mb4_bin", "ascii_general_ci"] {
+            let c = CollationId::by_name(name).unwrap();
+            prop_assert!(c.key_head(&[a.as_bytes(), &b].concat()).is_some(), "{}", name);
+        }
+    }
+
+    #[test]
     fn comparison_is_transitive(a in texts(), b in texts(), d in texts()) {
         for info in COLLATIONS {
             let c = CollationId(info.id);
