@@ -150,8 +150,11 @@ impl Engine {
             return Ok(None);
         };
         match u.op {
-            UndoOp::Update { .. } => return self.purge_entry(&t, 0, u.key, change, txid).await,
-            UndoOp::Entry { .. } => {
+            UndoOp::Update { deletes: true, .. } => {
+                return self.purge_entry(&t, 0, u.key, change, txid).await;
+            }
+            // What was live before is what was marked.
+            UndoOp::Entry { old: Some(word) } if word as u8 & DELETED == 0 => {
                 return self.purge_entry(&t, index, u.key, change, txid).await;
             }
             UndoOp::Chain { first } => {
@@ -174,7 +177,10 @@ impl Engine {
                     })
                     .await?;
             }
-            UndoOp::Insert | UndoOp::OverflowPage { .. } => {}
+            UndoOp::Insert
+            | UndoOp::Update { .. }
+            | UndoOp::Entry { .. }
+            | UndoOp::OverflowPage { .. } => {}
         }
         Ok(None)
     }

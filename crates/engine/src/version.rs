@@ -70,7 +70,9 @@ impl VersionWalk {
             let undo = Record::parse(&self.record).and_then(|r| Undo::decode(r.undo()));
             match undo.map(|u| u.op) {
                 Some(UndoOp::Insert) => return Ok(Seen::Nothing),
-                Some(UndoOp::Update { old, delta, middle }) => {
+                Some(UndoOp::Update {
+                    old, delta, middle, ..
+                }) => {
                     self.next.clear();
                     delta
                         .replace(&self.row, middle, &mut self.next)

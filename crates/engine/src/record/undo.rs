@@ -4,6 +4,7 @@
 //! ```text
 //! op u8 | table u32 | index u32 | key_len u16 | key | by op:
 //!   Insert        –
+//!   Delete        word u64 | roll u64 | prefix u16 | suffix u16 | old middle (rest)
 //!   Update        word u64 | roll u64 | prefix u16 | suffix u16 | old middle (rest)
 //!   Entry         word u64 (all ones: the entry did not exist; 0 is the word of an entry made by an index build)
 //!   OverflowPage  page u32
@@ -24,6 +25,8 @@ pub enum UndoOp<'a> {
     Insert,
     /// A row (perhaps a deleted one) was replaced; the former one is made from the new one.
     Update {
+        /// It is marked as deleted now: there is something to purge.
+        deletes: bool,
         /// Its header.
         old: RowVersion,
         /// What the row bytes have in common.
@@ -61,12 +64,28 @@ pub struct Undo<'a> {
     pub op: UndoOp<'a>,
 }
 
+impl UndoOp<'_> {
+    /// Of the mark on a row, which stays as it is otherwise.
+    pub fn delete(old: RowVersion, row: &[u8]) -> UndoOp<'static> {
+        UndoOp::Update {
+            deletes: true,
+            old,
+            delta: Delta {
+                prefix: row.len() as u16,
+                suffix: 0,
+            },
+            middle: &[],
+        }
+    }
+}
+
 impl<'a> Undo<'a> {
     /// Appends the bytes.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.push(match self.op {
             UndoOp::Insert => 1,
-            UndoOp::Update { .. } => 2,
+            UndoOp::Update { deletes: true, .. } => 2,
+            UndoOp::Update { .. } => 6,
             UndoOp::Entry { .. } => 3,
             UndoOp::OverflowPage { .. } => 4,
             UndoOp::Chain { .. } => 5,
@@ -77,7 +96,9 @@ impl<'a> Undo<'a> {
         out.extend_from_slice(self.key);
         match self.op {
             UndoOp::Insert => {}
-            UndoOp::Update { old, delta, middle } => {
+            UndoOp::Update {
+                old, delta, middle, ..
+            } => {
                 out.extend_from_slice(&old.bytes());
                 out.extend_from_slice(&delta.prefix.to_le_bytes());
                 out.extend_from_slice(&delta.suffix.to_le_bytes());
@@ -100,7 +121,8 @@ impl<'a> Undo<'a> {
         let rest = &b[11 + key_len..];
         let op = match b[0] {
             1 => UndoOp::Insert,
-            2 if rest.len() >= 20 => UndoOp::Update {
+            2 | 6 if rest.len() >= 20 => UndoOp::Update {
+                deletes: b[0] == 2,
                 old: RowVersion {
                     word: le::get_u64(rest, 0),
                     roll: le::get_u64(rest, 8),
@@ -144,12 +166,22 @@ mod tests {
         for op in [
             UndoOp::Insert,
             UndoOp::Update {
+                deletes: false,
                 old,
                 delta: Delta {
                     prefix: 1,
                     suffix: 2,
                 },
                 middle: b"mid",
+            },
+            UndoOp::Update {
+                deletes: true,
+                old,
+                delta: Delta {
+                    prefix: 7,
+                    suffix: 0,
+                },
+                middle: b"",
             },
             UndoOp::Entry { old: None },
             UndoOp::Entry { old: Some(5) },

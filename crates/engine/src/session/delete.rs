@@ -5,7 +5,7 @@ use super::secondary::entry_key;
 use super::undo_room::SMALL_UNDO;
 use super::{LockWait, Pins, Session, Written};
 use crate::error;
-use crate::record::{DELETED, Delta, EXTERNAL, HEADER, RowRef, RowVersion, Undo, UndoOp};
+use crate::record::{DELETED, EXTERNAL, HEADER, RowRef, RowVersion, Undo, UndoOp};
 use crate::schema::Table;
 use btree::Action;
 use pager::{OpError, RecordKind};
@@ -164,15 +164,7 @@ impl Session {
                 c.kind = RecordKind::Change;
                 c.txid = txid;
                 c.prev = reg.last();
-                let delta = Delta {
-                    prefix: row.len() as u16,
-                    suffix: 0,
-                };
-                let op = UndoOp::Update {
-                    old: v,
-                    delta,
-                    middle: &[],
-                };
+                let op = UndoOp::delete(v, row);
                 Undo {
                     table: t.def.id,
                     index: id,

@@ -103,6 +103,7 @@ impl Session {
                             replaced = Some(old.to_vec());
                         }
                         undo = UndoOp::Update {
+                            deletes: false,
                             old: v,
                             delta,
                             middle: delta.middle(old),

@@ -3,7 +3,7 @@
 
 use super::{Pins, Session};
 use crate::error;
-use crate::record::{DELETED, HEADER, RowVersion, SecValue, Undo, UndoOp};
+use crate::record::{HEADER, RowVersion, SecValue, Undo, UndoOp};
 use crate::schema::Table;
 use base::Lsn;
 use btree::{Action, Change};
@@ -100,7 +100,11 @@ impl Session {
         if index == 0 {
             match u.op {
                 UndoOp::Insert => t.count_rows(-1),
-                UndoOp::Update { old, .. } if self.undid_delete(old) => t.count_rows(1),
+                UndoOp::Update { old, deletes, .. } => match (old.deleted(), deletes) {
+                    (false, true) => t.count_rows(1),
+                    (true, false) => t.count_rows(-1),
+                    _ => {}
+                },
                 _ => {}
             }
         }
@@ -119,11 +123,6 @@ impl Session {
             }
             r => r,
         }
-    }
-
-    fn undid_delete(&self, old: RowVersion) -> bool {
-        // Only an estimate hangs on this: an update undone counts for nothing, a deletion undone for one row.
-        old.word as u8 & DELETED == 0 && self.purge_work
     }
 
     fn try_undo(
@@ -155,7 +154,9 @@ impl Session {
                         }
                         Ok(Action::Remove)
                     }
-                    UndoOp::Update { old, delta, middle } => {
+                    UndoOp::Update {
+                        old, delta, middle, ..
+                    } => {
                         let v = RowVersion::read(value).ok_or("no row header")?;
                         if v.writer() != txid {
                             return Err("the row to undo is another transaction's");

@@ -321,6 +321,7 @@ impl Session {
             c.txid = txid;
             c.prev = reg.last();
             let op = UndoOp::Update {
+                deletes: false,
                 old: v,
                 delta,
                 middle: delta.middle(old),

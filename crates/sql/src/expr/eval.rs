@@ -266,11 +266,26 @@ pub(super) fn row_equal(
     cx: &EvalCtx<'_>,
     row: &dyn RowSource,
 ) -> Result<Option<bool>, SqlError> {
+    let mut unknown = false;
+    if !matches!(
+        (&a.node, &b.node),
+        (Node::Subquery(_), _) | (_, Node::Subquery(_))
+    ) {
+        for (c, (x, y)) in row_parts(c).iter().zip(members(a).iter().zip(members(b))) {
+            let (left, right) = (x.eval(cx, row)?, y.eval(cx, row)?);
+            match c.equal(&left, &x.ty, &right, &y.ty, cx) {
+                // The rest cannot make it true.
+                Some(false) => return Ok(Some(false)),
+                None => unknown = true,
+                Some(true) => {}
+            }
+        }
+        return Ok(if unknown { None } else { Some(true) });
+    }
     let (left, right) = (row_values(a, cx, row)?, row_values(b, cx, row)?);
     let (Some(left), Some(right)) = (left, right) else {
         return Ok(None);
     };
-    let mut unknown = false;
     for (c, ((x, xe), (y, ye))) in row_parts(c).iter().zip(left.iter().zip(&right)) {
         match pair_equal(c, (x, xe), (y, ye), cx) {
             Some(false) => return Ok(Some(false)),
