@@ -31,15 +31,9 @@ fn open(disk: &Arc<MemDisk>) -> Arc<Engine> {
 
 fn column(name: &str, ty: DataType) -> ColumnDef {
     ColumnDef {
-        name: name.into(),
-        ty,
         nullable: true,
         default: ColumnDefault::Null,
-        on_update_now: false,
-        auto_increment: false,
-        comment: String::new(),
-        generated: None,
-        invisible: false,
+        ..ColumnDef::new(name, ty)
     }
 }
 

@@ -27,25 +27,14 @@ fn index(name: &str, kind: IndexKind, column: u16) -> IndexDef {
 }
 
 fn def() -> TableDef {
-    let column = |name: &str, ty| ColumnDef {
-        name: name.into(),
-        ty,
-        nullable: false,
-        default: ColumnDefault::None,
-        on_update_now: false,
-        auto_increment: false,
-        comment: String::new(),
-        generated: None,
-        invisible: false,
-    };
     TableDef {
         id: 0,
         schema: "s".into(),
         name: "t".into(),
         columns: vec![
-            column("id", DataType::INT),
-            column("k", DataType::INT),
-            column("c", DataType::varchar(120, CollationId::DEFAULT)),
+            ColumnDef::new("id", DataType::INT),
+            ColumnDef::new("k", DataType::INT),
+            ColumnDef::new("c", DataType::varchar(120, CollationId::DEFAULT)),
         ],
         indexes: vec![index("PRIMARY", IndexKind::Primary, 0)],
         options: TableOptions {

@@ -12,26 +12,12 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 use types::{CollationId, DataType, Value, ValueRef};
 
-fn column(name: &str) -> ColumnDef {
-    ColumnDef {
-        name: name.into(),
-        ty: DataType::INT,
-        nullable: false,
-        default: ColumnDefault::None,
-        on_update_now: false,
-        auto_increment: false,
-        comment: String::new(),
-        generated: None,
-        invisible: false,
-    }
-}
-
 fn definition() -> TableDef {
     TableDef {
         id: 0,
         schema: "s".into(),
         name: "t".into(),
-        columns: vec![column("id"), column("v")],
+        columns: ["id", "v"].map(|n| ColumnDef::new(n, DataType::INT)).into(),
         indexes: vec![IndexDef {
             id: 0,
             name: "PRIMARY".into(),

@@ -3,9 +3,7 @@
 
 use crate::rng::Rng;
 use base::PageNo;
-use engine::{
-    ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexPart, RowRef, Table, TableDef, TableOptions,
-};
+use engine::{ColumnDef, IndexDef, IndexKind, IndexPart, RowRef, Table, TableDef, TableOptions};
 use types::keyenc::encode_key;
 use types::{CollationId, DataType, LobSize, Value, ValueRef};
 
@@ -97,15 +95,8 @@ fn index(name: &str, kind: IndexKind, columns: &[u16]) -> IndexDef {
 
 fn column(name: &str, ty: DataType, nullable: bool) -> ColumnDef {
     ColumnDef {
-        name: name.into(),
-        ty,
         nullable,
-        default: ColumnDefault::None,
-        on_update_now: false,
-        auto_increment: false,
-        comment: String::new(),
-        generated: None,
-        invisible: false,
+        ..ColumnDef::new(name, ty)
     }
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! columns u16 | null bitmap | fixed-width columns in order | end offset u16 of each other column | their bytes
 //! ```
+//! A row that was written when the table had fewer columns says so by their number, and has what they are filled with in the others.
 //! A NULL fixed-width column keeps its place (zeros). End offsets count from the first byte of the variable part; bit 15
 //! says that the bytes are a reference to overflow pages: first page u32, length u64.
 
@@ -26,6 +27,10 @@ pub struct RowLayout {
     places: Vec<Place>,
     ends: usize,
     variable: usize,
+    /// Those of rows without the last column, without the last two, and so on.
+    shorter: Vec<RowLayout>,
+    /// What such rows have in the last columns.
+    fill: Vec<Value>,
 }
 
 /// A column kept in overflow pages.
@@ -65,6 +70,42 @@ impl RowLayout {
             places,
             ends: at,
             variable,
+            shorter: Vec::new(),
+            fill: Vec::new(),
+        }
+    }
+
+    /// The layout for columns of these types, of which the last ones may be missing in a row: it has `fill` there.
+    ///
+    /// # Panics
+    /// There are not more columns than fillings.
+    pub fn grown(types: Vec<DataType>, fill: Vec<Value>) -> RowLayout {
+        let n = types.len();
+        assert!(fill.len() < n.max(1), "a column was there first");
+        let shorter = (1..=fill.len()).map(|k| RowLayout::new(types[..n - k].to_vec()));
+        RowLayout {
+            shorter: shorter.collect(),
+            fill,
+            ..RowLayout::new(types)
+        }
+    }
+
+    /// The layout of a row with that many columns.
+    #[inline]
+    fn with_columns(&self, n: usize) -> Option<&RowLayout> {
+        match self.types.len().checked_sub(n)? {
+            0 => Some(self),
+            missing => self.shorter.get(missing - 1),
+        }
+    }
+
+    /// The layout of a row that fits.
+    #[inline]
+    fn of(&self, row: &[u8]) -> &RowLayout {
+        let n = le::get_u16(row, 0) as usize;
+        match n == self.types.len() {
+            true => self,
+            false => self.with_columns(n).unwrap_or(self),
         }
     }
 
@@ -85,7 +126,16 @@ impl RowLayout {
     /// True if the bytes can be a row of this layout: every offset lies within. `external`: its header says that columns of
     /// it are in overflow pages; without that, none may refer to any, for nobody would read them.
     pub fn fits(&self, row: &[u8], external: bool) -> bool {
-        if row.len() < self.data() || le::get_u16(row, 0) as usize != self.types.len() {
+        if row.len() < 2 {
+            return false;
+        }
+        let of = self.with_columns(le::get_u16(row, 0) as usize);
+        of.is_some_and(|l| l.fits_whole(row, external))
+    }
+
+    #[inline]
+    fn fits_whole(&self, row: &[u8], external: bool) -> bool {
+        if row.len() < self.data() {
             return false;
         }
         let room = row.len() - self.data();
@@ -104,7 +154,8 @@ impl RowLayout {
     #[inline(always)]
     pub fn row<'a>(&'a self, row: &'a [u8]) -> RowRef<'a> {
         RowRef {
-            layout: self,
+            layout: self.of(row),
+            whole: self,
             row,
             outside: &[],
         }
@@ -129,9 +180,10 @@ impl RowLayout {
     /// Columns of the row that are in overflow pages.
     pub fn externals(&self, row: &[u8]) -> Vec<External> {
         let mut out = Vec::new();
-        for (column, p) in self.places.iter().enumerate() {
+        let layout = self.of(row);
+        for (column, p) in layout.places.iter().enumerate() {
             if let Place::Variable(i) = p {
-                let (b, outside) = self.variable_bytes(row, *i as usize);
+                let (b, outside) = layout.variable_bytes(row, *i as usize);
                 if outside {
                     out.push(External {
                         column,
@@ -148,7 +200,10 @@ impl RowLayout {
 /// A row, read in place.
 #[derive(Clone, Copy)]
 pub struct RowRef<'a> {
+    /// The layout of the columns that it has.
     layout: &'a RowLayout,
+    /// The table's.
+    whole: &'a RowLayout,
     row: &'a [u8],
     /// Bytes of the columns that are in overflow pages.
     outside: &'a [(usize, Vec<u8>)],
@@ -162,23 +217,36 @@ impl<'a> RowRef<'a> {
 
     /// Number of columns.
     pub fn columns(&self) -> usize {
-        self.layout.types.len()
+        self.whole.types.len()
     }
 
     /// True when the column is NULL.
     #[inline(always)]
     pub fn is_null(&self, c: usize) -> bool {
-        self.row[2 + c / 8] & (1 << (c % 8)) != 0
+        match c < self.layout.types.len() {
+            true => self.row[2 + c / 8] & (1 << (c % 8)) != 0,
+            false => self.filled(c).is_null(),
+        }
+    }
+
+    /// The value of a column that the row does not have.
+    #[cold]
+    fn filled(&self, c: usize) -> ValueRef<'a> {
+        let whole: &'a RowLayout = self.whole;
+        let first = whole.types.len() - whole.fill.len();
+        whole.fill[c - first].as_ref()
     }
 
     /// A column's value.
     #[inline]
     pub fn column(&self, c: usize) -> ValueRef<'a> {
-        if self.is_null(c) {
+        let layout: &'a RowLayout = self.layout;
+        let Some(ty) = layout.types.get(c) else {
+            return self.filled(c);
+        };
+        if self.row[2 + c / 8] & (1 << (c % 8)) != 0 {
             return ValueRef::Null;
         }
-        let layout: &'a RowLayout = self.layout;
-        let ty = &layout.types[c];
         match layout.places[c] {
             Place::Fixed { at, len } => {
                 rowfield::load(ty, &self.row[at as usize..(at + len) as usize])
@@ -382,6 +450,30 @@ mod tests {
                 let _ = l.fits(&row[..cut], true);
             }
         }
+    }
+
+    #[test]
+    fn a_row_of_fewer_columns_has_the_others_filled() {
+        let old = RowLayout::new(layout().types[..2].to_vec());
+        let fill = vec![Value::UInt(7), Value::Null];
+        let new = RowLayout::grown(layout().types, fill);
+        let mut b = RowBuilder::default();
+        let mut row = Vec::new();
+        let values = [Value::Int(3), Value::text("x")];
+        b.build(&old, &values, 8000, &mut row).unwrap();
+        assert!(new.fits(&row, false));
+        let r = new.row(&row);
+        assert_eq!((r.columns(), r.is_null(2), r.is_null(3)), (4, false, true));
+        let want = vec![Value::Int(3), Value::text("x"), Value::UInt(7), Value::Null];
+        assert_eq!(format!("{:?}", r.to_values()), format!("{want:?}"));
+        // One column fewer than any row ever had, and one more.
+        let mut fewer = Vec::new();
+        let first = RowLayout::new(layout().types[..1].to_vec());
+        b.build(&first, &values[..1], 8000, &mut fewer).unwrap();
+        assert!(!new.fits(&fewer, false));
+        row[0] = 5;
+        assert!(!new.fits(&row, false));
+        assert!(!new.fits(&[], false) && !new.fits(&[4], false));
     }
 
     #[test]

@@ -4,8 +4,10 @@ use super::def::*;
 use base::PageNo;
 use types::{CollationId, DataType, Value, rowfield};
 
-/// Version written. A reader refuses a higher one.
+/// Version written where nothing of the second is needed. A reader refuses a higher one than the last it knows.
 const VERSION: u8 = 1;
+/// Columns can have been added to rows that are there.
+const FILLED: u8 = 2;
 
 /// No row is as long as this.
 const BINARY_MAX: u32 = 65_535;
@@ -87,7 +89,8 @@ impl SchemaDef {
 impl TableDef {
     /// As bytes.
     pub fn encode(&self) -> Vec<u8> {
-        let mut o = Out(vec![VERSION]);
+        let filled = self.columns.iter().any(|c| c.fill.is_some());
+        let mut o = Out(vec![if filled { FILLED } else { VERSION }]);
         o.u32(self.id);
         o.str(&self.schema);
         o.str(&self.name);
@@ -116,7 +119,7 @@ impl TableDef {
     /// From bytes; `None` if they are none.
     pub fn decode(b: &[u8]) -> Option<TableDef> {
         let mut i = In(b);
-        if i.u8()? > VERSION {
+        if i.u8()? > FILLED {
             return None;
         }
         let (id, schema, name) = (i.u32()?, i.str()?, i.str()?);
@@ -169,6 +172,7 @@ fn column(o: &mut Out, c: &ColumnDef) {
         c.auto_increment,
         c.generated.is_some(),
         c.invisible,
+        c.fill.is_some(),
     ];
     o.u8(flags
         .iter()
@@ -192,6 +196,14 @@ fn column(o: &mut Out, c: &ColumnDef) {
             o.u8(4);
             o.str(s);
         }
+    }
+    if let Some(v) = &c.fill {
+        let mut b = Vec::new();
+        if !v.is_null() {
+            rowfield::store(&c.ty, v.as_ref(), &mut b);
+        }
+        o.u8(v.is_null() as u8);
+        o.bytes(&b);
     }
 }
 
@@ -217,11 +229,21 @@ fn read_column(i: &mut In<'_>) -> Option<ColumnDef> {
         4 => ColumnDefault::Expr(i.str()?),
         _ => return None,
     };
+    let mut fill = None;
+    if flag(5) {
+        let null = i.u8()? != 0;
+        let b = i.bytes()?;
+        fill = Some(match null {
+            true => Value::Null,
+            false => rowfield::load(&ty, b).to_owned(),
+        });
+    }
     Some(ColumnDef {
         name,
         ty,
         nullable: flag(0),
         default,
+        fill,
         on_update_now: flag(1),
         auto_increment: flag(2),
         comment,

@@ -40,6 +40,8 @@ pub struct ColumnDef {
     pub nullable: bool,
     /// Its default.
     pub default: ColumnDefault,
+    /// What rows have here that were written before the column was added; none where none were.
+    pub fill: Option<Value>,
     /// ON UPDATE CURRENT_TIMESTAMP.
     pub on_update_now: bool,
     /// AUTO_INCREMENT.
@@ -50,6 +52,24 @@ pub struct ColumnDef {
     pub generated: Option<String>,
     /// INVISIBLE.
     pub invisible: bool,
+}
+
+impl ColumnDef {
+    /// A column that may not be NULL and has no default.
+    pub fn new(name: &str, ty: DataType) -> ColumnDef {
+        ColumnDef {
+            name: name.to_owned(),
+            ty,
+            nullable: false,
+            default: ColumnDefault::None,
+            fill: None,
+            on_update_now: false,
+            auto_increment: false,
+            comment: String::new(),
+            generated: None,
+            invisible: false,
+        }
+    }
 }
 
 /// A column's default.

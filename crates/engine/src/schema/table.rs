@@ -8,8 +8,8 @@ use btree::Tree;
 use pager::{Pager, Space};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use types::DataType;
 use types::keyenc::KeyPart;
+use types::{DataType, Value};
 
 /// An index with its tree.
 pub struct Index {
@@ -139,7 +139,7 @@ impl Table {
                 })
             })
             .collect();
-        let layout = RowLayout::new(def.columns.iter().map(|c| c.ty.clone()).collect());
+        let layout = layout(&def);
         let live = old.map_or_else(Live::new, |o| o.live.clone());
         let full_name = format!("{}.{}", def.schema, def.name);
         let row_limit = btree::INLINE_TARGET - crate::record::HEADER;
@@ -235,6 +235,15 @@ impl Table {
             .map(|u| u.0.load(Ordering::SeqCst))
             .sum()
     }
+}
+
+/// The layout of its rows: those written before its last columns were added have their fill in these.
+fn layout(def: &TableDef) -> RowLayout {
+    let types = def.columns.iter().map(|c| c.ty.clone()).collect();
+    let fill = def.columns.iter().rev().map_while(|c| c.fill.clone());
+    let mut fill: Vec<Value> = fill.collect();
+    fill.reverse();
+    RowLayout::grown(types, fill)
 }
 
 fn key_parts(def: &TableDef, x: &IndexDef) -> Vec<KeyPart> {

@@ -4,8 +4,8 @@
 use super::leftovers::Leftover;
 use crate::record::{HEADER, RowVersion};
 use crate::schema::{
-    CATALOG_ID, Catalog, ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexPart, SchemaDef,
-    Table, TableDef, TableOptions,
+    CATALOG_ID, Catalog, ColumnDef, IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef,
+    TableOptions,
 };
 use base::PageNo;
 use btree::{Direction, ScanPos, ScanState, Visit};
@@ -19,17 +19,6 @@ const TREE: u64 = 3;
 
 /// The definition of the table of definitions.
 pub(crate) fn catalog_def(root: PageNo) -> TableDef {
-    let column = |name: &str, ty| ColumnDef {
-        name: name.to_string(),
-        ty,
-        nullable: false,
-        default: ColumnDefault::None,
-        on_update_now: false,
-        auto_increment: false,
-        comment: String::new(),
-        generated: None,
-        invisible: false,
-    };
     let part = |column| IndexPart {
         column,
         prefix: 0,
@@ -40,9 +29,9 @@ pub(crate) fn catalog_def(root: PageNo) -> TableDef {
         schema: "tidemill".to_string(),
         name: "catalog".to_string(),
         columns: vec![
-            column("kind", DataType::int(IntWidth::Tiny, true)),
-            column("name", DataType::VarBinary(1024)),
-            column("definition", DataType::Blob(LobSize::Long)),
+            ColumnDef::new("kind", DataType::int(IntWidth::Tiny, true)),
+            ColumnDef::new("name", DataType::VarBinary(1024)),
+            ColumnDef::new("definition", DataType::Blob(LobSize::Long)),
         ],
         indexes: vec![IndexDef {
             id: INDEX_ID,

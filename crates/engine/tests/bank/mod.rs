@@ -37,20 +37,6 @@ pub(crate) mod engine_report {
     pub type Report = engine::OpenReport;
 }
 
-pub(crate) fn column(name: &str, ty: DataType) -> ColumnDef {
-    ColumnDef {
-        name: name.into(),
-        ty,
-        nullable: false,
-        default: ColumnDefault::None,
-        on_update_now: false,
-        auto_increment: false,
-        comment: String::new(),
-        generated: None,
-        invisible: false,
-    }
-}
-
 pub(crate) fn index(name: &str, kind: IndexKind, columns: &[u16]) -> IndexDef {
     IndexDef {
         id: 0,
@@ -93,12 +79,12 @@ pub(crate) fn accounts() -> TableDef {
     table(
         "a",
         vec![
-            column("id", DataType::INT),
-            column("bal", DataType::INT),
-            column("cnt", DataType::INT),
-            column("tag", DataType::varchar(60, CollationId::DEFAULT)),
-            column("pad", DataType::varchar(400, CollationId::DEFAULT)),
-            column("long", DataType::Blob(LobSize::Long)),
+            ColumnDef::new("id", DataType::INT),
+            ColumnDef::new("bal", DataType::INT),
+            ColumnDef::new("cnt", DataType::INT),
+            ColumnDef::new("tag", DataType::varchar(60, CollationId::DEFAULT)),
+            ColumnDef::new("pad", DataType::varchar(400, CollationId::DEFAULT)),
+            ColumnDef::new("long", DataType::Blob(LobSize::Long)),
         ],
         vec![
             index("PRIMARY", IndexKind::Primary, &[0]),
@@ -113,10 +99,10 @@ pub(crate) fn journal() -> TableDef {
     table(
         "j",
         vec![
-            column("seq", DataType::INT),
-            column("a", DataType::INT),
-            column("b", DataType::INT),
-            column("amount", DataType::INT),
+            ColumnDef::new("seq", DataType::INT),
+            ColumnDef::new("a", DataType::INT),
+            ColumnDef::new("b", DataType::INT),
+            ColumnDef::new("amount", DataType::INT),
         ],
         vec![
             index("PRIMARY", IndexKind::Primary, &[0]),

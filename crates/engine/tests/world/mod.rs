@@ -57,15 +57,8 @@ pub fn index(name: &str, kind: IndexKind, columns: &[u16]) -> IndexDef {
 
 pub fn def(name: &str) -> TableDef {
     let column = |name: &str, ty| ColumnDef {
-        name: name.into(),
-        ty,
         nullable: name == "b",
-        default: ColumnDefault::None,
-        on_update_now: false,
-        auto_increment: false,
-        comment: String::new(),
-        generated: None,
-        invisible: false,
+        ..ColumnDef::new(name, ty)
     };
     TableDef {
         id: 0,

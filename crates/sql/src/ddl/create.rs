@@ -93,6 +93,7 @@ fn like(
     def.id = 0;
     def.options.auto_increment = 0;
     def.options.created_us = 0;
+    def.columns.iter_mut().for_each(|c| c.fill = None);
     def.indexes.retain(|i| i.kind != IndexKind::Hidden);
     for i in &mut def.indexes {
         i.id = 0;
@@ -201,6 +202,7 @@ fn query_columns(plan: &Plan, known: &[ColumnDef]) -> Result<Vec<ColumnDef>, Sql
             },
             ty,
             nullable: c.nullable,
+            fill: None,
             on_update_now: false,
             auto_increment: false,
             comment: String::new(),

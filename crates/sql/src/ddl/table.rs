@@ -101,7 +101,11 @@ pub fn refuse_constraint(key: &KeyDef) -> Result<(), SqlError> {
     }
 }
 
-fn check_row_size(columns: &[ColumnDef]) -> Result<(), SqlError> {
+/// Checks that a row fits.
+///
+/// # Errors
+/// 1118.
+pub(super) fn check_row_size(columns: &[ColumnDef]) -> Result<(), SqlError> {
     let nulls = columns.iter().filter(|c| c.nullable).count().div_ceil(8) as u64;
     let bytes: u64 = columns.iter().map(|c| datatype::row_bytes(&c.ty)).sum();
     if bytes + nulls > datatype::MAX_ROW_BYTES {
@@ -195,6 +199,7 @@ pub fn column(
             ty,
             nullable: !serial,
             default: ColumnDefault::None,
+            fill: None,
             on_update_now: false,
             auto_increment: serial,
             comment: String::new(),

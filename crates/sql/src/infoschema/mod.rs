@@ -107,6 +107,7 @@ fn as_definition(e: &Entry) -> TableDef {
                 } else {
                     ColumnDefault::None
                 },
+                fill: None,
                 on_update_now: false,
                 auto_increment: false,
                 comment: String::new(),

@@ -28,15 +28,9 @@ fn yes_no() -> DataType {
 
 fn column(name: &str, ty: DataType, default: ColumnDefault) -> ColumnDef {
     ColumnDef {
-        name: name.to_owned(),
-        ty,
         nullable: matches!(default, ColumnDefault::Null),
         default,
-        on_update_now: false,
-        auto_increment: false,
-        comment: String::new(),
-        generated: None,
-        invisible: false,
+        ..ColumnDef::new(name, ty)
     }
 }
 
