@@ -110,6 +110,9 @@ fn flags(l: &Limits) -> Vec<String> {
     if l.no_ddl {
         v.push("--no-ddl".into());
     }
+    if l.no_rebuild {
+        v.push("--no-rebuild".into());
+    }
     v
 }
 
@@ -301,9 +304,12 @@ fn read_kept(file: &str) -> Vec<(u64, Limits)> {
 
 fn kept_line(l: &str) -> Option<(u64, Limits)> {
     let mut words = l.split_whitespace();
-    words.next().filter(|w| w.starts_with('v'))?;
+    let version = words.next().filter(|w| w.starts_with('v'))?;
     let seed = words.next()?.parse().ok()?;
-    let mut limits = Limits::default();
+    let mut limits = Limits {
+        no_rebuild: version == "v1",
+        ..Limits::default()
+    };
     while let Some(w) = words.next() {
         let mut n = || {
             words
@@ -317,6 +323,7 @@ fn kept_line(l: &str) -> Option<(u64, Limits)> {
             "--txns" => limits.txns = n(),
             "--calm" => limits.calm = true,
             "--no-ddl" => limits.no_ddl = true,
+            "--no-rebuild" => limits.no_rebuild = true,
             _ => {}
         }
     }

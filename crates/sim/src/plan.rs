@@ -4,8 +4,9 @@ use crate::disk::{Cut, Faults, Medium};
 use crate::rng::Rng;
 use engine::{EngineOptions, FlushMethod, PagerOptions};
 
-/// The version of the workload: a seed says the same only under the same version.
-pub const WORKLOAD: u32 = 1;
+/// The version of the workload: a seed says the same only under the same version. The first is the present one without the
+/// rebuilding of tables.
+pub const WORKLOAD: u32 = 2;
 
 /// What may be taken away from a seed, to find the smallest that still fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct Limits {
     pub calm: bool,
     /// No definition changes.
     pub no_ddl: bool,
+    /// No table is rebuilt.
+    pub no_rebuild: bool,
 }
 
 impl Default for Limits {
@@ -30,6 +33,7 @@ impl Default for Limits {
             txns: u64::MAX,
             calm: false,
             no_ddl: false,
+            no_rebuild: false,
         }
     }
 }
@@ -65,6 +69,8 @@ pub struct Plan {
     pub long: u64,
     /// One of so many transactions is a definition change; 0: none.
     pub ddl: u64,
+    /// Of definition changes, some rebuild a table.
+    pub rebuild: bool,
     /// Operations between two cuts up to about.
     pub cut_within: u64,
     /// Faults besides cuts.
@@ -117,6 +123,7 @@ impl Plan {
             pad: r.pick(&[10, 200, 1500, 3000]),
             long: r.pick(&[0, 0, 6000, 20_000, 70_000]),
             ddl: r.pick(&[0, 60, 20, 8]),
+            rebuild: !limits.no_rebuild,
             cut_within: r.pick(&[30, 200, 1000, 1000, 4000]),
             faults,
             small_room,

@@ -11,9 +11,9 @@ use pager::{Mtr, OpError, Purpose, RecordKind};
 use types::{SqlError, Value};
 
 /// A row ready to be written, with its long columns in overflow pages already.
-pub(super) struct BuiltRow {
-    pub(super) bytes: Vec<u8>,
-    pub(super) external: bool,
+pub(crate) struct BuiltRow {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) external: bool,
 }
 
 /// The row of `values`, unless columns have to be moved out first.
@@ -32,7 +32,7 @@ pub(super) fn build_inline(
 
 impl Session {
     /// Builds a row, writing long columns to overflow pages. They belong to the transaction: rollback frees them.
-    pub(super) async fn build_row(
+    pub(crate) async fn build_row(
         &mut self,
         t: &Table,
         values: &[Value],

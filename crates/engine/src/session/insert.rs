@@ -51,7 +51,8 @@ impl Session {
         Ok(Inserted::Done)
     }
 
-    fn new_key(&self, t: &Table, values: &[Value]) -> Vec<u8> {
+    /// The clustered key of a new row.
+    pub(crate) fn new_key(&self, t: &Table, values: &[Value]) -> Vec<u8> {
         let mut key = Vec::with_capacity(32);
         if t.def.indexes[0].parts.is_empty() {
             let id = t.live.row_id.fetch_add(1, Ordering::Relaxed);

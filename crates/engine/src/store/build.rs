@@ -6,12 +6,13 @@ use super::leftovers::Leftover;
 use crate::engine::Engine;
 use crate::error;
 use crate::record::{HEADER, RowRef, RowVersion};
-use crate::schema::{IndexDef, IndexKind, Table};
+use crate::schema::{IndexDef, IndexKind, IndexPart, Table};
 use crate::session::{Session, entry_key_of};
 use base::Event;
 use btree::{Direction, ScanPos, ScanState, Tree, Visit};
 use std::sync::{Arc, Mutex, PoisonError};
-use types::{SqlError, ValueRef};
+use types::convert::write_text;
+use types::{SqlError, Value};
 
 /// Bytes left free in each leaf of a new index, a sixteenth: the next rows come in any order.
 const SPARE: usize = pager::PAGE_SIZE / 16;
@@ -44,7 +45,8 @@ impl Session {
         self.fill_index(t, index, &tree).await
     }
 
-    async fn fill_index(
+    /// Fills the tree of an index of `t`, which nobody uses.
+    pub(super) async fn fill_index(
         &mut self,
         t: &Arc<Table>,
         index: &IndexDef,
@@ -60,10 +62,8 @@ impl Session {
         if index.kind == IndexKind::Unique
             && let Some(key) = entries.repeated()
         {
-            return Err(SqlError::dup_entry(
-                &describe(&view, view.indexes.len() - 1, key),
-                &format!("{}.{}", t.def.name, index.name),
-            ));
+            let values = self.values_at(t, key).await?;
+            return Err(twice(&view, view.indexes.len() - 1, &values));
         }
         let mut at = 0;
         let mut leaves = 0u32;
@@ -80,6 +80,30 @@ impl Session {
                 .map_err(fail)?;
         }
         Ok(())
+    }
+
+    /// The row with this clustered key, for a message.
+    async fn values_at(&mut self, t: &Table, key: &[u8]) -> Result<Vec<Value>, SqlError> {
+        let engine = self.engine.clone();
+        let look = || t.indexes[0].tree.get(key, |v| v.map(<[u8]>::to_vec));
+        let value = engine.pager().run(look).await;
+        let value = value.map_err(|e| error::storage(e, &t.full_name))?;
+        let (Some(value), true) = (&value, value.as_ref().is_some_and(|v| v.len() >= HEADER))
+        else {
+            return Ok(Vec::new());
+        };
+        let row = &value[HEADER..];
+        let external = RowVersion::read(value).is_some_and(|v| v.external());
+        if !t.layout.fits(row, external) {
+            return Err(error::bad_row(&t.full_name));
+        }
+        Ok(match external {
+            false => t.layout.row(row).to_values(),
+            true => {
+                let outside = self.read_outside(t, row).await?;
+                t.layout.row(row).with_outside(&outside).to_values()
+            }
+        })
     }
 
     /// The entries of the last index of `view`, for the rows of `t` as they are.
@@ -160,21 +184,24 @@ async fn sorted(engine: &Arc<Engine>, mut entries: Entries) -> Entries {
     done.1.wait_for(take).await
 }
 
-/// The values of a key as MySQL shows them in 1062, as far as the key can be read back.
-fn describe(t: &Table, index: usize, key: &[u8]) -> String {
-    let mut at = 0;
-    let mut out: Vec<String> = Vec::new();
-    for p in t.key_parts(index) {
-        let Some((v, n)) = p.decode(&key[at..]) else {
-            break;
+/// Error 1062 for a row that has another's values in an index.
+pub(super) fn twice(t: &Table, index: usize, values: &[Value]) -> SqlError {
+    let def = &t.def.indexes[index];
+    let text = |p: &IndexPart| {
+        let c = usize::from(p.column);
+        let text = match values.get(c) {
+            None | Some(Value::Null) => "NULL".to_owned(),
+            Some(v) => {
+                let mut out = Vec::new();
+                write_text(v.as_ref(), &t.def.columns[c].ty, &mut out);
+                String::from_utf8_lossy(&out).into_owned()
+            }
         };
-        at += n;
-        let mut text = Vec::new();
-        match v {
-            Some(v) => types::convert::write_text(v.as_ref(), &p.ty, &mut text),
-            None => types::convert::write_text(ValueRef::Null, &p.ty, &mut text),
+        match p.prefix {
+            0 => text,
+            n => text.chars().take(n as usize).collect(),
         }
-        out.push(String::from_utf8_lossy(&text).into_owned());
-    }
-    out.join("-")
+    };
+    let parts: Vec<String> = def.parts.iter().map(text).collect();
+    SqlError::dup_entry(&parts.join("-"), &format!("{}.{}", t.def.name, def.name))
 }

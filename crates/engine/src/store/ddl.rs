@@ -191,6 +191,7 @@ impl Session {
         let _closed = self.close_table(&old).await?;
         let mut def = old.def.clone();
         def.options.auto_increment = 0;
+        def.columns.iter_mut().for_each(|c| c.fill = None);
         let path = engine.data_dir().join(table_path(schema, name));
         let aside = path.with_extension(format!("new.{}", pager::SPACE_EXTENSION));
         let space = engine.make_space(&mut def, aside).await?;
@@ -373,7 +374,7 @@ impl Session {
         Ok(())
     }
 
-    async fn ddl_turn<'e>(&self, engine: &'e Engine) -> Result<DdlTurn<'e>, SqlError> {
+    pub(super) async fn ddl_turn<'e>(&self, engine: &'e Engine) -> Result<DdlTurn<'e>, SqlError> {
         let mut turn = None;
         self.wait_unless_killed(&engine.ddl.freed, || {
             turn = engine.ddl.try_turn();
@@ -384,7 +385,7 @@ impl Session {
     }
 
     /// Keeps new users off the table and waits for those there are.
-    async fn close_table(&self, t: &Arc<Table>) -> Result<Closed, SqlError> {
+    pub(super) async fn close_table(&self, t: &Arc<Table>) -> Result<Closed, SqlError> {
         self.close_once(t, || t.users() == 0).await
     }
 
@@ -457,7 +458,11 @@ impl Engine {
     }
 
     /// Makes a definition's file with an empty tree for each index; fills in ids and roots.
-    async fn make_space(&self, def: &mut TableDef, path: PathBuf) -> Result<Arc<Space>, SqlError> {
+    pub(super) async fn make_space(
+        &self,
+        def: &mut TableDef,
+        path: PathBuf,
+    ) -> Result<Arc<Space>, SqlError> {
         def.id = self.ddl.next_table.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}.{}", def.schema, def.name);
         let fail = |e: OpError| error::storage(e, &name);
@@ -526,7 +531,7 @@ impl Engine {
 
     /// Removes the file of a creation that failed. When the log failed, nobody knows whether its commit will be found there:
     /// the next start keeps the file or removes it, as the definitions say then.
-    fn give_up_file(&self, id: SpaceId) {
+    pub(super) fn give_up_file(&self, id: SpaceId) {
         if self.log.failure().is_none() {
             self.drop_file(id);
         }
@@ -555,7 +560,7 @@ impl Engine {
 }
 
 /// Puts the clustered index first, adding a hidden one where no key serves.
-fn arrange_clustered(def: &mut TableDef) {
+pub(super) fn arrange_clustered(def: &mut TableDef) {
     match def.clustered_choice() {
         Some(i) => {
             let x = def.indexes.remove(i);

@@ -92,7 +92,7 @@ impl Entries {
         Some((key, &self.bytes[end..end + SEC_VALUE]))
     }
 
-    /// The key of the first entry that has the same values as the one before it, where that may not be.
+    /// The first entry that has the same values as the one behind it, where that may not be: the clustered key of its row.
     pub(super) fn repeated(&self) -> Option<&[u8]> {
         let once = |p: Place| {
             let n = u16_at(&self.bytes, p.at as usize - 2);
@@ -101,7 +101,8 @@ impl Entries {
         };
         let same = |w: &&[Place]| once(w[0]).is_some() && once(w[0]) == once(w[1]);
         let found = self.places.windows(2).find(same)?;
-        Some(key_at(&self.bytes, found[0]))
+        let split = usize::from(u16_at(&self.bytes, found[0].at as usize - 2));
+        Some(&key_at(&self.bytes, found[0])[split..])
     }
 }
 
@@ -138,7 +139,14 @@ mod tests {
         assert_eq!(e.repeated(), None, "NULLs are no repetition");
         e.push(b"beta3", 4, false);
         e.sort();
-        assert_eq!(e.repeated(), Some(&b"beta"[..]));
+        assert_eq!(e.repeated(), Some(&b""[..]));
+        e.push(b"beta2", 4, false);
+        e.sort();
+        assert_eq!(e.repeated(), Some(&b""[..]));
+        e.push(b"alp1", 3, false);
+        e.push(b"alp2", 3, false);
+        e.sort();
+        assert_eq!(e.repeated(), Some(&b"1"[..]));
         let mut e = Entries::default();
         e.push(b"beta", 4, false);
         let one = e.mark();

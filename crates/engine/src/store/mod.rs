@@ -8,6 +8,7 @@ mod ddl;
 mod entries;
 mod leftovers;
 mod paths;
+mod rebuild;
 
 pub(crate) use catalog::{catalog_def, load};
 pub(crate) use leftovers::Leftover;

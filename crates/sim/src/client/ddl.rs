@@ -4,7 +4,7 @@ use super::Client;
 use crate::context::Trouble;
 use crate::model::{Life, Names};
 use crate::shape::{EXTRAS, Extra, SCHEMA, Shape};
-use engine::Session;
+use engine::{IndexKind, Session};
 use std::collections::BTreeSet;
 use types::SqlError;
 
@@ -19,6 +19,7 @@ enum Ddl {
     Rename(String, String),
     AddIndex(String, Extra),
     DropIndex(String, Extra),
+    Rebuild(String),
 }
 
 impl Client {
@@ -41,6 +42,9 @@ impl Client {
         }
         let name = taken[self.rng.below(taken.len() as u64) as usize].clone();
         let have = &names[&name].1;
+        if self.cx.plan.rebuild && self.rng.one_in(4) {
+            return Some(Ddl::Rebuild(name));
+        }
         Some(match self.rng.below(8) {
             0 if taken.len() > 1 => Ddl::Drop(name),
             1 => Ddl::Truncate(name),
@@ -142,6 +146,23 @@ impl Client {
                     })
                     .await;
                 self.judge("indexes dropped", r, &[1091])
+            }
+            Ddl::Rebuild(name) => {
+                let Some(t) = s.engine().catalog().table(SCHEMA, &name) else {
+                    return Ok(());
+                };
+                let mut def = t.def.clone();
+                def.indexes.retain(|i| i.kind != IndexKind::Hidden);
+                let rebuild = async {
+                    let done = s
+                        .rebuild_table(&t, def, &mut |row| Ok(row.to_values()))
+                        .await?;
+                    // Where it was not done there is no commit, as after an error.
+                    done.map(drop)
+                        .ok_or_else(|| SqlError::new(1412, "changed meanwhile"))
+                };
+                let r = self.definition(rebuild, |_| {}).await;
+                self.judge("tables rebuilt", r, &[1412])
             }
         }
     }

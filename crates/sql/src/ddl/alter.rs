@@ -1,8 +1,9 @@
-//! CREATE INDEX, DROP INDEX and ALTER TABLE, as far as no row has to be rewritten.
+//! CREATE INDEX, DROP INDEX and ALTER TABLE: which actions change the definition alone, and what is done for these. Where rows
+//! have to be written again, [`reform`] says what comes of all actions together, and [`rebuild`] does it.
 
 use std::sync::Arc;
 
-use engine::{ColumnDefault, IndexDef, IndexKind, Table, TableDef};
+use engine::{ColumnDef, ColumnDefault, IndexDef, IndexKind, Table, TableDef};
 use types::error::codes;
 use types::{DataType, Level, SqlError, Warning};
 
@@ -15,7 +16,7 @@ use crate::sink::Done;
 use crate::vars::SqlMode;
 
 use super::table::{self, DefCtx};
-use super::{check_identifier, default, keys};
+use super::{check_identifier, default, keys, rebuild, reform};
 
 fn done() -> Done {
     Done {
@@ -52,12 +53,9 @@ async fn add_index(s: &mut Session, n: &TableName, def: &ast::IndexDef) -> Resul
     let shown = t.def.indexes.iter().filter(|i| i.kind != IndexKind::Hidden);
     let mut all: Vec<IndexDef> = shown.cloned().collect();
     if index.kind == IndexKind::Primary {
-        let has = all.iter().any(|i| i.kind == IndexKind::Primary);
-        return Err(if has {
-            SqlError::new(codes::ER_MULTIPLE_PRI_KEY, "Multiple primary key defined")
-        } else {
-            SqlError::not_supported("ALTER TABLE ADD PRIMARY KEY")
-        });
+        return Err(SqlError::internal(
+            "a primary key is added to rows that stay",
+        ));
     }
     all.push(index);
     keys::name_all(&t.def.columns, &mut all)?;
@@ -90,11 +88,39 @@ async fn remove_index(s: &mut Session, n: &TableName, name: &str) -> Result<(), 
     s.engine.drop_index(&n.schema, &n.name, &index.name).await
 }
 
-/// ALTER TABLE: the actions one after the other. Those that cannot be carried out are refused before any is.
+/// ALTER TABLE. What cannot be carried out is refused before anything is.
 pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
-    let (mut n, t) = open(s, &stmt.name).await?;
-    for a in &stmt.actions {
-        check_action(s, &t.def, a)?;
+    check_way(stmt)?;
+    let (mut n, mut t) = open(s, &stmt.name).await?;
+    loop {
+        let instant = added_columns(s, &t.def, &stmt.actions)?;
+        if let Some(columns) = instant {
+            let (id, had) = (t.def.id, t.def.columns.len());
+            let mut stale = false;
+            let f = |d: &mut TableDef| {
+                stale = d.id != id || d.columns.len() != had;
+                if !stale {
+                    d.columns.extend(columns);
+                }
+            };
+            meta(s, &n, f).await?;
+            if !stale {
+                return Ok(done());
+            }
+            t = s.find_table(&n)?;
+            continue;
+        }
+        let mut rewrites = false;
+        for a in &stmt.actions {
+            rewrites |= check_action(s, &t.def, a)?;
+        }
+        if !rewrites {
+            break;
+        }
+        if let Some(done) = rewrite(s, &n, &t, stmt).await? {
+            return Ok(done);
+        }
+        t = s.find_table(&n)?;
     }
     for a in &stmt.actions {
         action(s, &mut n, a).await?;
@@ -113,33 +139,164 @@ pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
     Ok(done())
 }
 
-fn refused(what: &str) -> Result<(), SqlError> {
+/// Refuses names of algorithms and locks that there are none of.
+fn check_way(stmt: &AlterTable) -> Result<(), SqlError> {
+    if let Some(a) = &stmt.algorithm
+        && !matches!(&**a, "DEFAULT" | "INSTANT" | "INPLACE" | "COPY")
+    {
+        return Err(SqlError::new(
+            codes::ER_UNKNOWN_ALTER_ALGORITHM,
+            format!("Unknown ALGORITHM '{a}'"),
+        ));
+    }
+    match &stmt.lock {
+        Some(l) if !matches!(&**l, "DEFAULT" | "NONE" | "SHARED" | "EXCLUSIVE") => {
+            Err(SqlError::new(
+                codes::ER_UNKNOWN_ALTER_LOCK,
+                format!("Unknown LOCK type '{l}'"),
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The new columns, where there is nothing else to do than to add them at the end, and they can be filled with what is the same for
+/// all rows: then none has to be written.
+fn added_columns(
+    s: &mut Session,
+    def: &TableDef,
+    actions: &[AlterAction],
+) -> Result<Option<Vec<ColumnDef>>, SqlError> {
+    let last = |a: &AlterAction| matches!(a, AlterAction::AddColumn { position: None, .. });
+    if actions.is_empty() || !actions.iter().all(last) {
+        return Ok(None);
+    }
+    let mut made = with_def_ctx(s, def, |ctx| reform::reform(def, actions, ctx))?;
+    let same_keys = made.def.indexes.len()
+        == def
+            .indexes
+            .iter()
+            .filter(|i| i.kind != IndexKind::Hidden)
+            .count();
+    let strict_dates = {
+        let mode = s.vars.hot().sql_mode;
+        mode.strict() && mode.has(SqlMode::NO_ZERO_DATE)
+    };
+    let mut columns = made.def.columns.split_off(def.columns.len());
+    let same_for_all = columns.iter().all(|c| {
+        let dated = matches!(
+            c.ty,
+            DataType::Date | DataType::DateTime(_) | DataType::Timestamp(_)
+        );
+        let zero = dated && !c.nullable && matches!(c.default, ColumnDefault::None);
+        let computed = matches!(c.default, ColumnDefault::Expr(_)) || c.auto_increment;
+        !(computed || zero && strict_dates)
+    });
+    if !same_keys || !same_for_all {
+        return Ok(None);
+    }
+    s.with_ctx(Session::NO_PARAMS, |cx| {
+        for c in &mut columns {
+            c.fill = Some(rebuild::filling(c, cx));
+        }
+        Ok(())
+    })?;
+    Ok(Some(columns))
+}
+
+/// Rebuilds the table as all the actions say; `None` where it has changed meanwhile.
+async fn rewrite(
+    s: &mut Session,
+    n: &TableName,
+    t: &Arc<Table>,
+    stmt: &AlterTable,
+) -> Result<Option<Done>, SqlError> {
+    if stmt.algorithm.as_deref() == Some("INSTANT") {
+        return Err(SqlError::new(
+            codes::ER_ALTER_OPERATION_NOT_SUPPORTED,
+            "ALGORITHM=INSTANT is not supported for this operation. Try ALGORITHM=COPY/INPLACE.",
+        ));
+    }
+    if let Some(lock @ ("NONE" | "SHARED")) = stmt.lock.as_deref() {
+        return Err(SqlError::new(
+            codes::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON,
+            format!(
+                "LOCK={lock} is not supported. Reason: the table is rebuilt while nobody uses it. Try LOCK=EXCLUSIVE."
+            ),
+        ));
+    }
+    let mut made = with_def_ctx(s, &t.def, |ctx| reform::reform(&t.def, &stmt.actions, ctx))?;
+    for a in &stmt.actions {
+        if let AlterAction::RenameTo(to) = a {
+            let target = renamed(s, n, to)?;
+            made.def.schema = target.schema;
+            made.def.name = target.name;
+        }
+    }
+    let rows = rebuild::run(s, t, &made).await?;
+    let warnings = s.diagnostics.total();
+    Ok(rows.map(|rows| Done {
+        info: format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}"),
+        affected: rows,
+        ..Done::default()
+    }))
+}
+
+/// Rebuilds a table as it is.
+pub(super) async fn rebuild_as_is(s: &mut Session, n: &TableName) -> Result<(), SqlError> {
+    loop {
+        let t = s.find_table(n)?;
+        let made = with_def_ctx(s, &t.def, |ctx| reform::reform(&t.def, &[], ctx))?;
+        if rebuild::run(s, &t, &made).await?.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+fn with_def_ctx<R>(
+    s: &mut Session,
+    def: &TableDef,
+    f: impl FnOnce(&mut DefCtx<'_, '_>) -> Result<R, SqlError>,
+) -> Result<R, SqlError> {
+    let substitute = !s.vars.hot().sql_mode.has(SqlMode::NO_ENGINE_SUBSTITUTION);
+    let (r, warnings) = s.with_ctx(Session::NO_PARAMS, |cx| {
+        let mut ctx = DefCtx {
+            schema: &def.schema,
+            collation: def.options.collation,
+            cx,
+            substitute_engines: substitute,
+            warnings: Vec::new(),
+        };
+        let r = f(&mut ctx)?;
+        Ok((r, ctx.warnings))
+    })?;
+    warnings.into_iter().for_each(|w| s.warn(w));
+    Ok(r)
+}
+
+fn refused(what: &str) -> Result<bool, SqlError> {
     Err(SqlError::not_supported(&format!("ALTER TABLE {what}")))
 }
 
-/// Refuses what would rewrite rows.
-fn check_action(s: &mut Session, def: &TableDef, a: &AlterAction) -> Result<(), SqlError> {
+/// Whether rows have to be written again; refuses what cannot be done at all.
+fn check_action(s: &mut Session, def: &TableDef, a: &AlterAction) -> Result<bool, SqlError> {
     match a {
-        AlterAction::AddColumn { .. } => refused("ADD COLUMN"),
-        AlterAction::DropColumn(_) => refused("DROP COLUMN"),
+        AlterAction::AddColumn { .. }
+        | AlterAction::DropColumn(_)
+        | AlterAction::DropPrimaryKey
+        | AlterAction::Force
+        | AlterAction::Option(TableOption::Engine(_)) => Ok(true),
         AlterAction::ModifyColumn { column, position } => {
-            changed_column(s, def, &column.name, column, position.is_some()).map(drop)
+            let name = column.name.clone();
+            Ok(!changed_column(s, def, &name, column, position.is_some())?.1)
         }
         AlterAction::ChangeColumn {
             old,
             column,
             position,
-        } => changed_column(s, def, old, column, position.is_some()).map(drop),
-        AlterAction::DropPrimaryKey => refused("DROP PRIMARY KEY"),
-        AlterAction::AddKey(KeyDef::Index(i)) => {
-            let primary = i.kind == ast::IndexKind::Primary;
-            let has = def.indexes.iter().any(|i| i.kind == IndexKind::Primary);
-            if primary && !has {
-                return refused("ADD PRIMARY KEY");
-            }
-            keys::build(&def.columns, i).map(drop)
-        }
-        AlterAction::AddKey(k) => table::refuse_constraint(k),
+        } => Ok(!changed_column(s, def, old, column, position.is_some())?.1),
+        AlterAction::AddKey(KeyDef::Index(i)) => Ok(i.kind == ast::IndexKind::Primary),
+        AlterAction::AddKey(k) => table::refuse_constraint(k).map(|()| false),
         AlterAction::DropForeignKey(name)
         | AlterAction::DropCheck(name)
         | AlterAction::DropConstraint(name) => Err(SqlError::cant_drop(name)),
@@ -153,10 +310,7 @@ fn check_action(s: &mut Session, def: &TableDef, a: &AlterAction) -> Result<(), 
             let same = |c: &engine::ColumnDef| {
                 !character(&c.ty) || wanted.is_some_and(|w| c.ty.collation() == w)
             };
-            match def.columns.iter().all(same) {
-                true => Ok(()),
-                false => refused("CONVERT TO CHARACTER SET"),
-            }
+            Ok(!def.columns.iter().all(same))
         }
         AlterAction::Tablespace(_) => refused("TABLESPACE"),
         AlterAction::PartitionBy(_)
@@ -166,7 +320,7 @@ fn check_action(s: &mut Session, def: &TableDef, a: &AlterAction) -> Result<(), 
         | AlterAction::CoalescePartition(_)
         | AlterAction::ReorganizePartition(..)
         | AlterAction::ExchangePartition(..) => refused("PARTITION"),
-        _ => Ok(()),
+        _ => Ok(false),
     }
 }
 
@@ -228,14 +382,18 @@ async fn action(s: &mut Session, n: &mut TableName, a: &AlterAction) -> Result<(
     }
 }
 
-async fn rename_to(s: &mut Session, n: &mut TableName, to: &ObjectName) -> Result<(), SqlError> {
+fn renamed(s: &mut Session, n: &TableName, to: &ObjectName) -> Result<TableName, SqlError> {
     let schema = to.schema.as_deref().unwrap_or(&n.schema).to_owned();
     s.check_schema_change(&schema)?;
     check_identifier(&to.name, "table")?;
-    let target = TableName {
+    Ok(TableName {
         schema,
         name: to.name.to_string(),
-    };
+    })
+}
+
+async fn rename_to(s: &mut Session, n: &mut TableName, to: &ObjectName) -> Result<(), SqlError> {
+    let target = renamed(s, n, to)?;
     if target != *n {
         let pair = (
             (n.schema.clone(), n.name.clone()),
@@ -263,10 +421,22 @@ fn find_column(s: &mut Session, n: &TableName, name: &str) -> Result<usize, SqlE
 
 /// Position of an index by name; error 1176 where there is none.
 fn find_index(def: &TableDef, n: &TableName, name: &str) -> Result<usize, SqlError> {
-    keys::index_position(&def.indexes, name).ok_or_else(|| {
+    position_of(&def.indexes, &n.name, name)
+}
+
+/// Position of one of a table's indexes by name.
+///
+/// # Errors
+/// 1176.
+pub(super) fn position_of(
+    indexes: &[IndexDef],
+    table: &str,
+    name: &str,
+) -> Result<usize, SqlError> {
+    keys::index_position(indexes, name).ok_or_else(|| {
         SqlError::new(
             codes::ER_KEY_DOES_NOT_EXITS,
-            format!("Key '{name}' doesn't exist in table '{}'", n.name),
+            format!("Key '{name}' doesn't exist in table '{table}'"),
         )
     })
 }
@@ -297,29 +467,19 @@ async fn set_default(
     meta(s, n, move |d| d.columns[at].default = new).await
 }
 
-/// The new definition of a column where it leaves all rows as they are.
+/// The new definition of a column, and whether it leaves all rows as they are.
 fn changed_column(
     s: &mut Session,
     def: &TableDef,
     old: &str,
     written: &ast::ColumnDef,
     moved: bool,
-) -> Result<table::BuiltColumn, SqlError> {
+) -> Result<(table::BuiltColumn, bool), SqlError> {
     let at = keys::column_index(&def.columns, old)
         .ok_or_else(|| SqlError::unknown_column(old, &def.name))?;
-    let substitute = !s.vars.hot().sql_mode.has(SqlMode::NO_ENGINE_SUBSTITUTION);
-    let (mut built, warnings) = s.with_ctx(Session::NO_PARAMS, |cx| {
-        let mut ctx = DefCtx {
-            schema: &def.schema,
-            collation: def.options.collation,
-            cx,
-            substitute_engines: substitute,
-            warnings: Vec::new(),
-        };
-        let built = table::column(written, &def.columns, def.options.collation, &mut ctx)?;
-        Ok((built, ctx.warnings))
+    let mut built = with_def_ctx(s, def, |ctx| {
+        table::column(written, &def.columns, def.options.collation, ctx)
     })?;
-    warnings.into_iter().for_each(|w| s.warn(w));
     let taken = keys::column_index(&def.columns, &built.def.name);
     if taken.is_some_and(|i| i != at) {
         return Err(SqlError::dup_column(&built.def.name));
@@ -343,14 +503,11 @@ fn changed_column(
         && now.auto_increment == built.def.auto_increment
         && !primary_again
         && !moved;
-    match same {
-        true => Ok(built),
-        false => Err(SqlError::not_supported("ALTER TABLE MODIFY COLUMN")),
-    }
+    Ok((built, same))
 }
 
 /// Whether values stored as `old` are values of `new` as they are.
-fn fits(old: &DataType, new: &DataType) -> bool {
+pub(super) fn fits(old: &DataType, new: &DataType) -> bool {
     match (old, new) {
         (
             DataType::Int {
@@ -386,7 +543,7 @@ async fn replace_column(
     written: &ast::ColumnDef,
 ) -> Result<(), SqlError> {
     let t = s.find_table(n)?;
-    let built = changed_column(s, &t.def, old, written, false)?;
+    let (built, _) = changed_column(s, &t.def, old, written, false)?;
     let at = find_column(s, n, old)?;
     let def = built.def;
     meta(s, n, move |d| d.columns[at] = def).await?;

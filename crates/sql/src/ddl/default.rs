@@ -7,7 +7,7 @@ use types::error::codes;
 use types::{DataType, SqlError, Value};
 
 use crate::expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
-use crate::expr::{EvalCtx, ExprType};
+use crate::expr::{EvalCtx, Expr, ExprType};
 use crate::parse::{Options, ast, parse_expr};
 use crate::session::{parse_error, scalar};
 
@@ -103,6 +103,19 @@ fn expression(
     // The text has more parentheses. Where it would be nested too deeply to be read again, no INSERT could use it.
     parse_expr(text.as_bytes(), &Options::default()).map_err(|e| parse_error(&e))?;
     Ok(ColumnDefault::Expr(text))
+}
+
+/// An expression default that was kept as text, bound against the columns before it (slot 0).
+///
+/// # Errors
+/// 1067: the text is none.
+pub fn bound(
+    text: &str,
+    columns: &[engine::ColumnDef],
+    cx: &EvalCtx<'_>,
+) -> Result<Expr, SqlError> {
+    let expr = parse_expr(text.as_bytes(), &Options::default()).map_err(|e| parse_error(&e))?;
+    Binder::new(cx, &mut Before(columns), Clause::FieldList).bind(&expr)
 }
 
 /// The columns that a default may refer to.

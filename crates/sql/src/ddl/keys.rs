@@ -93,6 +93,31 @@ pub fn build(columns: &[ColumnDef], def: &ast::IndexDef) -> Result<IndexDef, Sql
     })
 }
 
+/// Checks an index that was there against columns that have changed; a prefix of what is shorter now is the whole.
+///
+/// # Errors
+/// 1071, 1170, 3152.
+pub fn check_again(columns: &[ColumnDef], index: &mut IndexDef) -> Result<(), SqlError> {
+    let mut bytes = 0;
+    for p in &mut index.parts {
+        let column = &columns[usize::from(p.column)];
+        let length = match &column.ty {
+            DataType::Char { chars, .. } | DataType::VarChar { chars, .. } => Some(*chars),
+            DataType::Binary(n) | DataType::VarBinary(n) => Some(*n),
+            t if t.is_lob() => Some(u32::MAX),
+            _ => None,
+        };
+        let cut = length.is_some_and(|n| 0 < p.prefix && p.prefix < n);
+        let (prefix, part_bytes) = prefix(column, cut.then_some(u64::from(p.prefix)), index.kind)?;
+        p.prefix = prefix;
+        bytes += part_bytes;
+        if bytes > MAX_KEY_BYTES {
+            return Err(SqlError::key_too_long(MAX_KEY_BYTES as usize));
+        }
+    }
+    Ok(())
+}
+
 /// Prefix in characters (0 for the whole column) and the bytes the part may take.
 fn prefix(
     column: &ColumnDef,

@@ -63,13 +63,16 @@ async fn lines(
     };
     Ok(match verb {
         MaintenanceVerb::Check => check(s, &t, n).await?,
-        MaintenanceVerb::Optimize => vec![
-            (
-                "note",
-                "Table does not support optimize, doing recreate + analyze instead".to_owned(),
-            ),
-            ok(),
-        ],
+        MaintenanceVerb::Optimize => {
+            super::alter::rebuild_as_is(s, n).await?;
+            vec![
+                (
+                    "note",
+                    "Table does not support optimize, doing recreate + analyze instead".to_owned(),
+                ),
+                ok(),
+            ]
+        }
         MaintenanceVerb::Repair => vec![(
             "note",
             "The storage engine for the table doesn't support repair".to_owned(),

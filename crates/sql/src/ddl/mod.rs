@@ -11,6 +11,8 @@ mod default;
 mod drop;
 pub mod keys;
 mod maintain;
+mod rebuild;
+mod reform;
 mod table;
 
 use types::SqlError;

@@ -445,7 +445,7 @@ impl Work<'_> {
 }
 
 /// A value of an AUTO_INCREMENT column as a number; `None` below zero.
-fn whole(v: &Value) -> Option<u64> {
+pub(crate) fn whole(v: &Value) -> Option<u64> {
     match v {
         Value::Int(i) => u64::try_from(*i).ok(),
         Value::UInt(u) => Some(*u),

@@ -27,6 +27,9 @@ mod update;
 mod waiting;
 
 pub(crate) use direct::point_get_now;
+pub(crate) use insert::whole;
+pub(crate) use row::Built;
+pub(crate) use rowedit::now_value;
 pub(crate) use update::run_now as update_now;
 pub use waiting::release_named_locks;
 

@@ -83,7 +83,7 @@ impl Session {
         r.map(Arc::new)
     }
 
-    pub(super) fn keep_warnings(&mut self, warnings: Vec<Warning>, total: u64) {
+    pub(crate) fn keep_warnings(&mut self, warnings: Vec<Warning>, total: u64) {
         if total > 0 {
             let max = self.vars.hot().max_error_count;
             self.diagnostics.absorb(warnings, total, max);

@@ -258,6 +258,8 @@ codes! {
     ER_INDEX_COLUMN_TOO_LONG = 1709, "HY000", "Index column size too large. The maximum column size is %lu bytes.";
     ER_INDEX_CORRUPT = 1712, "HY000", "Index %s is corrupted";
     ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION = 1792, "25006", "Cannot execute statement in a READ ONLY transaction.";
+    ER_UNKNOWN_ALTER_ALGORITHM = 1800, "HY000", "Unknown ALGORITHM '%s'";
+    ER_UNKNOWN_ALTER_LOCK = 1801, "HY000", "Unknown LOCK type '%s'";
     ER_TABLESPACE_MISSING = 1812, "HY000", "Tablespace is missing for table %s.";
     ER_TABLESPACE_EXISTS = 1813, "HY000", "Tablespace '%s' exists.";
     ER_INTERNAL_ERROR = 1815, "HY000", "Internal error: %s";

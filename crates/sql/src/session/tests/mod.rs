@@ -1,6 +1,7 @@
 //! Statements end to end, over an engine on an in-memory disk.
 
 mod accounts;
+mod alter;
 mod at_once;
 mod clients;
 mod conflicts;

@@ -1,0 +1,235 @@
+//! `ALTER TABLE` that writes rows again: each row's values under the new definition.
+
+use std::sync::Arc;
+
+use engine::{ColumnDef, ColumnDefault, RowRef, Table, TableDef};
+use types::convert::{ConvertMode, Target, assign, zero_value};
+use types::error::codes;
+use types::{DataType, SqlError, Value, ValueRef};
+
+use crate::exec::{Built, now_value, whole};
+use crate::expr::{EvalCtx, Expr, NoRow};
+use crate::session::{Session, scalar};
+use crate::vars::SqlMode;
+
+use super::default;
+use super::reform::{Origin, Reform};
+
+/// How a column's value comes about.
+enum Source {
+    Kept(usize),
+    Converted(usize),
+    Value(Value),
+    Computed(Expr),
+    /// Another number for each row.
+    Numbered,
+}
+
+struct Maker<'a, 's> {
+    old: &'a TableDef,
+    new: &'a TableDef,
+    sources: Vec<Source>,
+    mode: ConvertMode,
+    /// The column whose zeros get the next number.
+    auto: Option<usize>,
+    next: u64,
+    line: u64,
+    cx: &'a EvalCtx<'s>,
+}
+
+/// Rebuilds the table; gives the number of its rows, `None` where another statement has changed its definition meanwhile.
+///
+/// # Errors
+/// Those of conversions and of the engine.
+pub(super) async fn run(
+    s: &mut Session,
+    old: &Arc<Table>,
+    reform: &Reform,
+) -> Result<Option<u64>, SqlError> {
+    let now = s.now_micros();
+    let (r, warnings, total) = {
+        let cx = EvalCtx::new(&s.facts, &s.vars, &s.user_vars, Session::NO_PARAMS, now);
+        let mut maker = Maker::new(&old.def, reform, &cx)?;
+        let mut reshape = |row: RowRef<'_>| maker.row(row);
+        let def = reform.def.clone();
+        let r = s.engine.rebuild_table(old, def, &mut reshape).await;
+        let (w, total) = cx.take_warnings();
+        (r, w, total)
+    };
+    s.keep_warnings(warnings, total);
+    r
+}
+
+impl<'a, 's> Maker<'a, 's> {
+    fn new(
+        old: &'a TableDef,
+        reform: &'a Reform,
+        cx: &'a EvalCtx<'s>,
+    ) -> Result<Maker<'a, 's>, SqlError> {
+        let new = &reform.def;
+        let mode = scalar::convert_mode(cx);
+        let columns = new.columns.iter().enumerate().zip(&reform.origins);
+        let sources = columns.map(|((at, c), origin)| {
+            Ok(match origin {
+                Origin::Kept(n) => Source::Kept(usize::from(*n)),
+                Origin::Converted(n) => Source::Converted(usize::from(*n)),
+                Origin::New if c.auto_increment => Source::Numbered,
+                Origin::New => match &c.default {
+                    ColumnDefault::Expr(text) => {
+                        Source::Computed(default::bound(text, &new.columns[..at], cx)?)
+                    }
+                    _ => Source::Value(filling(c, cx)),
+                },
+            })
+        });
+        let sources = sources.collect::<Result<Vec<_>, SqlError>>()?;
+        let keeps_zero = cx.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO);
+        let auto = new.auto_increment_column().filter(|&c| {
+            let was = match reform.origins[c] {
+                Origin::Kept(n) | Origin::Converted(n) => {
+                    old.columns[usize::from(n)].auto_increment
+                }
+                Origin::New => false,
+            };
+            !was && !keeps_zero
+        });
+        Ok(Maker {
+            old,
+            new,
+            sources,
+            mode,
+            auto,
+            next: new.options.auto_increment.max(1),
+            line: 0,
+            cx,
+        })
+    }
+
+    fn row(&mut self, row: RowRef<'_>) -> Result<Vec<Value>, SqlError> {
+        self.line += 1;
+        let mut out: Vec<Value> = Vec::with_capacity(self.sources.len());
+        for (at, source) in self.sources.iter().enumerate() {
+            let v = match source {
+                Source::Kept(n) => row.column(*n).to_owned(),
+                Source::Converted(n) => self.converted(at, *n, row.column(*n))?,
+                Source::Value(v) => {
+                    self.allowed(at, v)?;
+                    v.clone()
+                }
+                Source::Computed(e) => {
+                    let so_far = Built {
+                        slot: 0,
+                        values: &out,
+                        inserted: &[],
+                        rest: &NoRow,
+                    };
+                    let v = e.eval(self.cx, &so_far)?;
+                    self.assigned(at, v.as_value_ref(&e.ty))?
+                }
+                Source::Numbered => Value::Null,
+            };
+            out.push(v);
+        }
+        if let Some(c) = self.auto {
+            self.number(c, &mut out)?;
+        }
+        Ok(out)
+    }
+
+    /// Gives the row the next number if it has none.
+    fn number(&mut self, c: usize, row: &mut [Value]) -> Result<(), SqlError> {
+        let there = match &row[c] {
+            Value::Null => None,
+            v => whole(v).filter(|n| *n > 0),
+        };
+        if let Some(n) = there {
+            self.next = self.next.max(n.saturating_add(1));
+            return Ok(());
+        }
+        let signed = !matches!(row[c], Value::Null | Value::Int(0) | Value::UInt(0))
+            && !matches!(row[c], Value::Float(0.0) | Value::Double(0.0));
+        if signed {
+            // Below zero.
+            return Ok(());
+        }
+        row[c] = self.assigned(c, ValueRef::UInt(self.next))?;
+        self.next += 1;
+        Ok(())
+    }
+
+    fn converted(&self, at: usize, from: usize, v: ValueRef<'_>) -> Result<Value, SqlError> {
+        let (was, def) = (&self.old.columns[from], &self.new.columns[at]);
+        if v.is_null() {
+            if def.nullable {
+                return Ok(Value::Null);
+            }
+            if Some(at) == self.auto {
+                return Ok(Value::Null);
+            }
+            // MySQL says one where it would only look, the other where it converts.
+            let e = match was.ty == def.ty {
+                true => SqlError::fixed(codes::ER_INVALID_USE_OF_NULL),
+                false => SqlError::data_truncated(&def.name, self.line),
+            };
+            if self.mode.strict {
+                return Err(e);
+            }
+            self.cx
+                .warn_error(SqlError::data_truncated(&def.name, self.line));
+            return Ok(zero_value(&def.ty));
+        }
+        match (&was.ty, v) {
+            // What is stored as universal time is the session's to everybody else.
+            (DataType::Timestamp(_), ValueRef::DateTime(d)) => {
+                let local = d.shift_seconds(i64::from(self.cx.tz_offset)).unwrap_or(d);
+                self.assigned(at, ValueRef::DateTime(local))
+            }
+            _ => self.assigned(at, v),
+        }
+    }
+
+    fn assigned(&self, at: usize, v: ValueRef<'_>) -> Result<Value, SqlError> {
+        let def = &self.new.columns[at];
+        let target = Target {
+            ty: &def.ty,
+            nullable: def.nullable,
+            column: &def.name,
+            row: self.line,
+        };
+        let mut warnings = Vec::new();
+        let v = assign(v, &target, &self.mode, &mut warnings)?.into_value();
+        warnings.into_iter().for_each(|w| self.cx.warn(w));
+        Ok(v)
+    }
+
+    /// Refuses to fill rows with dates that the mode forbids.
+    fn allowed(&self, at: usize, v: &Value) -> Result<(), SqlError> {
+        if !(self.mode.strict && self.mode.no_zero_date) {
+            return Ok(());
+        }
+        let c = &self.new.columns[at];
+        let (kind, text) = match (&c.ty, v) {
+            (DataType::Date, Value::Date(d)) if d.packed() == 0 => ("date", "0000-00-00"),
+            (DataType::DateTime(_) | DataType::Timestamp(_), Value::DateTime(d))
+                if d.date().packed() == 0 =>
+            {
+                ("datetime", "0000-00-00 00:00:00")
+            }
+            _ => return Ok(()),
+        };
+        Err(SqlError::incorrect_temporal(kind, text, &c.name, self.line))
+    }
+}
+
+/// What rows that are there get in a new column.
+pub(super) fn filling(c: &ColumnDef, cx: &EvalCtx<'_>) -> Value {
+    match &c.default {
+        ColumnDefault::Literal(v) => v.clone(),
+        ColumnDefault::Now => now_value(&c.ty, cx),
+        _ if c.nullable => Value::Null,
+        _ => match &c.ty {
+            DataType::Enum(l) => Value::Enum(1, Arc::clone(l)),
+            ty => zero_value(ty),
+        },
+    }
+}

@@ -1,0 +1,412 @@
+//! The definition that all actions of an `ALTER TABLE` together make, where rows have to be written again for it.
+//!
+//! Columns are known by a number that stays with them while others come, go and move; positions are counted at the end. The
+//! catalog and the rows are not touched here.
+
+use engine::{ColumnDef, IndexDef, IndexKind, TableDef};
+use types::charset::convert;
+use types::datatype::{Labels, LobSize};
+use types::error::codes;
+use types::{CollationId, DataType, SqlError};
+
+use crate::parse::ast::{self, AlterAction, ColumnPosition, KeyDef, TableOption};
+
+use super::table::{self, DefCtx};
+use super::{alter, check_identifier, default, keys};
+
+/// Where the values of a column come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A column of the table, whose values are its values as they are.
+    Kept(u16),
+    /// A column of the table, whose values are converted.
+    Converted(u16),
+    /// Its default.
+    New,
+}
+
+/// What a table is to become.
+pub(super) struct Reform {
+    /// Its definition, without ids, roots and the hidden clustered index.
+    pub def: TableDef,
+    /// For each column where its values come from.
+    pub origins: Vec<Origin>,
+}
+
+struct Column {
+    number: u16,
+    def: ColumnDef,
+    origin: Origin,
+    explicit_null: bool,
+}
+
+struct Draft<'a> {
+    old: &'a TableDef,
+    columns: Vec<Column>,
+    /// Their parts name columns by number.
+    indexes: Vec<IndexDef>,
+    /// Keys that new columns ask for.
+    own_keys: Vec<ast::IndexDef>,
+    next: u16,
+}
+
+/// What the actions make of the table.
+///
+/// # Errors
+/// Those of definitions; 1054, 1060, 1061, 1090, 1091, 1176.
+pub(super) fn reform(
+    old: &TableDef,
+    actions: &[AlterAction],
+    ctx: &mut DefCtx<'_, '_>,
+) -> Result<Reform, SqlError> {
+    let mut draft = Draft::new(old);
+    for a in actions {
+        draft.change_columns(a, ctx)?;
+    }
+    for a in actions {
+        draft.drop_keys(a)?;
+    }
+    let own: Vec<ast::IndexDef> = std::mem::take(&mut draft.own_keys);
+    for k in &own {
+        draft.add_key(k)?;
+    }
+    for a in actions {
+        draft.change_keys(a)?;
+    }
+    draft.finish(actions, ctx)
+}
+
+impl<'a> Draft<'a> {
+    fn new(old: &'a TableDef) -> Draft<'a> {
+        let column = |(n, c): (usize, &ColumnDef)| Column {
+            number: n as u16,
+            def: ColumnDef {
+                fill: None,
+                ..c.clone()
+            },
+            origin: Origin::Kept(n as u16),
+            explicit_null: false,
+        };
+        let shown = old.indexes.iter().filter(|i| i.kind != IndexKind::Hidden);
+        Draft {
+            old,
+            columns: old.columns.iter().enumerate().map(column).collect(),
+            indexes: shown.cloned().collect(),
+            own_keys: Vec::new(),
+            next: old.columns.len() as u16,
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
+        let name = name.to_lowercase();
+        self.columns
+            .iter()
+            .position(|c| c.def.name.to_lowercase() == name)
+    }
+
+    fn known(&self, name: &str) -> Result<usize, SqlError> {
+        let unknown = || SqlError::unknown_column(name, &self.old.name);
+        self.find(name).ok_or_else(unknown)
+    }
+
+    fn defs(&self) -> Vec<ColumnDef> {
+        self.columns.iter().map(|c| c.def.clone()).collect()
+    }
+
+    fn change_columns(
+        &mut self,
+        a: &AlterAction,
+        ctx: &mut DefCtx<'_, '_>,
+    ) -> Result<(), SqlError> {
+        match a {
+            AlterAction::AddColumn { column, position } => self.add(column, position, ctx),
+            AlterAction::DropColumn(name) => self.remove(name),
+            AlterAction::ModifyColumn { column, position } => {
+                self.redefine(&column.name, column, position, ctx)
+            }
+            AlterAction::ChangeColumn {
+                old,
+                column,
+                position,
+            } => self.redefine(old, column, position, ctx),
+            AlterAction::SetDefault {
+                column,
+                expr,
+                parenthesised,
+            } => {
+                let at = self.known(column)?;
+                let defs = self.defs();
+                let c = &mut self.columns[at].def;
+                c.default = default::resolve(
+                    &c.name,
+                    &c.ty,
+                    c.nullable,
+                    expr,
+                    *parenthesised,
+                    &defs,
+                    ctx.cx,
+                )?;
+                Ok(())
+            }
+            AlterAction::DropDefault(column) => {
+                let at = self.known(column)?;
+                self.columns[at].def.default = engine::ColumnDefault::None;
+                Ok(())
+            }
+            AlterAction::ColumnVisibility(column, visible) => {
+                let at = self.known(column)?;
+                self.columns[at].def.invisible = !visible;
+                Ok(())
+            }
+            AlterAction::RenameColumn(from, to) => {
+                check_identifier(to, "column")?;
+                let at = self.known(from)?;
+                if self.find(to).is_some_and(|i| i != at) {
+                    return Err(SqlError::dup_column(to));
+                }
+                self.columns[at].def.name = to.to_string();
+                Ok(())
+            }
+            AlterAction::ConvertTo { charset, collation } => {
+                let wanted = table::table_collation(charset.as_deref(), collation.as_deref())?;
+                self.recode(wanted.unwrap_or(ctx.collation));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn add(
+        &mut self,
+        written: &ast::ColumnDef,
+        position: &Option<ColumnPosition>,
+        ctx: &mut DefCtx<'_, '_>,
+    ) -> Result<(), SqlError> {
+        let built = table::column(written, &self.defs(), ctx.collation, ctx)?;
+        if self.find(&built.def.name).is_some() {
+            return Err(SqlError::dup_column(&built.def.name));
+        }
+        let number = self.next;
+        self.next += 1;
+        self.own_keys.extend(built.keys);
+        self.columns.push(Column {
+            number,
+            def: built.def,
+            origin: Origin::New,
+            explicit_null: built.explicit_null,
+        });
+        self.place(self.columns.len() - 1, position)
+    }
+
+    fn remove(&mut self, name: &str) -> Result<(), SqlError> {
+        let at = self.find(name).ok_or_else(|| SqlError::cant_drop(name))?;
+        if self.columns.len() == 1 {
+            return Err(SqlError::fixed(codes::ER_CANT_REMOVE_ALL_FIELDS));
+        }
+        let gone = self.columns.remove(at);
+        for i in &mut self.indexes {
+            i.parts.retain(|p| p.column != gone.number);
+        }
+        self.indexes.retain(|i| !i.parts.is_empty());
+        Ok(())
+    }
+
+    fn redefine(
+        &mut self,
+        name: &str,
+        written: &ast::ColumnDef,
+        position: &Option<ColumnPosition>,
+        ctx: &mut DefCtx<'_, '_>,
+    ) -> Result<(), SqlError> {
+        let at = self.known(name)?;
+        let mut others = self.defs();
+        others.truncate(at);
+        let built = table::column(written, &others, ctx.collation, ctx)?;
+        if self.find(&built.def.name).is_some_and(|i| i != at) {
+            return Err(SqlError::dup_column(&built.def.name));
+        }
+        self.own_keys.extend(built.keys);
+        let c = &mut self.columns[at];
+        c.explicit_null = built.explicit_null;
+        c.def = built.def;
+        self.place(at, position)
+    }
+
+    /// Moves a column to where it is wanted.
+    fn place(&mut self, at: usize, position: &Option<ColumnPosition>) -> Result<(), SqlError> {
+        let Some(position) = position else {
+            return Ok(());
+        };
+        let column = self.columns.remove(at);
+        let to = match position {
+            ColumnPosition::First => 0,
+            ColumnPosition::After(name) => self.known(name)? + 1,
+        };
+        self.columns.insert(to, column);
+        Ok(())
+    }
+
+    /// CONVERT TO CHARACTER SET: each column of characters.
+    fn recode(&mut self, to: CollationId) {
+        for c in &mut self.columns {
+            c.def.ty = recoded(&c.def.ty, to);
+        }
+    }
+
+    fn drop_keys(&mut self, a: &AlterAction) -> Result<(), SqlError> {
+        let name = match a {
+            AlterAction::DropPrimaryKey => "PRIMARY",
+            AlterAction::DropIndex(name) => name,
+            _ => return Ok(()),
+        };
+        let at = keys::index_position(&self.indexes, name);
+        self.indexes
+            .remove(at.ok_or_else(|| SqlError::cant_drop(name))?);
+        Ok(())
+    }
+
+    fn add_key(&mut self, written: &ast::IndexDef) -> Result<(), SqlError> {
+        let mut index = keys::build(&self.defs(), written)?;
+        for p in &mut index.parts {
+            p.column = self.columns[usize::from(p.column)].number;
+        }
+        self.indexes.push(index);
+        Ok(())
+    }
+
+    fn change_keys(&mut self, a: &AlterAction) -> Result<(), SqlError> {
+        match a {
+            AlterAction::AddKey(KeyDef::Index(i)) => self.add_key(i),
+            AlterAction::IndexVisibility(name, visible) => {
+                let at = alter::position_of(&self.indexes, &self.old.name, name)?;
+                self.indexes[at].invisible = !visible;
+                Ok(())
+            }
+            AlterAction::RenameIndex(from, to) => {
+                check_identifier(to, "")?;
+                let at = alter::position_of(&self.indexes, &self.old.name, from)?;
+                self.indexes[at].name = to.to_string();
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn finish(
+        mut self,
+        actions: &[AlterAction],
+        ctx: &mut DefCtx<'_, '_>,
+    ) -> Result<Reform, SqlError> {
+        let position = |number: u16| self.columns.iter().position(|c| c.number == number);
+        for p in self.indexes.iter_mut().flat_map(|i| &mut i.parts) {
+            let at = position(p.column);
+            p.column = at.ok_or_else(|| SqlError::internal("an index of no column"))? as u16;
+        }
+        let mut columns = self.defs();
+        let mut indexes = self.indexes;
+        let explicit_null: Vec<bool> = self.columns.iter().map(|c| c.explicit_null).collect();
+        keys::name_all(&columns, &mut indexes)?;
+        table::require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
+        keys::check_auto_increment(&columns, &indexes)?;
+        table::check_row_size(&columns)?;
+        for i in &mut indexes {
+            keys::check_again(&columns, i)?;
+            i.id = 0;
+        }
+        indexes.sort_by_key(|i| keys::rank(&columns, i));
+        let origins = self.columns.iter().zip(&columns).map(|(c, def)| {
+            let same = |n: u16| {
+                let was = &self.old.columns[usize::from(n)];
+                alter::fits(&was.ty, &def.ty)
+                    && (def.nullable || !was.nullable)
+                    && (was.auto_increment || !def.auto_increment)
+            };
+            match c.origin {
+                Origin::Kept(n) if !same(n) => Origin::Converted(n),
+                origin => origin,
+            }
+        });
+        let origins = origins.collect();
+        let mut options = self.old.options.clone();
+        // The next value is carried over; what a definition began with long ago is not a wish.
+        options.auto_increment = 0;
+        let mut charset = (None, None);
+        for a in actions {
+            match a {
+                AlterAction::Option(o) => {
+                    match o {
+                        TableOption::Charset(c) => charset.0 = Some(c.as_ref()),
+                        TableOption::Collate(c) => charset.1 = Some(c.as_ref()),
+                        _ => {}
+                    }
+                    let substitute = ctx.substitute_engines;
+                    table::option(
+                        &self.old.name,
+                        &mut options,
+                        o,
+                        substitute,
+                        &mut ctx.warnings,
+                    )?;
+                }
+                AlterAction::ConvertTo { charset, collation } => {
+                    let wanted = table::table_collation(charset.as_deref(), collation.as_deref())?;
+                    options.collation = wanted.unwrap_or(ctx.collation);
+                }
+                _ => {}
+            }
+        }
+        if let Some(c) = table::table_collation(charset.0, charset.1)? {
+            options.collation = c;
+        }
+        Ok(Reform {
+            def: TableDef {
+                id: 0,
+                schema: self.old.schema.clone(),
+                name: self.old.name.clone(),
+                columns,
+                indexes,
+                options,
+            },
+            origins,
+        })
+    }
+}
+
+/// The type with another collation, if it is one of characters: large enough for as many of them.
+fn recoded(ty: &DataType, to: CollationId) -> DataType {
+    let wider = |from: CollationId| from.charset().max_len() < to.charset().max_len();
+    match ty {
+        DataType::Char { chars, .. } => DataType::Char {
+            chars: *chars,
+            collation: to,
+        },
+        DataType::VarChar { chars, .. } => DataType::VarChar {
+            chars: *chars,
+            collation: to,
+        },
+        DataType::Text { size, collation } => DataType::Text {
+            size: match (wider(*collation), size) {
+                (true, LobSize::Tiny) => LobSize::Normal,
+                (true, LobSize::Normal) => LobSize::Medium,
+                (true, LobSize::Medium) => LobSize::Long,
+                _ => *size,
+            },
+            collation: to,
+        },
+        DataType::Enum(l) => DataType::Enum(relabelled(l, to).into()),
+        DataType::Set(l) => DataType::Set(relabelled(l, to).into()),
+        other => other.clone(),
+    }
+}
+
+fn relabelled(l: &Labels, to: CollationId) -> Labels {
+    let name = |n: &[u8]| {
+        let mut out = Vec::with_capacity(n.len());
+        convert(l.collation.charset(), to.charset(), n, &mut out);
+        out.into_boxed_slice()
+    };
+    Labels {
+        names: l.names.iter().map(|n| name(n)).collect(),
+        collation: to,
+    }
+}
