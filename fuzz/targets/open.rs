@@ -8,9 +8,8 @@ mod steps;
 use base::mem::{self, MemDisk};
 use base::{PageNo, block_on, le};
 use engine::{
-    ColumnDef, ColumnDefault, Engine, EngineOptions, IndexDef, IndexKind, IndexPart, Isolation,
-    KeyBound, PagerOptions, ReadMode, RowBatch, ScanSpec, SchemaDef, Session, TableDef,
-    TableOptions,
+    ColumnDef, Engine, EngineOptions, IndexDef, IndexKind, IndexPart, Isolation, KeyBound,
+    PagerOptions, ReadMode, RowBatch, ScanSpec, SchemaDef, Session, TableDef, TableOptions,
 };
 use libfuzzer_sys::fuzz_target;
 use pager::PAGE_SIZE;
@@ -229,15 +228,9 @@ fn row(id: i64, len: usize) -> Vec<Value> {
 
 fn table(name: &str) -> TableDef {
     let column = |name: &str, ty| ColumnDef {
-        name: name.into(),
-        ty,
         nullable: name != "id",
-        default: ColumnDefault::None,
-        on_update_now: false,
         auto_increment: name == "id",
-        comment: String::new(),
-        generated: None,
-        invisible: false,
+        ..ColumnDef::new(name, ty)
     };
     let index = |name: &str, kind, column| IndexDef {
         id: 0,

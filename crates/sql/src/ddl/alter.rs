@@ -15,6 +15,7 @@ use crate::session::TableName;
 use crate::sink::Done;
 use crate::vars::SqlMode;
 
+use super::row_format::{self, Asked};
 use super::table::{self, DefCtx};
 use super::{check_identifier, default, keys, rebuild, reform};
 
@@ -49,7 +50,8 @@ pub async fn drop_index(s: &mut Session, stmt: &DropIndex) -> Result<Done, SqlEr
 
 async fn add_index(s: &mut Session, n: &TableName, def: &ast::IndexDef) -> Result<(), SqlError> {
     let t = s.find_table(n)?;
-    let index = keys::build(&t.def.columns, def)?;
+    let longest = row_format::longest_part(&t.def.options, &s.vars);
+    let index = keys::build(&t.def.columns, def, longest)?;
     let shown = t.def.indexes.iter().filter(|i| i.kind != IndexKind::Hidden);
     let mut all: Vec<IndexDef> = shown.cloned().collect();
     if index.kind == IndexKind::Primary {
@@ -267,11 +269,11 @@ fn with_def_ctx<R>(
             substitute_engines: substitute,
             warnings: Vec::new(),
         };
-        let r = f(&mut ctx)?;
+        let r = f(&mut ctx);
         Ok((r, ctx.warnings))
     })?;
     warnings.into_iter().for_each(|w| s.warn(w));
-    Ok(r)
+    r
 }
 
 fn refused(what: &str) -> Result<bool, SqlError> {
@@ -574,6 +576,8 @@ async fn set_options(
     if let Some(c) = table::table_collation(charset, collation)? {
         o.collation = c;
     }
+    let checked = row_format::check(&n.name, &o, Asked::Alter, &s.vars, &mut warnings);
     warnings.into_iter().for_each(|w| s.warn(w));
+    checked?;
     meta(s, n, move |d| d.options = o).await
 }

@@ -64,7 +64,7 @@ fn define(
     collation: CollationId,
 ) -> Result<TableDef, SqlError> {
     let substitute = !s.vars.hot().sql_mode.has(SqlMode::NO_ENGINE_SUBSTITUTION);
-    let (def, warnings) = s.with_ctx(Session::NO_PARAMS, |cx| {
+    let (made, warnings) = s.with_ctx(Session::NO_PARAMS, |cx| {
         let mut ctx = DefCtx {
             schema,
             collation,
@@ -72,11 +72,11 @@ fn define(
             substitute_engines: substitute,
             warnings: Vec::new(),
         };
-        let def = table::definition(stmt, &mut ctx)?;
-        Ok((def, ctx.warnings))
+        let made = table::definition(stmt, &mut ctx);
+        Ok((made, ctx.warnings))
     })?;
     warnings.into_iter().for_each(|w| s.warn(w));
-    Ok(def)
+    made
 }
 
 fn like(

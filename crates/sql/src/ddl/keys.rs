@@ -27,11 +27,15 @@ pub fn index_position(indexes: &[IndexDef], name: &str) -> Option<usize> {
         .position(|i| i.kind != IndexKind::Hidden && i.name.to_lowercase() == name.to_lowercase())
 }
 
-/// One index as its definition says, without a name where none was written.
+/// One index as its definition says, without a name where none was written. `longest`: bytes that a part may have.
 ///
 /// # Errors
 /// 1070, 1071, 1072, 1073, 1060, 1089, 1170, 1235, 1391, 3152.
-pub fn build(columns: &[ColumnDef], def: &ast::IndexDef) -> Result<IndexDef, SqlError> {
+pub fn build(
+    columns: &[ColumnDef],
+    def: &ast::IndexDef,
+    longest: u64,
+) -> Result<IndexDef, SqlError> {
     let kind = match def.kind {
         ast::IndexKind::Primary => IndexKind::Primary,
         ast::IndexKind::Unique => IndexKind::Unique,
@@ -57,9 +61,7 @@ pub fn build(columns: &[ColumnDef], def: &ast::IndexDef) -> Result<IndexDef, Sql
         }
         let (prefix, part_bytes) = prefix(&columns[at], *length, kind)?;
         bytes += part_bytes;
-        if part_bytes > MAX_KEY_BYTES || bytes > MAX_KEY_BYTES {
-            return Err(SqlError::key_too_long(MAX_KEY_BYTES as usize));
-        }
+        check_length(part_bytes, bytes, longest)?;
         parts.push(IndexPart {
             column: at as u16,
             prefix,
@@ -93,11 +95,25 @@ pub fn build(columns: &[ColumnDef], def: &ast::IndexDef) -> Result<IndexDef, Sql
     })
 }
 
+fn check_length(part: u64, all: u64, longest: u64) -> Result<(), SqlError> {
+    if part > longest {
+        return Err(SqlError::key_too_long(longest as usize));
+    }
+    if all > MAX_KEY_BYTES {
+        return Err(SqlError::key_too_long(MAX_KEY_BYTES as usize));
+    }
+    Ok(())
+}
+
 /// Checks an index that was there against columns that have changed; a prefix of what is shorter now is the whole.
 ///
 /// # Errors
 /// 1071, 1170, 3152.
-pub fn check_again(columns: &[ColumnDef], index: &mut IndexDef) -> Result<(), SqlError> {
+pub fn check_again(
+    columns: &[ColumnDef],
+    index: &mut IndexDef,
+    longest: u64,
+) -> Result<(), SqlError> {
     let mut bytes = 0;
     for p in &mut index.parts {
         let column = &columns[usize::from(p.column)];
@@ -111,9 +127,7 @@ pub fn check_again(columns: &[ColumnDef], index: &mut IndexDef) -> Result<(), Sq
         let (prefix, part_bytes) = prefix(column, cut.then_some(u64::from(p.prefix)), index.kind)?;
         p.prefix = prefix;
         bytes += part_bytes;
-        if bytes > MAX_KEY_BYTES {
-            return Err(SqlError::key_too_long(MAX_KEY_BYTES as usize));
-        }
+        check_length(part_bytes, bytes, longest)?;
     }
     Ok(())
 }

@@ -13,6 +13,7 @@ pub mod keys;
 mod maintain;
 mod rebuild;
 mod reform;
+mod row_format;
 mod table;
 
 use types::SqlError;

@@ -84,15 +84,14 @@ impl<'a, 's> Maker<'a, 's> {
         });
         let sources = sources.collect::<Result<Vec<_>, SqlError>>()?;
         let keeps_zero = cx.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO);
-        let auto = new.auto_increment_column().filter(|&c| {
-            let was = match reform.origins[c] {
+        let auto = new
+            .auto_increment_column()
+            .filter(|&c| match reform.origins[c] {
                 Origin::Kept(n) | Origin::Converted(n) => {
-                    old.columns[usize::from(n)].auto_increment
+                    !keeps_zero && !old.columns[usize::from(n)].auto_increment
                 }
-                Origin::New => false,
-            };
-            !was && !keeps_zero
-        });
+                Origin::New => true,
+            });
         Ok(Maker {
             old,
             new,
@@ -146,10 +145,9 @@ impl<'a, 's> Maker<'a, 's> {
             self.next = self.next.max(n.saturating_add(1));
             return Ok(());
         }
-        let signed = !matches!(row[c], Value::Null | Value::Int(0) | Value::UInt(0))
+        let below_zero = !matches!(row[c], Value::Null | Value::Int(0) | Value::UInt(0))
             && !matches!(row[c], Value::Float(0.0) | Value::Double(0.0));
-        if signed {
-            // Below zero.
+        if below_zero {
             return Ok(());
         }
         row[c] = self.assigned(c, ValueRef::UInt(self.next))?;

@@ -3,7 +3,7 @@
 //! Columns are known by a number that stays with them while others come, go and move; positions are counted at the end. The
 //! catalog and the rows are not touched here.
 
-use engine::{ColumnDef, IndexDef, IndexKind, TableDef};
+use engine::{ColumnDef, IndexDef, IndexKind, TableDef, TableOptions};
 use types::charset::convert;
 use types::datatype::{Labels, LobSize};
 use types::error::codes;
@@ -11,6 +11,7 @@ use types::{CollationId, DataType, SqlError};
 
 use crate::parse::ast::{self, AlterAction, ColumnPosition, KeyDef, TableOption};
 
+use super::row_format::{self, Asked};
 use super::table::{self, DefCtx};
 use super::{alter, check_identifier, default, keys};
 
@@ -60,6 +61,8 @@ pub(super) fn reform(
     ctx: &mut DefCtx<'_, '_>,
 ) -> Result<Reform, SqlError> {
     let mut draft = Draft::new(old);
+    let options = draft.options(actions, ctx)?;
+    let longest = row_format::longest_part(&options, ctx.cx.vars);
     for a in actions {
         draft.change_columns(a, ctx)?;
     }
@@ -68,12 +71,12 @@ pub(super) fn reform(
     }
     let own: Vec<ast::IndexDef> = std::mem::take(&mut draft.own_keys);
     for k in &own {
-        draft.add_key(k)?;
+        draft.add_key(k, longest)?;
     }
     for a in actions {
-        draft.change_keys(a)?;
+        draft.change_keys(a, longest)?;
     }
-    draft.finish(actions, ctx)
+    draft.finish(options, longest)
 }
 
 impl<'a> Draft<'a> {
@@ -265,8 +268,8 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    fn add_key(&mut self, written: &ast::IndexDef) -> Result<(), SqlError> {
-        let mut index = keys::build(&self.defs(), written)?;
+    fn add_key(&mut self, written: &ast::IndexDef, longest: u64) -> Result<(), SqlError> {
+        let mut index = keys::build(&self.defs(), written, longest)?;
         for p in &mut index.parts {
             p.column = self.columns[usize::from(p.column)].number;
         }
@@ -274,9 +277,9 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    fn change_keys(&mut self, a: &AlterAction) -> Result<(), SqlError> {
+    fn change_keys(&mut self, a: &AlterAction, longest: u64) -> Result<(), SqlError> {
         match a {
-            AlterAction::AddKey(KeyDef::Index(i)) => self.add_key(i),
+            AlterAction::AddKey(KeyDef::Index(i)) => self.add_key(i, longest),
             AlterAction::IndexVisibility(name, visible) => {
                 let at = alter::position_of(&self.indexes, &self.old.name, name)?;
                 self.indexes[at].invisible = !visible;
@@ -292,41 +295,12 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn finish(
-        mut self,
+    /// The table's options with those that the actions name.
+    fn options(
+        &self,
         actions: &[AlterAction],
         ctx: &mut DefCtx<'_, '_>,
-    ) -> Result<Reform, SqlError> {
-        let position = |number: u16| self.columns.iter().position(|c| c.number == number);
-        for p in self.indexes.iter_mut().flat_map(|i| &mut i.parts) {
-            let at = position(p.column);
-            p.column = at.ok_or_else(|| SqlError::internal("an index of no column"))? as u16;
-        }
-        let mut columns = self.defs();
-        let mut indexes = self.indexes;
-        let explicit_null: Vec<bool> = self.columns.iter().map(|c| c.explicit_null).collect();
-        keys::name_all(&columns, &mut indexes)?;
-        table::require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
-        keys::check_auto_increment(&columns, &indexes)?;
-        table::check_row_size(&columns)?;
-        for i in &mut indexes {
-            keys::check_again(&columns, i)?;
-            i.id = 0;
-        }
-        indexes.sort_by_key(|i| keys::rank(&columns, i));
-        let origins = self.columns.iter().zip(&columns).map(|(c, def)| {
-            let same = |n: u16| {
-                let was = &self.old.columns[usize::from(n)];
-                alter::fits(&was.ty, &def.ty)
-                    && (def.nullable || !was.nullable)
-                    && (was.auto_increment || !def.auto_increment)
-            };
-            match c.origin {
-                Origin::Kept(n) if !same(n) => Origin::Converted(n),
-                origin => origin,
-            }
-        });
-        let origins = origins.collect();
+    ) -> Result<TableOptions, SqlError> {
         let mut options = self.old.options.clone();
         // The next value is carried over; what a definition began with long ago is not a wish.
         options.auto_increment = 0;
@@ -358,6 +332,50 @@ impl<'a> Draft<'a> {
         if let Some(c) = table::table_collation(charset.0, charset.1)? {
             options.collation = c;
         }
+        if actions.iter().any(|a| matches!(a, AlterAction::Option(_))) {
+            let warnings = &mut ctx.warnings;
+            row_format::check(
+                &self.old.name,
+                &options,
+                Asked::Alter,
+                ctx.cx.vars,
+                warnings,
+            )?;
+        }
+        Ok(options)
+    }
+
+    fn finish(mut self, options: TableOptions, longest: u64) -> Result<Reform, SqlError> {
+        let position = |number: u16| self.columns.iter().position(|c| c.number == number);
+        for p in self.indexes.iter_mut().flat_map(|i| &mut i.parts) {
+            let at = position(p.column);
+            p.column = at.ok_or_else(|| SqlError::internal("an index of no column"))? as u16;
+        }
+        let mut columns = self.defs();
+        let mut indexes = self.indexes;
+        let explicit_null: Vec<bool> = self.columns.iter().map(|c| c.explicit_null).collect();
+        keys::name_all(&columns, &mut indexes)?;
+        table::require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
+        keys::check_auto_increment(&columns, &indexes)?;
+        table::check_row_size(&columns)?;
+        for i in &mut indexes {
+            keys::check_again(&columns, i, longest)?;
+            i.id = 0;
+        }
+        indexes.sort_by_key(|i| keys::rank(&columns, i));
+        let origins = self.columns.iter().zip(&columns).map(|(c, def)| {
+            let same = |n: u16| {
+                let was = &self.old.columns[usize::from(n)];
+                alter::fits(&was.ty, &def.ty)
+                    && (def.nullable || !was.nullable)
+                    && (was.auto_increment || !def.auto_increment)
+            };
+            match c.origin {
+                Origin::Kept(n) if !same(n) => Origin::Converted(n),
+                origin => origin,
+            }
+        });
+        let origins = origins.collect();
         Ok(Reform {
             def: TableDef {
                 id: 0,

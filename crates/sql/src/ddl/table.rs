@@ -10,6 +10,7 @@ use crate::expr::EvalCtx;
 use crate::parse::ast::{self, ColumnAttr, KeyDef, KeyPart, KeyPartKind, TableOption, TypeKind};
 
 use super::datatype::{self, TypeCtx};
+use super::row_format::{self, Asked};
 use super::{check_identifier, default, keys, text};
 
 const MAX_COLUMNS: usize = 1017;
@@ -39,6 +40,9 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
         return Err(SqlError::not_supported("PARTITION BY"));
     }
     let options = options(name, &stmt.options, ctx)?;
+    let vars = ctx.cx.vars;
+    row_format::check(name, &options, Asked::Create, vars, &mut ctx.warnings)?;
+    let longest = row_format::longest_part(&options, vars);
     let mut columns: Vec<ColumnDef> = Vec::with_capacity(stmt.columns.len());
     let mut indexes: Vec<IndexDef> = Vec::new();
     let mut own_keys: Vec<ast::IndexDef> = Vec::new();
@@ -62,7 +66,7 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
         return Err(SqlError::new(codes::ER_TOO_MANY_FIELDS, "Too many columns"));
     }
     for def in own_keys.iter().chain(stmt.keys.iter().filter_map(as_index)) {
-        indexes.push(keys::build(&columns, def)?);
+        indexes.push(keys::build(&columns, def, longest)?);
     }
     for k in &stmt.keys {
         refuse_constraint(k)?;

@@ -38,6 +38,7 @@ impl TableFacts {
         let data = bytes - index;
         let o = &t.def.options;
         let format = match o.row_format.as_str() {
+            "" if o.others.iter().any(|(n, _)| n == "KEY_BLOCK_SIZE") => "Compressed",
             "" | "DYNAMIC" => "Dynamic",
             "COMPACT" => "Compact",
             "REDUNDANT" => "Redundant",

@@ -245,6 +245,7 @@ codes! {
     ER_NON_GROUPING_FIELD_USED = 1463, "42000", "Non-grouping field '%-.192s' is used in %-.64s clause";
     ER_AUTOINC_READ_FAILED = 1467, "HY000", "Failed to read auto-increment value from storage engine";
     ER_NON_INSERTABLE_TABLE = 1471, "HY000", "The target table %-.100s of the %s is not insertable-into";
+    ER_ILLEGAL_HA_CREATE_OPTION = 1478, "HY000", "Table storage engine '%-.64s' does not support the create option '%.64s'";
     ER_WRONG_VALUE = 1525, "HY000", "Incorrect %-.32s value: '%-.128s'";
     ER_CANT_CHANGE_TX_CHARACTERISTICS = 1568, "25001", "Transaction characteristics can't be changed while a transaction is in progress";
     ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT = 1582, "42000", "Incorrect parameter count in the call to native function '%-.192s'";

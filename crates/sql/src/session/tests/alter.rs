@@ -226,6 +226,12 @@ fn values_are_counted_on_and_defaults_computed() {
     c.run("ALTER TABLE t AUTO_INCREMENT = 100, FORCE");
     c.run("INSERT INTO t (a) VALUES (5)");
     assert_eq!(c.one("SELECT MAX(id) FROM t"), "100");
+    c.run("SET sql_mode = 'NO_AUTO_VALUE_ON_ZERO,STRICT_TRANS_TABLES'");
+    c.run("CREATE TABLE z (a INT)");
+    c.run("INSERT INTO z VALUES (1), (2)");
+    c.run("ALTER TABLE z ADD COLUMN nr INT AUTO_INCREMENT PRIMARY KEY FIRST");
+    assert_eq!(c.one("SELECT GROUP_CONCAT(nr ORDER BY a) FROM z"), "1,2");
+    c.run("SET sql_mode = DEFAULT");
     // A number for those that have none.
     c.run("CREATE TABLE n (a INT, id INT NOT NULL)");
     c.run("INSERT INTO n VALUES (1, 0), (2, 7), (3, 0)");

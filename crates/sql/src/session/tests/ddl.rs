@@ -151,6 +151,65 @@ fn indexes_come_and_go() {
 }
 
 #[test]
+fn row_formats_are_checked_as_mysql_checks_them() {
+    let mut c = Client::in_test(&server());
+    let warnings = |c: &mut Client| -> Vec<String> {
+        let rows = c.rows("SHOW WARNINGS");
+        rows.into_iter()
+            .map(|r| format!("{} {}", r[1], r[2]))
+            .collect()
+    };
+    assert_eq!(c.error("CREATE TABLE t (a INT) KEY_BLOCK_SIZE=3"), 1031);
+    assert_eq!(
+        warnings(&mut c),
+        [
+            "1478 InnoDB: invalid KEY_BLOCK_SIZE = 3. Valid values are [1, 2, 4, 8, 16]",
+            "1031 Table storage engine for 't' doesn't have this option"
+        ]
+    );
+    for wrong in [
+        "ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=8",
+        "ROW_FORMAT=COMPACT KEY_BLOCK_SIZE=1",
+        "ROW_FORMAT=FIXED",
+        "COMPRESSION='zip'",
+        "ROW_FORMAT=COMPRESSED COMPRESSION='zlib'",
+    ] {
+        let sql = format!("CREATE TABLE t (a INT) {wrong}");
+        assert_eq!(c.error(&sql), 1031, "{wrong}");
+    }
+    c.run("CREATE TABLE t (a INT, v VARCHAR(800) CHARACTER SET latin1)");
+    assert_eq!(c.error("ALTER TABLE t KEY_BLOCK_SIZE=5"), 1478);
+    assert_eq!(c.error("ALTER TABLE t KEY_BLOCK_SIZE=5, FORCE"), 1478);
+    c.run("ALTER TABLE t ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8");
+    assert!(create_text(&mut c, "t").ends_with("ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8"));
+    assert_eq!(
+        c.one("SELECT row_format FROM information_schema.tables WHERE table_name = 't'"),
+        "Compressed"
+    );
+    c.run("ALTER TABLE t ROW_FORMAT=DEFAULT KEY_BLOCK_SIZE=0");
+    // Long parts of keys belong to the formats that put long columns aside.
+    c.run("ALTER TABLE t ADD KEY (v)");
+    assert_eq!(c.error("ALTER TABLE t ROW_FORMAT=COMPACT, FORCE"), 1071);
+    assert_eq!(
+        c.error(
+            "CREATE TABLE u (v VARCHAR(800) CHARACTER SET latin1, KEY (v)) ROW_FORMAT=REDUNDANT"
+        ),
+        1071
+    );
+    assert_eq!(c.error("CREATE TABLE u (v VARCHAR(800), KEY (v))"), 1071);
+    c.run(
+        "CREATE TABLE u (v VARCHAR(800) CHARACTER SET latin1, KEY (v(767))) ROW_FORMAT=REDUNDANT",
+    );
+    c.run("DROP TABLE u");
+    c.run("SET innodb_strict_mode = OFF");
+    c.run("CREATE TABLE u (a INT) ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=8");
+    assert_eq!(
+        warnings(&mut c),
+        ["1478 InnoDB: ignoring KEY_BLOCK_SIZE=8 unless ROW_FORMAT=COMPRESSED."]
+    );
+}
+
+#[test]
 fn definitions_survive_a_restart() {
     let disk = Arc::new(MemDisk::default());
     let s = server_on(disk.clone());
