@@ -85,7 +85,7 @@ fn list() {
     println!(
         "cargo xtask lab E02 E11 ... | all [--quick] [--seconds 10] [--repeats 5] [--clients 1,64]"
     );
-    println!("    [--sides tidemill,mariadb] [--myrocks] [--readme] [--from RECORD.json]\n");
+    println!("    [--sides tidemill,mariadb] [--myrocks] [--readme] [--from RECORD.json,...]\n");
     for experiment in catalog::ALL {
         println!("  {:<8} {}", experiment.id, experiment.title);
     }
@@ -178,23 +178,29 @@ fn write(record: &Record, path: &Path) -> Outcome<()> {
 
 /// Makes the page, and if asked the README's share, from a record that is there already.
 fn again(from: &str, readme: bool) -> Outcome<()> {
-    let path = Path::new(from);
-    let text = std::fs::read_to_string(path).map_err(|e| format!("{from}: {e}"))?;
-    let record: Record = serde_json::from_str(&text).map_err(|e| format!("{from}: {e}"))?;
-    if record.format != FORMAT {
-        return Err(format!("{from} has the form of version {}", record.format));
-    }
-    let page = path.with_extension("html");
-    std::fs::write(&page, report::page(&record)).map_err(|e| format!("{}: {e}", page.display()))?;
-    println!("    written: {}", page.display());
-    if readme {
-        if record.quick {
+    let mut records = Vec::new();
+    for from in from.split(',') {
+        let path = Path::new(from);
+        let text = std::fs::read_to_string(path).map_err(|e| format!("{from}: {e}"))?;
+        let record: Record = serde_json::from_str(&text).map_err(|e| format!("{from}: {e}"))?;
+        if record.format != FORMAT {
+            return Err(format!("{from} has the form of version {}", record.format));
+        }
+        if readme && record.quick {
             return Err("the README is not made from a quick run".to_owned());
         }
+        let page = path.with_extension("html");
+        std::fs::write(&page, report::page(&record))
+            .map_err(|e| format!("{}: {e}", page.display()))?;
+        println!("    written: {}", page.display());
         let file = page.file_name().unwrap_or_default().to_string_lossy();
-        report::update_readme(&record, &format!("docs/benchmarks/{file}"))?;
+        let place = format!("docs/benchmarks/{file}");
+        records.push((record, place));
     }
-    Ok(())
+    match readme {
+        true => report::update_readme(&records),
+        false => Ok(()),
+    }
 }
 
 /// Prints every verdict. A missed bar is a result; a side that could not be run is a failure.

@@ -1,6 +1,6 @@
 //! The README's table and picture.
 //!
-//! They are made from a record and stand between two marks; what is around them is written by hand.
+//! They are made from records of one machine and stand between two marks; what is around them is written by hand.
 
 use super::super::experiment::Figure;
 use super::super::record::{Point, Record, SeriesRecord};
@@ -19,13 +19,20 @@ const PICTURE: &str = "docs/compare.svg";
 /// The clients that the README shows, where a series has more.
 const SHOWN: &[u32] = &[8, 64, 256];
 
-/// Puts table and picture into the tree; `report` is the page's path in the tree.
-pub fn update(record: &Record, report: &str) -> Outcome<()> {
+/// Puts table and picture into the tree, from records with the paths of their pages in the tree.
+pub fn update(records: &[(Record, String)]) -> Outcome<()> {
+    let machine = |r: &Record| (r.machine.cpu.clone(), r.machine.cores);
+    if records
+        .windows(2)
+        .any(|w| machine(&w[0].0) != machine(&w[1].0))
+    {
+        return Err("figures of two machines do not belong into one table".to_owned());
+    }
     let path = tree::root().join("README.md");
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let new = replaced(&text, &table(record, report))?;
+    let new = replaced(&text, &table(records))?;
     let picture = tree::root().join(PICTURE);
-    std::fs::write(&picture, plot::standalone(&drawing(record)))
+    std::fs::write(&picture, plot::standalone(&drawing(records)))
         .map_err(|e| format!("{}: {e}", picture.display()))?;
     std::fs::write(&path, new).map_err(|e| format!("{}: {e}", path.display()))?;
     println!("    written: {} and {}", path.display(), picture.display());
@@ -45,8 +52,9 @@ fn replaced(text: &str, table: &str) -> Outcome<String> {
 }
 
 /// What stands in the README: the series with a name there, and the points that it shows of each.
-fn shown(record: &Record) -> impl Iterator<Item = (&str, &SeriesRecord, Vec<&Point>)> {
-    let series = record.experiments.iter().flat_map(|e| &e.series);
+fn shown(records: &[(Record, String)]) -> impl Iterator<Item = (&str, &SeriesRecord, Vec<&Point>)> {
+    let experiments = records.iter().flat_map(|(r, _)| &r.experiments);
+    let series = experiments.flat_map(|e| &e.series);
     series.filter_map(|series| {
         let name = series.headline.as_deref()?;
         let all: Vec<&Point> = series.points.iter().collect();
@@ -61,14 +69,23 @@ fn shown(record: &Record) -> impl Iterator<Item = (&str, &SeriesRecord, Vec<&Poi
     })
 }
 
-fn table(record: &Record, report: &str) -> String {
+/// `5`, or `3 to 20` where they differ.
+fn span(numbers: impl Iterator<Item = u64> + Clone) -> String {
+    let (least, most) = (numbers.clone().min(), numbers.max());
+    match (least, most) {
+        (Some(a), Some(b)) if a < b => format!("{a} to {b}"),
+        (a, _) => a.unwrap_or(0).to_string(),
+    }
+}
+
+fn table(records: &[(Record, String)]) -> String {
     let mut out = format!("![Throughput beside the better peer]({PICTURE})\n\n");
     out.push_str(
         "| load | clients | MariaDB 10.11 | PostgreSQL 15 | Tidemill | by the better peer | server CPU a query |\n\
          |---|---|---|---|---|---|---|\n",
     );
     let mut noise: f64 = 1.0;
-    for (name, series, points) in shown(record) {
+    for (name, series, points) in shown(records) {
         for point in points {
             let middle = |side: &str| point.of(side).and_then(|o| o.middle(Figure::Rate));
             let cell = |side: &str| middle(side).map_or("–".to_owned(), rate);
@@ -95,29 +112,41 @@ fn table(record: &Record, report: &str) -> String {
         }
     }
     let verdicts = || {
-        let series = record.experiments.iter().flat_map(|e| &e.series);
+        let experiments = records.iter().flat_map(|(r, _)| &r.experiments);
+        let series = experiments.flat_map(|e| &e.series);
         series.flat_map(|s| &s.verdicts)
     };
+    let all = || records.iter().map(|(r, _)| r);
+    let mut dates: Vec<&str> = all().map(|r| &r.date[..]).collect();
+    dates.dedup();
+    let reports: Vec<String> = records
+        .iter()
+        .map(|(r, page)| {
+            let ids: Vec<&str> = r.experiments.iter().map(|e| &e.id[..]).collect();
+            format!("[{}]({page})", ids.join(", "))
+        })
+        .collect();
     let _ = writeln!(
         out,
         "\nRead as ratios: `cargo xtask lab`, {}, all servers in turn in one run on {} cores shared with the clients, the same \
          memory and the same durability, Unix sockets (TCP for TPC-C), medians of {} runs of {} s; equal halves of the runs \
-         differed by {:.0} % at most. Of {} bars of the experiments {} are met. [The whole report]({report}) has every \
-         figure, the settings, and what the machine could do without a database.",
-        record.date,
-        record.machine.cores,
-        record.repeats,
-        record.seconds,
+         differed by {:.0} % at most. Of {} bars of the experiments {} are met. The whole reports have every figure, the \
+         settings, and what the machine could do without a database: {}.",
+        dates.join(" and "),
+        all().map(|r| r.machine.cores).max().unwrap_or(0),
+        span(all().map(|r| r.repeats as u64)),
+        span(all().map(|r| r.seconds)),
         (noise - 1.0) * 100.0,
         verdicts().count(),
-        verdicts().filter(|v| v.met).count()
+        verdicts().filter(|v| v.met).count(),
+        reports.join("; ")
     );
     out
 }
 
-fn drawing(record: &Record) -> String {
+fn drawing(records: &[(Record, String)]) -> String {
     let mut groups = Vec::new();
-    for (name, series, points) in shown(record) {
+    for (name, series, points) in shown(records) {
         // A picture for a README has room for one number of clients a load: the middle one.
         let Some(point) = points.get(points.len() / 2) else {
             continue;
@@ -156,6 +185,12 @@ mod tests {
         let new = replaced(&text, "new\n").unwrap();
         assert_eq!(new, format!("before\n{BEGIN}\n\nnew\n\n{END}\nafter\n"));
         assert!(replaced("nothing", "new").is_err());
+    }
+
+    #[test]
+    fn numbers_that_differ_are_a_span() {
+        assert_eq!(span([5, 5].into_iter()), "5");
+        assert_eq!(span([20, 3, 5].into_iter()), "3 to 20");
     }
 
     #[test]
