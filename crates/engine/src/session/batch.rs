@@ -43,6 +43,11 @@ impl RowBatch {
         self.rows.is_empty()
     }
 
+    /// Bytes of memory that the rows take, without those of columns stored elsewhere that were fetched.
+    pub fn bytes(&self) -> usize {
+        self.bytes.len() + self.rows.len() * size_of::<Entry>()
+    }
+
     /// Forgets the rows and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();

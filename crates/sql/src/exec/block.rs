@@ -7,9 +7,11 @@ use types::SqlError;
 use super::Env;
 use super::group::Grouper;
 use super::join::{Join, all_hold, passes};
+use super::keep::Kept;
 use super::keys::{self, Ranges};
 use super::output::{Output, limits};
 use super::row::{Candidate, OnlySubs};
+use super::spool;
 use super::sub::{SubValues, fetch};
 use crate::expr::RowSource;
 use crate::plan::{Access, Block};
@@ -44,7 +46,12 @@ pub(crate) async fn run_block(
     let mut out = Output::new(block, bounds);
     let nothing = bounds.take == 0 && !block.calc_found_rows;
     let possible = !nothing && constants_hold(block, env, outer, &subs).await?;
-    let scanned = scannable(block) && possible;
+    let mut kept = if possible {
+        spool::take(block, env, outer, &subs).await?
+    } else {
+        None
+    };
+    let scanned = scannable(block) && possible && kept.is_none();
     if let Some(plan) = &block.group {
         let mut grouper = Grouper::new(plan);
         let mut subs = subs;
@@ -53,11 +60,15 @@ pub(crate) async fn run_block(
             group_scan(block, env, &rest, &mut grouper).await?;
         } else if possible {
             let mut join = Join::new(block, outer, subs, |t| mode(block, t));
+            if let (Some(step), Some(kept)) = (&block.spool, kept.take()) {
+                join.with_kept(step, kept);
+            }
             while join.next(env).await? {
                 join.fill(&block.row_subqueries, env).await?;
                 grouper.add(cx, &join.tuple())?;
             }
-            subs = join.subs;
+            subs = std::mem::take(&mut join.subs);
+            kept = join.into_kept();
         }
         if nothing {
             return Ok(counts(block, &out));
@@ -71,8 +82,9 @@ pub(crate) async fn run_block(
             feed_scan(block, env, &rest, &mut out, sink).await?;
         }
     } else if possible {
-        join_rows(block, env, outer, subs, &mut out, sink).await?;
+        join_rows(block, env, outer, subs, &mut kept, &mut out, sink).await?;
     }
+    spool::give(block, env, kept.filter(|_| block.spool.is_some()));
     out.finish(sink).await?;
     Ok(counts(block, &out))
 }
@@ -309,11 +321,15 @@ async fn join_rows(
     env: &mut Env<'_>,
     outer: &dyn RowSource,
     subs: SubValues,
+    kept: &mut Option<Kept>,
     out: &mut Output<'_>,
     sink: &mut dyn ResultSink,
 ) -> Result<(), SqlError> {
     let cx = env.cx;
     let mut join = Join::new(block, outer, subs, |t| mode(block, t));
+    if let (Some(step), Some(kept)) = (&block.spool, kept.take()) {
+        join.with_kept(step, kept);
+    }
     if out.streams() && block.having.is_none() && !block.distinct && !block.calc_found_rows {
         join.expect(limits(block.limit.as_ref(), cx)?.needed());
     }
@@ -338,6 +354,7 @@ async fn join_rows(
             sink.flush().await?;
         }
     }
+    *kept = join.into_kept();
     Ok(())
 }
 

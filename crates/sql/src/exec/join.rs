@@ -79,6 +79,7 @@ struct Progress {
 /// A join in progress.
 pub(crate) struct Join<'p> {
     block: &'p Block,
+    steps: &'p [Step],
     outer: &'p dyn RowSource,
     modes: Vec<ReadMode>,
     levels: Vec<Level>,
@@ -108,6 +109,7 @@ impl<'p> Join<'p> {
         let n = block.tables.len();
         Join {
             block,
+            steps: &block.steps,
             outer,
             modes: (0..n).map(mode).collect(),
             levels: (0..n).map(|_| Level::default()).collect(),
@@ -121,11 +123,23 @@ impl<'p> Join<'p> {
 
     /// Says how many rows will be asked for, where that is known.
     pub fn expect(&mut self, rows: u64) {
-        if self.block.steps.len() == 1 {
+        if self.steps.len() == 1 {
             self.first_batch = usize::try_from(rows)
                 .unwrap_or(LARGEST_BATCH)
                 .clamp(1, LARGEST_BATCH);
         }
+    }
+
+    /// Takes rows of the only table that were kept for `step`, which is what the table's step is then.
+    pub fn with_kept(&mut self, step: &'p Step, kept: Kept) {
+        debug_assert_eq!(self.block.steps.len(), 1, "one table");
+        self.steps = std::slice::from_ref(step);
+        self.levels[usize::from(step.table)].kept = Some(kept);
+    }
+
+    /// The rows that [`with_kept`](Self::with_kept) took.
+    pub fn into_kept(self) -> Option<Kept> {
+        self.levels.into_iter().next().and_then(|l| l.kept)
     }
 
     /// The combination the join stands at.
@@ -154,8 +168,7 @@ impl<'p> Join<'p> {
 
     /// Moves to the next combination; `false` where there is none.
     pub async fn next(&mut self, env: &mut Env<'_>) -> Result<bool, SqlError> {
-        let block = self.block;
-        let n = block.steps.len();
+        let n = self.steps.len();
         if n == 0 {
             return Ok(!std::mem::replace(&mut self.started, true));
         }
@@ -177,7 +190,7 @@ impl<'p> Join<'p> {
                     Extended::To(last) => s = last,
                 }
             } else {
-                let step = &block.steps[s];
+                let step = &self.steps[s];
                 if !self.holds(&step.late, env).await? || !self.close_nests(s, 0, env).await? {
                     continue;
                 }
@@ -215,8 +228,7 @@ impl<'p> Join<'p> {
         outside: usize,
         env: &mut Env<'_>,
     ) -> Result<bool, SqlError> {
-        let block = self.block;
-        for nest in &block.steps[s].nests {
+        for nest in &self.steps[s].nests {
             let first = usize::from(nest.first);
             if outside != 0 && first > outside {
                 continue;
@@ -231,8 +243,7 @@ impl<'p> Join<'p> {
 
     /// Makes the tables of an outer join NULL where its first table ran out without a match.
     async fn null_extend(&mut self, s: usize, env: &mut Env<'_>) -> Result<Extended, SqlError> {
-        let block = self.block;
-        let Some(&last) = block.steps[s].opens.first() else {
+        let Some(&last) = self.steps[s].opens.first() else {
             return Ok(Extended::No);
         };
         if self.progress[s].found {
@@ -243,7 +254,7 @@ impl<'p> Join<'p> {
             let p = &mut self.progress[i];
             p.found = true;
             p.exhausted = true;
-            self.levels[usize::from(block.steps[i].table)].at = At::Null;
+            self.levels[usize::from(self.steps[i].table)].at = At::Null;
         }
         if self.close_nests(last, s.max(1), env).await? {
             Ok(Extended::To(last))
@@ -255,7 +266,7 @@ impl<'p> Join<'p> {
     /// Begins a step for the combination before it.
     async fn open(&mut self, s: usize, env: &mut Env<'_>) -> Result<(), SqlError> {
         let block = self.block;
-        let step = &block.steps[s];
+        let step = &self.steps[s];
         let t = usize::from(step.table);
         let cx = env.cx;
         self.progress[s] = Progress {
@@ -293,7 +304,7 @@ impl<'p> Join<'p> {
 
     /// Finds the kept rows that can match the combination before.
     fn probe(&mut self, s: usize, cx: &EvalCtx<'_>) -> Result<(), SqlError> {
-        let step = &self.block.steps[s];
+        let step = &self.steps[s];
         let t = usize::from(step.table);
         let Some(kept) = &self.levels[t].kept else {
             return Ok(());
@@ -310,7 +321,7 @@ impl<'p> Join<'p> {
     /// Moves a step to its next row.
     async fn advance(&mut self, s: usize, env: &mut Env<'_>) -> Result<bool, SqlError> {
         let block = self.block;
-        let step = &block.steps[s];
+        let step = &self.steps[s];
         if self.progress[s].exhausted
             || step
                 .at_most
@@ -358,7 +369,7 @@ impl<'p> Join<'p> {
     /// Fetches the next batch of a step.
     async fn fetch(&mut self, s: usize, env: &mut Env<'_>) -> Result<(), SqlError> {
         let block = self.block;
-        let step = &block.steps[s];
+        let step = &self.steps[s];
         let t = usize::from(step.table);
         let p = &mut self.progress[s];
         let Some(mut scan) = p.scan.take() else {
@@ -398,7 +409,7 @@ impl<'p> Join<'p> {
 
     async fn advance_kept(&mut self, s: usize, env: &mut Env<'_>) -> Result<bool, SqlError> {
         let cx = env.cx;
-        let step = &self.block.steps[s];
+        let step = &self.steps[s];
         let t = usize::from(step.table);
         loop {
             self.looked_at += 1;

@@ -190,7 +190,9 @@ pub(crate) async fn keep(
     let slot = block.base + step.table;
     let cx = env.cx;
     let rows = match &block.tables[usize::from(step.table)].source {
-        TableSource::Engine(_) => stored(block, step, mode, env, &rest).await?,
+        TableSource::Engine(_) => stored(block, step, mode, env, &rest, usize::MAX)
+            .await?
+            .ok_or_else(|| SqlError::internal("rows without a limit"))?,
         TableSource::Virtual(v) => {
             let engine = std::sync::Arc::clone(env.session.engine());
             let catalog = std::sync::Arc::clone(env.session.catalog());
@@ -252,13 +254,36 @@ fn filtered(
     })
 }
 
+/// As [`keep`] for a stored table; `None` where its rows take more than `bytes_max`.
+pub(crate) async fn keep_stored(
+    block: &Block,
+    step: &Step,
+    mode: ReadMode,
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+    subs: &SubValues,
+    bytes_max: usize,
+) -> Result<Option<Kept>, SqlError> {
+    let rest = OnlySubs { subs, outer };
+    let Some(rows) = stored(block, step, mode, env, &rest, bytes_max).await? else {
+        return Ok(None);
+    };
+    let mut kept = Kept { rows, hash: None };
+    if let Some(keys) = &step.buffer {
+        kept.build_hash(keys, block.base + step.table, env.cx, &rest)?;
+    }
+    Ok(Some(kept))
+}
+
+/// Fetches a stored table's rows; `None` where they take more than `bytes_max`.
 async fn stored(
     block: &Block,
     step: &Step,
     mode: ReadMode,
     env: &mut Env<'_>,
     rest: &OnlySubs<'_>,
-) -> Result<Rows, SqlError> {
+    bytes_max: usize,
+) -> Result<Option<Rows>, SqlError> {
     let slot = block.base + step.table;
     let Some(table) = block.tables[usize::from(step.table)].stored() else {
         return Err(SqlError::internal("a stored table is expected"));
@@ -271,6 +296,7 @@ async fn stored(
     let (index, backward) = keys::index_of(&step.access);
     let mut batches: Vec<RowBatch> = Vec::new();
     let mut at = Vec::new();
+    let mut bytes = 0usize;
     for (lower, upper) in ranges {
         let spec = ScanSpec {
             index,
@@ -291,12 +317,16 @@ async fn stored(
             if !batch.is_empty() {
                 let b = batches.len() as u32;
                 at.extend((0..batch.len() as u32).map(|r| (b, r)));
+                bytes += batch.bytes();
                 batches.push(batch);
+                if bytes > bytes_max {
+                    return Ok(None);
+                }
             }
             if !more {
                 break;
             }
         }
     }
-    Ok(Rows::Batches(batches, at))
+    Ok(Some(Rows::Batches(batches, at)))
 }

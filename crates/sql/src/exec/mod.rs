@@ -18,6 +18,7 @@ mod query;
 mod row;
 mod rowedit;
 mod sort;
+mod spool;
 mod store;
 mod sub;
 #[cfg(test)]
@@ -63,6 +64,7 @@ pub(crate) struct Env<'e> {
     pub session: &'e mut Session,
     pub cx: &'e EvalCtx<'e>,
     pub connection_id: u64,
+    pub spools: spool::Spools,
 }
 
 impl Env<'_> {
@@ -119,6 +121,7 @@ pub async fn run(
         session: &mut *ctx.engine,
         cx: &ctx.cx,
         connection_id: ctx.connection_id,
+        spools: spool::Spools::default(),
     };
     // What is in a box here is not in the future that every statement begins with, a change by key included.
     match &plan.body {
@@ -217,6 +220,7 @@ pub async fn eval_scalar(
         session: &mut *ctx.engine,
         cx: &ctx.cx,
         connection_id: ctx.connection_id,
+        spools: spool::Spools::default(),
     };
     let mut rows = RowStore::new(1);
     block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX).await?;

@@ -23,6 +23,7 @@ mod range;
 mod scope;
 mod select;
 pub mod source;
+mod spool;
 mod steps;
 pub mod tree;
 mod update;
@@ -398,6 +399,7 @@ impl Block {
             tables: Vec::new(),
             derived: Vec::new(),
             steps: Vec::new(),
+            spool: None,
             constant: Vec::new(),
             group: None,
             having: None,

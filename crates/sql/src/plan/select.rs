@@ -384,6 +384,7 @@ pub(crate) fn finish_block(block: &mut Block) {
         .chain(block.order.iter().map(|k| &k.expr))
         .any(Expr::has_special);
     block.plain = super::fast::plain_columns(&block.output);
+    block.spool = super::spool::kept_form(block);
 }
 
 /// `*`: merged columns first, then what each table has besides.

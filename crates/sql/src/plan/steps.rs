@@ -135,7 +135,7 @@ fn hash_keys(req: &Request<'_>, t: usize, bound: u64, conds: &[CondInfo]) -> Vec
 }
 
 /// Whether equal values of both sides have equal bytes as keys; with the collation for text.
-fn hashable(c: &Comparer, a: &Expr, b: &Expr) -> Option<Option<types::CollationId>> {
+pub(super) fn hashable(c: &Comparer, a: &Expr, b: &Expr) -> Option<Option<types::CollationId>> {
     let int = |e: &Expr| matches!(e.ty.shape, Shape::Int { .. } | Shape::Year);
     let text = |e: &Expr| matches!(e.ty.shape, Shape::Str { .. });
     match c {

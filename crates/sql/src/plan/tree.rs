@@ -145,6 +145,8 @@ pub struct Block {
     pub derived: Vec<QueryPlan>,
     /// The tables in the order they are read.
     pub steps: Vec<Step>,
+    /// The only step with its rows kept between executions, for a correlated subquery where that may pay.
+    pub spool: Option<Box<Step>>,
     /// Conditions that read no table: where one fails there are no rows.
     pub constant: Vec<Expr>,
     /// GROUP BY and aggregates.

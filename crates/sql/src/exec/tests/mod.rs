@@ -134,6 +134,11 @@ impl Client {
         r.rows.iter().map(line).collect::<Vec<_>>().join(", ")
     }
 
+    /// Rows that the engine has read so far.
+    pub fn rows_read(&self) -> u64 {
+        self.instance.engine.counters().rows_read
+    }
+
     /// Runs a change: rows affected.
     pub fn affected(&mut self, sql: &str) -> u64 {
         self.run(sql).done.affected
