@@ -116,6 +116,8 @@ pub struct Engine {
     /// AUTO_INCREMENT counters found by recovery, until the tables are open.
     pub(crate) recovered_counters: std::sync::Mutex<std::collections::BTreeMap<u32, u64>>,
     flush_at_commit: AtomicU8,
+    /// innodb_compression_level, for tablespaces made from now on.
+    pub(crate) compression_level: AtomicU8,
     flusher: Flusher,
     pub(crate) stopping: AtomicBool,
     pub(crate) tasks: AtomicU32,
@@ -155,6 +157,7 @@ impl Engine {
             dir: std::path::PathBuf::new(),
             recovered_counters: Default::default(),
             flush_at_commit: AtomicU8::new(options.flush_at_commit.min(2)),
+            compression_level: AtomicU8::new(6),
             flusher: Flusher::default(),
             stopping: AtomicBool::new(false),
             tasks: AtomicU32::new(0),
@@ -199,6 +202,11 @@ impl Engine {
     /// innodb_flush_log_at_trx_commit: 0, 1 or 2.
     pub fn set_flush_at_commit(&self, v: u8) {
         self.flush_at_commit.store(v.min(2), Ordering::Relaxed);
+    }
+
+    /// innodb_compression_level, 0 to 9, for tables that are made from now on.
+    pub fn set_compression_level(&self, v: u8) {
+        self.compression_level.store(v.min(9), Ordering::Relaxed);
     }
 
     /// See [`Engine::set_flush_at_commit`].

@@ -371,14 +371,14 @@ async fn open_catalog(engine: &Arc<Engine>, report: &Report) -> Result<Arc<Table
         Ok(s) if nothing_yet(pager, report) && !has_map(pager, &s).await => {
             // Its making was cut short behind the first sector, which tells what file it is.
             pager.drop_space(id)?;
-            pager.create_space(id, &path)?
+            pager.create_space(id, &path, None)?
         }
         Ok(s) => s,
         Err(_) if report.created || nothing_yet(pager, report) => {
             if pager.seams().disk.exists(&path) {
                 pager.seams().disk.remove_file(&path)?;
             }
-            pager.create_space(id, &path)?
+            pager.create_space(id, &path, None)?
         }
         Err(_) => {
             return Err(OpenError::Damaged(format!(

@@ -108,7 +108,7 @@ fn resident_page() -> Result<(Arc<Pager>, Arc<Space>, PageNo), String> {
     let dir = Path::new("/db/data/bench");
     let made = pager.seams().disk.create_dir_all(dir);
     made.map_err(|e| e.to_string())?;
-    let space = pager.create_space(SpaceId(5), &dir.join("t.tdb"));
+    let space = pager.create_space(SpaceId(5), &dir.join("t.tdb"), None);
     let space = space.map_err(|e| format!("{e:?}"))?;
     let page = block_on(pager.run(|| {
         let mut mtr = pager.mtr()?;

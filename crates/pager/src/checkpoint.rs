@@ -168,15 +168,17 @@ impl Checkpointer {
         self.log.set_limit(room, age, full && room <= age);
     }
 
-    /// Syncs the tablespaces written since their last sync, unless the flush method leaves that to the device.
+    /// Makes durable what the tablespaces got written, unless the flush method leaves that to the device.
     pub(crate) fn sync_spaces(&self) -> io::Result<()> {
-        if !self.sync_data || base::mutant!("checkpoint-without-data-sync") {
+        if base::mutant!("checkpoint-without-data-sync") {
             return Ok(());
         }
-        self.data_syncs.inc();
+        if self.sync_data {
+            self.data_syncs.inc();
+        }
         // One at a time: whoever finds a file marked as synced must be able to rely on that sync being over.
         let _one = self.syncing.lock().unwrap_or_else(|e| e.into_inner());
-        let r = space::sync_written(&self.pool.spaces);
+        let r = space::sync_written(&self.pool.spaces, !self.sync_data);
         if let Err(e) = &r {
             // What a failed sync has lost is not known, and a second one that succeeds says nothing about it.
             self.log.close_failed(e);

@@ -5,20 +5,22 @@
 //! budget; the log itself wakes the cleaner each time it has grown by a small share of it. So the rate of writing follows
 //! the rate of change with no timer and no knob, and a page that changes often is written once per half budget.
 
-use crate::checkpoint::Checkpointer;
+use crate::checkpoint::{Checkpointer, FULL_DISK_RETRY_US};
 use crate::doublewrite::{BATCH, Doublewrite};
 use crate::error::OpError;
 use crate::log::Log;
+use crate::packed::{Packer, Place, Shadow};
 use crate::page::{self, PAGE_SIZE};
 use crate::pool::Pool;
 use crate::pool::frame::{COLD, Frame};
 use crate::space::Space;
 use base::counters::Counter;
-use base::{AlignedBuf, IoBuf, Lsn, PageNo, SpaceId, Spawn};
+use base::{AlignedBuf, Clock, IoBuf, Lsn, PageNo, SpaceId, Spawn};
 use std::future::poll_fn;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::task::Poll;
 
 /// What the cleaner needs to know and tells.
@@ -30,6 +32,8 @@ pub(crate) struct CleanerState {
     /// Asked to write every page whose oldest change is below this.
     pub(crate) flush_to: AtomicU64,
     pub(crate) flushed: base::Event,
+    /// The tablespace of a page that could not be written for want of room on the disk, since the last round; 0: none.
+    pub(crate) starved: AtomicU32,
 }
 
 /// What the cleaner counted since start.
@@ -57,6 +61,16 @@ pub(crate) struct Cleaner {
     pub(crate) doublewrite: Option<Doublewrite>,
     pub(crate) staging: Vec<AlignedBuf>,
     pub(crate) scratch: Option<AlignedBuf>,
+    pub(crate) packer: Packer,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// A page on its way to the device.
+struct Write {
+    done: Pin<Box<dyn Future<Output = (IoBuf, io::Result<usize>)> + Send>>,
+    bytes: usize,
+    /// Where it goes in a compressed tablespace.
+    place: Option<Place>,
 }
 
 impl Cleaner {
@@ -104,7 +118,26 @@ impl Cleaner {
                 // A page that cannot be written is not retried as if nothing had happened.
                 self.log.close_failed(&e);
             }
+            if self.state.starved.load(Ordering::Acquire) != 0 {
+                // A full disk is: no event tells that somebody else made room there.
+                self.rest(FULL_DISK_RETRY_US / 10).await;
+                self.state.starved.store(0, Ordering::Release);
+            }
         }
+    }
+
+    /// Waits for so many microseconds, or for the end.
+    async fn rest(&self, us: u64) {
+        let until = self.clock.now_us() + us;
+        poll_fn(|cx| {
+            if self.state.stop.load(Ordering::Acquire) || self.clock.now_us() >= until {
+                return Poll::Ready(());
+            }
+            self.log.growth.park(cx);
+            self.clock.wake_at(until, cx.waker().clone());
+            Poll::Pending
+        })
+        .await
     }
 
     async fn wait_for_work(&self, step: u64) -> bool {
@@ -197,7 +230,13 @@ impl Cleaner {
         // Neighbours in the file go out together; the order costs nothing and some devices like it.
         // Cached: a frame may change hands while they are being sorted.
         frames.sort_by_cached_key(|f| self.pool.frame(*f).identity().map(|(s, p)| (s.0, p.0)));
-        for batch in frames.chunks(BATCH) {
+        // Compressed tablespaces apart: their pages need no copy in the doublewrite file, and a batch is copied there as a whole.
+        let (packed, plain): (Vec<u32>, Vec<u32>) = frames.into_iter().partition(|f| {
+            let id = self.pool.frame(*f).identity();
+            let space = id.and_then(|(s, _)| self.pool.spaces.get(s));
+            space.is_some_and(|s| s.shadow().is_some())
+        });
+        for batch in plain.chunks(BATCH).chain(packed.chunks(BATCH)) {
             self.write_batch(batch).await?;
         }
         Ok(())
@@ -255,7 +294,8 @@ impl Cleaner {
         if !base::mutant!("page-before-its-log") {
             self.log.wait_durable(newest).await?;
         }
-        if let Some(dw) = &mut self.doublewrite {
+        let copied = picked.iter().any(|p| p.space.shadow().is_none());
+        if let Some(dw) = self.doublewrite.as_mut().filter(|_| copied) {
             if dw.next_reuses() {
                 self.checkpointer.sync_spaces().map_err(OpError::io)?;
                 dw.all_synced();
@@ -266,22 +306,30 @@ impl Cleaner {
             }
         }
         let mut writes = Vec::with_capacity(picked.len());
-        for (i, p) in picked.iter().enumerate() {
-            let mut b = self
-                .staging
-                .pop()
-                .unwrap_or_else(|| AlignedBuf::zeroed(PAGE_SIZE));
-            b.copy_from_slice(&staged[i * PAGE_SIZE..(i + 1) * PAGE_SIZE]);
-            p.space.unsynced.store(true, Ordering::Release);
-            let off = p.page.0 as u64 * PAGE_SIZE as u64;
-            writes.push(base::seams::write(&**p.space.file(), IoBuf::owned(b), off));
-        }
         let mut failed: Option<io::Error> = None;
+        for (page, p) in staged.chunks_exact(PAGE_SIZE).zip(picked) {
+            match self.begin_write(page, p) {
+                Ok(w) => writes.push(w),
+                Err(e) => {
+                    failed = Some(e);
+                    break;
+                }
+            }
+        }
         for (w, p) in writes.into_iter().zip(picked) {
-            let (b, r) = w.await;
-            self.staging.extend(b.into_owned());
+            let Some(w) = w else {
+                self.pool.written(p.frame, false);
+                continue;
+            };
+            let (b, r) = w.done.await;
+            match (p.space.shadow(), w.place) {
+                (Some(s), Some(place)) => settle(s, p.page, place, r.is_ok()),
+                _ => self
+                    .staging
+                    .extend(b.into_owned().filter(|b| b.len() == PAGE_SIZE)),
+            }
             match r {
-                Ok(n) if n == PAGE_SIZE => {
+                Ok(n) if n == w.bytes => {
                     // Again after the write: a sync that ran in between may not have covered it.
                     p.space.unsynced.store(true, Ordering::Release);
                     self.pool.written(p.frame, true);
@@ -296,5 +344,68 @@ impl Cleaner {
             None => Ok(()),
             Some(e) => Err(OpError::io(e)),
         }
+    }
+
+    /// Starts the write of a sealed page; `None` where the disk has no room for it.
+    fn begin_write(&mut self, page: &[u8], p: &Picked) -> io::Result<Option<Write>> {
+        p.space.unsynced.store(true, Ordering::Release);
+        let (bytes, offset, place) = match p.space.shadow() {
+            None => {
+                let mut b = self
+                    .staging
+                    .pop()
+                    .unwrap_or_else(|| AlignedBuf::zeroed(PAGE_SIZE));
+                b.copy_from_slice(page);
+                (b, u64::from(p.page.0) * PAGE_SIZE as u64, None)
+            }
+            Some(shadow) => {
+                let packed = self.packer.pack(page, shadow.format())?;
+                let units = shadow.format().units(packed.bytes.len());
+                let start = match shadow.take(units) {
+                    Ok(start) => start,
+                    Err(e) if e.kind() == io::ErrorKind::StorageFull => {
+                        self.state.starved.store(p.space.id().0, Ordering::Release);
+                        return Ok(None);
+                    }
+                    Err(e) => return Err(e),
+                };
+                let place = Place {
+                    start,
+                    units: units as u8,
+                    plain: packed.plain,
+                };
+                if base::mutant!("page-entered-before-it-is-written") {
+                    shadow.enter(p.page, place);
+                    return Ok(Some(Write {
+                        bytes: packed.bytes.len(),
+                        done: Box::pin(base::seams::write(
+                            &**p.space.file(),
+                            IoBuf::owned(packed.bytes),
+                            shadow.offset(start),
+                        )),
+                        place: None,
+                    }));
+                }
+                (packed.bytes, shadow.offset(start), Some(place))
+            }
+        };
+        let len = bytes.len();
+        Ok(Some(Write {
+            done: Box::pin(base::seams::write(
+                &**p.space.file(),
+                IoBuf::owned(bytes),
+                offset,
+            )),
+            bytes: len,
+            place,
+        }))
+    }
+}
+
+/// A page was written to a new place, or not.
+fn settle(shadow: &Shadow, page: PageNo, place: Place, written: bool) {
+    match written {
+        true => shadow.enter(page, place),
+        false => shadow.release(place.start, u64::from(place.units)),
     }
 }

@@ -14,6 +14,7 @@ mod error;
 pub mod log;
 mod mtr;
 mod options;
+pub mod packed;
 pub mod page;
 mod pager;
 pub mod pool;

@@ -9,6 +9,7 @@ use crate::log::record::RecordKind;
 use crate::log::{Log, Observer, Scanner};
 use crate::mtr::{Committed, Mtr, PageIx, append_plain};
 use crate::options::PagerOptions;
+use crate::packed::{self, PackedFormat, Packer, Shadow};
 use crate::page::{self, Page};
 use crate::pool::{ExclusiveGuard, Pin, Pins, Pool, SharedGuard};
 use crate::redo::RedoTable;
@@ -283,13 +284,19 @@ impl Pager {
         self.pool.spaces.all()
     }
 
-    /// Makes a tablespace file with its header, durable when this returns. The file must not exist.
-    pub fn create_space(&self, id: SpaceId, path: &Path) -> Result<Arc<Space>, OpError> {
+    /// Makes a tablespace file with its header, durable when this returns; its pages are packed if `format` says how. The file must
+    /// not exist.
+    pub fn create_space(
+        &self,
+        id: SpaceId,
+        path: &Path,
+        format: Option<PackedFormat>,
+    ) -> Result<Arc<Space>, OpError> {
         let disk = &*self.seams.disk;
         if disk.exists(path) {
             return Err(OpError::io(io::Error::from(io::ErrorKind::AlreadyExists)));
         }
-        let made = self.make_file(id, path);
+        let made = self.make_file(id, path, format);
         if made.is_err() {
             let _ = disk.remove_file(path);
         }
@@ -298,16 +305,29 @@ impl Pager {
         Ok(space)
     }
 
-    fn make_file(&self, id: SpaceId, path: &Path) -> Result<Space, OpError> {
+    fn make_file(
+        &self,
+        id: SpaceId,
+        path: &Path,
+        format: Option<PackedFormat>,
+    ) -> Result<Space, OpError> {
         let disk = &*self.seams.disk;
         let full = |e: io::Error| match e.kind() {
             io::ErrorKind::StorageFull => OpError::SpaceFull(id),
             _ => OpError::io(e),
         };
-        let file = disk
-            .open(path, self.options.data_mode(), true)
-            .map_err(full)?;
-        let space = Space::new(id, file.clone(), path).map_err(OpError::io)?;
+        let mode = self.options.data_mode();
+        let space = match format {
+            None => {
+                let file = disk.open(path, mode, true).map_err(full)?;
+                Space::new(id, file, path).map_err(OpError::io)?
+            }
+            Some(format) => {
+                let file = packed::open_file(disk, path, mode, true).map_err(full)?;
+                let shadow = Shadow::create(id, file.clone(), format).map_err(full)?;
+                Space::packed(shadow, file, path)
+            }
+        };
         space.grow(0)?;
         let mut p = Page::boxed();
         p.set_identity(id, PageNo(0));
@@ -322,11 +342,19 @@ impl Pager {
         p.set_lsn(self.log.end());
         let mut b = AlignedBuf::copy_of(&p.bytes()[..]);
         page::seal(&mut b);
-        file.write_now(&b, 0).map_err(full)?;
-        if base::mutant!("new-table-not-synced") {
-            return Ok(space);
+        match space.shadow() {
+            Some(shadow) => {
+                shadow.write_now(PageNo(0), &b).map_err(full)?;
+                shadow.make_root().map_err(full)?;
+            }
+            None => {
+                space.file().write_now(&b, 0).map_err(full)?;
+                if base::mutant!("new-table-not-synced") {
+                    return Ok(space);
+                }
+                space.file().sync_now().map_err(full)?;
+            }
         }
-        file.sync_now().map_err(full)?;
         if let Some(dir) = path.parent() {
             disk.sync_dir(dir).map_err(OpError::io)?;
         }
@@ -387,6 +415,10 @@ impl Pager {
                 if self.checkpointer.candidate() >= lsn {
                     return Some(Ok(()));
                 }
+                match self.cleaner.starved.load(Ordering::Acquire) {
+                    0 => {}
+                    space => return Some(Err(OpError::SpaceFull(SpaceId(space)))),
+                }
                 if self.cleaner.flush_to.fetch_max(lsn.0, Ordering::AcqRel) < lsn.0 {
                     self.log.growth.fire();
                 }
@@ -434,6 +466,8 @@ impl Pager {
             doublewrite,
             staging: Vec::new(),
             scratch: None,
+            packer: Packer::new(),
+            clock: self.seams.clock.clone(),
         };
         self.spawn("cleaner", cleaner.run());
         self.spawn("log-sync", self.log.clone().run_sync());

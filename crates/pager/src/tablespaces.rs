@@ -3,6 +3,7 @@
 use crate::alloc;
 use crate::doublewrite::Copies;
 use crate::options::PagerOptions;
+use crate::packed::{self, NoRoot, Shadow};
 use crate::page::{self, PAGE_SIZE};
 use crate::pager::SPACE_EXTENSION;
 use crate::pool::Pool;
@@ -20,6 +21,8 @@ use std::sync::atomic::Ordering;
 enum Identity {
     /// This tablespace.
     Is(SpaceId),
+    /// This tablespace, whose pages are packed.
+    Packed(SpaceId),
     /// Nothing that this program can read.
     Unreadable,
     /// What a creation that was cut short leaves: no page of it is whole.
@@ -55,8 +58,9 @@ pub(crate) fn open_spaces(
         if path.extension().is_none_or(|e| e != SPACE_EXTENSION) {
             continue;
         }
-        let id = match identity(&*disk.open(&path, OpenMode::Buffered, false)?, copies)? {
-            Identity::Is(id) => id,
+        let what = identity(&*disk.open(&path, OpenMode::Buffered, false)?, copies)?;
+        let id = match what {
+            Identity::Is(id) | Identity::Packed(id) => id,
             Identity::Unreadable => {
                 report.unreadable_files.push(path);
                 continue;
@@ -75,8 +79,21 @@ pub(crate) fn open_spaces(
             )));
         }
         report.max_space = report.max_space.max(id.0);
-        let file = disk.open(&path, options.data_mode(), false)?;
-        let space = Space::new(id, file, &path)?;
+        let mode = options.data_mode();
+        let space = match what {
+            Identity::Packed(_) => {
+                let file = packed::open_file(disk, &path, mode, false)?;
+                match Shadow::open(file.clone()) {
+                    Ok(shadow) => Space::packed(shadow, file, &path),
+                    Err(NoRoot::Io(e)) => return Err(e.into()),
+                    Err(NoRoot::Damaged | NoRoot::Unborn | NoRoot::Other) => {
+                        report.unreadable_files.push(path);
+                        continue;
+                    }
+                }
+            }
+            _ => Space::new(id, disk.open(&path, mode, false)?, &path)?,
+        };
         // A process that was killed leaves writes that arrived and are not durable yet.
         space.unsynced.store(!report.clean, Ordering::Release);
         pool.spaces.insert(Arc::new(space));
@@ -87,6 +104,13 @@ pub(crate) fn open_spaces(
 /// Which tablespace a file is. Its first page says so, if it is whole; else any other whole page does, since each carries
 /// its tablespace's id. A damaged id must not be believed: the file would pass for one that no definition names.
 fn identity(file: &dyn File, copies: &Copies) -> io::Result<Identity> {
+    match Shadow::identity(file) {
+        Ok(id) => return Ok(Identity::Packed(id)),
+        Err(NoRoot::Io(e)) => return Err(e),
+        Err(NoRoot::Other) => {}
+        Err(NoRoot::Damaged) => return Ok(Identity::Unreadable),
+        Err(NoRoot::Unborn) => return Ok(Identity::Unborn),
+    }
     let mut page = vec![0u8; PAGE_SIZE];
     let n = file.read_now(&mut page, 0)?;
     let first = page[..n].to_vec();
@@ -126,7 +150,9 @@ pub(crate) fn restore_torn(
     let mut buf = AlignedBuf::zeroed(PAGE_SIZE);
     for ((space, pno), copy) in copies {
         report.max_space = report.max_space.max(space.0);
-        let Some(s) = pool.spaces.get(space) else {
+        // A packed page has its last good copy in its own file.
+        let plain = |s: &Arc<Space>| s.shadow().is_none();
+        let Some(s) = pool.spaces.get(space).filter(plain) else {
             continue;
         };
         // A write that was under way at the crash keeps recovery's start at or below its oldest change. An older copy

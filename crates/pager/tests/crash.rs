@@ -57,7 +57,9 @@ fn open(disk: &Arc<MemDisk>, pool_pages: u64) -> (Arc<Pager>, pager::Report, u64
 fn create_pages(p: &Arc<Pager>, n: usize) -> (Arc<pager::Space>, Vec<PageNo>) {
     let dir = Path::new("/db/data/test");
     p.seams().disk.create_dir_all(dir).unwrap();
-    let space = p.create_space(SpaceId(5), &dir.join("t.tdb")).unwrap();
+    let space = p
+        .create_space(SpaceId(5), &dir.join("t.tdb"), None)
+        .unwrap();
     let mut pages = Vec::new();
     for _ in 0..n {
         let no = block_on(p.run(|| {

@@ -75,7 +75,7 @@ fn create(p: &Arc<Pager>, id: u32, n: usize) -> (Arc<pager::Space>, Vec<PageNo>)
     let dir = Path::new("/db/data/test");
     p.seams().disk.create_dir_all(dir).unwrap();
     let space = p
-        .create_space(SpaceId(id), &dir.join(format!("t{id}.tdb")))
+        .create_space(SpaceId(id), &dir.join(format!("t{id}.tdb")), None)
         .unwrap();
     let pages = (0..n).map(|_| alloc(p, &space)).collect();
     (space, pages)

@@ -18,7 +18,7 @@ const USAGE: &str =
   --keep FILE    the same, and new failures are added
   --shrink       look for the smallest limits under which a seed still fails
   --stop         stop at the first failure
-  limits for a single seed: --clients N --rounds N --txns N --calm --no-ddl --no-rebuild";
+  limits for a single seed: --clients N --rounds N --txns N --calm --no-ddl --no-rebuild --no-packed";
 
 /// What the command line says.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +59,7 @@ fn parse() -> Result<Args, String> {
             "--calm" => a.limits.calm = true,
             "--no-ddl" => a.limits.no_ddl = true,
             "--no-rebuild" => a.limits.no_rebuild = true,
+            "--no-packed" => a.limits.no_packed = true,
             "--shrink" => a.shrink = true,
             "--stop" => a.stop = true,
             "--worker" => a.worker = true,

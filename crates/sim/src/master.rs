@@ -113,6 +113,9 @@ fn flags(l: &Limits) -> Vec<String> {
     if l.no_rebuild {
         v.push("--no-rebuild".into());
     }
+    if l.no_packed {
+        v.push("--no-packed".into());
+    }
     v
 }
 
@@ -308,6 +311,7 @@ fn kept_line(l: &str) -> Option<(u64, Limits)> {
     let seed = words.next()?.parse().ok()?;
     let mut limits = Limits {
         no_rebuild: version == "v1",
+        no_packed: matches!(version, "v1" | "v2"),
         ..Limits::default()
     };
     while let Some(w) = words.next() {
@@ -324,6 +328,7 @@ fn kept_line(l: &str) -> Option<(u64, Limits)> {
             "--calm" => limits.calm = true,
             "--no-ddl" => limits.no_ddl = true,
             "--no-rebuild" => limits.no_rebuild = true,
+            "--no-packed" => limits.no_packed = true,
             _ => {}
         }
     }

@@ -5,8 +5,8 @@ use crate::rng::Rng;
 use engine::{EngineOptions, FlushMethod, PagerOptions};
 
 /// The version of the workload: a seed says the same only under the same version. The first is the present one without the
-/// rebuilding of tables.
-pub const WORKLOAD: u32 = 2;
+/// rebuilding of tables, the second the one without compressed tables.
+pub const WORKLOAD: u32 = 3;
 
 /// What may be taken away from a seed, to find the smallest that still fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub struct Limits {
     pub no_ddl: bool,
     /// No table is rebuilt.
     pub no_rebuild: bool,
+    /// No table is compressed.
+    pub no_packed: bool,
 }
 
 impl Default for Limits {
@@ -34,6 +36,7 @@ impl Default for Limits {
             calm: false,
             no_ddl: false,
             no_rebuild: false,
+            no_packed: false,
         }
     }
 }
@@ -71,6 +74,8 @@ pub struct Plan {
     pub ddl: u64,
     /// Of definition changes, some rebuild a table.
     pub rebuild: bool,
+    /// Of the tables, some are compressed.
+    pub packed: bool,
     /// Operations between two cuts up to about.
     pub cut_within: u64,
     /// Faults besides cuts.
@@ -124,6 +129,7 @@ impl Plan {
             long: r.pick(&[0, 0, 6000, 20_000, 70_000]),
             ddl: r.pick(&[0, 60, 20, 8]),
             rebuild: !limits.no_rebuild,
+            packed: !limits.no_packed,
             cut_within: r.pick(&[30, 200, 1000, 1000, 4000]),
             faults,
             small_room,

@@ -230,6 +230,9 @@ pub async fn at_rest(cx: &Context) -> Result<(), Trouble> {
             }
         }
         cx.count("tables checked");
+        if t.block_bytes().is_some() {
+            cx.count("compressed tables checked");
+        }
         s.commit().await?;
     }
     Ok(())

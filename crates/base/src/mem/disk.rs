@@ -167,6 +167,23 @@ impl File for MemFile {
         self.grow(&mut c, len as usize)
     }
 
+    fn truncate(&self, len: u64) -> io::Result<()> {
+        let len = len as usize;
+        let mut c = lock(&self.content);
+        let shorter = c.bytes.len().saturating_sub(len);
+        c.bytes.truncate(len);
+        c.synced_len = c.synced_len.min(len);
+        c.journal.retain(|(at, _)| *at < len);
+        for (at, old) in &mut c.journal {
+            old.truncate(len - *at);
+        }
+        let mut room = lock(&self.room);
+        if *room != u64::MAX {
+            *room += shorter as u64;
+        }
+        Ok(())
+    }
+
     fn len(&self) -> io::Result<u64> {
         Ok(lock(&self.content).bytes.len() as u64)
     }

@@ -148,6 +148,13 @@ impl File for RealFile {
         Err(e)
     }
 
+    fn truncate(&self, len: u64) -> io::Result<()> {
+        if self.len()? > len {
+            self.raw.file.set_len(len)?;
+        }
+        Ok(())
+    }
+
     fn len(&self) -> io::Result<u64> {
         Ok(self.raw.file.metadata()?.len())
     }

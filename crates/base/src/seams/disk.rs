@@ -43,6 +43,8 @@ pub trait File: Send + Sync {
     /// Reserves room up to `len` bytes and extends the file to it; contents read as zeros.
     /// Fails with `StorageFull` when there is none.
     fn allocate(&self, len: u64) -> io::Result<()>;
+    /// Ends the file at `len` bytes if it is longer; what lay behind is gone, now or after a crash.
+    fn truncate(&self, len: u64) -> io::Result<()>;
     /// The file's length in bytes.
     fn len(&self) -> io::Result<u64>;
     /// True when the length is 0.

@@ -58,7 +58,7 @@ impl Bed {
             .create_dir_all(dir)
             .expect("a folder in memory");
         let space = pager
-            .create_space(SpaceId(9), &dir.join("t.tdb"))
+            .create_space(SpaceId(9), &dir.join("t.tdb"), None)
             .expect("a tablespace in memory");
         let root = block_on(pager.run(|| Tree::create(&pager, &space, INDEX))).expect("a root");
         let tree = Tree::open(pager.clone(), space.clone(), root, INDEX);

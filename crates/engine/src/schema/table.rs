@@ -213,6 +213,24 @@ impl Table {
         self.space.room() as u64
     }
 
+    /// Bytes that the table's pages take: those of the file, but for a compressed table, whose pages have places in it.
+    pub fn data_bytes(&self) -> u64 {
+        match self.space.packed_use() {
+            Some(packed) => packed.bytes,
+            None => self.file_bytes(),
+        }
+    }
+
+    /// Bytes of the table's file.
+    pub fn file_bytes(&self) -> u64 {
+        self.space.file().len().unwrap_or_default()
+    }
+
+    /// Bytes of a block of a compressed table, 512 where each page takes what it needs; `None` for a table that is not compressed.
+    pub fn block_bytes(&self) -> Option<u32> {
+        self.space.packed_format().map(|f| f.unit)
+    }
+
     /// The next AUTO_INCREMENT value, 0 if the table has none.
     pub fn auto_increment_next(&self) -> u64 {
         if self.def.auto_increment_column().is_none() {

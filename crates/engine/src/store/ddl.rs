@@ -3,6 +3,7 @@
 
 use super::catalog::{is_definition, row_key, schema_row, table_row};
 use super::leftovers::Leftover;
+use super::packing::packed_format;
 use super::{schema_dir, table_path};
 use crate::engine::Engine;
 use crate::error;
@@ -465,6 +466,7 @@ impl Engine {
     ) -> Result<Arc<Space>, SqlError> {
         def.id = self.ddl.next_table.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}.{}", def.schema, def.name);
+        let packing = packed_format(&def.options, self.compression_level.load(Ordering::Relaxed));
         let fail = |e: OpError| error::storage(e, &name);
         // The name may be taken by what a statement that was cut short left, or by a table that waits for its own: the
         // next start gives each its place.
@@ -481,7 +483,7 @@ impl Engine {
         }
         let space = self
             .pager
-            .create_space(SpaceId(def.id), &path)
+            .create_space(SpaceId(def.id), &path, packing)
             .map_err(fail)?;
         for x in &mut def.indexes {
             x.id = self.next_index.fetch_add(1, Ordering::Relaxed);

@@ -7,6 +7,7 @@ mod catalog;
 mod ddl;
 mod entries;
 mod leftovers;
+mod packing;
 mod paths;
 mod rebuild;
 

@@ -130,6 +130,9 @@ impl Session {
                 RowChange::Remove(table_row(&old.def)),
                 RowChange::Put(table_row(&def)),
             ];
+            if base::mutant!("old-file-dropped-before-the-swap") {
+                engine.drop_file(old.space_id());
+            }
             engine.change_rows(changes).await?;
             Ok((rows, new))
         }

@@ -5,17 +5,18 @@
 //! that is the cleaner's business. Latch order: see the README.
 
 mod arena;
+mod arrive;
 pub(crate) mod frame;
 mod guard;
 
 pub use guard::{ExclusiveGuard, Pin, Pins, SharedGuard};
 
 use crate::error::{OpError, Wait};
-use crate::page::{self, Page};
+use crate::page::Page;
 use crate::space::{Space, Spaces};
 use arena::Arena;
 use base::counters::Counter;
-use base::{Event, IoBuf, Lsn, PageNo, SpaceId};
+use base::{Event, Lsn, PageNo, SpaceId};
 use frame::{COLD, FRESH, Frame, HOT};
 use std::collections::HashMap;
 use std::io;
@@ -428,50 +429,6 @@ impl Pool {
         if let Some(s) = state {
             s.event.wait_for(|| s.done.get().map(|_| ())).await;
         }
-    }
-
-    fn start_read(
-        self: &Arc<Self>,
-        space: &Arc<Space>,
-        page: PageNo,
-        fr: u32,
-        state: Arc<Reading>,
-    ) {
-        let pool = self.clone();
-        let sp = space.clone();
-        self.counters.reads.inc();
-        let offset = page.0 as u64 * page::PAGE_SIZE as u64;
-        space.file().submit_read(
-            self.arena.io_buf(fr),
-            offset,
-            Box::new(move |buf: IoBuf, r| {
-                let result = match r {
-                    Err(e) => Err(OpError::io(e)),
-                    Ok(n) if n < page::PAGE_SIZE => Err(OpError::Corrupt {
-                        space: sp.id(),
-                        page,
-                        why: "the file ends before the page",
-                    }),
-                    Ok(_) => match page::check(buf.bytes(), sp.id(), page) {
-                        Ok(()) if pool.is_newer_than_log(buf.bytes()) => {
-                            Err("the page has changes that the log has lost")
-                        }
-                        r => r,
-                    }
-                    .map_err(|why| OpError::Corrupt {
-                        space: sp.id(),
-                        page,
-                        why,
-                    }),
-                };
-                drop(buf);
-                match result {
-                    Ok(()) => pool.publish(&sp, page, fr),
-                    Err(_) => pool.put_free(fr),
-                }
-                pool.finish_read((sp.id().0, page.0), &state, result);
-            }),
-        );
     }
 
     fn publish(&self, space: &Space, page: PageNo, fr: u32) {

@@ -8,6 +8,7 @@ mod translate;
 pub(crate) use translate::Translation;
 
 use crate::error::OpError;
+use crate::packed::{PackedFormat, PackedUse, Shadow};
 use crate::page::PAGE_SIZE;
 use base::{File, SpaceId};
 use std::collections::BTreeMap;
@@ -20,12 +21,16 @@ use std::sync::{Arc, Mutex, RwLock};
 const EXTENT_MIN: u32 = 16;
 /// Pages of the largest extent (64 MiB).
 const EXTENT_MAX: u32 = 4096;
+/// Pages of the largest extent of a compressed tablespace, for which it keeps room as if they could not be packed.
+const EXTENT_MAX_PACKED: u32 = 256;
 
 /// An open tablespace.
 pub struct Space {
     id: SpaceId,
     file: Arc<dyn File>,
     path: Mutex<PathBuf>,
+    /// Where its pages lie, if they are packed.
+    shadow: Option<Shadow>,
     pub(crate) translation: Translation,
     /// Pages for which the file has room.
     room: AtomicU32,
@@ -43,10 +48,26 @@ impl Space {
     /// Wraps an open file.
     pub(crate) fn new(id: SpaceId, file: Arc<dyn File>, path: &Path) -> io::Result<Space> {
         let room = (file.len()? / PAGE_SIZE as u64).min(u32::MAX as u64) as u32;
-        Ok(Space {
+        Ok(Space::with(id, file, path, room, None))
+    }
+
+    /// Wraps an open file whose pages are packed.
+    pub(crate) fn packed(shadow: Shadow, file: Arc<dyn File>, path: &Path) -> Space {
+        Space::with(shadow.space(), file, path, shadow.room(), Some(shadow))
+    }
+
+    fn with(
+        id: SpaceId,
+        file: Arc<dyn File>,
+        path: &Path,
+        room: u32,
+        shadow: Option<Shadow>,
+    ) -> Space {
+        Space {
             id,
             file,
             path: Mutex::new(path.to_path_buf()),
+            shadow,
             translation: Translation::new(),
             room: AtomicU32::new(room),
             mapped: AtomicU32::new(0),
@@ -54,7 +75,7 @@ impl Space {
             alloc_hint: AtomicU32::new(1),
             unsynced: AtomicBool::new(false),
             dropped: AtomicBool::new(false),
-        })
+        }
     }
 
     /// Its id.
@@ -66,6 +87,22 @@ impl Space {
     /// Its file.
     pub fn file(&self) -> &Arc<dyn File> {
         &self.file
+    }
+
+    /// Where its pages lie, if they are packed.
+    #[inline(always)]
+    pub(crate) fn shadow(&self) -> Option<&Shadow> {
+        self.shadow.as_ref()
+    }
+
+    /// How its pages are packed, if they are.
+    pub fn packed_format(&self) -> Option<PackedFormat> {
+        self.shadow.as_ref().map(Shadow::format)
+    }
+
+    /// What its pages take, if they are packed.
+    pub fn packed_use(&self) -> Option<PackedUse> {
+        self.shadow.as_ref().map(Shadow::usage)
     }
 
     /// Where its file is.
@@ -107,7 +144,11 @@ impl Space {
         if room > seen {
             return Ok(());
         }
-        let extent = (room / 4).clamp(EXTENT_MIN, EXTENT_MAX);
+        let most = match self.shadow {
+            Some(_) => EXTENT_MAX_PACKED,
+            None => EXTENT_MAX,
+        };
+        let extent = (room / 4).clamp(EXTENT_MIN, most);
         let full = |e: &io::Error| {
             matches!(
                 e.kind(),
@@ -117,7 +158,11 @@ impl Space {
         // A nearly full disk may still have room for a small extent.
         for pages in [extent, EXTENT_MIN] {
             let target = room.saturating_add(pages);
-            match self.file.allocate(target as u64 * PAGE_SIZE as u64) {
+            let made = match &self.shadow {
+                Some(s) => s.reserve(target),
+                None => self.file.allocate(target as u64 * PAGE_SIZE as u64),
+            };
+            match made {
                 Ok(()) => {
                     self.room.store(target, Ordering::Release);
                     return Ok(());
@@ -182,11 +227,18 @@ impl Spaces {
     }
 }
 
-/// Syncs every space written since its last sync.
-pub(crate) fn sync_written(spaces: &Spaces) -> io::Result<()> {
+/// Makes durable what every space got written since this was last done: by a sync, for those whose pages are packed by a root.
+/// Where writes are durable when they complete, the former need none.
+pub(crate) fn sync_written(spaces: &Spaces, durable_writes: bool) -> io::Result<()> {
     for s in spaces.all() {
+        let sync = || match &s.shadow {
+            Some(_) if base::mutant!("checkpoint-without-root") => s.file.sync_now(),
+            Some(shadow) => shadow.make_root(),
+            None if durable_writes => Ok(()),
+            None => s.file.sync_now(),
+        };
         if s.unsynced.swap(false, Ordering::AcqRel)
-            && let Err(e) = s.file.sync_now()
+            && let Err(e) = sync()
         {
             s.unsynced.store(true, Ordering::Release);
             if !s.is_dropped() {

@@ -63,6 +63,15 @@ impl Content {
         }
     }
 
+    fn truncate(&mut self, len: usize) {
+        self.now.truncate(len);
+        self.durable.truncate(len);
+        self.pending.retain(|(at, _)| *at < len);
+        for (at, b) in &mut self.pending {
+            b.truncate(len - *at);
+        }
+    }
+
     fn after_cut(&self, cut: Cut, rng: &mut Rng) -> Content {
         let mut img = self.durable.clone();
         let len = match cut {
@@ -369,6 +378,12 @@ impl File for SimFile {
 
     fn allocate(&self, len: u64) -> io::Result<()> {
         SimFile::grow(&mut self.disk.change(), self.content, len as usize)
+    }
+
+    fn truncate(&self, len: u64) -> io::Result<()> {
+        let mut s = self.disk.change();
+        s.contents[self.content].truncate(len as usize);
+        Ok(())
     }
 
     fn len(&self) -> io::Result<u64> {

@@ -4,7 +4,7 @@ use super::Client;
 use crate::context::Trouble;
 use crate::model::{Life, Names};
 use crate::shape::{EXTRAS, Extra, SCHEMA, Shape};
-use engine::{IndexKind, Session};
+use engine::{IndexKind, Session, TableDef};
 use std::collections::BTreeSet;
 use types::SqlError;
 
@@ -23,6 +23,29 @@ enum Ddl {
 }
 
 impl Client {
+    /// A row format for a table that is made, another one perhaps for one that is rebuilt.
+    fn choose_format(&mut self, def: &mut TableDef) {
+        if !self.cx.plan.packed || self.rng.one_in(2) {
+            return;
+        }
+        let o = &mut def.options;
+        o.others.clear();
+        o.row_format.clear();
+        let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        match self.rng.below(4) {
+            0 => {}
+            1 => o.row_format = "COMPRESSED".into(),
+            2 => {
+                let size = self.rng.pick(&["1", "2", "4", "8", "16"]);
+                o.others.push(option("KEY_BLOCK_SIZE", size));
+            }
+            _ => {
+                let method = self.rng.pick(&["lz4", "zlib", "zstd"]);
+                o.others.push(option("COMPRESSION", method));
+            }
+        }
+    }
+
     fn choose(&mut self, names: &Names) -> Option<Ddl> {
         let free: Vec<&'static str> = NAMES
             .iter()
@@ -79,7 +102,8 @@ impl Client {
         match ddl {
             Ddl::Create(name, shape, extras) => {
                 let life = self.cx.model().new_life(shape);
-                let def = shape.table(name, &extras);
+                let mut def = shape.table(name, &extras);
+                self.choose_format(&mut def);
                 let r = self
                     .definition(s.create_table(def), |n| {
                         n.insert(name.to_string(), (life, extras.clone()));
@@ -152,6 +176,7 @@ impl Client {
                     return Ok(());
                 };
                 let mut def = t.def.clone();
+                self.choose_format(&mut def);
                 def.indexes.retain(|i| i.kind != IndexKind::Hidden);
                 let rebuild = async {
                     let done = s

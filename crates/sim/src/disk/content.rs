@@ -33,6 +33,13 @@ impl Data {
         }
     }
 
+    fn truncate(&mut self, len: usize) {
+        match self {
+            Data::Zeros(n) => *n = len.min(*n),
+            Data::Bytes(b) => b.truncate(len),
+        }
+    }
+
     fn len(&self) -> usize {
         match self {
             Data::Zeros(n) => *n,
@@ -149,6 +156,18 @@ impl Content {
         let n = data.len();
         self.now.write(&data, at, 0, n);
         self.pending.push(Pending { seq, at, data });
+    }
+
+    /// Ends the file at `len` bytes if it is longer, for good; gives the bytes that are gone.
+    pub fn truncate(&mut self, len: usize) -> usize {
+        let gone = self.now.len().saturating_sub(len);
+        self.now.set_len(self.now.len().min(len));
+        self.durable.set_len(self.durable.len().min(len));
+        self.pending.retain(|p| p.at < len);
+        for p in &mut self.pending {
+            p.data.truncate(len - p.at);
+        }
+        gone
     }
 
     /// A sync that covers the writes up to `upto` succeeded.

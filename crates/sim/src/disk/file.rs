@@ -104,6 +104,18 @@ impl File for SimFile {
         Ok(())
     }
 
+    fn truncate(&self, len: u64) -> io::Result<()> {
+        let mut s = lock(&self.disk.state);
+        if !s.step("truncate", class(&self.path), &self.path, len, 0) {
+            return Err(dead());
+        }
+        let shorter = s.contents[self.content].truncate(len as usize);
+        if s.room != u64::MAX {
+            s.room += shorter as u64;
+        }
+        Ok(())
+    }
+
     fn len(&self) -> io::Result<u64> {
         Ok(lock(&self.disk.state).contents[self.content].now.len() as u64)
     }

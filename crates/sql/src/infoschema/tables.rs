@@ -7,6 +7,8 @@ use super::spec::{Spec, View, int, moment, name, text, uint};
 use super::{SCHEMAS, definitions};
 
 const PAGE: u64 = 16 << 10;
+/// What sizes are whole numbers of.
+const BLOCK: u64 = 512;
 
 /// Numbers and texts that metadata gives of a stored table.
 pub struct TableFacts {
@@ -16,6 +18,7 @@ pub struct TableFacts {
     average: u64,
     data: u64,
     index: u64,
+    free: u64,
     auto_increment: Option<u64>,
     created: Value,
     collation: &'static str,
@@ -27,13 +30,14 @@ impl TableFacts {
     /// Of a table; `offset` is the session's from UTC in seconds.
     pub fn of(t: &Table, offset: i32) -> TableFacts {
         let rows = t.row_count_estimate();
-        let bytes = t.data_pages() * PAGE;
+        // What is on the disk, packed or not.
+        let bytes = t.data_bytes();
         let secondary = t.def.indexes.len().saturating_sub(1) as u64;
         // The file holds all trees; the split between rows and indexes is by count, since no tree is counted alone.
         let index = if secondary == 0 {
             0
         } else {
-            bytes * secondary / (secondary + 2) / PAGE * PAGE
+            bytes * secondary / (secondary + 2) / BLOCK * BLOCK
         };
         let data = bytes - index;
         let o = &t.def.options;
@@ -62,6 +66,7 @@ impl TableFacts {
             average: data.checked_div(rows).unwrap_or(0),
             data,
             index,
+            free: t.file_bytes().saturating_sub(bytes),
             auto_increment: has_auto.then(|| t.auto_increment_next().max(1)),
             created: moment(o.created_us, offset),
             collation: o.collation.name(),
@@ -81,7 +86,7 @@ impl TableFacts {
             uint(self.data),
             uint(0),
             uint(self.index),
-            uint(0),
+            uint(self.free),
             self.auto_increment.map_or(Value::Null, uint),
             self.created.clone(),
             Value::Null,
@@ -158,6 +163,24 @@ fn tables(v: &View<'_>) -> Vec<Vec<Value>> {
     out
 }
 
+/// ROW_FORMAT as InnoDB's own tables show it.
+fn shown_format(t: &Table) -> &'static str {
+    match t.block_bytes() {
+        Some(_) => "Compressed",
+        None => match t.def.options.row_format.as_str() {
+            "COMPACT" => "Compact",
+            "REDUNDANT" => "Redundant",
+            _ => "Dynamic",
+        },
+    }
+}
+
+/// KEY_BLOCK_SIZE in bytes; 0 where a page takes what it needs, or is not compressed.
+fn zip_bytes(t: &Table) -> u64 {
+    let block = t.block_bytes().filter(|b| *b >= 1024);
+    block.map_or(0, u64::from)
+}
+
 fn innodb_tables(v: &View<'_>) -> Vec<Vec<Value>> {
     v.tables()
         .into_iter()
@@ -168,8 +191,8 @@ fn innodb_tables(v: &View<'_>) -> Vec<Vec<Value>> {
                 int(33),
                 int(t.def.columns.len() as i64 + 3),
                 int(i64::from(t.def.id)),
-                text("Dynamic"),
-                int(0),
+                text(shown_format(t)),
+                uint(zip_bytes(t)),
                 text("Single"),
                 int(0),
                 int(0),
@@ -182,18 +205,17 @@ fn tablespaces(v: &View<'_>) -> Vec<Vec<Value>> {
     v.tables()
         .into_iter()
         .map(|t| {
-            let bytes = t.data_pages() * PAGE;
             vec![
                 uint(u64::from(t.def.id)),
                 name(&format!("{}/{}", t.def.schema, t.def.name)),
                 uint(0),
-                text("Dynamic"),
+                text(shown_format(t)),
                 uint(PAGE),
-                uint(0),
+                uint(zip_bytes(t)),
                 text("Single"),
                 uint(4096),
-                uint(bytes),
-                uint(bytes),
+                uint(t.file_bytes()),
+                uint(t.data_bytes()),
                 text("8.0.41"),
                 uint(1),
                 text("N"),

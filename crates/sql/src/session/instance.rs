@@ -104,14 +104,20 @@ impl Instance {
 
     /// Joins the global variables that the engine obeys to it.
     fn obey_variables(self: &Arc<Self>) {
-        let set = |engine: &Engine, v: u64| engine.set_flush_at_commit(v as u8);
-        set(&self.engine, self.globals.hot().flush_log_at_trx_commit());
+        let set = |engine: &Engine, name: &str, v: u64| match name {
+            "innodb_flush_log_at_trx_commit" => engine.set_flush_at_commit(v as u8),
+            "innodb_compression_level" => engine.set_compression_level(v as u8),
+            _ => {}
+        };
+        for name in ["innodb_flush_log_at_trx_commit", "innodb_compression_level"] {
+            if let Some(v) = self.globals.value_by_name(name) {
+                set(&self.engine, name, v.as_u64());
+            }
+        }
         let engine = Arc::downgrade(&self.engine);
         self.globals.observe(move |name, value| {
-            if name == "innodb_flush_log_at_trx_commit"
-                && let Some(engine) = engine.upgrade()
-            {
-                set(&engine, value.as_u64());
+            if let Some(engine) = engine.upgrade() {
+                set(&engine, name, value.as_u64());
             }
         });
     }

@@ -1,0 +1,264 @@
+//! A page as it lies in a compressed tablespace: packed, behind a header that tells how, or plain where packing gains nothing.
+//!
+//! Header: crc u32 @0 | page u32 @4 | space u32 @8 | method u8 @12 | reserved u8 @13 | dictionary u16 @14 | length u32 @16 |
+//! reserved u32 @20 | lsn u64 @24. The checksum covers the rest of the header and the `length` bytes behind it. What is packed is the
+//! page behind its own checksum, which it gets anew when it is unpacked. Of the bytes that may come from a device none is trusted.
+
+use super::PackedFormat;
+use crate::page::{self, PAGE_SIZE};
+use base::checksum::crc32c;
+use base::{AlignedBuf, PageNo, SpaceId, le};
+use std::cell::RefCell;
+use std::io;
+
+/// Bytes in front of a packed page.
+pub const HEADER: usize = 32;
+
+/// What packs pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Method {
+    /// LZ4's block format.
+    Lz4 = 1,
+    /// zlib.
+    Zlib = 2,
+    /// zstd.
+    Zstd = 3,
+}
+
+impl Method {
+    /// The method with this number.
+    pub(crate) fn from_u8(n: u8) -> Option<Method> {
+        Some(match n {
+            1 => Method::Lz4,
+            2 => Method::Zlib,
+            3 => Method::Zstd,
+            _ => return None,
+        })
+    }
+}
+
+/// A page ready to be written: in whole units, the rest of the last one zeros.
+pub(crate) struct Packed {
+    /// What goes to the device.
+    pub(crate) bytes: AlignedBuf,
+    /// It is the page itself, sealed.
+    pub(crate) plain: bool,
+}
+
+/// Packs pages, reusing what it needs for that.
+pub(crate) struct Packer {
+    body: Vec<u8>,
+    zstd: Option<(i32, zstd::bulk::Compressor<'static>)>,
+    zlib: Option<(u32, flate2::Compress)>,
+}
+
+impl Packer {
+    pub(crate) fn new() -> Packer {
+        Packer {
+            body: vec![0; lz4_flex::block::get_maximum_output_size(PAGE_SIZE)],
+            zstd: None,
+            zlib: None,
+        }
+    }
+
+    /// Packs a sealed page where that saves a unit.
+    ///
+    /// # Errors
+    /// The library found no memory.
+    pub(crate) fn pack(&mut self, page: &[u8], format: PackedFormat) -> io::Result<Packed> {
+        let unit = format.unit as usize;
+        let most = (PAGE_SIZE - unit).saturating_sub(HEADER);
+        let packed = match most {
+            0 => None,
+            most => self.compress(&page[4..], most, format)?,
+        };
+        let Some(n) = packed else {
+            return Ok(Packed {
+                bytes: AlignedBuf::copy_of(page),
+                plain: true,
+            });
+        };
+        let mut out = AlignedBuf::zeroed((HEADER + n).div_ceil(unit) * unit);
+        out[4..12].copy_from_slice(&page[4..12]);
+        out[12] = format.method as u8;
+        le::put_u32(&mut out, 16, n as u32);
+        out[24..32].copy_from_slice(&page[16..24]);
+        out[HEADER..HEADER + n].copy_from_slice(&self.body[..n]);
+        let crc = crc32c(&out[4..HEADER + n]);
+        le::put_u32(&mut out, 0, crc);
+        Ok(Packed {
+            bytes: out,
+            plain: false,
+        })
+    }
+
+    /// Compresses into the body; gives the length, or nothing where it would be more than `most`.
+    fn compress(
+        &mut self,
+        plain: &[u8],
+        most: usize,
+        format: PackedFormat,
+    ) -> io::Result<Option<usize>> {
+        let n = match format.method {
+            Method::Lz4 => lz4_flex::block::compress_into(plain, &mut self.body).ok(),
+            Method::Zlib => {
+                let level = u32::from(format.level);
+                if self.zlib.as_ref().is_none_or(|(l, _)| *l != level) {
+                    let how = flate2::Compression::new(level);
+                    self.zlib = Some((level, flate2::Compress::new(how, true)));
+                }
+                let Some((_, c)) = &mut self.zlib else {
+                    return Ok(None);
+                };
+                c.reset();
+                let to = &mut self.body[..most];
+                let done = c.compress(plain, to, flate2::FlushCompress::Finish);
+                matches!(done, Ok(flate2::Status::StreamEnd)).then(|| c.total_out() as usize)
+            }
+            Method::Zstd => {
+                // From MySQL's scale, whose middle is 6, to zstd's, whose usual level is 3.
+                let level = i32::from(format.level.div_ceil(2)).max(1);
+                if self.zstd.as_ref().is_none_or(|(l, _)| *l != level) {
+                    self.zstd = Some((level, zstd::bulk::Compressor::new(level)?));
+                }
+                let Some((_, c)) = &mut self.zstd else {
+                    return Ok(None);
+                };
+                c.compress_to_buffer(plain, &mut self.body[..most]).ok()
+            }
+        };
+        Ok(n.filter(|n| *n <= most))
+    }
+}
+
+thread_local! {
+    static UNPACKER: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn unpack_zstd(body: &[u8], plain: &mut [u8]) -> Option<usize> {
+    UNPACKER.with_borrow_mut(|u| {
+        if u.is_none() {
+            *u = zstd::bulk::Decompressor::new().ok();
+        }
+        u.as_mut()?.decompress_to_buffer(body, plain).ok()
+    })
+}
+
+/// Unpacks what was packed as this page into `out`, and seals it; what follows it in `bytes` is not looked at.
+///
+/// # Errors
+/// What is wrong with the bytes.
+pub fn unpack(
+    bytes: &[u8],
+    space: SpaceId,
+    page: PageNo,
+    out: &mut [u8],
+) -> Result<(), &'static str> {
+    if bytes.len() < HEADER || out.len() != PAGE_SIZE {
+        return Err("too short for a packed page");
+    }
+    let length = le::get_u32(bytes, 16) as usize;
+    let Some(body) = bytes[HEADER..].get(..length) else {
+        return Err("a packed page longer than its place");
+    };
+    let crc = crc32c(&bytes[4..HEADER + length]);
+    if le::get_u32(bytes, 0) != crc && !base::mutant!("checksum-not-looked-at") {
+        return Err("checksum mismatch");
+    }
+    if le::get_u32(bytes, 4) != page.0 || le::get_u32(bytes, 8) != space.0 {
+        return Err("another page's content");
+    }
+    let plain = &mut out[4..];
+    let n = match Method::from_u8(bytes[12]) {
+        Some(Method::Lz4) => lz4_flex::block::decompress_into(body, plain).ok(),
+        Some(Method::Zlib) => {
+            let mut d = flate2::Decompress::new(true);
+            let end = d.decompress(body, plain, flate2::FlushDecompress::Finish);
+            matches!(end, Ok(flate2::Status::StreamEnd)).then(|| d.total_out() as usize)
+        }
+        Some(Method::Zstd) => unpack_zstd(body, plain),
+        None => return Err("packed by an unknown method"),
+    };
+    if n != Some(PAGE_SIZE - 4) {
+        return Err("a page that cannot be unpacked");
+    }
+    page::seal(out);
+    page::check(out, space, page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::{Page, PageKind};
+    use proptest::prelude::*;
+
+    fn sealed(fill: impl Fn(usize) -> u8) -> AlignedBuf {
+        let mut p = Page::boxed();
+        p.set_identity(SpaceId(7), PageNo(9));
+        p.format(PageKind::Leaf, 0, 3);
+        for (i, b) in p.bytes_mut()[64..].iter_mut().enumerate() {
+            *b = fill(i);
+        }
+        let mut b = AlignedBuf::copy_of(&p.bytes()[..]);
+        page::seal(&mut b);
+        b
+    }
+
+    const METHODS: [Method; 3] = [Method::Lz4, Method::Zlib, Method::Zstd];
+
+    fn noise(i: usize) -> u8 {
+        ((i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as u8
+    }
+
+    #[test]
+    fn what_was_packed_comes_back_and_noise_stays_plain() {
+        let mut packer = Packer::new();
+        for method in METHODS {
+            for unit in [512u32, 1024, 2048, 4096, 8192, 16384] {
+                for noisy in [0usize, 1000, 6000, 16384] {
+                    let page = sealed(|i| if i < noisy { noise(i) } else { (i / 100) as u8 });
+                    let format = PackedFormat {
+                        unit,
+                        method,
+                        level: 6,
+                    };
+                    let packed = packer.pack(&page, format).expect("memory");
+                    assert_eq!(packed.bytes.len() % unit as usize, 0);
+                    if packed.plain {
+                        assert_eq!(&packed.bytes[..], &page[..]);
+                        assert!(noisy > 5000 || unit >= 8192, "{method:?} {unit} {noisy}");
+                        continue;
+                    }
+                    assert!(packed.bytes.len() < PAGE_SIZE);
+                    let mut out = AlignedBuf::zeroed(PAGE_SIZE);
+                    unpack(&packed.bytes, SpaceId(7), PageNo(9), &mut out).expect("a page");
+                    assert_eq!(&out[..], &page[..]);
+                    assert!(unpack(&packed.bytes, SpaceId(7), PageNo(8), &mut out).is_err());
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_that_are_no_page_are_refused(
+            mut bytes in prop::collection::vec(any::<u8>(), 0..600),
+            method in 0u8..5,
+            honest in any::<bool>(),
+        ) {
+            if honest && bytes.len() >= HEADER {
+                // Everything but what is packed is right.
+                let n = bytes.len() - HEADER;
+                le::put_u32(&mut bytes, 4, 9);
+                le::put_u32(&mut bytes, 8, 7);
+                bytes[12] = method;
+                le::put_u32(&mut bytes, 16, n as u32);
+                let crc = crc32c(&bytes[4..]);
+                le::put_u32(&mut bytes, 0, crc);
+            }
+            let mut out = AlignedBuf::zeroed(PAGE_SIZE);
+            prop_assert!(unpack(&bytes, SpaceId(7), PageNo(9), &mut out).is_err());
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Compressed tablespaces: each page packed when it is written out, in as many units of the file as it needs then, never where its last
+//! good copy lies.
+//!
+//! In memory a page is what it always is; only the cleaner, which writes, and the read of a page that is not resident know this room.
+//! `docs/decisions/0016` has the reasons. Invariants:
+//! - A place that a durable root names is not written before a later root, which does not name it, is durable.
+//! - The map names what was written completely, and nothing else.
+//! - Nothing of this is in the log: what a page says of itself (its LSN) tells redo what is left to do.
+//!
+//! This room never looks behind a page's header, and knows no transaction.
+
+mod codec;
+mod places;
+mod root;
+mod shadow;
+
+pub(crate) use codec::Packer;
+pub use codec::{Method, unpack};
+pub(crate) use shadow::{NoRoot, Place, Shadow};
+
+use crate::page::PAGE_SIZE;
+use base::{AlignedBuf, Disk, File, OpenMode};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// How the pages of a tablespace are packed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PackedFormat {
+    /// Bytes that a page takes a multiple of: a power of two, 512 to 16,384.
+    pub unit: u32,
+    /// What packs.
+    pub method: Method,
+    /// How hard it tries, 0 to 9, as `innodb_compression_level`.
+    pub level: u8,
+}
+
+impl PackedFormat {
+    /// Whether there is such a format.
+    pub(crate) fn is_valid(&self) -> bool {
+        self.unit.is_power_of_two()
+            && (512..=PAGE_SIZE as u32).contains(&self.unit)
+            && self.level <= 9
+    }
+
+    /// Units of that many bytes.
+    pub(crate) fn units(&self, bytes: usize) -> u64 {
+        bytes.div_ceil(self.unit as usize) as u64
+    }
+}
+
+/// What a compressed tablespace takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PackedUse {
+    /// Pages that have a place.
+    pub pages: u64,
+    /// Bytes of their places.
+    pub bytes: u64,
+}
+
+/// Opens the file of a compressed tablespace: past the page cache only where the device takes units as small as its.
+pub(crate) fn open_file(
+    disk: &dyn Disk,
+    path: &Path,
+    mode: OpenMode,
+    create: bool,
+) -> io::Result<Arc<dyn File>> {
+    let file = disk.open(path, mode, create)?;
+    let mut unit = AlignedBuf::zeroed(512);
+    match file.read_now(&mut unit, 512) {
+        Err(e) if e.kind() == io::ErrorKind::InvalidInput => {
+            disk.open(path, OpenMode::Buffered, false)
+        }
+        Err(e) => Err(e),
+        Ok(_) => Ok(file),
+    }
+}

@@ -1,0 +1,543 @@
+//! Where the pages of a compressed tablespace lie, and the roots that make it durable.
+//!
+//! A page is never written where a durable root says it is: it gets another place, and its old one is free when a later root is durable.
+//! (Shadow paging: Lorie, "Physical Integrity in a Large Segmented Database", TODS 1977, section 3.) Who reads asks the map; who
+//! writes takes a place, writes, and enters it when the write has completed.
+//!
+//! Locks: `rooting` before `state`; nothing waits for a device under `state` but for more room in the file.
+
+use super::PackedFormat;
+use super::PackedUse;
+use super::codec::Packer;
+use super::places::Places;
+use super::root::{
+    self, CHUNK_PAGES, DIRECTORIES_MAX, DIRECTORY_CHUNKS, FRONT, PART, Part, Root, Slots,
+};
+use crate::page::PAGE_SIZE;
+use base::checksum::crc32c;
+use base::{AlignedBuf, File, PageNo, SpaceId};
+use std::collections::{BTreeSet, HashSet};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Bytes by which a file grows, at least and at most.
+const GROWTH_BYTES: (u64, u64) = (256 << 10, 16 << 20);
+/// Free bytes at a file's end that are given back, at least.
+const GIVE_BACK_BYTES: u64 = 1 << 20;
+/// Bytes of places that wait for a root before one is made for them alone, at least.
+const ROOT_FOR_BYTES: u64 = 4 << 20;
+
+/// Where a page lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    /// First unit.
+    pub(crate) start: u64,
+    /// Units.
+    pub(crate) units: u8,
+    /// As it is in memory, not packed.
+    pub(crate) plain: bool,
+}
+
+/// Why a file cannot be used as a compressed tablespace.
+pub(crate) enum NoRoot {
+    /// It is none.
+    Other,
+    /// It is one, and has no root that is whole.
+    Damaged,
+    /// It was to become one.
+    Unborn,
+    /// The device failed.
+    Io(io::Error),
+}
+
+impl From<io::Error> for NoRoot {
+    fn from(e: io::Error) -> NoRoot {
+        NoRoot::Io(e)
+    }
+}
+
+/// The map of a tablespace and its free places.
+pub(crate) struct Shadow {
+    space: SpaceId,
+    format: PackedFormat,
+    file: Arc<dyn File>,
+    rooting: Mutex<()>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The place of each page.
+    words: Vec<u64>,
+    places: Places,
+    chunks: Vec<Part>,
+    directories: Vec<Part>,
+    /// Chunks that have changed since the last root.
+    changed: BTreeSet<usize>,
+    /// Pages whose place no root names, durable or under way.
+    fresh: HashSet<u32>,
+    /// Places that are free once the next root is durable.
+    former: Vec<(u64, u64)>,
+    former_units: u64,
+    /// Of the last durable root.
+    generation: u64,
+    /// Pages for which there is room.
+    room: u32,
+    /// The last root says something else of the room.
+    room_changed: bool,
+    /// Pages with a place, and its units.
+    used: (u64, u64),
+}
+
+/// What a root is made of.
+struct Making {
+    writes: Vec<(u64, AlignedBuf)>,
+    root: Root,
+    /// What it was made for, to be put back if it fails.
+    changed: BTreeSet<usize>,
+    former: Vec<(u64, u64)>,
+}
+
+impl Shadow {
+    /// An empty tablespace; nothing is written before its first root.
+    ///
+    /// # Errors
+    /// There is no room for it.
+    pub(crate) fn create(
+        space: SpaceId,
+        file: Arc<dyn File>,
+        format: PackedFormat,
+    ) -> io::Result<Shadow> {
+        let shadow = Shadow {
+            space,
+            format,
+            file,
+            rooting: Mutex::new(()),
+            state: Mutex::default(),
+        };
+        {
+            let mut s = shadow.lock();
+            shadow.grow_file(&mut s, shadow.front())?;
+            let front = s.places.claim(0, shadow.front());
+            assert!(front, "an empty file");
+        }
+        Ok(shadow)
+    }
+
+    /// Which compressed tablespace a file is.
+    pub(crate) fn identity(file: &dyn File) -> Result<SpaceId, NoRoot> {
+        match Root::read(file)? {
+            Slots::Root(r) => Ok(r.space),
+            Slots::NoRoot => Err(NoRoot::Damaged),
+            Slots::Unborn => Err(NoRoot::Unborn),
+            Slots::Other => Err(NoRoot::Other),
+        }
+    }
+
+    /// Opens a file at its newest root.
+    pub(crate) fn open(file: Arc<dyn File>) -> Result<Shadow, NoRoot> {
+        let root = match Root::read(&*file)? {
+            Slots::Root(r) => r,
+            Slots::NoRoot => return Err(NoRoot::Damaged),
+            Slots::Unborn => return Err(NoRoot::Unborn),
+            Slots::Other => return Err(NoRoot::Other),
+        };
+        let shadow = Shadow {
+            space: root.space,
+            format: root.format,
+            file,
+            rooting: Mutex::new(()),
+            state: Mutex::default(),
+        };
+        let units = shadow.file.len()? / u64::from(root.format.unit);
+        let mut s = State {
+            generation: root.generation,
+            room: root.pages,
+            places: Places::new(units),
+            ..State::default()
+        };
+        let parts = shadow.part_units();
+        let mut whole = s.places.claim(0, shadow.front());
+        for d in &root.directories {
+            whole &= s.places.claim(d.start, parts);
+            let bytes = shadow.read_part(*d)?.ok_or(NoRoot::Damaged)?;
+            s.chunks.extend(root::decode_directory(&bytes));
+        }
+        s.directories = root.directories;
+        while s.chunks.last().is_some_and(|c| c.start == 0) {
+            s.chunks.pop();
+        }
+        for c in s.chunks.clone() {
+            if c.start == 0 {
+                s.words.resize(s.words.len() + CHUNK_PAGES, 0);
+                continue;
+            }
+            whole &= s.places.claim(c.start, parts);
+            let bytes = shadow.read_part(c)?.ok_or(NoRoot::Damaged)?;
+            s.words.extend(root::decode_chunk(&bytes));
+        }
+        for w in &s.words {
+            if let Some(p) = Place::of(*w) {
+                whole &= s.places.claim(p.start, u64::from(p.units));
+                s.used.0 += 1;
+                s.used.1 += u64::from(p.units);
+            } else {
+                whole &= *w == 0;
+            }
+        }
+        if !whole {
+            return Err(NoRoot::Damaged);
+        }
+        *shadow.lock() = s;
+        Ok(shadow)
+    }
+
+    /// A directory or chunk, if it is what its parent says.
+    fn read_part(&self, part: Part) -> io::Result<Option<AlignedBuf>> {
+        let mut b = AlignedBuf::zeroed(self.part_units() as usize * self.format.unit as usize);
+        let n = self.file.read_now(&mut b, self.offset(part.start))?;
+        Ok((n >= PART && crc32c(&b[..PART]) == part.crc).then_some(b))
+    }
+
+    /// Which tablespace it is.
+    pub(crate) fn space(&self) -> SpaceId {
+        self.space
+    }
+
+    /// How its pages are packed.
+    pub(crate) fn format(&self) -> PackedFormat {
+        self.format
+    }
+
+    /// Pages for which there is room.
+    pub(crate) fn room(&self) -> u32 {
+        self.lock().room
+    }
+
+    /// What its pages take.
+    pub(crate) fn usage(&self) -> PackedUse {
+        let (pages, units) = self.lock().used;
+        PackedUse {
+            pages,
+            bytes: units * u64::from(self.format.unit),
+        }
+    }
+
+    /// Where a unit begins, in bytes.
+    pub(crate) fn offset(&self, unit: u64) -> u64 {
+        unit * u64::from(self.format.unit)
+    }
+
+    /// Bytes of that many units.
+    pub(crate) fn bytes(&self, place: Place) -> usize {
+        usize::from(place.units) * self.format.unit as usize
+    }
+
+    fn front(&self) -> u64 {
+        self.format.units(FRONT)
+    }
+
+    fn part_units(&self) -> u64 {
+        self.format.units(PART)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|e| e.into_inner())
+    }
+
+    /// Where a page lies; `None` for one that was never written.
+    pub(crate) fn place(&self, page: PageNo) -> Option<Place> {
+        let s = self.lock();
+        s.words.get(page.0 as usize).copied().and_then(Place::of)
+    }
+
+    /// Sees that there is room for pages up to `pages`, should none of the new ones become smaller.
+    ///
+    /// # Errors
+    /// The disk is full.
+    pub(crate) fn reserve(&self, pages: u32) -> io::Result<()> {
+        let mut s = self.lock();
+        let wanted = self.promised(&s, pages);
+        let free = s.places.free_units();
+        if free < wanted {
+            let units = s.places.units() + (wanted - free);
+            self.grow_file(&mut s, units)?;
+        }
+        s.room = s.room.max(pages);
+        s.room_changed = true;
+        Ok(())
+    }
+
+    /// Free units that there have to be for pages up to `pages`.
+    fn promised(&self, s: &State, pages: u32) -> u64 {
+        let unwritten = u64::from(pages).saturating_sub(s.used.0);
+        unwritten * self.format.units(PAGE_SIZE) + self.kept_for_roots(pages as usize)
+    }
+
+    /// Units that only roots may take: a whole map beside the durable one.
+    fn kept_for_roots(&self, pages: usize) -> u64 {
+        let chunks = pages.div_ceil(CHUNK_PAGES);
+        (chunks + chunks.div_ceil(DIRECTORY_CHUNKS) + 2) as u64 * self.part_units()
+    }
+
+    fn grow_file(&self, s: &mut State, units: u64) -> io::Result<()> {
+        self.file.allocate(self.offset(units))?;
+        s.places.grow(units);
+        Ok(())
+    }
+
+    /// Takes a place of `n` units for a page.
+    ///
+    /// # Errors
+    /// The disk is full, or a root failed that would have freed places.
+    pub(crate) fn take(&self, n: u64) -> io::Result<u64> {
+        {
+            let mut s = self.lock();
+            if let Some(start) = self.take_free(&mut s, n) {
+                return Ok(start);
+            }
+            let waiting = self.offset(s.former_units);
+            if waiting < ROOT_FOR_BYTES.max(self.offset(s.places.units()) / 8) {
+                match self.take_more(&mut s, n) {
+                    Err(e) if e.kind() == io::ErrorKind::StorageFull => {}
+                    r => return r,
+                }
+            }
+        }
+        self.make_root()?;
+        let mut s = self.lock();
+        match self.take_free(&mut s, n) {
+            Some(start) => Ok(start),
+            None => self.take_more(&mut s, n),
+        }
+    }
+
+    fn take_free(&self, s: &mut State, n: u64) -> Option<u64> {
+        let kept = self.kept_for_roots(s.words.len());
+        if s.places.free_units() < n + kept {
+            return None;
+        }
+        s.places.take(n)
+    }
+
+    /// Takes a place for which the file grows.
+    fn take_more(&self, s: &mut State, n: u64) -> io::Result<u64> {
+        let unit = u64::from(self.format.unit);
+        let (least, most) = GROWTH_BYTES;
+        let growth = (s.places.units() / 8).clamp(least / unit, most / unit);
+        let end = s.places.units() + n;
+        if let Err(e) = self.grow_file(s, end + growth) {
+            if e.kind() != io::ErrorKind::StorageFull {
+                return Err(e);
+            }
+            self.grow_file(s, end)?;
+        }
+        s.places
+            .take(n)
+            .ok_or_else(|| io::Error::from(io::ErrorKind::StorageFull))
+    }
+
+    /// A place that was taken and will not be entered is free again.
+    pub(crate) fn release(&self, start: u64, units: u64) {
+        self.lock().places.free(start, units);
+    }
+
+    /// The page was written there, completely.
+    pub(crate) fn enter(&self, page: PageNo, place: Place) {
+        let mut s = self.lock();
+        let i = page.0 as usize;
+        if s.words.len() <= i {
+            let chunks = i / CHUNK_PAGES + 1;
+            s.words.resize(chunks * CHUNK_PAGES, 0);
+            s.chunks.resize(chunks, Part::default());
+        }
+        let old = Place::of(std::mem::replace(&mut s.words[i], place.word()));
+        s.changed.insert(i / CHUNK_PAGES);
+        let units = u64::from(place.units);
+        s.used.1 += units;
+        let unnamed = !s.fresh.insert(page.0);
+        let Some(old) = old else {
+            s.used.0 += 1;
+            return;
+        };
+        let was = u64::from(old.units);
+        s.used.1 -= was;
+        if unnamed || base::mutant!("place-reused-before-a-root") {
+            s.places.free(old.start, was);
+        } else {
+            s.retire(old.start, was);
+        }
+    }
+
+    /// Writes a sealed page to a new place and enters it, on the calling thread.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take), and the write's.
+    pub(crate) fn write_now(&self, page: PageNo, sealed: &[u8]) -> io::Result<()> {
+        let packed = Packer::new().pack(sealed, self.format)?;
+        let units = self.format.units(packed.bytes.len());
+        let start = self.take(units)?;
+        if let Err(e) = self.file.write_now(&packed.bytes, self.offset(start)) {
+            self.release(start, units);
+            return Err(e);
+        }
+        let place = Place {
+            start,
+            units: units as u8,
+            plain: packed.plain,
+        };
+        self.enter(page, place);
+        Ok(())
+    }
+
+    /// Makes the map durable as it is now. What was entered before is found by a recovery from now on.
+    ///
+    /// # Errors
+    /// The device failed, or is full. What was asked for stays to be done.
+    pub(crate) fn make_root(&self) -> io::Result<()> {
+        let _one = self.rooting.lock().unwrap_or_else(|e| e.into_inner());
+        let making = {
+            let mut s = self.lock();
+            let same = s.changed.is_empty() && s.former.is_empty() && !s.room_changed;
+            if same && s.generation > 0 {
+                return Ok(());
+            }
+            self.begin_root(&mut s)?
+        };
+        let written = self.write_root(&making);
+        let mut s = self.lock();
+        if let Err(e) = written {
+            s.changed.extend(making.changed);
+            for (start, units) in making.former {
+                s.retire(start, units);
+            }
+            s.room_changed = true;
+            return Err(e);
+        }
+        s.generation = making.root.generation;
+        for (start, units) in making.former {
+            s.places.free(start, units);
+        }
+        self.give_back(&mut s)
+    }
+
+    /// Gives the file's end back to the file system where much of it is free and nobody has been promised it.
+    fn give_back(&self, s: &mut State) -> io::Result<()> {
+        let (units, end) = (s.places.units(), s.places.taken_end());
+        let tail = units - end;
+        if self.offset(tail) < GIVE_BACK_BYTES.max(self.offset(units) / 16) {
+            return Ok(());
+        }
+        let elsewhere = s.places.free_units() - tail;
+        let promised = self.promised(s, s.room).saturating_sub(elsewhere);
+        let left = s.places.shrink(end + promised);
+        if left == units {
+            return Ok(());
+        }
+        self.file.truncate(self.offset(left))
+    }
+
+    /// Takes what has changed, and places for it.
+    fn begin_root(&self, s: &mut State) -> io::Result<Making> {
+        let directories = s.chunks.len().div_ceil(DIRECTORY_CHUNKS);
+        if directories > DIRECTORIES_MAX {
+            return Err(io::Error::other("a tablespace beyond its largest size"));
+        }
+        s.directories.resize(directories, Part::default());
+        let of_directories: BTreeSet<usize> =
+            s.changed.iter().map(|c| c / DIRECTORY_CHUNKS).collect();
+        let mut places = Vec::new();
+        for _ in 0..s.changed.len() + of_directories.len() {
+            match self.take_part(s) {
+                Ok(p) => places.push(p),
+                Err(e) => {
+                    for p in places {
+                        s.places.free(p, self.part_units());
+                    }
+                    return Err(e);
+                }
+            }
+        }
+        let changed = std::mem::take(&mut s.changed);
+        let mut writes = Vec::new();
+        let mut put = |s: &mut State, bytes: AlignedBuf, old: Part| {
+            let start = places.pop().unwrap_or_default();
+            let crc = crc32c(&bytes);
+            writes.push((self.offset(start), bytes));
+            if old.start != 0 {
+                s.retire(old.start, self.part_units());
+            }
+            Part { start, crc }
+        };
+        for c in &changed {
+            let bytes = root::encode_chunk(&s.words[c * CHUNK_PAGES..(c + 1) * CHUNK_PAGES]);
+            let old = s.chunks[*c];
+            s.chunks[*c] = put(s, bytes, old);
+        }
+        for d in of_directories {
+            let end = s.chunks.len().min((d + 1) * DIRECTORY_CHUNKS);
+            let bytes = root::encode_directory(&s.chunks[d * DIRECTORY_CHUNKS..end]);
+            let old = s.directories[d];
+            s.directories[d] = put(s, bytes, old);
+        }
+        // From here on this root may name them.
+        s.fresh.clear();
+        s.room_changed = false;
+        s.former_units = 0;
+        Ok(Making {
+            writes,
+            root: Root {
+                space: self.space,
+                generation: s.generation + 1,
+                format: self.format,
+                pages: s.room,
+                directories: s.directories.clone(),
+            },
+            changed,
+            former: std::mem::take(&mut s.former),
+        })
+    }
+
+    fn take_part(&self, s: &mut State) -> io::Result<u64> {
+        match s.places.take(self.part_units()) {
+            Some(start) => Ok(start),
+            None => self.take_more(s, self.part_units()),
+        }
+    }
+
+    fn write_root(&self, making: &Making) -> io::Result<()> {
+        for (at, bytes) in &making.writes {
+            self.file.write_now(bytes, *at)?;
+        }
+        // The pages and the map before the root that names them.
+        if !base::mutant!("root-before-its-pages") {
+            self.file.sync_now()?;
+        }
+        let root = making.root.encode();
+        self.file
+            .write_now(&root, Root::slot(making.root.generation))?;
+        if base::mutant!("root-not-synced") {
+            return Ok(());
+        }
+        self.file.sync_now()?;
+        if making.root.generation == 1 {
+            // The other slot shows that the file is no beginning cut short; should the first one be damaged, it is as good.
+            let copy = Root {
+                generation: 0,
+                ..making.root.clone()
+            };
+            self.file.write_now(&copy.encode(), Root::slot(0))?;
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    fn retire(&mut self, start: u64, units: u64) {
+        self.former.push((start, units));
+        self.former_units += units;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! A tablespace beside a list of what was written into it, with ends at any place.
+
+use super::super::codec::Method;
+use super::*;
+use base::OpenMode;
+use base::mem::MemDisk;
+use base::seams::Disk;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const FORMAT: PackedFormat = PackedFormat {
+    unit: 1024,
+    method: Method::Lz4,
+    level: 6,
+};
+
+fn file(disk: &MemDisk) -> Arc<dyn File> {
+    disk.open(Path::new("/t"), OpenMode::Direct, true)
+        .expect("a file")
+}
+
+/// Writes `value` all over a new place of the page.
+fn write(s: &Shadow, page: u32, units: u8, value: u8) {
+    let start = s.take(u64::from(units)).expect("room");
+    let place = Place {
+        start,
+        units,
+        plain: false,
+    };
+    let bytes = AlignedBuf::copy_of(&vec![value; s.bytes(place)]);
+    s.file.write_now(&bytes, s.offset(start)).expect("a write");
+    s.enter(PageNo(page), place);
+}
+
+fn read(s: &Shadow, page: u32) -> Option<(u8, u8)> {
+    let place = s.place(PageNo(page))?;
+    let mut b = AlignedBuf::zeroed(s.bytes(place));
+    s.file
+        .read_now(&mut b, s.offset(place.start))
+        .expect("a read");
+    assert!(b.iter().all(|x| *x == b[0]), "page {page} is mixed");
+    Some((place.units, b[0]))
+}
+
+fn all(s: &Shadow, model: &BTreeMap<u32, (u8, u8)>) {
+    for page in 0..6000 {
+        assert_eq!(read(s, page), model.get(&page).copied(), "page {page}");
+    }
+    let bytes: u64 = model.values().map(|(units, _)| u64::from(*units)).sum();
+    let usage = PackedUse {
+        pages: model.len() as u64,
+        bytes: bytes * u64::from(FORMAT.unit),
+    };
+    assert_eq!(s.usage(), usage);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn a_recovery_finds_what_the_last_root_names(
+        steps in prop::collection::vec((0u8..10, 0u32..6000, 1u8..17, any::<u8>()), 1..300)
+    ) {
+        let disk = MemDisk::default();
+        let mut s = Shadow::create(SpaceId(3), file(&disk), FORMAT).expect("a tablespace");
+        s.make_root().expect("a root");
+        let mut now = BTreeMap::new();
+        let mut durable = now.clone();
+        for (what, page, units, value) in steps {
+            match what {
+                0 => {
+                    s.make_root().expect("a root");
+                    durable = now.clone();
+                }
+                1 => {
+                    // All that was written after the root has arrived, and none of it may matter.
+                    s = match Shadow::open(file(&disk)) {
+                        Ok(s) => s,
+                        Err(_) => panic!("no root"),
+                    };
+                    now = durable.clone();
+                    all(&s, &now);
+                }
+                2 => {
+                    let start = s.take(u64::from(units)).expect("room");
+                    s.release(start, u64::from(units));
+                }
+                // The same few pages again and again, and others.
+                n => {
+                    let page = if n < 6 { page % 7 } else { page };
+                    write(&s, page, units, value);
+                    now.insert(page, (units, value));
+                }
+            }
+        }
+        all(&s, &now);
+    }
+}
+
+#[test]
+fn places_that_wait_for_a_root_do_not_make_the_file_grow_for_ever() {
+    let disk = MemDisk::default();
+    let s = Shadow::create(SpaceId(3), file(&disk), FORMAT).expect("a tablespace");
+    for round in 0..40u8 {
+        for page in 0..1000 {
+            write(&s, page, 4, round);
+        }
+        s.make_root().expect("a root");
+    }
+    let len = s.file.len().expect("a length");
+    assert!(len < 14 << 20, "{len} bytes for 4 MB of pages");
+}
+
+#[test]
+fn a_root_that_is_not_whole_leaves_the_one_before() {
+    let disk = MemDisk::default();
+    let s = Shadow::create(SpaceId(3), file(&disk), FORMAT).expect("a tablespace");
+    write(&s, 1, 2, 11);
+    s.make_root().expect("a root");
+    // The only root so far is there twice.
+    s.file
+        .write_now(&[0xAB; 512], Root::slot(1) + 512)
+        .expect("a write");
+    let s = Shadow::open(file(&disk)).ok().expect("its copy");
+    assert_eq!(read(&s, 1), Some((2, 11)));
+    s.make_root().expect("nothing to do");
+    write(&s, 1, 2, 11);
+    s.make_root().expect("a root");
+    write(&s, 1, 2, 12);
+    s.make_root().expect("a root");
+    // The forced root behind the copy was the first again, and these are the second and the third.
+    let newest = Root::slot(3);
+    s.file
+        .write_now(&[0xAB; 512], newest + 512)
+        .expect("a write");
+    let s = Shadow::open(file(&disk)).ok().expect("the first root");
+    assert_eq!(read(&s, 1), Some((2, 11)));
+    s.file
+        .write_now(&[0xAB; 512], Root::slot(2) + 512)
+        .expect("a write");
+    assert!(matches!(Shadow::open(file(&disk)), Err(NoRoot::Damaged)));
+    assert!(matches!(Shadow::identity(&*s.file), Err(NoRoot::Damaged)));
+}
