@@ -45,9 +45,55 @@ pub fn run(setup: &Setup, server: Server) -> Outcome<()> {
         return Err(format!("an option from a file: 17 became {timeout:?}"));
     }
     println!("    options: unknown refused, loose- accepted, read from a file");
+    load_file(setup, &server)?;
     server.terminate()?;
     shell(setup)?;
     damage(setup)
+}
+
+/// A file that the program `mariadb` sends.
+fn load_file(setup: &Setup, server: &Server) -> Outcome<()> {
+    let file = setup.datadir.with_extension("txt");
+    let rows: String = (0..20_000)
+        .map(|i| format!("{i}\tname {i}\t\\N\n"))
+        .collect();
+    std::fs::write(&file, rows).map_err(|e| format!("{}: {e}", file.display()))?;
+    ask(server, "SET GLOBAL local_infile = ON")?;
+    ask(
+        server,
+        "CREATE TABLE edges.loaded (id INT PRIMARY KEY, name VARCHAR(20), a INT)",
+    )?;
+    let sql = format!(
+        "LOAD DATA LOCAL INFILE '{}' INTO TABLE edges.loaded",
+        file.display()
+    );
+    let mut load = Command::new("mariadb");
+    load.arg(format!("--socket={}", setup.socket.display()));
+    load.args(["--user=root", "--local-infile=1", "--execute", &sql]);
+    step::must(&mut load)?;
+    let found = ask(
+        server,
+        "SELECT COUNT(*), SUM(id), MAX(name), COUNT(a) FROM edges.loaded",
+    )?;
+    if found != [["20000", "199990000", "name 9999", "0"]] {
+        return Err(format!("LOAD DATA LOCAL: {found:?}"));
+    }
+    // A file that is not there is the client's error, and the connection goes on.
+    let text = "LOAD DATA LOCAL INFILE '/no/such/file' INTO TABLE edges.loaded; SELECT 1;";
+    let mut load = Command::new("sh");
+    load.args([
+        "-c",
+        &format!(
+            "echo \"{text}\" | mariadb --socket={} --user=root --local-infile=1 --force",
+            setup.socket.display()
+        ),
+    ]);
+    let said = step::quietly(&mut load)?;
+    if !said.text.contains("/no/such/file") || !said.text.lines().any(|l| l.trim() == "1") {
+        return Err(format!("a file that is not there:\n{}", said.text));
+    }
+    println!("    LOAD DATA LOCAL: 20,000 rows from the client's file");
+    Ok(())
 }
 
 /// SQL from standard input, on a directory that no server owns.

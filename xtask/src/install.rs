@@ -34,6 +34,7 @@ const PEERS: &[(&str, &str)] = &[
     ("/usr/bin/mariadb-install-db", "mariadb-server-core"),
     ("/usr/lib/postgresql/15/bin/postgres", "postgresql-15"),
     ("/usr/bin/fio", "fio"),
+    ("/usr/bin/zstd", "zstd"),
 ];
 
 /// MariaDB's other engine, where it is asked for.

@@ -420,6 +420,11 @@ impl Engine {
             .await;
     }
 
+    /// What packing and unpacking of compressed tables' pages came to, by size of block; counted from zero again after a `reset`.
+    pub fn pack_counts(&self, reset: bool) -> Vec<pager::packed::PackCounts> {
+        self.pager.pool().packing.all(reset)
+    }
+
     /// All counters now.
     pub fn counters(&self) -> EngineCounters {
         let (c, pool, log) = (&self.counters, self.pager.pool(), &self.log);

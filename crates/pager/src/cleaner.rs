@@ -359,7 +359,12 @@ impl Cleaner {
                 (b, u64::from(p.page.0) * PAGE_SIZE as u64, None)
             }
             Some(shadow) => {
-                let packed = self.packer.pack(page, shadow.format())?;
+                let (format, packer) = (shadow.format(), &mut self.packer);
+                let packed = self.pool.packing.packing(
+                    format.unit,
+                    || packer.pack(page, format),
+                    |r| r.as_ref().is_ok_and(|p| !p.plain),
+                )?;
                 let units = shadow.format().units(packed.bytes.len());
                 let start = match shadow.take(units) {
                     Ok(start) => start,

@@ -71,6 +71,7 @@ pub async fn open(
     };
     let pool = Arc::new(Pool::new(options.frames())?);
     pool.set_unused(end, start);
+    pool.packing.set_clock(&seams.clock);
     open_spaces(&*disk, &options, &pool, &data_dir, &copies, &mut report)?;
     restore_torn(&pool, copies, state.redo, &mut report)?;
     let log = Arc::new(Log::new(

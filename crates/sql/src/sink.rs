@@ -100,6 +100,9 @@ pub struct Done {
 /// A boxed future of a flush.
 pub type Flush<'a> = Pin<Box<dyn Future<Output = Result<(), SqlError>> + Send + 'a>>;
 
+/// A boxed future of a piece of a file.
+pub type Chunk<'a> = Pin<Box<dyn Future<Output = Result<Option<Vec<u8>>, SqlError>> + Send + 'a>>;
+
 /// Whoever takes the results: the connection's packet writer, the embedded library, a test.
 pub trait ResultSink: Send {
     /// A result set begins.
@@ -117,6 +120,16 @@ pub trait ResultSink: Send {
     /// Waits until the client has taken enough; called between batches.
     fn flush(&mut self) -> Flush<'_> {
         Box::pin(std::future::ready(Ok(())))
+    }
+    /// Asks the client for a file of its machine (LOAD DATA LOCAL). Where that succeeds, all of it has to be taken by
+    /// [`file_chunk`](Self::file_chunk) before anything else is sent.
+    fn ask_file(&mut self, _name: &[u8]) -> Flush<'_> {
+        let text = "Loading local data is disabled; this must be enabled on both the client and server sides";
+        Box::pin(std::future::ready(Err(SqlError::new(3948, text))))
+    }
+    /// The next bytes of the file that was asked for; none behind its end.
+    fn file_chunk(&mut self) -> Chunk<'_> {
+        Box::pin(std::future::ready(Ok(None)))
     }
     /// The end of a result set, or of a statement without one.
     fn finish(&mut self, done: &Done);

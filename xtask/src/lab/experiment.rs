@@ -79,6 +79,8 @@ pub enum Data {
         tables: u32,
         /// Rows of each.
         rows: u64,
+        /// Options that each table is altered to have once it is filled; empty for none.
+        options: &'static str,
         /// Read once from end to end before anything is measured, so that all of it is in memory.
         cached: bool,
     },
@@ -89,7 +91,15 @@ pub enum Data {
 impl fmt::Display for Data {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Data::Rows { tables, rows, .. } => write!(f, "{tables} x {rows} rows"),
+            Data::Rows {
+                tables,
+                rows,
+                options,
+                ..
+            } => {
+                let space = if options.is_empty() { "" } else { ", " };
+                write!(f, "{tables} x {rows} rows{space}{options}")
+            }
             Data::Warehouses(n) => write!(f, "{n} warehouses"),
         }
     }

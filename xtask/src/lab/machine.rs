@@ -91,6 +91,7 @@ pub fn limits(fio: &Fio, stock: &mut Stock, seconds: u64) -> Outcome<Limits> {
     let nothing = Data::Rows {
         tables: 1,
         rows: 1000,
+        options: "",
         cached: false,
     };
     let terms = Terms {

@@ -8,6 +8,7 @@ mod catalog;
 mod course;
 mod experiment;
 mod fio;
+mod formats;
 mod judge;
 mod machine;
 mod measure;
@@ -36,6 +37,9 @@ const FORMAT: u32 = 1;
 /// The command.
 pub fn command(args: &Args) -> Outcome<()> {
     let words = args.words();
+    if words == ["formats"] {
+        return formats::command(args);
+    }
     let quick = args.switch("quick")?;
     let readme = args.switch("readme")?;
     let from: String = args.get("from", String::new())?;
@@ -89,6 +93,9 @@ fn list() {
     for experiment in catalog::ALL {
         println!("  {:<8} {}", experiment.id, experiment.title);
     }
+    println!(
+        "\n  E12 and E13 (row formats) are `cargo xtask lab formats [--rows 2000000] [--repeats 3]`."
+    );
     println!("\n  E20 (10,000 connections) is `cargo xtask hostile --only idle`.");
 }
 

@@ -83,10 +83,12 @@ impl Plan {
             Data::Rows {
                 tables,
                 rows,
+                options,
                 cached,
             } if self.quick => Data::Rows {
                 tables,
                 rows: rows / QUICK_DIVISOR,
+                options,
                 cached,
             },
             Data::Warehouses(_) if self.quick => Data::Warehouses(1),

@@ -34,7 +34,17 @@ pub struct Stock {
 /// The name of a directory with this data.
 fn folder(who: Who, data: Data) -> String {
     match data {
-        Data::Rows { tables, rows, .. } => format!("{}-{tables}x{rows}", who.name()),
+        Data::Rows {
+            tables,
+            rows,
+            options,
+            ..
+        } => {
+            let plain = |c: char| c.is_ascii_alphanumeric();
+            let words = options.split(|c| !plain(c)).filter(|w| !w.is_empty());
+            let more: String = words.map(|w| format!("-{}", w.to_lowercase())).collect();
+            format!("{}-{tables}x{rows}{more}", who.name())
+        }
         Data::Warehouses(n) => format!("{}-{n}-warehouses", who.name()),
     }
 }
@@ -137,11 +147,23 @@ impl Stock {
 
 fn fill(peer: &dyn Peer, who: Who, data: Data) -> Outcome<()> {
     match data {
-        Data::Rows { tables, rows, .. } => {
+        Data::Rows {
+            tables,
+            rows,
+            options,
+            ..
+        } => {
             let mut load = sysbench::Load::new("oltp_point_select", rows);
             load.tables = tables;
             load.extra = who.driver_flags().to_vec();
-            load.fill(peer.reach())
+            load.fill(peer.reach())?;
+            if options.is_empty() {
+                return Ok(());
+            }
+            for table in check::sbtest_names(tables) {
+                peer.ask(DATABASE, &format!("ALTER TABLE {table} {options}"))?;
+            }
+            Ok(())
         }
         Data::Warehouses(warehouses) => tpcc::fill(peer, who, warehouses),
     }

@@ -10,12 +10,14 @@
 //! This room never looks behind a page's header, and knows no transaction.
 
 mod codec;
+mod counts;
 mod places;
 mod root;
 mod shadow;
 
 pub(crate) use codec::Packer;
 pub use codec::{Method, unpack};
+pub use counts::{PackCounters, PackCounts};
 pub(crate) use shadow::{NoRoot, Place, Shadow};
 
 use crate::page::PAGE_SIZE;

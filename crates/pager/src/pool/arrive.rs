@@ -38,12 +38,14 @@ impl Pool {
             return self.arrived(&sp, page, fr, &state, frame, never);
         };
         let (offset, len) = (shadow.offset(place.start), shadow.bytes(place));
+        let unit = shadow.format().unit;
         let buf = IoBuf::owned(AlignedBuf::zeroed(len));
         let done = Box::new(move |buf: IoBuf, r| {
             let found = whole(r, len).and_then(|()| {
                 let to = frame.bytes_mut();
                 if !place.plain {
-                    return packed::unpack(buf.bytes(), sp.id(), page, to).map_err(Why::Page);
+                    let unpack = || packed::unpack(buf.bytes(), sp.id(), page, to);
+                    return pool.packing.unpacking(unit, unpack).map_err(Why::Page);
                 }
                 to.copy_from_slice(&buf.bytes()[..page::PAGE_SIZE]);
                 page::check(to, sp.id(), page).map_err(Why::Page)

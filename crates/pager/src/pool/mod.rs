@@ -12,6 +12,7 @@ mod guard;
 pub use guard::{ExclusiveGuard, Pin, Pins, SharedGuard};
 
 use crate::error::{OpError, Wait};
+use crate::packed::PackCounters;
 use crate::page::Page;
 use crate::space::{Space, Spaces};
 use arena::Arena;
@@ -61,6 +62,8 @@ pub struct Pool {
     unused: OnceLock<(Lsn, Lsn)>,
     /// Counters for SHOW STATUS.
     pub counters: PoolCounters,
+    /// What packing and unpacking of pages came to.
+    pub packing: PackCounters,
 }
 
 fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -84,6 +87,7 @@ impl Pool {
             closed: OnceLock::new(),
             unused: OnceLock::new(),
             counters: PoolCounters::default(),
+            packing: PackCounters::default(),
         })
     }
 

@@ -287,7 +287,10 @@ fn check_action(s: &mut Session, def: &TableDef, a: &AlterAction) -> Result<bool
         | AlterAction::DropColumn(_)
         | AlterAction::DropPrimaryKey
         | AlterAction::Force
-        | AlterAction::Option(TableOption::Engine(_)) => Ok(true),
+        | AlterAction::Option(
+            TableOption::Engine(_) | TableOption::RowFormat(_) | TableOption::KeyBlockSize(_),
+        ) => Ok(true),
+        AlterAction::Option(TableOption::Other(name, _)) => Ok(name.as_ref() == "COMPRESSION"),
         AlterAction::ModifyColumn { column, position } => {
             let name = column.name.clone();
             Ok(!changed_column(s, def, &name, column, position.is_some())?.1)

@@ -332,6 +332,10 @@ impl<'a> Draft<'a> {
         if let Some(c) = table::table_collation(charset.0, charset.1)? {
             options.collation = c;
         }
+        let format = |a: &AlterAction| matches!(a, AlterAction::Option(TableOption::RowFormat(_)));
+        if actions.iter().any(format) {
+            row_format::complete(&mut options, ctx.cx.vars);
+        }
         if actions.iter().any(|a| matches!(a, AlterAction::Option(_))) {
             let warnings = &mut ctx.warnings;
             row_format::check(

@@ -32,6 +32,19 @@ fn compression(o: &TableOptions) -> Option<&str> {
     given.map(|(_, v)| v.as_str()).filter(|v| !v.is_empty())
 }
 
+/// Gives a table that is to be compressed, and does not say in which blocks, those of `innodb_default_key_block_size`.
+pub(super) fn complete(o: &mut TableOptions, vars: &SessionVars) {
+    let default = vars.value_by_name("innodb_default_key_block_size");
+    let size = default.map_or(0, |v| v.as_u64());
+    if size == 0 || o.row_format != "COMPRESSED" || key_block_size(o).is_some() {
+        return;
+    }
+    // A size in between is the next smaller one there is.
+    let size = 1u64 << size.ilog2();
+    o.others
+        .push(("KEY_BLOCK_SIZE".to_owned(), size.to_string()));
+}
+
 /// Checks that the options go together: an error under innodb_strict_mode, warnings about what is ignored without it.
 ///
 /// # Errors

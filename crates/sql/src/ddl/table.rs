@@ -39,8 +39,9 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
     if stmt.partitioning.is_some() {
         return Err(SqlError::not_supported("PARTITION BY"));
     }
-    let options = options(name, &stmt.options, ctx)?;
+    let mut options = options(name, &stmt.options, ctx)?;
     let vars = ctx.cx.vars;
+    row_format::complete(&mut options, vars);
     row_format::check(name, &options, Asked::Create, vars, &mut ctx.warnings)?;
     let longest = row_format::longest_part(&options, vars);
     let mut columns: Vec<ColumnDef> = Vec::with_capacity(stmt.columns.len());

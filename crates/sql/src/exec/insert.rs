@@ -76,7 +76,7 @@ pub(crate) async fn run(
         InsertRows::Values(rows) => {
             w.only_row = rows.len() == 1;
             for (i, row) in rows.iter().enumerate() {
-                w.line = i as u64 + 1;
+                w.line = env.cx.rows_before + i as u64 + 1;
                 w.rows_left = (rows.len() - i) as u64;
                 let built = w.build(row, env, &subs)?;
                 w.put(built, env, &subs, found_rows).await?;
@@ -87,7 +87,7 @@ pub(crate) async fn run(
             let mut rows = RowStore::new(q.types.len());
             run_query(q, env, &NoRow, &mut rows, u64::MAX).await?;
             for i in 0..rows.len() {
-                w.line = i as u64 + 1;
+                w.line = env.cx.rows_before + i as u64 + 1;
                 w.rows_left = (rows.len() - i) as u64;
                 let built = w.build_selected(&rows, i, env, &subs)?;
                 w.put(built, env, &subs, found_rows).await?;

@@ -222,6 +222,8 @@ pub struct EvalCtx<'s> {
     pub sql_mode: SqlMode,
     /// Whether the statement writes rows in strict mode: then division by zero and bad dates are errors.
     pub strict_write: bool,
+    /// Rows that the statement has inserted before those at hand, for messages that name a row.
+    pub rows_before: u64,
     /// `collation_connection`.
     pub collation: CollationId,
     /// `max_allowed_packet`: longer results of string functions become NULL with warning 1301.
@@ -251,6 +253,7 @@ impl<'s> EvalCtx<'s> {
             tz_offset: hot.time_zone.offset(facts.system_offset),
             sql_mode: hot.sql_mode,
             strict_write: false,
+            rows_before: 0,
             collation: vars.connection_collation(),
             max_packet: hot.max_allowed_packet,
             state: Mutex::default(),

@@ -113,10 +113,6 @@ pub(super) const SPECS: &[Spec] = &[
          CHECKSUM v0?, STATUS v256?, EXTRA v256?",
     ),
     none(
-        "INNODB_CMP",
-        "page_size i, compress_ops i, compress_ops_ok i, compress_time i, uncompress_ops i, uncompress_time i",
-    ),
-    none(
         "INNODB_CMPMEM",
         "page_size i, buffer_pool_instance i, pages_used i, pages_free i, relocation_ops I, relocation_time i",
     ),

@@ -255,6 +255,27 @@ fn innodb_indexes(v: &View<'_>) -> Vec<Vec<Value>> {
     out
 }
 
+fn compression(v: &View<'_>, reset: bool) -> Vec<Vec<Value>> {
+    let seconds = |us: u64| int((us / 1_000_000) as i64);
+    v.ctx
+        .engine
+        .pack_counts(reset)
+        .into_iter()
+        .map(|c| {
+            vec![
+                int(i64::from(c.unit)),
+                int(c.packs as i64),
+                int(c.packs_ok as i64),
+                seconds(c.packs_us),
+                int(c.unpacks as i64),
+                seconds(c.unpacks_us),
+            ]
+        })
+        .collect()
+}
+
+const COMPRESSION: &str = "page_size i, compress_ops I, compress_ops_ok I, compress_time I, uncompress_ops I, uncompress_time I";
+
 /// The tables of this file.
 pub(super) const SPECS: &[Spec] = &[
     Spec {
@@ -269,6 +290,16 @@ pub(super) const SPECS: &[Spec] = &[
             DATA_FREE U?, AUTO_INCREMENT U?, CREATE_TIME t?, UPDATE_TIME t?, CHECK_TIME t?, TABLE_COLLATION v64?, \
             CHECKSUM I?, CREATE_OPTIONS v256?, TABLE_COMMENT v2048?",
         rows: tables,
+    },
+    Spec {
+        name: "INNODB_CMP",
+        columns: COMPRESSION,
+        rows: |v| compression(v, false),
+    },
+    Spec {
+        name: "INNODB_CMP_RESET",
+        columns: COMPRESSION,
+        rows: |v| compression(v, true),
     },
     Spec {
         name: "INNODB_TABLES",

@@ -99,6 +99,7 @@ impl Session {
                 Statement::UnlockTables => self.unlock_tables().await,
                 Statement::LockInstance(_) => Ok(Done::default()),
                 Statement::Shutdown => self.shutdown(),
+                Statement::LoadData(l) => self.load_data(l, sink).await,
                 _ => crate::ddl::run(self, statement, text, sink).await,
             }
         })

@@ -12,6 +12,7 @@ mod dispatch;
 mod facts;
 mod instance;
 mod kill;
+mod load;
 mod names;
 mod prepared;
 mod process;
@@ -91,6 +92,8 @@ pub struct Session {
     named: HashMap<String, prepared::Prepared>,
     cache: StatementCache,
     locked_tables: bool,
+    /// Rows that LOAD DATA has put in before the ones at hand.
+    rows_before: u64,
     closing: bool,
     /// Isolation of the transaction that was begun last, for AND CHAIN.
     isolation: engine::Isolation,
@@ -131,6 +134,7 @@ impl Session {
             named: HashMap::new(),
             cache: StatementCache::new(),
             locked_tables: false,
+            rows_before: 0,
             closing: false,
             isolation: engine::Isolation::RepeatableRead,
             settings: 0,

@@ -186,7 +186,7 @@ impl Session {
     }
 
     /// The part of [`run_plan`](Self::run_plan) between a statement's begin and its end.
-    async fn run_in_statement(
+    pub(super) async fn run_in_statement(
         &mut self,
         plan: &Plan,
         params: &[Value],
@@ -195,7 +195,8 @@ impl Session {
         let now = self.now_micros();
         let id = self.facts.connection_id;
         let (r, warnings, total, last_id) = {
-            let cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
+            let mut cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
+            cx.rows_before = self.rows_before;
             let mut x = ExecCtx {
                 engine: &mut self.engine,
                 cx,
@@ -219,7 +220,7 @@ impl Session {
 
     /// Refuses tables of schemas the account has nothing to do with.
     #[inline]
-    fn check_access(&self, plan: &Plan) -> Result<(), SqlError> {
+    pub(super) fn check_access(&self, plan: &Plan) -> Result<(), SqlError> {
         if self.all_powerful {
             return Ok(());
         }

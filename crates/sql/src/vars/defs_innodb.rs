@@ -135,6 +135,8 @@ pub(super) const INNODB: &[VarDef] = &[
     text("innodb_monitor_reset_all", Global, ""),
     flag("innodb_cmp_per_index_enabled", Global, false),
     uint("innodb_compression_level", Global, 6, 0, 9),
+    // Not MySQL's: KEY_BLOCK_SIZE of tables with ROW_FORMAT=COMPRESSED that name none; 0: what each page needs.
+    uint("innodb_default_key_block_size", Both, 0, 0, 16),
     uint(
         "innodb_compression_failure_threshold_pct",
         Global,

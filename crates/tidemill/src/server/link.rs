@@ -176,6 +176,41 @@ impl Output {
         Ok(())
     }
 
+    /// Receives some bytes into a decoder, while a statement asks its client for more than the command. At most the write
+    /// timeout passes.
+    ///
+    /// # Errors
+    /// The client is gone or silent, or the connection is to end. From then on nothing can be sent either.
+    pub async fn receive(&mut self, into: &mut Decoder) -> io::Result<()> {
+        let mut alarm = None;
+        let deadline = Instant::now() + self.write_timeout;
+        let came = poll_fn(|cx| {
+            match self.stream.poll_read(cx, into.space()) {
+                Poll::Ready(Ok(0)) => {
+                    return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+                }
+                Poll::Pending => {}
+                came => return came,
+            }
+            self.ending.park(cx);
+            if self.ending.is_killed() {
+                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+            }
+            poll_alarm(&mut alarm, cx, deadline).map(|()| Err(io::ErrorKind::TimedOut.into()))
+        })
+        .await;
+        match came {
+            Ok(n) => {
+                into.filled(n);
+                Ok(())
+            }
+            Err(e) => {
+                self.broken = true;
+                Err(e)
+            }
+        }
+    }
+
     fn poll_send(
         &mut self,
         cx: &mut Context<'_>,

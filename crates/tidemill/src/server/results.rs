@@ -7,13 +7,15 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sql::sink::{ColumnMeta, Done, Flush, ResultSink, StateChange};
+use sql::sink::{Chunk, ColumnMeta, Done, Flush, ResultSink, StateChange};
 use types::{Charset, CollationId, SqlError, ValueRef};
+use wire::Decoder;
+use wire::capability;
 use wire::column_type::ColumnType;
 use wire::packet::{Mark, PacketWriter};
 use wire::response::{
-    ColumnDef, OkPacket, SessionState, write_column_count, write_columns_end, write_err, write_ok,
-    write_rows_end,
+    ColumnDef, OkPacket, SessionState, write_column_count, write_columns_end, write_err,
+    write_local_infile, write_ok, write_rows_end,
 };
 use wire::status;
 
@@ -30,6 +32,12 @@ const SLICE: Duration = Duration::from_millis(2);
 const BATCHES_A_LOOK: u32 = 4;
 /// ER_NET_ERROR_ON_WRITE.
 const NET_ERROR_ON_WRITE: u16 = 1160;
+/// ER_NET_READ_ERROR.
+const NET_READ_ERROR: u16 = 1158;
+/// ER_CLIENT_LOCAL_FILES_DISABLED.
+const LOCAL_DISABLED: u16 = 3948;
+/// The longest packet of a file that a client sends: what a packet may have without going on in another.
+const FILE_PACKET_MAX: usize = 1 << 30;
 /// Bits of a binary row's NULL bitmap before the first column's.
 const BITMAP_OFFSET: usize = 2;
 
@@ -62,6 +70,8 @@ pub struct Results<'a> {
     cursor: Option<Cursor>,
     status: u16,
     slice: Cell<Slice>,
+    /// Of the file that the client sends.
+    file: Option<Decoder>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +108,7 @@ impl<'a> Results<'a> {
             cursor: None,
             status,
             slice: Cell::new(FRESH),
+            file: None,
         }
     }
 
@@ -246,6 +257,50 @@ impl ResultSink for Results<'_> {
         })
     }
 
+    fn ask_file(&mut self, name: &[u8]) -> Flush<'_> {
+        let name = name.to_vec();
+        Box::pin(async move {
+            if self.capabilities & capability::LOCAL_FILES == 0 {
+                let text = "Loading local data is disabled; this must be enabled on both the client and server sides";
+                return Err(SqlError::new(LOCAL_DISABLED, text));
+            }
+            write_local_infile(&name, &mut self.output.writer);
+            let sent = self.output.flush().await;
+            sent.map_err(|_| gone(NET_ERROR_ON_WRITE, "writing"))?;
+            let mut decoder = Decoder::new(FILE_PACKET_MAX);
+            decoder.set_sequence(self.output.writer.sequence());
+            self.file = Some(decoder);
+            Ok(())
+        })
+    }
+
+    fn file_chunk(&mut self) -> Chunk<'_> {
+        Box::pin(async move {
+            loop {
+                let Some(decoder) = &mut self.file else {
+                    return Ok(None);
+                };
+                let packet = decoder.next_packet();
+                let packet = packet.map_err(|_| gone(NET_READ_ERROR, "reading"))?;
+                match packet.map(<[u8]>::to_vec) {
+                    Some(bytes) if bytes.is_empty() => {
+                        self.output.writer.set_sequence(decoder.sequence());
+                        self.file = None;
+                        return Ok(None);
+                    }
+                    Some(bytes) => return Ok(Some(bytes)),
+                    None => {
+                        let came = self.output.receive(decoder).await;
+                        if came.is_err() {
+                            self.file = None;
+                            return Err(gone(NET_READ_ERROR, "reading"));
+                        }
+                    }
+                }
+            }
+        })
+    }
+
     fn finish(&mut self, done: &Done) {
         self.status = status_of(done);
         let (capabilities, warnings) = (self.capabilities, done.warnings);
@@ -268,6 +323,11 @@ impl ResultSink for Results<'_> {
         self.before = None;
         write_rows_end(status, warnings, capabilities, writer);
     }
+}
+
+/// The client went while a packet was under way.
+fn gone(code: u16, doing: &str) -> SqlError {
+    SqlError::new(code, format!("Got an error {doing} communication packets"))
 }
 
 fn write_done(done: &Done, status: u16, capabilities: u32, writer: &mut PacketWriter) {

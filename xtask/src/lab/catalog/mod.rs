@@ -33,6 +33,7 @@ pub const ALL: &[&Experiment] = &[
 const CACHED: Data = Data::Rows {
     tables: 1,
     rows: 2_000_000,
+    options: "",
     cached: true,
 };
 
@@ -40,6 +41,7 @@ const CACHED: Data = Data::Rows {
 const LARGE: Data = Data::Rows {
     tables: 1,
     rows: 5_000_000,
+    options: "",
     cached: false,
 };
 

@@ -8,6 +8,7 @@ use super::{CACHED, MARIADB, PLAIN, POSTGRES, ROOMY_LAZY, TIDEMILL, UPDATE};
 const SIXTEEN: Data = Data::Rows {
     tables: 16,
     rows: 125_000,
+    options: "",
     cached: true,
 };
 

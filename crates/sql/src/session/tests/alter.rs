@@ -238,3 +238,50 @@ fn values_are_counted_on_and_defaults_computed() {
     c.run("ALTER TABLE n MODIFY id INT NOT NULL AUTO_INCREMENT PRIMARY KEY");
     assert_eq!(c.one("SELECT GROUP_CONCAT(id ORDER BY a) FROM n"), "1,7,8");
 }
+
+#[test]
+fn a_table_changes_its_row_format_with_all_its_rows() {
+    let mut c = Client::in_test(&server());
+    c.run(
+        "CREATE TABLE p (id INT PRIMARY KEY, k INT, v VARCHAR(200), KEY (k)) ROW_FORMAT=COMPRESSED",
+    );
+    for i in 0..50 {
+        c.run(&format!(
+            "INSERT INTO p VALUES ({i}, {}, REPEAT('{i}-', 30))",
+            i % 7
+        ));
+    }
+    let stored = "SELECT CONCAT(row_format, ' ', zip_page_size)
+        FROM information_schema.innodb_tablespaces WHERE name = 'test/p'";
+    let rows = "SELECT CONCAT(COUNT(*), ' ', SUM(k), ' ', SUM(CRC32(v))) FROM p FORCE INDEX (k) WHERE k >= 0";
+    assert_eq!(c.one(stored), "Compressed 0");
+    let before = c.one(rows);
+    for (options, is) in [
+        ("KEY_BLOCK_SIZE=4", "Compressed 4096"),
+        ("KEY_BLOCK_SIZE=16", "Compressed 16384"),
+        ("ROW_FORMAT=DEFAULT KEY_BLOCK_SIZE=0", "Dynamic 0"),
+        ("COMPRESSION='lz4'", "Compressed 0"),
+        ("COMPRESSION='none'", "Dynamic 0"),
+        ("COMPRESSION='', ROW_FORMAT=COMPRESSED", "Compressed 0"),
+        ("ROW_FORMAT=COMPACT", "Compact 0"),
+    ] {
+        c.run(&format!("ALTER TABLE p {options}"));
+        assert_eq!(c.one(stored), is, "{options}");
+        assert_eq!(c.one(rows), before, "{options}");
+    }
+    // What a table that is to be compressed gets where it names no size.
+    c.run("SET innodb_default_key_block_size = 8");
+    c.run("ALTER TABLE p ROW_FORMAT=COMPRESSED");
+    assert_eq!(c.one(stored), "Compressed 8192");
+    c.run("CREATE TABLE q (id INT) ROW_FORMAT=COMPRESSED");
+    c.run("CREATE TABLE r (id INT)");
+    assert_eq!(
+        c.one("SELECT GROUP_CONCAT(zip_page_size ORDER BY name) FROM information_schema.innodb_tablespaces
+               WHERE name IN ('test/q', 'test/r')"),
+        "8192,0"
+    );
+    assert_eq!(
+        c.one("SELECT COUNT(*) FROM information_schema.innodb_cmp WHERE compress_ops >= compress_ops_ok"),
+        "6"
+    );
+}

@@ -7,6 +7,7 @@ mod clients;
 mod conflicts;
 mod ddl;
 mod info;
+mod load;
 mod rows;
 mod set;
 mod shows;

@@ -1,0 +1,464 @@
+//! LOAD DATA [LOCAL] INFILE: the lines of a file as rows of INSERTs of many rows, all in one statement.
+//!
+//! Rows whose columns are plain fields go in by runs of [`RUN_ROWS`] through one plan with parameters; what needs more (user variables,
+//! SET, a line that is too short) goes in row by row.
+
+mod lines;
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use engine::Table;
+use types::error::codes;
+use types::{Charset, CollationId, DataType, Level, SqlError, Value, Warning};
+
+use self::lines::{Field, Read, Shape};
+use super::Session;
+use super::transaction::engine_isolation;
+use crate::expr::{Coercibility, ExprType, UserVar, Val};
+use crate::parse::ast::{Expr, InsertSource, IntoVariable, LoadData, LoadDuplicates, Statement};
+use crate::parse::{self};
+use crate::plan::Plan;
+use crate::sink::{Collector, Done, ResultSink};
+
+/// Rows that are inserted at once.
+const RUN_ROWS: usize = 256;
+/// Bytes read at once from a file of this machine.
+const CHUNK: usize = 1 << 20;
+
+/// Where a field goes.
+enum Target {
+    Column(String),
+    Variable(String),
+}
+
+/// Where the bytes come from.
+enum Source {
+    Client,
+    File(std::fs::File),
+}
+
+impl Source {
+    /// The next bytes; none at the end.
+    async fn next(&mut self, sink: &mut dyn ResultSink) -> Result<Option<Vec<u8>>, SqlError> {
+        match self {
+            Source::Client => sink.file_chunk().await,
+            Source::File(f) => {
+                let mut chunk = Vec::new();
+                let mut part = f.take(CHUNK as u64);
+                part.read_to_end(&mut chunk)
+                    .map_err(|e| SqlError::new(1024, format!("Error reading file ({e})")))?;
+                Ok((!chunk.is_empty()).then_some(chunk))
+            }
+        }
+    }
+}
+
+/// A file being loaded.
+struct Load<'l> {
+    statement: &'l LoadData,
+    table: Arc<Table>,
+    schema: String,
+    targets: Vec<Target>,
+    collation: CollationId,
+    ignore: bool,
+    /// The plan of a whole run.
+    run: Option<Plan>,
+    /// Fields of rows that are not inserted yet.
+    waiting: Vec<Value>,
+    rows_waiting: usize,
+    records: u64,
+    affected: u64,
+    first_id: Option<u64>,
+}
+
+impl Session {
+    /// LOAD DATA.
+    pub(super) async fn load_data(
+        &mut self,
+        statement: &LoadData,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let mut load = self.prepare_load(statement)?;
+        let shape = Shape::of(&statement.format)?;
+        let mut source = if statement.local {
+            if !self.local_infile() {
+                return Err(local_disabled());
+            }
+            sink.ask_file(&statement.path).await?;
+            Source::Client
+        } else {
+            Source::File(self.open_file(&statement.path)?)
+        };
+        self.begin_implicit();
+        if !self.engine.in_transaction() {
+            let (level, _) = self.vars.begin_transaction();
+            self.isolation = engine_isolation(level);
+        }
+        self.engine.statement_begin(self.isolation);
+        let outcome = self.load_lines(&mut load, &shape, &mut source, sink).await;
+        self.rows_before = 0;
+        if statement.local {
+            // The client sends all of it, whatever has become of the statement.
+            while let Ok(Some(_)) = sink.file_chunk().await {}
+        }
+        self.end_statement(outcome).await?;
+        let (records, affected) = (load.records, load.affected);
+        let (deleted, skipped) = match statement.on_duplicate {
+            LoadDuplicates::Replace => (affected.saturating_sub(records), 0),
+            _ => (0, records.saturating_sub(affected)),
+        };
+        let warnings = self.diagnostics.packet_count();
+        Ok(Done {
+            affected,
+            last_insert_id: load.first_id.unwrap_or(0),
+            generated_id: load.first_id,
+            info: format!(
+                "Records: {records}  Deleted: {deleted}  Skipped: {skipped}  Warnings: {warnings}"
+            ),
+            ..Done::default()
+        })
+    }
+
+    fn local_infile(&self) -> bool {
+        let on = self.instance.globals.value_by_name("local_infile");
+        on.is_some_and(|v| v.as_u64() != 0)
+    }
+
+    fn prepare_load<'l>(&mut self, l: &'l LoadData) -> Result<Load<'l>, SqlError> {
+        if l.xml {
+            return Err(SqlError::not_supported("LOAD XML"));
+        }
+        if !l.partitions.is_empty() {
+            return Err(SqlError::not_supported("PARTITION"));
+        }
+        let name = self.changeable_name(&l.table)?;
+        self.check_may_change()?;
+        let table = self.find_table(&name)?;
+        let charset = match &l.charset {
+            None => Charset::Utf8mb4,
+            Some(name) => Charset::by_name(name)
+                .ok_or_else(|| SqlError::new(1115, format!("Unknown character set: '{name}'")))?,
+        };
+        let mut targets = Vec::new();
+        for c in &l.columns {
+            targets.push(match c {
+                IntoVariable::User(name) => Target::Variable(name.to_string()),
+                IntoVariable::Local(column) => Target::Column(column.name.to_string()),
+            });
+        }
+        if targets.is_empty() {
+            let visible = table.def.columns.iter().filter(|c| !c.invisible);
+            let stored = visible.filter(|c| c.generated.is_none());
+            targets.extend(stored.map(|c| Target::Column(c.name.clone())));
+        }
+        Ok(Load {
+            statement: l,
+            table,
+            schema: name.schema,
+            targets,
+            collation: CollationId::default_of(charset),
+            // A file that comes over the network cannot be stopped in its middle: what does not fit is passed over.
+            ignore: l.on_duplicate == LoadDuplicates::Ignore
+                || l.local && l.on_duplicate == LoadDuplicates::Default,
+            run: None,
+            waiting: Vec::new(),
+            rows_waiting: 0,
+            records: 0,
+            affected: 0,
+            first_id: None,
+        })
+    }
+
+    /// A file of this machine, where `secure_file_priv` allows it.
+    fn open_file(&self, path: &[u8]) -> Result<std::fs::File, SqlError> {
+        self.require_global("FILE")?;
+        let given = String::from_utf8_lossy(path).into_owned();
+        let allowed = self.vars.text("secure_file_priv").to_string();
+        let refused = || {
+            SqlError::new(
+                codes::ER_OPTION_PREVENTS_STATEMENT,
+                "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement",
+            )
+        };
+        if allowed.eq_ignore_ascii_case("NULL") {
+            return Err(refused());
+        }
+        let path: PathBuf = match Path::new(&given) {
+            p if p.is_absolute() || allowed.is_empty() => p.to_path_buf(),
+            p => Path::new(&allowed).join(p),
+        };
+        let missing = |e: std::io::Error| {
+            SqlError::new(
+                29,
+                format!(
+                    "File '{given}' not found (OS errno {} - {})",
+                    e.raw_os_error().unwrap_or(0),
+                    e.kind()
+                ),
+            )
+        };
+        let real = path.canonicalize();
+        if !allowed.is_empty() {
+            let inside = Path::new(&allowed).canonicalize();
+            // A path that leads nowhere says nothing about what is outside.
+            let within = match (&real, &inside) {
+                (Ok(real), Ok(dir)) => real.starts_with(dir),
+                (Err(_), _) => path.starts_with(&allowed),
+                _ => false,
+            };
+            if !within {
+                return Err(refused());
+            }
+        }
+        std::fs::File::open(real.map_err(missing)?).map_err(missing)
+    }
+
+    async fn load_lines(
+        &mut self,
+        load: &mut Load<'_>,
+        shape: &Shape,
+        source: &mut Source,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let mut buf: Vec<u8> = Vec::new();
+        let (mut at, mut eof) = (0, false);
+        let mut fields = Vec::new();
+        let mut skip = load.statement.skip_lines;
+        loop {
+            let read = match skip {
+                0 => shape.read(&buf[at..], eof, &mut fields),
+                _ => shape.skip(&buf[at..], eof),
+            };
+            match read {
+                Read::Line(n) => {
+                    at += n;
+                    match skip {
+                        0 => self.load_row(load, &mut fields).await?,
+                        _ => skip -= 1,
+                    }
+                }
+                Read::More => {
+                    buf.drain(..at);
+                    at = 0;
+                    match source.next(sink).await? {
+                        Some(chunk) => buf.extend_from_slice(&chunk),
+                        None => eof = true,
+                    }
+                }
+                Read::End => break,
+            }
+        }
+        self.load_waiting(load).await
+    }
+
+    async fn load_row(
+        &mut self,
+        load: &mut Load<'_>,
+        fields: &mut Vec<Field>,
+    ) -> Result<(), SqlError> {
+        load.records += 1;
+        let row = load.records;
+        let fault = match fields.len().cmp(&load.targets.len()) {
+            std::cmp::Ordering::Less => Some((
+                1261,
+                format!("Row {row} doesn't contain data for all columns"),
+            )),
+            std::cmp::Ordering::Greater => Some((
+                1262,
+                format!(
+                    "Row {row} was truncated; it contained more data than there were input columns"
+                ),
+            )),
+            std::cmp::Ordering::Equal => None,
+        };
+        if let Some((code, text)) = fault {
+            if self.vars.hot().sql_mode.strict() && !load.ignore {
+                return Err(SqlError::new(code, text));
+            }
+            self.warn(Warning::new(Level::Warning, code, text));
+        }
+        let variables = |t: &Target| matches!(t, Target::Variable(_));
+        let simple = load.statement.assignments.is_empty() && !load.targets.iter().any(variables);
+        if !simple || fields.len() < load.targets.len() {
+            self.load_waiting(load).await?;
+            self.rows_before = row - 1;
+            return self.load_single(load, fields).await;
+        }
+        fields.truncate(load.targets.len());
+        for (i, field) in fields.drain(..).enumerate() {
+            let value = load.value(i, field)?;
+            load.waiting.push(value);
+        }
+        load.rows_waiting += 1;
+        if load.rows_waiting == RUN_ROWS {
+            self.load_waiting(load).await?;
+        }
+        Ok(())
+    }
+
+    /// Inserts the rows that wait.
+    async fn load_waiting(&mut self, load: &mut Load<'_>) -> Result<(), SqlError> {
+        let rows = load.rows_waiting;
+        if rows == 0 {
+            return Ok(());
+        }
+        self.rows_before = load.records - rows as u64;
+        let values = std::mem::take(&mut load.waiting);
+        load.rows_waiting = 0;
+        let columns: Vec<&str> = load.columns().collect();
+        let text = load.insert(&columns, rows, &vec!["?"; columns.len()].join(","));
+        let plan = match load.run.take() {
+            Some(plan) if rows == RUN_ROWS => plan,
+            _ => self.plan_load(&text, None)?,
+        };
+        let done = self.run_part(&plan, &values).await?;
+        load.count(&done);
+        if rows == RUN_ROWS {
+            load.run = Some(plan);
+        }
+        Ok(())
+    }
+
+    /// Inserts one row that is more than its fields.
+    async fn load_single(
+        &mut self,
+        load: &mut Load<'_>,
+        fields: &mut Vec<Field>,
+    ) -> Result<(), SqlError> {
+        let mut values = Vec::new();
+        let mut columns = Vec::new();
+        let mut given = Vec::new();
+        let mut rest = fields.drain(..);
+        for i in 0..load.targets.len() {
+            let field = rest.next();
+            match &load.targets[i] {
+                Target::Column(name) => {
+                    columns.push(name.as_str());
+                    given.push(if field.is_some() { "?" } else { "DEFAULT" });
+                    if let Some(field) = field {
+                        values.push(load.value(i, field)?);
+                    }
+                }
+                Target::Variable(name) => {
+                    let value = match field {
+                        Some(Field::Text(t)) => Val::Bytes(t.into()),
+                        _ => Val::Null,
+                    };
+                    let chars = u32::MAX;
+                    let ty = ExprType::text(chars, load.collation, Coercibility::Implicit, true);
+                    let var = UserVar { value, ty };
+                    let mut vars = self.user_vars.lock().unwrap_or_else(|e| e.into_inner());
+                    vars.set(name, var);
+                }
+            }
+        }
+        let text = load.insert(&columns, 1, &given.join(","));
+        let plan = self.plan_load(&text, Some(load.statement))?;
+        let done = self.run_part(&plan, &values).await?;
+        load.count(&done);
+        Ok(())
+    }
+
+    /// Plans an INSERT, with the assignments of the statement as further columns.
+    fn plan_load(&mut self, text: &str, with: Option<&LoadData>) -> Result<Plan, SqlError> {
+        let options = self.parse_options();
+        let parsed = parse::parse(text.as_bytes(), &options).map_err(|e| super::parse_error(&e))?;
+        let mut statement = parsed.statement;
+        if let (Statement::Insert(insert), Some(l)) = (&mut statement, with)
+            && let InsertSource::Values(rows) = &mut insert.source
+        {
+            for a in &l.assignments {
+                insert.columns.push(a.column.clone());
+                let value: &Expr = &a.value;
+                rows.iter_mut().for_each(|r| r.push(value.clone()));
+            }
+        }
+        let plan = self.plan(&statement)?;
+        Arc::into_inner(plan).ok_or_else(|| SqlError::internal("a plan of two owners"))
+    }
+
+    /// Runs an INSERT as a part of the statement.
+    async fn run_part(&mut self, plan: &Plan, values: &[Value]) -> Result<Done, SqlError> {
+        self.check_access(plan)?;
+        let mut nobody = Collector::new();
+        self.engine.interrupt().check()?;
+        self.run_in_statement(plan, values, &mut nobody).await
+    }
+}
+
+impl Load<'_> {
+    fn columns(&self) -> impl Iterator<Item = &str> {
+        self.targets.iter().filter_map(|t| match t {
+            Target::Column(name) => Some(name.as_str()),
+            Target::Variable(_) => None,
+        })
+    }
+
+    /// The text of an INSERT of so many rows.
+    fn insert(&self, columns: &[&str], rows: usize, row: &str) -> String {
+        let quoted = |n: &str| format!("`{}`", n.replace('`', "``"));
+        let verb = match (self.statement.on_duplicate, self.ignore) {
+            (LoadDuplicates::Replace, _) => "REPLACE",
+            (_, true) => "INSERT IGNORE",
+            _ => "INSERT",
+        };
+        let names: Vec<String> = columns.iter().map(|c| quoted(c)).collect();
+        let values = vec![format!("({row})"); rows].join(",");
+        format!(
+            "{verb} INTO {}.{} ({}) VALUES {values}",
+            quoted(&self.schema),
+            quoted(&self.table.def.name),
+            names.join(",")
+        )
+    }
+
+    /// A field as the value of its column.
+    fn value(&self, target: usize, field: Field) -> Result<Value, SqlError> {
+        let Field::Text(text) = field else {
+            return Ok(Value::Null);
+        };
+        let Target::Column(name) = &self.targets[target] else {
+            return Err(SqlError::internal("a variable is no column"));
+        };
+        let ty = self
+            .table
+            .def
+            .column(name)
+            .map(|i| &self.table.def.columns[i].ty);
+        let bytes = |t: &DataType| {
+            matches!(
+                t,
+                DataType::Binary(_) | DataType::VarBinary(_) | DataType::Blob(_)
+            )
+        };
+        let charset = self.collation.charset();
+        if charset == Charset::Binary || ty.is_some_and(bytes) {
+            return Ok(Value::Bytes(text));
+        }
+        match charset.first_invalid(&text) {
+            None => Ok(Value::Str(text, self.collation)),
+            Some(at) => {
+                let shown: String = text[at..]
+                    .iter()
+                    .take(6)
+                    .map(|b| format!("\\x{b:02X}"))
+                    .collect();
+                Err(SqlError::invalid_character_string(charset.name(), &shown))
+            }
+        }
+    }
+
+    fn count(&mut self, done: &Done) {
+        self.affected += done.affected;
+        self.first_id = self.first_id.or(done.generated_id);
+    }
+}
+
+fn local_disabled() -> SqlError {
+    SqlError::new(
+        3948,
+        "Loading local data is disabled; this must be enabled on both the client and server sides",
+    )
+}

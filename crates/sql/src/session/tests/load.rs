@@ -1,0 +1,171 @@
+//! LOAD DATA: files that the client sends, in pieces, and what is wrong with them.
+
+use std::sync::Arc;
+
+use types::ValueRef;
+
+use super::*;
+use crate::sink::{Chunk, ColumnMeta, Done, Flush, ResultSink};
+
+/// A client that sends a file when it is asked for one.
+struct Sender {
+    out: Collector,
+    pieces: Vec<Vec<u8>>,
+    asked: Vec<u8>,
+}
+
+impl ResultSink for Sender {
+    fn columns(&mut self, cols: &Arc<[ColumnMeta]>) {
+        self.out.columns(cols);
+    }
+    fn row_begin(&mut self) {
+        self.out.row_begin();
+    }
+    fn value(&mut self, v: ValueRef<'_>, c: usize) {
+        self.out.value(v, c);
+    }
+    fn row_end(&mut self) {
+        self.out.row_end();
+    }
+    fn ask_file(&mut self, name: &[u8]) -> Flush<'_> {
+        self.asked = name.to_vec();
+        Box::pin(std::future::ready(Ok(())))
+    }
+    fn file_chunk(&mut self) -> Chunk<'_> {
+        let next = (!self.pieces.is_empty()).then(|| self.pieces.remove(0));
+        Box::pin(std::future::ready(Ok(next)))
+    }
+    fn finish(&mut self, done: &Done) {
+        self.out.finish(done);
+    }
+}
+
+/// Runs a statement that loads `file`: the text it ends with, or the error's number.
+fn load(c: &mut Client, sql: &str, file: &str) -> Result<String, u16> {
+    let mut sink = Sender {
+        out: Collector::new(),
+        pieces: file.as_bytes().chunks(7).map(<[u8]>::to_vec).collect(),
+        asked: Vec::new(),
+    };
+    let r = block_on(c.session.execute(sql.as_bytes(), &mut sink));
+    assert!(sink.pieces.is_empty(), "all of the file is taken");
+    r.map_err(|e| e.code)?;
+    assert_eq!(sink.asked, b"f.txt");
+    Ok(sink.out.results[0].done.info.clone())
+}
+
+fn client() -> Client {
+    let mut c = Client::in_test(&server());
+    c.run("SET GLOBAL local_infile = ON");
+    c.run("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, a INT, b VARCHAR(10) DEFAULT 'd')");
+    c
+}
+
+fn table(c: &mut Client) -> String {
+    let rows = c.rows("SELECT * FROM t ORDER BY id");
+    let rows: Vec<String> = rows.iter().map(|r| r.join("|")).collect();
+    rows.join(" ")
+}
+
+#[test]
+fn rows_come_from_the_clients_file() {
+    let mut c = client();
+    let sql = "LOAD DATA LOCAL INFILE 'f.txt' INTO TABLE t";
+    assert_eq!(
+        load(&mut c, sql, "1\t10\tx\n2\t\\N\tä\n"),
+        Ok("Records: 2  Deleted: 0  Skipped: 0  Warnings: 0".into())
+    );
+    assert_eq!(table(&mut c), "1|10|x 2|NULL|ä");
+    // What is there stays; with LOCAL that is no error.
+    assert_eq!(
+        load(&mut c, sql, "2\t5\ty\n3\t6\tz"),
+        Ok("Records: 2  Deleted: 0  Skipped: 1  Warnings: 1".into())
+    );
+    assert_eq!(
+        load(
+            &mut c,
+            "LOAD DATA LOCAL INFILE 'f.txt' REPLACE INTO TABLE t",
+            "3\t7\tw\n"
+        ),
+        Ok("Records: 1  Deleted: 1  Skipped: 0  Warnings: 0".into())
+    );
+    assert_eq!(table(&mut c), "1|10|x 2|NULL|ä 3|7|w");
+    c.run("SET GLOBAL local_infile = OFF");
+    assert_eq!(c.error(sql), 3948);
+}
+
+#[test]
+fn many_rows_are_one_statement() {
+    let mut c = client();
+    let mut file = String::from("id,a,b\n");
+    for i in 1..=1000 {
+        file.push_str(&format!("{i},{},\"r,{i}\"\n", i % 7));
+    }
+    let sql = "LOAD DATA LOCAL INFILE 'f.txt' INTO TABLE t FIELDS TERMINATED BY ',' ENCLOSED BY '\"' IGNORE 1 LINES";
+    c.run("BEGIN");
+    assert_eq!(
+        load(&mut c, sql, &file),
+        Ok("Records: 1000  Deleted: 0  Skipped: 0  Warnings: 0".into())
+    );
+    assert_eq!(
+        c.rows("SELECT COUNT(*), SUM(a), MAX(b) FROM t"),
+        [["1000", "3003", "r,999"]]
+    );
+    c.run("ROLLBACK");
+    assert_eq!(c.one("SELECT COUNT(*) FROM t"), "0");
+    // A row that cannot be stored takes the others with it, where nothing says that it is to be passed over.
+    c.run("CREATE TABLE u (id INT PRIMARY KEY, a TINYINT)");
+    file = (1..=600).map(|i| format!("{i}\t{}\n", i / 4)).collect();
+    let sql = "LOAD DATA LOCAL INFILE 'f.txt' REPLACE INTO TABLE u";
+    assert_eq!(load(&mut c, sql, &file), Err(1264));
+    assert!(
+        c.rows("SHOW WARNINGS")[0][2].ends_with("at row 512"),
+        "{:?}",
+        c.rows("SHOW WARNINGS")
+    );
+    assert_eq!(c.one("SELECT COUNT(*) FROM u"), "0");
+}
+
+#[test]
+fn lines_of_other_lengths_and_values_of_their_own() {
+    let mut c = client();
+    let sql = "LOAD DATA LOCAL INFILE 'f.txt' INTO TABLE t";
+    assert_eq!(
+        load(&mut c, sql, "1\t1\n2\t2\tb\tmore\n"),
+        Ok("Records: 2  Deleted: 0  Skipped: 0  Warnings: 2".into())
+    );
+    let codes: Vec<String> = c
+        .rows("SHOW WARNINGS")
+        .into_iter()
+        .map(|r| r[1].clone())
+        .collect();
+    assert_eq!(codes, ["1261", "1262"]);
+    assert_eq!(table(&mut c), "1|1|d 2|2|b");
+    assert_eq!(
+        load(
+            &mut c,
+            "LOAD DATA LOCAL INFILE 'f.txt' REPLACE INTO TABLE t",
+            "9\n"
+        ),
+        Err(1261)
+    );
+    c.run("TRUNCATE t");
+    assert_eq!(
+        load(
+            &mut c,
+            "LOAD DATA LOCAL INFILE 'f.txt' INTO TABLE t (@x, a, @skipped) SET b = CONCAT('<', UPPER(@x), '>'), id = 5 + a",
+            "one\t1\t-\n\\N\t2\t-\n"
+        ),
+        Ok("Records: 2  Deleted: 0  Skipped: 0  Warnings: 0".into())
+    );
+    assert_eq!(table(&mut c), "6|1|<ONE> 7|2|NULL");
+    assert_eq!(
+        c.error("LOAD DATA LOCAL INFILE 'f.txt' INTO TABLE nope"),
+        1146
+    );
+    assert_eq!(
+        c.error("LOAD DATA INFILE '/etc/passwd' INTO TABLE t"),
+        1290,
+        "not from outside secure_file_priv"
+    );
+}

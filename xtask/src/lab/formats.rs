@@ -1,0 +1,271 @@
+//! E12 and E13: how long loading, indexing and converting take in each row format, and what is on the disk then.
+//!
+//! Other than the rest of the lab it measures single statements: a table of sysbench's rows is filled in key order by INSERTs of
+//! a thousand rows from one connection, gets an index, and is converted from plain pages and back. Sides alternate; what is on the
+//! disk is looked at after a clean shutdown.
+
+use super::machine;
+use super::peers::{self, Order, Peer, Terms, Who};
+use super::stock::DATABASE;
+use crate::args::Args;
+use crate::install;
+use crate::report::{Cell, Table, median};
+use crate::rng::Rng;
+use crate::step::{self, Outcome};
+use crate::sysbench::Reach;
+use crate::tree::{self, Scratch};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+/// A row format: its name, and what each server is asked for to have it.
+struct Format {
+    name: &'static str,
+    tidemill: &'static str,
+    mariadb: &'static str,
+}
+
+const PLAIN: &str = "ROW_FORMAT=DYNAMIC";
+
+const fn same(name: &'static str, options: &'static str) -> Format {
+    Format {
+        name,
+        tidemill: options,
+        mariadb: options,
+    }
+}
+
+const FORMATS: &[Format] = &[
+    same("uncompressed", PLAIN),
+    same("8 KiB blocks", "ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8"),
+    same("4 KiB blocks", "ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4"),
+    same("2 KiB blocks", "ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=2"),
+    Format {
+        name: "adaptive",
+        tidemill: "ROW_FORMAT=COMPRESSED",
+        // What comes next to it there: pages packed by themselves, holes punched behind them.
+        mariadb: "ROW_FORMAT=DYNAMIC PAGE_COMPRESSED=1",
+    },
+];
+
+const WHOS: [Who; 2] = [Who::Tidemill, Who::MariaDb];
+
+/// Rows of an INSERT.
+const ROWS_AT_ONCE: u64 = 1000;
+
+/// What a side came to, seconds and MiB.
+#[derive(Default)]
+struct Runs {
+    load: Vec<f64>,
+    index: Vec<f64>,
+    convert: Vec<f64>,
+    back: Vec<f64>,
+    mib: Vec<f64>,
+}
+
+/// `cargo xtask lab formats`.
+pub fn command(args: &Args) -> Outcome<()> {
+    let rows: u64 = args.get("rows", 2_000_000)?;
+    let repeats: usize = args.get("repeats", 3)?;
+    args.refuse_unread()?;
+    install::peers(false)?;
+    let scratch = Scratch::new("formats")?;
+    let cores = machine::describe(scratch.path()).cores;
+    let statements = inserts(rows);
+    let mut runs: Vec<Runs> = (0..FORMATS.len() * WHOS.len())
+        .map(|_| Runs::default())
+        .collect();
+    let mut whole = None;
+    for turn in 0..repeats {
+        for (f, format) in FORMATS.iter().enumerate() {
+            for (w, who) in WHOS.into_iter().enumerate() {
+                step::announce(&format!(
+                    "[{}/{repeats}] {}, {}",
+                    turn + 1,
+                    format.name,
+                    who.name()
+                ));
+                let dir = scratch.path().join("side");
+                let run = &mut runs[f * WHOS.len() + w];
+                one(who, format, &dir, &statements, run)?;
+                if who == Who::Tidemill && f == 0 && whole.is_none() {
+                    whole = Some(packed_whole(&dir)?);
+                }
+                std::fs::remove_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+            }
+        }
+    }
+    let table = table(&runs, whole);
+    table.print();
+    let name = format!("{}-{cores}-cores-formats.json", machine::today());
+    let path = tree::root().join("docs").join("benchmarks").join(name);
+    table.save(&path)?;
+    println!(
+        "    {rows} rows, medians of {repeats}; written: {}",
+        path.display()
+    );
+    Ok(())
+}
+
+/// The INSERTs of a table of sysbench's rows in key order.
+fn inserts(rows: u64) -> Vec<String> {
+    let mut rng = Rng::new(1);
+    let mut out = Vec::new();
+    for first in (0..rows).step_by(ROWS_AT_ONCE as usize) {
+        let mut sql = String::from("INSERT INTO sbtest1 (id, k, c, pad) VALUES ");
+        for id in first..(first + ROWS_AT_ONCE).min(rows) {
+            let comma = if id == first { "" } else { "," };
+            let k = rng.below(rows) + 1;
+            let (c, pad) = (digits(&mut rng, 10), digits(&mut rng, 5));
+            let _ = write!(sql, "{comma}({},{k},'{c}','{pad}')", id + 1);
+        }
+        out.push(sql);
+    }
+    out
+}
+
+/// As sysbench fills its columns: groups of eleven digits.
+fn digits(rng: &mut Rng, groups: usize) -> String {
+    let group = |rng: &mut Rng| format!("{:011}", rng.below(100_000_000_000));
+    let all: Vec<String> = (0..groups).map(|_| group(rng)).collect();
+    all.join("-")
+}
+
+fn one(
+    who: Who,
+    format: &Format,
+    dir: &Path,
+    statements: &[String],
+    runs: &mut Runs,
+) -> Outcome<()> {
+    let order = Order {
+        who,
+        terms: Terms {
+            pool_mib: 256,
+            log_mib: 512,
+            flush: 2,
+        },
+        options: &[],
+        dir,
+        cores: "",
+    };
+    let options = match who {
+        Who::MariaDb => format.mariadb,
+        _ => format.tidemill,
+    };
+    let peer = peers::start(&order)?;
+    peer.make_database(DATABASE)?;
+    let create = |name: &str, options: &str| {
+        format!(
+            "CREATE TABLE {name} (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL DEFAULT 0, \
+             c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '') {options}"
+        )
+    };
+    peer.ask(DATABASE, &create("sbtest1", options))?;
+    let begun = Instant::now();
+    for sql in statements {
+        peer.ask(DATABASE, sql)?;
+    }
+    let load = begun.elapsed().as_secs_f64();
+    let index = timed(&*peer, "CREATE INDEX k_1 ON sbtest1 (k)")?;
+    peer.stop()?;
+    let mib = bytes_on_disk(&dir.join(who.tables_dir()))? as f64 / f64::from(1 << 20);
+    runs.load.push(load);
+    runs.index.push(index);
+    runs.mib.push(mib);
+    let peer = peers::start(&order)?;
+    let plain = match format.name {
+        "adaptive" if who == Who::MariaDb => "ROW_FORMAT=DYNAMIC PAGE_COMPRESSED=0",
+        _ => "ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0",
+    };
+    let (mut convert, mut back) = (f64::NAN, f64::NAN);
+    if options != PLAIN {
+        back = timed(&*peer, &format!("ALTER TABLE sbtest1 {plain}"))?;
+        convert = timed(&*peer, &format!("ALTER TABLE sbtest1 {options}"))?;
+        runs.back.push(back);
+        runs.convert.push(convert);
+    }
+    let count = peer.ask(DATABASE, "SELECT COUNT(*) FROM sbtest1")?;
+    peer.stop()?;
+    println!(
+        "    load {load:.1} s, index {index:.2} s, {mib:.0} MiB, to plain {back:.1} s, and back {convert:.1} s; {count} rows"
+    );
+    Ok(())
+}
+
+/// Runs a statement that may take long, by the program `mariadb`; seconds.
+fn timed(peer: &dyn Peer, sql: &str) -> Outcome<f64> {
+    let Reach::Mysql(socket) = peer.reach() else {
+        return Err("no server of MySQL's protocol".to_owned());
+    };
+    let begun = Instant::now();
+    step::must(
+        Command::new("mariadb")
+            .arg(format!("--socket={}", socket.display()))
+            .args(["--user=root", DATABASE, "--execute", sql]),
+    )?;
+    Ok(begun.elapsed().as_secs_f64())
+}
+
+/// What the files below `dir` occupy, holes left out.
+fn bytes_on_disk(dir: &Path) -> Outcome<u64> {
+    let said = step::must(Command::new("du").args(["-s", "--block-size=1"]).arg(dir))?;
+    said.split_whitespace()
+        .next()
+        .and_then(|n| n.parse().ok())
+        .ok_or_else(|| format!("du: {said}"))
+}
+
+/// MiB that `zstd -3` makes of the files of an uncompressed table.
+fn packed_whole(dir: &Path) -> Outcome<f64> {
+    let tables = dir.join(Who::Tidemill.tables_dir()).join(DATABASE);
+    let sh = format!(
+        "cat {}/*.tdb | zstd -3 --quiet --stdout | wc --bytes",
+        tables.display()
+    );
+    let said = step::must(Command::new("sh").args(["-c", &sh]))?;
+    let bytes: f64 = said
+        .trim()
+        .parse()
+        .map_err(|e| format!("zstd: {said}: {e}"))?;
+    Ok(bytes / f64::from(1 << 20))
+}
+
+fn table(runs: &[Runs], whole: Option<f64>) -> Table {
+    let mut table = Table::new(&[
+        "format", "server", "load_s", "index_s", "mib", "to_s", "back_s", "load", "index", "size",
+    ]);
+    let number = |v: &[f64], digits| match v.is_empty() {
+        true => Cell::Missing,
+        false => Cell::Number(median(v), digits),
+    };
+    let ratio = |a: &[f64], b: &[f64]| match a.is_empty() || b.is_empty() {
+        true => Cell::Missing,
+        false => Cell::Number(median(a) / median(b), 2),
+    };
+    for (i, run) in runs.iter().enumerate() {
+        // Of the same server's plain table; the size of the peer's in the same format.
+        let plain = &runs[i % WHOS.len()];
+        let peer = &runs[i / WHOS.len() * WHOS.len() + 1];
+        table.row(vec![
+            FORMATS[i / WHOS.len()].name.into(),
+            WHOS[i % WHOS.len()].name().into(),
+            number(&run.load, 2),
+            number(&run.index, 2),
+            number(&run.mib, 0),
+            number(&run.convert, 2),
+            number(&run.back, 2),
+            ratio(&run.load, &plain.load),
+            ratio(&run.index, &plain.index),
+            ratio(&run.mib, &peer.mib),
+        ]);
+    }
+    if let Some(mib) = whole {
+        let mut row = vec!["zstd -3 of the file".into(), "tidemill".into()];
+        row.extend([Cell::Missing, Cell::Missing, Cell::Number(mib, 0)]);
+        row.extend((0..5).map(|_| Cell::Missing));
+        table.row(row);
+    }
+    table
+}
