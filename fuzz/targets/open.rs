@@ -176,6 +176,7 @@ async fn open(disk: Arc<MemDisk>) -> Result<Arc<Engine>, pager::OpenError> {
             ..PagerOptions::default()
         },
         flush_at_commit: 1,
+        ..EngineOptions::default()
     };
     Engine::open(mem::seams(disk), Path::new("/db"), options).await
 }

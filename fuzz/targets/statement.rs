@@ -106,6 +106,7 @@ fn start() -> Session {
             ..PagerOptions::default()
         },
         flush_at_commit: 0,
+        ..EngineOptions::default()
     };
     block_on(async {
         let engine = Engine::open(seams.clone(), Path::new("/data"), options);

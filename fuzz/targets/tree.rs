@@ -67,7 +67,7 @@ impl Bed {
         let folder = Path::new("/db/data/t");
         let made = pager.seams().disk.create_dir_all(folder);
         made.expect("a folder in memory");
-        let space = pager.create_space(SpaceId(9), &folder.join("t.tdb"));
+        let space = pager.create_space(SpaceId(9), &folder.join("t.tdb"), None);
         let space = space.expect("a tablespace in memory");
         let pages: Vec<PageNo> = (0..PAGES)
             .map(|_| block_on(pager.run(|| Tree::create(&pager, &space, INDEX))).expect("a page"))

@@ -8,6 +8,7 @@ use crate::schema::Catalog;
 use crate::txn::TxnSystem;
 use base::counters::Counter;
 use base::{Event, Lsn, Seams, TxnId, seams};
+use pager::packed::PackCounts;
 use pager::{Log, Pager, PagerOptions};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
@@ -20,6 +21,8 @@ pub struct EngineOptions {
     pub pager: PagerOptions,
     /// innodb_flush_log_at_trx_commit: 0, 1 or 2.
     pub flush_at_commit: u8,
+    /// Bytes of index entries that a build sorts in memory; more are sorted in runs of so many, in a file.
+    pub sort_bytes_max: u64,
 }
 
 impl Default for EngineOptions {
@@ -27,6 +30,7 @@ impl Default for EngineOptions {
         EngineOptions {
             pager: PagerOptions::default(),
             flush_at_commit: 1,
+            sort_bytes_max: 64 << 20,
         }
     }
 }
@@ -116,6 +120,7 @@ pub struct Engine {
     /// AUTO_INCREMENT counters found by recovery, until the tables are open.
     pub(crate) recovered_counters: std::sync::Mutex<std::collections::BTreeMap<u32, u64>>,
     flush_at_commit: AtomicU8,
+    pub(crate) sort_bytes_max: u64,
     /// innodb_compression_level, for tablespaces made from now on.
     pub(crate) compression_level: AtomicU8,
     flusher: Flusher,
@@ -157,6 +162,7 @@ impl Engine {
             dir: std::path::PathBuf::new(),
             recovered_counters: Default::default(),
             flush_at_commit: AtomicU8::new(options.flush_at_commit.min(2)),
+            sort_bytes_max: options.sort_bytes_max,
             compression_level: AtomicU8::new(6),
             flusher: Flusher::default(),
             stopping: AtomicBool::new(false),
@@ -421,8 +427,19 @@ impl Engine {
     }
 
     /// What packing and unpacking of compressed tables' pages came to, by size of block; counted from zero again after a `reset`.
-    pub fn pack_counts(&self, reset: bool) -> Vec<pager::packed::PackCounts> {
+    pub fn pack_counts(&self, reset: bool) -> Vec<(u32, PackCounts)> {
         self.pager.pool().packing.all(reset)
+    }
+
+    /// The same by table (its number) and index, while [`count_packed_indexes`](Self::count_packed_indexes) is on.
+    pub fn index_pack_counts(&self, reset: bool) -> Vec<((u32, u32), PackCounts)> {
+        let all = self.pager.pool().packing.indexes(reset);
+        all.into_iter().map(|((s, i), n)| ((s.0, i), n)).collect()
+    }
+
+    /// Whether packing is counted for each index as well.
+    pub fn count_packed_indexes(&self, on: bool) {
+        self.pager.pool().packing.count_indexes(on);
     }
 
     /// All counters now.

@@ -10,7 +10,7 @@ use crate::record::{NOTE_COUNTER, Undo};
 use crate::schema::CATALOG_ID;
 use crate::schema::{Catalog, Table, TableDef};
 use crate::session::Session;
-use crate::store::{Leftover, catalog_def, catalog_path, load, table_path};
+use crate::store::{Leftover, catalog_def, catalog_path, load, remove_left_runs, table_path};
 use crate::txn::{ActiveTxn, TxnSystem};
 use base::{Lsn, PageNo, Seams, SpaceId, TxnId};
 use btree::Tree;
@@ -480,6 +480,7 @@ async fn load_tables(
             engine.drop_file(s.id());
         }
     }
+    remove_left_runs(&*engine.seams().disk, &engine.data_dir())?;
     remove_unborn(engine, &view, report)?;
     view.tables().for_each(|t| place_file(engine, t));
     let top = report.pages.max_space.max(ids.last().copied().unwrap_or(0));

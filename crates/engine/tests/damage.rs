@@ -21,6 +21,7 @@ fn try_open(disk: &Arc<SimDisk>) -> Result<Arc<Engine>, String> {
             ..Default::default()
         },
         flush_at_commit: 1,
+        ..EngineOptions::default()
     };
     block_on(Engine::open(seams(disk), Path::new("/db"), options)).map_err(|e| e.to_string())
 }

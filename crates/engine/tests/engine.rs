@@ -16,7 +16,7 @@ fn options(pool_mib: u64) -> EngineOptions {
             log_buffer_bytes: 8 << 20,
             ..Default::default()
         },
-        flush_at_commit: 1,
+        ..EngineOptions::default()
     }
 }
 

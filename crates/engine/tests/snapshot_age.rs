@@ -108,6 +108,7 @@ fn filled() -> Arc<Engine> {
             ..Default::default()
         },
         flush_at_commit: 0,
+        ..EngineOptions::default()
     };
     let seams = mem::seams(Arc::new(MemDisk::default()));
     block_on(async {

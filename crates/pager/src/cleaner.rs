@@ -360,11 +360,12 @@ impl Cleaner {
             }
             Some(shadow) => {
                 let (format, packer) = (shadow.format(), &mut self.packer);
-                let packed = self.pool.packing.packing(
-                    format.unit,
-                    || packer.pack(page, format),
-                    |r| r.as_ref().is_ok_and(|p| !p.plain),
-                )?;
+                let (packed, us) = self.pool.packing.timed(|| packer.pack(page, format));
+                let packed = packed?;
+                let id = p.space.id();
+                self.pool
+                    .packing
+                    .packed(format.unit, id, page, !packed.plain, us);
                 let units = shadow.format().units(packed.bytes.len());
                 let start = match shadow.take(units) {
                     Ok(start) => start,

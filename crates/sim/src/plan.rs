@@ -162,6 +162,8 @@ impl Plan {
                 doublewrite: self.doublewrite,
             },
             flush_at_commit: self.flush,
+            // Seeds of older workloads: all in memory.
+            sort_bytes_max: if self.packed { self.pad * 40 } else { 64 << 20 },
         }
     }
 

@@ -237,6 +237,7 @@ pub fn engine_options(options: &Options) -> EngineOptions {
             FlushLog::AtCommit => 1,
             FlushLog::WriteAtCommit => 2,
         },
+        ..EngineOptions::default()
     }
 }
 

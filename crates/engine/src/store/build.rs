@@ -3,6 +3,7 @@
 
 use super::entries::Entries;
 use super::leftovers::Leftover;
+use super::runs::{self, Runs};
 use crate::engine::Engine;
 use crate::error;
 use crate::record::{HEADER, RowRef, RowVersion};
@@ -10,6 +11,8 @@ use crate::schema::{IndexDef, IndexKind, IndexPart, Table};
 use crate::session::{Session, entry_key_of};
 use base::Event;
 use btree::{Direction, ScanPos, ScanState, Tree, Visit};
+use pager::OpError;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use types::convert::write_text;
 use types::{SqlError, Value};
@@ -57,11 +60,16 @@ impl Session {
         let mut def = t.def.clone();
         def.indexes.push(index.clone());
         let view = Table::open(engine.pager(), def, t.space.clone(), Some(t));
-        let entries = self.collect_entries(t, &view).await?;
+        let (entries, runs) = self.collect_entries(t, &view, index.id).await?;
+        let unique = index.kind == IndexKind::Unique;
+        if let Some(runs) = runs {
+            let runs = spilled(&engine, entries, runs)
+                .await
+                .map_err(|e| fail(OpError::io(e)))?;
+            return self.fill_merged(t, &view, tree, runs.1, unique).await;
+        }
         let entries = sorted(&engine, entries).await;
-        if index.kind == IndexKind::Unique
-            && let Some(key) = entries.repeated()
-        {
+        if unique && let Some(key) = entries.repeated() {
             let values = self.values_at(t, key).await?;
             return Err(twice(&view, view.indexes.len() - 1, &values));
         }
@@ -78,6 +86,40 @@ impl Session {
                 .run(|| tree.insert_run(|n| entries.get(at + n), SPARE))
                 .await
                 .map_err(fail)?;
+        }
+        Ok(())
+    }
+
+    /// As [`fill_index`](Self::fill_index), from runs in a file. Rows with equal values are found on the way.
+    async fn fill_merged(
+        &mut self,
+        t: &Arc<Table>,
+        view: &Table,
+        tree: &Tree,
+        runs: Runs,
+        unique: bool,
+    ) -> Result<(), SqlError> {
+        let engine = self.engine.clone();
+        let fail = |e| error::storage(e, &t.full_name);
+        let mut merge = runs.merge().map_err(|e| fail(OpError::io(e)))?;
+        let mut leaves = 0u32;
+        while merge.get(0).is_some() {
+            self.interrupt.check()?;
+            leaves += 1;
+            if leaves.is_multiple_of(LEAVES) {
+                self.give_way().await;
+            }
+            if unique && let Some(key) = merge.repeated() {
+                let values = self.values_at(t, key).await?;
+                return Err(twice(view, view.indexes.len() - 1, &values));
+            }
+            let n = engine
+                .pager()
+                .run(|| tree.insert_run(|n| merge.get(n), SPARE))
+                .await
+                .map_err(fail)?;
+            merge.consume(n);
+            merge.fill().map_err(|e| fail(OpError::io(e)))?;
         }
         Ok(())
     }
@@ -106,10 +148,17 @@ impl Session {
         })
     }
 
-    /// The entries of the last index of `view`, for the rows of `t` as they are.
-    async fn collect_entries(&mut self, t: &Table, view: &Table) -> Result<Entries, SqlError> {
+    /// The entries of the last index of `view`, for the rows of `t` as they are; those that memory was too small for in a file.
+    async fn collect_entries(
+        &mut self,
+        t: &Table,
+        view: &Table,
+        id: u32,
+    ) -> Result<(Entries, Option<Runs>), SqlError> {
         let engine = self.engine.clone();
         let fail = |e| error::storage(e, &t.full_name);
+        let io = |e| error::storage(OpError::io(e), &t.full_name);
+        let mut runs = None;
         let n = view.indexes.len() - 1;
         let mut entries = Entries::default();
         let mut entry = Vec::new();
@@ -165,7 +214,20 @@ impl Session {
                 );
             }
             if state == ScanState::End {
-                return Ok(entries);
+                return Ok((entries, runs));
+            }
+            if entries.bytes() as u64 > engine.sort_bytes_max {
+                let to = match runs.take() {
+                    Some(runs) => runs,
+                    None => {
+                        let name = format!("index-{id}.{}", runs::EXTENSION);
+                        let path = engine.data_dir().join(name);
+                        Runs::create(&engine.seams().disk, &path).map_err(io)?
+                    }
+                };
+                let done = spilled(&engine, std::mem::take(&mut entries), to).await;
+                let (empty, to) = done.map_err(io)?;
+                (entries, runs) = (empty, Some(to));
             }
         }
     }
@@ -173,11 +235,38 @@ impl Session {
 
 /// Sorts on a thread of its own, since whoever asks shares his with others.
 async fn sorted(engine: &Arc<Engine>, mut entries: Entries) -> Entries {
+    aside(engine, move || {
+        entries.sort();
+        entries
+    })
+    .await
+}
+
+/// Sorts and adds a run of the entries to a file, likewise; gives their memory back.
+async fn spilled(
+    engine: &Arc<Engine>,
+    mut entries: Entries,
+    mut runs: Runs,
+) -> io::Result<(Entries, Runs)> {
+    aside(engine, move || {
+        entries.sort();
+        runs.append(&entries)?;
+        entries.clear();
+        Ok((entries, runs))
+    })
+    .await
+}
+
+/// Runs `f` on a thread of its own.
+async fn aside<R: Send + 'static>(
+    engine: &Arc<Engine>,
+    f: impl FnOnce() -> R + Send + 'static,
+) -> R {
     let done = Arc::new((Mutex::new(None), Event::new()));
     let there = done.clone();
     engine.spawn("index-sort", async move {
-        entries.sort();
-        *there.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(entries);
+        let r = f();
+        *there.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(r);
         there.1.fire();
     });
     let take = || done.0.lock().unwrap_or_else(PoisonError::into_inner).take();

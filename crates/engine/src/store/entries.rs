@@ -1,7 +1,7 @@
 //! The entries of an index that is being built, kept in one buffer and sorted there.
 //!
-//! An entry costs its bytes and 16 more, and no allocation of its own. They are all in memory: a table whose entries are more
-//! than that is not for this room yet.
+//! An entry costs its bytes and 16 more, and no allocation of its own. More than memory is given for are written out in sorted
+//! runs ([`super::runs`]).
 
 use crate::record::{SEC_VALUE, SecValue};
 use std::cmp::Ordering;
@@ -60,12 +60,67 @@ impl Entries {
         self.bytes.extend_from_slice(&value.bytes());
     }
 
+    /// Number of entries.
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Bytes of memory that they take.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.len() + self.places.len() * size_of::<Place>()
+    }
+
+    /// Entry `n` with its lengths, as it lies in the buffer.
+    pub(super) fn raw(&self, n: usize) -> &[u8] {
+        let at = self.places[n].at as usize - LENGTHS;
+        let len = Entries::raw_len(&self.bytes[at..]).unwrap_or_default();
+        &self.bytes[at..at + len]
+    }
+
+    /// Adds an entry as [`raw`](Self::raw) gives it.
+    pub(super) fn push_raw(&mut self, raw: &[u8]) {
+        let mut head = [0; 8];
+        let key = Entries::raw_key(raw);
+        let n = key.len().min(8);
+        head[..n].copy_from_slice(&key[..n]);
+        self.places.push(Place {
+            head: u64::from_be_bytes(head),
+            at: (self.bytes.len() + LENGTHS) as u64,
+        });
+        self.bytes.extend_from_slice(raw);
+    }
+
+    /// Bytes of the raw entry that `bytes` begins with, if its lengths are there.
+    pub(super) fn raw_len(bytes: &[u8]) -> Option<usize> {
+        let key = bytes.first_chunk::<2>()?;
+        Some(LENGTHS + usize::from(u16::from_le_bytes(*key)) + SEC_VALUE)
+    }
+
+    /// The key of a raw entry.
+    pub(super) fn raw_key(raw: &[u8]) -> &[u8] {
+        &raw[LENGTHS..raw.len() - SEC_VALUE]
+    }
+
+    /// The clustered key of `a`, a raw entry, where `b` behind it has the same values and may not.
+    pub(super) fn raw_repeated<'r>(a: &'r [u8], b: &[u8]) -> Option<&'r [u8]> {
+        let once = |raw: &[u8]| Some(u16_at(raw, 2)).filter(|n| *n != ANY_NUMBER);
+        let (n, m) = (usize::from(once(a)?), usize::from(once(b)?));
+        let (key, other) = (Entries::raw_key(a), Entries::raw_key(b));
+        (key[..n] == other[..m]).then(|| &key[n..])
+    }
+
     /// How many there are, to come [back to](Self::back_to).
     pub(super) fn mark(&self) -> Mark {
         Mark {
             entries: self.places.len(),
             bytes: self.bytes.len(),
         }
+    }
+
+    /// Forgets all and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.places.clear();
     }
 
     /// Forgets what was added since.

@@ -10,7 +10,9 @@ mod leftovers;
 mod packing;
 mod paths;
 mod rebuild;
+mod runs;
 
 pub(crate) use catalog::{catalog_def, load};
 pub(crate) use leftovers::Leftover;
 pub(crate) use paths::{catalog_path, schema_dir, table_path};
+pub(crate) use runs::remove_left as remove_left_runs;

@@ -21,6 +21,7 @@ pub(crate) fn options(frames: u64, flush_at_commit: u8) -> EngineOptions {
             ..Default::default()
         },
         flush_at_commit,
+        ..EngineOptions::default()
     }
 }
 

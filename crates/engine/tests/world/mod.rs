@@ -17,6 +17,7 @@ pub fn open(disk: &Arc<SimDisk>, frames: u64) -> Arc<Engine> {
             ..Default::default()
         },
         flush_at_commit: 1,
+        ..EngineOptions::default()
     };
     block_on(Engine::open(seams(disk), Path::new("/db"), options)).expect("open")
 }

@@ -17,7 +17,7 @@ mod shadow;
 
 pub(crate) use codec::Packer;
 pub use codec::{Method, unpack};
-pub use counts::{PackCounters, PackCounts};
+pub use counts::{IndexOf, PackCounters, PackCounts};
 pub(crate) use shadow::{NoRoot, Place, Shadow};
 
 use crate::page::PAGE_SIZE;

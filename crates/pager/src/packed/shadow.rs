@@ -79,6 +79,10 @@ struct State {
     /// Places that are free once the next root is durable.
     former: Vec<(u64, u64)>,
     former_units: u64,
+    /// Places taken for parts of coming roots: a root must be possible on a full disk, whatever the free places are cut into.
+    spare: Vec<u64>,
+    /// Places of parts that are spare once the next root is durable.
+    former_parts: Vec<u64>,
     /// Of the last durable root.
     generation: u64,
     /// Pages for which there is room.
@@ -96,6 +100,7 @@ struct Making {
     /// What it was made for, to be put back if it fails.
     changed: BTreeSet<usize>,
     former: Vec<(u64, u64)>,
+    former_parts: Vec<u64>,
 }
 
 impl Shadow {
@@ -120,6 +125,7 @@ impl Shadow {
             shadow.grow_file(&mut s, shadow.front())?;
             let front = s.places.claim(0, shadow.front());
             assert!(front, "an empty file");
+            shadow.keep_spare(&mut s, 1)?;
         }
         Ok(shadow)
     }
@@ -187,6 +193,12 @@ impl Shadow {
         }
         if !whole {
             return Err(NoRoot::Damaged);
+        }
+        let room = s.room;
+        match shadow.keep_spare(&mut s, room) {
+            // On a full disk what is free has to do.
+            Err(e) if e.kind() != io::ErrorKind::StorageFull => return Err(e.into()),
+            _ => {}
         }
         *shadow.lock() = s;
         Ok(shadow)
@@ -257,6 +269,7 @@ impl Shadow {
     /// The disk is full.
     pub(crate) fn reserve(&self, pages: u32) -> io::Result<()> {
         let mut s = self.lock();
+        self.keep_spare(&mut s, pages)?;
         let wanted = self.promised(&s, pages);
         let free = s.places.free_units();
         if free < wanted {
@@ -271,13 +284,18 @@ impl Shadow {
     /// Free units that there have to be for pages up to `pages`.
     fn promised(&self, s: &State, pages: u32) -> u64 {
         let unwritten = u64::from(pages).saturating_sub(s.used.0);
-        unwritten * self.format.units(PAGE_SIZE) + self.kept_for_roots(pages as usize)
+        unwritten * self.format.units(PAGE_SIZE)
     }
 
-    /// Units that only roots may take: a whole map beside the durable one.
-    fn kept_for_roots(&self, pages: usize) -> u64 {
-        let chunks = pages.div_ceil(CHUNK_PAGES);
-        (chunks + chunks.div_ceil(DIRECTORY_CHUNKS) + 2) as u64 * self.part_units()
+    /// Takes places until there is one for every part of a map of so many pages, beside those of the durable one.
+    fn keep_spare(&self, s: &mut State, pages: u32) -> io::Result<()> {
+        let chunks = (pages as usize).div_ceil(CHUNK_PAGES).max(s.chunks.len());
+        let wanted = chunks + chunks.div_ceil(DIRECTORY_CHUNKS);
+        while s.spare.len() + s.former_parts.len() < wanted {
+            let start = self.take_part(s)?;
+            s.spare.push(start);
+        }
+        Ok(())
     }
 
     fn grow_file(&self, s: &mut State, units: u64) -> io::Result<()> {
@@ -293,7 +311,7 @@ impl Shadow {
     pub(crate) fn take(&self, n: u64) -> io::Result<u64> {
         {
             let mut s = self.lock();
-            if let Some(start) = self.take_free(&mut s, n) {
+            if let Some(start) = s.places.take(n) {
                 return Ok(start);
             }
             let waiting = self.offset(s.former_units);
@@ -306,18 +324,10 @@ impl Shadow {
         }
         self.make_root()?;
         let mut s = self.lock();
-        match self.take_free(&mut s, n) {
+        match s.places.take(n) {
             Some(start) => Ok(start),
             None => self.take_more(&mut s, n),
         }
-    }
-
-    fn take_free(&self, s: &mut State, n: u64) -> Option<u64> {
-        let kept = self.kept_for_roots(s.words.len());
-        if s.places.free_units() < n + kept {
-            return None;
-        }
-        s.places.take(n)
     }
 
     /// Takes a place for which the file grows.
@@ -411,6 +421,7 @@ impl Shadow {
             for (start, units) in making.former {
                 s.retire(start, units);
             }
+            s.former_parts.extend(making.former_parts);
             s.room_changed = true;
             return Err(e);
         }
@@ -418,6 +429,7 @@ impl Shadow {
         for (start, units) in making.former {
             s.places.free(start, units);
         }
+        s.spare.extend(making.former_parts);
         self.give_back(&mut s)
     }
 
@@ -446,26 +458,19 @@ impl Shadow {
         s.directories.resize(directories, Part::default());
         let of_directories: BTreeSet<usize> =
             s.changed.iter().map(|c| c / DIRECTORY_CHUNKS).collect();
-        let mut places = Vec::new();
-        for _ in 0..s.changed.len() + of_directories.len() {
-            match self.take_part(s) {
-                Ok(p) => places.push(p),
-                Err(e) => {
-                    for p in places {
-                        s.places.free(p, self.part_units());
-                    }
-                    return Err(e);
-                }
-            }
+        let wanted = s.changed.len() + of_directories.len();
+        while s.spare.len() < wanted {
+            let start = self.take_part(s)?;
+            s.spare.push(start);
         }
         let changed = std::mem::take(&mut s.changed);
         let mut writes = Vec::new();
         let mut put = |s: &mut State, bytes: AlignedBuf, old: Part| {
-            let start = places.pop().unwrap_or_default();
+            let start = s.spare.pop().unwrap_or_default();
             let crc = crc32c(&bytes);
             writes.push((self.offset(start), bytes));
             if old.start != 0 {
-                s.retire(old.start, self.part_units());
+                s.former_parts.push(old.start);
             }
             Part { start, crc }
         };
@@ -495,6 +500,7 @@ impl Shadow {
             },
             changed,
             former: std::mem::take(&mut s.former),
+            former_parts: std::mem::take(&mut s.former_parts),
         })
     }
 

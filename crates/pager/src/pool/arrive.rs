@@ -45,7 +45,9 @@ impl Pool {
                 let to = frame.bytes_mut();
                 if !place.plain {
                     let unpack = || packed::unpack(buf.bytes(), sp.id(), page, to);
-                    return pool.packing.unpacking(unit, unpack).map_err(Why::Page);
+                    let (r, us) = pool.packing.timed(unpack);
+                    pool.packing.unpacked(unit, sp.id(), frame.bytes(), us);
+                    return r.map_err(Why::Page);
                 }
                 to.copy_from_slice(&buf.bytes()[..page::PAGE_SIZE]);
                 page::check(to, sp.id(), page).map_err(Why::Page)

@@ -255,24 +255,48 @@ fn innodb_indexes(v: &View<'_>) -> Vec<Vec<Value>> {
     out
 }
 
-fn compression(v: &View<'_>, reset: bool) -> Vec<Vec<Value>> {
+/// Counts of packing, as the tables about it show them.
+fn packing(c: &engine::PackCounts) -> [Value; 5] {
     let seconds = |us: u64| int((us / 1_000_000) as i64);
-    v.ctx
-        .engine
-        .pack_counts(reset)
-        .into_iter()
-        .map(|c| {
-            vec![
-                int(i64::from(c.unit)),
-                int(c.packs as i64),
-                int(c.packs_ok as i64),
-                seconds(c.packs_us),
-                int(c.unpacks as i64),
-                seconds(c.unpacks_us),
-            ]
-        })
-        .collect()
+    [
+        int(c.packs as i64),
+        int(c.packs_ok as i64),
+        seconds(c.packs_us),
+        int(c.unpacks as i64),
+        seconds(c.unpacks_us),
+    ]
 }
+
+fn compression(v: &View<'_>, reset: bool) -> Vec<Vec<Value>> {
+    let all = v.ctx.engine.pack_counts(reset).into_iter();
+    all.map(|(unit, c)| {
+        let mut row = vec![int(i64::from(unit))];
+        row.extend(packing(&c));
+        row
+    })
+    .collect()
+}
+
+/// By index, for those of tables that the session may see.
+fn index_compression(v: &View<'_>, reset: bool) -> Vec<Vec<Value>> {
+    let all = v.ctx.engine.index_pack_counts(reset).into_iter();
+    let tables = v.tables();
+    all.filter_map(|((table, index), c)| {
+        let t = tables.iter().find(|t| t.def.id == table)?;
+        let i = t.def.indexes.iter().find(|i| i.id == index)?;
+        let shown = match i.kind {
+            IndexKind::Hidden => "GEN_CLUST_INDEX",
+            _ => &i.name,
+        };
+        let mut row = vec![name(&t.def.schema), name(&t.def.name), name(shown)];
+        row.extend(packing(&c));
+        Some(row)
+    })
+    .collect()
+}
+
+const INDEX_COMPRESSION: &str = "database_name n192, table_name n192, index_name n192, compress_ops I, compress_ops_ok I, \
+    compress_time I, uncompress_ops I, uncompress_time I";
 
 const COMPRESSION: &str = "page_size i, compress_ops I, compress_ops_ok I, compress_time I, uncompress_ops I, uncompress_time I";
 
@@ -300,6 +324,16 @@ pub(super) const SPECS: &[Spec] = &[
         name: "INNODB_CMP_RESET",
         columns: COMPRESSION,
         rows: |v| compression(v, true),
+    },
+    Spec {
+        name: "INNODB_CMP_PER_INDEX",
+        columns: INDEX_COMPRESSION,
+        rows: |v| index_compression(v, false),
+    },
+    Spec {
+        name: "INNODB_CMP_PER_INDEX_RESET",
+        columns: INDEX_COMPRESSION,
+        rows: |v| index_compression(v, true),
     },
     Spec {
         name: "INNODB_TABLES",

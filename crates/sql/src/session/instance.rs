@@ -107,9 +107,14 @@ impl Instance {
         let set = |engine: &Engine, name: &str, v: u64| match name {
             "innodb_flush_log_at_trx_commit" => engine.set_flush_at_commit(v as u8),
             "innodb_compression_level" => engine.set_compression_level(v as u8),
+            "innodb_cmp_per_index_enabled" => engine.count_packed_indexes(v != 0),
             _ => {}
         };
-        for name in ["innodb_flush_log_at_trx_commit", "innodb_compression_level"] {
+        for name in [
+            "innodb_flush_log_at_trx_commit",
+            "innodb_compression_level",
+            "innodb_cmp_per_index_enabled",
+        ] {
             if let Some(v) = self.globals.value_by_name(name) {
                 set(&self.engine, name, v.as_u64());
             }

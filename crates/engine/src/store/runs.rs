@@ -1,0 +1,285 @@
+//! Entries of an index that are more than memory is given for: sorted runs in a file beside the tables, merged into one order
+//! (Knuth, The Art of Computer Programming 3, 5.4.1).
+//!
+//! The file lives as long as its [`Runs`]; what a crash leaves of one is removed at the next start. Nothing of it is synced.
+
+use super::entries::Entries;
+use base::seams::{Disk, File, OpenMode};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Ending of the files' names.
+pub(crate) const EXTENSION: &str = "sort";
+/// Bytes written and read at once.
+const CHUNK: usize = 256 << 10;
+/// Bytes of merged entries that are looked at ahead: more than any leaf takes.
+const WINDOW: usize = 4 * pager::PAGE_SIZE;
+
+/// Sorted runs in a file.
+pub(super) struct Runs {
+    disk: Arc<dyn Disk>,
+    path: PathBuf,
+    file: Arc<dyn File>,
+    /// Where each begins and ends.
+    runs: Vec<(u64, u64)>,
+}
+
+impl Drop for Runs {
+    fn drop(&mut self) {
+        // If it fails the next start does it.
+        let _ = self.disk.remove_file(&self.path);
+    }
+}
+
+impl Runs {
+    /// An empty file of that name.
+    pub(super) fn create(disk: &Arc<dyn Disk>, path: &Path) -> io::Result<Runs> {
+        Ok(Runs {
+            disk: disk.clone(),
+            path: path.to_path_buf(),
+            file: disk.open(path, OpenMode::Buffered, true)?,
+            runs: Vec::new(),
+        })
+    }
+
+    /// Writes sorted entries as another run.
+    pub(super) fn append(&mut self, entries: &Entries) -> io::Result<()> {
+        let start = self.runs.last().map_or(0, |r| r.1);
+        let mut at = start;
+        let mut chunk = Vec::with_capacity(CHUNK + pager::PAGE_SIZE);
+        for n in 0..entries.len() {
+            chunk.extend_from_slice(entries.raw(n));
+            if chunk.len() >= CHUNK {
+                self.file.write_now(&chunk, at)?;
+                at += chunk.len() as u64;
+                chunk.clear();
+            }
+        }
+        self.file.write_now(&chunk, at)?;
+        self.runs.push((start, at + chunk.len() as u64));
+        Ok(())
+    }
+
+    /// All runs as one.
+    pub(super) fn merge(self) -> io::Result<Merge> {
+        let mut readers = Vec::new();
+        for (at, end) in self.runs.clone() {
+            readers.push(Reader {
+                file: self.file.clone(),
+                at,
+                end,
+                buf: Vec::new(),
+                used: 0,
+            });
+        }
+        let mut merge = Merge {
+            heap: BinaryHeap::new(),
+            readers,
+            window: Entries::default(),
+            first: 0,
+            last: None,
+            repeated: None,
+            _runs: self,
+        };
+        for i in 0..merge.readers.len() {
+            merge.advance(i)?;
+        }
+        merge.fill()?;
+        Ok(merge)
+    }
+}
+
+/// A run being read.
+struct Reader {
+    file: Arc<dyn File>,
+    at: u64,
+    end: u64,
+    buf: Vec<u8>,
+    used: usize,
+}
+
+impl Reader {
+    /// The next entry as it was written; none behind the last.
+    fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            let rest = &self.buf[self.used..];
+            if let Some(n) = Entries::raw_len(rest).filter(|n| *n <= rest.len()) {
+                let entry = rest[..n].to_vec();
+                self.used += n;
+                return Ok(Some(entry));
+            }
+            let left = (self.end - self.at) as usize;
+            if left == 0 {
+                return match rest.is_empty() {
+                    true => Ok(None),
+                    false => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+                };
+            }
+            self.buf.drain(..self.used);
+            self.used = 0;
+            let old = self.buf.len();
+            self.buf.resize(old + left.min(CHUNK), 0);
+            let n = self.file.read_now(&mut self.buf[old..], self.at)?;
+            self.buf.truncate(old + n);
+            if n == 0 {
+                return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+            }
+            self.at += n as u64;
+        }
+    }
+}
+
+/// An entry in front of its run's others.
+#[derive(PartialEq, Eq)]
+struct Front {
+    entry: Vec<u8>,
+    run: usize,
+}
+
+impl Ord for Front {
+    fn cmp(&self, other: &Front) -> std::cmp::Ordering {
+        Entries::raw_key(&self.entry)
+            .cmp(Entries::raw_key(&other.entry))
+            .then(self.run.cmp(&other.run))
+    }
+}
+
+impl PartialOrd for Front {
+    fn partial_cmp(&self, other: &Front) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Runs in one order.
+pub(super) struct Merge {
+    heap: BinaryHeap<Reverse<Front>>,
+    readers: Vec<Reader>,
+    /// Entries that come next.
+    window: Entries,
+    /// The first of them that is not used yet.
+    first: usize,
+    last: Option<Vec<u8>>,
+    repeated: Option<Vec<u8>>,
+    _runs: Runs,
+}
+
+impl Merge {
+    fn advance(&mut self, run: usize) -> io::Result<()> {
+        if let Some(entry) = self.readers[run].next()? {
+            self.heap.push(Reverse(Front { entry, run }));
+        }
+        Ok(())
+    }
+
+    /// Sees that so many entries are ahead that a leaf can be filled.
+    pub(super) fn fill(&mut self) -> io::Result<()> {
+        if self.window.bytes() >= WINDOW / 2 && self.first == 0 || self.heap.is_empty() {
+            return Ok(());
+        }
+        let mut window = Entries::default();
+        for n in self.first..self.window.len() {
+            window.push_raw(self.window.raw(n));
+        }
+        while window.bytes() < WINDOW
+            && let Some(Reverse(front)) = self.heap.pop()
+        {
+            self.advance(front.run)?;
+            if let Some(last) = &self.last
+                && self.repeated.is_none()
+            {
+                self.repeated = Entries::raw_repeated(last, &front.entry).map(<[u8]>::to_vec);
+            }
+            window.push_raw(&front.entry);
+            self.last = Some(front.entry);
+        }
+        self.window = window;
+        self.first = 0;
+        Ok(())
+    }
+
+    /// The `n`th entry from here, if it is near.
+    pub(super) fn get(&self, n: usize) -> Option<(&[u8], &[u8])> {
+        self.window.get(self.first + n)
+    }
+
+    /// The next `n` entries are used.
+    pub(super) fn consume(&mut self, n: usize) {
+        self.first += n;
+    }
+
+    /// The clustered key of a row that has the values of the one behind it, among the entries so far, where that may not be.
+    pub(super) fn repeated(&self) -> Option<&[u8]> {
+        self.repeated.as_deref()
+    }
+}
+
+/// Removes what builds that were cut short have left in a folder.
+pub(crate) fn remove_left(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
+    for (name, is_dir) in disk.read_dir(dir)? {
+        let path = dir.join(name);
+        if !is_dir && path.extension().is_some_and(|e| e == EXTENSION) {
+            disk.remove_file(&path)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::mem::MemDisk;
+
+    #[test]
+    fn runs_are_merged_and_repetitions_between_them_found() {
+        let disk: Arc<dyn Disk> = Arc::new(MemDisk::default());
+        let path = Path::new("/x.sort");
+        let mut runs = Runs::create(&disk, path).expect("a file");
+        let key = |i: u64| format!("{:08}", i.wrapping_mul(2_654_435_761) % 100_000_007);
+        let mut all = Vec::new();
+        for run in 0..7u64 {
+            let mut entries = Entries::default();
+            for i in run * 5000..(run + 1) * 5000 {
+                let k = key(i) + &"x".repeat(i as usize % 60);
+                entries.push(k.as_bytes(), k.len(), false);
+                all.push(k);
+            }
+            entries.sort();
+            runs.append(&entries).expect("a write");
+        }
+        all.sort();
+        let mut merge = runs.merge().expect("a merge");
+        let mut got = Vec::new();
+        while let Some((k, _)) = merge.get(0) {
+            got.push(String::from_utf8_lossy(k).into_owned());
+            let more = got.len() % 3;
+            merge.consume(1);
+            for _ in 0..more {
+                if let Some((k, _)) = merge.get(0) {
+                    got.push(String::from_utf8_lossy(k).into_owned());
+                    merge.consume(1);
+                }
+            }
+            merge.fill().expect("a read");
+        }
+        assert_eq!(got, all);
+        assert_eq!(merge.repeated(), None);
+        drop(merge);
+        assert!(!disk.exists(path), "the file goes with its runs");
+
+        let mut runs = Runs::create(&disk, path).expect("a file");
+        for clustered in ["1", "2"] {
+            let mut entries = Entries::default();
+            for value in ["a", "b", "c"] {
+                if value == "b" || clustered == "1" {
+                    entries.push(format!("{value}{clustered}").as_bytes(), 1, false);
+                }
+            }
+            entries.sort();
+            runs.append(&entries).expect("a write");
+        }
+        assert_eq!(runs.merge().expect("a merge").repeated(), Some(&b"1"[..]));
+    }
+}
