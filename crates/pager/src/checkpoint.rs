@@ -29,8 +29,8 @@ pub trait CheckpointSource: Send + Sync {
     fn retain(&self) -> Lsn;
 }
 
-/// How often a full disk is tried again while somebody waits for room who cannot be refused, in microseconds. The one wait by
-/// time of the storage: no event tells that somebody else has made room on the device.
+/// How often a full disk is tried again while somebody waits for room who cannot be refused, in microseconds. The one thing that
+/// the storage waits for by time: no event tells that somebody else has made room on the device. The cleaner, which has other files to write, rests a tenth of it.
 pub const FULL_DISK_RETRY_US: u64 = 1_000_000;
 
 /// The one checkpoint that is being made.

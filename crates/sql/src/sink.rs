@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use types::datatype::field_flags;
+use types::error::codes;
 use types::{CollationId, DataType, SqlError, Value, ValueRef};
 
 /// What a client is told about a result column.
@@ -124,8 +125,8 @@ pub trait ResultSink: Send {
     /// Asks the client for a file of its machine (LOAD DATA LOCAL). Where that succeeds, all of it has to be taken by
     /// [`file_chunk`](Self::file_chunk) before anything else is sent.
     fn ask_file(&mut self, _name: &[u8]) -> Flush<'_> {
-        let text = "Loading local data is disabled; this must be enabled on both the client and server sides";
-        Box::pin(std::future::ready(Err(SqlError::new(3948, text))))
+        let refused = SqlError::fixed(codes::ER_CLIENT_LOCAL_FILES_DISABLED);
+        Box::pin(std::future::ready(Err(refused)))
     }
     /// The next bytes of the file that was asked for; none behind its end.
     fn file_chunk(&mut self) -> Chunk<'_> {

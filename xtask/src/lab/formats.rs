@@ -6,7 +6,7 @@
 
 use super::machine;
 use super::peers::{self, Order, Peer, Terms, Who};
-use super::stock::DATABASE;
+use super::stock::{DATABASE, occupied_mib};
 use crate::args::Args;
 use crate::install;
 use crate::report::{Cell, Table, median};
@@ -170,7 +170,7 @@ fn one(
     let load = begun.elapsed().as_secs_f64();
     let index = timed(&*peer, "CREATE INDEX k_1 ON sbtest1 (k)")?;
     peer.stop()?;
-    let mib = bytes_on_disk(&dir.join(who.tables_dir()))? as f64 / f64::from(1 << 20);
+    let mib = occupied_mib(&dir.join(who.tables_dir())) as f64;
     runs.load.push(load);
     runs.index.push(index);
     runs.mib.push(mib);
@@ -206,15 +206,6 @@ fn timed(peer: &dyn Peer, sql: &str) -> Outcome<f64> {
             .args(["--user=root", DATABASE, "--execute", sql]),
     )?;
     Ok(begun.elapsed().as_secs_f64())
-}
-
-/// What the files below `dir` occupy, holes left out.
-fn bytes_on_disk(dir: &Path) -> Outcome<u64> {
-    let said = step::must(Command::new("du").args(["-s", "--block-size=1"]).arg(dir))?;
-    said.split_whitespace()
-        .next()
-        .and_then(|n| n.parse().ok())
-        .ok_or_else(|| format!("du: {said}"))
 }
 
 /// MiB that `zstd -3` makes of the files of an uncompressed table.

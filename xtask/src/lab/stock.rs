@@ -176,7 +176,7 @@ fn copy(from: &Path, to: &Path) -> Outcome<()> {
 }
 
 /// What the files below `dir` occupy on the disk, MiB.
-fn occupied_mib(dir: &Path) -> u64 {
+pub fn occupied_mib(dir: &Path) -> u64 {
     let said = step::quietly(Command::new("du").arg("-sm").arg(dir));
     said.ok()
         .and_then(|s| s.text.split_whitespace().next()?.parse().ok())

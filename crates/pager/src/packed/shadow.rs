@@ -165,7 +165,9 @@ impl Shadow {
         let parts = shadow.part_units();
         let mut whole = s.places.claim(0, shadow.front());
         for d in &root.directories {
-            whole &= s.places.claim(d.start, parts);
+            if !s.places.claim(d.start, parts) {
+                return Err(NoRoot::Damaged);
+            }
             let bytes = shadow.read_part(*d)?.ok_or(NoRoot::Damaged)?;
             s.chunks.extend(root::decode_directory(&bytes));
         }
@@ -178,7 +180,9 @@ impl Shadow {
                 s.words.resize(s.words.len() + CHUNK_PAGES, 0);
                 continue;
             }
-            whole &= s.places.claim(c.start, parts);
+            if !s.places.claim(c.start, parts) {
+                return Err(NoRoot::Damaged);
+            }
             let bytes = shadow.read_part(c)?.ok_or(NoRoot::Damaged)?;
             s.words.extend(root::decode_chunk(&bytes));
         }

@@ -46,7 +46,9 @@ impl Pool {
                 if !place.plain {
                     let unpack = || packed::unpack(buf.bytes(), sp.id(), page, to);
                     let (r, us) = pool.packing.timed(unpack);
-                    pool.packing.unpacked(unit, sp.id(), frame.bytes(), us);
+                    if r.is_ok() {
+                        pool.packing.unpacked(unit, sp.id(), frame.bytes(), us);
+                    }
                     return r.map_err(Why::Page);
                 }
                 to.copy_from_slice(&buf.bytes()[..page::PAGE_SIZE]);

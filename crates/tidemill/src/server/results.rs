@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sql::sink::{Chunk, ColumnMeta, Done, Flush, ResultSink, StateChange};
+use types::error::codes;
 use types::{Charset, CollationId, SqlError, ValueRef};
 use wire::Decoder;
 use wire::capability;
@@ -30,14 +31,8 @@ const FLUSH_AT: usize = 64 << 10;
 const SLICE: Duration = Duration::from_millis(2);
 /// The clock is read only every so many batches.
 const BATCHES_A_LOOK: u32 = 4;
-/// ER_NET_ERROR_ON_WRITE.
-const NET_ERROR_ON_WRITE: u16 = 1160;
-/// ER_NET_READ_ERROR.
-const NET_READ_ERROR: u16 = 1158;
-/// ER_CLIENT_LOCAL_FILES_DISABLED.
-const LOCAL_DISABLED: u16 = 3948;
-/// The longest packet of a file that a client sends: what a packet may have without going on in another.
-const FILE_PACKET_MAX: usize = 1 << 30;
+/// The longest packet of a file that a client sends; clients send pieces of some KiB.
+const FILE_PACKET_MAX: usize = 64 << 20;
 /// Bits of a binary row's NULL bitmap before the first column's.
 const BITMAP_OFFSET: usize = 2;
 
@@ -246,10 +241,7 @@ impl ResultSink for Results<'_> {
         Box::pin(async move {
             if self.output.writer.pending().len() >= FLUSH_AT {
                 let sent = self.output.flush().await;
-                sent.map_err(|_| {
-                    let text = "Got an error writing communication packets";
-                    SqlError::new(NET_ERROR_ON_WRITE, text)
-                })?;
+                sent.map_err(|_| SqlError::fixed(codes::ER_NET_ERROR_ON_WRITE))?;
             }
             self.slice.set(FRESH);
             tokio::task::yield_now().await;
@@ -261,12 +253,11 @@ impl ResultSink for Results<'_> {
         let name = name.to_vec();
         Box::pin(async move {
             if self.capabilities & capability::LOCAL_FILES == 0 {
-                let text = "Loading local data is disabled; this must be enabled on both the client and server sides";
-                return Err(SqlError::new(LOCAL_DISABLED, text));
+                return Err(SqlError::fixed(codes::ER_CLIENT_LOCAL_FILES_DISABLED));
             }
             write_local_infile(&name, &mut self.output.writer);
             let sent = self.output.flush().await;
-            sent.map_err(|_| gone(NET_ERROR_ON_WRITE, "writing"))?;
+            sent.map_err(|_| SqlError::fixed(codes::ER_NET_ERROR_ON_WRITE))?;
             let mut decoder = Decoder::new(FILE_PACKET_MAX);
             decoder.set_sequence(self.output.writer.sequence());
             self.file = Some(decoder);
@@ -281,7 +272,7 @@ impl ResultSink for Results<'_> {
                     return Ok(None);
                 };
                 let packet = decoder.next_packet();
-                let packet = packet.map_err(|_| gone(NET_READ_ERROR, "reading"))?;
+                let packet = packet.map_err(|_| SqlError::fixed(codes::ER_NET_READ_ERROR))?;
                 match packet.map(<[u8]>::to_vec) {
                     Some(bytes) if bytes.is_empty() => {
                         self.output.writer.set_sequence(decoder.sequence());
@@ -293,7 +284,7 @@ impl ResultSink for Results<'_> {
                         let came = self.output.receive(decoder).await;
                         if came.is_err() {
                             self.file = None;
-                            return Err(gone(NET_READ_ERROR, "reading"));
+                            return Err(SqlError::fixed(codes::ER_NET_READ_ERROR));
                         }
                     }
                 }
@@ -323,11 +314,6 @@ impl ResultSink for Results<'_> {
         self.before = None;
         write_rows_end(status, warnings, capabilities, writer);
     }
-}
-
-/// The client went while a packet was under way.
-fn gone(code: u16, doing: &str) -> SqlError {
-    SqlError::new(code, format!("Got an error {doing} communication packets"))
 }
 
 fn write_done(done: &Done, status: u16, capabilities: u32, writer: &mut PacketWriter) {

@@ -85,6 +85,7 @@ codes! {
     ER_TOO_BIG_FIELDLENGTH = 1074, "42000", "Column length too big for column '%-.192s' (max = %lu); use BLOB or TEXT instead";
     ER_WRONG_AUTO_KEY = 1075, "42000", "Incorrect table definition; there can be only one auto column and it must be defined as a key";
     ER_NO_SUCH_INDEX = 1082, "42S12", "Table '%-.192s' has no index like the one used in CREATE INDEX; recreate the table";
+    ER_WRONG_FIELD_TERMINATORS = 1083, "42000", "Field separator argument is not what is expected; check the manual";
     ER_FILE_EXISTS_ERROR = 1086, "HY000", "File '%-.200s' already exists";
     ER_WRONG_SUB_KEY = 1089, "HY000", "Incorrect prefix key; the used key part isn't a string, the used length is longer than the key part, or the storage engine doesn't support unique prefix keys";
     ER_CANT_REMOVE_ALL_FIELDS = 1090, "42000", "You can't delete all columns with ALTER TABLE; use DROP TABLE instead";
@@ -279,6 +280,7 @@ codes! {
     ER_CTE_MAX_RECURSION_DEPTH = 3636, "HY000", "Recursive query aborted after %u iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     ER_DEPRECATED_UTF8_ALIAS = 3719, "HY000", "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
     ER_CHECK_CONSTRAINT_VIOLATED = 3819, "HY000", "Check constraint '%s' is violated.";
+    ER_CLIENT_LOCAL_FILES_DISABLED = 3948, "42000", "Loading local data is disabled; this must be enabled on both the client and server sides";
     ER_CLIENT_INTERACTION_TIMEOUT = 4031, "HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
 }
 

@@ -3,6 +3,7 @@
 //! Works on bytes that are there so far: a line that may go on is read again when more have come. Knows no table.
 
 use types::SqlError;
+use types::error::codes;
 
 use crate::parse::ast::TextFormat;
 
@@ -54,10 +55,7 @@ impl Shape {
             None => Ok(default),
             Some([]) => Ok(None),
             Some([b]) => Ok(Some(*b)),
-            Some(_) => Err(SqlError::new(
-                1083,
-                "Field separator argument is not what is expected; check the manual",
-            )),
+            Some(_) => Err(SqlError::fixed(codes::ER_WRONG_FIELD_TERMINATORS)),
         };
         let text = |s: &Option<Box<[u8]>>, default: &[u8]| s.as_deref().unwrap_or(default).to_vec();
         let mut shape = Shape {

@@ -47,8 +47,9 @@ impl Source {
             Source::File(f) => {
                 let mut chunk = Vec::new();
                 let mut part = f.take(CHUNK as u64);
-                part.read_to_end(&mut chunk)
-                    .map_err(|e| SqlError::new(1024, format!("Error reading file ({e})")))?;
+                part.read_to_end(&mut chunk).map_err(|e| {
+                    SqlError::new(codes::ER_ERROR_ON_READ, format!("Error reading file ({e})"))
+                })?;
                 Ok((!chunk.is_empty()).then_some(chunk))
             }
         }
@@ -64,7 +65,7 @@ struct Load<'l> {
     collation: CollationId,
     ignore: bool,
     /// The plan of a whole run.
-    run: Option<Plan>,
+    run: Option<Arc<Plan>>,
     /// Fields of rows that are not inserted yet.
     waiting: Vec<Value>,
     rows_waiting: usize,
@@ -84,7 +85,7 @@ impl Session {
         let shape = Shape::of(&statement.format)?;
         let mut source = if statement.local {
             if !self.local_infile() {
-                return Err(local_disabled());
+                return Err(SqlError::fixed(codes::ER_CLIENT_LOCAL_FILES_DISABLED));
             }
             sink.ask_file(&statement.path).await?;
             Source::Client
@@ -138,8 +139,12 @@ impl Session {
         let table = self.find_table(&name)?;
         let charset = match &l.charset {
             None => Charset::Utf8mb4,
-            Some(name) => Charset::by_name(name)
-                .ok_or_else(|| SqlError::new(1115, format!("Unknown character set: '{name}'")))?,
+            Some(name) => Charset::by_name(name).ok_or_else(|| {
+                SqlError::new(
+                    codes::ER_UNKNOWN_CHARACTER_SET,
+                    format!("Unknown character set: '{name}'"),
+                )
+            })?,
         };
         let mut targets = Vec::new();
         for c in &l.columns {
@@ -242,9 +247,16 @@ impl Session {
                 Read::More => {
                     buf.drain(..at);
                     at = 0;
-                    match source.next(sink).await? {
-                        Some(chunk) => buf.extend_from_slice(&chunk),
-                        None => eof = true,
+                    // Twice as much each time, for the line is read from its beginning again.
+                    let wanted = buf.len() * 2;
+                    if wanted as u64 > 2 * self.vars.hot().max_allowed_packet {
+                        return Err(SqlError::fixed(codes::ER_NET_PACKET_TOO_LARGE));
+                    }
+                    while !eof && buf.len() <= wanted {
+                        match source.next(sink).await? {
+                            Some(chunk) => buf.extend_from_slice(&chunk),
+                            None => eof = true,
+                        }
                     }
                 }
                 Read::End => break,
@@ -262,11 +274,11 @@ impl Session {
         let row = load.records;
         let fault = match fields.len().cmp(&load.targets.len()) {
             std::cmp::Ordering::Less => Some((
-                1261,
+                codes::ER_WARN_TOO_FEW_RECORDS,
                 format!("Row {row} doesn't contain data for all columns"),
             )),
             std::cmp::Ordering::Greater => Some((
-                1262,
+                codes::ER_WARN_TOO_MANY_RECORDS,
                 format!(
                     "Row {row} was truncated; it contained more data than there were input columns"
                 ),
@@ -362,7 +374,7 @@ impl Session {
     }
 
     /// Plans an INSERT, with the assignments of the statement as further columns.
-    fn plan_load(&mut self, text: &str, with: Option<&LoadData>) -> Result<Plan, SqlError> {
+    fn plan_load(&mut self, text: &str, with: Option<&LoadData>) -> Result<Arc<Plan>, SqlError> {
         let options = self.parse_options();
         let parsed = parse::parse(text.as_bytes(), &options).map_err(|e| super::parse_error(&e))?;
         let mut statement = parsed.statement;
@@ -375,8 +387,7 @@ impl Session {
                 rows.iter_mut().for_each(|r| r.push(value.clone()));
             }
         }
-        let plan = self.plan(&statement)?;
-        Arc::into_inner(plan).ok_or_else(|| SqlError::internal("a plan of two owners"))
+        self.plan(&statement)
     }
 
     /// Runs an INSERT as a part of the statement.
@@ -454,11 +465,4 @@ impl Load<'_> {
         self.affected += done.affected;
         self.first_id = self.first_id.or(done.generated_id);
     }
-}
-
-fn local_disabled() -> SqlError {
-    SqlError::new(
-        3948,
-        "Loading local data is disabled; this must be enabled on both the client and server sides",
-    )
 }
