@@ -1,7 +1,7 @@
 //! The bytes that make a map durable: root slots, directories and chunks.
 //!
 //! ```text
-//! bytes 0 and 4096: root slots, used in turn
+//! bytes 0 and 4096: root slots, the same root in both
 //!   magic u64 @0 | format u32 @8 | space u32 @12 | generation u64 @16 | unit u32 @24 | pages u32 @28 | directories u32 @32 |
 //!   method u8 @36 | level u8 @37 | zeros | directories @64, 16 bytes each: start u64 | crc u32 | zeros u32 | crc u32 @4092
 //! from byte 8192 on, in units from the file's beginning:
@@ -132,7 +132,7 @@ impl Root {
         let named = slots().any(|s| le::get_u64(s, 0) == MAGIC);
         Ok(match newest {
             Some(r) => Slots::Root(r),
-            // Behind the first root its copy is written to the other slot.
+            // A root is whole in one slot before the other is written, so only zeros are a creation cut short.
             None if named && slots().any(|s| s.iter().all(|b| *b == 0)) => Slots::Unborn,
             None if named => Slots::NoRoot,
             None => Slots::Other,

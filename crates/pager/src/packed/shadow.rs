@@ -87,6 +87,8 @@ struct State {
     generation: u64,
     /// Pages for which there is room.
     room: u32,
+    /// A root could not be written: there is no other.
+    failed: bool,
     /// The last root says something else of the room.
     room_changed: bool,
     /// Pages with a place, and its units.
@@ -412,6 +414,10 @@ impl Shadow {
         let _one = self.rooting.lock().unwrap_or_else(|e| e.into_inner());
         let making = {
             let mut s = self.lock();
+            if s.failed {
+                // What a failed one has left in the slots is not known.
+                return Err(io::Error::other("an earlier root could not be written"));
+            }
             let same = s.changed.is_empty() && s.former.is_empty() && !s.room_changed;
             if same && s.generation > 0 {
                 return Ok(());
@@ -427,6 +433,7 @@ impl Shadow {
             }
             s.former_parts.extend(making.former_parts);
             s.room_changed = true;
+            s.failed = true;
             return Err(e);
         }
         s.generation = making.root.generation;
@@ -530,14 +537,11 @@ impl Shadow {
             return Ok(());
         }
         self.file.sync_now()?;
-        if making.root.generation == 1 {
-            // The other slot shows that the file is no beginning cut short; should the first one be damaged, it is as good.
-            let copy = Root {
-                generation: 0,
-                ..making.root.clone()
-            };
-            self.file.write_now(&copy.encode(), Root::slot(0))?;
-        }
+        // In both slots before anything that the former root names is written over: a slot that is damaged later must not bring
+        // that one back.
+        self.file
+            .write_now(&root, Root::slot(making.root.generation + 1))?;
+        self.file.sync_now()?;
         Ok(())
     }
 }

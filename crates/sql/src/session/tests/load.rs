@@ -169,3 +169,18 @@ fn lines_of_other_lengths_and_values_of_their_own() {
         "not from outside secure_file_priv"
     );
 }
+
+#[test]
+fn a_line_without_an_end_is_refused() {
+    let s = server();
+    let mut c = Client::in_test(&s);
+    c.run("SET GLOBAL local_infile = ON");
+    c.run("SET GLOBAL max_allowed_packet = 1024");
+    let mut c = Client::in_test(&s);
+    c.run("CREATE TABLE t (id INT PRIMARY KEY, b TEXT)");
+    let sql = "LOAD DATA LOCAL INFILE 'f.txt' INTO TABLE t";
+    let line = |n: usize| format!("1\t{}", "x".repeat(n));
+    assert_eq!(load(&mut c, sql, &line(5000)), Err(1153));
+    assert!(load(&mut c, sql, &line(900)).is_ok());
+    assert_eq!(c.one("SELECT LENGTH(b) FROM t"), "900");
+}
