@@ -116,7 +116,7 @@ impl Checkpointer {
             true => self.log.complete(),
             false => self.candidate(),
         };
-        self.sync_spaces().map_err(OpError::io)?;
+        self.sync_spaces()?;
         // Before the record: a transaction that has ended, and purge work that is done, is so durably once the record is. Were
         // it looked at later, a power cut could take the end back when the log for the rollback is gone already.
         let retain = self.retain();
@@ -169,7 +169,10 @@ impl Checkpointer {
     }
 
     /// Makes durable what the tablespaces got written, unless the flush method leaves that to the device.
-    pub(crate) fn sync_spaces(&self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// A device failed: the log is closed. `SpaceFull`: a compressed tablespace has no room for its root, and all others are durable.
+    pub(crate) fn sync_spaces(&self) -> Result<(), OpError> {
         if base::mutant!("checkpoint-without-data-sync") {
             return Ok(());
         }
@@ -179,7 +182,7 @@ impl Checkpointer {
         // One at a time: whoever finds a file marked as synced must be able to rely on that sync being over.
         let _one = self.syncing.lock().unwrap_or_else(|e| e.into_inner());
         let r = space::sync_written(&self.pool.spaces, !self.sync_data);
-        if let Err(e) = &r {
+        if let Err(OpError::Io(e)) = &r {
             // What a failed sync has lost is not known, and a second one that succeeds says nothing about it.
             self.log.close_failed(e);
         }

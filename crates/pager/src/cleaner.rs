@@ -32,8 +32,25 @@ pub(crate) struct CleanerState {
     /// Asked to write every page whose oldest change is below this.
     pub(crate) flush_to: AtomicU64,
     pub(crate) flushed: base::Event,
-    /// The tablespace of a page that could not be written for want of room on the disk, since the last round; 0: none.
-    pub(crate) starved: AtomicU32,
+    /// Rounds begun.
+    pub(crate) rounds: AtomicU64,
+    /// The last round that wanted room on a full disk, and the compressed tablespace for which it did; 0: none yet.
+    pub(crate) starved: (AtomicU64, AtomicU32),
+}
+
+impl CleanerState {
+    /// There was no room on the disk for a page or the root of this tablespace.
+    fn note_starved(&self, space: SpaceId) {
+        let round = self.rounds.load(Ordering::Relaxed);
+        self.starved.1.store(space.0, Ordering::Relaxed);
+        self.starved.0.store(round, Ordering::Release);
+    }
+
+    /// The tablespace for which a round wanted room that began after `round`.
+    pub(crate) fn starved_since(&self, round: u64) -> Option<SpaceId> {
+        let starved = self.starved.0.load(Ordering::Acquire) > round;
+        starved.then(|| SpaceId(self.starved.1.load(Ordering::Relaxed)))
+    }
 }
 
 /// What the cleaner counted since start.
@@ -77,14 +94,21 @@ impl Cleaner {
     /// Works until told to stop.
     pub(crate) async fn run(mut self) {
         let step = (self.state.budget / 64).max(1 << 16);
+        let mut starved = false;
         loop {
-            let stop = self.wait_for_work(step).await;
+            let over = || self.state.stop.load(Ordering::Acquire) || self.log.failure().is_some();
+            let stop = match starved {
+                // What was asked for is still to be done.
+                true => over(),
+                false => self.wait_for_work(step).await,
+            };
             if stop {
                 // Nobody will make free frames or flush any more: those who wait for it must not wait on.
                 self.pool.close(self.log.failure());
                 self.state.flushed.fire();
                 return;
             }
+            let round = self.state.rounds.fetch_add(1, Ordering::AcqRel);
             self.log.urgent.store(false, Ordering::Release);
             self.make_free().await;
             if self.pool.free_frames() < self.pool.low_water() {
@@ -111,17 +135,18 @@ impl Cleaner {
                 Ok(()) => self.checkpointer.maybe_checkpoint().await,
                 Err(_) => Ok(()),
             };
-            if !drain.is_none() {
-                self.log.drained(drain);
-            }
-            if let Err(OpError::Io(e)) = done.and(due) {
+            match done.and(due) {
                 // A page that cannot be written is not retried as if nothing had happened.
-                self.log.close_failed(&e);
+                Err(OpError::Io(e)) => self.log.close_failed(&e),
+                Err(OpError::SpaceFull(space)) => self.state.note_starved(space),
+                _ => {}
             }
-            if self.state.starved.load(Ordering::Acquire) != 0 {
+            starved = self.state.starved_since(round).is_some();
+            if starved {
                 // A full disk is: no event tells that somebody else made room there.
                 self.rest(FULL_DISK_RETRY_US / 10).await;
-                self.state.starved.store(0, Ordering::Release);
+            } else if !drain.is_none() {
+                self.log.drained(drain);
             }
         }
     }
@@ -297,8 +322,11 @@ impl Cleaner {
         let copied = picked.iter().any(|p| p.space.shadow().is_none());
         if let Some(dw) = self.doublewrite.as_mut().filter(|_| copied) {
             if dw.next_reuses() {
-                self.checkpointer.sync_spaces().map_err(OpError::io)?;
-                dw.all_synced();
+                match self.checkpointer.sync_spaces() {
+                    // Of pages that are not copied there.
+                    Ok(()) | Err(OpError::SpaceFull(_)) => dw.all_synced(),
+                    Err(e) => return Err(e),
+                }
             }
             if !base::mutant!("doublewrite-skipped") {
                 dw.store(&staged[..picked.len() * PAGE_SIZE])
@@ -370,7 +398,7 @@ impl Cleaner {
                 let start = match shadow.take(units) {
                     Ok(start) => start,
                     Err(e) if e.kind() == io::ErrorKind::StorageFull => {
-                        self.state.starved.store(p.space.id().0, Ordering::Release);
+                        self.state.note_starved(p.space.id());
                         return Ok(None);
                     }
                     Err(e) => return Err(e),

@@ -402,6 +402,7 @@ impl Pager {
 
     async fn flush_below(&self, lsn: Lsn) -> Result<(), OpError> {
         self.cleaner.flush_to.fetch_max(lsn.0, Ordering::AcqRel);
+        let round = self.cleaner.rounds.load(Ordering::Acquire);
         self.log.growth.fire();
         self.cleaner
             .flushed
@@ -415,9 +416,8 @@ impl Pager {
                 if self.checkpointer.candidate() >= lsn {
                     return Some(Ok(()));
                 }
-                match self.cleaner.starved.load(Ordering::Acquire) {
-                    0 => {}
-                    space => return Some(Err(OpError::SpaceFull(SpaceId(space)))),
+                if let Some(space) = self.cleaner.starved_since(round) {
+                    return Some(Err(OpError::SpaceFull(space)));
                 }
                 if self.cleaner.flush_to.fetch_max(lsn.0, Ordering::AcqRel) < lsn.0 {
                     self.log.growth.fire();

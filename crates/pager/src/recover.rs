@@ -21,7 +21,7 @@ use base::{Clock, Disk, Lsn, OpenMode, Seams, le};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// Opens `dir`, making it if it is empty or missing. `observe` sees every log record from the last checkpoint's redo
@@ -90,7 +90,8 @@ pub async fn open(
         counters: Default::default(),
         flush_to: AtomicU64::new(0),
         flushed: base::Event::new(),
-        starved: AtomicU32::new(0),
+        rounds: AtomicU64::new(0),
+        starved: Default::default(),
     });
     let dw = if options.doublewrite {
         Some(Doublewrite::open(&*disk, &log_dir, report.clean)?)

@@ -409,7 +409,7 @@ impl Shadow {
     /// Makes the map durable as it is now. What was entered before is found by a recovery from now on.
     ///
     /// # Errors
-    /// The device failed, or is full. What was asked for stays to be done.
+    /// The device failed: there will be no other root. `StorageFull`: nothing has changed, and it may be tried again.
     pub(crate) fn make_root(&self) -> io::Result<()> {
         let _one = self.rooting.lock().unwrap_or_else(|e| e.into_inner());
         let making = {
@@ -434,7 +434,7 @@ impl Shadow {
             s.former_parts.extend(making.former_parts);
             s.room_changed = true;
             s.failed = true;
-            return Err(e);
+            return Err(io::Error::other(e));
         }
         s.generation = making.root.generation;
         for (start, units) in making.former {

@@ -229,7 +229,11 @@ impl Spaces {
 
 /// Makes durable what every space got written since this was last done: by a sync, for those whose pages are packed by a root.
 /// Where writes are durable when they complete, the former need none.
-pub(crate) fn sync_written(spaces: &Spaces, durable_writes: bool) -> io::Result<()> {
+///
+/// # Errors
+/// A device failed; or, when all the others are durable, `SpaceFull`: a root has no room.
+pub(crate) fn sync_written(spaces: &Spaces, durable_writes: bool) -> Result<(), OpError> {
+    let mut full = Ok(());
     for s in spaces.all() {
         let sync = || match &s.shadow {
             Some(_) if base::mutant!("checkpoint-without-root") => s.file.sync_now(),
@@ -241,10 +245,12 @@ pub(crate) fn sync_written(spaces: &Spaces, durable_writes: bool) -> io::Result<
             && let Err(e) = sync()
         {
             s.unsynced.store(true, Ordering::Release);
-            if !s.is_dropped() {
-                return Err(e);
+            match e.kind() {
+                _ if s.is_dropped() => {}
+                io::ErrorKind::StorageFull => full = Err(OpError::SpaceFull(s.id())),
+                _ => return Err(OpError::io(e)),
             }
         }
     }
-    Ok(())
+    full
 }
