@@ -17,6 +17,7 @@ const KEPT: &str = "crates/sim/seeds.txt";
 /// Every planted bug, by the name in its `mutant!`.
 const MUTANTS: &[&str] = &[
     "acknowledged-before-durable",
+    "build-without-its-snapshot",
     "checkpoint-forgets-the-active",
     "checkpoint-noted-before-durable",
     "checkpoint-redo-too-new",
@@ -29,6 +30,7 @@ const MUTANTS: &[&str] = &[
     "delete-leaves-entries",
     "doublewrite-not-synced",
     "doublewrite-skipped",
+    "equal-entries-not-looked-for",
     "failed-log-sync-ignored",
     "group-commit-wakeup-lost",
     "held-purge-forgotten",
@@ -36,6 +38,7 @@ const MUTANTS: &[&str] = &[
     "leftover-not-noted",
     "log-sync-skipped",
     "loser-not-rolled-back",
+    "mark-before-the-build-lost",
     "new-table-not-synced",
     "old-chain-leaked",
     "old-file-dropped-before-the-swap",
@@ -56,6 +59,7 @@ const MUTANTS: &[&str] = &[
     "two-definition-changes-at-once",
     "unique-not-checked",
     "write-conflict-not-seen",
+    "writers-without-entries-beside-a-build",
 ];
 
 /// `cargo xtask sim`.

@@ -146,7 +146,7 @@ impl Engine {
             _ => self.table_for_purge(u.table),
         };
         let Some(t) = table else { return Ok(None) };
-        let Some(index) = t.def.indexes.iter().position(|x| x.id == u.index) else {
+        let Some(index) = t.index_number(u.index) else {
             return Ok(None);
         };
         match u.op {

@@ -161,8 +161,8 @@ fn a_tablespace_is_known_by_its_other_pages_when_its_first_is_damaged() {
 /// Waits until the log has the files that it keeps: a disk is not full before a server has started.
 fn has_its_segments(e: &Arc<Engine>) {
     let until = Instant::now() + Duration::from_secs(10);
-    while e.pager().log().segments().numbers().len() < 3 {
-        assert!(Instant::now() < until, "the log has less than three files");
+    while e.pager().log().segments().numbers().len() < 4 {
+        assert!(Instant::now() < until, "the log has less than four files");
         std::thread::sleep(Duration::from_millis(1));
     }
 }

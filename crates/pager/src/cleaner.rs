@@ -391,9 +391,9 @@ impl Cleaner {
                 let (packed, us) = self.pool.packing.timed(|| packer.pack(page, format));
                 let packed = packed?;
                 let id = p.space.id();
-                self.pool
-                    .packing
-                    .packed(format.unit, id, page, !packed.plain, us);
+                let fits = !packed.plain
+                    && (format.block == format.unit || packed.bytes.len() <= format.block as usize);
+                self.pool.packing.packed(format.block, id, page, fits, us);
                 let units = shadow.format().units(packed.bytes.len());
                 let start = match shadow.take(units) {
                     Ok(start) => start,

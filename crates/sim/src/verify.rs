@@ -35,7 +35,7 @@ async fn read_all(cx: &Context, damage: bool) -> Result<BTreeMap<String, Found>,
             t => t?,
         };
         let mut all: Vec<Option<Rows>> = Vec::new();
-        for i in 0..t.indexes.len() {
+        for i in 0..t.def.indexes.len() {
             match read_index(&mut s, &t, i).await {
                 Ok(rows) => all.push(Some(rows)),
                 Err(Trouble::Sql(e)) if damage && matches!(e.code, 1712 | 1030) => {

@@ -276,13 +276,14 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// What the load's own checks say of the tables that it leaves.
+/// What the load's own checks say of the tables that Tidemill leaves.
 fn consistent(started: &Started, who: Who, data: Data) -> Outcome<()> {
     let peer = started.peer()?;
     peer.pause(false)?;
     match data {
-        Data::Rows { .. } => Ok(()),
-        Data::Warehouses(n) => tpcc::check(peer, who, n),
+        Data::Warehouses(n) if who == Who::Tidemill => tpcc::check(peer, who, n),
+        // The peers are not on trial, and MariaDB reads the history once a customer: hours for five warehouses.
+        _ => Ok(()),
     }
 }
 

@@ -117,7 +117,7 @@ impl Session {
         t: &Arc<Table>,
         suspects: Option<&[Suspects]>,
     ) -> Result<Pass, SqlError> {
-        let indexes = 0..t.indexes.len();
+        let indexes = 0..t.def.indexes.len();
         let mut pass = Pass {
             found: Findings::default(),
             pages: BTreeSet::from([PageNo(0)]),
@@ -129,7 +129,7 @@ impl Session {
         let quiet = self.nothing_waits();
         let whole = self.check_rows(t, &mut pass).await?;
         let mut all_whole = whole;
-        for i in 1..t.indexes.len() {
+        for i in 1..t.def.indexes.len() {
             all_whole &= self.check_index(t, i, whole, &mut pass).await?;
         }
         if all_whole {
@@ -214,7 +214,7 @@ impl Session {
             return Ok(());
         }
         let mut entry = Vec::new();
-        for i in 1..t.indexes.len() {
+        for i in 1..t.def.indexes.len() {
             entry.clear();
             let row = t.layout.row(row).with_outside(&outside);
             let (split, _) = entry_key_of(t, i, row, key, &mut entry);

@@ -6,8 +6,8 @@ use base::counters::{SHARDS, shard};
 use base::{Event, SpaceId};
 use btree::Tree;
 use pager::{Pager, Space};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use types::keyenc::KeyPart;
 use types::{DataType, Value};
 
@@ -30,7 +30,7 @@ pub struct Table {
     pub def: TableDef,
     /// Where the columns are in a row.
     pub layout: RowLayout,
-    /// Its indexes in the order of the definition.
+    /// Its indexes in the order of the definition, and behind them one that is being built: nobody may read by that one.
     pub indexes: Vec<Arc<Index>>,
     /// Its tablespace.
     pub space: Arc<Space>,
@@ -41,6 +41,15 @@ pub struct Table {
     pub(crate) full_name: String,
     /// Longest inline row; longer ones have columns moved to overflow pages.
     pub(crate) row_limit: usize,
+    /// The last of `indexes`, where the definition does not name it yet.
+    pub(crate) building: Option<Building>,
+}
+
+/// An index that is being built beside writers: changes of rows keep its entries, and nobody reads by it.
+pub(crate) struct Building {
+    pub(crate) def: IndexDef,
+    /// It is to be unique, and a writer has met another row with its own's values: the clustered key of that one.
+    pub(crate) twice: OnceLock<Vec<u8>>,
 }
 
 /// What stays when a table's definition is replaced.
@@ -122,12 +131,9 @@ impl Table {
             .map(|x| {
                 // One tree object a root: the shape latch lives in it.
                 let same = old.and_then(|o| {
-                    let i = o
-                        .def
-                        .indexes
-                        .iter()
-                        .position(|y| y.id == x.id && y.root == x.root)?;
-                    (key_parts(&o.def, &o.def.indexes[i]) == key_parts(&def, x))
+                    let i = o.index_number(x.id)?;
+                    let y = o.index_def(i);
+                    (y.root == x.root && key_parts(&o.def, y) == key_parts(&def, x))
                         .then(|| o.indexes[i].clone())
                 });
                 same.unwrap_or_else(|| {
@@ -151,8 +157,64 @@ impl Table {
             retired: AtomicBool::new(false),
             full_name,
             row_limit,
+            building: None,
             def,
         }
+    }
+
+    /// `old` with an index that is being built in `tree`.
+    pub(crate) fn with_building(
+        pager: &Arc<Pager>,
+        old: &Table,
+        index: IndexDef,
+        tree: Tree,
+    ) -> Table {
+        let mut t = Table::open(pager, old.def.clone(), old.space.clone(), Some(old));
+        t.indexes.push(Arc::new(Index {
+            parts: key_parts(&t.def, &index),
+            tree,
+        }));
+        t.building = Some(Building {
+            def: index,
+            twice: OnceLock::new(),
+        });
+        t
+    }
+
+    /// The definition of one of its [`indexes`](Self::indexes).
+    pub(crate) fn index_def(&self, index: usize) -> &IndexDef {
+        match &self.building {
+            Some(b) if index == self.def.indexes.len() => &b.def,
+            _ => &self.def.indexes[index],
+        }
+    }
+
+    /// Which of its [`indexes`](Self::indexes) has this id.
+    pub(crate) fn index_number(&self, id: u32) -> Option<usize> {
+        (0..self.indexes.len()).find(|i| self.index_def(*i).id == id)
+    }
+
+    /// The index, where it is one that is being built.
+    pub(crate) fn building(&self, index: usize) -> Option<&Building> {
+        self.building
+            .as_ref()
+            .filter(|_| index == self.def.indexes.len())
+    }
+
+    /// A row is to get values that `other` has in a unique index: gives `other` back if it must not. Where the index is only being built
+    /// it may, and it is the build that fails.
+    pub(crate) fn refuses_twice(&self, index: usize, other: Vec<u8>) -> Option<Vec<u8>> {
+        let Some(b) = self.building(index) else {
+            return Some(other);
+        };
+        let _ = b.twice.set(other);
+        None
+    }
+
+    /// Whether a change of this column changes an entry of an index, be it one that is being built.
+    pub fn is_indexed(&self, column: u16) -> bool {
+        let all = (0..self.indexes.len()).flat_map(|i| &self.index_def(i).parts);
+        all.into_iter().any(|p| p.column == column)
     }
 
     /// Its tablespace's id.
@@ -167,7 +229,7 @@ impl Table {
 
     /// Columns of an index in order.
     pub fn index_columns(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
-        self.def.indexes[index]
+        self.index_def(index)
             .parts
             .iter()
             .map(|p| p.column as usize)
@@ -181,7 +243,7 @@ impl Table {
     /// True when no two rows may agree in this index's parts (none of them NULL).
     pub fn is_unique(&self, index: usize) -> bool {
         matches!(
-            self.def.indexes[index].kind,
+            self.index_def(index).kind,
             IndexKind::Primary | IndexKind::Unique
         )
     }
@@ -228,7 +290,7 @@ impl Table {
 
     /// Bytes of a block of a compressed table, 512 where each page takes what it needs; `None` for a table that is not compressed.
     pub fn block_bytes(&self) -> Option<u32> {
-        self.space.packed_format().map(|f| f.unit)
+        self.space.packed_format().map(|f| f.block)
     }
 
     /// The next AUTO_INCREMENT value, 0 if the table has none.

@@ -189,6 +189,7 @@ impl Session {
             if t.is_unique(index)
                 && !null
                 && let Some(other) = self.find_duplicate(t, index, &entry[..split], key).await?
+                && let Some(other) = t.refuses_twice(index, other)
             {
                 self.undo_to(mark).await?;
                 return Ok(Some((index, other)));
@@ -272,7 +273,7 @@ impl Session {
         let mut next = 1;
         if let Some(c) = t.def.auto_increment_column() {
             let first = |i: &usize| t.index_columns(*i).next() == Some(c);
-            if let Some(i) = (0..t.indexes.len()).find(first) {
+            if let Some(i) = (0..t.def.indexes.len()).find(first) {
                 next = self.highest(t, i).await?.saturating_add(1);
             }
             next = next.max(t.def.options.auto_increment);

@@ -64,7 +64,7 @@ impl Session {
             // The table went with its tablespace: a creation that did not commit.
             return Ok(());
         };
-        let Some(index) = t.def.indexes.iter().position(|x| x.id == u.index) else {
+        let Some(index) = t.index_number(u.index) else {
             return Ok(());
         };
         if let UndoOp::Chain { .. } = u.op {

@@ -171,7 +171,8 @@ impl Session {
         new: SecValue,
         must_exist: bool,
     ) -> Result<(), SqlError> {
-        let id = t.def.indexes[index].id;
+        let id = t.index_def(index).id;
+        let building = t.building(index).is_some();
         let judge = self.judge(id, LockWait::Wait);
         let mut pins = Pins::new();
         let mut change = std::mem::take(&mut self.change);
@@ -182,6 +183,13 @@ impl Session {
                 .tree
                 .modify(entry, &mut change, |found, c| {
                     let old = match found.value() {
+                        // The build has not come to it: as it would have brought it, visible to all.
+                        None if must_exist && building => {
+                            if base::mutant!("mark-before-the-build-lost") {
+                                return Ok(Action::Keep);
+                            }
+                            Some(0)
+                        }
                         None if must_exist => return Err(Block::Damaged),
                         None => {
                             // A new place in the index: somebody may have read this range and want it to stay empty.
@@ -239,7 +247,7 @@ impl Session {
 
     /// Looks for another row with these values in a unique index. Until the transaction ends, nobody else can add one.
     /// Gives the other row's clustered key.
-    pub(super) async fn find_duplicate(
+    pub(crate) async fn find_duplicate(
         &mut self,
         t: &Table,
         index: usize,
@@ -249,7 +257,7 @@ impl Session {
         if base::mutant!("unique-not-checked") {
             return Ok(None);
         }
-        let id = t.def.indexes[index].id;
+        let id = t.index_def(index).id;
         let value_lock = self.judge(id, LockWait::Wait);
         while let Err(b) = value_lock.lock(prefix, None, Mode::Exclusive, Hold::Table) {
             self.unblock(b, &t.full_name).await?;

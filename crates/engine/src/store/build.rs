@@ -1,15 +1,16 @@
-//! Building an index from the rows of a table that nobody is using: its entries are collected, sorted, and put into the tree a
-//! leaf at a time.
+//! Filling an index from the rows of its table, as they are or as a snapshot sees them: the entries are collected, sorted, and put into
+//! the tree a leaf at a time. Knows nothing of who else uses the table.
 
 use super::entries::Entries;
-use super::leftovers::Leftover;
 use super::runs::{self, Runs};
 use crate::engine::Engine;
 use crate::error;
 use crate::record::{HEADER, RowRef, RowVersion};
 use crate::schema::{IndexDef, IndexKind, IndexPart, Table};
-use crate::session::{Session, entry_key_of};
-use base::Event;
+use crate::session::{Pins, Session, entry_key_of};
+use crate::txn::Snapshot;
+use crate::version::{Seen, VersionWalk};
+use base::{Event, TxnId};
 use btree::{Direction, ScanPos, ScanState, Tree, Visit};
 use pager::OpError;
 use std::io;
@@ -24,43 +25,24 @@ const SPARE: usize = pager::PAGE_SIZE / 16;
 const LEAVES: u32 = 4;
 
 impl Session {
-    /// Makes the tree of `index`, which is noted as `left`, and fills it. After an error the tree is to be taken out.
-    pub(super) async fn build_index(
-        &mut self,
-        t: &Arc<Table>,
-        index: &mut IndexDef,
-        left: &mut Leftover,
-    ) -> Result<(), SqlError> {
-        let engine = self.engine.clone();
-        let fail = |e| error::storage(e, &t.full_name);
-        index.root = engine
-            .pager()
-            .run(|| Tree::create(engine.pager(), &t.space, index.id))
-            .await
-            .map_err(fail)?;
-        engine.locate_leftover(left, index.root).await?;
-        let tree = Tree::open(
-            engine.pager().clone(),
-            t.space.clone(),
-            index.root,
-            index.id,
-        );
-        self.fill_index(t, index, &tree).await
-    }
-
-    /// Fills the tree of an index of `t`, which nobody uses.
+    /// Fills the tree of an index of `t`: with the rows that `snapshot` sees, which has to stay open meanwhile, or, where nobody uses the
+    /// table, with those there are. An entry that is there stays as it is.
+    ///
+    /// # Errors
+    /// 1062: two rows have equal values, and the index is to be unique.
     pub(super) async fn fill_index(
         &mut self,
         t: &Arc<Table>,
         index: &IndexDef,
         tree: &Tree,
+        snapshot: Option<Snapshot>,
     ) -> Result<(), SqlError> {
         let engine = self.engine.clone();
         let fail = |e| error::storage(e, &t.full_name);
         let mut def = t.def.clone();
         def.indexes.push(index.clone());
         let view = Table::open(engine.pager(), def, t.space.clone(), Some(t));
-        let (entries, runs) = self.collect_entries(t, &view, index.id).await?;
+        let (entries, runs) = self.collect_entries(t, &view, index.id, snapshot).await?;
         let unique = index.kind == IndexKind::Unique;
         if let Some(runs) = runs {
             let runs = spilled(&engine, entries, runs)
@@ -125,7 +107,11 @@ impl Session {
     }
 
     /// The row with this clustered key, for a message.
-    async fn values_at(&mut self, t: &Table, key: &[u8]) -> Result<Vec<Value>, SqlError> {
+    pub(super) async fn values_at(
+        &mut self,
+        t: &Table,
+        key: &[u8],
+    ) -> Result<Vec<Value>, SqlError> {
         let engine = self.engine.clone();
         let look = || t.indexes[0].tree.get(key, |v| v.map(<[u8]>::to_vec));
         let value = engine.pager().run(look).await;
@@ -148,12 +134,14 @@ impl Session {
         })
     }
 
-    /// The entries of the last index of `view`, for the rows of `t` as they are; those that memory was too small for in a file.
+    /// The entries of the last index of `view`, for the rows of `t` as they are, or as `snapshot` sees them; those that memory was too
+    /// small for in a file.
     async fn collect_entries(
         &mut self,
         t: &Table,
         view: &Table,
         id: u32,
+        snapshot: Option<Snapshot>,
     ) -> Result<(Entries, Option<Runs>), SqlError> {
         let engine = self.engine.clone();
         let fail = |e| error::storage(e, &t.full_name);
@@ -163,58 +151,66 @@ impl Session {
         let mut entries = Entries::default();
         let mut entry = Vec::new();
         let mut pos = ScanPos::start();
+        let mut pins = Pins::new();
+        let mut walk = VersionWalk::default();
         loop {
             self.interrupt.check()?;
             self.breathe().await;
-            let begun = entries.mark();
             // Rows that are not all in the leaf, and are completed when it is free again.
             let mut longer: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-            let mut damaged = false;
+            let mut failed = None;
             let mut add = |key: &[u8], row: RowRef<'_>, entries: &mut Entries| {
                 entry.clear();
                 let (split, null) = entry_key_of(view, n, row, key, &mut entry);
                 entries.push(&entry, split, null);
             };
-            let state = engine
-                .pager()
-                .run(|| {
-                    entries.back_to(begun);
-                    longer.clear();
-                    damaged = false;
-                    let mut p = pos.clone();
-                    let s = t.indexes[0]
-                        .tree
-                        .scan(&mut p, Direction::Forward, |key, value| {
-                            let Some(v) = RowVersion::read(value).filter(|v| !v.deleted()) else {
-                                return Visit::Next;
-                            };
-                            let row = &value[HEADER..];
-                            damaged |= !t.layout.fits(row, v.external());
-                            if v.external() {
-                                longer.push((key.to_vec(), row.to_vec()));
-                            } else if !damaged {
-                                add(key, t.layout.row(row), &mut entries);
-                            }
-                            Visit::Next
-                        })?;
-                    pos = p;
-                    Ok(s)
-                })
-                .await
-                .map_err(fail)?;
-            if damaged {
-                return Err(error::bad_row(&t.full_name));
-            }
+            let mut take = |key: &[u8], value: &[u8]| -> Result<(), OpError> {
+                let damaged = || OpError::Corrupt {
+                    space: t.space.id(),
+                    page: base::PageNo(0),
+                    why: "a row does not fit its table",
+                };
+                let seen = match &snapshot {
+                    Some(s) => walk.see(&engine.txns, &engine.log, s, TxnId::NONE, value)?,
+                    None => match RowVersion::read(value).ok_or_else(damaged)? {
+                        v if v.deleted() => Seen::Nothing,
+                        v => Seen::Current(v),
+                    },
+                };
+                let (v, row) = match seen {
+                    Seen::Nothing => return Ok(()),
+                    Seen::Current(v) => (v, &value[HEADER..]),
+                    Seen::Older(v, row) => (v, row),
+                };
+                if !t.layout.fits(row, v.external()) {
+                    return Err(damaged());
+                }
+                match v.external() {
+                    true => longer.push((key.to_vec(), row.to_vec())),
+                    false => add(key, t.layout.row(row), &mut entries),
+                }
+                Ok(())
+            };
+            let tree = &t.indexes[0].tree;
+            let state = tree.scan(&mut pos, Direction::Forward, |key, value| {
+                match take(key, value) {
+                    Ok(()) => Visit::Next,
+                    Err(e) => {
+                        failed = Some(e);
+                        Visit::StopBefore
+                    }
+                }
+            });
             for (key, row) in longer {
                 let outside = self.read_outside(t, &row).await?;
-                add(
-                    &key,
-                    t.layout.row(&row).with_outside(&outside),
-                    &mut entries,
-                );
+                let row = t.layout.row(&row).with_outside(&outside);
+                add(&key, row, &mut entries);
             }
-            if state == ScanState::End {
-                return Ok((entries, runs));
+            match failed.map_or(state, Err) {
+                Ok(ScanState::End) => return Ok((entries, runs)),
+                Ok(_) => pins.clear(),
+                Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &t.full_name).await?,
+                Err(e) => return Err(fail(e)),
             }
             if entries.bytes() as u64 > engine.sort_bytes_max {
                 let to = match runs.take() {
@@ -275,7 +271,7 @@ async fn aside<R: Send + 'static>(
 
 /// Error 1062 for a row that has another's values in an index.
 pub(super) fn twice(t: &Table, index: usize, values: &[Value]) -> SqlError {
-    let def = &t.def.indexes[index];
+    let def = t.index_def(index);
     let text = |p: &IndexPart| {
         let c = usize::from(p.column);
         let text = match values.get(c) {

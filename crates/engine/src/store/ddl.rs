@@ -18,7 +18,7 @@ use std::sync::atomic::Ordering;
 use types::SqlError;
 
 /// Keeps new users off a table while its definition changes.
-pub(super) struct Closed(Arc<Table>);
+pub(super) struct Closed(pub(super) Arc<Table>);
 
 impl Drop for Closed {
     fn drop(&mut self) {
@@ -300,7 +300,11 @@ impl Session {
         engine.replace_def(&t, def, Vec::new()).await
     }
 
-    /// Adds an index, built from the rows there are. 1062 when a unique one finds equal rows.
+    /// Adds an index, built from the rows there are while others read and write the table: they wait for a moment at the beginning and
+    /// at the end, until the transactions that use the table then have ended.
+    ///
+    /// # Errors
+    /// 1062: a unique one finds equal rows, were it only for a time.
     pub async fn create_index(
         &mut self,
         schema: &str,
@@ -315,9 +319,6 @@ impl Session {
         if t.def.index(&index.name).is_some() {
             return Err(SqlError::dup_key_name(&index.name));
         }
-        let _closed = self.close_table(&t).await?;
-        // It will hold the rows as they are now, for snapshots from now on.
-        t.live.born.fetch_max(engine.log.end().0, Ordering::AcqRel);
         index.id = engine.next_index.fetch_add(1, Ordering::Relaxed);
         let mut left = Leftover {
             table: t.def.id,
@@ -325,14 +326,7 @@ impl Session {
             root: base::PageNo(0),
         };
         engine.note_leftover(&left).await?;
-        let r = match self.build_index(&t, &mut index, &mut left).await {
-            Ok(()) => {
-                let mut def = t.def.clone();
-                def.indexes.push(index);
-                engine.replace_def(&t, def, engine.named(&left)).await
-            }
-            e => e,
-        };
+        let r = self.build_beside(&t, index, &mut left).await;
         match r {
             Ok(()) => engine.leftover_named(),
             // What cannot be taken out now is at the next start; why there is no index is what counts.
@@ -503,7 +497,7 @@ impl Engine {
     }
 
     /// Replaces a table's definition on disk, with other rows of the catalog, and for everybody.
-    async fn replace_def(
+    pub(super) async fn replace_def(
         self: &Arc<Self>,
         old: &Arc<Table>,
         def: TableDef,

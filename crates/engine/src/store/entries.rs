@@ -20,13 +20,6 @@ struct Place {
 const LENGTHS: usize = 4;
 const ANY_NUMBER: u16 = u16::MAX;
 
-/// A number of entries.
-#[derive(Clone, Copy)]
-pub(super) struct Mark {
-    entries: usize,
-    bytes: usize,
-}
-
 /// Entries in the order of their keys, once they are sorted.
 #[derive(Default)]
 pub(super) struct Entries {
@@ -109,24 +102,10 @@ impl Entries {
         (key[..n] == other[..m]).then(|| &key[n..])
     }
 
-    /// How many there are, to come [back to](Self::back_to).
-    pub(super) fn mark(&self) -> Mark {
-        Mark {
-            entries: self.places.len(),
-            bytes: self.bytes.len(),
-        }
-    }
-
     /// Forgets all and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.places.clear();
-    }
-
-    /// Forgets what was added since.
-    pub(super) fn back_to(&mut self, mark: Mark) {
-        self.places.truncate(mark.entries);
-        self.bytes.truncate(mark.bytes);
     }
 
     /// Sorts them.
@@ -204,9 +183,6 @@ mod tests {
         assert_eq!(e.repeated(), Some(&b"1"[..]));
         let mut e = Entries::default();
         e.push(b"beta", 4, false);
-        let one = e.mark();
-        e.push(b"beta3", 4, false);
-        e.back_to(one);
         assert_eq!(e.get(1), None);
         let value = e.get(0).and_then(|(_, v)| SecValue::read(v));
         assert_eq!(value.map(|v| (v.word, v.split)), Some((0, 4)));

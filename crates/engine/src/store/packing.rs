@@ -3,8 +3,9 @@
 use crate::schema::TableOptions;
 use pager::packed::{Method, PackedFormat};
 
-/// Bytes of a unit where none is asked for: a page takes what it needs, to the sector.
-const ADAPTIVE_UNIT: u32 = 512;
+/// Bytes of a unit: a page takes what it needs, to the sector, also where blocks are named. Whole blocks would give a page that packs
+/// into a little more than one the room of two.
+const UNIT: u32 = 512;
 
 /// How the pages of a table with these options are packed; `None` where they are stored as they are. Options that do not go together
 /// were refused or warned about, and count for nothing here.
@@ -21,25 +22,26 @@ pub fn packed_format(o: &TableOptions, level: u8) -> Option<PackedFormat> {
         Some("16") => Some(16384),
         _ => None,
     };
-    let format = |unit, method| {
+    let format = |block, method| {
         Some(PackedFormat {
-            unit,
+            unit: UNIT,
+            block,
             method,
             level: level.min(9),
         })
     };
     match (o.row_format.as_str(), block) {
-        ("" | "COMPRESSED", Some(unit)) => return format(unit, Method::Zstd),
-        ("COMPRESSED", None) => return format(ADAPTIVE_UNIT, Method::Zstd),
+        ("" | "COMPRESSED", Some(block)) => return format(block, Method::Zstd),
+        ("COMPRESSED", None) => return format(UNIT, Method::Zstd),
         _ => {}
     }
     let named = |m: &str| other("COMPRESSION").is_some_and(|c| c.eq_ignore_ascii_case(m));
     if named("lz4") {
-        format(ADAPTIVE_UNIT, Method::Lz4)
+        format(UNIT, Method::Lz4)
     } else if named("zlib") {
-        format(ADAPTIVE_UNIT, Method::Zlib)
+        format(UNIT, Method::Zlib)
     } else if named("zstd") {
-        format(ADAPTIVE_UNIT, Method::Zstd)
+        format(UNIT, Method::Zstd)
     } else {
         None
     }

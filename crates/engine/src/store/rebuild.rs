@@ -123,7 +123,7 @@ impl Session {
                 let fail = |e| error::storage(e, &new.full_name);
                 index.root = engine.pager().run(make).await.map_err(fail)?;
                 let tree = Tree::open(engine.pager().clone(), space.clone(), index.root, index.id);
-                self.fill_index(&new, &index, &tree).await?;
+                self.fill_index(&new, &index, &tree, None).await?;
                 def.indexes.push(index);
             }
             let changes = vec![

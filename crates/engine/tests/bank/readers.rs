@@ -72,7 +72,7 @@ pub(crate) async fn read_once(
     if by_id.len() as i64 != ACCOUNTS || total != ACCOUNTS * START {
         return Err(format!("{} accounts hold {total}", by_id.len()));
     }
-    for index in 1..t.indexes.len() {
+    for index in 1..t.def.indexes.len() {
         let other = read_all(&mut s, &t, index, rng.one_in(2), 1 + rng.below(60) as usize)
             .await
             .map_err(fail)?;
@@ -262,7 +262,7 @@ pub(crate) fn verify(e: &Arc<Engine>, acked: &BTreeSet<i64>, what: &str) -> i64 
             (ACCOUNTS, ACCOUNTS * START),
             "{what}"
         );
-        for index in 1..t.indexes.len() {
+        for index in 1..t.def.indexes.len() {
             let other = read_all(&mut s, &t, index, index == 2, 50).await.unwrap();
             assert!(other == rows, "{what}: index {index}");
         }

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// The sizes of units there are, in bytes.
-const UNITS: [u32; 6] = [512, 1024, 2048, 4096, 8192, 16384];
+/// The sizes of blocks there are, in bytes; the first for tables that name none.
+const BLOCKS: [u32; 6] = [512, 1024, 2048, 4096, 8192, 16384];
 
 /// Pages packed and unpacked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PackCounts {
     /// Pages that were to be packed.
     pub packs: u64,
-    /// Of these, pages that packed into less.
+    /// Of these, pages that packed into a block, or into less than they are where no block was named.
     pub packs_ok: u64,
     /// Microseconds that took.
     pub packs_us: u64,
@@ -73,7 +73,7 @@ pub type IndexOf = (SpaceId, u32);
 /// The counters of an open directory, since it was opened or since they were last reset.
 #[derive(Default)]
 pub struct PackCounters {
-    cells: [Cell; UNITS.len()],
+    cells: [Cell; BLOCKS.len()],
     clock: OnceLock<Arc<dyn Clock>>,
     per_index: AtomicBool,
     indexes: Mutex<BTreeMap<IndexOf, PackCounts>>,
@@ -93,29 +93,29 @@ impl PackCounters {
         (r, now_us().saturating_sub(begun))
     }
 
-    /// A page was to be packed.
-    pub(crate) fn packed(&self, unit: u32, space: SpaceId, page: &[u8], ok: bool, us: u64) {
+    /// A page was to be packed, into a block of so many bytes.
+    pub(crate) fn packed(&self, block: u32, space: SpaceId, page: &[u8], ok: bool, us: u64) {
         let n = PackCounts {
             packs: 1,
             packs_ok: u64::from(ok),
             packs_us: us,
             ..PackCounts::default()
         };
-        self.add(unit, space, page, n);
+        self.add(block, space, page, n);
     }
 
     /// A page was unpacked.
-    pub(crate) fn unpacked(&self, unit: u32, space: SpaceId, page: &[u8], us: u64) {
+    pub(crate) fn unpacked(&self, block: u32, space: SpaceId, page: &[u8], us: u64) {
         let n = PackCounts {
             unpacks: 1,
             unpacks_us: us,
             ..PackCounts::default()
         };
-        self.add(unit, space, page, n);
+        self.add(block, space, page, n);
     }
 
-    fn add(&self, unit: u32, space: SpaceId, page: &[u8], n: PackCounts) {
-        if let Some(i) = UNITS.iter().position(|u| *u == unit) {
+    fn add(&self, block: u32, space: SpaceId, page: &[u8], n: PackCounts) {
+        if let Some(i) = BLOCKS.iter().position(|b| *b == block) {
             self.cells[i].add(&n);
         }
         if self.per_index.load(Ordering::Relaxed) {
@@ -125,10 +125,10 @@ impl PackCounters {
         }
     }
 
-    /// All of them by the unit's bytes, set back to zero if `reset` says so.
+    /// All of them by the block's bytes, set back to zero if `reset` says so.
     pub fn all(&self, reset: bool) -> Vec<(u32, PackCounts)> {
-        let cells = UNITS.iter().zip(&self.cells);
-        cells.map(|(unit, c)| (*unit, c.get(reset))).collect()
+        let cells = BLOCKS.iter().zip(&self.cells);
+        cells.map(|(block, c)| (*block, c.get(reset))).collect()
     }
 
     /// Whether each index is counted for itself too (`innodb_cmp_per_index_enabled`). What was counted so far is forgotten when

@@ -31,6 +31,9 @@ use std::sync::Arc;
 pub struct PackedFormat {
     /// Bytes that a page takes a multiple of: a power of two, 512 to 16,384.
     pub unit: u32,
+    /// Bytes into which a page should pack, [`unit`](Self::unit) if none were named: what the counters measure by. A page that packs into
+    /// more takes more units.
+    pub block: u32,
     /// What packs.
     pub method: Method,
     /// How hard it tries, 0 to 9, as `innodb_compression_level`.
@@ -40,9 +43,8 @@ pub struct PackedFormat {
 impl PackedFormat {
     /// Whether there is such a format.
     pub(crate) fn is_valid(&self) -> bool {
-        self.unit.is_power_of_two()
-            && (512..=PAGE_SIZE as u32).contains(&self.unit)
-            && self.level <= 9
+        let power = |n: u32| n.is_power_of_two() && (512..=PAGE_SIZE as u32).contains(&n);
+        power(self.unit) && power(self.block) && self.block >= self.unit && self.level <= 9
     }
 
     /// Units of that many bytes.

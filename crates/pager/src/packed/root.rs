@@ -3,7 +3,7 @@
 //! ```text
 //! bytes 0 and 4096: root slots, the same root in both
 //!   magic u64 @0 | format u32 @8 | space u32 @12 | generation u64 @16 | unit u32 @24 | pages u32 @28 | directories u32 @32 |
-//!   method u8 @36 | level u8 @37 | zeros | directories @64, 16 bytes each: start u64 | crc u32 | zeros u32 | crc u32 @4092
+//!   method u8 @36 | level u8 @37 | block u8 @38 | zeros | directories @64, 16 bytes each: start u64 | crc u32 | zeros u32 | crc u32 @4092
 //! from byte 8192 on, in units from the file's beginning:
 //!   directory: 1024 chunks, 16 bytes each, as those of the root; start 0: a chunk of zeros
 //!   chunk: 2048 pages, 8 bytes each: start << 16 | units << 8 | 1 plain, 2 packed; 0: never written
@@ -91,6 +91,7 @@ impl Root {
         le::put_u32(&mut b, 32, self.directories.len() as u32);
         b[36] = self.format.method as u8;
         b[37] = self.format.level;
+        b[38] = self.format.block.trailing_zeros() as u8;
         for (i, d) in self.directories.iter().enumerate() {
             d.put(&mut b, 64 + i * 16);
         }
@@ -105,6 +106,7 @@ impl Root {
             && le::get_u32(b, SLOT - 4) == crc32c(&b[..SLOT - 4]);
         let format = PackedFormat {
             unit: le::get_u32(b, 24),
+            block: 1u32.checked_shl(b[38].into()).unwrap_or(0),
             method: Method::from_u8(b[36])?,
             level: b[37],
         };

@@ -38,7 +38,7 @@ impl Pool {
             return self.arrived(&sp, page, fr, &state, frame, never);
         };
         let (offset, len) = (shadow.offset(place.start), shadow.bytes(place));
-        let unit = shadow.format().unit;
+        let block = shadow.format().block;
         let buf = IoBuf::owned(AlignedBuf::zeroed(len));
         let done = Box::new(move |buf: IoBuf, r| {
             let found = whole(r, len).and_then(|()| {
@@ -47,7 +47,7 @@ impl Pool {
                     let unpack = || packed::unpack(buf.bytes(), sp.id(), page, to);
                     let (r, us) = pool.packing.timed(unpack);
                     if r.is_ok() {
-                        pool.packing.unpacked(unit, sp.id(), frame.bytes(), us);
+                        pool.packing.unpacked(block, sp.id(), frame.bytes(), us);
                     }
                     return r.map_err(Why::Page);
                 }

@@ -232,10 +232,12 @@ fn is_lone(block: &Block, target: &UpdateTarget) -> bool {
         || !block.order.is_empty()
         || !block.constant.is_empty()
         || !block.subqueries.is_empty();
-    let indexes = &table.def.indexes;
-    let indexed = indexes.iter().flat_map(|i| &i.parts);
+    let columns = 0..table.def.columns.len() as u16;
+    let indexed = columns
+        .into_iter()
+        .any(|c| changes(target, c) && table.is_indexed(c));
     let generated = table.def.columns.iter().any(|c| c.generated.is_some());
-    by_key && !more && !generated && !indexed.into_iter().any(|p| changes(target, p.column))
+    by_key && !more && !generated && !indexed
 }
 
 /// Whether a column is assigned, or takes the time of the change.

@@ -122,7 +122,7 @@ const TWICE: Bar = Bar::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.0)
 const TPCC: Series = Series {
     load: Load::Tpcc(&[]),
     clients: &[1, 8, 32],
-    seconds: 30,
+    seconds: 12,
     data: Data::Warehouses(5),
     bars: &[TWICE],
     ..PLAIN

@@ -11,6 +11,7 @@ use std::path::Path;
 
 const FORMAT: PackedFormat = PackedFormat {
     unit: 1024,
+    block: 4096,
     method: Method::Lz4,
     level: 6,
 };
