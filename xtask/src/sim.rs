@@ -18,6 +18,8 @@ const KEPT: &str = "crates/sim/seeds.txt";
 const MUTANTS: &[&str] = &[
     "acknowledged-before-durable",
     "build-without-its-snapshot",
+    "change-beside-a-rebuild-not-noted",
+    "change-under-way-forgotten",
     "checkpoint-forgets-the-active",
     "checkpoint-noted-before-durable",
     "checkpoint-redo-too-new",
@@ -35,6 +37,7 @@ const MUTANTS: &[&str] = &[
     "group-commit-wakeup-lost",
     "held-purge-forgotten",
     "jump-not-noted",
+    "last-changes-not-brought",
     "leftover-not-noted",
     "log-sync-skipped",
     "loser-not-rolled-back",

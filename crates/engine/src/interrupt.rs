@@ -1,6 +1,8 @@
-//! KILL: a flag that a session's waits and scans look at, and the way to wake a session that waits.
+//! KILL: a flag that a session's waits and scans look at, and the way to wake a session that waits. And what a session lets be known of
+//! itself while a statement runs.
 
 use crate::lock::LockTable;
+use crate::progress::Progress;
 use base::{Event, TxnId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -15,6 +17,8 @@ pub struct Interrupt {
     pub(crate) txid: AtomicU64,
     /// Fired by a kill.
     pub event: Event,
+    /// How far the session's definition change has come.
+    pub progress: Progress,
     locks: Arc<LockTable>,
 }
 
@@ -24,6 +28,7 @@ impl Interrupt {
             flags: AtomicU8::new(0),
             txid: AtomicU64::new(0),
             event: Event::new(),
+            progress: Progress::default(),
             locks,
         }
     }

@@ -12,6 +12,7 @@ mod interrupt;
 pub mod lock;
 mod notices;
 mod open;
+mod progress;
 mod purge;
 mod reclaim;
 pub mod record;

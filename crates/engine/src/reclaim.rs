@@ -186,7 +186,8 @@ impl Engine {
     }
 
     fn table_for_purge(&self, id: u32) -> Option<Arc<Table>> {
-        self.catalog().tables().find(|t| t.def.id == id).cloned()
+        let named = self.catalog().tables().find(|t| t.def.id == id).cloned();
+        named.or_else(|| self.ddl.unborn(id))
     }
 
     /// First pages of the overflow chains of a row that `txid` deleted for good.

@@ -31,6 +31,26 @@ pub(crate) enum Seen<'a> {
 }
 
 impl VersionWalk {
+    /// The row for whoever copies a table: what `snapshot` sees of it, or, where there is none, its newest version. `None`: no row.
+    pub(crate) fn row_as_of<'v>(
+        &'v mut self,
+        txns: &TxnSystem,
+        log: &Log,
+        snapshot: Option<&Snapshot>,
+        value: &'v [u8],
+    ) -> Result<Option<(RowVersion, &'v [u8])>, OpError> {
+        let Some(s) = snapshot else {
+            let v = RowVersion::read(value).ok_or(OpError::LogDamaged(Lsn::NONE))?;
+            return Ok((!v.deleted()).then(|| (v, &value[HEADER..])));
+        };
+        let seen = self.see(txns, log, s, TxnId::NONE, value)?;
+        Ok(match seen {
+            Seen::Nothing => None,
+            Seen::Current(v) => Some((v, &value[HEADER..])),
+            Seen::Older(v, row) => Some((v, row)),
+        })
+    }
+
     /// What `snapshot` sees of the row with this clustered value. `Err(Wait)` when a before-image must be read first.
     pub(crate) fn see(
         &mut self,

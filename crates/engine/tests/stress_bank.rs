@@ -294,7 +294,7 @@ fn definer(sh: &Arc<Shared>, seed: u64) {
             let extra = t.def.indexes.iter().find(|x| x.name.starts_with("extra"));
             let extra = extra.map(|x| x.name.clone());
             s.commit().await?;
-            match (rng.below(3), extra) {
+            match (rng.below(4), extra) {
                 (0, None) => {
                     let x = index(&name, IndexKind::Plain, &[2, 1]);
                     s.create_index("s", "a", x).await
@@ -311,6 +311,11 @@ fn definer(sh: &Arc<Shared>, seed: u64) {
                     .await?;
                     s.truncate_table("s", &format!("{name}.b")).await?;
                     s.drop_table("s", &format!("{name}.b")).await
+                }
+                (2, _) => {
+                    let mut same = |r: RowRef<'_>| Ok(r.to_values());
+                    let def = t.def.clone();
+                    s.rebuild_table(&t, def, &mut same, true).await.map(drop)
                 }
                 _ => {
                     s.alter_table_meta("s", "a", |d| d.options.comment = name.clone())

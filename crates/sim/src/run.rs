@@ -411,8 +411,12 @@ impl Run {
             }
         }
         let c = engine.counters();
-        if !self.has_faults() && c.purge_gave_up + c.rollback_gave_up > 0 {
-            let (purge, rollback) = (c.purge_gave_up, c.rollback_gave_up);
+        let (purge, rollback) = (c.purge_gave_up, c.rollback_gave_up);
+        if purge + rollback > 0 {
+            if self.has_faults() {
+                // What it left is for the next start.
+                return End::Fine;
+            }
             return End::Wrong(format!("gave up: purge of {purge}, rollback of {rollback}"));
         }
         let cx = life.cx.clone();

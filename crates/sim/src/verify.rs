@@ -183,14 +183,15 @@ pub async fn recovered(cx: &Context, floor: Seq, damage: bool) -> Result<(), Tro
     )))
 }
 
-async fn entries(cx: &Context, tree: &btree::Tree) -> Result<usize, Trouble> {
-    let mut all = 0;
+/// The entries' words: flags, and the writer above them. In a row and in an entry it comes first.
+async fn entries(cx: &Context, tree: &btree::Tree) -> Result<Vec<u64>, Trouble> {
+    let mut all = Vec::new();
     let mut pos = btree::ScanPos::start();
     loop {
         let step = || {
-            let (mut p, mut n) = (pos.clone(), 0);
-            let state = tree.scan(&mut p, btree::Direction::Forward, |_, _| {
-                n += 1;
+            let (mut p, mut n) = (pos.clone(), Vec::new());
+            let state = tree.scan(&mut p, btree::Direction::Forward, |_, v| {
+                n.push(base::le::get_u64(v, 0));
                 btree::Visit::Next
             })?;
             Ok((p, n, state))
@@ -198,7 +199,8 @@ async fn entries(cx: &Context, tree: &btree::Tree) -> Result<usize, Trouble> {
         let r = cx.engine.pager().run(step).await;
         let (p, n, state) =
             r.map_err(|e| Trouble::Wrong(format!("an index cannot be read: {e}")))?;
-        (pos, all) = (p, all + n);
+        pos = p;
+        all.extend(n);
         if state == btree::ScanState::End {
             return Ok(all);
         }
@@ -223,9 +225,15 @@ pub async fn at_rest(cx: &Context) -> Result<(), Trouble> {
         };
         for x in &t.indexes {
             let have = entries(cx, &x.tree).await?;
-            if Some(have) != rows {
+            if Some(have.len()) != rows {
+                let marked: Vec<u64> = have
+                    .iter()
+                    .filter(|w| *w & 1 != 0)
+                    .map(|w| w >> 8)
+                    .collect();
                 return Err(Trouble::Wrong(format!(
-                    "{name}: {have} entries in an index, {rows:?} rows"
+                    "{name}: {} entries in an index, {rows:?} rows; marked by {marked:?}",
+                    have.len()
                 )));
             }
         }

@@ -14,6 +14,7 @@ pub use def::{
 };
 pub use snapshot::{Catalog, Schema};
 pub use table::{Index, Table, TableUse};
+pub(crate) use table::{Watch, key_parts};
 pub(crate) use turn::{DdlState, DdlTurn};
 
 /// Id of the table that holds the definitions, and of its tablespace.

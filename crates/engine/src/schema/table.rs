@@ -6,8 +6,9 @@ use base::counters::{SHARDS, shard};
 use base::{Event, SpaceId};
 use btree::Tree;
 use pager::{Pager, Space};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use types::keyenc::KeyPart;
 use types::{DataType, Value};
 
@@ -43,6 +44,28 @@ pub struct Table {
     pub(crate) row_limit: usize,
     /// The last of `indexes`, where the definition does not name it yet.
     pub(crate) building: Option<Building>,
+    /// Which rows have changed since the table began to be copied.
+    pub(crate) watch: Option<Watch>,
+}
+
+/// The clustered keys of rows that changed while their table is being copied.
+#[derive(Default)]
+pub(crate) struct Watch(Mutex<HashSet<Box<[u8]>>>);
+
+impl Watch {
+    /// Takes those noted so far.
+    pub(crate) fn take(&self) -> Vec<Box<[u8]>> {
+        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.drain().collect()
+    }
+
+    #[cold]
+    fn note(&self, key: &[u8]) {
+        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !keys.contains(key) {
+            keys.insert(key.into());
+        }
+    }
 }
 
 /// An index that is being built beside writers: changes of rows keep its entries, and nobody reads by it.
@@ -158,6 +181,7 @@ impl Table {
             full_name,
             row_limit,
             building: None,
+            watch: None,
             def,
         }
     }
@@ -179,6 +203,23 @@ impl Table {
             twice: OnceLock::new(),
         });
         t
+    }
+
+    /// `old`, whose changes are noted.
+    pub(crate) fn with_watch(pager: &Arc<Pager>, old: &Table) -> Table {
+        let mut t = Table::open(pager, old.def.clone(), old.space.clone(), Some(old));
+        t.watch = Some(Watch::default());
+        t
+    }
+
+    /// A transaction has changed the row with this clustered key, and has not committed that yet.
+    #[inline]
+    pub(crate) fn note_change(&self, key: &[u8]) {
+        if let Some(w) = &self.watch
+            && !base::mutant!("change-beside-a-rebuild-not-noted")
+        {
+            w.note(key);
+        }
     }
 
     /// The definition of one of its [`indexes`](Self::indexes).
@@ -326,7 +367,7 @@ fn layout(def: &TableDef) -> RowLayout {
     RowLayout::grown(types, fill)
 }
 
-fn key_parts(def: &TableDef, x: &IndexDef) -> Vec<KeyPart> {
+pub(crate) fn key_parts(def: &TableDef, x: &IndexDef) -> Vec<KeyPart> {
     if x.kind == IndexKind::Hidden {
         return vec![KeyPart::new(DataType::UBIGINT, false)];
     }

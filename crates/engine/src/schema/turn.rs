@@ -3,7 +3,7 @@
 use super::Table;
 use base::Event;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What DDL statements share.
 #[derive(Default)]
@@ -13,12 +13,24 @@ pub(crate) struct DdlState {
     table: OnceLock<Arc<Table>>,
     /// Next table id.
     pub(crate) next_table: AtomicU32,
+    /// The table that is to take another's place and is being caught up: no definition names it, and purge has work there.
+    unborn: Mutex<Option<Arc<Table>>>,
 }
 
 impl DdlState {
     /// The table that holds the definitions.
     pub(crate) fn catalog_table(&self) -> Option<Arc<Table>> {
         self.table.get().cloned()
+    }
+
+    /// The table without a definition, if it has this id.
+    pub(crate) fn unborn(&self, id: u32) -> Option<Arc<Table>> {
+        let t = self.unborn.lock().unwrap_or_else(PoisonError::into_inner);
+        t.as_ref().filter(|t| t.def.id == id).cloned()
+    }
+
+    pub(crate) fn set_unborn(&self, t: Option<Arc<Table>>) {
+        *self.unborn.lock().unwrap_or_else(PoisonError::into_inner) = t;
     }
 
     pub(crate) fn set_catalog_table(&self, t: Arc<Table>) {

@@ -87,6 +87,7 @@ impl Session {
         if !matches!(step, Step::Done) {
             return Ok(step);
         }
+        t.note_change(key);
         self.purge_work = true;
         if t.indexes.len() > 1 {
             let outside = if version.external() {

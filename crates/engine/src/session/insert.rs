@@ -40,8 +40,12 @@ impl Session {
                 self.undo_to(mark).await?;
                 return Ok(Inserted::Duplicate { index: 0, key });
             }
-            Put::Done(Some(old)) => self.give_up_chains(t, &old).await?,
-            Put::Done(None) => {}
+            Put::Done(old) => {
+                t.note_change(&key);
+                if let Some(old) = old {
+                    self.give_up_chains(t, &old).await?;
+                }
+            }
         }
         if let Some((index, other)) = self.insert_entries(t, &key, &row, values, mark).await? {
             return Ok(Inserted::Duplicate { index, key: other });

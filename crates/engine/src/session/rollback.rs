@@ -223,10 +223,8 @@ impl Session {
         if let Some(u) = self.uses.iter().find(|u| u.table.def.id == id) {
             return Some(u.table.clone());
         }
-        self.engine
-            .catalog()
-            .tables()
-            .find(|t| t.def.id == id)
-            .cloned()
+        let catalog = self.engine.catalog();
+        let named = catalog.tables().find(|t| t.def.id == id).cloned();
+        named.or_else(|| self.engine.ddl.unborn(id))
     }
 }

@@ -349,6 +349,7 @@ impl Session {
             Ok(o) => {
                 if let Some(c) = o.committed {
                     rec.done(c.start);
+                    t.note_change(key);
                     self.grew((c.end.0 - c.start.0) / 2, c.end.0 - c.start.0);
                 }
                 Ok(step)

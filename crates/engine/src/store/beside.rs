@@ -70,12 +70,8 @@ impl Session {
         left: &Leftover,
     ) -> Result<(), SqlError> {
         let engine = self.engine.clone();
-        // What those committed who wrote no entries may lie above the log's complete end, and a snapshot has what is below.
-        let ended = engine.log.wait_complete(engine.log.end()).await;
-        ended.map_err(|e| error::storage(e, "the log"))?;
         // Open until all is in the tree: what is marked there as deleted must not be purged before the builder has met it.
-        let mut reader = Session::new(engine.clone());
-        reader.begin(Isolation::RepeatableRead, true);
+        let mut reader = self.reader_of_all().await?;
         let snapshot = reader.snapshot();
         let last = t.indexes.len() - 1;
         let tree = &t.indexes[last].tree;
@@ -98,8 +94,20 @@ impl Session {
         engine.replace_def(t, def, engine.named(left)).await
     }
 
-    /// Takes the index that is being built out of the definition that statements see.
-    async fn withdraw(&self, t: &Arc<Table>) {
+    /// A session to read by whose snapshot sees what everybody has committed who has ended by now.
+    pub(super) async fn reader_of_all(&self) -> Result<Session, SqlError> {
+        let engine = &self.engine;
+        // Their commits may lie above the log's complete end, and a snapshot has what is below.
+        let ended = engine.log.wait_complete(engine.log.end()).await;
+        ended.map_err(|e| error::storage(e, "the log"))?;
+        let mut reader = Session::new(engine.clone());
+        reader.begin(Isolation::RepeatableRead, true);
+        reader.open_snapshot();
+        Ok(reader)
+    }
+
+    /// Gives statements the table's definition as it is: without an index that is being built, and without noting changes.
+    pub(super) async fn withdraw(&self, t: &Arc<Table>) {
         t.live.closing.store(true, Ordering::SeqCst);
         let _closed = Closed(t.clone());
         // Also when killed: the tree cannot be taken out while somebody writes to it.

@@ -5,12 +5,13 @@ use super::entries::Entries;
 use super::runs::{self, Runs};
 use crate::engine::Engine;
 use crate::error;
+use crate::progress::Stage;
 use crate::record::{HEADER, RowRef, RowVersion};
 use crate::schema::{IndexDef, IndexKind, IndexPart, Table};
 use crate::session::{Pins, Session, entry_key_of};
 use crate::txn::Snapshot;
-use crate::version::{Seen, VersionWalk};
-use base::{Event, TxnId};
+use crate::version::VersionWalk;
+use base::Event;
 use btree::{Direction, ScanPos, ScanState, Tree, Visit};
 use pager::OpError;
 use std::io;
@@ -57,17 +58,21 @@ impl Session {
         }
         let mut at = 0;
         let mut leaves = 0u32;
+        let all = entries.len() as u64;
+        self.interrupt.progress.begin(Stage::Inserting, all);
         while entries.get(at).is_some() {
             self.interrupt.check()?;
             leaves += 1;
             if leaves.is_multiple_of(LEAVES) {
                 self.give_way().await;
             }
-            at += engine
+            let n = engine
                 .pager()
                 .run(|| tree.insert_run(|n| entries.get(at + n), SPARE))
                 .await
                 .map_err(fail)?;
+            at += n;
+            self.interrupt.progress.add(n as u64);
         }
         Ok(())
     }
@@ -84,6 +89,8 @@ impl Session {
         let engine = self.engine.clone();
         let fail = |e| error::storage(e, &t.full_name);
         let mut merge = runs.merge().map_err(|e| fail(OpError::io(e)))?;
+        let estimate = t.row_count_estimate();
+        self.interrupt.progress.begin(Stage::Inserting, estimate);
         let mut leaves = 0u32;
         while merge.get(0).is_some() {
             self.interrupt.check()?;
@@ -100,6 +107,7 @@ impl Session {
                 .run(|| tree.insert_run(|n| merge.get(n), SPARE))
                 .await
                 .map_err(fail)?;
+            self.interrupt.progress.add(n as u64);
             merge.consume(n);
             merge.fill().map_err(|e| fail(OpError::io(e)))?;
         }
@@ -150,6 +158,8 @@ impl Session {
         let n = view.indexes.len() - 1;
         let mut entries = Entries::default();
         let mut entry = Vec::new();
+        let estimate = t.row_count_estimate();
+        self.interrupt.progress.begin(Stage::Reading, estimate);
         let mut pos = ScanPos::start();
         let mut pins = Pins::new();
         let mut walk = VersionWalk::default();
@@ -159,31 +169,25 @@ impl Session {
             // Rows that are not all in the leaf, and are completed when it is free again.
             let mut longer: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
             let mut failed = None;
+            let mut rows = 0;
             let mut add = |key: &[u8], row: RowRef<'_>, entries: &mut Entries| {
                 entry.clear();
                 let (split, null) = entry_key_of(view, n, row, key, &mut entry);
                 entries.push(&entry, split, null);
             };
             let mut take = |key: &[u8], value: &[u8]| -> Result<(), OpError> {
-                let damaged = || OpError::Corrupt {
-                    space: t.space.id(),
-                    page: base::PageNo(0),
-                    why: "a row does not fit its table",
+                let Some((v, row)) =
+                    walk.row_as_of(&engine.txns, &engine.log, snapshot.as_ref(), value)?
+                else {
+                    return Ok(());
                 };
-                let seen = match &snapshot {
-                    Some(s) => walk.see(&engine.txns, &engine.log, s, TxnId::NONE, value)?,
-                    None => match RowVersion::read(value).ok_or_else(damaged)? {
-                        v if v.deleted() => Seen::Nothing,
-                        v => Seen::Current(v),
-                    },
-                };
-                let (v, row) = match seen {
-                    Seen::Nothing => return Ok(()),
-                    Seen::Current(v) => (v, &value[HEADER..]),
-                    Seen::Older(v, row) => (v, row),
-                };
+                rows += 1;
                 if !t.layout.fits(row, v.external()) {
-                    return Err(damaged());
+                    return Err(OpError::Corrupt {
+                        space: t.space.id(),
+                        page: base::PageNo(0),
+                        why: "a row does not fit its table",
+                    });
                 }
                 match v.external() {
                     true => longer.push((key.to_vec(), row.to_vec())),
@@ -206,6 +210,7 @@ impl Session {
                 let row = t.layout.row(&row).with_outside(&outside);
                 add(&key, row, &mut entries);
             }
+            self.interrupt.progress.add(rows);
             match failed.map_or(state, Err) {
                 Ok(ScanState::End) => return Ok((entries, runs)),
                 Ok(_) => pins.clear(),

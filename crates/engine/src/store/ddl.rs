@@ -7,6 +7,8 @@ use super::packing::packed_format;
 use super::{schema_dir, table_path};
 use crate::engine::Engine;
 use crate::error;
+use crate::interrupt::Interrupt;
+use crate::progress::Stage;
 use crate::schema::{DdlTurn, IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef};
 use crate::session::{Inserted, Isolation, Session};
 use base::SpaceId;
@@ -19,6 +21,15 @@ use types::SqlError;
 
 /// Keeps new users off a table while its definition changes.
 pub(super) struct Closed(pub(super) Arc<Table>);
+
+/// A definition change whose progress is shown until this is dropped.
+pub(super) struct Shown(Arc<Interrupt>);
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.0.progress.end();
+    }
+}
 
 impl Drop for Closed {
     fn drop(&mut self) {
@@ -311,6 +322,7 @@ impl Session {
         name: &str,
         mut index: IndexDef,
     ) -> Result<(), SqlError> {
+        let _shown = self.show_progress();
         self.commit().await?;
         let engine = self.engine.clone();
         let _turn = self.ddl_turn(&engine).await?;
@@ -379,6 +391,11 @@ impl Session {
         turn.ok_or_else(|| SqlError::internal("no turn"))
     }
 
+    /// Lets the progress of a definition change be seen until what this gives is dropped.
+    pub(super) fn show_progress(&self) -> Shown {
+        Shown(self.interrupt.clone())
+    }
+
     /// Keeps new users off the table and waits for those there are.
     pub(super) async fn close_table(&self, t: &Arc<Table>) -> Result<Closed, SqlError> {
         self.close_once(t, || t.users() == 0).await
@@ -396,8 +413,10 @@ impl Session {
     ) -> Result<Closed, SqlError> {
         t.live.closing.store(true, Ordering::SeqCst);
         let closed = Closed(t.clone());
-        self.wait_unless_killed(&t.live.changed, unused).await?;
-        Ok(closed)
+        self.interrupt.progress.begin(Stage::Waiting, 0);
+        let unused = self.wait_unless_killed(&t.live.changed, unused).await;
+        self.interrupt.progress.end();
+        unused.map(|()| closed)
     }
 }
 

@@ -5,6 +5,7 @@
 mod beside;
 mod build;
 mod catalog;
+mod catch_up;
 mod ddl;
 mod entries;
 mod leftovers;

@@ -1,18 +1,23 @@
 //! Rebuilding a table: its rows, in another form where that is asked for, go into a new file, which then takes the old one's
-//! place. Until then nobody sees the new file, and a crash leaves the table as it was.
+//! place. Until then nobody sees the new file, and a crash leaves the table as it was. Where rows keep their keys others go on writing:
+//! rows are copied as of a snapshot, and those that have changed since are brought up to date ([`super::catch_up`]).
 //!
 //! Must never do: change a byte of the old file.
 
 use super::build::twice;
 use super::catalog::table_row;
-use super::ddl::{RowChange, arrange_clustered};
+use super::ddl::{Closed, RowChange, arrange_clustered};
 use super::table_path;
 use crate::error;
-use crate::record::{EXTERNAL, HEADER, RowRef, RowVersion};
-use crate::schema::{Table, TableDef};
-use crate::session::{Inserted, Isolation, Session};
+use crate::progress::Stage;
+use crate::record::{EXTERNAL, RowRef, RowVersion};
+use crate::schema::{IndexDef, IndexKind, Table, TableDef, key_parts};
+use crate::session::{Inserted, Isolation, Pins, Session};
+use crate::txn::Snapshot;
+use crate::version::VersionWalk;
 use base::TxnId;
 use btree::{Direction, ScanPos, ScanState, Tree, Visit};
+use pager::{OpError, Space};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::{SqlError, Value};
@@ -65,10 +70,36 @@ impl Run {
     }
 }
 
+/// A definition, without the indexes that are still to be built, and the file for it.
+struct Draft {
+    def: TableDef,
+    others: Vec<IndexDef>,
+    space: Arc<Space>,
+}
+
+/// A definition that names the new file, and a table that nobody sees yet.
+struct Made {
+    rows: u64,
+    old: Arc<Table>,
+    filled: Arc<Table>,
+    _closed: Closed,
+}
+
+/// Whether the clustered keys of both are made of values of the same types in the same way.
+fn keeps_key(old: &Table, def: &TableDef) -> bool {
+    let (Some(was), Some(is)) = (old.def.indexes.first(), def.indexes.first()) else {
+        return false;
+    };
+    let hidden = was.kind == IndexKind::Hidden || is.kind == IndexKind::Hidden;
+    !hidden && key_parts(&old.def, was) == key_parts(def, is)
+}
+
 impl Session {
     /// Gives a table the definition `def`, under whatever name that has, and its rows the form that `reshape` makes of them.
     /// Ids, roots and a hidden clustered index are filled in. Gives the number of rows; `None` where the table was dropped or
-    /// has another definition by now, and nothing was done.
+    /// has another definition by now, and nothing was done. `beside`: others may write meanwhile, for which every row must keep the
+    /// values of its clustered key, and `reshape` give the same for the same row each time. The table is closed for the moment that it takes
+    /// its transactions to end, at the beginning and at the end; where `beside` is not asked for or cannot be, all the time.
     ///
     /// # Errors
     /// 1050: there is a table of the new name; 1049; 1062: rows that are equal under the new definition; what `reshape` says.
@@ -78,7 +109,9 @@ impl Session {
         old: &Arc<Table>,
         mut def: TableDef,
         reshape: &mut Reshape<'_>,
+        beside: bool,
     ) -> Result<Option<u64>, SqlError> {
+        let _shown = self.show_progress();
         self.commit().await?;
         let engine = self.engine.clone();
         let _turn = self.ddl_turn(&engine).await?;
@@ -98,46 +131,25 @@ impl Session {
                 return Err(SqlError::table_exists(&def.name));
             }
         }
-        let _closed = self.close_table(old).await?;
-        if old.def.auto_increment_column().is_some() && def.auto_increment_column().is_some() {
-            let next = old.live.auto_increment.load(Ordering::Relaxed);
-            def.options.auto_increment = def.options.auto_increment.max(next);
-        }
         arrange_clustered(&mut def);
-        // The other indexes are built when the rows are there.
-        let others = def.indexes.split_off(1);
+        let beside = beside && keeps_key(old, &def);
         let path = engine.data_dir().join(table_path(&def.schema, &def.name));
         let aside = path.with_extension(format!("new.{}", pager::SPACE_EXTENSION));
+        // The other indexes are built when the rows are there.
+        let others = def.indexes.split_off(1);
         let space = engine.make_space(&mut def, aside).await?;
-        let made = async {
-            let new = Arc::new(Table::open(
-                engine.pager(),
-                def.clone(),
-                space.clone(),
-                None,
-            ));
-            let rows = self.copy_rows(old, &new, reshape).await?;
-            for mut index in others {
-                index.id = engine.next_index.fetch_add(1, Ordering::Relaxed);
-                let make = || Tree::create(engine.pager(), &space, index.id);
-                let fail = |e| error::storage(e, &new.full_name);
-                index.root = engine.pager().run(make).await.map_err(fail)?;
-                let tree = Tree::open(engine.pager().clone(), space.clone(), index.root, index.id);
-                self.fill_index(&new, &index, &tree, None).await?;
-                def.indexes.push(index);
-            }
-            let changes = vec![
-                RowChange::Remove(table_row(&old.def)),
-                RowChange::Put(table_row(&def)),
-            ];
-            if base::mutant!("old-file-dropped-before-the-swap") {
-                engine.drop_file(old.space_id());
-            }
-            engine.change_rows(changes).await?;
-            Ok((rows, new))
-        }
-        .await;
-        let (rows, filled) = match made {
+        let mut draft = Draft { def, others, space };
+        let made = match beside {
+            true => self.rebuild_beside(old, &mut draft, reshape).await,
+            false => self.rebuild_closed(old, &mut draft, reshape).await,
+        };
+        let Draft { def, space, .. } = draft;
+        let Made {
+            rows,
+            old,
+            filled,
+            _closed,
+        } = match made {
             Ok(made) => made,
             Err(e) => {
                 engine.give_up_file(space.id());
@@ -157,23 +169,134 @@ impl Session {
             c.remove_table(schema, name);
             c.put_table(new);
         });
+        engine.ddl.set_unborn(None);
         engine.drop_file(old.space_id());
         // If this fails the next start does it: files follow the catalog.
         let _ = engine.pager().rename_space(space.id(), &path);
         Ok(Some(rows))
     }
 
-    /// Puts the rows of a table that nobody uses into another that nobody knows; gives their number.
+    /// Fills the new file while nobody uses the table, and makes the definition name it.
+    async fn rebuild_closed(
+        &mut self,
+        old: &Arc<Table>,
+        draft: &mut Draft,
+        reshape: &mut Reshape<'_>,
+    ) -> Result<Made, SqlError> {
+        let closed = self.close_table(old).await?;
+        let (rows, filled) = self.fill_draft(old, draft, reshape, None).await?;
+        self.swap_in(old, draft).await?;
+        Ok(Made {
+            rows,
+            old: old.clone(),
+            filled,
+            _closed: closed,
+        })
+    }
+
+    /// The same while others use the table.
+    async fn rebuild_beside(
+        &mut self,
+        old: &Arc<Table>,
+        draft: &mut Draft,
+        reshape: &mut Reshape<'_>,
+    ) -> Result<Made, SqlError> {
+        let engine = self.engine.clone();
+        let watched = {
+            // Whoever changes rows without saying so must have ended before the snapshot.
+            let _closed = self.close_table(old).await?;
+            let watched = Arc::new(Table::with_watch(engine.pager(), old));
+            old.retired.store(true, Ordering::SeqCst);
+            engine.change_catalog(|c| c.put_table(watched.clone()));
+            watched
+        };
+        let made = async {
+            let mut reader = self.reader_of_all().await?;
+            let snapshot = reader.snapshot();
+            let filled = self.fill_draft(&watched, draft, reshape, Some(snapshot));
+            let (_, filled) = filled.await?;
+            reader.commit().await?;
+            engine.ddl.set_unborn(Some(filled.clone()));
+            let left = self.catch_up_with(&watched, &filled, reshape).await?;
+            let closed = self.close_table(&watched).await?;
+            self.bring_last(&watched, &filled, reshape, left).await?;
+            self.swap_in(&watched, draft).await?;
+            Ok((filled, closed))
+        }
+        .await;
+        match made {
+            Ok((filled, closed)) => Ok(Made {
+                rows: filled.row_count_estimate(),
+                old: watched,
+                filled,
+                _closed: closed,
+            }),
+            Err(e) => {
+                engine.ddl.set_unborn(None);
+                self.withdraw(&watched).await;
+                Err(e)
+            }
+        }
+    }
+
+    /// Puts the rows into the new file and builds its other indexes; gives their number, and the table that the file is.
+    async fn fill_draft(
+        &mut self,
+        old: &Arc<Table>,
+        draft: &mut Draft,
+        reshape: &mut Reshape<'_>,
+        snapshot: Option<Snapshot>,
+    ) -> Result<(u64, Arc<Table>), SqlError> {
+        let engine = self.engine.clone();
+        let Draft { def, others, space } = draft;
+        let open = |def: &TableDef, old: Option<&Table>| {
+            Arc::new(Table::open(engine.pager(), def.clone(), space.clone(), old))
+        };
+        let new = open(def, None);
+        let rows = self.copy_rows(old, &new, reshape, snapshot).await?;
+        for mut index in others.drain(..) {
+            index.id = engine.next_index.fetch_add(1, Ordering::Relaxed);
+            let make = || Tree::create(engine.pager(), space, index.id);
+            let fail = |e| error::storage(e, &new.full_name);
+            index.root = engine.pager().run(make).await.map_err(fail)?;
+            let tree = Tree::open(engine.pager().clone(), space.clone(), index.root, index.id);
+            self.fill_index(&new, &index, &tree, None).await?;
+            def.indexes.push(index);
+        }
+        Ok((rows, open(def, Some(&new))))
+    }
+
+    /// Makes the definition name the new file, durably. Nobody uses the table.
+    async fn swap_in(&mut self, old: &Table, draft: &mut Draft) -> Result<(), SqlError> {
+        let def = &mut draft.def;
+        if old.def.auto_increment_column().is_some() && def.auto_increment_column().is_some() {
+            let next = old.live.auto_increment.load(Ordering::Relaxed);
+            def.options.auto_increment = def.options.auto_increment.max(next);
+        }
+        let changes = vec![
+            RowChange::Remove(table_row(&old.def)),
+            RowChange::Put(table_row(def)),
+        ];
+        if base::mutant!("old-file-dropped-before-the-swap") {
+            self.engine.drop_file(old.space_id());
+        }
+        self.engine.change_rows(changes).await
+    }
+
+    /// Puts the rows of a table, as they are or as `snapshot` sees them, into another that nobody knows; gives their number.
     async fn copy_rows(
         &mut self,
         old: &Arc<Table>,
         new: &Arc<Table>,
         reshape: &mut Reshape<'_>,
+        snapshot: Option<Snapshot>,
     ) -> Result<u64, SqlError> {
         // Zero would say that it is not known yet.
         new.live.row_id.store(1, Ordering::Relaxed);
         let mut copier = Session::new(self.engine.clone());
-        let r = self.copy_with(&mut copier, old, new, reshape).await;
+        let r = self
+            .copy_with(&mut copier, old, new, reshape, snapshot)
+            .await;
         match r {
             Ok(n) => copier.commit().await.map(|()| n),
             Err(e) => {
@@ -189,43 +312,50 @@ impl Session {
         old: &Arc<Table>,
         new: &Arc<Table>,
         reshape: &mut Reshape<'_>,
+        snapshot: Option<Snapshot>,
     ) -> Result<u64, SqlError> {
         let engine = self.engine.clone();
         let fail = |e| error::storage(e, &old.full_name);
+        let mut pins = Pins::new();
+        let mut walk = VersionWalk::default();
         let mut pos = ScanPos::start();
         // The rows of a leaf: those that are not all in it are completed when it is free again.
         let mut rows: Vec<(Vec<u8>, bool)> = Vec::new();
         let mut run = Run::default();
         let mut copied = 0u64;
         copier.begin(Isolation::ReadCommitted, false);
+        let estimate = old.row_count_estimate();
+        self.interrupt.progress.begin(Stage::Copying, estimate);
         loop {
             self.interrupt.check()?;
             self.breathe().await;
-            let mut damaged = false;
-            let state = engine
-                .pager()
-                .run(|| {
-                    rows.clear();
-                    damaged = false;
-                    let mut p = pos.clone();
-                    let tree = &old.indexes[0].tree;
-                    let s = tree.scan(&mut p, Direction::Forward, |_, value| {
-                        let Some(v) = RowVersion::read(value).filter(|v| !v.deleted()) else {
-                            return Visit::Next;
-                        };
-                        let row = &value[HEADER..];
-                        damaged |= !old.layout.fits(row, v.external());
-                        rows.push((row.to_vec(), v.external()));
-                        Visit::Next
-                    })?;
-                    pos = p;
-                    Ok(s)
-                })
-                .await
-                .map_err(fail)?;
-            if damaged {
-                return Err(error::bad_row(&old.full_name));
-            }
+            rows.clear();
+            let mut failed = None;
+            let mut take = |value: &[u8]| -> Result<(), OpError> {
+                let Some((v, row)) =
+                    walk.row_as_of(&engine.txns, &engine.log, snapshot.as_ref(), value)?
+                else {
+                    return Ok(());
+                };
+                if !old.layout.fits(row, v.external()) {
+                    return Err(OpError::Corrupt {
+                        space: old.space.id(),
+                        page: base::PageNo(0),
+                        why: "a row does not fit its table",
+                    });
+                }
+                rows.push((row.to_vec(), v.external()));
+                Ok(())
+            };
+            let tree = &old.indexes[0].tree;
+            let state = tree.scan(&mut pos, Direction::Forward, |_, value| match take(value) {
+                Ok(()) => Visit::Next,
+                Err(e) => {
+                    failed = Some(e);
+                    Visit::StopBefore
+                }
+            });
+            self.interrupt.progress.add(rows.len() as u64);
             for (row, external) in &rows {
                 let values = match external {
                     false => reshape(old.layout.row(row))?,
@@ -241,9 +371,14 @@ impl Session {
                     copier.begin(Isolation::ReadCommitted, false);
                 }
             }
-            if state == ScanState::End {
-                self.put_run(new, &mut run).await?;
-                return Ok(copied);
+            match failed.map_or(state, Err) {
+                Ok(ScanState::End) => {
+                    self.put_run(new, &mut run).await?;
+                    return Ok(copied);
+                }
+                Ok(_) => pins.clear(),
+                Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &old.full_name).await?,
+                Err(e) => return Err(fail(e)),
             }
         }
     }

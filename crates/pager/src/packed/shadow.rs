@@ -157,6 +157,7 @@ impl Shadow {
             rooting: Mutex::new(()),
             state: Mutex::default(),
         };
+        shadow.settle(&root)?;
         let units = shadow.file.len()? / u64::from(root.format.unit);
         let mut s = State {
             generation: root.generation,
@@ -208,6 +209,22 @@ impl Shadow {
         }
         *shadow.lock() = s;
         Ok(shadow)
+    }
+
+    /// Makes the root durable that was found, and in both slots: a process that was killed may have left it in one, with no sync behind
+    /// it, and what it frees is going to be written over.
+    fn settle(&self, root: &Root) -> io::Result<()> {
+        self.file.sync_now()?;
+        let root = root.encode();
+        for slot in 0..2 {
+            let mut b = AlignedBuf::zeroed(root.len());
+            self.file.read_now(&mut b, Root::slot(slot))?;
+            if b[..] != root[..] {
+                self.file.write_now(&root, Root::slot(slot))?;
+                self.file.sync_now()?;
+            }
+        }
+        Ok(())
     }
 
     /// A directory or chunk, if it is what its parent says.

@@ -180,7 +180,7 @@ impl Client {
                 def.indexes.retain(|i| i.kind != IndexKind::Hidden);
                 let rebuild = async {
                     let done = s
-                        .rebuild_table(&t, def, &mut |row| Ok(row.to_values()))
+                        .rebuild_table(&t, def, &mut |row| Ok(row.to_values()), true)
                         .await?;
                     // Where it was not done there is no commit, as after an error.
                     done.map(drop)

@@ -219,14 +219,6 @@ async fn rewrite(
             "ALGORITHM=INSTANT is not supported for this operation. Try ALGORITHM=COPY/INPLACE.",
         ));
     }
-    if let Some(lock @ ("NONE" | "SHARED")) = stmt.lock.as_deref() {
-        return Err(SqlError::new(
-            codes::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON,
-            format!(
-                "LOCK={lock} is not supported. Reason: the table is rebuilt while nobody uses it. Try LOCK=EXCLUSIVE."
-            ),
-        ));
-    }
     let mut made = with_def_ctx(s, &t.def, |ctx| reform::reform(&t.def, &stmt.actions, ctx))?;
     for a in &stmt.actions {
         if let AlterAction::RenameTo(to) = a {
@@ -235,7 +227,7 @@ async fn rewrite(
             made.def.name = target.name;
         }
     }
-    let rows = rebuild::run(s, t, &made).await?;
+    let rows = rebuild::run(s, t, &made, stmt.lock.as_deref()).await?;
     let warnings = s.diagnostics.total();
     Ok(rows.map(|rows| Done {
         info: format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}"),
@@ -249,7 +241,7 @@ pub(super) async fn rebuild_as_is(s: &mut Session, n: &TableName) -> Result<(), 
     loop {
         let t = s.find_table(n)?;
         let made = with_def_ctx(s, &t.def, |ctx| reform::reform(&t.def, &[], ctx))?;
-        if rebuild::run(s, &t, &made).await?.is_some() {
+        if rebuild::run(s, &t, &made, None).await?.is_some() {
             return Ok(());
         }
     }

@@ -37,22 +37,35 @@ struct Maker<'a, 's> {
     cx: &'a EvalCtx<'s>,
 }
 
-/// Rebuilds the table; gives the number of its rows, `None` where another statement has changed its definition meanwhile.
+/// Rebuilds the table, beside writers where that can be and `lock`, of the statement's LOCK clause, does not ask otherwise; gives the number of its rows, `None` where another statement has changed its definition meanwhile.
 ///
 /// # Errors
-/// Those of conversions and of the engine.
+/// Those of conversions and of the engine; 1846 where the clause asks for what cannot be.
 pub(super) async fn run(
     s: &mut Session,
     old: &Arc<Table>,
     reform: &Reform,
+    lock: Option<&str>,
 ) -> Result<Option<u64>, SqlError> {
     let now = s.now_micros();
     let (r, warnings, total) = {
         let cx = EvalCtx::new(&s.facts, &s.vars, &s.user_vars, Session::NO_PARAMS, now);
         let mut maker = Maker::new(&old.def, reform, &cx)?;
+        let can = maker.is_repeatable() && reform.keeps_key(&old.def);
+        if let Some(lock @ ("NONE" | "SHARED")) = lock
+            && !can
+        {
+            return Err(SqlError::new(
+                codes::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON,
+                format!(
+                    "LOCK={lock} is not supported. Reason: rows get another primary key, or numbers. Try LOCK=EXCLUSIVE."
+                ),
+            ));
+        }
+        let beside = can && lock != Some("EXCLUSIVE");
         let mut reshape = |row: RowRef<'_>| maker.row(row);
         let def = reform.def.clone();
-        let r = s.engine.rebuild_table(old, def, &mut reshape).await;
+        let r = s.engine.rebuild_table(old, def, &mut reshape, beside).await;
         let (w, total) = cx.take_warnings();
         (r, w, total)
     };
@@ -102,6 +115,12 @@ impl<'a, 's> Maker<'a, 's> {
             line: 0,
             cx,
         })
+    }
+
+    /// A row gives the same each time: none is given a number.
+    fn is_repeatable(&self) -> bool {
+        let numbered = |s: &Source| matches!(s, Source::Numbered);
+        self.auto.is_none() && !self.sources.iter().any(numbered)
     }
 
     fn row(&mut self, row: RowRef<'_>) -> Result<Vec<Value>, SqlError> {

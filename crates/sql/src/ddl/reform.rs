@@ -3,7 +3,7 @@
 //! Columns are known by a number that stays with them while others come, go and move; positions are counted at the end. The
 //! catalog and the rows are not touched here.
 
-use engine::{ColumnDef, IndexDef, IndexKind, TableDef, TableOptions};
+use engine::{ColumnDef, IndexDef, IndexKind, IndexPart, TableDef, TableOptions};
 use types::charset::convert;
 use types::datatype::{Labels, LobSize};
 use types::error::codes;
@@ -32,6 +32,22 @@ pub(super) struct Reform {
     pub def: TableDef,
     /// For each column where its values come from.
     pub origins: Vec<Origin>,
+}
+
+impl Reform {
+    /// Every row keeps the values of its clustered key.
+    pub(super) fn keeps_key(&self, old: &TableDef) -> bool {
+        let (Some(was), Some(is)) = (old.indexes.first(), self.def.clustered_choice()) else {
+            return false;
+        };
+        let is = &self.def.indexes[is];
+        let kept = |c: u16| match self.origins.get(usize::from(c)) {
+            Some(Origin::Kept(n)) => Some(*n),
+            _ => None,
+        };
+        let same = |(a, b): (&IndexPart, &IndexPart)| kept(b.column) == Some(a.column);
+        was.parts.len() == is.parts.len() && was.parts.iter().zip(&is.parts).all(same)
+    }
 }
 
 struct Column {

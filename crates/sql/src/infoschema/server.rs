@@ -4,7 +4,7 @@
 use types::{Charset, CollationId, Value};
 
 use super::spec::{Spec, View, int, name, text, text_or_null, uint};
-use crate::show::{ENGINES, PLUGINS, process_state};
+use crate::show::{ENGINES, PLUGINS};
 use crate::vars::ReadScope;
 
 fn character_sets(_: &View<'_>) -> Vec<Vec<Value>> {
@@ -92,7 +92,7 @@ fn processes(v: &View<'_>) -> Vec<Vec<Value>> {
                 p.db.as_deref().map_or(Value::Null, name),
                 text(p.command.as_str()),
                 int(p.seconds as i64),
-                text(process_state(p.command)),
+                text(&p.state),
                 text_or_null(info.as_deref()),
             ]
         })

@@ -151,6 +151,8 @@ pub struct ProcessRow {
     pub command: Command,
     /// For how long, in seconds.
     pub seconds: u64,
+    /// What that has come to.
+    pub state: String,
     /// The statement's text.
     pub info: Option<Vec<u8>>,
 }
@@ -212,6 +214,13 @@ impl Process {
             db: t.db.clone(),
             command,
             seconds: now_us.saturating_sub(since) / 1_000_000,
+            state: match command {
+                Command::Sleep => String::new(),
+                _ => {
+                    let progress = self.interrupt.progress.text();
+                    progress.unwrap_or_else(|| "executing".to_owned())
+                }
+            },
             info: (command != Command::Sleep && !t.info.is_empty()).then(|| t.info.clone()),
         }
     }

@@ -21,7 +21,6 @@ use crate::sink::{ColumnMeta, Done, ResultSink};
 
 pub(crate) use columns::{cardinality, column_facts};
 pub(crate) use server::{ENGINES, PLUGINS};
-pub(crate) use state::process_state;
 
 /// A column as COM_FIELD_LIST reports it, with its default as text.
 pub type FieldInfo = (ColumnMeta, Option<Vec<u8>>);

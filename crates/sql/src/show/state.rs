@@ -113,14 +113,6 @@ pub(super) fn count(s: &mut Session, name: &str) -> RowSet {
     r
 }
 
-/// The `State` of a connection.
-pub(crate) fn process_state(command: crate::session::Command) -> &'static str {
-    match command {
-        crate::session::Command::Sleep => "",
-        _ => "executing",
-    }
-}
-
 /// SHOW [FULL] PROCESSLIST.
 pub(super) fn processes(s: &mut Session, full: bool) -> RowSet {
     let mut r = RowSet::new();
@@ -149,7 +141,7 @@ pub(super) fn processes(s: &mut Session, full: bool) -> RowSet {
             text_or_null(p.db.as_deref()),
             text(p.command.as_str()),
             Value::Int(p.seconds as i64),
-            text(process_state(p.command)),
+            text(&p.state),
             text_or_null(info.as_deref()),
         ]);
     }

@@ -86,7 +86,7 @@ fn a_rebuild_that_fails_leaves_the_table_as_it_was() {
         ("ALTER TABLE t ADD COLUMN c INT, ADD KEY a (c)", 1061),
         ("ALTER TABLE t ADD COLUMN c INT PRIMARY KEY", 1068),
         ("ALTER TABLE t FORCE, ALGORITHM=INSTANT", 1845),
-        ("ALTER TABLE t FORCE, LOCK=NONE", 1846),
+        ("ALTER TABLE t DROP PRIMARY KEY, LOCK=NONE", 1846),
         ("ALTER TABLE t FORCE, RENAME TO nowhere.t", 1049),
         ("ALTER TABLE t MODIFY b TEXT", 1170),
     ] {
@@ -96,6 +96,9 @@ fn a_rebuild_that_fails_leaves_the_table_as_it_was() {
     }
     sound(&mut c, "t");
     assert_eq!(c.run("ALTER TABLE t FORCE").done.affected, 2402);
+    c.run("ALTER TABLE t FORCE, ALGORITHM=INPLACE, LOCK=NONE");
+    c.run("ALTER TABLE t FORCE, LOCK=EXCLUSIVE");
+    sound(&mut c, "t");
 }
 
 #[test]

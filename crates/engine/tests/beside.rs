@@ -1,0 +1,204 @@
+//! Indexes built and tables rebuilt while others write: nobody waits for the build, nothing is lost, and what fails leaves nothing behind.
+
+#[path = "../../pager/tests/sim/mod.rs"]
+mod sim;
+mod world;
+
+use base::block_on;
+use engine::*;
+use sim::SimDisk;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use types::Value;
+use world::*;
+
+const ROWS: i64 = 30_000;
+
+/// Writers that change, take out and put rows with ids up to [`ROWS`], each its own, until they are told to stop.
+struct Writers {
+    stop: Arc<AtomicBool>,
+    /// Transactions.
+    done: Arc<AtomicU64>,
+    /// The longest, in microseconds.
+    longest_us: Arc<AtomicU64>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Writers {
+    fn begin(e: &Arc<Engine>, threads: i64) -> Writers {
+        let mut w = Writers {
+            stop: Arc::default(),
+            done: Arc::default(),
+            longest_us: Arc::default(),
+            threads: Vec::new(),
+        };
+        for n in 0..threads {
+            let (e, stop) = (e.clone(), w.stop.clone());
+            let (done, longest) = (w.done.clone(), w.longest_us.clone());
+            w.threads.push(std::thread::spawn(move || {
+                let mut s = e.session();
+                let mut i = 0u64;
+                while !stop.load(Ordering::Relaxed) {
+                    i = i
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(n as u64 + 1);
+                    let id = (i >> 33) as i64 % (ROWS / threads) * threads + n;
+                    let begun = Instant::now();
+                    block_on(write(&mut s, id, (i >> 20) as i64 % 100));
+                    longest.fetch_max(begun.elapsed().as_micros() as u64, Ordering::Relaxed);
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            }));
+        }
+        w
+    }
+
+    fn end(self) -> (u64, u64) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.threads.into_iter().for_each(|t| t.join().unwrap());
+        (
+            self.done.load(Ordering::Relaxed),
+            self.longest_us.load(Ordering::Relaxed),
+        )
+    }
+}
+
+async fn write(s: &mut Session, id: i64, k: i64) {
+    s.begin(Isolation::ReadCommitted, false);
+    let t = s.open_table("s", "t").await.unwrap();
+    let key = key(&t, id);
+    let changed = s
+        .update_key(&t, &key, &mut |r| {
+            let mut v = r.to_values();
+            v[1] = Value::Int(k);
+            Ok(Some(v))
+        })
+        .await
+        .unwrap();
+    if changed == Updated::NotFound {
+        assert!(matches!(
+            s.insert(&t, &row(id, k, 2, 50)).await,
+            Ok(Inserted::Done)
+        ));
+    } else if k % 5 == 0 {
+        assert!(s.delete_key(&t, &key, &mut |_| Ok(true)).await.unwrap());
+    }
+    match k % 7 {
+        0 => s.rollback().await.unwrap(),
+        _ => s.commit().await.unwrap(),
+    }
+}
+
+#[test]
+fn an_index_is_built_and_a_table_rebuilt_beside_writers() {
+    within(300, "builds beside writers", || {
+        let disk = SimDisk::new();
+        let e = open(&disk, 2048);
+        let mut s = block_on(fill(&e, ROWS, 50));
+        let w = Writers::begin(&e, 2);
+        for n in 0..3 {
+            let before = w.done.load(Ordering::Relaxed);
+            let name = format!("x{n}");
+            block_on(s.create_index("s", "t", index(&name, IndexKind::Plain, &[1, 0]))).unwrap();
+            let t = e.catalog().table("s", "t").unwrap();
+            let mut same = |r: RowRef<'_>| Ok(r.to_values());
+            let rebuilt = s.rebuild_table(&t, t.def.clone(), &mut same, true);
+            assert!(block_on(rebuilt).unwrap().is_some());
+            let meanwhile = w.done.load(Ordering::Relaxed) - before;
+            assert!(meanwhile > 100, "{meanwhile} transactions beside a build");
+        }
+        let (_, longest_us) = w.end();
+        assert!(longest_us < 2_000_000, "a writer waited {longest_us} us");
+        drop(s);
+        sound(&e, "t");
+        block_on(e.close()).unwrap();
+        drop(e);
+        let e = open(&disk, 2048);
+        sound(&e, "t");
+        block_on(e.close()).unwrap();
+    });
+}
+
+#[test]
+fn a_build_that_is_refused_or_killed_leaves_nothing() {
+    within(300, "builds that end early", || {
+        let disk = SimDisk::new();
+        let e = open(&disk, 2048);
+        let mut s = block_on(fill(&e, ROWS, 50));
+        let w = Writers::begin(&e, 2);
+        let unique = || index("u", IndexKind::Unique, &[1]);
+        let refused = block_on(s.create_index("s", "t", unique()));
+        assert_eq!(refused.unwrap_err().code, 1062);
+        for delay_ms in [1, 5, 20] {
+            let interrupt = s.interrupt();
+            let killer = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(delay_ms));
+                interrupt.kill_query();
+            });
+            let built = block_on(s.create_index("s", "t", index("x", IndexKind::Plain, &[1, 0])));
+            killer.join().unwrap();
+            s.interrupt().clear_query();
+            match built {
+                Ok(()) => block_on(s.drop_index("s", "t", "x")).unwrap(),
+                Err(e) => assert_eq!(e.code, 1317),
+            }
+            let t = e.catalog().table("s", "t").unwrap();
+            let interrupt = s.interrupt();
+            let killer = std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(delay_ms));
+                interrupt.kill_query();
+            });
+            let mut same = |r: RowRef<'_>| Ok(r.to_values());
+            let rebuilt = block_on(s.rebuild_table(&t, t.def.clone(), &mut same, true));
+            killer.join().unwrap();
+            s.interrupt().clear_query();
+            assert!(rebuilt.is_ok() || rebuilt.is_err_and(|e| e.code == 1317));
+        }
+        w.end();
+        let t = e.catalog().table("s", "t").unwrap();
+        assert_eq!(t.def.indexes.len(), 2);
+        drop((s, t));
+        sound(&e, "t");
+        block_on(e.close()).unwrap();
+    });
+}
+
+/// A transaction holds a row that another has the same value of in an index that is to be unique.
+#[test]
+fn a_build_waits_for_who_may_take_a_repetition_back() {
+    within(60, "a unique index", || {
+        let disk = SimDisk::new();
+        let e = open(&disk, 2048);
+        let mut s = block_on(fill(&e, 5, 50));
+        let built = {
+            let e = e.clone();
+            let unique = index("u", IndexKind::Unique, &[1]);
+            std::thread::spawn(move || block_on(e.session().create_index("s", "t", unique)))
+        };
+        assert!(built.join().unwrap().is_ok());
+        block_on(s.drop_index("s", "t", "u")).unwrap();
+        block_on(async {
+            s.begin(Isolation::ReadCommitted, false);
+            let t = s.open_table("s", "t").await.unwrap();
+            assert_eq!(
+                s.insert(&t, &row(7, 3, 1, 50)).await.unwrap(),
+                Inserted::Done
+            );
+        });
+        // It cannot begin before the transaction has ended, as that holds the table.
+        let built = {
+            let e = e.clone();
+            let unique = index("u", IndexKind::Unique, &[1]);
+            std::thread::spawn(move || block_on(e.session().create_index("s", "t", unique)))
+        };
+        std::thread::sleep(Duration::from_millis(100));
+        assert!(!built.is_finished());
+        block_on(s.rollback()).unwrap();
+        assert!(built.join().unwrap().is_ok());
+        drop(s);
+        sound(&e, "t");
+        block_on(e.close()).unwrap();
+    });
+}
