@@ -22,7 +22,7 @@ use types::{SqlError, Value};
 /// Bytes left free in each leaf of a new index, a sixteenth: the next rows come in any order.
 const SPARE: usize = pager::PAGE_SIZE / 16;
 
-/// Leaves filled, some tens of microseconds each, until others of the thread have their turn.
+/// Leaves read or filled, some tens of microseconds each, until others of the thread have their turn.
 const LEAVES: u32 = 4;
 
 impl Session {
@@ -163,9 +163,13 @@ impl Session {
         let mut pos = ScanPos::start();
         let mut pins = Pins::new();
         let mut walk = VersionWalk::default();
+        let mut leaves = 0u32;
         loop {
             self.interrupt.check()?;
-            self.breathe().await;
+            leaves += 1;
+            if leaves.is_multiple_of(LEAVES) {
+                self.give_way().await;
+            }
             // Rows that are not all in the leaf, and are completed when it is free again.
             let mut longer: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
             let mut failed = None;

@@ -328,7 +328,8 @@ impl Session {
         self.interrupt.progress.begin(Stage::Copying, estimate);
         loop {
             self.interrupt.check()?;
-            self.breathe().await;
+            // Each leaf: what is made of its rows takes a hundred times what reading them does.
+            self.give_way().await;
             rows.clear();
             let mut failed = None;
             let mut take = |value: &[u8]| -> Result<(), OpError> {
