@@ -121,6 +121,14 @@ fn an_index_is_built_and_a_table_rebuilt_beside_writers() {
     });
 }
 
+fn kill_after(s: &Session, ms: u64) -> JoinHandle<()> {
+    let interrupt = s.interrupt();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(ms));
+        interrupt.kill_query();
+    })
+}
+
 #[test]
 fn a_build_that_is_refused_or_killed_leaves_nothing() {
     within(300, "builds that end early", || {
@@ -132,11 +140,7 @@ fn a_build_that_is_refused_or_killed_leaves_nothing() {
         let refused = block_on(s.create_index("s", "t", unique()));
         assert_eq!(refused.unwrap_err().code, 1062);
         for delay_ms in [1, 5, 20] {
-            let interrupt = s.interrupt();
-            let killer = std::thread::spawn(move || {
-                std::thread::sleep(Duration::from_millis(delay_ms));
-                interrupt.kill_query();
-            });
+            let killer = kill_after(&s, delay_ms);
             let built = block_on(s.create_index("s", "t", index("x", IndexKind::Plain, &[1, 0])));
             killer.join().unwrap();
             s.interrupt().clear_query();
@@ -145,11 +149,7 @@ fn a_build_that_is_refused_or_killed_leaves_nothing() {
                 Err(e) => assert_eq!(e.code, 1317),
             }
             let t = e.catalog().table("s", "t").unwrap();
-            let interrupt = s.interrupt();
-            let killer = std::thread::spawn(move || {
-                std::thread::sleep(Duration::from_millis(delay_ms));
-                interrupt.kill_query();
-            });
+            let killer = kill_after(&s, delay_ms);
             let mut same = |r: RowRef<'_>| Ok(r.to_values());
             let rebuilt = block_on(s.rebuild_table(&t, t.def.clone(), &mut same, true));
             killer.join().unwrap();

@@ -9,6 +9,7 @@
 use super::build::twice;
 use super::ddl::Closed;
 use super::leftovers::Leftover;
+use crate::engine::Engine;
 use crate::error;
 use crate::record::SecValue;
 use crate::schema::{IndexDef, Table};
@@ -51,10 +52,7 @@ impl Session {
                 true => None,
                 false => Some(self.close_table(t).await?),
             };
-            let building = Arc::new(Table::with_building(pager, t, index.clone(), tree));
-            t.retired.store(true, Ordering::SeqCst);
-            engine.change_catalog(|c| c.put_table(building.clone()));
-            building
+            engine.show_instead(t, Table::with_building(pager, t, index.clone(), tree))
         };
         let r = self.fill_beside(&building, index, left).await;
         if r.is_err() {
@@ -115,9 +113,7 @@ impl Session {
         t.live.changed.wait_for(unused).await;
         let pager = self.engine.pager();
         let without = Table::open(pager, t.def.clone(), t.space.clone(), Some(t));
-        t.retired.store(true, Ordering::SeqCst);
-        let without = Arc::new(without);
-        self.engine.change_catalog(|c| c.put_table(without));
+        self.engine.show_instead(t, without);
     }
 
     /// Looks whether two rows have the same values in the unique index that is being built. From its beginning on writers see to that
@@ -198,6 +194,16 @@ impl Session {
     async fn refused(&mut self, t: &Arc<Table>, key: &[u8]) -> Result<SqlError, SqlError> {
         let values = self.values_at(t, key).await?;
         Ok(twice(t, t.indexes.len() - 1, &values))
+    }
+}
+
+impl Engine {
+    /// Shows statements another object for a table, of the same name, which nobody uses now.
+    pub(super) fn show_instead(&self, old: &Table, new: Table) -> Arc<Table> {
+        let new = Arc::new(new);
+        old.retired.store(true, Ordering::SeqCst);
+        self.change_catalog(|c| c.put_table(new.clone()));
+        new
     }
 }
 

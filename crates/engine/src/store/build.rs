@@ -2,17 +2,17 @@
 //! the tree a leaf at a time. Knows nothing of who else uses the table.
 
 use super::entries::Entries;
+use super::leaf_rows::LeafRows;
 use super::runs::{self, Runs};
 use crate::engine::Engine;
 use crate::error;
 use crate::progress::Stage;
 use crate::record::{HEADER, RowRef, RowVersion};
 use crate::schema::{IndexDef, IndexKind, IndexPart, Table};
-use crate::session::{Pins, Session, entry_key_of};
+use crate::session::{Session, entry_key_of};
 use crate::txn::Snapshot;
-use crate::version::VersionWalk;
 use base::Event;
-use btree::{Direction, ScanPos, ScanState, Tree, Visit};
+use btree::Tree;
 use pager::OpError;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -152,7 +152,6 @@ impl Session {
         snapshot: Option<Snapshot>,
     ) -> Result<(Entries, Option<Runs>), SqlError> {
         let engine = self.engine.clone();
-        let fail = |e| error::storage(e, &t.full_name);
         let io = |e| error::storage(OpError::io(e), &t.full_name);
         let mut runs = None;
         let n = view.indexes.len() - 1;
@@ -160,9 +159,7 @@ impl Session {
         let mut entry = Vec::new();
         let estimate = t.row_count_estimate();
         self.interrupt.progress.begin(Stage::Reading, estimate);
-        let mut pos = ScanPos::start();
-        let mut pins = Pins::new();
-        let mut walk = VersionWalk::default();
+        let mut walk = LeafRows::new(snapshot);
         let mut leaves = 0u32;
         loop {
             self.interrupt.check()?;
@@ -172,54 +169,23 @@ impl Session {
             }
             // Rows that are not all in the leaf, and are completed when it is free again.
             let mut longer: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-            let mut failed = None;
-            let mut rows = 0;
-            let mut add = |key: &[u8], row: RowRef<'_>, entries: &mut Entries| {
+            let mut add = |key: &[u8], row: RowRef<'_>| {
                 entry.clear();
                 let (split, null) = entry_key_of(view, n, row, key, &mut entry);
                 entries.push(&entry, split, null);
             };
-            let mut take = |key: &[u8], value: &[u8]| -> Result<(), OpError> {
-                let Some((v, row)) =
-                    walk.row_as_of(&engine.txns, &engine.log, snapshot.as_ref(), value)?
-                else {
-                    return Ok(());
-                };
-                rows += 1;
-                if !t.layout.fits(row, v.external()) {
-                    return Err(OpError::Corrupt {
-                        space: t.space.id(),
-                        page: base::PageNo(0),
-                        why: "a row does not fit its table",
-                    });
-                }
-                match v.external() {
-                    true => longer.push((key.to_vec(), row.to_vec())),
-                    false => add(key, t.layout.row(row), &mut entries),
-                }
-                Ok(())
+            let mut take = |key: &[u8], v: RowVersion, row: &[u8]| match v.external() {
+                true => longer.push((key.to_vec(), row.to_vec())),
+                false => add(key, t.layout.row(row)),
             };
-            let tree = &t.indexes[0].tree;
-            let state = tree.scan(&mut pos, Direction::Forward, |key, value| {
-                match take(key, value) {
-                    Ok(()) => Visit::Next,
-                    Err(e) => {
-                        failed = Some(e);
-                        Visit::StopBefore
-                    }
-                }
-            });
+            let (rows, more) = walk.next(self, t, &mut take).await?;
             for (key, row) in longer {
                 let outside = self.read_outside(t, &row).await?;
-                let row = t.layout.row(&row).with_outside(&outside);
-                add(&key, row, &mut entries);
+                add(&key, t.layout.row(&row).with_outside(&outside));
             }
             self.interrupt.progress.add(rows);
-            match failed.map_or(state, Err) {
-                Ok(ScanState::End) => return Ok((entries, runs)),
-                Ok(_) => pins.clear(),
-                Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &t.full_name).await?,
-                Err(e) => return Err(fail(e)),
+            if !more {
+                return Ok((entries, runs));
             }
             if entries.bytes() as u64 > engine.sort_bytes_max {
                 let to = match runs.take() {

@@ -528,14 +528,13 @@ impl Engine {
         ];
         rows.extend(also);
         self.change_rows(rows).await?;
-        old.retired.store(true, Ordering::SeqCst);
-        let new = Arc::new(Table::open(self.pager(), def, old.space.clone(), Some(old)));
+        let new = Table::open(self.pager(), def, old.space.clone(), Some(old));
         if new.def.options.auto_increment > 0 {
             new.live
                 .auto_increment
                 .fetch_max(new.def.options.auto_increment, Ordering::Relaxed);
         }
-        self.change_catalog(|c| c.put_table(new));
+        self.show_instead(old, new);
         Ok(())
     }
 

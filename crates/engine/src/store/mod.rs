@@ -8,6 +8,7 @@ mod catalog;
 mod catch_up;
 mod ddl;
 mod entries;
+mod leaf_rows;
 mod leftovers;
 mod packing;
 mod paths;

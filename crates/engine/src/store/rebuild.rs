@@ -7,17 +7,17 @@
 use super::build::twice;
 use super::catalog::table_row;
 use super::ddl::{Closed, RowChange, arrange_clustered};
+use super::leaf_rows::LeafRows;
 use super::table_path;
 use crate::error;
 use crate::progress::Stage;
 use crate::record::{EXTERNAL, RowRef, RowVersion};
 use crate::schema::{IndexDef, IndexKind, Table, TableDef, key_parts};
-use crate::session::{Inserted, Isolation, Pins, Session};
+use crate::session::{Inserted, Isolation, Session};
 use crate::txn::Snapshot;
-use crate::version::VersionWalk;
 use base::TxnId;
-use btree::{Direction, ScanPos, ScanState, Tree, Visit};
-use pager::{OpError, Space};
+use btree::Tree;
+use pager::Space;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::{SqlError, Value};
@@ -205,17 +205,12 @@ impl Session {
         let watched = {
             // Whoever changes rows without saying so must have ended before the snapshot.
             let _closed = self.close_table(old).await?;
-            let watched = Arc::new(Table::with_watch(engine.pager(), old));
-            old.retired.store(true, Ordering::SeqCst);
-            engine.change_catalog(|c| c.put_table(watched.clone()));
-            watched
+            engine.show_instead(old, Table::with_watch(engine.pager(), old))
         };
         let made = async {
-            let mut reader = self.reader_of_all().await?;
-            let snapshot = reader.snapshot();
-            let filled = self.fill_draft(&watched, draft, reshape, Some(snapshot));
+            let reader = self.reader_of_all().await?;
+            let filled = self.fill_draft(&watched, draft, reshape, Some(reader));
             let (_, filled) = filled.await?;
-            reader.commit().await?;
             engine.ddl.set_unborn(Some(filled.clone()));
             let left = self.catch_up_with(&watched, &filled, reshape).await?;
             let closed = self.close_table(&watched).await?;
@@ -239,13 +234,13 @@ impl Session {
         }
     }
 
-    /// Puts the rows into the new file and builds its other indexes; gives their number, and the table that the file is.
+    /// Puts the rows, those that `reader` sees where there is one, into the new file and builds its other indexes; gives their number, and the table that the file is.
     async fn fill_draft(
         &mut self,
         old: &Arc<Table>,
         draft: &mut Draft,
         reshape: &mut Reshape<'_>,
-        snapshot: Option<Snapshot>,
+        mut reader: Option<Session>,
     ) -> Result<(u64, Arc<Table>), SqlError> {
         let engine = self.engine.clone();
         let Draft { def, others, space } = draft;
@@ -253,7 +248,12 @@ impl Session {
             Arc::new(Table::open(engine.pager(), def.clone(), space.clone(), old))
         };
         let new = open(def, None);
+        let snapshot = reader.as_mut().map(Session::snapshot);
         let rows = self.copy_rows(old, &new, reshape, snapshot).await?;
+        if let Some(mut reader) = reader {
+            // Purge need not wait for what follows.
+            reader.commit().await?;
+        }
         for mut index in others.drain(..) {
             index.id = engine.next_index.fetch_add(1, Ordering::Relaxed);
             let make = || Tree::create(engine.pager(), space, index.id);
@@ -314,11 +314,7 @@ impl Session {
         reshape: &mut Reshape<'_>,
         snapshot: Option<Snapshot>,
     ) -> Result<u64, SqlError> {
-        let engine = self.engine.clone();
-        let fail = |e| error::storage(e, &old.full_name);
-        let mut pins = Pins::new();
-        let mut walk = VersionWalk::default();
-        let mut pos = ScanPos::start();
+        let mut walk = LeafRows::new(snapshot);
         // The rows of a leaf: those that are not all in it are completed when it is free again.
         let mut rows: Vec<(Vec<u8>, bool)> = Vec::new();
         let mut run = Run::default();
@@ -331,32 +327,11 @@ impl Session {
             // Each leaf: what is made of its rows takes a hundred times what reading them does.
             self.give_way().await;
             rows.clear();
-            let mut failed = None;
-            let mut take = |value: &[u8]| -> Result<(), OpError> {
-                let Some((v, row)) =
-                    walk.row_as_of(&engine.txns, &engine.log, snapshot.as_ref(), value)?
-                else {
-                    return Ok(());
-                };
-                if !old.layout.fits(row, v.external()) {
-                    return Err(OpError::Corrupt {
-                        space: old.space.id(),
-                        page: base::PageNo(0),
-                        why: "a row does not fit its table",
-                    });
-                }
+            let mut take = |_: &[u8], v: RowVersion, row: &[u8]| {
                 rows.push((row.to_vec(), v.external()));
-                Ok(())
             };
-            let tree = &old.indexes[0].tree;
-            let state = tree.scan(&mut pos, Direction::Forward, |_, value| match take(value) {
-                Ok(()) => Visit::Next,
-                Err(e) => {
-                    failed = Some(e);
-                    Visit::StopBefore
-                }
-            });
-            self.interrupt.progress.add(rows.len() as u64);
+            let (found, more) = walk.next(self, old, &mut take).await?;
+            self.interrupt.progress.add(found);
             for (row, external) in &rows {
                 let values = match external {
                     false => reshape(old.layout.row(row))?,
@@ -372,14 +347,9 @@ impl Session {
                     copier.begin(Isolation::ReadCommitted, false);
                 }
             }
-            match failed.map_or(state, Err) {
-                Ok(ScanState::End) => {
-                    self.put_run(new, &mut run).await?;
-                    return Ok(copied);
-                }
-                Ok(_) => pins.clear(),
-                Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &old.full_name).await?,
-                Err(e) => return Err(fail(e)),
+            if !more {
+                self.put_run(new, &mut run).await?;
+                return Ok(copied);
             }
         }
     }
