@@ -16,13 +16,14 @@ fuzz_target!(|data: &[u8]| {
     let mut out = vec![0; PAGE_SIZE];
     // As they come, and as somebody would write them who damages pages on purpose: with the right checksum.
     look(data, &mut out);
-    let Some((method, body)) = data.split_first() else {
+    let Some((how, body)) = data.split_first() else {
         return;
     };
     let mut bytes = vec![0; HEADER];
     le::put_u32(&mut bytes, 4, PAGE.0);
     le::put_u32(&mut bytes, 8, SPACE.0);
-    bytes[12] = *method % 5;
+    bytes[12] = (how & 15) % 5;
+    bytes[13] = (how >> 4) % 3;
     le::put_u32(&mut bytes, 16, body.len() as u32);
     bytes.extend_from_slice(body);
     let crc = crc32c(&bytes[4..]);
@@ -31,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn look(bytes: &[u8], out: &mut [u8]) {
-    if packed::unpack(bytes, SPACE, PAGE, out).is_ok() {
+    if packed::unpack(bytes, (SPACE, PAGE), btree::node::cells, out).is_ok() {
         assert_eq!(page::check(out, SPACE, PAGE), Ok(()));
     }
 }

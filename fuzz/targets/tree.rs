@@ -50,7 +50,7 @@ struct Bed {
 impl Bed {
     fn new() -> Bed {
         let mut redo = RedoTable::default();
-        redo.register(btree::ops::FIRST_OP..btree::ops::LAST_OP + 1, btree::apply);
+        btree::register(&mut redo);
         redo.register(WRITE..WRITE + 1, write);
         let options = PagerOptions {
             pool_bytes: 128 * PAGE_SIZE as u64,

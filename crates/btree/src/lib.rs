@@ -22,7 +22,7 @@ mod verify;
 
 pub use modify::{Action, Change, Found, Outcome, Successor};
 pub use node::{INLINE_TARGET, MAX_KEY, MAX_VALUE, max_value};
-pub use ops::apply;
+pub use ops::{apply, register};
 pub use overflow::{OVERFLOW_CAPACITY, OverflowCursor, OverflowWriter};
 pub use read::{Direction, ScanPos, ScanState, Visit};
 pub use tree::Tree;

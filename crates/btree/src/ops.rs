@@ -5,12 +5,12 @@
 
 use base::Lsn;
 use base::le::{get_u16_or0, get_u32_or0, put_u16, put_u32};
-use pager::Page;
+use pager::{Page, RedoTable};
 use smallvec::SmallVec;
 
 use crate::node::edit::{self, EditResult, Patch, Shape};
 use crate::node::plan::{self, Entries};
-use crate::node::{KIND_AT, LEAF_KIND, Node};
+use crate::node::{self, KIND_AT, LEAF_KIND, Node};
 use crate::overflow;
 
 /// First operation code of this crate.
@@ -34,6 +34,12 @@ pub const INNER_INSERT: u8 = 37;
 pub const OVERFLOW_FILL: u8 = 38;
 /// New successor of an overflow page: next page u32.
 pub const OVERFLOW_NEXT: u8 = 39;
+
+/// Tells a pager all that it must know of trees: what carries out their operations, and where the entries of a node lie.
+pub fn register(redo: &mut RedoTable) {
+    redo.register(FIRST_OP..LAST_OP + 1, apply);
+    redo.register_cells(node::cells);
+}
 
 /// "No stamp" in an operation.
 const NO_STAMP: u16 = u16::MAX;

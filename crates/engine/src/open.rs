@@ -192,7 +192,7 @@ async fn recover(
     options: EngineOptions,
 ) -> Result<(Arc<Engine>, OpenReport), OpenError> {
     let mut redo = RedoTable::default();
-    redo.register(btree::ops::FIRST_OP..btree::ops::LAST_OP + 1, btree::apply);
+    btree::register(&mut redo);
     let mut found = Analysis::new();
     let mut observe = |start: Lsn, _: Lsn, r: &Record<'_>| found.observe(start, r);
     let (pager, pages) = pager::open(seams, options.pager.clone(), dir, redo, &mut observe).await?;

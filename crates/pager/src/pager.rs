@@ -466,7 +466,7 @@ impl Pager {
             doublewrite,
             staging: Vec::new(),
             scratch: None,
-            packer: Packer::new(),
+            packer: Packer::new(self.pool.cells_of),
             clock: self.seams.clock.clone(),
         };
         self.spawn("cleaner", cleaner.run());

@@ -69,7 +69,7 @@ pub async fn open(
             (jump(&segments, &mut control, end)?, copies)
         }
     };
-    let pool = Arc::new(Pool::new(options.frames())?);
+    let pool = Arc::new(Pool::new(options.frames())?.knowing(redo.cells_of()));
     pool.set_unused(end, start);
     pool.packing.set_clock(&seams.clock);
     open_spaces(&*disk, &options, &pool, &data_dir, &copies, &mut report)?;

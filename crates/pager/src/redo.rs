@@ -1,7 +1,9 @@
-//! The table of redo functions: which code carries out which page operation, live and in recovery.
+//! The table of redo functions: which code carries out which page operation, live and in recovery; and which code knows where the
+//! entries of a page lie.
 //!
 //! Numbers 0..31 belong to the pager, 32..95 to the B+tree, 96..127 to the engine.
 
+use crate::packed::{self, CellsOf};
 use crate::page::Page;
 use base::Lsn;
 
@@ -13,11 +15,15 @@ pub type RedoFn =
 /// Operation number → function.
 pub struct RedoTable {
     by_op: [Option<RedoFn>; 128],
+    cells_of: CellsOf,
 }
 
 impl Default for RedoTable {
     fn default() -> Self {
-        RedoTable { by_op: [None; 128] }
+        RedoTable {
+            by_op: [None; 128],
+            cells_of: packed::unknown,
+        }
     }
 }
 
@@ -31,6 +37,17 @@ impl RedoTable {
             );
             self.by_op[o as usize] = Some(f);
         }
+    }
+
+    /// Registers what knows where entries lie: by it compressed tablespaces arrange their pages, and an arranged page is read by
+    /// nothing else.
+    pub fn register_cells(&mut self, cells_of: CellsOf) {
+        self.cells_of = cells_of;
+    }
+
+    /// What was registered.
+    pub(crate) fn cells_of(&self) -> CellsOf {
+        self.cells_of
     }
 
     /// Carries out one operation.

@@ -20,6 +20,7 @@
 //! (a page read optimistically may be torn); [`edit`] changes, and fails without a panic on nonsense; [`plan`] decides
 //! where to split and what fits.
 
+mod cells;
 pub mod edit;
 mod hints;
 pub mod plan;
@@ -28,6 +29,7 @@ pub mod view;
 #[cfg(test)]
 mod model_test;
 
+pub use cells::cells;
 pub use view::{InnerNode, LeafNode, Node};
 
 use pager::{PAGE_HEADER, PAGE_SIZE, PageKind};

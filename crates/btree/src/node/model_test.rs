@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use base::{Lsn, le};
 use pager::PAGE_SIZE;
+use pager::packed::Cells;
 use proptest::prelude::*;
 
 use super::edit::{self, Patch, Shape};
@@ -128,7 +129,26 @@ fn run(ops: &[Op], prefix: &[u8], low: &[u8], high: &[u8]) {
     }
     let want: Vec<_> = model.into_iter().collect();
     assert_eq!(content(&b), want);
+    cells_are_all_that_counts(&b, &want);
     split_and_merge(&b, &want);
+}
+
+/// A leaf of which only what is in front of the heap and the cells told of is kept, is still the same leaf.
+fn cells_are_all_that_counts(b: &Bytes, want: &[(Vec<u8>, Vec<u8>)]) {
+    let mut cells = Cells::new();
+    let slots = super::cells(b, &mut cells).expect("a leaf");
+    assert_eq!((slots.count, slots.each), (want.len(), SLOT));
+    let mut kept: Box<Bytes> = Box::new([0; PAGE_SIZE]);
+    let end = slots.at + slots.count * slots.each;
+    kept[..end].copy_from_slice(&b[..end]);
+    let mut again = Cells::new();
+    assert_eq!(super::cells(&kept[..], &mut again), Some(slots));
+    assert!(cells.iter().eq(again.iter()));
+    for (at, len) in cells.iter() {
+        kept[at..at + len].copy_from_slice(&b[at..at + len]);
+    }
+    LeafNode::new(&kept).check().unwrap();
+    assert_eq!(content(&kept), want);
 }
 
 /// Splits the leaf for a key at each of a few places, checks both halves, merges them and checks that nothing changed.

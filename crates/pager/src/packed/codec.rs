@@ -1,10 +1,12 @@
 //! A page as it lies in a compressed tablespace: packed, behind a header that tells how, or plain where packing gains nothing.
 //!
-//! Header: crc u32 @0 | page u32 @4 | space u32 @8 | method u8 @12 | reserved u8 @13 | dictionary u16 @14 | length u32 @16 |
+//! Header: crc u32 @0 | page u32 @4 | space u32 @8 | method u8 @12 | arranged u8 @13 | dictionary u16 @14 | length u32 @16 |
 //! reserved u32 @20 | lsn u64 @24. The checksum covers the rest of the header and the `length` bytes behind it. What is packed is the
-//! page behind its own checksum, which it gets anew when it is unpacked. Of the bytes that may come from a device none is trusted.
+//! page behind its own checksum, which it gets anew when it is unpacked: as it is, or, a 1 at 13, as [`columns`] arranges it.
+//! Of the bytes that may come from a device none is trusted.
 
-use super::PackedFormat;
+use super::columns::{self, Cells, CellsOf, Slots};
+use super::{PackedFormat, widths::Widths};
 use crate::page::{self, PAGE_SIZE};
 use base::checksum::crc32c;
 use base::{AlignedBuf, PageNo, SpaceId, le};
@@ -48,15 +50,24 @@ pub(crate) struct Packed {
 
 /// Packs pages, reusing what it needs for that.
 pub(crate) struct Packer {
+    cells_of: CellsOf,
+    cells: Cells,
+    widths: Widths,
+    arranged: Box<[u8; columns::MOST]>,
     body: Vec<u8>,
     zstd: Option<(u8, zstd::bulk::Compressor<'static>)>,
     zlib: Option<(u32, flate2::Compress)>,
 }
 
 impl Packer {
-    pub(crate) fn new() -> Packer {
+    /// One that learns from `cells_of` where the entries of a page lie.
+    pub(crate) fn new(cells_of: CellsOf) -> Packer {
         Packer {
-            body: vec![0; lz4_flex::block::get_maximum_output_size(PAGE_SIZE)],
+            cells_of,
+            cells: Cells::new(),
+            widths: Widths::default(),
+            arranged: Box::new([0; columns::MOST]),
+            body: vec![0; lz4_flex::block::get_maximum_output_size(columns::MOST)],
             zstd: None,
             zlib: None,
         }
@@ -69,9 +80,11 @@ impl Packer {
     pub(crate) fn pack(&mut self, page: &[u8], format: PackedFormat) -> io::Result<Packed> {
         let unit = format.unit as usize;
         let most = (PAGE_SIZE - unit).saturating_sub(HEADER);
-        let packed = match most {
-            0 => None,
-            most => self.compress(&page[4..], most, format)?,
+        let slots = self.cells.read(page, self.cells_of);
+        let packed = match (most, &slots) {
+            (0, _) => None,
+            (_, None) => self.compress(What::Page(page), most, format)?,
+            (_, Some(slots)) => self.pack_arranged((page, slots), most, format)?,
         };
         let Some(n) = packed else {
             return Ok(Packed {
@@ -82,6 +95,7 @@ impl Packer {
         let mut out = AlignedBuf::zeroed((HEADER + n).div_ceil(unit) * unit);
         out[4..12].copy_from_slice(&page[4..12]);
         out[12] = format.method as u8;
+        out[13] = u8::from(slots.is_some());
         le::put_u32(&mut out, 16, n as u32);
         out[24..32].copy_from_slice(&page[16..24]);
         out[HEADER..HEADER + n].copy_from_slice(&self.body[..n]);
@@ -93,13 +107,46 @@ impl Packer {
         })
     }
 
-    /// Compresses into the body; gives the length, or nothing where it would be more than `most`.
-    fn compress(
+    /// Packs a leaf by columns, as many as were best for its index when that was last tried.
+    fn pack_arranged(
         &mut self,
-        plain: &[u8],
+        (page, slots): (&[u8], &Slots),
         most: usize,
         format: PackedFormat,
     ) -> io::Result<Option<usize>> {
+        let of = (le::get_u32(page, 8), le::get_u32(page, 24));
+        let mut tried = Vec::new();
+        for width in self.widths.next_widths(of) {
+            let n = columns::arrange(page, (&self.cells, slots), width, &mut self.arranged);
+            let packed = self.compress(What::Arranged(n), most, format)?;
+            tried.push((packed.unwrap_or(usize::MAX), width, n));
+        }
+        let last = tried.last().copied();
+        let best = tried.iter().min().copied();
+        let Some((packed, width, n)) = best else {
+            return Ok(None);
+        };
+        if tried.len() > 1 {
+            self.widths.learn(of, width);
+        }
+        if best != last {
+            columns::arrange(page, (&self.cells, slots), width, &mut self.arranged);
+            return self.compress(What::Arranged(n), most, format);
+        }
+        Ok((packed <= most).then_some(packed))
+    }
+
+    /// Compresses into the body; gives the length, or nothing where it would be more than `most`.
+    fn compress(
+        &mut self,
+        what: What<'_>,
+        most: usize,
+        format: PackedFormat,
+    ) -> io::Result<Option<usize>> {
+        let plain = match what {
+            What::Page(page) => &page[4..],
+            What::Arranged(n) => &self.arranged[..n],
+        };
         let n = match format.method {
             Method::Lz4 => lz4_flex::block::compress_into(plain, &mut self.body).ok(),
             Method::Zlib => {
@@ -131,6 +178,14 @@ impl Packer {
     }
 }
 
+/// What is compressed.
+enum What<'a> {
+    /// This page, as it is.
+    Page(&'a [u8]),
+    /// The first so many bytes of what the packer has arranged.
+    Arranged(usize),
+}
+
 /// From MySQL's scale, whose middle is 6, to what zstd does with pages.
 ///
 /// Matches of fewer than 6 bytes are not looked for: in rows they are chance, and cost more than the literals that they stand for. Of eight
@@ -151,27 +206,59 @@ fn zstd_of(level: u8) -> io::Result<zstd::bulk::Compressor<'static>> {
     Ok(c)
 }
 
+/// What a thread needs to unpack pages.
+struct Unpacker {
+    zstd: Option<zstd::bulk::Decompressor<'static>>,
+    arranged: Box<[u8; columns::MOST]>,
+    cells: Cells,
+}
+
 thread_local! {
-    static UNPACKER: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+    static UNPACKER: RefCell<Option<Unpacker>> = const { RefCell::new(None) };
 }
 
-fn unpack_zstd(body: &[u8], plain: &mut [u8]) -> Option<usize> {
-    UNPACKER.with_borrow_mut(|u| {
-        if u.is_none() {
-            *u = zstd::bulk::Decompressor::new().ok();
+impl Unpacker {
+    fn new() -> Unpacker {
+        Unpacker {
+            zstd: None,
+            arranged: Box::new([0; columns::MOST]),
+            cells: Cells::new(),
         }
-        u.as_mut()?.decompress_to_buffer(body, plain).ok()
-    })
+    }
+
+    /// Undoes a method; gives the bytes there were.
+    fn expand(
+        zstd: &mut Option<zstd::bulk::Decompressor<'static>>,
+        method: Method,
+        body: &[u8],
+        to: &mut [u8],
+    ) -> Option<usize> {
+        match method {
+            Method::Lz4 => lz4_flex::block::decompress_into(body, to).ok(),
+            Method::Zlib => {
+                let mut d = flate2::Decompress::new(true);
+                let end = d.decompress(body, to, flate2::FlushDecompress::Finish);
+                matches!(end, Ok(flate2::Status::StreamEnd)).then(|| d.total_out() as usize)
+            }
+            Method::Zstd => {
+                if zstd.is_none() {
+                    *zstd = zstd::bulk::Decompressor::new().ok();
+                }
+                zstd.as_mut()?.decompress_to_buffer(body, to).ok()
+            }
+        }
+    }
 }
 
-/// Unpacks what was packed as this page into `out`, and seals it; what follows it in `bytes` is not looked at.
+/// Unpacks what was packed as this page into `out`, and seals it; what follows it in `bytes` is not looked at. `cells_of` is what the
+/// packer was told.
 ///
 /// # Errors
 /// What is wrong with the bytes.
 pub fn unpack(
     bytes: &[u8],
-    space: SpaceId,
-    page: PageNo,
+    (space, page): (SpaceId, PageNo),
+    cells_of: CellsOf,
     out: &mut [u8],
 ) -> Result<(), &'static str> {
     if bytes.len() < HEADER || out.len() != PAGE_SIZE {
@@ -188,26 +275,28 @@ pub fn unpack(
     if le::get_u32(bytes, 4) != page.0 || le::get_u32(bytes, 8) != space.0 {
         return Err("another page's content");
     }
-    let plain = &mut out[4..];
-    let n = match Method::from_u8(bytes[12]) {
-        Some(Method::Lz4) => lz4_flex::block::decompress_into(body, plain).ok(),
-        Some(Method::Zlib) => {
-            let mut d = flate2::Decompress::new(true);
-            let end = d.decompress(body, plain, flate2::FlushDecompress::Finish);
-            matches!(end, Ok(flate2::Status::StreamEnd)).then(|| d.total_out() as usize)
+    let method = Method::from_u8(bytes[12]).ok_or("packed by an unknown method")?;
+    UNPACKER.with_borrow_mut(|u| {
+        let u = u.get_or_insert_with(Unpacker::new);
+        match bytes[13] {
+            0 => match Unpacker::expand(&mut u.zstd, method, body, &mut out[4..]) {
+                Some(n) if n == PAGE_SIZE - 4 => Ok(()),
+                _ => Err("a page that cannot be unpacked"),
+            },
+            1 => match Unpacker::expand(&mut u.zstd, method, body, &mut u.arranged[..]) {
+                Some(n) => columns::restore(&u.arranged[..n], &mut u.cells, cells_of, out),
+                None => Err("a page that cannot be unpacked"),
+            },
+            _ => Err("a page in an unknown arrangement"),
         }
-        Some(Method::Zstd) => unpack_zstd(body, plain),
-        None => return Err("packed by an unknown method"),
-    };
-    if n != Some(PAGE_SIZE - 4) {
-        return Err("a page that cannot be unpacked");
-    }
+    })?;
     page::seal(out);
     page::check(out, space, page)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::columns::tests::{page_of, pairs};
     use super::*;
     use crate::page::{Page, PageKind};
     use proptest::prelude::*;
@@ -224,6 +313,7 @@ mod tests {
         b
     }
 
+    const HERE: (SpaceId, PageNo) = (SpaceId(7), PageNo(9));
     const METHODS: [Method; 3] = [Method::Lz4, Method::Zlib, Method::Zstd];
 
     fn noise(i: usize) -> u8 {
@@ -232,7 +322,7 @@ mod tests {
 
     #[test]
     fn what_was_packed_comes_back_and_noise_stays_plain() {
-        let mut packer = Packer::new();
+        let mut packer = Packer::new(columns::unknown);
         for method in METHODS {
             for unit in [512u32, 1024, 2048, 4096, 8192, 16384] {
                 for noisy in [0usize, 1000, 6000, 16384] {
@@ -252,19 +342,85 @@ mod tests {
                     }
                     assert!(packed.bytes.len() < PAGE_SIZE);
                     let mut out = AlignedBuf::zeroed(PAGE_SIZE);
-                    unpack(&packed.bytes, SpaceId(7), PageNo(9), &mut out).expect("a page");
+                    unpack(&packed.bytes, HERE, columns::unknown, &mut out).expect("a page");
                     assert_eq!(&out[..], &page[..]);
-                    assert!(unpack(&packed.bytes, SpaceId(7), PageNo(8), &mut out).is_err());
+                    let other = (SpaceId(7), PageNo(8));
+                    assert!(unpack(&packed.bytes, other, columns::unknown, &mut out).is_err());
                 }
             }
         }
     }
+
+    #[test]
+    fn entries_are_packed_by_columns_where_that_is_shorter() {
+        let digit = |i: usize| b'0' + noise(i) % 10;
+        // Digits between dashes at the same places of each row; and text in which words come again.
+        let digits = |i: usize, c: usize| {
+            if c % 12 == 11 {
+                b'-'
+            } else {
+                digit(i * 300 + c)
+            }
+        };
+        let text = |i: usize, c: usize| WORDS[(noise(i * 40 + c / 8) % 16) as usize][c % 8];
+        let mut packer = Packer::new(pairs);
+        let format = PackedFormat {
+            unit: 512,
+            block: 512,
+            method: Method::Zstd,
+            level: 6,
+        };
+        let mut lens = |index: u32, fill: &dyn Fn(usize, usize) -> u8| {
+            let mut page = page_of(&[200; 70], 0xEE, fill);
+            page[4..12].copy_from_slice(&[9, 0, 0, 0, 7, 0, 0, 0]);
+            le::put_u32(&mut page, 24, index);
+            page::seal(&mut page);
+            let mut as_it_is = Packer::new(columns::unknown);
+            let plain = as_it_is.pack(&page, format).expect("memory").bytes.len();
+            for method in METHODS {
+                let packed = packer.pack(&page, PackedFormat { method, ..format });
+                let mut out = AlignedBuf::zeroed(PAGE_SIZE);
+                let bytes = packed.expect("memory").bytes;
+                unpack(&bytes, HERE, pairs, &mut out).expect("a page");
+                page[64 + 70 * 4..PAGE_SIZE - 70 * 200].fill(0);
+                assert_eq!(out[4..], page[4..], "{method:?}");
+                assert!(unpack(&bytes, HERE, columns::unknown, &mut out).is_err());
+            }
+            // What was learned holds for the next page.
+            let packed = packer.pack(&page, format).expect("memory").bytes.len();
+            (plain, packed)
+        };
+        let (plain, packed) = lens(1, &digits);
+        assert!(packed * 10 < plain * 9, "{packed} of {plain}");
+        let (plain, packed) = lens(2, &text);
+        assert!(packed <= plain, "{packed} of {plain}");
+    }
+
+    const WORDS: [&[u8; 8]; 16] = [
+        b"account ",
+        b"balance ",
+        b"closing ",
+        b"deposit ",
+        b"estates ",
+        b"forward ",
+        b"grossed ",
+        b"holding ",
+        b"insured ",
+        b"journal ",
+        b"kilobit ",
+        b"ledgers ",
+        b"manager ",
+        b"nominal ",
+        b"overrun ",
+        b"payable ",
+    ];
 
     proptest! {
         #[test]
         fn bytes_that_are_no_page_are_refused(
             mut bytes in prop::collection::vec(any::<u8>(), 0..600),
             method in 0u8..5,
+            arranged in 0u8..3,
             honest in any::<bool>(),
         ) {
             if honest && bytes.len() >= HEADER {
@@ -273,12 +429,13 @@ mod tests {
                 le::put_u32(&mut bytes, 4, 9);
                 le::put_u32(&mut bytes, 8, 7);
                 bytes[12] = method;
+                bytes[13] = arranged;
                 le::put_u32(&mut bytes, 16, n as u32);
                 let crc = crc32c(&bytes[4..]);
                 le::put_u32(&mut bytes, 0, crc);
             }
             let mut out = AlignedBuf::zeroed(PAGE_SIZE);
-            prop_assert!(unpack(&bytes, SpaceId(7), PageNo(9), &mut out).is_err());
+            prop_assert!(unpack(&bytes, HERE, pairs, &mut out).is_err());
         }
     }
 }

@@ -7,16 +7,20 @@
 //! - The map names what was written completely, and nothing else.
 //! - Nothing of this is in the log: what a page says of itself (its LSN) tells redo what is left to do.
 //!
-//! This room never looks behind a page's header, and knows no transaction.
+//! This room never looks behind a page's header, but for where those who lay out pages say that entries lie; and it knows no
+//! transaction.
 
 mod codec;
+mod columns;
 mod counts;
 mod places;
 mod root;
 mod shadow;
+mod widths;
 
 pub(crate) use codec::Packer;
 pub use codec::{Method, unpack};
+pub use columns::{Cells, CellsOf, Slots, unknown};
 pub use counts::{IndexOf, PackCounters, PackCounts};
 pub(crate) use shadow::{NoRoot, Place, Shadow};
 

@@ -9,6 +9,7 @@
 use super::PackedFormat;
 use super::PackedUse;
 use super::codec::Packer;
+use super::columns;
 use super::places::Places;
 use super::root::{
     self, CHUNK_PAGES, DIRECTORIES_MAX, DIRECTORY_CHUNKS, FRONT, PART, Part, Root, Slots,
@@ -407,7 +408,7 @@ impl Shadow {
     /// # Errors
     /// As [`take`](Self::take), and the write's.
     pub(crate) fn write_now(&self, page: PageNo, sealed: &[u8]) -> io::Result<()> {
-        let packed = Packer::new().pack(sealed, self.format)?;
+        let packed = Packer::new(columns::unknown).pack(sealed, self.format)?;
         let units = self.format.units(packed.bytes.len());
         let start = self.take(units)?;
         if let Err(e) = self.file.write_now(&packed.bytes, self.offset(start)) {

@@ -44,7 +44,8 @@ impl Pool {
             let found = whole(r, len).and_then(|()| {
                 let to = frame.bytes_mut();
                 if !place.plain {
-                    let unpack = || packed::unpack(buf.bytes(), sp.id(), page, to);
+                    let here = (sp.id(), page);
+                    let unpack = || packed::unpack(buf.bytes(), here, pool.cells_of, to);
                     let (r, us) = pool.packing.timed(unpack);
                     if r.is_ok() {
                         pool.packing.unpacked(block, sp.id(), frame.bytes(), us);

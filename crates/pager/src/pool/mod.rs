@@ -4,6 +4,7 @@
 //! write nothing shared but (at most once a round of the clock) the frame's mark. Dirty pages are never written here:
 //! that is the cleaner's business. Latch order: see the README.
 
+mod ahead;
 mod arena;
 mod arrive;
 pub(crate) mod frame;
@@ -12,7 +13,7 @@ mod guard;
 pub use guard::{ExclusiveGuard, Pin, Pins, SharedGuard};
 
 use crate::error::{OpError, Wait};
-use crate::packed::PackCounters;
+use crate::packed::{self, CellsOf, PackCounters};
 use crate::page::Page;
 use crate::space::{Space, Spaces};
 use arena::Arena;
@@ -29,6 +30,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 pub struct PoolCounters {
     /// Pages read from the device.
     pub reads: Counter,
+    /// Those of them that nobody had asked for yet.
+    pub ahead: Counter,
     /// Pages evicted.
     pub evicted: Counter,
     /// Times somebody had to wait for a free frame.
@@ -64,6 +67,8 @@ pub struct Pool {
     pub counters: PoolCounters,
     /// What packing and unpacking of pages came to.
     pub packing: PackCounters,
+    /// Where the entries of a page lie.
+    pub(crate) cells_of: CellsOf,
 }
 
 fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -88,7 +93,13 @@ impl Pool {
             unused: OnceLock::new(),
             counters: PoolCounters::default(),
             packing: PackCounters::default(),
+            cells_of: packed::unknown,
         })
+    }
+
+    /// A pool whose packed pages may be arranged by their entries.
+    pub(crate) fn knowing(self, cells_of: CellsOf) -> Pool {
+        Pool { cells_of, ..self }
     }
 
     /// Says which positions the log does not use. A page that was changed there lost its log: it is damaged.
