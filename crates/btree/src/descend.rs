@@ -53,6 +53,19 @@ impl Tree {
     /// The number of the page that probably is the wanted leaf; `None` when the way was stale.
     #[inline]
     fn find(&self, target: Target<'_>) -> Result<Option<PageNo>, OpError> {
+        let way = self.way(target)?;
+        Ok(way.map(|(_, leaf)| leaf))
+    }
+
+    /// The number of the inner node right above the wanted leaf, if there is one.
+    pub(crate) fn find_above(&self, target: Target<'_>) -> Result<Option<PageNo>, OpError> {
+        let way = self.way(target)?;
+        Ok(way.and_then(|(above, leaf)| (above != leaf).then_some(above)))
+    }
+
+    /// The numbers of the last inner node and of the leaf below it; twice the leaf's where it is the root.
+    #[inline(always)]
+    fn way(&self, target: Target<'_>) -> Result<Option<(PageNo, PageNo)>, OpError> {
         let mut at = self.root;
         let mut expected = None;
         loop {
@@ -70,12 +83,12 @@ impl Tree {
             match step {
                 Step::Down(child, l) if expected.is_none_or(|e| e == l) => {
                     if l == 1 {
-                        return Ok(Some(child));
+                        return Ok(Some((at, child)));
                     }
                     at = child;
                     expected = Some(l - 1);
                 }
-                Step::Leaf if expected.is_none() => return Ok(Some(at)),
+                Step::Leaf if expected.is_none() => return Ok(Some((at, at))),
                 _ => return Ok(None),
             }
         }

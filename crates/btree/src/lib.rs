@@ -5,9 +5,10 @@
 //! record's own LSN is stamped into a value where the caller says so. It never blocks and never reads a device: what is
 //! missing is answered as `OpError::Wait`, with nothing changed.
 //!
-//! [`node`] is one page as bytes, [`ops`] its operations in the log; [`tree`] is the handle, and `descend`, `read`,
+//! [`node`] is one page as bytes, [`ops`] its operations in the log; [`tree`] is the handle, and `descend`, `read`, `ahead`,
 //! `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
 
+mod ahead;
 mod descend;
 mod fill;
 mod merge;

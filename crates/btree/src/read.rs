@@ -3,6 +3,7 @@
 
 use pager::OpError;
 
+use crate::ahead::Ahead;
 use crate::descend::Target;
 use crate::node::LeafNode;
 use crate::tree::Tree;
@@ -44,6 +45,7 @@ pub struct ScanPos {
     bound: Bound,
     key: Vec<u8>,
     entry: Vec<u8>,
+    ahead: Ahead,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,16 +82,19 @@ impl ScanPos {
     /// Moves to the start, see [`ScanPos::start`].
     pub fn seek_start(&mut self) {
         self.bound = Bound::Start;
+        self.ahead = Ahead::default();
     }
 
     /// Moves to `key`, see [`ScanPos::at`].
     pub fn seek_at(&mut self, key: &[u8]) {
         self.set(Bound::At, key);
+        self.ahead = Ahead::default();
     }
 
     /// Moves past `key`, see [`ScanPos::past`].
     pub fn seek_past(&mut self, key: &[u8]) {
         self.set(Bound::Past, key);
+        self.ahead = Ahead::default();
     }
 
     #[inline]
@@ -149,7 +154,10 @@ impl Tree {
         } else {
             &pos.key
         };
-        let (no, guard) = self.leaf_shared(Target::Key(from))?;
+        let target = Target::Key(from);
+        let found = self.leaf_shared(target);
+        pos.ahead.missed(self, target, Direction::Forward, &found);
+        let (no, guard) = found?;
         let leaf = LeafNode::new(guard.bytes());
         let (slot, found) = leaf.lower_bound(leaf.strip(from));
         let first = slot + usize::from(found && pos.bound == Bound::Past);
@@ -178,6 +186,9 @@ impl Tree {
             return Ok(ScanState::End);
         }
         pos.set(Bound::At, leaf.high());
+        drop(guard);
+        pos.ahead
+            .passed(self, Target::Key(&pos.key), Direction::Forward);
         Ok(ScanState::More)
     }
 
@@ -192,7 +203,9 @@ impl Tree {
             Bound::Past if pos.key.is_empty() => return Ok(ScanState::End),
             Bound::Past => Target::Below(Some(&pos.key)),
         };
-        let (no, guard) = self.leaf_shared(target)?;
+        let found = self.leaf_shared(target);
+        pos.ahead.missed(self, target, Direction::Backward, &found);
+        let (no, guard) = found?;
         let leaf = LeafNode::new(guard.bytes());
         let end = if pos.bound == Bound::Start {
             leaf.count()
@@ -225,6 +238,9 @@ impl Tree {
             return Ok(ScanState::End);
         }
         pos.set(Bound::Past, leaf.low());
+        drop(guard);
+        let target = Target::Below(Some(&pos.key));
+        pos.ahead.passed(self, target, Direction::Backward);
         Ok(ScanState::More)
     }
 }

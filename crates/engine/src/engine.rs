@@ -78,6 +78,8 @@ pub struct EngineCounters {
     pub pool_pages: u64,
     pub pool_pages_free: u64,
     pub pages_read: u64,
+    /// Those of them that a scan had read ahead of it.
+    pub pages_read_ahead: u64,
     pub pages_evicted: u64,
     pub pages_written: u64,
     pub checkpoints: u64,
@@ -464,6 +466,7 @@ impl Engine {
             pool_pages: pool.frames() as u64,
             pool_pages_free: pool.free_frames() as u64,
             pages_read: pool.counters.reads.get(),
+            pages_read_ahead: pool.counters.ahead.get(),
             pages_evicted: pool.counters.evicted.get(),
             pages_written,
             checkpoints,

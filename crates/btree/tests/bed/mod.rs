@@ -7,6 +7,7 @@ use std::sync::Arc;
 use base::mem::{self, MemDisk};
 use base::{Lsn, PageNo, SpaceId, block_on};
 use btree::{Action, Change, Found, Tree};
+use pager::packed::PackedFormat;
 use pager::{Committed, OpError, Pager, PagerOptions, RedoTable, Space};
 
 /// The index id of the tree.
@@ -26,7 +27,7 @@ fn open(
     mut observe: impl FnMut(Lsn, Lsn, &pager::Record<'_>) + Send,
 ) -> Arc<Pager> {
     let mut redo = RedoTable::default();
-    redo.register(btree::ops::FIRST_OP..btree::ops::LAST_OP + 1, btree::apply);
+    btree::register(&mut redo);
     let options = PagerOptions {
         pool_bytes: frames as u64 * 16384,
         log_capacity_bytes: 256 << 20,
@@ -49,6 +50,11 @@ fn open(
 impl Bed {
     /// With a pool of `frames` pages. Checkpoints are off, so that the log keeps everything.
     pub fn new(frames: usize) -> Bed {
+        Bed::packed(frames, None)
+    }
+
+    /// The same in a compressed tablespace, if it has a format.
+    pub fn packed(frames: usize, format: Option<PackedFormat>) -> Bed {
         let disk = Arc::new(MemDisk::default());
         let pager = open(&disk, frames, |_, _, _| {});
         let dir = Path::new("/db/data/test");
@@ -58,7 +64,7 @@ impl Bed {
             .create_dir_all(dir)
             .expect("a folder in memory");
         let space = pager
-            .create_space(SpaceId(9), &dir.join("t.tdb"), None)
+            .create_space(SpaceId(9), &dir.join("t.tdb"), format)
             .expect("a tablespace in memory");
         let root = block_on(pager.run(|| Tree::create(&pager, &space, INDEX))).expect("a root");
         let tree = Tree::open(pager.clone(), space.clone(), root, INDEX);

@@ -254,6 +254,7 @@ fn engine_counts(engine: &Engine, count: &mut dyn FnMut(&str, u64)) {
     count("Innodb_buffer_pool_pages_data", used);
     count("Innodb_buffer_pool_bytes_data", used * page);
     count("Innodb_buffer_pool_reads", c.pages_read);
+    count("Innodb_buffer_pool_read_ahead", c.pages_read_ahead);
     count("Innodb_pages_read", c.pages_read);
     count("Innodb_pages_written", c.pages_written);
     count("Innodb_buffer_pool_pages_flushed", c.pages_written);
