@@ -31,9 +31,6 @@ impl Entries {
     /// Adds an entry without a writer, which is visible to all. `split`: where in its key the clustered key begins; `null`: a
     /// declared part is NULL.
     pub(super) fn push(&mut self, key: &[u8], split: usize, null: bool) {
-        let mut head = [0; 8];
-        let n = key.len().min(8);
-        head[..n].copy_from_slice(&key[..n]);
         let value = SecValue {
             word: 0,
             split: split as u16,
@@ -46,7 +43,7 @@ impl Entries {
             .extend_from_slice(&(key.len() as u16).to_le_bytes());
         self.bytes.extend_from_slice(&once.to_le_bytes());
         self.places.push(Place {
-            head: u64::from_be_bytes(head),
+            head: Entries::head_of(key),
             at: self.bytes.len() as u64,
         });
         self.bytes.extend_from_slice(key);
@@ -72,12 +69,9 @@ impl Entries {
 
     /// Adds an entry as [`raw`](Self::raw) gives it.
     pub(super) fn push_raw(&mut self, raw: &[u8]) {
-        let mut head = [0; 8];
-        let key = Entries::raw_key(raw);
-        let n = key.len().min(8);
-        head[..n].copy_from_slice(&key[..n]);
+        let head = Entries::head_of(Entries::raw_key(raw));
         self.places.push(Place {
-            head: u64::from_be_bytes(head),
+            head,
             at: (self.bytes.len() + LENGTHS) as u64,
         });
         self.bytes.extend_from_slice(raw);
@@ -87,6 +81,14 @@ impl Entries {
     pub(super) fn raw_len(bytes: &[u8]) -> Option<usize> {
         let key = bytes.first_chunk::<2>()?;
         Some(LENGTHS + usize::from(u16::from_le_bytes(*key)) + SEC_VALUE)
+    }
+
+    /// The first eight bytes of a key as a number that sorts as they do.
+    pub(super) fn head_of(key: &[u8]) -> u64 {
+        let mut head = [0; 8];
+        let n = key.len().min(8);
+        head[..n].copy_from_slice(&key[..n]);
+        u64::from_be_bytes(head)
     }
 
     /// The key of a raw entry.

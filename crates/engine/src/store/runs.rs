@@ -5,9 +5,9 @@
 
 use super::entries::Entries;
 use base::seams::{Disk, File, OpenMode};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::cmp::Ordering;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) const EXTENSION: &str = "sort";
 /// Bytes written and read at once.
 const CHUNK: usize = 256 << 10;
 /// Bytes of merged entries that are looked at ahead: more than any leaf takes.
-const WINDOW: usize = 4 * pager::PAGE_SIZE;
+const WINDOW: usize = 8 * pager::PAGE_SIZE;
 
 /// Sorted runs in a file.
 pub(super) struct Runs {
@@ -72,15 +72,16 @@ impl Runs {
                 at,
                 end,
                 buf: Vec::new(),
-                used: 0,
+                entry: 0..0,
+                head: 0,
             });
         }
         let mut merge = Merge {
-            heap: BinaryHeap::new(),
+            order: Vec::with_capacity(readers.len()),
             readers,
             window: Entries::default(),
             first: 0,
-            last: None,
+            last: Vec::new(),
             repeated: None,
             _runs: self,
         };
@@ -92,34 +93,38 @@ impl Runs {
     }
 }
 
-/// A run being read.
+/// A run being read, at one of its entries.
 struct Reader {
     file: Arc<dyn File>,
     at: u64,
     end: u64,
     buf: Vec<u8>,
-    used: usize,
+    /// The entry, as it was written.
+    entry: Range<usize>,
+    head: u64,
 }
 
 impl Reader {
-    /// The next entry as it was written; none behind the last.
-    fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+    /// Goes to the next entry; there is none behind the last.
+    fn advance(&mut self) -> io::Result<bool> {
+        let mut from = self.entry.end;
         loop {
-            let rest = &self.buf[self.used..];
+            let rest = &self.buf[from..];
             if let Some(n) = Entries::raw_len(rest).filter(|n| *n <= rest.len()) {
-                let entry = rest[..n].to_vec();
-                self.used += n;
-                return Ok(Some(entry));
+                self.entry = from..from + n;
+                self.head = Entries::head_of(Entries::raw_key(&self.buf[self.entry.clone()]));
+                return Ok(true);
             }
             let left = (self.end - self.at) as usize;
             if left == 0 {
                 return match rest.is_empty() {
-                    true => Ok(None),
+                    true => Ok(false),
                     false => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
                 };
             }
-            self.buf.drain(..self.used);
-            self.used = 0;
+            self.buf.drain(..from);
+            from = 0;
+            self.entry = 0..0;
             let old = self.buf.len();
             self.buf.resize(old + left.min(CHUNK), 0);
             let n = self.file.read_now(&mut self.buf[old..], self.at)?;
@@ -130,53 +135,48 @@ impl Reader {
             self.at += n as u64;
         }
     }
-}
 
-/// An entry in front of its run's others.
-#[derive(PartialEq, Eq)]
-struct Front {
-    entry: Vec<u8>,
-    run: usize,
-}
-
-impl Ord for Front {
-    fn cmp(&self, other: &Front) -> std::cmp::Ordering {
-        Entries::raw_key(&self.entry)
-            .cmp(Entries::raw_key(&other.entry))
-            .then(self.run.cmp(&other.run))
+    fn raw(&self) -> &[u8] {
+        &self.buf[self.entry.clone()]
     }
-}
 
-impl PartialOrd for Front {
-    fn partial_cmp(&self, other: &Front) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
+    fn cmp(&self, other: &Reader) -> Ordering {
+        let heads = self.head.cmp(&other.head);
+        heads.then_with(|| Entries::raw_key(self.raw()).cmp(Entries::raw_key(other.raw())))
     }
 }
 
 /// Runs in one order.
 pub(super) struct Merge {
-    heap: BinaryHeap<Reverse<Front>>,
     readers: Vec<Reader>,
+    /// Those that are not at their end, by number, the one with the first entry last.
+    order: Vec<usize>,
     /// Entries that come next.
     window: Entries,
     /// The first of them that is not used yet.
     first: usize,
-    last: Option<Vec<u8>>,
+    last: Vec<u8>,
     repeated: Option<Vec<u8>>,
     _runs: Runs,
 }
 
 impl Merge {
+    /// Goes on in a run that is not in the order now, and puts it where it belongs.
     fn advance(&mut self, run: usize) -> io::Result<()> {
-        if let Some(entry) = self.readers[run].next()? {
-            self.heap.push(Reverse(Front { entry, run }));
+        if self.readers[run].advance()? {
+            let of = &self.readers[run];
+            let behind = |other: &usize| self.readers[*other].cmp(of).then(other.cmp(&run)).is_gt();
+            let at = self.order.partition_point(behind);
+            self.order.insert(at, run);
         }
         Ok(())
     }
 
     /// Sees that so many entries are ahead that a leaf can be filled.
     pub(super) fn fill(&mut self) -> io::Result<()> {
-        if self.window.bytes() >= WINDOW / 2 && self.first == 0 || self.heap.is_empty() {
+        let ahead = self.window.len() - self.first;
+        let enough = self.window.bytes() / self.window.len().max(1) * ahead >= WINDOW / 2;
+        if enough || self.order.is_empty() {
             return Ok(());
         }
         let mut window = Entries::default();
@@ -184,16 +184,16 @@ impl Merge {
             window.push_raw(self.window.raw(n));
         }
         while window.bytes() < WINDOW
-            && let Some(Reverse(front)) = self.heap.pop()
+            && let Some(run) = self.order.pop()
         {
-            self.advance(front.run)?;
-            if let Some(last) = &self.last
-                && self.repeated.is_none()
-            {
-                self.repeated = Entries::raw_repeated(last, &front.entry).map(<[u8]>::to_vec);
+            let entry = self.readers[run].raw();
+            if !self.last.is_empty() && self.repeated.is_none() {
+                self.repeated = Entries::raw_repeated(&self.last, entry).map(<[u8]>::to_vec);
             }
-            window.push_raw(&front.entry);
-            self.last = Some(front.entry);
+            window.push_raw(entry);
+            self.last.clear();
+            self.last.extend_from_slice(entry);
+            self.advance(run)?;
         }
         self.window = window;
         self.first = 0;
