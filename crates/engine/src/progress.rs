@@ -69,14 +69,20 @@ impl Progress {
         self.stage.store(0, Ordering::Relaxed);
     }
 
-    /// The stage in words, with how much of it is done where that is known; `None` outside of definition changes.
-    pub fn text(&self) -> Option<String> {
+    /// The stage in words, and how many hundredths of it are done where that is known; `None` outside of definition changes.
+    pub fn stage(&self) -> Option<(&'static str, Option<u64>)> {
         let stage = Stage::of(self.stage.load(Ordering::Relaxed))?;
         let (done, all) = (&self.done, &self.all);
         let (done, all) = (done.load(Ordering::Relaxed), all.load(Ordering::Relaxed));
-        Some(match all {
-            0 => stage.words().to_owned(),
-            _ => format!("{}, {} %", stage.words(), (done * 100 / all).min(99)),
+        let percent = (all > 0).then(|| (done * 100 / all.max(1)).min(99));
+        Some((stage.words(), percent))
+    }
+
+    /// The same as one text.
+    pub fn text(&self) -> Option<String> {
+        Some(match self.stage()? {
+            (words, None) => words.to_owned(),
+            (words, Some(percent)) => format!("{words}, {percent} %"),
         })
     }
 }

@@ -3,6 +3,7 @@
 //! It opens the directory as the server does, runs each statement as it is complete, and closes the directory. It is no
 //! client: it speaks no protocol.
 
+mod bar;
 mod print;
 mod split;
 
@@ -15,6 +16,7 @@ use types::SqlError;
 
 use crate::open::{OpenFailure, open};
 use crate::options::Options;
+use bar::Bar;
 use print::{Form, Printer};
 use split::{Splitter, Statement};
 
@@ -130,11 +132,15 @@ impl Shell<'_> {
         };
         let mut out = io::BufWriter::new(io::stdout());
         let mut printer = Printer::new(&mut out, form);
+        let bar = io::stderr()
+            .is_terminal()
+            .then(|| Bar::show(self.session.interrupt()));
         let outcome = block_on(
             self.session
                 .execute(statement.text.as_bytes(), &mut printer),
         );
         let gone = printer.failed.is_some();
+        drop(bar);
         drop(printer);
         if out.flush().is_err() || gone {
             // Nobody reads on.
