@@ -2,8 +2,11 @@
 
 use crate::server::Setup;
 use crate::step::{self, Outcome};
+use std::io::{BufRead as _, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// The scripts that run against the `sbtest` tables, in an order in which each leaves the tables fit for the next:
 /// rows are added and removed by the last two.
@@ -80,6 +83,8 @@ pub struct Load {
     pub database: &'static str,
     /// Options of the script or of the driver, as sysbench takes them.
     pub extra: Vec<&'static str>,
+    /// The percentile of a transaction's time that is reported; 100 for the longest.
+    pub percentile: u32,
     /// Report each second and the whole distribution of latencies too.
     pub closely: bool,
     /// The cores it may use, as `taskset -c` takes them; empty for all.
@@ -98,6 +103,7 @@ impl Load {
             ps_mode: "auto",
             database: "sbtest",
             extra: Vec::new(),
+            percentile: 95,
             closely: false,
             cores: String::new(),
         }
@@ -124,7 +130,7 @@ impl Load {
             .arg(format!("--threads={}", self.threads))
             .arg(format!("--time={}", self.seconds))
             .arg("--events=0")
-            .arg("--percentile=95");
+            .arg(format!("--percentile={}", self.percentile));
         // bulk_insert.lua knows no other options; it takes one table a thread.
         if self.script == BULK_INSERT {
             command.arg(format!("--db-ps-mode={}", self.ps_mode));
@@ -215,6 +221,126 @@ impl Load {
             .spawn()
             .map(Background)
             .map_err(|e| format!("sysbench: {e}"))
+    }
+}
+
+impl Load {
+    /// Starts the load in the background and keeps what it reports of each second, its longest transactions among it.
+    pub fn watch(&self, at: impl Into<Reach>) -> Outcome<Watched> {
+        let load = Load {
+            percentile: 100,
+            closely: true,
+            ..self.clone()
+        };
+        let mut child = load
+            .command(&at.into(), "run")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|e| format!("sysbench: {e}"))?;
+        let told = Arc::new(Mutex::new(Told::default()));
+        if let Some(out) = child.stdout.take() {
+            listen(out, &told);
+        }
+        if let Some(err) = child.stderr.take() {
+            listen(err, &told);
+        }
+        Ok(Watched {
+            load: Background(child),
+            told,
+        })
+    }
+}
+
+/// What sysbench said of one second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Second {
+    /// When it was over.
+    pub end: Instant,
+    /// Statements.
+    pub qps: f64,
+    /// The longest transaction that ended in it, milliseconds.
+    pub longest_ms: f64,
+    /// Conflicts that sysbench retried.
+    pub ignored: f64,
+}
+
+impl Second {
+    fn parse(line: &str) -> Option<Second> {
+        let number = |after: &str| -> Option<f64> {
+            let (_, rest) = line.split_once(after)?;
+            rest.split_whitespace().next()?.parse().ok()
+        };
+        line.starts_with("[ ").then_some(())?;
+        Some(Second {
+            end: Instant::now(),
+            qps: number(" qps: ")?,
+            longest_ms: number("%): ")?,
+            ignored: number(" err/s: ")?,
+        })
+    }
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    seconds: Vec<Second>,
+    complaints: String,
+}
+
+/// Keeps what is said until nothing more is said.
+fn listen(from: impl Read + Send + 'static, told: &Arc<Mutex<Told>>) {
+    let told = told.clone();
+    std::thread::spawn(move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            let mut told = told.lock().unwrap_or_else(|e| e.into_inner());
+            told.complaints.push_str(&complaints(&line));
+            told.seconds.extend(Second::parse(&line));
+        }
+    });
+}
+
+/// A load that is looked at while it runs; it ends with its handle at the latest.
+#[derive(Debug)]
+pub struct Watched {
+    load: Background,
+    told: Arc<Mutex<Told>>,
+}
+
+impl Watched {
+    /// The seconds so far.
+    ///
+    /// # Errors
+    /// A statement has failed, or the load has ended by itself.
+    pub fn seconds(&mut self) -> Outcome<Vec<Second>> {
+        let told = self.told.lock().unwrap_or_else(|e| e.into_inner());
+        if !told.complaints.is_empty() {
+            return Err(told.complaints.clone());
+        }
+        match self.load.runs() {
+            true => Ok(told.seconds.clone()),
+            false => Err("sysbench has ended".to_owned()),
+        }
+    }
+}
+
+impl Watched {
+    /// Waits until a second has been told of that ended after `then`: the seconds so far.
+    ///
+    /// # Errors
+    /// As [`seconds`](Self::seconds), and nothing was told for a minute.
+    pub fn seconds_until(&mut self, then: Instant) -> Outcome<Vec<Second>> {
+        let begun = Instant::now();
+        loop {
+            let seconds = self.seconds()?;
+            if seconds.last().is_some_and(|s| s.end >= then) {
+                return Ok(seconds);
+            }
+            if begun.elapsed() > Duration::from_secs(60) {
+                return Err("sysbench has said nothing for a minute".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 }
 
@@ -319,6 +445,14 @@ Latency (ms):
         assert_eq!((figures.transactions, figures.queries), (100, 2000));
         assert_eq!((figures.tps, figures.qps), (9.99, 199.8));
         assert_eq!((figures.p95_ms, figures.ignored), (121.08, 3));
+        let line = "[ 3s ] thds: 8 tps: 1.00 qps: 20.00 (r/w/o: 14.00/4.00/2.00) lat (ms,100%): 7.30 err/s: 0.50 reconn/s: 0.00";
+        let second = Second::parse(line).unwrap();
+        assert_eq!(
+            (second.qps, second.longest_ms, second.ignored),
+            (20.0, 7.3, 0.5)
+        );
+        assert_eq!(complaints(line), "");
+        assert_eq!(Second::parse("Threads started!"), None);
         assert_eq!(complaints(REPORT), "");
         assert!(complaints("FATAL: mysql_drv_query() returned error 1062").contains("1062"));
     }

@@ -4,15 +4,15 @@
 //! a thousand rows from one connection, gets an index, and is converted from plain pages and back. Sides alternate; what is on the
 //! disk is looked at after a clean shutdown.
 
+use super::conversions::timed;
 use super::machine;
-use super::peers::{self, Order, Peer, Terms, Who};
+use super::peers::{self, Order, Terms, Who};
 use super::stock::{DATABASE, occupied_mib};
 use crate::args::Args;
 use crate::install;
 use crate::report::{Cell, Table, median};
 use crate::rng::Rng;
 use crate::step::{self, Outcome};
-use crate::sysbench::Reach;
 use crate::tree::{self, Scratch};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -168,7 +168,7 @@ fn one(
         peer.ask(DATABASE, sql)?;
     }
     let load = begun.elapsed().as_secs_f64();
-    let index = timed(&*peer, "CREATE INDEX k_1 ON sbtest1 (k)")?;
+    let (index, _) = timed(&*peer, "CREATE INDEX k_1 ON sbtest1 (k)")?;
     peer.stop()?;
     let mib = occupied_mib(&dir.join(who.tables_dir())) as f64;
     runs.load.push(load);
@@ -181,8 +181,8 @@ fn one(
     };
     let (mut convert, mut back) = (f64::NAN, f64::NAN);
     if options != PLAIN {
-        back = timed(&*peer, &format!("ALTER TABLE sbtest1 {plain}"))?;
-        convert = timed(&*peer, &format!("ALTER TABLE sbtest1 {options}"))?;
+        (back, _) = timed(&*peer, &format!("ALTER TABLE sbtest1 {plain}"))?;
+        (convert, _) = timed(&*peer, &format!("ALTER TABLE sbtest1 {options}"))?;
         runs.back.push(back);
         runs.convert.push(convert);
     }
@@ -192,20 +192,6 @@ fn one(
         "    load {load:.1} s, index {index:.2} s, {mib:.0} MiB, to plain {back:.1} s, and back {convert:.1} s; {count} rows"
     );
     Ok(())
-}
-
-/// Runs a statement that may take long, by the program `mariadb`; seconds.
-fn timed(peer: &dyn Peer, sql: &str) -> Outcome<f64> {
-    let Reach::Mysql(socket) = peer.reach() else {
-        return Err("no server of MySQL's protocol".to_owned());
-    };
-    let begun = Instant::now();
-    step::must(
-        Command::new("mariadb")
-            .arg(format!("--socket={}", socket.display()))
-            .args(["--user=root", DATABASE, "--execute", sql]),
-    )?;
-    Ok(begun.elapsed().as_secs_f64())
 }
 
 /// MiB that `zstd -3` makes of the files of an uncompressed table.

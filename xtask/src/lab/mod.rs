@@ -5,6 +5,7 @@
 //! set for one server that the report does not print.
 
 mod catalog;
+mod conversions;
 mod course;
 mod experiment;
 mod fio;
@@ -39,6 +40,9 @@ pub fn command(args: &Args) -> Outcome<()> {
     let words = args.words();
     if words == ["formats"] {
         return formats::command(args);
+    }
+    if words == ["conversions"] {
+        return conversions::command(args);
     }
     let quick = args.switch("quick")?;
     let readme = args.switch("readme")?;
@@ -95,6 +99,9 @@ fn list() {
     }
     println!(
         "\n  E12 and E13 (row formats) are `cargo xtask lab formats [--rows 2000000] [--repeats 3]`."
+    );
+    println!(
+        "  E15 (changes beside clients) is `cargo xtask lab conversions [--rows 1000000] [--repeats 3]`."
     );
     println!("\n  E20 (10,000 connections) is `cargo xtask hostile --only idle`.");
 }
