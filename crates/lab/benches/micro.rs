@@ -4,13 +4,14 @@
 //! A figure from here says where time can go, not where it goes; that is for the experiments (`cargo xtask lab`).
 
 use base::mem::{self, MemDisk};
-use base::{Lsn, PageNo, SpaceId, TxnId, block_on};
+use base::{Lsn, PageNo, SpaceId, TxnId, block_on, le};
 use btree::node::view::Entry;
 use btree::node::{Bytes, LeafNode, edit};
 use criterion::{Criterion, criterion_group, criterion_main};
 use engine::record::{RowBuilder, RowLayout};
 use engine::txn::TxnSystem;
 use pager::log::{RecordKind, Ring, record};
+use pager::packed::{Method, PackedFormat, Packer, unpack};
 use pager::{PAGE_SIZE, Page, Pager, PagerOptions, RedoTable, Space};
 use std::hint::black_box;
 use std::path::Path;
@@ -61,6 +62,67 @@ fn search(c: &mut Criterion) -> Bench {
             black_box(leaf.lower_bound(&keys[at]))
         });
     });
+    Ok(())
+}
+
+/// A leaf of sysbench's table as it goes to a compressed tablespace and comes from there.
+fn packing(c: &mut Criterion) {
+    must(packed(c));
+}
+
+fn packed(c: &mut Criterion) -> Bench {
+    let digit =
+        |i: usize| b'0' + ((i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as u8 % 10;
+    let keys: Vec<[u8; 4]> = (0..75u32)
+        .map(|i| (0x8000_0000 + i).to_be_bytes())
+        .collect();
+    let row = |i: usize| -> Vec<u8> {
+        let sign = |c: usize| {
+            if c % 12 == 11 {
+                b'-'
+            } else {
+                digit(i * 300 + c)
+            }
+        };
+        (0..200).map(sign).collect()
+    };
+    let rows: Vec<Vec<u8>> = (0..keys.len()).map(row).collect();
+    let entries = keys.iter().zip(&rows).map(|(key, row)| {
+        Ok(Entry {
+            suffix: key,
+            value: row,
+        })
+    });
+    let shape = edit::Shape {
+        level: 0,
+        index_id: 1,
+        low: &[],
+        high: &[],
+    };
+    let (space, no) = (SpaceId(5), PageNo(9));
+    let mut page = Page::boxed();
+    let bytes: &mut Bytes = page.bytes_mut();
+    edit::image(bytes, &shape, entries)?;
+    le::put_u32(bytes, 4, no.0);
+    le::put_u32(bytes, 8, space.0);
+    pager::page::seal(bytes);
+    for (name, method) in [("LZ4", Method::Lz4), ("zstd", Method::Zstd)] {
+        let format = PackedFormat {
+            unit: 512,
+            block: 512,
+            method,
+            level: 6,
+        };
+        let mut packer = Packer::new(btree::node::cells);
+        c.bench_function(&format!("page pack: {name}"), |b| {
+            b.iter(|| packer.pack(black_box(&bytes[..]), format).is_ok());
+        });
+        let packed = packer.pack(&bytes[..], format).map_err(|e| e.to_string())?;
+        let mut out = vec![0; PAGE_SIZE];
+        c.bench_function(&format!("page unpack: {name}"), |b| {
+            b.iter(|| unpack(&packed.bytes, (space, no), btree::node::cells, &mut out).is_ok());
+        });
+    }
     Ok(())
 }
 
@@ -227,6 +289,7 @@ fn wire_encode(c: &mut Criterion) {
 criterion_group!(
     benches,
     page_search,
+    packing,
     log_append,
     latch,
     snapshot_check,

@@ -41,15 +41,15 @@ impl Method {
 }
 
 /// A page ready to be written: in whole units, the rest of the last one zeros.
-pub(crate) struct Packed {
+pub struct Packed {
     /// What goes to the device.
-    pub(crate) bytes: AlignedBuf,
+    pub bytes: AlignedBuf,
     /// It is the page itself, sealed.
-    pub(crate) plain: bool,
+    pub plain: bool,
 }
 
 /// Packs pages, reusing what it needs for that.
-pub(crate) struct Packer {
+pub struct Packer {
     cells_of: CellsOf,
     cells: Cells,
     widths: Widths,
@@ -61,7 +61,7 @@ pub(crate) struct Packer {
 
 impl Packer {
     /// One that learns from `cells_of` where the entries of a page lie.
-    pub(crate) fn new(cells_of: CellsOf) -> Packer {
+    pub fn new(cells_of: CellsOf) -> Packer {
         Packer {
             cells_of,
             cells: Cells::new(),
@@ -76,8 +76,11 @@ impl Packer {
     /// Packs a sealed page where that saves a unit.
     ///
     /// # Errors
-    /// The library found no memory.
-    pub(crate) fn pack(&mut self, page: &[u8], format: PackedFormat) -> io::Result<Packed> {
+    /// The library found no memory; it is no page.
+    pub fn pack(&mut self, page: &[u8], format: PackedFormat) -> io::Result<Packed> {
+        let page: &[u8; PAGE_SIZE] = page
+            .try_into()
+            .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
         let unit = format.unit as usize;
         let most = (PAGE_SIZE - unit).saturating_sub(HEADER);
         let slots = self.cells.read(page, self.cells_of);
@@ -110,7 +113,7 @@ impl Packer {
     /// Packs a leaf by columns, as many as were best for its index when that was last tried.
     fn pack_arranged(
         &mut self,
-        (page, slots): (&[u8], &Slots),
+        (page, slots): (&[u8; PAGE_SIZE], &Slots),
         most: usize,
         format: PackedFormat,
     ) -> io::Result<Option<usize>> {
@@ -181,7 +184,7 @@ impl Packer {
 /// What is compressed.
 enum What<'a> {
     /// This page, as it is.
-    Page(&'a [u8]),
+    Page(&'a [u8; PAGE_SIZE]),
     /// The first so many bytes of what the packer has arranged.
     Arranged(usize),
 }
@@ -261,7 +264,10 @@ pub fn unpack(
     cells_of: CellsOf,
     out: &mut [u8],
 ) -> Result<(), &'static str> {
-    if bytes.len() < HEADER || out.len() != PAGE_SIZE {
+    let Ok(out) = <&mut [u8; PAGE_SIZE]>::try_from(out) else {
+        return Err("no place for a page");
+    };
+    if bytes.len() < HEADER {
         return Err("too short for a packed page");
     }
     let length = le::get_u32(bytes, 16) as usize;
@@ -373,12 +379,16 @@ mod tests {
         let mut lens = |index: u32, fill: &dyn Fn(usize, usize) -> u8| {
             let mut page = page_of(&[200; 70], 0xEE, fill);
             page[4..12].copy_from_slice(&[9, 0, 0, 0, 7, 0, 0, 0]);
-            le::put_u32(&mut page, 24, index);
-            page::seal(&mut page);
+            le::put_u32(&mut page[..], 24, index);
+            page::seal(&mut page[..]);
             let mut as_it_is = Packer::new(columns::unknown);
-            let plain = as_it_is.pack(&page, format).expect("memory").bytes.len();
+            let plain = as_it_is
+                .pack(&page[..], format)
+                .expect("memory")
+                .bytes
+                .len();
             for method in METHODS {
-                let packed = packer.pack(&page, PackedFormat { method, ..format });
+                let packed = packer.pack(&page[..], PackedFormat { method, ..format });
                 let mut out = AlignedBuf::zeroed(PAGE_SIZE);
                 let bytes = packed.expect("memory").bytes;
                 unpack(&bytes, HERE, pairs, &mut out).expect("a page");
@@ -387,7 +397,7 @@ mod tests {
                 assert!(unpack(&bytes, HERE, columns::unknown, &mut out).is_err());
             }
             // What was learned holds for the next page.
-            let packed = packer.pack(&page, format).expect("memory").bytes.len();
+            let packed = packer.pack(&page[..], format).expect("memory").bytes.len();
             (plain, packed)
         };
         let (plain, packed) = lens(1, &digits);

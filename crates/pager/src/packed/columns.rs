@@ -126,16 +126,14 @@ impl Cells {
     }
 
     /// Learns where the entries of this page lie.
-    pub(super) fn read(&mut self, page: &[u8], of: CellsOf) -> Option<Slots> {
+    pub(super) fn read(&mut self, page: &[u8; PAGE_SIZE], of: CellsOf) -> Option<Slots> {
         self.starts.clear();
         self.lens.clear();
         self.taken.fill(0);
         (self.bytes, self.shortest, self.lowest) = (0, usize::MAX, PAGE_SIZE);
         let slots = of(page, self)?;
-        let sound = slots.are_sound()
-            && self.starts.len() == slots.count
-            && self.lowest >= slots.end()
-            && page.len() == PAGE_SIZE;
+        let sound =
+            slots.are_sound() && self.starts.len() == slots.count && self.lowest >= slots.end();
         sound.then_some(slots)
     }
 
@@ -148,7 +146,7 @@ impl Cells {
 /// Writes a page of which `cells` knows the entries downwards, their first `columns` bytes that is, where they have so many; gives the
 /// bytes it takes of `out`.
 pub(super) fn arrange(
-    page: &[u8],
+    page: &[u8; PAGE_SIZE],
     (cells, slots): (&Cells, &Slots),
     columns: usize,
     out: &mut [u8; MOST],
@@ -180,11 +178,16 @@ pub(super) fn arrange(
 }
 
 /// Reads downwards; says which columns are written as steps.
-fn gather(page: &[u8], starts: impl Iterator<Item = u16> + Clone, to: &mut [u8], n: usize) -> u64 {
+fn gather(
+    page: &[u8; PAGE_SIZE],
+    starts: impl Iterator<Item = u16> + Clone,
+    to: &mut [u8],
+    n: usize,
+) -> u64 {
     let mut steps = 0;
     for (c, column) in to.chunks_exact_mut(n).enumerate() {
         for (to, at) in column.iter_mut().zip(starts.clone()) {
-            *to = page[at as usize + c];
+            *to = page[on_page(at, c)];
         }
         if c < MASKED && is_of_steps(column) {
             steps |= 1 << c;
@@ -194,6 +197,12 @@ fn gather(page: &[u8], starts: impl Iterator<Item = u16> + Clone, to: &mut [u8],
         }
     }
     steps
+}
+
+/// Byte `c` of what begins at `at`, which is known to be on the page: said so that it is not checked again for each byte.
+#[inline(always)]
+fn on_page(at: u16, c: usize) -> usize {
+    (usize::from(at) + c) % PAGE_SIZE
 }
 
 /// Whether neighbours differ by the same step much more often than they are equal.
@@ -207,7 +216,7 @@ fn is_of_steps(column: &[u8]) -> bool {
 
 /// Writes back what was read downwards.
 fn scatter(
-    page: &mut [u8],
+    page: &mut [u8; PAGE_SIZE],
     starts: impl Iterator<Item = u16> + Clone,
     from: &[u8],
     (n, steps): (usize, u64),
@@ -217,11 +226,11 @@ fn scatter(
             let mut sum = 0u8;
             for (step, at) in column.iter().zip(starts.clone()) {
                 sum = sum.wrapping_add(*step);
-                page[at as usize + c] = sum;
+                page[on_page(at, c)] = sum;
             }
         } else {
             for (byte, at) in column.iter().zip(starts.clone()) {
-                page[at as usize + c] = *byte;
+                page[on_page(at, c)] = *byte;
             }
         }
     }
@@ -235,7 +244,7 @@ pub(super) fn restore(
     arranged: &[u8],
     cells: &mut Cells,
     of: CellsOf,
-    page: &mut [u8],
+    page: &mut [u8; PAGE_SIZE],
 ) -> Result<(), &'static str> {
     const SHORT: &str = "an arranged page that ends too early";
     let Some((prologue, rest)) = arranged.split_at_checked(PROLOGUE) else {
@@ -304,14 +313,18 @@ pub(super) mod tests {
     }
 
     /// A page with entries of these lengths from its end on, and these bytes between slots and entries.
-    pub fn page_of(lens: &[usize], junk: u8, fill: impl Fn(usize, usize) -> u8) -> Vec<u8> {
-        let mut page = vec![0; PAGE_SIZE];
+    pub fn page_of(
+        lens: &[usize],
+        junk: u8,
+        fill: impl Fn(usize, usize) -> u8,
+    ) -> Box<[u8; PAGE_SIZE]> {
+        let mut page = Box::new([0; PAGE_SIZE]);
         let mut at = PAGE_SIZE;
-        le::put_u16(&mut page, 32, lens.len() as u16);
+        le::put_u16(&mut page[..], 32, lens.len() as u16);
         for (i, len) in lens.iter().enumerate() {
             at -= len;
-            le::put_u16(&mut page, 64 + i * 4, at as u16);
-            le::put_u16(&mut page, 66 + i * 4, *len as u16);
+            le::put_u16(&mut page[..], 64 + i * 4, at as u16);
+            le::put_u16(&mut page[..], 66 + i * 4, *len as u16);
             for c in 0..*len {
                 page[at + c] = fill(i, c);
             }
@@ -320,16 +333,16 @@ pub(super) mod tests {
         page
     }
 
-    fn there_and_back(page: &[u8], columns: usize) -> Vec<u8> {
+    fn there_and_back(page: &[u8; PAGE_SIZE], columns: usize) -> Box<[u8; PAGE_SIZE]> {
         let mut cells = Cells::new();
         let slots = cells.read(page, pairs).expect("entries");
         let mut out = Box::new([0xAA; MOST]);
         let n = arrange(page, (&cells, &slots), columns, &mut out);
-        let mut back = vec![0x55; PAGE_SIZE];
+        let mut back = Box::new([0x55; PAGE_SIZE]);
         back[..4].copy_from_slice(&page[..4]);
         restore(&out[..n], &mut cells, pairs, &mut back).expect("a page");
         for shorter in [0, PROLOGUE - 1, PROLOGUE, n / 2, n - 1] {
-            let mut other = vec![0; PAGE_SIZE];
+            let mut other = Box::new([0; PAGE_SIZE]);
             assert!(restore(&out[..shorter], &mut cells, pairs, &mut other).is_err());
         }
         back
@@ -364,7 +377,7 @@ pub(super) mod tests {
                 le::put_u16(&mut bytes, 6, 0);
                 le::put_u16(&mut bytes, PROLOGUE + 28, count);
             }
-            let mut page = vec![0; PAGE_SIZE];
+            let mut page = Box::new([0; PAGE_SIZE]);
             let _ = restore(&bytes, &mut Cells::new(), pairs, &mut page);
         }
     }
@@ -382,7 +395,7 @@ pub(super) mod tests {
         // Among the slots.
         let mut page = page_of(&[100; 8], 0, |_, _| 1);
         assert!(cells.read(&page, pairs).is_some());
-        le::put_u16(&mut page, 64, 90);
+        le::put_u16(&mut page[..], 64, 90);
         assert!(cells.read(&page, pairs).is_none());
         assert!(cells.read(&page, unknown).is_none());
     }

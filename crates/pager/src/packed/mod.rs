@@ -18,8 +18,7 @@ mod root;
 mod shadow;
 mod widths;
 
-pub(crate) use codec::Packer;
-pub use codec::{Method, unpack};
+pub use codec::{Method, Packed, Packer, unpack};
 pub use columns::{Cells, CellsOf, Slots, unknown};
 pub use counts::{IndexOf, PackCounters, PackCounts};
 pub(crate) use shadow::{NoRoot, Place, Shadow};
