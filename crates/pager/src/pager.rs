@@ -324,7 +324,8 @@ impl Pager {
             }
             Some(format) => {
                 let file = packed::open_file(disk, path, mode, true).map_err(full)?;
-                let shadow = Shadow::create(id, file.clone(), format).map_err(full)?;
+                let step = self.options.packed_step_bytes;
+                let shadow = Shadow::create(id, file.clone(), format, step).map_err(full)?;
                 Space::packed(shadow, file, path)
             }
         };

@@ -83,7 +83,7 @@ pub(crate) fn open_spaces(
         let space = match what {
             Identity::Packed(_) => {
                 let file = packed::open_file(disk, &path, mode, false)?;
-                match Shadow::open(file.clone()) {
+                match Shadow::open(file.clone(), options.packed_step_bytes) {
                     Ok(shadow) => Space::packed(shadow, file, &path),
                     Err(NoRoot::Io(e)) => return Err(e.into()),
                     Err(NoRoot::Damaged | NoRoot::Unborn | NoRoot::Other) => {

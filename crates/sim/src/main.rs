@@ -18,7 +18,7 @@ const USAGE: &str =
   --keep FILE    the same, and new failures are added
   --shrink       look for the smallest limits under which a seed still fails
   --stop         stop at the first failure
-  limits for a single seed: --clients N --rounds N --txns N --calm --no-ddl --no-rebuild --no-packed";
+  limits for a single seed: --clients N --rounds N --txns N --calm --no-ddl --no-rebuild --no-packed --large-steps";
 
 /// What the command line says.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +60,7 @@ fn parse() -> Result<Args, String> {
             "--no-ddl" => a.limits.no_ddl = true,
             "--no-rebuild" => a.limits.no_rebuild = true,
             "--no-packed" => a.limits.no_packed = true,
+            "--large-steps" => a.limits.large_steps = true,
             "--shrink" => a.shrink = true,
             "--stop" => a.stop = true,
             "--worker" => a.worker = true,

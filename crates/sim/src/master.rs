@@ -116,6 +116,9 @@ fn flags(l: &Limits) -> Vec<String> {
     if l.no_packed {
         v.push("--no-packed".into());
     }
+    if l.large_steps {
+        v.push("--large-steps".into());
+    }
     v
 }
 
@@ -312,6 +315,7 @@ fn kept_line(l: &str) -> Option<(u64, Limits)> {
     let mut limits = Limits {
         no_rebuild: version == "v1",
         no_packed: matches!(version, "v1" | "v2"),
+        large_steps: version == "v3",
         ..Limits::default()
     };
     while let Some(w) = words.next() {
@@ -329,6 +333,7 @@ fn kept_line(l: &str) -> Option<(u64, Limits)> {
             "--no-ddl" => limits.no_ddl = true,
             "--no-rebuild" => limits.no_rebuild = true,
             "--no-packed" => limits.no_packed = true,
+            "--large-steps" => limits.large_steps = true,
             _ => {}
         }
     }

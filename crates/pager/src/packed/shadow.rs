@@ -21,13 +21,6 @@ use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Bytes by which a file grows, at least and at most.
-const GROWTH_BYTES: (u64, u64) = (256 << 10, 16 << 20);
-/// Free bytes at a file's end that are given back, at least.
-const GIVE_BACK_BYTES: u64 = 1 << 20;
-/// Bytes of places that wait for a root before one is made for them alone, at least.
-const ROOT_FOR_BYTES: u64 = 4 << 20;
-
 /// Where a page lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
@@ -62,6 +55,8 @@ pub(crate) struct Shadow {
     space: SpaceId,
     format: PackedFormat,
     file: Arc<dyn File>,
+    /// `PagerOptions::packed_step_bytes`: what is given back is at least one.
+    step: u64,
     rooting: Mutex<()>,
     state: Mutex<State>,
 }
@@ -115,11 +110,13 @@ impl Shadow {
         space: SpaceId,
         file: Arc<dyn File>,
         format: PackedFormat,
+        step: u64,
     ) -> io::Result<Shadow> {
         let shadow = Shadow {
             space,
             format,
             file,
+            step,
             rooting: Mutex::new(()),
             state: Mutex::default(),
         };
@@ -144,7 +141,7 @@ impl Shadow {
     }
 
     /// Opens a file at its newest root.
-    pub(crate) fn open(file: Arc<dyn File>) -> Result<Shadow, NoRoot> {
+    pub(crate) fn open(file: Arc<dyn File>, step: u64) -> Result<Shadow, NoRoot> {
         let root = match Root::read(&*file)? {
             Slots::Root(r) => r,
             Slots::NoRoot => return Err(NoRoot::Damaged),
@@ -155,6 +152,7 @@ impl Shadow {
             space: root.space,
             format: root.format,
             file,
+            step,
             rooting: Mutex::new(()),
             state: Mutex::default(),
         };
@@ -338,8 +336,9 @@ impl Shadow {
             if let Some(start) = s.places.take(n) {
                 return Ok(start);
             }
+            // One is not made for a few places alone.
             let waiting = self.offset(s.former_units);
-            if waiting < ROOT_FOR_BYTES.max(self.offset(s.places.units()) / 8) {
+            if waiting < (4 * self.step).max(self.offset(s.places.units()) / 8) {
                 match self.take_more(&mut s, n) {
                     Err(e) if e.kind() == io::ErrorKind::StorageFull => {}
                     r => return r,
@@ -357,8 +356,8 @@ impl Shadow {
     /// Takes a place for which the file grows.
     fn take_more(&self, s: &mut State, n: u64) -> io::Result<u64> {
         let unit = u64::from(self.format.unit);
-        let (least, most) = GROWTH_BYTES;
-        let growth = (s.places.units() / 8).clamp(least / unit, most / unit);
+        let (least, most) = (self.step / 4 / unit, 16 * self.step / unit);
+        let growth = (s.places.units() / 8).clamp(least, most);
         let end = s.places.units() + n;
         if let Err(e) = self.grow_file(s, end + growth) {
             if e.kind() != io::ErrorKind::StorageFull {
@@ -466,7 +465,7 @@ impl Shadow {
     fn give_back(&self, s: &mut State) -> io::Result<()> {
         let (units, end) = (s.places.units(), s.places.taken_end());
         let tail = units - end;
-        if self.offset(tail) < GIVE_BACK_BYTES.max(self.offset(units) / 16) {
+        if self.offset(tail) < self.step.max(self.offset(units) / 16) {
             return Ok(());
         }
         let elsewhere = s.places.free_units() - tail;

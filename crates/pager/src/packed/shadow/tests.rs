@@ -16,6 +16,8 @@ const FORMAT: PackedFormat = PackedFormat {
     level: 6,
 };
 
+const STEP: u64 = 1 << 20;
+
 fn file(disk: &MemDisk) -> Arc<dyn File> {
     disk.open(Path::new("/t"), OpenMode::Direct, true)
         .expect("a file")
@@ -63,7 +65,7 @@ proptest! {
         steps in prop::collection::vec((0u8..10, 0u32..6000, 1u8..17, any::<u8>()), 1..300)
     ) {
         let disk = MemDisk::default();
-        let mut s = Shadow::create(SpaceId(3), file(&disk), FORMAT).expect("a tablespace");
+        let mut s = Shadow::create(SpaceId(3), file(&disk), FORMAT, STEP).expect("a tablespace");
         s.make_root().expect("a root");
         let mut now = BTreeMap::new();
         let mut durable = now.clone();
@@ -75,7 +77,7 @@ proptest! {
                 }
                 1 => {
                     // All that was written after the root has arrived, and none of it may matter.
-                    s = match Shadow::open(file(&disk)) {
+                    s = match Shadow::open(file(&disk), STEP) {
                         Ok(s) => s,
                         Err(_) => panic!("no root"),
                     };
@@ -101,7 +103,7 @@ proptest! {
 #[test]
 fn places_that_wait_for_a_root_do_not_make_the_file_grow_for_ever() {
     let disk = MemDisk::default();
-    let s = Shadow::create(SpaceId(3), file(&disk), FORMAT).expect("a tablespace");
+    let s = Shadow::create(SpaceId(3), file(&disk), FORMAT, STEP).expect("a tablespace");
     for round in 0..40u8 {
         for page in 0..1000 {
             write(&s, page, 4, round);
@@ -115,7 +117,7 @@ fn places_that_wait_for_a_root_do_not_make_the_file_grow_for_ever() {
 #[test]
 fn one_damaged_slot_loses_nothing() {
     let disk = MemDisk::default();
-    let s = Shadow::create(SpaceId(3), file(&disk), FORMAT).expect("a tablespace");
+    let s = Shadow::create(SpaceId(3), file(&disk), FORMAT, STEP).expect("a tablespace");
     let spoil = |slot: u64| {
         let at = Root::slot(slot) + 512;
         file(&disk).write_now(&[0xAB; 512], at).expect("a write");
@@ -125,16 +127,23 @@ fn one_damaged_slot_loses_nothing() {
     write(&s, 1, 2, 12);
     s.make_root().expect("a root");
     spoil(0);
-    let s = Shadow::open(file(&disk)).ok().expect("the other slot");
+    let s = Shadow::open(file(&disk), STEP)
+        .ok()
+        .expect("the other slot");
     assert_eq!(read(&s, 1), Some((2, 12)));
     write(&s, 1, 2, 13);
     s.make_root().expect("a root");
     spoil(1);
-    let s = Shadow::open(file(&disk)).ok().expect("the other slot");
+    let s = Shadow::open(file(&disk), STEP)
+        .ok()
+        .expect("the other slot");
     assert_eq!(read(&s, 1), Some((2, 13)));
     // Each time it was opened the other slot was written again.
     spoil(0);
     spoil(1);
-    assert!(matches!(Shadow::open(file(&disk)), Err(NoRoot::Damaged)));
+    assert!(matches!(
+        Shadow::open(file(&disk), STEP),
+        Err(NoRoot::Damaged)
+    ));
     assert!(matches!(Shadow::identity(&*s.file), Err(NoRoot::Damaged)));
 }
