@@ -78,12 +78,13 @@ pub struct Scratch {
 static SCRATCHES: AtomicU32 = AtomicU32::new(0);
 
 impl Scratch {
-    /// A fresh, empty directory `<target>/xtask/<name>-<pid>-<n>`.
+    /// A fresh, empty directory `<target>/xtask/<name>-<pid>-<n>`. What a process that was killed has left under this name is removed:
+    /// a lab's tables are tens of GiB.
     pub fn new(name: &str) -> Outcome<Scratch> {
         let n = SCRATCHES.fetch_add(1, Ordering::Relaxed);
-        let path = target_dir()?
-            .join("xtask")
-            .join(format!("{name}-{}-{n}", std::process::id()));
+        let all = target_dir()?.join("xtask");
+        remove_left(&all, name);
+        let path = all.join(format!("{name}-{}-{n}", std::process::id()));
         std::fs::create_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         Ok(Scratch { path, keep: false })
     }
@@ -110,8 +111,30 @@ impl Scratch {
     pub fn keep(&mut self) {
         if !self.keep {
             println!("    left for inspection: {}", self.path.display());
+            let _ = std::fs::write(self.path.join(KEPT), "");
         }
         self.keep = true;
+    }
+}
+
+/// The name of a file in a scratch directory that somebody wants to look at.
+const KEPT: &str = ".kept";
+
+/// Removes scratch directories of this name whose process has gone, but those that were to be kept.
+fn remove_left(all: &Path, name: &str) {
+    let Ok(entries) = std::fs::read_dir(all) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let file = entry.file_name();
+        let pid = file
+            .to_str()
+            .and_then(|f| f.strip_prefix(name)?.strip_prefix('-')?.split_once('-'))
+            .and_then(|(pid, n)| n.parse::<u32>().ok().and(pid.parse::<u32>().ok()));
+        let gone = pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
+        if gone && !entry.path().join(KEPT).exists() {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! E15: changes of a table's definition and of its row format, alone and beside clients that read and write it.
+//! E13: changes of a table's definition and of its row format, alone and beside clients that read and write it.
 //!
 //! One table of sysbench's rows; each change is made alone first, then all of them once more beside oltp_read_write from eight clients, whose
 //! throughput and whose longest transaction are read second by second. What the clients lose in the seconds that a change touches is

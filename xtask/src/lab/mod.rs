@@ -101,7 +101,7 @@ fn list() {
         "\n  E12 and E13 (row formats) are `cargo xtask lab formats [--rows 2000000] [--repeats 3]`."
     );
     println!(
-        "  E15 (changes beside clients) is `cargo xtask lab conversions [--rows 1000000] [--repeats 3]`."
+        "  E13 beside clients is `cargo xtask lab conversions [--rows 1000000] [--repeats 3]`."
     );
     println!("\n  E20 (10,000 connections) is `cargo xtask hostile --only idle`.");
 }
