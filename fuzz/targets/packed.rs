@@ -32,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn look(bytes: &[u8], out: &mut [u8]) {
-    if packed::unpack(bytes, (SPACE, PAGE), btree::node::cells, out).is_ok() {
+    if packed::unpack(bytes, (SPACE, PAGE), (btree::node::cells, None), out).is_ok() {
         assert_eq!(page::check(out, SPACE, PAGE), Ok(()));
     }
 }

@@ -30,6 +30,7 @@ const MUTANTS: &[&str] = &[
     "compensation-lost",
     "counter-not-noted",
     "delete-leaves-entries",
+    "dictionary-not-in-the-root",
     "doublewrite-not-synced",
     "doublewrite-skipped",
     "equal-entries-not-looked-for",

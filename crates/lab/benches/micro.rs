@@ -115,12 +115,22 @@ fn packed(c: &mut Criterion) -> Bench {
         };
         let mut packer = Packer::new(btree::node::cells);
         c.bench_function(&format!("page pack: {name}"), |b| {
-            b.iter(|| packer.pack(black_box(&bytes[..]), format).is_ok());
+            b.iter(|| packer.pack(black_box(&bytes[..]), format, None).is_ok());
         });
-        let packed = packer.pack(&bytes[..], format).map_err(|e| e.to_string())?;
+        let packed = packer
+            .pack(&bytes[..], format, None)
+            .map_err(|e| e.to_string())?;
         let mut out = vec![0; PAGE_SIZE];
         c.bench_function(&format!("page unpack: {name}"), |b| {
-            b.iter(|| unpack(&packed.bytes, (space, no), btree::node::cells, &mut out).is_ok());
+            b.iter(|| {
+                unpack(
+                    &packed.bytes,
+                    (space, no),
+                    (btree::node::cells, None),
+                    &mut out,
+                )
+                .is_ok()
+            });
         });
     }
     Ok(())

@@ -23,6 +23,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::task::Poll;
 
+/// Pages of which a dictionary is trained, at most.
+const SAMPLES_MOST: usize = 64;
+
 /// What the cleaner needs to know and tells.
 pub(crate) struct CleanerState {
     /// Bytes of log that may lie between the oldest unwritten change and the log's end.
@@ -333,6 +336,7 @@ impl Cleaner {
                     .map_err(OpError::io)?;
             }
         }
+        self.look_for_dictionaries(staged, picked)?;
         let mut writes = Vec::with_capacity(picked.len());
         let mut failed: Option<io::Error> = None;
         for (page, p) in staged.chunks_exact(PAGE_SIZE).zip(picked) {
@@ -374,6 +378,38 @@ impl Cleaner {
         }
     }
 
+    /// Trains dictionaries for tablespaces that have none yet and enough pages in this batch. Some 30 ms, once a file.
+    fn look_for_dictionaries(&mut self, staged: &[u8], picked: &[Picked]) -> Result<(), OpError> {
+        // They are sorted by tablespace.
+        let mut rest = 0..picked.len();
+        while let Some(first) = rest.next() {
+            let space = &picked[first].space;
+            let same = |p: &&Picked| p.space.id() == space.id();
+            let n = picked[first..].iter().take_while(same).count();
+            rest = first + n..picked.len();
+            let Some(shadow) = space.shadow().filter(|s| s.wants_dictionary()) else {
+                continue;
+            };
+            if n < shadow.samples_wanted() {
+                continue;
+            }
+            shadow.has_trained();
+            let pages = staged[first * PAGE_SIZE..(first + n) * PAGE_SIZE].chunks_exact(PAGE_SIZE);
+            let pages: Vec<&[u8]> = pages.take(SAMPLES_MOST).collect();
+            let made = self.packer.train(&pages, shadow.format());
+            let kept = match made.map_err(OpError::io)? {
+                Some(made) => shadow.keep_dictionary(made),
+                None => Ok(()),
+            };
+            match kept {
+                // It goes without.
+                Err(e) if e.kind() != io::ErrorKind::StorageFull => return Err(OpError::io(e)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Starts the write of a sealed page; `None` where the disk has no room for it.
     fn begin_write(&mut self, page: &[u8], p: &Picked) -> io::Result<Option<Write>> {
         p.space.unsynced.store(true, Ordering::Release);
@@ -388,7 +424,10 @@ impl Cleaner {
             }
             Some(shadow) => {
                 let (format, packer) = (shadow.format(), &mut self.packer);
-                let (packed, us) = self.pool.packing.timed(|| packer.pack(page, format));
+                let (packed, us) = self
+                    .pool
+                    .packing
+                    .timed(|| packer.pack(page, format, shadow.dictionary()));
                 let packed = packed?;
                 let id = p.space.id();
                 let fits = !packed.plain

@@ -6,12 +6,14 @@
 //! Of the bytes that may come from a device none is trusted.
 
 use super::columns::{self, Cells, CellsOf, Slots};
+use super::dictionary::{self, Dictionary};
 use super::{PackedFormat, widths::Widths};
 use crate::page::{self, PAGE_SIZE};
 use base::checksum::crc32c;
 use base::{AlignedBuf, PageNo, SpaceId, le};
 use std::cell::RefCell;
 use std::io;
+use zstd::zstd_safe::{CCtx, DCtx};
 
 /// Bytes in front of a packed page.
 pub const HEADER: usize = 32;
@@ -56,6 +58,8 @@ pub struct Packer {
     arranged: Box<[u8; columns::MOST]>,
     body: Vec<u8>,
     zstd: Option<(u8, zstd::bulk::Compressor<'static>)>,
+    /// For packing with dictionaries.
+    context: Option<CCtx<'static>>,
     zlib: Option<(u32, flate2::Compress)>,
 }
 
@@ -69,25 +73,36 @@ impl Packer {
             arranged: Box::new([0; columns::MOST]),
             body: vec![0; lz4_flex::block::get_maximum_output_size(columns::MOST)],
             zstd: None,
+            context: None,
             zlib: None,
         }
     }
 
-    /// Packs a sealed page where that saves a unit.
+    /// Packs a sealed page where that saves a unit, by zstd with `dictionary` if there is one.
     ///
     /// # Errors
     /// The library found no memory; it is no page.
-    pub fn pack(&mut self, page: &[u8], format: PackedFormat) -> io::Result<Packed> {
+    pub fn pack(
+        &mut self,
+        page: &[u8],
+        format: PackedFormat,
+        dictionary: Option<&Dictionary>,
+    ) -> io::Result<Packed> {
         let page: &[u8; PAGE_SIZE] = page
             .try_into()
             .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
         let unit = format.unit as usize;
         let most = (PAGE_SIZE - unit).saturating_sub(HEADER);
         let slots = self.cells.read(page, self.cells_of);
+        let how = How {
+            most,
+            format,
+            dictionary: dictionary.filter(|_| format.method == Method::Zstd),
+        };
         let packed = match (most, &slots) {
             (0, _) => None,
-            (_, None) => self.compress(What::Page(page), most, format)?,
-            (_, Some(slots)) => self.pack_arranged((page, slots), most, format)?,
+            (_, None) => self.compress(What::Page(page), how)?,
+            (_, Some(slots)) => self.pack_arranged((page, slots), how)?,
         };
         let Some(n) = packed else {
             return Ok(Packed {
@@ -99,6 +114,8 @@ impl Packer {
         out[4..12].copy_from_slice(&page[4..12]);
         out[12] = format.method as u8;
         out[13] = u8::from(slots.is_some());
+        let number = how.dictionary.map_or(0, |_| dictionary::NUMBER);
+        le::put_u16(&mut out, 14, number);
         le::put_u32(&mut out, 16, n as u32);
         out[24..32].copy_from_slice(&page[16..24]);
         out[HEADER..HEADER + n].copy_from_slice(&self.body[..n]);
@@ -110,18 +127,52 @@ impl Packer {
         })
     }
 
+    /// Looks for a dictionary for pages like these; `None` if none pays.
+    ///
+    /// # Errors
+    /// The library found no memory.
+    pub(crate) fn train(
+        &mut self,
+        pages: &[&[u8]],
+        format: PackedFormat,
+    ) -> io::Result<Option<Dictionary>> {
+        if format.method != Method::Zstd {
+            return Ok(None);
+        }
+        let mut samples = Vec::new();
+        for page in pages {
+            let Some(page) = page.first_chunk::<PAGE_SIZE>() else {
+                continue;
+            };
+            let slots = self.cells.read(page, self.cells_of);
+            samples.push(match slots {
+                None => page[4..].to_vec(),
+                Some(slots) => {
+                    let of = (le::get_u32(page, 8), le::get_u32(page, 24));
+                    let width = self.widths.known(of);
+                    let n =
+                        columns::arrange(page, (&self.cells, &slots), width, &mut self.arranged);
+                    self.arranged[..n].to_vec()
+                }
+            });
+        }
+        let mut by_itself = zstd_of(format.level)?;
+        let mut to = vec![0; columns::MOST + 1024];
+        let without = |s: &[u8]| by_itself.compress_to_buffer(s, &mut to[..]).ok();
+        Ok(Dictionary::train(&samples, format.level, without))
+    }
+
     /// Packs a leaf by columns, as many as were best for its index when that was last tried.
     fn pack_arranged(
         &mut self,
         (page, slots): (&[u8; PAGE_SIZE], &Slots),
-        most: usize,
-        format: PackedFormat,
+        how: How<'_>,
     ) -> io::Result<Option<usize>> {
         let of = (le::get_u32(page, 8), le::get_u32(page, 24));
         let mut tried = Vec::new();
         for width in self.widths.next_widths(of) {
             let n = columns::arrange(page, (&self.cells, slots), width, &mut self.arranged);
-            let packed = self.compress(What::Arranged(n), most, format)?;
+            let packed = self.compress(What::Arranged(n), how)?;
             tried.push((packed.unwrap_or(usize::MAX), width, n));
         }
         let last = tried.last().copied();
@@ -134,18 +185,14 @@ impl Packer {
         }
         if best != last {
             columns::arrange(page, (&self.cells, slots), width, &mut self.arranged);
-            return self.compress(What::Arranged(n), most, format);
+            return self.compress(What::Arranged(n), how);
         }
-        Ok((packed <= most).then_some(packed))
+        Ok((packed <= how.most).then_some(packed))
     }
 
     /// Compresses into the body; gives the length, or nothing where it would be more than `most`.
-    fn compress(
-        &mut self,
-        what: What<'_>,
-        most: usize,
-        format: PackedFormat,
-    ) -> io::Result<Option<usize>> {
+    fn compress(&mut self, what: What<'_>, how: How<'_>) -> io::Result<Option<usize>> {
+        let (most, format) = (how.most, how.format);
         let plain = match what {
             What::Page(page) => &page[4..],
             What::Arranged(n) => &self.arranged[..n],
@@ -166,6 +213,13 @@ impl Packer {
                 let done = c.compress(plain, to, flate2::FlushCompress::Finish);
                 matches!(done, Ok(flate2::Status::StreamEnd)).then(|| c.total_out() as usize)
             }
+            Method::Zstd if let Some(d) = how.dictionary => {
+                if self.context.is_none() {
+                    self.context = CCtx::try_create();
+                }
+                let by = self.context.as_mut();
+                by.and_then(|by| d.pack(by, plain, &mut self.body[..most]))
+            }
             Method::Zstd => {
                 let level = format.level;
                 if self.zstd.as_ref().is_none_or(|(l, _)| *l != level) {
@@ -179,6 +233,15 @@ impl Packer {
         };
         Ok(n.filter(|n| *n <= most))
     }
+}
+
+/// How something is compressed.
+#[derive(Clone, Copy)]
+struct How<'d> {
+    /// Into so many bytes, or not at all.
+    most: usize,
+    format: PackedFormat,
+    dictionary: Option<&'d Dictionary>,
 }
 
 /// What is compressed.
@@ -211,7 +274,7 @@ fn zstd_of(level: u8) -> io::Result<zstd::bulk::Compressor<'static>> {
 
 /// What a thread needs to unpack pages.
 struct Unpacker {
-    zstd: Option<zstd::bulk::Decompressor<'static>>,
+    zstd: Option<DCtx<'static>>,
     arranged: Box<[u8; columns::MOST]>,
     cells: Cells,
 }
@@ -231,8 +294,8 @@ impl Unpacker {
 
     /// Undoes a method; gives the bytes there were.
     fn expand(
-        zstd: &mut Option<zstd::bulk::Decompressor<'static>>,
-        method: Method,
+        zstd: &mut Option<DCtx<'static>>,
+        (method, dictionary): (Method, Option<&Dictionary>),
         body: &[u8],
         to: &mut [u8],
     ) -> Option<usize> {
@@ -245,23 +308,27 @@ impl Unpacker {
             }
             Method::Zstd => {
                 if zstd.is_none() {
-                    *zstd = zstd::bulk::Decompressor::new().ok();
+                    *zstd = DCtx::try_create();
                 }
-                zstd.as_mut()?.decompress_to_buffer(body, to).ok()
+                let by = zstd.as_mut()?;
+                match dictionary {
+                    Some(d) => d.unpack(by, body, to),
+                    None => by.decompress(to, body).ok(),
+                }
             }
         }
     }
 }
 
 /// Unpacks what was packed as this page into `out`, and seals it; what follows it in `bytes` is not looked at. `cells_of` is what the
-/// packer was told.
+/// packer was told, `dictionary` what it may have used.
 ///
 /// # Errors
 /// What is wrong with the bytes.
 pub fn unpack(
     bytes: &[u8],
     (space, page): (SpaceId, PageNo),
-    cells_of: CellsOf,
+    (cells_of, dictionary): (CellsOf, Option<&Dictionary>),
     out: &mut [u8],
 ) -> Result<(), &'static str> {
     let Ok(out) = <&mut [u8; PAGE_SIZE]>::try_from(out) else {
@@ -282,6 +349,12 @@ pub fn unpack(
         return Err("another page's content");
     }
     let method = Method::from_u8(bytes[12]).ok_or("packed by an unknown method")?;
+    let dictionary = match (le::get_u16(bytes, 14), dictionary) {
+        (0, _) => None,
+        (dictionary::NUMBER, Some(d)) => Some(d),
+        _ => return Err("packed with a dictionary that is not there"),
+    };
+    let method = (method, dictionary);
     UNPACKER.with_borrow_mut(|u| {
         let u = u.get_or_insert_with(Unpacker::new);
         match bytes[13] {
@@ -339,7 +412,7 @@ mod tests {
                         method,
                         level: 6,
                     };
-                    let packed = packer.pack(&page, format).expect("memory");
+                    let packed = packer.pack(&page, format, None).expect("memory");
                     assert_eq!(packed.bytes.len() % unit as usize, 0);
                     if packed.plain {
                         assert_eq!(&packed.bytes[..], &page[..]);
@@ -348,10 +421,13 @@ mod tests {
                     }
                     assert!(packed.bytes.len() < PAGE_SIZE);
                     let mut out = AlignedBuf::zeroed(PAGE_SIZE);
-                    unpack(&packed.bytes, HERE, columns::unknown, &mut out).expect("a page");
+                    unpack(&packed.bytes, HERE, (columns::unknown, None), &mut out)
+                        .expect("a page");
                     assert_eq!(&out[..], &page[..]);
                     let other = (SpaceId(7), PageNo(8));
-                    assert!(unpack(&packed.bytes, other, columns::unknown, &mut out).is_err());
+                    assert!(
+                        unpack(&packed.bytes, other, (columns::unknown, None), &mut out).is_err()
+                    );
                 }
             }
         }
@@ -383,21 +459,25 @@ mod tests {
             page::seal(&mut page[..]);
             let mut as_it_is = Packer::new(columns::unknown);
             let plain = as_it_is
-                .pack(&page[..], format)
+                .pack(&page[..], format, None)
                 .expect("memory")
                 .bytes
                 .len();
             for method in METHODS {
-                let packed = packer.pack(&page[..], PackedFormat { method, ..format });
+                let packed = packer.pack(&page[..], PackedFormat { method, ..format }, None);
                 let mut out = AlignedBuf::zeroed(PAGE_SIZE);
                 let bytes = packed.expect("memory").bytes;
-                unpack(&bytes, HERE, pairs, &mut out).expect("a page");
+                unpack(&bytes, HERE, (pairs, None), &mut out).expect("a page");
                 page[64 + 70 * 4..PAGE_SIZE - 70 * 200].fill(0);
                 assert_eq!(out[4..], page[4..], "{method:?}");
-                assert!(unpack(&bytes, HERE, columns::unknown, &mut out).is_err());
+                assert!(unpack(&bytes, HERE, (columns::unknown, None), &mut out).is_err());
             }
             // What was learned holds for the next page.
-            let packed = packer.pack(&page[..], format).expect("memory").bytes.len();
+            let packed = packer
+                .pack(&page[..], format, None)
+                .expect("memory")
+                .bytes
+                .len();
             (plain, packed)
         };
         let (plain, packed) = lens(1, &digits);
@@ -425,6 +505,56 @@ mod tests {
         b"payable ",
     ];
 
+    #[test]
+    fn a_dictionary_is_made_where_it_pays() {
+        let format = PackedFormat {
+            unit: 512,
+            block: 512,
+            method: Method::Zstd,
+            level: 6,
+        };
+        let sealed = |n: usize, fill: &dyn Fn(usize, usize) -> u8| {
+            let lens: Vec<usize> = (0..60).map(|i| 100 + i * 7 % 130).collect();
+            let mut page = page_of(&lens, 0, |i, c| fill(n * 60 + i, c));
+            page[4..12].copy_from_slice(&[9, 0, 0, 0, 7, 0, 0, 0]);
+            page::seal(&mut page[..]);
+            page
+        };
+        // By the last step of splitmix64: `noise` repeats itself too much for this.
+        let noisy = |i: usize, c: usize| {
+            let x = ((i * 300 + c + 1) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            ((x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB) >> 40) as u8
+        };
+        // Each row a few of five hundred words.
+        let letter = |w: usize, c: usize| b'a' + noise(w * 20 + c) % 26;
+        let wordy = |i: usize, c: usize| letter(noise(i * 40 + c / 12) as usize * 2, c % 12);
+        let mut packer = Packer::new(pairs);
+        let mut train = |fill: &dyn Fn(usize, usize) -> u8| {
+            let pages: Vec<_> = (0..32).map(|n| sealed(n, fill)).collect();
+            let pages: Vec<&[u8]> = pages.iter().map(|p| &p[..]).collect();
+            packer.train(&pages, format).expect("memory")
+        };
+        assert!(train(&noisy).is_none());
+        let made = train(&wordy).expect("a dictionary");
+        let page = sealed(99, &wordy);
+        let mut packed = |with| packer.pack(&page[..], format, with).expect("memory").bytes;
+        let (without, with) = (packed(None), packed(Some(&made)));
+        assert!(
+            with.len() < without.len(),
+            "{} {}",
+            with.len(),
+            without.len()
+        );
+        let mut out = AlignedBuf::zeroed(PAGE_SIZE);
+        unpack(&with, HERE, (pairs, Some(&made)), &mut out).expect("a page");
+        assert_eq!(out[..], page[..]);
+        assert!(unpack(&with, HERE, (pairs, None), &mut out).is_err());
+        // What was packed before it came is read as it was.
+        unpack(&without, HERE, (pairs, Some(&made)), &mut out).expect("a page");
+        assert_eq!(out[..], page[..]);
+    }
+
     proptest! {
         #[test]
         fn bytes_that_are_no_page_are_refused(
@@ -445,7 +575,7 @@ mod tests {
                 le::put_u32(&mut bytes, 0, crc);
             }
             let mut out = AlignedBuf::zeroed(PAGE_SIZE);
-            prop_assert!(unpack(&bytes, HERE, pairs, &mut out).is_err());
+            prop_assert!(unpack(&bytes, HERE, (pairs, None), &mut out).is_err());
         }
     }
 }

@@ -13,6 +13,7 @@
 mod codec;
 mod columns;
 mod counts;
+mod dictionary;
 mod places;
 mod root;
 mod shadow;
@@ -21,6 +22,7 @@ mod widths;
 pub use codec::{Method, Packed, Packer, unpack};
 pub use columns::{Cells, CellsOf, Slots, unknown};
 pub use counts::{IndexOf, PackCounters, PackCounts};
+pub use dictionary::Dictionary;
 pub(crate) use shadow::{NoRoot, Place, Shadow};
 
 use crate::page::PAGE_SIZE;

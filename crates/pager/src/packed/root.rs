@@ -3,7 +3,8 @@
 //! ```text
 //! bytes 0 and 4096: root slots, the same root in both
 //!   magic u64 @0 | format u32 @8 | space u32 @12 | generation u64 @16 | unit u32 @24 | pages u32 @28 | directories u32 @32 |
-//!   method u8 @36 | level u8 @37 | block u8 @38 | zeros | directories @64, 16 bytes each: start u64 | crc u32 | zeros u32 | crc u32 @4092
+//!   method u8 @36 | level u8 @37 | block u8 @38 | dictionary @40: start u64 | length u32 | crc u32 | zeros |
+//!   directories @64, 16 bytes each: start u64 | crc u32 | zeros u32 | crc u32 @4092
 //! from byte 8192 on, in units from the file's beginning:
 //!   directory: 1024 chunks, 16 bytes each, as those of the root; start 0: a chunk of zeros
 //!   chunk: 2048 pages, 8 bytes each: start << 16 | units << 8 | 1 plain, 2 packed; 0: never written
@@ -51,6 +52,16 @@ impl Part {
     }
 }
 
+/// Where the dictionary lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Stored {
+    /// First unit.
+    pub(super) start: u64,
+    /// Bytes.
+    pub(super) len: u32,
+    pub(super) crc: u32,
+}
+
 /// What a root slot says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Root {
@@ -59,6 +70,7 @@ pub(super) struct Root {
     pub(super) format: PackedFormat,
     /// Pages for which the file has room.
     pub(super) pages: u32,
+    pub(super) dictionary: Option<Stored>,
     pub(super) directories: Vec<Part>,
 }
 
@@ -92,6 +104,11 @@ impl Root {
         b[36] = self.format.method as u8;
         b[37] = self.format.level;
         b[38] = self.format.block.trailing_zeros() as u8;
+        if let Some(d) = self.dictionary {
+            le::put_u64(&mut b, 40, d.start);
+            le::put_u32(&mut b, 48, d.len);
+            le::put_u32(&mut b, 52, d.crc);
+        }
         for (i, d) in self.directories.iter().enumerate() {
             d.put(&mut b, 64 + i * 16);
         }
@@ -119,6 +136,14 @@ impl Root {
             generation: le::get_u64(b, 16),
             format,
             pages: le::get_u32(b, 28),
+            dictionary: match le::get_u64(b, 40) {
+                0 => None,
+                start => Some(Stored {
+                    start,
+                    len: le::get_u32(b, 48),
+                    crc: le::get_u32(b, 52),
+                }),
+            },
             directories: (0..n).map(|i| Part::get(b, 64 + i * 16)).collect(),
         })
     }

@@ -6,20 +6,24 @@
 //!
 //! Locks: `rooting` before `state`; nothing waits for a device under `state` but for more room in the file.
 
+mod dictionary;
+
 use super::PackedFormat;
 use super::PackedUse;
 use super::codec::Packer;
 use super::columns;
+use super::dictionary::Dictionary;
 use super::places::Places;
 use super::root::{
-    self, CHUNK_PAGES, DIRECTORIES_MAX, DIRECTORY_CHUNKS, FRONT, PART, Part, Root, Slots,
+    self, CHUNK_PAGES, DIRECTORIES_MAX, DIRECTORY_CHUNKS, FRONT, PART, Part, Root, Slots, Stored,
 };
 use crate::page::PAGE_SIZE;
 use base::checksum::crc32c;
 use base::{AlignedBuf, File, PageNo, SpaceId};
 use std::collections::{BTreeSet, HashSet};
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 /// Where a page lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,6 +61,10 @@ pub(crate) struct Shadow {
     file: Arc<dyn File>,
     /// `PagerOptions::packed_step_bytes`: what is given back is at least one.
     step: u64,
+    /// What pages are packed with.
+    dictionary: OnceLock<Dictionary>,
+    /// One is there, or was tried and did not pay.
+    trained: AtomicBool,
     rooting: Mutex<()>,
     state: Mutex<State>,
 }
@@ -77,6 +85,8 @@ struct State {
     former_units: u64,
     /// Places taken for parts of coming roots: a root must be possible on a full disk, whatever the free places are cut into.
     spare: Vec<u64>,
+    /// Where the dictionary lies that the next root names.
+    stored: Option<Stored>,
     /// Places of parts that are spare once the next root is durable.
     former_parts: Vec<u64>,
     /// Of the last durable root.
@@ -117,6 +127,8 @@ impl Shadow {
             format,
             file,
             step,
+            dictionary: OnceLock::new(),
+            trained: AtomicBool::new(false),
             rooting: Mutex::new(()),
             state: Mutex::default(),
         };
@@ -153,6 +165,8 @@ impl Shadow {
             format: root.format,
             file,
             step,
+            dictionary: OnceLock::new(),
+            trained: AtomicBool::new(false),
             rooting: Mutex::new(()),
             state: Mutex::default(),
         };
@@ -166,6 +180,7 @@ impl Shadow {
         };
         let parts = shadow.part_units();
         let mut whole = s.places.claim(0, shadow.front());
+        shadow.read_dictionary(&root, &mut s)?;
         for d in &root.directories {
             if !s.places.claim(d.start, parts) {
                 return Err(NoRoot::Damaged);
@@ -407,7 +422,7 @@ impl Shadow {
     /// # Errors
     /// As [`take`](Self::take), and the write's.
     pub(crate) fn write_now(&self, page: PageNo, sealed: &[u8]) -> io::Result<()> {
-        let packed = Packer::new(columns::unknown).pack(sealed, self.format)?;
+        let packed = Packer::new(columns::unknown).pack(sealed, self.format, None)?;
         let units = self.format.units(packed.bytes.len());
         let start = self.take(units)?;
         if let Err(e) = self.file.write_now(&packed.bytes, self.offset(start)) {
@@ -524,6 +539,7 @@ impl Shadow {
                 generation: s.generation + 1,
                 format: self.format,
                 pages: s.room,
+                dictionary: s.stored,
                 directories: s.directories.clone(),
             },
             changed,

@@ -49,6 +49,15 @@ impl Widths {
         WIDTHS.into_iter().filter(move |w| !known || *w == width)
     }
 
+    /// How many columns were best for an index; all, where nothing is known.
+    pub(super) fn known(&self, of: Of) -> usize {
+        let l = &self.learned[seat(of)];
+        match l.of == of && l.left > 0 {
+            true => l.width,
+            false => Cells::ALL,
+        }
+    }
+
     /// A trial of an index found this width best.
     pub(super) fn learn(&mut self, of: Of, width: usize) {
         self.learned[seat(of)] = Learned {

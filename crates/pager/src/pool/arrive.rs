@@ -2,7 +2,7 @@
 
 use super::{Pool, Reading};
 use crate::error::OpError;
-use crate::packed;
+use crate::packed::{self, Shadow};
 use crate::page;
 use crate::space::Space;
 use base::{AlignedBuf, IoBuf, PageNo};
@@ -45,7 +45,8 @@ impl Pool {
                 let to = frame.bytes_mut();
                 if !place.plain {
                     let here = (sp.id(), page);
-                    let unpack = || packed::unpack(buf.bytes(), here, pool.cells_of, to);
+                    let by = (pool.cells_of, sp.shadow().and_then(Shadow::dictionary));
+                    let unpack = || packed::unpack(buf.bytes(), here, by, to);
                     let (r, us) = pool.packing.timed(unpack);
                     if r.is_ok() {
                         pool.packing.unpacked(block, sp.id(), frame.bytes(), us);

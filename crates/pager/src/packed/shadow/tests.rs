@@ -147,3 +147,38 @@ fn one_damaged_slot_loses_nothing() {
     ));
     assert!(matches!(Shadow::identity(&*s.file), Err(NoRoot::Damaged)));
 }
+
+#[test]
+fn a_dictionary_comes_back_with_its_root() {
+    let disk = MemDisk::default();
+    let bytes: Vec<u8> = (0..5000u32).map(|i| ((i * i) >> 3) as u8).collect();
+    let made = || Dictionary::new(bytes.clone(), 6).expect("memory");
+    let s = Shadow::create(SpaceId(3), file(&disk), FORMAT, STEP).expect("a tablespace");
+    write(&s, 1, 2, 11);
+    assert!(s.wants_dictionary() && s.dictionary().is_none());
+    s.keep_dictionary(made()).expect("room");
+    assert!(s.dictionary().is_some());
+    s.make_root().expect("a root");
+    write(&s, 2, 3, 22);
+    // What was not rooted is lost, and what was is there.
+    let s = Shadow::open(file(&disk), STEP).ok().expect("a root");
+    assert_eq!(s.dictionary().map(Dictionary::bytes), Some(&bytes[..]));
+    assert!(!s.wants_dictionary());
+    assert_eq!((read(&s, 1), read(&s, 2)), (Some((2, 11)), None));
+    // Nothing else is written over it.
+    for page in 10..60 {
+        write(&s, page, 7, 33);
+    }
+    s.make_root().expect("a root");
+    let s = Shadow::open(file(&disk), STEP).ok().expect("a root");
+    assert_eq!(s.dictionary().map(Dictionary::bytes), Some(&bytes[..]));
+    let at = s.offset(s.lock().stored.expect("a place").start);
+    let mut b = AlignedBuf::zeroed(1024);
+    s.file.read_now(&mut b, at).expect("a read");
+    b[700] ^= 4;
+    s.file.write_now(&b, at).expect("a write");
+    assert!(matches!(
+        Shadow::open(file(&disk), STEP),
+        Err(NoRoot::Damaged)
+    ));
+}
