@@ -396,7 +396,8 @@ impl Cleaner {
             shadow.has_trained();
             let pages = staged[first * PAGE_SIZE..(first + n) * PAGE_SIZE].chunks_exact(PAGE_SIZE);
             let pages: Vec<&[u8]> = pages.take(SAMPLES_MOST).collect();
-            let made = self.packer.train(&pages, shadow.format());
+            let pays = |with, without| shadow.dictionary_pays(with, without);
+            let made = self.packer.train(&pages, shadow.format(), pays);
             let kept = match made.map_err(OpError::io)? {
                 Some(made) => shadow.keep_dictionary(made),
                 None => Ok(()),

@@ -127,7 +127,7 @@ impl Packer {
         })
     }
 
-    /// Looks for a dictionary for pages like these; `None` if none pays.
+    /// Looks for a dictionary for pages like these; `None` if none pays, see [`Dictionary::train`].
     ///
     /// # Errors
     /// The library found no memory.
@@ -135,6 +135,7 @@ impl Packer {
         &mut self,
         pages: &[&[u8]],
         format: PackedFormat,
+        pays: impl Fn(usize, usize) -> bool,
     ) -> io::Result<Option<Dictionary>> {
         if format.method != Method::Zstd {
             return Ok(None);
@@ -158,8 +159,8 @@ impl Packer {
         }
         let mut by_itself = zstd_of(format.level)?;
         let mut to = vec![0; columns::MOST + 1024];
-        let without = |s: &[u8]| by_itself.compress_to_buffer(s, &mut to[..]).ok();
-        Ok(Dictionary::train(&samples, format.level, without))
+        let alone = |s: &[u8]| by_itself.compress_to_buffer(s, &mut to[..]).ok();
+        Ok(Dictionary::train(&samples, format.level, alone, pays))
     }
 
     /// Packs a leaf by columns, as many as were best for its index when that was last tried.
@@ -533,7 +534,8 @@ mod tests {
         let mut train = |fill: &dyn Fn(usize, usize) -> u8| {
             let pages: Vec<_> = (0..32).map(|n| sealed(n, fill)).collect();
             let pages: Vec<&[u8]> = pages.iter().map(|p| &p[..]).collect();
-            packer.train(&pages, format).expect("memory")
+            let pays = |with, without| with + without / 30 <= without;
+            packer.train(&pages, format, pays).expect("memory")
         };
         assert!(train(&noisy).is_none());
         let made = train(&wordy).expect("a dictionary");

@@ -63,12 +63,13 @@ impl Dictionary {
         by.decompress_using_ddict(to, from, &self.unpacks).ok()
     }
 
-    /// Trains one from pages as they are packed, if it makes the pages it was not trained from at least a thirtieth smaller. `without` says
-    /// what such a page packs into by itself.
+    /// Trains one from pages as they are packed, if it `pays` for the pages it was not trained from: what they pack into with it, and
+    /// without. `alone` says what such a page packs into by itself.
     pub(super) fn train(
         samples: &[Vec<u8>],
         level: u8,
-        mut without: impl FnMut(&[u8]) -> Option<usize>,
+        mut alone: impl FnMut(&[u8]) -> Option<usize>,
+        pays: impl Fn(usize, usize) -> bool,
     ) -> Option<Dictionary> {
         if samples.len() < SAMPLES_MIN {
             return None;
@@ -81,11 +82,11 @@ impl Dictionary {
         let made = Dictionary::new(bytes, level)?;
         let mut by = CCtx::try_create()?;
         let mut to = vec![0; super::columns::MOST + 1024];
-        let (mut with, mut by_itself) = (0, 0);
+        let (mut with, mut without) = (0, 0);
         for s in of_turn(1) {
             with += made.pack(&mut by, s, &mut to)?;
-            by_itself += without(s)?;
+            without += alone(s)?;
         }
-        (with + by_itself / 30 <= by_itself).then_some(made)
+        pays(with, without).then_some(made)
     }
 }
