@@ -69,6 +69,8 @@ const CLIENTS: u32 = 8;
 /// Seconds in which the clients come to what is usual, and those that say what that is.
 const WARMS_S: u64 = 4;
 const CALM_S: u64 = 6;
+/// Seconds that a change must take for its share of the throughput to mean something.
+const SEEN_S: f64 = 0.25;
 
 /// What one change came to.
 #[derive(Default)]
@@ -173,7 +175,10 @@ fn beside(
     let longest = |seconds: &[Second]| seconds.iter().map(|s| s.longest_ms).fold(0.0, f64::max);
     let share = 1.0 - lost / (usual * seconds);
     runs.beside_s.push(seconds);
-    runs.share.push(share);
+    // Of a shorter one the clients' own ups and downs are all that is seen.
+    if seconds >= SEEN_S {
+        runs.share.push(share);
+    }
     runs.longest_ms.push(longest(&touched));
     runs.usual_longest_ms.push(longest(&calm));
     println!(
