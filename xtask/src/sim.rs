@@ -16,6 +16,8 @@ const KEPT: &str = "crates/sim/seeds.txt";
 
 /// Every planted bug, by the name in its `mutant!`.
 const MUTANTS: &[&str] = &[
+    "a-part-of-the-work-left-out",
+    "a-run-read-from-behind-the-cut",
     "acknowledged-before-durable",
     "build-without-its-snapshot",
     "change-beside-a-rebuild-not-noted",

@@ -6,9 +6,10 @@
 //! missing is answered as `OpError::Wait`, with nothing changed.
 //!
 //! [`node`] is one page as bytes, [`ops`] its operations in the log; [`tree`] is the handle, and `descend`, `read`, `ahead`,
-//! `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
+//! `cuts`, `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
 
 mod ahead;
+mod cuts;
 mod descend;
 mod fill;
 mod merge;

@@ -7,7 +7,7 @@ use crate::purge::Purge;
 use crate::schema::Catalog;
 use crate::txn::TxnSystem;
 use base::counters::Counter;
-use base::{Event, Lsn, Seams, TxnId, seams};
+use base::{Event, Lsn, Seams, Task, TxnId, seams};
 use pager::packed::PackCounts;
 use pager::{Log, Pager, PagerOptions};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -23,6 +23,10 @@ pub struct EngineOptions {
     pub flush_at_commit: u8,
     /// Bytes of index entries that a build sorts in memory; more are sorted in runs of so many, in a file.
     pub sort_bytes_max: u64,
+    /// Threads that build an index or copy a table together, at most.
+    pub builders_max: usize,
+    /// Rows that are worth a thread.
+    pub builder_rows_min: u64,
 }
 
 impl Default for EngineOptions {
@@ -31,6 +35,8 @@ impl Default for EngineOptions {
             pager: PagerOptions::default(),
             flush_at_commit: 1,
             sort_bytes_max: 64 << 20,
+            builders_max: std::thread::available_parallelism().map_or(1, usize::from),
+            builder_rows_min: 20_000,
         }
     }
 }
@@ -123,6 +129,8 @@ pub struct Engine {
     pub(crate) recovered_counters: std::sync::Mutex<std::collections::BTreeMap<u32, u64>>,
     flush_at_commit: AtomicU8,
     pub(crate) sort_bytes_max: u64,
+    pub(crate) builders_max: usize,
+    pub(crate) builder_rows_min: u64,
     /// innodb_compression_level, for tablespaces made from now on.
     pub(crate) compression_level: AtomicU8,
     flusher: Flusher,
@@ -165,6 +173,8 @@ impl Engine {
             recovered_counters: Default::default(),
             flush_at_commit: AtomicU8::new(options.flush_at_commit.min(2)),
             sort_bytes_max: options.sort_bytes_max,
+            builders_max: options.builders_max,
+            builder_rows_min: options.builder_rows_min,
             compression_level: AtomicU8::new(6),
             flusher: Flusher::default(),
             stopping: AtomicBool::new(false),
@@ -320,15 +330,26 @@ impl Engine {
         name: &str,
         task: impl Future<Output = ()> + Send + 'static,
     ) {
+        self.seams().spawn.spawn(name, self.counted(task));
+    }
+
+    /// As [`spawn`](Self::spawn), for what takes long and is to leave most of a busy machine to others.
+    pub(crate) fn spawn_behind(
+        self: &Arc<Self>,
+        name: &str,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) {
+        self.seams().spawn.spawn_behind(name, self.counted(task));
+    }
+
+    /// A task that the engine's end waits for.
+    fn counted(self: &Arc<Self>, task: impl Future<Output = ()> + Send + 'static) -> Task {
         self.tasks.fetch_add(1, Ordering::AcqRel);
         let running = Running(self.clone());
-        self.seams().spawn.spawn(
-            name,
-            Box::pin(async move {
-                let _running = running;
-                task.await;
-            }),
-        );
+        Box::pin(async move {
+            let _running = running;
+            task.await;
+        })
     }
 
     /// Clean shutdown: ends the background tasks, writes everything out, makes a last checkpoint. Sessions must have

@@ -103,8 +103,12 @@ fn an_index_is_built_and_a_table_rebuilt_beside_writers() {
             let name = format!("x{n}");
             block_on(s.create_index("s", "t", index(&name, IndexKind::Plain, &[1, 0]))).unwrap();
             let t = e.catalog().table("s", "t").unwrap();
-            let mut same = |r: RowRef<'_>| Ok(r.to_values());
-            let rebuilt = s.rebuild_table(&t, t.def.clone(), &mut same, true);
+            let mut each = |r: RowRef<'_>| Ok(r.to_values());
+            let rewrite = match n {
+                0 => Rewrite::Each(&mut each),
+                _ => Rewrite::Same,
+            };
+            let rebuilt = s.rebuild_table(&t, t.def.clone(), rewrite, true);
             assert!(block_on(rebuilt).unwrap().is_some());
             let meanwhile = w.done.load(Ordering::Relaxed) - before;
             assert!(meanwhile > 100, "{meanwhile} transactions beside a build");
@@ -150,8 +154,7 @@ fn a_build_that_is_refused_or_killed_leaves_nothing() {
             }
             let t = e.catalog().table("s", "t").unwrap();
             let killer = kill_after(&s, delay_ms);
-            let mut same = |r: RowRef<'_>| Ok(r.to_values());
-            let rebuilt = block_on(s.rebuild_table(&t, t.def.clone(), &mut same, true));
+            let rebuilt = block_on(s.rebuild_table(&t, t.def.clone(), Rewrite::Same, true));
             killer.join().unwrap();
             s.interrupt().clear_query();
             assert!(rebuilt.is_ok() || rebuilt.is_err_and(|e| e.code == 1317));
@@ -200,5 +203,48 @@ fn a_build_waits_for_who_may_take_a_repetition_back() {
         drop(s);
         sound(&e, "t");
         block_on(e.close()).unwrap();
+    });
+}
+
+/// Every index is whole, whether its entries were sorted in memory or in files, and whatever few values it has.
+#[test]
+fn builds_of_several_threads_bring_every_row() {
+    within(300, "builds in parts", || {
+        for rows in [900, 2500, 20_000] {
+            let disk = SimDisk::new();
+            let e = open(&disk, 2048);
+            // Every tenth row is longer than a leaf takes.
+            let mut s = block_on(fill(&e, rows, 50));
+            block_on(async {
+                s.begin(Isolation::ReadCommitted, false);
+                let t = s.open_table("s", "t").await.unwrap();
+                for id in (0..rows).step_by(97) {
+                    let long = row(rows + id, id, 3, 9000);
+                    assert_eq!(s.insert(&t, &long).await.unwrap(), Inserted::Done);
+                }
+                s.commit().await.unwrap();
+            });
+            for (kind, columns) in [
+                (IndexKind::Plain, &[1][..]),
+                (IndexKind::Plain, &[1, 0]),
+                (IndexKind::Unique, &[0]),
+                (IndexKind::Unique, &[1, 0]),
+            ] {
+                block_on(s.create_index("s", "t", index("x", kind, columns))).unwrap();
+                sound(&e, "t");
+                let t = e.catalog().table("s", "t").unwrap();
+                let before = t.row_count_estimate();
+                let def = t.def.clone();
+                let rebuilt = block_on(s.rebuild_table(&t, def, Rewrite::Same, true)).unwrap();
+                assert_eq!(rebuilt, Some(before));
+                sound(&e, "t");
+                block_on(s.drop_index("s", "t", "x")).unwrap();
+            }
+            let twice = block_on(s.create_index("s", "t", index("x", IndexKind::Unique, &[1])));
+            assert_eq!(twice.unwrap_err().code, 1062);
+            sound(&e, "t");
+            drop(s);
+            block_on(e.close()).unwrap();
+        }
     });
 }

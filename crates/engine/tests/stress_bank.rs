@@ -313,9 +313,10 @@ fn definer(sh: &Arc<Shared>, seed: u64) {
                     s.drop_table("s", &format!("{name}.b")).await
                 }
                 (2, _) => {
-                    let mut same = |r: RowRef<'_>| Ok(r.to_values());
                     let def = t.def.clone();
-                    s.rebuild_table(&t, def, &mut same, true).await.map(drop)
+                    s.rebuild_table(&t, def, Rewrite::Same, true)
+                        .await
+                        .map(drop)
                 }
                 _ => {
                     s.alter_table_meta("s", "a", |d| d.options.comment = name.clone())

@@ -177,6 +177,8 @@ impl Plan {
             flush_at_commit: self.flush,
             // Seeds of older workloads: all in memory.
             sort_bytes_max: if self.packed { self.pad * 40 } else { 64 << 20 },
+            builders_max: 3,
+            builder_rows_min: 8,
         }
     }
 

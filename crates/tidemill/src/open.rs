@@ -80,7 +80,12 @@ impl Spawn for TakingTurns {
         base::real::Threads.spawn(name, task);
     }
 
+    fn spawn_behind(&self, name: &str, task: Task) {
+        base::real::Threads.spawn_behind(name, task);
+    }
+
     fn give_way(&self, cx: &mut Context<'_>) {
+        base::real::keep_pace();
         // The first poll registers the waker with the runtime; outside of one (the embedded library) it wakes at once.
         let _ = pin!(tokio::task::yield_now()).poll(cx);
     }

@@ -3,6 +3,7 @@
 
 mod disk;
 mod lone;
+mod pace;
 mod pool;
 mod thread_ring;
 mod timer;
@@ -10,25 +11,41 @@ mod uring;
 
 pub use disk::RealDisk;
 pub use lone::{InHand, is_alone, settle_requests};
+pub use pace::keep as keep_pace;
 pub use thread_ring::ThreadRing;
 pub use timer::RealClock;
 
 use crate::seams::{Random, Seams, Spawn, Task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Context;
 
 /// Each task on an OS thread of its own.
 pub struct Threads;
 
+fn start(name: &str, f: impl FnOnce() + Send + 'static) {
+    let r = std::thread::Builder::new().name(name.to_string()).spawn(f);
+    assert!(
+        r.is_ok(),
+        "cannot start thread {name}: out of threads or memory"
+    );
+}
+
 impl Spawn for Threads {
     fn spawn(&self, name: &str, task: Task) {
-        let r = std::thread::Builder::new()
-            .name(name.to_string())
-            .spawn(move || crate::block_on(task));
-        assert!(
-            r.is_ok(),
-            "cannot start thread {name}: out of threads or memory"
-        );
+        start(name, move || crate::block_on(task));
+    }
+
+    fn spawn_behind(&self, name: &str, task: Task) {
+        start(name, move || {
+            pace::begin();
+            crate::block_on(task);
+        });
+    }
+
+    fn give_way(&self, cx: &mut Context<'_>) {
+        pace::keep();
+        cx.waker().wake_by_ref();
     }
 
     fn is_alone(&self) -> bool {

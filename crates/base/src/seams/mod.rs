@@ -47,6 +47,12 @@ pub trait Spawn: Send + Sync {
     /// Runs `task` concurrently; `name` is for people (thread name, trace).
     fn spawn(&self, name: &str, task: Task);
 
+    /// As [`spawn`](Spawn::spawn), for long work whose end can wait: where the machine has less time than all ask for, it leaves
+    /// them half of what it would get, whenever it gives way.
+    fn spawn_behind(&self, name: &str, task: Task) {
+        self.spawn(name, task);
+    }
+
     /// Called by a task that has worked for a while and is about to return `Pending` so that others get their turn: has
     /// it polled again. A runtime of the embedding program may know a better place in its queue than the next.
     fn give_way(&self, cx: &mut Context<'_>) {

@@ -114,6 +114,17 @@ impl RowLayout {
         self.types.len()
     }
 
+    /// Whether a row with all columns of `other` is one of this layout, too.
+    pub fn has_columns_of(&self, other: &RowLayout) -> bool {
+        self.types == other.types
+    }
+
+    /// Whether a row was written when the table had all its columns.
+    #[inline]
+    pub fn has_all_columns(&self, row: &[u8]) -> bool {
+        usize::from(le::get_u16(row, 0)) == self.types.len()
+    }
+
     /// A column's type.
     pub fn column_type(&self, c: usize) -> &DataType {
         &self.types[c]

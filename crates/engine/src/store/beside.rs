@@ -38,6 +38,7 @@ impl Session {
         left: &mut Leftover,
     ) -> Result<(), SqlError> {
         let engine = self.engine.clone();
+        let threads = self.threads_for(t);
         let pager = engine.pager();
         index.root = pager
             .run(|| Tree::create(pager, &t.space, index.id))
@@ -54,7 +55,7 @@ impl Session {
             };
             engine.show_instead(t, Table::with_building(pager, t, index.clone(), tree))
         };
-        let r = self.fill_beside(&building, index, left).await;
+        let r = self.fill_beside(&building, index, left, threads).await;
         if r.is_err() {
             self.withdraw(&building).await;
         }
@@ -66,17 +67,19 @@ impl Session {
         t: &Arc<Table>,
         index: IndexDef,
         left: &Leftover,
+        threads: usize,
     ) -> Result<(), SqlError> {
         let engine = self.engine.clone();
         // Open until all is in the tree: what is marked there as deleted must not be purged before the builder has met it.
         let mut reader = self.reader_of_all().await?;
         let snapshot = reader.snapshot();
         let last = t.indexes.len() - 1;
-        let tree = &t.indexes[last].tree;
+        let into = t.indexes[last].clone();
         if base::mutant!("build-without-its-snapshot") {
             reader.commit().await?;
         }
-        self.fill_index(t, &index, tree, Some(snapshot)).await?;
+        self.fill_index(t, &index, into, Some(snapshot), threads)
+            .await?;
         reader.commit().await?;
         if t.is_unique(last) && !base::mutant!("equal-entries-not-looked-for") {
             self.look_for_twice(t).await?;

@@ -1,33 +1,53 @@
-//! Filling an index from the rows of its table, as they are or as a snapshot sees them: the entries are collected, sorted, and put into
-//! the tree a leaf at a time. Knows nothing of who else uses the table.
+//! Filling an index from the rows of its table, as they are or as a snapshot sees them. Several threads read a part of the rows each and
+//! sort the entries of it; then each puts a part of all entries, in one order, into the tree, a leaf at a time. (A sort whose cuts are
+//! taken from samples, and where each thread merges what the others have for it: DeWitt, Naughton and Schneider, "Parallel Sorting
+//! on a Shared-Nothing Architecture using Probabilistic Splitting", PDIS 1991.) Knows nothing of who else uses the table.
 
-use super::entries::Entries;
-use super::leaf_rows::LeafRows;
-use super::runs::{self, Runs};
+use super::crew::{Pace, Worker};
+use super::entries::{Entries, Ordered, cuts_of};
+use super::leaf_rows::{KeyRange, LeafRows};
+use super::runs::{self, Merge, Runs};
 use crate::engine::Engine;
 use crate::error;
 use crate::progress::Stage;
 use crate::record::{HEADER, RowRef, RowVersion};
-use crate::schema::{IndexDef, IndexKind, IndexPart, Table};
+use crate::schema::{Index, IndexDef, IndexKind, IndexPart, Table};
 use crate::session::{Session, entry_key_of};
 use crate::txn::Snapshot;
-use base::Event;
-use btree::Tree;
 use pager::OpError;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use types::convert::write_text;
 use types::{SqlError, Value};
 
 /// Bytes left free in each leaf of a new index, a sixteenth: the next rows come in any order.
 const SPARE: usize = pager::PAGE_SIZE / 16;
 
-/// Leaves read or filled, some tens of microseconds each, until others of the thread have their turn.
-const LEAVES: u32 = 4;
+/// Keys looked at for each thread, of its entries, to find where all entries are cut.
+const SAMPLES: usize = 64;
+
+/// Entries, sorted: in memory, or, where that is too small, all of them in runs in a file.
+struct Sorted {
+    entries: Entries,
+    runs: Option<Runs>,
+}
+
+/// An index of a table, being filled.
+struct Filling {
+    table: Arc<Table>,
+    /// The same table, with the index as its last.
+    view: Table,
+    into: Arc<Index>,
+    id: u32,
+    unique: bool,
+    snapshot: Option<Snapshot>,
+    /// Bytes of entries that a thread sorts in memory.
+    sort_bytes_max: usize,
+}
 
 impl Session {
-    /// Fills the tree of an index of `t`: with the rows that `snapshot` sees, which has to stay open meanwhile, or, where nobody uses the
-    /// table, with those there are. An entry that is there stays as it is.
+    /// Fills the tree `into` of an index of `t`: with the rows that `snapshot` sees, which has to stay open meanwhile, or, where nobody uses
+    /// the table, with those there are. An entry that is there stays as it is. At most so many threads do it.
     ///
     /// # Errors
     /// 1062: two rows have equal values, and the index is to be unique.
@@ -35,81 +55,57 @@ impl Session {
         &mut self,
         t: &Arc<Table>,
         index: &IndexDef,
-        tree: &Tree,
+        into: Arc<Index>,
         snapshot: Option<Snapshot>,
+        threads: usize,
     ) -> Result<(), SqlError> {
         let engine = self.engine.clone();
-        let fail = |e| error::storage(e, &t.full_name);
         let mut def = t.def.clone();
         def.indexes.push(index.clone());
-        let view = Table::open(engine.pager(), def, t.space.clone(), Some(t));
-        let (entries, runs) = self.collect_entries(t, &view, index.id, snapshot).await?;
+        let parts = self.parts_of_rows(t, threads).await?;
+        let threads = parts.len();
         let unique = index.kind == IndexKind::Unique;
-        if let Some(runs) = runs {
-            let runs = spilled(&engine, entries, runs)
-                .await
-                .map_err(|e| fail(OpError::io(e)))?;
-            return self.fill_merged(t, &view, tree, runs.1, unique).await;
-        }
-        let entries = sorted(&engine, entries).await;
-        if unique && let Some(key) = entries.repeated() {
-            let values = self.values_at(t, key).await?;
-            return Err(twice(&view, view.indexes.len() - 1, &values));
-        }
-        let mut at = 0;
-        let mut leaves = 0u32;
-        let all = entries.len() as u64;
-        self.interrupt.progress.begin(Stage::Inserting, all);
-        while entries.get(at).is_some() {
-            self.interrupt.check()?;
-            leaves += 1;
-            if leaves.is_multiple_of(LEAVES) {
-                self.give_way().await;
-            }
-            let n = engine
-                .pager()
-                .run(|| tree.insert_run(|n| entries.get(at + n), SPARE))
-                .await
-                .map_err(fail)?;
-            at += n;
-            self.interrupt.progress.add(n as u64);
-        }
-        Ok(())
-    }
-
-    /// As [`fill_index`](Self::fill_index), from runs in a file. Rows with equal values are found on the way.
-    async fn fill_merged(
-        &mut self,
-        t: &Arc<Table>,
-        view: &Table,
-        tree: &Tree,
-        runs: Runs,
-        unique: bool,
-    ) -> Result<(), SqlError> {
-        let engine = self.engine.clone();
-        let fail = |e| error::storage(e, &t.full_name);
-        let mut merge = runs.merge().map_err(|e| fail(OpError::io(e)))?;
-        let estimate = t.row_count_estimate();
-        self.interrupt.progress.begin(Stage::Inserting, estimate);
-        let mut leaves = 0u32;
-        while merge.get(0).is_some() {
-            self.interrupt.check()?;
-            leaves += 1;
-            if leaves.is_multiple_of(LEAVES) {
-                self.give_way().await;
-            }
-            if unique && let Some(key) = merge.repeated() {
-                let values = self.values_at(t, key).await?;
-                return Err(twice(view, view.indexes.len() - 1, &values));
-            }
-            let n = engine
-                .pager()
-                .run(|| tree.insert_run(|n| merge.get(n), SPARE))
-                .await
-                .map_err(fail)?;
-            self.interrupt.progress.add(n as u64);
-            merge.consume(n);
-            merge.fill().map_err(|e| fail(OpError::io(e)))?;
+        let f = Arc::new(Filling {
+            table: t.clone(),
+            view: Table::open(engine.pager(), def, t.space.clone(), Some(t)),
+            into,
+            id: index.id,
+            unique,
+            snapshot,
+            sort_bytes_max: engine.sort_bytes_max as usize / threads,
+        });
+        let progress = &self.interrupt.progress;
+        progress.begin(Stage::Reading, t.row_count_estimate());
+        let parts = parts.into_iter().enumerate().collect();
+        let collect = |w, (n, part)| collect(w, f.clone(), n, part);
+        let sorted = self
+            .together("index-sort", Pace::Resting, parts, collect)
+            .await?;
+        let entries = sorted.iter().map(|s| s.entries.len() as u64).sum();
+        let in_files = sorted.iter().any(|s| s.runs.is_some());
+        if in_files {
+            progress.begin(Stage::Inserting, t.row_count_estimate());
+            // Then all of them are.
+            let parts = sorted.into_iter().enumerate().collect();
+            let spill = |w: Worker, (n, s)| spilled(w.engine(), f.clone(), n, s);
+            let files: Vec<Runs> = self
+                .together("index-sort", Pace::Resting, parts, spill)
+                .await?;
+            let samples = files.iter().flat_map(Runs::samples).collect();
+            let ranges = KeyRange::between(cuts_of(samples, unique, threads));
+            let files = Arc::new(files);
+            let fill = |w, range| fill_merged(w, f.clone(), files.clone(), range);
+            self.together("index-fill", Pace::Resting, ranges, fill)
+                .await?;
+        } else {
+            progress.begin(Stage::Inserting, entries);
+            let all: Vec<Entries> = sorted.into_iter().map(|s| s.entries).collect();
+            let samples = all.iter().flat_map(|e| e.samples(SAMPLES)).collect();
+            let ranges = KeyRange::between(cuts_of(samples, unique, threads));
+            let all = Arc::new(all);
+            let fill = |w, range| fill_sorted(w, f.clone(), all.clone(), range);
+            self.together("index-fill", Pace::Resting, ranges, fill)
+                .await?;
         }
         Ok(())
     }
@@ -141,107 +137,140 @@ impl Session {
             }
         })
     }
+}
 
-    /// The entries of the last index of `view`, for the rows of `t` as they are, or as `snapshot` sees them; those that memory was too
-    /// small for in a file.
-    async fn collect_entries(
-        &mut self,
-        t: &Table,
-        view: &Table,
-        id: u32,
-        snapshot: Option<Snapshot>,
-    ) -> Result<(Entries, Option<Runs>), SqlError> {
-        let engine = self.engine.clone();
-        let io = |e| error::storage(OpError::io(e), &t.full_name);
-        let mut runs = None;
-        let n = view.indexes.len() - 1;
-        let mut entries = Entries::default();
-        let mut entry = Vec::new();
-        let estimate = t.row_count_estimate();
-        self.interrupt.progress.begin(Stage::Reading, estimate);
-        let mut walk = LeafRows::new(snapshot);
-        let mut leaves = 0u32;
-        loop {
-            self.interrupt.check()?;
-            leaves += 1;
-            if leaves.is_multiple_of(LEAVES) {
-                self.give_way().await;
-            }
-            // Rows that are not all in the leaf, and are completed when it is free again.
-            let mut longer: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-            let mut add = |key: &[u8], row: RowRef<'_>| {
-                entry.clear();
-                let (split, null) = entry_key_of(view, n, row, key, &mut entry);
-                entries.push(&entry, split, null);
-            };
-            let mut take = |key: &[u8], v: RowVersion, row: &[u8]| match v.external() {
-                true => longer.push((key.to_vec(), row.to_vec())),
-                false => add(key, t.layout.row(row)),
-            };
-            let (rows, more) = walk.next(self, t, &mut take).await?;
-            for (key, row) in longer {
-                let outside = self.read_outside(t, &row).await?;
-                add(&key, t.layout.row(&row).with_outside(&outside));
-            }
-            self.interrupt.progress.add(rows);
-            if !more {
-                return Ok((entries, runs));
-            }
-            if entries.bytes() as u64 > engine.sort_bytes_max {
-                let to = match runs.take() {
-                    Some(runs) => runs,
-                    None => {
-                        let name = format!("index-{id}.{}", runs::EXTENSION);
-                        let path = engine.data_dir().join(name);
-                        Runs::create(&engine.seams().disk, &path).map_err(io)?
-                    }
-                };
-                let done = spilled(&engine, std::mem::take(&mut entries), to).await;
-                let (empty, to) = done.map_err(io)?;
-                (entries, runs) = (empty, Some(to));
-            }
+/// Reads a part of the rows and sorts the entries of it.
+async fn collect(
+    mut w: Worker,
+    f: Arc<Filling>,
+    part: usize,
+    rows: KeyRange,
+) -> Result<Sorted, SqlError> {
+    let t = &f.table;
+    let view = &f.view;
+    let n = view.indexes.len() - 1;
+    let mut runs = None;
+    let mut entries = Entries::default();
+    let mut entry = Vec::new();
+    let mut walk = LeafRows::new(rows, f.snapshot);
+    loop {
+        w.turn().await?;
+        // Rows that are not all in the leaf, and are completed when it is free again.
+        let mut longer: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+        let mut add = |key: &[u8], row: RowRef<'_>| {
+            entry.clear();
+            let (split, null) = entry_key_of(view, n, row, key, &mut entry);
+            entries.push(&entry, split, null);
+        };
+        let mut take = |key: &[u8], v: RowVersion, row: &[u8]| match v.external() {
+            true => longer.push((key.to_vec(), row.to_vec())),
+            false => add(key, t.layout.row(row)),
+        };
+        let (rows, more) = walk.next(&w.session, t, &mut take).await?;
+        for (key, row) in longer {
+            let outside = w.session.read_outside(t, &row).await?;
+            add(&key, t.layout.row(&row).with_outside(&outside));
+        }
+        w.interrupt.progress.add(rows);
+        if !more {
+            entries.sort();
+            return Ok(Sorted { entries, runs });
+        }
+        if entries.bytes() > f.sort_bytes_max {
+            entries.sort();
+            let so_far = Sorted { entries, runs };
+            let to = spilled(w.engine(), f.clone(), part, so_far).await?;
+            (entries, runs) = (Entries::default(), Some(to));
         }
     }
 }
 
-/// Sorts on a thread of its own, since whoever asks shares his with others.
-async fn sorted(engine: &Arc<Engine>, mut entries: Entries) -> Entries {
-    aside(engine, move || {
-        entries.sort();
-        entries
-    })
-    .await
-}
-
-/// Sorts and adds a run of the entries to a file, likewise; gives their memory back.
+/// Adds sorted entries to their file as another run.
 async fn spilled(
-    engine: &Arc<Engine>,
-    mut entries: Entries,
-    mut runs: Runs,
-) -> io::Result<(Entries, Runs)> {
-    aside(engine, move || {
-        entries.sort();
-        runs.append(&entries)?;
-        entries.clear();
-        Ok((entries, runs))
-    })
-    .await
+    engine: Arc<Engine>,
+    f: Arc<Filling>,
+    part: usize,
+    sorted: Sorted,
+) -> Result<Runs, SqlError> {
+    let write = || -> io::Result<Runs> {
+        let mut runs = match sorted.runs {
+            Some(runs) => runs,
+            None => {
+                let name = format!("index-{}-{part}.{}", f.id, runs::EXTENSION);
+                Runs::create(&engine.seams().disk, &engine.data_dir().join(name))?
+            }
+        };
+        runs.append(&sorted.entries)?;
+        Ok(runs)
+    };
+    write().map_err(|e| f.failed(OpError::io(e)))
 }
 
-/// Runs `f` on a thread of its own.
-async fn aside<R: Send + 'static>(
-    engine: &Arc<Engine>,
-    f: impl FnOnce() -> R + Send + 'static,
-) -> R {
-    let done = Arc::new((Mutex::new(None), Event::new()));
-    let there = done.clone();
-    engine.spawn("index-sort", async move {
-        let r = f();
-        *there.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(r);
-        there.1.fire();
-    });
-    let take = || done.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-    done.1.wait_for(take).await
+/// Puts a range of the entries into the tree.
+async fn fill_sorted(
+    mut w: Worker,
+    f: Arc<Filling>,
+    all: Arc<Vec<Entries>>,
+    range: KeyRange,
+) -> Result<(), SqlError> {
+    let engine = w.engine();
+    let entries = Ordered::of(&all, &range);
+    if f.unique
+        && let Some(key) = entries.repeated()
+    {
+        return Err(f.refused(&mut w, key).await);
+    }
+    let mut at = 0;
+    while at < entries.len() {
+        w.turn().await?;
+        let insert = || f.into.tree.insert_run(|n| entries.get(at + n), SPARE);
+        let n = engine.pager().run(insert).await;
+        let n = n.map_err(|e| f.failed(e))?;
+        at += n;
+        w.interrupt.progress.add(n as u64);
+    }
+    Ok(())
+}
+
+/// As [`fill_sorted`], from runs in files. Rows with equal values are found on the way.
+async fn fill_merged(
+    mut w: Worker,
+    f: Arc<Filling>,
+    files: Arc<Vec<Runs>>,
+    range: KeyRange,
+) -> Result<(), SqlError> {
+    let engine = w.engine();
+    let io = |e| f.failed(OpError::io(e));
+    let mut merge = Merge::of(&files, &range).map_err(io)?;
+    while merge.get(0).is_some() {
+        w.turn().await?;
+        if f.unique
+            && let Some(key) = merge.repeated()
+        {
+            return Err(f.refused(&mut w, key).await);
+        }
+        let insert = || f.into.tree.insert_run(|n| merge.get(n), SPARE);
+        let n = engine.pager().run(insert).await;
+        let n = n.map_err(|e| f.failed(e))?;
+        w.interrupt.progress.add(n as u64);
+        merge.consume(n);
+        merge.fill().map_err(io)?;
+    }
+    Ok(())
+}
+
+impl Filling {
+    fn failed(&self, e: OpError) -> SqlError {
+        error::storage(e, &self.table.full_name)
+    }
+
+    /// The error for a row whose values another has: the one with this clustered key.
+    async fn refused(&self, w: &mut Worker, key: &[u8]) -> SqlError {
+        match w.session.values_at(&self.table, key).await {
+            Ok(values) => twice(&self.view, self.view.indexes.len() - 1, &values),
+            Err(e) => e,
+        }
+    }
 }
 
 /// Error 1062 for a row that has another's values in an index.

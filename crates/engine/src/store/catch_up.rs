@@ -8,7 +8,8 @@
 //! Must never do: look at the order of changes. A key noted once too often does no harm, one not noted does.
 
 use super::build::twice;
-use super::rebuild::Reshape;
+use super::crew::{Pace, Worker};
+use super::rebuild::Rewrite;
 use crate::error;
 use crate::progress::Stage;
 use crate::record::{RowRef, RowVersion};
@@ -35,13 +36,13 @@ impl Session {
         &mut self,
         from: &Arc<Table>,
         to: &Arc<Table>,
-        reshape: &mut Reshape<'_>,
+        rewrite: &mut Rewrite<'_>,
     ) -> Result<Vec<Key>, SqlError> {
         let mut left = Vec::new();
         let mut before = usize::MAX;
         for round in 0..ROUNDS {
             let brought;
-            (brought, left) = self.bring(from, to, reshape, left).await?;
+            (brought, left) = self.bring(from, to, rewrite, left).await?;
             if brought <= FEW || (round >= 3 && brought >= before) {
                 break;
             }
@@ -50,18 +51,34 @@ impl Session {
         Ok(left)
     }
 
+    /// The same on a thread of its own, so that others of this one are not kept waiting, for rows that stay as they are.
+    pub(super) async fn catch_up_aside(
+        &mut self,
+        from: &Arc<Table>,
+        to: &Arc<Table>,
+    ) -> Result<Vec<Key>, SqlError> {
+        let job = |mut w: Worker, (from, to): (Arc<Table>, Arc<Table>)| async move {
+            w.session.interrupt = w.interrupt.clone();
+            let same = &mut Rewrite::Same;
+            w.session.catch_up_with(&from, &to, same).await
+        };
+        let all = vec![(from.clone(), to.clone())];
+        let left = self.together("catch-up", Pace::Steady, all, job).await?;
+        Ok(left.into_iter().flatten().collect())
+    }
+
     /// Brings the last rows of a table that nobody uses any more.
     pub(super) async fn bring_last(
         &mut self,
         from: &Arc<Table>,
         to: &Arc<Table>,
-        reshape: &mut Reshape<'_>,
+        rewrite: &mut Rewrite<'_>,
         left: Vec<Key>,
     ) -> Result<(), SqlError> {
         if base::mutant!("last-changes-not-brought") {
             return Ok(());
         }
-        let (_, left) = self.bring(from, to, reshape, left).await?;
+        let (_, left) = self.bring(from, to, rewrite, left).await?;
         match left.is_empty() {
             true => Ok(()),
             false => Err(SqlError::internal("a closed table has changes under way")),
@@ -73,7 +90,7 @@ impl Session {
         &mut self,
         from: &Arc<Table>,
         to: &Arc<Table>,
-        reshape: &mut Reshape<'_>,
+        rewrite: &mut Rewrite<'_>,
         left: Vec<Key>,
     ) -> Result<(usize, Vec<Key>), SqlError> {
         let mut reader = self.reader_of_all().await?;
@@ -84,7 +101,7 @@ impl Session {
         keys.sort_unstable();
         keys.dedup();
         let mut copier = Session::new(self.engine.clone());
-        let brought = self.replace(&mut copier, &mut reader, from, to, reshape, &keys);
+        let brought = self.replace(&mut copier, &mut reader, from, to, rewrite, &keys);
         match brought.await {
             Ok(()) => copier.commit().await?,
             Err(e) => {
@@ -111,7 +128,7 @@ impl Session {
         reader: &mut Session,
         from: &Arc<Table>,
         to: &Arc<Table>,
-        reshape: &mut Reshape<'_>,
+        rewrite: &mut Rewrite<'_>,
         keys: &[Key],
     ) -> Result<(), SqlError> {
         copier.begin(Isolation::ReadCommitted, false);
@@ -123,7 +140,7 @@ impl Session {
         }
         for (n, key) in keys.iter().enumerate() {
             self.pause_between(copier, n).await?;
-            let reshaped = |row: Option<RowRef<'_>>| row.map(&mut *reshape).transpose();
+            let reshaped = |row: Option<RowRef<'_>>| row.map(|row| rewrite.row(row)).transpose();
             let values = reader
                 .get(from, key, ReadMode::Consistent, reshaped)
                 .await?;

@@ -1,8 +1,10 @@
 //! The entries of an index that is being built, kept in one buffer and sorted there.
 //!
-//! An entry costs its bytes and 16 more, and no allocation of its own. More than memory is given for are written out in sorted
-//! runs ([`super::runs`]).
+//! An entry costs its bytes and 16 more, 32 where several buffers are put in one order, and no allocation of its own. More than
+//! memory is given for are written out in sorted runs ([`super::runs`]).
 
+use super::crew::spread;
+use super::leaf_rows::KeyRange;
 use crate::record::{SEC_VALUE, SecValue};
 use std::cmp::Ordering;
 
@@ -11,9 +13,12 @@ use std::cmp::Ordering;
 struct Place {
     /// The first bytes of the key, as a number, for quick comparison.
     head: u64,
-    /// Where its key begins; the value follows the key.
+    /// Where its key begins; the value follows the key. In [`Ordered`] the highest bits say in which buffer.
     at: u64,
 }
+
+/// The lowest bit of a buffer's number in [`Place::at`].
+const BUFFER: u32 = 48;
 
 /// Bytes in front of each entry: length of the key u16, of its part that a unique index must not have twice u16; 0xFFFF in the
 /// latter: it may, since it contains NULL.
@@ -55,9 +60,9 @@ impl Entries {
         self.places.len()
     }
 
-    /// Bytes of memory that they take.
+    /// Bytes of memory that they take, and their order with others'.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes.len() + self.places.len() * size_of::<Place>()
+        self.bytes.len() + self.places.len() * 2 * size_of::<Place>()
     }
 
     /// Entry `n` with its lengths, as it lies in the buffer.
@@ -104,12 +109,6 @@ impl Entries {
         (key[..n] == other[..m]).then(|| &key[n..])
     }
 
-    /// Forgets all and keeps the memory.
-    pub(super) fn clear(&mut self) {
-        self.bytes.clear();
-        self.places.clear();
-    }
-
     /// Sorts them.
     pub(super) fn sort(&mut self) {
         let bytes = &self.bytes;
@@ -128,17 +127,126 @@ impl Entries {
         Some((key, &self.bytes[end..end + SEC_VALUE]))
     }
 
+    /// Keys at even distances, `n` of them where there are so many entries; with the part of each that a unique index must not have twice.
+    pub(super) fn samples(&self, n: usize) -> Vec<Sample> {
+        let step = (self.len() / n.max(1)).max(1);
+        let at = (step..self.len()).step_by(step);
+        at.map(|i| Sample::of(self.raw(i))).collect()
+    }
+
+    /// The number of the first entry that is not below `key`.
+    fn first_from(&self, key: &[u8]) -> usize {
+        self.places
+            .partition_point(|p| key_at(&self.bytes, *p) < key)
+    }
+}
+
+/// A key, to cut entries at.
+#[derive(Clone)]
+pub(super) struct Sample {
+    key: Vec<u8>,
+    /// Bytes of its values, if there must not be others with the same.
+    once: Option<usize>,
+}
+
+impl Sample {
+    pub(super) fn of(raw: &[u8]) -> Sample {
+        let once = Some(u16_at(raw, 2)).filter(|n| *n != ANY_NUMBER);
+        Sample {
+            key: Entries::raw_key(raw).to_vec(),
+            once: once.map(usize::from),
+        }
+    }
+
+    pub(super) fn key(&self) -> &[u8] {
+        &self.key
+    }
+}
+
+/// Where entries are cut into `parts`, so that about as many samples are in each. In a unique index entries with the same values
+/// stay together.
+pub(super) fn cuts_of(samples: Vec<Sample>, unique: bool, parts: usize) -> Vec<Vec<u8>> {
+    let cut = |mut s: Sample| {
+        if let Some(n) = s.once.filter(|_| unique) {
+            s.key.truncate(n);
+        }
+        s.key
+    };
+    let mut keys: Vec<Vec<u8>> = samples.into_iter().map(cut).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys.retain(|k| !k.is_empty());
+    spread(keys, parts)
+}
+
+/// Those of several buffers' sorted entries that are in a range, in one order.
+pub(super) struct Ordered<'e> {
+    buffers: &'e [Entries],
+    places: Vec<Place>,
+}
+
+impl<'e> Ordered<'e> {
+    /// The entries within `range`.
+    pub(super) fn of(buffers: &'e [Entries], range: &KeyRange) -> Ordered<'e> {
+        let mut places = Vec::new();
+        for (b, entries) in buffers.iter().enumerate() {
+            let from = entries.first_from(&range.from);
+            let to = match &range.to {
+                Some(to) => entries.first_from(to),
+                None => entries.len(),
+            };
+            places.extend(entries.places[from..to.max(from)].iter().map(|p| Place {
+                head: p.head,
+                at: p.at | (b as u64) << BUFFER,
+            }));
+        }
+        let mut ordered = Ordered { buffers, places };
+        // Finds that they are sorted runs, and merges these.
+        let mut places = std::mem::take(&mut ordered.places);
+        places.sort_by(|a, b| match a.head.cmp(&b.head) {
+            Ordering::Equal => ordered.key(*a).cmp(ordered.key(*b)),
+            unequal => unequal,
+        });
+        ordered.places = places;
+        ordered
+    }
+
+    /// Number of entries.
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    fn buffer(&self, place: Place) -> (&'e [u8], usize) {
+        let at = place.at & ((1 << BUFFER) - 1);
+        (
+            &self.buffers[(place.at >> BUFFER) as usize].bytes,
+            at as usize,
+        )
+    }
+
+    fn key(&self, place: Place) -> &'e [u8] {
+        let (bytes, at) = self.buffer(place);
+        let len = usize::from(u16_at(bytes, at - LENGTHS));
+        &bytes[at..at + len]
+    }
+
+    /// Entry `n`: its key and its value.
+    pub(super) fn get(&self, n: usize) -> Option<(&'e [u8], &'e [u8])> {
+        let place = *self.places.get(n)?;
+        let (bytes, at) = self.buffer(place);
+        let key = self.key(place);
+        let end = at + key.len();
+        Some((key, &bytes[end..end + SEC_VALUE]))
+    }
+
     /// The first entry that has the same values as the one behind it, where that may not be: the clustered key of its row.
-    pub(super) fn repeated(&self) -> Option<&[u8]> {
-        let once = |p: Place| {
-            let n = u16_at(&self.bytes, p.at as usize - 2);
-            let key = key_at(&self.bytes, p);
-            (n != ANY_NUMBER).then(|| &key[..usize::from(n)])
+    pub(super) fn repeated(&self) -> Option<&'e [u8]> {
+        let raw = |p: Place| {
+            let (bytes, at) = self.buffer(p);
+            &bytes[at - LENGTHS..at + self.key(p).len() + SEC_VALUE]
         };
-        let same = |w: &&[Place]| once(w[0]).is_some() && once(w[0]) == once(w[1]);
-        let found = self.places.windows(2).find(same)?;
-        let split = usize::from(u16_at(&self.bytes, found[0].at as usize - 2));
-        Some(&key_at(&self.bytes, found[0])[split..])
+        let mut pairs = self.places.windows(2);
+        pairs.find_map(|w| Entries::raw_repeated(raw(w[0]), raw(w[1])))
     }
 }
 
@@ -156,6 +264,10 @@ fn key_at(bytes: &[u8], place: Place) -> &[u8] {
 mod tests {
     use super::*;
 
+    fn all(e: &Entries) -> Ordered<'_> {
+        Ordered::of(std::slice::from_ref(e), &KeyRange::default())
+    }
+
     #[test]
     fn entries_are_sorted_and_repeated_ones_found() {
         let mut e = Entries::default();
@@ -167,26 +279,61 @@ mod tests {
         let sorted = ["", "alphabet", "alphabet-1", "b", "beta", "delta"];
         assert_eq!(keys, sorted.map(str::as_bytes));
         assert_eq!(e.get(6), None);
-        assert_eq!(e.repeated(), None);
+        assert_eq!(all(&e).repeated(), None);
         // The same values before different clustered keys.
         e.push(b"zeta1", 4, true);
         e.push(b"zeta2", 4, true);
         e.sort();
-        assert_eq!(e.repeated(), None, "NULLs are no repetition");
+        assert_eq!(all(&e).repeated(), None, "NULLs are no repetition");
         e.push(b"beta3", 4, false);
         e.sort();
-        assert_eq!(e.repeated(), Some(&b""[..]));
+        assert_eq!(all(&e).repeated(), Some(&b""[..]));
         e.push(b"beta2", 4, false);
         e.sort();
-        assert_eq!(e.repeated(), Some(&b""[..]));
+        assert_eq!(all(&e).repeated(), Some(&b""[..]));
         e.push(b"alp1", 3, false);
         e.push(b"alp2", 3, false);
         e.sort();
-        assert_eq!(e.repeated(), Some(&b"1"[..]));
+        assert_eq!(all(&e).repeated(), Some(&b"1"[..]));
         let mut e = Entries::default();
         e.push(b"beta", 4, false);
         assert_eq!(e.get(1), None);
         let value = e.get(0).and_then(|(_, v)| SecValue::read(v));
         assert_eq!(value.map(|v| (v.word, v.split)), Some((0, 4)));
+    }
+
+    #[test]
+    fn ranges_of_several_buffers_are_all_of_them_once() {
+        let mut buffers = Vec::new();
+        let mut keys = Vec::new();
+        for b in 0..5u64 {
+            let mut e = Entries::default();
+            for i in 0..400 {
+                // Heads that are the same, too.
+                let n = (i * 5 + b).wrapping_mul(2_654_435_761) % 90;
+                let key = format!("same head {n:02} {i} {b}");
+                e.push(key.as_bytes(), 12, false);
+                keys.push(key.into_bytes());
+            }
+            e.sort();
+            buffers.push(e);
+        }
+        keys.sort();
+        for (unique, parts) in [(false, 1), (false, 4), (true, 4)] {
+            let samples = buffers.iter().flat_map(|e| e.samples(16)).collect();
+            let ranges = KeyRange::between(cuts_of(samples, unique, parts));
+            assert_eq!(ranges.len(), parts);
+            let mut got = Vec::new();
+            for range in &ranges {
+                let part = Ordered::of(&buffers, range);
+                assert!(part.len() > keys.len() / parts / 2, "{}", part.len());
+                assert!(part.repeated().is_some());
+                got.extend((0..part.len()).filter_map(|n| Some(part.get(n)?.0.to_vec())));
+            }
+            assert_eq!(got, keys);
+            let values = |r: &KeyRange| r.to.as_ref().map(Vec::len);
+            let whole = ranges.iter().filter_map(values).all(|n| n == 12);
+            assert_eq!(whole, unique || parts == 1, "the same values stay together");
+        }
     }
 }

@@ -13,8 +13,39 @@ use types::SqlError;
 /// Gets a row's key, version and bytes. Called under the page latch: must only look.
 pub(super) type EachRow<'f> = dyn FnMut(&[u8], RowVersion, &[u8]) + Send + 'f;
 
+/// A part of a table's rows: those whose clustered keys are not below `from` and below `to`.
+#[derive(Clone, Default)]
+pub(super) struct KeyRange {
+    pub(super) from: Vec<u8>,
+    pub(super) to: Option<Vec<u8>>,
+}
+
+impl KeyRange {
+    /// The ranges between ascending cuts, and those before the first and behind the last.
+    pub(super) fn between(cuts: Vec<Vec<u8>>) -> Vec<KeyRange> {
+        let mut ranges = vec![KeyRange::default()];
+        for cut in cuts {
+            if let Some(last) = ranges.last_mut() {
+                last.to = Some(cut.clone());
+            }
+            ranges.push(KeyRange {
+                from: cut,
+                to: None,
+            });
+        }
+        ranges
+    }
+
+    /// Whether a key that is not below the range is above it.
+    #[inline]
+    pub(super) fn is_before(&self, key: &[u8]) -> bool {
+        self.to.as_ref().is_some_and(|to| key >= &to[..])
+    }
+}
+
 /// A walk through a table's rows.
 pub(super) struct LeafRows {
+    range: KeyRange,
     pos: ScanPos,
     pins: Pins,
     walk: VersionWalk,
@@ -22,10 +53,11 @@ pub(super) struct LeafRows {
 }
 
 impl LeafRows {
-    /// The rows that `snapshot` sees, which has to stay open meanwhile, or, where nobody uses the table, those there are.
-    pub(super) fn new(snapshot: Option<Snapshot>) -> LeafRows {
+    /// The rows of a range that `snapshot` sees, which has to stay open meanwhile, or, where nobody uses the table, those there are.
+    pub(super) fn new(range: KeyRange, snapshot: Option<Snapshot>) -> LeafRows {
         LeafRows {
-            pos: ScanPos::start(),
+            pos: ScanPos::at(&range.from),
+            range,
             pins: Pins::new(),
             walk: VersionWalk::default(),
             snapshot,
@@ -45,6 +77,7 @@ impl LeafRows {
     ) -> Result<(u64, bool), SqlError> {
         let engine = &session.engine;
         let (walk, snapshot) = (&mut self.walk, self.snapshot.as_ref());
+        let range = &self.range;
         let mut rows = 0;
         let mut take = |key: &[u8], value: &[u8]| -> Result<(), OpError> {
             let Some((v, row)) = walk.row_as_of(&engine.txns, &engine.log, snapshot, value)? else {
@@ -62,8 +95,13 @@ impl LeafRows {
             Ok(())
         };
         let mut failed = None;
+        let mut through = false;
         let tree = &t.indexes[0].tree;
         let state = tree.scan(&mut self.pos, Direction::Forward, |key, value| {
+            if range.is_before(key) {
+                through = true;
+                return Visit::StopBefore;
+            }
             match take(key, value) {
                 Ok(()) => Visit::Next,
                 Err(e) => {
@@ -74,6 +112,7 @@ impl LeafRows {
         });
         match failed.map_or(state, Err) {
             Ok(ScanState::End) => return Ok((rows, false)),
+            Ok(_) if through => return Ok((rows, false)),
             Ok(_) => self.pins.clear(),
             Err(OpError::Wait(w)) => session.resolve(w, &mut self.pins, &t.full_name).await?,
             Err(e) => return Err(error::storage(e, &t.full_name)),

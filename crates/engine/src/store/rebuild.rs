@@ -1,21 +1,16 @@
 //! Rebuilding a table: its rows, in another form where that is asked for, go into a new file, which then takes the old one's
-//! place. Until then nobody sees the new file, and a crash leaves the table as it was. Where rows keep their keys others go on writing:
+//! place ([`super::copy`] copies them). Until then nobody sees the new file, and a crash leaves the table as it was. Where rows keep their keys others go on writing:
 //! rows are copied as of a snapshot, and those that have changed since are brought up to date ([`super::catch_up`]).
 //!
 //! Must never do: change a byte of the old file.
 
-use super::build::twice;
 use super::catalog::table_row;
 use super::ddl::{Closed, RowChange, arrange_clustered};
-use super::leaf_rows::LeafRows;
 use super::table_path;
 use crate::error;
-use crate::progress::Stage;
-use crate::record::{EXTERNAL, RowRef, RowVersion};
-use crate::schema::{IndexDef, IndexKind, Table, TableDef, key_parts};
-use crate::session::{Inserted, Isolation, Session};
-use crate::txn::Snapshot;
-use base::TxnId;
+use crate::record::RowRef;
+use crate::schema::{Index, IndexDef, IndexKind, Table, TableDef, key_parts};
+use crate::session::Session;
 use btree::Tree;
 use pager::Space;
 use std::sync::Arc;
@@ -25,48 +20,21 @@ use types::{SqlError, Value};
 /// What a row of the old definition is under the new one: values of its columns' types.
 pub type Reshape<'f> = dyn FnMut(RowRef<'_>) -> Result<Vec<Value>, SqlError> + Send + 'f;
 
-/// Rows copied in one transaction. Nobody sees them before the end, so that it need not be one for all.
-const CHUNK: usize = 1000;
-
-/// Bytes of rows that are put into the new file at a time.
-const BATCH: usize = 1 << 18;
-
-/// Bytes left free in each page of rows, a sixteenth, as InnoDB does.
-const SPARE: usize = pager::PAGE_SIZE / 16;
-
-/// Rows to be put into the new file, in the order of their keys.
-#[derive(Default)]
-struct Run {
-    bytes: Vec<u8>,
-    /// Where each row's key ends, and its value.
-    ends: Vec<(usize, usize)>,
-    /// The last key there was, also when its row is in the file already.
-    last: Vec<u8>,
-    /// Since a key was not above the last one, rows are inserted one by one.
-    broken: bool,
+/// What a rebuild makes of a table's rows.
+pub enum Rewrite<'f> {
+    /// They stay as they are: both definitions have the same columns.
+    Same,
+    /// Each becomes another.
+    Each(&'f mut Reshape<'f>),
 }
 
-impl Run {
-    /// Adds a row whose key is above the last one.
-    fn push(&mut self, key: &[u8], header: &[u8], row: &[u8]) {
-        self.last.clear();
-        self.last.extend_from_slice(key);
-        self.bytes.extend_from_slice(key);
-        let key_end = self.bytes.len();
-        self.bytes.extend_from_slice(header);
-        self.bytes.extend_from_slice(row);
-        self.ends.push((key_end, self.bytes.len()));
-    }
-
-    fn get(&self, n: usize) -> Option<(&[u8], &[u8])> {
-        let (key_end, end) = *self.ends.get(n)?;
-        let start = n.checked_sub(1).map_or(0, |m| self.ends[m].1);
-        Some((&self.bytes[start..key_end], &self.bytes[key_end..end]))
-    }
-
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
+impl Rewrite<'_> {
+    /// A row under the new definition.
+    pub(super) fn row(&mut self, row: RowRef<'_>) -> Result<Vec<Value>, SqlError> {
+        match self {
+            Rewrite::Same => Ok(row.to_values()),
+            Rewrite::Each(reshape) => reshape(row),
+        }
     }
 }
 
@@ -75,6 +43,8 @@ struct Draft {
     def: TableDef,
     others: Vec<IndexDef>,
     space: Arc<Space>,
+    /// Threads to fill it, at most.
+    threads: usize,
 }
 
 /// A definition that names the new file, and a table that nobody sees yet.
@@ -86,7 +56,7 @@ struct Made {
 }
 
 /// Whether the clustered keys of both are made of values of the same types in the same way.
-fn keeps_key(old: &Table, def: &TableDef) -> bool {
+pub(super) fn keeps_key(old: &Table, def: &TableDef) -> bool {
     let (Some(was), Some(is)) = (old.def.indexes.first(), def.indexes.first()) else {
         return false;
     };
@@ -95,22 +65,23 @@ fn keeps_key(old: &Table, def: &TableDef) -> bool {
 }
 
 impl Session {
-    /// Gives a table the definition `def`, under whatever name that has, and its rows the form that `reshape` makes of them.
+    /// Gives a table the definition `def`, under whatever name that has, and its rows the form that `rewrite` gives them.
     /// Ids, roots and a hidden clustered index are filled in. Gives the number of rows; `None` where the table was dropped or
     /// has another definition by now, and nothing was done. `beside`: others may write meanwhile, for which every row must keep the
-    /// values of its clustered key, and `reshape` give the same for the same row each time. The table is closed for the moment that it takes
+    /// values of its clustered key, and `rewrite` give the same for the same row each time. The table is closed for the moment that it takes
     /// its transactions to end, at the beginning and at the end; where `beside` is not asked for or cannot be, all the time.
     ///
     /// # Errors
-    /// 1050: there is a table of the new name; 1049; 1062: rows that are equal under the new definition; what `reshape` says.
+    /// 1050: there is a table of the new name; 1049; 1062: rows that are equal under the new definition; what `rewrite` says.
     /// After an error the table is as it was.
     pub async fn rebuild_table(
         &mut self,
         old: &Arc<Table>,
         mut def: TableDef,
-        reshape: &mut Reshape<'_>,
+        mut rewrite: Rewrite<'_>,
         beside: bool,
     ) -> Result<Option<u64>, SqlError> {
+        let rewrite = &mut rewrite;
         let _shown = self.show_progress();
         self.commit().await?;
         let engine = self.engine.clone();
@@ -138,10 +109,15 @@ impl Session {
         // The other indexes are built when the rows are there.
         let others = def.indexes.split_off(1);
         let space = engine.make_space(&mut def, aside).await?;
-        let mut draft = Draft { def, others, space };
+        let mut draft = Draft {
+            def,
+            others,
+            space,
+            threads: self.threads_for(old),
+        };
         let made = match beside {
-            true => self.rebuild_beside(old, &mut draft, reshape).await,
-            false => self.rebuild_closed(old, &mut draft, reshape).await,
+            true => self.rebuild_beside(old, &mut draft, rewrite).await,
+            false => self.rebuild_closed(old, &mut draft, rewrite).await,
         };
         let Draft { def, space, .. } = draft;
         let Made {
@@ -181,10 +157,10 @@ impl Session {
         &mut self,
         old: &Arc<Table>,
         draft: &mut Draft,
-        reshape: &mut Reshape<'_>,
+        rewrite: &mut Rewrite<'_>,
     ) -> Result<Made, SqlError> {
         let closed = self.close_table(old).await?;
-        let (rows, filled) = self.fill_draft(old, draft, reshape, None).await?;
+        let (rows, filled) = self.fill_draft(old, draft, rewrite, None).await?;
         self.swap_in(old, draft).await?;
         Ok(Made {
             rows,
@@ -199,7 +175,7 @@ impl Session {
         &mut self,
         old: &Arc<Table>,
         draft: &mut Draft,
-        reshape: &mut Reshape<'_>,
+        rewrite: &mut Rewrite<'_>,
     ) -> Result<Made, SqlError> {
         let engine = self.engine.clone();
         let watched = {
@@ -209,12 +185,15 @@ impl Session {
         };
         let made = async {
             let reader = self.reader_of_all().await?;
-            let filled = self.fill_draft(&watched, draft, reshape, Some(reader));
+            let filled = self.fill_draft(&watched, draft, rewrite, Some(reader));
             let (_, filled) = filled.await?;
             engine.ddl.set_unborn(Some(filled.clone()));
-            let left = self.catch_up_with(&watched, &filled, reshape).await?;
+            let left = match rewrite {
+                Rewrite::Same => self.catch_up_aside(&watched, &filled).await?,
+                _ => self.catch_up_with(&watched, &filled, rewrite).await?,
+            };
             let closed = self.close_table(&watched).await?;
-            self.bring_last(&watched, &filled, reshape, left).await?;
+            self.bring_last(&watched, &filled, rewrite, left).await?;
             self.swap_in(&watched, draft).await?;
             Ok((filled, closed))
         }
@@ -239,17 +218,24 @@ impl Session {
         &mut self,
         old: &Arc<Table>,
         draft: &mut Draft,
-        reshape: &mut Reshape<'_>,
+        rewrite: &mut Rewrite<'_>,
         mut reader: Option<Session>,
     ) -> Result<(u64, Arc<Table>), SqlError> {
         let engine = self.engine.clone();
-        let Draft { def, others, space } = draft;
+        let Draft {
+            def,
+            others,
+            space,
+            threads,
+        } = draft;
         let open = |def: &TableDef, old: Option<&Table>| {
             Arc::new(Table::open(engine.pager(), def.clone(), space.clone(), old))
         };
         let new = open(def, None);
         let snapshot = reader.as_mut().map(Session::snapshot);
-        let rows = self.copy_rows(old, &new, reshape, snapshot).await?;
+        let rows = self
+            .copy_rows(old, &new, rewrite, snapshot, *threads)
+            .await?;
         if let Some(mut reader) = reader {
             // Purge need not wait for what follows.
             reader.commit().await?;
@@ -260,7 +246,11 @@ impl Session {
             let fail = |e| error::storage(e, &new.full_name);
             index.root = engine.pager().run(make).await.map_err(fail)?;
             let tree = Tree::open(engine.pager().clone(), space.clone(), index.root, index.id);
-            self.fill_index(&new, &index, &tree, None).await?;
+            let into = Arc::new(Index {
+                parts: key_parts(def, &index),
+                tree,
+            });
+            self.fill_index(&new, &index, into, None, *threads).await?;
             def.indexes.push(index);
         }
         Ok((rows, open(def, Some(&new))))
@@ -281,125 +271,5 @@ impl Session {
             self.engine.drop_file(old.space_id());
         }
         self.engine.change_rows(changes).await
-    }
-
-    /// Puts the rows of a table, as they are or as `snapshot` sees them, into another that nobody knows; gives their number.
-    async fn copy_rows(
-        &mut self,
-        old: &Arc<Table>,
-        new: &Arc<Table>,
-        reshape: &mut Reshape<'_>,
-        snapshot: Option<Snapshot>,
-    ) -> Result<u64, SqlError> {
-        // Zero would say that it is not known yet.
-        new.live.row_id.store(1, Ordering::Relaxed);
-        let mut copier = Session::new(self.engine.clone());
-        let r = self
-            .copy_with(&mut copier, old, new, reshape, snapshot)
-            .await;
-        match r {
-            Ok(n) => copier.commit().await.map(|()| n),
-            Err(e) => {
-                copier.rollback().await?;
-                Err(e)
-            }
-        }
-    }
-
-    async fn copy_with(
-        &mut self,
-        copier: &mut Session,
-        old: &Arc<Table>,
-        new: &Arc<Table>,
-        reshape: &mut Reshape<'_>,
-        snapshot: Option<Snapshot>,
-    ) -> Result<u64, SqlError> {
-        let mut walk = LeafRows::new(snapshot);
-        // The rows of a leaf: those that are not all in it are completed when it is free again.
-        let mut rows: Vec<(Vec<u8>, bool)> = Vec::new();
-        let mut run = Run::default();
-        let mut copied = 0u64;
-        copier.begin(Isolation::ReadCommitted, false);
-        let estimate = old.row_count_estimate();
-        self.interrupt.progress.begin(Stage::Copying, estimate);
-        loop {
-            self.interrupt.check()?;
-            // Each leaf: what is made of its rows takes a hundred times what reading them does.
-            self.give_way().await;
-            rows.clear();
-            let mut take = |_: &[u8], v: RowVersion, row: &[u8]| {
-                rows.push((row.to_vec(), v.external()));
-            };
-            let (found, more) = walk.next(self, old, &mut take).await?;
-            self.interrupt.progress.add(found);
-            for (row, external) in &rows {
-                let values = match external {
-                    false => reshape(old.layout.row(row))?,
-                    true => {
-                        let outside = self.read_outside(old, row).await?;
-                        reshape(old.layout.row(row).with_outside(&outside))?
-                    }
-                };
-                copier.take_over(new, &values, &mut run).await?;
-                copied += 1;
-                if copied.is_multiple_of(CHUNK as u64) {
-                    copier.commit().await?;
-                    copier.begin(Isolation::ReadCommitted, false);
-                }
-            }
-            if !more {
-                self.put_run(new, &mut run).await?;
-                return Ok(copied);
-            }
-        }
-    }
-
-    /// Adds a row to the run, or inserts it where it does not follow.
-    async fn take_over(
-        &mut self,
-        new: &Arc<Table>,
-        values: &[Value],
-        run: &mut Run,
-    ) -> Result<(), SqlError> {
-        if !run.broken {
-            let key = self.new_key(new, values);
-            if key == run.last {
-                return Err(twice(new, 0, values));
-            }
-            if key > run.last {
-                let row = self.build_row(new, values).await?;
-                let flags = if row.external { EXTERNAL } else { 0 };
-                // Nobody's, and visible to all.
-                let header = RowVersion::new(TxnId::NONE, flags).bytes();
-                run.push(&key, &header, &row.bytes);
-                new.count_rows(1);
-                if run.bytes.len() >= BATCH {
-                    self.put_run(new, run).await?;
-                }
-                return Ok(());
-            }
-            self.put_run(new, run).await?;
-            run.broken = true;
-        }
-        match self.insert(new, values).await? {
-            Inserted::Done => Ok(()),
-            Inserted::Duplicate { index, .. } => Err(twice(new, index, values)),
-        }
-    }
-
-    /// Puts the rows of the run into the file, a leaf at a time.
-    async fn put_run(&mut self, new: &Table, run: &mut Run) -> Result<(), SqlError> {
-        let engine = self.engine.clone();
-        let tree = &new.indexes[0].tree;
-        let mut at = 0;
-        while run.get(at).is_some() {
-            at += engine
-                .pager()
-                .run(|| tree.insert_run(|n| run.get(at + n), SPARE))
-                .await
-                .map_err(|e| error::storage(e, &new.full_name))?;
-        }
-        run.clear();
-        Ok(())
     }
 }

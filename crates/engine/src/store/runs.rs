@@ -3,7 +3,8 @@
 //!
 //! The file lives as long as its [`Runs`]; what a crash leaves of one is removed at the next start. Nothing of it is synced.
 
-use super::entries::Entries;
+use super::entries::{Entries, Sample};
+use super::leaf_rows::KeyRange;
 use base::seams::{Disk, File, OpenMode};
 use std::cmp::Ordering;
 use std::io;
@@ -15,6 +16,8 @@ use std::sync::Arc;
 pub(crate) const EXTENSION: &str = "sort";
 /// Bytes written and read at once.
 const CHUNK: usize = 256 << 10;
+/// Bytes of a run between two of its entries that are noted.
+const STRIDE: u64 = 16 << 10;
 /// Bytes of merged entries that are looked at ahead: more than any leaf takes.
 const WINDOW: usize = 8 * pager::PAGE_SIZE;
 
@@ -23,8 +26,14 @@ pub(super) struct Runs {
     disk: Arc<dyn Disk>,
     path: PathBuf,
     file: Arc<dyn File>,
-    /// Where each begins and ends.
-    runs: Vec<(u64, u64)>,
+    runs: Vec<Run>,
+}
+
+/// A sorted run: where it begins and ends, and where some of its entries are.
+struct Run {
+    start: u64,
+    end: u64,
+    noted: Vec<(Sample, u64)>,
 }
 
 impl Drop for Runs {
@@ -47,11 +56,19 @@ impl Runs {
 
     /// Writes sorted entries as another run.
     pub(super) fn append(&mut self, entries: &Entries) -> io::Result<()> {
-        let start = self.runs.last().map_or(0, |r| r.1);
+        let start = self.runs.last().map_or(0, |r| r.end);
         let mut at = start;
+        let mut noted = Vec::new();
+        let mut next = start;
         let mut chunk = Vec::with_capacity(CHUNK + pager::PAGE_SIZE);
         for n in 0..entries.len() {
-            chunk.extend_from_slice(entries.raw(n));
+            let raw = entries.raw(n);
+            let here = at + chunk.len() as u64;
+            if here >= next {
+                noted.push((Sample::of(raw), here));
+                next = here + STRIDE;
+            }
+            chunk.extend_from_slice(raw);
             if chunk.len() >= CHUNK {
                 self.file.write_now(&chunk, at)?;
                 at += chunk.len() as u64;
@@ -59,37 +76,16 @@ impl Runs {
             }
         }
         self.file.write_now(&chunk, at)?;
-        self.runs.push((start, at + chunk.len() as u64));
+        let end = at + chunk.len() as u64;
+        self.runs.push(Run { start, end, noted });
         Ok(())
     }
 
-    /// All runs as one.
-    pub(super) fn merge(self) -> io::Result<Merge> {
-        let mut readers = Vec::new();
-        for (at, end) in self.runs.clone() {
-            readers.push(Reader {
-                file: self.file.clone(),
-                at,
-                end,
-                buf: Vec::new(),
-                entry: 0..0,
-                head: 0,
-            });
-        }
-        let mut merge = Merge {
-            order: Vec::with_capacity(readers.len()),
-            readers,
-            window: Entries::default(),
-            first: 0,
-            last: Vec::new(),
-            repeated: None,
-            _runs: self,
-        };
-        for i in 0..merge.readers.len() {
-            merge.advance(i)?;
-        }
-        merge.fill()?;
-        Ok(merge)
+    /// Keys of its entries, at about even distances.
+    pub(super) fn samples(&self) -> impl Iterator<Item = Sample> + '_ {
+        // Each run begins with about the same.
+        let noted = self.runs.iter().flat_map(|r| r.noted.iter().skip(1));
+        noted.map(|(s, _)| s.clone())
     }
 }
 
@@ -102,17 +98,29 @@ struct Reader {
     /// The entry, as it was written.
     entry: Range<usize>,
     head: u64,
+    range: KeyRange,
 }
 
 impl Reader {
-    /// Goes to the next entry; there is none behind the last.
+    /// Goes to the next entry of the range; there is none behind the last.
     fn advance(&mut self) -> io::Result<bool> {
+        while self.read()? {
+            let key = Entries::raw_key(&self.buf[self.entry.clone()]);
+            if key >= &self.range.from[..] {
+                self.head = Entries::head_of(key);
+                return Ok(!self.range.is_before(key));
+            }
+        }
+        Ok(false)
+    }
+
+    /// Goes to the next entry.
+    fn read(&mut self) -> io::Result<bool> {
         let mut from = self.entry.end;
         loop {
             let rest = &self.buf[from..];
             if let Some(n) = Entries::raw_len(rest).filter(|n| *n <= rest.len()) {
                 self.entry = from..from + n;
-                self.head = Entries::head_of(Entries::raw_key(&self.buf[self.entry.clone()]));
                 return Ok(true);
             }
             let left = (self.end - self.at) as usize;
@@ -157,10 +165,47 @@ pub(super) struct Merge {
     first: usize,
     last: Vec<u8>,
     repeated: Option<Vec<u8>>,
-    _runs: Runs,
 }
 
 impl Merge {
+    /// Those entries of all files that are in the range, as one run. The files have to stay.
+    pub(super) fn of(files: &[Runs], range: &KeyRange) -> io::Result<Merge> {
+        let mut readers = Vec::new();
+        for (file, run) in files
+            .iter()
+            .flat_map(|f| f.runs.iter().map(|r| (&f.file, r)))
+        {
+            let before = run
+                .noted
+                .partition_point(|(s, _)| s.key() < &range.from[..]);
+            if before > 0 && base::mutant!("a-run-read-from-behind-the-cut") {
+                continue;
+            }
+            readers.push(Reader {
+                file: file.clone(),
+                at: before.checked_sub(1).map_or(run.start, |n| run.noted[n].1),
+                end: run.end,
+                buf: Vec::new(),
+                entry: 0..0,
+                head: 0,
+                range: range.clone(),
+            });
+        }
+        let mut merge = Merge {
+            order: Vec::with_capacity(readers.len()),
+            readers,
+            window: Entries::default(),
+            first: 0,
+            last: Vec::new(),
+            repeated: None,
+        };
+        for i in 0..merge.readers.len() {
+            merge.advance(i)?;
+        }
+        merge.fill()?;
+        Ok(merge)
+    }
+
     /// Goes on in a run that is not in the order now, and puts it where it belongs.
     fn advance(&mut self, run: usize) -> io::Result<()> {
         if self.readers[run].advance()? {
@@ -229,6 +274,7 @@ pub(crate) fn remove_left(disk: &dyn Disk, dir: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::entries::cuts_of;
     use super::*;
     use base::mem::MemDisk;
 
@@ -250,7 +296,8 @@ mod tests {
             runs.append(&entries).expect("a write");
         }
         all.sort();
-        let mut merge = runs.merge().expect("a merge");
+        let files = [runs];
+        let mut merge = Merge::of(&files, &KeyRange::default()).expect("a merge");
         let mut got = Vec::new();
         while let Some((k, _)) = merge.get(0) {
             got.push(String::from_utf8_lossy(k).into_owned());
@@ -266,7 +313,25 @@ mod tests {
         }
         assert_eq!(got, all);
         assert_eq!(merge.repeated(), None);
-        drop(merge);
+
+        // In parts, cut anywhere.
+        let samples = files[0].samples().collect();
+        let mut cuts = cuts_of(samples, false, 4);
+        assert_eq!(cuts.len(), 3);
+        cuts.insert(0, b"00000001".to_vec());
+        let mut parts = Vec::new();
+        for range in KeyRange::between(cuts) {
+            let mut merge = Merge::of(&files, &range).expect("a merge");
+            let from = parts.len();
+            while let Some((k, _)) = merge.get(0) {
+                parts.push(String::from_utf8_lossy(k).into_owned());
+                merge.consume(1);
+                merge.fill().expect("a read");
+            }
+            assert!(from == 0 || parts.len() - from > all.len() / 10);
+        }
+        assert_eq!(parts, all);
+        drop(files);
         assert!(!disk.exists(path), "the file goes with its runs");
 
         let mut runs = Runs::create(&disk, path).expect("a file");
@@ -280,6 +345,7 @@ mod tests {
             entries.sort();
             runs.append(&entries).expect("a write");
         }
-        assert_eq!(runs.merge().expect("a merge").repeated(), Some(&b"1"[..]));
+        let merge = Merge::of(&[runs], &KeyRange::default()).expect("a merge");
+        assert_eq!(merge.repeated(), Some(&b"1"[..]));
     }
 }

@@ -21,6 +21,8 @@ pub(crate) fn options(frames: u64, flush_at_commit: u8) -> EngineOptions {
             ..Default::default()
         },
         flush_at_commit,
+        builders_max: 3,
+        builder_rows_min: 1000,
         ..EngineOptions::default()
     }
 }

@@ -17,7 +17,10 @@ pub fn open(disk: &Arc<SimDisk>, frames: u64) -> Arc<Engine> {
             ..Default::default()
         },
         flush_at_commit: 1,
-        ..EngineOptions::default()
+        // So that entries of some thousand rows go to files.
+        sort_bytes_max: 256 << 10,
+        builders_max: 3,
+        builder_rows_min: 1000,
     };
     block_on(Engine::open(seams(disk), Path::new("/db"), options)).expect("open")
 }

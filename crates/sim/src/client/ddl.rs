@@ -4,7 +4,7 @@ use super::Client;
 use crate::context::Trouble;
 use crate::model::{Life, Names};
 use crate::shape::{EXTRAS, Extra, SCHEMA, Shape};
-use engine::{IndexKind, Session, TableDef};
+use engine::{IndexKind, Rewrite, RowRef, Session, TableDef};
 use std::collections::BTreeSet;
 use types::SqlError;
 
@@ -178,10 +178,13 @@ impl Client {
                 let mut def = t.def.clone();
                 self.choose_format(&mut def);
                 def.indexes.retain(|i| i.kind != IndexKind::Hidden);
+                let mut each = |row: RowRef<'_>| Ok(row.to_values());
+                let rewrite = match self.rng.one_in(3) {
+                    true => Rewrite::Each(&mut each),
+                    false => Rewrite::Same,
+                };
                 let rebuild = async {
-                    let done = s
-                        .rebuild_table(&t, def, &mut |row| Ok(row.to_values()), true)
-                        .await?;
+                    let done = s.rebuild_table(&t, def, rewrite, true).await?;
                     // Where it was not done there is no commit, as after an error.
                     done.map(drop)
                         .ok_or_else(|| SqlError::new(1412, "changed meanwhile"))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{ColumnDef, ColumnDefault, RowRef, Table, TableDef};
+use engine::{ColumnDef, ColumnDefault, Rewrite, RowRef, Table, TableDef};
 use types::convert::{ConvertMode, Target, assign, zero_value};
 use types::error::codes;
 use types::{DataType, SqlError, Value, ValueRef};
@@ -63,9 +63,14 @@ pub(super) async fn run(
             ));
         }
         let beside = can && lock != Some("EXCLUSIVE");
+        let same = maker.is_same();
         let mut reshape = |row: RowRef<'_>| maker.row(row);
+        let rewrite = match same {
+            true => Rewrite::Same,
+            false => Rewrite::Each(&mut reshape),
+        };
         let def = reform.def.clone();
-        let r = s.engine.rebuild_table(old, def, &mut reshape, beside).await;
+        let r = s.engine.rebuild_table(old, def, rewrite, beside).await;
         let (w, total) = cx.take_warnings();
         (r, w, total)
     };
@@ -121,6 +126,15 @@ impl<'a, 's> Maker<'a, 's> {
     fn is_repeatable(&self) -> bool {
         let numbered = |s: &Source| matches!(s, Source::Numbered);
         self.auto.is_none() && !self.sources.iter().any(numbered)
+    }
+
+    /// Rows stay as they are.
+    fn is_same(&self) -> bool {
+        let (old, new) = (&self.old.columns, &self.new.columns);
+        let kept = |(at, s): (usize, &Source)| {
+            matches!(s, Source::Kept(n) if *n == at) && old[at].ty == new[at].ty
+        };
+        self.auto.is_none() && old.len() == new.len() && self.sources.iter().enumerate().all(kept)
     }
 
     fn row(&mut self, row: RowRef<'_>) -> Result<Vec<Value>, SqlError> {
