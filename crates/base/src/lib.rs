@@ -16,6 +16,7 @@ pub mod mem;
 pub mod mutant;
 pub mod real;
 pub mod seams;
+pub mod share;
 pub mod sync;
 
 pub use block_on::block_on;
@@ -23,3 +24,4 @@ pub use buf::{AlignedBuf, IoBuf};
 pub use event::Event;
 pub use ids::{Lsn, PageNo, SpaceId, TxnId};
 pub use seams::{Clock, Disk, File, OpenMode, Random, Seams, Spawn, Task};
+pub use share::share_out;

@@ -2,14 +2,14 @@
 
 use crate::alloc;
 use crate::checkpoint::{CheckpointSource, Checkpointer};
-use crate::cleaner::{Cleaner, CleanerState};
+use crate::cleaner::{Cleaner, CleanerState, packers};
 use crate::doublewrite::Doublewrite;
 use crate::error::{OpError, Purpose, Wait};
 use crate::log::record::RecordKind;
 use crate::log::{Log, Observer, Scanner};
 use crate::mtr::{Committed, Mtr, PageIx, append_plain};
 use crate::options::PagerOptions;
-use crate::packed::{self, PackedFormat, Packer, Shadow};
+use crate::packed::{self, PackedFormat, Shadow};
 use crate::page::{self, Page};
 use crate::pool::{ExclusiveGuard, Pin, Pins, Pool, SharedGuard};
 use crate::redo::RedoTable;
@@ -467,7 +467,7 @@ impl Pager {
             doublewrite,
             staging: Vec::new(),
             scratch: None,
-            packer: Packer::new(self.pool.cells_of),
+            packers: packers(self.pool.cells_of),
             clock: self.seams.clock.clone(),
         };
         self.spawn("cleaner", cleaner.run());

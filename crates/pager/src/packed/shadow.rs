@@ -7,6 +7,7 @@
 //! Locks: `rooting` before `state`; nothing waits for a device under `state` but for more room in the file.
 
 mod dictionary;
+mod run;
 
 use super::PackedFormat;
 use super::PackedUse;

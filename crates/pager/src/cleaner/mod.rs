@@ -9,22 +9,19 @@ use crate::checkpoint::{Checkpointer, FULL_DISK_RETRY_US};
 use crate::doublewrite::{BATCH, Doublewrite};
 use crate::error::OpError;
 use crate::log::Log;
-use crate::packed::{Packer, Place, Shadow};
-use crate::page::{self, PAGE_SIZE};
+use crate::packed::Packer;
 use crate::pool::Pool;
 use crate::pool::frame::{COLD, Frame};
-use crate::space::Space;
 use base::counters::Counter;
-use base::{AlignedBuf, Clock, IoBuf, Lsn, PageNo, SpaceId, Spawn};
+use base::{AlignedBuf, Clock, Lsn, SpaceId, Spawn};
 use std::future::poll_fn;
-use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::task::Poll;
 
-/// Pages of which a dictionary is trained, at most.
-const SAMPLES_MOST: usize = 64;
+mod write;
+
+pub(crate) use write::packers;
 
 /// What the cleaner needs to know and tells.
 pub(crate) struct CleanerState {
@@ -65,13 +62,6 @@ pub struct CleanerCounters {
     pub batches: Counter,
 }
 
-/// A dirty page picked for writing.
-struct Picked {
-    frame: u32,
-    space: Arc<Space>,
-    page: PageNo,
-}
-
 pub(crate) struct Cleaner {
     pub(crate) pool: Arc<Pool>,
     pub(crate) log: Arc<Log>,
@@ -81,16 +71,9 @@ pub(crate) struct Cleaner {
     pub(crate) doublewrite: Option<Doublewrite>,
     pub(crate) staging: Vec<AlignedBuf>,
     pub(crate) scratch: Option<AlignedBuf>,
-    pub(crate) packer: Packer,
+    /// One for each thread that packs, at least one.
+    pub(crate) packers: Vec<Packer>,
     pub(crate) clock: Arc<dyn Clock>,
-}
-
-/// A page on its way to the device.
-struct Write {
-    done: Pin<Box<dyn Future<Output = (IoBuf, io::Result<usize>)> + Send>>,
-    bytes: usize,
-    /// Where it goes in a compressed tablespace.
-    place: Option<Place>,
 }
 
 impl Cleaner {
@@ -268,218 +251,5 @@ impl Cleaner {
             self.write_batch(batch).await?;
         }
         Ok(())
-    }
-
-    async fn write_batch(&mut self, frames: &[u32]) -> Result<(), OpError> {
-        let mut staged = self
-            .scratch
-            .take()
-            .unwrap_or_else(|| AlignedBuf::zeroed(BATCH * PAGE_SIZE));
-        let mut picked: Vec<Picked> = Vec::with_capacity(frames.len());
-        let mut newest = Lsn::NONE;
-        for f in frames {
-            let at = picked.len() * PAGE_SIZE;
-            let out = &mut staged[at..at + PAGE_SIZE];
-            let Some((s, p, lsn)) = self.pool.copy_for_write(*f, out) else {
-                continue;
-            };
-            let Some(space) = self.live_space(s) else {
-                self.pool.written(*f, true);
-                continue;
-            };
-            page::seal(out);
-            newest = newest.max(lsn);
-            picked.push(Picked {
-                frame: *f,
-                space,
-                page: p,
-            });
-        }
-        let r = self.write_picked(&staged, &picked, newest).await;
-        self.scratch = Some(staged);
-        if r.is_err() {
-            for p in &picked {
-                self.pool.written(p.frame, false);
-            }
-        }
-        r
-    }
-
-    fn live_space(&self, id: SpaceId) -> Option<Arc<Space>> {
-        self.pool.spaces.get(id).filter(|s| !s.is_dropped())
-    }
-
-    async fn write_picked(
-        &mut self,
-        staged: &[u8],
-        picked: &[Picked],
-        newest: Lsn,
-    ) -> Result<(), OpError> {
-        if picked.is_empty() {
-            return Ok(());
-        }
-        // The rule of write-ahead logging: no page before its log.
-        if !base::mutant!("page-before-its-log") {
-            self.log.wait_durable(newest).await?;
-        }
-        let copied = picked.iter().any(|p| p.space.shadow().is_none());
-        if let Some(dw) = self.doublewrite.as_mut().filter(|_| copied) {
-            if dw.next_reuses() {
-                match self.checkpointer.sync_spaces() {
-                    // Of pages that are not copied there.
-                    Ok(()) | Err(OpError::SpaceFull(_)) => dw.all_synced(),
-                    Err(e) => return Err(e),
-                }
-            }
-            if !base::mutant!("doublewrite-skipped") {
-                dw.store(&staged[..picked.len() * PAGE_SIZE])
-                    .map_err(OpError::io)?;
-            }
-        }
-        self.look_for_dictionaries(staged, picked)?;
-        let mut writes = Vec::with_capacity(picked.len());
-        let mut failed: Option<io::Error> = None;
-        for (page, p) in staged.chunks_exact(PAGE_SIZE).zip(picked) {
-            match self.begin_write(page, p) {
-                Ok(w) => writes.push(w),
-                Err(e) => {
-                    failed = Some(e);
-                    break;
-                }
-            }
-        }
-        for (w, p) in writes.into_iter().zip(picked) {
-            let Some(w) = w else {
-                self.pool.written(p.frame, false);
-                continue;
-            };
-            let (b, r) = w.done.await;
-            match (p.space.shadow(), w.place) {
-                (Some(s), Some(place)) => settle(s, p.page, place, r.is_ok()),
-                _ => self
-                    .staging
-                    .extend(b.into_owned().filter(|b| b.len() == PAGE_SIZE)),
-            }
-            match r {
-                Ok(n) if n == w.bytes => {
-                    // Again after the write: a sync that ran in between may not have covered it.
-                    p.space.unsynced.store(true, Ordering::Release);
-                    self.pool.written(p.frame, true);
-                }
-                Ok(_) => failed = Some(io::Error::from(io::ErrorKind::WriteZero)),
-                Err(e) => failed = Some(e),
-            }
-        }
-        self.state.counters.pages_written.add(picked.len() as u64);
-        self.state.counters.batches.inc();
-        match failed {
-            None => Ok(()),
-            Some(e) => Err(OpError::io(e)),
-        }
-    }
-
-    /// Trains dictionaries for tablespaces that have none yet and enough pages in this batch. Some 30 ms, once a file.
-    fn look_for_dictionaries(&mut self, staged: &[u8], picked: &[Picked]) -> Result<(), OpError> {
-        // They are sorted by tablespace.
-        let mut rest = 0..picked.len();
-        while let Some(first) = rest.next() {
-            let space = &picked[first].space;
-            let same = |p: &&Picked| p.space.id() == space.id();
-            let n = picked[first..].iter().take_while(same).count();
-            rest = first + n..picked.len();
-            let Some(shadow) = space.shadow().filter(|s| s.wants_dictionary()) else {
-                continue;
-            };
-            if n < shadow.samples_wanted() {
-                continue;
-            }
-            shadow.has_trained();
-            let pages = staged[first * PAGE_SIZE..(first + n) * PAGE_SIZE].chunks_exact(PAGE_SIZE);
-            let pages: Vec<&[u8]> = pages.take(SAMPLES_MOST).collect();
-            let pays = |with, without| shadow.dictionary_pays(with, without);
-            let made = self.packer.train(&pages, shadow.format(), pays);
-            let kept = match made.map_err(OpError::io)? {
-                Some(made) => shadow.keep_dictionary(made),
-                None => Ok(()),
-            };
-            match kept {
-                // It goes without.
-                Err(e) if e.kind() != io::ErrorKind::StorageFull => return Err(OpError::io(e)),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// Starts the write of a sealed page; `None` where the disk has no room for it.
-    fn begin_write(&mut self, page: &[u8], p: &Picked) -> io::Result<Option<Write>> {
-        p.space.unsynced.store(true, Ordering::Release);
-        let (bytes, offset, place) = match p.space.shadow() {
-            None => {
-                let mut b = self
-                    .staging
-                    .pop()
-                    .unwrap_or_else(|| AlignedBuf::zeroed(PAGE_SIZE));
-                b.copy_from_slice(page);
-                (b, u64::from(p.page.0) * PAGE_SIZE as u64, None)
-            }
-            Some(shadow) => {
-                let (format, packer) = (shadow.format(), &mut self.packer);
-                let (packed, us) = self
-                    .pool
-                    .packing
-                    .timed(|| packer.pack(page, format, shadow.dictionary()));
-                let packed = packed?;
-                let id = p.space.id();
-                let fits = !packed.plain
-                    && (format.block == format.unit || packed.bytes.len() <= format.block as usize);
-                self.pool.packing.packed(format.block, id, page, fits, us);
-                let units = shadow.format().units(packed.bytes.len());
-                let start = match shadow.take(units) {
-                    Ok(start) => start,
-                    Err(e) if e.kind() == io::ErrorKind::StorageFull => {
-                        self.state.note_starved(p.space.id());
-                        return Ok(None);
-                    }
-                    Err(e) => return Err(e),
-                };
-                let place = Place {
-                    start,
-                    units: units as u8,
-                    plain: packed.plain,
-                };
-                if base::mutant!("page-entered-before-it-is-written") {
-                    shadow.enter(p.page, place);
-                    return Ok(Some(Write {
-                        bytes: packed.bytes.len(),
-                        done: Box::pin(base::seams::write(
-                            &**p.space.file(),
-                            IoBuf::owned(packed.bytes),
-                            shadow.offset(start),
-                        )),
-                        place: None,
-                    }));
-                }
-                (packed.bytes, shadow.offset(start), Some(place))
-            }
-        };
-        let len = bytes.len();
-        Ok(Some(Write {
-            done: Box::pin(base::seams::write(
-                &**p.space.file(),
-                IoBuf::owned(bytes),
-                offset,
-            )),
-            bytes: len,
-            place,
-        }))
-    }
-}
-
-/// A page was written to a new place, or not.
-fn settle(shadow: &Shadow, page: PageNo, place: Place, written: bool) {
-    match written {
-        true => shadow.enter(page, place),
-        false => shadow.release(place.start, u64::from(place.units)),
     }
 }
