@@ -33,13 +33,13 @@ fn start(name: &str, f: impl FnOnce() + Send + 'static) {
 
 impl Spawn for Threads {
     fn spawn(&self, name: &str, task: Task) {
-        start(name, move || crate::block_on(task));
+        start(name, move || crate::block_on::park_on(task));
     }
 
     fn spawn_behind(&self, name: &str, task: Task) {
         start(name, move || {
             pace::begin();
-            crate::block_on(task);
+            crate::block_on::park_on(task);
         });
     }
 
