@@ -29,10 +29,11 @@ fuzz_target!(|data: &[u8]| {
     let left = &*LEFT;
     let disk = left.disk.crash(true);
     for (kind, bytes) in steps::steps(data).take(MOST_STEPS) {
-        match kind % 4 {
+        match kind % 5 {
             0 | 1 => left.change_record(&disk, bytes),
             2 => left.change_control(&disk, bytes),
-            _ => left.change_page(&disk, bytes, kind & 4 != 0),
+            3 => left.change_page(&disk, bytes, kind & 8 != 0),
+            _ => left.change_map(&disk, bytes, kind >> 4),
         }
     }
     // A record may name any page of a table.
@@ -42,7 +43,7 @@ fuzz_target!(|data: &[u8]| {
             return;
         };
         let mut session = engine.session();
-        for name in ["a", "b"] {
+        for name in ["a", "b", "c"] {
             // An error is an answer.
             let _ = look(&mut session, name).await;
             let _ = session.rollback().await;
@@ -59,6 +60,8 @@ struct Left {
     records: Vec<(u64, usize)>,
     segment: u64,
     tables: Vec<PathBuf>,
+    /// The file of the compressed one.
+    packed: PathBuf,
 }
 
 static LEFT: LazyLock<Left> = LazyLock::new(|| {
@@ -67,8 +70,16 @@ static LEFT: LazyLock<Left> = LazyLock::new(|| {
     block_on(fill(&engine)).expect("a few rows");
     let log = engine.pager().log();
     block_on(log.wait_durable(log.complete())).expect("the log is written");
-    let tables = engine.pager().spaces().iter().map(|s| s.path()).collect();
+    let spaces = engine.pager().spaces();
+    let tables = spaces.iter().map(|s| s.path()).collect();
+    let packed = spaces.iter().find(|s| s.packed_format().is_some());
+    let packed = packed.expect("a compressed table").path();
     let disk = disk.crash(true);
+    let roots = bytes_of(&disk, &packed);
+    assert!(
+        le::get_u32(&roots, 32) > 0,
+        "no page of the compressed table was written"
+    );
     let control = bytes_of(&disk, &control());
     let newest = usize::from(le::get_u64(&control, 16) < le::get_u64(&control, SLOT + 16)) * SLOT;
     let (segment, mut at) = (
@@ -90,6 +101,7 @@ static LEFT: LazyLock<Left> = LazyLock::new(|| {
         records,
         segment,
         tables,
+        packed,
     }
 });
 
@@ -143,6 +155,43 @@ impl Left {
             }
         });
     }
+
+    /// Where u16, bytes: in the root of the compressed table, in a directory of its map or in a chunk, with all checksums above put right.
+    fn change_map(&self, disk: &MemDisk, bytes: &[u8], what: u8) {
+        let Some((at, bytes)) = bytes.split_first_chunk() else {
+            return;
+        };
+        let at = usize::from(u16::from_le_bytes(*at));
+        disk.damage(&self.packed, |file| {
+            let unit = le::get_u32(file, 24) as usize;
+            let part = |file: &[u8], at: usize| -> Option<usize> {
+                let start = (le::get_u64(file, at) as usize).checked_mul(unit)?;
+                (start > 0 && start.checked_add(PAGE_SIZE)? <= file.len()).then_some(start)
+            };
+            let sum =
+                |file: &[u8], start: usize| base::checksum::crc32c(&file[start..start + PAGE_SIZE]);
+            if let Some(directory) = part(file, 64) {
+                if let Some(chunk) = part(file, directory) {
+                    if what % 3 == 2 {
+                        put(&mut file[chunk..chunk + PAGE_SIZE], at, bytes);
+                    }
+                    let crc = sum(file, chunk);
+                    le::put_u32(file, directory + 8, crc);
+                }
+                if what % 3 == 1 {
+                    put(&mut file[directory..directory + PAGE_SIZE], at, bytes);
+                }
+                let crc = sum(file, directory);
+                le::put_u32(file, 64 + 8, crc);
+            }
+            if what.is_multiple_of(3) {
+                put(&mut file[..SLOT - 4], at, bytes);
+            }
+            let crc = base::checksum::crc32c(&file[..SLOT - 4]);
+            le::put_u32(file, SLOT - 4, crc);
+            file.copy_within(..SLOT, SLOT);
+        });
+    }
 }
 
 fn put(to: &mut [u8], at: usize, bytes: &[u8]) {
@@ -181,7 +230,7 @@ async fn open(disk: Arc<MemDisk>) -> Result<Arc<Engine>, pager::OpenError> {
     Engine::open(mem::seams(disk), Path::new("/db"), options).await
 }
 
-/// Two tables, a few committed rows, and a transaction that the crash interrupts.
+/// Three tables, one of them compressed, a few committed rows, and a transaction that the crash interrupts.
 async fn fill(engine: &Arc<Engine>) -> Result<(), SqlError> {
     let mut s = engine.session();
     s.create_schema(SchemaDef {
@@ -189,7 +238,7 @@ async fn fill(engine: &Arc<Engine>) -> Result<(), SqlError> {
         collation: CollationId::DEFAULT,
     })
     .await?;
-    for name in ["a", "b"] {
+    for name in ["c", "a", "b"] {
         s.create_table(table(name)).await?;
         s.begin(Isolation::ReadCommitted, false);
         let t = s.open_table("s", name).await?;
@@ -198,6 +247,11 @@ async fn fill(engine: &Arc<Engine>) -> Result<(), SqlError> {
         }
         s.insert(&t, &row(12, 20_000)).await?;
         s.commit().await?;
+        if name == "c" {
+            // Its pages are to be in the file, and the others' changes in the log that is read.
+            let written = engine.pager().flush_all().await;
+            written.map_err(|e| SqlError::internal(&format!("{e:?}")))?;
+        }
     }
     s.begin(Isolation::ReadCommitted, false);
     let t = s.open_table("s", "a").await?;
@@ -262,7 +316,11 @@ fn table(name: &str) -> TableDef {
         options: TableOptions {
             collation: CollationId::DEFAULT,
             comment: String::new(),
-            row_format: String::new(),
+            row_format: if name == "c" {
+                "COMPRESSED".into()
+            } else {
+                String::new()
+            },
             auto_increment: 0,
             others: Vec::new(),
             created_us: 0,

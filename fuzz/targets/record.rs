@@ -96,7 +96,7 @@ fn show(layout: &RowLayout, row: RowRef<'_>) {
     let mut bytes = Vec::new();
     let mut builder = RowBuilder::default();
     if builder
-        .build(layout, &values, 1 << 20, &mut bytes)
+        .build(layout, &values, (1 << 20, 1 << 20), &mut bytes)
         .is_some()
     {
         assert!(layout.fits(&bytes, false), "a row that was built fits");

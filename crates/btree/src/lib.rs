@@ -6,12 +6,13 @@
 //! missing is answered as `OpError::Wait`, with nothing changed.
 //!
 //! [`node`] is one page as bytes, [`ops`] its operations in the log; [`tree`] is the handle, and `descend`, `read`, `ahead`,
-//! `cuts`, `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
+//! `cuts`, `measure`, `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
 
 mod ahead;
 mod cuts;
 mod descend;
 mod fill;
+mod measure;
 mod merge;
 mod modify;
 pub mod node;
@@ -22,6 +23,7 @@ mod split;
 mod tree;
 mod verify;
 
+pub use measure::Measure;
 pub use modify::{Action, Change, Found, Outcome, Successor};
 pub use node::{INLINE_TARGET, MAX_KEY, MAX_VALUE, max_value};
 pub use ops::{apply, register};

@@ -1,7 +1,7 @@
 //! The handle of a tree, its creation and its destruction.
 //!
-//! The root's page number never changes. There is exactly one handle per tree in a process: it holds the latch under
-//! which the shape of the tree changes.
+//! The root's page number never changes. All handles of a tree in a process come from one: they share the latch under which the shape of
+//! the tree changes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ pub struct Tree {
     pub(crate) space: Arc<Space>,
     pub(crate) root: PageNo,
     pub(crate) index_id: u32,
-    pub(crate) shape: ShapeLatch,
+    pub(crate) shape: Arc<ShapeLatch>,
 }
 
 /// Held by whoever changes inner pages. Only running code holds it, never across a return to a caller that may wait,
@@ -63,7 +63,18 @@ impl Tree {
             space,
             root,
             index_id,
-            shape: ShapeLatch::default(),
+            shape: Arc::default(),
+        }
+    }
+
+    /// Another handle of the same tree, with the same latch.
+    pub fn again(&self) -> Tree {
+        Tree {
+            pager: self.pager.clone(),
+            space: self.space.clone(),
+            root: self.root,
+            index_id: self.index_id,
+            shape: self.shape.clone(),
         }
     }
 

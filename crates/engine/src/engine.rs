@@ -4,7 +4,7 @@ use crate::interrupt::Interrupt;
 use crate::lock::LockTable;
 use crate::notices::{NoticeListener, Notices};
 use crate::purge::Purge;
-use crate::schema::Catalog;
+use crate::schema::{Catalog, Table, TableSizes};
 use crate::txn::TxnSystem;
 use base::counters::Counter;
 use base::{Event, Lsn, Seams, Task, TxnId, seams};
@@ -447,6 +447,11 @@ impl Engine {
         self.task_ended
             .wait_for(|| (self.tasks.load(Ordering::Acquire) == 0).then_some(()))
             .await;
+    }
+
+    /// What a table takes on disk.
+    pub fn table_sizes(&self, t: &Table) -> TableSizes {
+        t.sizes(&self.pager)
     }
 
     /// What packing and unpacking of compressed tables' pages came to, by size of block; counted from zero again after a `reset`.

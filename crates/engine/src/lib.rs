@@ -31,7 +31,7 @@ pub use pager::{FlushMethod, OpenError, PagerOptions};
 pub use record::{RowRef, RowVersion};
 pub use schema::{
     Catalog, ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexPart, Schema, SchemaDef, Table,
-    TableDef, TableOptions,
+    TableDef, TableOptions, TableSizes,
 };
 pub use session::{
     Committing, Inserted, Isolation, KeyBound, LockWait, ReadMode, RowBatch, Scan, ScanSpec,

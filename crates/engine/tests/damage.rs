@@ -284,6 +284,7 @@ fn a_rollback_that_damage_ends_is_told_and_named_to_those_who_wait() {
         assert!(told[0].contains("cannot be rolled back") && told[0].contains("s.t is damaged"));
         let mut s = e.session();
         s.set_lock_wait_timeout(1);
+        s.set_table_wait_timeout(1);
         let why = block_on(async {
             let u = s.open_table("s", "u").await.unwrap();
             s.insert(&u, &row(7, 7, 1, 10)).await.err().unwrap()
@@ -300,6 +301,7 @@ fn a_rollback_that_damage_ends_is_told_and_named_to_those_who_wait() {
             assert!(why.message.contains("s.t is damaged"), "{why:?}");
             s.drop_table("s", "t").await.unwrap();
             s.set_lock_wait_timeout(20);
+            s.set_table_wait_timeout(20);
             let u = s.open_table("s", "u").await.unwrap();
             s.insert(&u, &row(7, 7, 1, 10)).await.unwrap();
             s.commit().await.unwrap();
@@ -308,5 +310,68 @@ fn a_rollback_that_damage_ends_is_told_and_named_to_those_who_wait() {
         sound(&e, "u");
         assert_eq!(e.counters().rollback_gave_up, 1);
         end(e);
+    });
+}
+
+#[test]
+fn damage_to_a_compressed_file_is_found_or_does_no_harm() {
+    within(300, "damaged compressed file", || {
+        let disk = SimDisk::new();
+        let e = open(&disk, 512);
+        let mut s = block_on(fill(&e, 1, 1));
+        let full = |id: i64| row(id, id % 50, id as u8, 150 + id as usize % 30);
+        block_on(async {
+            let mut packed = def("p");
+            packed.options.row_format = "COMPRESSED".into();
+            s.create_table(packed).await.unwrap();
+            let t = s.open_table("s", "p").await.unwrap();
+            for id in 0..600 {
+                s.insert(&t, &full(id)).await.unwrap();
+            }
+            s.insert(&t, &row(600, 1, 9, 40_000)).await.unwrap();
+            s.commit().await.unwrap();
+        });
+        drop(s);
+        block_on(e.close()).unwrap();
+        let mut len = 0;
+        disk.damage("s/p.tdb", |b| len = b.len());
+        // The roots, and all of the rest in steps that meet every other unit.
+        let places = (0..8192).step_by(251).chain((8192..len).step_by(1021));
+        let (mut found, mut tried) = (0, 0);
+        for at in places {
+            let hurt = disk.killed();
+            hurt.damage("s/p.tdb", |b| b[at] ^= 1 << (at % 8));
+            let e = try_open(&hurt).unwrap();
+            tried += 1;
+            let mut s = e.session();
+            let problems = block_on(async {
+                let t = s.open_table("s", "p").await?;
+                for id in (0..601).step_by(40) {
+                    let there = |r: Option<RowRef<'_>>| r.map(|r| r.to_values());
+                    let met = s.get(&t, &key(&t, id), ReadMode::Consistent, there).await?;
+                    let right = match id {
+                        600 => row(600, 1, 9, 40_000),
+                        id => full(id),
+                    };
+                    assert_eq!(
+                        format!("{met:?}"),
+                        format!("{:?}", Some(right)),
+                        "byte {at}"
+                    );
+                }
+                s.check_table(&t).await
+            });
+            match problems {
+                Ok(problems) => found += u32::from(!problems.is_empty()),
+                Err(why) => {
+                    assert!(why.message.contains("s.p"), "byte {at}: {why:?}");
+                    found += 1;
+                }
+            }
+            drop(s);
+            end(e);
+        }
+        // Most of the file is where no page lies.
+        assert!(found > 20, "{found} of {tried}");
     });
 }

@@ -130,11 +130,13 @@ fn worker(sh: &Arc<Shared>, seed: u64) {
     let mut rng = Rng(seed);
     let mut s = sh.engine.session();
     s.set_lock_wait_timeout(2);
+    s.set_table_wait_timeout(2);
     while !sh.stop.load(Ordering::Relaxed) {
         if rng.one_in(30) {
             // The client goes away, perhaps in the middle of a transaction.
             s = sh.engine.session();
             s.set_lock_wait_timeout(2);
+            s.set_table_wait_timeout(2);
         }
         let cut_short = rng.one_in(12);
         let r = if cut_short {
@@ -146,6 +148,7 @@ fn worker(sh: &Arc<Shared>, seed: u64) {
                 None => {
                     s = sh.engine.session();
                     s.set_lock_wait_timeout(2);
+                    s.set_table_wait_timeout(2);
                     continue;
                 }
             }
@@ -285,6 +288,7 @@ fn definer(sh: &Arc<Shared>, seed: u64) {
     let mut rng = Rng(seed);
     let mut s = sh.engine.session();
     s.set_lock_wait_timeout(1);
+    s.set_table_wait_timeout(1);
     let mut n = 0;
     while !sh.stop.load(Ordering::Relaxed) {
         n += 1;
@@ -319,8 +323,11 @@ fn definer(sh: &Arc<Shared>, seed: u64) {
                         .map(drop)
                 }
                 _ => {
-                    s.alter_table_meta("s", "a", |d| d.options.comment = name.clone())
-                        .await
+                    s.alter_as("s", "a", |d| {
+                        d.options.comment = name.clone();
+                        Ok(())
+                    })
+                    .await
                 }
             }
         });

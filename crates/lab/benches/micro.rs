@@ -249,7 +249,7 @@ fn row_encode(c: &mut Criterion) {
     c.bench_function("row encode", |b| {
         b.iter(|| {
             out.clear();
-            black_box(builder.build(&layout, &values, 8000, &mut out))
+            black_box(builder.build(&layout, &values, (8000, 8000), &mut out))
         });
     });
     let row = layout.row(&out);

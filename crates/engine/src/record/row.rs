@@ -13,6 +13,8 @@ use types::{DataType, Value, ValueRef, rowfield};
 const OUTSIDE: u16 = 0x8000;
 /// Bytes of a reference to overflow pages.
 const REFERENCE: usize = 12;
+/// Bytes of a column that is moved out although the row would fit a page with it.
+const WORTH_A_PAGE: usize = 255;
 
 #[derive(Clone, Copy, Debug)]
 enum Place {
@@ -301,12 +303,13 @@ pub struct RowBuilder {
 
 impl RowBuilder {
     /// Appends the row of `values` to `out`. Columns are moved out ([`RowBuilder::moved`], to be filled in with
-    /// [`RowBuilder::set_reference`]) until at most `limit` bytes are left, longest first; `None` if that is not enough.
+    /// [`RowBuilder::set_reference`]) until at most `wanted` bytes are left, longest first. One of a few bytes is worth a page of its own only
+    /// where more than `most` are left without it; `None` if that is not enough.
     pub fn build(
         &mut self,
         layout: &RowLayout,
         values: &[Value],
-        limit: usize,
+        (wanted, most): (usize, usize),
         out: &mut Vec<u8>,
     ) -> Option<()> {
         self.moved.clear();
@@ -314,13 +317,16 @@ impl RowBuilder {
             let start = out.len();
             self.encode(layout, values, out);
             let len = out.len() - start;
-            if len <= limit && self.data.len() < OUTSIDE as usize {
+            let small = self.data.len() < OUTSIDE as usize;
+            if len <= wanted && small {
                 return Some(());
             }
-            out.truncate(start);
-            if !self.move_longest(layout, values) {
-                return None;
+            let fits = len <= most && small;
+            let worth = if fits { WORTH_A_PAGE } else { REFERENCE };
+            if !self.move_longest(layout, values, worth) {
+                return fits.then_some(());
             }
+            out.truncate(start);
         }
     }
 
@@ -377,7 +383,7 @@ impl RowBuilder {
         out.extend_from_slice(&self.data);
     }
 
-    fn move_longest(&mut self, layout: &RowLayout, values: &[Value]) -> bool {
+    fn move_longest(&mut self, layout: &RowLayout, values: &[Value], above: usize) -> bool {
         let mut best: Option<(usize, Vec<u8>)> = None;
         for (c, (ty, v)) in layout.types.iter().zip(values).enumerate() {
             let movable = matches!(layout.places[c], Place::Variable(_)) && !v.is_null();
@@ -386,7 +392,7 @@ impl RowBuilder {
             }
             let mut b = Vec::new();
             rowfield::store(ty, v.as_ref(), &mut b);
-            if b.len() > REFERENCE && best.as_ref().is_none_or(|(_, o)| o.len() < b.len()) {
+            if b.len() > above && best.as_ref().is_none_or(|(_, o)| o.len() < b.len()) {
                 best = Some((c, b));
             }
         }
@@ -450,7 +456,7 @@ mod tests {
             ],
         ] {
             let mut out = vec![9u8; 3];
-            b.build(&l, &values, 8000, &mut out).unwrap();
+            b.build(&l, &values, (8000, 8000), &mut out).unwrap();
             let row = &out[3..];
             assert!(l.fits(row, false));
             assert_eq!(
@@ -471,7 +477,7 @@ mod tests {
         let mut b = RowBuilder::default();
         let mut row = Vec::new();
         let values = [Value::Int(3), Value::text("x")];
-        b.build(&old, &values, 8000, &mut row).unwrap();
+        b.build(&old, &values, (8000, 8000), &mut row).unwrap();
         assert!(new.fits(&row, false));
         let r = new.row(&row);
         assert_eq!((r.columns(), r.is_null(2), r.is_null(3)), (4, false, true));
@@ -480,7 +486,8 @@ mod tests {
         // One column fewer than any row ever had, and one more.
         let mut fewer = Vec::new();
         let first = RowLayout::new(layout().types[..1].to_vec());
-        b.build(&first, &values[..1], 8000, &mut fewer).unwrap();
+        b.build(&first, &values[..1], (8000, 8000), &mut fewer)
+            .unwrap();
         assert!(!new.fits(&fewer, false));
         row[0] = 5;
         assert!(!new.fits(&row, false));
@@ -498,7 +505,7 @@ mod tests {
             Value::Bytes(vec![7; 50_000]),
         ];
         let mut row = Vec::new();
-        b.build(&l, &values, 4000, &mut row).unwrap();
+        b.build(&l, &values, (4000, 4000), &mut row).unwrap();
         assert_eq!(b.moved.len(), 1);
         RowBuilder::set_reference(&l, &mut row, 3, PageNo(77), 50_000);
         assert!(l.fits(&row, true));

@@ -5,6 +5,7 @@
 
 mod codec;
 mod def;
+mod sizes;
 mod snapshot;
 mod table;
 mod turn;
@@ -12,6 +13,7 @@ mod turn;
 pub use def::{
     ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexPart, SchemaDef, TableDef, TableOptions,
 };
+pub use sizes::TableSizes;
 pub use snapshot::{Catalog, Schema};
 pub use table::{Index, Table, TableUse};
 pub(crate) use table::{Watch, key_parts};

@@ -18,6 +18,18 @@ pub struct Index {
     pub parts: Vec<KeyPart>,
     /// Its tree.
     pub tree: Tree,
+    /// Where in the log the snapshot was that it was built from: it has nothing of what older ones see.
+    pub(crate) born: AtomicU64,
+}
+
+impl Index {
+    pub(crate) fn new(parts: Vec<KeyPart>, tree: Tree) -> Index {
+        Index {
+            parts,
+            tree,
+            born: AtomicU64::new(0),
+        }
+    }
 }
 
 #[repr(align(128))]
@@ -40,8 +52,8 @@ pub struct Table {
     pub(crate) retired: AtomicBool,
     /// "schema.name", for messages.
     pub(crate) full_name: String,
-    /// Longest inline row; longer ones have columns moved to overflow pages.
-    pub(crate) row_limit: usize,
+    /// Bytes of a row above which long columns are moved to overflow pages, and above which it cannot be kept.
+    pub(crate) row_sizes: (usize, usize),
     /// The last of `indexes`, where the definition does not name it yet.
     pub(crate) building: Option<Building>,
     /// Which rows have changed since the table began to be copied.
@@ -148,30 +160,34 @@ impl Table {
         space: Arc<Space>,
         old: Option<&Table>,
     ) -> Table {
-        let indexes = def
+        let indexes: Vec<Arc<Index>> = def
             .indexes
             .iter()
             .map(|x| {
                 // One tree object a root: the shape latch lives in it.
-                let same = old.and_then(|o| {
-                    let i = o.index_number(x.id)?;
-                    let y = o.index_def(i);
-                    (y.root == x.root && key_parts(&o.def, y) == key_parts(&def, x))
-                        .then(|| o.indexes[i].clone())
-                });
-                same.unwrap_or_else(|| {
-                    let tree = Tree::open(pager.clone(), space.clone(), x.root, x.id);
-                    Arc::new(Index {
-                        parts: key_parts(&def, x),
-                        tree,
-                    })
-                })
+                let was = old.and_then(|o| o.index_number(x.id).map(|i| (o, i)));
+                let was = was.filter(|(o, i)| o.index_def(*i).root == x.root);
+                let parts = key_parts(&def, x);
+                match was {
+                    None => {
+                        let tree = Tree::open(pager.clone(), space.clone(), x.root, x.id);
+                        Arc::new(Index::new(parts, tree))
+                    }
+                    Some((o, i)) if o.indexes[i].parts == parts => o.indexes[i].clone(),
+                    // Somebody may still be at work with the other one.
+                    Some((o, i)) => {
+                        let index = Index::new(parts, o.indexes[i].tree.again());
+                        let born = o.indexes[i].born.load(Ordering::Acquire);
+                        index.born.store(born, Ordering::Release);
+                        Arc::new(index)
+                    }
+                }
             })
             .collect();
         let layout = layout(&def);
         let live = old.map_or_else(Live::new, |o| o.live.clone());
         let full_name = format!("{}.{}", def.schema, def.name);
-        let row_limit = btree::INLINE_TARGET - crate::record::HEADER;
+        let row_sizes = row_sizes(&indexes);
         Table {
             layout,
             indexes,
@@ -179,7 +195,7 @@ impl Table {
             live,
             retired: AtomicBool::new(false),
             full_name,
-            row_limit,
+            row_sizes,
             building: None,
             watch: None,
             def,
@@ -194,10 +210,8 @@ impl Table {
         tree: Tree,
     ) -> Table {
         let mut t = Table::open(pager, old.def.clone(), old.space.clone(), Some(old));
-        t.indexes.push(Arc::new(Index {
-            parts: key_parts(&t.def, &index),
-            tree,
-        }));
+        t.indexes
+            .push(Arc::new(Index::new(key_parts(&t.def, &index), tree)));
         t.building = Some(Building {
             def: index,
             twice: OnceLock::new(),
@@ -356,6 +370,20 @@ impl Table {
             .map(|u| u.0.load(Ordering::SeqCst))
             .sum()
     }
+}
+
+/// Bytes of a row such that four fit a page, which long columns are moved out for, and as many as fit a page between the longest keys.
+fn row_sizes(indexes: &[Arc<Index>]) -> (usize, usize) {
+    let wanted = btree::INLINE_TARGET - crate::record::HEADER;
+    // Of strings the weights, and what is escaped among them.
+    let longest = |p: &KeyPart| match p.ty.is_string() {
+        true => 16 + 4 * p.ty.max_bytes() as usize,
+        false => 16 + 2 * p.ty.max_bytes() as usize,
+    };
+    let parts = indexes.first().map_or(&[][..], |x| &x.parts);
+    let key: usize = parts.iter().map(longest).sum();
+    let most = btree::max_value(key).saturating_sub(crate::record::HEADER);
+    (wanted, most.max(wanted))
 }
 
 /// The layout of its rows: those written before its last columns were added have their fill in these.

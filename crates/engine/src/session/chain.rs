@@ -25,7 +25,7 @@ pub(super) fn build_inline(
 ) -> Result<bool, SqlError> {
     out.clear();
     builder
-        .build(&t.layout, values, t.row_limit, out)
+        .build(&t.layout, values, t.row_sizes, out)
         .ok_or_else(|| SqlError::row_too_big(8126))?;
     Ok(builder.moved.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Waiting for something other than a row: with the lock wait timeout and KILL as further ends.
+//! Waiting for something other than a row: with a timeout and KILL as further ends.
 
 use super::Session;
 use base::{Event, seams};
@@ -8,7 +8,7 @@ use std::task::Poll;
 use types::SqlError;
 
 impl Session {
-    /// Waits until `ready`, which `event` announces; 1205 after lock_wait_timeout, 1317 when killed.
+    /// Waits until `ready`, which `event` announces; 1205 after the session's timeout for tables, 1317 when killed.
     pub(crate) async fn wait_unless_killed(
         &self,
         event: &Event,
@@ -17,7 +17,7 @@ impl Session {
         let clock = &self.engine.seams().clock;
         let timer = seams::deadline(
             &**clock,
-            clock.now_us().saturating_add(self.lock_timeout_us),
+            clock.now_us().saturating_add(self.table_timeout_us),
         );
         let mut timer = pin!(timer);
         poll_fn(|cx| {

@@ -102,6 +102,8 @@ pub struct Session {
     pub(crate) defines: bool,
     uses: Vec<TableUse>,
     pub(crate) lock_timeout_us: u64,
+    /// How long it waits for a table whose definition changes, or for a table's users to change its own.
+    pub(crate) table_timeout_us: u64,
     /// Bytes of before-images: what the transaction would lose as a deadlock's victim.
     pub(crate) weight: u64,
     undo_room: UndoRoom,
@@ -143,6 +145,7 @@ impl Session {
             defines: false,
             uses: Vec::new(),
             lock_timeout_us: 50_000_000,
+            table_timeout_us: 50_000_000,
             weight: 0,
             undo_room,
             change: Change::default(),
@@ -179,6 +182,12 @@ impl Session {
     /// innodb_lock_wait_timeout.
     pub fn set_lock_wait_timeout(&mut self, seconds: u32) {
         self.lock_timeout_us = seconds as u64 * 1_000_000;
+    }
+
+    /// How long it waits for a table whose definition another session changes, and, changing one itself, for the transactions that use the
+    /// table and for other changes; 50 s when not set.
+    pub fn set_table_wait_timeout(&mut self, seconds: u32) {
+        self.table_timeout_us = seconds as u64 * 1_000_000;
     }
 
     /// The definitions as of now; one load when they have not changed since the last call.

@@ -13,6 +13,7 @@ use crate::version::{Seen, VersionWalk};
 use btree::{Direction, ScanPos, ScanState, Visit};
 use pager::{OpError, Wait};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use types::SqlError;
 
 /// One end of a range, by a prefix of encoded keys.
@@ -198,6 +199,12 @@ impl Session {
         let name = scan.table.clone();
         if scan.mode == ReadMode::Consistent {
             self.catch_up().await?;
+        }
+        let born = name.indexes[scan.index].born.load(Ordering::Acquire);
+        if self.snapshot.is_some_and(|s| s.lsn.0 < born) {
+            // The index holds nothing of what the snapshot sees.
+            let e = OpError::Dropped(name.space_id());
+            return Err(error::storage(e, &name.full_name));
         }
         while !scan.done && batch.len() < max_rows {
             self.interrupt.check()?;

@@ -64,7 +64,7 @@ impl Session {
                 if let Some(s) = self.snapshot
                     && s.lsn.0 < t.live.born.load(Ordering::Acquire)
                 {
-                    // The table, or one of its indexes, holds nothing of what the snapshot sees.
+                    // The table holds nothing of what the snapshot sees.
                     return Err(error::storage(OpError::Dropped(t.space_id()), &t.full_name));
                 }
                 // Before the session counts it among its tables: the next statement would find it there and not come here.

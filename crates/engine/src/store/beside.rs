@@ -6,6 +6,7 @@
 //!
 //! Must never do: hold the table closed for longer than it takes its transactions to end.
 
+use super::alter::Publish;
 use super::build::twice;
 use super::ddl::Closed;
 use super::leftovers::Leftover;
@@ -29,13 +30,14 @@ struct Pair {
 }
 
 impl Session {
-    /// Makes the tree of `index`, which is noted as `left`, fills it, and adds the index to the definition of `t`. After an error the table
-    /// is as it was, and the tree is to be taken out.
+    /// Makes the tree of `index`, which is noted as `left`, fills it, and gives `t` the definition that `publish` makes of its own and the
+    /// index. After an error the table is as it was, and the tree is to be taken out.
     pub(super) async fn build_beside(
         &mut self,
         t: &Arc<Table>,
         mut index: IndexDef,
         left: &mut Leftover,
+        publish: &mut Publish<'_>,
     ) -> Result<(), SqlError> {
         let engine = self.engine.clone();
         let threads = self.threads_for(t);
@@ -55,7 +57,9 @@ impl Session {
             };
             engine.show_instead(t, Table::with_building(pager, t, index.clone(), tree))
         };
-        let r = self.fill_beside(&building, index, left, threads).await;
+        let r = self
+            .fill_beside(&building, index, left, threads, publish)
+            .await;
         if r.is_err() {
             self.withdraw(&building).await;
         }
@@ -68,6 +72,7 @@ impl Session {
         index: IndexDef,
         left: &Leftover,
         threads: usize,
+        publish: &mut Publish<'_>,
     ) -> Result<(), SqlError> {
         let engine = self.engine.clone();
         // Open until all is in the tree: what is marked there as deleted must not be purged before the builder has met it.
@@ -89,10 +94,12 @@ impl Session {
             return Err(self.refused(t, key).await?);
         }
         // What older snapshots see is not in it.
-        t.live.born.fetch_max(snapshot.lsn.0, Ordering::AcqRel);
-        let mut def = t.def.clone();
-        def.indexes.push(index);
-        engine.replace_def(t, def, engine.named(left)).await
+        t.indexes[last]
+            .born
+            .store(snapshot.lsn.0, Ordering::Release);
+        let (def, mut rows) = publish(&t.def, index);
+        rows.extend(engine.named(left));
+        engine.replace_def(t, def, rows).await
     }
 
     /// A session to read by whose snapshot sees what everybody has committed who has ended by now.

@@ -2,7 +2,6 @@
 //! what is to be made, commits one catalog transaction durably, and then shows the new definitions to everybody.
 
 use super::catalog::{is_definition, row_key, schema_row, table_row};
-use super::leftovers::Leftover;
 use super::packing::packed_format;
 use super::{schema_dir, table_path};
 use crate::engine::Engine;
@@ -290,94 +289,6 @@ impl Session {
             }
         });
         engine.move_files(&renamed);
-        Ok(())
-    }
-
-    /// Changes what concerns no row: comments, defaults, options, names of columns.
-    pub async fn alter_table_meta(
-        &mut self,
-        schema: &str,
-        name: &str,
-        f: impl FnOnce(&mut TableDef) + Send,
-    ) -> Result<(), SqlError> {
-        self.commit().await?;
-        let engine = self.engine.clone();
-        let _turn = self.ddl_turn(&engine).await?;
-        let missing = || SqlError::no_such_table(schema, name);
-        let t = engine.catalog().table(schema, name).ok_or_else(missing)?;
-        let _closed = self.close_table(&t).await?;
-        let mut def = t.def.clone();
-        f(&mut def);
-        engine.replace_def(&t, def, Vec::new()).await
-    }
-
-    /// Adds an index, built from the rows there are while others read and write the table: they wait for a moment at the beginning and
-    /// at the end, until the transactions that use the table then have ended.
-    ///
-    /// # Errors
-    /// 1062: a unique one finds equal rows, were it only for a time.
-    pub async fn create_index(
-        &mut self,
-        schema: &str,
-        name: &str,
-        mut index: IndexDef,
-    ) -> Result<(), SqlError> {
-        let _shown = self.show_progress();
-        self.commit().await?;
-        let engine = self.engine.clone();
-        let _turn = self.ddl_turn(&engine).await?;
-        let missing = || SqlError::no_such_table(schema, name);
-        let t = engine.catalog().table(schema, name).ok_or_else(missing)?;
-        if t.def.index(&index.name).is_some() {
-            return Err(SqlError::dup_key_name(&index.name));
-        }
-        index.id = engine.next_index.fetch_add(1, Ordering::Relaxed);
-        let mut left = Leftover {
-            table: t.def.id,
-            index: index.id,
-            root: base::PageNo(0),
-        };
-        engine.note_leftover(&left).await?;
-        let r = self.build_beside(&t, index, &mut left).await;
-        match r {
-            Ok(()) => engine.leftover_named(),
-            // What cannot be taken out now is at the next start; why there is no index is what counts.
-            Err(_) => drop(engine.take_out(&t, &left).await),
-        }
-        r
-    }
-
-    /// Drops a secondary index; 1091 if there is none of that name.
-    pub async fn drop_index(
-        &mut self,
-        schema: &str,
-        name: &str,
-        index: &str,
-    ) -> Result<(), SqlError> {
-        self.commit().await?;
-        let engine = self.engine.clone();
-        let _turn = self.ddl_turn(&engine).await?;
-        let missing = || SqlError::no_such_table(schema, name);
-        let t = engine.catalog().table(schema, name).ok_or_else(missing)?;
-        let i = t
-            .def
-            .index(index)
-            .ok_or_else(|| SqlError::cant_drop(index))?;
-        if i == 0 {
-            return Err(SqlError::not_supported("dropping the clustered index"));
-        }
-        let _closed = self.close_table(&t).await?;
-        let mut def = t.def.clone();
-        def.indexes.remove(i);
-        let left = Leftover {
-            table: t.def.id,
-            index: t.def.indexes[i].id,
-            root: t.def.indexes[i].root,
-        };
-        engine.replace_def(&t, def, engine.unnamed(&left)).await?;
-        engine.leftover_unnamed();
-        // The index is gone; pages that stay go at the next start.
-        let _ = engine.take_out(&t, &left).await;
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 //! transactions: a DDL statement is atomic because its transaction is. Files follow the catalog: they are made before the
 //! commit that names them and removed after the commit that forgets them; start-up removes what no definition names.
 
+mod alter;
 mod beside;
 mod build;
 mod catalog;

@@ -61,6 +61,7 @@ impl Client {
     fn session(&self) -> Session {
         let mut s = self.cx.engine.session();
         s.set_lock_wait_timeout(3);
+        s.set_table_wait_timeout(3);
         s
     }
 

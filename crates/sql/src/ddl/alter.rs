@@ -1,23 +1,26 @@
-//! CREATE INDEX, DROP INDEX and ALTER TABLE: which actions change the definition alone, and what is done for these. Where rows
-//! have to be written again, [`reform`] says what comes of all actions together, and [`rebuild`] does it.
+//! CREATE INDEX, DROP INDEX and ALTER TABLE. [`reform`] says what all actions together make of the definition. Where rows stay as they are the
+//! engine changes the definition, builds what indexes are new and drops what is gone; where not, [`rebuild`] writes the rows again.
+//!
+//! Must never do: look up a position in one definition of a table and use it in another. What comes of the actions is worked out from the
+//! definition that the engine then finds unchanged, or else once more.
 
 use std::sync::Arc;
 
 use engine::{ColumnDef, ColumnDefault, IndexDef, IndexKind, Table, TableDef};
 use types::error::codes;
-use types::{DataType, Level, SqlError, Warning};
+use types::{DataType, SqlError};
 
 use crate::parse::ast::{
-    self, AlterAction, AlterTable, CreateIndex, DropIndex, KeyDef, ObjectName, TableOption,
+    AlterAction, AlterTable, CreateIndex, DropIndex, KeyDef, Name, ObjectName, TableOption,
 };
 use crate::session::Session;
 use crate::session::TableName;
 use crate::sink::Done;
 use crate::vars::SqlMode;
 
-use super::row_format::{self, Asked};
+use super::reform::{Origin, Reform};
 use super::table::{self, DefCtx};
-use super::{check_identifier, default, keys, rebuild, reform};
+use super::{check_identifier, keys, rebuild, reform};
 
 fn done() -> Done {
     Done {
@@ -26,208 +29,296 @@ fn done() -> Done {
     }
 }
 
-/// Finds the table of an ALTER after committing what is open.
-async fn open(s: &mut Session, name: &ObjectName) -> Result<(TableName, Arc<Table>), SqlError> {
-    let n = s.changeable_name(name)?;
-    s.implicit_commit().await?;
-    let t = s.find_table(&n)?;
-    Ok((n, t))
-}
-
 /// CREATE INDEX.
 pub async fn create_index(s: &mut Session, stmt: &CreateIndex) -> Result<Done, SqlError> {
-    let (n, _) = open(s, &stmt.table).await?;
-    add_index(s, &n, &stmt.index).await?;
-    Ok(done())
+    let alter = AlterTable {
+        name: stmt.table.clone(),
+        actions: vec![AlterAction::AddKey(KeyDef::Index(stmt.index.clone()))],
+        algorithm: stmt.algorithm.clone(),
+        lock: stmt.lock.clone(),
+    };
+    run(s, &alter).await
 }
 
 /// DROP INDEX.
 pub async fn drop_index(s: &mut Session, stmt: &DropIndex) -> Result<Done, SqlError> {
-    let (n, _) = open(s, &stmt.table).await?;
-    remove_index(s, &n, &stmt.name).await?;
-    Ok(done())
-}
-
-async fn add_index(s: &mut Session, n: &TableName, def: &ast::IndexDef) -> Result<(), SqlError> {
-    let t = s.find_table(n)?;
-    let longest = row_format::longest_part(&t.def.options, &s.vars);
-    let index = keys::build(&t.def.columns, def, longest)?;
-    let shown = t.def.indexes.iter().filter(|i| i.kind != IndexKind::Hidden);
-    let mut all: Vec<IndexDef> = shown.cloned().collect();
-    if index.kind == IndexKind::Primary {
-        return Err(SqlError::internal(
-            "a primary key is added to rows that stay",
-        ));
-    }
-    all.push(index);
-    keys::name_all(&t.def.columns, &mut all)?;
-    let Some(index) = all.pop() else {
-        return Ok(());
+    let alter = AlterTable {
+        name: stmt.table.clone(),
+        actions: vec![AlterAction::DropIndex(stmt.name.clone())],
+        algorithm: stmt.algorithm.clone(),
+        lock: stmt.lock.clone(),
     };
-    if let Some(same) = all
-        .iter()
-        .find(|i| i.parts == index.parts && i.kind == index.kind)
-    {
-        let _ = same;
-        s.warn(Warning::new(
-            Level::Warning,
-            codes::ER_DUP_INDEX,
-            format!(
-                "Duplicate index '{}' defined on the table '{}.{}'. This is deprecated and will be disallowed in a future release.",
-                index.name, n.schema, n.name
-            ),
-        ));
-    }
-    s.engine.create_index(&n.schema, &n.name, index).await
+    run(s, &alter).await
 }
 
-async fn remove_index(s: &mut Session, n: &TableName, name: &str) -> Result<(), SqlError> {
-    let t = s.find_table(n)?;
-    let at = keys::index_position(&t.def.indexes, name).ok_or_else(|| SqlError::cant_drop(name))?;
-    let mut left = t.def.indexes.clone();
-    let index = left.remove(at);
-    keys::check_auto_increment(&t.def.columns, &left)?;
-    s.engine.drop_index(&n.schema, &n.name, &index.name).await
+/// How the statement wants to be carried out.
+struct Way<'a> {
+    algorithm: &'a str,
+    lock: &'a str,
+}
+
+impl<'a> Way<'a> {
+    /// # Errors
+    /// 1800, 1801; 1221, 1846 where the clauses do not go together.
+    fn of(algorithm: &'a Option<Name>, lock: &'a Option<Name>) -> Result<Way<'a>, SqlError> {
+        let algorithm = algorithm.as_deref().unwrap_or("DEFAULT");
+        let lock = lock.as_deref().unwrap_or("DEFAULT");
+        if !matches!(algorithm, "DEFAULT" | "INSTANT" | "INPLACE" | "COPY") {
+            return Err(SqlError::new(
+                codes::ER_UNKNOWN_ALTER_ALGORITHM,
+                format!("Unknown ALGORITHM '{algorithm}'"),
+            ));
+        }
+        if !matches!(lock, "DEFAULT" | "NONE" | "SHARED" | "EXCLUSIVE") {
+            return Err(SqlError::new(
+                codes::ER_UNKNOWN_ALTER_LOCK,
+                format!("Unknown LOCK type '{lock}'"),
+            ));
+        }
+        match (algorithm, lock) {
+            ("INSTANT", "NONE" | "SHARED" | "EXCLUSIVE") => Err(SqlError::new(
+                codes::ER_WRONG_USAGE,
+                "Incorrect usage of ALGORITHM=INSTANT and LOCK=NONE/SHARED/EXCLUSIVE",
+            )),
+            ("COPY", "NONE") => Err(SqlError::new(
+                codes::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON,
+                "LOCK=NONE is not supported. Reason: COPY algorithm requires a lock. Try LOCK=SHARED.",
+            )),
+            _ => Ok(Way { algorithm, lock }),
+        }
+    }
+
+    /// Refuses what takes more than a change of the definition where nothing else is wanted.
+    fn allow_work(&self) -> Result<(), SqlError> {
+        match self.algorithm {
+            "INSTANT" => Err(SqlError::new(
+                codes::ER_ALTER_OPERATION_NOT_SUPPORTED,
+                "ALGORITHM=INSTANT is not supported for this operation. Try ALGORITHM=COPY/INPLACE.",
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// ALTER TABLE. What cannot be carried out is refused before anything is.
 pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
-    check_way(stmt)?;
-    let (mut n, mut t) = open(s, &stmt.name).await?;
+    let way = Way::of(&stmt.algorithm, &stmt.lock)?;
+    let n = s.changeable_name(&stmt.name)?;
+    s.implicit_commit().await?;
+    s.find_table(&n)?;
+    for a in &stmt.actions {
+        refuse(a)?;
+    }
+    let renamed = target(s, &n, &stmt.actions)?;
     loop {
-        let instant = added_columns(s, &t.def, &stmt.actions)?;
-        if let Some(columns) = instant {
-            let (id, had) = (t.def.id, t.def.columns.len());
-            let mut stale = false;
-            let f = |d: &mut TableDef| {
-                stale = d.id != id || d.columns.len() != had;
-                if !stale {
-                    d.columns.extend(columns);
-                }
-            };
-            meta(s, &n, f).await?;
-            if !stale {
-                return Ok(done());
+        let t = s.find_table(&n)?;
+        let mut made = with_def_ctx(s, &t.def, |ctx| reform::reform(&t.def, &stmt.actions, ctx))?;
+        let again = way.algorithm == "COPY" || stmt.actions.iter().any(writes_rows);
+        let stays = match again {
+            true => None,
+            false => unwritten(s, &t.def, &made)?,
+        };
+        let Some(def) = stays else {
+            way.allow_work()?;
+            if let Some(to) = &renamed {
+                made.def.schema.clone_from(&to.schema);
+                made.def.name.clone_from(&to.name);
             }
-            t = s.find_table(&n)?;
+            if let Some(done) = rewrite(s, &t, &made, way.lock).await? {
+                return Ok(done);
+            }
+            continue;
+        };
+        if !same_indexes(&t.def, &def) {
+            way.allow_work()?;
+        }
+        let change = stmt.actions.iter().any(changes_definition);
+        if change && !s.engine.alter_table(&t, def).await? {
             continue;
         }
-        let mut rewrites = false;
-        for a in &stmt.actions {
-            rewrites |= check_action(s, &t.def, a)?;
+        if let Some(to) = renamed {
+            let pair = ((n.schema, n.name), (to.schema, to.name));
+            s.engine.rename_tables(&[pair]).await?;
         }
-        if !rewrites {
-            break;
-        }
-        if let Some(done) = rewrite(s, &n, &t, stmt).await? {
-            return Ok(done);
-        }
-        t = s.find_table(&n)?;
+        return Ok(done());
     }
-    for a in &stmt.actions {
-        action(s, &mut n, a).await?;
-    }
-    let options: Vec<&TableOption> = stmt
-        .actions
-        .iter()
-        .filter_map(|a| match a {
-            AlterAction::Option(o) => Some(o),
-            _ => None,
-        })
-        .collect();
-    if !options.is_empty() {
-        set_options(s, &n, &options).await?;
-    }
-    Ok(done())
 }
 
-/// Refuses names of algorithms and locks that there are none of.
-fn check_way(stmt: &AlterTable) -> Result<(), SqlError> {
-    if let Some(a) = &stmt.algorithm
-        && !matches!(&**a, "DEFAULT" | "INSTANT" | "INPLACE" | "COPY")
-    {
-        return Err(SqlError::new(
-            codes::ER_UNKNOWN_ALTER_ALGORITHM,
-            format!("Unknown ALGORITHM '{a}'"),
-        ));
-    }
-    match &stmt.lock {
-        Some(l) if !matches!(&**l, "DEFAULT" | "NONE" | "SHARED" | "EXCLUSIVE") => {
-            Err(SqlError::new(
-                codes::ER_UNKNOWN_ALTER_LOCK,
-                format!("Unknown LOCK type '{l}'"),
-            ))
+/// Refuses what cannot be done at all.
+fn refuse(a: &AlterAction) -> Result<(), SqlError> {
+    let refused = |what: &str| Err(SqlError::not_supported(&format!("ALTER TABLE {what}")));
+    match a {
+        AlterAction::AddKey(k) => table::refuse_constraint(k),
+        AlterAction::DropForeignKey(name) | AlterAction::DropCheck(name) => {
+            Err(SqlError::cant_drop(name))
         }
+        AlterAction::Enforce(name, _) => Err(SqlError::new(
+            3821,
+            format!("Check constraint '{name}' is not found in the table."),
+        )),
+        AlterAction::Tablespace(_) => refused("TABLESPACE"),
+        AlterAction::PartitionBy(_)
+        | AlterAction::RemovePartitioning
+        | AlterAction::AddPartition(..)
+        | AlterAction::Partitions(..)
+        | AlterAction::CoalescePartition(_)
+        | AlterAction::ReorganizePartition(..)
+        | AlterAction::ExchangePartition(..) => refused("PARTITION"),
         _ => Ok(()),
     }
 }
 
-/// The new columns, where there is nothing else to do than to add them at the end, and they can be filled with what is the same for
-/// all rows: then none has to be written.
-fn added_columns(
+/// Whether rows are written again whatever comes of the definition.
+fn writes_rows(a: &AlterAction) -> bool {
+    match a {
+        AlterAction::Force
+        | AlterAction::Option(
+            TableOption::Engine(_) | TableOption::RowFormat(_) | TableOption::KeyBlockSize(_),
+        ) => true,
+        AlterAction::Option(TableOption::Other(name, _)) => name.as_ref() == "COMPRESSION",
+        _ => false,
+    }
+}
+
+/// Whether it has anything to do with the table's definition under its present name.
+fn changes_definition(a: &AlterAction) -> bool {
+    !matches!(
+        a,
+        AlterAction::RenameTo(_)
+            | AlterAction::OrderBy(_)
+            | AlterAction::Keys(_)
+            | AlterAction::Validation(_)
+    )
+}
+
+/// The table's new name, if it gets one.
+///
+/// # Errors
+/// 1049; 1050: there is a table of that name.
+fn target(
     s: &mut Session,
-    def: &TableDef,
+    n: &TableName,
     actions: &[AlterAction],
-) -> Result<Option<Vec<ColumnDef>>, SqlError> {
-    let last = |a: &AlterAction| matches!(a, AlterAction::AddColumn { position: None, .. });
-    if actions.is_empty() || !actions.iter().all(last) {
+) -> Result<Option<TableName>, SqlError> {
+    let to = actions.iter().rev().find_map(|a| match a {
+        AlterAction::RenameTo(to) => Some(to),
+        _ => None,
+    });
+    let Some(to) = to else {
+        return Ok(None);
+    };
+    let to = renamed(s, n, to)?;
+    if to == *n {
         return Ok(None);
     }
-    let mut made = with_def_ctx(s, def, |ctx| reform::reform(def, actions, ctx))?;
-    let same_keys = made.def.indexes.len()
-        == def
-            .indexes
-            .iter()
-            .filter(|i| i.kind != IndexKind::Hidden)
-            .count();
+    let catalog = s.engine.catalog();
+    if catalog.schema(&to.schema).is_none() {
+        return Err(SqlError::unknown_db(&to.schema));
+    }
+    if catalog.table(&to.schema, &to.name).is_some() {
+        return Err(SqlError::table_exists(&to.name));
+    }
+    Ok(Some(to))
+}
+
+fn renamed(s: &mut Session, n: &TableName, to: &ObjectName) -> Result<TableName, SqlError> {
+    let schema = to.schema.as_deref().unwrap_or(&n.schema).to_owned();
+    s.check_schema_change(&schema)?;
+    check_identifier(&to.name, "table")?;
+    Ok(TableName {
+        schema,
+        name: to.name.to_string(),
+    })
+}
+
+/// The definition that the actions make, where no row has to be written for it: those there are mean the same under it, also in columns that
+/// are added at the end and can be filled with what is the same for all of them.
+fn unwritten(s: &mut Session, old: &TableDef, made: &Reform) -> Result<Option<TableDef>, SqlError> {
+    let had = old.columns.len();
+    let mut def = made.def.clone();
+    let columns = old.columns.iter().zip(&def.columns).zip(&made.origins);
+    let kept = columns.enumerate().all(|(i, ((was, is), origin))| {
+        *origin == Origin::Kept(i as u16)
+            && was.nullable == is.nullable
+            && was.auto_increment == is.auto_increment
+    });
     let strict_dates = {
         let mode = s.vars.hot().sql_mode;
         mode.strict() && mode.has(SqlMode::NO_ZERO_DATE)
     };
-    let mut columns = made.def.columns.split_off(def.columns.len());
-    let same_for_all = columns.iter().all(|c| {
-        let dated = matches!(
-            c.ty,
-            DataType::Date | DataType::DateTime(_) | DataType::Timestamp(_)
-        );
-        let zero = dated && !c.nullable && matches!(c.default, ColumnDefault::None);
-        let computed = matches!(c.default, ColumnDefault::Expr(_)) || c.auto_increment;
-        !(computed || zero && strict_dates)
-    });
-    if !same_keys || !same_for_all {
+    let new = def.columns.get(had..);
+    let filled = new.is_some_and(|new| new.iter().all(|c| same_for_all(c, strict_dates)));
+    if !kept || !filled {
         return Ok(None);
     }
+    let Some(indexes) = unwritten_indexes(old, &def.indexes) else {
+        return Ok(None);
+    };
+    if def.columns.len() > had && indexes.iter().any(|x| x.id == 0) {
+        return Ok(None);
+    }
+    def.indexes = indexes;
+    for (is, was) in def.columns.iter_mut().zip(&old.columns) {
+        is.fill.clone_from(&was.fill);
+    }
     s.with_ctx(Session::NO_PARAMS, |cx| {
-        for c in &mut columns {
+        for c in &mut def.columns[had..] {
             c.fill = Some(rebuild::filling(c, cx));
         }
         Ok(())
     })?;
-    Ok(Some(columns))
+    def.id = old.id;
+    if def.options.auto_increment == 0 {
+        def.options.auto_increment = old.options.auto_increment;
+    }
+    Ok(Some(def))
 }
 
-/// Rebuilds the table as all the actions say; `None` where it has changed meanwhile.
-async fn rewrite(
-    s: &mut Session,
-    n: &TableName,
-    t: &Arc<Table>,
-    stmt: &AlterTable,
-) -> Result<Option<Done>, SqlError> {
-    if stmt.algorithm.as_deref() == Some("INSTANT") {
-        return Err(SqlError::new(
-            codes::ER_ALTER_OPERATION_NOT_SUPPORTED,
-            "ALGORITHM=INSTANT is not supported for this operation. Try ALGORITHM=COPY/INPLACE.",
-        ));
-    }
-    let mut made = with_def_ctx(s, &t.def, |ctx| reform::reform(&t.def, &stmt.actions, ctx))?;
-    for a in &stmt.actions {
-        if let AlterAction::RenameTo(to) = a {
-            let target = renamed(s, n, to)?;
-            made.def.schema = target.schema;
-            made.def.name = target.name;
+/// Whether rows that are there get the same in a new column.
+fn same_for_all(c: &ColumnDef, strict_dates: bool) -> bool {
+    let dated = matches!(
+        c.ty,
+        DataType::Date | DataType::DateTime(_) | DataType::Timestamp(_)
+    );
+    let zero = dated && !c.nullable && matches!(c.default, ColumnDefault::None);
+    let computed = matches!(c.default, ColumnDefault::Expr(_)) || c.auto_increment;
+    !(computed || zero && strict_dates)
+}
+
+/// The indexes in the table's own order, new ones behind; `None` where the clustered one would be another.
+fn unwritten_indexes(old: &TableDef, made: &[IndexDef]) -> Option<Vec<IndexDef>> {
+    let mut indexes = Vec::with_capacity(made.len() + 1);
+    for was in &old.indexes {
+        if was.kind == IndexKind::Hidden {
+            indexes.push(was.clone());
+        } else if let Some(is) = made.iter().find(|x| x.id == was.id) {
+            if is.parts != was.parts || is.kind != was.kind {
+                return None;
+            }
+            indexes.push(is.clone());
         }
     }
-    let rows = rebuild::run(s, t, &made, stmt.lock.as_deref()).await?;
+    let primary = |x: &&IndexDef| x.kind == IndexKind::Primary && x.id == 0;
+    if indexes.first()?.id != old.indexes.first()?.id || made.iter().any(|x| primary(&x)) {
+        return None;
+    }
+    indexes.extend(made.iter().filter(|x| x.id == 0).cloned());
+    Some(indexes)
+}
+
+fn same_indexes(old: &TableDef, new: &TableDef) -> bool {
+    let ids = |d: &TableDef| d.indexes.iter().map(|x| x.id).collect::<Vec<_>>();
+    ids(old) == ids(new)
+}
+
+/// Rebuilds the table as `made` says; `None` where it has changed meanwhile.
+async fn rewrite(
+    s: &mut Session,
+    t: &Arc<Table>,
+    made: &Reform,
+    lock: &str,
+) -> Result<Option<Done>, SqlError> {
+    let rows = rebuild::run(s, t, made, lock).await?;
     let warnings = s.diagnostics.total();
     Ok(rows.map(|rows| Done {
         info: format!("Records: {rows}  Duplicates: 0  Warnings: {warnings}"),
@@ -241,7 +332,7 @@ pub(super) async fn rebuild_as_is(s: &mut Session, n: &TableName) -> Result<(), 
     loop {
         let t = s.find_table(n)?;
         let made = with_def_ctx(s, &t.def, |ctx| reform::reform(&t.def, &[], ctx))?;
-        if rebuild::run(s, &t, &made, None).await?.is_some() {
+        if rebuild::run(s, &t, &made, "DEFAULT").await?.is_some() {
             return Ok(());
         }
     }
@@ -266,241 +357,6 @@ fn with_def_ctx<R>(
     })?;
     warnings.into_iter().for_each(|w| s.warn(w));
     r
-}
-
-fn refused(what: &str) -> Result<bool, SqlError> {
-    Err(SqlError::not_supported(&format!("ALTER TABLE {what}")))
-}
-
-/// Whether rows have to be written again; refuses what cannot be done at all.
-fn check_action(s: &mut Session, def: &TableDef, a: &AlterAction) -> Result<bool, SqlError> {
-    match a {
-        AlterAction::AddColumn { .. }
-        | AlterAction::DropColumn(_)
-        | AlterAction::DropPrimaryKey
-        | AlterAction::Force
-        | AlterAction::Option(
-            TableOption::Engine(_) | TableOption::RowFormat(_) | TableOption::KeyBlockSize(_),
-        ) => Ok(true),
-        AlterAction::Option(TableOption::Other(name, _)) => Ok(name.as_ref() == "COMPRESSION"),
-        AlterAction::ModifyColumn { column, position } => {
-            let name = column.name.clone();
-            Ok(!changed_column(s, def, &name, column, position.is_some())?.1)
-        }
-        AlterAction::ChangeColumn {
-            old,
-            column,
-            position,
-        } => Ok(!changed_column(s, def, old, column, position.is_some())?.1),
-        AlterAction::AddKey(KeyDef::Index(i)) => Ok(i.kind == ast::IndexKind::Primary),
-        AlterAction::AddKey(k) => table::refuse_constraint(k).map(|()| false),
-        AlterAction::DropForeignKey(name)
-        | AlterAction::DropCheck(name)
-        | AlterAction::DropConstraint(name) => Err(SqlError::cant_drop(name)),
-        AlterAction::Enforce(name, _) => Err(SqlError::new(
-            3821,
-            format!("Check constraint '{name}' is not found in the table."),
-        )),
-        AlterAction::ConvertTo { charset, collation } => {
-            let wanted = table::table_collation(charset.as_deref(), collation.as_deref())?;
-            let character = |t: &DataType| t.is_character() && !matches!(t, DataType::Json);
-            let same = |c: &engine::ColumnDef| {
-                !character(&c.ty) || wanted.is_some_and(|w| c.ty.collation() == w)
-            };
-            Ok(!def.columns.iter().all(same))
-        }
-        AlterAction::Tablespace(_) => refused("TABLESPACE"),
-        AlterAction::PartitionBy(_)
-        | AlterAction::RemovePartitioning
-        | AlterAction::AddPartition(..)
-        | AlterAction::Partitions(..)
-        | AlterAction::CoalescePartition(_)
-        | AlterAction::ReorganizePartition(..)
-        | AlterAction::ExchangePartition(..) => refused("PARTITION"),
-        _ => Ok(false),
-    }
-}
-
-async fn action(s: &mut Session, n: &mut TableName, a: &AlterAction) -> Result<(), SqlError> {
-    match a {
-        AlterAction::AddKey(KeyDef::Index(i)) => add_index(s, n, i).await,
-        AlterAction::DropIndex(name) => remove_index(s, n, name).await,
-        AlterAction::ModifyColumn { column, .. } => {
-            replace_column(s, n, &column.name, column).await
-        }
-        AlterAction::ChangeColumn { old, column, .. } => replace_column(s, n, old, column).await,
-        AlterAction::SetDefault {
-            column,
-            expr,
-            parenthesised,
-        } => set_default(s, n, column, Some((expr, *parenthesised))).await,
-        AlterAction::DropDefault(column) => set_default(s, n, column, None).await,
-        AlterAction::ColumnVisibility(column, visible) => {
-            let at = find_column(s, n, column)?;
-            let visible = *visible;
-            meta(s, n, move |d| d.columns[at].invisible = !visible).await
-        }
-        AlterAction::IndexVisibility(index, visible) => {
-            let t = s.find_table(n)?;
-            let at = find_index(&t.def, n, index)?;
-            let visible = *visible;
-            meta(s, n, move |d| d.indexes[at].invisible = !visible).await
-        }
-        AlterAction::RenameColumn(from, to) => {
-            check_identifier(to, "column")?;
-            let at = find_column(s, n, from)?;
-            let t = s.find_table(n)?;
-            if keys::column_index(&t.def.columns, to).is_some_and(|i| i != at) {
-                return Err(SqlError::dup_column(to));
-            }
-            let to = to.to_string();
-            meta(s, n, move |d| d.columns[at].name = to).await
-        }
-        AlterAction::RenameIndex(from, to) => {
-            check_identifier(to, "")?;
-            let t = s.find_table(n)?;
-            let at = find_index(&t.def, n, from)?;
-            if keys::index_position(&t.def.indexes, to).is_some_and(|i| i != at) {
-                return Err(SqlError::dup_key_name(to));
-            }
-            let to = to.to_string();
-            meta(s, n, move |d| d.indexes[at].name = to).await
-        }
-        AlterAction::RenameTo(to) => rename_to(s, n, to).await,
-        AlterAction::ConvertTo { charset, collation } => {
-            let wanted = table::table_collation(charset.as_deref(), collation.as_deref())?;
-            match wanted {
-                Some(w) => meta(s, n, move |d| d.options.collation = w).await,
-                None => Ok(()),
-            }
-        }
-        // What is left changes nothing here: FORCE, ENABLE KEYS, ORDER BY, options (taken together later).
-        _ => Ok(()),
-    }
-}
-
-fn renamed(s: &mut Session, n: &TableName, to: &ObjectName) -> Result<TableName, SqlError> {
-    let schema = to.schema.as_deref().unwrap_or(&n.schema).to_owned();
-    s.check_schema_change(&schema)?;
-    check_identifier(&to.name, "table")?;
-    Ok(TableName {
-        schema,
-        name: to.name.to_string(),
-    })
-}
-
-async fn rename_to(s: &mut Session, n: &mut TableName, to: &ObjectName) -> Result<(), SqlError> {
-    let target = renamed(s, n, to)?;
-    if target != *n {
-        let pair = (
-            (n.schema.clone(), n.name.clone()),
-            (target.schema.clone(), target.name.clone()),
-        );
-        s.engine.rename_tables(&[pair]).await?;
-        *n = target;
-    }
-    Ok(())
-}
-
-async fn meta(
-    s: &mut Session,
-    n: &TableName,
-    f: impl FnOnce(&mut TableDef) + Send,
-) -> Result<(), SqlError> {
-    s.engine.alter_table_meta(&n.schema, &n.name, f).await
-}
-
-fn find_column(s: &mut Session, n: &TableName, name: &str) -> Result<usize, SqlError> {
-    let t = s.find_table(n)?;
-    keys::column_index(&t.def.columns, name)
-        .ok_or_else(|| SqlError::unknown_column(name, &t.def.name))
-}
-
-/// Position of an index by name; error 1176 where there is none.
-fn find_index(def: &TableDef, n: &TableName, name: &str) -> Result<usize, SqlError> {
-    position_of(&def.indexes, &n.name, name)
-}
-
-/// Position of one of a table's indexes by name.
-///
-/// # Errors
-/// 1176.
-pub(super) fn position_of(
-    indexes: &[IndexDef],
-    table: &str,
-    name: &str,
-) -> Result<usize, SqlError> {
-    keys::index_position(indexes, name).ok_or_else(|| {
-        SqlError::new(
-            codes::ER_KEY_DOES_NOT_EXITS,
-            format!("Key '{name}' doesn't exist in table '{table}'"),
-        )
-    })
-}
-
-async fn set_default(
-    s: &mut Session,
-    n: &TableName,
-    column: &str,
-    value: Option<(&ast::Expr, bool)>,
-) -> Result<(), SqlError> {
-    let at = find_column(s, n, column)?;
-    let t = s.find_table(n)?;
-    let c = &t.def.columns[at];
-    let new = match value {
-        None => ColumnDefault::None,
-        Some((expr, parenthesised)) => s.with_ctx(Session::NO_PARAMS, |cx| {
-            default::resolve(
-                &c.name,
-                &c.ty,
-                c.nullable,
-                expr,
-                parenthesised,
-                &t.def.columns,
-                cx,
-            )
-        })?,
-    };
-    meta(s, n, move |d| d.columns[at].default = new).await
-}
-
-/// The new definition of a column, and whether it leaves all rows as they are.
-fn changed_column(
-    s: &mut Session,
-    def: &TableDef,
-    old: &str,
-    written: &ast::ColumnDef,
-    moved: bool,
-) -> Result<(table::BuiltColumn, bool), SqlError> {
-    let at = keys::column_index(&def.columns, old)
-        .ok_or_else(|| SqlError::unknown_column(old, &def.name))?;
-    let mut built = with_def_ctx(s, def, |ctx| {
-        table::column(written, &def.columns, def.options.collation, ctx)
-    })?;
-    let taken = keys::column_index(&def.columns, &built.def.name);
-    if taken.is_some_and(|i| i != at) {
-        return Err(SqlError::dup_column(&built.def.name));
-    }
-    let now = &def.columns[at];
-    let in_primary = def
-        .indexes
-        .iter()
-        .filter(|i| i.kind == IndexKind::Primary)
-        .flat_map(|i| &i.parts)
-        .any(|p| usize::from(p.column) == at);
-    if in_primary && !built.explicit_null {
-        built.def.nullable = false;
-        if matches!(built.def.default, ColumnDefault::Null) {
-            built.def.default = ColumnDefault::None;
-        }
-    }
-    let primary_again = built.keys.iter().any(|k| k.kind == ast::IndexKind::Primary);
-    let same = fits(&now.ty, &built.def.ty)
-        && now.nullable == built.def.nullable
-        && now.auto_increment == built.def.auto_increment
-        && !primary_again
-        && !moved;
-    Ok((built, same))
 }
 
 /// Whether values stored as `old` are values of `new` as they are.
@@ -529,50 +385,29 @@ pub(super) fn fits(old: &DataType, new: &DataType) -> bool {
             },
         ) => a <= b && ca == cb,
         (DataType::VarBinary(a), DataType::VarBinary(b)) => a <= b,
+        // They are stored as numbers.
+        (DataType::Enum(a), DataType::Enum(b)) | (DataType::Set(a), DataType::Set(b)) => {
+            a.collation == b.collation
+                && b.names.starts_with(&a.names)
+                && old.max_bytes() == new.max_bytes()
+        }
         (a, b) => a == b,
     }
 }
 
-async fn replace_column(
-    s: &mut Session,
-    n: &TableName,
-    old: &str,
-    written: &ast::ColumnDef,
-) -> Result<(), SqlError> {
-    let t = s.find_table(n)?;
-    let (built, _) = changed_column(s, &t.def, old, written, false)?;
-    let at = find_column(s, n, old)?;
-    let def = built.def;
-    meta(s, n, move |d| d.columns[at] = def).await?;
-    for k in &built.keys {
-        add_index(s, n, k).await?;
-    }
-    Ok(())
-}
-
-async fn set_options(
-    s: &mut Session,
-    n: &TableName,
-    options: &[&TableOption],
-) -> Result<(), SqlError> {
-    let t = s.find_table(n)?;
-    let substitute = !s.vars.hot().sql_mode.has(SqlMode::NO_ENGINE_SUBSTITUTION);
-    let mut o = t.def.options.clone();
-    let mut warnings = Vec::new();
-    let (mut charset, mut collation) = (None, None);
-    for w in options {
-        match w {
-            TableOption::Charset(c) => charset = Some(c.as_ref()),
-            TableOption::Collate(c) => collation = Some(c.as_ref()),
-            _ => {}
-        }
-        table::option(&n.name, &mut o, w, substitute, &mut warnings)?;
-    }
-    if let Some(c) = table::table_collation(charset, collation)? {
-        o.collation = c;
-    }
-    let checked = row_format::check(&n.name, &o, Asked::Alter, &s.vars, &mut warnings);
-    warnings.into_iter().for_each(|w| s.warn(w));
-    checked?;
-    meta(s, n, move |d| d.options = o).await
+/// Position of one of a table's indexes by name.
+///
+/// # Errors
+/// 1176.
+pub(super) fn position_of(
+    indexes: &[IndexDef],
+    table: &str,
+    name: &str,
+) -> Result<usize, SqlError> {
+    keys::index_position(indexes, name).ok_or_else(|| {
+        SqlError::new(
+            codes::ER_KEY_DOES_NOT_EXITS,
+            format!("Key '{name}' doesn't exist in table '{table}'"),
+        )
+    })
 }

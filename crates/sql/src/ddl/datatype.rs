@@ -433,6 +433,24 @@ pub fn row_bytes(ty: &DataType) -> u64 {
     }
 }
 
+/// Bytes of a column that stay in the row however long its value is, as InnoDB counts them for error 1118 (`dict_index_too_big_for_tree`):
+/// of a long one `prefix` bytes and 20 that say where it is, or 40 where nothing is kept.
+pub fn bytes_inside(ty: &DataType, prefix: u64) -> u64 {
+    let wide = matches!(ty, DataType::Char { .. }) && ty.collation().charset().max_len() > 1;
+    let variable = wide
+        || ty.is_lob()
+        || matches!(
+            ty,
+            DataType::VarChar { .. } | DataType::VarBinary(_) | DataType::Json
+        );
+    let n = ty.max_bytes();
+    if !variable {
+        return n;
+    }
+    let kept = if prefix > 0 { prefix + 20 } else { 40 };
+    n.min(kept) + if n > 255 { 2 } else { 1 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,16 +2,37 @@
 //!
 //! Works on column definitions alone; never looks at rows.
 
-use engine::{ColumnDef, IndexDef, IndexKind, IndexPart};
+use engine::{ColumnDef, IndexDef, IndexKind, IndexPart, TableOptions};
 use types::error::codes;
-use types::{DataType, SqlError};
+use types::{DataType, Level, SqlError, Warning};
 
+use super::row_format;
+use crate::expr::EvalCtx;
 use crate::parse::ast::{self, KeyPartKind};
 
 /// Most bytes of an index key, of one part as well as of all together.
 pub const MAX_KEY_BYTES: u64 = 3072;
 const MAX_PARTS: usize = 16;
 const MAX_KEYS: usize = 64;
+
+/// How long the key of an index may be.
+#[derive(Debug, Clone, Copy)]
+pub struct Longest {
+    /// Bytes of a part.
+    part: u64,
+    /// Outside strict mode a part of an index that is not unique is cut, with a warning.
+    cut: bool,
+}
+
+impl Longest {
+    /// As the table's format and the session's mode have it.
+    pub fn of(options: &TableOptions, cx: &EvalCtx<'_>) -> Longest {
+        Longest {
+            part: row_format::longest_part(options),
+            cut: !cx.sql_mode.strict(),
+        }
+    }
+}
 
 /// Position of a column by name, in any case.
 pub fn column_index(columns: &[ColumnDef], name: &str) -> Option<usize> {
@@ -27,14 +48,15 @@ pub fn index_position(indexes: &[IndexDef], name: &str) -> Option<usize> {
         .position(|i| i.kind != IndexKind::Hidden && i.name.to_lowercase() == name.to_lowercase())
 }
 
-/// One index as its definition says, without a name where none was written. `longest`: bytes that a part may have.
+/// One index as its definition says, without a name where none was written.
 ///
 /// # Errors
 /// 1070, 1071, 1072, 1073, 1060, 1089, 1170, 1235, 1391, 3152.
 pub fn build(
     columns: &[ColumnDef],
     def: &ast::IndexDef,
-    longest: u64,
+    longest: Longest,
+    warnings: &mut Vec<Warning>,
 ) -> Result<IndexDef, SqlError> {
     let kind = match def.kind {
         ast::IndexKind::Primary => IndexKind::Primary,
@@ -59,7 +81,15 @@ pub fn build(
         if parts.iter().any(|q| usize::from(q.column) == at) {
             return Err(SqlError::dup_column(name));
         }
-        let (prefix, part_bytes) = prefix(&columns[at], *length, kind)?;
+        let (mut prefix, mut part_bytes) = prefix(&columns[at], *length)?;
+        let ty = &columns[at].ty;
+        if part_bytes > longest.part && longest.cut && kind == IndexKind::Plain && ty.is_string() {
+            let e = SqlError::key_too_long(longest.part as usize);
+            warnings.push(Warning::new(Level::Warning, e.code, e.message.to_string()));
+            let width = ty.collation().charset().max_len() as u64;
+            prefix = (longest.part / width) as u32;
+            part_bytes = u64::from(prefix) * width;
+        }
         bytes += part_bytes;
         check_length(part_bytes, bytes, longest)?;
         parts.push(IndexPart {
@@ -95,9 +125,9 @@ pub fn build(
     })
 }
 
-fn check_length(part: u64, all: u64, longest: u64) -> Result<(), SqlError> {
-    if part > longest {
-        return Err(SqlError::key_too_long(longest as usize));
+fn check_length(part: u64, all: u64, longest: Longest) -> Result<(), SqlError> {
+    if part > longest.part {
+        return Err(SqlError::key_too_long(longest.part as usize));
     }
     if all > MAX_KEY_BYTES {
         return Err(SqlError::key_too_long(MAX_KEY_BYTES as usize));
@@ -112,7 +142,7 @@ fn check_length(part: u64, all: u64, longest: u64) -> Result<(), SqlError> {
 pub fn check_again(
     columns: &[ColumnDef],
     index: &mut IndexDef,
-    longest: u64,
+    longest: Longest,
 ) -> Result<(), SqlError> {
     let mut bytes = 0;
     for p in &mut index.parts {
@@ -124,7 +154,7 @@ pub fn check_again(
             _ => None,
         };
         let cut = length.is_some_and(|n| 0 < p.prefix && p.prefix < n);
-        let (prefix, part_bytes) = prefix(column, cut.then_some(u64::from(p.prefix)), index.kind)?;
+        let (prefix, part_bytes) = prefix(column, cut.then_some(u64::from(p.prefix)))?;
         p.prefix = prefix;
         bytes += part_bytes;
         check_length(part_bytes, bytes, longest)?;
@@ -133,11 +163,7 @@ pub fn check_again(
 }
 
 /// Prefix in characters (0 for the whole column) and the bytes the part may take.
-fn prefix(
-    column: &ColumnDef,
-    length: Option<u64>,
-    _kind: IndexKind,
-) -> Result<(u32, u64), SqlError> {
+fn prefix(column: &ColumnDef, length: Option<u64>) -> Result<(u32, u64), SqlError> {
     let name = &column.name;
     if matches!(column.ty, DataType::Json) {
         return Err(SqlError::new(
@@ -180,14 +206,11 @@ fn prefix(
         return Err(wrong());
     }
     let bytes = n.saturating_mul(width);
-    if bytes > MAX_KEY_BYTES {
-        return Err(SqlError::key_too_long(MAX_KEY_BYTES as usize));
-    }
     // A prefix as long as the column is the whole column.
     if n == chars && !column.ty.is_lob() {
         return Ok((0, whole));
     }
-    Ok((n as u32, bytes))
+    Ok((u32::try_from(n).unwrap_or(u32::MAX), bytes))
 }
 
 /// Gives every index without a name MySQL's: its first column's, with `_2`, `_3` … where that is taken.
@@ -223,6 +246,25 @@ pub fn name_all(columns: &[ColumnDef], indexes: &mut [IndexDef]) -> Result<(), S
         }
     }
     Ok(())
+}
+
+/// Warns of each new index that has the same parts as another.
+pub fn warn_twice(
+    (schema, table): (&str, &str),
+    indexes: &[IndexDef],
+    is_new: impl Fn(&IndexDef) -> bool,
+    warnings: &mut Vec<Warning>,
+) {
+    for (i, x) in indexes.iter().enumerate() {
+        let same = |o: &IndexDef| o.parts == x.parts && o.kind == x.kind;
+        if is_new(x) && indexes[..i].iter().any(same) {
+            let text = format!(
+                "Duplicate index '{}' defined on the table '{schema}.{table}'. This is deprecated and will be disallowed in a future release.",
+                x.name
+            );
+            warnings.push(Warning::new(Level::Warning, codes::ER_DUP_INDEX, text));
+        }
+    }
 }
 
 fn free_name(columns: &[ColumnDef], indexes: &[IndexDef], which: usize) -> String {

@@ -13,7 +13,7 @@ pub mod keys;
 mod maintain;
 mod rebuild;
 mod reform;
-mod row_format;
+pub(crate) mod row_format;
 mod table;
 
 use types::SqlError;

@@ -45,16 +45,14 @@ pub(super) async fn run(
     s: &mut Session,
     old: &Arc<Table>,
     reform: &Reform,
-    lock: Option<&str>,
+    lock: &str,
 ) -> Result<Option<u64>, SqlError> {
     let now = s.now_micros();
     let (r, warnings, total) = {
         let cx = EvalCtx::new(&s.facts, &s.vars, &s.user_vars, Session::NO_PARAMS, now);
         let mut maker = Maker::new(&old.def, reform, &cx)?;
         let can = maker.is_repeatable() && reform.keeps_key(&old.def);
-        if let Some(lock @ ("NONE" | "SHARED")) = lock
-            && !can
-        {
+        if matches!(lock, "NONE" | "SHARED") && !can {
             return Err(SqlError::new(
                 codes::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON,
                 format!(
@@ -62,7 +60,7 @@ pub(super) async fn run(
                 ),
             ));
         }
-        let beside = can && lock != Some("EXCLUSIVE");
+        let beside = can && lock != "EXCLUSIVE";
         let same = maker.is_same();
         let mut reshape = |row: RowRef<'_>| maker.row(row);
         let rewrite = match same {

@@ -1,4 +1,4 @@
-//! The definition that all actions of an `ALTER TABLE` together make, where rows have to be written again for it.
+//! The definition that all actions of an `ALTER TABLE` together make.
 //!
 //! Columns are known by a number that stays with them while others come, go and move; positions are counted at the end. The
 //! catalog and the rows are not touched here.
@@ -7,7 +7,7 @@ use engine::{ColumnDef, IndexDef, IndexKind, IndexPart, TableDef, TableOptions};
 use types::charset::convert;
 use types::datatype::{Labels, LobSize};
 use types::error::codes;
-use types::{CollationId, DataType, SqlError};
+use types::{CollationId, DataType, SqlError, Warning};
 
 use crate::parse::ast::{self, AlterAction, ColumnPosition, KeyDef, TableOption};
 
@@ -28,7 +28,7 @@ pub(super) enum Origin {
 
 /// What a table is to become.
 pub(super) struct Reform {
-    /// Its definition, without ids, roots and the hidden clustered index.
+    /// Its definition, without the hidden clustered index; indexes that the table has not got yet have id 0.
     pub def: TableDef,
     /// For each column where its values come from.
     pub origins: Vec<Origin>,
@@ -78,7 +78,8 @@ pub(super) fn reform(
 ) -> Result<Reform, SqlError> {
     let mut draft = Draft::new(old);
     let options = draft.options(actions, ctx)?;
-    let longest = row_format::longest_part(&options, ctx.cx.vars);
+    ctx.collation = options.collation;
+    let longest = keys::Longest::of(&options, ctx.cx);
     for a in actions {
         draft.change_columns(a, ctx)?;
     }
@@ -87,12 +88,12 @@ pub(super) fn reform(
     }
     let own: Vec<ast::IndexDef> = std::mem::take(&mut draft.own_keys);
     for k in &own {
-        draft.add_key(k, longest)?;
+        draft.add_key(k, longest, &mut ctx.warnings)?;
     }
     for a in actions {
-        draft.change_keys(a, longest)?;
+        draft.change_keys(a, longest, &mut ctx.warnings)?;
     }
-    draft.finish(options, longest)
+    draft.finish(options, longest, ctx)
 }
 
 impl<'a> Draft<'a> {
@@ -207,6 +208,9 @@ impl<'a> Draft<'a> {
         }
         let number = self.next;
         self.next += 1;
+        if self.columns.len() == table::MAX_COLUMNS {
+            return Err(SqlError::new(codes::ER_TOO_MANY_FIELDS, "Too many columns"));
+        }
         self.own_keys.extend(built.keys);
         self.columns.push(Column {
             number,
@@ -275,17 +279,28 @@ impl<'a> Draft<'a> {
     fn drop_keys(&mut self, a: &AlterAction) -> Result<(), SqlError> {
         let name = match a {
             AlterAction::DropPrimaryKey => "PRIMARY",
-            AlterAction::DropIndex(name) => name,
+            AlterAction::DropIndex(name) | AlterAction::DropConstraint(name) => name,
             _ => return Ok(()),
         };
         let at = keys::index_position(&self.indexes, name);
+        if let AlterAction::DropConstraint(_) = a
+            && at.is_none_or(|at| self.indexes[at].kind == IndexKind::Plain)
+        {
+            let text = format!("Constraint '{name}' does not exist.");
+            return Err(SqlError::new(3940, text));
+        }
         self.indexes
             .remove(at.ok_or_else(|| SqlError::cant_drop(name))?);
         Ok(())
     }
 
-    fn add_key(&mut self, written: &ast::IndexDef, longest: u64) -> Result<(), SqlError> {
-        let mut index = keys::build(&self.defs(), written, longest)?;
+    fn add_key(
+        &mut self,
+        written: &ast::IndexDef,
+        longest: keys::Longest,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<(), SqlError> {
+        let mut index = keys::build(&self.defs(), written, longest, warnings)?;
         for p in &mut index.parts {
             p.column = self.columns[usize::from(p.column)].number;
         }
@@ -293,9 +308,14 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    fn change_keys(&mut self, a: &AlterAction, longest: u64) -> Result<(), SqlError> {
+    fn change_keys(
+        &mut self,
+        a: &AlterAction,
+        longest: keys::Longest,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<(), SqlError> {
         match a {
-            AlterAction::AddKey(KeyDef::Index(i)) => self.add_key(i, longest),
+            AlterAction::AddKey(KeyDef::Index(i)) => self.add_key(i, longest, warnings),
             AlterAction::IndexVisibility(name, visible) => {
                 let at = alter::position_of(&self.indexes, &self.old.name, name)?;
                 self.indexes[at].invisible = !visible;
@@ -365,7 +385,12 @@ impl<'a> Draft<'a> {
         Ok(options)
     }
 
-    fn finish(mut self, options: TableOptions, longest: u64) -> Result<Reform, SqlError> {
+    fn finish(
+        mut self,
+        options: TableOptions,
+        longest: keys::Longest,
+        ctx: &mut DefCtx<'_, '_>,
+    ) -> Result<Reform, SqlError> {
         let position = |number: u16| self.columns.iter().position(|c| c.number == number);
         for p in self.indexes.iter_mut().flat_map(|i| &mut i.parts) {
             let at = position(p.column);
@@ -377,11 +402,12 @@ impl<'a> Draft<'a> {
         keys::name_all(&columns, &mut indexes)?;
         table::require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
         keys::check_auto_increment(&columns, &indexes)?;
-        table::check_row_size(&columns)?;
+        table::check_row_size(&columns, &options, ctx)?;
         for i in &mut indexes {
             keys::check_again(&columns, i, longest)?;
-            i.id = 0;
         }
+        let name = (&self.old.schema[..], &self.old.name[..]);
+        keys::warn_twice(name, &indexes, |x| x.id == 0, &mut ctx.warnings);
         indexes.sort_by_key(|i| keys::rank(&columns, i));
         let origins = self.columns.iter().zip(&columns).map(|(c, def)| {
             let same = |n: u16| {

@@ -12,6 +12,8 @@ use crate::vars::SessionVars;
 
 /// Bytes of a column that an index may have in the formats that keep a part of each long column in the row.
 const SHORT_PART_BYTES: u64 = 767;
+/// ER_UNSUPPORTED_EXTENSION, under which InnoDB warns of COMPRESSION.
+const UNSUPPORTED_EXTENSION: u16 = 1112;
 
 /// What a statement wants with the options it checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +34,24 @@ fn compression(o: &TableOptions) -> Option<&str> {
     given.map(|(_, v)| v.as_str()).filter(|v| !v.is_empty())
 }
 
-/// Gives a table that is to be compressed, and does not say in which blocks, those of `innodb_default_key_block_size`.
+/// The name under which a definition that does not name its format keeps the one that was the default when its rows were written.
+/// `DYNAMIC` is not written down.
+const UNNAMED: &str = "innodb_default_row_format";
+
+/// Fills in what a definition leaves to the session, where rows are about to be written for it: the format that is the default now, and for a
+/// table that is to be compressed, and does not say in which blocks, those of `innodb_default_key_block_size`.
 pub(super) fn complete(o: &mut TableOptions, vars: &SessionVars) {
+    o.others.retain(|(n, _)| n != UNNAMED);
+    let usual = vars.value_by_name("innodb_default_row_format");
+    let usual = match usual.map(|v| v.as_u64()) {
+        Some(0) => Some("REDUNDANT"),
+        Some(1) => Some("COMPACT"),
+        _ => None,
+    };
+    let unnamed = o.row_format.is_empty() && key_block_size(o).is_none();
+    if let Some(usual) = usual.filter(|_| unnamed) {
+        o.others.push((UNNAMED.to_owned(), usual.to_owned()));
+    }
     let default = vars.value_by_name("innodb_default_key_block_size");
     let size = default.map_or(0, |v| v.as_u64());
     if size == 0 || o.row_format != "COMPRESSED" || key_block_size(o).is_some() {
@@ -43,6 +61,33 @@ pub(super) fn complete(o: &mut TableOptions, vars: &SessionVars) {
     let size = 1u64 << size.ilog2();
     o.others
         .push(("KEY_BLOCK_SIZE".to_owned(), size.to_string()));
+}
+
+/// The options that a definition shows besides those with a place of their own.
+pub(crate) fn shown(o: &TableOptions) -> impl Iterator<Item = (&str, &str)> {
+    let shown = |(n, v): &'_ (String, String)| n != UNNAMED && !v.is_empty();
+    let all = o.others.iter().filter(move |x| shown(x));
+    all.map(|(n, v)| (n.as_str(), v.as_str()))
+}
+
+/// The format that a table has: one of `DYNAMIC`, `COMPACT`, `REDUNDANT`, `COMPRESSED`.
+pub(crate) fn actual(o: &TableOptions) -> &'static str {
+    let unnamed = o.others.iter().find(|(n, _)| n == UNNAMED);
+    let named = match o.row_format.as_str() {
+        "" if is_block(key_block_size(o)) => "COMPRESSED",
+        "" => unnamed.map_or("DYNAMIC", |(_, v)| v.as_str()),
+        f => f,
+    };
+    match named {
+        "COMPACT" => "COMPACT",
+        "REDUNDANT" => "REDUNDANT",
+        "COMPRESSED" => "COMPRESSED",
+        _ => "DYNAMIC",
+    }
+}
+
+fn is_block(size: Option<&str>) -> bool {
+    matches!(size, Some("1" | "2" | "4" | "8" | "16"))
 }
 
 /// Checks that the options go together: an error under innodb_strict_mode, warnings about what is ignored without it.
@@ -56,53 +101,49 @@ pub(super) fn check(
     vars: &SessionVars,
     warnings: &mut Vec<Warning>,
 ) -> Result<(), SqlError> {
-    let switch = vars.value_by_name("innodb_strict_mode");
-    let strict = switch.is_none_or(|v| v.as_u64() != 0);
+    let strict = is_strict(vars);
     let mut wrong: Option<&str> = None;
-    let mut say = |option: &'static str, why: String, ignored: String| {
-        let text = if strict { why } else { ignored };
+    let mut say = |option: &'static str, code: u16, text: &str| {
         let text = format!("InnoDB: {text}");
-        warnings.push(Warning::new(
-            Level::Warning,
-            codes::ER_ILLEGAL_HA_CREATE_OPTION,
-            text,
-        ));
+        warnings.push(Warning::new(Level::Warning, code, text));
         wrong = wrong.or(Some(option));
     };
+    const OPTION: u16 = codes::ER_ILLEGAL_HA_CREATE_OPTION;
     let format = o.row_format.as_str();
+    let other = matches!(format, "DYNAMIC" | "COMPACT" | "REDUNDANT");
+    let unknown = !other && !matches!(format, "" | "COMPRESSED");
     if let Some(size) = key_block_size(o) {
-        if !matches!(size, "1" | "2" | "4" | "8" | "16") {
-            say(
-                "KEY_BLOCK_SIZE",
-                format!("invalid KEY_BLOCK_SIZE = {size}. Valid values are [1, 2, 4, 8, 16]"),
-                format!("ignoring KEY_BLOCK_SIZE={size}."),
-            );
-        } else if matches!(format, "DYNAMIC" | "COMPACT" | "REDUNDANT") {
-            say(
-                "KEY_BLOCK_SIZE",
-                format!("cannot specify ROW_FORMAT = {format} with KEY_BLOCK_SIZE."),
-                format!("ignoring KEY_BLOCK_SIZE={size} unless ROW_FORMAT=COMPRESSED."),
-            );
+        let valid = is_block(Some(size));
+        let text = match strict {
+            true => format!("invalid KEY_BLOCK_SIZE = {size}. Valid values are [1, 2, 4, 8, 16]"),
+            false => format!("ignoring KEY_BLOCK_SIZE={size}."),
+        };
+        if !valid {
+            say("KEY_BLOCK_SIZE", OPTION, &text);
+        }
+        if strict && other {
+            let text = format!("cannot specify ROW_FORMAT = {format} with KEY_BLOCK_SIZE.");
+            say("KEY_BLOCK_SIZE", OPTION, &text);
+        } else if !strict && valid && (other || unknown) {
+            let text = format!("ignoring KEY_BLOCK_SIZE={size} unless ROW_FORMAT=COMPRESSED.");
+            say("KEY_BLOCK_SIZE", OPTION, &text);
         }
     }
-    if !matches!(
-        format,
-        "" | "DYNAMIC" | "COMPACT" | "REDUNDANT" | "COMPRESSED"
-    ) {
-        say(
-            "ROW_TYPE",
-            "invalid ROW_FORMAT specifier.".to_owned(),
-            "assuming ROW_FORMAT=DYNAMIC.".to_owned(),
-        );
+    if unknown {
+        let text = match strict {
+            true => "invalid ROW_FORMAT specifier.",
+            false => "assuming ROW_FORMAT=DYNAMIC.",
+        };
+        say("ROW_TYPE", OPTION, text);
     }
     if let Some(algorithm) = compression(o) {
         let known = ["zlib", "lz4", "zstd", "none"];
         if !known.iter().any(|k| k.eq_ignore_ascii_case(algorithm)) {
             let text = format!("Unsupported compression algorithm '{algorithm}'");
-            say("COMPRESSION", text.clone(), text);
+            say("COMPRESSION", UNSUPPORTED_EXTENSION, &text);
         } else if format == "COMPRESSED" || key_block_size(o).is_some() {
-            let text = "Attribute not supported with row format compressed or key block size set";
-            say("COMPRESSION", text.to_owned(), text.to_owned());
+            let text = "Page Compression is not supported with row_format=compressed or key_block_size > 0";
+            say("COMPRESSION", UNSUPPORTED_EXTENSION, text);
         }
     }
     match (wrong, asked) {
@@ -119,15 +160,23 @@ pub(super) fn check(
 }
 
 /// Bytes that a part of a key may have.
-pub(super) fn longest_part(o: &TableOptions, vars: &SessionVars) -> u64 {
-    let usual = vars.text("innodb_default_row_format").to_uppercase();
-    let format = match o.row_format.as_str() {
-        "" if key_block_size(o).is_some() => "COMPRESSED",
-        "" => usual.as_str(),
-        f => f,
-    };
-    match format {
+pub(super) fn longest_part(o: &TableOptions) -> u64 {
+    match actual(o) {
         "COMPACT" | "REDUNDANT" => SHORT_PART_BYTES,
         _ => MAX_KEY_BYTES,
     }
+}
+
+/// Bytes of a long column that the format keeps in the row, besides where the rest is.
+pub(super) fn prefix_of_long(o: &TableOptions) -> u64 {
+    match actual(o) {
+        "COMPACT" | "REDUNDANT" => SHORT_PART_BYTES + 1,
+        _ => 0,
+    }
+}
+
+/// innodb_strict_mode.
+pub(super) fn is_strict(vars: &SessionVars) -> bool {
+    let switch = vars.value_by_name("innodb_strict_mode");
+    switch.is_none_or(|v| v.as_u64() != 0)
 }

@@ -13,7 +13,10 @@ use super::datatype::{self, TypeCtx};
 use super::row_format::{self, Asked};
 use super::{check_identifier, default, keys, text};
 
-const MAX_COLUMNS: usize = 1017;
+/// Columns of a table, at most.
+pub(super) const MAX_COLUMNS: usize = 1017;
+/// Bytes of a row that are not in overflow pages, at most.
+const MAX_BYTES_INSIDE: u64 = 8126;
 
 /// What a definition is made from besides the statement's own words.
 pub struct DefCtx<'a, 's> {
@@ -43,7 +46,7 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
     let vars = ctx.cx.vars;
     row_format::complete(&mut options, vars);
     row_format::check(name, &options, Asked::Create, vars, &mut ctx.warnings)?;
-    let longest = row_format::longest_part(&options, vars);
+    let longest = keys::Longest::of(&options, ctx.cx);
     let mut columns: Vec<ColumnDef> = Vec::with_capacity(stmt.columns.len());
     let mut indexes: Vec<IndexDef> = Vec::new();
     let mut own_keys: Vec<ast::IndexDef> = Vec::new();
@@ -67,7 +70,7 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
         return Err(SqlError::new(codes::ER_TOO_MANY_FIELDS, "Too many columns"));
     }
     for def in own_keys.iter().chain(stmt.keys.iter().filter_map(as_index)) {
-        indexes.push(keys::build(&columns, def, longest)?);
+        indexes.push(keys::build(&columns, def, longest, &mut ctx.warnings)?);
     }
     for k in &stmt.keys {
         refuse_constraint(k)?;
@@ -75,7 +78,8 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
     keys::name_all(&columns, &mut indexes)?;
     require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
     keys::check_auto_increment(&columns, &indexes)?;
-    check_row_size(&columns)?;
+    check_row_size(&columns, &options, ctx)?;
+    keys::warn_twice((ctx.schema, name), &indexes, |_| true, &mut ctx.warnings);
     indexes.sort_by_key(|i| keys::rank(&columns, i));
     Ok(TableDef {
         id: 0,
@@ -106,16 +110,40 @@ pub fn refuse_constraint(key: &KeyDef) -> Result<(), SqlError> {
     }
 }
 
-/// Checks that a row fits.
+/// Checks that a row fits MySQL's limit of all engines, and with what has to be in it InnoDB's of half a page: a warning where
+/// innodb_strict_mode is off, and an error for the row that does not.
 ///
 /// # Errors
 /// 1118.
-pub(super) fn check_row_size(columns: &[ColumnDef]) -> Result<(), SqlError> {
+pub(super) fn check_row_size(
+    columns: &[ColumnDef],
+    options: &TableOptions,
+    ctx: &mut DefCtx<'_, '_>,
+) -> Result<(), SqlError> {
     let nulls = columns.iter().filter(|c| c.nullable).count().div_ceil(8) as u64;
     let bytes: u64 = columns.iter().map(|c| datatype::row_bytes(&c.ty)).sum();
     if bytes + nulls > datatype::MAX_ROW_BYTES {
         return Err(SqlError::row_too_big(datatype::MAX_ROW_BYTES as usize));
     }
+    let prefix = row_format::prefix_of_long(options);
+    let inside = |c: &ColumnDef| datatype::bytes_inside(&c.ty, prefix);
+    // Behind a header and what its versions are found by.
+    let bytes: u64 = 18 + nulls + columns.iter().map(inside).sum::<u64>();
+    if bytes < MAX_BYTES_INSIDE {
+        return Ok(());
+    }
+    let e = SqlError::new(
+        codes::ER_TOO_BIG_ROWSIZE,
+        format!(
+            "Row size too large (> {MAX_BYTES_INSIDE}). Changing some columns to TEXT or BLOB may help. In current row format, BLOB prefix of {prefix} bytes is stored inline."
+        ),
+    );
+    if row_format::is_strict(ctx.cx.vars) {
+        return Err(e);
+    }
+    let text = e.message.to_string();
+    ctx.warnings
+        .push(Warning::new(Level::Warning, e.code, text));
     Ok(())
 }
 
@@ -428,9 +456,49 @@ pub fn option(
                 "The storage engine for the table doesn't support UNION",
             ));
         }
-        TableOption::Other(name, value) => put(o, name, &String::from_utf8_lossy(value)),
+        TableOption::Other(name, value) => {
+            let value = String::from_utf8_lossy(value);
+            refuse_place(name, &value, warnings)?;
+            put(o, name, &value);
+        }
     }
     Ok(())
+}
+
+/// Refuses options that would have rows somewhere else, or encrypted, than they would be.
+///
+/// # Errors
+/// 3121, 3184, 3185, 3510.
+fn refuse_place(name: &str, value: &str, warnings: &mut Vec<Warning>) -> Result<(), SqlError> {
+    let (code, text) = match name {
+        "ENCRYPTION" => match value {
+            "" | "N" | "n" => return Ok(()),
+            "Y" | "y" => (
+                3185,
+                "Can't find master key from keyring, please check in the server log if a keyring is loaded and initialized successfully.",
+            ),
+            _ => (3184, "Invalid encryption option."),
+        },
+        "DATA_DIRECTORY" => (
+            3121,
+            "The DATA DIRECTORY location must be in a known directory.",
+        ),
+        "TABLESPACE"
+            if !value
+                .trim_matches('`')
+                .eq_ignore_ascii_case("innodb_file_per_table") =>
+        {
+            let text = format!("Tablespace {} doesn't exist.", value.trim_matches('`'));
+            return Err(SqlError::new(3510, text));
+        }
+        "INDEX_DIRECTORY" => {
+            let text = "<INDEX DIRECTORY> option ignored";
+            warnings.push(Warning::new(Level::Warning, 1618, text.to_owned()));
+            return Ok(());
+        }
+        _ => return Ok(()),
+    };
+    Err(SqlError::new(code, text))
 }
 
 fn put(o: &mut TableOptions, name: &str, value: &str) {

@@ -13,12 +13,13 @@ fn partitions(v: &View<'_>) -> Vec<Vec<Value>> {
             let mut row = vec![name("def"), name(&t.def.schema), name(&t.def.name)];
             row.extend(std::iter::repeat_n(Value::Null, 9));
             row.push(uint(t.row_count_estimate()));
+            let sizes = v.ctx.engine.table_sizes(t);
             row.extend([
                 uint(0),
-                uint(t.data_pages() << 14),
+                uint(sizes.data),
                 uint(0),
-                uint(0),
-                uint(0),
+                uint(sizes.index),
+                uint(sizes.free),
             ]);
             row.extend(std::iter::repeat_n(Value::Null, 4));
             row.extend([text(""), Value::Null, Value::Null]);

@@ -1,14 +1,41 @@
 //! SCHEMATA, TABLES and what SHOW TABLE STATUS takes from them.
 
-use engine::{IndexKind, Table};
+use engine::{Engine, IndexKind, Table};
+
 use types::Value;
+
+use crate::ddl::row_format;
 
 use super::spec::{Spec, View, int, moment, name, text, uint};
 use super::{SCHEMAS, definitions};
 
 const PAGE: u64 = 16 << 10;
-/// What sizes are whole numbers of.
-const BLOCK: u64 = 512;
+
+/// A row format as TABLES and INNODB_TABLES show it.
+fn titled(format: &str) -> &'static str {
+    match format {
+        "COMPACT" => "Compact",
+        "REDUNDANT" => "Redundant",
+        "COMPRESSED" => "Compressed",
+        _ => "Dynamic",
+    }
+}
+
+/// The flags that InnoDB keeps of a table: 0x01 for any format but REDUNDANT, 0x20 for formats that keep nothing of a long column
+/// in the row, KEY_BLOCK_SIZE in between as a power of two.
+fn flags(t: &Table) -> u64 {
+    let blocks = zip_bytes(t) / 512;
+    let size = if blocks == 0 {
+        0
+    } else {
+        u64::from(blocks.ilog2())
+    };
+    match row_format::actual(&t.def.options) {
+        "REDUNDANT" => 0,
+        "COMPACT" => 1,
+        _ => 33 | size << 1,
+    }
+}
 
 /// Numbers and texts that metadata gives of a stored table.
 pub struct TableFacts {
@@ -28,45 +55,33 @@ pub struct TableFacts {
 
 impl TableFacts {
     /// Of a table; `offset` is the session's from UTC in seconds.
-    pub fn of(t: &Table, offset: i32) -> TableFacts {
+    pub fn of(t: &Table, engine: &Engine, offset: i32) -> TableFacts {
         let rows = t.row_count_estimate();
         // What is on the disk, packed or not.
-        let bytes = t.data_bytes();
-        let secondary = t.def.indexes.len().saturating_sub(1) as u64;
-        // The file holds all trees; the split between rows and indexes is by count, since no tree is counted alone.
-        let index = if secondary == 0 {
-            0
-        } else {
-            bytes * secondary / (secondary + 2) / BLOCK * BLOCK
-        };
-        let data = bytes - index;
+        let sizes = engine.table_sizes(t);
         let o = &t.def.options;
-        let format = match o.row_format.as_str() {
-            "" if o.others.iter().any(|(n, _)| n == "KEY_BLOCK_SIZE") => "Compressed",
-            "" | "DYNAMIC" => "Dynamic",
-            "COMPACT" => "Compact",
-            "REDUNDANT" => "Redundant",
-            "COMPRESSED" => "Compressed",
-            "FIXED" => "Fixed",
-            _ => "Dynamic",
-        };
-        let mut options: Vec<String> = o
-            .others
-            .iter()
-            .map(|(n, v)| format!("{}={v}", n.to_lowercase()))
+        let mut options: Vec<String> = row_format::shown(o)
+            .map(|(n, v)| match n {
+                "KEY_BLOCK_SIZE" => format!("{n}={v}"),
+                "COMPRESSION" => format!("{n}=\"{v}\""),
+                _ => format!("{}={v}", n.to_lowercase()),
+            })
             .collect();
         if !o.row_format.is_empty() {
             options.insert(0, format!("row_format={}", o.row_format));
         }
+        if let Some(percent) = sizes.packed_percent {
+            options.push(format!("packed_to={percent}%"));
+        }
         let has_auto = t.def.columns.iter().any(|c| c.auto_increment);
         TableFacts {
             name: t.def.name.clone(),
-            row_format: format.to_owned(),
+            row_format: titled(row_format::actual(o)).to_owned(),
             rows,
-            average: data.checked_div(rows).unwrap_or(0),
-            data,
-            index,
-            free: t.file_bytes().saturating_sub(bytes),
+            average: sizes.data.checked_div(rows).unwrap_or(0),
+            data: sizes.data,
+            index: sizes.index,
+            free: sizes.free,
             auto_increment: has_auto.then(|| t.auto_increment_next().max(1)),
             created: moment(o.created_us, offset),
             collation: o.collation.name(),
@@ -157,22 +172,10 @@ fn tables(v: &View<'_>) -> Vec<Vec<Value>> {
             name(&t.def.name),
             text("BASE TABLE"),
         ];
-        row.extend(TableFacts::of(t, v.offset()).values());
+        row.extend(TableFacts::of(t, v.ctx.engine, v.offset()).values());
         out.push(row);
     }
     out
-}
-
-/// ROW_FORMAT as InnoDB's own tables show it.
-fn shown_format(t: &Table) -> &'static str {
-    match t.block_bytes() {
-        Some(_) => "Compressed",
-        None => match t.def.options.row_format.as_str() {
-            "COMPACT" => "Compact",
-            "REDUNDANT" => "Redundant",
-            _ => "Dynamic",
-        },
-    }
 }
 
 /// KEY_BLOCK_SIZE in bytes; 0 where a page takes what it needs, or is not compressed.
@@ -188,10 +191,10 @@ fn innodb_tables(v: &View<'_>) -> Vec<Vec<Value>> {
             vec![
                 uint(u64::from(t.def.id)),
                 name(&format!("{}/{}", t.def.schema, t.def.name)),
-                int(33),
+                uint(flags(t)),
                 int(t.def.columns.len() as i64 + 3),
                 int(i64::from(t.def.id)),
-                text(shown_format(t)),
+                text(titled(row_format::actual(&t.def.options))),
                 uint(zip_bytes(t)),
                 text("Single"),
                 int(0),
@@ -208,8 +211,11 @@ fn tablespaces(v: &View<'_>) -> Vec<Vec<Value>> {
             vec![
                 uint(u64::from(t.def.id)),
                 name(&format!("{}/{}", t.def.schema, t.def.name)),
-                uint(0),
-                text(shown_format(t)),
+                uint(flags(t) & !1),
+                text(match row_format::actual(&t.def.options) {
+                    "COMPACT" | "REDUNDANT" => "Compact or Redundant",
+                    other => titled(other),
+                }),
                 uint(PAGE),
                 uint(zip_bytes(t)),
                 text("Single"),

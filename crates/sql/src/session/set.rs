@@ -219,9 +219,11 @@ impl Session {
 
     /// Hands the engine the values it obeys.
     pub(super) fn obey_variables(&mut self) {
-        let seconds = self.vars.hot().lock_wait_timeout;
-        self.engine
-            .set_lock_wait_timeout(u32::try_from(seconds).unwrap_or(u32::MAX));
+        let hot = self.vars.hot();
+        let seconds = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let (rows, tables) = (hot.lock_wait_timeout, hot.metadata_lock_timeout);
+        self.engine.set_lock_wait_timeout(seconds(rows));
+        self.engine.set_table_wait_timeout(seconds(tables));
         self.refresh_powers();
     }
 

@@ -128,9 +128,10 @@ pub(super) fn table_status(s: &mut Session, name: Option<&str>) -> Result<RowSet
         }
         return Ok(r);
     }
+    let engine = s.engine.engine().clone();
     if let Some(x) = s.engine.catalog().schema(&name) {
         for t in x.tables.values() {
-            let f = TableFacts::of(t, offset);
+            let f = TableFacts::of(t, &engine, offset);
             r.rows.push(f.status_row());
         }
     }

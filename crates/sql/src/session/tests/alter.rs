@@ -163,7 +163,7 @@ fn columns_are_added_without_writing_a_row() {
     c.run("INSERT INTO t VALUES (4000, 1, 'new', 8, 'there')");
     c.run(
         "ALTER TABLE t ADD COLUMN e ENUM('x','y') NOT NULL, ADD COLUMN d DATETIME DEFAULT CURRENT_TIMESTAMP, \
-         ALGORITHM=INSTANT, LOCK=NONE",
+         ALGORITHM=INSTANT",
     );
     assert_eq!(number(&mut c), id, "the rows were written again");
     c.run("ALTER TABLE t ALTER n SET DEFAULT 99");
@@ -263,10 +263,10 @@ fn a_table_changes_its_row_format_with_all_its_rows() {
         ("KEY_BLOCK_SIZE=4", "Compressed 4096"),
         ("KEY_BLOCK_SIZE=16", "Compressed 16384"),
         ("ROW_FORMAT=DEFAULT KEY_BLOCK_SIZE=0", "Dynamic 0"),
-        ("COMPRESSION='lz4'", "Compressed 0"),
+        ("COMPRESSION='lz4'", "Dynamic 0"),
         ("COMPRESSION='none'", "Dynamic 0"),
         ("COMPRESSION='', ROW_FORMAT=COMPRESSED", "Compressed 0"),
-        ("ROW_FORMAT=COMPACT", "Compact 0"),
+        ("ROW_FORMAT=COMPACT", "Compact or Redundant 0"),
     ] {
         c.run(&format!("ALTER TABLE p {options}"));
         assert_eq!(c.one(stored), is, "{options}");

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod alter;
+mod altering;
 mod at_once;
 mod clients;
 mod conflicts;
@@ -11,6 +12,7 @@ mod load;
 mod rows;
 mod set;
 mod shows;
+mod wide;
 
 use std::path::Path;
 use std::sync::Arc;
