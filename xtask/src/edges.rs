@@ -33,16 +33,21 @@ pub fn run(setup: &Setup, server: Server) -> Outcome<()> {
     let file = setup.datadir.with_extension("cnf");
     std::fs::write(
         &file,
-        "[mysqld]\ninnodb_lock_wait_timeout=17\nloose-no-such-option=1\n",
+        "[mysqld]\ninnodb_lock_wait_timeout=17\nloose-no-such-option=1\ninnodb_default_row_format=COMPACT\n\
+         innodb_default_key_block_size=8\ninnodb_compression_level=9\ninnodb_cmp_per_index_enabled\n",
     )
     .map_err(|e| format!("{}: {e}", file.display()))?;
     let from_file = setup
         .clone()
         .option(&format!("defaults-file={}", file.display()));
     let server = from_file.without("innodb-lock-wait-timeout").start()?;
-    let timeout = ask(&server, "SELECT @@global.innodb_lock_wait_timeout")?;
-    if timeout != [["17"]] {
-        return Err(format!("an option from a file: 17 became {timeout:?}"));
+    let read = ask(
+        &server,
+        "SELECT @@innodb_lock_wait_timeout, @@innodb_default_row_format, @@innodb_default_key_block_size, \
+         @@innodb_compression_level, @@innodb_cmp_per_index_enabled",
+    )?;
+    if read != [["17", "compact", "8", "9", "1"]] {
+        return Err(format!("options from a file became {read:?}"));
     }
     println!("    options: unknown refused, loose- accepted, read from a file");
     load_file(setup, &server)?;
@@ -154,9 +159,14 @@ fn make_tables(server: &Server) -> Outcome<()> {
     };
     run("CREATE DATABASE edges")?;
     run("USE edges")?;
-    for table in ["hurt", "whole"] {
+    for table in ["hurt", "whole", "packed"] {
+        let format = if table == "packed" {
+            "COMPRESSED"
+        } else {
+            "DYNAMIC"
+        };
         run(&format!(
-            "CREATE TABLE {table} (id INT PRIMARY KEY, pad VARCHAR(250))"
+            "CREATE TABLE {table} (id INT PRIMARY KEY, pad VARCHAR(250)) ROW_FORMAT={format}"
         ))?;
         for first in (0..4000).step_by(500) {
             let values: Vec<String> = (first..first + 500)
@@ -168,14 +178,28 @@ fn make_tables(server: &Server) -> Outcome<()> {
     Ok(())
 }
 
-/// Damages one table's pages: its rows are refused by name, every other table is served, nothing panics.
+/// Damages two tables' pages, packed ones and such as are not: their rows are refused by name, every other table is served, nothing panics.
 fn damage(setup: &Setup) -> Outcome<()> {
-    let file = find(&setup.datadir, "hurt.tdb")?.ok_or("no file hurt.tdb in the data directory")?;
-    spoil(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+    for table in ["hurt", "packed"] {
+        damage_table(setup, table)?;
+    }
+    Ok(())
+}
+
+fn damage_table(setup: &Setup, table: &str) -> Outcome<()> {
+    let name = format!("{table}.tdb");
+    let file = find(&setup.datadir, &name)?;
+    let file = file.ok_or_else(|| format!("no file {name} in the data directory"))?;
+    // Where packed pages lie, behind what says where each is: one in any unit of 512 bytes.
+    let places = match table {
+        "packed" => (8192 + 40, 512),
+        _ => (4 * PAGE + PAGE / 2, PAGE),
+    };
+    spoil(&file, places).map_err(|e| format!("{}: {e}", file.display()))?;
     match setup.check_offline() {
         Ok(()) => return Err("`tidemill check` does not see a damaged file".to_owned()),
         Err(why) if why.contains("panicked") => return Err(why),
-        Err(why) if !why.contains("hurt") => {
+        Err(why) if !why.contains(table) => {
             return Err(format!(
                 "`tidemill check` does not name the damaged table: {why}"
             ));
@@ -184,8 +208,8 @@ fn damage(setup: &Setup) -> Outcome<()> {
     }
     let mut server = setup.start()?;
     let mut conn = server.connect()?;
-    match conn.run("SELECT COUNT(pad) FROM edges.hurt") {
-        Err(Fault::Server { code, text, .. }) if text.contains("hurt") => {
+    match conn.run(&format!("SELECT COUNT(pad) FROM edges.{table}")) {
+        Err(Fault::Server { code, text, .. }) if text.contains(table) => {
             println!("    a damaged table: ERROR {code}: {text}");
         }
         other => {
@@ -205,12 +229,11 @@ fn damage(setup: &Setup) -> Outcome<()> {
     server.terminate()
 }
 
-/// Changes a byte in the middle of every page after the first few, which describe the file.
-fn spoil(path: &Path) -> std::io::Result<()> {
+/// Changes a byte at `first` and at each `step` behind it.
+fn spoil(path: &Path, (first, step): (u64, u64)) -> std::io::Result<()> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
-    let pages = file.metadata()?.len() / PAGE;
-    for page in 4..pages {
-        let at = page * PAGE + PAGE / 2;
+    let end = file.metadata()?.len();
+    for at in (first..end).step_by(step as usize) {
         let mut byte = [0];
         file.read_exact_at(&mut byte, at)?;
         file.write_all_at(&[byte[0] ^ 0x55], at)?;

@@ -123,6 +123,13 @@ pub fn used_pages(map: &Page) -> Vec<PageNo> {
         .collect()
 }
 
+/// Number of the pages in use in the map's group, the map itself left out.
+pub fn used_count(map: &Page) -> u32 {
+    let b = &map.bytes()[BITMAP..BITMAP + BITMAP_LEN];
+    let used: u32 = b.iter().map(|b| b.count_ones()).sum();
+    used.saturating_sub(1)
+}
+
 /// One above the highest page ever used in the map's group.
 pub fn high_water(map: &Page) -> u32 {
     le::get_u32(map.bytes(), 48)

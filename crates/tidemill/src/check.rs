@@ -41,6 +41,10 @@ pub fn run(
     for table in &database.report.missing {
         if only.is_none_or(|only| only == table) {
             found.damaged += 1;
+            say(
+                out,
+                &format!("{table}: damaged: its file is missing or unreadable"),
+            );
         }
     }
     let all = found.sound + found.damaged;

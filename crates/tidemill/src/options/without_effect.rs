@@ -236,7 +236,6 @@ const REASONS: &[Reason] = &[
             ("innodb_temp_tablespaces_dir", Required),
             ("innodb_autoextend_increment", Required),
             ("innodb_extend_and_initialize", Switch),
-            ("innodb_default_row_format", Required),
             ("innodb_fill_factor", Required),
             ("innodb_large_prefix", Switch),
             ("innodb_fsync_threshold", Required),
