@@ -206,6 +206,59 @@ fn a_build_waits_for_who_may_take_a_repetition_back() {
     });
 }
 
+/// A writer makes two rows equal while the index is built, and takes it back.
+#[test]
+fn a_repetition_taken_back_is_none() {
+    within(120, "a unique index beside repetitions", || {
+        let disk = SimDisk::new();
+        let e = open(&disk, 2048);
+        let mut s = block_on(fill(&e, 0, 50));
+        block_on(async {
+            s.begin(Isolation::ReadCommitted, false);
+            let t = s.open_table("s", "t").await.unwrap();
+            for id in 0..ROWS {
+                let new = s.insert(&t, &row(id, id, 1, 50)).await;
+                assert_eq!(new.unwrap(), Inserted::Done);
+            }
+            s.commit().await.unwrap();
+        });
+        let (stop, met) = (
+            Arc::new(AtomicBool::new(false)),
+            Arc::new(AtomicU64::new(0)),
+        );
+        let writer = {
+            let (e, stop, met) = (e.clone(), stop.clone(), met.clone());
+            std::thread::spawn(move || {
+                let mut s = e.session();
+                while !stop.load(Ordering::Relaxed) {
+                    s.begin(Isolation::ReadCommitted, false);
+                    let t = block_on(s.open_table("s", "t")).unwrap();
+                    let mut equal = |_: RowRef<'_>| Ok(Some(row(3, 4, 1, 50)));
+                    let changed = block_on(s.update_key(&t, &key(&t, 3), &mut equal)).unwrap();
+                    met.fetch_add(u64::from(changed == Updated::Done), Ordering::Relaxed);
+                    drop(t);
+                    block_on(s.rollback()).unwrap();
+                }
+            })
+        };
+        for n in 0..3 {
+            let before = met.load(Ordering::Relaxed);
+            let name = format!("u{n}");
+            block_on(s.create_index("s", "t", index(&name, IndexKind::Unique, &[1]))).unwrap();
+            assert!(
+                met.load(Ordering::Relaxed) > before,
+                "nothing was equal meanwhile"
+            );
+            block_on(s.drop_index("s", "t", &name)).unwrap();
+        }
+        stop.store(true, Ordering::Relaxed);
+        writer.join().unwrap();
+        drop(s);
+        sound(&e, "t");
+        block_on(e.close()).unwrap();
+    });
+}
+
 /// Every index is whole, whether its entries were sorted in memory or in files, and whatever few values it has.
 #[test]
 fn builds_of_several_threads_bring_every_row() {

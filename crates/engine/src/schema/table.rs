@@ -8,7 +8,7 @@ use btree::Tree;
 use pager::{Pager, Space};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use types::keyenc::KeyPart;
 use types::{DataType, Value};
 
@@ -60,15 +60,19 @@ pub struct Table {
     pub(crate) watch: Option<Watch>,
 }
 
-/// The clustered keys of rows that changed while their table is being copied.
+/// Keys noted by writers while a table is being copied or an index built.
 #[derive(Default)]
 pub(crate) struct Watch(Mutex<HashSet<Box<[u8]>>>);
 
 impl Watch {
-    /// Takes those noted so far.
+    /// Takes those noted so far, in order.
     pub(crate) fn take(&self) -> Vec<Box<[u8]>> {
-        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.drain().collect()
+        let mut keys: Vec<Box<[u8]>> = {
+            let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            noted.drain().collect()
+        };
+        keys.sort_unstable();
+        keys
     }
 
     #[cold]
@@ -83,8 +87,8 @@ impl Watch {
 /// An index that is being built beside writers: changes of rows keep its entries, and nobody reads by it.
 pub(crate) struct Building {
     pub(crate) def: IndexDef,
-    /// It is to be unique, and a writer has met another row with its own's values: the clustered key of that one.
-    pub(crate) twice: OnceLock<Vec<u8>>,
+    /// It is to be unique, and writers have met other rows with their own's values: these. Whoever made them so may have taken it back.
+    pub(crate) twice: Watch,
 }
 
 /// What stays when a table's definition is replaced.
@@ -214,7 +218,7 @@ impl Table {
             .push(Arc::new(Index::new(key_parts(&t.def, &index), tree)));
         t.building = Some(Building {
             def: index,
-            twice: OnceLock::new(),
+            twice: Watch::default(),
         });
         t
     }
@@ -256,14 +260,16 @@ impl Table {
             .filter(|_| index == self.def.indexes.len())
     }
 
-    /// A row is to get values that `other` has in a unique index: gives `other` back if it must not. Where the index is only being built
-    /// it may, and it is the build that fails.
-    pub(crate) fn refuses_twice(&self, index: usize, other: Vec<u8>) -> Option<Vec<u8>> {
-        let Some(b) = self.building(index) else {
-            return Some(other);
-        };
-        let _ = b.twice.set(other);
-        None
+    /// A row is to get `values` that another has in a unique index: whether it must not. Where the index is only being built it may,
+    /// and if it stays so it is the build that fails.
+    pub(crate) fn refuses_twice(&self, index: usize, values: &[u8]) -> bool {
+        match self.building(index) {
+            None => true,
+            Some(b) => {
+                b.twice.note(values);
+                false
+            }
+        }
     }
 
     /// Whether a change of this column changes an entry of an index, be it one that is being built.

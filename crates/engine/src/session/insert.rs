@@ -193,7 +193,7 @@ impl Session {
             if t.is_unique(index)
                 && !null
                 && let Some(other) = self.find_duplicate(t, index, &entry[..split], key).await?
-                && let Some(other) = t.refuses_twice(index, other)
+                && t.refuses_twice(index, &entry[..split])
             {
                 self.undo_to(mark).await?;
                 return Ok(Some((index, other)));

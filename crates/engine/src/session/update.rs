@@ -422,7 +422,7 @@ impl Session {
             if t.is_unique(index)
                 && !null
                 && let Some(other) = self.find_duplicate(t, index, &b[..split_b], key).await?
-                && let Some(other) = t.refuses_twice(index, other)
+                && t.refuses_twice(index, &b[..split_b])
             {
                 self.undo_to(mark).await?;
                 return Ok(Some((index, other)));

@@ -90,8 +90,11 @@ impl Session {
             self.look_for_twice(t).await?;
         }
         let _closed = self.close_table(t).await?;
-        if let Some(key) = t.building(last).and_then(|b| b.twice.get()) {
-            return Err(self.refused(t, key).await?);
+        // What writers made equal, and have not taken back. Nobody uses the table now.
+        for values in t.building(last).map_or_else(Vec::new, |b| b.twice.take()) {
+            if let Some(key) = self.one_of_two(t, &values, &[]).await? {
+                return Err(self.refused(t, &key).await?);
+            }
         }
         // What older snapshots see is not in it.
         t.indexes[last]
@@ -129,7 +132,6 @@ impl Session {
     /// Looks whether two rows have the same values in the unique index that is being built. From its beginning on writers see to that
     /// themselves, as all entries are there.
     async fn look_for_twice(&mut self, t: &Arc<Table>) -> Result<(), SqlError> {
-        let index = t.indexes.len() - 1;
         let mut pos = ScanPos::start();
         let mut before = Vec::new();
         let mut pins = Pins::new();
@@ -138,18 +140,7 @@ impl Session {
             self.breathe().await;
             let (pair, state) = self.next_pair(t, &mut pos, &mut before);
             if let Some(p) = pair {
-                // Whoever changes one of them is waited for. The locks go with the session.
-                let mut s = Session::new(self.engine.clone());
-                s.interrupt = self.interrupt.clone();
-                s.begin(Isolation::ReadCommitted, false);
-                s.need_txid();
-                let other = s.find_duplicate(t, index, &p.values, &p.one).await;
-                let both = match other {
-                    Ok(Some(other)) => s.find_duplicate(t, index, &p.values, &other).await,
-                    r => r.map(|_| None),
-                };
-                s.rollback().await?;
-                if let Some(key) = both? {
+                if let Some(key) = self.one_of_two(t, &p.values, &p.one).await? {
                     return Err(self.refused(t, &key).await?);
                 }
             }
@@ -160,6 +151,28 @@ impl Session {
                 Err(e) => return Err(error::storage(e, &t.full_name)),
             }
         }
+    }
+
+    /// The clustered key of one of two rows that have `values` in the index being built, if there are two. One of them may be `one`.
+    async fn one_of_two(
+        &self,
+        t: &Table,
+        values: &[u8],
+        one: &[u8],
+    ) -> Result<Option<Vec<u8>>, SqlError> {
+        let index = t.indexes.len() - 1;
+        // Whoever changes one of them is waited for. The locks go with the session.
+        let mut s = Session::new(self.engine.clone());
+        s.interrupt = self.interrupt.clone();
+        s.begin(Isolation::ReadCommitted, false);
+        s.need_txid();
+        let other = s.find_duplicate(t, index, values, one).await;
+        let both = match other {
+            Ok(Some(other)) => s.find_duplicate(t, index, values, &other).await,
+            r => r.map(|_| None),
+        };
+        s.rollback().await?;
+        both
     }
 
     /// Goes on to the next entry with the values of the one before it, which is `before`: its values and its clustered key. Entries
