@@ -48,7 +48,7 @@ impl Tree {
             let taken = fitting(&leaf, &entry, spare);
             if taken.entries == 0 {
                 drop(guard);
-                let need = Need::Insert(value.len() + spare);
+                let need = Need::Run(value.len() + spare);
                 self.make_room(first, need, RecordKind::System)?;
                 continue;
             }

@@ -140,6 +140,8 @@ pub struct Outcome {
 pub(crate) enum Need {
     /// A new entry with a value of so many bytes.
     Insert(usize),
+    /// The same, and what follows will come in order.
+    Run(usize),
     /// So many more bytes for the entry that is there.
     Grow(usize),
 }

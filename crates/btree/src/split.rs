@@ -71,14 +71,15 @@ impl Tree {
             let leaf = LeafNode::new(guard.bytes());
             let suffix = leaf.strip(key);
             let need_bytes = match need {
-                Need::Insert(value) => SLOT + suffix.len() + value,
+                Need::Insert(value) | Need::Run(value) => SLOT + suffix.len() + value,
                 Need::Grow(more) => more,
             };
             if need_bytes <= leaf.free_bytes() {
                 return Ok(());
             }
             let newcomer = Newcomer {
-                suffix: matches!(need, Need::Insert(_)).then_some(suffix),
+                suffix: (!matches!(need, Need::Grow(_))).then_some(suffix),
+                in_order: matches!(need, Need::Run(_)),
                 slot: leaf.lower_bound(suffix).0,
                 need: need_bytes,
             };

@@ -162,6 +162,7 @@ fn split_and_merge(b: &Bytes, want: &[(Vec<u8>, Vec<u8>)]) {
         };
         let newcomer = Newcomer {
             suffix: Some(&suffix),
+            in_order: slot > 0 && n.count() % 2 == 0,
             slot,
             need: 100,
         };
@@ -290,6 +291,7 @@ fn a_load_in_key_order_splits_behind_its_last_key() {
     let k = i.to_be_bytes();
     let new = Newcomer {
         suffix: Some(n.strip(&k)),
+        in_order: false,
         slot: n.count(),
         need: 194,
     };

@@ -28,6 +28,8 @@ pub struct Split {
 pub struct Newcomer<'a> {
     /// Its suffix; `None` when it is the present entry at `slot` that grows.
     pub suffix: Option<&'a [u8]>,
+    /// Those that follow it are known to come in order.
+    pub in_order: bool,
     /// Its slot.
     pub slot: usize,
     /// Bytes that it needs beyond those in use.
@@ -54,7 +56,8 @@ pub fn split_leaf(leaf: &LeafNode<'_>, new: Newcomer<'_>) -> Option<Split> {
     }
     let at_end = new.slot == count && leaf.high().is_empty();
     let at_start = new.slot == 0 && leaf.low().is_empty();
-    let in_order = count == 1 || at_end || at_start || leaf.insert_score() >= SEQUENTIAL;
+    let seems_so = at_end || at_start || leaf.insert_score() >= SEQUENTIAL;
+    let in_order = new.in_order || count == 1 || seems_so;
     if let Some(key) = new.suffix.filter(|_| in_order) {
         let before_new = || Some(full(shortest(suffix(new.slot.checked_sub(1)?)?, key)));
         let after_new = || Some(full(shortest(key, suffix(new.slot)?)));
