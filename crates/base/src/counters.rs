@@ -1,20 +1,24 @@
 //! Counters sharded by thread, so that counting never moves a cache line between cores. Reading sums the shards.
 //!
 //! A thread that counts has a shard of its own as long as there are any, and needs no atomic addition there, which would cost as much
-//! as some twenty plain ones. Those that come when none is left share the last.
+//! as some twenty plain ones. Those that come when none is left share the rest in turn.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Number of shards of what is not a [`Counter`]; threads beyond it share one.
+/// Number of shards of what is not a [`Counter`]; threads beyond it share them.
 pub const SHARDS: usize = 16;
 
-/// Shards of a counter: one for each bit of [`TAKEN`], the last of which is everybody's.
-const OWN: usize = 32;
-const EVERYBODYS: usize = OWN - 1;
+/// Shards of a counter.
+const ALL: usize = 64;
+/// The first of them that several threads share; those before it have one owner each.
+const SHARED: usize = 48;
 
-/// Which shards have an owner.
-static TAKEN: AtomicU32 = AtomicU32::new(1 << EVERYBODYS);
+/// Which shards cannot be had for oneself: a bit for each.
+static TAKEN: AtomicU64 = AtomicU64::new(u64::MAX << SHARED);
+
+/// Threads that came when none was left.
+static SHARERS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static SHARD: Cell<usize> = const { Cell::new(usize::MAX) };
@@ -26,17 +30,18 @@ struct Lease(usize);
 
 impl Lease {
     fn take() -> Lease {
-        let free = |taken: u32| (taken != u32::MAX).then(|| taken | (taken + 1));
+        let free = |taken: u64| (taken != u64::MAX).then(|| taken | (taken + 1));
         let before = TAKEN.fetch_update(Ordering::Acquire, Ordering::Relaxed, free);
-        Lease(before.map_or(EVERYBODYS, |taken| taken.trailing_ones() as usize))
+        let shared = |_| SHARED + SHARERS.fetch_add(1, Ordering::Relaxed) % (ALL - SHARED);
+        Lease(before.map_or_else(shared, |taken| taken.trailing_ones() as usize))
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
         // Others of the thread's values may count when they are dropped.
-        let _ = SHARD.try_with(|s| s.set(EVERYBODYS));
-        if self.0 != EVERYBODYS {
+        let _ = SHARD.try_with(|s| s.set(SHARED));
+        if self.0 < SHARED {
             // Release: the next owner goes on from what this one counted.
             TAKEN.fetch_and(!(1 << self.0), Ordering::Release);
         }
@@ -54,7 +59,7 @@ fn own() -> usize {
 
 #[cold]
 fn first() -> usize {
-    let v = LEASE.try_with(|l| l.0).unwrap_or(EVERYBODYS);
+    let v = LEASE.try_with(|l| l.0).unwrap_or(SHARED);
     SHARD.set(v);
     v
 }
@@ -70,9 +75,17 @@ pub fn shard() -> usize {
 struct Padded(AtomicU64);
 
 /// A monotonic event counter.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 pub struct Counter {
-    shards: [Padded; OWN],
+    shards: [Padded; ALL],
+}
+
+impl Default for Counter {
+    fn default() -> Counter {
+        Counter {
+            shards: std::array::from_fn(|_| Padded::default()),
+        }
+    }
 }
 
 impl Counter {
@@ -97,13 +110,12 @@ impl Counter {
         }
         let own = own();
         let count = &self.shards[own].0;
-        match own {
-            EVERYBODYS => _ = count.fetch_add(n, Ordering::Relaxed),
+        if own < SHARED {
             // Nobody else writes it.
-            _ => count.store(
-                count.load(Ordering::Relaxed).wrapping_add(n),
-                Ordering::Relaxed,
-            ),
+            let more = count.load(Ordering::Relaxed).wrapping_add(n);
+            count.store(more, Ordering::Relaxed);
+        } else {
+            count.fetch_add(n, Ordering::Relaxed);
         }
     }
 
@@ -134,10 +146,10 @@ mod tests {
     #[test]
     fn more_threads_than_shards_add_up() {
         let c = Counter::new();
-        let all_there = std::sync::Barrier::new(OWN + 8);
+        let all_there = std::sync::Barrier::new(ALL + 8);
         for round in 1..4 {
             std::thread::scope(|s| {
-                for _ in 0..OWN + 8 {
+                for _ in 0..ALL + 8 {
                     s.spawn(|| {
                         c.inc();
                         all_there.wait();
@@ -145,7 +157,10 @@ mod tests {
                     });
                 }
             });
-            assert_eq!(c.get(), round * (OWN as u64 + 8) * 1000);
+            assert_eq!(c.get(), round * (ALL as u64 + 8) * 1000);
         }
+        let used = |s: &&Padded| s.0.load(Ordering::Relaxed) > 0;
+        let shared = c.shards[SHARED..].iter().filter(used).count();
+        assert!(shared > (ALL - SHARED) / 2, "{shared} shards are shared");
     }
 }

@@ -10,6 +10,7 @@ use base::counters::Counter;
 use base::{Event, Lsn, Seams, Task, TxnId, seams};
 use pager::packed::PackCounts;
 use pager::{Log, Pager, PagerOptions};
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use types::SqlError;
@@ -333,13 +334,15 @@ impl Engine {
         self.seams().spawn.spawn(name, self.counted(task));
     }
 
-    /// As [`spawn`](Self::spawn), for what takes long and is to leave most of a busy machine to others.
-    pub(crate) fn spawn_behind(
+    /// As [`spawn`](Self::spawn), for long work of a statement; see [`base::seams::Spawn::spawn_work`].
+    pub(crate) fn spawn_work(
         self: &Arc<Self>,
         name: &str,
+        rests: bool,
         task: impl Future<Output = ()> + Send + 'static,
-    ) {
-        self.seams().spawn.spawn_behind(name, self.counted(task));
+    ) -> io::Result<()> {
+        let task = self.counted(task);
+        self.seams().spawn.spawn_work(name, rests, task)
     }
 
     /// A task that the engine's end waits for.

@@ -7,6 +7,8 @@ use types::SqlError;
 
 /// ER_GET_ERRNO.
 const GET_ERRNO: u16 = 1030;
+/// ER_CANT_CREATE_THREAD.
+const CANT_CREATE_THREAD: u16 = 1135;
 /// ER_INDEX_CORRUPT.
 const INDEX_CORRUPT: u16 = 1712;
 /// ER_TABLE_DEF_CHANGED.
@@ -52,6 +54,16 @@ pub(crate) fn bad_row(table: &str) -> SqlError {
     SqlError::new(
         INDEX_CORRUPT,
         format!("Table {table} is damaged: a row does not fit the table's definition"),
+    )
+}
+
+/// 1135: the system gives no thread.
+#[cold]
+pub(crate) fn no_thread(e: &std::io::Error) -> SqlError {
+    let errno = e.raw_os_error().unwrap_or_default();
+    SqlError::new(
+        CANT_CREATE_THREAD,
+        format!("Can't create a new thread (errno {errno}): {e}"),
     )
 }
 

@@ -259,6 +259,59 @@ fn a_repetition_taken_back_is_none() {
     });
 }
 
+/// Threads of which the system gives as many as `left` says for the work of statements.
+struct Scarce {
+    left: Arc<AtomicU64>,
+}
+
+impl base::seams::Spawn for Scarce {
+    fn spawn(&self, name: &str, task: base::Task) {
+        base::real::Threads.spawn(name, task);
+    }
+
+    fn spawn_work(&self, name: &str, rests: bool, task: base::Task) -> std::io::Result<()> {
+        let one_less = |left: u64| left.checked_sub(1);
+        match self
+            .left
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less)
+        {
+            Ok(_) => base::real::Threads.spawn_work(name, rests, task),
+            Err(_) => Err(std::io::Error::from_raw_os_error(11)),
+        }
+    }
+}
+
+#[test]
+fn a_build_without_threads_fails_and_leaves_nothing() {
+    within(120, "builds without threads", || {
+        let disk = SimDisk::new();
+        let left = Arc::new(AtomicU64::new(0));
+        let mut seams = sim::seams(&disk);
+        seams.spawn = Arc::new(Scarce { left: left.clone() });
+        let e = open_with(seams, 2048);
+        let mut s = block_on(fill(&e, 20_000, 50));
+        let mut failed = 0;
+        for n in 0..20 {
+            left.store(n, Ordering::Release);
+            let name = format!("x{n}");
+            let x = block_on(s.create_index("s", "t", index(&name, IndexKind::Plain, &[1])));
+            left.store(n, Ordering::Release);
+            let t = e.catalog().table("s", "t").unwrap();
+            let y = block_on(s.rebuild_table(&t, t.def.clone(), Rewrite::Same, true));
+            for e in [x.err(), y.err()].into_iter().flatten() {
+                assert_eq!(e.code, 1135, "{e:?}");
+                assert!(e.message.contains("errno 11"), "{e:?}");
+                failed += 1;
+            }
+            drop(t);
+            sound(&e, "t");
+        }
+        assert!((6..30).contains(&failed), "{failed} failed");
+        drop(s);
+        block_on(e.close()).unwrap();
+    });
+}
+
 /// Every index is whole, whether its entries were sorted in memory or in files, and whatever few values it has.
 #[test]
 fn builds_of_several_threads_bring_every_row() {

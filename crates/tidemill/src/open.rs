@@ -80,8 +80,8 @@ impl Spawn for TakingTurns {
         base::real::Threads.spawn(name, task);
     }
 
-    fn spawn_behind(&self, name: &str, task: Task) {
-        base::real::Threads.spawn_behind(name, task);
+    fn spawn_work(&self, name: &str, rests: bool, task: Task) -> io::Result<()> {
+        base::real::Threads.spawn_work(name, rests, task)
     }
 
     fn give_way(&self, cx: &mut Context<'_>) {

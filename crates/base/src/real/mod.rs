@@ -16,6 +16,7 @@ pub use thread_ring::ThreadRing;
 pub use timer::RealClock;
 
 use crate::seams::{Random, Seams, Spawn, Task};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Context;
@@ -23,24 +24,25 @@ use std::task::Context;
 /// Each task on an OS thread of its own.
 pub struct Threads;
 
-fn start(name: &str, f: impl FnOnce() + Send + 'static) {
-    let r = std::thread::Builder::new().name(name.to_string()).spawn(f);
-    assert!(
-        r.is_ok(),
-        "cannot start thread {name}: out of threads or memory"
-    );
+fn start(name: &str, rests: bool, task: Task) -> io::Result<()> {
+    let thread = std::thread::Builder::new().name(name.to_string());
+    let run = move || {
+        if rests {
+            pace::begin();
+        }
+        crate::block_on::park_on(task);
+    };
+    thread.spawn(run).map(|_| ())
 }
 
 impl Spawn for Threads {
     fn spawn(&self, name: &str, task: Task) {
-        start(name, move || crate::block_on::park_on(task));
+        let started = start(name, false, task);
+        assert!(started.is_ok(), "cannot start thread {name}: {started:?}");
     }
 
-    fn spawn_behind(&self, name: &str, task: Task) {
-        start(name, move || {
-            pace::begin();
-            crate::block_on::park_on(task);
-        });
+    fn spawn_work(&self, name: &str, rests: bool, task: Task) -> io::Result<()> {
+        start(name, rests, task)
     }
 
     fn give_way(&self, cx: &mut Context<'_>) {

@@ -1,12 +1,16 @@
 //! Threads of long work that leave others more of a busy machine than the kernel would.
 //!
-//! Such a thread looks now and then at the time that it has run and the time that has passed. Where it was kept from running, others want
-//! its processor: it then rests for as long as it has run. On an idle machine it never rests. A lower priority would do as much for the others'
-//! throughput, but the kernel would interrupt the thread wherever it is, for long, also while it has a page latched or a log record
-//! begun that others wait for; here it rests where it holds nothing.
+//! Such a thread looks now and then how long it has run, and how long it was ready to run and did not. Where it was kept from running, others
+//! want its processor: it then rests for as long as it has run. On an idle machine it never rests, however long it waits for a disk. A lower
+//! priority would do as much for the others' throughput, but the kernel would interrupt the thread wherever it is, for long, also
+//! while it has a page latched or a log record begun that others wait for; here it rests where it holds nothing.
+//!
+//! The kernel's account of that, /proc/thread-self/schedstat, is not in every kernel; without it all time that the thread has not run counts.
 #![allow(unsafe_code)]
 
-use std::cell::Cell;
+use std::cell::RefCell;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 /// Time between two looks.
@@ -15,8 +19,43 @@ const PIECE: Duration = Duration::from_millis(2);
 const REST_MAX: Duration = Duration::from_millis(10);
 
 thread_local! {
-    /// When the thread looked last, and how long it had run by then; `None`: it is none of these threads.
-    static LOOKED: Cell<Option<(Instant, Duration)>> = const { Cell::new(None) };
+    /// `None`: it is none of these threads.
+    static PACE: RefCell<Option<Pace>> = const { RefCell::new(None) };
+}
+
+/// What the thread found when it looked last.
+struct Pace {
+    then: Instant,
+    account: Account,
+    /// Kept open: it tells how things are whenever it is read.
+    schedstat: Option<File>,
+}
+
+/// How long a thread has run, and how long it was ready and did not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Account {
+    ran: Duration,
+    ready: Option<Duration>,
+}
+
+/// "time run, time ready, times run", in nanoseconds.
+fn read(schedstat: &[u8]) -> Option<Account> {
+    let text = std::str::from_utf8(schedstat).ok()?;
+    let mut fields = text.split_ascii_whitespace().map(str::parse);
+    let mut next = || fields.next()?.ok().map(Duration::from_nanos);
+    Some(Account {
+        ran: next()?,
+        ready: Some(next()?),
+    })
+}
+
+fn account(schedstat: Option<&File>) -> Account {
+    let mut buf = [0; 80];
+    let n = schedstat.and_then(|f| f.read_at(&mut buf, 0).ok());
+    n.and_then(|n| read(&buf[..n])).unwrap_or_else(|| Account {
+        ran: run_time(),
+        ready: None,
+    })
 }
 
 /// How long the calling thread has run.
@@ -32,56 +71,108 @@ fn run_time() -> Duration {
 
 /// The calling thread is to rest on a busy machine.
 pub(super) fn begin() {
-    LOOKED.set(Some((Instant::now(), run_time())));
+    let schedstat = File::open("/proc/thread-self/schedstat").ok();
+    let pace = Pace {
+        then: Instant::now(),
+        account: account(schedstat.as_ref()),
+        schedstat,
+    };
+    PACE.set(Some(pace));
 }
 
 /// Rests, if it is time for it, and the thread is one that does. Nothing may be latched.
 pub fn keep() {
-    let Some((then, had_run)) = LOOKED.get() else {
-        return;
+    PACE.with_borrow_mut(|pace| {
+        if let Some(p) = pace {
+            p.keep();
+        }
+    });
+}
+
+impl Pace {
+    fn keep(&mut self) {
+        let passed = self.then.elapsed();
+        if passed < PIECE {
+            return;
+        }
+        let now = account(self.schedstat.as_ref());
+        if let Some(rest) = rest(self.account, now, passed) {
+            std::thread::sleep(rest);
+        }
+        self.account = account(self.schedstat.as_ref());
+        self.then = Instant::now();
+    }
+}
+
+/// How long to rest after a time in which the account became `now`.
+fn rest(before: Account, now: Account, passed: Duration) -> Option<Duration> {
+    let ran = now.ran.saturating_sub(before.ran);
+    let kept = match (before.ready, now.ready) {
+        (Some(before), Some(now)) => now.saturating_sub(before),
+        _ => passed.saturating_sub(ran),
     };
-    let passed = then.elapsed();
-    if passed < PIECE {
-        return;
-    }
-    let ran = run_time().saturating_sub(had_run);
-    if passed.saturating_sub(ran) > passed / 8 {
-        std::thread::sleep(ran.min(REST_MAX));
-    }
-    begin();
+    (kept > passed / 8).then(|| ran.min(REST_MAX))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    const fn ms(n: u64) -> Duration {
+        Duration::from_millis(n)
+    }
 
     #[test]
-    fn only_those_that_began_rest_and_only_when_kept_from_running() {
-        let runs = |wait: Duration| {
-            let begun = Instant::now();
-            while begun.elapsed() < 2 * PIECE {
-                std::hint::spin_loop();
+    fn rests_as_long_as_it_ran_where_it_was_kept_from_running() {
+        let at = |ran, ready: Option<u64>| Account {
+            ran: ms(ran),
+            ready: ready.map(ms),
+        };
+        let rest = |ran: u64, ready: u64, passed| {
+            rest(at(5, Some(7)), at(5 + ran, Some(7 + ready)), passed)
+        };
+        assert_eq!(rest(3, 1, ms(4)), Some(ms(3)));
+        assert_eq!(rest(40, 40, ms(80)), Some(REST_MAX));
+        assert_eq!(rest(4, 0, ms(4)), None);
+        assert_eq!(rest(1, 0, ms(100)), None, "it waited for something else");
+        let without = |ran: u64, passed| super::rest(at(5, None), at(5 + ran, None), passed);
+        assert_eq!(without(3, ms(4)), Some(ms(3)));
+        assert_eq!(without(4, ms(4)), None);
+        assert_eq!(read(b"12000000 3000000 77\n"), Some(at(12, Some(3))));
+        assert_eq!(read(b"12000000"), None);
+    }
+
+    #[test]
+    fn only_those_that_began_rest() {
+        let stop = AtomicBool::new(false);
+        // How long the looks of a thread took that ran for 50 ms.
+        let rests = |paced: bool| {
+            if paced {
+                begin();
             }
-            std::thread::sleep(wait);
-            let before = Instant::now();
-            keep();
-            before.elapsed()
+            let mut rested = Duration::ZERO;
+            let begun = Instant::now();
+            while begun.elapsed() < ms(50) {
+                let before = Instant::now();
+                keep();
+                // What the kernel takes is less than it gives others in a row.
+                rested += before.elapsed().saturating_sub(PIECE / 2);
+            }
+            rested
         };
-        // Each on a fresh thread. What else runs on the machine may keep it from running, too.
-        let rest = |paced: bool, wait: Duration| {
-            let fresh = std::thread::spawn(move || {
-                if paced {
-                    begin();
-                }
-                runs(wait)
-            });
-            fresh.join().expect("no panic")
-        };
-        let kept = Duration::from_millis(20);
-        assert!(rest(true, kept) >= PIECE, "kept from running, it rests");
-        let quick = (0..20).any(|_| rest(true, Duration::ZERO) < PIECE / 2);
-        assert!(quick, "not kept from running, it goes on");
-        let quick = (0..20).any(|_| rest(false, kept) < PIECE / 2);
-        assert!(quick, "other threads never rest");
+        // Each on a fresh thread.
+        let on = |paced| std::thread::scope(|s| s.spawn(|| rests(paced)).join().expect("no panic"));
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|s| {
+            for _ in 0..2 * cores {
+                s.spawn(|| while !stop.load(Ordering::Relaxed) {});
+            }
+            let most = (0..20).map(|_| on(true)).max();
+            let least = (0..20).map(|_| on(false)).min();
+            stop.store(true, Ordering::Relaxed);
+            assert!(most > Some(ms(5)), "it rested {most:?}");
+            assert!(least < Some(ms(5)), "others rested {least:?}");
+        });
     }
 }

@@ -6,6 +6,7 @@ mod disk;
 pub use disk::{Disk, Done, DoneSync, File, OpenMode, read, sync, write};
 
 use std::future::{Future, poll_fn};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -47,10 +48,15 @@ pub trait Spawn: Send + Sync {
     /// Runs `task` concurrently; `name` is for people (thread name, trace).
     fn spawn(&self, name: &str, task: Task);
 
-    /// As [`spawn`](Spawn::spawn), for long work whose end can wait: where the machine has less time than all ask for, it leaves
+    /// As [`spawn`](Spawn::spawn), for long work of a statement. Where it `rests`, and the machine has less time than all ask for, it leaves
     /// them half of what it would get, whenever it gives way.
-    fn spawn_behind(&self, name: &str, task: Task) {
+    ///
+    /// # Errors
+    /// The system gives no thread; the task is dropped, not begun.
+    fn spawn_work(&self, name: &str, rests: bool, task: Task) -> io::Result<()> {
+        let _ = rests;
         self.spawn(name, task);
+        Ok(())
     }
 
     /// Called by a task that has worked for a while and is about to return `Pending` so that others get their turn: has

@@ -6,7 +6,7 @@
 use super::crew::{Pace, Worker};
 use super::entries::{Entries, Ordered, cuts_of};
 use super::leaf_rows::{KeyRange, LeafRows};
-use super::runs::{self, Merge, Runs};
+use super::runs::{self, Merge, Runs, merges_at_once};
 use crate::engine::Engine;
 use crate::error;
 use crate::progress::Stage;
@@ -92,9 +92,12 @@ impl Session {
                 .together("index-sort", Pace::Resting, parts, spill)
                 .await?;
             let samples = files.iter().flat_map(Runs::samples).collect();
-            let ranges = KeyRange::between(cuts_of(samples, unique, threads));
+            let bytes_max = engine.sort_bytes_max as usize;
+            let merges = merges_at_once(&files, threads, bytes_max);
+            let ranges = KeyRange::between(cuts_of(samples, unique, merges));
             let files = Arc::new(files);
-            let fill = |w, range| fill_merged(w, f.clone(), files.clone(), range);
+            let bytes_each = bytes_max / merges;
+            let fill = |w, range| fill_merged(w, f.clone(), files.clone(), range, bytes_each);
             self.together("index-fill", Pace::Resting, ranges, fill)
                 .await?;
         } else {
@@ -238,10 +241,14 @@ async fn fill_merged(
     f: Arc<Filling>,
     files: Arc<Vec<Runs>>,
     range: KeyRange,
+    bytes_max: usize,
 ) -> Result<(), SqlError> {
     let engine = w.engine();
     let io = |e| f.failed(OpError::io(e));
-    let mut merge = Merge::of(&files, &range).map_err(io)?;
+    let mut merge = Merge::of(&files, &range, bytes_max);
+    while merge.begin_next().map_err(io)? {
+        w.turn().await?;
+    }
     while merge.get(0).is_some() {
         w.turn().await?;
         if f.unique

@@ -86,7 +86,10 @@ struct Working(Arc<Shared>);
 
 impl Drop for Working {
     fn drop(&mut self) {
-        // Also one that panics has ended.
+        // Also one that panics has ended, and the others' work is for nothing.
+        if std::thread::panicking() {
+            self.0.fail(SqlError::internal("a thread has panicked"));
+        }
         self.0.working.fetch_sub(1, Ordering::AcqRel);
         self.0.ended.fire();
     }
@@ -145,9 +148,10 @@ impl Session {
                 }
                 drop(working);
             };
-            match pace {
-                Pace::Resting => self.engine.spawn_behind(name, task),
-                Pace::Steady => self.engine.spawn(name, task),
+            let rests = pace == Pace::Resting;
+            if let Err(e) = self.engine.spawn_work(name, rests, task) {
+                // It has ended by that; so will those that there are.
+                shared.fail(error::no_thread(&e));
             }
         }
         let none_left = || (shared.working.load(Ordering::Acquire) == 0).then_some(());
@@ -191,7 +195,9 @@ impl Session {
             return Ok(vec![KeyRange::default()]);
         }
         let tree = &t.indexes[0].tree;
-        let cuts = engine.pager().run(|| tree.cuts(threads * PIECES)).await;
+        // The nodes looked at for them have to stay in memory meanwhile.
+        let wanted = (threads * PIECES).min(engine.pager().pool().frames() as usize / 16);
+        let cuts = engine.pager().run(|| tree.cuts(wanted)).await;
         let cuts = cuts.map_err(|e| error::storage(e, &t.full_name))?;
         Ok(KeyRange::between(spread(cuts, threads)))
     }

@@ -14,8 +14,10 @@ use std::sync::Arc;
 
 /// Ending of the files' names.
 pub(crate) const EXTENSION: &str = "sort";
-/// Bytes written and read at once.
+/// Bytes written at once, and the most that are read of a run at once.
 const CHUNK: usize = 256 << 10;
+/// The least that are read of a run at once.
+const CHUNK_MIN: usize = 8 << 10;
 /// Bytes of a run between two of its entries that are noted.
 const STRIDE: u64 = 16 << 10;
 /// Bytes of merged entries that are looked at ahead: more than any leaf takes.
@@ -95,6 +97,8 @@ struct Reader {
     at: u64,
     end: u64,
     buf: Vec<u8>,
+    /// Bytes read at once.
+    chunk: usize,
     /// The entry, as it was written.
     entry: Range<usize>,
     head: u64,
@@ -134,7 +138,9 @@ impl Reader {
             from = 0;
             self.entry = 0..0;
             let old = self.buf.len();
-            self.buf.resize(old + left.min(CHUNK), 0);
+            let more = left.min(self.chunk);
+            self.buf.reserve_exact(more);
+            self.buf.resize(old + more, 0);
             let n = self.file.read_now(&mut self.buf[old..], self.at)?;
             self.buf.truncate(old + n);
             if n == 0 {
@@ -157,6 +163,8 @@ impl Reader {
 /// Runs in one order.
 pub(super) struct Merge {
     readers: Vec<Reader>,
+    /// How many of them have begun.
+    begun: usize,
     /// Those that are not at their end, by number, the one with the first entry last.
     order: Vec<usize>,
     /// Entries that come next.
@@ -167,9 +175,16 @@ pub(super) struct Merge {
     repeated: Option<Vec<u8>>,
 }
 
+/// How many merges at once, at most `wanted`, have room for what they read of the runs in about so many bytes: one always does.
+pub(super) fn merges_at_once(files: &[Runs], wanted: usize, bytes_max: usize) -> usize {
+    let runs: usize = files.iter().map(|f| f.runs.len()).sum();
+    (bytes_max / CHUNK_MIN / runs.max(1)).clamp(1, wanted.max(1))
+}
+
 impl Merge {
-    /// Those entries of all files that are in the range, as one run. The files have to stay.
-    pub(super) fn of(files: &[Runs], range: &KeyRange) -> io::Result<Merge> {
+    /// Those entries of all files that are in the range, as one run, once all has [begun](Merge::begin_next). The files have to stay.
+    /// Of all runs together about so many bytes are kept in memory; where they are very many it is 8 KiB of each.
+    pub(super) fn of(files: &[Runs], range: &KeyRange, bytes_max: usize) -> Merge {
         let mut readers = Vec::new();
         for (file, run) in files
             .iter()
@@ -181,29 +196,47 @@ impl Merge {
             if before > 0 && base::mutant!("a-run-read-from-behind-the-cut") {
                 continue;
             }
-            readers.push(Reader {
-                file: file.clone(),
-                at: before.checked_sub(1).map_or(run.start, |n| run.noted[n].1),
-                end: run.end,
-                buf: Vec::new(),
-                entry: 0..0,
-                head: 0,
-                range: range.clone(),
-            });
+            let within = run
+                .noted
+                .partition_point(|(s, _)| !range.is_before(s.key()));
+            let at = before.checked_sub(1).map_or(run.start, |n| run.noted[n].1);
+            let end = run.noted.get(within).map_or(run.end, |(_, at)| *at);
+            if at < end {
+                readers.push(Reader {
+                    file: file.clone(),
+                    at,
+                    end,
+                    buf: Vec::new(),
+                    chunk: 0,
+                    entry: 0..0,
+                    head: 0,
+                    range: range.clone(),
+                });
+            }
         }
-        let mut merge = Merge {
+        let chunk = (bytes_max / readers.len().max(1)).clamp(CHUNK_MIN, CHUNK);
+        readers.iter_mut().for_each(|r| r.chunk = chunk);
+        Merge {
             order: Vec::with_capacity(readers.len()),
             readers,
+            begun: 0,
             window: Entries::default(),
             first: 0,
             last: Vec::new(),
             repeated: None,
-        };
-        for i in 0..merge.readers.len() {
-            merge.advance(i)?;
         }
-        merge.fill()?;
-        Ok(merge)
+    }
+
+    /// Reads the beginning of another run, or, with all of them begun, what comes first of all; `false` then.
+    pub(super) fn begin_next(&mut self) -> io::Result<bool> {
+        let more = self.begun < self.readers.len();
+        if more {
+            self.begun += 1;
+            self.advance(self.begun - 1)?;
+        } else {
+            self.fill()?;
+        }
+        Ok(more)
     }
 
     /// Goes on in a run that is not in the order now, and puts it where it belongs.
@@ -278,6 +311,52 @@ mod tests {
     use super::*;
     use base::mem::MemDisk;
 
+    fn begun(files: &[Runs], range: &KeyRange) -> Merge {
+        let mut merge = Merge::of(files, range, 1 << 20);
+        while merge.begin_next().expect("a read") {}
+        merge
+    }
+
+    #[test]
+    fn many_runs_take_the_memory_of_few() {
+        let disk: Arc<dyn Disk> = Arc::new(MemDisk::default());
+        let mut runs = Runs::create(&disk, Path::new("/y.sort")).expect("a file");
+        for run in 0..100u64 {
+            let mut entries = Entries::default();
+            for i in 0..2000 {
+                entries.push(format!("{:012}", i * 100 + run).as_bytes(), 12, false);
+            }
+            entries.sort();
+            runs.append(&entries).expect("a write");
+        }
+        let files = [runs];
+        assert_eq!(merges_at_once(&files, 16, 64 << 20), 16);
+        assert_eq!(merges_at_once(&files, 16, 2 << 20), 2);
+        assert_eq!(merges_at_once(&files, 16, 0), 1);
+        let mut merge = begun(&files, &KeyRange::default());
+        let mut entries = 0;
+        while merge.get(0).is_some() {
+            merge.consume(1);
+            merge.fill().expect("a read");
+            entries += 1;
+            if entries % 1000 == 0 {
+                let kept: usize = merge.readers.iter().map(|r| r.buf.capacity()).sum();
+                // Rests of entries in front of what is read, too.
+                assert!(kept <= (1 << 20) + 100 * 100, "{kept} bytes");
+            }
+        }
+        assert_eq!(entries, 200_000);
+        // Of a small range little is read.
+        let cut = |n: u64| format!("{n:012}").into_bytes();
+        let range = KeyRange {
+            from: cut(100_000),
+            to: Some(cut(100_100)),
+        };
+        let merge = begun(&files, &range);
+        let read: u64 = merge.readers.iter().map(|r| r.buf.len() as u64).sum();
+        assert!(read <= 100 * (2 * STRIDE + 100), "{read} bytes read");
+    }
+
     #[test]
     fn runs_are_merged_and_repetitions_between_them_found() {
         let disk: Arc<dyn Disk> = Arc::new(MemDisk::default());
@@ -297,7 +376,7 @@ mod tests {
         }
         all.sort();
         let files = [runs];
-        let mut merge = Merge::of(&files, &KeyRange::default()).expect("a merge");
+        let mut merge = begun(&files, &KeyRange::default());
         let mut got = Vec::new();
         while let Some((k, _)) = merge.get(0) {
             got.push(String::from_utf8_lossy(k).into_owned());
@@ -321,7 +400,7 @@ mod tests {
         cuts.insert(0, b"00000001".to_vec());
         let mut parts = Vec::new();
         for range in KeyRange::between(cuts) {
-            let mut merge = Merge::of(&files, &range).expect("a merge");
+            let mut merge = begun(&files, &range);
             let from = parts.len();
             while let Some((k, _)) = merge.get(0) {
                 parts.push(String::from_utf8_lossy(k).into_owned());
@@ -345,7 +424,7 @@ mod tests {
             entries.sort();
             runs.append(&entries).expect("a write");
         }
-        let merge = Merge::of(&[runs], &KeyRange::default()).expect("a merge");
+        let merge = begun(&[runs], &KeyRange::default());
         assert_eq!(merge.repeated(), Some(&b"1"[..]));
     }
 }

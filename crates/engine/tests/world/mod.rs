@@ -9,6 +9,10 @@ use std::time::{Duration, Instant};
 use types::{CollationId, DataType, LobSize, Value, ValueRef};
 
 pub fn open(disk: &Arc<SimDisk>, frames: u64) -> Arc<Engine> {
+    open_with(seams(disk), frames)
+}
+
+pub fn open_with(seams: base::Seams, frames: u64) -> Arc<Engine> {
     let options = EngineOptions {
         pager: PagerOptions {
             pool_bytes: frames * 16384,
@@ -22,7 +26,7 @@ pub fn open(disk: &Arc<SimDisk>, frames: u64) -> Arc<Engine> {
         builders_max: 3,
         builder_rows_min: 1000,
     };
-    block_on(Engine::open(seams(disk), Path::new("/db"), options)).expect("open")
+    block_on(Engine::open(seams, Path::new("/db"), options)).expect("open")
 }
 
 /// Fails instead of hanging when `f` does not come to its end.
