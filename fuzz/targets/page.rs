@@ -159,6 +159,7 @@ fn plan_split(leaf: &LeafNode<'_>, suffix: &[u8], slot: usize, value: &[u8]) {
     let need = btree::node::SLOT + suffix.len() + value.len();
     let new = plan::Newcomer {
         suffix: Some(suffix),
+        in_order: slot % 2 == 1,
         slot,
         need,
     };
@@ -196,6 +197,7 @@ fn find(page: &Page, key: &[u8]) {
     leaf.used_bytes();
     let new = plan::Newcomer {
         suffix: Some(leaf.strip(key)),
+        in_order: slot % 2 == 1,
         slot: slot.min(leaf.count()),
         need: 100,
     };

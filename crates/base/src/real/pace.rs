@@ -166,7 +166,11 @@ mod tests {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         std::thread::scope(|s| {
             for _ in 0..2 * cores {
-                s.spawn(|| while !stop.load(Ordering::Relaxed) {});
+                s.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        std::hint::spin_loop()
+                    }
+                });
             }
             let most = (0..20).map(|_| on(true)).max();
             let least = (0..20).map(|_| on(false)).min();

@@ -162,7 +162,7 @@ fn split_and_merge(b: &Bytes, want: &[(Vec<u8>, Vec<u8>)]) {
         };
         let newcomer = Newcomer {
             suffix: Some(&suffix),
-            in_order: slot > 0 && n.count() % 2 == 0,
+            in_order: slot > 0 && n.count().is_multiple_of(2),
             slot,
             need: 100,
         };

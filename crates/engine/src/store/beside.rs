@@ -139,10 +139,10 @@ impl Session {
             self.interrupt.check()?;
             self.breathe().await;
             let (pair, state) = self.next_pair(t, &mut pos, &mut before);
-            if let Some(p) = pair {
-                if let Some(key) = self.one_of_two(t, &p.values, &p.one).await? {
-                    return Err(self.refused(t, &key).await?);
-                }
+            if let Some(p) = pair
+                && let Some(key) = self.one_of_two(t, &p.values, &p.one).await?
+            {
+                return Err(self.refused(t, &key).await?);
             }
             match state {
                 Ok(ScanState::End) => return Ok(()),
