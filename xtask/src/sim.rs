@@ -17,6 +17,7 @@ const KEPT: &str = "crates/sim/seeds.txt";
 /// Every planted bug, by the name in its `mutant!`.
 const MUTANTS: &[&str] = &[
     "a-part-of-the-work-left-out",
+    "added-column-without-its-default",
     "a-run-read-from-behind-the-cut",
     "acknowledged-before-durable",
     "build-without-its-snapshot",

@@ -61,6 +61,7 @@ fn parse() -> Result<Args, String> {
             "--no-rebuild" => a.limits.no_rebuild = true,
             "--no-packed" => a.limits.no_packed = true,
             "--large-steps" => a.limits.large_steps = true,
+            "--no-columns" => a.limits.no_columns = true,
             "--shrink" => a.shrink = true,
             "--stop" => a.stop = true,
             "--worker" => a.worker = true,

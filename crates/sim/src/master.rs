@@ -119,6 +119,9 @@ fn flags(l: &Limits) -> Vec<String> {
     if l.large_steps {
         v.push("--large-steps".into());
     }
+    if l.no_columns {
+        v.push("--no-columns".into());
+    }
     v
 }
 
@@ -316,6 +319,7 @@ fn kept_line(l: &str) -> Option<(u64, Limits)> {
         no_rebuild: version == "v1",
         no_packed: matches!(version, "v1" | "v2"),
         large_steps: version == "v3",
+        no_columns: matches!(version, "v1" | "v2" | "v3" | "v4"),
         ..Limits::default()
     };
     while let Some(w) = words.next() {
@@ -334,6 +338,7 @@ fn kept_line(l: &str) -> Option<(u64, Limits)> {
             "--no-rebuild" => limits.no_rebuild = true,
             "--no-packed" => limits.no_packed = true,
             "--large-steps" => limits.large_steps = true,
+            "--no-columns" => limits.no_columns = true,
             _ => {}
         }
     }

@@ -5,8 +5,9 @@ use crate::rng::Rng;
 use engine::{EngineOptions, FlushMethod, PagerOptions};
 
 /// The version of the workload: a seed says the same only under the same version. The first is the present one without the
-/// rebuilding of tables, the second the one without compressed tables, the third the one whose compressed files keep house as large ones do.
-pub const WORKLOAD: u32 = 4;
+/// rebuilding of tables, the second the one without compressed tables, the third the one whose compressed files keep house as large ones do, the fourth the one
+/// whose tables keep their columns.
+pub const WORKLOAD: u32 = 5;
 
 /// What may be taken away from a seed, to find the smallest that still fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub struct Limits {
     pub no_packed: bool,
     /// Compressed files grow, shrink and make roots for room in the steps of large ones.
     pub large_steps: bool,
+    /// Tables keep their columns.
+    pub no_columns: bool,
 }
 
 impl Default for Limits {
@@ -40,6 +43,7 @@ impl Default for Limits {
             no_rebuild: false,
             no_packed: false,
             large_steps: false,
+            no_columns: false,
         }
     }
 }
@@ -81,6 +85,8 @@ pub struct Plan {
     pub rebuild: bool,
     /// Of the tables, some are compressed.
     pub packed: bool,
+    /// Columns are added, dropped and changed.
+    pub columns: bool,
     /// Operations between two cuts up to about.
     pub cut_within: u64,
     /// Faults besides cuts.
@@ -142,6 +148,7 @@ impl Plan {
             ddl: r.pick(&[0, 60, 20, 8]),
             rebuild: !limits.no_rebuild,
             packed: !limits.no_packed,
+            columns: !limits.no_columns,
             cut_within: r.pick(&[30, 200, 1000, 1000, 4000]),
             faults,
             small_room,

@@ -38,8 +38,79 @@ pub struct Row {
     pub long: Option<u32>,
 }
 
-/// Columns, in order: id, k, u, tag, pad, long, name.
+/// Columns, in order: id, k, u, tag, pad, long, name; then those that have been added.
 const COLUMNS: usize = 7;
+
+/// What every row has in an added column, which follows from its place.
+fn added_value(column: usize) -> i64 {
+    1000 + column as i64
+}
+
+/// A change of a table's columns. What a row has in those of [`Row`] stays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Columns {
+    /// One more, which older rows do not have.
+    AddAtOnce,
+    /// One more, in all rows.
+    Add,
+    /// One of those added is taken out.
+    Drop,
+    /// An indexed number becomes wider or narrower again.
+    Number,
+    /// The text may be longer, or no longer so.
+    Text,
+}
+
+/// All of them.
+pub const CHANGES: [Columns; 5] = [
+    Columns::AddAtOnce,
+    Columns::Add,
+    Columns::Drop,
+    Columns::Number,
+    Columns::Text,
+];
+
+impl Columns {
+    /// Changes a definition accordingly. `None`: the table has too few columns, or too many; else whether the rows can stay as they are.
+    pub fn apply(self, def: &mut TableDef) -> Option<bool> {
+        let n = def.columns.len();
+        let text = |len| DataType::varchar(len, CollationId::DEFAULT);
+        let shorter = def.columns[4].ty == text(3000);
+        match self {
+            Columns::AddAtOnce | Columns::Add if n < COLUMNS + 3 => {
+                let mut c = column(&format!("added {n}"), DataType::BIGINT, false);
+                if self == Columns::AddAtOnce {
+                    c.fill = Some(Value::Int(added_value(n)));
+                }
+                def.columns.push(c);
+            }
+            Columns::Drop if n > COLUMNS => {
+                def.columns.pop();
+            }
+            Columns::AddAtOnce | Columns::Add | Columns::Drop => return None,
+            Columns::Number if def.columns[1].ty == DataType::INT => {
+                def.columns[1].ty = DataType::BIGINT;
+            }
+            Columns::Number => def.columns[1].ty = DataType::INT,
+            Columns::Text => def.columns[4].ty = text(if shorter { 3100 } else { 3000 }),
+        }
+        let stay = self == Columns::AddAtOnce || (self == Columns::Text && shorter);
+        if !stay {
+            // All rows will have all columns.
+            def.columns.iter_mut().for_each(|c| c.fill = None);
+        }
+        Some(stay)
+    }
+}
+
+/// A row's values in a table of so many columns.
+pub fn reshape(row: &RowRef<'_>, columns: usize) -> Vec<Value> {
+    let mut values = row.to_values();
+    values.truncate(columns);
+    let added = values.len()..columns;
+    values.extend(added.map(|c| Value::Int(added_value(c))));
+    values
+}
 
 /// A secondary index that a table may have.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -189,9 +260,9 @@ fn pattern(tag: i64, len: usize, salt: u64) -> Vec<u8> {
 }
 
 impl Row {
-    /// The values of its columns.
-    pub fn values(&self) -> Vec<Value> {
-        vec![
+    /// The values of its columns, in a table of so many.
+    pub fn values(&self, columns: usize) -> Vec<Value> {
+        let mut values = vec![
             Value::Int(self.id),
             Value::Int(self.k),
             self.u.map_or(Value::Null, Value::Int),
@@ -205,12 +276,14 @@ impl Row {
                 None => Value::Null,
             },
             Value::Bytes(long_name(self.id)),
-        ]
+        ];
+        values.extend((COLUMNS..columns).map(|c| Value::Int(added_value(c))));
+        values
     }
 
     /// What is in a row that was read; says what cannot be if its parts do not belong together.
     pub fn read(r: &RowRef<'_>) -> Result<Row, String> {
-        if r.columns() != COLUMNS {
+        if r.columns() < COLUMNS {
             return Err(format!("a row of {} columns", r.columns()));
         }
         let int = |c: usize| match r.column(c) {
@@ -248,6 +321,10 @@ impl Row {
         }
         if bytes(6)? != long_name(row.id) {
             return Err(format!("{row:?}: the name is not that of its id"));
+        }
+        if let Some(c) = (COLUMNS..r.columns()).find(|c| int(*c) != Ok(added_value(*c))) {
+            let is = r.column(c);
+            return Err(format!("{row:?}: the added column {c} is {is:?}"));
         }
         Ok(row)
     }

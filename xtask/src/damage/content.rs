@@ -18,6 +18,9 @@ pub const DATABASE: &str = "d";
 /// one that is never changed again.
 pub const TABLES: [&str; 5] = ["numbers", "texts", "names", "keyless", "still"];
 
+/// Those of them whose files are compressed.
+pub const COMPRESSED: [&str; 1] = ["names"];
+
 const NUMBERS: usize = 0;
 const TEXTS: usize = 1;
 const NAMES: usize = 2;
@@ -27,7 +30,7 @@ const STILL: usize = 4;
 const DEFINITIONS: [&str; 5] = [
     "(id INT PRIMARY KEY, version INT, n INT, s VARCHAR(80), KEY by_n (n, s))",
     "(id INT PRIMARY KEY, version INT, b LONGTEXT)",
-    "(name VARCHAR(40) PRIMARY KEY, id INT, version INT, UNIQUE KEY by_id (id))",
+    "(name VARCHAR(40) PRIMARY KEY, id INT, version INT, UNIQUE KEY by_id (id)) ROW_FORMAT=COMPRESSED",
     "(id INT, version INT, s VARCHAR(200))",
     "(id INT PRIMARY KEY, version INT, s VARCHAR(100))",
 ];

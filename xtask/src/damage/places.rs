@@ -1,6 +1,6 @@
 //! Where the damage is done: for each file of a directory the places worth trying, and what may come of each.
 
-use super::content::TABLES;
+use super::content::{COMPRESSED, TABLES};
 use super::ground::Ground;
 use super::layout::{self, PAGE, SEGMENT_HEADER, SLOT};
 use super::trial::{Case, Damage, Rule};
@@ -137,7 +137,7 @@ pub fn of_file(
     match kind_of(file) {
         Some("control") => of_control(ground, file, random, rng, &mut cases),
         Some("catalog" | "accounts" | "tablespace") => {
-            of_pages(ground, file, random, rng, &mut cases)?;
+            of_pages(ground, file, len, random, rng, &mut cases)?;
         }
         Some("log") => of_segment(ground, file, len, random, rng, &mut cases)?,
         Some("doublewrite") => {
@@ -215,11 +215,16 @@ fn of_control(ground: &Ground, file: &str, random: u64, rng: &mut Rng, cases: &m
 fn of_pages(
     ground: &Ground,
     file: &str,
+    len: u64,
     random: u64,
     rng: &mut Rng,
     cases: &mut Vec<Case>,
 ) -> Outcome<()> {
     let rule = ground.rule_of(file);
+    if COMPRESSED.contains(&stem(file)) {
+        of_packed(file, len, random, &rule, rng, cases);
+        return Ok(());
+    }
     for (kind, pages) in layout::pages(&ground.datadir.join(file))? {
         let words = match kind {
             0 => "a free page",
@@ -249,6 +254,25 @@ fn of_pages(
         }
     }
     Ok(())
+}
+
+/// A compressed table's file: the slots of its roots, and whatever lies behind them.
+fn of_packed(file: &str, len: u64, random: u64, rule: &Rule, rng: &mut Rng, cases: &mut Vec<Case>) {
+    const SLOTS: u64 = 2 * 4096;
+    for slot in 0..2 {
+        let known = 0..160;
+        let other: Vec<u64> = (0..random).map(|_| rng.below(SLOTS / 2)).collect();
+        for at in known.chain(other) {
+            let place = format!("root slot {slot}, byte {at}");
+            cases.push(flip(file, slot * SLOTS / 2 + at, place, rule.clone(), rng));
+        }
+    }
+    for _ in 0..random * 16 {
+        let at = SLOTS + rng.below(len.saturating_sub(SLOTS).max(1));
+        if at < len {
+            cases.push(flip(file, at, "anywhere".to_owned(), rule.clone(), rng));
+        }
+    }
 }
 
 fn of_segment(

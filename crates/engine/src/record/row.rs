@@ -245,6 +245,9 @@ impl<'a> RowRef<'a> {
     /// The value of a column that the row does not have.
     #[cold]
     fn filled(&self, c: usize) -> ValueRef<'a> {
+        if base::mutant!("added-column-without-its-default") {
+            return ValueRef::Null;
+        }
         let whole: &'a RowLayout = self.whole;
         let first = whole.types.len() - whole.fill.len();
         whole.fill[c - first].as_ref()

@@ -3,9 +3,12 @@
 use super::Client;
 use crate::context::Trouble;
 use crate::model::{Life, Names};
-use crate::shape::{EXTRAS, Extra, SCHEMA, Shape};
-use engine::{IndexKind, Rewrite, RowRef, Session, TableDef};
+use crate::shape::{CHANGES, Columns, EXTRAS, Extra, SCHEMA, Shape, reshape};
+use engine::{IndexKind, Interrupt, Rewrite, RowRef, Session, TableDef};
 use std::collections::BTreeSet;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
 use types::SqlError;
 
 /// Names of tables.
@@ -20,6 +23,7 @@ enum Ddl {
     AddIndex(String, Extra),
     DropIndex(String, Extra),
     Rebuild(String),
+    Columns(String, Columns),
 }
 
 impl Client {
@@ -68,6 +72,9 @@ impl Client {
         if self.cx.plan.rebuild && self.rng.one_in(4) {
             return Some(Ddl::Rebuild(name));
         }
+        if self.cx.plan.columns && self.rng.one_in(4) {
+            return Some(Ddl::Columns(name, self.rng.pick(&CHANGES)));
+        }
         Some(match self.rng.below(8) {
             0 if taken.len() > 1 => Ddl::Drop(name),
             1 => Ddl::Truncate(name),
@@ -90,7 +97,13 @@ impl Client {
             return Ok(());
         };
         let tell = self.cx.plan.verbose.then(|| format!("{ddl:?}"));
+        if self.cx.plan.columns && self.number > 0 && self.rng.one_in(6) {
+            self.kill = Some((s.interrupt(), self.rng.log_up_to(400)));
+        }
         let r = self.carry_out(s, ddl, names).await;
+        if let Some((interrupt, _)) = self.kill.take() {
+            interrupt.clear_query();
+        }
         if let Some(t) = tell {
             eprintln!("  client {} {t}: {r:?}", self.number);
         }
@@ -171,28 +184,55 @@ impl Client {
                     .await;
                 self.judge("indexes dropped", r, &[1091])
             }
-            Ddl::Rebuild(name) => {
-                let Some(t) = s.engine().catalog().table(SCHEMA, &name) else {
-                    return Ok(());
-                };
-                let mut def = t.def.clone();
-                self.choose_format(&mut def);
-                def.indexes.retain(|i| i.kind != IndexKind::Hidden);
-                let mut each = |row: RowRef<'_>| Ok(row.to_values());
-                let rewrite = match self.rng.one_in(3) {
-                    true => Rewrite::Each(&mut each),
-                    false => Rewrite::Same,
-                };
-                let rebuild = async {
-                    let done = s.rebuild_table(&t, def, rewrite, true).await?;
-                    // Where it was not done there is no commit, as after an error.
-                    done.map(drop)
-                        .ok_or_else(|| SqlError::new(1412, "changed meanwhile"))
-                };
-                let r = self.definition(rebuild, |_| {}).await;
-                self.judge("tables rebuilt", r, &[1412])
-            }
+            Ddl::Rebuild(name) => self.rebuild(s, &name, None).await,
+            Ddl::Columns(name, change) => self.rebuild(s, &name, Some(change)).await,
         }
+    }
+
+    /// Rebuilds a table, as it is or with other columns, or gives it the definition without that where its rows can stay.
+    async fn rebuild(
+        &mut self,
+        s: &mut Session,
+        name: &str,
+        change: Option<Columns>,
+    ) -> Result<(), Trouble> {
+        let Some(t) = s.engine().catalog().table(SCHEMA, name) else {
+            return Ok(());
+        };
+        let mut def = t.def.clone();
+        let stay = match change.map(|c| c.apply(&mut def)) {
+            Some(None) => return Ok(()),
+            Some(Some(stay)) => stay,
+            None => false,
+        };
+        // Where it was not done there is no commit, as after an error.
+        let changed = || SqlError::new(1412, "changed meanwhile");
+        if stay {
+            let alter = async {
+                let done = s.alter_table(&t, def).await?;
+                done.then_some(()).ok_or_else(changed)
+            };
+            let r = self.definition(alter, |_| {}).await;
+            return self.judge("columns changed at once", r, &[1412]);
+        }
+        self.choose_format(&mut def);
+        def.indexes.retain(|i| i.kind != IndexKind::Hidden);
+        let columns = def.columns.len();
+        let mut each = |row: RowRef<'_>| Ok(reshape(&row, columns));
+        let rewrite = match change.is_some() || self.rng.one_in(3) {
+            true => Rewrite::Each(&mut each),
+            false => Rewrite::Same,
+        };
+        let rebuild = async {
+            let done = s.rebuild_table(&t, def, rewrite, true).await?;
+            done.map(drop).ok_or_else(changed)
+        };
+        let r = self.definition(rebuild, |_| {}).await;
+        let what = match change {
+            None => "tables rebuilt",
+            Some(_) => "columns changed",
+        };
+        self.judge(what, r, &[1412])
     }
 
     /// Runs a change; the model takes part at its commit, and statements see it when it returns.
@@ -203,9 +243,16 @@ impl Client {
     ) -> Result<(), SqlError> {
         let mut seq = None;
         let cx = &self.cx;
+        let f = killed(self.kill.clone(), f);
         let r = cx
             .at_commit(true, f, || seq = Some(cx.model().commit_names(&change)))
             .await;
+        if r.as_ref().is_err_and(|e| e.code == 1317) {
+            cx.count("definition changes killed");
+            if seq.is_some() {
+                cx.fail("a definition change was killed and is there".into());
+            }
+        }
         if r.is_ok() {
             cx.model().show_names();
             match seq {
@@ -264,6 +311,22 @@ impl Client {
             _ => Ok(()),
         }
     }
+}
+
+/// The future, with a KILL after so many polls.
+async fn killed<T>(kill: Option<(Arc<Interrupt>, u64)>, f: impl Future<Output = T>) -> T {
+    let mut f = pin!(f);
+    let mut polls = 0;
+    poll_fn(|cx| {
+        if let Some((interrupt, after)) = &kill
+            && polls == *after
+        {
+            interrupt.kill_query();
+        }
+        polls += 1;
+        f.as_mut().poll(cx)
+    })
+    .await
 }
 
 fn t_life(l: Option<Life>) -> Life {

@@ -10,7 +10,7 @@ use crate::context::{Context, Guard, Trouble, impatient, pause};
 use crate::model::{Life, Seq, Write};
 use crate::rng::Rng;
 use crate::shape::{Row, SCHEMA};
-use engine::{Isolation, Session, Table};
+use engine::{Interrupt, Isolation, Session, Table};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -50,12 +50,19 @@ pub struct Client {
     pub(crate) cx: Arc<Context>,
     pub(crate) rng: Rng,
     pub(crate) number: u64,
+    /// The definition change under way is to be killed, after so many polls.
+    kill: Option<(Arc<Interrupt>, u64)>,
 }
 
 impl Client {
     /// A client with its own chance.
     pub fn new(cx: Arc<Context>, number: u64, rng: Rng) -> Client {
-        Client { cx, rng, number }
+        Client {
+            cx,
+            rng,
+            number,
+            kill: None,
+        }
     }
 
     fn session(&self) -> Session {

@@ -145,7 +145,7 @@ impl Client {
             self.id()
         };
         let row = self.new_row(id);
-        let r = s.insert(&h.t, &row.values()).await?;
+        let r = s.insert(&h.t, &row.values(h.t.def.columns.len())).await?;
         match r {
             Inserted::Done => {
                 self.cx.count("inserts");
@@ -191,7 +191,7 @@ impl Client {
             .update_key(&h.t, &key, &mut |r| {
                 let old = Row::read(&r);
                 let new = match &old {
-                    Ok(o) if !how.nothing => Some(how.of(o).values()),
+                    Ok(o) if !how.nothing => Some(how.of(o).values(r.columns())),
                     _ => None,
                 };
                 seen = Some(old);
@@ -302,7 +302,8 @@ impl Client {
                 let from = self.cx.model().seq;
                 let how = self.mutation(false, Shape::Number);
                 let new = how.of(&old);
-                match s.update(&h.t, &key, version, &new.values()).await? {
+                let values = new.values(h.t.def.columns.len());
+                match s.update(&h.t, &key, version, &values).await? {
                     Written::Done => self.changed(tx, h, old, new)?,
                     Written::Moved | Written::Gone => {}
                     Written::Duplicate { index, .. } => {
