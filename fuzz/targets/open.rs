@@ -299,6 +299,7 @@ fn table(name: &str) -> TableDef {
         comment: String::new(),
         root: PageNo(0),
         invisible: false,
+        asked: Default::default(),
     };
     TableDef {
         id: 0,

@@ -30,8 +30,8 @@ pub use pager::packed::PackCounts;
 pub use pager::{FlushMethod, OpenError, PagerOptions};
 pub use record::{RowRef, RowVersion};
 pub use schema::{
-    Catalog, ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexPart, Schema, SchemaDef, Table,
-    TableDef, TableOptions, TableSizes,
+    Catalog, ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexOptions, IndexPart, Schema,
+    SchemaDef, Table, TableDef, TableOptions, TableSizes,
 };
 pub use session::{
     Committing, Inserted, Isolation, KeyBound, LockWait, ReadMode, RowBatch, Scan, ScanSpec,

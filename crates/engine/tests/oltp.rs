@@ -23,6 +23,7 @@ fn index(name: &str, kind: IndexKind, column: u16) -> IndexDef {
         comment,
         root: base::PageNo(0),
         invisible: false,
+        asked: Default::default(),
     }
 }
 

@@ -30,6 +30,7 @@ fn definition() -> TableDef {
             comment: String::new(),
             root: base::PageNo(0),
             invisible: false,
+            asked: Default::default(),
         }],
         options: TableOptions {
             collation: CollationId::DEFAULT,

@@ -32,6 +32,7 @@ fn definition() -> TableDef {
         comment: String::new(),
         root: base::PageNo(0),
         invisible: false,
+        asked: Default::default(),
     };
     let text = DataType::varchar(120, CollationId::DEFAULT);
     TableDef {

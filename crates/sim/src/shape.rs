@@ -161,6 +161,7 @@ fn index(name: &str, kind: IndexKind, columns: &[u16]) -> IndexDef {
         comment: String::new(),
         root: PageNo(0),
         invisible: false,
+        asked: Default::default(),
     }
 }
 

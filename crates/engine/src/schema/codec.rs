@@ -8,6 +8,8 @@ use types::{CollationId, DataType, Value, rowfield};
 const VERSION: u8 = 1;
 /// Columns can have been added to rows that are there.
 const FILLED: u8 = 2;
+/// Indexes can have options that are only shown.
+const ASKED: u8 = 3;
 
 /// No row is as long as this.
 const BINARY_MAX: u32 = 65_535;
@@ -90,7 +92,13 @@ impl TableDef {
     /// As bytes.
     pub fn encode(&self) -> Vec<u8> {
         let filled = self.columns.iter().any(|c| c.fill.is_some());
-        let mut o = Out(vec![if filled { FILLED } else { VERSION }]);
+        let none = IndexOptions::default();
+        let asked = self.indexes.iter().any(|x| x.asked != none);
+        let mut o = Out(vec![match (asked, filled) {
+            (true, _) => ASKED,
+            (false, true) => FILLED,
+            (false, false) => VERSION,
+        }]);
         o.u32(self.id);
         o.str(&self.schema);
         o.str(&self.name);
@@ -119,7 +127,7 @@ impl TableDef {
     /// From bytes; `None` if they are none.
     pub fn decode(b: &[u8]) -> Option<TableDef> {
         let mut i = In(b);
-        if i.u8()? > FILLED {
+        if i.u8()? > ASKED {
             return None;
         }
         let (id, schema, name) = (i.u32()?, i.str()?, i.str()?);
@@ -261,7 +269,14 @@ fn index(o: &mut Out, x: &IndexDef) {
         IndexKind::Plain => 2,
         IndexKind::Hidden => 3,
     });
-    o.u8(x.invisible as u8);
+    let IndexOptions {
+        btree,
+        key_block_size,
+    } = x.asked;
+    o.u8(x.invisible as u8 | (btree as u8) << 1 | (u8::from(key_block_size > 0)) << 2);
+    if key_block_size > 0 {
+        o.u32(u32::from(key_block_size));
+    }
     o.u32(x.root.0);
     o.str(&x.comment);
     o.u32(x.parts.len() as u32);
@@ -281,7 +296,17 @@ fn read_index(i: &mut In<'_>) -> Option<IndexDef> {
         3 => IndexKind::Hidden,
         _ => return None,
     };
-    let invisible = i.u8()? != 0;
+    let flags = i.u8()?;
+    if flags > 7 {
+        return None;
+    }
+    let asked = IndexOptions {
+        btree: flags & 2 != 0,
+        key_block_size: match flags & 4 {
+            0 => 0,
+            _ => u16::try_from(i.u32()?).ok()?,
+        },
+    };
     let root = PageNo(i.u32()?);
     let comment = i.str()?;
     let n = i.count()?;
@@ -301,6 +326,7 @@ fn read_index(i: &mut In<'_>) -> Option<IndexDef> {
         parts,
         comment,
         root,
-        invisible,
+        invisible: flags & 1 != 0,
+        asked,
     })
 }

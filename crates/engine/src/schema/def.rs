@@ -117,6 +117,17 @@ pub struct IndexDef {
     pub root: PageNo,
     /// INVISIBLE: kept up to date, not used by plans.
     pub invisible: bool,
+    /// What else was asked for.
+    pub asked: IndexOptions,
+}
+
+/// Options of an index that change nothing, and are kept to be shown as they were given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct IndexOptions {
+    /// USING BTREE.
+    pub btree: bool,
+    /// KEY_BLOCK_SIZE; 0: none.
+    pub key_block_size: u16,
 }
 
 /// A column of an index.

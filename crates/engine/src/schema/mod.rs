@@ -11,7 +11,8 @@ mod table;
 mod turn;
 
 pub use def::{
-    ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexPart, SchemaDef, TableDef, TableOptions,
+    ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexOptions, IndexPart, SchemaDef, TableDef,
+    TableOptions,
 };
 pub use sizes::TableSizes;
 pub use snapshot::{Catalog, Schema};

@@ -41,6 +41,7 @@ pub(crate) fn catalog_def(root: PageNo) -> TableDef {
             comment: String::new(),
             root,
             invisible: false,
+            asked: Default::default(),
         }],
         options: TableOptions {
             collation: CollationId::BINARY,

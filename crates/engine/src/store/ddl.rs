@@ -501,6 +501,7 @@ pub(super) fn arrange_clustered(def: &mut TableDef) {
                 comment: String::new(),
                 root: base::PageNo(0),
                 invisible: false,
+                asked: Default::default(),
             },
         ),
     }

@@ -56,6 +56,7 @@ pub(crate) fn index(name: &str, kind: IndexKind, columns: &[u16]) -> IndexDef {
         comment: String::new(),
         root: base::PageNo(0),
         invisible: false,
+        asked: Default::default(),
     }
 }
 

@@ -60,6 +60,7 @@ pub fn index(name: &str, kind: IndexKind, columns: &[u16]) -> IndexDef {
         comment: String::new(),
         root: base::PageNo(0),
         invisible: false,
+        asked: Default::default(),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Works on column definitions alone; never looks at rows.
 
-use engine::{ColumnDef, IndexDef, IndexKind, IndexPart, TableOptions};
+use engine::{ColumnDef, IndexDef, IndexKind, IndexOptions, IndexPart, TableOptions};
 use types::error::codes;
 use types::{DataType, Level, SqlError, Warning};
 
@@ -122,7 +122,25 @@ pub fn build(
         comment: super::text(def.options.comment.as_deref()),
         root: Default::default(),
         invisible: def.options.invisible,
+        asked: asked(&def.options, warnings),
     })
+}
+
+/// What is shown again. All indexes are B-trees.
+fn asked(options: &ast::IndexOptions, warnings: &mut Vec<Warning>) -> IndexOptions {
+    let btree = options.using.as_deref() == Some("BTREE");
+    if !btree && let Some(other) = &options.using {
+        let text = format!(
+            "This storage engine does not support the {other} index algorithm, storage engine default was used instead."
+        );
+        let code = codes::ER_UNSUPPORTED_INDEX_ALGORITHM;
+        warnings.push(Warning::new(Level::Note, code, text));
+    }
+    let size = options.key_block_size.unwrap_or_default();
+    IndexOptions {
+        btree,
+        key_block_size: u16::try_from(size).unwrap_or(u16::MAX),
+    }
 }
 
 fn check_length(part: u64, all: u64, longest: Longest) -> Result<(), SqlError> {

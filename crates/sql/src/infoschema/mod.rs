@@ -123,6 +123,7 @@ fn as_definition(e: &Entry) -> TableDef {
             comment: String::new(),
             root: Default::default(),
             invisible: false,
+            asked: Default::default(),
         }],
         options: TableOptions {
             collation: CollationId::UTF8MB3_GENERAL_CI,

@@ -144,7 +144,7 @@ fn column_text(c: &ColumnDef, table: CollationId, q: Quoting, offset: i32) -> St
     t
 }
 
-fn index_text(i: &IndexDef, columns: &[ColumnDef], q: Quoting) -> String {
+fn index_text(i: &IndexDef, def: &TableDef, q: Quoting) -> String {
     let mut t = match i.kind {
         IndexKind::Primary => "  PRIMARY KEY (".to_owned(),
         IndexKind::Unique => format!("  UNIQUE KEY {} (", q.name(&i.name)),
@@ -154,7 +154,8 @@ fn index_text(i: &IndexDef, columns: &[ColumnDef], q: Quoting) -> String {
         if n > 0 {
             t.push(',');
         }
-        let name = columns
+        let name = def
+            .columns
             .get(usize::from(p.column))
             .map_or("", |c| c.name.as_str());
         t.push_str(&q.name(name));
@@ -166,6 +167,13 @@ fn index_text(i: &IndexDef, columns: &[ColumnDef], q: Quoting) -> String {
         }
     }
     t.push(')');
+    if i.asked.btree {
+        t.push_str(" USING BTREE");
+    }
+    let size = i.asked.key_block_size.to_string();
+    if i.asked.key_block_size > 0 && option(&def.options, "KEY_BLOCK_SIZE") != Some(&size) {
+        t.push_str(&format!(" KEY_BLOCK_SIZE={size}"));
+    }
     if !i.comment.is_empty() {
         t.push_str(&format!(" COMMENT {}", literal(&i.comment)));
     }
@@ -207,7 +215,7 @@ pub fn create_table_text(def: &TableDef, auto_increment: u64, q: Quoting, offset
         .map(|c| column_text(c, def.options.collation, q, offset))
         .collect();
     for i in keys::shown(&def.columns, &def.indexes) {
-        lines.push(index_text(i, &def.columns, q));
+        lines.push(index_text(i, def, q));
     }
     let mut t = format!(
         "CREATE TABLE {} (\n{}\n) ENGINE=InnoDB",

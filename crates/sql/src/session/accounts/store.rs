@@ -82,6 +82,7 @@ fn table(name: &str, columns: Vec<ColumnDef>, key: &[u16]) -> TableDef {
             comment: String::new(),
             root: Default::default(),
             invisible: false,
+            asked: Default::default(),
         }],
         options: TableOptions {
             collation: NAMES,

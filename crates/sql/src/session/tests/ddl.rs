@@ -214,7 +214,7 @@ fn definitions_survive_a_restart() {
     let disk = Arc::new(MemDisk::default());
     let s = server_on(disk.clone());
     let mut c = Client::in_test(&s);
-    c.run("CREATE TABLE t (a serial, b varchar(10) DEFAULT 'x', KEY (b(3)))");
+    c.run("CREATE TABLE t (a serial, b varchar(10) DEFAULT 'x', KEY (b(3)) USING BTREE KEY_BLOCK_SIZE=2)");
     let text = create_text(&mut c, "t");
     c.run("CREATE USER u@'%' IDENTIFIED BY 'p'");
     drop(c);
@@ -291,4 +291,31 @@ fn a_default_may_be_an_expression() {
     );
     assert_eq!(c.error("CREATE TABLE x (a int DEFAULT (nothing))"), 1054);
     assert_eq!(c.error("CREATE TABLE x (a int DEFAULT nothing())"), 1064);
+}
+
+#[test]
+fn options_of_indexes_are_shown_as_they_were_given() {
+    let mut c = Client::in_test(&server());
+    c.run(
+        "CREATE TABLE t (a INT, b INT, c INT, PRIMARY KEY (a) USING BTREE, KEY x (b) KEY_BLOCK_SIZE=4, \
+         UNIQUE KEY y USING BTREE (c) KEY_BLOCK_SIZE=8 COMMENT 'c' INVISIBLE) KEY_BLOCK_SIZE=8",
+    );
+    let indexes = "  PRIMARY KEY (`a`) USING BTREE,\n  UNIQUE KEY `y` (`c`) USING BTREE COMMENT 'c' \
+                   /*!80000 INVISIBLE */,\n  KEY `x` (`b`) KEY_BLOCK_SIZE=4\n)";
+    let text = create_text(&mut c, "t");
+    assert!(text.contains(indexes), "{text}");
+    c.run("DROP TABLE t");
+    c.run(&text);
+    assert_eq!(create_text(&mut c, "t"), text);
+    c.run("CREATE INDEX z USING BTREE ON t (b, c)");
+    c.run("ALTER TABLE t RENAME INDEX x TO w, ADD COLUMN d INT FIRST");
+    let text = create_text(&mut c, "t");
+    assert!(text.contains("KEY `z` (`b`,`c`) USING BTREE"), "{text}");
+    assert!(text.contains("KEY `w` (`b`) KEY_BLOCK_SIZE=4"), "{text}");
+    // There are no others: what was asked for instead is not shown.
+    c.run("CREATE INDEX h USING HASH ON t (a)");
+    let note = &c.rows("SHOW WARNINGS")[0];
+    assert_eq!(note[..2], ["Note", "3502"], "{note:?}");
+    let text = create_text(&mut c, "t");
+    assert!(text.contains("KEY `h` (`a`)\n"), "{text}");
 }
