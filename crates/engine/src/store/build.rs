@@ -4,7 +4,7 @@
 //! on a Shared-Nothing Architecture using Probabilistic Splitting", PDIS 1991.) Knows nothing of who else uses the table.
 
 use super::crew::{Pace, Worker};
-use super::entries::{Entries, Ordered, cuts_of};
+use super::entries::{Entries, Ordered, Sorting, cuts_of};
 use super::leaf_rows::{KeyRange, LeafRows};
 use super::runs::{self, Merge, Runs, merges_at_once};
 use crate::engine::Engine;
@@ -176,16 +176,26 @@ async fn collect(
         }
         w.interrupt.progress.add(rows);
         if !more {
-            entries.sort();
+            sort(&mut w, &mut entries).await?;
             return Ok(Sorted { entries, runs });
         }
         if entries.bytes() > f.sort_bytes_max {
-            entries.sort();
+            sort(&mut w, &mut entries).await?;
             let so_far = Sorted { entries, runs };
             let to = spilled(w.engine(), f.clone(), part, so_far).await?;
             (entries, runs) = (Entries::default(), Some(to));
         }
     }
+}
+
+/// Sorts entries, and lets others run meanwhile.
+async fn sort(w: &mut Worker, entries: &mut Entries) -> Result<(), SqlError> {
+    let mut s = Sorting::default();
+    while entries.sort_some(&mut s) {
+        w.turn().await?;
+        w.session.give_way().await;
+    }
+    Ok(())
 }
 
 /// Adds sorted entries to their file as another run.

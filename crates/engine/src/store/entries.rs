@@ -109,14 +109,39 @@ impl Entries {
         (key[..n] == other[..m]).then(|| &key[n..])
     }
 
-    /// Sorts them.
-    pub(super) fn sort(&mut self) {
+    /// Sorts a piece of them, or merges some that are sorted: some milliseconds of work. `false`: all are sorted.
+    pub(super) fn sort_some(&mut self, s: &mut Sorting) -> bool {
         let bytes = &self.bytes;
-        self.places
-            .sort_unstable_by(|a, b| match a.head.cmp(&b.head) {
-                Ordering::Equal => key_at(bytes, *a).cmp(key_at(bytes, *b)),
-                unequal => unequal,
-            });
+        let order = |a: &Place, b: &Place| match a.head.cmp(&b.head) {
+            Ordering::Equal => key_at(bytes, *a).cmp(key_at(bytes, *b)),
+            unequal => unequal,
+        };
+        let n = self.places.len();
+        let end = (s.at + s.piece).min(n);
+        let piece = &mut self.places[s.at..end];
+        if s.piece == PIECE {
+            piece.sort_unstable_by(order);
+        } else {
+            // Finds that it is two sorted runs, and merges these.
+            piece.sort_by(order);
+        }
+        s.at = end;
+        if end < n {
+            return true;
+        }
+        let more = s.piece < n;
+        *s = Sorting {
+            at: 0,
+            piece: 2 * s.piece,
+        };
+        more
+    }
+
+    /// Sorts them.
+    #[cfg(test)]
+    pub(super) fn sort(&mut self) {
+        let mut s = Sorting::default();
+        while self.sort_some(&mut s) {}
     }
 
     /// Entry `n`: its key and its value.
@@ -138,6 +163,26 @@ impl Entries {
     fn first_from(&self, key: &[u8]) -> usize {
         self.places
             .partition_point(|p| key_at(&self.bytes, *p) < key)
+    }
+}
+
+/// Entries sorted at once.
+const PIECE: usize = 16 << 10;
+
+/// How far a sort has come.
+pub(super) struct Sorting {
+    /// The next piece's beginning.
+    at: usize,
+    /// Its length: twice that of those which are sorted.
+    piece: usize,
+}
+
+impl Default for Sorting {
+    fn default() -> Sorting {
+        Sorting {
+            at: 0,
+            piece: PIECE,
+        }
     }
 }
 
@@ -266,6 +311,38 @@ mod tests {
 
     fn all(e: &Entries) -> Ordered<'_> {
         Ordered::of(std::slice::from_ref(e), &KeyRange::default())
+    }
+
+    #[test]
+    fn many_entries_are_sorted_in_pieces() {
+        for n in [
+            PIECE - 1,
+            PIECE,
+            PIECE + 1,
+            2 * PIECE,
+            5 * PIECE / 2,
+            100_000,
+        ] {
+            let key = |i: u64| format!("{:08}", i.wrapping_mul(2_654_435_761) % 100_000_007);
+            let mut keys: Vec<String> = (0..n as u64).map(key).collect();
+            let mut e = Entries::default();
+            for k in &keys {
+                e.push(k.as_bytes(), k.len(), false);
+            }
+            let mut s = Sorting::default();
+            let mut steps = 1;
+            while e.sort_some(&mut s) {
+                steps += 1;
+            }
+            let pieces = n.div_ceil(PIECE);
+            assert!(
+                (pieces..=2 * pieces + 6).contains(&steps),
+                "{steps} steps for {n}"
+            );
+            keys.sort();
+            let sorted = (0..n).filter_map(|n| Some(e.get(n)?.0));
+            assert!(sorted.eq(keys.iter().map(String::as_bytes)));
+        }
     }
 
     #[test]
