@@ -38,18 +38,16 @@ fn column(name: &str, ty: DataType) -> ColumnDef {
 }
 
 fn index(name: &str, kind: IndexKind, columns: &[u16]) -> IndexDef {
+    let part = |c: &u16| IndexPart {
+        column: *c,
+        prefix: 0,
+        descending: false,
+    };
     IndexDef {
         id: 0,
         name: name.into(),
         kind,
-        parts: columns
-            .iter()
-            .map(|c| IndexPart {
-                column: *c,
-                prefix: 0,
-                descending: false,
-            })
-            .collect(),
+        parts: columns.iter().map(part).collect(),
         comment: String::new(),
         root: base::PageNo(0),
         invisible: false,
