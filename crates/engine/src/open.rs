@@ -284,9 +284,6 @@ async fn begin(
         .unwrap_or_else(|e| e.into_inner())
         .clear();
     for (mut s, _) in later {
-        if base::mutant!("loser-not-rolled-back") {
-            continue;
-        }
         // Definitions stay as they are until its rows are as they were.
         s.use_all_tables();
         s.roll_back_behind();
@@ -303,6 +300,9 @@ async fn begin(
 fn adopt(engine: &Arc<Engine>, found: &Analysis) -> Vec<(Session, Loser)> {
     let mut ids: Vec<u64> = found.active.keys().copied().collect();
     ids.sort_unstable();
+    if base::mutant!("loser-not-rolled-back") {
+        ids.retain(|t| found.active[t].ddl);
+    }
     ids.into_iter()
         .map(|t| {
             let l = found.active[&t];

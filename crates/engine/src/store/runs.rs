@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) const EXTENSION: &str = "sort";
 /// Bytes written at once, and the most that are read of a run at once.
 const CHUNK: usize = 256 << 10;
-/// The least that are read of a run at once.
+/// The least that are read of a run at once, but for where memory is very small.
 const CHUNK_MIN: usize = 8 << 10;
 /// Bytes of a run between two of its entries that are noted.
 const STRIDE: u64 = 16 << 10;
@@ -175,10 +175,14 @@ pub(super) struct Merge {
     repeated: Option<Vec<u8>>,
 }
 
+fn chunk_min(bytes_max: usize) -> usize {
+    (bytes_max / 64).clamp(512, CHUNK_MIN)
+}
+
 /// How many merges at once, at most `wanted`, have room for what they read of the runs in about so many bytes: one always does.
 pub(super) fn merges_at_once(files: &[Runs], wanted: usize, bytes_max: usize) -> usize {
     let runs: usize = files.iter().map(|f| f.runs.len()).sum();
-    (bytes_max / CHUNK_MIN / runs.max(1)).clamp(1, wanted.max(1))
+    (bytes_max / chunk_min(bytes_max) / runs.max(1)).clamp(1, wanted.max(1))
 }
 
 impl Merge {
@@ -214,7 +218,7 @@ impl Merge {
                 });
             }
         }
-        let chunk = (bytes_max / readers.len().max(1)).clamp(CHUNK_MIN, CHUNK);
+        let chunk = (bytes_max / readers.len().max(1)).clamp(chunk_min(bytes_max), CHUNK);
         readers.iter_mut().for_each(|r| r.chunk = chunk);
         Merge {
             order: Vec::with_capacity(readers.len()),
