@@ -16,6 +16,7 @@ mod counts;
 mod dictionary;
 mod places;
 mod root;
+mod runs;
 mod shadow;
 mod widths;
 

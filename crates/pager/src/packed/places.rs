@@ -3,6 +3,8 @@
 //! Knows nothing of pages. What is freed here may be written over at once: whoever frees sees to it that nobody looks for the
 //! old bytes there any more, also after a crash.
 
+use super::runs::{BLOCK_UNITS, Found, FreeRuns};
+
 /// Units of a file, taken or free.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
@@ -10,8 +12,8 @@ pub(crate) struct Places {
     words: Vec<u64>,
     units: u64,
     free: u64,
-    /// No unit below is free.
-    first_free: u64,
+    /// Says where to look for a run.
+    runs: FreeRuns,
 }
 
 const BITS: u64 = u64::BITS as u64;
@@ -44,7 +46,6 @@ impl Places {
         self.units = units;
         self.set(old, units - old, false);
         self.free += units - old;
-        self.first_free = self.first_free.min(old);
     }
 
     /// Units up to and with the last one that is taken.
@@ -63,14 +64,20 @@ impl Places {
     pub(crate) fn shrink(&mut self, least: u64) -> u64 {
         let end = self.taken_end().max(least).min(self.units);
         self.free -= self.units - end;
-        self.units = end;
+        let old = std::mem::replace(&mut self.units, end);
         self.words.truncate(end.div_ceil(BITS) as usize);
         if !end.is_multiple_of(BITS)
             && let Some(last) = self.words.last_mut()
         {
             *last |= u64::MAX << (end % BITS);
         }
-        self.first_free = self.first_free.min(end);
+        if end < old {
+            self.runs.changed(
+                &self.words,
+                (end / BLOCK_UNITS) as usize,
+                ((old - 1) / BLOCK_UNITS) as usize,
+            );
+        }
         end
     }
 
@@ -93,9 +100,6 @@ impl Places {
         let start = self.find(n)?;
         self.set(start, n, true);
         self.free -= n;
-        if start == self.first_free {
-            self.first_free = start + n;
-        }
         Some(start)
     }
 
@@ -120,7 +124,6 @@ impl Places {
         }
         self.set(start, n, false);
         self.free += n;
-        self.first_free = self.first_free.min(start);
     }
 
     fn set(&mut self, start: u64, n: u64, taken: bool) {
@@ -135,6 +138,13 @@ impl Places {
                 false => *word &= !mask,
             }
             at += len;
+        }
+        if n > 0 {
+            self.runs.changed(
+                &self.words,
+                (start / BLOCK_UNITS) as usize,
+                ((end - 1) / BLOCK_UNITS) as usize,
+            );
         }
     }
 
@@ -164,15 +174,21 @@ impl Places {
     }
 
     fn find(&self, n: u64) -> Option<u64> {
-        let mut at = self.next(self.first_free, false);
-        while at + n <= self.units {
+        let mut at = match self.runs.find(n)? {
+            Found::At(unit) => return Some(unit),
+            Found::Within(block) => self.next(block * BLOCK_UNITS, false),
+        };
+        loop {
             let end = self.next(at, true);
             if end - at >= n {
                 return Some(at);
             }
+            assert!(
+                end < self.units,
+                "no run of {n} units where one was said to be"
+            );
             at = self.next(end, false);
         }
-        None
     }
 }
 
@@ -184,7 +200,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_does_what_a_list_of_units_does(
-            steps in prop::collection::vec((0u8..4, 0u64..400, 1u64..90), 1..200)
+            steps in prop::collection::vec((0u8..4, 0u64..4000, 1u64..300), 1..100)
         ) {
             let mut places = Places::new(0);
             let mut model: Vec<bool> = Vec::new();
