@@ -167,10 +167,19 @@ pub fn check(bytes: &[u8], space: SpaceId, page: PageNo) -> Result<(), &'static 
             "checksum mismatch"
         });
     }
-    if le::get_u32(bytes, 4) != page.0 || le::get_u32(bytes, 8) != space.0 {
-        return Err("another page's content");
+    check_identity(bytes, space, page)
+}
+
+/// Checks that this is the page asked for, and nothing else.
+pub(crate) fn check_identity(
+    bytes: &[u8],
+    space: SpaceId,
+    page: PageNo,
+) -> Result<(), &'static str> {
+    match (le::get_u32(bytes, 4), le::get_u32(bytes, 8)) == (page.0, space.0) {
+        true => Ok(()),
+        false => Err("another page's content"),
     }
-    Ok(())
 }
 
 #[cfg(test)]

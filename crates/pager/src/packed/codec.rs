@@ -346,9 +346,7 @@ pub fn unpack(
     if le::get_u32(bytes, 0) != crc && !base::mutant!("checksum-not-looked-at") {
         return Err("checksum mismatch");
     }
-    if le::get_u32(bytes, 4) != page.0 || le::get_u32(bytes, 8) != space.0 {
-        return Err("another page's content");
-    }
+    page::check_identity(bytes, space, page)?;
     let method = Method::from_u8(bytes[12]).ok_or("packed by an unknown method")?;
     let dictionary = match (le::get_u16(bytes, 14), dictionary) {
         (0, _) => None,
@@ -364,14 +362,14 @@ pub fn unpack(
                 _ => Err("a page that cannot be unpacked"),
             },
             1 => match Unpacker::expand(&mut u.zstd, method, body, &mut u.arranged[..]) {
-                Some(n) => columns::restore(&u.arranged[..n], &mut u.cells, cells_of, out),
+                Some(n) => columns::restore(&mut u.arranged[..n], &mut u.cells, cells_of, out),
                 None => Err("a page that cannot be unpacked"),
             },
             _ => Err("a page in an unknown arrangement"),
         }
     })?;
     page::seal(out);
-    page::check(out, space, page)
+    page::check_identity(out, space, page)
 }
 
 #[cfg(test)]
@@ -454,7 +452,7 @@ mod tests {
             level: 6,
         };
         let mut lens = |index: u32, fill: &dyn Fn(usize, usize) -> u8| {
-            let mut page = page_of(&[200; 70], 0xEE, fill);
+            let mut page = page_of(&[201; 70], 0xEE, fill);
             page[4..12].copy_from_slice(&[9, 0, 0, 0, 7, 0, 0, 0]);
             le::put_u32(&mut page[..], 24, index);
             page::seal(&mut page[..]);
@@ -469,7 +467,7 @@ mod tests {
                 let mut out = AlignedBuf::zeroed(PAGE_SIZE);
                 let bytes = packed.expect("memory").bytes;
                 unpack(&bytes, HERE, (pairs, None), &mut out).expect("a page");
-                page[64 + 70 * 4..PAGE_SIZE - 70 * 200].fill(0);
+                page[64 + 70 * 4..PAGE_SIZE - 70 * 201].fill(0);
                 assert_eq!(out[4..], page[4..], "{method:?}");
                 assert!(unpack(&bytes, HERE, (columns::unknown, None), &mut out).is_err());
             }

@@ -18,6 +18,7 @@ mod places;
 mod root;
 mod runs;
 mod shadow;
+mod tiles;
 mod widths;
 
 pub use codec::{Method, Packed, Packer, unpack};
