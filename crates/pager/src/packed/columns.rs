@@ -195,7 +195,7 @@ pub(super) fn arrange(
 fn gather(page: &[u8; PAGE_SIZE], start: impl Fn(usize) -> usize, to: &mut [u8], n: usize) -> u64 {
     let columns = to.len() / n;
     if n >= TILE && columns >= TILE {
-        for (c, row) in tiles(columns).flat_map(|c| tiles(n).map(move |row| (c, row))) {
+        for (row, c) in tiles(n).flat_map(|row| tiles(columns).map(move |c| (row, c))) {
             let columns = turned(|r| word(page, start(row + r) + c));
             for (i, column) in columns.into_iter().enumerate() {
                 to[(c + i) * n + row..][..TILE].copy_from_slice(&column.to_le_bytes());
@@ -256,7 +256,7 @@ fn scatter(
     }
     let columns = from.len() / n;
     if n >= TILE && columns >= TILE {
-        for (c, row) in tiles(columns).flat_map(|c| tiles(n).map(move |row| (c, row))) {
+        for (row, c) in tiles(n).flat_map(|row| tiles(columns).map(move |c| (row, c))) {
             let entries = turned(|i| word(from, (c + i) * n + row));
             for (r, entry) in entries.into_iter().enumerate() {
                 page[start(row + r) + c..][..TILE].copy_from_slice(&entry.to_le_bytes());
