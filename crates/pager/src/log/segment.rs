@@ -13,6 +13,8 @@ use std::sync::{Arc, RwLock};
 /// Bytes before the log bytes in a segment file.
 pub const SEGMENT_HEADER: u64 = 4096;
 const MAGIC: u64 = u64::from_le_bytes(*b"TDMLLOG1");
+/// Bytes of a new segment that are handed to the device at once: who waits for a commit or a page meanwhile waits behind them.
+const ZEROS_AT_ONCE: u64 = 4 << 20;
 /// Version of the log's bytes.
 pub const LOG_FORMAT: u32 = 1;
 
@@ -193,6 +195,9 @@ impl Segments {
             let n = zeros.len().min((self.size - at) as usize);
             file.write_now(&zeros[..n], SEGMENT_HEADER + at)?;
             at += n as u64;
+            if at.is_multiple_of(ZEROS_AT_ONCE) {
+                file.sync_now()?;
+            }
         }
         file.sync_now()
     }
