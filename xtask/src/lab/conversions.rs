@@ -1,11 +1,12 @@
 //! E13: changes of a table's definition and of its row format, alone and beside clients that read and write it.
 //!
 //! One table of sysbench's rows; each change is made alone first, then all of them once more beside oltp_read_write from eight clients, whose
-//! throughput and whose longest transaction are read second by second. What the clients lose in the seconds that a change touches is
+//! throughput and whose longest transaction are read second by second; a ninth client tells the longest single statement. What the clients lose in the seconds that a change touches is
 //! laid to the change alone, however short it was: its share of the usual throughput is `1 - lost / (usual * duration)`.
 
 use super::machine;
 use super::peers::{self, Order, Peer, Terms, Who};
+use super::probe::Probe;
 use super::stock::DATABASE;
 use crate::args::Args;
 use crate::install;
@@ -80,6 +81,8 @@ struct Runs {
     share: Vec<f64>,
     longest_ms: Vec<f64>,
     usual_longest_ms: Vec<f64>,
+    statement_ms: Vec<f64>,
+    usual_statement_ms: Vec<f64>,
 }
 
 /// `cargo xtask lab conversions`.
@@ -131,10 +134,12 @@ pub fn command(args: &Args) -> Outcome<()> {
                 ..sysbench::Load::new("oltp_read_write", rows)
             };
             let mut load = load.watch(peer.reach())?;
+            let probe = Probe::start(&*peer, who.name(), DATABASE, rows)?;
             std::thread::sleep(Duration::from_secs(WARMS_S));
             for (c, change) in CHANGES.iter().enumerate() {
-                beside(&*peer, (change, who), &mut load, &mut runs[of(c)])?;
+                beside(&*peer, (change, who), (&mut load, &probe), &mut runs[of(c)])?;
             }
+            probe.end()?;
             drop(load);
             let checked = peer.ask(DATABASE, "CHECK TABLE sbtest1")?;
             peer.stop()?;
@@ -169,7 +174,7 @@ fn sql(change: &Change, who: Who) -> &'static str {
 fn beside(
     peer: &dyn Peer,
     (change, who): (&Change, Who),
-    load: &mut Watched,
+    (load, probe): (&mut Watched, &Probe),
     runs: &mut Runs,
 ) -> Outcome<()> {
     let calm_from = Instant::now() + Duration::from_secs(1);
@@ -193,8 +198,13 @@ fn beside(
     }
     runs.longest_ms.push(longest(&touched));
     runs.usual_longest_ms.push(longest(&calm));
+    let statement_ms = probe.longest_ms(begun, ended + second / 2)?;
+    let usual_ms = probe.longest_ms(calm_from, begun)?;
+    runs.statement_ms.push(statement_ms);
+    runs.usual_statement_ms.push(usual_ms);
     println!(
-        "    {:<24} {seconds:>6.2} s, {share:>5.2} of {usual:.0} queries/s, longest {:.0} ms (usual {:.0} ms)",
+        "    {:<24} {seconds:>6.2} s, {share:>5.2} of {usual:.0} queries/s, longest {:.0} ms (usual {:.0} ms), longest statement \
+         {statement_ms:.0} ms (usual {usual_ms:.0} ms)",
         change.name,
         longest(&touched),
         longest(&calm)
@@ -229,6 +239,8 @@ fn table(runs: &[Runs]) -> Table {
         "share",
         "longest_ms",
         "usual_longest_ms",
+        "statement_ms",
+        "usual_statement_ms",
         "alone_of_mariadb",
     ]);
     let number = |v: &[f64], digits| match v.is_empty() {
@@ -245,6 +257,8 @@ fn table(runs: &[Runs]) -> Table {
             number(&run.share, 2),
             number(&run.longest_ms, 0),
             number(&run.usual_longest_ms, 0),
+            number(&run.statement_ms, 1),
+            number(&run.usual_statement_ms, 1),
             match run.alone_s.is_empty() || peer.alone_s.is_empty() {
                 true => Cell::Missing,
                 false => Cell::Number(median(&run.alone_s) / median(&peer.alone_s), 2),

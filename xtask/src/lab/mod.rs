@@ -14,6 +14,7 @@ mod judge;
 mod machine;
 mod measure;
 mod peers;
+mod probe;
 mod record;
 mod report;
 mod runner;
