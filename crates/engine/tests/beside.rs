@@ -125,6 +125,43 @@ fn an_index_is_built_and_a_table_rebuilt_beside_writers() {
     });
 }
 
+/// The pages of an index that was dropped are freed while others use the table.
+#[test]
+fn a_table_is_open_while_the_pages_of_a_dropped_index_are_freed() {
+    within(120, "a dropped index", || {
+        let disk = SimDisk::new();
+        let e = open(&disk, 2048);
+        let mut s = block_on(fill(&e, ROWS, 50));
+        let (mut opened, mut refused) = (0, 0);
+        for _ in 0..5 {
+            block_on(s.create_index("s", "t", index("x", IndexKind::Plain, &[2, 1]))).unwrap();
+            block_on(write(&mut s, 1, 3));
+            let dropped = {
+                let e = e.clone();
+                std::thread::spawn(move || block_on(e.session().drop_index("s", "t", "x")))
+            };
+            while !dropped.is_finished() {
+                let t = e.catalog().table("s", "t").unwrap();
+                if t.def.index("x").is_none() {
+                    match e.session().reopen_now(&t) {
+                        true => opened += 1,
+                        false => refused += 1,
+                    }
+                }
+                std::thread::sleep(Duration::from_micros(50));
+            }
+            dropped.join().unwrap().unwrap();
+        }
+        assert!(
+            opened > 5 && opened > refused,
+            "opened {opened} times, not {refused} times"
+        );
+        drop(s);
+        sound(&e, "t");
+        block_on(e.close()).unwrap();
+    });
+}
+
 fn kill_after(s: &Session, ms: u64) -> JoinHandle<()> {
     let interrupt = s.interrupt();
     std::thread::spawn(move || {

@@ -77,13 +77,13 @@ impl Session {
             self.add_one(&find()?, at, w).await?;
         }
         // The index built last brought everything else.
-        let mut _closed = None;
         if w.built.is_empty() {
             let t = find()?;
-            _closed = Some(self.close_table(&t).await?);
+            let _closed = self.close_table(&t).await?;
             let rows = engine.all_unnamed(&w.gone);
             engine.replace_def(&t, w.def.clone(), rows).await?;
         }
+        // Nobody knows of these trees any more: the table is open while their pages are freed.
         let t = find()?;
         for left in &w.gone {
             engine.leftover_unnamed();

@@ -14,6 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::SqlError;
 
+/// Pages freed before others of the thread have their turn: a fraction of a millisecond.
+const FREED_A_TURN: u32 = 32;
+
 /// A tree without a definition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Leftover {
@@ -120,10 +123,15 @@ impl Engine {
         if !self.is_page_of(t, l.root, l.index).await? {
             return Ok(());
         }
+        let mut freed = 0u32;
         while self.run_patiently(|| tree.destroy_step()).await? {
             // The rest at the next start.
             if self.stopping.load(Ordering::Acquire) {
                 return Err(OpError::Dropped(t.space_id()));
+            }
+            freed += 1;
+            if freed.is_multiple_of(FREED_A_TURN) {
+                base::seams::give_way(&*self.seams().spawn).await;
             }
         }
         self.free_one(&tree, l.root).await
