@@ -93,6 +93,8 @@ pub struct Model {
     next_tag: i64,
     /// Names as of the last commit, which may be ahead of what statements see.
     committed: Names,
+    /// The definition change that `names` is as of.
+    shown: Seq,
 }
 
 impl Model {
@@ -161,9 +163,25 @@ impl Model {
         self.seq
     }
 
-    /// Statements see what was committed last.
-    pub fn show_names(&mut self) {
-        self.names = self.committed.clone();
+    /// Statements see the definition change that committed at `at`.
+    pub fn show_names(&mut self, at: Seq) {
+        if at > self.shown {
+            self.names = self.names_at(at).clone();
+            self.shown = at;
+        }
+    }
+
+    /// A statement may find the table with just these indexes: as statements see it, or as a change left it that is
+    /// committed and has not returned. (Dropping an index returns when its pages are free; the table is open before.)
+    pub fn has_indexes(&self, name: &str, life: Life, found: &[&str]) -> bool {
+        let later = self.commits.iter().filter(|c| c.seq > self.shown);
+        let later = later.filter_map(|c| c.names.as_ref());
+        std::iter::once(&self.names).chain(later).any(|n| {
+            n.get(name).is_some_and(|(l, extras)| {
+                let known = |x: &&str| extras.iter().any(|e| e.name() == *x);
+                *l == life && extras.len() == found.len() && found.iter().all(known)
+            })
+        })
     }
 
     /// Names as of `at`.
@@ -212,6 +230,7 @@ impl Model {
         self.seq += 1;
         self.base.0 = self.seq;
         (self.durable, self.written) = (self.seq, self.seq);
+        self.shown = self.seq;
     }
 
     /// The commits behind `from` that changed a row for which `touches` holds.

@@ -254,9 +254,11 @@ impl Client {
             }
         }
         if r.is_ok() {
-            cx.model().show_names();
             match seq {
-                Some(seq) => cx.acknowledged(seq, true),
+                Some(seq) => {
+                    cx.model().show_names(seq);
+                    cx.acknowledged(seq, true);
+                }
                 None => cx.fail("a definition change without a commit".into()),
             }
         }
