@@ -88,6 +88,12 @@ fn read_full(f: &fs::File, buf: &mut [u8], off: u64) -> io::Result<usize> {
     Ok(n)
 }
 
+impl Drop for RawFile {
+    fn drop(&mut self) {
+        super::closing::hand_over(&self.file);
+    }
+}
+
 impl RealFile {
     fn submit(&self, op: Op) {
         match &*self.engine {

@@ -1,6 +1,7 @@
 //! The seams on Linux: io_uring (or a thread pool where it is refused), the system clock with one timer thread, OS
 //! threads for background tasks.
 
+mod closing;
 mod disk;
 mod lone;
 mod pace;
