@@ -42,6 +42,7 @@ const MUTANTS: &[&str] = &[
     "held-purge-forgotten",
     "jump-not-noted",
     "last-changes-not-brought",
+    "rows-found-by-what-they-were-at-first",
     "leftover-not-noted",
     "log-sync-skipped",
     "loser-not-rolled-back",
@@ -103,6 +104,9 @@ pub fn mutants(args: &Args) -> Outcome<()> {
     let threads: u64 = args.get("threads", 2)?;
     let only: String = args.get("only", String::new())?;
     args.refuse_unread()?;
+    if !MUTANTS.iter().any(|m| m.contains(&*only)) {
+        return Err(format!("there is no planted bug '{only}'"));
+    }
     let program = build(Some(&tree::target_dir()?.join("mutants")))?;
     let mut rows = Vec::new();
     for name in MUTANTS.iter().filter(|m| m.contains(&*only)) {

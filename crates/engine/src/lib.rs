@@ -37,4 +37,4 @@ pub use session::{
     Committing, Inserted, Isolation, KeyBound, LockWait, ReadMode, RowBatch, Scan, ScanSpec,
     Session, Updated, Written,
 };
-pub use store::{Reshape, Rewrite};
+pub use store::{Keys, Reshape, Rewrite};

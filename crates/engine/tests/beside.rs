@@ -108,7 +108,7 @@ fn an_index_is_built_and_a_table_rebuilt_beside_writers() {
                 0 => Rewrite::Each(&mut each),
                 _ => Rewrite::Same,
             };
-            let rebuilt = s.rebuild_table(&t, t.def.clone(), rewrite, true);
+            let rebuilt = s.rebuild_table(&t, t.def.clone(), rewrite, true, true);
             assert!(block_on(rebuilt).unwrap().is_some());
             let meanwhile = w.done.load(Ordering::Relaxed) - before;
             assert!(meanwhile > 100, "{meanwhile} transactions beside a build");
@@ -191,7 +191,7 @@ fn a_build_that_is_refused_or_killed_leaves_nothing() {
             }
             let t = e.catalog().table("s", "t").unwrap();
             let killer = kill_after(&s, delay_ms);
-            let rebuilt = block_on(s.rebuild_table(&t, t.def.clone(), Rewrite::Same, true));
+            let rebuilt = block_on(s.rebuild_table(&t, t.def.clone(), Rewrite::Same, true, true));
             killer.join().unwrap();
             s.interrupt().clear_query();
             assert!(rebuilt.is_ok() || rebuilt.is_err_and(|e| e.code == 1317));
@@ -334,7 +334,7 @@ fn a_build_without_threads_fails_and_leaves_nothing() {
             let x = block_on(s.create_index("s", "t", index(&name, IndexKind::Plain, &[1])));
             left.store(n, Ordering::Release);
             let t = e.catalog().table("s", "t").unwrap();
-            let y = block_on(s.rebuild_table(&t, t.def.clone(), Rewrite::Same, true));
+            let y = block_on(s.rebuild_table(&t, t.def.clone(), Rewrite::Same, true, true));
             for e in [x.err(), y.err()].into_iter().flatten() {
                 assert_eq!(e.code, 1135, "{e:?}");
                 assert!(e.message.contains("errno 11"), "{e:?}");
@@ -378,7 +378,8 @@ fn builds_of_several_threads_bring_every_row() {
                 let t = e.catalog().table("s", "t").unwrap();
                 let before = t.row_count_estimate();
                 let def = t.def.clone();
-                let rebuilt = block_on(s.rebuild_table(&t, def, Rewrite::Same, true)).unwrap();
+                let rebuilt =
+                    block_on(s.rebuild_table(&t, def, Rewrite::Same, true, true)).unwrap();
                 assert_eq!(rebuilt, Some(before));
                 sound(&e, "t");
                 block_on(s.drop_index("s", "t", "x")).unwrap();

@@ -318,7 +318,7 @@ fn definer(sh: &Arc<Shared>, seed: u64) {
                 }
                 (2, _) => {
                     let def = t.def.clone();
-                    s.rebuild_table(&t, def, Rewrite::Same, true)
+                    s.rebuild_table(&t, def, Rewrite::Same, true, true)
                         .await
                         .map(drop)
                 }

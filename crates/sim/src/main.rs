@@ -62,6 +62,7 @@ fn parse() -> Result<Args, String> {
             "--no-packed" => a.limits.no_packed = true,
             "--large-steps" => a.limits.large_steps = true,
             "--no-columns" => a.limits.no_columns = true,
+            "--same-keys" => a.limits.same_keys = true,
             "--shrink" => a.shrink = true,
             "--stop" => a.stop = true,
             "--worker" => a.worker = true,

@@ -122,6 +122,9 @@ fn flags(l: &Limits) -> Vec<String> {
     if l.no_columns {
         v.push("--no-columns".into());
     }
+    if l.same_keys {
+        v.push("--same-keys".into());
+    }
     v
 }
 
@@ -320,6 +323,7 @@ fn kept_line(l: &str) -> Option<(u64, Limits)> {
         no_packed: matches!(version, "v1" | "v2"),
         large_steps: version == "v3",
         no_columns: matches!(version, "v1" | "v2" | "v3" | "v4"),
+        same_keys: matches!(version, "v1" | "v2" | "v3" | "v4" | "v5"),
         ..Limits::default()
     };
     while let Some(w) = words.next() {
@@ -339,6 +343,7 @@ fn kept_line(l: &str) -> Option<(u64, Limits)> {
             "--no-packed" => limits.no_packed = true,
             "--large-steps" => limits.large_steps = true,
             "--no-columns" => limits.no_columns = true,
+            "--same-keys" => limits.same_keys = true,
             _ => {}
         }
     }

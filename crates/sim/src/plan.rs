@@ -6,8 +6,8 @@ use engine::{EngineOptions, FlushMethod, PagerOptions};
 
 /// The version of the workload: a seed says the same only under the same version. The first is the present one without the
 /// rebuilding of tables, the second the one without compressed tables, the third the one whose compressed files keep house as large ones do, the fourth the one
-/// whose tables keep their columns.
-pub const WORKLOAD: u32 = 5;
+/// whose tables keep their columns, the fifth the one whose rows are found in a copy by the keys that they have.
+pub const WORKLOAD: u32 = 6;
 
 /// What may be taken away from a seed, to find the smallest that still fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub struct Limits {
     pub large_steps: bool,
     /// Tables keep their columns.
     pub no_columns: bool,
+    /// A rebuild finds the rows of its copy by the keys that they have, as they keep them.
+    pub same_keys: bool,
 }
 
 impl Default for Limits {
@@ -44,6 +46,7 @@ impl Default for Limits {
             no_packed: false,
             large_steps: false,
             no_columns: false,
+            same_keys: false,
         }
     }
 }
@@ -87,6 +90,8 @@ pub struct Plan {
     pub packed: bool,
     /// Columns are added, dropped and changed.
     pub columns: bool,
+    /// Some rebuilds take the rows' keys for new ones, and so find rows by what was made of them.
+    pub made_keys: bool,
     /// Operations between two cuts up to about.
     pub cut_within: u64,
     /// Faults besides cuts.
@@ -149,6 +154,7 @@ impl Plan {
             rebuild: !limits.no_rebuild,
             packed: !limits.no_packed,
             columns: !limits.no_columns,
+            made_keys: !limits.same_keys,
             cut_within: r.pick(&[30, 200, 1000, 1000, 4000]),
             faults,
             small_room,

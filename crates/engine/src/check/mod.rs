@@ -1,5 +1,5 @@
 //! CHECK TABLE: reads every page and every entry of a table; checks checksums (by reading), order and structure (by the
-//! trees' own verification), rows against the table's layout, secondary entries against rows both ways, overflow chains,
+//! trees' own verification), rows against the table's layout and their keys, secondary entries against rows both ways, overflow chains,
 //! and the map of used pages against what was reached.
 //!
 //! Nobody is kept from writing meanwhile, nor purge from taking pages out of the trees: what one pass finds may have been a
@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tally::{Suspects, Tally};
 use types::SqlError;
+use types::keyenc::encode_key;
 
 /// Problems listed at most; more are counted.
 const LISTED: usize = 20;
@@ -214,6 +215,16 @@ impl Session {
             return Ok(());
         }
         let mut entry = Vec::new();
+        if !t.has_hidden_key() {
+            let values = t.layout.row(row).with_outside(&outside);
+            let values = t.index_columns(0).map(|c| values.column(c));
+            encode_key(t.key_parts(0), values, &mut entry);
+            if entry != key {
+                let (key, is) = (shown(key), shown(&entry));
+                pass.found
+                    .add(format!("row {key}: its values make the key {is}"));
+            }
+        }
         for i in 1..t.def.indexes.len() {
             entry.clear();
             let row = t.layout.row(row).with_outside(&outside);

@@ -240,6 +240,11 @@ impl Table {
         }
     }
 
+    /// Its rows have numbers of their own for keys, which nobody sees.
+    pub(crate) fn has_hidden_key(&self) -> bool {
+        self.def.indexes[0].kind == IndexKind::Hidden
+    }
+
     /// The definition of one of its [`indexes`](Self::indexes).
     pub(crate) fn index_def(&self, index: usize) -> &IndexDef {
         match &self.building {

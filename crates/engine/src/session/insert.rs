@@ -30,24 +30,35 @@ enum Put {
 impl Session {
     /// Inserts a row whose values have the columns' types. On `Duplicate` nothing was changed.
     pub async fn insert(&mut self, t: &Arc<Table>, values: &[Value]) -> Result<Inserted, SqlError> {
+        let key = self.new_key(t, values);
+        self.insert_at(t, &key, values).await
+    }
+
+    /// The same for a row with this clustered key: that of its values, or, in a table without one, a number that no other row has.
+    pub(crate) async fn insert_at(
+        &mut self,
+        t: &Arc<Table>,
+        key: &[u8],
+        values: &[Value],
+    ) -> Result<Inserted, SqlError> {
         self.breathe().await;
         self.need_txid();
         let mark = self.reg.last();
-        let key = self.new_key(t, values);
         let row = self.build_row(t, values).await?;
-        match self.put_row(t, &key, &row).await? {
+        match self.put_row(t, key, &row).await? {
             Put::Duplicate => {
                 self.undo_to(mark).await?;
+                let key = key.to_vec();
                 return Ok(Inserted::Duplicate { index: 0, key });
             }
             Put::Done(old) => {
-                t.note_change(&key);
+                t.note_change(key);
                 if let Some(old) = old {
                     self.give_up_chains(t, &old).await?;
                 }
             }
         }
-        if let Some((index, other)) = self.insert_entries(t, &key, &row, values, mark).await? {
+        if let Some((index, other)) = self.insert_entries(t, key, &row, values, mark).await? {
             return Ok(Inserted::Duplicate { index, key: other });
         }
         t.count_rows(1);
@@ -58,7 +69,7 @@ impl Session {
     /// The clustered key of a new row.
     pub(crate) fn new_key(&self, t: &Table, values: &[Value]) -> Vec<u8> {
         let mut key = Vec::with_capacity(32);
-        if t.def.indexes[0].parts.is_empty() {
+        if t.has_hidden_key() {
             let id = t.live.row_id.fetch_add(1, Ordering::Relaxed);
             encode_key(t.key_parts(0), [types::ValueRef::UInt(id)], &mut key);
         } else {
@@ -268,7 +279,7 @@ impl Session {
 
     /// Finds where the table's counters stand, at its first use: above the highest value in the table.
     pub(super) async fn init_counters(&mut self, t: &Arc<Table>) -> Result<(), SqlError> {
-        if t.def.indexes[0].parts.is_empty() {
+        if t.has_hidden_key() {
             let top = self.highest(t, 0).await?;
             t.live
                 .row_id

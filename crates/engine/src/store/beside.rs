@@ -89,6 +89,7 @@ impl Session {
         if t.is_unique(last) && !base::mutant!("equal-entries-not-looked-for") {
             self.look_for_twice(t).await?;
         }
+        self.settle_device().await?;
         let _closed = self.close_table(t).await?;
         // What writers made equal, and have not taken back. Nobody uses the table now.
         for values in t.building(last).map_or_else(Vec::new, |b| b.twice.take()) {
@@ -103,6 +104,13 @@ impl Session {
         let (def, mut rows) = publish(&t.def, index);
         rows.extend(engine.named(left));
         engine.replace_def(t, def, rows).await
+    }
+
+    /// Has the device write what it keeps, as much behind a build: the commit that comes while the table is closed should not have to wait for that.
+    pub(super) async fn settle_device(&self) -> Result<(), SqlError> {
+        let log = &self.engine.log;
+        let settled = log.wait_durable(log.end()).await;
+        settled.map_err(|e| error::storage(e, "the log"))
     }
 
     /// A session to read by whose snapshot sees what everybody has committed who has ended by now.

@@ -5,11 +5,14 @@
 //! in the table. A row whose newest version the snapshot does not see comes again in the next round. The last round runs while the table is
 //! closed, when everything is settled.
 //!
+//! A row of the copy is found by the old one's key, which is its own, or, where rows get other keys, by what is made of the old one as of the
+//! snapshot before: that is what the copy has. So that snapshot stays open until the next round.
+//!
 //! Must never do: look at the order of changes. A key noted once too often does no harm, one not noted does.
 
 use super::build::twice;
 use super::crew::{Pace, Worker};
-use super::rebuild::Rewrite;
+use super::rebuild::{Keys, Rewrite};
 use crate::error;
 use crate::progress::Stage;
 use crate::record::{RowRef, RowVersion};
@@ -17,7 +20,7 @@ use crate::schema::{Table, Watch};
 use crate::session::{Inserted, Isolation, ReadMode, Session};
 use crate::txn::Snapshot;
 use std::sync::Arc;
-use types::SqlError;
+use types::{SqlError, Value};
 
 /// Keys that are few enough to be left for the last round, some tens of microseconds each.
 const FEW: usize = 200;
@@ -30,78 +33,99 @@ const CHUNK: usize = 1000;
 
 type Key = Box<[u8]>;
 
+/// A copy of a table that follows its changes.
+pub(super) struct Follower {
+    from: Arc<Table>,
+    to: Arc<Table>,
+    keys: Keys,
+    /// Where rows get other keys: what reads the table as the copy has it. A row is found in the copy by what is made of it there.
+    before: Option<Session>,
+    /// Keys that have to come again.
+    left: Vec<Key>,
+}
+
+impl Follower {
+    /// `to` has the rows of `from` as `reader` sees them, who is needed where they get other keys.
+    pub(super) fn new(
+        from: Arc<Table>,
+        to: Arc<Table>,
+        keys: Keys,
+        reader: Option<Session>,
+    ) -> Follower {
+        Follower {
+            from,
+            to,
+            keys,
+            before: reader,
+            left: Vec::new(),
+        }
+    }
+}
+
 impl Session {
-    /// Brings changed rows until few are left or there are not fewer; gives the keys that have to come again.
+    /// Brings changed rows until few are left or there are not fewer.
     pub(super) async fn catch_up_with(
         &mut self,
-        from: &Arc<Table>,
-        to: &Arc<Table>,
+        copy: &mut Follower,
         rewrite: &mut Rewrite<'_>,
-    ) -> Result<Vec<Key>, SqlError> {
-        let mut left = Vec::new();
+    ) -> Result<(), SqlError> {
         let mut before = usize::MAX;
         for round in 0..ROUNDS {
-            let brought;
-            (brought, left) = self.bring(from, to, rewrite, left).await?;
+            let brought = self.bring(copy, rewrite).await?;
             if brought <= FEW || (round >= 3 && brought >= before) {
                 break;
             }
             before = brought;
         }
-        Ok(left)
+        Ok(())
     }
 
     /// The same on a thread of its own, so that others of this one are not kept waiting, for rows that stay as they are.
-    pub(super) async fn catch_up_aside(
-        &mut self,
-        from: &Arc<Table>,
-        to: &Arc<Table>,
-    ) -> Result<Vec<Key>, SqlError> {
-        let job = |mut w: Worker, (from, to): (Arc<Table>, Arc<Table>)| async move {
+    pub(super) async fn catch_up_aside(&mut self, copy: Follower) -> Result<Follower, SqlError> {
+        let job = |mut w: Worker, mut copy: Follower| async move {
             w.session.interrupt = w.interrupt.clone();
             let same = &mut Rewrite::Same;
-            w.session.catch_up_with(&from, &to, same).await
+            w.session.catch_up_with(&mut copy, same).await?;
+            Ok(copy)
         };
-        let all = vec![(from.clone(), to.clone())];
-        let left = self.together("catch-up", Pace::Steady, all, job).await?;
-        Ok(left.into_iter().flatten().collect())
+        let brought = self
+            .together("catch-up", Pace::Steady, vec![copy], job)
+            .await?;
+        let none = || SqlError::internal("a thread that gave nothing back");
+        brought.into_iter().next().ok_or_else(none)
     }
 
     /// Brings the last rows of a table that nobody uses any more.
     pub(super) async fn bring_last(
         &mut self,
-        from: &Arc<Table>,
-        to: &Arc<Table>,
+        mut copy: Follower,
         rewrite: &mut Rewrite<'_>,
-        left: Vec<Key>,
     ) -> Result<(), SqlError> {
         if base::mutant!("last-changes-not-brought") {
             return Ok(());
         }
-        let (_, left) = self.bring(from, to, rewrite, left).await?;
-        match left.is_empty() {
+        self.bring(&mut copy, rewrite).await?;
+        match copy.left.is_empty() {
             true => Ok(()),
             false => Err(SqlError::internal("a closed table has changes under way")),
         }
     }
 
-    /// One round, for the keys noted and those `left` by the round before: how many they were, and those to come again.
+    /// One round, for the keys noted and those left by the round before: how many they were.
     async fn bring(
         &mut self,
-        from: &Arc<Table>,
-        to: &Arc<Table>,
+        copy: &mut Follower,
         rewrite: &mut Rewrite<'_>,
-        left: Vec<Key>,
-    ) -> Result<(usize, Vec<Key>), SqlError> {
+    ) -> Result<usize, SqlError> {
         let mut reader = self.reader_of_all().await?;
         let snapshot = reader.snapshot();
         // After the snapshot: whoever committed below it has noted what he changed.
-        let mut keys = from.watch.as_ref().map_or_else(Vec::new, Watch::take);
-        keys.extend(left);
+        let mut keys = copy.from.watch.as_ref().map_or_else(Vec::new, Watch::take);
+        keys.append(&mut copy.left);
         keys.sort_unstable();
         keys.dedup();
         let mut copier = Session::new(self.engine.clone());
-        let brought = self.replace(&mut copier, &mut reader, from, to, rewrite, &keys);
+        let brought = self.replace(&mut copier, &mut reader, copy, rewrite, &keys);
         match brought.await {
             Ok(()) => copier.commit().await?,
             Err(e) => {
@@ -109,16 +133,24 @@ impl Session {
                 return Err(e);
             }
         }
-        let mut again = Vec::new();
         for key in &keys {
-            if self.is_unsettled(from, key, snapshot).await?
+            if self.is_unsettled(&copy.from, key, snapshot).await?
                 && !base::mutant!("change-under-way-forgotten")
             {
-                again.push(key.clone());
+                copy.left.push(key.clone());
             }
         }
-        reader.commit().await?;
-        Ok((keys.len(), again))
+        // Who read for the round before has done so; where keys are made, this one does for the next.
+        let ended = match copy.keys {
+            Keys::Made if !base::mutant!("rows-found-by-what-they-were-at-first") => {
+                copy.before.replace(reader)
+            }
+            _ => Some(reader),
+        };
+        if let Some(mut reader) = ended {
+            reader.commit().await?;
+        }
+        Ok(keys.len())
     }
 
     /// Takes the rows with these keys out of the copy, all of them, and then puts them there as `reader` sees them.
@@ -126,33 +158,57 @@ impl Session {
         &mut self,
         copier: &mut Session,
         reader: &mut Session,
-        from: &Arc<Table>,
-        to: &Arc<Table>,
+        copy: &mut Follower,
         rewrite: &mut Rewrite<'_>,
         keys: &[Key],
     ) -> Result<(), SqlError> {
         copier.begin(Isolation::ReadCommitted, false);
+        let Follower {
+            from, to, before, ..
+        } = copy;
         let all = 2 * keys.len() as u64;
         self.interrupt.progress.begin(Stage::CatchingUp, all);
         for (n, key) in keys.iter().enumerate() {
             self.pause_between(copier, n).await?;
-            copier.delete_key(to, key, &mut |_| Ok(true)).await?;
-        }
-        for (n, key) in keys.iter().enumerate() {
-            self.pause_between(copier, n).await?;
-            let reshaped = |row: Option<RowRef<'_>>| row.map(|row| rewrite.row(row)).transpose();
-            let values = reader
-                .get(from, key, ReadMode::Consistent, reshaped)
-                .await?;
-            let Some(values) = values? else {
+            let Some(before) = before.as_mut() else {
+                copier.delete_key(to, key, &mut |_| Ok(true)).await?;
                 continue;
             };
-            match copier.insert(to, &values).await? {
+            let Some(was) = before.reshaped(from, key, rewrite).await? else {
+                continue;
+            };
+            let key = copier.new_key(to, &was);
+            if !copier.delete_key(to, &key, &mut |_| Ok(true)).await? {
+                return Err(SqlError::internal("a row is missing in the copy"));
+            }
+        }
+        let numbered = to.has_hidden_key();
+        for (n, key) in keys.iter().enumerate() {
+            self.pause_between(copier, n).await?;
+            let Some(values) = reader.reshaped(from, key, rewrite).await? else {
+                continue;
+            };
+            let inserted = match numbered {
+                true => copier.insert_at(to, key, &values).await?,
+                false => copier.insert(to, &values).await?,
+            };
+            match inserted {
                 Inserted::Done => {}
                 Inserted::Duplicate { index, .. } => return Err(twice(to, index, &values)),
             }
         }
         Ok(())
+    }
+
+    /// What becomes of the row with this key that this session sees.
+    async fn reshaped(
+        &mut self,
+        from: &Table,
+        key: &[u8],
+        rewrite: &mut Rewrite<'_>,
+    ) -> Result<Option<Vec<Value>>, SqlError> {
+        let reshaped = |row: Option<RowRef<'_>>| row.map(|row| rewrite.row(row)).transpose();
+        self.get(from, key, ReadMode::Consistent, reshaped).await?
     }
 
     async fn pause_between(&mut self, copier: &mut Session, n: usize) -> Result<(), SqlError> {

@@ -6,7 +6,7 @@
 use super::build::twice;
 use super::crew::{Pace, Worker};
 use super::leaf_rows::{KeyRange, LeafRows};
-use super::rebuild::{Rewrite, keeps_key};
+use super::rebuild::{Keys, Rewrite};
 use crate::error;
 use crate::progress::Stage;
 use crate::record::{EXTERNAL, RowVersion};
@@ -86,7 +86,7 @@ impl Session {
         &mut self,
         old: &Arc<Table>,
         new: &Arc<Table>,
-        rewrite: &mut Rewrite<'_>,
+        (rewrite, keys): (&mut Rewrite<'_>, Keys),
         snapshot: Option<Snapshot>,
         threads: usize,
     ) -> Result<u64, SqlError> {
@@ -94,7 +94,7 @@ impl Session {
         new.live.row_id.store(1, Ordering::Relaxed);
         let progress = &self.interrupt.progress;
         progress.begin(Stage::Copying, old.row_count_estimate());
-        if matches!(rewrite, Rewrite::Same) && keeps_key(old, &new.def) {
+        if matches!(rewrite, Rewrite::Same) && keys == Keys::Kept {
             if !old.layout.has_columns_of(&new.layout) {
                 return Err(SqlError::internal("rows of another form"));
             }
@@ -111,7 +111,7 @@ impl Session {
             return Ok(copied.iter().sum());
         }
         let mut copier = Session::new(self.engine.clone());
-        let copied = self.copy_with(&mut copier, old, new, rewrite, snapshot);
+        let copied = self.copy_with(&mut copier, old, new, (rewrite, keys), snapshot);
         ended(copied.await, &mut copier).await
     }
 
@@ -120,12 +120,13 @@ impl Session {
         copier: &mut Session,
         old: &Arc<Table>,
         new: &Arc<Table>,
-        rewrite: &mut Rewrite<'_>,
+        (rewrite, keys): (&mut Rewrite<'_>, Keys),
         snapshot: Option<Snapshot>,
     ) -> Result<u64, SqlError> {
+        let numbers_kept = keys == Keys::Kept && new.has_hidden_key();
         let mut walk = LeafRows::new(KeyRange::default(), snapshot);
         // The rows of a leaf: those that are not all in it are completed when it is free again.
-        let mut rows: Vec<(Vec<u8>, bool)> = Vec::new();
+        let mut rows: Vec<(Vec<u8>, bool, Vec<u8>)> = Vec::new();
         let mut to = Reshaped::default();
         let mut copied = 0u64;
         copier.begin(Isolation::ReadCommitted, false);
@@ -134,12 +135,13 @@ impl Session {
             // Each leaf: what is made of its rows takes a hundred times what reading them does.
             self.give_way().await;
             rows.clear();
-            let mut take = |_: &[u8], v: RowVersion, row: &[u8]| {
-                rows.push((row.to_vec(), v.external()));
+            let mut take = |key: &[u8], v: RowVersion, row: &[u8]| {
+                let key = if numbers_kept { key } else { &[] };
+                rows.push((row.to_vec(), v.external(), key.to_vec()));
             };
             let (found, more) = walk.next(self, old, &mut take).await?;
             self.interrupt.progress.add(found);
-            for (row, external) in &rows {
+            for (row, external, key) in &rows {
                 let values = match external {
                     false => rewrite.row(old.layout.row(row))?,
                     true => {
@@ -147,7 +149,11 @@ impl Session {
                         rewrite.row(old.layout.row(row).with_outside(&outside))?
                     }
                 };
-                copier.take_over(new, &values, &mut to).await?;
+                let key = match numbers_kept {
+                    true => key.clone(),
+                    false => copier.new_key(new, &values),
+                };
+                copier.take_over(new, key, &values, &mut to).await?;
                 copied += 1;
                 if copied.is_multiple_of(CHUNK as u64) {
                     copier.commit().await?;
@@ -161,15 +167,15 @@ impl Session {
         }
     }
 
-    /// Adds a row to the run, or inserts it where it does not follow.
+    /// Adds a row with this clustered key to the run, or inserts it where it does not follow.
     async fn take_over(
         &mut self,
         new: &Arc<Table>,
+        key: Vec<u8>,
         values: &[Value],
         to: &mut Reshaped,
     ) -> Result<(), SqlError> {
         if !to.broken {
-            let key = self.new_key(new, values);
             if key == to.last {
                 return Err(twice(new, 0, values));
             }
@@ -186,7 +192,7 @@ impl Session {
             self.put_run(new, &mut to.run).await?;
             to.broken = true;
         }
-        match self.insert(new, values).await? {
+        match self.insert_at(new, &key, values).await? {
             Inserted::Done => Ok(()),
             Inserted::Duplicate { index, .. } => Err(twice(new, index, values)),
         }

@@ -21,5 +21,5 @@ mod runs;
 pub(crate) use catalog::{catalog_def, load};
 pub(crate) use leftovers::Leftover;
 pub(crate) use paths::{catalog_path, schema_dir, table_path};
-pub use rebuild::{Reshape, Rewrite};
+pub use rebuild::{Keys, Reshape, Rewrite};
 pub(crate) use runs::remove_left as remove_left_runs;

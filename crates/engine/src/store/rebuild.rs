@@ -1,10 +1,11 @@
 //! Rebuilding a table: its rows, in another form where that is asked for, go into a new file, which then takes the old one's
-//! place ([`super::copy`] copies them). Until then nobody sees the new file, and a crash leaves the table as it was. Where rows keep their keys others go on writing:
-//! rows are copied as of a snapshot, and those that have changed since are brought up to date ([`super::catch_up`]).
+//! place ([`super::copy`] copies them). Until then nobody sees the new file, and a crash leaves the table as it was. Others go on writing where a row's new key
+//! follows from the row: rows are copied as of a snapshot, and those that have changed since are brought up to date ([`super::catch_up`]).
 //!
 //! Must never do: change a byte of the old file.
 
 use super::catalog::table_row;
+use super::catch_up::Follower;
 use super::ddl::{Closed, RowChange, arrange_clustered};
 use super::table_path;
 use crate::error;
@@ -38,11 +39,41 @@ impl Rewrite<'_> {
     }
 }
 
+/// What becomes of the clustered keys of a table's rows when it is rebuilt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Keys {
+    /// Each row keeps its own: the same values, or the number that it has in a table without a key.
+    Kept,
+    /// Each gets another, made of the row.
+    Made,
+    /// Each gets a number, in the order of the old keys: the table loses its key.
+    Numbered,
+}
+
+impl Keys {
+    /// What becomes of them between the definition of a table and another, whose clustered index need not be the first yet.
+    /// `same_columns`: both keys are made of the same columns, whose values stay.
+    pub fn between(old: &TableDef, def: &TableDef, same_columns: bool) -> Keys {
+        // An index that could be the clustered one need not be: it may have been added without writing the rows again.
+        let was = old.indexes.first().filter(|x| x.kind != IndexKind::Hidden);
+        let was = was.map(|x| key_parts(old, x));
+        let is = def.clustered_choice();
+        let is = is.map(|i| key_parts(def, &def.indexes[i]));
+        match (was, is) {
+            (None, None) => Keys::Kept,
+            (Some(_), None) => Keys::Numbered,
+            (Some(was), Some(is)) if same_columns && was == is => Keys::Kept,
+            _ => Keys::Made,
+        }
+    }
+}
+
 /// A definition, without the indexes that are still to be built, and the file for it.
 struct Draft {
     def: TableDef,
     others: Vec<IndexDef>,
     space: Arc<Space>,
+    keys: Keys,
     /// Threads to fill it, at most.
     threads: usize,
 }
@@ -55,21 +86,13 @@ struct Made {
     _closed: Closed,
 }
 
-/// Whether the clustered keys of both are made of values of the same types in the same way.
-pub(super) fn keeps_key(old: &Table, def: &TableDef) -> bool {
-    let (Some(was), Some(is)) = (old.def.indexes.first(), def.indexes.first()) else {
-        return false;
-    };
-    let hidden = was.kind == IndexKind::Hidden || is.kind == IndexKind::Hidden;
-    !hidden && key_parts(&old.def, was) == key_parts(def, is)
-}
-
 impl Session {
     /// Gives a table the definition `def`, under whatever name that has, and its rows the form that `rewrite` gives them.
     /// Ids, roots and a hidden clustered index are filled in. Gives the number of rows; `None` where the table was dropped or
-    /// has another definition by now, and nothing was done. `beside`: others may write meanwhile, for which every row must keep the
-    /// values of its clustered key, and `rewrite` give the same for the same row each time. The table is closed for the moment that it takes
-    /// its transactions to end, at the beginning and at the end; where `beside` is not asked for or cannot be, all the time.
+    /// has another definition by now, and nothing was done. `same_key`: the clustered key is made of the same columns as before, whose values
+    /// `rewrite` leaves as they are. `beside`: others may write meanwhile, for which `rewrite` must make the same clustered key of the same row each
+    /// time. The table is closed for the moment that it takes
+    /// its transactions to end, at the beginning and at the end; where `beside` is not asked for or cannot be ([`Keys::Numbered`]), all the time.
     ///
     /// # Errors
     /// 1050: there is a table of the new name; 1049; 1062: rows that are equal under the new definition; what `rewrite` says.
@@ -79,6 +102,7 @@ impl Session {
         old: &Arc<Table>,
         mut def: TableDef,
         mut rewrite: Rewrite<'_>,
+        same_key: bool,
         beside: bool,
     ) -> Result<Option<u64>, SqlError> {
         let rewrite = &mut rewrite;
@@ -103,7 +127,8 @@ impl Session {
             }
         }
         arrange_clustered(&mut def);
-        let beside = beside && keeps_key(old, &def);
+        let keys = Keys::between(&old.def, &def, same_key);
+        let beside = beside && keys != Keys::Numbered;
         let path = engine.data_dir().join(table_path(&def.schema, &def.name));
         let aside = path.with_extension(format!("new.{}", pager::SPACE_EXTENSION));
         // The other indexes are built when the rows are there.
@@ -113,6 +138,7 @@ impl Session {
             def,
             others,
             space,
+            keys,
             threads: self.threads_for(old),
         };
         let made = match beside {
@@ -160,7 +186,7 @@ impl Session {
         rewrite: &mut Rewrite<'_>,
     ) -> Result<Made, SqlError> {
         let closed = self.close_table(old).await?;
-        let (rows, filled) = self.fill_draft(old, draft, rewrite, None).await?;
+        let (rows, filled, _) = self.fill_draft(old, draft, rewrite, None).await?;
         self.swap_in(old, draft).await?;
         Ok(Made {
             rows,
@@ -186,14 +212,20 @@ impl Session {
         let made = async {
             let reader = self.reader_of_all().await?;
             let filled = self.fill_draft(&watched, draft, rewrite, Some(reader));
-            let (_, filled) = filled.await?;
+            let (_, filled, reader) = filled.await?;
             engine.ddl.set_unborn(Some(filled.clone()));
-            let left = match rewrite {
-                Rewrite::Same => self.catch_up_aside(&watched, &filled).await?,
-                _ => self.catch_up_with(&watched, &filled, rewrite).await?,
-            };
+            let mut copy = Follower::new(watched.clone(), filled.clone(), draft.keys, reader);
+            for settled in [false, true] {
+                match rewrite {
+                    Rewrite::Same => copy = self.catch_up_aside(copy).await?,
+                    _ => self.catch_up_with(&mut copy, rewrite).await?,
+                }
+                if !settled {
+                    self.settle_device().await?;
+                }
+            }
             let closed = self.close_table(&watched).await?;
-            self.bring_last(&watched, &filled, rewrite, left).await?;
+            self.bring_last(copy, rewrite).await?;
             self.swap_in(&watched, draft).await?;
             Ok((filled, closed))
         }
@@ -213,19 +245,21 @@ impl Session {
         }
     }
 
-    /// Puts the rows, those that `reader` sees where there is one, into the new file and builds its other indexes; gives their number, and the table that the file is.
+    /// Puts the rows, those that `reader` sees where there is one, into the new file and builds its other indexes; gives their number, the table that the file is,
+    /// and the reader where it is still needed: the old keys of rows that get other ones are found by what it sees.
     async fn fill_draft(
         &mut self,
         old: &Arc<Table>,
         draft: &mut Draft,
         rewrite: &mut Rewrite<'_>,
         mut reader: Option<Session>,
-    ) -> Result<(u64, Arc<Table>), SqlError> {
+    ) -> Result<(u64, Arc<Table>, Option<Session>), SqlError> {
         let engine = self.engine.clone();
         let Draft {
             def,
             others,
             space,
+            keys,
             threads,
         } = draft;
         let open = |def: &TableDef, old: Option<&Table>| {
@@ -234,9 +268,11 @@ impl Session {
         let new = open(def, None);
         let snapshot = reader.as_mut().map(Session::snapshot);
         let rows = self
-            .copy_rows(old, &new, rewrite, snapshot, *threads)
+            .copy_rows(old, &new, (rewrite, *keys), snapshot, *threads)
             .await?;
-        if let Some(mut reader) = reader {
+        if *keys == Keys::Kept
+            && let Some(mut reader) = reader.take()
+        {
             // Purge need not wait for what follows.
             reader.commit().await?;
         }
@@ -250,7 +286,7 @@ impl Session {
             self.fill_index(&new, &index, into, None, *threads).await?;
             def.indexes.push(index);
         }
-        Ok((rows, open(def, Some(&new))))
+        Ok((rows, open(def, Some(&new)), reader))
     }
 
     /// Makes the definition name the new file, durably. Nobody uses the table.

@@ -223,8 +223,9 @@ impl Client {
             true => Rewrite::Each(&mut each),
             false => Rewrite::Same,
         };
+        let same_key = !(self.cx.plan.made_keys && self.rng.one_in(3));
         let rebuild = async {
-            let done = s.rebuild_table(&t, def, rewrite, true).await?;
+            let done = s.rebuild_table(&t, def, rewrite, same_key, true).await?;
             done.map(drop).ok_or_else(changed)
         };
         let r = self.definition(rebuild, |_| {}).await;

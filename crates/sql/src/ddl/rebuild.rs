@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{ColumnDef, ColumnDefault, Rewrite, RowRef, Table, TableDef};
+use engine::{ColumnDef, ColumnDefault, Keys, Rewrite, RowRef, Table, TableDef};
 use types::convert::{ConvertMode, Target, assign, zero_value};
 use types::error::codes;
 use types::{DataType, SqlError, Value, ValueRef};
@@ -51,12 +51,14 @@ pub(super) async fn run(
     let (r, warnings, total) = {
         let cx = EvalCtx::new(&s.facts, &s.vars, &s.user_vars, Session::NO_PARAMS, now);
         let mut maker = Maker::new(&old.def, reform, &cx)?;
-        let can = maker.is_repeatable() && reform.keeps_key(&old.def);
+        let same_key = reform.keeps_key(&old.def);
+        let keys = Keys::between(&old.def, &reform.def, same_key);
+        let can = maker.is_repeatable(keys);
         if matches!(lock, "NONE" | "SHARED") && !can {
             return Err(SqlError::new(
                 codes::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON,
                 format!(
-                    "LOCK={lock} is not supported. Reason: rows get another primary key, or numbers. Try LOCK=EXCLUSIVE."
+                    "LOCK={lock} is not supported. Reason: rows get numbers, or a primary key that does not follow from them. Try LOCK=EXCLUSIVE."
                 ),
             ));
         }
@@ -68,7 +70,10 @@ pub(super) async fn run(
             false => Rewrite::Each(&mut reshape),
         };
         let def = reform.def.clone();
-        let r = s.engine.rebuild_table(old, def, rewrite, beside).await;
+        let r = s
+            .engine
+            .rebuild_table(old, def, rewrite, same_key, beside)
+            .await;
         let (w, total) = cx.take_warnings();
         (r, w, total)
     };
@@ -120,10 +125,18 @@ impl<'a, 's> Maker<'a, 's> {
         })
     }
 
-    /// A row gives the same each time: none is given a number.
-    fn is_repeatable(&self) -> bool {
+    /// A row gives the same each time, or at least the same clustered key: none is given a number, and what is computed may be by chance.
+    fn is_repeatable(&self, keys: Keys) -> bool {
         let numbered = |s: &Source| matches!(s, Source::Numbered);
-        self.auto.is_none() && !self.sources.iter().any(numbered)
+        let computed = |c: &u16| matches!(self.sources[usize::from(*c)], Source::Computed(_));
+        let key = self.new.clustered_choice().map(|i| &self.new.indexes[i]);
+        let mut key = key.into_iter().flat_map(|x| &x.parts).map(|p| &p.column);
+        let made = match keys {
+            Keys::Kept => true,
+            Keys::Made => !key.any(computed),
+            Keys::Numbered => false,
+        };
+        made && self.auto.is_none() && !self.sources.iter().any(numbered)
     }
 
     /// Rows stay as they are.

@@ -9,6 +9,7 @@ mod conflicts;
 mod ddl;
 mod info;
 mod load;
+mod rekey;
 mod rows;
 mod set;
 mod shows;
