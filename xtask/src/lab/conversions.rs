@@ -1,6 +1,7 @@
 //! E13: changes of a table's definition and of its row format, alone and beside clients that read and write it.
 //!
-//! One table of sysbench's rows; each change is made alone first, then all of them once more beside oltp_read_write from eight clients, whose
+//! One table of sysbench's rows; each change is made alone first by both servers, then all of them once more, by Tidemill and where `--peer-beside` asks for it by
+//! MariaDB too (a quarter of an hour a million rows), beside oltp_read_write from eight clients, whose
 //! throughput and whose longest transaction are read second by second; a ninth client tells the longest single statement. What the clients lose in the seconds that a change touches is
 //! laid to the change alone, however short it was: its share of the usual throughput is `1 - lost / (usual * duration)`.
 
@@ -90,6 +91,7 @@ pub fn command(args: &Args) -> Outcome<()> {
     let rows: u64 = args.get("rows", 1_000_000)?;
     let repeats: usize = args.get("repeats", 3)?;
     let sides: Vec<String> = args.list("sides", "")?;
+    let peer_beside = args.switch("peer-beside")?;
     args.refuse_unread()?;
     install::peers(false)?;
     let scratch = Scratch::new("conversions")?;
@@ -126,6 +128,11 @@ pub fn command(args: &Args) -> Outcome<()> {
             for (c, change) in CHANGES.iter().enumerate() {
                 let (seconds, _) = timed(&*peer, sql(change, who))?;
                 runs[of(c)].alone_s.push(seconds);
+            }
+            if who != Who::Tidemill && !peer_beside {
+                peer.stop()?;
+                std::fs::remove_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+                continue;
             }
             let load = sysbench::Load {
                 threads: CLIENTS,

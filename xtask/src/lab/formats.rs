@@ -8,6 +8,7 @@ use super::conversions::timed;
 use super::machine;
 use super::peers::{self, Order, Terms, Who};
 use super::stock::{DATABASE, occupied_mib};
+use super::tpcc_formats;
 use crate::args::Args;
 use crate::install;
 use crate::report::{Cell, Table, median};
@@ -20,10 +21,28 @@ use std::process::Command;
 use std::time::Instant;
 
 /// A row format: its name, and what each server is asked for to have it.
-struct Format {
-    name: &'static str,
+pub(super) struct Format {
+    pub(super) name: &'static str,
     tidemill: &'static str,
     mariadb: &'static str,
+}
+
+impl Format {
+    /// The options of a table for which this server has it.
+    pub(super) fn options(&self, who: Who) -> &'static str {
+        match who {
+            Who::MariaDb => self.mariadb,
+            _ => self.tidemill,
+        }
+    }
+
+    /// The options that take it back.
+    pub(super) fn plain(&self, who: Who) -> &'static str {
+        match self.name {
+            "adaptive" if who == Who::MariaDb => "ROW_FORMAT=DYNAMIC PAGE_COMPRESSED=0",
+            _ => "ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0",
+        }
+    }
 }
 
 const PLAIN: &str = "ROW_FORMAT=DYNAMIC";
@@ -36,7 +55,7 @@ const fn same(name: &'static str, options: &'static str) -> Format {
     }
 }
 
-const FORMATS: &[Format] = &[
+pub(super) const FORMATS: &[Format] = &[
     same("uncompressed", PLAIN),
     same("8 KiB blocks", "ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8"),
     same("4 KiB blocks", "ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=4"),
@@ -49,7 +68,7 @@ const FORMATS: &[Format] = &[
     },
 ];
 
-const WHOS: [Who; 2] = [Who::Tidemill, Who::MariaDb];
+pub(super) const WHOS: [Who; 2] = [Who::Tidemill, Who::MariaDb];
 
 /// Rows of an INSERT.
 const ROWS_AT_ONCE: u64 = 1000;
@@ -64,12 +83,26 @@ struct Runs {
     mib: Vec<f64>,
 }
 
+/// MyRocks as it comes, and with zstd on all levels: how it packs is an option of the server there.
+const MYROCKS: &[(&str, &[&str])] = &[
+    ("MyRocks", &[]),
+    (
+        "MyRocks, zstd",
+        &["rocksdb-default-cf-options=compression=kZSTD;bottommost_compression=kZSTD"],
+    ),
+];
+
 /// `cargo xtask lab formats`.
 pub fn command(args: &Args) -> Outcome<()> {
     let rows: u64 = args.get("rows", 2_000_000)?;
     let repeats: usize = args.get("repeats", 3)?;
+    let warehouses: u32 = args.get("warehouses", 0)?;
+    let myrocks = args.switch("myrocks")?;
     args.refuse_unread()?;
-    install::peers(false)?;
+    install::peers(myrocks)?;
+    if warehouses > 0 {
+        return tpcc_formats::measure(warehouses);
+    }
     let scratch = Scratch::new("formats")?;
     let cores = machine::describe(scratch.path()).cores;
     let statements = inserts(rows);
@@ -96,7 +129,17 @@ pub fn command(args: &Args) -> Outcome<()> {
             }
         }
     }
-    let table = table(&runs, whole);
+    let mut table = table(&runs, whole);
+    for (name, options) in MYROCKS.iter().filter(|_| myrocks) {
+        step::announce(name);
+        let dir = scratch.path().join("side");
+        let (load, index, mib) = in_myrocks(options, &dir, &statements)?;
+        let mut row = vec![(*name).into(), Who::MyRocks.name().into()];
+        row.extend([(load, 2), (index, 2), (mib, 0)].map(|(n, digits)| Cell::Number(n, digits)));
+        row.extend((0..5).map(|_| Cell::Missing));
+        table.row(row);
+        std::fs::remove_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    }
     table.print();
     let name = format!("{}-{cores}-cores-formats.json", machine::today());
     let path = tree::root().join("docs").join("benchmarks").join(name);
@@ -132,6 +175,61 @@ fn digits(rng: &mut Rng, groups: usize) -> String {
     all.join("-")
 }
 
+/// What every side is given.
+pub(super) const TERMS: Terms = Terms {
+    pool_mib: 256,
+    log_mib: 512,
+    flush: 2,
+};
+
+fn create(name: &str, options: &str) -> String {
+    format!(
+        "CREATE TABLE {name} (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL DEFAULT 0, \
+         c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '') {options}"
+    )
+}
+
+/// Loads and indexes the table in MyRocks: seconds of both, and MiB when all is compacted, once.
+fn in_myrocks(options: &[&str], dir: &Path, statements: &[String]) -> Outcome<(f64, f64, f64)> {
+    let order = Order {
+        who: Who::MyRocks,
+        terms: TERMS,
+        options,
+        dir,
+        cores: "",
+    };
+    let peer = peers::start(&order)?;
+    peer.make_database(DATABASE)?;
+    peer.ask(DATABASE, &create("sbtest1", "ENGINE=ROCKSDB"))?;
+    let begun = Instant::now();
+    for sql in statements {
+        peer.ask(DATABASE, sql)?;
+    }
+    let load = begun.elapsed().as_secs_f64();
+    let (index, _) = timed(&*peer, "CREATE INDEX k_1 ON sbtest1 (k)")?;
+    peer.ask(
+        "",
+        "SET GLOBAL rocksdb_force_flush_memtable_now = 1; SET GLOBAL rocksdb_compact_cf = 'default'",
+    )?;
+    peer.stop()?;
+    let mib = sst_mib(&dir.join(Who::MyRocks.tables_dir()))?;
+    println!("    load {load:.1} s, index {index:.2} s, {mib:.0} MiB");
+    Ok((load, index, mib))
+}
+
+/// MiB of the files in which MyRocks keeps rows, without its log.
+fn sst_mib(dir: &Path) -> Outcome<f64> {
+    let fail = |e: std::io::Error| format!("{}: {e}", dir.display());
+    let mut bytes = 0;
+    for file in std::fs::read_dir(dir).map_err(fail)? {
+        let file = file.map_err(fail)?;
+        if file.path().extension().is_some_and(|e| e == "sst") {
+            bytes += file.metadata().map_err(fail)?.len();
+        }
+    }
+    Ok(bytes as f64 / f64::from(1 << 20))
+}
+
 fn one(
     who: Who,
     format: &Format,
@@ -141,27 +239,14 @@ fn one(
 ) -> Outcome<()> {
     let order = Order {
         who,
-        terms: Terms {
-            pool_mib: 256,
-            log_mib: 512,
-            flush: 2,
-        },
+        terms: TERMS,
         options: &[],
         dir,
         cores: "",
     };
-    let options = match who {
-        Who::MariaDb => format.mariadb,
-        _ => format.tidemill,
-    };
+    let options = format.options(who);
     let peer = peers::start(&order)?;
     peer.make_database(DATABASE)?;
-    let create = |name: &str, options: &str| {
-        format!(
-            "CREATE TABLE {name} (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, k INT NOT NULL DEFAULT 0, \
-             c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '') {options}"
-        )
-    };
     peer.ask(DATABASE, &create("sbtest1", options))?;
     let begun = Instant::now();
     for sql in statements {
@@ -175,10 +260,7 @@ fn one(
     runs.index.push(index);
     runs.mib.push(mib);
     let peer = peers::start(&order)?;
-    let plain = match format.name {
-        "adaptive" if who == Who::MariaDb => "ROW_FORMAT=DYNAMIC PAGE_COMPRESSED=0",
-        _ => "ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0",
-    };
+    let plain = format.plain(who);
     let (mut convert, mut back) = (f64::NAN, f64::NAN);
     if options != PLAIN {
         (back, _) = timed(&*peer, &format!("ALTER TABLE sbtest1 {plain}"))?;
@@ -195,7 +277,7 @@ fn one(
 }
 
 /// MiB that `zstd -3` makes of the files of an uncompressed table.
-fn packed_whole(dir: &Path) -> Outcome<f64> {
+pub(super) fn packed_whole(dir: &Path) -> Outcome<f64> {
     let tables = dir.join(Who::Tidemill.tables_dir()).join(DATABASE);
     let sh = format!(
         "cat {}/*.tdb | zstd -3 --quiet --stdout | wc --bytes",

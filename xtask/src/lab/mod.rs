@@ -20,6 +20,7 @@ mod report;
 mod runner;
 mod stock;
 mod tpcc;
+mod tpcc_formats;
 
 use crate::args::Args;
 use crate::install;
@@ -99,7 +100,7 @@ fn list() {
         println!("  {:<8} {}", experiment.id, experiment.title);
     }
     println!(
-        "\n  E12 and E13 (row formats) are `cargo xtask lab formats [--rows 2000000] [--repeats 3]`."
+        "\n  E12 and E13 (row formats) are `cargo xtask lab formats [--rows 2000000] [--repeats 3] [--myrocks]`, of TPC-C's tables with --warehouses 5."
     );
     println!(
         "  E13 beside clients is `cargo xtask lab conversions [--rows 1000000] [--repeats 3]`."
