@@ -22,6 +22,8 @@ struct Taken {
     entries: usize,
     /// The slot of each that is new, as it will be when those before it are in, and its number.
     new: SmallVec<[(usize, usize); 8]>,
+    /// The number of the first whose key is there already.
+    there: Option<usize>,
 }
 
 impl Tree {
@@ -36,8 +38,20 @@ impl Tree {
         entry: impl Fn(usize) -> Option<(&'e [u8], &'e [u8])>,
         spare: usize,
     ) -> Result<usize, OpError> {
+        self.insert_run_noting(entry, spare).map(|(n, _)| n)
+    }
+
+    /// The same; also gives the number of the first of those entries whose key was there already, and kept its value.
+    ///
+    /// # Errors
+    /// As [`Tree::insert_run`].
+    pub fn insert_run_noting<'e>(
+        &self,
+        entry: impl Fn(usize) -> Option<(&'e [u8], &'e [u8])>,
+        spare: usize,
+    ) -> Result<(usize, Option<usize>), OpError> {
         let Some((first, value)) = entry(0) else {
-            return Ok(0);
+            return Ok((0, None));
         };
         loop {
             let (no, guard) = self.leaf_exclusive(first)?;
@@ -53,7 +67,7 @@ impl Tree {
                 continue;
             }
             if taken.new.is_empty() {
-                return Ok(taken.entries);
+                return Ok((taken.entries, taken.there));
             }
             let strip = leaf.prefix_len();
             let image = (leaf.count() == 0).then(|| {
@@ -85,7 +99,7 @@ impl Tree {
                 }
             }
             mtr.commit();
-            return Ok(taken.entries);
+            return Ok((taken.entries, taken.there));
         }
     }
 }
@@ -118,6 +132,8 @@ fn fitting<'e>(
             }
             free -= need;
             taken.new.push((slot + taken.new.len(), taken.entries));
+        } else if taken.there.is_none() {
+            taken.there = Some(taken.entries);
         }
         taken.entries += 1;
     }

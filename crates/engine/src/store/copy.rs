@@ -1,17 +1,19 @@
 //! Copying a table's rows into another that nobody knows yet, in the order of their keys and a leaf at a time. Rows that stay as they are
-//! are copied as bytes, by several threads, each a part of them; what is made of others is one after the other.
+//! are copied as bytes, by several threads, each a part of them; what is made of others is one after the other, sorted in memory, as many as it is given for
+//! at a time, where they get keys of another order.
 //!
 //! Must never do: know who else uses the old table. A row is copied as it is, or as the snapshot sees it.
 
 use super::build::twice;
 use super::crew::{Pace, Worker};
+use super::entries::{Entries, Sorting};
 use super::leaf_rows::{KeyRange, LeafRows};
 use super::rebuild::{Keys, Rewrite};
 use crate::error;
 use crate::progress::Stage;
-use crate::record::{EXTERNAL, RowVersion};
+use crate::record::{EXTERNAL, HEADER, RowVersion};
 use crate::schema::Table;
-use crate::session::{Inserted, Isolation, Session};
+use crate::session::{Isolation, Session};
 use crate::txn::Snapshot;
 use base::TxnId;
 use std::sync::Arc;
@@ -65,8 +67,38 @@ struct Reshaped {
     run: Run,
     /// The last key there was, also when its row is in the file already.
     last: Vec<u8>,
-    /// Since a key was not above the last one, rows are inserted one by one.
-    broken: bool,
+    /// Since a key was not above the last one: the rows of the run by their keys, each key with the row's number in the run behind it.
+    order: Option<Entries>,
+}
+
+impl Reshaped {
+    /// Whether the rows so far should go into the file: as many as are put there at a time, or, where they must be sorted, as memory is given for.
+    fn is_full(&self, sort_bytes_max: u64) -> bool {
+        let n = self.run.bytes.len() + self.run.ends.len() * size_of::<(usize, usize)>();
+        match &self.order {
+            None => n >= BATCH,
+            Some(order) => (n + order.bytes()) as u64 >= sort_bytes_max,
+        }
+    }
+
+    /// The number in the run of the row that is `n`th by its key.
+    fn number(&self, n: usize) -> Option<usize> {
+        let Some(order) = &self.order else {
+            return Some(n);
+        };
+        let (key, _) = order.get(n)?;
+        let number = key.last_chunk::<4>()?;
+        Some(u32::from_be_bytes(*number) as usize)
+    }
+
+    /// Adds the last row of the run to the order.
+    fn note_order(&mut self, key: &[u8]) {
+        let number = self.run.ends.len() as u32 - 1;
+        if let Some(order) = &mut self.order {
+            let key = [key, &number.to_be_bytes()].concat();
+            order.push(&key, key.len() - 4, false);
+        }
+    }
 }
 
 /// Two tables with rows of the same form.
@@ -161,13 +193,13 @@ impl Session {
                 }
             }
             if !more {
-                copier.put_run(new, &mut to.run).await?;
+                copier.put_reshaped(new, &mut to).await?;
                 return Ok(copied);
             }
         }
     }
 
-    /// Adds a row with this clustered key to the run, or inserts it where it does not follow.
+    /// Adds a row with this clustered key to the run.
     async fn take_over(
         &mut self,
         new: &Arc<Table>,
@@ -175,26 +207,72 @@ impl Session {
         values: &[Value],
         to: &mut Reshaped,
     ) -> Result<(), SqlError> {
-        if !to.broken {
+        if to.order.is_none() && key <= to.last && !to.last.is_empty() {
             if key == to.last {
                 return Err(twice(new, 0, values));
             }
-            if key > to.last {
-                let row = self.build_row(new, values).await?;
-                to.run.push(&key, row.external, &row.bytes);
-                to.last = key;
-                new.count_rows(1);
-                if to.run.bytes.len() >= BATCH {
-                    self.put_run(new, &mut to.run).await?;
-                }
-                return Ok(());
-            }
-            self.put_run(new, &mut to.run).await?;
-            to.broken = true;
+            self.put_reshaped(new, to).await?;
+            to.order = Some(Entries::default());
         }
-        match self.insert_at(new, &key, values).await? {
-            Inserted::Done => Ok(()),
-            Inserted::Duplicate { index, .. } => Err(twice(new, index, values)),
+        let row = self.build_row(new, values).await?;
+        to.run.push(&key, row.external, &row.bytes);
+        to.note_order(&key);
+        to.last = key;
+        new.count_rows(1);
+        if to.is_full(self.engine.sort_bytes_max) {
+            self.put_reshaped(new, to).await?;
+        }
+        Ok(())
+    }
+
+    /// Puts the rows so far into the file, sorted where they have to be.
+    ///
+    /// # Errors
+    /// 1062: two have the same key, or one has that of a row that is there.
+    async fn put_reshaped(&mut self, new: &Arc<Table>, to: &mut Reshaped) -> Result<(), SqlError> {
+        if let Some(order) = &mut to.order {
+            let mut s = Sorting::default();
+            while order.sort_some(&mut s) {
+                self.give_way().await;
+            }
+            if let Some(n) = order.repeated() {
+                return Err(self.twice_in_run(new, to, n).await);
+            }
+        }
+        let engine = self.engine.clone();
+        let tree = &new.indexes[0].tree;
+        let mut at = 0;
+        while at < to.run.ends.len() {
+            let entry = |n| to.run.get(to.number(at + n)?);
+            let put = || tree.insert_run_noting(entry, SPARE);
+            let put = engine.pager().run(put).await;
+            let (n, there) = put.map_err(|e| error::storage(e, &new.full_name))?;
+            if let Some(there) = there {
+                return Err(self.twice_in_run(new, to, at + there).await);
+            }
+            at += n;
+            if to.order.is_some() {
+                self.give_way().await;
+            }
+        }
+        to.run.clear();
+        to.order = to.order.take().map(|_| Entries::default());
+        Ok(())
+    }
+
+    /// The error for the row of the run that is `n`th by its key.
+    async fn twice_in_run(&mut self, new: &Table, to: &Reshaped, n: usize) -> SqlError {
+        let row = to.number(n).and_then(|n| to.run.get(n));
+        let (Some((_, value)), true) = (row, row.is_some_and(|(_, v)| v.len() >= HEADER)) else {
+            return error::bad_row(&new.full_name);
+        };
+        let row = new.layout.row(&value[HEADER..]);
+        if !RowVersion::read(value).is_some_and(|v| v.external()) {
+            return twice(new, 0, &row.to_values());
+        }
+        match self.read_outside(new, &value[HEADER..]).await {
+            Ok(outside) => twice(new, 0, &row.with_outside(&outside).to_values()),
+            Err(e) => e,
         }
     }
 

@@ -152,6 +152,12 @@ impl Entries {
         Some((key, &self.bytes[end..end + SEC_VALUE]))
     }
 
+    /// The number of the first, once they are sorted, that has the same values as the one behind it, where that may not be.
+    pub(super) fn repeated(&self) -> Option<usize> {
+        let same = |n: &usize| Entries::raw_repeated(self.raw(*n), self.raw(*n + 1)).is_some();
+        (0..self.len().saturating_sub(1)).find(same)
+    }
+
     /// Keys at even distances, `n` of them where there are so many entries; with the part of each that a unique index must not have twice.
     pub(super) fn samples(&self, n: usize) -> Vec<Sample> {
         let step = (self.len() / n.max(1)).max(1);

@@ -34,6 +34,11 @@ pub(super) fn server() -> Arc<Instance> {
 
 /// A server on a disk.
 pub(super) fn server_on(disk: Arc<MemDisk>) -> Arc<Instance> {
+    server_that_sorts(disk, EngineOptions::default().sort_bytes_max)
+}
+
+/// The same, with memory to sort so many bytes of an index or of rows at a time.
+pub(super) fn server_that_sorts(disk: Arc<MemDisk>, sort_bytes_max: u64) -> Arc<Instance> {
     let seams = seams(disk);
     block_on(async {
         let options = EngineOptions {
@@ -41,6 +46,7 @@ pub(super) fn server_on(disk: Arc<MemDisk>) -> Arc<Instance> {
                 pool_bytes: 16 << 20,
                 ..PagerOptions::default()
             },
+            sort_bytes_max,
             ..EngineOptions::default()
         };
         let engine = Engine::open(seams.clone(), Path::new("/data"), options)

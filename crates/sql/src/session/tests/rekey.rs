@@ -199,3 +199,57 @@ fn a_key_that_does_not_follow_from_the_row_keeps_writers_away() {
     assert_eq!(c.one("SELECT COUNT(DISTINCT u) FROM t"), "3");
     sound(&mut c);
 }
+
+#[test]
+fn rows_in_another_order_are_sorted_piece_by_piece() {
+    const N: i64 = 3001;
+    let mut c = Client::in_test(&server_that_sorts(Arc::new(MemDisk::default()), 40_000));
+    c.run("CREATE TABLE t (id INT PRIMARY KEY, a INT NOT NULL, b TEXT)");
+    // Numbers from 0 on, each once, in no order; in every eleventh row a long text.
+    let text = |id: i64| "z".repeat(if id % 11 == 0 { 9000 } else { 40 });
+    for first in (0..N).step_by(100) {
+        let row = |id: i64| format!("({id}, {}, '{}')", id * 1013 % N, text(id));
+        let rows: Vec<String> = (first..(first + 100).min(N)).map(row).collect();
+        c.run(&format!("INSERT INTO t VALUES {}", rows.join(",")));
+    }
+    for keys in ["a", "a DESC", "b(5), a", "id"] {
+        c.run(&format!(
+            "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY ({keys}), MODIFY b TEXT NOT NULL"
+        ));
+        sound(&mut c);
+        let rows = c.rows("SELECT id, a, LENGTH(b) FROM t ORDER BY a");
+        assert_eq!(rows.len() as i64, N);
+        for (a, row) in rows.iter().enumerate() {
+            let id: i64 = row[0].parse().expect("a number");
+            let all = [id, id * 1013 % N, text(id).len() as i64].map(|n| n.to_string());
+            assert_eq!(row, &all, "{keys}");
+            assert_eq!(row[1], a.to_string(), "{keys}");
+        }
+    }
+    let refused = |c: &mut Client| {
+        let e = c.try_all("ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (a, b(3))");
+        let e = e.expect_err("1062");
+        sound(c);
+        (e.code, e.message)
+    };
+    let twice = |a: i64| {
+        (
+            1062,
+            format!("Duplicate entry '{a}-zzz' for key 't.PRIMARY'"),
+        )
+    };
+    // Far from each other, side by side, and the last row.
+    for (from, to) in [(5, 2900), (2000, 2001), (17, N - 1)] {
+        c.run("BEGIN");
+        let a = c.one(&format!("SELECT a FROM t WHERE id = {from}"));
+        let was = c.one(&format!("SELECT a FROM t WHERE id = {to}"));
+        c.run(&format!("UPDATE t SET a = {a} WHERE id = {to}"));
+        c.run("COMMIT");
+        assert_eq!(
+            refused(&mut c),
+            twice(a.parse().expect("a number")),
+            "{from} {to}"
+        );
+        c.run(&format!("UPDATE t SET a = {was} WHERE id = {to}"));
+    }
+}
