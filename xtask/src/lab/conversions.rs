@@ -111,7 +111,7 @@ pub fn command(args: &Args) -> Outcome<()> {
                 terms: Terms {
                     pool_mib: 1024,
                     log_mib: 1024,
-                    flush: 2,
+                    ..Terms::LAZY
                 },
                 options: match who {
                     // By default it gives an ALTER TABLE up whose writers do more than 128 MiB meanwhile.

@@ -176,11 +176,7 @@ fn digits(rng: &mut Rng, groups: usize) -> String {
 }
 
 /// What every side is given.
-pub(super) const TERMS: Terms = Terms {
-    pool_mib: 256,
-    log_mib: 512,
-    flush: 2,
-};
+pub(super) const TERMS: Terms = Terms::LAZY;
 
 fn create(name: &str, options: &str) -> String {
     format!(

@@ -98,6 +98,7 @@ pub fn limits(fio: &Fio, stock: &mut Stock, seconds: u64) -> Outcome<Limits> {
         pool_mib: 0,
         log_mib: 0,
         flush: 1,
+        disk_mb_s: 0,
     };
     let started = stock.start(&Side::plain(Who::Canned), nothing, terms, "")?;
     for &clients in CANNED_CLIENTS {

@@ -20,7 +20,7 @@ pub const DATABASE: &str = "sbtest";
 const LOADING: Terms = Terms {
     pool_mib: 2048,
     log_mib: 512,
-    flush: 2,
+    ..Terms::LAZY
 };
 
 /// The directories of one run.

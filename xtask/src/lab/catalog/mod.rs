@@ -25,6 +25,7 @@ pub const ALL: &[&Experiment] = &[
     &reads::E10,
     &writes::E11,
     &mixed::E14,
+    &mixed::E14_SLOW,
     &mixed::E18,
     &scale::SCALING,
 ];
@@ -50,6 +51,7 @@ const ROOMY: Terms = Terms {
     pool_mib: 4096,
     log_mib: 2048,
     flush: 1,
+    disk_mb_s: 0,
 };
 
 /// [`ROOMY`], with commits that the operating system holds for a moment.
@@ -59,7 +61,7 @@ const ROOMY_LAZY: Terms = Terms { flush: 2, ..ROOMY };
 const TIGHT: Terms = Terms {
     pool_mib: 128,
     log_mib: 2048,
-    flush: 2,
+    ..Terms::LAZY
 };
 
 const TIDEMILL: Side = Side::plain(Who::Tidemill);

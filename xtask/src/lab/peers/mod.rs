@@ -9,6 +9,7 @@ mod confined;
 mod guard;
 mod mysql;
 mod postgres;
+mod slow_disk;
 
 use crate::step::Outcome;
 use crate::sysbench::Reach;
@@ -82,6 +83,18 @@ pub struct Terms {
     pub log_mib: u64,
     /// 1: a commit is on the disk when it is acknowledged. 2: it is with the operating system, and on the disk soon.
     pub flush: u8,
+    /// What the disk moves each way, MB a second; 0: what it can.
+    pub disk_mb_s: u64,
+}
+
+impl Terms {
+    /// Memory for pages and log of these sizes, commits that the operating system holds for a moment, and the disk as it is.
+    pub const LAZY: Terms = Terms {
+        pool_mib: 256,
+        log_mib: 512,
+        flush: 2,
+        disk_mb_s: 0,
+    };
 }
 
 impl fmt::Display for Terms {
@@ -96,7 +109,11 @@ impl fmt::Display for Terms {
         write!(
             f,
             "{pool_mib} MiB for pages, {log_mib} MiB of log, {commit}"
-        )
+        )?;
+        match self.disk_mb_s {
+            0 => Ok(()),
+            mb_s => write!(f, ", {}", slow_disk::described(mb_s)),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tidemill and MariaDB: what speaks MySQL's protocol and takes MySQL's options.
 
 use super::guard::Guard;
+use super::slow_disk::SlowDisk;
 use super::{Order, Peer, Who};
 use crate::check;
 use crate::client::Conn;
@@ -16,6 +17,8 @@ pub struct Mysql {
     guard: Guard,
     server: Server,
     conn: RefCell<Box<dyn Conn>>,
+    // Behind the server, which is in it.
+    _disk: Option<SlowDisk>,
 }
 
 impl Mysql {
@@ -56,11 +59,15 @@ impl Mysql {
         setup.cores = order.cores.to_owned();
         let server = setup.start()?;
         let guard = Guard::over(server.pid())?;
+        let slow = |mb_s| SlowDisk::over(server.pid(), order.dir, mb_s);
+        let disk = Some(terms.disk_mb_s).filter(|n| *n > 0).map(slow);
+        let disk = disk.transpose()?;
         let conn = RefCell::new(server.connect()?);
         Ok(Mysql {
             guard,
             server,
             conn,
+            _disk: disk,
         })
     }
 }
