@@ -437,6 +437,13 @@ impl Pager {
         .await;
         self.halt();
         self.stopped().await;
+        if r.is_ok() {
+            // Nobody reads or writes any more.
+            for space in self.pool.spaces.all() {
+                // What is not given back today will be another day.
+                let _ = space.shadow().map(Shadow::trim);
+            }
+        }
         r
     }
 

@@ -8,6 +8,7 @@
 
 mod dictionary;
 mod run;
+mod trim;
 
 use super::PackedFormat;
 use super::PackedUse;
@@ -393,29 +394,7 @@ impl Shadow {
 
     /// The page was written there, completely.
     pub(crate) fn enter(&self, page: PageNo, place: Place) {
-        let mut s = self.lock();
-        let i = page.0 as usize;
-        if s.words.len() <= i {
-            let chunks = i / CHUNK_PAGES + 1;
-            s.words.resize(chunks * CHUNK_PAGES, 0);
-            s.chunks.resize(chunks, Part::default());
-        }
-        let old = Place::of(std::mem::replace(&mut s.words[i], place.word()));
-        s.changed.insert(i / CHUNK_PAGES);
-        let units = u64::from(place.units);
-        s.used.1 += units;
-        let unnamed = !s.fresh.insert(page.0);
-        let Some(old) = old else {
-            s.used.0 += 1;
-            return;
-        };
-        let was = u64::from(old.units);
-        s.used.1 -= was;
-        if unnamed || base::mutant!("place-reused-before-a-root") {
-            s.places.free(old.start, was);
-        } else {
-            s.retire(old.start, was);
-        }
+        self.lock().enter(page, place);
     }
 
     /// Writes a sealed page to a new place and enters it, on the calling thread.
@@ -474,14 +453,15 @@ impl Shadow {
             s.places.free(start, units);
         }
         s.spare.extend(making.former_parts);
-        self.give_back(&mut s)
+        let much = self.step.max(self.offset(s.places.units()) / 16);
+        self.give_back(&mut s, much)
     }
 
-    /// Gives the file's end back to the file system where much of it is free and nobody has been promised it.
-    fn give_back(&self, s: &mut State) -> io::Result<()> {
+    /// Gives the file's end back to the file system where so many bytes of it are free and nobody has been promised them.
+    fn give_back(&self, s: &mut State, much: u64) -> io::Result<()> {
         let (units, end) = (s.places.units(), s.places.taken_end());
         let tail = units - end;
-        if self.offset(tail) < self.step.max(self.offset(units) / 16) {
+        if self.offset(tail) < much {
             return Ok(());
         }
         let elsewhere = s.places.free_units() - tail;
@@ -581,6 +561,31 @@ impl Shadow {
 }
 
 impl State {
+    fn enter(&mut self, page: PageNo, place: Place) {
+        let i = page.0 as usize;
+        if self.words.len() <= i {
+            let chunks = i / CHUNK_PAGES + 1;
+            self.words.resize(chunks * CHUNK_PAGES, 0);
+            self.chunks.resize(chunks, Part::default());
+        }
+        let old = Place::of(std::mem::replace(&mut self.words[i], place.word()));
+        self.changed.insert(i / CHUNK_PAGES);
+        let units = u64::from(place.units);
+        self.used.1 += units;
+        let unnamed = !self.fresh.insert(page.0);
+        let Some(old) = old else {
+            self.used.0 += 1;
+            return;
+        };
+        let was = u64::from(old.units);
+        self.used.1 -= was;
+        if unnamed || base::mutant!("place-reused-before-a-root") {
+            self.places.free(old.start, was);
+        } else {
+            self.retire(old.start, was);
+        }
+    }
+
     fn retire(&mut self, start: u64, units: u64) {
         self.former.push((start, units));
         self.former_units += units;

@@ -21,8 +21,9 @@ use std::sync::{Arc, Mutex, RwLock};
 const EXTENT_MIN: u32 = 16;
 /// Pages of the largest extent (64 MiB).
 const EXTENT_MAX: u32 = 4096;
-/// Pages of the largest extent of a compressed tablespace, for which it keeps room as if they could not be packed.
-const EXTENT_MAX_PACKED: u32 = 256;
+/// Pages of the largest extent of a compressed tablespace, for which it keeps room as if they could not be packed: what a file is larger than its
+/// pages, at most, when it is closed.
+const EXTENT_MAX_PACKED: u32 = 64;
 
 /// An open tablespace.
 pub struct Space {
@@ -144,11 +145,11 @@ impl Space {
         if room > seen {
             return Ok(());
         }
-        let most = match self.shadow {
-            Some(_) => EXTENT_MAX_PACKED,
-            None => EXTENT_MAX,
+        let (share, most) = match self.shadow {
+            Some(_) => (16, EXTENT_MAX_PACKED),
+            None => (4, EXTENT_MAX),
         };
-        let extent = (room / 4).clamp(EXTENT_MIN, most);
+        let extent = (room / share).clamp(EXTENT_MIN, most);
         let full = |e: &io::Error| {
             matches!(
                 e.kind(),

@@ -115,6 +115,52 @@ fn places_that_wait_for_a_root_do_not_make_the_file_grow_for_ever() {
 }
 
 #[test]
+fn a_file_that_is_closed_is_hardly_larger_than_its_pages() {
+    let disk = MemDisk::default();
+    let s = Shadow::create(SpaceId(3), file(&disk), FORMAT, STEP).expect("a tablespace");
+    let mut model = BTreeMap::new();
+    for page in 0..3000u32 {
+        write(&s, page, 16, page as u8);
+    }
+    s.make_root().expect("a root");
+    // Smaller ones, in holes among the others, and some that stay where they are.
+    for page in 0..3000u32 {
+        let units = if page % 97 == 5 { 16 } else { 5 };
+        if units == 5 {
+            write(&s, page, 5, !page as u8);
+        }
+        let value = if units == 5 { !page as u8 } else { page as u8 };
+        model.insert(page, (units, value));
+        if page % 500 == 0 {
+            s.make_root().expect("a root");
+        }
+    }
+    s.make_root().expect("a root");
+    let used = s.usage().bytes;
+    let before = s.file.len().expect("a length");
+    s.trim().expect("no fault");
+    let after = s.file.len().expect("a length");
+    // The front, the map twice, and what no whole page fits into.
+    assert!(
+        after < used + used / 16 + (1 << 17),
+        "{after} for {used}, {before} before"
+    );
+    assert!(before > used + used / 4, "{before} for {used}");
+    all(&s, &model);
+    let s = Shadow::open(file(&disk), STEP).ok().expect("a root");
+    all(&s, &model);
+    s.trim().expect("no fault");
+    assert_eq!(s.file.len().expect("a length"), after);
+    write(&s, 7, 16, 70);
+    model.insert(7, (16, 70));
+    s.make_root().expect("a root");
+    all(
+        &Shadow::open(file(&disk), STEP).ok().expect("a root"),
+        &model,
+    );
+}
+
+#[test]
 fn one_damaged_slot_loses_nothing() {
     let disk = MemDisk::default();
     let s = Shadow::create(SpaceId(3), file(&disk), FORMAT, STEP).expect("a tablespace");
