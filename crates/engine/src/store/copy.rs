@@ -81,16 +81,6 @@ impl Reshaped {
         }
     }
 
-    /// The number in the run of the row that is `n`th by its key.
-    fn number(&self, n: usize) -> Option<usize> {
-        let Some(order) = &self.order else {
-            return Some(n);
-        };
-        let (key, _) = order.get(n)?;
-        let number = key.last_chunk::<4>()?;
-        Some(u32::from_be_bytes(*number) as usize)
-    }
-
     /// Adds the last row of the run to the order.
     fn note_order(&mut self, key: &[u8]) {
         let number = self.run.ends.len() as u32 - 1;
@@ -99,6 +89,15 @@ impl Reshaped {
             order.push(&key, key.len() - 4, false);
         }
     }
+}
+
+/// The number in its run of the row that is `n`th in this order, if there is one.
+fn number_of(order: Option<&Entries>, n: usize) -> Option<usize> {
+    let Some(order) = order else {
+        return Some(n);
+    };
+    let (key, _) = order.get(n)?;
+    Some(u32::from_be_bytes(*key.last_chunk()?) as usize)
 }
 
 /// Two tables with rows of the same form.
@@ -239,21 +238,9 @@ impl Session {
                 return Err(self.twice_in_run(new, to, n).await);
             }
         }
-        let engine = self.engine.clone();
-        let tree = &new.indexes[0].tree;
-        let mut at = 0;
-        while at < to.run.ends.len() {
-            let entry = |n| to.run.get(to.number(at + n)?);
-            let put = || tree.insert_run_noting(entry, SPARE);
-            let put = engine.pager().run(put).await;
-            let (n, there) = put.map_err(|e| error::storage(e, &new.full_name))?;
-            if let Some(there) = there {
-                return Err(self.twice_in_run(new, to, at + there).await);
-            }
-            at += n;
-            if to.order.is_some() {
-                self.give_way().await;
-            }
+        let order = to.order.as_ref();
+        if let Some(n) = self.put_run(new, &to.run, order).await? {
+            return Err(self.twice_in_run(new, to, n).await);
         }
         to.run.clear();
         to.order = to.order.take().map(|_| Entries::default());
@@ -262,7 +249,7 @@ impl Session {
 
     /// The error for the row of the run that is `n`th by its key.
     async fn twice_in_run(&mut self, new: &Table, to: &Reshaped, n: usize) -> SqlError {
-        let row = to.number(n).and_then(|n| to.run.get(n));
+        let row = number_of(to.order.as_ref(), n).and_then(|n| to.run.get(n));
         let (Some((_, value)), true) = (row, row.is_some_and(|(_, v)| v.len() >= HEADER)) else {
             return error::bad_row(&new.full_name);
         };
@@ -276,20 +263,31 @@ impl Session {
         }
     }
 
-    /// Puts the rows of the run into the file, a leaf at a time.
-    async fn put_run(&mut self, new: &Table, run: &mut Run) -> Result<(), SqlError> {
+    /// Puts the rows of the run into the file, a leaf at a time, in the order in which they came or in this one. Gives the number, in it, of one whose
+    /// key was there already; those behind it are not there then.
+    async fn put_run(
+        &mut self,
+        new: &Table,
+        run: &Run,
+        order: Option<&Entries>,
+    ) -> Result<Option<usize>, SqlError> {
         let engine = self.engine.clone();
         let tree = &new.indexes[0].tree;
         let mut at = 0;
-        while run.get(at).is_some() {
-            at += engine
-                .pager()
-                .run(|| tree.insert_run(|n| run.get(at + n), SPARE))
-                .await
-                .map_err(|e| error::storage(e, &new.full_name))?;
+        while at < run.ends.len() {
+            let entry = |n| run.get(number_of(order, at + n)?);
+            let put = || tree.insert_run_noting(entry, SPARE);
+            let put = engine.pager().run(put).await;
+            let (n, there) = put.map_err(|e| error::storage(e, &new.full_name))?;
+            if let Some(there) = there {
+                return Ok(Some(at + there));
+            }
+            at += n;
+            if order.is_some() {
+                self.give_way().await;
+            }
         }
-        run.clear();
-        Ok(())
+        Ok(None)
     }
 }
 
@@ -341,7 +339,10 @@ async fn copy_range(
             }
         }
         if !more || run.bytes.len() >= BATCH {
-            copier.put_run(new, &mut run).await?;
+            if copier.put_run(new, &run, None).await?.is_some() {
+                return Err(SqlError::internal("a row that is in the copy already"));
+            }
+            run.clear();
         }
         if !more {
             new.count_rows(copied as i64);

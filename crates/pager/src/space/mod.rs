@@ -21,8 +21,8 @@ use std::sync::{Arc, Mutex, RwLock};
 const EXTENT_MIN: u32 = 16;
 /// Pages of the largest extent (64 MiB).
 const EXTENT_MAX: u32 = 4096;
-/// Pages of the largest extent of a compressed tablespace, for which it keeps room as if they could not be packed: what a file is larger than its
-/// pages, at most, when it is closed.
+/// Pages of the largest extent of a compressed tablespace, for which it keeps room as if they could not be packed, also in a file that is
+/// closed.
 const EXTENT_MAX_PACKED: u32 = 64;
 
 /// An open tablespace.

@@ -23,8 +23,8 @@ pub struct Confined {
     pool_mib: u64,
 }
 
-/// Our own group and the name of its limit.
-fn own_group() -> Option<(PathBuf, &'static str)> {
+/// Our own group for what a controller limits, and whether it is of the older kind, which has a tree of groups for each.
+pub(super) fn own_group(controller: &str) -> Option<(PathBuf, bool)> {
     let text = fs::read_to_string("/proc/self/cgroup").ok()?;
     let of = |controller: &str| {
         text.lines().find_map(|line| {
@@ -34,18 +34,21 @@ fn own_group() -> Option<(PathBuf, &'static str)> {
             found.then(|| path.trim_start_matches('/').to_owned())
         })
     };
-    if let Some(path) = of("memory") {
-        let dir = Path::new("/sys/fs/cgroup/memory").join(path);
-        return Some((dir, "memory.limit_in_bytes"));
+    let root = Path::new("/sys/fs/cgroup");
+    match of(controller) {
+        Some(path) => Some((root.join(controller).join(path), true)),
+        None => Some((root.join(of("")?), false)),
     }
-    let dir = Path::new("/sys/fs/cgroup").join(of("")?);
-    Some((dir, "memory.max"))
 }
 
 impl Confined {
     /// Puts a process that has just begun into a group of its own, or does nothing where that is not to be had.
     pub fn over(pid: u32, pool_mib: u64) -> Option<Confined> {
-        let (parent, limit) = own_group()?;
+        let (parent, older) = own_group("memory")?;
+        let limit = match older {
+            true => "memory.limit_in_bytes",
+            false => "memory.max",
+        };
         let confined = Confined {
             dir: parent.join(format!("tidemill-lab-{pid}")),
             limit,

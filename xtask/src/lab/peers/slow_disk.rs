@@ -1,6 +1,7 @@
 //! A disk that moves fewer bytes a second than the machine's: what the volumes are that most databases in the cloud run on. A control group holds one
 //! server to it; what the kernel writes by itself (logs that are not written past its cache) is in nobody's limit.
 
+use super::confined::own_group;
 use crate::step::Outcome;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -19,7 +20,7 @@ impl SlowDisk {
     /// The kernel or the container does not let us.
     pub fn over(pid: u32, data: &Path, mb_s: u64) -> Outcome<SlowDisk> {
         let device = device_of(data)?;
-        let parent = group()?;
+        let (parent, older) = own_group("blkio").ok_or("a slower disk: no control group")?;
         let slow = SlowDisk {
             dir: parent.join(format!("tidemill-lab-disk-{pid}")),
         };
@@ -27,9 +28,9 @@ impl SlowDisk {
         fs::create_dir(&slow.dir).map_err(fail)?;
         let bytes = mb_s * 1_000_000;
         let write = |file: &str, text: String| fs::write(slow.dir.join(file), text).map_err(fail);
-        match slow.dir.join("io.max").exists() {
-            true => write("io.max", format!("{device} rbps={bytes} wbps={bytes}"))?,
-            false => {
+        match older {
+            false => write("io.max", format!("{device} rbps={bytes} wbps={bytes}"))?,
+            true => {
                 for file in ["read_bps_device", "write_bps_device"] {
                     write(
                         &format!("blkio.throttle.{file}"),
@@ -46,26 +47,6 @@ impl SlowDisk {
 impl Drop for SlowDisk {
     fn drop(&mut self) {
         let _ = fs::remove_dir(&self.dir);
-    }
-}
-
-/// Our own group of the controller that limits disks.
-fn group() -> Outcome<PathBuf> {
-    let file = "/proc/self/cgroup";
-    let text = fs::read_to_string(file).map_err(|e| format!("{file}: {e}"))?;
-    let of = |controller: &str| {
-        text.lines().find_map(|line| {
-            let (_, rest) = line.split_once(':')?;
-            let (controllers, path) = rest.split_once(':')?;
-            let found = controllers.split(',').any(|c| c == controller);
-            found.then(|| path.trim_start_matches('/').to_owned())
-        })
-    };
-    let root = Path::new("/sys/fs/cgroup");
-    match (of("blkio"), of("")) {
-        (Some(path), _) => Ok(root.join("blkio").join(path)),
-        (None, Some(path)) => Ok(root.join(path)),
-        (None, None) => Err("a slower disk: no control group".to_owned()),
     }
 }
 
