@@ -1,0 +1,122 @@
+//! The accounts of a server: the state in force, and the one way in which it is changed.
+//!
+//! Changes are made one after another: each begins from what the one before left, is written to `mysql.*` in one transaction, and is in
+//! force for all sessions, open ones included, once that is durable. A statement is acknowledged after that; none can lose another.
+//! Reading takes no lock that a change holds while it waits.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use base::Event;
+use engine::Engine;
+use types::SqlError;
+
+use super::account::AccountState;
+use super::tables;
+
+/// The accounts of a server.
+pub struct Accounts {
+    state: RwLock<Arc<AccountState>>,
+    /// Grows with every new state.
+    version: AtomicU64,
+    /// Somebody is changing them.
+    changing: Mutex<bool>,
+    changed: Event,
+}
+
+/// The right to change the accounts, given back when dropped.
+struct Turn<'a>(&'a Accounts);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *self
+            .0
+            .changing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = false;
+        self.0.changed.fire();
+    }
+}
+
+impl Accounts {
+    /// Makes the tables and `root@localhost` on first start, brings older tables to the present shape, and reads what there is.
+    ///
+    /// # Errors
+    /// What the engine fails with; a table that is there and cannot be read.
+    pub async fn open(engine: &Arc<Engine>, now_us: i64) -> Result<Accounts, SqlError> {
+        tables::prepare(engine, now_us).await?;
+        let a = Accounts::of(AccountState::default());
+        a.reload(engine).await?;
+        Ok(a)
+    }
+
+    /// With that state, of which nothing is stored.
+    pub fn of(state: AccountState) -> Accounts {
+        Accounts {
+            state: RwLock::new(Arc::new(state)),
+            version: AtomicU64::new(1),
+            changing: Mutex::new(false),
+            changed: Event::new(),
+        }
+    }
+
+    /// The accounts as of now.
+    pub fn snapshot(&self) -> Arc<AccountState> {
+        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A number that differs whenever the accounts may differ.
+    #[inline]
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    async fn turn(&self) -> Turn<'_> {
+        let free = || {
+            let mut busy = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            if *busy {
+                return None;
+            }
+            *busy = true;
+            Some(())
+        };
+        self.changed.wait_for(free).await;
+        Turn(self)
+    }
+
+    fn publish(&self, state: AccountState) {
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// Reads the tables again (FLUSH PRIVILEGES): what was written to them as rows is in force from now on.
+    ///
+    /// # Errors
+    /// What the engine fails with.
+    pub async fn reload(&self, engine: &Arc<Engine>) -> Result<(), SqlError> {
+        let _turn = self.turn().await;
+        let state = tables::read(engine).await?;
+        self.publish(state);
+        Ok(())
+    }
+
+    /// Replaces the state by what `change` makes of it, which is stored before it is in force. Where `change` fails nothing has
+    /// happened. Waits for changes before; `change` sees what they left.
+    ///
+    /// # Errors
+    /// What `change` or the engine fails with.
+    pub async fn change<R>(
+        &self,
+        engine: &Arc<Engine>,
+        change: impl FnOnce(&mut AccountState) -> Result<R, SqlError> + Send,
+    ) -> Result<R, SqlError> {
+        let _turn = self.turn().await;
+        let old = self.snapshot();
+        let mut new = AccountState::clone(&old);
+        let r = change(&mut new)?;
+        if tables::write(engine, &old, &new).await? {
+            self.publish(new);
+        }
+        Ok(r)
+    }
+}

@@ -1,0 +1,21 @@
+//! Who may do what. Accounts and roles, their privileges, what a statement needs, and the one check between the two.
+//!
+//! - [`privilege`], [`account`], [`host`]: the data.
+//! - [`accounts`]: the state in force, and how it is changed; [`tables`]: `mysql.user` and its kin, in MySQL 8.0's shape.
+//! - [`needs`]: what a bound statement needs, collected while it is bound; [`statement`]: the same of statements that are not planned.
+//! - [`context`]: what a session has: its account and active roles. [`context::SecurityContext`] is the only one that compares
+//!   needs with it, and the only one that makes an [`context::Authorized`] plan or a [`context::Granted`] token, without which nothing
+//!   can be run.
+//!
+//! Never here: a name looked up in the catalog (a statement is refused before anything says whether its tables exist), a packet, a
+//! session. Statements about accounts are `session::accounts`'.
+
+pub mod account;
+pub mod accounts;
+pub mod host;
+pub mod privilege;
+pub mod tables;
+
+pub use account::{Account, AccountId, AccountState, TlsRequirement};
+pub use accounts::Accounts;
+pub use privilege::{Priv, PrivSet};
