@@ -12,10 +12,14 @@
 
 pub mod account;
 pub mod accounts;
+pub mod context;
 pub mod host;
+pub mod needs;
 pub mod privilege;
+pub mod statement;
 pub mod tables;
 
 pub use account::{Account, AccountId, AccountState, TlsRequirement};
 pub use accounts::Accounts;
+pub use context::{Authorized, Granted, Ready, SecurityContext};
 pub use privilege::{Priv, PrivSet};

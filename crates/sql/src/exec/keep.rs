@@ -200,6 +200,7 @@ pub(crate) async fn keep(
                 engine: &engine,
                 catalog: &catalog,
                 cx,
+                security: env.security,
             })?;
             let mut store = RowStore::new(v.columns().len());
             for r in made {

@@ -34,9 +34,12 @@ pub(crate) use rowedit::now_value;
 pub(crate) use update::run_now as update_now;
 pub use waiting::release_named_locks;
 
+use std::sync::Arc;
+
 use engine::Session;
 use types::{SqlError, Value};
 
+use crate::access::{Ready, SecurityContext};
 use crate::expr::{EvalCtx, ExprType, NoRow, PENDING, UserVar, Val};
 use crate::parse::ast;
 use crate::plan::{Plan, PlanBody, PlanCtx, QueryPlan, prepare_values};
@@ -53,6 +56,8 @@ pub struct ExecCtx<'a> {
     pub engine: &'a mut Session,
     /// Parameters, variables, time, warnings.
     pub cx: EvalCtx<'a>,
+    /// What the session may see: virtual tables leave out the rest.
+    pub security: &'a SecurityContext,
     /// CLIENT_FOUND_ROWS: UPDATE reports rows matched, not rows changed.
     pub found_rows: bool,
     /// The connection, as owner of named locks.
@@ -63,6 +68,7 @@ pub struct ExecCtx<'a> {
 pub(crate) struct Env<'e> {
     pub session: &'e mut Session,
     pub cx: &'e EvalCtx<'e>,
+    pub security: &'e SecurityContext,
     pub connection_id: u64,
     pub spools: spool::Spools,
 }
@@ -94,7 +100,7 @@ impl Env<'_> {
 /// [`STALE`] where a table is no longer what it was when the plan was made; otherwise what MySQL reports. After an error the
 /// session rolls the statement back.
 pub async fn run(
-    plan: &Plan,
+    plan: Ready<'_, Plan>,
     ctx: &mut ExecCtx<'_>,
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
@@ -107,7 +113,7 @@ pub async fn run(
         }
     }
     if let PlanBody::PointGet(p) = &plan.body {
-        return direct::point_get(p, plan, ctx, sink).await;
+        return direct::point_get(p, &plan, ctx, sink).await;
     }
     let ignore = match &plan.body {
         PlanBody::Insert(i) => i.ignore,
@@ -120,6 +126,7 @@ pub async fn run(
     let mut env = Env {
         session: &mut *ctx.engine,
         cx: &ctx.cx,
+        security: ctx.security,
         connection_id: ctx.connection_id,
         spools: spool::Spools::default(),
     };
@@ -205,6 +212,9 @@ pub async fn eval_scalar(
     expr: &ast::Expr,
 ) -> Result<(Value, ExprType), SqlError> {
     let (plan, types) = prepare_values(plan_ctx, &[expr])?;
+    let plan = plan_ctx.security.authorize(Arc::new(plan))?;
+    let ready = plan_ctx.security.ready(&plan);
+    let plan = ready.ok_or_else(|| SqlError::internal("a plan of another session"))?;
     for t in &plan.tables {
         if !ctx.engine.reopen(t).await? {
             return Err(SqlError::new(
@@ -219,6 +229,7 @@ pub async fn eval_scalar(
     let mut env = Env {
         session: &mut *ctx.engine,
         cx: &ctx.cx,
+        security: ctx.security,
         connection_id: ctx.connection_id,
         spools: spool::Spools::default(),
     };

@@ -119,6 +119,21 @@ pub fn parse_expr(text: &[u8], options: &Options) -> Result<ast::Expr, Box<Parse
     Ok(expr)
 }
 
+/// Parses a list of accounts that takes up the whole of `text`, such as the value of `mandatory_roles`; empty text is an empty
+/// list.
+pub fn parse_accounts(text: &[u8]) -> Result<Vec<ast::Account>, Box<ParseError>> {
+    let options = Options::default();
+    let mut parser = Parser::new(text, &options);
+    if parser.is(T::Eof) {
+        return Ok(Vec::new());
+    }
+    let list = parser.list(Parser::account)?;
+    if !parser.is(T::Eof) {
+        return Err(parser.syntax_error(parser.tok.start));
+    }
+    Ok(list)
+}
+
 /// Whether nothing but white space and comments is left in `rest`.
 pub fn is_blank(rest: &[u8], options: &Options) -> bool {
     Lexer::new(rest, *options).next_token().kind == T::Eof

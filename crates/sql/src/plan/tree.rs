@@ -10,6 +10,7 @@ use engine::Table;
 use types::keyenc::KeyPart;
 
 use super::source::TableSource;
+use crate::access::needs::{Guarded, Needs};
 use crate::expr::agg::AggSpec;
 use crate::expr::bind::SubqueryKind;
 use crate::expr::{Expr, ExprType};
@@ -25,6 +26,8 @@ pub(crate) use crate::expr::INSERTED_SLOT as INSERTED;
 
 /// A statement ready to run any number of times.
 pub struct Plan {
+    /// What is needed to be allowed to run it.
+    pub needs: Needs,
     /// The catalog it was made for.
     pub catalog_version: u64,
     /// The stored tables it uses, each once; all are held before it runs.
@@ -41,6 +44,12 @@ pub struct Plan {
     pub private: bool,
     /// What to do.
     pub body: PlanBody,
+}
+
+impl Guarded for Plan {
+    fn needs(&self) -> &Needs {
+        &self.needs
+    }
 }
 
 /// What a plan does.

@@ -3,6 +3,7 @@
 use types::{SqlError, Value};
 
 use super::Session;
+use crate::access::Granted;
 use crate::parse::ast::{FlushItem, ResetItem, ShowWhat, Statement};
 use crate::sink::{Done, ResultSink};
 
@@ -65,6 +66,8 @@ impl Session {
         sink: &'s mut dyn ResultSink,
     ) -> std::pin::Pin<Box<dyn Future<Output = Result<Done, SqlError>> + Send + 's>> {
         Box::pin(async move {
+            let granted = self.permit(statement)?;
+            let granted = &granted;
             match statement {
                 Statement::Begin(_)
                 | Statement::Commit(_)
@@ -72,13 +75,13 @@ impl Session {
                 | Statement::Savepoint(_)
                 | Statement::RollbackTo(_)
                 | Statement::ReleaseSavepoint(_) => self.run_transaction(statement).await,
-                Statement::Set(items) => self.set(items, params).await,
+                Statement::Set(items) => self.set(granted, items, params).await,
                 Statement::Use(name) => {
                     self.use_database(name)?;
                     Ok(Done::default())
                 }
-                Statement::Show(show) => crate::show::run(self, show, sink).await,
-                Statement::Describe(d) => crate::show::describe(self, d, sink),
+                Statement::Show(show) => crate::show::run(self, granted, show, sink).await,
+                Statement::Describe(d) => crate::show::describe(self, granted, d, sink),
                 Statement::Prepare { name, source } => self.prepare_named(name, source),
                 Statement::Execute { name, using } => self.execute_named(name, using, sink).await,
                 Statement::Deallocate(name) => self.deallocate_named(name),
@@ -92,15 +95,15 @@ impl Session {
                 | Statement::CreateRole { .. }
                 | Statement::DropRole { .. }
                 | Statement::SetRole(_)
-                | Statement::SetDefaultRole { .. } => self.run_account(statement).await,
-                Statement::Flush(f) => self.flush(&f.items).await,
-                Statement::Reset(items) => self.reset_items(items),
-                Statement::LockTables(tables) => self.lock_tables(tables).await,
+                | Statement::SetDefaultRole { .. } => self.run_account(granted, statement).await,
+                Statement::Flush(f) => self.flush(granted, &f.items).await,
+                Statement::Reset(items) => self.reset_items(granted, items),
+                Statement::LockTables(tables) => self.lock_tables(granted, tables).await,
                 Statement::UnlockTables => self.unlock_tables().await,
                 Statement::LockInstance(_) => Ok(Done::default()),
-                Statement::Shutdown => self.shutdown(),
-                Statement::LoadData(l) => self.load_data(l, sink).await,
-                _ => crate::ddl::run(self, statement, text, sink).await,
+                Statement::Shutdown => self.shutdown(granted),
+                Statement::LoadData(l) => self.load_data(granted, l, sink).await,
+                _ => crate::ddl::run(self, granted, statement, text, sink).await,
             }
         })
     }
@@ -118,8 +121,7 @@ impl Session {
     }
 
     /// FLUSH: what there is to flush is flushed, the rest is accepted.
-    async fn flush(&mut self, items: &[FlushItem]) -> Result<Done, SqlError> {
-        self.require_global("RELOAD")?;
+    async fn flush(&mut self, _: &Granted, items: &[FlushItem]) -> Result<Done, SqlError> {
         self.implicit_commit().await?;
         for item in items {
             match item {
@@ -143,8 +145,7 @@ impl Session {
     }
 
     /// SHUTDOWN: asks the server to stop; the answer goes out before it does.
-    fn shutdown(&mut self) -> Result<Done, SqlError> {
-        self.require_global("SHUTDOWN")?;
+    fn shutdown(&mut self, _: &Granted) -> Result<Done, SqlError> {
         match &self.instance.options.shutdown {
             Some(ask) => {
                 ask();
@@ -154,8 +155,7 @@ impl Session {
         }
     }
 
-    fn reset_items(&mut self, items: &[ResetItem]) -> Result<Done, SqlError> {
-        self.require_global("RELOAD")?;
+    fn reset_items(&mut self, _: &Granted, items: &[ResetItem]) -> Result<Done, SqlError> {
         for item in items {
             match item {
                 ResetItem::QueryCache | ResetItem::Persist { .. } => {}
@@ -169,12 +169,12 @@ impl Session {
     /// LOCK TABLES: commits, checks that the tables exist, and locks nothing (COMPAT.md says so).
     async fn lock_tables(
         &mut self,
+        _: &Granted,
         tables: &[crate::parse::ast::LockTable],
     ) -> Result<Done, SqlError> {
         self.implicit_commit().await?;
         for t in tables {
             let name = self.full_name(&t.table)?;
-            self.check_schema_access(&name.schema)?;
             if crate::infoschema::canonical_schema(&name.schema).is_none() {
                 self.find_table(&name)?;
             }

@@ -1,5 +1,6 @@
 //! What functions such as USER(), DATABASE() and RAND() report about a connection.
 
+use crate::access::AccountId;
 use crate::expr::SessionFacts;
 
 use super::instance::Instance;
@@ -9,13 +10,13 @@ pub(super) fn new(
     instance: &Instance,
     user: &str,
     host: &str,
-    account_host: &str,
+    account: &AccountId,
     connection_id: u64,
 ) -> SessionFacts {
     SessionFacts {
         connection_id,
         user: format!("{user}@{host}"),
-        current_user: format!("{user}@{account_host}"),
+        current_user: account.plain(),
         system_offset: instance.options.system_offset,
         seed: instance.random.next_u64(),
         node: instance.options.node,

@@ -11,9 +11,10 @@ use base::{Clock, Random, Seams};
 use engine::Engine;
 use types::SqlError;
 
-use super::accounts::Accounts;
 use super::com::COM_NAMES;
 use super::process::ProcessList;
+use crate::access::{AccountId, Accounts};
+use crate::parse::ast::Account;
 use crate::vars::{GlobalVars, StatusRegistry, StatusSource, StatusValue, VarValue};
 
 /// Makes what is stored of a password by an authentication plugin: `(plugin, password)`; `None` for a plugin it does not
@@ -120,7 +121,13 @@ impl Instance {
             }
         }
         let engine = Arc::downgrade(&self.engine);
+        let instance = Arc::downgrade(self);
         self.globals.observe(move |name, value| {
+            if matches!(name, "mandatory_roles" | "partial_revokes")
+                && let Some(instance) = instance.upgrade()
+            {
+                instance.accounts.touch();
+            }
             if let Some(engine) = engine.upgrade() {
                 set(&engine, name, value.as_u64());
             }
@@ -140,6 +147,19 @@ impl Instance {
     /// The connections.
     pub fn processes(&self) -> &ProcessList {
         &self.processes
+    }
+
+    /// The roles that every account has (`mandatory_roles`); a name that is none is passed over.
+    pub(crate) fn mandatory_roles(&self) -> Vec<AccountId> {
+        let Some(VarValue::Text(list)) = self.globals.value_by_name("mandatory_roles") else {
+            return Vec::new();
+        };
+        let parsed = crate::parse::parse_accounts(list.as_bytes()).unwrap_or_default();
+        let named = parsed.iter().filter_map(|a| match a {
+            Account::Named { user, host } => Some(AccountId::new(user, host)),
+            Account::CurrentUser => None,
+        });
+        named.collect()
     }
 
     /// The accounts, for authentication.

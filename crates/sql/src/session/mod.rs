@@ -17,6 +17,7 @@ mod names;
 mod prepared;
 mod process;
 mod run;
+mod security;
 pub mod scalar;
 mod set;
 mod text_prepared;
@@ -32,6 +33,8 @@ use std::sync::{Arc, Mutex};
 
 use types::{Charset, SqlError, Value, Warning};
 
+use crate::access::needs::Need;
+use crate::access::{AccountId, SecurityContext};
 use crate::cache::StatementCache;
 use crate::exec;
 use crate::expr::{SessionFacts, UserVars};
@@ -85,8 +88,18 @@ pub struct Session {
     pub(crate) diagnostics: Diagnostics,
     pub(crate) process: Arc<Process>,
     pub(crate) client: ClientFlags,
+    /// The user name that the client logged in with.
     pub(crate) user: String,
-    pub(crate) account_host: String,
+    /// Where the client is.
+    host: String,
+    /// What it may do.
+    pub(crate) security: Arc<SecurityContext>,
+    /// How many contexts there have been: the stamp of the next.
+    contexts: u64,
+    /// The version of the accounts that `security` was made of.
+    accounts_seen: u64,
+    /// The account's roles that are active.
+    pub(crate) roles: Vec<AccountId>,
     pub(crate) changes: Vec<StateChange>,
     prepared: PreparedStatements,
     named: HashMap<String, prepared::Prepared>,
@@ -101,34 +114,56 @@ pub struct Session {
     settings: u64,
     /// `SET timestamp`: the time all statements see, microseconds since 1970.
     fixed_timestamp: Option<i64>,
-    /// The account has a global privilege, so that schemas need not be checked.
-    all_powerful: bool,
-    /// The version of the accounts that was found in.
-    accounts_seen: u64,
 }
 
 impl Session {
-    /// A session of a user that has been authenticated; `host` is where the client is. The process list shows it from now
-    /// on.
+    /// A session of the account that a login as `user` from `host` belongs to, where the client is; it has been authenticated. The
+    /// process list shows it from now on.
     pub fn new(instance: &Arc<Instance>, user: &str, host: &str, connection_id: u64) -> Session {
+        let account = instance
+            .accounts
+            .snapshot()
+            .for_login(user, &[host])
+            .map_or_else(|| AccountId::new(user, host), |a| a.id.clone());
+        let mut s = Session::made(instance, user, host, &account, connection_id);
+        s.become_account(account);
+        s
+    }
+
+    /// A session of whoever holds the data directory: the embedded library and the server itself. Everything is allowed to it; it
+    /// calls itself `root@localhost`.
+    pub fn of_the_server(instance: &Arc<Instance>, connection_id: u64) -> Session {
+        let account = AccountId::new("root", "localhost");
+        Session::made(instance, "root", "localhost", &account, connection_id)
+    }
+
+    /// With the powers of the server, which the caller exchanges for the account's.
+    fn made(
+        instance: &Arc<Instance>,
+        user: &str,
+        host: &str,
+        account: &AccountId,
+        connection_id: u64,
+    ) -> Session {
         let engine = instance.engine.session();
         let now = instance.clock.now_us();
         let process = instance
             .processes
             .add(connection_id, user, host, engine.interrupt(), now);
-        let account_host = instance
-            .accounts
-            .lookup(user, host)
-            .map_or_else(|| host.to_owned(), |a| a.host);
+        process.set_user(user, host, account);
         let mut s = Session {
             vars: SessionVars::new(&instance.globals),
             user_vars: Mutex::new(UserVars::new()),
-            facts: facts::new(instance, user, host, &account_host, connection_id),
+            facts: facts::new(instance, user, host, account, connection_id),
             diagnostics: Diagnostics::default(),
             process,
             client: ClientFlags::default(),
             user: user.to_owned(),
-            account_host,
+            host: host.to_owned(),
+            security: Arc::new(SecurityContext::of_the_server(0, account.clone())),
+            contexts: 0,
+            accounts_seen: instance.accounts.version(),
+            roles: Vec::new(),
             changes: Vec::new(),
             prepared: PreparedStatements::default(),
             named: HashMap::new(),
@@ -139,8 +174,6 @@ impl Session {
             isolation: engine::Isolation::RepeatableRead,
             settings: 0,
             fixed_timestamp: None,
-            all_powerful: false,
-            accounts_seen: 0,
             instance: Arc::clone(instance),
             engine,
         };
@@ -268,6 +301,7 @@ impl Session {
             if !dispatch::is_diagnostic(&statement) {
                 self.begin_statement(com);
             } else {
+                self.secure();
                 self.count(com);
             }
             let text = if whole { sql } else { &rest[..used] };
@@ -302,6 +336,7 @@ impl Session {
     /// A statement begins that is not about the diagnostics of the one before.
     #[inline]
     fn begin_statement(&mut self, com: Com) {
+        self.secure();
         self.count(com);
         self.facts.warning_count = self.diagnostics.total();
         self.facts.error_count = self.diagnostics.errors();
@@ -369,8 +404,11 @@ impl Session {
     /// # Errors
     /// 1049, 1044.
     pub fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
+        self.secure();
+        self.security.check(&Need::AnythingIn {
+            schema: name.into(),
+        })?;
         let (name, collation) = self.find_schema(name)?;
-        self.check_schema_access(&name)?;
         self.set_database(Some(name), collation);
         Ok(())
     }
@@ -442,12 +480,19 @@ impl Session {
         database: Option<&str>,
     ) -> Result<(), SqlError> {
         self.reset().await?;
-        let account = self.instance.accounts.lookup(user, host);
-        self.account_host = account.map_or_else(|| host.to_owned(), |a| a.host);
+        let account = self
+            .instance
+            .accounts
+            .snapshot()
+            .for_login(user, &[host])
+            .map_or_else(|| AccountId::new(user, host), |a| a.id.clone());
         user.clone_into(&mut self.user);
+        host.clone_into(&mut self.host);
+        self.roles.clear();
         let id = self.facts.connection_id;
-        self.facts = facts::new(&self.instance, user, host, &self.account_host, id);
-        self.process.set_user(user, host);
+        self.facts = facts::new(&self.instance, user, host, &account, id);
+        self.process.set_user(user, host, &account);
+        self.become_account(account);
         self.process.set_db(None);
         match database {
             Some(db) if !db.is_empty() => self.use_database(db),
@@ -470,6 +515,7 @@ impl Session {
         table: &[u8],
         wild: &[u8],
     ) -> Result<Vec<crate::show::FieldInfo>, SqlError> {
+        self.secure();
         crate::show::list_fields(self, table, wild)
     }
 

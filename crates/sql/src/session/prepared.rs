@@ -9,6 +9,7 @@ use types::error::codes;
 use types::{Charset, SqlError, Value};
 
 use super::{Com, Outcome, Session, com, dispatch};
+use crate::access::Authorized;
 use crate::parse;
 use crate::parse::ast::Statement;
 use crate::plan::Plan;
@@ -30,7 +31,7 @@ pub struct PreparedInfo {
 }
 
 struct Planned {
-    plan: Arc<Plan>,
+    plan: Authorized<Plan>,
     settings: u64,
 }
 
@@ -145,7 +146,7 @@ impl Session {
             columns: p
                 .planned
                 .as_ref()
-                .map_or_else(|| Arc::from([]), |x| Arc::clone(&x.plan.columns)),
+                .map_or_else(|| Arc::from([]), |x| Arc::clone(&x.plan.peek().columns)),
             warnings: self.diagnostics.packet_count(),
         };
         self.prepared.map.insert(info.id, p);
@@ -183,6 +184,7 @@ impl Session {
                 settings: self.settings,
             })
         } else {
+            self.permit(&statement)?;
             None
         };
         Ok(Prepared {
@@ -228,7 +230,7 @@ impl Session {
         let outcome = match ready {
             Some(plan) => {
                 self.begin_statement(com);
-                if params.len() < plan.params as usize {
+                if params.len() < plan.peek().params as usize {
                     Err(wrong_arguments("mysqld_stmt_execute"))
                 } else {
                     match self.run_plan(&plan, params, sink).await {
@@ -248,11 +250,13 @@ impl Session {
 
     /// The plan of a prepared statement where it still holds.
     #[inline]
-    pub(super) fn ready_plan(&self, p: &Prepared) -> Option<Arc<Plan>> {
+    pub(super) fn ready_plan(&self, p: &Prepared) -> Option<Authorized<Plan>> {
         let x = p.planned.as_ref()?;
         let version = self.instance.engine.catalog_version();
-        let holds = x.settings == self.settings && x.plan.catalog_version == version && !p.one_use;
-        holds.then(|| Arc::clone(&x.plan))
+        let holds = x.settings == self.settings
+            && x.plan.peek().catalog_version == version
+            && !p.one_use;
+        holds.then(|| x.plan.clone())
     }
 
     /// Plans a prepared statement again and runs it, or runs one that has no plan.
@@ -293,12 +297,12 @@ impl Session {
         for _ in 0..super::run::REPLANS {
             let plan = self.plan(statement)?;
             let settings = self.settings;
-            if params.len() < plan.params as usize {
+            if params.len() < plan.peek().params as usize {
                 return Err(wrong_arguments("mysqld_stmt_execute"));
             }
             if let Some(p) = place(self) {
                 p.planned = Some(Planned {
-                    plan: Arc::clone(&plan),
+                    plan: plan.clone(),
                     settings,
                 });
             }

@@ -5,6 +5,7 @@ use std::sync::PoisonError;
 use types::{SqlError, Value, Warning};
 
 use super::{Session, scalar};
+use crate::access::Granted;
 use crate::expr::{ExprType, UserVar, Val};
 use crate::parse::ast::{Expr, SetItem, VarScope};
 use crate::sink::{Done, StateChange};
@@ -34,6 +35,7 @@ impl Session {
     /// 1193, 1227, 1231 … whatever an assignment fails with.
     pub(super) async fn set(
         &mut self,
+        _: &Granted,
         items: &[SetItem],
         params: &[Value],
     ) -> Result<Done, SqlError> {
@@ -169,7 +171,6 @@ impl Session {
                 w
             }
             Some(VarScope::Global) => {
-                self.require_global("SYSTEM_VARIABLES_ADMIN")?;
                 let mode = self.vars.hot().sql_mode;
                 self.instance.globals.set(name, input, mode)?
             }
@@ -224,16 +225,6 @@ impl Session {
         let (rows, tables) = (hot.lock_wait_timeout, hot.metadata_lock_timeout);
         self.engine.set_lock_wait_timeout(seconds(rows));
         self.engine.set_table_wait_timeout(seconds(tables));
-        self.refresh_powers();
-    }
-
-    /// Looks up again what the account may do.
-    pub(super) fn refresh_powers(&mut self) {
-        self.accounts_seen = self.instance.accounts.version();
-        let state = self.instance.accounts.snapshot();
-        self.all_powerful = state
-            .find(&self.user, &self.account_host)
-            .is_some_and(|a| !a.privileges.is_empty());
     }
 
     fn track(&mut self, name: &str) {

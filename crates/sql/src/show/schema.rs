@@ -1,5 +1,7 @@
 //! SHOW DATABASES, TABLES, TABLE STATUS, OPEN TABLES.
 
+use std::sync::Arc;
+
 use types::{DataType, SqlError, Value};
 
 use super::rowset::{RowSet, text};
@@ -23,7 +25,8 @@ pub(super) fn schema_names(s: &mut Session) -> Vec<String> {
         .schemas()
         .map(|x| x.def.name.clone())
         .collect();
-    names.retain(|n| s.may_use(n));
+    let security = Arc::clone(s.security());
+    names.retain(|n| security.sees_db(n));
     names.extend(infoschema::SCHEMAS.iter().map(|n| (*n).to_owned()));
     names.sort();
     names
@@ -42,7 +45,6 @@ pub(super) fn databases(s: &mut Session, filter: Option<&ShowFilter>) -> Result<
 /// The schema of a SHOW .. FROM db, checked.
 fn schema(s: &mut Session, name: Option<&str>) -> Result<String, SqlError> {
     let name = s.schema_or_current(name)?;
-    s.check_schema_access(&name)?;
     s.find_schema(&name).map(|(n, _)| n)
 }
 
@@ -54,6 +56,7 @@ fn table_names(s: &mut Session, schema: &str) -> Vec<(String, bool)> {
             .map(|n| (n.to_owned(), true))
             .collect();
     }
+    let security = Arc::clone(s.security());
     let mut names: Vec<(String, bool)> = match s.engine.catalog().schema(schema) {
         Some(x) => x.tables.keys().map(|n| (n.clone(), false)).collect(),
         None => Vec::new(),
@@ -61,6 +64,7 @@ fn table_names(s: &mut Session, schema: &str) -> Vec<(String, bool)> {
     // Tables of `mysql` that are always empty stand beside the stored ones.
     let empty = infoschema::table_names(schema).into_iter();
     names.extend(empty.map(|n| (n.to_owned(), false)));
+    names.retain(|(n, _)| security.sees_table(schema, n));
     names.sort();
     names
 }
@@ -129,8 +133,12 @@ pub(super) fn table_status(s: &mut Session, name: Option<&str>) -> Result<RowSet
         return Ok(r);
     }
     let engine = s.engine.engine().clone();
+    let security = Arc::clone(s.security());
     if let Some(x) = s.engine.catalog().schema(&name) {
         for t in x.tables.values() {
+            if !security.sees_table(&name, &t.def.name) {
+                continue;
+            }
             let f = TableFacts::of(t, &engine, offset);
             r.rows.push(f.status_row());
         }

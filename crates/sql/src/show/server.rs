@@ -6,7 +6,7 @@ use types::{Charset, CollationId, DataType, SqlError, Value};
 use super::rowset::{RowSet, text};
 use crate::parse::ast::{Account, ObjectKind, ShowWhat};
 use crate::session::Session;
-use crate::session::accounts::GLOBAL_PRIVILEGES;
+use crate::access::privilege::PRIVILEGES;
 
 /// Engines: name, support, comment, transactions, XA, savepoints.
 pub(crate) const ENGINES: &[[&str; 6]] = &[[
@@ -117,7 +117,7 @@ fn plugins() -> RowSet {
 
 fn privileges() -> RowSet {
     let mut r = RowSet::texts(&["Privilege", "Context", "Comment"], &[64, 64, 512]);
-    for p in GLOBAL_PRIVILEGES {
+    for p in PRIVILEGES {
         let words: Vec<String> = p
             .name
             .split(' ')
@@ -242,7 +242,6 @@ pub(super) fn fixed(s: &mut Session, what: &ShowWhat) -> Result<RowSet, SqlError
 
 fn check_schema(s: &mut Session, schema: Option<&str>) -> Result<(), SqlError> {
     let name = s.schema_or_current(schema)?;
-    s.check_schema_access(&name)?;
     s.find_schema(&name).map(drop)
 }
 

@@ -127,7 +127,7 @@ pub(super) fn processes(s: &mut Session, full: bool) -> RowSet {
     let now = s.instance.clock.now_us();
     let all = s.sees_all_processes();
     for p in s.instance.processes.rows(now) {
-        if !all && p.user != s.user {
+        if !all && p.account.user != s.security().account().user {
             continue;
         }
         let info = p.info.as_deref().map(|i| {
@@ -156,7 +156,6 @@ pub(super) fn engine_status(s: &mut Session, name: &str, topic: &str) -> Result<
             format!("Unknown storage engine '{name}'"),
         ));
     }
-    s.require_global("PROCESS")?;
     let mut r = RowSet::texts(&["Type", "Name", "Status"], &[10, 512, 1 << 16]);
     if topic != "STATUS" {
         return Ok(r);

@@ -224,6 +224,7 @@ codes! {
     ER_DIVISION_BY_ZERO = 1365, "22012", "Division by 0";
     ER_TRUNCATED_WRONG_VALUE_FOR_FIELD = 1366, "HY000", "Incorrect %-.32s value: '%-.128s' for column '%.192s' at row %ld";
     ER_ILLEGAL_VALUE_FOR_TYPE = 1367, "22007", "Illegal %s '%-.192s' value found during parsing";
+    ER_PROCACCESS_DENIED_ERROR = 1370, "42000", "%-.16s command denied to user '%-.48s'@'%-.64s' for routine '%-.192s'";
     ER_PS_MANY_PARAM = 1390, "HY000", "Prepared statement contains too many placeholders";
     ER_KEY_PART_0 = 1391, "HY000", "Key part '%-.192s' length cannot be 0";
     ER_XAER_NOTA = 1397, "XAE04", "XAER_NOTA: Unknown XID";
