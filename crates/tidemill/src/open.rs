@@ -188,7 +188,7 @@ impl Open {
     /// Whether `root` has no password.
     pub fn root_is_open(&self) -> bool {
         let state = self.instance.accounts().snapshot();
-        let mut roots = state.accounts.iter().filter(|a| a.user == "root");
+        let mut roots = state.iter().filter(|a| &*a.id.user == "root");
         roots.any(|a| a.auth_string.is_empty() && !a.locked)
     }
 }

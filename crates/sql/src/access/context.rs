@@ -227,13 +227,17 @@ impl SecurityContext {
         if schema.eq_ignore_ascii_case(INFORMATION_SCHEMA) {
             return PrivSet::of(Priv::Select);
         }
-        self.members
-            .iter()
-            .fold(self.server_part(), |all, m| all.union(self.of_member(m, schema)))
+        self.members.iter().fold(self.server_part(), |all, m| {
+            all.union(self.of_member(m, schema))
+        })
     }
 
     fn server_part(&self) -> PrivSet {
-        if self.server { self.global } else { PrivSet::NONE }
+        if self.server {
+            self.global
+        } else {
+            PrivSet::NONE
+        }
     }
 
     fn of_member(&self, m: &Account, schema: &str) -> PrivSet {
@@ -363,8 +367,11 @@ impl SecurityContext {
     /// # Errors
     /// 1044, 1045, 1142, 1143, 1227, 1370: what is missing.
     pub fn check(&self, need: &Need) -> Result<(), SqlError> {
+        if let Some(schema) = refuse_virtual(need) {
+            return Err(self.no_db(schema));
+        }
         if self.server {
-            return refuse_virtual(need).map_or(Ok(()), |schema| Err(self.no_db(schema)));
+            return Ok(());
         }
         match need {
             Need::OneOf(rights) => self.require(rights),
@@ -383,9 +390,6 @@ impl SecurityContext {
             Need::AnythingIn { schema } if self.sees_db(schema) => Ok(()),
             Need::AnythingIn { schema } => Err(self.no_db(schema)),
             Need::Table { table, privileges } => {
-                if let Some(schema) = refuse_virtual(need) {
-                    return Err(self.no_db(schema));
-                }
                 let missing = privileges.minus(self.on_table(&table.schema, &table.name));
                 self.missing(missing, table)
             }

@@ -46,8 +46,10 @@ const BINARY_LOG: &[Right] = &[Static(Priv::Super), Dynamic("BINLOG_ADMIN")];
 const LOG_POSITIONS: &[Right] = &[Static(Priv::Super), Static(Priv::ReplicationClient)];
 const LOG_EVENTS: &[Right] = &[Static(Priv::ReplicationSlave)];
 const REPLICATION: &[Right] = &[Static(Priv::Super), Dynamic("REPLICATION_SLAVE_ADMIN")];
-const RESOURCE_GROUPS: &[Right] =
-    &[Dynamic("RESOURCE_GROUP_ADMIN"), Dynamic("RESOURCE_GROUP_USER")];
+const RESOURCE_GROUPS: &[Right] = &[
+    Dynamic("RESOURCE_GROUP_ADMIN"),
+    Dynamic("RESOURCE_GROUP_USER"),
+];
 
 const CREATE: PrivSet = PrivSet::of(Priv::Create);
 const DROP: PrivSet = PrivSet::of(Priv::Drop);
@@ -312,9 +314,7 @@ impl Collector<'_> {
     /// A foreign key needs REFERENCES on its parent.
     fn key(&mut self, key: &KeyDef) -> Result<(), SqlError> {
         match key {
-            KeyDef::Foreign(f) => {
-                self.on_table(&f.references.table, PrivSet::of(Priv::References))
-            }
+            KeyDef::Foreign(f) => self.on_table(&f.references.table, PrivSet::of(Priv::References)),
             KeyDef::Index(_) | KeyDef::Check(_) => Ok(()),
         }
     }

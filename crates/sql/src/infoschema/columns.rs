@@ -94,7 +94,12 @@ fn row(def: &TableDef, at: usize, c: &ColumnDef, v: &View<'_>) -> Vec<Value> {
         text(&c.ty.to_string()),
         text(f.key),
         text(&f.extra),
-        text(&column_privileges(v.security(), &def.schema, &def.name, &c.name)),
+        text(&column_privileges(
+            v.security(),
+            &def.schema,
+            &def.name,
+            &c.name,
+        )),
         text(&c.comment),
         text(c.generated.as_deref().unwrap_or("")),
         Value::Null,

@@ -4,10 +4,10 @@ use engine::{Catalog, Schema, Table};
 use std::sync::Arc;
 use types::{CollationId, DataType, DateTime, IntWidth, LobSize, Value};
 
-use crate::plan::{VirtualColumn, VirtualCtx};
-use crate::session::Instance;
 use crate::access::needs::Right;
 use crate::access::{AccountState, Priv, SecurityContext};
+use crate::plan::{VirtualColumn, VirtualCtx};
+use crate::session::Instance;
 
 /// `utf8mb3_bin`: names of schemas and tables compare exactly.
 const NAMES: CollationId = CollationId(83);

@@ -203,14 +203,18 @@ impl Planner<'_> {
 
     /// The error of a column that is not there, or there twice: where the account may see single columns only, it does not learn
     /// whether there is one of that name.
-    pub(crate) fn hide_column(&self, names: &Names<'_>, c: &ast::ColumnRef, e: SqlError) -> SqlError {
+    pub(crate) fn hide_column(
+        &self,
+        names: &Names<'_>,
+        c: &ast::ColumnRef,
+        e: SqlError,
+    ) -> SqlError {
         if !matches!(e.code, codes::ER_BAD_FIELD_ERROR | codes::ER_NON_UNIQ_ERROR) {
             return e;
         }
         let hidden = |t: &FromTable| t.seen.as_ref().is_some_and(|s| s.partial);
-        let meant = |t: &&FromTable| {
-            hidden(t) && c.qualifier.as_ref().is_none_or(|q| t.answers_to(q))
-        };
+        let meant =
+            |t: &&FromTable| hidden(t) && c.qualifier.as_ref().is_none_or(|q| t.answers_to(q));
         let mut at = Some(names);
         while let Some(n) = at {
             if let Some(t) = n.tables.iter().find(meant) {

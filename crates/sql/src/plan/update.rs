@@ -6,8 +6,8 @@ use engine::Table;
 use types::SqlError;
 
 use super::Planner;
-use super::guard::Usage;
 use super::from::{FromState, Joins, push_conjuncts};
+use super::guard::Usage;
 use super::insert::{column_name, touched};
 use super::optimize::{Request, optimize};
 use super::query::{position, sort_key};
@@ -226,11 +226,7 @@ impl Planner<'_> {
 
 impl Planner<'_> {
     /// Checks the tables that change, and of those that do not, that they may be read; and the columns that are assigned.
-    fn guard_updates(
-        &self,
-        names: &Names<'_>,
-        targets: &[UpdateTarget],
-    ) -> Result<(), SqlError> {
+    fn guard_updates(&self, names: &Names<'_>, targets: &[UpdateTarget]) -> Result<(), SqlError> {
         for (i, t) in names.tables.iter().enumerate() {
             let TableSource::Engine(table) = &t.source else {
                 continue;

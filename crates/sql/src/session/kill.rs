@@ -35,7 +35,9 @@ impl Session {
             .processes
             .owner_of(id)
             .ok_or_else(|| SqlError::no_such_thread(id))?;
-        if owner.user != self.security.account().user && !self.security.has_one(statement::CONNECTIONS) {
+        if owner.user != self.security.account().user
+            && !self.security.has_one(statement::CONNECTIONS)
+        {
             return Err(SqlError::new(
                 codes::ER_KILL_DENIED_ERROR,
                 format!("You are not owner of thread {id}"),

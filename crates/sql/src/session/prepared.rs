@@ -255,6 +255,7 @@ impl Session {
         let version = self.instance.engine.catalog_version();
         let holds = x.settings == self.settings
             && x.plan.peek().catalog_version == version
+            && self.security.ready(&x.plan).is_some()
             && !p.one_use;
         holds.then(|| x.plan.clone())
     }

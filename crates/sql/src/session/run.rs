@@ -50,8 +50,10 @@ impl Session {
     /// The plan of a text that ran before, if nothing it depends on has changed.
     #[inline]
     pub(super) fn cached_plan(&mut self, sql: &[u8]) -> Option<Authorized<Plan>> {
+        self.secure();
         let version = self.engine.catalog().version;
-        self.cache.get(sql, self.settings, version)
+        let plan = self.cache.get(sql, self.settings, version)?;
+        self.security.ready(&plan).is_some().then_some(plan)
     }
 
     /// Plans a statement.

@@ -35,24 +35,23 @@ impl Session {
     /// Makes the context anew, of the same account and of those of its active roles that it still has.
     #[cold]
     pub(crate) fn refresh_security(&mut self) {
+        if self.security.is_server() {
+            self.accounts_seen = self.instance.accounts.version();
+            return;
+        }
         let account = self.security.account().clone();
         self.become_account(account);
     }
 
     /// The session is this account's from now on.
     pub(super) fn become_account(&mut self, account: AccountId) {
-        if self.security.is_server() {
-            self.accounts_seen = self.instance.accounts.version();
-            return;
-        }
         // The version first: a change in between is seen again by the next statement.
         let version = self.instance.accounts.version();
         let state = self.instance.accounts.snapshot();
         let mandatory = self.instance.mandatory_roles();
         let own = state.find(&account);
-        self.roles.retain(|r| {
-            own.is_some_and(|a| a.roles.contains_key(r)) || mandatory.contains(r)
-        });
+        self.roles
+            .retain(|r| own.is_some_and(|a| a.roles.contains_key(r)) || mandatory.contains(r));
         self.contexts += 1;
         self.security = Arc::new(SecurityContext::new(
             self.contexts,
@@ -90,7 +89,14 @@ impl Session {
             return Ok(());
         }
         let state = self.instance.accounts.snapshot();
-        let theirs = SecurityContext::new(0, &state, account.clone(), "", all_roles(&state, account), false);
+        let theirs = SecurityContext::new(
+            0,
+            &state,
+            account.clone(),
+            "",
+            all_roles(&state, account),
+            false,
+        );
         match theirs.has_dynamic(SYSTEM_USER) {
             true => self.security.require(&[Right::Dynamic(SYSTEM_USER)]),
             false => Ok(()),

@@ -4,9 +4,9 @@
 use types::{Charset, CollationId, DataType, SqlError, Value};
 
 use super::rowset::{RowSet, text};
+use crate::access::privilege::PRIVILEGES;
 use crate::parse::ast::{Account, ObjectKind, ShowWhat};
 use crate::session::Session;
-use crate::access::privilege::PRIVILEGES;
 
 /// Engines: name, support, comment, transactions, XA, savepoints.
 pub(crate) const ENGINES: &[[&str; 6]] = &[[

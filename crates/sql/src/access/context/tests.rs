@@ -64,7 +64,10 @@ fn whoever_has_nothing_may_do_nothing() {
         assert_eq!(code(&c, Need::AnythingIn { schema: "a".into() }), 1044);
         assert_eq!(code(&c, Need::OneOf(&[Right::Static(Priv::Process)])), 1227);
         assert_eq!(code(&c, Need::Server(Priv::File)), 1045);
-        assert_eq!(code(&c, on_table("information_schema", "TABLES", SELECT)), 0);
+        assert_eq!(
+            code(&c, on_table("information_schema", "TABLES", SELECT)),
+            0
+        );
         assert!(!c.sees_db("a") && !c.sees_table("a", "t") && c.sees_db("information_schema"));
     }
 }
@@ -102,7 +105,9 @@ fn a_privilege_is_no_other() {
 
 #[test]
 fn columns_are_checked_one_by_one() {
-    let s = state([account("u", |a| grant_columns(a, "t", &["Id", "v"], SELECT))]);
+    let s = state([account("u", |a| {
+        grant_columns(a, "t", &["Id", "v"], SELECT)
+    })]);
     let c = context(&s, "u", &[]);
     let columnwise = Need::Columnwise {
         table: needs::table("a", "t"),
@@ -209,7 +214,11 @@ fn nobody_changes_the_virtual_schemas() {
     let s = state([account("u", |a| a.privileges = all)]);
     let own = SecurityContext::of_the_server(1, id("root"));
     for c in [context(&s, "u", &[]), own] {
-        for schema in ["information_schema", "INFORMATION_SCHEMA", "performance_schema"] {
+        for schema in [
+            "information_schema",
+            "INFORMATION_SCHEMA",
+            "performance_schema",
+        ] {
             assert_eq!(code(&c, on_table(schema, "t", SELECT)), 0);
             assert_eq!(code(&c, on_table(schema, "t", INSERT)), 1044);
             let create = Need::Database {
@@ -240,5 +249,8 @@ fn what_was_authorised_holds_for_its_context_alone() {
     let less = state([account("u", |_| {})]);
     let second = SecurityContext::new(2, &less, id("u"), "h", Vec::new(), false);
     assert!(second.ready(&authorised).is_none());
-    assert_eq!(second.authorize(thing).map_err(|e| e.code).err(), Some(1142));
+    assert_eq!(
+        second.authorize(thing).map_err(|e| e.code).err(),
+        Some(1142)
+    );
 }

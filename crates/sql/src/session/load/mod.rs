@@ -375,7 +375,11 @@ impl Session {
     }
 
     /// Plans an INSERT, with the assignments of the statement as further columns.
-    fn plan_load(&mut self, text: &str, with: Option<&LoadData>) -> Result<Authorized<Plan>, SqlError> {
+    fn plan_load(
+        &mut self,
+        text: &str,
+        with: Option<&LoadData>,
+    ) -> Result<Authorized<Plan>, SqlError> {
         let options = self.parse_options();
         let parsed = parse::parse(text.as_bytes(), &options).map_err(|e| super::parse_error(&e))?;
         let mut statement = parsed.statement;

@@ -1,5 +1,6 @@
 //! Statements end to end, over an engine on an in-memory disk.
 
+mod access;
 mod accounts;
 mod alter;
 mod altering;
