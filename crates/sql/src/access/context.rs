@@ -321,6 +321,11 @@ impl SecurityContext {
             })
     }
 
+    /// Whether a list of databases shows it that one: it sees it, or has SHOW DATABASES.
+    pub fn lists_db(&self, schema: &str) -> bool {
+        self.global.has(Priv::ShowDatabases) || self.sees_db(schema)
+    }
+
     /// Whether it sees that a table is there: it has something on it, or on a column of it.
     pub fn sees_table(&self, schema: &str, name: &str) -> bool {
         self.server

@@ -143,7 +143,7 @@ impl<'a> View<'a> {
     pub(super) fn schemas(&self) -> Vec<&Arc<Schema>> {
         self.catalog()
             .schemas()
-            .filter(|s| self.security().sees_db(&s.def.name))
+            .filter(|s| self.security().lists_db(&s.def.name))
             .collect()
     }
 

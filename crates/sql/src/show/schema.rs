@@ -5,6 +5,8 @@ use std::sync::Arc;
 use types::{DataType, SqlError, Value};
 
 use super::rowset::{RowSet, text};
+use crate::access::Priv;
+use crate::access::needs::Right;
 use crate::infoschema::{self, TableFacts};
 use crate::parse::ast::ShowFilter;
 use crate::session::Session;
@@ -26,7 +28,7 @@ pub(super) fn schema_names(s: &mut Session) -> Vec<String> {
         .map(|x| x.def.name.clone())
         .collect();
     let security = Arc::clone(s.security());
-    names.retain(|n| security.sees_db(n));
+    names.retain(|n| security.lists_db(n));
     names.extend(infoschema::SCHEMAS.iter().map(|n| (*n).to_owned()));
     names.sort();
     names
@@ -34,6 +36,10 @@ pub(super) fn schema_names(s: &mut Session) -> Vec<String> {
 
 /// SHOW DATABASES.
 pub(super) fn databases(s: &mut Session, filter: Option<&ShowFilter>) -> Result<RowSet, SqlError> {
+    let skip = s.instance().globals().value_by_name("skip_show_database");
+    if skip.is_some_and(|v| v.as_u64() != 0) {
+        s.security().require(&[Right::Static(Priv::ShowDatabases)])?;
+    }
     let mut r = RowSet::texts(&[&title("Database", filter)], &[64]);
     r.exact_names = true;
     for n in schema_names(s) {

@@ -482,6 +482,25 @@ fn what_is_taken_is_gone_at_once() {
 }
 
 #[test]
+fn databases_are_listed_to_who_may_know() {
+    let (s, mut root) = stage();
+    let mut u = Client::of(&s, "u");
+    assert_eq!(u.rows("SHOW DATABASES").len(), 2);
+    change(&s, |a| a.privileges = PrivSet::of(Priv::ShowDatabases));
+    let all = root.rows("SHOW DATABASES");
+    assert_eq!(u.rows("SHOW DATABASES"), all);
+    let names = "SELECT COUNT(*) FROM information_schema.schemata";
+    assert_eq!(u.one(names), all.len().to_string());
+    assert_eq!(u.error("USE a"), 1044);
+    change(&s, |a| on_columns(a, "t", &[("id", SELECT)]));
+    assert_eq!(u.rows("SHOW DATABASES").len(), 3);
+    assert_eq!(u.error("USE a"), 0);
+    assert_eq!(u.rows("SHOW TABLES"), [["t"]]);
+    assert_eq!(u.rows("SHOW TABLE STATUS").len(), 1);
+    assert_eq!(u.rows("SHOW OPEN TABLES FROM a").len(), 1);
+}
+
+#[test]
 fn a_change_of_user_takes_the_powers_away() {
     let (s, mut root) = stage();
     root.run("USE a");
