@@ -86,8 +86,13 @@ impl Spawn for TakingTurns {
 
     fn give_way(&self, cx: &mut Context<'_>) {
         base::real::keep_pace();
+        crate::server::movable::paused();
         // The first poll registers the waker with the runtime; outside of one (the embedded library) it wakes at once.
         let _ = pin!(tokio::task::yield_now()).poll(cx);
+    }
+
+    fn leave(&self) -> bool {
+        crate::server::movable::leave()
     }
 
     fn is_alone(&self) -> bool {

@@ -19,6 +19,7 @@ use super::caught::{caught, caught_now};
 use super::connection::{Connection, flags};
 use super::encode;
 use super::login::{Claim, Refused, authenticate};
+use super::movable::left;
 use super::prepared::Prepared;
 use super::results::{Form, Results, definition};
 
@@ -30,6 +31,9 @@ const REFRESH_GRANT: u8 = 1;
 const MULTI_STATEMENTS_ON: u16 = 0;
 /// COM_SET_OPTION: one statement in a text.
 const MULTI_STATEMENTS_OFF: u16 = 1;
+
+/// Packets above which to read them, to parse them and to copy them takes long.
+const LARGE_PACKET: usize = 16 << 10;
 
 /// What comes after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +51,11 @@ impl Connection {
     /// kind looks again, which costs less than handing its parts around with their borrow.
     #[inline]
     pub(super) async fn command(&mut self, place: PacketPlace) -> Flow {
-        let packet = self.link.input.payload(place);
+        let mut packet = self.link.input.payload(place);
+        if packet.len() > LARGE_PACKET {
+            left().await;
+            packet = self.link.input.payload(place);
+        }
         match Command::parse(packet, self.capabilities) {
             Ok(Command::Query { .. }) => self.query(place).await,
             Ok(Command::StmtExecute(_)) => self.execute(place).await,

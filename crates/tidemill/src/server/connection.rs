@@ -20,6 +20,7 @@ use super::caught::caught;
 use super::command::Flow;
 use super::link::{Gone, Link};
 use super::login::{Login, Refused, login};
+use super::movable::{at_home, come_back};
 use super::prepared::Prepared;
 use super::registry::Seat;
 use super::stream::{Incoming, Peer};
@@ -137,7 +138,7 @@ impl Connection {
         loop {
             self.link.input.expect_command();
             let limit = Duration::from_secs(self.session.vars().hot().wait_timeout);
-            let place = match self.link.packet(limit).await {
+            let place = match at_home(self.link.packet(limit)).await {
                 Ok(place) => place,
                 Err(gone) => return self.farewell(gone).await,
             };
@@ -149,6 +150,7 @@ impl Connection {
             self.link.output.writer.set_sequence(sequence);
             let in_hand = InHand::of(self.session.id());
             let flow = self.command(place).await;
+            come_back().await;
             drop(in_hand);
             let flushed = self.link.flush().await;
             self.count_traffic();

@@ -1,6 +1,6 @@
 //! The server: listens, serves every connection as a task of its own, and stops without losing what it acknowledged.
 //!
-//! Rooms: `listen` (sockets), `workers` (the threads that serve), `registry` (who is connected), `stream` and `link` (bytes
+//! Rooms: `listen` (sockets), `workers` (the threads that serve), `movable` and `work` (long work leaves them), `registry` (who is connected), `stream` and `link` (bytes
 //! and packets), `login`, `connection` and `command` (what a client asks), `results`, `encode` and `cursor` (what it
 //! gets), `caught` (a panic stays in its connection). The server runs no SQL of its own and knows nothing of pages.
 
@@ -13,10 +13,12 @@ mod encode;
 mod link;
 mod listen;
 mod login;
+pub(crate) mod movable;
 mod prepared;
 mod registry;
 mod results;
 mod stream;
+mod work;
 mod workers;
 
 use std::fmt;
@@ -189,7 +191,7 @@ fn listen_and_accept(
         drain(server, &registry).await;
         Ok(())
     });
-    workers.stop();
+    workers.stop(GRACE);
     served
 }
 
