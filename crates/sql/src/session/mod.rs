@@ -21,6 +21,7 @@ pub mod scalar;
 mod set;
 mod text_prepared;
 mod transaction;
+pub mod transport;
 
 #[cfg(test)]
 mod tests;
@@ -43,7 +44,7 @@ pub use at_once::{AtOnce, Unsettled};
 pub use com::{COM_NAMES, Com};
 pub use diagnostics::Diagnostics;
 pub(crate) use instance::session_counts;
-pub use instance::{Instance, InstanceOptions, PasswordHasher, ServerCounts};
+pub use instance::{Instance, InstanceOptions, PasswordHasher, ServerCounts, TlsReload};
 pub(crate) use names::TableName;
 pub use prepared::PreparedInfo;
 pub use process::{Command, Process, ProcessRow};
@@ -105,6 +106,8 @@ pub struct Session {
     all_powerful: bool,
     /// The version of the accounts that was found in.
     accounts_seen: u64,
+    /// The TLS its client came over.
+    pub(crate) transport: Option<Arc<transport::PeerTls>>,
 }
 
 impl Session {
@@ -141,6 +144,7 @@ impl Session {
             fixed_timestamp: None,
             all_powerful: false,
             accounts_seen: 0,
+            transport: None,
             instance: Arc::clone(instance),
             engine,
         };
@@ -157,6 +161,11 @@ impl Session {
             }
         }
         self.client = flags;
+    }
+
+    /// Tells the session of the TLS its client came over, for it to report.
+    pub fn set_transport(&mut self, tls: Option<Arc<transport::PeerTls>>) {
+        self.transport = tls;
     }
 
     /// What the client can do.

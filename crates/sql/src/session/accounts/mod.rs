@@ -13,6 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use engine::Engine;
 use types::SqlError;
 
+pub use super::transport::TlsRequirement;
+
 pub use privileges::{DB_PRIVILEGES, GLOBAL_PRIVILEGES, PrivSet, Privilege};
 
 /// What the server needs to authenticate a login.
@@ -28,6 +30,8 @@ pub struct UserRecord {
     pub auth_string: Vec<u8>,
     /// Logins are refused (error 3118).
     pub locked: bool,
+    /// What the connection must be.
+    pub tls: TlsRequirement,
 }
 
 /// An account.
@@ -194,6 +198,7 @@ impl Accounts {
             plugin: a.plugin.clone(),
             auth_string: a.auth_string.clone(),
             locked: a.locked,
+            tls: TlsRequirement::None,
         })
     }
 
