@@ -197,6 +197,7 @@ impl Collector<'_> {
             }),
             Statement::LockTables(tables) => tables.iter().try_for_each(|t| self.lock(t)),
             Statement::LockInstance(_) => self.one_of(BACKUP),
+            Statement::ReloadTls { .. } => self.one_of(CONNECTIONS),
             Statement::Shutdown | Statement::Restart => self.one_of(SHUTDOWN),
             Statement::PurgeLogs(_) => self.one_of(BINARY_LOG),
             Statement::ReplicaControl(_) | Statement::ChangeReplication(_) => self.one_of(REPLICATION),

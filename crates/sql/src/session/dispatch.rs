@@ -1,11 +1,16 @@
 //! From a parsed statement to whoever carries it out.
 
-use types::{SqlError, Value};
+use std::sync::Arc;
+
+use types::{Level, SqlError, Value, Warning};
 
 use super::Session;
 use crate::access::Granted;
 use crate::parse::ast::{FlushItem, ResetItem, ShowWhat, Statement};
 use crate::sink::{Done, ResultSink};
+
+/// ER_DA_SSL_LIBRARY_ERROR.
+const TLS_SETUP_FAILED: u16 = 3888;
 
 /// Statements that report on the diagnostics of the one before, and so leave them alone.
 pub(super) fn is_diagnostic(s: &Statement) -> bool {
@@ -102,6 +107,13 @@ impl Session {
                 Statement::UnlockTables => self.unlock_tables().await,
                 Statement::LockInstance(_) => Ok(Done::default()),
                 Statement::Shutdown => self.shutdown(granted),
+                Statement::ReloadTls {
+                    channel,
+                    rollback_on_error,
+                } => {
+                    self.reload_tls(granted, channel.as_deref(), *rollback_on_error)
+                        .await
+                }
                 Statement::LoadData(l) => self.load_data(granted, l, sink).await,
                 _ => crate::ddl::run(self, granted, statement, text, sink).await,
             }
@@ -133,7 +145,7 @@ impl Session {
                 } => return Err(SqlError::not_supported("FLUSH TABLES FOR EXPORT")),
                 FlushItem::Tables { .. } => {}
                 FlushItem::Other(word) if &**word == "PRIVILEGES" => {
-                    let engine = std::sync::Arc::clone(&self.instance.engine);
+                    let engine = Arc::clone(&self.instance.engine);
                     self.instance.accounts.reload(&engine).await?;
                     self.obey_variables();
                 }
@@ -153,6 +165,37 @@ impl Session {
             }
             None => Err(SqlError::not_supported("SHUTDOWN")),
         }
+    }
+
+    /// ALTER INSTANCE RELOAD TLS: new connections get what the variables say now. On an error the old context stays, or with
+    /// NO ROLLBACK ON ERROR there is none.
+    async fn reload_tls(
+        &mut self,
+        _: &Granted,
+        channel: Option<&str>,
+        rollback: bool,
+    ) -> Result<Done, SqlError> {
+        let known = channel.is_none_or(|name| name.eq_ignore_ascii_case("mysql_main"));
+        let reload = match self.instance.tls_reload.get() {
+            Some(reload) if known => Arc::clone(reload),
+            _ => {
+                let of = channel.map(|name| format!(" FOR CHANNEL {name}"));
+                let what = format!("ALTER INSTANCE RELOAD TLS{}", of.unwrap_or_default());
+                return Err(SqlError::not_supported(&what));
+            }
+        };
+        self.implicit_commit().await?;
+        if let Err(why) = reload(!rollback) {
+            let e = SqlError::new(
+                TLS_SETUP_FAILED,
+                format!("Failed to set up SSL because of the following SSL library error: {why}"),
+            );
+            if rollback {
+                return Err(e);
+            }
+            self.warn(Warning::new(Level::Warning, e.code, e.message));
+        }
+        Ok(Done::default())
     }
 
     fn reset_items(&mut self, _: &Granted, items: &[ResetItem]) -> Result<Done, SqlError> {

@@ -4,8 +4,8 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use base::{Clock, Random, Seams};
 use engine::Engine;
@@ -20,6 +20,10 @@ use crate::vars::{GlobalVars, StatusRegistry, StatusSource, StatusValue, VarValu
 /// Makes what is stored of a password by an authentication plugin: `(plugin, password)`; `None` for a plugin it does not
 /// know. The server gives it, since authentication is the protocol's business.
 pub type PasswordHasher = Arc<dyn Fn(&str, &[u8]) -> Option<Vec<u8>> + Send + Sync>;
+
+/// Makes a new TLS context of the variables' present values and puts it in the old one's place. Where that fails, the old one
+/// stays, or with `true` there is no TLS from then on; the text says why.
+pub type TlsReload = Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>;
 
 /// Facts the server knows of itself, for the variables and functions that report them.
 #[derive(Clone, Default)]
@@ -51,6 +55,8 @@ pub struct Instance {
     pub server: ServerCounts,
     pub(crate) prepared: Arc<super::prepared::PreparedCount>,
     flushed_us: AtomicU64,
+    /// Set by a server that speaks TLS.
+    pub(crate) tls_reload: OnceLock<TlsReload>,
 }
 
 /// Counts of the server's own, outside any session.
@@ -96,6 +102,7 @@ impl Instance {
             options,
             server: ServerCounts::default(),
             prepared: Arc::default(),
+            tls_reload: OnceLock::new(),
         });
         instance.obey_variables();
         let source = Arc::downgrade(&instance);
@@ -170,6 +177,12 @@ impl Instance {
     /// The status variables; rooms outside register their own sources.
     pub fn status(&self) -> &StatusRegistry {
         &self.status
+    }
+
+    /// Says how ALTER INSTANCE RELOAD TLS is carried out. Without, as in an embedded database, the statement is refused with
+    /// 1235. The first call counts.
+    pub fn on_reload_tls(&self, reload: TlsReload) {
+        let _second = self.tls_reload.set(reload);
     }
 
     /// An id for a new connection, for its greeting and [`super::Session::new`].

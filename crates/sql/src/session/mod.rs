@@ -22,6 +22,7 @@ mod security;
 mod set;
 mod text_prepared;
 mod transaction;
+pub mod transport;
 
 #[cfg(test)]
 mod tests;
@@ -46,7 +47,7 @@ pub use at_once::{AtOnce, Unsettled};
 pub use com::{COM_NAMES, Com};
 pub use diagnostics::Diagnostics;
 pub(crate) use instance::session_counts;
-pub use instance::{Instance, InstanceOptions, PasswordHasher, ServerCounts};
+pub use instance::{Instance, InstanceOptions, PasswordHasher, ServerCounts, TlsReload};
 pub(crate) use names::TableName;
 pub use prepared::PreparedInfo;
 pub use process::{Command, Process, ProcessRow};
@@ -114,6 +115,8 @@ pub struct Session {
     settings: u64,
     /// `SET timestamp`: the time all statements see, microseconds since 1970.
     fixed_timestamp: Option<i64>,
+    /// The TLS its client came over.
+    pub(crate) transport: Option<Arc<transport::PeerTls>>,
 }
 
 impl Session {
@@ -174,6 +177,7 @@ impl Session {
             isolation: engine::Isolation::RepeatableRead,
             settings: 0,
             fixed_timestamp: None,
+            transport: None,
             instance: Arc::clone(instance),
             engine,
         };
@@ -190,6 +194,11 @@ impl Session {
             }
         }
         self.client = flags;
+    }
+
+    /// Tells the session of the TLS its client came over, for it to report.
+    pub fn set_transport(&mut self, tls: Option<Arc<transport::PeerTls>>) {
+        self.transport = tls;
     }
 
     /// What the client can do.

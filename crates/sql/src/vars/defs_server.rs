@@ -89,10 +89,6 @@ pub(super) const SERVER: &[VarDef] = &[
     uint("admin_port", Global, 33_062, 0, 65_535).ro(),
     text("admin_address", Global, "").ro(),
     flag("create_admin_listener_thread", Global, false).ro(),
-    text("admin_ssl_ca", Global, ""),
-    text("admin_ssl_cert", Global, ""),
-    text("admin_ssl_key", Global, ""),
-    text("admin_tls_version", Global, "TLSv1.2,TLSv1.3"),
     text(
         "protocol_compression_algorithms",
         Global,
@@ -222,10 +218,10 @@ pub(super) const SERVER: &[VarDef] = &[
     text("ssl_crl", Global, ""),
     text("ssl_crlpath", Global, ""),
     text("ssl_key", Global, ""),
-    word("ssl_fips_mode", Global, "OFF", &["OFF", "ON", "STRICT"]),
+    word("ssl_fips_mode", Global, "OFF", &["OFF"]),
     flag("ssl_session_cache_mode", Global, true),
     uint("ssl_session_cache_timeout", Global, 300, 0, 84_600),
-    text("tls_ciphersuites", Global, ""),
+    nullable("tls_ciphersuites", Global),
     text("tls_version", Global, "TLSv1.2,TLSv1.3"),
     // Logs.
     flag("general_log", Global, false),
