@@ -9,7 +9,7 @@ use types::SqlError;
 
 use super::Session;
 use crate::access::needs::{Needs, Right};
-use crate::access::{AccountId, AccountState, Granted, SecurityContext, statement};
+use crate::access::{AccountId, AccountState, Granted, Priv, SecurityContext, statement};
 use crate::parse::ast::Statement;
 
 impl Session {
@@ -78,6 +78,15 @@ impl Session {
         let schema = self.facts.database.as_deref();
         let needs: Needs = statement::needs(statement, schema, self.security.account())?;
         self.security.grant(&needs)
+    }
+
+    /// COM_DEBUG: refuses who has no SUPER.
+    ///
+    /// # Errors
+    /// 1227.
+    pub fn may_debug(&mut self) -> Result<(), SqlError> {
+        self.secure();
+        self.security.require(&[Right::Static(Priv::Super)])
     }
 
     /// Refuses to act on an account that has SYSTEM_USER for a session that has not.

@@ -25,8 +25,14 @@ use super::results::{Form, Results, definition};
 
 /// ER_STMT_HAS_NO_OPEN_CURSOR.
 const NO_OPEN_CURSOR: u16 = 1421;
-/// COM_REFRESH: the grant tables.
-const REFRESH_GRANT: u8 = 1;
+/// COM_REFRESH: what its bits ask for, as FLUSH names it.
+const REFRESH: &[(u8, &str)] = &[
+    (1, "PRIVILEGES"),
+    (2, "LOGS"),
+    (4, "TABLES"),
+    (8, "HOSTS"),
+    (16, "STATUS"),
+];
 /// COM_SET_OPTION: several statements in a text.
 const MULTI_STATEMENTS_ON: u16 = 0;
 /// COM_SET_OPTION: one statement in a text.
@@ -222,13 +228,13 @@ impl Connection {
                 write_text(text.as_bytes(), &mut self.link.output.writer);
             }
             Command::SetOption(option) => self.set_option(option),
-            Command::Debug => self.end_of_nothing(),
+            Command::Debug => match self.session.may_debug() {
+                Ok(()) => self.end_of_nothing(),
+                Err(e) => self.error(&e),
+            },
             Command::ProcessInfo => return self.run("SHOW PROCESSLIST").await,
             Command::ProcessKill(id) => return self.run(&format!("KILL {id}")).await,
-            Command::Refresh(what) if what & REFRESH_GRANT != 0 => {
-                return self.run("FLUSH PRIVILEGES").await;
-            }
-            Command::Refresh(_) => self.ok(),
+            Command::Refresh(what) => return self.run(&flush_of(what)).await,
             Command::FieldList { .. } => self.field_list(place).await,
             Command::ResetConnection => {
                 self.statements.clear();
@@ -367,6 +373,16 @@ impl Connection {
         self.outcome(changed);
         Flow::Continue
     }
+}
+
+/// The FLUSH that COM_REFRESH is, with the privileges that it needs; of bits that ask for nothing one that does nothing.
+fn flush_of(bits: u8) -> String {
+    let asked = REFRESH.iter().filter(|(bit, _)| bits & bit != 0);
+    let mut words: Vec<&str> = asked.map(|(_, word)| *word).collect();
+    if words.is_empty() {
+        words.push("HOSTS");
+    }
+    format!("FLUSH {}", words.join(", "))
 }
 
 /// Reads the parameters of an execution into `into`.
