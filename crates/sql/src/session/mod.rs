@@ -10,6 +10,7 @@ mod com;
 mod diagnostics;
 mod dispatch;
 mod facts;
+mod init;
 mod instance;
 mod kill;
 mod load;

@@ -38,7 +38,8 @@ pub(super) fn schema_names(s: &mut Session) -> Vec<String> {
 pub(super) fn databases(s: &mut Session, filter: Option<&ShowFilter>) -> Result<RowSet, SqlError> {
     let skip = s.instance().globals().value_by_name("skip_show_database");
     if skip.is_some_and(|v| v.as_u64() != 0) {
-        s.security().require(&[Right::Static(Priv::ShowDatabases)])?;
+        s.security()
+            .require(&[Right::Static(Priv::ShowDatabases)])?;
     }
     let mut r = RowSet::texts(&[&title("Database", filter)], &[64]);
     r.exact_names = true;

@@ -119,11 +119,17 @@ impl Connection {
         }
     }
 
-    /// Ends the login: the default database, then OK. `false` where the connection is over.
+    /// Ends the login: the default database, `init_connect`, then OK. `false` where the connection is over.
     async fn greet(&mut self, database: Option<String>) -> bool {
         if let Some(name) = database
             && let Err(e) = self.session.use_database(&name)
         {
+            self.error(&e);
+            // It may have gone meanwhile.
+            let _gone = self.link.flush().await;
+            return false;
+        }
+        if let Err(e) = self.session.init_connect().await {
             self.error(&e);
             // It may have gone meanwhile.
             let _gone = self.link.flush().await;

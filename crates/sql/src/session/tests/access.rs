@@ -549,6 +549,22 @@ fn others_connections_are_not_ones_own() {
 }
 
 #[test]
+fn ordinary_connections_begin_as_the_server_says() {
+    let (s, mut root) = stage();
+    let begin = |c: &mut Client| block_on(c.session.init_connect()).map_err(|e| e.code);
+    let mut u = Client::of(&s, "u");
+    assert_eq!(begin(&mut u), Ok(()));
+    root.run("SET GLOBAL init_connect = 'SET @a = 7; SET @b = @a + 1'");
+    assert_eq!(begin(&mut u), Ok(()));
+    assert_eq!(u.one("SELECT @b"), "8");
+    assert_eq!(begin(&mut root), Ok(()));
+    assert_eq!(root.one("SELECT @b"), "NULL");
+    root.run("SET GLOBAL init_connect = 'INSERT INTO a.t VALUES (9, 9, 9)'");
+    assert_eq!((begin(&mut u), begin(&mut root)), (Err(1184), Ok(())));
+    assert_eq!(root.one("SELECT COUNT(*) FROM a.t"), "2");
+}
+
+#[test]
 fn the_server_itself_needs_no_account() {
     let (s, _root) = stage();
     let gone = |state: &mut AccountState| {
