@@ -87,7 +87,7 @@ pub struct Limits {
 }
 
 /// What an account's password is held to. Where something is `None`, the server's variable decides.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasswordPolicy {
     /// `PASSWORD EXPIRE`: has to be changed before anything else.
     pub expired: bool,
@@ -105,6 +105,21 @@ pub struct PasswordPolicy {
     pub failed_attempts: u16,
     /// `PASSWORD_LOCK_TIME n` in days; `None` is `UNBOUNDED`, 0 is off.
     pub lock_days: Option<u16>,
+}
+
+impl Default for PasswordPolicy {
+    fn default() -> PasswordPolicy {
+        PasswordPolicy {
+            expired: false,
+            changed_us: None,
+            lifetime_days: None,
+            history: None,
+            reuse_days: None,
+            require_current: None,
+            failed_attempts: 0,
+            lock_days: Some(0),
+        }
+    }
 }
 
 /// A table as grants name it.

@@ -18,7 +18,7 @@ mod eval;
 pub mod func;
 pub mod infer;
 mod inlist;
-mod json;
+pub(crate) mod json;
 mod keys;
 mod node;
 mod pattern;
