@@ -64,6 +64,7 @@ impl Session {
             _ => false,
         };
         if !simple
+            || p.lasts()
             || params.len() < plan.params as usize
             || self.accounts_seen != self.instance.accounts.version()
             || !self.all_powerful

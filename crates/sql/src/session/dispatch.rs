@@ -2,9 +2,12 @@
 
 use types::{SqlError, Value};
 
-use super::Session;
+use super::{Session, lasting};
 use crate::parse::ast::{FlushItem, ResetItem, ShowWhat, Statement};
 use crate::sink::{Done, ResultSink};
+
+/// Savepoints from which on to look through them takes long.
+const MANY_SAVEPOINTS: usize = 1000;
 
 /// Statements that report on the diagnostics of the one before, and so leave them alone.
 pub(super) fn is_diagnostic(s: &Statement) -> bool {
@@ -35,7 +38,7 @@ pub(super) fn is_planned(s: &Statement) -> bool {
 }
 
 impl Session {
-    /// Carries out a statement. `whole` says that the client's text holds nothing else.
+    /// Carries out a statement. `whole` says that the client's text holds nothing else, and that its plan may be kept.
     pub(super) async fn run_statement(
         &mut self,
         statement: &Statement,
@@ -65,6 +68,9 @@ impl Session {
         sink: &'s mut dyn ResultSink,
     ) -> std::pin::Pin<Box<dyn Future<Output = Result<Done, SqlError>> + Send + 's>> {
         Box::pin(async move {
+            if lasting::statement_lasts(statement) {
+                self.leave().await;
+            }
             match statement {
                 Statement::Begin(_)
                 | Statement::Commit(_)
@@ -79,7 +85,7 @@ impl Session {
                 }
                 Statement::Show(show) => crate::show::run(self, show, sink).await,
                 Statement::Describe(d) => crate::show::describe(self, d, sink),
-                Statement::Prepare { name, source } => self.prepare_named(name, source),
+                Statement::Prepare { name, source } => self.prepare_named(name, source).await,
                 Statement::Execute { name, using } => self.execute_named(name, using, sink).await,
                 Statement::Deallocate(name) => self.deallocate_named(name),
                 Statement::Kill { query_only, id } => self.kill(id, *query_only),
@@ -110,7 +116,12 @@ impl Session {
             Statement::Begin(b) => self.begin(b).await,
             Statement::Commit(c) => self.end(true, c).await,
             Statement::Rollback(c) => self.end(false, c).await,
-            Statement::Savepoint(name) => self.savepoint(name),
+            Statement::Savepoint(name) => {
+                if self.engine.savepoints() > MANY_SAVEPOINTS {
+                    self.leave().await;
+                }
+                self.savepoint(name)
+            }
             Statement::RollbackTo(name) => self.rollback_to(name).await,
             Statement::ReleaseSavepoint(name) => self.release_savepoint(name),
             _ => Err(SqlError::internal("a statement in the wrong place")),

@@ -1,6 +1,9 @@
 //! What functions such as USER(), DATABASE() and RAND() report about a connection.
 
+use std::sync::Arc;
+
 use crate::expr::SessionFacts;
+use crate::memory::Account;
 
 use super::instance::Instance;
 
@@ -11,6 +14,7 @@ pub(super) fn new(
     host: &str,
     account_host: &str,
     connection_id: u64,
+    memory: &Arc<Account>,
 ) -> SessionFacts {
     SessionFacts {
         connection_id,
@@ -19,6 +23,7 @@ pub(super) fn new(
         system_offset: instance.options.system_offset,
         seed: instance.random.next_u64(),
         node: instance.options.node,
+        memory: Arc::clone(memory),
         ..SessionFacts::default()
     }
 }

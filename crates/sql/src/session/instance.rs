@@ -14,6 +14,7 @@ use types::SqlError;
 use super::accounts::Accounts;
 use super::com::COM_NAMES;
 use super::process::ProcessList;
+use crate::memory::Budget;
 use crate::vars::{GlobalVars, StatusRegistry, StatusSource, StatusValue, VarValue};
 
 /// Makes what is stored of a password by an authentication plugin: `(plugin, password)`; `None` for a plugin it does not
@@ -49,8 +50,13 @@ pub struct Instance {
     /// Counts that only the server makes.
     pub server: ServerCounts,
     pub(crate) prepared: Arc<super::prepared::PreparedCount>,
+    /// What all sessions hold.
+    pub(crate) memory: Arc<Budget>,
     flushed_us: AtomicU64,
 }
+
+/// The variable that limits what all sessions hold.
+const MEMORY_LIMIT: &str = "global_connection_memory_limit";
 
 /// Counts of the server's own, outside any session.
 #[derive(Debug, Default)]
@@ -95,6 +101,7 @@ impl Instance {
             options,
             server: ServerCounts::default(),
             prepared: Arc::default(),
+            memory: Arc::default(),
         });
         instance.obey_variables();
         let source = Arc::downgrade(&instance);
@@ -119,8 +126,15 @@ impl Instance {
                 set(&self.engine, name, v.as_u64());
             }
         }
+        if let Some(v) = self.globals.value_by_name(MEMORY_LIMIT) {
+            self.memory.set_limit(v.as_u64());
+        }
         let engine = Arc::downgrade(&self.engine);
+        let memory = Arc::clone(&self.memory);
         self.globals.observe(move |name, value| {
+            if name == MEMORY_LIMIT {
+                memory.set_limit(value.as_u64());
+            }
             if let Some(engine) = engine.upgrade() {
                 set(&engine, name, value.as_u64());
             }
@@ -135,6 +149,11 @@ impl Instance {
     /// The server's variables.
     pub fn globals(&self) -> &Arc<GlobalVars> {
         &self.globals
+    }
+
+    /// What all sessions hold, and may hold.
+    pub fn memory(&self) -> &Arc<Budget> {
+        &self.memory
     }
 
     /// The connections.
@@ -214,6 +233,7 @@ impl StatusSource for ServerStatus {
         );
         let c = i.processes.counts();
         count("Prepared_stmt_count", i.prepared.get());
+        count("Global_connection_memory", i.memory.held());
         session_counts(&c, &mut count);
         engine_counts(&i.engine, &mut count);
     }

@@ -113,6 +113,11 @@ impl Session {
         ))
     }
 
+    /// Whether the account has a global privilege, or SUPER in its place.
+    pub fn may(&self, privilege: &str) -> bool {
+        self.require_global(privilege).is_ok()
+    }
+
     /// A schema by name, with its name in the right case and its collation.
     ///
     /// # Errors

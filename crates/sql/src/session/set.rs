@@ -225,6 +225,14 @@ impl Session {
         self.engine.set_lock_wait_timeout(seconds(rows));
         self.engine.set_table_wait_timeout(seconds(tables));
         self.refresh_powers();
+        let exempt = self.may("CONNECTION_ADMIN");
+        let value = |name| self.vars.value_by_name(name).map_or(0, |v| v.as_u64());
+        let own = match exempt {
+            true => u64::MAX,
+            false => value("connection_memory_limit"),
+        };
+        let subject = !exempt && value("global_connection_memory_tracking") != 0;
+        self.memory().set_limits(own, subject);
     }
 
     /// Looks up again what the account may do.
