@@ -14,6 +14,7 @@ mod keep;
 mod keymap;
 mod keys;
 mod output;
+mod pause;
 mod query;
 mod row;
 mod rowedit;
@@ -71,6 +72,8 @@ pub(crate) struct Env<'e> {
     pub security: &'e SecurityContext,
     pub connection_id: u64,
     pub spools: spool::Spools,
+    /// Rows since the last pause.
+    worked: u32,
 }
 
 impl Env<'_> {
@@ -129,9 +132,10 @@ pub async fn run(
         security: ctx.security,
         connection_id: ctx.connection_id,
         spools: spool::Spools::default(),
+        worked: 0,
     };
     // What is in a box here is not in the future that every statement begins with, a change by key included.
-    match &plan.body {
+    let done = match &plan.body {
         PlanBody::PointGet(_) => Err(SqlError::internal("a point read")),
         PlanBody::Query(q) if q.into.is_empty() => {
             sink.columns(&plan.columns);
@@ -150,7 +154,7 @@ pub async fn run(
         }
         PlanBody::Query(q) => Box::pin(into_variables(q, &mut env)).await,
         PlanBody::Do(b) => {
-            let mut rows = RowStore::new(b.output.len());
+            let mut rows = RowStore::new(b.output.len(), ctx.cx.memory());
             Box::pin(block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX)).await?;
             Ok(Done::default())
         }
@@ -172,12 +176,15 @@ pub async fn run(
         PlanBody::Insert(i) => Box::pin(insert::run(i, &mut env, found_rows)).await,
         PlanBody::Update(u) => update::run(u, &mut env, found_rows).await,
         PlanBody::Delete(d) => Box::pin(delete::run(d, &mut env)).await,
-    }
+    }?;
+    // Rows that it had no memory for are missing in what it has done.
+    env.cx.memory().check()?;
+    Ok(done)
 }
 
 /// SELECT .. INTO @a, @b.
 async fn into_variables(q: &QueryPlan, env: &mut Env<'_>) -> Result<Done, SqlError> {
-    let mut rows = RowStore::new(q.types.len());
+    let mut rows = RowStore::new(q.types.len(), env.cx.memory());
     run_query(q, env, &NoRow, &mut rows, 2).await?;
     match rows.len() {
         0 => env.cx.warn(types::Warning {
@@ -232,9 +239,11 @@ pub async fn eval_scalar(
         security: ctx.security,
         connection_id: ctx.connection_id,
         spools: spool::Spools::default(),
+        worked: 0,
     };
-    let mut rows = RowStore::new(1);
+    let mut rows = RowStore::new(1, ctx.cx.memory());
     block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX).await?;
+    env.check()?;
     let ty = types.first().copied().unwrap_or_else(ExprType::null);
     Ok((rows.column(0, 0).to_owned(), ty))
 }

@@ -4,13 +4,14 @@
 //! evaluation sits behind a mutex that everyday expressions never touch, so that a context may be held across an await.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use types::temporal::DateTime;
 use types::{Level, SqlError, Value, ValueRef, Warning};
 
 use super::ty::ExprType;
 use super::val::Val;
+use crate::memory::{Account, Charge, SMALL};
 use crate::vars::{SessionVars, SqlMode};
 use types::collation::CollationId;
 
@@ -106,6 +107,8 @@ pub struct SessionFacts {
     pub seed: u64,
     /// Identity of this server in UUID().
     pub node: [u8; 6],
+    /// What the session holds.
+    pub memory: Arc<Account>,
 }
 
 impl Default for SessionFacts {
@@ -123,6 +126,7 @@ impl Default for SessionFacts {
             error_count: 0,
             seed: 0x9E37_79B9_7F4A_7C15,
             node: [2, 0, 0, 0, 0, 1],
+            memory: Arc::default(),
         }
     }
 }
@@ -136,16 +140,30 @@ pub struct UserVar {
     pub ty: ExprType,
 }
 
+/// What a user variable takes beside its name and its bytes.
+const USER_VAR: usize = size_of::<UserVar>() + 64;
+
 /// A session's user variables, by lower-case name.
 #[derive(Debug, Clone, Default)]
 pub struct UserVars {
     map: HashMap<Box<str>, UserVar>,
+    /// Bytes of names and values.
+    bytes: usize,
+    charge: Charge,
 }
 
 impl UserVars {
     /// None set.
     pub fn new() -> UserVars {
         UserVars::default()
+    }
+
+    /// None set, for a session.
+    pub fn of(account: &Arc<Account>) -> UserVars {
+        UserVars {
+            charge: Charge::to(account),
+            ..UserVars::default()
+        }
     }
 
     /// The variable of that name, in any case.
@@ -157,14 +175,34 @@ impl UserVars {
         }
     }
 
-    /// Sets the variable of that name.
+    /// Sets the variable of that name. Where that takes more than the session may have, it is not set, and the statement fails.
     pub fn set(&mut self, name: &str, var: UserVar) {
-        self.map.insert(name.to_lowercase().into(), var);
+        let name: Box<str> = name.to_lowercase().into();
+        let size = |v: &UserVar| match &v.value {
+            Val::Bytes(b) => USER_VAR + b.len(),
+            _ => USER_VAR,
+        };
+        let len = name.len();
+        let before = self.map.get(&name).map_or(0, |v| len + size(v));
+        let bytes = self.bytes - before + len + size(&var);
+        // Small ones in blocks.
+        if self.charge.set(bytes.next_multiple_of(SMALL)) {
+            self.bytes = bytes;
+            self.map.insert(name, var);
+        }
+    }
+
+    /// What they take.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Forgets all (COM_RESET_CONNECTION, COM_CHANGE_USER).
     pub fn clear(&mut self) {
         self.map.clear();
+        self.bytes = 0;
+        // Less is never refused.
+        self.charge.set(0);
     }
 }
 
@@ -235,6 +273,12 @@ pub struct EvalCtx<'s> {
 pub const PENDING: u16 = 0;
 
 impl<'s> EvalCtx<'s> {
+    /// What the session holds.
+    #[inline]
+    pub fn memory(&self) -> &'s Arc<Account> {
+        &self.facts.memory
+    }
+
     /// A context for one statement.
     pub fn new(
         facts: &'s SessionFacts,

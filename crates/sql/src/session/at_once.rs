@@ -68,7 +68,7 @@ impl Session {
             PlanBody::Update(u) => u.lone,
             _ => false,
         };
-        if !simple || params.len() < plan.params as usize {
+        if !simple || p.lasts() || params.len() < plan.params as usize {
             return None;
         }
         let com = p.com();

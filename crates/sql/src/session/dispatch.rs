@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use types::{Level, SqlError, Value, Warning};
 
-use super::Session;
+use super::{Session, lasting};
 use crate::access::Granted;
 use crate::parse::ast::{FlushItem, ResetItem, ShowWhat, Statement};
 use crate::sink::{Done, ResultSink};
 
 /// ER_DA_SSL_LIBRARY_ERROR.
 const TLS_SETUP_FAILED: u16 = 3888;
+
+/// Savepoints from which on to look through them takes long.
+const MANY_SAVEPOINTS: usize = 1000;
 
 /// Statements that report on the diagnostics of the one before, and so leave them alone.
 pub(super) fn is_diagnostic(s: &Statement) -> bool {
@@ -41,7 +44,7 @@ pub(super) fn is_planned(s: &Statement) -> bool {
 }
 
 impl Session {
-    /// Carries out a statement. `whole` says that the client's text holds nothing else.
+    /// Carries out a statement. `whole` says that the client's text holds nothing else, and that its plan may be kept.
     pub(super) async fn run_statement(
         &mut self,
         statement: &Statement,
@@ -73,6 +76,9 @@ impl Session {
         Box::pin(async move {
             let granted = self.permit(statement)?;
             let granted = &granted;
+            if lasting::statement_lasts(statement) {
+                self.leave().await;
+            }
             match statement {
                 Statement::Begin(_)
                 | Statement::Commit(_)
@@ -87,7 +93,7 @@ impl Session {
                 }
                 Statement::Show(show) => crate::show::run(self, granted, show, sink).await,
                 Statement::Describe(d) => crate::show::describe(self, granted, d, sink),
-                Statement::Prepare { name, source } => self.prepare_named(name, source),
+                Statement::Prepare { name, source } => self.prepare_named(name, source).await,
                 Statement::Execute { name, using } => self.execute_named(name, using, sink).await,
                 Statement::Deallocate(name) => self.deallocate_named(name),
                 Statement::Kill { query_only, id } => self.kill(id, *query_only),
@@ -125,7 +131,12 @@ impl Session {
             Statement::Begin(b) => self.begin(b).await,
             Statement::Commit(c) => self.end(true, c).await,
             Statement::Rollback(c) => self.end(false, c).await,
-            Statement::Savepoint(name) => self.savepoint(name),
+            Statement::Savepoint(name) => {
+                if self.engine.savepoints() > MANY_SAVEPOINTS {
+                    self.leave().await;
+                }
+                self.savepoint(name)
+            }
             Statement::RollbackTo(name) => self.rollback_to(name).await,
             Statement::ReleaseSavepoint(name) => self.release_savepoint(name),
             _ => Err(SqlError::internal("a statement in the wrong place")),

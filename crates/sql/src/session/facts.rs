@@ -1,7 +1,10 @@
 //! What functions such as USER(), DATABASE() and RAND() report about a connection.
 
+use std::sync::Arc;
+
 use crate::access::AccountId;
 use crate::expr::SessionFacts;
+use crate::memory::Account;
 
 use super::instance::Instance;
 
@@ -12,6 +15,7 @@ pub(super) fn new(
     host: &str,
     account: &AccountId,
     connection_id: u64,
+    memory: &Arc<Account>,
 ) -> SessionFacts {
     SessionFacts {
         connection_id,
@@ -20,6 +24,7 @@ pub(super) fn new(
         system_offset: instance.options.system_offset,
         seed: instance.random.next_u64(),
         node: instance.options.node,
+        memory: Arc::clone(memory),
         ..SessionFacts::default()
     }
 }

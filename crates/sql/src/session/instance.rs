@@ -14,6 +14,7 @@ use types::SqlError;
 use super::com::COM_NAMES;
 use super::process::ProcessList;
 use crate::access::{AccountId, Accounts};
+use crate::memory::Budget;
 use crate::parse::ast::Account;
 use crate::vars::{GlobalVars, StatusRegistry, StatusSource, StatusValue, VarValue};
 
@@ -54,10 +55,15 @@ pub struct Instance {
     /// Counts that only the server makes.
     pub server: ServerCounts,
     pub(crate) prepared: Arc<super::prepared::PreparedCount>,
+    /// What all sessions hold.
+    pub(crate) memory: Arc<Budget>,
     flushed_us: AtomicU64,
     /// Set by a server that speaks TLS.
     pub(crate) tls_reload: OnceLock<TlsReload>,
 }
+
+/// The variable that limits what all sessions hold.
+const MEMORY_LIMIT: &str = "global_connection_memory_limit";
 
 /// Counts of the server's own, outside any session.
 #[derive(Debug, Default)]
@@ -103,6 +109,7 @@ impl Instance {
             server: ServerCounts::default(),
             prepared: Arc::default(),
             tls_reload: OnceLock::new(),
+            memory: Arc::default(),
         });
         instance.obey_variables();
         let source = Arc::downgrade(&instance);
@@ -127,9 +134,16 @@ impl Instance {
                 set(&self.engine, name, v.as_u64());
             }
         }
+        if let Some(v) = self.globals.value_by_name(MEMORY_LIMIT) {
+            self.memory.set_limit(v.as_u64());
+        }
         let engine = Arc::downgrade(&self.engine);
         let instance = Arc::downgrade(self);
+        let memory = Arc::clone(&self.memory);
         self.globals.observe(move |name, value| {
+            if name == MEMORY_LIMIT {
+                memory.set_limit(value.as_u64());
+            }
             if matches!(name, "mandatory_roles" | "partial_revokes")
                 && let Some(instance) = instance.upgrade()
             {
@@ -149,6 +163,11 @@ impl Instance {
     /// The server's variables.
     pub fn globals(&self) -> &Arc<GlobalVars> {
         &self.globals
+    }
+
+    /// What all sessions hold, and may hold.
+    pub fn memory(&self) -> &Arc<Budget> {
+        &self.memory
     }
 
     /// The connections.
@@ -247,6 +266,7 @@ impl StatusSource for ServerStatus {
         );
         let c = i.processes.counts();
         count("Prepared_stmt_count", i.prepared.get());
+        count("Global_connection_memory", i.memory.held());
         session_counts(&c, &mut count);
         engine_counts(&i.engine, &mut count);
     }

@@ -13,6 +13,7 @@ mod facts;
 mod init;
 mod instance;
 mod kill;
+mod lasting;
 mod load;
 mod names;
 mod prepared;
@@ -40,6 +41,7 @@ use crate::access::{AccountId, SecurityContext};
 use crate::cache::StatementCache;
 use crate::exec;
 use crate::expr::{SessionFacts, UserVars};
+use crate::memory::{self, Account, Charge};
 use crate::parse;
 use crate::sink::{Done, ResultSink, StateChange};
 use crate::vars::{SessionVars, SqlMode};
@@ -54,6 +56,9 @@ pub use prepared::PreparedInfo;
 pub use process::{Command, Process, ProcessRow};
 
 use prepared::PreparedStatements;
+
+/// Bytes of user variables from which on to compute with them takes long.
+const LARGE_VARIABLES: usize = 64 << 10;
 
 /// What a session's long operations are waited for with. Boxed, so that their code is compiled in this crate and not once
 /// more wherever they are awaited.
@@ -118,6 +123,8 @@ pub struct Session {
     fixed_timestamp: Option<i64>,
     /// The TLS its client came over.
     pub(crate) transport: Option<Arc<transport::PeerTls>>,
+    /// For the transaction's savepoints.
+    savepoints: Charge,
 }
 
 impl Session {
@@ -155,10 +162,11 @@ impl Session {
             .processes
             .add(connection_id, user, host, engine.interrupt(), now);
         process.set_user(user, host, account);
+        let memory = Arc::new(Account::new(&instance.memory));
         let mut s = Session {
             vars: SessionVars::new(&instance.globals),
-            user_vars: Mutex::new(UserVars::new()),
-            facts: facts::new(instance, user, host, account, connection_id),
+            user_vars: Mutex::new(UserVars::of(&memory)),
+            facts: facts::new(instance, user, host, account, connection_id, &memory),
             diagnostics: Diagnostics::default(),
             process,
             client: ClientFlags::default(),
@@ -179,6 +187,7 @@ impl Session {
             settings: 0,
             fixed_timestamp: None,
             transport: None,
+            savepoints: Charge::to(&memory),
             instance: Arc::clone(instance),
             engine,
         };
@@ -227,6 +236,11 @@ impl Session {
     /// Its entry in the process list, for the byte counters of the server.
     pub fn process(&self) -> &Arc<Process> {
         &self.process
+    }
+
+    /// What it holds.
+    pub fn memory(&self) -> &Arc<Account> {
+        &self.facts.memory
     }
 
     /// Its variables.
@@ -291,6 +305,14 @@ impl Session {
                 return self.complete(outcome, false, sink);
             }
         }
+        let lasts = self.lasts(sql);
+        if lasts {
+            self.leave().await;
+        }
+        let mut tree = Charge::to(self.memory());
+        if sql.len() >= memory::SMALL && !tree.set(memory::of_text(sql)) {
+            return self.refuse(self.memory().check().err().unwrap_or_else(out_of_memory));
+        }
         let mut at = 0;
         loop {
             let options = self.parse_options();
@@ -315,13 +337,32 @@ impl Session {
                 self.count(com);
             }
             let text = if whole { sql } else { &rest[..used] };
-            let outcome = self.run_statement(&statement, text, whole, sink).await;
+            let outcome = self
+                .run_statement(&statement, text, whole && !lasts, sink)
+                .await;
             self.complete(outcome, more, sink)?;
             if !more {
                 return Ok(());
             }
             at += used;
         }
+    }
+
+    /// Whether a text may compute for long without a pause, so that whoever serves others should not be the one to prepare it.
+    pub fn lasts(&self, sql: &[u8]) -> bool {
+        lasting::text_lasts(sql, self.has_large_variables())
+    }
+
+    /// Goes on where computing for long keeps nobody waiting.
+    pub(crate) async fn leave(&self) {
+        base::seams::leave(&*self.engine.engine().seams().spawn).await;
+    }
+
+    fn has_large_variables(&self) -> bool {
+        let vars = self.user_vars.lock();
+        vars.unwrap_or_else(std::sync::PoisonError::into_inner)
+            .bytes()
+            > LARGE_VARIABLES
     }
 
     /// A text that is no statement: the error is the statement's outcome.
@@ -332,6 +373,7 @@ impl Session {
 
     /// Notes the error that ends the statement.
     fn failed(&mut self, e: SqlError) -> SqlError {
+        self.closing |= Account::closes(e.code);
         let max = self.vars.hot().max_error_count;
         self.diagnostics.fail(&e, max);
         self.facts.row_count = -1;
@@ -351,6 +393,7 @@ impl Session {
         self.facts.warning_count = self.diagnostics.total();
         self.facts.error_count = self.diagnostics.errors();
         self.diagnostics.clear();
+        self.memory().begin();
     }
 
     /// Tells the client how the statement ended.
@@ -360,6 +403,8 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
+        // What took part of a value, a row or a text and went on is found out here at the latest.
+        let outcome = outcome.and_then(|done| self.memory().check().map(|()| done));
         let mut done = match outcome {
             Ok(done) => done,
             Err(e) => return Err(self.failed(e)),
@@ -376,6 +421,10 @@ impl Session {
         done.more = more;
         done.warnings = self.diagnostics.packet_count();
         done.in_transaction = self.engine.in_transaction();
+        if !done.in_transaction && self.savepoints.bytes() > 0 {
+            // Less is never refused.
+            self.savepoints.set(0);
+        }
         done.in_read_only_transaction = done.in_transaction && self.engine.is_read_only();
         let hot = self.vars.hot();
         done.autocommit = hot.autocommit;
@@ -464,7 +513,7 @@ impl Session {
         let collation = self.vars.connection_collation();
         self.vars.reset();
         self.set_client_collation(collation);
-        self.user_vars = Mutex::new(UserVars::new());
+        self.user_vars = Mutex::new(UserVars::of(self.memory()));
         self.close_all_prepared();
         self.named.clear();
         self.cache.clear();
@@ -500,7 +549,8 @@ impl Session {
         host.clone_into(&mut self.host);
         self.roles.clear();
         let id = self.facts.connection_id;
-        self.facts = facts::new(&self.instance, user, host, &account, id);
+        let memory = Arc::clone(self.memory());
+        self.facts = facts::new(&self.instance, user, host, &account, id, &memory);
         self.process.set_user(user, host, &account);
         self.become_account(account);
         self.process.set_db(None);
@@ -547,6 +597,11 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.instance.processes.remove(&self.process);
     }
+}
+
+/// Error 1041, where an account does not say more.
+fn out_of_memory() -> SqlError {
+    SqlError::fixed(types::error::codes::ER_OUT_OF_RESOURCES)
 }
 
 /// A parse error as the client gets it.

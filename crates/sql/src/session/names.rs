@@ -72,6 +72,11 @@ impl Session {
         }
     }
 
+    /// Whether the account has a global privilege, or SUPER in its place.
+    pub fn may(&self, privilege: &str) -> bool {
+        self.security.has_dynamic(privilege)
+    }
+
     /// A schema by name, with its name in the right case and its collation.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use types::{Charset, SqlError, Value};
 
 use super::{Com, Outcome, Session, com, dispatch};
 use crate::access::Authorized;
+use crate::memory::{self, Charge};
 use crate::parse;
 use crate::parse::ast::Statement;
 use crate::plan::Plan;
@@ -69,9 +70,13 @@ impl Drop for Place {
     }
 }
 
+/// What a prepared statement takes beside what its text makes of it.
+const PREPARED: usize = 1 << 10;
+
 /// A prepared statement.
 pub(crate) struct Prepared {
     _place: Place,
+    _charge: Charge,
     text: Arc<[u8]>,
     statement: Arc<Statement>,
     com: Com,
@@ -79,6 +84,8 @@ pub(crate) struct Prepared {
     planned: Option<Planned>,
     /// The plan depends on types that differ between executions.
     one_use: bool,
+    /// It may compute for long without a pause.
+    lasts: bool,
 }
 
 /// A session's statements by id.
@@ -93,6 +100,12 @@ impl Prepared {
     #[inline]
     pub fn com(&self) -> Com {
         self.com
+    }
+
+    /// Whether it may compute for long without a pause.
+    #[inline]
+    pub fn lasts(&self) -> bool {
+        self.lasts
     }
 
     /// Its text.
@@ -157,6 +170,10 @@ impl Session {
     pub(super) fn make_prepared(&mut self, sql: &[u8]) -> Result<Prepared, SqlError> {
         let limit = self.instance.globals.hot().max_prepared_stmt_count();
         let place = self.instance.prepared.take(limit)?;
+        let mut charge = Charge::to(self.memory());
+        if !charge.set(PREPARED + memory::of_text(sql)) {
+            self.memory().check()?;
+        }
         let client = self.vars.hot().client;
         let text: Arc<[u8]> = if client.is_utf8() || client == Charset::Binary {
             sql.into()
@@ -189,8 +206,10 @@ impl Session {
         };
         Ok(Prepared {
             _place: place,
+            _charge: charge,
             com: com::of(&statement),
             one_use: text.contains(&b'@'),
+            lasts: self.lasts(&text),
             text,
             statement: Arc::new(statement),
             params,
@@ -224,6 +243,9 @@ impl Session {
         self.process.begin(Command::Execute, &p.text, now);
         let com = p.com;
         let ready = self.ready_plan(p);
+        if p.lasts {
+            self.leave().await;
+        }
         self.process.counts.questions.add(1);
         self.process.counts.com[Com::StmtExecute as usize].add(1);
         self.process.interrupt().clear_query();
@@ -331,10 +353,14 @@ impl Session {
         let statement = Arc::clone(&p.statement);
         let text = Arc::clone(&p.text);
         self.process.counts.com[p.com as usize].add(1);
-        if p.planned.is_none() {
+        let (ready, planned) = (self.ready_plan(p), p.planned.is_some());
+        if p.lasts {
+            self.leave().await;
+        }
+        if !planned {
             return self.run_other(&statement, &text, params, sink).await;
         }
-        if let Some(plan) = self.ready_plan(p) {
+        if let Some(plan) = ready {
             let outcome = self.run_plan(&plan, params, sink).await;
             if !super::run::is_stale(&outcome) {
                 return outcome;

@@ -62,6 +62,7 @@ impl Session {
             self.instance.globals.hot().partial_revokes() != 0,
         ));
         self.accounts_seen = version;
+        self.obey_memory_limits();
     }
 
     /// Makes other roles active.

@@ -6,6 +6,7 @@ use types::{SqlError, Value, Warning};
 
 use super::{Session, scalar};
 use crate::access::Granted;
+use crate::access::statement::CONNECTIONS;
 use crate::expr::{ExprType, UserVar, Val};
 use crate::parse::ast::{Expr, SetItem, VarScope};
 use crate::sink::{Done, StateChange};
@@ -225,6 +226,19 @@ impl Session {
         let (rows, tables) = (hot.lock_wait_timeout, hot.metadata_lock_timeout);
         self.engine.set_lock_wait_timeout(seconds(rows));
         self.engine.set_table_wait_timeout(seconds(tables));
+        self.obey_memory_limits();
+    }
+
+    /// Takes over the limits of the session's memory; who administers connections is held to the server's own limit alone.
+    pub(super) fn obey_memory_limits(&mut self) {
+        let exempt = self.security.has_one(CONNECTIONS);
+        let value = |name| self.vars.value_by_name(name).map_or(0, |v| v.as_u64());
+        let own = match exempt {
+            true => u64::MAX,
+            false => value("connection_memory_limit"),
+        };
+        let subject = !exempt && value("global_connection_memory_tracking") != 0;
+        self.memory().set_limits(own, subject);
     }
 
     fn track(&mut self, name: &str) {

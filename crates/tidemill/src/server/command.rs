@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 
+use sql::memory::Charge;
 use sql::session::{AtOnce, PreparedInfo};
 use types::SqlError;
 use types::error::codes;
@@ -145,7 +146,11 @@ impl Connection {
             &mut self.params,
             |v| encode::parameter(v, client, collation),
         );
-        prepared.long_data.clear();
+        prepared.clear_long_data();
+        if let Some(e) = prepared.refused.take() {
+            self.error(&e);
+            return Flow::Continue;
+        }
         if let Err(e) = bound {
             return self.protocol_error(e);
         }
@@ -184,6 +189,9 @@ impl Connection {
         };
         match command {
             Command::StmtPrepare(sql) => {
+                if self.session.lasts(sql) {
+                    left().await;
+                }
                 let info = self.session.prepare(sql);
                 match info {
                     Ok(info) => self.prepared(&info),
@@ -202,12 +210,17 @@ impl Connection {
                 if let Some(prepared) = self.statements.get_mut(&statement) {
                     let most = self.session.vars().hot().max_allowed_packet as usize;
                     let count = prepared.params;
-                    prepared.long_data.append(param, data, count, most);
+                    let memory = self.session.memory();
+                    match prepared.charge.add(2 * data.len()) {
+                        true => prepared.long_data.append(param, data, count, most),
+                        false => prepared.refused = memory.check().err(),
+                    }
                 }
             }
             Command::StmtReset(id) => {
                 if let Some(prepared) = self.statements.get_mut(&id) {
-                    prepared.long_data.clear();
+                    prepared.clear_long_data();
+                    prepared.refused = None;
                     prepared.cursor = None;
                 }
                 let outcome = self.session.reset_prepared(id);
@@ -261,6 +274,7 @@ impl Connection {
     fn prepared(&mut self, info: &PreparedInfo) {
         let prepared = Prepared {
             params: info.params,
+            charge: Charge::to(self.session.memory()),
             ..Prepared::default()
         };
         self.statements.insert(info.id, prepared);

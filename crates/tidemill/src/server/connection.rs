@@ -99,6 +99,7 @@ impl Connection {
     ) -> Connection {
         let instance = &server.database.instance;
         let mut session = Session::new(instance, &login.claim.user, &peer.host, id);
+        link.charge_to(session.memory());
         session.set_client(flags(login.capabilities));
         if let Some(collation) = login.claim.collation {
             session.set_client_collation(CollationId(collation));
@@ -186,6 +187,10 @@ impl Connection {
                   interactive_timeout for configuring this behavior.",
                 writer,
             ),
+            Gone::NoMemory(ref e) => {
+                writer.set_sequence(self.link.input.sequence());
+                write_err(e.code, e.sqlstate, e.message.as_bytes(), writer);
+            }
             Gone::Ended if self.session.should_close() => return,
             Gone::Ended => {
                 let e = SqlError::server_shutdown();
@@ -198,7 +203,7 @@ impl Connection {
         }
         // It may have gone meanwhile.
         let _gone = self.link.flush().await;
-        if matches!(gone, Gone::Protocol(_)) {
+        if matches!(gone, Gone::Protocol(_) | Gone::NoMemory(_)) {
             self.link.linger(LINGER).await;
         }
     }

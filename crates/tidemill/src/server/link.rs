@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use sql::memory::{Account, Charge};
 use tokio::time::{Instant, Sleep, sleep_until};
+use types::SqlError;
 use wire::packet::PacketPlace;
 use wire::{Decoder, PacketWriter, ProtocolError};
 
@@ -28,6 +30,8 @@ pub enum Gone {
     Ended,
     /// The client's bytes make no sense.
     Protocol(ProtocolError),
+    /// Its packet is larger than what the session may hold.
+    NoMemory(SqlError),
 }
 
 /// The sending half, which a running statement uses while its packet is still borrowed from the receiving half.
@@ -39,6 +43,10 @@ pub struct Output {
     pub write_timeout: Duration,
     ending: Arc<Ending>,
     broken: bool,
+    /// For what has grown out of the usual size.
+    charge: Charge,
+    /// Who pays for that.
+    account: Arc<Account>,
     /// Bytes sent since [`Link::take_traffic`].
     sent: u64,
 }
@@ -53,7 +61,16 @@ pub struct Link {
     alarm: Option<Pin<Box<Sleep>>>,
     /// Bytes received since [`Link::take_traffic`].
     received: u64,
+    /// For a packet that is larger than most, while it comes and is carried out.
+    charge: Charge,
 }
+
+/// Packets above this are charged.
+const LARGE_INPUT: usize = 64 << 10;
+/// A buffer that grows has its old room and its new one, and what is read from the packet is a copy.
+const COPIES: usize = 3;
+/// Output above this is charged: more than what is sent at once.
+const LARGE_OUTPUT: usize = 256 << 10;
 
 impl Link {
     /// Over a socket of the calling task's event loop. Packets are at most `max_packet` bytes.
@@ -66,10 +83,34 @@ impl Link {
                 write_timeout: Duration::from_secs(60),
                 ending,
                 broken: false,
+                charge: Charge::default(),
+                account: Arc::default(),
                 sent: 0,
             },
             alarm: None,
             received: 0,
+            charge: Charge::default(),
+        }
+    }
+
+    /// Has the session pay for what its packets take from now on.
+    pub fn charge_to(&mut self, account: &Arc<Account>) {
+        self.output.account = Arc::clone(account);
+        self.charge = Charge::to(account);
+        self.output.charge = Charge::to(account);
+    }
+
+    /// Charges the packet that is coming in, or gives back what the last one took.
+    #[cold]
+    fn charge_input(&mut self) -> Result<(), Gone> {
+        let bytes = self.input.buffered();
+        let wanted = match bytes > LARGE_INPUT {
+            true => bytes.next_power_of_two().saturating_mul(COPIES),
+            false => 0,
+        };
+        match self.charge.set(wanted) {
+            true => Ok(()),
+            false => self.output.account.check().map_err(Gone::NoMemory),
         }
     }
 
@@ -94,6 +135,11 @@ impl Link {
     }
 
     fn poll_fill(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<Result<usize, Gone>> {
+        if (self.input.buffered() > LARGE_INPUT || self.charge.bytes() > 0)
+            && let Err(gone) = self.charge_input()
+        {
+            return Poll::Ready(Err(gone));
+        }
         match self.output.stream.poll_read(cx, self.input.space()) {
             Poll::Ready(Ok(0)) | Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone::Closed)),
             Poll::Ready(Ok(n)) => return Poll::Ready(Ok(n)),
@@ -148,6 +194,30 @@ impl Link {
 }
 
 impl Output {
+    /// Who pays for what the client gets later.
+    pub fn account(&self) -> &Arc<Account> {
+        &self.account
+    }
+
+    /// Room for `more` bytes of a row; `false` where the session may hold no more: then nothing may be written, and the statement is
+    /// to fail.
+    #[inline]
+    pub fn has_room(&mut self, more: usize) -> bool {
+        self.writer.buf().len() + more <= LARGE_OUTPUT || self.make_room(more)
+    }
+
+    #[cold]
+    fn make_room(&mut self, more: usize) -> bool {
+        let there = self.writer.held();
+        let wanted = self.writer.buf().len() + more;
+        // It grows to twice its size, and has both while it moves.
+        let wanted = match wanted > there {
+            true => there + (2 * there).max(wanted),
+            false => there,
+        };
+        self.charge.bytes() as usize >= wanted || self.charge.set(wanted)
+    }
+
     /// Sends everything that was written, waiting for a client that is slow to take it.
     ///
     /// # Errors
@@ -172,6 +242,11 @@ impl Output {
                     return Err(other.err().unwrap_or(io::ErrorKind::WriteZero.into()));
                 }
             }
+        }
+        if self.charge.bytes() > 0 {
+            let held = self.writer.held();
+            // Less than before: never refused.
+            self.charge.set(if held > LARGE_OUTPUT { held } else { 0 });
         }
         Ok(())
     }
