@@ -104,7 +104,7 @@ impl StatementCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Block, PlanBody};
+    use crate::plan::{Block, PlanBody, TimeLimit};
 
     fn plan() -> Arc<Plan> {
         Arc::new(Plan {
@@ -115,6 +115,7 @@ mod tests {
             writes: false,
             locks: false,
             private: false,
+            time_limit: TimeLimit::Never,
             body: PlanBody::Do(Box::new(Block::empty(0))),
         })
     }

@@ -1,6 +1,10 @@
 //! What functions such as USER(), DATABASE() and RAND() report about a connection.
 
-use crate::expr::SessionFacts;
+use std::sync::Arc;
+
+use engine::Interrupt;
+
+use crate::expr::{SessionFacts, Watcher};
 
 use super::instance::Instance;
 
@@ -11,6 +15,7 @@ pub(super) fn new(
     host: &str,
     account_host: &str,
     connection_id: u64,
+    interrupt: Arc<Interrupt>,
 ) -> SessionFacts {
     SessionFacts {
         connection_id,
@@ -19,6 +24,7 @@ pub(super) fn new(
         system_offset: instance.options.system_offset,
         seed: instance.random.next_u64(),
         node: instance.options.node,
+        watcher: Watcher(Some(interrupt)),
         ..SessionFacts::default()
     }
 }

@@ -30,7 +30,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
-use types::{Charset, SqlError, Value, Warning};
+use types::{Charset, Pace, SqlError, Value, Warning};
 
 use crate::cache::StatementCache;
 use crate::exec;
@@ -123,7 +123,14 @@ impl Session {
         let mut s = Session {
             vars: SessionVars::new(&instance.globals),
             user_vars: Mutex::new(UserVars::new()),
-            facts: facts::new(instance, user, host, &account_host, connection_id),
+            facts: facts::new(
+                instance,
+                user,
+                host,
+                &account_host,
+                connection_id,
+                engine.interrupt(),
+            ),
             diagnostics: Diagnostics::default(),
             process,
             client: ClientFlags::default(),
@@ -252,8 +259,10 @@ impl Session {
         loop {
             let options = self.parse_options();
             let rest = &sql[at..];
-            let (statement, used) = match parse::parse_one(rest, &options) {
-                Ok(parsed) => parsed,
+            let watch = self.engine.interrupt();
+            let pace = Pace::new(Some(&*watch));
+            let (statement, used) = match parse::parse_paced(rest, &options, &pace) {
+                Ok(parsed) => (parsed.statement, parsed.consumed),
                 Err(e) => return self.refuse(parse_error(&e)),
             };
             let tail = &rest[used..];
@@ -446,7 +455,15 @@ impl Session {
         self.account_host = account.map_or_else(|| host.to_owned(), |a| a.host);
         user.clone_into(&mut self.user);
         let id = self.facts.connection_id;
-        self.facts = facts::new(&self.instance, user, host, &self.account_host, id);
+        let interrupt = self.engine.interrupt();
+        self.facts = facts::new(
+            &self.instance,
+            user,
+            host,
+            &self.account_host,
+            id,
+            interrupt,
+        );
         self.process.set_user(user, host);
         self.process.set_db(None);
         match database {
