@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::access::needs::Needs;
     use crate::access::{AccountId, SecurityContext};
-    use crate::plan::{Block, PlanBody};
+    use crate::plan::{Block, PlanBody, TimeLimit};
     use std::sync::Arc;
 
     fn plan() -> Authorized<Plan> {
@@ -118,6 +118,7 @@ mod tests {
             writes: false,
             locks: false,
             private: false,
+            time_limit: TimeLimit::Never,
             body: PlanBody::Do(Box::new(Block::empty(0))),
         });
         SecurityContext::of_the_server(0, AccountId::default())

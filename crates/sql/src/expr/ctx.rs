@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use types::temporal::DateTime;
-use types::{Level, SqlError, Value, ValueRef, Warning};
+use types::{Level, Pace, SqlError, Value, ValueRef, Warning, Watch};
 
 use super::ty::ExprType;
 use super::val::Val;
@@ -80,8 +80,22 @@ pub trait SubquerySource: Sync {
     ) -> Result<(), SqlError>;
 }
 
-/// Facts of the connection that functions report.
-#[derive(Debug, Clone, PartialEq)]
+/// Who may end the statements of a connection; nobody in tests and for what no connection asked.
+#[derive(Clone, Default)]
+pub struct Watcher(pub Option<Arc<dyn Watch>>);
+
+impl std::fmt::Debug for Watcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() {
+            "watched"
+        } else {
+            "unwatched"
+        })
+    }
+}
+
+/// Facts of the connection that functions report, and who may end its statements.
+#[derive(Debug, Clone)]
 pub struct SessionFacts {
     /// CONNECTION_ID().
     pub connection_id: u64,
@@ -109,6 +123,8 @@ pub struct SessionFacts {
     pub node: [u8; 6],
     /// What the session holds.
     pub memory: Arc<Account>,
+    /// Asked every so often by whatever evaluates with these facts.
+    pub watcher: Watcher,
 }
 
 impl Default for SessionFacts {
@@ -127,6 +143,7 @@ impl Default for SessionFacts {
             seed: 0x9E37_79B9_7F4A_7C15,
             node: [2, 0, 0, 0, 0, 1],
             memory: Arc::default(),
+            watcher: Watcher::default(),
         }
     }
 }
@@ -266,6 +283,7 @@ pub struct EvalCtx<'s> {
     pub collation: CollationId,
     /// `max_allowed_packet`: longer results of string functions become NULL with warning 1301.
     pub max_packet: u64,
+    pace: Pace<'s>,
     state: Mutex<State>,
 }
 
@@ -300,12 +318,28 @@ impl<'s> EvalCtx<'s> {
             rows_before: 0,
             collation: vars.connection_collation(),
             max_packet: hot.max_allowed_packet,
+            pace: Pace::new(facts.watcher.0.as_ref().map(|w| &**w as &dyn Watch)),
             state: Mutex::default(),
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts `work` that is about to be done: bytes looked at, or other steps of a few nanoseconds. Every loop of an evaluation
+    /// that may run long calls it; it costs a subtraction, and every so often asks whether the statement is to end.
+    ///
+    /// # Errors
+    /// 1317 where the statement was killed, 3024 where it ran out of time; then the evaluation ends with that error.
+    #[inline]
+    pub fn tick(&self, work: usize) -> Result<(), SqlError> {
+        self.pace.tick(work)
+    }
+
+    /// The count itself, for functions that know no context.
+    pub fn pace(&self) -> &Pace<'s> {
+        &self.pace
     }
 
     /// The statement's time in the session's zone, with `fsp` digits of fraction.

@@ -72,7 +72,7 @@ pub struct PlanCtx<'a> {
 pub fn prepare(ctx: &PlanCtx<'_>, stmt: &ast::Statement) -> Result<Plan, SqlError> {
     let p = Planner::new(ctx);
     let (body, columns) = p.statement(stmt)?;
-    Ok(p.finish(body, columns))
+    Ok(p.finish(body, columns, TimeLimit::of(stmt)))
 }
 
 /// Plans `SELECT expr, ..` of expressions without a table, for SET, DO and the like.
@@ -86,7 +86,7 @@ pub fn prepare_values(
     let p = Planner::new(ctx);
     let block = p.values_block(exprs.iter().copied())?;
     let types = block.output.iter().map(|e| e.ty).collect();
-    let plan = p.finish(PlanBody::Do(Box::new(block)), Vec::new());
+    let plan = p.finish(PlanBody::Do(Box::new(block)), Vec::new(), TimeLimit::Never);
     Ok((plan, types))
 }
 
@@ -118,7 +118,7 @@ impl<'p> Planner<'p> {
         }
     }
 
-    fn finish(self, body: PlanBody, columns: Vec<ColumnMeta>) -> Plan {
+    fn finish(self, body: PlanBody, columns: Vec<ColumnMeta>, time_limit: TimeLimit) -> Plan {
         let writes = matches!(
             body,
             PlanBody::Insert(_) | PlanBody::Update(_) | PlanBody::Delete(_)
@@ -133,6 +133,7 @@ impl<'p> Planner<'p> {
             writes,
             locks: writes || self.locks.get(),
             private: self.private.get(),
+            time_limit,
             body,
         }
     }

@@ -14,6 +14,7 @@ use crate::access::needs::{Guarded, Needs};
 use crate::expr::agg::AggSpec;
 use crate::expr::bind::SubqueryKind;
 use crate::expr::{Expr, ExprType};
+use crate::parse::ast;
 use crate::sink::ColumnMeta;
 
 /// Slot of the columns a grouped row carries besides its aggregates.
@@ -42,6 +43,8 @@ pub struct Plan {
     pub locks: bool,
     /// It depends on the types that user variables had when it was made: not to be kept for another execution by text.
     pub private: bool,
+    /// How long it may run.
+    pub time_limit: TimeLimit,
     /// What to do.
     pub body: PlanBody,
 }
@@ -49,6 +52,41 @@ pub struct Plan {
 impl Guarded for Plan {
     fn needs(&self) -> &Needs {
         &self.needs
+    }
+}
+
+/// How long a statement may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeLimit {
+    /// It is no SELECT: `max_execution_time` does not apply.
+    Never,
+    /// As long as the session's `max_execution_time` says.
+    Session,
+    /// So many milliseconds, by a hint.
+    Hint(u32),
+}
+
+impl TimeLimit {
+    /// The limit of a statement.
+    pub fn of(stmt: &ast::Statement) -> TimeLimit {
+        let ast::Statement::Query(q) = stmt else {
+            return TimeLimit::Never;
+        };
+        let mut body = &q.body;
+        loop {
+            body = match body {
+                ast::QueryBody::Select(s) => {
+                    // A hint of 0 says nothing.
+                    return match s.options.max_execution_time {
+                        Some(ms) if ms > 0 => TimeLimit::Hint(ms),
+                        _ => TimeLimit::Session,
+                    };
+                }
+                ast::QueryBody::Nested(q) => &q.body,
+                ast::QueryBody::Set(s) => &s.first,
+                _ => return TimeLimit::Session,
+            };
+        }
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use engine::Interrupt;
+
 use crate::access::AccountId;
-use crate::expr::SessionFacts;
+use crate::expr::{SessionFacts, Watcher};
 use crate::memory::Account;
 
 use super::instance::Instance;
@@ -16,6 +18,7 @@ pub(super) fn new(
     account: &AccountId,
     connection_id: u64,
     memory: &Arc<Account>,
+    interrupt: Arc<Interrupt>,
 ) -> SessionFacts {
     SessionFacts {
         connection_id,
@@ -25,6 +28,7 @@ pub(super) fn new(
         seed: instance.random.next_u64(),
         node: instance.options.node,
         memory: Arc::clone(memory),
+        watcher: Watcher(Some(interrupt)),
         ..SessionFacts::default()
     }
 }

@@ -34,7 +34,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
-use types::{Charset, SqlError, Value, Warning};
+use types::{Charset, Pace, SqlError, Value, Warning};
 
 use crate::access::needs::Need;
 use crate::access::{AccountId, SecurityContext};
@@ -166,7 +166,15 @@ impl Session {
         let mut s = Session {
             vars: SessionVars::new(&instance.globals),
             user_vars: Mutex::new(UserVars::of(&memory)),
-            facts: facts::new(instance, user, host, account, connection_id, &memory),
+            facts: facts::new(
+                instance,
+                user,
+                host,
+                account,
+                connection_id,
+                &memory,
+                engine.interrupt(),
+            ),
             diagnostics: Diagnostics::default(),
             process,
             client: ClientFlags::default(),
@@ -317,8 +325,10 @@ impl Session {
         loop {
             let options = self.parse_options();
             let rest = &sql[at..];
-            let (statement, used) = match parse::parse_one(rest, &options) {
-                Ok(parsed) => parsed,
+            let watch = self.engine.interrupt();
+            let pace = Pace::new(Some(&*watch));
+            let (statement, used) = match parse::parse_paced(rest, &options, &pace) {
+                Ok(parsed) => (parsed.statement, parsed.consumed),
                 Err(e) => return self.refuse(parse_error(&e)),
             };
             let tail = &rest[used..];
@@ -550,7 +560,16 @@ impl Session {
         self.roles.clear();
         let id = self.facts.connection_id;
         let memory = Arc::clone(self.memory());
-        self.facts = facts::new(&self.instance, user, host, &account, id, &memory);
+        let interrupt = self.engine.interrupt();
+        self.facts = facts::new(
+            &self.instance,
+            user,
+            host,
+            &account,
+            id,
+            &memory,
+            interrupt,
+        );
         self.process.set_user(user, host, &account);
         self.become_account(account);
         self.process.set_db(None);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use types::error::codes;
-use types::{Charset, SqlError, Value};
+use types::{Charset, Pace, SqlError, Value};
 
 use super::{Com, Outcome, Session, com, dispatch};
 use crate::access::Authorized;
@@ -145,6 +145,7 @@ impl Session {
     pub fn prepare(&mut self, sql: &[u8]) -> Result<PreparedInfo, SqlError> {
         self.process
             .begin(Command::Prepare, sql, self.instance.clock.now_us());
+        self.process.interrupt().clear_query();
         self.begin_statement(Com::StmtPrepare);
         let r = self.make_prepared(sql);
         self.process.end(self.instance.clock.now_us());
@@ -183,7 +184,10 @@ impl Session {
             t.into()
         };
         let options = self.parse_options();
-        let parsed = parse::parse(&text, &options).map_err(|e| super::parse_error(&e))?;
+        let watch = self.engine.interrupt();
+        let pace = Pace::new(Some(&*watch));
+        let parsed =
+            parse::parse_paced(&text, &options, &pace).map_err(|e| super::parse_error(&e))?;
         let (statement, used) = (parsed.statement, parsed.consumed);
         let tail = &text[used..];
         if !parse::is_blank(tail, &options) {

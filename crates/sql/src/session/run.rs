@@ -12,7 +12,7 @@ use crate::exec::{self, ExecCtx};
 use crate::expr::{EvalCtx, ExprType, Val};
 use crate::infoschema::Names;
 use crate::parse::ast::{Expr, Statement};
-use crate::plan::{self, Plan, PlanCtx};
+use crate::plan::{self, Plan, PlanCtx, TimeLimit};
 use crate::sink::{Done, ResultSink};
 
 /// How often a statement is planned again because a table changed between planning and running.
@@ -102,6 +102,7 @@ impl Session {
         params: &[Value],
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
+        let _deadline = self.deadline(TimeLimit::of(statement));
         for _ in 0..REPLANS {
             let plan = self.plan(statement)?;
             let outcome = self.run_plan(&plan, params, sink).await;
@@ -115,6 +116,19 @@ impl Session {
             return outcome;
         }
         Err(SqlError::fixed(codes::ER_TABLE_DEF_CHANGED))
+    }
+
+    /// The deadline of a statement, if it has one; it holds until the result is dropped.
+    fn deadline(&self, limit: TimeLimit) -> Option<engine::Deadline> {
+        let ms = match limit {
+            TimeLimit::Never => 0,
+            TimeLimit::Session => self.vars.hot().max_execution_time,
+            TimeLimit::Hint(ms) => u64::from(ms),
+        };
+        if ms == 0 {
+            return None;
+        }
+        self.engine.interrupt().end_after(ms.saturating_mul(1000))
     }
 
     /// The value of an expression that needs a plan: one with a subquery.
@@ -174,6 +188,7 @@ impl Session {
                 ready.ok_or_else(|| SqlError::internal("a plan of another session"))?
             }
         };
+        let _deadline = self.deadline(plan.time_limit);
         if !plan.tables.is_empty() {
             self.begin_implicit();
         }

@@ -9,6 +9,7 @@ mod clients;
 mod conflicts;
 mod ddl;
 mod info;
+mod limits;
 mod load;
 mod rekey;
 mod rows;
