@@ -113,20 +113,19 @@ impl Link {
         }
     }
 
-    /// Goes over to TLS, which the client has asked for: its handshake, at most until `limit` from now. Whatever was received
-    /// before it is no part of it, so that nobody can put words before those of the client.
+    /// Goes over to TLS, which the client has asked for: its handshake, at most until `limit` from now. Clients do not wait for
+    /// an answer, so that bytes behind the question may have been received with it: they belong to the handshake. No packet
+    /// comes of them, so that nobody can put words before those of the client.
     ///
     /// # Errors
-    /// [`Gone::Protocol`] where more was received than the question. Otherwise the client has been told, as far as it listens.
+    /// Why it failed. The client has been told, as far as it listens.
     pub async fn start_tls(
         &mut self,
         connection: ServerConnection,
         limit: Duration,
     ) -> Result<(), Gone> {
-        if self.input.buffered() != 0 {
-            return Err(Gone::Protocol(ProtocolError::BadHandshake));
-        }
-        self.output.stream.begin_tls(connection);
+        let early = self.input.take_buffered();
+        self.output.stream.begin_tls(connection, early);
         let deadline = Instant::now() + limit;
         let done = poll_fn(|cx| {
             if let Poll::Ready(done) = self.output.stream.poll_handshake(cx) {

@@ -176,9 +176,9 @@ impl Stream {
         }
     }
 
-    /// From here on there is TLS, which begins with its handshake.
-    pub fn begin_tls(&mut self, connection: ServerConnection) {
-        self.tls = Some(Box::new(Channel::new(connection)));
+    /// From here on there is TLS, which begins with its handshake; `early` has been received of it.
+    pub fn begin_tls(&mut self, connection: ServerConnection, early: Vec<u8>) {
+        self.tls = Some(Box::new(Channel::new(connection, early)));
     }
 
     /// Does the handshake of [`Stream::begin_tls`].

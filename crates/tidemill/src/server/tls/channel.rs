@@ -1,7 +1,7 @@
 //! TLS over a connection's socket: rustls' state machine between the socket's bytes and the packets' bytes.
 //!
-//! A read and a write still cost one system call each while records are small. Nothing that came before the handshake can
-//! be seen through it: the channel begins with an empty buffer and reads the socket alone.
+//! A read and a write still cost one system call each while records are small. Whatever comes out of it went through TLS: bytes
+//! that were received in the clear can only be read as the handshake's.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::task::{Context, Poll, ready};
@@ -23,6 +23,8 @@ pub struct Channel {
     accepted: usize,
     /// Bytes received in the handshake.
     received: usize,
+    /// The first of them, which came with the request for TLS.
+    early: Vec<u8>,
 }
 
 /// The socket as rustls reads and writes it, inside of a poll.
@@ -73,12 +75,13 @@ fn refused(e: rustls::Error) -> io::Error {
 }
 
 impl Channel {
-    /// A channel whose handshake is to be done.
-    pub(crate) fn new(connection: ServerConnection) -> Channel {
+    /// A channel whose handshake is to be done, and what has been received of it.
+    pub(crate) fn new(connection: ServerConnection, early: Vec<u8>) -> Channel {
         Channel {
             connection,
             accepted: 0,
             received: 0,
+            early,
         }
     }
 
@@ -98,7 +101,12 @@ impl Channel {
             if !self.connection.is_handshaking() {
                 return Poll::Ready(Ok(()));
             }
-            let n = ready!(self.poll_receive(socket, cx))?;
+            let early = std::mem::take(&mut self.early);
+            let n = if early.is_empty() {
+                ready!(self.poll_receive(socket, cx))?
+            } else {
+                self.take_early(socket, cx, &early)?
+            };
             self.received += n;
             if n == 0 || self.received > LARGEST_HANDSHAKE {
                 return Poll::Ready(Err(io::ErrorKind::InvalidData.into()));
@@ -172,6 +180,20 @@ impl Channel {
         Poll::Ready(Ok(()))
     }
 
+    fn take_early(
+        &mut self,
+        socket: &mut Socket,
+        cx: &mut Context<'_>,
+        mut early: &[u8],
+    ) -> io::Result<usize> {
+        let all = early.len();
+        while !early.is_empty() {
+            self.connection.read_tls(&mut early)?;
+            self.decrypt(socket, cx)?;
+        }
+        Ok(all)
+    }
+
     /// Receives and decrypts; 0 at the end of the stream.
     fn poll_receive(
         &mut self,
@@ -180,11 +202,16 @@ impl Channel {
     ) -> Poll<io::Result<usize>> {
         let mut input = Polled { socket, cx };
         let n = ready!(later(self.connection.read_tls(&mut input)))?;
+        self.decrypt(socket, cx)?;
+        Poll::Ready(Ok(n))
+    }
+
+    fn decrypt(&mut self, socket: &mut Socket, cx: &mut Context<'_>) -> io::Result<()> {
         if let Err(e) = self.connection.process_new_packets() {
             // The client is told by an alert, if it still listens.
             let _gone = self.poll_flush(socket, cx);
-            return Poll::Ready(Err(refused(e)));
+            return Err(refused(e));
         }
-        Poll::Ready(Ok(n))
+        Ok(())
     }
 }

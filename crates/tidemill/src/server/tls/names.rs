@@ -43,20 +43,22 @@ pub(super) fn parse(der: &[u8]) -> Option<Certificate> {
     Certificate::from_der(der).ok()
 }
 
-/// A name as `X509_NAME_oneline` writes it, which is how accounts quote it: `/C=SE/O=Example/CN=client`.
+/// A name as `X509_NAME_oneline` of OpenSSL 3 writes it, which is how accounts quote it: `/C=SE/O=Example/CN=client`.
 pub(super) fn one_line(name: &Name) -> String {
     let mut line = String::new();
-    let parts = name.0.iter().flat_map(|part| part.0.iter());
-    for part in parts {
-        let oid = part.oid.to_string();
-        let short = SHORT.iter().find(|(dotted, _)| *dotted == oid);
-        line.push('/');
-        line.push_str(short.map_or(oid.as_str(), |(_, short)| short));
-        line.push('=');
-        for &byte in part.value.value() {
-            match byte {
-                b' '..=b'~' => line.push(char::from(byte)),
-                _ => line.push_str(&format!("\\x{byte:02X}")),
+    for part in &name.0 {
+        for (i, attribute) in part.0.iter().enumerate() {
+            let oid = attribute.oid.to_string();
+            let short = SHORT.iter().find(|(dotted, _)| *dotted == oid);
+            line.push(if i == 0 { '/' } else { '+' });
+            line.push_str(short.map_or(oid.as_str(), |(_, short)| short));
+            line.push('=');
+            for &byte in attribute.value.value() {
+                match byte {
+                    b'/' | b'+' => line.extend(['\\', char::from(byte)]),
+                    b' '..=b'~' => line.push(char::from(byte)),
+                    _ => line.push_str(&format!("\\x{byte:02X}")),
+                }
             }
         }
     }
