@@ -208,6 +208,7 @@ pub struct GlobalHot {
     general_log: AtomicU64,
     connect_timeout: AtomicU64,
     partial_revokes: AtomicU64,
+    require_secure_transport: AtomicU64,
 }
 
 macro_rules! global_hot {
@@ -245,4 +246,6 @@ global_hot! {
     connect_timeout;
     /// `partial_revokes`: 0 or 1.
     partial_revokes;
+    /// `require_secure_transport`: 0 or 1.
+    require_secure_transport;
 }

@@ -48,14 +48,14 @@ pub struct Connection {
 
 /// Serves a client until it goes.
 pub async fn serve(server: Arc<Server>, incoming: Incoming, id: u64, seat: Seat) {
-    let peer = incoming.peer();
+    let mut peer = incoming.peer();
     let Ok(stream) = incoming.attach() else {
         return;
     };
     let largest = server.largest_packet();
     let mut link = Link::new(stream, largest, Arc::clone(&seat.ending));
     let limit = server.connect_timeout();
-    let mut login = match login(&mut link, &server, id, &peer, limit).await {
+    let mut login = match login(&mut link, &server, id, &mut peer, limit).await {
         Ok(login) => login,
         Err(refused) => {
             server.database.instance.server.aborted_connects.inc();
@@ -69,6 +69,7 @@ pub async fn serve(server: Arc<Server>, incoming: Incoming, id: u64, seat: Seat)
     if connection.greet(database).await {
         connection.commands().await;
     }
+    connection.link.say_goodbye().await;
     let Connection { session, .. } = connection;
     if let Err(panic) = caught(pin!(session.close())).await {
         let log = &server.log;
@@ -101,6 +102,7 @@ impl Connection {
         let mut session = Session::new(instance, &login.claim.user, &peer.host, id);
         link.charge_to(session.memory());
         session.set_client(flags(login.capabilities));
+        session.set_transport(peer.tls.clone());
         if let Some(collation) = login.claim.collation {
             session.set_client_collation(CollationId(collation));
         }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use rustls::ServerConnection;
 use sql::memory::{Account, Charge};
 use tokio::time::{Instant, Sleep, sleep_until};
 use types::SqlError;
@@ -18,6 +19,9 @@ use wire::{Decoder, PacketWriter, ProtocolError};
 
 use super::registry::Ending;
 use super::stream::Stream;
+
+/// How long a client whose handshake failed may go on sending before its socket is closed under it.
+const LAST_ALERT: Duration = Duration::from_millis(200);
 
 /// Why no packet came.
 #[derive(Debug)]
@@ -155,6 +159,43 @@ impl Link {
         }
     }
 
+    /// Goes over to TLS, which the client has asked for: its handshake, at most until `limit` from now. Clients do not wait for
+    /// an answer, so that bytes behind the question may have been received with it: they belong to the handshake. No packet
+    /// comes of them, so that nobody can put words before those of the client.
+    ///
+    /// # Errors
+    /// Why it failed. The client has been told, as far as it listens.
+    pub async fn start_tls(
+        &mut self,
+        connection: ServerConnection,
+        limit: Duration,
+    ) -> Result<(), Gone> {
+        let early = self.input.take_buffered();
+        self.output.stream.begin_tls(connection, early);
+        let deadline = Instant::now() + limit;
+        let done = poll_fn(|cx| {
+            if let Poll::Ready(done) = self.output.stream.poll_handshake(cx) {
+                return Poll::Ready(done.map_err(|_| Gone::Closed));
+            }
+            self.output.ending.park(cx);
+            if self.output.ending.is_stopping() {
+                return Poll::Ready(Err(Gone::Ended));
+            }
+            poll_alarm(&mut self.alarm, cx, deadline).map(|()| Err(Gone::TimedOut))
+        })
+        .await;
+        if matches!(done, Err(Gone::Closed)) {
+            // An alert is on its way that the client should see.
+            self.linger(LAST_ALERT).await;
+        }
+        done
+    }
+
+    /// The TLS there is.
+    pub fn tls(&self) -> Option<&ServerConnection> {
+        self.output.stream.tls()
+    }
+
     /// Sends everything that was written.
     ///
     /// # Errors
@@ -166,12 +207,21 @@ impl Link {
     /// Closes the sending side and takes what still comes, at most for `limit`: a socket closed with bytes unread
     /// would take the last answer from the client.
     pub async fn linger(&mut self, limit: Duration) {
-        self.output.stream.close_sending().await;
         let deadline = Instant::now() + limit;
+        let told = poll_fn(|cx| {
+            // Under TLS the farewell is bytes, which a client need not take.
+            if self.output.stream.poll_close_sending(cx).is_ready() {
+                return Poll::Ready(true);
+            }
+            poll_alarm(&mut self.alarm, cx, deadline).map(|()| false)
+        });
+        if !told.await {
+            return;
+        }
         let mut waste = vec![0; 16 << 10];
         loop {
             let n = poll_fn(|cx| {
-                let read = self.output.stream.poll_read(cx, &mut waste);
+                let read = self.output.stream.poll_waste(cx, &mut waste);
                 if read.is_ready() && Instant::now() < deadline {
                     return read;
                 }
@@ -181,6 +231,18 @@ impl Link {
                 Ok(n) if n > 0 => self.received += n as u64,
                 _ => return,
             }
+        }
+    }
+
+    /// Tells a client under TLS that nothing more will come, so that it can tell the end from a line that was cut. Never waits:
+    /// what the socket does not take at once is left unsaid.
+    pub async fn say_goodbye(&mut self) {
+        if self.output.stream.tls().is_some() {
+            poll_fn(|cx| {
+                let _unsaid = self.output.stream.poll_close_sending(cx);
+                Poll::Ready(())
+            })
+            .await;
         }
     }
 
