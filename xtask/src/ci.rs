@@ -4,7 +4,9 @@ use crate::args::Args;
 use crate::crash::{self, Plan};
 use crate::rng;
 use crate::step::Outcome;
-use crate::{damage, e2e, full_disk, fuzz, hostile, install, isolation, sim, step, tidy, tree};
+use crate::{
+    damage, e2e, full_disk, fuzz, hostile, install, isolation, privileges, sim, step, tidy, tree,
+};
 use std::time::Duration;
 
 /// The unit and property tests take three minutes on two busy cores.
@@ -33,6 +35,7 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     crash::run(&Plan::new(rounds, seed))?;
     isolation::short(seed)?;
     hostile::short()?;
+    privileges::short()?;
     damage::short(seed)?;
     full_disk::short(seed)?;
     sim::share(20)

@@ -28,6 +28,7 @@ mod matrix;
 mod miri;
 mod models;
 mod pressure;
+mod privileges;
 mod procfs;
 mod protocol;
 mod recovery_time;
@@ -90,6 +91,12 @@ const COMMANDS: &[Command] = &[
         "full-disk",
         "a server on a small file system that is filled to its last block (as root) [--mb 96] [--rounds 6] [--seed X]",
         full_disk::command,
+    ),
+    (
+        "privileges",
+        "who may do what: grants x statements x doors, beside MariaDB; scenarios; random accounts [--matrix] [--alone] [--server S] \
+         [--grant PART] [--statement PART] [--skip PARTS] [--scenarios] [--scenario PART] [--fuzz SECONDS] [--seed N]",
+        privileges::command,
     ),
     (
         "compare",

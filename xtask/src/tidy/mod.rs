@@ -8,6 +8,7 @@
 mod length;
 mod order;
 mod source;
+mod variables;
 mod words;
 
 use crate::args::Args;
@@ -22,6 +23,7 @@ pub fn command(args: &Args) -> Outcome<()> {
     args.refuse_unread()?;
     if bless {
         length::bless(&tree::root(), raise)?;
+        variables::bless(&tree::root(), &Source::of_tree(&tree::root())?)?;
     }
     all()
 }
@@ -57,6 +59,7 @@ fn complaints(root: &Path) -> Outcome<Vec<String>> {
     order::crates(root, &mut complaints)?;
     order::modules(root, &sources, &mut complaints)?;
     length::check(root, &sources, &mut complaints)?;
+    variables::check(root, &sources, &mut complaints)?;
     Ok(complaints)
 }
 

@@ -1,0 +1,191 @@
+//! The ways by which a statement reaches the server, and what came back of it.
+
+use std::collections::BTreeSet;
+use wire::client::blocking::Conn;
+use wire::client::{ClientError, ResultSet, Value};
+use wire::command::code;
+
+/// One way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Door {
+    /// COM_QUERY, or the small command that the text names.
+    Text,
+    /// PREPARE and EXECUTE in SQL.
+    Prepare,
+    /// COM_STMT_PREPARE and COM_STMT_EXECUTE.
+    Binary,
+    /// The same, with a cursor.
+    Cursor,
+    /// EXPLAIN of it.
+    Explain,
+    /// `SET @x = (…)`
+    Set,
+    /// `DO (…)`
+    Do,
+}
+
+impl Door {
+    /// Its name in the files and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Door::Text => "text",
+            Door::Prepare => "prepare",
+            Door::Binary => "binary",
+            Door::Cursor => "cursor",
+            Door::Explain => "explain",
+            Door::Set => "set",
+            Door::Do => "do",
+        }
+    }
+
+    const ALL: &[Door] = &[
+        Door::Text,
+        Door::Prepare,
+        Door::Binary,
+        Door::Cursor,
+        Door::Explain,
+        Door::Set,
+        Door::Do,
+    ];
+
+    /// The doors for a statement: those named, or those that its first word allows.
+    pub fn of(sql: &str, named: &[String]) -> Vec<Door> {
+        if !named.is_empty() {
+            let is_named = |door: &&Door| named.iter().any(|name| name == door.name());
+            return Door::ALL.iter().filter(is_named).copied().collect();
+        }
+        let first = sql.split([' ', '(']).next().unwrap_or_default();
+        let plain = ![" INTO ", " FOR UPDATE", " FOR SHARE", " LOCK IN "]
+            .iter()
+            .any(|words| sql.contains(words));
+        match first {
+            "SELECT" | "WITH" | "TABLE" | "VALUES" if plain => Door::ALL.to_vec(),
+            "SELECT" if sql.contains(" INTO ") => vec![Door::Text, Door::Prepare, Door::Binary],
+            "SELECT" => Door::ALL[..5].to_vec(),
+            "INSERT" | "UPDATE" | "DELETE" | "REPLACE" => {
+                vec![Door::Text, Door::Prepare, Door::Binary, Door::Explain]
+            }
+            "SHOW" | "DESCRIBE" => vec![Door::Text, Door::Prepare, Door::Binary, Door::Cursor],
+            "COM_INIT_DB" | "COM_FIELD_LIST" | "PREPARE" | "BEGIN" => vec![Door::Text],
+            _ => vec![Door::Text, Door::Prepare, Door::Binary],
+        }
+    }
+}
+
+/// What came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Got {
+    /// Success, with every cell of every row where the door shows rows.
+    Fine(Option<Rows>),
+    /// The server's error.
+    Error(u16, String),
+    /// No answer.
+    Lost(String),
+}
+
+/// Rows, as tests look at them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// How many.
+    pub count: usize,
+    /// All cells of all of them.
+    pub cells: BTreeSet<String>,
+}
+
+impl Rows {
+    fn of(results: &[ResultSet]) -> Rows {
+        let mut rows = Rows::default();
+        for row in results.iter().flat_map(|r| &r.rows) {
+            rows.count += 1;
+            rows.cells.extend(row.iter().map(shown));
+        }
+        rows
+    }
+}
+
+/// A value as text.
+pub fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "NULL".to_owned(),
+        Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::Int(n) => n.to_string(),
+        Value::UInt(n) => n.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+impl From<ClientError> for Got {
+    fn from(error: ClientError) -> Got {
+        match error {
+            ClientError::Server(e) => Got::Error(e.code, e.message),
+            other => Got::Lost(other.to_string()),
+        }
+    }
+}
+
+/// Sends a statement through a door.
+pub fn send(conn: &mut Conn, door: Door, sql: &str) -> Got {
+    let sent = match door {
+        Door::Text => by_text(conn, sql),
+        Door::Explain => conn.query(&format!("EXPLAIN {sql}")).map(|_| None),
+        Door::Set => conn
+            .query(&format!("SET @zz = (SELECT COUNT(*) FROM ({sql}) zz)"))
+            .map(|_| None),
+        Door::Do => conn
+            .query(&format!("DO (SELECT COUNT(*) FROM ({sql}) zz)"))
+            .map(|_| None),
+        Door::Prepare => by_prepare(conn, sql),
+        Door::Binary | Door::Cursor => by_binary(conn, sql, door == Door::Cursor),
+    };
+    match sent {
+        Ok(rows) => Got::Fine(rows),
+        Err(e) => e.into(),
+    }
+}
+
+type Sent = Result<Option<Rows>, ClientError>;
+
+fn by_text(conn: &mut Conn, sql: &str) -> Sent {
+    if let Some(db) = sql.strip_prefix("COM_INIT_DB ") {
+        return conn.command(code::INIT_DB, db.as_bytes()).map(|_| None);
+    }
+    if let Some(table) = sql.strip_prefix("COM_FIELD_LIST ") {
+        let body = [table.as_bytes(), b"\0"].concat();
+        let mut packet = conn.raw_command(code::FIELD_LIST, &body)?;
+        // Columns up to an EOF.
+        while packet.first() != Some(&0xfe) {
+            packet = conn.next_packet()?.to_vec();
+        }
+        return Ok(None);
+    }
+    conn.query(sql).map(|r| Some(Rows::of(&r)))
+}
+
+fn by_prepare(conn: &mut Conn, sql: &str) -> Sent {
+    let quoted = sql.replace('\\', "\\\\").replace('\'', "''");
+    conn.query(&format!("PREPARE zz FROM '{quoted}'"))?;
+    let answer = conn.query("EXECUTE zz").map(|r| Some(Rows::of(&r)));
+    conn.query("DEALLOCATE PREPARE zz")?;
+    answer
+}
+
+fn by_binary(conn: &mut Conn, sql: &str, cursor: bool) -> Sent {
+    let statement = conn.prepare(sql)?;
+    let answer = if cursor {
+        conn.execute_cursor(&statement, &[]).and_then(|first| {
+            let opened = first
+                .last()
+                .is_some_and(|r| r.status & wire::status::CURSOR_EXISTS != 0);
+            if opened {
+                let fetched = conn.fetch(&statement, 1000)?;
+                Ok(Some(Rows::of(&[fetched])))
+            } else {
+                Ok(Some(Rows::of(&first)))
+            }
+        })
+    } else {
+        conn.execute(&statement, &[]).map(|r| Some(Rows::of(&r)))
+    };
+    conn.close(&statement)?;
+    answer
+}

@@ -1,0 +1,324 @@
+//! `cargo xtask privileges`: who may do what, tried from outside.
+//!
+//! The matrix sends every statement of `tests/privileges/statements.txt` as every account of `grants.txt`, through every
+//! door, and holds the answers to the rules beside the statements, which follow MySQL 8.0's manual. MariaDB is asked the same;
+//! where its answers differ, `mariadb.txt` has the reason. It never looks at how the server decides.
+
+mod beside;
+mod data;
+mod deal;
+mod doors;
+mod fuzz;
+mod held;
+mod items;
+mod judge;
+mod matrix;
+mod rule;
+mod scenario;
+mod world;
+
+use crate::args::Args;
+use crate::rng;
+use crate::server::{Kind, Server, Setup};
+use crate::step::{self, Outcome};
+use crate::tree::Scratch;
+use beside::Answers;
+use data::{Grant, Statement};
+use doors::Door;
+use judge::{Expected, Verdict, Wrong};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+struct Plan {
+    kind: Kind,
+    /// Ask MariaDB too.
+    beside: bool,
+    /// Only grants and statements whose names contain these.
+    grant: String,
+    statement: String,
+    /// No statements whose names contain one of these: what a server that lets it happen does not survive.
+    skip: Vec<String>,
+}
+
+/// The command.
+pub fn command(args: &Args) -> Outcome<()> {
+    let plan = Plan {
+        kind: args.get("server", Kind::Tidemill)?,
+        beside: !args.has("alone"),
+        grant: args.get("grant", String::new())?,
+        statement: args.get("statement", String::new())?,
+        skip: args.list("skip", "")?,
+    };
+    let (only, scenarios) = (args.get("scenario", String::new())?, args.has("scenarios"));
+    let matrix = args.has("matrix");
+    let fuzz = args.get("fuzz", 0)?;
+    let seed = args.get("seed", rng::fresh_seed())?;
+    args.refuse_unread()?;
+    if fuzz > 0 {
+        return kept(|scratch| fuzzed(scratch, Duration::from_secs(fuzz), seed));
+    }
+    if scenarios || !only.is_empty() {
+        return kept(|scratch| stories(scratch, &only));
+    }
+    let part = matrix || !(plan.grant.is_empty() && plan.statement.is_empty());
+    kept(|scratch| whole(&plan, scratch))?;
+    if part || plan.kind != Kind::Tidemill {
+        return Ok(());
+    }
+    kept(|scratch| stories(scratch, ""))
+}
+
+/// The share of every run of the tests: all but the long hours of the fuzzer.
+pub fn short() -> Outcome<()> {
+    let plan = Plan {
+        kind: Kind::Tidemill,
+        beside: true,
+        grant: String::new(),
+        statement: String::new(),
+        skip: Vec::new(),
+    };
+    kept(|scratch| whole(&plan, scratch))?;
+    kept(|scratch| stories(scratch, ""))?;
+    kept(|scratch| fuzzed(scratch, 2 * WORLD, FIXED_SEED))
+}
+
+/// Where the fuzzer begins in every run of the tests: one world with partial revokes, one without.
+const FIXED_SEED: u64 = 25;
+
+/// The longest that one world of the fuzzer lasts; then a new one begins, with the next seed.
+const WORLD: Duration = Duration::from_secs(10);
+
+/// Runs the fuzzer.
+fn fuzzed(scratch: &Scratch, limit: Duration, seed: u64) -> Outcome<()> {
+    step::announce(&format!(
+        "random accounts for {} s, --seed {seed}",
+        limit.as_secs()
+    ));
+    let mut server = server(Kind::Tidemill, scratch.path())?;
+    let setup = server.setup().clone();
+    let statements = data::statements(&data::text("statements.txt")?)?;
+    let mut ground = matrix::Ground::new(&setup, &data::text("ground.sql")?, false)?;
+    let begun = Instant::now();
+    let mut total = fuzz::Done::default();
+    let mut seeds = seed..;
+    while begun.elapsed() < limit {
+        let seed = seeds.next().unwrap_or(seed);
+        let left = limit.saturating_sub(begun.elapsed()).min(WORLD);
+        let done = fuzz::run(&mut ground, &statements, seed, left)
+            .map_err(|why| format!("{why}\n(repeat with --seed {seed})"))?;
+        total.changes += done.changes;
+        total.tries += done.tries;
+        total.refused += done.refused;
+    }
+    println!(
+        "    {} changes of accounts, {} statements tried, {} of them refused as they must be",
+        total.changes, total.tries, total.refused
+    );
+    drop(ground);
+    server.must_run()?;
+    server.terminate()
+}
+
+/// Plays the scenarios, then what is an item of its own.
+fn stories(scratch: &Scratch, only: &str) -> Outcome<()> {
+    let mut server = server(Kind::Tidemill, scratch.path())?;
+    let mut failed = Vec::new();
+    for file in ["items.scenario", "features.scenario"] {
+        step::announce(file);
+        let all = scenario::parse(&data::text(file)?)?;
+        for scenario in all.iter().filter(|s| s.name.contains(only)) {
+            match scenario::play(server.setup(), scenario) {
+                Ok(()) => println!("    {}", scenario.name),
+                Err(why) => {
+                    println!("    {}: FAILED: {why:.400}", scenario.name);
+                    failed.push(scenario.name.clone());
+                    // What a failure leaves may be in the way of all that follows.
+                    drop(server);
+                    let fresh = scratch.path().join(format!("after-{}", failed.len()));
+                    std::fs::create_dir(&fresh).map_err(|e| e.to_string())?;
+                    server = self::server(Kind::Tidemill, &fresh)?;
+                }
+            }
+        }
+    }
+    server.must_run()?;
+    server.terminate()?;
+    step::announce("items");
+    failed.extend(items::run(scratch.path(), only)?);
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(format!("scenarios: {}", failed.join("; "))),
+    }
+}
+
+/// Runs in a scratch directory that stays where something failed.
+fn kept(run: impl FnOnce(&Scratch) -> Outcome<()>) -> Outcome<()> {
+    let mut scratch = Scratch::new("privileges")?;
+    let result = run(&scratch);
+    if result.is_err() {
+        scratch.keep();
+    }
+    result
+}
+
+/// A server of this kind for these tests.
+fn server(kind: Kind, dir: &Path) -> Outcome<Server> {
+    Setup::new(kind, dir)?
+        .option("innodb-flush-log-at-trx-commit=0")
+        .option("innodb-buffer-pool-size=64M")
+        .start()
+}
+
+fn whole(plan: &Plan, scratch: &Scratch) -> Outcome<()> {
+    let mut grants = data::grants(&data::text("grants.txt")?)?;
+    let mut statements = data::statements(&data::text("statements.txt")?)?;
+    grants.retain(|g| g.name.contains(&plan.grant));
+    statements.retain(|s| {
+        s.name.contains(&plan.statement) && !plan.skip.iter().any(|part| s.name.contains(part))
+    });
+    let mut failed = Vec::new();
+    one(plan.kind, false, &grants, &statements, scratch, &mut failed)?;
+    if plan.beside {
+        let kind = Kind::MariaDb;
+        let theirs = one(kind, true, &grants, &statements, scratch, &mut Vec::new())?;
+        let all = plan.grant.is_empty() && plan.statement.is_empty() && plan.skip.is_empty();
+        failed.extend(beside::compare(&theirs, all)?);
+    }
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(format!("privileges: {}", failed.join("; "))),
+    }
+}
+
+/// The matrix on one server.
+fn one<'d>(
+    kind: Kind,
+    text_only: bool,
+    grants: &'d [Grant],
+    statements: &'d [Statement],
+    scratch: &Scratch,
+    failed: &mut Vec<String>,
+) -> Outcome<Answers<'d>> {
+    step::announce(&format!(
+        "privileges on {}: {} grants, {} statements",
+        kind.name(),
+        grants.len(),
+        statements.len()
+    ));
+    let begun = Instant::now();
+    let mut server = server(kind, scratch.path())?;
+    let setup = server.setup().clone();
+    let mut tally = Tally::default();
+    let ground = data::text("ground.sql")?;
+    matrix::Ground::new(&setup, &ground, text_only)?.run(grants, statements, &mut tally)?;
+    server.must_run()?;
+    server.terminate()?;
+    if kind == Kind::Tidemill || !text_only {
+        tally.report();
+        failed.extend(tally.failures());
+    }
+    println!("    {:.1} s", begun.elapsed().as_secs_f64());
+    Ok(tally.answers)
+}
+
+/// What a report groups by: the kind of wrong, the statement, what came back.
+type Group<'d> = (&'static str, &'d str, String);
+
+/// What came of all cells.
+#[derive(Debug, Default)]
+struct Tally<'d> {
+    cells: u64,
+    absent: BTreeSet<&'d str>,
+    wrong: BTreeMap<Group<'d>, (BTreeSet<&'static str>, BTreeSet<&'d str>)>,
+    counts: BTreeMap<&'static str, u64>,
+    unmade: Vec<(&'d str, String)>,
+    answers: Answers<'d>,
+}
+
+impl<'d> matrix::Sink<'d> for Tally<'d> {
+    fn cell(&mut self, cell: matrix::Cell<'d>) {
+        let expected = Expected::of(cell.statement, &cell.grant.held);
+        let verdict = judge::judge(cell.statement, &cell.grant.held, &expected, &cell.got);
+        if cell.door == Door::Text {
+            self.answers
+                .note(cell.grant, cell.statement, &expected, &cell.got);
+        }
+        self.count(&cell, verdict);
+    }
+
+    fn unmade(&mut self, grant: &'d Grant, why: &str) {
+        self.unmade.push((&grant.name, why.to_owned()));
+    }
+}
+
+impl<'d> Tally<'d> {
+    fn count(&mut self, cell: &matrix::Cell<'d>, verdict: Verdict) {
+        self.cells += 1;
+        match verdict {
+            Verdict::Fine => {}
+            Verdict::Absent => {
+                if cell.door == Door::Text {
+                    self.absent.insert(&cell.statement.name);
+                }
+            }
+            Verdict::Wrong(wrong) => {
+                *self.counts.entry(wrong.word()).or_default() += 1;
+                let group = (wrong.word(), &*cell.statement.name, shortened(&wrong, cell));
+                let entry = self.wrong.entry(group).or_default();
+                entry.0.insert(cell.door.name());
+                entry.1.insert(&cell.grant.name);
+            }
+        }
+    }
+
+    fn report(&self) {
+        for (grant, why) in &self.unmade {
+            println!("    UNMADE [{grant}]: {why}");
+        }
+        for ((word, statement, detail), (doors, grants)) in &self.wrong {
+            let doors: Vec<&str> = doors.iter().copied().collect();
+            let some: Vec<&str> = grants.iter().take(8).copied().collect();
+            let more = match grants.len() > some.len() {
+                true => format!(" and {} more", grants.len() - some.len()),
+                false => String::new(),
+            };
+            println!(
+                "    {word} [{statement}] by {}: {detail}\n        as: {}{more}",
+                doors.join(", "),
+                some.join("; ")
+            );
+        }
+        println!("    {} cells; wrong: {:?}", self.cells, self.counts);
+        if !self.absent.is_empty() {
+            let absent: Vec<&str> = self.absent.iter().copied().collect();
+            println!("    not there (1235): {}", absent.join("; "));
+        }
+    }
+
+    fn failures(&self) -> Vec<String> {
+        self.counts
+            .iter()
+            .map(|(word, n)| format!("{n} cells {word}"))
+            .chain(
+                (!self.unmade.is_empty()).then(|| format!("{} grants not made", self.unmade.len())),
+            )
+            .collect()
+    }
+}
+
+/// The detail without the name of the account, which would make every line its own group.
+fn shortened(wrong: &Wrong, cell: &matrix::Cell<'_>) -> String {
+    let detail = wrong.detail();
+    match cell.got {
+        doors::Got::Error(..) => match (detail.find("'g"), detail.find("'@'localhost'")) {
+            (Some(from), Some(to)) if from < to => {
+                format!("{}'u{}", &detail[..from], &detail[to..])
+            }
+            _ => detail.to_owned(),
+        },
+        _ => detail.to_owned(),
+    }
+}
