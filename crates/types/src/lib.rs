@@ -8,6 +8,7 @@ pub mod collation;
 pub mod convert;
 pub mod datatype;
 pub mod decimal;
+pub mod depth;
 pub mod error;
 pub mod keyenc;
 pub mod pace;

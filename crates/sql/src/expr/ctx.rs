@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use types::depth::{self, Depth, Level as Deeper};
 use types::temporal::DateTime;
 use types::{Level, Pace, SqlError, Value, ValueRef, Warning, Watch};
 
@@ -284,6 +285,7 @@ pub struct EvalCtx<'s> {
     /// `max_allowed_packet`: longer results of string functions become NULL with warning 1301.
     pub max_packet: u64,
     pace: Pace<'s>,
+    depth: Depth,
     state: Mutex<State>,
 }
 
@@ -319,6 +321,7 @@ impl<'s> EvalCtx<'s> {
             collation: vars.connection_collation(),
             max_packet: hot.max_allowed_packet,
             pace: Pace::new(facts.watcher.0.as_ref().map(|w| &**w as &dyn Watch)),
+            depth: Depth::new(),
             state: Mutex::default(),
         }
     }
@@ -335,6 +338,15 @@ impl<'s> EvalCtx<'s> {
     #[inline]
     pub fn tick(&self, work: usize) -> Result<(), SqlError> {
         self.pace.tick(work)
+    }
+
+    /// Binding goes `cost` levels deeper, until the result is dropped.
+    ///
+    /// # Errors
+    /// 1436 where that is too deep.
+    #[inline]
+    pub fn deeper(&self, cost: u32) -> Result<Deeper<'_>, SqlError> {
+        self.depth.enter(cost, depth::MAX_BOUND)
     }
 
     /// The count itself, for functions that know no context.

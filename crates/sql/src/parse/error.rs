@@ -85,10 +85,7 @@ impl fmt::Display for ParseError {
                 self.near, self.line
             ),
             ParseErrorKind::EmptyQuery => f.write_str("Query was empty"),
-            ParseErrorKind::TooDeep => f.write_str(
-                "Thread stack overrun: the statement is nested too deeply. Use 'mysqld \
-                 --thread_stack=#' to specify a bigger stack.",
-            ),
+            ParseErrorKind::TooDeep => f.write_str(::types::depth::TOO_DEEP),
             ParseErrorKind::Other { message, .. } => f.write_str(message),
         }
     }

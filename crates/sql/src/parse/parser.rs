@@ -10,12 +10,8 @@ use ::types::{Pace, SqlError};
 /// What every rule returns.
 pub(crate) type R<X> = Result<X, Box<ParseError>>;
 
-/// How deep rules may nest. Every level of nesting in the text costs at least one; a level of
-/// subquery costs more. Keeps the parser within half a mebibyte of stack.
-pub(crate) const MAX_DEPTH: u32 = 160;
-
-/// How high a tree may grow, so that recursive walks and drops stay within the stack.
-pub(crate) const MAX_HEIGHT: u32 = 500;
+pub(crate) use ::types::depth::MAX_HEIGHT;
+use ::types::depth::MAX_RULES;
 
 /// Tokens taken after which the window of tokens forgets them: nothing here goes back.
 const WINDOW: usize = 4096;
@@ -178,7 +174,7 @@ impl<'a> Parser<'a> {
 
     /// Runs a rule one level deeper, `cost` levels at once.
     pub fn deeper<X>(&mut self, cost: u32, rule: impl FnOnce(&mut Self) -> R<X>) -> R<X> {
-        if self.depth + cost > MAX_DEPTH {
+        if self.depth + cost > MAX_RULES {
             return self.too_deep();
         }
         self.depth += cost;

@@ -1,6 +1,6 @@
 //! Queries as a whole: set operations, VALUES, TABLE, nested queries, WITH, and the ORDER BY and LIMIT around them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use types::SqlError;
@@ -20,7 +20,14 @@ use crate::sink::ColumnMeta;
 #[derive(Default)]
 pub(crate) struct Ctes {
     list: RefCell<Vec<Rc<ast::Cte>>>,
+    /// How many of them are being planned, one in another.
+    reading: Cell<u32>,
+    /// Query blocks planned so far because a name stands for them.
+    planned: Cell<u32>,
 }
+
+/// Most query blocks that names may stand for in a statement.
+const MAX_BLOCKS_BY_NAME: u32 = 4096;
 
 /// A common table expression that a name stands for.
 pub(crate) struct CteRef {
@@ -31,6 +38,22 @@ pub(crate) struct CteRef {
 }
 
 impl Planner<'_> {
+    /// Counts a query that is planned, where it is so through a name: the text bounds all others, but two that each read twice what
+    /// comes before them are four.
+    fn count_block(&self) -> Result<(), SqlError> {
+        if self.ctes.reading.get() == 0 {
+            return Ok(());
+        }
+        let n = self.ctes.planned.get() + 1;
+        self.ctes.planned.set(n);
+        if n > MAX_BLOCKS_BY_NAME {
+            return Err(SqlError::not_supported(
+                "statements of more than 4096 query blocks, counting each use of a common table expression",
+            ));
+        }
+        Ok(())
+    }
+
     /// The common table expression of that name.
     pub(crate) fn cte(&self, name: &str) -> Option<CteRef> {
         let list = self.ctes.list.borrow();
@@ -45,11 +68,13 @@ impl Planner<'_> {
 
     /// Hides the common table expressions from `place` on, while one of them is planned.
     pub(crate) fn hide_ctes_from(&self, place: usize) -> Vec<Rc<ast::Cte>> {
+        self.ctes.reading.set(self.ctes.reading.get() + 1);
         self.ctes.list.borrow_mut().split_off(place)
     }
 
     /// Shows them again.
     pub(crate) fn show_ctes(&self, hidden: Vec<Rc<ast::Cte>>) {
+        self.ctes.reading.set(self.ctes.reading.get() - 1);
         self.ctes.list.borrow_mut().extend(hidden);
     }
 
@@ -59,6 +84,9 @@ impl Planner<'_> {
         q: &ast::Query,
         parent: Option<&Names<'_>>,
     ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
+        self.ctx.cx.tick(256)?;
+        let _deeper = self.ctx.cx.deeper(types::depth::QUERY)?;
+        self.count_block()?;
         let known = self.ctes.list.borrow().len();
         if let Some(w) = &q.with {
             if w.recursive {

@@ -243,6 +243,8 @@ impl<'b> Binder<'b> {
     /// Binds a value or a row of values.
     pub(super) fn bind_any(&mut self, e: &ast::Expr) -> Result<Expr, SqlError> {
         use ast::Expr as A;
+        self.cx.tick(8)?;
+        let _deeper = self.cx.deeper(1)?;
         let bound = match e {
             A::Null
             | A::Bool(_)

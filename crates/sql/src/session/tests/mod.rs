@@ -8,6 +8,7 @@ mod at_once;
 mod clients;
 mod conflicts;
 mod ddl;
+mod depth;
 mod info;
 mod limits;
 mod load;
