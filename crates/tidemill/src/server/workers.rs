@@ -6,7 +6,7 @@
 //! statements computes for long is it elsewhere (`movable`, `work`).
 
 use std::convert::Infallible;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -108,7 +108,7 @@ impl Workers {
 
     /// As [`serve`](Self::serve), for what is no task yet.
     #[cfg(test)]
-    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+    pub fn spawn(&self, task: impl std::future::Future<Output = ()> + Send + 'static) {
         self.serve(Box::pin(task));
     }
 
