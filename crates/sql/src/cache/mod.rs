@@ -115,6 +115,7 @@ mod tests {
             writes: false,
             locks: false,
             private: false,
+            charge: crate::memory::Charge::default(),
             body: PlanBody::Do(Box::new(Block::empty(0))),
         })
     }

@@ -42,6 +42,7 @@ pub use tree::*;
 use crate::expr::agg::AggSpec;
 use crate::expr::bind::{Binder, Clause, SubqueryKind};
 use crate::expr::{CmpOp, Comparer, EvalCtx, Expr, ExprType, Node};
+use crate::memory::Charge;
 use crate::parse::ast;
 use crate::sink::ColumnMeta;
 use scope::{BlockScope, Names};
@@ -120,6 +121,7 @@ impl<'p> Planner<'p> {
             writes,
             locks: writes || self.locks.get(),
             private: self.private.get(),
+            charge: Charge::default(),
             body,
         }
     }

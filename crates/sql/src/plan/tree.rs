@@ -4,6 +4,7 @@
 //! Tables have *slots*: numbers unique in the whole statement, consecutive within one query block, so that an expression of a
 //! subquery can name a row of the block around it.
 
+use crate::memory::Charge;
 use std::sync::Arc;
 
 use engine::Table;
@@ -39,6 +40,8 @@ pub struct Plan {
     pub locks: bool,
     /// It depends on the types that user variables had when it was made: not to be kept for another execution by text.
     pub private: bool,
+    /// For values that were computed when it was made, and are in it.
+    pub charge: Charge,
     /// What to do.
     pub body: PlanBody,
 }

@@ -75,7 +75,10 @@ impl Session {
                 schema: self.facts.database.as_deref(),
                 cx: &cx,
             };
-            let r = plan::prepare(&ctx, statement);
+            let mut r = plan::prepare(&ctx, statement);
+            if let Ok(plan) = &mut r {
+                plan.charge = cx.take_held();
+            }
             let (w, n) = cx.take_warnings();
             (r, w, n)
         };

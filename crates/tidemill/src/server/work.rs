@@ -18,6 +18,9 @@ use super::movable::{Away, Task};
 /// How long a thread waits for something to do.
 const KEPT: Duration = Duration::from_secs(10);
 
+/// Room for deep statements; what is not used takes no memory.
+const STACK: usize = 16 << 20;
+
 /// A task to be worked on.
 pub(super) struct Job {
     /// The task.
@@ -137,6 +140,7 @@ impl WorkThreads {
         let shared = Arc::clone(&self.0);
         let begun = std::thread::Builder::new()
             .name("work".to_owned())
+            .stack_size(STACK)
             .spawn(move || {
                 if let Some(job) = taken_from(&taken) {
                     shared.run(job);
