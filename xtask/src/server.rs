@@ -357,8 +357,12 @@ impl Server {
     /// SIGTERM, then waits for a clean end.
     pub fn terminate(mut self) -> Outcome<()> {
         self.signal("TERM")?;
+        self.ended(Duration::from_secs(180))
+    }
+
+    /// Waits for a clean end after SIGTERM.
+    pub fn ended(&mut self, limit: Duration) -> Outcome<()> {
         let asked = Instant::now();
-        let limit = Duration::from_secs(180);
         loop {
             match self.child.try_wait().map_err(|e| format!("wait: {e}"))? {
                 Some(status) if status.success() => return Ok(()),

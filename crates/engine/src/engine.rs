@@ -367,6 +367,15 @@ impl Engine {
         closed.map_err(|e| crate::error::storage(e, "the database"))
     }
 
+    /// Makes every commit durable that anybody knows of: for an end without [`close`](Self::close), beside statements that do not end.
+    ///
+    /// # Errors
+    /// What writing the log fails with.
+    pub async fn make_durable(&self) -> Result<(), SqlError> {
+        let durable = self.log.wait_durable(self.complete()).await;
+        durable.map_err(|e| crate::error::storage(e, "the database"))
+    }
+
     /// Stops without writing anything more, as a crash would. For tests.
     pub async fn abandon(&self) {
         self.stop_tasks().await;

@@ -294,6 +294,11 @@ fn obeyed(options: &Options) -> Vec<(&'static str, String)> {
         ("port", options.port.to_string()),
         ("bind_address", options.bind_address.join(",")),
         ("skip_networking", switch(options.skip_networking)),
+        (
+            "admin_address",
+            options.admin_address.clone().unwrap_or_default(),
+        ),
+        ("admin_port", options.admin_port.to_string()),
         ("socket", path(&options.socket)),
         ("pid_file", path(&options.pid_file)),
         (

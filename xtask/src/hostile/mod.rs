@@ -4,6 +4,7 @@
 //! asks `SELECT 1` and writes down the longest answer. Limits must answer with MySQL's errors. One transaction is
 //! left open for the whole run. The short form is a part of `cargo xtask test`; the long one has the full numbers.
 
+mod account;
 mod crowd;
 mod limits;
 mod rude;
@@ -13,6 +14,7 @@ use crate::procfs;
 use crate::server::{Kind, Server, Setup};
 use crate::step::{self, Outcome};
 use crate::tree::Scratch;
+use account::Attack;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wire::client::blocking::Conn;
@@ -38,6 +40,8 @@ pub struct Scale {
     seconds: u64,
     /// Pairs of measurements, with and without the idle connections; 0 for only their memory.
     rounds: u32,
+    /// Of an account without privileges.
+    attack: Attack,
 }
 
 /// As the issue asks for it.
@@ -50,6 +54,11 @@ const FULL: Scale = Scale {
     active: 128,
     seconds: 4,
     rounds: 7,
+    attack: Attack {
+        seconds: 600,
+        abusers: 64,
+        waits: Duration::from_millis(250),
+    },
 };
 
 /// For every run of the tests.
@@ -62,6 +71,12 @@ const SHORT: Scale = Scale {
     active: 16,
     seconds: 1,
     rounds: 0,
+    // The machine may be busy with other things.
+    attack: Attack {
+        seconds: 20,
+        abusers: 48,
+        waits: BYSTANDER_WAITS,
+    },
 };
 
 /// The command.
@@ -71,6 +86,7 @@ pub fn command(args: &Args) -> Outcome<()> {
     scale.active = args.get("active", scale.active)?;
     scale.seconds = args.get("seconds", scale.seconds)?;
     scale.rounds = args.get("rounds", scale.rounds)?;
+    scale.attack.seconds = args.get("attack", scale.attack.seconds)?;
     let only = args.get("only", String::new())?;
     args.refuse_unread()?;
     run(&scale, &only)
@@ -139,6 +155,9 @@ fn refused<T: std::fmt::Debug>(what: &str, got: Result<T, ClientError>, code: u1
     }
 }
 
+/// The attack of an account without privileges, on a server of its own.
+const ACCOUNT: &str = "account";
+
 type Case = fn(&Stage<'_>) -> Outcome<String>;
 
 const CASES: &[(&str, Case)] = &[
@@ -161,7 +180,14 @@ const CASES: &[(&str, Case)] = &[
 fn run(scale: &Scale, only: &str) -> Outcome<()> {
     step::announce("hostile and careless clients");
     let mut scratch = Scratch::new("hostile")?;
-    let result = cases(scale, only, &scratch);
+    let mut result = Ok(());
+    if only != ACCOUNT {
+        result = cases(scale, only, &scratch);
+    }
+    if ACCOUNT.contains(only) && result.is_ok() {
+        result =
+            account::run(&scale.attack, &scratch).map(|words| println!("    {ACCOUNT}: {words}"));
+    }
     if result.is_err() {
         scratch.keep();
     }

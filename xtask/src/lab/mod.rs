@@ -29,6 +29,7 @@ use crate::step::{self, Outcome};
 use crate::tree::{self, Scratch};
 use experiment::Experiment;
 use fio::Fio;
+pub use peers::own_group;
 use record::{ExperimentRecord, Record};
 use runner::{Plan, Runner};
 use std::path::{Path, PathBuf};

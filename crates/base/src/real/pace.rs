@@ -70,10 +70,10 @@ fn run_time() -> Duration {
 }
 
 /// How much nicer than others a thread is that steps back.
-const NICER: libc::c_int = 5;
+const NICER: libc::c_int = 10;
 
-/// Has the kernel run the calling thread after those that serve clients, for good: for what may compute long without a pause in which it
-/// could rest. It still gets a quarter of a processor that another wants whole, so that what it has latched is not latched for long.
+/// Has the kernel run the calling thread after those that serve clients, for good: for what computes long without a pause in which it
+/// could rest, and has little to do with pages. It still gets a tenth of a processor that another wants whole, so that what it has latched is not latched for long.
 pub fn step_back() {
     // SAFETY: plain system calls; on Linux process 0 is the calling thread alone. Refused, it stays as it was.
     unsafe {

@@ -470,5 +470,7 @@ pub(crate) fn passes(
     cx: &EvalCtx<'_>,
     row: &dyn RowSource,
 ) -> Result<bool, SqlError> {
+    // What the row before made is gone.
+    cx.let_go();
     Ok(all_hold(&step.filter, cx, row)? && (!inexact || all_hold(&step.implied, cx, row)?))
 }

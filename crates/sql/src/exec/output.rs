@@ -182,6 +182,8 @@ impl<'p> Output<'p> {
         row: &dyn RowSource,
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
+        // What the row before made is gone.
+        cx.let_go();
         if let Some(h) = self.having
             && h.truth(cx, row)? != Some(true)
         {

@@ -16,9 +16,10 @@ const ROWS: u32 = 256;
 const PIECE: usize = 16 << 10;
 
 impl Env<'_> {
-    /// Counts a row; says whether it is time for [`pause`](Self::pause).
+    /// Counts a row, whose values are not needed any more; says whether it is time for [`pause`](Self::pause).
     #[inline]
     pub fn due(&mut self) -> bool {
+        self.cx.let_go();
         self.worked += 1;
         self.worked >= ROWS
     }

@@ -4,6 +4,7 @@
 //! evaluation sits behind a mutex that everyday expressions never touch, so that a context may be held across an await.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use types::depth::{self, Depth, Level as Deeper};
@@ -287,6 +288,9 @@ pub struct EvalCtx<'s> {
     pace: Pace<'s>,
     depth: Depth,
     state: Mutex<State>,
+    /// Whether anything is held for values that expressions have made.
+    holds: AtomicBool,
+    held: Mutex<Charge>,
 }
 
 /// Number of the error that an expression returns when it waits for a [`Special`]; never sent to a client.
@@ -297,6 +301,56 @@ impl<'s> EvalCtx<'s> {
     #[inline]
     pub fn memory(&self) -> &'s Arc<Account> {
         &self.facts.memory
+    }
+
+    /// Asks for room for a value that an expression is about to make, until the row is done. Small ones are not counted.
+    ///
+    /// # Errors
+    /// The session may hold no more.
+    #[inline]
+    pub fn hold(&self, bytes: usize) -> Result<(), SqlError> {
+        match bytes < SMALL {
+            true => Ok(()),
+            false => self.hold_large(bytes),
+        }
+    }
+
+    #[cold]
+    fn hold_large(&self, bytes: usize) -> Result<(), SqlError> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.holds.swap(true, Ordering::Relaxed) {
+            *held = Charge::to(self.memory());
+        }
+        match held.add(bytes) {
+            true => Ok(()),
+            false => self.memory().check(),
+        }
+    }
+
+    /// Whether there is room for a value just now, before it is made and held.
+    ///
+    /// # Errors
+    /// The session may hold no more.
+    pub fn has_room(&self, bytes: usize) -> Result<(), SqlError> {
+        if bytes >= SMALL && !Charge::to(self.memory()).set(bytes) {
+            self.memory().check()?;
+        }
+        Ok(())
+    }
+
+    /// The values of a row are not needed any more.
+    #[inline]
+    pub fn let_go(&self) {
+        if self.holds.load(Ordering::Relaxed) {
+            drop(self.take_held());
+        }
+    }
+
+    /// What is held for values, which somebody else needs from now on.
+    pub fn take_held(&self) -> Charge {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        self.holds.store(false, Ordering::Relaxed);
+        std::mem::take(&mut held)
     }
 
     /// A context for one statement.
@@ -323,6 +377,8 @@ impl<'s> EvalCtx<'s> {
             pace: Pace::new(facts.watcher.0.as_ref().map(|w| &**w as &dyn Watch)),
             depth: Depth::new(),
             state: Mutex::default(),
+            holds: AtomicBool::new(false),
+            held: Mutex::default(),
         }
     }
 

@@ -1,6 +1,8 @@
 //! Evaluation of bound expressions over a row. Values are borrowed from the row and the statement wherever possible;
 //! conditions go through [`Expr::truth`], which makes no intermediate values for AND, OR, NOT and comparisons.
 
+use std::borrow::Cow;
+
 use std::cmp::Ordering;
 
 use types::{SqlError, ValueRef};
@@ -17,6 +19,15 @@ use super::pattern::RegexpUse;
 use super::sysvar;
 use super::temporal;
 use super::val::Val;
+
+/// A value that was made for this row: a large one is counted as long as the row lasts.
+#[inline]
+fn held<'a>(made: Val<'a>, cx: &EvalCtx<'_>) -> Result<Val<'a>, SqlError> {
+    if let Val::Bytes(Cow::Owned(b)) = &made {
+        cx.hold(b.len())?;
+    }
+    Ok(made)
+}
 
 impl Expr {
     /// The value for a row.
@@ -40,7 +51,7 @@ impl Expr {
                     cx,
                     row,
                 };
-                (c.def.eval)(args)
+                held((c.def.eval)(args)?, cx)
             }
             Node::Arith(op, domain, p) => self.arithmetic(*op, *domain, p, cx, row),
             Node::Param(i) => Ok(cx
@@ -97,7 +108,7 @@ impl Expr {
             Node::Extract(unit, e) => temporal::extract(*unit, e, cx, row),
             Node::TimestampDiff(unit, p) => temporal::timestamp_diff(*unit, p, cx, row),
             Node::Subquery(i) => subqueries(row)?.scalar(*i),
-            Node::Regexp(r) => r.eval(cx, row),
+            Node::Regexp(r) => held(r.eval(cx, row)?, cx),
             Node::Row(_) => Err(SqlError::new(1241, "Operand should contain 1 column(s)")),
             _ => Ok(Val::truth(self.truth(cx, row)?)),
         }

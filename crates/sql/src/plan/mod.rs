@@ -46,6 +46,7 @@ use crate::access::needs::Needs;
 use crate::expr::agg::AggSpec;
 use crate::expr::bind::{Binder, Clause, SubqueryKind};
 use crate::expr::{CmpOp, Comparer, EvalCtx, Expr, ExprType, Node};
+use crate::memory::Charge;
 use crate::parse::ast;
 use crate::sink::ColumnMeta;
 use guard::{Seen, Usage};
@@ -134,6 +135,7 @@ impl<'p> Planner<'p> {
             locks: writes || self.locks.get(),
             private: self.private.get(),
             time_limit,
+            charge: Charge::default(),
             body,
         }
     }

@@ -4,6 +4,7 @@
 //! Tables have *slots*: numbers unique in the whole statement, consecutive within one query block, so that an expression of a
 //! subquery can name a row of the block around it.
 
+use crate::memory::Charge;
 use std::sync::Arc;
 
 use engine::Table;
@@ -45,6 +46,8 @@ pub struct Plan {
     pub private: bool,
     /// How long it may run.
     pub time_limit: TimeLimit,
+    /// For values that were computed when it was made, and are in it.
+    pub charge: Charge,
     /// What to do.
     pub body: PlanBody,
 }

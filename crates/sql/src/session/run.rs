@@ -79,7 +79,10 @@ impl Session {
                 security: &self.security,
                 cx: &cx,
             };
-            let r = plan::prepare(&ctx, statement);
+            let mut r = plan::prepare(&ctx, statement);
+            if let Ok(plan) = &mut r {
+                plan.charge = cx.take_held();
+            }
             let (w, n) = cx.take_warnings();
             (r, w, n)
         };

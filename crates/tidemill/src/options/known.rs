@@ -63,6 +63,8 @@ pub(super) const OBEYED: &[(&str, Argument, Setter)] = &[
     ("port", Required, set::port),
     ("bind_address", Required, set::bind_address),
     ("skip_networking", Switch, set::skip_networking),
+    ("admin_address", Required, set::admin_address),
+    ("admin_port", Required, set::admin_port),
     ("socket", Required, set::socket),
     ("ssl", Switch, set::ssl),
     ("pid_file", Required, set::pid_file),

@@ -130,6 +130,10 @@ pub struct Options {
     pub bind_address: Vec<String>,
     /// `skip_networking`: no TCP.
     pub skip_networking: bool,
+    /// `admin_address`: one address for administrators alone; none when not given.
+    pub admin_address: Option<String>,
+    /// `admin_port`; 0 takes any free one.
+    pub admin_port: u16,
     /// `socket`: path of the Unix socket; none when not given.
     pub socket: Option<PathBuf>,
     /// `ssl`: TLS is offered; `--skip-ssl` for not.
@@ -204,6 +208,8 @@ impl Default for Options {
             port: 3306,
             bind_address: vec!["127.0.0.1".to_owned()],
             skip_networking: false,
+            admin_address: None,
+            admin_port: 33_062,
             socket: None,
             ssl: true,
             pid_file: None,

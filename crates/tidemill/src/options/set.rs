@@ -107,9 +107,28 @@ pub(super) fn datadir(options: &mut Options, given: &mut Given<'_>) -> Set {
     Ok(())
 }
 
-pub(super) fn port(options: &mut Options, given: &mut Given<'_>) -> Set {
+fn a_port(given: &Given<'_>) -> Result<u16, Fault> {
     let number = given.value.trim().parse();
-    options.port = number.map_err(|_| format!("'{}' is not a port", given.value))?;
+    number.map_err(|_| format!("'{}' is not a port", given.value))
+}
+
+pub(super) fn port(options: &mut Options, given: &mut Given<'_>) -> Set {
+    options.port = a_port(given)?;
+    Ok(())
+}
+
+pub(super) fn admin_port(options: &mut Options, given: &mut Given<'_>) -> Set {
+    options.admin_port = a_port(given)?;
+    Ok(())
+}
+
+pub(super) fn admin_address(options: &mut Options, given: &mut Given<'_>) -> Set {
+    let address = given.text()?;
+    // MySQL takes one address here, and none of those that mean all.
+    if matches!(address.as_str(), "*" | "0.0.0.0" | "::") || address.contains(',') {
+        return Err(format!("'{address}' is not one address"));
+    }
+    options.admin_address = Some(address);
     Ok(())
 }
 

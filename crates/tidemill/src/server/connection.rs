@@ -9,6 +9,7 @@ use std::time::Duration;
 use base::real::InHand;
 use sql::Session;
 use sql::session::ClientFlags;
+use types::error::codes;
 use types::{CollationId, SqlError, Value};
 use wire::capability::{self, has};
 use wire::handshake::Nonce;
@@ -22,9 +23,13 @@ use super::link::{Gone, Link};
 use super::login::{Login, Refused, login};
 use super::movable::{at_home, come_back};
 use super::prepared::Prepared;
-use super::registry::Seat;
+use super::registry::{Asking, Seat};
 use super::stream::{Incoming, Peer};
 
+/// The privilege to come by the administrators' address.
+const ADMIN_ADDRESS: &str = "SERVICE_CONNECTION_ADMIN";
+/// The privilege to have the one connection beyond `max_connections`.
+const ONE_MORE: &str = "CONNECTION_ADMIN";
 /// ER_CLIENT_INTERACTION_TIMEOUT.
 const INTERACTION_TIMEOUT: u16 = 4031;
 /// How long a client that sent nonsense may go on sending before its socket is closed under it.
@@ -46,8 +51,8 @@ pub struct Connection {
     pub(super) status: u16,
 }
 
-/// Serves a client until it goes.
-pub async fn serve(server: Arc<Server>, incoming: Incoming, id: u64, seat: Seat) {
+/// Serves a client until it goes. `by_admin`: it came by the administrators' address.
+pub async fn serve(server: Arc<Server>, incoming: Incoming, id: u64, seat: Seat, by_admin: bool) {
     let mut peer = incoming.peer();
     let Ok(stream) = incoming.attach() else {
         return;
@@ -66,7 +71,8 @@ pub async fn serve(server: Arc<Server>, incoming: Incoming, id: u64, seat: Seat)
     let database = login.claim.database.take();
     let mut connection = Connection::begin(&server, link, &login, peer, id);
     seat.ending.join(connection.session.interrupt());
-    if connection.greet(database).await {
+    let admitted = connection.admit(&seat, by_admin).await;
+    if admitted && connection.greet(database).await {
         connection.commands().await;
     }
     connection.link.say_goodbye().await;
@@ -120,6 +126,40 @@ impl Connection {
             params: Vec::new(),
             status: status::AUTOCOMMIT,
         }
+    }
+
+    /// Whether there is a place for its user. The client is told where not.
+    async fn admit(&mut self, seat: &Seat, by_admin: bool) -> bool {
+        let instance = &self.server.database.instance;
+        let session = &self.session;
+        let refused = if by_admin && !session.may(ADMIN_ADDRESS) {
+            SqlError::new(
+                codes::ER_SPECIFIC_ACCESS_DENIED_ERROR,
+                format!(
+                    "Access denied; you need (at least one of) the {ADMIN_ADDRESS} privilege(s) for this operation"
+                ),
+            )
+        } else {
+            let most = instance.globals().hot().max_connections();
+            let most = usize::try_from(most).unwrap_or(usize::MAX);
+            let admitted = match by_admin {
+                true => seat.admit(most, Asking::ByAdminAddress),
+                false => {
+                    seat.admit(most, Asking::User)
+                        || session.may(ONE_MORE) && seat.admit(most, Asking::Administrator)
+                }
+            };
+            if admitted {
+                return true;
+            }
+            instance.server.max_connections_errors.inc();
+            SqlError::fixed(codes::ER_CON_COUNT_ERROR)
+        };
+        self.error(&refused);
+        // It may have gone meanwhile.
+        let _gone = self.link.flush().await;
+        self.link.linger(LINGER).await;
+        false
     }
 
     /// Ends the login: the default database, `init_connect`, then OK. `false` where the connection is over.

@@ -52,6 +52,25 @@ impl Listeners {
         Ok(listeners)
     }
 
+    /// Binds the administrators' address. Call inside the runtime that is to accept.
+    ///
+    /// # Errors
+    /// As [`bind`](Self::bind).
+    pub fn bind_admin(options: &Options) -> io::Result<Listeners> {
+        let name = options.admin_address.as_deref().unwrap_or_default();
+        let tcp = resolve(name, options.admin_port)?
+            .into_iter()
+            .take(1)
+            .map(|address| bind_tcp(address).map_err(|e| named(&address, &e)))
+            .collect::<io::Result<_>>()?;
+        Ok(Listeners {
+            tcp,
+            unix: None,
+            socket_file: None,
+            turn: 0,
+        })
+    }
+
     /// Where it listens, for people.
     pub fn names(&self) -> Vec<String> {
         let tcp = self.addresses().into_iter().map(|a| a.to_string());

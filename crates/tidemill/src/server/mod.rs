@@ -1,10 +1,13 @@
 //! The server: listens, serves every connection as a task of its own, and stops without losing what it acknowledged.
 //!
-//! Rooms: `listen` (sockets), `workers` (the threads that serve), `movable` and `work` (long work leaves them), `registry`
-//! (who is connected), `stream`, `tls` and `link` (bytes and packets), `login`, `connection` and `command` (what a client
-//! asks), `results`, `encode` and `cursor` (what it
+//! Rooms: `listen`, `accept` and `admin` (sockets), `budget` (memory), `stop` (the end), `workers` (the threads that serve),
+//! `movable` and `work` (long work leaves them), `registry` (who is connected), `stream`, `tls` and `link` (bytes and
+//! packets), `login`, `connection` and `command` (what a client asks), `results`, `encode` and `cursor` (what it
 //! gets), `caught` (a panic stays in its connection). The server runs no SQL of its own and knows nothing of pages.
 
+mod accept;
+mod admin;
+mod budget;
 mod caught;
 mod command;
 mod connection;
@@ -18,6 +21,7 @@ pub(crate) mod movable;
 mod prepared;
 mod registry;
 mod results;
+mod stop;
 mod stream;
 mod tls;
 mod work;
@@ -27,34 +31,28 @@ use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use wire::auth::AuthContext;
-use wire::packet::PacketWriter;
-use wire::response::write_err;
 
 use crate::log::Log;
 use crate::open::{Open, OpenFailure, open};
 use crate::options::{Level, Notice, Options};
+use accept::Door;
+use admin::Admin;
 use listen::Listeners;
 use login::Decoys;
 use registry::Registry;
-use stream::Incoming;
 use tls::Tls;
 pub use workers::Scheduling;
 use workers::Workers;
 
-/// How long running statements may go on once the server stops, and again once they have been interrupted.
-const GRACE: Duration = Duration::from_secs(5);
-/// How long nobody is let in after the process ran out of descriptors.
-const OUT_OF_DESCRIPTORS: Duration = Duration::from_millis(100);
 /// Files that are open beside the clients' sockets: log, tables, the runtime's own.
 const OTHER_FILES: u64 = 100;
-/// ER_CON_COUNT_ERROR.
-const TOO_MANY_CONNECTIONS: u16 = 1040;
+/// Connections that have not logged in yet, at most; a quarter of the files that the process may have open where that is less.
+const STRANGERS: u64 = 4096;
 
 /// What all connections share.
 pub(crate) struct Server {
@@ -63,6 +61,8 @@ pub(crate) struct Server {
     pub(crate) decoys: Decoys,
     pub(crate) tls: Arc<Tls>,
     pub(crate) log: Arc<Log>,
+    /// How many connections may be open that have not logged in yet.
+    pub(crate) strangers: usize,
 }
 
 impl Server {
@@ -119,6 +119,8 @@ fn system(what: &str) -> impl FnOnce(std::io::Error) -> ServeError {
 pub struct Listening {
     /// TCP addresses, with their real ports.
     pub addresses: Vec<SocketAddr>,
+    /// The administrators' address.
+    pub admin: Option<SocketAddr>,
     /// The Unix socket.
     pub socket: Option<PathBuf>,
 }
@@ -141,9 +143,12 @@ pub fn serve(
             Level::Warning => log.warning(notice),
         }
     }
+    let fitting = fit(options, &log);
+    let (options, sessions) = (&fitting.0, fitting.1);
     let served = base::block_on(open(options))
         .map_err(ServeError::Open)
         .and_then(|database| {
+            database.instance.memory().set_ceiling(sessions);
             report(&database, options, &log);
             let told = Arc::clone(&log);
             database
@@ -156,6 +161,26 @@ pub fn serve(
         Err(e) => log.error(e),
     }
     served
+}
+
+/// The options as far as the memory goes that the process may use, and what all sessions may hold.
+fn fit(options: &Options, log: &Log) -> (Options, u64) {
+    let Some(room) = budget::available().map(|bytes| budget::divide(options, bytes)) else {
+        return (options.clone(), u64::MAX);
+    };
+    if room.pool < options.buffer_pool_size {
+        log.warning(format_args!(
+            "innodb_buffer_pool_size is {}, but the process may use only {} in all: the pool has {}",
+            size(options.buffer_pool_size),
+            size(room.available),
+            size(room.pool)
+        ));
+    }
+    let options = Options {
+        buffer_pool_size: room.pool,
+        ..options.clone()
+    };
+    (options, room.sessions)
 }
 
 fn serve_open(
@@ -173,25 +198,30 @@ fn serve_open(
             return Err(ServeError::Open(OpenFailure::Option(e)));
         }
     };
+    let files = open_files().unwrap_or(1024);
+    let strangers = usize::try_from(STRANGERS.min(files / 4)).unwrap_or(usize::MAX);
     let server = Arc::new(Server {
         database,
         auth: AuthContext::default(),
         decoys: Decoys::default(),
         tls,
         log: Arc::clone(log),
+        strangers,
     });
-    let served = listen_and_accept(&server, options, ready, until);
-    let closed = base::block_on(server.database.close()).map_err(ServeError::Close);
-    served.and(closed)
+    let (served, left_behind) = match listen_and_accept(&server, options, ready, until) {
+        Ok(left_behind) => (Ok(()), left_behind),
+        Err(e) => (Err(e), 0),
+    };
+    served.and(stop::close(&server, left_behind))
 }
 
-/// Everything between an open directory and a closed one.
+/// Everything between an open directory and a closed one. Gives how many threads did not end.
 fn listen_and_accept(
     server: &Arc<Server>,
     options: &Options,
     ready: impl FnOnce(Listening),
     until: impl Future<Output = ()>,
-) -> Result<(), ServeError> {
+) -> Result<usize, ServeError> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = Workers::start(Scheduling::default(), threads)
         .map_err(system("cannot start the serving threads"))?;
@@ -199,116 +229,45 @@ fn listen_and_accept(
         .enable_all()
         .build()
         .map_err(system("cannot start the accepting thread"))?;
-    let registry = Arc::new(Registry::default());
+    let door = Door {
+        server: Arc::clone(server),
+        registry: Arc::new(Registry::default()),
+        by_admin: false,
+    };
     let served = runtime.block_on(async {
-        let listeners = Listeners::bind(options).map_err(|e| ServeError::System(e.to_string()))?;
+        let bound = |e: std::io::Error| ServeError::System(e.to_string());
+        let listeners = Listeners::bind(options).map_err(bound)?;
+        let admins = Door {
+            by_admin: true,
+            ..door.clone()
+        };
+        let admin = Admin::start(options, admins, workers.work()).map_err(bound)?;
         let _pid_file = PidFile::write(options.pid_file.as_deref())?;
         for name in listeners.names() {
             server
                 .log
                 .note(format_args!("ready for connections on {name}"));
         }
+        let admin_address = admin.as_ref().map(|a| a.address);
+        if let Some(name) = admin_address {
+            server
+                .log
+                .note(format_args!("ready for administrators on {name}"));
+        }
         ready(Listening {
             addresses: listeners.addresses(),
+            admin: admin_address,
             socket: options.socket.clone(),
         });
-        accept_until(server, &registry, &workers, listeners, until).await;
-        drain(server, &registry).await;
-        Ok(())
+        let serve = |task| workers.serve(task);
+        door.accept_until(listeners, until, serve).await;
+        stop::drain(server, &door.registry).await;
+        Ok(admin)
     });
-    workers.stop(GRACE);
-    served
-}
-
-/// Accepts connections until `until` is ready.
-async fn accept_until(
-    server: &Arc<Server>,
-    registry: &Arc<Registry>,
-    workers: &Workers,
-    mut listeners: Listeners,
-    until: impl Future<Output = ()>,
-) {
-    let mut until = pin!(until);
-    loop {
-        let incoming = {
-            let mut accept = pin!(listeners.accept());
-            let next = std::future::poll_fn(|cx| {
-                if until.as_mut().poll(cx).is_ready() {
-                    return Poll::Ready(None);
-                }
-                accept.as_mut().poll(cx).map(Some)
-            });
-            next.await
-        };
-        match incoming {
-            None => return,
-            Some(Ok(incoming)) => begin(server, registry, workers, incoming),
-            Some(Err(e)) => {
-                // One that was gone before it was accepted, or no descriptor is left: then others must end first.
-                if !matches!(e.kind(), std::io::ErrorKind::ConnectionAborted) {
-                    server
-                        .log
-                        .error(format_args!("accepting a connection: {e}"));
-                    tokio::time::sleep(OUT_OF_DESCRIPTORS).await;
-                }
-            }
-        }
-    }
-}
-
-/// Starts serving one connection, or turns it away.
-fn begin(server: &Arc<Server>, registry: &Arc<Registry>, workers: &Workers, incoming: Incoming) {
-    let instance = &server.database.instance;
-    let id = instance.next_connection_id();
-    let most = instance.globals().hot().max_connections();
-    let most = usize::try_from(most).unwrap_or(usize::MAX);
-    match registry.enter(id, most) {
-        Some(seat) => workers.spawn(connection::serve(Arc::clone(server), incoming, id, seat)),
-        None => {
-            instance.server.max_connections_errors.inc();
-            workers.spawn(too_many(incoming));
-        }
-    }
-}
-
-/// Error 1040 in place of a greeting.
-async fn too_many(incoming: Incoming) {
-    let Ok(mut stream) = incoming.attach() else {
-        return;
-    };
-    let mut writer = PacketWriter::new();
-    write_err(
-        TOO_MANY_CONNECTIONS,
-        "08004",
-        b"Too many connections",
-        &mut writer,
-    );
-    // Few bytes into an empty buffer: it takes them at once, or the client is gone.
-    let _gone = std::future::poll_fn(|cx| stream.poll_write(cx, writer.pending())).await;
-    stream.close_sending().await;
-}
-
-/// Lets running statements finish, briefly; interrupts those that do not.
-async fn drain(server: &Server, registry: &Registry) {
-    server.log.note(format_args!(
-        "stopping; {} connections are open",
-        registry.len()
-    ));
-    registry.stop();
-    if tokio::time::timeout(GRACE, registry.empty()).await.is_ok() {
-        return;
-    }
-    server.log.note(format_args!(
-        "interrupting the statements of {} connections",
-        registry.len()
-    ));
-    registry.kill();
-    if tokio::time::timeout(GRACE, registry.empty()).await.is_err() {
-        let left = registry.len();
-        server
-            .log
-            .warning(format_args!("{left} connections are cut off"));
-    }
+    let left_behind = workers.stop(stop::THREADS);
+    let admin = served?;
+    let stuck = admin.is_some_and(|admin| admin.stop(stop::THREADS / 4));
+    Ok(left_behind + usize::from(stuck))
 }
 
 /// Says what was opened and how.

@@ -55,6 +55,8 @@ struct Turn {
     place: Place,
     /// It wants to be in the other place from the next poll on.
     moves: bool,
+    /// It has only paused, and is in the middle of rows and pages.
+    paused: bool,
     /// When this poll began.
     began: Option<Instant>,
     /// How long its statement had computed before.
@@ -67,6 +69,7 @@ impl Turn {
     const NONE: Turn = Turn {
         place: Place::Nowhere,
         moves: false,
+        paused: false,
         began: None,
         computed: Duration::ZERO,
         over: false,
@@ -112,8 +115,12 @@ pub(crate) fn paused() {
     let turn = TURN.get();
     if let Some(began) = turn.began
         && turn.computed + began.elapsed() >= LONG
+        && ask(Place::Home)
     {
-        ask(Place::Home);
+        TURN.set(Turn {
+            paused: true,
+            ..TURN.get()
+        });
     }
 }
 
@@ -149,17 +156,29 @@ pub(super) async fn at_home<F: Future>(what: F) -> F::Output {
     .await
 }
 
-/// Polls a task in a place; gives how long that took, and whether the task moves.
+/// How a task is to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// Where it is.
+    Here,
+    /// In the other place.
+    There,
+    /// On a thread of its own, as it is in the middle of rows and pages.
+    Amidst,
+}
+
+/// Polls a task in a place; gives how long that took, and where it is to go on.
 fn poll_in(
     place: Place,
     computed: &mut Duration,
     task: &mut Task,
     cx: &mut Context<'_>,
-) -> (Poll<()>, Duration, bool) {
+) -> (Poll<()>, Duration, Next) {
     let began = Instant::now();
     TURN.set(Turn {
         place,
         moves: false,
+        paused: false,
         began: (place == Place::Home).then_some(began),
         computed: *computed,
         over: false,
@@ -172,7 +191,12 @@ fn poll_in(
         true => Duration::ZERO,
         false => *computed + took,
     };
-    (polled, took, turn.moves)
+    let next = match (turn.moves, turn.paused) {
+        (false, _) => Next::Here,
+        (true, false) => Next::There,
+        (true, true) => Next::Amidst,
+    };
+    (polled, took, next)
 }
 
 /// Where a task is that may have left.
@@ -217,9 +241,9 @@ impl Away {
                 poll_in(Place::Away, &mut computed, &mut task, &mut cx)
             }));
             match polled {
-                Ok((Poll::Pending, took, moves)) => {
+                Ok((Poll::Pending, took, next)) => {
                     stalls |= took >= STALLING;
-                    if moves {
+                    if next != Next::Here {
                         return self.arrive(At::Back(task, stalls));
                     }
                 }
@@ -321,7 +345,7 @@ impl Movable {
     }
 
     /// Gives the task to a thread. It comes back at once where there is none to be had.
-    fn send(&mut self, task: Task, cx: &Context<'_>) {
+    fn send(&mut self, task: Task, next: Next, cx: &Context<'_>) {
         {
             let mut s = self.away.state();
             s.at = At::Away;
@@ -332,6 +356,7 @@ impl Movable {
             task,
             away: Arc::clone(&self.away),
             runtime: self.runtime.clone(),
+            amidst: next == Next::Amidst,
         };
         if let Err(job) = self.threads.run(job) {
             self.away.state().at = At::Home;
@@ -382,13 +407,13 @@ impl Movable {
         let Some(task) = &mut self.task else {
             return Poll::Ready(());
         };
-        let (polled, took, moves) = poll_in(Place::Home, &mut self.computed, task, cx);
+        let (polled, took, next) = poll_in(Place::Home, &mut self.computed, task, cx);
         self.count(took >= STALLING);
-        if moves
+        if next != Next::Here
             && polled.is_pending()
             && let Some(task) = self.task.take()
         {
-            self.send(task, cx);
+            self.send(task, next, cx);
         }
         polled
     }
@@ -401,7 +426,7 @@ impl Future for Movable {
         let me = self.get_mut();
         match me.task.take() {
             Some(task) if me.stalls >= STALLS => {
-                me.send(task, cx);
+                me.send(task, Next::There, cx);
                 return Poll::Pending;
             }
             Some(task) => me.task = Some(task),

@@ -1,6 +1,9 @@
 //! The connections that are open: how many there may be, how to reach each from outside, and how to wait for the last.
+//!
+//! Who has not logged in yet is counted apart, so that sockets without a user keep no user out: when there are too many of
+//! those, the oldest goes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -32,7 +35,7 @@ impl Ending {
             Some(interrupt) => &interrupt.event,
             None => &self.event,
         };
-        // Only the connection's own task parks there: a waker that is parked already is its own.
+        // Only the connection's own task parks there: a waker that is parked already is its own, and wakes it wherever it has gone.
         if !event.has_waiters() {
             event.park(cx);
         }
@@ -68,10 +71,30 @@ impl Ending {
     }
 }
 
+/// What a connection counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    /// One of `max_connections`.
+    User,
+    /// An administrator's beyond them, or on the administrators' address.
+    Administrator,
+}
+
 #[derive(Default)]
 struct Open {
-    endings: HashMap<u64, Arc<Ending>>,
+    /// Not logged in, by age.
+    strangers: BTreeMap<u64, Arc<Ending>>,
+    users: HashMap<u64, (Arc<Ending>, Counted)>,
+    /// How many of them are of `max_connections`.
+    counted: usize,
     stopping: bool,
+}
+
+impl Open {
+    fn endings(&self) -> impl Iterator<Item = &Arc<Ending>> {
+        let users = self.users.values().map(|(ending, _)| ending);
+        self.strangers.values().chain(users)
+    }
 }
 
 /// All open connections.
@@ -89,19 +112,39 @@ pub struct Seat {
     pub ending: Arc<Ending>,
 }
 
+/// Who asks for a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asking {
+    /// Anybody.
+    User,
+    /// Who may have the one place beyond `max_connections`.
+    Administrator,
+    /// Whose connection came by the administrators' address: not counted.
+    ByAdminAddress,
+}
+
 impl Registry {
     fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for connection `id`, or `None` where `limit` are open already or the server stops.
-    pub fn enter(self: &Arc<Self>, id: u64, limit: usize) -> Option<Seat> {
+    /// A place for connection `id` until it has logged in, or `None` where the server stops. Where more than `strangers` have not, the
+    /// first of them has to go.
+    pub fn enter(self: &Arc<Self>, id: u64, strangers: usize) -> Option<Seat> {
         let mut open = self.open();
-        if open.stopping || open.endings.len() >= limit {
+        if open.stopping {
             return None;
         }
         let ending = Arc::new(Ending::default());
-        open.endings.insert(id, Arc::clone(&ending));
+        open.strangers.insert(id, Arc::clone(&ending));
+        let oldest = match open.strangers.len() > strangers {
+            true => open.strangers.pop_first(),
+            false => None,
+        };
+        drop(open);
+        if let Some((_, oldest)) = oldest {
+            oldest.stop();
+        }
         Some(Seat {
             registry: Arc::clone(self),
             id,
@@ -113,21 +156,22 @@ impl Registry {
     pub fn stop(&self) {
         let mut open = self.open();
         open.stopping = true;
-        for ending in open.endings.values() {
+        for ending in open.endings() {
             ending.stop();
         }
     }
 
     /// Ends running statements too.
     pub fn kill(&self) {
-        for ending in self.open().endings.values() {
+        for ending in self.open().endings() {
             ending.kill();
         }
     }
 
     /// How many are open.
     pub fn len(&self) -> usize {
-        self.open().endings.len()
+        let open = self.open();
+        open.strangers.len() + open.users.len()
     }
 
     /// Waits until none is open.
@@ -143,9 +187,32 @@ impl Registry {
     }
 }
 
+impl Seat {
+    /// Its client has logged in: whether there is a place for it, with at most `limit` of them.
+    pub fn admit(&self, limit: usize, asking: Asking) -> bool {
+        let mut open = self.registry.open();
+        let counted = match asking {
+            Asking::ByAdminAddress => Counted::Administrator,
+            _ if open.counted < limit => Counted::User,
+            Asking::Administrator if open.counted == limit => Counted::User,
+            _ => return false,
+        };
+        open.strangers.remove(&self.id);
+        open.counted += usize::from(counted == Counted::User);
+        let user = (Arc::clone(&self.ending), counted);
+        open.users.insert(self.id, user);
+        true
+    }
+}
+
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.registry.open().endings.remove(&self.id);
+        let mut open = self.registry.open();
+        open.strangers.remove(&self.id);
+        if let Some((_, counted)) = open.users.remove(&self.id) {
+            open.counted -= usize::from(counted == Counted::User);
+        }
+        drop(open);
         self.registry.emptied.fire();
     }
 }
@@ -157,11 +224,12 @@ mod tests {
     #[test]
     fn seats_are_limited_and_given_back() {
         let registry = Arc::new(Registry::default());
-        let first = registry.enter(1, 2).expect("a seat");
-        let second = registry.enter(2, 2).expect("a seat");
-        assert!(registry.enter(3, 2).is_none());
+        let enter = |id| registry.enter(id, 9).expect("a seat");
+        let (first, second, third) = (enter(1), enter(2), enter(3));
+        assert!(first.admit(2, Asking::User) && second.admit(2, Asking::User));
+        assert!(!third.admit(2, Asking::User));
         drop(first);
-        let third = registry.enter(3, 2).expect("a seat");
+        assert!(third.admit(2, Asking::User));
         registry.stop();
         assert!(second.ending.is_stopping() && !second.ending.is_killed());
         assert!(registry.enter(4, 9).is_none());
@@ -171,5 +239,31 @@ mod tests {
         });
         drop((second, third));
         waiting.join().expect("the last one wakes it");
+    }
+
+    #[test]
+    fn an_administrator_has_one_place_more() {
+        let registry = Arc::new(Registry::default());
+        let enter = |id| registry.enter(id, 9).expect("a seat");
+        let seats: Vec<Seat> = (1..=6).map(enter).collect();
+        assert!(seats[0].admit(1, Asking::User));
+        assert!(!seats[1].admit(1, Asking::User));
+        assert!(seats[1].admit(1, Asking::Administrator));
+        assert!(!seats[2].admit(1, Asking::Administrator), "one");
+        assert!(seats[3].admit(1, Asking::ByAdminAddress));
+        assert!(seats[4].admit(1, Asking::ByAdminAddress), "not counted");
+        assert_eq!(registry.len(), 6);
+    }
+
+    #[test]
+    fn strangers_keep_nobody_out() {
+        let registry = Arc::new(Registry::default());
+        let enter = |id| registry.enter(id, 3).expect("a seat");
+        let user = enter(1);
+        assert!(user.admit(1, Asking::User));
+        let strangers: Vec<Seat> = (2..=9).map(enter).collect();
+        let gone = strangers.iter().filter(|s| s.ending.is_stopping()).count();
+        assert_eq!(gone, 5, "the oldest");
+        assert!(!strangers[7].ending.is_stopping() && !user.ending.is_stopping());
     }
 }

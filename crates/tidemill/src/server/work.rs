@@ -1,5 +1,7 @@
-//! The threads on which statements compute that take long: one for each, made when there is something to do, kept for a while, and given
-//! less of a busy machine than the threads that serve.
+//! The threads on which statements compute that take long: one for each, made when there is something to do, and kept for a while.
+//!
+//! Those that take up statements before these have begun get less of a busy machine than the threads that serve. Statements that turn out long in
+//! the middle of rows and pages go on with the priority that they had: the kernel would stop them for long with a page latched (decision 0017).
 //!
 //! There are as many as statements that compute at the same time, so that none waits for another, and no more than connections.
 //!
@@ -16,6 +18,9 @@ use super::movable::{Away, Task};
 /// How long a thread waits for something to do.
 const KEPT: Duration = Duration::from_secs(10);
 
+/// Room for deep statements; what is not used takes no memory.
+const STACK: usize = 16 << 20;
+
 /// A task to be worked on.
 pub(super) struct Job {
     /// The task.
@@ -24,12 +29,21 @@ pub(super) struct Job {
     pub(super) away: Arc<Away>,
     /// Its loop's runtime.
     pub(super) runtime: Handle,
+    /// It is in the middle of rows and pages.
+    pub(super) amidst: bool,
+}
+
+/// Threads of one priority.
+#[derive(Default)]
+struct Kind {
+    waiting: VecDeque<Job>,
+    idle: usize,
 }
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<Job>,
-    idle: usize,
+    /// The second are for jobs that are in the middle of something.
+    kinds: [Kind; 2],
     at_work: Vec<Arc<Away>>,
     closed: bool,
 }
@@ -37,7 +51,7 @@ struct State {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    given: Condvar,
+    given: [Condvar; 2],
     done: Condvar,
 }
 
@@ -61,7 +75,10 @@ impl Shared {
     }
 
     fn run(&self, first: Job) {
-        base::real::step_back();
+        let kind = usize::from(first.amidst);
+        if !first.amidst {
+            base::real::step_back();
+        }
         base::real::lend_to_requests();
         let mut next = Some(first);
         while let Some(job) = next {
@@ -70,31 +87,30 @@ impl Shared {
                 let _inside = job.runtime.enter();
                 job.away.work(job.task, || self.is_closed());
             }
-            next = self.after(&away);
+            next = self.after(&away, kind);
         }
     }
 
     /// The job after the one that has ended; `None` where none comes.
-    fn after(&self, ended: &Arc<Away>) -> Option<Job> {
+    fn after(&self, ended: &Arc<Away>, kind: usize) -> Option<Job> {
         let mut s = self.state();
         s.at_work.retain(|a| !Arc::ptr_eq(a, ended));
         if s.at_work.is_empty() {
             self.done.notify_all();
         }
         let until = Instant::now() + KEPT;
-        s.idle += 1;
+        s.kinds[kind].idle += 1;
         loop {
-            if let Some(job) = s.waiting.pop_front() {
-                s.idle -= 1;
+            if let Some(job) = s.kinds[kind].waiting.pop_front() {
+                s.kinds[kind].idle -= 1;
                 return Some(job);
             }
             let left = until.saturating_duration_since(Instant::now());
             if s.closed || left.is_zero() {
-                s.idle -= 1;
+                s.kinds[kind].idle -= 1;
                 return None;
             }
-            s = self
-                .given
+            s = self.given[kind]
                 .wait_timeout(s, left)
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
@@ -110,9 +126,11 @@ impl WorkThreads {
             return Err(job);
         }
         s.at_work.push(Arc::clone(&job.away));
-        if s.idle > s.waiting.len() {
-            s.waiting.push_back(job);
-            self.0.given.notify_one();
+        let kind = usize::from(job.amidst);
+        let of = &mut s.kinds[kind];
+        if of.idle > of.waiting.len() {
+            of.waiting.push_back(job);
+            self.0.given[kind].notify_one();
             return Ok(());
         }
         drop(s);
@@ -122,6 +140,7 @@ impl WorkThreads {
         let shared = Arc::clone(&self.0);
         let begun = std::thread::Builder::new()
             .name("work".to_owned())
+            .stack_size(STACK)
             .spawn(move || {
                 if let Some(job) = taken_from(&taken) {
                     shared.run(job);
@@ -148,7 +167,7 @@ impl WorkThreads {
     pub(super) fn close(&self, at_most: Duration) -> usize {
         let mut s = self.0.state();
         s.closed = true;
-        self.0.given.notify_all();
+        self.0.given.iter().for_each(Condvar::notify_all);
         let at_work = s.at_work.clone();
         drop(s);
         for away in at_work {

@@ -6,7 +6,7 @@
 //! statements computes for long is it elsewhere (`movable`, `work`).
 
 use std::convert::Infallible;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Notify;
 
-use super::movable::Movable;
+use super::movable::{Movable, Task};
 use super::work::WorkThreads;
 
 /// How connections share the cores.
@@ -101,9 +101,19 @@ impl Workers {
         })
     }
 
+    /// The threads on which long work goes on.
+    pub(super) fn work(&self) -> WorkThreads {
+        self.work.clone()
+    }
+
+    /// As [`serve`](Self::serve), for what is no task yet.
+    #[cfg(test)]
+    pub fn spawn(&self, task: impl std::future::Future<Output = ()> + Send + 'static) {
+        self.serve(Box::pin(task));
+    }
+
     /// Runs a task on the thread with the fewest; of equals, in turn.
-    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let task = Box::pin(task);
+    pub(super) fn serve(&self, task: Task) {
         let movable = |runtime: &Handle| Movable::new(task, self.work.clone(), runtime.clone());
         match &self.inner {
             Inner::Shared(runtime) => {

@@ -24,7 +24,7 @@ pub struct Confined {
 }
 
 /// Our own group for what a controller limits, and whether it is of the older kind, which has a tree of groups for each.
-pub(super) fn own_group(controller: &str) -> Option<(PathBuf, bool)> {
+pub fn own_group(controller: &str) -> Option<(PathBuf, bool)> {
     let text = fs::read_to_string("/proc/self/cgroup").ok()?;
     let of = |controller: &str| {
         text.lines().find_map(|line| {

@@ -151,6 +151,7 @@ fn benchmark(a: Args<'_>) -> Out<'_> {
     for _ in 0..n {
         a.cx.tick(1)?;
         let _ = a.val(1)?;
+        a.cx.let_go();
     }
     Ok(Val::Int(0))
 }
