@@ -4,7 +4,9 @@ use crate::args::Args;
 use crate::crash::{self, Plan};
 use crate::rng;
 use crate::step::Outcome;
-use crate::{damage, e2e, full_disk, fuzz, hostile, install, isolation, sim, step, tidy, tree};
+use crate::{
+    damage, e2e, full_disk, fuzz, hostile, install, isolation, sim, step, tidy, tls, tree,
+};
 use std::time::Duration;
 
 /// The unit and property tests take three minutes on two busy cores.
@@ -30,6 +32,7 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     step::visibly_within(tree::cargo().args(["test", "--workspace"]), TESTS_MAX)?;
     fuzz::share()?;
     e2e::all()?;
+    tls::all()?;
     crash::run(&Plan::new(rounds, seed))?;
     isolation::short(seed)?;
     hostile::short()?;
