@@ -24,6 +24,7 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
         "mariadb-server-core",
         "comparisons (--server mariadb, compare)",
     ),
+    ("openssl", "openssl", "the tests of TLS"),
     ("strace", "strace", "cargo xtask syncs"),
     ("c++", "g++", "the fuzzer"),
 ];
@@ -48,7 +49,7 @@ const CLUSTERS: &str = "/etc/postgresql-common/createcluster.conf";
 const NO_CLUSTER: &str = "create_main_cluster = false";
 
 /// Programs without which `cargo xtask test` cannot run.
-const NEEDED: &[&str] = &["sysbench", "mariadb", "c++"];
+const NEEDED: &[&str] = &["sysbench", "mariadb", "openssl", "c++"];
 
 /// The command.
 pub fn command(args: &Args) -> Outcome<()> {

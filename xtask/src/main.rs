@@ -40,6 +40,7 @@ mod step;
 mod syncs;
 mod sysbench;
 mod tidy;
+mod tls;
 mod tree;
 
 use args::Args;
@@ -75,6 +76,11 @@ const COMMANDS: &[Command] = &[
         "anomaly scenarios and checked histories [--server tidemill|mariadb] [--transactions N] [--seconds S] \
          [--seed X] [--levels rc,rr,ser]",
         isolation::command,
+    ),
+    (
+        "tls",
+        "TLS with the programs mariadb and openssl",
+        tls::command,
     ),
     (
         "hostile",
