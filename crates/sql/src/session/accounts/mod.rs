@@ -1,271 +1,191 @@
-//! Accounts and what they may do: kept in memory for logins and checks, written to `mysql.user`, `mysql.db` and
-//! `mysql.global_grants`.
+//! Statements about accounts: users, roles, what is granted to them, passwords, and the texts of SHOW GRANTS and SHOW CREATE USER.
 //!
-//! This room never sees a password's packet: authentication is the server's, which asks [`Accounts::lookup`].
+//! Everything that is decided is decided while the accounts are being changed, on the accounts as they are then
+//! ([`crate::access::Accounts::change`]); a statement about several accounts changes all of them or none. Never here: a packet, a row of
+//! `mysql.*`.
 
-mod privileges;
-mod statements;
-mod store;
+mod actor;
+mod errors;
+mod grants;
+mod passwords;
+mod wanted;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+mod roles;
+mod show;
+#[cfg(test)]
+mod tests;
+mod users;
 
-use engine::Engine;
+use std::sync::Arc;
+
 use types::SqlError;
 
-pub use privileges::{DB_PRIVILEGES, GLOBAL_PRIVILEGES, PrivSet, Privilege};
+use actor::{Actor, Outcome};
 
-/// What the server needs to authenticate a login.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UserRecord {
-    /// The account's user name; empty for the anonymous account.
-    pub user: String,
-    /// The account's host pattern.
-    pub host: String,
-    /// The authentication plugin.
-    pub plugin: String,
-    /// What the plugin stored.
-    pub auth_string: Vec<u8>,
-    /// Logins are refused (error 3118).
-    pub locked: bool,
-}
+use crate::access::password::{History, Strength};
+use crate::access::{AccountId, AccountState, Granted};
+use crate::parse::ast::{Account, SetItem, Statement};
+use crate::session::Session;
+use crate::show::RowSet;
+use crate::sink::{Done, ResultSink};
 
-/// An account.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
-    /// User name.
-    pub user: String,
-    /// Host pattern.
-    pub host: String,
-    /// Authentication plugin.
-    pub plugin: String,
-    /// What the plugin stored.
-    pub auth_string: Vec<u8>,
-    /// Global privileges.
-    pub privileges: PrivSet,
-    /// Dynamic privileges with their grant option.
-    pub dynamic: Vec<(String, bool)>,
-    /// `ACCOUNT LOCK`.
-    pub locked: bool,
-    /// `PASSWORD EXPIRE`; shown, not enforced.
-    pub expired: bool,
-}
-
-/// Privileges of an account on a database; the name may be a pattern.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DbGrant {
-    /// User name of the account.
-    pub user: String,
-    /// Host pattern of the account.
-    pub host: String,
-    /// The database, with `%` and `_` as in LIKE.
-    pub db: String,
-    /// The privileges.
-    pub privileges: PrivSet,
-}
-
-/// All accounts at one moment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AccountState {
-    /// The accounts, the most specific hosts first.
-    pub accounts: Vec<Account>,
-    /// Database privileges.
-    pub grants: Vec<DbGrant>,
-}
-
-impl AccountState {
-    /// The account of exactly that name.
-    pub fn find(&self, user: &str, host: &str) -> Option<&Account> {
-        self.accounts
-            .iter()
-            .find(|a| a.user == user && a.host.eq_ignore_ascii_case(host))
-    }
-
-    fn sort(&mut self) {
-        // A host without wildcards comes before one with; a longer pattern before a shorter one; a named user
-        // before the anonymous one.
-        self.accounts.sort_by_key(|a| {
-            let wild = a.host.contains(['%', '_']);
-            (
-                wild,
-                std::cmp::Reverse(a.host.len()),
-                a.user.is_empty(),
-                a.user.clone(),
-            )
-        });
-    }
-
-    /// Whether the account may do something in a database: it has a global privilege, or one on the database.
-    pub fn may_use(&self, user: &str, host: &str, db: &str) -> bool {
-        self.find(user, host)
-            .is_some_and(|a| !a.privileges.is_empty())
-            || self.grants.iter().any(|g| {
-                g.user == user
-                    && g.host.eq_ignore_ascii_case(host)
-                    && !g.privileges.is_empty()
-                    && matches_pattern(&g.db, db)
-            })
-    }
-}
-
-/// LIKE over names: `%` any run, `_` any character, `\` takes the next literally.
-fn matches_pattern(pattern: &str, name: &str) -> bool {
-    types::CollationId::UTF8MB4_BIN.like(
-        name.as_bytes(),
-        pattern.as_bytes(),
-        Some(u32::from(b'\\')),
-    )
-}
-
-fn host_matches(pattern: &str, host: &str) -> bool {
-    pattern.is_empty()
-        || pattern.eq_ignore_ascii_case(host)
-        || types::CollationId::UTF8MB4_GENERAL_CI.like(host.as_bytes(), pattern.as_bytes(), None)
-}
-
-/// The accounts of a server.
-pub struct Accounts {
-    state: RwLock<Arc<AccountState>>,
-    /// Number of the next reading of the tables, and of the one in `state`: a reading that began earlier never
-    /// replaces one that began later.
-    readings: Mutex<(u64, u64)>,
-    /// Grows with every new state.
-    version: AtomicU64,
-}
-
-impl Accounts {
-    /// Makes the tables and `root@localhost` on first start, and reads what there is.
-    ///
-    /// # Errors
-    /// What the engine fails with.
-    pub async fn open(engine: &Arc<Engine>, now_us: i64) -> Result<Accounts, SqlError> {
-        store::prepare(engine, now_us).await?;
-        let a = Accounts {
-            state: RwLock::default(),
-            readings: Mutex::default(),
-            version: AtomicU64::new(0),
-        };
-        a.reload(engine).await?;
-        Ok(a)
-    }
-
-    /// The accounts as of now.
-    pub fn snapshot(&self) -> Arc<AccountState> {
-        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// A number that differs whenever the accounts may differ.
-    #[inline]
-    pub fn version(&self) -> u64 {
-        self.version.load(Ordering::Acquire)
-    }
-
-    /// Reads the tables again (FLUSH PRIVILEGES).
-    ///
-    /// # Errors
-    /// What the engine fails with.
-    pub async fn reload(&self, engine: &Arc<Engine>) -> Result<(), SqlError> {
-        let mine = {
-            let mut r = self.readings.lock().unwrap_or_else(PoisonError::into_inner);
-            r.0 += 1;
-            r.0
-        };
-        let mut state = store::read(engine).await?;
-        state.sort();
-        let mut r = self.readings.lock().unwrap_or_else(PoisonError::into_inner);
-        if r.1 < mine {
-            r.1 = mine;
-            *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
-            self.version.fetch_add(1, Ordering::Release);
+impl Session {
+    fn actor(&self) -> Actor {
+        let globals = &self.instance.globals;
+        let number = |name: &str| globals.value_by_name(name).map_or(0, |v| v.as_u64());
+        let own = |name: &str| self.vars.value_by_name(name).map_or(0, |v| v.as_u64());
+        Actor {
+            account: self.security.account().clone(),
+            host: self.host.clone(),
+            roles: self.security.roles().to_vec(),
+            server: self.security.is_server(),
+            partial_revokes: number("partial_revokes") != 0,
+            mandatory: self.instance.mandatory_roles(),
+            now_us: self.instance.clock.wall_us(),
+            history: History {
+                count: number("password_history") as u32,
+                days: number("password_reuse_interval") as u32,
+            },
+            require_current: number("password_require_current") != 0,
+            random_length: own("generated_random_password_length") as usize,
+            strength: Strength::of(globals),
+            hasher: self.instance.options.password_hasher.clone(),
+            verifier: self.instance.options.password_verifier.clone(),
+            random: Arc::clone(&self.instance.random),
+            catalog: self.instance.engine.catalog(),
+            schema: self.facts.database.clone(),
         }
-        Ok(())
     }
 
-    /// The account that a login as `user` from `host` (a name or an address) belongs to.
-    pub fn lookup(&self, user: &str, host: &str) -> Option<UserRecord> {
-        let state = self.snapshot();
-        let a = state
-            .accounts
-            .iter()
-            .find(|a| (a.user.is_empty() || a.user == user) && host_matches(&a.host, host))?;
-        Some(UserRecord {
-            user: a.user.clone(),
-            host: a.host.clone(),
-            plugin: a.plugin.clone(),
-            auth_string: a.auth_string.clone(),
-            locked: a.locked,
-        })
+    /// Changes accounts, and tells the client what there is to tell.
+    async fn change_accounts(
+        &mut self,
+        change: impl FnOnce(&Actor, &mut AccountState) -> Result<Outcome, SqlError> + Send,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let actor = self.actor();
+        let instance = Arc::clone(&self.instance);
+        let change = |state: &mut AccountState| change(&actor, state);
+        let out = instance.accounts.change(&instance.engine, change).await?;
+        self.look_for_new_password();
+        for note in out.notes {
+            self.warn(note);
+        }
+        for id in &out.unlocked {
+            instance.logins.forget(id);
+        }
+        if out.generated.is_empty() {
+            return Ok(Done::default());
+        }
+        let names = ["user", "host", "generated password", "auth_factor"];
+        let mut r = RowSet::texts(&names, &[32, 255, 255, 8]);
+        for (id, password) in &out.generated {
+            r.push_texts(&[&id.user, &id.host, password, "1"]);
+        }
+        Ok(r.send(sink))
     }
 
-    /// Replaces the state by what `change` makes of it: writes the difference, then reads the tables again.
-    async fn change(
-        &self,
-        engine: &Arc<Engine>,
-        change: impl FnOnce(&mut AccountState) -> Result<(), SqlError> + Send,
-    ) -> Result<(), SqlError> {
-        let old = self.snapshot();
-        let mut new = AccountState::clone(&old);
-        change(&mut new)?;
-        if new != *old {
-            store::write(engine, &old, &new).await?;
-            self.reload(engine).await?;
+    /// Carries out a statement about accounts.
+    pub(crate) async fn run_account(
+        &mut self,
+        _granted: &Granted,
+        s: &Statement,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        if let Statement::SetRole(set) = s {
+            let roles = roles::to_activate(&self.actor(), &self.instance.accounts.snapshot(), set)?;
+            self.activate_roles(roles);
+            return Ok(Done::default());
+        }
+        self.check_may_change()?;
+        self.implicit_commit().await?;
+        self.change_accounts(|actor, state| apply(actor, state, s), sink)
+            .await
+    }
+
+    /// SET PASSWORD.
+    pub(crate) async fn set_password(
+        &mut self,
+        item: &SetItem,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        self.check_may_change()?;
+        self.implicit_commit().await?;
+        self.change_accounts(|actor, state| passwords::set(actor, state, item), sink)
+            .await
+    }
+
+    /// The account that a clause names.
+    ///
+    /// # Errors
+    /// 1470, 1105, 1300.
+    pub(crate) fn account_id(&self, a: &Account) -> Result<AccountId, SqlError> {
+        match a {
+            Account::CurrentUser => Ok(self.security.account().clone()),
+            Account::Named { user, host } => actor::named(user, host),
+        }
+    }
+
+    /// The roles that are active from the login on.
+    pub(crate) fn login_roles(&self) -> Vec<AccountId> {
+        let all = self
+            .instance
+            .globals
+            .value_by_name("activate_all_roles_on_login");
+        let state = self.instance.accounts.snapshot();
+        roles::at_login(&self.actor(), &state, all.is_some_and(|v| v.as_u64() != 0))
+    }
+
+    /// Refuses `partial_revokes = OFF` while there is a partial revoke, and a mandatory role that has SYSTEM_USER.
+    ///
+    /// # Errors
+    /// 3896, 3880.
+    pub(crate) fn check_account_variable(&self, name: &str, value: &str) -> Result<(), SqlError> {
+        let state = self.instance.accounts.snapshot();
+        if name.eq_ignore_ascii_case("partial_revokes") {
+            let off = matches!(&value.to_ascii_uppercase()[..], "0" | "OFF" | "FALSE");
+            if off && state.iter().any(|a| !a.restrictions.is_empty()) {
+                return Err(SqlError::new(
+                    3896,
+                    "At least one partial revoke exists on a database. The system variable '@@partial_revokes' must be set to ON.",
+                ));
+            }
+        }
+        if name.eq_ignore_ascii_case("mandatory_roles") {
+            let parsed = crate::parse::parse_accounts(value.as_bytes()).unwrap_or_default();
+            for a in &parsed {
+                let id = self.account_id(a)?;
+                if roles::has_system_user(&state, &id) {
+                    return Err(SqlError::new(
+                        3880,
+                        format!(
+                            "Cannot set mandatory_roles: AuthId {} has 'SYSTEM_USER' privilege.",
+                            id.ticked()
+                        ),
+                    ));
+                }
+            }
         }
         Ok(())
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn account(user: &str, host: &str) -> Account {
-        Account {
-            user: user.to_owned(),
-            host: host.to_owned(),
-            plugin: String::new(),
-            auth_string: Vec::new(),
-            privileges: PrivSet::default(),
-            dynamic: Vec::new(),
-            locked: false,
-            expired: false,
+fn apply(actor: &Actor, state: &mut AccountState, s: &Statement) -> Result<Outcome, SqlError> {
+    match s {
+        Statement::CreateUser(c) => users::create(actor, state, c),
+        Statement::AlterUser(c) => users::alter(actor, state, c),
+        Statement::DropUser { if_exists, users } => users::drop(actor, state, *if_exists, users),
+        Statement::RenameUser(pairs) => users::rename(actor, state, pairs),
+        Statement::CreateRole {
+            if_not_exists,
+            roles,
+        } => roles::create(actor, state, *if_not_exists, roles),
+        Statement::DropRole { if_exists, roles } => roles::drop(actor, state, *if_exists, roles),
+        Statement::SetDefaultRole { roles, users } => {
+            roles::set_default(actor, state, roles, users)
         }
-    }
-
-    #[test]
-    fn the_most_specific_account_is_taken() {
-        let mut s = AccountState {
-            accounts: vec![
-                account("u", "%"),
-                account("u", "10.%"),
-                account("u", "localhost"),
-            ],
-            grants: Vec::new(),
-        };
-        s.sort();
-        let accounts = Accounts {
-            state: RwLock::new(Arc::new(s)),
-            readings: Mutex::default(),
-            version: AtomicU64::new(0),
-        };
-        let host = |h: &str| accounts.lookup("u", h).map(|r| r.host);
-        assert_eq!(host("localhost").as_deref(), Some("localhost"));
-        assert_eq!(host("10.1.2.3").as_deref(), Some("10.%"));
-        assert_eq!(host("example.org").as_deref(), Some("%"));
-        assert!(accounts.lookup("v", "localhost").is_none());
-    }
-
-    #[test]
-    fn a_database_grant_may_be_a_pattern() {
-        let s = AccountState {
-            accounts: vec![account("u", "%")],
-            grants: vec![DbGrant {
-                user: "u".into(),
-                host: "%".into(),
-                db: r"app\_%".into(),
-                privileges: PrivSet::all_db(),
-            }],
-        };
-        assert!(s.may_use("u", "%", "app_one"));
-        assert!(!s.may_use("u", "%", "application"));
+        Statement::Grant(g) => grants::grant(actor, state, g),
+        Statement::Revoke(r) => grants::revoke(actor, state, r),
+        _ => Err(SqlError::internal("a statement in the wrong place")),
     }
 }
