@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 use wire::PacketWriter;
-use wire::auth::{AuthContext, Authenticator, Credential, Step};
+use wire::auth::{AuthContext, Authenticator, Credential, Plugin, Step};
 use wire::handshake::{ChangeUser, ClientHello, Nonce};
 
 static CONTEXT: LazyLock<AuthContext> = LazyLock::new(AuthContext::default);
@@ -31,9 +31,14 @@ fuzz_target!(|data: &[u8]| {
         2 => Credential::Denied,
         _ => SHA2.clone(),
     };
+    let plugin = if how & 8 == 0 {
+        Plugin::Sha2
+    } else {
+        Plugin::Native
+    };
     let mut writer = PacketWriter::new();
     let nonce = Nonce::from_random([7; 20]);
-    let mut machine = Authenticator::new(nonce, credential, how & 4 != 0);
+    let mut machine = Authenticator::new(nonce, plugin, credential, how & 4 != 0);
     let mut step = machine.start(
         &CONTEXT,
         login.auth_plugin,

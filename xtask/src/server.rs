@@ -94,7 +94,9 @@ impl Setup {
             cores: String::new(),
             options: Vec::new(),
         };
+        // Certificates take a second to make, which most servers here are not started for.
         Ok(setup
+            .option_of(Kind::Tidemill, "auto-generate-certs=OFF")
             .option_of(Kind::MariaDb, "skip-log-bin")
             .option_of(Kind::MariaDb, "performance-schema=OFF")
             .option_of(Kind::MariaDb, "skip-name-resolve"))

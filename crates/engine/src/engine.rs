@@ -240,7 +240,10 @@ impl Engine {
     }
 
     pub(crate) fn interrupt(&self) -> Arc<Interrupt> {
-        Arc::new(Interrupt::new(self.locks.clone()))
+        Arc::new(Interrupt::new(
+            self.locks.clone(),
+            self.seams().clock.clone(),
+        ))
     }
 
     /// Waits as flush_log_at_trx_commit asks for a commit record that ends at `end`.

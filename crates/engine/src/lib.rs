@@ -23,7 +23,7 @@ pub mod txn;
 mod version;
 
 pub use engine::{Engine, EngineCounters, EngineOptions};
-pub use interrupt::Interrupt;
+pub use interrupt::{Deadline, Interrupt};
 pub use notices::NoticeListener;
 pub use open::OpenReport;
 pub use pager::packed::PackCounts;

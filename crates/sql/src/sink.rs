@@ -114,6 +114,10 @@ pub trait ResultSink: Send {
     fn value(&mut self, v: ValueRef<'_>, c: usize);
     /// The row is complete.
     fn row_end(&mut self);
+    /// Whether so much is waiting that no further row should come before [`flush`](Self::flush) has run.
+    fn is_full(&self) -> bool {
+        false
+    }
     /// Whether so much is waiting that [`flush`](Self::flush) should run before more rows come.
     fn wants_flush(&self) -> bool {
         false

@@ -148,7 +148,7 @@ impl<'a> Greeting<'a> {
 /// What a client sends first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientHello<'a> {
-    /// A short packet that asks for TLS, which this server did not offer.
+    /// A short packet that asks for TLS; the login follows inside of it.
     SslRequest {
         /// The client's capabilities.
         capabilities: u32,
@@ -179,7 +179,7 @@ pub struct HandshakeResponse<'a> {
 }
 
 impl<'a> ClientHello<'a> {
-    /// Reads a client's first packet; `offered` are the server's capabilities.
+    /// Reads a client's first packet; `offered` are the server's capabilities, without TLS for the packet inside of it.
     ///
     /// # Errors
     /// [`ProtocolError::BadHandshake`] for anything but a well-formed 4.1 response.
@@ -200,6 +200,10 @@ impl<'a> ClientHello<'a> {
         reader.take(23)?;
         if has(named, capability::SSL) && reader.is_empty() {
             return Ok(ClientHello::SslRequest { capabilities });
+        }
+        // Whoever asks for TLS says nothing more before it: what stands here may be somebody else's.
+        if has(capabilities, capability::SSL) {
+            return Err(ProtocolError::BadHandshake);
         }
         let user = reader.nul_bytes()?;
         // The lengths below follow what the client named: it could not know better when it wrote them.

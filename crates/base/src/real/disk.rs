@@ -288,6 +288,32 @@ mod tests {
         fs::remove_dir_all(&dir).unwrap();
     }
 
+    /// A thread that is lent to one request has no ring of its own and nobody who waits for it: it reads itself.
+    #[test]
+    fn a_lent_thread_reads_itself() {
+        let dir = std::env::temp_dir().join(format!("tidemill-base-lent-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let disk = RealDisk::new();
+        let f = disk.open(&dir.join("f"), OpenMode::Direct, true).unwrap();
+        f.write_now(&AlignedBuf::copy_of(&[7u8; 4096]), 0).unwrap();
+        std::thread::scope(|s| {
+            let lent = s.spawn(|| {
+                crate::real::lend_to_requests();
+                let here = std::thread::current().id();
+                let (tell, told) = std::sync::mpsc::channel();
+                let done = move |b: IoBuf, r: io::Result<usize>| {
+                    let here_too = std::thread::current().id() == here;
+                    let _ = tell.send((b.bytes()[4095], r.ok(), here_too));
+                };
+                let room = IoBuf::owned(AlignedBuf::zeroed(4096));
+                f.submit_read(room, 0, Box::new(done));
+                told.try_recv()
+            });
+            assert_eq!(lent.join().unwrap(), Ok((7, Some(4096), true)));
+        });
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
     #[test]
     fn uring_moves_bytes() {
         round_trip(RealDisk::new(), "uring");

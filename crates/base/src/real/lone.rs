@@ -16,6 +16,8 @@ const ROW: u32 = 8;
 struct State {
     /// Requests under way stay on the thread until they end.
     settled: bool,
+    /// The thread works for one request, which began on another.
+    lent: bool,
     /// Requests under way.
     in_hand: u32,
     /// Whose the last request was.
@@ -28,6 +30,7 @@ thread_local! {
     static STATE: Cell<State> = const {
         Cell::new(State {
             settled: false,
+            lent: false,
             in_hand: 0,
             client: 0,
             row: 0,
@@ -46,6 +49,14 @@ pub struct InHand {
 pub fn settle_requests() {
     STATE.set(State {
         settled: true,
+        ..STATE.get()
+    });
+}
+
+/// Says of the calling thread that it works for one request at a time, each of which has a thread of its own to begin and to end on.
+pub fn lend_to_requests() {
+    STATE.set(State {
+        lent: true,
         ..STATE.get()
     });
 }
@@ -74,7 +85,8 @@ impl Drop for InHand {
     fn drop(&mut self) {
         if self.counted {
             let mut s = STATE.get();
-            s.in_hand -= 1;
+            // A request that was cut off is dropped wherever it was.
+            s.in_hand = s.in_hand.saturating_sub(1);
             STATE.set(s);
         }
     }
@@ -84,7 +96,7 @@ impl Drop for InHand {
 #[inline]
 pub fn is_alone() -> bool {
     let s = STATE.get();
-    s.in_hand == 1 && s.row >= ROW
+    s.lent || s.in_hand == 1 && s.row >= ROW
 }
 
 #[cfg(test)]
@@ -96,6 +108,25 @@ mod tests {
             let _one = InHand::of(client);
             is_alone()
         })
+    }
+
+    #[test]
+    fn a_lent_thread_is_alone_and_takes_what_was_cut_off() {
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                settle_requests();
+                let cut_off = InHand::of(7);
+                let lent = s.spawn(move || {
+                    assert!(!is_alone());
+                    lend_to_requests();
+                    assert!(is_alone());
+                    drop(cut_off);
+                    is_alone()
+                });
+                assert!(lent.join().unwrap());
+                assert!(!is_alone(), "a single request of its client");
+            });
+        });
     }
 
     #[test]

@@ -12,8 +12,8 @@ mod timer;
 mod uring;
 
 pub use disk::RealDisk;
-pub use lone::{InHand, is_alone, settle_requests};
-pub use pace::keep as keep_pace;
+pub use lone::{InHand, is_alone, lend_to_requests, settle_requests};
+pub use pace::{keep as keep_pace, step_back};
 pub use thread_ring::ThreadRing;
 pub use timer::RealClock;
 

@@ -65,6 +65,12 @@ pub trait Spawn: Send + Sync {
         cx.waker().wake_by_ref();
     }
 
+    /// Called by a task that is about to compute for long without giving way, and that returns `Pending` where this says `true`: it is polled
+    /// again where it keeps nobody waiting. `false`: there is no such place, or it is there already.
+    fn leave(&self) -> bool {
+        false
+    }
+
     /// Whether the calling thread has nothing to do but what this is called from, so that nobody is kept waiting when it
     /// waits itself, for a disk, and does not let others run meanwhile.
     fn is_alone(&self) -> bool {
@@ -80,6 +86,18 @@ pub async fn give_way(spawn: &dyn Spawn) {
             return Poll::Ready(());
         }
         spawn.give_way(cx);
+        Poll::Pending
+    })
+    .await
+}
+
+/// Goes on where computing for long keeps nobody waiting, where the runtime has such a place.
+pub async fn leave(spawn: &dyn Spawn) {
+    let mut asked = false;
+    poll_fn(|_| {
+        if std::mem::replace(&mut asked, true) || !spawn.leave() {
+            return Poll::Ready(());
+        }
         Poll::Pending
     })
     .await

@@ -8,7 +8,7 @@ use std::task::Poll;
 use types::SqlError;
 
 impl Session {
-    /// Waits until `ready`, which `event` announces; 1205 after the session's timeout for tables, 1317 when killed.
+    /// Waits until `ready`, which `event` announces; 1205 after the session's timeout for tables, 1317 when killed, 3024 when its time is over.
     pub(crate) async fn wait_unless_killed(
         &self,
         event: &Event,
@@ -26,8 +26,8 @@ impl Session {
             if ready() {
                 return Poll::Ready(Ok(()));
             }
-            if self.interrupt.is_set() {
-                return Poll::Ready(Err(SqlError::query_interrupted()));
+            if let Err(e) = self.interrupt.check() {
+                return Poll::Ready(Err(e));
             }
             timer
                 .as_mut()

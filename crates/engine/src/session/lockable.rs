@@ -158,7 +158,8 @@ impl Session {
                 self.engine.counters.lock_waits.inc();
                 match w.await {
                     WaitEnd::Granted => Ok(()),
-                    WaitEnd::Killed => Err(SqlError::query_interrupted()),
+                    // Where it is not to end after all, what ended the wait was meant for the statement before.
+                    WaitEnd::Killed => self.interrupt.check(),
                     WaitEnd::Timeout => {
                         self.engine.counters.lock_timeouts.inc();
                         Err(self.engine.timed_out())

@@ -179,6 +179,20 @@ impl Session {
         self.interrupt.clone()
     }
 
+    /// How many savepoints the transaction has.
+    pub fn savepoints(&self) -> usize {
+        self.savepoints.len()
+    }
+
+    /// Whether the running statement may go on.
+    ///
+    /// # Errors
+    /// 1317 where it was killed.
+    #[inline]
+    pub fn check_interrupt(&self) -> Result<(), SqlError> {
+        self.interrupt.check()
+    }
+
     /// innodb_lock_wait_timeout.
     pub fn set_lock_wait_timeout(&mut self, seconds: u32) {
         self.lock_timeout_us = seconds as u64 * 1_000_000;

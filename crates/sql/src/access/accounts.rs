@@ -71,6 +71,11 @@ impl Accounts {
         self.version.load(Ordering::Acquire)
     }
 
+    /// What decides about privileges beside the accounts has changed: sessions look again.
+    pub fn touch(&self) {
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
     async fn turn(&self) -> Turn<'_> {
         let free = || {
             let mut busy = self.changing.lock().unwrap_or_else(PoisonError::into_inner);

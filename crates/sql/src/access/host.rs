@@ -119,7 +119,11 @@ mod tests {
             ("198.51.100.1/255.0.255.0", "198.51.100.1", false),
             ("h_st", "host", true),
         ] {
-            assert_eq!(HostPattern::new(pattern).matches(host), fits, "{pattern} {host}");
+            assert_eq!(
+                HostPattern::new(pattern).matches(host),
+                fits,
+                "{pattern} {host}"
+            );
         }
     }
 

@@ -12,10 +12,17 @@
 
 pub mod account;
 pub mod accounts;
+pub mod components;
+pub mod context;
 pub mod host;
+pub mod login;
+pub mod needs;
+pub mod password;
 pub mod privilege;
+pub mod statement;
 pub mod tables;
 
 pub use account::{Account, AccountId, AccountState, TlsRequirement};
 pub use accounts::Accounts;
+pub use context::{Authorized, Granted, Ready, SecurityContext};
 pub use privilege::{Priv, PrivSet};

@@ -147,7 +147,10 @@ pub const DYNAMIC: &[&str] = &[
 
 /// The dynamic privilege of that name, in any case.
 pub fn dynamic(name: &str) -> Option<&'static str> {
-    DYNAMIC.iter().find(|d| d.eq_ignore_ascii_case(name)).copied()
+    DYNAMIC
+        .iter()
+        .find(|d| d.eq_ignore_ascii_case(name))
+        .copied()
 }
 
 /// A set of static privileges.
@@ -240,12 +243,19 @@ impl PrivSet {
 
     /// Its members in order.
     pub fn iter(self) -> impl Iterator<Item = Priv> {
-        PRIVILEGES.iter().map(|f| f.id).filter(move |p| self.has(*p))
+        PRIVILEGES
+            .iter()
+            .map(|f| f.id)
+            .filter(move |p| self.has(*p))
     }
 
     /// The names of its members but GRANT OPTION, in order, joined for GRANT and for messages; `USAGE` for none.
     pub fn text(self) -> String {
-        let names: Vec<&str> = self.without(Priv::GrantOption).iter().map(Priv::name).collect();
+        let names: Vec<&str> = self
+            .without(Priv::GrantOption)
+            .iter()
+            .map(Priv::name)
+            .collect();
         if names.is_empty() {
             "USAGE".to_owned()
         } else {

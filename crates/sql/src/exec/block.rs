@@ -9,7 +9,7 @@ use super::group::Grouper;
 use super::join::{Join, all_hold, passes};
 use super::keep::Kept;
 use super::keys::{self, Ranges};
-use super::output::{Output, limits};
+use super::output::{Output, flush_now_and_then, limits};
 use super::row::{Candidate, OnlySubs};
 use super::spool;
 use super::sub::{SubValues, fetch};
@@ -43,7 +43,7 @@ pub(crate) async fn run_block(
     let mut bounds = limits(block.limit.as_ref(), cx)?;
     bounds.take = bounds.take.min(enough);
     let subs = SubValues::new(&block.subqueries, env, outer).await?;
-    let mut out = Output::new(block, bounds);
+    let mut out = Output::new(block, bounds, cx.memory());
     let nothing = bounds.take == 0 && !block.calc_found_rows;
     let possible = !nothing && constants_hold(block, env, outer, &subs).await?;
     let mut kept = if possible {
@@ -53,7 +53,7 @@ pub(crate) async fn run_block(
     };
     let scanned = scannable(block) && possible && kept.is_none();
     if let Some(plan) = &block.group {
-        let mut grouper = Grouper::new(plan);
+        let mut grouper = Grouper::new(plan, cx.memory());
         let mut subs = subs;
         if scanned && block.row_subqueries.is_empty() {
             let rest = OnlySubs { subs: &subs, outer };
@@ -66,6 +66,9 @@ pub(crate) async fn run_block(
             while join.next(env).await? {
                 join.fill(&block.row_subqueries, env).await?;
                 grouper.add(cx, &join.tuple())?;
+                if env.due() {
+                    env.pause().await?;
+                }
             }
             subs = std::mem::take(&mut join.subs);
             kept = join.into_kept();
@@ -85,7 +88,7 @@ pub(crate) async fn run_block(
         join_rows(block, env, outer, subs, &mut kept, &mut out, sink).await?;
     }
     spool::give(block, env, kept.filter(|_| block.spool.is_some()));
-    out.finish(sink).await?;
+    out.finish(env, sink).await?;
     Ok(counts(block, &out))
 }
 
@@ -224,6 +227,7 @@ async fn group_scan(
             if counted > 0 {
                 grouper.count(counted, rest);
             }
+            env.check()?;
             if !more {
                 break;
             }
@@ -259,6 +263,8 @@ async fn feed_scan(
                     Ok(false)
                 })
                 .await?;
+            env.check()?;
+            out.tidy(env).await?;
             if !more {
                 break;
             }
@@ -302,7 +308,11 @@ async fn stream_scan(
                 if out.full() {
                     return Ok(());
                 }
+                if sink.is_full() {
+                    sink.flush().await?;
+                }
             }
+            env.check()?;
             if sink.wants_flush() {
                 sink.flush().await?;
             }
@@ -350,9 +360,8 @@ async fn join_rows(
             break;
         }
         rows += 1;
-        if rows.is_multiple_of(64) && sink.wants_flush() {
-            sink.flush().await?;
-        }
+        out.tidy(env).await?;
+        flush_now_and_then(rows, env, sink).await?;
     }
     *kept = join.into_kept();
     Ok(())
@@ -388,9 +397,8 @@ async fn finish_groups(
             break;
         }
         sent += 1;
-        if sent.is_multiple_of(64) && sink.wants_flush() {
-            sink.flush().await?;
-        }
+        out.tidy(env).await?;
+        flush_now_and_then(sent, env, sink).await?;
     }
     Ok(())
 }

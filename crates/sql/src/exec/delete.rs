@@ -149,8 +149,12 @@ async fn collected(plan: &DeletePlan, env: &mut Env<'_>, subs: SubValues) -> Res
         return Ok(0);
     }
     let mut join = Join::new(block, &NoRow, subs, |_| ReadMode::Current);
-    let mut found: Vec<KeyMap> = plan.targets.iter().map(|_| KeyMap::new()).collect();
-    let mut sorter = (!block.order.is_empty()).then(|| Sorter::new(1, bounds.take));
+    let mut found: Vec<KeyMap> = plan
+        .targets
+        .iter()
+        .map(|_| KeyMap::new(cx.memory()))
+        .collect();
+    let mut sorter = (!block.order.is_empty()).then(|| Sorter::new(1, bounds.take, cx.memory()));
     let mut sort_key = Vec::new();
     while join.next(env).await? {
         join.fill(&block.row_subqueries, env).await?;
@@ -158,12 +162,20 @@ async fn collected(plan: &DeletePlan, env: &mut Env<'_>, subs: SubValues) -> Res
             let Some(key) = join.level(t).key() else {
                 continue;
             };
-            let (n, new) = keys.insert(key);
+            let (n, new) = keys.insert(key)?;
             if let (true, Some(s)) = (new, &mut sorter) {
                 sort_key.clear();
                 write_sort_key(&block.order, cx, &join.tuple(), &mut sort_key)?;
                 s.add(&sort_key, [ValueRef::UInt(n as u64)]);
             }
+        }
+        if let Some(s) = &mut sorter
+            && s.is_untidy()
+        {
+            s.tidy(env).await?;
+        }
+        if env.due() {
+            env.pause().await?;
         }
         if sorter.is_none() && found.len() == 1 && found[0].len() as u64 >= bounds.take {
             break;
@@ -171,14 +183,10 @@ async fn collected(plan: &DeletePlan, env: &mut Env<'_>, subs: SubValues) -> Res
     }
     let subs = std::mem::take(&mut join.subs);
     drop(join);
-    let order = sorter.map(|s| {
-        let s = s.finish();
-        let number = |r: &u32| match s.rows.column(*r as usize, 0) {
-            ValueRef::UInt(n) => n as usize,
-            _ => 0,
-        };
-        s.order.iter().map(number).collect::<Vec<_>>()
-    });
+    let order = match sorter {
+        Some(s) => Some(s.finish(env).await?.numbers()),
+        None => None,
+    };
     let rest = OnlySubs {
         subs: &subs,
         outer: &NoRow,

@@ -1,12 +1,15 @@
 //! GROUP BY and aggregates: one accumulator for each aggregate of each group, groups found by the bytes of their keys, in the
 //! order they first appeared.
 
+use std::sync::Arc;
+
 use types::{SqlError, ValueRef};
 
 use super::keymap::KeyMap;
 use super::store::RowStore;
 use crate::expr::agg::Accumulator;
 use crate::expr::{AGGREGATE_SLOT, EvalCtx, RowSource, SubquerySource, Val, write_group_key};
+use crate::memory::{Account, Charge};
 use crate::plan::{GROUP_SLOT, GroupPlan};
 
 /// Groups so far.
@@ -14,6 +17,7 @@ pub(crate) struct Grouper<'p> {
     plan: &'p GroupPlan,
     keys: KeyMap,
     accumulators: Vec<Accumulator>,
+    charge: Charge,
     /// The columns of each group's first row.
     carried: RowStore,
     key: Vec<u8>,
@@ -23,12 +27,13 @@ pub(crate) struct Grouper<'p> {
 
 impl<'p> Grouper<'p> {
     /// No groups yet.
-    pub fn new(plan: &'p GroupPlan) -> Grouper<'p> {
+    pub fn new(plan: &'p GroupPlan, account: &Arc<Account>) -> Grouper<'p> {
         Grouper {
             plan,
-            keys: KeyMap::new(),
+            keys: KeyMap::new(account),
             accumulators: Vec::new(),
-            carried: RowStore::new(plan.carried.len()),
+            charge: Charge::to(account),
+            carried: RowStore::new(plan.carried.len(), account),
             key: Vec::new(),
             single: false,
         }
@@ -36,6 +41,10 @@ impl<'p> Grouper<'p> {
 
     fn start(&mut self, row: &dyn RowSource) {
         let plan = self.plan;
+        // Where the session has no room, it fails soon: at the next look, a few hundred rows from here.
+        let _refused = self
+            .charge
+            .reserve(&mut self.accumulators, plan.aggregates.len());
         self.accumulators
             .extend(plan.aggregates.iter().map(|a| a.start()));
         let columns = plan.carried.iter().filter_map(|e| e.as_column());
@@ -59,7 +68,7 @@ impl<'p> Grouper<'p> {
                 let v = k.eval(cx, row)?;
                 write_group_key(&v, &k.ty, &mut self.key);
             }
-            let (n, new) = self.keys.insert(&self.key);
+            let (n, new) = self.keys.insert(&self.key)?;
             if new {
                 self.start(row);
             }
@@ -92,6 +101,7 @@ impl<'p> Grouper<'p> {
         Groups {
             plan: self.plan,
             accumulators: self.accumulators.into_iter(),
+            _charge: self.charge,
             carried: self.carried,
             values: Vec::new(),
             next: 0,
@@ -103,6 +113,7 @@ impl<'p> Grouper<'p> {
 pub(crate) struct Groups<'p> {
     plan: &'p GroupPlan,
     accumulators: std::vec::IntoIter<Accumulator>,
+    _charge: Charge,
     carried: RowStore,
     values: Vec<Val<'static>>,
     next: usize,

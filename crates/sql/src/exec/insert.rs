@@ -80,13 +80,20 @@ pub(crate) async fn run(
                 w.rows_left = (rows.len() - i) as u64;
                 let built = w.build(row, env, &subs)?;
                 w.put(built, env, &subs, found_rows).await?;
+                if env.due() {
+                    env.pause().await?;
+                }
             }
             rows.len() as u64
         }
         InsertRows::Query(q) => {
-            let mut rows = RowStore::new(q.types.len());
+            let mut rows = RowStore::new(q.types.len(), cx.memory());
             run_query(q, env, &NoRow, &mut rows, u64::MAX).await?;
+            env.check()?;
             for i in 0..rows.len() {
+                if env.due() {
+                    env.pause().await?;
+                }
                 w.line = env.cx.rows_before + i as u64 + 1;
                 w.rows_left = (rows.len() - i) as u64;
                 let built = w.build_selected(&rows, i, env, &subs)?;

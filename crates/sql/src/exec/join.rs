@@ -88,15 +88,11 @@ pub(crate) struct Join<'p> {
     pub subs: SubValues,
     started: bool,
     first_batch: usize,
-    /// Kept rows looked at, to notice KILL now and then.
-    looked_at: u64,
 }
 
 /// Rows fetched at first for a step, and at most later.
 const FIRST_BATCH: usize = 16;
 const LARGEST_BATCH: usize = 512;
-/// Kept rows between two looks at whether the statement was killed.
-const LOOK_UP_AFTER: u64 = 2048;
 
 impl<'p> Join<'p> {
     /// A join that stands before its first combination. `mode` says how a table is read, by place.
@@ -117,7 +113,6 @@ impl<'p> Join<'p> {
             subs,
             started: false,
             first_batch: FIRST_BATCH,
-            looked_at: 0,
         }
     }
 
@@ -412,10 +407,8 @@ impl<'p> Join<'p> {
         let step = &self.steps[s];
         let t = usize::from(step.table);
         loop {
-            self.looked_at += 1;
-            if self.looked_at.is_multiple_of(LOOK_UP_AFTER) {
-                env.session.interrupt().check()?;
-                env.session.give_way().await;
+            if env.due() {
+                env.pause().await?;
             }
             let p = &mut self.progress[s];
             let level = &mut self.levels[t];

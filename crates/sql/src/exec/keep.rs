@@ -13,12 +13,14 @@ use super::row::{Candidate, OnlySubs};
 use super::store::RowStore;
 use super::sub::SubValues;
 use crate::expr::{EvalCtx, RowSource, Val, write_group_key};
+use crate::memory::Charge;
 use crate::plan::{Block, HashKey, Step, TableSource, VirtualCtx};
 
 /// Kept rows.
 pub(crate) struct Kept {
     rows: Rows,
     hash: Option<Hash>,
+    _charge: Charge,
 }
 
 enum Rows {
@@ -34,6 +36,7 @@ struct Hash {
     first: Vec<u32>,
     /// The next row with the same key, plus one.
     next: Vec<u32>,
+    _charge: Charge,
 }
 
 const BATCH: usize = 512;
@@ -98,21 +101,31 @@ impl Kept {
         Ok(Some(h.keys.get(&key).map(|n| h.first[n])))
     }
 
-    fn build_hash(
+    async fn build_hash(
         &mut self,
         keys: &[HashKey],
         slot: u16,
-        cx: &EvalCtx<'_>,
+        env: &mut Env<'_>,
         rest: &dyn RowSource,
     ) -> Result<(), SqlError> {
+        let cx = env.cx;
+        let mut charge = Charge::to(cx.memory());
+        // For each row a number in `next`, and for each key one in `first` and one in `last`.
+        if !charge.set(self.len() * 3 * size_of::<u32>()) {
+            return env.check();
+        }
         let mut h = Hash {
-            keys: KeyMap::new(),
+            keys: KeyMap::new(cx.memory()),
             first: Vec::new(),
             next: vec![0; self.len()],
+            _charge: charge,
         };
         let mut last: Vec<u32> = Vec::new();
         let mut key = Vec::new();
         'rows: for i in 0..self.len() {
+            if env.due() {
+                env.pause().await?;
+            }
             let row = KeptRow {
                 kept: self,
                 at: i,
@@ -126,7 +139,7 @@ impl Kept {
                     continue 'rows;
                 }
             }
-            let (n, new) = h.keys.insert(&key);
+            let (n, new) = h.keys.insert(&key)?;
             if new {
                 h.first.push(i as u32);
                 last.push(i as u32);
@@ -189,7 +202,7 @@ pub(crate) async fn keep(
     let rest = OnlySubs { subs, outer };
     let slot = block.base + step.table;
     let cx = env.cx;
-    let rows = match &block.tables[usize::from(step.table)].source {
+    let (rows, charge) = match &block.tables[usize::from(step.table)].source {
         TableSource::Engine(_) => stored(block, step, mode, env, &rest, usize::MAX)
             .await?
             .ok_or_else(|| SqlError::internal("rows without a limit"))?,
@@ -200,44 +213,56 @@ pub(crate) async fn keep(
                 engine: &engine,
                 catalog: &catalog,
                 cx,
+                security: env.security,
             })?;
-            let mut store = RowStore::new(v.columns().len());
+            let mut store = RowStore::new(v.columns().len(), cx.memory());
             for r in made {
                 store.push(r.iter().map(types::Value::as_ref));
+                if env.due() {
+                    env.pause().await?;
+                }
             }
-            Rows::Store(store)
+            (Rows::Store(store), Charge::default())
         }
         TableSource::Derived(n) => {
             let query = &block.derived[*n as usize];
-            let mut store = RowStore::new(query.types.len());
+            let mut store = RowStore::new(query.types.len(), cx.memory());
             run_query(query, env, outer, &mut store, u64::MAX).await?;
-            Rows::Store(store)
+            (Rows::Store(store), Charge::default())
         }
     };
-    let mut kept = Kept { rows, hash: None };
+    let mut kept = Kept {
+        rows,
+        hash: None,
+        _charge: charge,
+    };
     if let Rows::Store(_) = &kept.rows
         && !(step.filter.is_empty() && step.implied.is_empty())
     {
-        kept = filtered(kept, step, slot, cx, &rest)?;
+        kept = filtered(kept, step, slot, env, &rest).await?;
     }
     if let Some(keys) = step.buffer.as_ref().filter(|k| !k.is_empty()) {
-        kept.build_hash(keys, slot, cx, &rest)?;
+        kept.build_hash(keys, slot, env, &rest).await?;
     }
     Ok(kept)
 }
 
-fn filtered(
+async fn filtered(
     kept: Kept,
     step: &Step,
     slot: u16,
-    cx: &EvalCtx<'_>,
+    env: &mut Env<'_>,
     rest: &dyn RowSource,
 ) -> Result<Kept, SqlError> {
+    let cx = env.cx;
     let Rows::Store(all) = &kept.rows else {
         return Ok(kept);
     };
-    let mut some = RowStore::new(all.row(0).count());
+    let mut some = RowStore::new(all.row(0).count(), cx.memory());
     for i in 0..all.len() {
+        if env.due() {
+            env.pause().await?;
+        }
         let row = KeptRow {
             kept: &kept,
             at: i,
@@ -251,6 +276,7 @@ fn filtered(
     Ok(Kept {
         rows: Rows::Store(some),
         hash: None,
+        _charge: Charge::default(),
     })
 }
 
@@ -265,12 +291,17 @@ pub(crate) async fn keep_stored(
     bytes_max: usize,
 ) -> Result<Option<Kept>, SqlError> {
     let rest = OnlySubs { subs, outer };
-    let Some(rows) = stored(block, step, mode, env, &rest, bytes_max).await? else {
+    let Some((rows, charge)) = stored(block, step, mode, env, &rest, bytes_max).await? else {
         return Ok(None);
     };
-    let mut kept = Kept { rows, hash: None };
+    let mut kept = Kept {
+        rows,
+        hash: None,
+        _charge: charge,
+    };
     if let Some(keys) = &step.buffer {
-        kept.build_hash(keys, block.base + step.table, env.cx, &rest)?;
+        kept.build_hash(keys, block.base + step.table, env, &rest)
+            .await?;
     }
     Ok(Some(kept))
 }
@@ -283,7 +314,7 @@ async fn stored(
     env: &mut Env<'_>,
     rest: &OnlySubs<'_>,
     bytes_max: usize,
-) -> Result<Option<Rows>, SqlError> {
+) -> Result<Option<(Rows, Charge)>, SqlError> {
     let slot = block.base + step.table;
     let Some(table) = block.tables[usize::from(step.table)].stored() else {
         return Err(SqlError::internal("a stored table is expected"));
@@ -297,6 +328,7 @@ async fn stored(
     let mut batches: Vec<RowBatch> = Vec::new();
     let mut at = Vec::new();
     let mut bytes = 0usize;
+    let mut charge = Charge::to(cx.memory());
     for (lower, upper) in ranges {
         let spec = ScanSpec {
             index,
@@ -318,6 +350,10 @@ async fn stored(
                 let b = batches.len() as u32;
                 at.extend((0..batch.len() as u32).map(|r| (b, r)));
                 bytes += batch.bytes();
+                // What has come is there already; more does not come.
+                if !charge.set(bytes + at.len() * size_of::<(u32, u32)>()) {
+                    env.check()?;
+                }
                 batches.push(batch);
                 if bytes > bytes_max {
                     return Ok(None);
@@ -328,5 +364,5 @@ async fn stored(
             }
         }
     }
-    Ok(Some(Rows::Batches(batches, at)))
+    Ok(Some((Rows::Batches(batches, at), charge)))
 }

@@ -14,6 +14,7 @@ mod keep;
 mod keymap;
 mod keys;
 mod output;
+mod pause;
 mod query;
 mod row;
 mod rowedit;
@@ -34,9 +35,12 @@ pub(crate) use rowedit::now_value;
 pub(crate) use update::run_now as update_now;
 pub use waiting::release_named_locks;
 
+use std::sync::Arc;
+
 use engine::Session;
 use types::{SqlError, Value};
 
+use crate::access::{Ready, SecurityContext};
 use crate::expr::{EvalCtx, ExprType, NoRow, PENDING, UserVar, Val};
 use crate::parse::ast;
 use crate::plan::{Plan, PlanBody, PlanCtx, QueryPlan, prepare_values};
@@ -53,6 +57,8 @@ pub struct ExecCtx<'a> {
     pub engine: &'a mut Session,
     /// Parameters, variables, time, warnings.
     pub cx: EvalCtx<'a>,
+    /// What the session may see: virtual tables leave out the rest.
+    pub security: &'a SecurityContext,
     /// CLIENT_FOUND_ROWS: UPDATE reports rows matched, not rows changed.
     pub found_rows: bool,
     /// The connection, as owner of named locks.
@@ -63,8 +69,11 @@ pub struct ExecCtx<'a> {
 pub(crate) struct Env<'e> {
     pub session: &'e mut Session,
     pub cx: &'e EvalCtx<'e>,
+    pub security: &'e SecurityContext,
     pub connection_id: u64,
     pub spools: spool::Spools,
+    /// Rows since the last pause.
+    worked: u32,
 }
 
 impl Env<'_> {
@@ -94,7 +103,7 @@ impl Env<'_> {
 /// [`STALE`] where a table is no longer what it was when the plan was made; otherwise what MySQL reports. After an error the
 /// session rolls the statement back.
 pub async fn run(
-    plan: &Plan,
+    plan: Ready<'_, Plan>,
     ctx: &mut ExecCtx<'_>,
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
@@ -107,7 +116,7 @@ pub async fn run(
         }
     }
     if let PlanBody::PointGet(p) = &plan.body {
-        return direct::point_get(p, plan, ctx, sink).await;
+        return direct::point_get(p, &plan, ctx, sink).await;
     }
     let ignore = match &plan.body {
         PlanBody::Insert(i) => i.ignore,
@@ -120,11 +129,13 @@ pub async fn run(
     let mut env = Env {
         session: &mut *ctx.engine,
         cx: &ctx.cx,
+        security: ctx.security,
         connection_id: ctx.connection_id,
         spools: spool::Spools::default(),
+        worked: 0,
     };
     // What is in a box here is not in the future that every statement begins with, a change by key included.
-    match &plan.body {
+    let done = match &plan.body {
         PlanBody::PointGet(_) => Err(SqlError::internal("a point read")),
         PlanBody::Query(q) if q.into.is_empty() => {
             sink.columns(&plan.columns);
@@ -143,7 +154,7 @@ pub async fn run(
         }
         PlanBody::Query(q) => Box::pin(into_variables(q, &mut env)).await,
         PlanBody::Do(b) => {
-            let mut rows = RowStore::new(b.output.len());
+            let mut rows = RowStore::new(b.output.len(), ctx.cx.memory());
             Box::pin(block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX)).await?;
             Ok(Done::default())
         }
@@ -165,12 +176,15 @@ pub async fn run(
         PlanBody::Insert(i) => Box::pin(insert::run(i, &mut env, found_rows)).await,
         PlanBody::Update(u) => update::run(u, &mut env, found_rows).await,
         PlanBody::Delete(d) => Box::pin(delete::run(d, &mut env)).await,
-    }
+    }?;
+    // Rows that it had no memory for are missing in what it has done.
+    env.cx.memory().check()?;
+    Ok(done)
 }
 
 /// SELECT .. INTO @a, @b.
 async fn into_variables(q: &QueryPlan, env: &mut Env<'_>) -> Result<Done, SqlError> {
-    let mut rows = RowStore::new(q.types.len());
+    let mut rows = RowStore::new(q.types.len(), env.cx.memory());
     run_query(q, env, &NoRow, &mut rows, 2).await?;
     match rows.len() {
         0 => env.cx.warn(types::Warning {
@@ -205,6 +219,9 @@ pub async fn eval_scalar(
     expr: &ast::Expr,
 ) -> Result<(Value, ExprType), SqlError> {
     let (plan, types) = prepare_values(plan_ctx, &[expr])?;
+    let plan = plan_ctx.security.authorize(Arc::new(plan))?;
+    let ready = plan_ctx.security.ready(&plan);
+    let plan = ready.ok_or_else(|| SqlError::internal("a plan of another session"))?;
     for t in &plan.tables {
         if !ctx.engine.reopen(t).await? {
             return Err(SqlError::new(
@@ -219,11 +236,14 @@ pub async fn eval_scalar(
     let mut env = Env {
         session: &mut *ctx.engine,
         cx: &ctx.cx,
+        security: ctx.security,
         connection_id: ctx.connection_id,
         spools: spool::Spools::default(),
+        worked: 0,
     };
-    let mut rows = RowStore::new(1);
+    let mut rows = RowStore::new(1, ctx.cx.memory());
     block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX).await?;
+    env.check()?;
     let ty = types.first().copied().unwrap_or_else(ExprType::null);
     Ok((rows.column(0, 0).to_owned(), ty))
 }

@@ -1,11 +1,15 @@
 //! What happens to a row after joins and grouping: HAVING, the select list, DISTINCT, ORDER BY, LIMIT, and then the sink.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 use types::{SqlError, ValueRef};
 
+use super::Env;
 use super::keymap::KeyMap;
 use super::sort::{Sorter, write_sort_key};
 use crate::expr::{EvalCtx, Expr, NoRow, RowSource, Shape, Val, write_group_key};
+use crate::memory::Account;
 use crate::plan::{Block, LimitPlan, SortKey};
 use crate::sink::ResultSink;
 
@@ -54,6 +58,22 @@ pub(crate) fn limits(l: Option<&LimitPlan>, cx: &EvalCtx<'_>) -> Result<Limits, 
     })
 }
 
+/// Between rows that are sent: sends when much is waiting, and pauses.
+#[inline]
+pub(crate) async fn flush_now_and_then(
+    rows: u64,
+    env: &mut Env<'_>,
+    sink: &mut dyn ResultSink,
+) -> Result<(), SqlError> {
+    if sink.is_full() || rows.is_multiple_of(64) && sink.wants_flush() {
+        sink.flush().await?;
+    }
+    if env.due() {
+        env.pause().await?;
+    }
+    Ok(())
+}
+
 /// Whether the sort keys tell distinct rows apart: each column of the select list is sorted by, and nothing else, and the keys of
 /// its type are the same only where the values are.
 fn same_by_order(block: &Block) -> bool {
@@ -68,7 +88,7 @@ fn same_by_order(block: &Block) -> bool {
 }
 
 /// What sorts a block's rows: by a column of their own, where that is all that they are sorted by.
-fn sorter(block: &Block, limits: Limits) -> Option<Sorter> {
+fn sorter(block: &Block, limits: Limits, account: &Arc<Account>) -> Option<Sorter> {
     if block.order.is_empty() {
         return None;
     }
@@ -89,9 +109,9 @@ fn sorter(block: &Block, limits: Limits) -> Option<Sorter> {
     Some(match own {
         Some(c) if is_text(&block.order[0]) => {
             let unique = block.distinct && same_by_order(block) && !block.calc_found_rows;
-            Sorter::by_column(width, keep, c, block.order[0].part.clone(), unique)
+            Sorter::by_column(width, keep, c, block.order[0].part.clone(), unique, account)
         }
-        _ => Sorter::new(width, keep),
+        _ => Sorter::new(width, keep, account),
     })
 }
 
@@ -116,15 +136,15 @@ pub(crate) struct Output<'p> {
 
 impl<'p> Output<'p> {
     /// The end of a block's pipeline.
-    pub fn new(block: &'p Block, limits: Limits) -> Output<'p> {
-        let sorter = sorter(block, limits);
+    pub fn new(block: &'p Block, limits: Limits, account: &Arc<Account>) -> Output<'p> {
+        let sorter = sorter(block, limits, account);
         let sorted_out = sorter.as_ref().is_some_and(Sorter::is_unique);
         Output {
             having: block.having.as_ref(),
             exprs: &block.output,
             plain: block.plain.as_deref(),
             order: &block.order,
-            distinct: (block.distinct && !sorted_out).then(KeyMap::new),
+            distinct: (block.distinct && !sorted_out).then(|| KeyMap::new(account)),
             same_by_order: same_by_order(block),
             sorter,
             limits,
@@ -222,7 +242,7 @@ impl<'p> Output<'p> {
                     write_group_key(v, &e.ty, &mut self.key);
                 }
             }
-            if !d.insert(&self.key).1 {
+            if !d.insert(&self.key)?.1 {
                 return Ok(());
             }
         }
@@ -264,20 +284,31 @@ impl<'p> Output<'p> {
         Ok(())
     }
 
+    /// Does what a row was not the place for. To be called between rows.
+    #[inline]
+    pub async fn tidy(&mut self, env: &mut Env<'_>) -> Result<(), SqlError> {
+        match &mut self.sorter {
+            Some(s) if s.is_untidy() => s.tidy(env).await,
+            _ => Ok(()),
+        }
+    }
+
     /// Sends what had to wait for the last row.
-    pub async fn finish(&mut self, sink: &mut dyn ResultSink) -> Result<(), SqlError> {
+    pub async fn finish(
+        &mut self,
+        env: &mut Env<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
         let Some(s) = self.sorter.take() else {
             return Ok(());
         };
-        let sorted = s.finish();
+        let sorted = s.finish(env).await?;
         let skip = usize::try_from(self.limits.skip).unwrap_or(usize::MAX);
         let take = usize::try_from(self.limits.take).unwrap_or(usize::MAX);
         for &r in sorted.order.iter().skip(skip).take(take) {
             sorted.rows.send(r as usize, sink);
             self.sent += 1;
-            if self.sent.is_multiple_of(64) && sink.wants_flush() {
-                sink.flush().await?;
-            }
+            flush_now_and_then(self.sent, env, sink).await?;
         }
         Ok(())
     }

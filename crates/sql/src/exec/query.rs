@@ -8,12 +8,13 @@ use types::{SqlError, ValueRef};
 use super::Env;
 use super::block::{Counts, run_block};
 use super::keymap::KeyMap;
-use super::output::{Limits, limits};
+use super::output::{Limits, flush_now_and_then, limits};
 use super::row::OnlySubs;
 use super::sort::{Sorter, write_sort_key};
 use super::store::RowStore;
 use super::sub::SubValues;
 use crate::expr::{ExprType, RowSource, Val, write_group_key};
+use crate::memory::Charge;
 use crate::parse::ast::SetOp;
 use crate::plan::{Body, OUTPUT_SLOT, QueryPlan, SetArm, SubPlan};
 use crate::sink::ResultSink;
@@ -77,7 +78,7 @@ async fn collect(
     env: &mut Env<'_>,
     outer: &dyn RowSource,
 ) -> Result<RowStore, SqlError> {
-    let mut rows = RowStore::new(types.len());
+    let mut rows = RowStore::new(types.len(), env.cx.memory());
     match body {
         Body::Block(b) => {
             run_block(b, env, outer, &mut rows, u64::MAX).await?;
@@ -86,9 +87,9 @@ async fn collect(
         Body::Set(first, arms) => {
             run_query(first, env, outer, &mut rows, u64::MAX).await?;
             for a in arms {
-                let mut other = RowStore::new(types.len());
+                let mut other = RowStore::new(types.len(), env.cx.memory());
                 run_query(&a.query, env, outer, &mut other, u64::MAX).await?;
-                rows = combine(rows, other, a, types);
+                rows = combine(rows, other, a, types, env).await?;
             }
         }
     }
@@ -121,6 +122,9 @@ async fn value_rows(
             }
         }
         rows.push(values.iter().map(types::Value::as_ref));
+        if env.due() {
+            env.pause().await?;
+        }
     }
     Ok(())
 }
@@ -133,38 +137,60 @@ fn row_key(rows: &RowStore, i: usize, types: &[ExprType], key: &mut Vec<u8>) {
 }
 
 /// Applies a set operation to the rows so far and those of an operand.
-fn combine(left: RowStore, right: RowStore, arm: &SetArm, types: &[ExprType]) -> RowStore {
+async fn combine(
+    left: RowStore,
+    right: RowStore,
+    arm: &SetArm,
+    types: &[ExprType],
+    env: &mut Env<'_>,
+) -> Result<RowStore, SqlError> {
     let mut key = Vec::new();
     if arm.op == SetOp::Union && arm.all {
         let mut rows = left;
-        rows.append(&right);
-        return rows;
+        for i in 0..right.len() {
+            rows.push(right.row(i));
+            if env.due() {
+                env.pause().await?;
+            }
+        }
+        return Ok(rows);
     }
-    let mut rows = RowStore::new(types.len());
+    let memory = env.cx.memory();
+    let mut rows = RowStore::new(types.len(), memory);
     if arm.op == SetOp::Union {
-        let mut seen = KeyMap::new();
+        let mut seen = KeyMap::new(memory);
         for store in [&left, &right] {
             for i in 0..store.len() {
                 row_key(store, i, types, &mut key);
-                if seen.insert(&key).1 {
+                if seen.insert(&key)?.1 {
                     rows.push(store.row(i));
+                }
+                if env.due() {
+                    env.pause().await?;
                 }
             }
         }
-        return rows;
+        return Ok(rows);
     }
     // How often each row is on the right, for ALL; whether, otherwise.
-    let mut there = KeyMap::new();
+    let mut there = KeyMap::new(memory);
     let mut counts: Vec<u64> = Vec::new();
+    let mut charge = Charge::to(memory);
     for i in 0..right.len() {
         row_key(&right, i, types, &mut key);
-        let (n, new) = there.insert(&key);
+        let (n, new) = there.insert(&key)?;
         if new {
+            if !charge.reserve(&mut counts, 1) {
+                env.check()?;
+            }
             counts.push(0);
         }
         counts[n] += 1;
+        if env.due() {
+            env.pause().await?;
+        }
     }
-    let mut seen = KeyMap::new();
+    let mut seen = KeyMap::new(memory);
     for i in 0..left.len() {
         row_key(&left, i, types, &mut key);
         let matched = there.get(&key).filter(|&n| counts[n] > 0);
@@ -172,11 +198,14 @@ fn combine(left: RowStore, right: RowStore, arm: &SetArm, types: &[ExprType]) ->
             counts[n] -= 1;
         }
         let wanted = matched.is_some() == (arm.op == SetOp::Intersect);
-        if wanted && (arm.all || seen.insert(&key).1) {
+        if wanted && (arm.all || seen.insert(&key)?.1) {
             rows.push(left.row(i));
         }
+        if env.due() {
+            env.pause().await?;
+        }
     }
-    rows
+    Ok(rows)
 }
 
 struct OutputRow<'a> {
@@ -205,10 +234,11 @@ async fn finish(
     sink: &mut dyn ResultSink,
 ) -> Result<Counts, SqlError> {
     let cx = env.cx;
+    env.check()?;
     let order: Vec<u32> = if q.order.is_empty() {
         (0..rows.len() as u32).collect()
     } else {
-        let mut sorter = Sorter::new(1, bounds.needed());
+        let mut sorter = Sorter::new(1, bounds.needed(), cx.memory());
         let mut key = Vec::new();
         for at in 0..rows.len() {
             key.clear();
@@ -221,16 +251,15 @@ async fn finish(
             if sorter.wants(&key) {
                 sorter.add(&key, [ValueRef::UInt(at as u64)]);
             }
+            if sorter.is_untidy() {
+                sorter.tidy(env).await?;
+            }
+            if env.due() {
+                env.pause().await?;
+            }
         }
-        let sorted = sorter.finish();
-        sorted
-            .order
-            .iter()
-            .map(|&r| match sorted.rows.column(r as usize, 0) {
-                ValueRef::UInt(at) => at as u32,
-                _ => 0,
-            })
-            .collect()
+        let numbers = sorter.finish(env).await?.numbers();
+        numbers.into_iter().map(|n| n as u32).collect()
     };
     let skip = usize::try_from(bounds.skip).unwrap_or(usize::MAX);
     let take = usize::try_from(bounds.take).unwrap_or(usize::MAX);
@@ -238,9 +267,7 @@ async fn finish(
     for &r in order.iter().skip(skip).take(take) {
         rows.send(r as usize, sink);
         sent += 1;
-        if sent.is_multiple_of(64) && sink.wants_flush() {
-            sink.flush().await?;
-        }
+        flush_now_and_then(sent, env, sink).await?;
     }
     Ok(Counts {
         sent,

@@ -4,11 +4,17 @@
 //! Where rows are sorted by one of their own columns, only the first eight bytes of a key are made; whole keys follow for rows that
 //! these do not tell apart (the abbreviated keys of Graefe, "Implementing Sorting in Database Systems", 2006, section 3.1).
 
+use std::cmp::Ordering;
+use std::sync::Arc;
+
 use types::keyenc::{KeyPart, first_bytes};
 use types::{SqlError, ValueRef};
 
+use super::Env;
+use super::pause;
 use super::store::RowStore;
 use crate::expr::{EvalCtx, RowSource, Val};
+use crate::memory::{Account, Charge};
 use crate::plan::SortKey;
 
 #[derive(Clone, Copy)]
@@ -38,7 +44,15 @@ pub(crate) struct Sorter {
     unique: bool,
     /// Rows at which those that are not wanted are dropped.
     prune_at: usize,
+    account: Arc<Account>,
+    keys_charge: Charge,
+    entries_charge: Charge,
+    /// The session had no memory for a row: the statement is to fail.
+    short: bool,
 }
+
+/// Rows up to which those that are not wanted are dropped wherever a row is added; more of them take a while.
+const PRUNE_AT_ONCE: usize = 8 << 10;
 
 /// Fewest rows after which those that are not wanted are dropped.
 const PRUNE_AT_LEAST: usize = 1024;
@@ -81,12 +95,16 @@ fn head_of(part: &KeyPart, v: ValueRef<'_>, scratch: &mut Vec<u8>) -> u64 {
 
 impl Sorter {
     /// For rows of `width` columns of which the best `keep` are wanted, with keys from [`write_sort_key`].
-    pub fn new(width: usize, keep: u64) -> Sorter {
+    pub fn new(width: usize, keep: u64, account: &Arc<Account>) -> Sorter {
         let keep = usize::try_from(keep).unwrap_or(usize::MAX);
         Sorter {
             keys: Vec::new(),
             entries: Vec::new(),
-            rows: RowStore::new(width),
+            rows: RowStore::new(width, account),
+            account: Arc::clone(account),
+            keys_charge: Charge::to(account),
+            entries_charge: Charge::to(account),
+            short: false,
             width,
             keep,
             bar: None,
@@ -103,8 +121,9 @@ impl Sorter {
         column: usize,
         part: KeyPart,
         unique: bool,
+        account: &Arc<Account>,
     ) -> Sorter {
-        let mut s = Sorter::new(width, keep);
+        let mut s = Sorter::new(width, keep, account);
         s.column = Some((column, part));
         s.unique = unique;
         if unique {
@@ -125,8 +144,13 @@ impl Sorter {
 
     /// Adds a row.
     pub fn add<'v>(&mut self, key: &[u8], values: impl IntoIterator<Item = ValueRef<'v>>) {
-        if self.entries.len() == 1 {
-            self.keys.reserve(EXPECTED * key.len());
+        let expected = match self.entries.len() {
+            1 => EXPECTED * key.len(),
+            _ => key.len(),
+        };
+        self.short |= !self.keys_charge.reserve(&mut self.keys, expected);
+        if self.short {
+            return;
         }
         let start = self.keys.len();
         self.keys.extend_from_slice(key);
@@ -168,6 +192,10 @@ impl Sorter {
             self.entries.reserve(EXPECTED);
             self.rows.expect(EXPECTED);
         }
+        self.short |= !self.entries_charge.reserve(&mut self.entries, 1);
+        if self.short {
+            return;
+        }
         self.entries.push(Entry {
             head,
             start,
@@ -175,82 +203,181 @@ impl Sorter {
             row: self.rows.len() as u32,
         });
         self.rows.push(values);
-        if self.entries.len() >= self.prune_at {
+        if self.entries.len() >= self.prune_at && self.entries.len() < PRUNE_AT_ONCE {
             self.prune();
         }
     }
 
-    fn sort(&mut self) {
-        if let Some((column, part)) = self.column.take() {
-            self.sort_by_column(column, &part);
-            self.column = Some((column, part));
-            return;
-        }
-        let keys = &self.keys;
-        self.entries.sort_unstable_by(|a, b| {
-            a.head
-                .cmp(&b.head)
-                .then_with(|| keys[a.start..a.end].cmp(&keys[b.start..b.end]))
-                .then(a.row.cmp(&b.row))
-        });
+    /// Whether so many rows are not wanted that [`tidy`](Self::tidy) should drop them.
+    #[inline]
+    pub fn is_untidy(&self) -> bool {
+        self.entries.len() >= self.prune_at && self.entries.len() >= PRUNE_AT_ONCE
     }
 
-    /// By the keys' first bytes, and by whole keys where these are the same.
-    fn sort_by_column(&mut self, column: usize, part: &KeyPart) {
-        let keys = &mut self.keys;
-        let rows = &self.rows;
+    /// Drops the rows that are not wanted, with pauses.
+    ///
+    /// # Errors
+    /// The statement is to end.
+    pub async fn tidy(&mut self, env: &mut Env<'_>) -> Result<(), SqlError> {
+        if !self.may_prune() {
+            self.prune_at = usize::MAX;
+            return Ok(());
+        }
+        self.sort(env).await?;
+        let mut kept = self.kept();
+        for e in &self.entries {
+            self.keep_one(e, &mut kept);
+            if env.due() {
+                env.pause().await?;
+            }
+        }
+        self.become_kept(kept);
+        Ok(())
+    }
+
+    /// Puts the entries in order, with pauses.
+    async fn sort(&mut self, env: &mut Env<'_>) -> Result<(), SqlError> {
+        if self.entries.len() < PRUNE_AT_ONCE {
+            self.sort_at_once();
+        } else if let Some((column, part)) = self.column.take() {
+            self.sort_by_column(column, &part, env).await?;
+            self.column = Some((column, part));
+        } else {
+            let keys = &self.keys;
+            pause::sort(&mut self.entries, |a, b| by_keys(keys, a, b), env).await?;
+        }
+        self.entries.truncate(self.keep);
+        Ok(())
+    }
+
+    fn sort_at_once(&mut self) {
+        let Some((column, part)) = self.column.take() else {
+            let keys = &self.keys;
+            self.entries.sort_unstable_by(|a, b| by_keys(keys, a, b));
+            return;
+        };
         self.entries.sort_unstable_by_key(|e| (e.head, e.row));
         let mut gone = false;
         for run in self.entries.chunk_by_mut(|a, b| a.head == b.head) {
             if run.len() == 1 {
                 continue;
             }
-            keys.clear();
+            self.keys.clear();
             for e in run.iter_mut() {
-                e.start = keys.len();
-                part.encode(rows.column(e.row as usize, column), keys);
-                e.end = keys.len();
+                e.start = self.keys.len();
+                part.encode(self.rows.column(e.row as usize, column), &mut self.keys);
+                e.end = self.keys.len();
             }
-            let key = |e: &Entry| &keys[e.start..e.end];
-            run.sort_unstable_by(|a, b| key(a).cmp(key(b)).then(a.row.cmp(&b.row)));
+            let keys = &self.keys;
+            run.sort_unstable_by(|a, b| by_keys(keys, a, b));
             if self.unique {
-                let mut first = run[0];
-                for e in &mut run[1..] {
-                    if key(e) == key(&first) {
-                        e.row = GONE;
-                        gone = true;
-                    } else {
-                        first = *e;
-                    }
-                }
+                gone |= mark_equal(keys, run);
             }
         }
         if gone {
             self.entries.retain(|e| e.row != GONE);
         }
+        self.column = Some((column, part));
+    }
+
+    /// By the keys' first bytes, and by whole keys where these are the same.
+    async fn sort_by_column(
+        &mut self,
+        column: usize,
+        part: &KeyPart,
+        env: &mut Env<'_>,
+    ) -> Result<(), SqlError> {
+        let by_head = |a: &Entry, b: &Entry| (a.head, a.row).cmp(&(b.head, b.row));
+        pause::sort(&mut self.entries, by_head, env).await?;
+        let mut gone = false;
+        let mut from = 0;
+        let mut run = Vec::new();
+        while from < self.entries.len() {
+            let head = self.entries[from].head;
+            let mut to = from + 1;
+            while to < self.entries.len() && self.entries[to].head == head {
+                to += 1;
+                if env.due() {
+                    env.pause().await?;
+                }
+            }
+            if to - from > 1 {
+                self.keys.clear();
+                run.clear();
+                run.extend_from_slice(&self.entries[from..to]);
+                for e in &mut run {
+                    let value = self.rows.column(e.row as usize, column);
+                    e.start = self.keys.len();
+                    part.encode(value, &mut self.keys);
+                    e.end = self.keys.len();
+                    if env.due() {
+                        self.keys_charge.set(self.keys.capacity());
+                        env.pause().await?;
+                    }
+                }
+                let keys = &self.keys;
+                pause::sort(&mut run, |a, b| by_keys(keys, a, b), env).await?;
+                if self.unique {
+                    gone |= mark_equal(keys, &mut run);
+                }
+                self.entries[from..to].copy_from_slice(&run);
+            }
+            from = to;
+            if env.due() {
+                env.pause().await?;
+            }
+        }
+        if gone {
+            self.entries.retain(|e| e.row != GONE);
+        }
+        Ok(())
+    }
+
+    fn may_prune(&self) -> bool {
+        self.keep < self.entries.len() || self.unique
     }
 
     /// Drops the rows that are not wanted.
     fn prune(&mut self) {
-        if self.keep >= self.entries.len() && !self.unique {
+        if !self.may_prune() {
             return;
         }
-        self.sort();
+        self.sort_at_once();
         self.entries.truncate(self.keep);
-        let mut kept = Sorter::new(self.width, self.keep as u64);
+        let mut kept = self.kept();
         for e in &self.entries {
-            let start = kept.keys.len();
-            if self.column.is_none() {
-                kept.keys.extend_from_slice(&self.keys[e.start..e.end]);
-            }
-            kept.entries.push(Entry {
-                head: e.head,
-                start,
-                end: kept.keys.len(),
-                row: kept.rows.len() as u32,
-            });
-            kept.rows.push(self.rows.row(e.row as usize));
+            self.keep_one(e, &mut kept);
         }
+        self.become_kept(kept);
+    }
+
+    /// What the rows that are wanted go to.
+    fn kept(&self) -> Sorter {
+        Sorter::new(self.width, self.keep as u64, &self.account)
+    }
+
+    fn keep_one(&self, e: &Entry, kept: &mut Sorter) {
+        let start = kept.keys.len();
+        let key = match self.column {
+            None => &self.keys[e.start..e.end],
+            Some(_) => &[],
+        };
+        kept.short |= !kept.keys_charge.reserve(&mut kept.keys, key.len())
+            || !kept.entries_charge.reserve(&mut kept.entries, 1);
+        if kept.short {
+            return;
+        }
+        kept.keys.extend_from_slice(key);
+        kept.entries.push(Entry {
+            head: e.head,
+            start,
+            end: kept.keys.len(),
+            row: kept.rows.len() as u32,
+        });
+        kept.rows.push(self.rows.row(e.row as usize));
+    }
+
+    fn become_kept(&mut self, mut kept: Sorter) {
         if let Some(e) = self
             .entries
             .last()
@@ -268,18 +395,51 @@ impl Sorter {
         kept.prune_at = kept.prune_at.min(more);
         kept.column = self.column.take();
         kept.unique = self.unique;
+        kept.short |= self.short;
         *self = kept;
     }
 
-    /// Puts the rows in order.
-    pub fn finish(mut self) -> Sorted {
-        self.sort();
-        self.entries.truncate(self.keep);
+    /// Puts the rows in order, with pauses.
+    ///
+    /// # Errors
+    /// The statement is to end.
+    pub async fn finish(mut self, env: &mut Env<'_>) -> Result<Sorted, SqlError> {
+        self.sort(env).await?;
+        Ok(self.sorted())
+    }
+
+    fn sorted(self) -> Sorted {
         Sorted {
             order: self.entries.iter().map(|e| e.row).collect(),
             rows: self.rows,
         }
     }
+}
+
+fn by_keys(keys: &[u8], a: &Entry, b: &Entry) -> Ordering {
+    a.head
+        .cmp(&b.head)
+        .then_with(|| keys[a.start..a.end].cmp(&keys[b.start..b.end]))
+        .then(a.row.cmp(&b.row))
+}
+
+/// Marks all but the first of equal entries of a run that is in order; says whether there are any.
+fn mark_equal(keys: &[u8], run: &mut [Entry]) -> bool {
+    let key = |e: &Entry| &keys[e.start..e.end];
+    let mut gone = false;
+    let Some((first, rest)) = run.split_first_mut() else {
+        return false;
+    };
+    let mut first = *first;
+    for e in rest {
+        if key(e) == key(&first) {
+            e.row = GONE;
+            gone = true;
+        } else {
+            first = *e;
+        }
+    }
+    gone
 }
 
 /// Rows in order.
@@ -288,6 +448,17 @@ pub(crate) struct Sorted {
     pub order: Vec<u32>,
     /// The rows.
     pub rows: RowStore,
+}
+
+impl Sorted {
+    /// The numbers that were sorted, where the rows are numbers.
+    pub fn numbers(&self) -> Vec<usize> {
+        let number = |r: &u32| match self.rows.column(*r as usize, 0) {
+            ValueRef::UInt(n) => n as usize,
+            _ => 0,
+        };
+        self.order.iter().map(number).collect()
+    }
 }
 
 #[cfg(test)]
@@ -331,7 +502,7 @@ mod tests {
             ] {
                 let mut part = KeyPart::new(ty.clone(), true);
                 part.descending = descending;
-                let mut s = Sorter::by_column(2, keep, 1, part.clone(), unique);
+                let mut s = Sorter::by_column(2, keep, 1, part.clone(), unique, &Arc::default());
                 let mut all = Vec::new();
                 for i in 0..9000 {
                     let t = text(i);
@@ -350,7 +521,9 @@ mod tests {
                 }
                 all.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
                 let want: Vec<u64> = all.iter().map(|x| x.1).collect();
-                let out = s.finish();
+                s.sort_at_once();
+                s.entries.truncate(s.keep);
+                let out = s.sorted();
                 let got: Vec<u64> = out
                     .order
                     .iter()
@@ -367,7 +540,7 @@ mod tests {
     #[test]
     fn the_best_rows_stay() {
         for keep in [0u64, 1, 7, 600, u64::MAX] {
-            let mut s = Sorter::new(1, keep);
+            let mut s = Sorter::new(1, keep, &Arc::default());
             for i in 0..5000u64 {
                 let v = i.wrapping_mul(2_654_435_761) % 5003;
                 let key = v.to_be_bytes();
@@ -375,7 +548,9 @@ mod tests {
                     s.add(&key, [ValueRef::UInt(v)]);
                 }
             }
-            let out = s.finish();
+            s.sort_at_once();
+            s.entries.truncate(s.keep);
+            let out = s.sorted();
             let got: Vec<u64> = out
                 .order
                 .iter()

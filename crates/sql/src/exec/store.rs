@@ -8,6 +8,7 @@ use std::sync::Arc;
 use types::datatype::Labels;
 use types::{CollationId, Date, DateTime, Decimal, Time, ValueRef};
 
+use crate::memory::{Account, Charge};
 use crate::sink::{ColumnMeta, Done, ResultSink};
 
 const NULL: u8 = 0;
@@ -36,13 +37,24 @@ pub(crate) struct RowStore {
     labels: Vec<Arc<Labels>>,
     /// The row being written: where its ends begin.
     open: usize,
+    /// The session had no memory for a row: it and what came after it is not here, and the statement is to fail.
+    short: bool,
+    data_charge: Charge,
+    rows_charge: Charge,
+    decimals_charge: Charge,
 }
 
+/// Bytes that a value may take beside a text's own.
+const VALUE: usize = 16;
+
 impl RowStore {
-    /// For rows of that many columns.
-    pub fn new(width: usize) -> RowStore {
+    /// For rows of that many columns, which a session holds.
+    pub fn new(width: usize, account: &Arc<Account>) -> RowStore {
         RowStore {
             width,
+            data_charge: Charge::to(account),
+            rows_charge: Charge::to(account),
+            decimals_charge: Charge::to(account),
             ..RowStore::default()
         }
     }
@@ -54,19 +66,41 @@ impl RowStore {
 
     /// Makes room for as many more rows as long as those that are there.
     pub fn expect(&mut self, rows: usize) {
-        self.data
-            .reserve(rows * self.data.len().div_ceil(self.rows.len().max(1)));
-        self.rows.reserve(rows);
+        let bytes = rows * self.data.len().div_ceil(self.rows.len().max(1));
+        if self.has_room(bytes) {
+            self.rows.reserve(rows);
+        }
+    }
+
+    #[inline]
+    fn has_room(&mut self, bytes: usize) -> bool {
+        self.data.capacity() - self.data.len() >= bytes || self.make_room(bytes)
+    }
+
+    #[cold]
+    fn make_room(&mut self, bytes: usize) -> bool {
+        self.short |= !self.data_charge.reserve(&mut self.data, bytes);
+        !self.short
     }
 
     /// Begins a row.
     pub fn begin(&mut self) {
+        if self.short || !self.has_room(4 * self.width) {
+            return;
+        }
         self.open = self.data.len();
         self.data.resize(self.open + 4 * self.width, 0);
     }
 
     /// Writes column `c` of the row that was begun; columns come in order.
     pub fn put(&mut self, c: usize, v: ValueRef<'_>) {
+        let bytes = match v {
+            ValueRef::Str(b, _) | ValueRef::Bytes(b) => VALUE + b.len(),
+            _ => VALUE,
+        };
+        if self.short || !self.has_room(bytes) {
+            return;
+        }
         self.encode(v);
         let end = (self.data.len() - self.open) as u32;
         let at = self.open + 4 * c;
@@ -75,7 +109,10 @@ impl RowStore {
 
     /// Ends the row that was begun.
     pub fn end(&mut self) {
-        self.rows.push(self.open);
+        self.short = self.short || !self.rows_charge.reserve(&mut self.rows, 1);
+        if !self.short {
+            self.rows.push(self.open);
+        }
     }
 
     /// Adds a row.
@@ -109,7 +146,10 @@ impl RowStore {
             ValueRef::Double(f) => tagged(d, DOUBLE, &f.to_le_bytes()),
             ValueRef::Decimal(x) => {
                 tagged(d, DECIMAL, &(self.decimals.len() as u32).to_le_bytes());
-                self.decimals.push(x);
+                self.short |= !self.decimals_charge.reserve(&mut self.decimals, 1);
+                if !self.short {
+                    self.decimals.push(x);
+                }
             }
             ValueRef::Str(b, c) => {
                 tagged(d, STR, &c.0.to_le_bytes());
@@ -184,13 +224,6 @@ impl RowStore {
         (0..self.width).map(move |c| self.column(row, c))
     }
 
-    /// Adds all rows of another store of the same width.
-    pub fn append(&mut self, other: &RowStore) {
-        for r in 0..other.len() {
-            self.push(other.row(r));
-        }
-    }
-
     /// Sends a row.
     pub fn send(&self, row: usize, sink: &mut dyn ResultSink) {
         sink.row_begin();
@@ -239,6 +272,25 @@ mod tests {
     use types::Value;
 
     #[test]
+    fn a_store_stops_where_the_session_has_no_more() {
+        let budget = Arc::default();
+        let account = Arc::new(Account::new(&budget));
+        budget.set_ceiling(4 << 20);
+        let mut s = RowStore::new(2, &account);
+        let text = Value::text("x".repeat(1000).as_str());
+        for n in 0..100_000 {
+            s.push([ValueRef::Int(n), text.as_ref()]);
+        }
+        assert!((1000..4000).contains(&s.len()), "{}", s.len());
+        assert!(account.held() <= 4 << 20);
+        assert_eq!(account.check().expect_err("no more").code, 3170);
+        let last = s.len() - 1;
+        assert!(matches!(s.column(last, 0), ValueRef::Int(n) if n == last as i64));
+        drop(s);
+        assert_eq!(account.held(), 0);
+    }
+
+    #[test]
     fn rows_come_back() {
         let labels = Arc::new(Labels {
             names: vec![b"a".as_slice().into(), b"b".as_slice().into()],
@@ -262,7 +314,7 @@ mod tests {
                 Value::UInt(u64::MAX),
             ],
         ];
-        let mut s = RowStore::new(3);
+        let mut s = RowStore::new(3, &Arc::default());
         for r in &rows {
             s.push(r.iter().map(Value::as_ref));
         }

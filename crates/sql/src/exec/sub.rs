@@ -26,7 +26,7 @@ impl SubValues {
         let mut s = SubValues::default();
         for p in plans {
             let rows = if p.correlated {
-                RowStore::new(p.query.types.len())
+                RowStore::new(p.query.types.len(), env.cx.memory())
             } else {
                 fetch(p, env, outer).await?
             };
@@ -55,7 +55,7 @@ pub(crate) async fn fetch(
     env: &mut Env<'_>,
     outer: &dyn RowSource,
 ) -> Result<RowStore, SqlError> {
-    let mut rows = RowStore::new(p.query.types.len());
+    let mut rows = RowStore::new(p.query.types.len(), env.cx.memory());
     let enough = match p.kind {
         SubqueryKind::Exists => 1,
         SubqueryKind::Scalar => 2,

@@ -16,6 +16,7 @@ use super::rowedit::{Edit, convert_mode, duplicate};
 use super::sort::{Sorter, write_sort_key};
 use super::sub::SubValues;
 use crate::expr::{EvalCtx, Expr, NoRow, RowSource};
+use crate::memory::{Account, Charge};
 use crate::plan::{Access, Block, DefaultPlan, UpdatePlan, UpdateTarget};
 use crate::sink::Done;
 
@@ -394,8 +395,12 @@ async fn collected(
         return Ok(());
     }
     let mut join = Join::new(block, &NoRow, subs, |_| ReadMode::Current);
-    let mut found: Vec<Found> = plan.targets.iter().map(|_| Found::default()).collect();
-    let mut sorter = (!block.order.is_empty()).then(|| Sorter::new(1, bounds.take));
+    let mut found: Vec<Found> = plan
+        .targets
+        .iter()
+        .map(|_| Found::new(cx.memory()))
+        .collect();
+    let mut sorter = (!block.order.is_empty()).then(|| Sorter::new(1, bounds.take, cx.memory()));
     let all: Vec<u32> = (0..block.subqueries.len() as u32)
         .filter(|&i| block.subqueries[i as usize].correlated)
         .collect();
@@ -406,17 +411,26 @@ async fn collected(
             let Some(key) = join.level(t.table).key() else {
                 continue;
             };
-            let (n, new) = f.keys.insert(key);
+            let (n, new) = f.keys.insert(key)?;
             if !new {
                 continue;
             }
             let tuple = join.tuple();
-            f.values.push(assigned(t, &tuple, cx)?);
+            let values = assigned(t, &tuple, cx)?;
+            f.keep(values);
             if let Some(s) = &mut sorter {
                 sort_key.clear();
                 write_sort_key(&block.order, cx, &tuple, &mut sort_key)?;
                 s.add(&sort_key, [ValueRef::UInt(n as u64)]);
             }
+        }
+        if let Some(s) = &mut sorter
+            && s.is_untidy()
+        {
+            s.tidy(env).await?;
+        }
+        if env.due() {
+            env.pause().await?;
         }
         if sorter.is_none() && found.len() == 1 && found[0].keys.len() as u64 >= bounds.take {
             break;
@@ -424,14 +438,10 @@ async fn collected(
     }
     let subs = std::mem::take(&mut join.subs);
     drop(join);
-    let order = sorter.map(|s| {
-        let s = s.finish();
-        let number = |r: &u32| match s.rows.column(*r as usize, 0) {
-            ValueRef::UInt(n) => n as usize,
-            _ => 0,
-        };
-        s.order.iter().map(number).collect::<Vec<_>>()
-    });
+    let order = match sorter {
+        Some(s) => Some(s.finish(env).await?.numbers()),
+        None => None,
+    };
     for (t, f) in plan.targets.iter().zip(&found) {
         let order = match &order {
             Some(o) => o.clone(),
@@ -443,11 +453,33 @@ async fn collected(
 }
 
 /// Rows of a target that are to be changed.
-#[derive(Default)]
 struct Found {
     keys: KeyMap,
     /// The assigned values of each, as of when it was found; empty for one table alone, whose values are computed anew.
     values: Vec<Vec<Value>>,
+    charge: Charge,
+}
+
+impl Found {
+    fn new(account: &Arc<Account>) -> Found {
+        Found {
+            keys: KeyMap::new(account),
+            values: Vec::new(),
+            charge: Charge::to(account),
+        }
+    }
+
+    /// Keeps the values of a row. Where the session has no room for them, it fails at the next pause.
+    fn keep(&mut self, values: Vec<Value>) {
+        let bytes = values.iter().map(|v| match v {
+            Value::Str(b, _) | Value::Bytes(b) => b.len(),
+            _ => 0,
+        });
+        let all = (values.len() + 1) * size_of::<Value>() + bytes.sum::<usize>();
+        if self.charge.add(all) {
+            self.values.push(values);
+        }
+    }
 }
 
 /// The assigned values of a row. `DEFAULT` is left open as NULL.

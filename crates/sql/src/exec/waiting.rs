@@ -13,13 +13,17 @@ use types::SqlError;
 
 use super::Env;
 use crate::expr::{Special, Val};
+use crate::memory::Charge;
 
 /// A named lock's holder, and how often it took it.
-#[derive(Clone, Copy)]
 struct Holder {
     connection: u64,
     times: u64,
+    _charge: Charge,
 }
+
+/// What a named lock takes beside its name.
+const LOCK: usize = 160;
 
 /// The named locks of all engines of the process; a name belongs to one engine.
 #[derive(Default)]
@@ -38,12 +42,13 @@ impl NamedLocks {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the lock if it is free or held by this connection already.
-    fn take(&self, key: &(usize, String), connection: u64) -> bool {
+    /// Takes the lock if it is free or held by this connection already. `charge` is for a lock that nobody holds.
+    fn take(&self, key: &(usize, String), connection: u64, charge: &mut Charge) -> bool {
         let mut held = self.held();
-        let h = held.entry(key.clone()).or_insert(Holder {
+        let h = held.entry(key.clone()).or_insert_with(|| Holder {
             connection,
             times: 0,
+            _charge: std::mem::take(charge),
         });
         let mine = h.connection == connection;
         h.times += u64::from(mine);
@@ -109,7 +114,12 @@ pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'sta
             // A negative time means for ever.
             let seconds = if seconds < 0.0 { LONGEST } else { seconds };
             let all = locks();
-            match wait(env, seconds, &all.released, || all.take(&key, me)).await {
+            let mut charge = Charge::to(env.cx.memory());
+            if !charge.set(LOCK + 2 * name.len()) {
+                env.check()?;
+            }
+            let take = || all.take(&key, me, &mut charge);
+            match wait(env, seconds, &all.released, take).await {
                 Woken::Ready => Val::Int(1),
                 Woken::Late => Val::Int(0),
                 Woken::Killed => Val::Null,

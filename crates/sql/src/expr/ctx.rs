@@ -4,13 +4,14 @@
 //! evaluation sits behind a mutex that everyday expressions never touch, so that a context may be held across an await.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use types::temporal::DateTime;
-use types::{Level, SqlError, Value, ValueRef, Warning};
+use types::{Level, Pace, SqlError, Value, ValueRef, Warning, Watch};
 
 use super::ty::ExprType;
 use super::val::Val;
+use crate::memory::{Account, Charge, SMALL};
 use crate::vars::{SessionVars, SqlMode};
 use types::collation::CollationId;
 
@@ -79,8 +80,22 @@ pub trait SubquerySource: Sync {
     ) -> Result<(), SqlError>;
 }
 
-/// Facts of the connection that functions report.
-#[derive(Debug, Clone, PartialEq)]
+/// Who may end the statements of a connection; nobody in tests and for what no connection asked.
+#[derive(Clone, Default)]
+pub struct Watcher(pub Option<Arc<dyn Watch>>);
+
+impl std::fmt::Debug for Watcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() {
+            "watched"
+        } else {
+            "unwatched"
+        })
+    }
+}
+
+/// Facts of the connection that functions report, and who may end its statements.
+#[derive(Debug, Clone)]
 pub struct SessionFacts {
     /// CONNECTION_ID().
     pub connection_id: u64,
@@ -106,6 +121,10 @@ pub struct SessionFacts {
     pub seed: u64,
     /// Identity of this server in UUID().
     pub node: [u8; 6],
+    /// What the session holds.
+    pub memory: Arc<Account>,
+    /// Asked every so often by whatever evaluates with these facts.
+    pub watcher: Watcher,
 }
 
 impl Default for SessionFacts {
@@ -123,6 +142,8 @@ impl Default for SessionFacts {
             error_count: 0,
             seed: 0x9E37_79B9_7F4A_7C15,
             node: [2, 0, 0, 0, 0, 1],
+            memory: Arc::default(),
+            watcher: Watcher::default(),
         }
     }
 }
@@ -136,16 +157,30 @@ pub struct UserVar {
     pub ty: ExprType,
 }
 
+/// What a user variable takes beside its name and its bytes.
+const USER_VAR: usize = size_of::<UserVar>() + 64;
+
 /// A session's user variables, by lower-case name.
 #[derive(Debug, Clone, Default)]
 pub struct UserVars {
     map: HashMap<Box<str>, UserVar>,
+    /// Bytes of names and values.
+    bytes: usize,
+    charge: Charge,
 }
 
 impl UserVars {
     /// None set.
     pub fn new() -> UserVars {
         UserVars::default()
+    }
+
+    /// None set, for a session.
+    pub fn of(account: &Arc<Account>) -> UserVars {
+        UserVars {
+            charge: Charge::to(account),
+            ..UserVars::default()
+        }
     }
 
     /// The variable of that name, in any case.
@@ -157,14 +192,34 @@ impl UserVars {
         }
     }
 
-    /// Sets the variable of that name.
+    /// Sets the variable of that name. Where that takes more than the session may have, it is not set, and the statement fails.
     pub fn set(&mut self, name: &str, var: UserVar) {
-        self.map.insert(name.to_lowercase().into(), var);
+        let name: Box<str> = name.to_lowercase().into();
+        let size = |v: &UserVar| match &v.value {
+            Val::Bytes(b) => USER_VAR + b.len(),
+            _ => USER_VAR,
+        };
+        let len = name.len();
+        let before = self.map.get(&name).map_or(0, |v| len + size(v));
+        let bytes = self.bytes - before + len + size(&var);
+        // Small ones in blocks.
+        if self.charge.set(bytes.next_multiple_of(SMALL)) {
+            self.bytes = bytes;
+            self.map.insert(name, var);
+        }
+    }
+
+    /// What they take.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Forgets all (COM_RESET_CONNECTION, COM_CHANGE_USER).
     pub fn clear(&mut self) {
         self.map.clear();
+        self.bytes = 0;
+        // Less is never refused.
+        self.charge.set(0);
     }
 }
 
@@ -228,6 +283,7 @@ pub struct EvalCtx<'s> {
     pub collation: CollationId,
     /// `max_allowed_packet`: longer results of string functions become NULL with warning 1301.
     pub max_packet: u64,
+    pace: Pace<'s>,
     state: Mutex<State>,
 }
 
@@ -235,6 +291,12 @@ pub struct EvalCtx<'s> {
 pub const PENDING: u16 = 0;
 
 impl<'s> EvalCtx<'s> {
+    /// What the session holds.
+    #[inline]
+    pub fn memory(&self) -> &'s Arc<Account> {
+        &self.facts.memory
+    }
+
     /// A context for one statement.
     pub fn new(
         facts: &'s SessionFacts,
@@ -256,12 +318,28 @@ impl<'s> EvalCtx<'s> {
             rows_before: 0,
             collation: vars.connection_collation(),
             max_packet: hot.max_allowed_packet,
+            pace: Pace::new(facts.watcher.0.as_ref().map(|w| &**w as &dyn Watch)),
             state: Mutex::default(),
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts `work` that is about to be done: bytes looked at, or other steps of a few nanoseconds. Every loop of an evaluation
+    /// that may run long calls it; it costs a subtraction, and every so often asks whether the statement is to end.
+    ///
+    /// # Errors
+    /// 1317 where the statement was killed, 3024 where it ran out of time; then the evaluation ends with that error.
+    #[inline]
+    pub fn tick(&self, work: usize) -> Result<(), SqlError> {
+        self.pace.tick(work)
+    }
+
+    /// The count itself, for functions that know no context.
+    pub fn pace(&self) -> &Pace<'s> {
+        &self.pace
     }
 
     /// The statement's time in the session's zone, with `fsp` digits of fraction.

@@ -33,6 +33,7 @@ impl Expr {
             Node::Const(v) => Ok(v.reborrow()),
             Node::Column(c) => Ok(column(c.slot, c, cx, row)),
             Node::Call(c) => {
+                cx.tick(1)?;
                 let args = Args {
                     args: &c.args,
                     ty: &self.ty,

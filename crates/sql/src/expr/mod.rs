@@ -35,7 +35,7 @@ pub use compare::Comparer;
 pub use conv::{into_text, text_of as value_text, write_text};
 pub use ctx::{
     EvalCtx, NoRow, PENDING, RowSource, SessionFacts, Special, SubquerySource, UserVar, UserVars,
-    ValuesRow,
+    ValuesRow, Watcher,
 };
 pub use eval::eval_constant;
 pub use inlist::{InList, Members};

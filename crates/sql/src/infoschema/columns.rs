@@ -5,7 +5,7 @@ use types::{DataType, Value};
 
 use super::definitions;
 use super::spec::{Spec, View, name, text, text_or_null, uint};
-use crate::show::column_facts;
+use crate::show::{column_facts, column_privileges};
 
 /// Digits and fraction digits of a number.
 fn numeric(ty: &DataType) -> (Value, Value) {
@@ -61,8 +61,8 @@ fn lengths(ty: &DataType) -> (Value, Value) {
     (uint(chars), uint(bytes))
 }
 
-fn row(def: &TableDef, at: usize, c: &ColumnDef, offset: i32) -> Vec<Value> {
-    let f = column_facts(def, at, offset);
+fn row(def: &TableDef, at: usize, c: &ColumnDef, v: &View<'_>) -> Vec<Value> {
+    let f = column_facts(def, at, v.offset());
     let (chars, bytes) = lengths(&c.ty);
     let (precision, scale) = numeric(&c.ty);
     let character = c.ty.is_character() && !matches!(c.ty, DataType::Json);
@@ -94,7 +94,12 @@ fn row(def: &TableDef, at: usize, c: &ColumnDef, offset: i32) -> Vec<Value> {
         text(&c.ty.to_string()),
         text(f.key),
         text(&f.extra),
-        text("select,insert,update,references"),
+        text(&column_privileges(
+            v.security(),
+            &def.schema,
+            &def.name,
+            &c.name,
+        )),
         text(&c.comment),
         text(c.generated.as_deref().unwrap_or("")),
         Value::Null,
@@ -105,7 +110,9 @@ fn columns(v: &View<'_>) -> Vec<Vec<Value>> {
     let mut out = Vec::new();
     let mut add = |def: &TableDef| {
         for (i, c) in def.columns.iter().enumerate() {
-            out.push(row(def, i, c, v.offset()));
+            if v.security().sees_column(&def.schema, &def.name, &c.name) {
+                out.push(row(def, i, c, v));
+            }
         }
     };
     definitions().for_each(|d| add(&d));

@@ -17,7 +17,7 @@ use std::sync::{Arc, LazyLock};
 use engine::{ColumnDef, ColumnDefault, IndexDef, IndexKind, TableDef, TableOptions};
 use types::{CollationId, SqlError, Value};
 
-use crate::plan::{NameSpace, VirtualColumn, VirtualCtx, VirtualTable};
+use crate::plan::{NameSpace, TableGuard, VirtualColumn, VirtualCtx, VirtualTable};
 use crate::session::Instance;
 
 use spec::{Spec, View};
@@ -186,6 +186,21 @@ impl VirtualTable for InfoTable {
 
     fn columns(&self) -> &[VirtualColumn] {
         &self.entry.columns
+    }
+
+    fn guard(&self) -> TableGuard {
+        let name = self.entry.spec.name;
+        match self.entry.schema {
+            // The rows are those that the session may see; InnoDB's own tables know of no session.
+            "information_schema" if name.starts_with("INNODB_") || name == "FILES" => {
+                TableGuard::Process
+            }
+            "information_schema" => TableGuard::Open,
+            "performance_schema" if server::PERFORMANCE_SPECS.iter().any(|s| s.name == name) => {
+                TableGuard::Open
+            }
+            _ => TableGuard::Granted,
+        }
     }
 
     fn rows(&self, ctx: &VirtualCtx<'_>) -> Result<Vec<Vec<Value>>, SqlError> {

@@ -75,11 +75,11 @@ fn plugins(_: &View<'_>) -> Vec<Vec<Value>> {
 }
 
 fn processes(v: &View<'_>) -> Vec<Vec<Value>> {
-    let all = v.is_powerful();
+    let all = v.sees_all_processes();
     let now = v.instance.now_us();
     let rows = v.instance.processes().rows(now);
     rows.into_iter()
-        .filter(|p| all || p.user == v.user() || p.id == v.connection)
+        .filter(|p| all || p.account.user == v.security().account().user || p.id == v.connection)
         .map(|p| {
             let info = p
                 .info

@@ -4,9 +4,10 @@ use engine::{Catalog, Schema, Table};
 use std::sync::Arc;
 use types::{CollationId, DataType, DateTime, IntWidth, LobSize, Value};
 
+use crate::access::needs::Right;
+use crate::access::{AccountState, Priv, SecurityContext};
 use crate::plan::{VirtualColumn, VirtualCtx};
 use crate::session::Instance;
-use crate::session::accounts::AccountState;
 
 /// `utf8mb3_bin`: names of schemas and tables compare exactly.
 const NAMES: CollationId = CollationId(83);
@@ -94,9 +95,6 @@ pub(super) struct View<'a> {
     pub(super) instance: &'a Instance,
     pub(super) ctx: &'a VirtualCtx<'a>,
     pub(super) connection: u64,
-    accounts: Arc<AccountState>,
-    user: String,
-    host: String,
 }
 
 impl<'a> View<'a> {
@@ -105,15 +103,10 @@ impl<'a> View<'a> {
         ctx: &'a VirtualCtx<'a>,
         connection: u64,
     ) -> View<'a> {
-        let account = ctx.cx.facts.current_user.as_str();
-        let (user, host) = account.rsplit_once('@').unwrap_or((account, ""));
         View {
             instance,
             ctx,
             connection,
-            accounts: instance.accounts().snapshot(),
-            user: user.to_owned(),
-            host: host.to_owned(),
         }
     }
 
@@ -126,36 +119,40 @@ impl<'a> View<'a> {
         self.ctx.catalog
     }
 
+    /// What the session may see.
+    pub(super) fn security(&self) -> &SecurityContext {
+        self.ctx.security
+    }
+
     /// The accounts.
-    pub(super) fn accounts(&self) -> &AccountState {
-        &self.accounts
+    pub(super) fn accounts(&self) -> Arc<AccountState> {
+        self.instance.accounts().snapshot()
     }
 
-    /// The session's user.
-    pub(super) fn user(&self) -> &str {
-        &self.user
+    /// Whether the session sees what other accounts' sessions do.
+    pub(super) fn sees_all_processes(&self) -> bool {
+        self.security().has_one(&[Right::Static(Priv::Process)])
     }
 
-    /// Whether the session sees other accounts' things.
-    pub(super) fn is_powerful(&self) -> bool {
-        self.accounts
-            .find(&self.user, &self.host)
-            .is_some_and(|a| a.privileges.has("PROCESS") || a.privileges.has("SUPER"))
+    /// Whether the session sees what other accounts have been granted.
+    pub(super) fn sees_all_accounts(&self) -> bool {
+        self.security().on_db("mysql").has(Priv::Select)
     }
 
     /// Stored schemas that the session may see.
     pub(super) fn schemas(&self) -> Vec<&Arc<Schema>> {
         self.catalog()
             .schemas()
-            .filter(|s| self.accounts.may_use(&self.user, &self.host, &s.def.name))
+            .filter(|s| self.security().lists_db(&s.def.name))
             .collect()
     }
 
     /// Stored tables that the session may see.
     pub(super) fn tables(&self) -> Vec<&Arc<Table>> {
-        self.schemas()
-            .into_iter()
+        self.catalog()
+            .schemas()
             .flat_map(|s| s.tables.values())
+            .filter(|t| self.security().sees_table(&t.def.schema, &t.def.name))
             .collect()
     }
 }

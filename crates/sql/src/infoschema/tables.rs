@@ -147,6 +147,7 @@ fn schemata(v: &View<'_>) -> Vec<Vec<Value>> {
 
 fn tables(v: &View<'_>) -> Vec<Vec<Value>> {
     let mut out: Vec<Vec<Value>> = definitions()
+        .filter(|d| v.security().sees_table(&d.schema, &d.name))
         .map(|d| {
             let mut row = vec![
                 name("def"),

@@ -2,7 +2,7 @@
 
 use super::ast::*;
 use super::keyword::Kw;
-use super::lexer::T;
+use super::lexer::{T, Token};
 use super::parser::{Parser, R};
 
 impl Parser<'_> {
@@ -16,7 +16,8 @@ impl Parser<'_> {
             Kw::USER => self.create_user(true),
             Kw::PROCEDURE | Kw::FUNCTION => self.alter_routine(),
             Kw::TABLESPACE | Kw::SERVER => self.unsupported(start, 0, 1),
-            Kw::UNDO | Kw::LOGFILE | Kw::RESOURCE | Kw::INSTANCE => self.unsupported(start, 0, 2),
+            Kw::INSTANCE => self.alter_instance(start),
+            Kw::UNDO | Kw::LOGFILE | Kw::RESOURCE => self.unsupported(start, 0, 2),
             _ => {
                 let preamble = self.preamble()?;
                 if self.at(Kw::VIEW) && !preamble.or_replace {
@@ -28,6 +29,35 @@ impl Parser<'_> {
                 self.fail()
             }
         }
+    }
+
+    /// `ALTER INSTANCE ..`: RELOAD TLS, and actions that are recognised but not carried out.
+    fn alter_instance(&mut self, start: u32) -> R<Statement> {
+        let (action, object) = (self.ahead(1), self.ahead(2));
+        if !self.is_word(action, "RELOAD") || !self.is_word(object, "TLS") {
+            return self.unsupported(start, 0, 2);
+        }
+        for _ in 0..3 {
+            self.bump();
+        }
+        let channel = if self.eat2(Kw::FOR, Kw::CHANNEL) {
+            Some(self.ident()?)
+        } else {
+            None
+        };
+        let keep_on = self.eat(Kw::NO);
+        if keep_on {
+            self.expect_all(&[Kw::ROLLBACK, Kw::ON, Kw::ERROR])?;
+        }
+        Ok(Statement::ReloadTls {
+            channel,
+            rollback_on_error: !keep_on,
+        })
+    }
+
+    /// Whether a token is this word, which is not reserved.
+    fn is_word(&self, token: Token, word: &str) -> bool {
+        self.is_ident(token) && self.slice(token).eq_ignore_ascii_case(word.as_bytes())
     }
 
     fn alter_table(&mut self) -> R<Statement> {

@@ -167,6 +167,14 @@ pub enum Statement {
     /// `LOCK INSTANCE FOR BACKUP` (`true`) and `UNLOCK INSTANCE` (`false`).
     LockInstance(bool),
 
+    /// `ALTER INSTANCE RELOAD TLS [FOR CHANNEL name] [NO ROLLBACK ON ERROR]`.
+    ReloadTls {
+        /// The interface it is for; all when not given.
+        channel: Option<Name>,
+        /// What was there stays when the new values cannot be used.
+        rollback_on_error: bool,
+    },
+
     /// `SET ...` with any number of assignments.
     Set(Vec<SetItem>),
     /// `SHOW ...`.
@@ -261,6 +269,13 @@ pub enum Statement {
     Shutdown,
     /// `RESTART`.
     Restart,
+    /// `INSTALL | UNINSTALL COMPONENT urn, ..`.
+    Component {
+        /// `INSTALL` rather than `UNINSTALL`.
+        install: bool,
+        /// Which.
+        urns: Vec<Name>,
+    },
 }
 
 /// A statement the grammar recognises by its first words and the server does not carry out.

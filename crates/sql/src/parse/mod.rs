@@ -22,6 +22,7 @@ mod dml;
 mod error;
 mod expr;
 mod function;
+mod hint;
 mod keyword;
 mod lexer;
 mod load;
@@ -42,6 +43,8 @@ mod window;
 
 pub use deparse::Deparsed;
 pub use error::{ParseError, ParseErrorKind};
+
+use ::types::Pace;
 
 use lexer::{Lexer, T};
 use parser::Parser;
@@ -92,7 +95,35 @@ pub fn parse_one(
 
 /// Like [`parse_one`], with the number of placeholders.
 pub fn parse(sql: &[u8], options: &Options) -> Result<Parsed, Box<ParseError>> {
-    let mut parser = Parser::new(sql, options);
+    parse_paced(sql, options, &Pace::unwatched())
+}
+
+/// Like [`parse`], for a text that may be long: `pace` may end it.
+///
+/// # Errors
+/// As [`parse_one`], and what `pace` says.
+pub fn parse_paced(
+    sql: &[u8],
+    options: &Options,
+    pace: &Pace<'_>,
+) -> Result<Parsed, Box<ParseError>> {
+    let mut parser = Parser::new(sql, options, pace);
+    let parsed = whole(&mut parser, sql);
+    match parser.stopped {
+        None => parsed,
+        Some(e) => Err(ParseError::at(
+            &[],
+            1,
+            ParseErrorKind::Other {
+                code: e.code,
+                state: e.sqlstate,
+                message: e.message.into(),
+            },
+        )),
+    }
+}
+
+fn whole(parser: &mut Parser<'_>, sql: &[u8]) -> Result<Parsed, Box<ParseError>> {
     if parser.is(T::Eof) {
         return Err(ParseError::at(&[], 1, ParseErrorKind::EmptyQuery));
     }
@@ -111,12 +142,28 @@ pub fn parse(sql: &[u8], options: &Options) -> Result<Parsed, Box<ParseError>> {
 
 /// Parses a single expression that takes up the whole of `text`, such as a stored column default.
 pub fn parse_expr(text: &[u8], options: &Options) -> Result<ast::Expr, Box<ParseError>> {
-    let mut parser = Parser::new(text, options);
+    let pace = Pace::unwatched();
+    let mut parser = Parser::new(text, options, &pace);
     let expr = parser.expr()?;
     if !parser.is(T::Eof) {
         return Err(parser.syntax_error(parser.tok.start));
     }
     Ok(expr)
+}
+
+/// Parses a list of accounts that takes up the whole of `text`, such as the value of `mandatory_roles`; empty text is an empty
+/// list.
+pub fn parse_accounts(text: &[u8]) -> Result<Vec<ast::Account>, Box<ParseError>> {
+    let (options, pace) = (Options::default(), Pace::unwatched());
+    let mut parser = Parser::new(text, &options, &pace);
+    if parser.is(T::Eof) {
+        return Ok(Vec::new());
+    }
+    let list = parser.list(Parser::account)?;
+    if !parser.is(T::Eof) {
+        return Err(parser.syntax_error(parser.tok.start));
+    }
+    Ok(list)
 }
 
 /// Whether nothing but white space and comments is left in `rest`.

@@ -5,21 +5,29 @@ use super::ast::{Account, Name, ObjectName, SelectInto, Span};
 use super::error::{ParseError, ParseErrorKind};
 use super::keyword::Kw;
 use super::lexer::{Lexer, T, Token, unescape};
+use ::types::{Pace, SqlError};
 
 /// What every rule returns.
 pub(crate) type R<X> = Result<X, Box<ParseError>>;
 
 /// How deep rules may nest. Every level of nesting in the text costs at least one; a level of
 /// subquery costs more. Keeps the parser within half a mebibyte of stack.
-const MAX_DEPTH: u32 = 160;
+pub(crate) const MAX_DEPTH: u32 = 160;
 
 /// How high a tree may grow, so that recursive walks and drops stay within the stack.
 pub(crate) const MAX_HEIGHT: u32 = 500;
 
+/// Tokens taken after which the window of tokens forgets them: nothing here goes back.
+const WINDOW: usize = 4096;
+
 pub(crate) struct Parser<'a> {
     lexer: Lexer<'a>,
+    /// The tokens around the current one: those taken lately, and those looked at ahead.
     tokens: Vec<Token>,
     pos: usize,
+    pace: &'a Pace<'a>,
+    /// The statement was ended from outside: the text is over here, and this is the error.
+    pub stopped: Option<SqlError>,
     /// The current token.
     pub tok: Token,
     /// End of the token before the current one.
@@ -35,7 +43,7 @@ pub(crate) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    pub fn new(sql: &'a [u8], options: &Options) -> Self {
+    pub fn new(sql: &'a [u8], options: &Options, pace: &'a Pace<'a>) -> Self {
         let mut lexer = Lexer::new(sql, *options);
         let tok = lexer.next_token();
         let mut tokens = Vec::with_capacity((sql.len() / 4).clamp(8, 4096));
@@ -44,6 +52,8 @@ impl<'a> Parser<'a> {
             lexer,
             tokens,
             pos: 0,
+            pace,
+            stopped: None,
             tok,
             last_end: 0,
             options: *options,
@@ -69,14 +79,30 @@ impl<'a> Parser<'a> {
         let token = self.tok;
         if token.kind != T::Eof {
             self.pos += 1;
+            if self.pos >= WINDOW {
+                self.tokens.drain(..self.pos);
+                self.pos = 0;
+            }
             if self.pos == self.tokens.len() {
-                let next = self.lexer.next_token();
-                self.tokens.push(next);
+                self.lex();
             }
             self.tok = self.tokens[self.pos];
         }
         self.last_end = token.end;
         token
+    }
+
+    /// The next token of the text, into the window; its end where the statement is to end.
+    fn lex(&mut self) -> Token {
+        let mut next = self.lexer.next_token();
+        let work = 32 + (next.end - next.start) as usize;
+        if let Err(e) = self.pace.tick(work) {
+            self.stopped = Some(e);
+            next.kind = T::Eof;
+            next.kw = Kw::NONE;
+        }
+        self.tokens.push(next);
+        next
     }
 
     /// The token `n` places ahead; 0 is the current one.
@@ -91,13 +117,25 @@ impl<'a> Parser<'a> {
     /// Lexes up to the token `n` places ahead.
     fn lex_ahead(&mut self, n: usize) -> Token {
         while self.pos + n >= self.tokens.len() {
-            let next = self.lexer.next_token();
-            self.tokens.push(next);
+            let next = self.lex();
             if next.kind == T::Eof {
                 return next;
             }
         }
         self.tokens[self.pos + n]
+    }
+
+    /// What stands in the optimizer hints (`/*+ .. */`) between the last token taken and the current one.
+    pub fn hint(&self) -> Option<&'a [u8]> {
+        let comments = &self.lexer.comments;
+        let from = comments.partition_point(|c| c.0 < self.last_end);
+        let text = self.text();
+        comments[from..]
+            .iter()
+            .take_while(|c| c.1 <= self.tok.start)
+            .map(|c| &text[c.0 as usize..c.1 as usize])
+            .next()
+            .and_then(|c| c.strip_prefix(b"/*+")?.strip_suffix(b"*/"))
     }
 
     /// A syntax error at the current token.
@@ -505,14 +543,16 @@ impl<'a> Parser<'a> {
     pub fn written(&self, start: u32) -> Name {
         let end = self.last_end.max(start);
         let text = self.text();
-        let mut comments = self.lexer.comments.iter();
-        if !comments.any(|&(from, to)| from >= start && to <= end) {
+        let comments = &self.lexer.comments;
+        let comments = &comments[comments.partition_point(|c| c.0 < start)..];
+        let comments = &comments[..comments.partition_point(|c| c.1 <= end)];
+        if comments.is_empty() {
             return String::from_utf8_lossy(&text[start as usize..end as usize]).into();
         }
         let mut kept = Vec::with_capacity((end - start) as usize);
         let mut from = start;
-        for &(comment, to) in &self.lexer.comments {
-            if comment >= start && to <= end && comment >= from {
+        for &(comment, to) in comments {
+            if comment >= from {
                 kept.extend_from_slice(&text[from as usize..comment as usize]);
                 from = to;
             }

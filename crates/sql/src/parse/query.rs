@@ -25,7 +25,9 @@ impl Parser<'_> {
 
     /// Whether a query starts `n` tokens on, behind any number of parentheses.
     pub fn ahead_query_in_parens(&mut self, mut n: usize) -> bool {
-        while self.ahead(n).kind == T::LParen {
+        // More parentheses than that are refused by whoever enters them.
+        let last = n + super::parser::MAX_DEPTH as usize;
+        while n < last && self.ahead(n).kind == T::LParen {
             n += 1;
         }
         self.at_query(n)
@@ -328,7 +330,9 @@ impl Parser<'_> {
 
     fn select(&mut self) -> R<Select> {
         self.expect(Kw::SELECT)?;
-        let options = self.select_options()?;
+        let hint = self.hint().and_then(super::hint::max_execution_time);
+        let mut options = self.select_options()?;
+        options.max_execution_time = hint;
         let items = self.select_items()?;
         self.select_into()?;
         let from = if self.eat(Kw::FROM) {

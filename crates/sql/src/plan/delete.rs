@@ -3,8 +3,11 @@
 use types::SqlError;
 
 use super::Planner;
+use super::guard::Usage;
+use super::source::TableSource;
 use super::tree::DeletePlan;
 use super::update::{can_stream, not_read_below, target_table};
+use crate::access::Priv;
 use crate::parse::ast;
 
 impl Planner<'_> {
@@ -24,7 +27,11 @@ impl Planner<'_> {
             }
             ast::DeleteTarget::Multi { from, .. } => from,
         };
-        let mut c = self.change_tables(from, d.selection.as_ref())?;
+        let usage = match &d.target {
+            ast::DeleteTarget::Single(_) => Usage::Delete,
+            ast::DeleteTarget::Multi { .. } => Usage::Read,
+        };
+        let mut c = self.change_tables(from, d.selection.as_ref(), usage)?;
         let targets: Vec<u16> = match &d.target {
             ast::DeleteTarget::Single(_) => vec![0],
             ast::DeleteTarget::Multi { tables, .. } => {
@@ -42,6 +49,10 @@ impl Planner<'_> {
             }
         };
         for &t in &targets {
+            let named = &c.names.tables[usize::from(t)];
+            if matches!(named.source, TableSource::Engine(_)) {
+                self.guard_target(&named.schema, &named.name, Priv::Delete)?;
+            }
             let table = target_table(&c.names, t, "DELETE")?;
             not_read_below(&table, &c.subqueries)?;
         }

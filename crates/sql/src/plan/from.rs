@@ -7,8 +7,9 @@
 use types::SqlError;
 
 use super::Planner;
+use super::guard::Usage;
 use super::scope::{DerivedColumn, FromTable, Merged, Names, same_name};
-use super::source::TableSource;
+use super::source::{TableGuard, TableSource};
 use super::tree::{QueryPlan, SubPlan};
 use crate::expr::bind::Clause;
 use crate::expr::{CmpOp, Comparer, Expr, ExprType, Node};
@@ -55,6 +56,8 @@ pub(crate) struct FromState<'a, 's> {
     pub joins: &'a mut Joins,
     /// First slot of the block.
     pub base: u16,
+    /// What the statement does with the tables.
+    pub usage: Usage,
 }
 
 /// Most tables of a block: their sets are words.
@@ -282,11 +285,16 @@ impl Planner<'_> {
                 "PARTITION () clause on non partitioned table",
             ));
         }
-        let (source, schema) = self.named_table(&f.name)?;
+        let (source, schema) = self.named_table(&f.name, st.usage)?;
         let name: Box<str> = match &source {
             TableSource::Virtual(v) => v.name().into(),
             _ => f.name.name.clone(),
         };
+        let watched = match &source {
+            TableSource::Virtual(v) => v.guard() == TableGuard::Granted,
+            _ => true,
+        };
+        let seen = watched.then(|| self.watch(&schema, &name));
         Ok(FromTable {
             source,
             schema,
@@ -296,6 +304,7 @@ impl Planner<'_> {
             hints: f.hints.clone(),
             derived: Vec::new(),
             outer_joined: false,
+            seen,
         })
     }
 
@@ -353,6 +362,7 @@ impl Planner<'_> {
             hints: Vec::new(),
             derived,
             outer_joined: false,
+            seen: None,
         })
     }
 

@@ -6,8 +6,10 @@ use engine::Table;
 use types::SqlError;
 
 use super::Planner;
+use super::guard::Usage;
 use super::scope::{BlockScope, InsertedRow, Names, same_name};
 use super::tree::{Assign, DefaultPlan, InsertPlan, InsertRows, InsertValue, SubPlan};
+use crate::access::Priv;
 use crate::expr::Expr;
 use crate::expr::bind::{Binder, Clause, column_text};
 use crate::parse::ast;
@@ -18,10 +20,21 @@ impl Planner<'_> {
         if !i.returning.is_empty() {
             return Err(SqlError::not_supported("RETURNING"));
         }
-        let table = self.stored_table(&i.table)?;
+        let usage = Usage::Insert {
+            replace: i.replace,
+            update: !i.on_duplicate.is_empty(),
+        };
+        let table = self.stored_table(&i.table, usage)?;
         let slot = self.take_slots(1)?;
-        let names = self.table_names(&table, slot);
-        let columns = insert_columns(&table, &i.columns)?;
+        let mut names = self.table_names(&table, slot);
+        let (schema, name) = (&table.def.schema, &table.def.name);
+        names.tables[0].seen = Some(self.watch(schema, name));
+        let columns = insert_columns(&table, &i.columns).map_err(|e| match i.columns.first() {
+            Some(c) => self.hide_column(&names, c, e),
+            None => e,
+        })?;
+        let given = columns.iter().map(|&c| column_name(&table, c)).collect();
+        self.require_columns(schema, name, Priv::Insert, given)?;
         let mut subqueries = Vec::new();
         let source = match &i.source {
             ast::InsertSource::Values(rows) => {
@@ -39,6 +52,9 @@ impl Planner<'_> {
             }
         };
         let on_duplicate = self.on_duplicate(i, &names, &columns, &mut subqueries)?;
+        let assigned = on_duplicate.iter();
+        let assigned = assigned.map(|a| column_name(&table, a.column)).collect();
+        self.require_columns(schema, name, Priv::Update, assigned)?;
         let touch = touched(&table, &on_duplicate);
         let defaults = (0..table.def.columns.len())
             .map(|c| self.default_plan(&table, c))
@@ -132,6 +148,11 @@ impl Planner<'_> {
             .map(|a| Ok((a.column, self.default_plan(table, usize::from(a.column))?)))
             .collect()
     }
+}
+
+/// The name of a column.
+pub(crate) fn column_name(table: &Table, column: u16) -> Box<str> {
+    table.def.columns[usize::from(column)].name.as_str().into()
 }
 
 /// The columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned.

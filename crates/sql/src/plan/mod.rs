@@ -13,6 +13,7 @@ mod explain;
 mod fast;
 mod from;
 mod group;
+mod guard;
 mod insert;
 mod mask;
 mod meta;
@@ -29,21 +30,25 @@ pub mod tree;
 mod update;
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::{Catalog, Table};
 use types::{DataType, SqlError};
 
 pub use source::{
-    NameSpace, NoVirtualTables, TableSource, VirtualColumn, VirtualCtx, VirtualTable,
+    NameSpace, NoVirtualTables, TableGuard, TableSource, VirtualColumn, VirtualCtx, VirtualTable,
 };
 pub use tree::*;
 
+use crate::access::SecurityContext;
+use crate::access::needs::Needs;
 use crate::expr::agg::AggSpec;
 use crate::expr::bind::{Binder, Clause, SubqueryKind};
 use crate::expr::{CmpOp, Comparer, EvalCtx, Expr, ExprType, Node};
 use crate::parse::ast;
 use crate::sink::ColumnMeta;
+use guard::{Seen, Usage};
 use scope::{BlockScope, Names};
 
 /// What planning looks at.
@@ -54,6 +59,8 @@ pub struct PlanCtx<'a> {
     pub names: &'a dyn NameSpace,
     /// The default schema.
     pub schema: Option<&'a str>,
+    /// What the session may do: tables that it may not use are refused before they are looked up.
+    pub security: &'a SecurityContext,
     /// The session: settings that expressions depend on, warnings. Parameters need no values yet.
     pub cx: &'a EvalCtx<'a>,
 }
@@ -65,7 +72,7 @@ pub struct PlanCtx<'a> {
 pub fn prepare(ctx: &PlanCtx<'_>, stmt: &ast::Statement) -> Result<Plan, SqlError> {
     let p = Planner::new(ctx);
     let (body, columns) = p.statement(stmt)?;
-    Ok(p.finish(body, columns))
+    Ok(p.finish(body, columns, TimeLimit::of(stmt)))
 }
 
 /// Plans `SELECT expr, ..` of expressions without a table, for SET, DO and the like.
@@ -79,7 +86,7 @@ pub fn prepare_values(
     let p = Planner::new(ctx);
     let block = p.values_block(exprs.iter().copied())?;
     let types = block.output.iter().map(|e| e.ty).collect();
-    let plan = p.finish(PlanBody::Do(Box::new(block)), Vec::new());
+    let plan = p.finish(PlanBody::Do(Box::new(block)), Vec::new(), TimeLimit::Never);
     Ok((plan, types))
 }
 
@@ -92,6 +99,8 @@ pub(crate) struct Planner<'p> {
     locks: Cell<bool>,
     private: Cell<bool>,
     ctes: query::Ctes,
+    needs: RefCell<Needs>,
+    seen: RefCell<Vec<Rc<Seen>>>,
 }
 
 impl<'p> Planner<'p> {
@@ -104,15 +113,19 @@ impl<'p> Planner<'p> {
             locks: Cell::new(false),
             private: Cell::new(false),
             ctes: query::Ctes::default(),
+            needs: RefCell::default(),
+            seen: RefCell::default(),
         }
     }
 
-    fn finish(self, body: PlanBody, columns: Vec<ColumnMeta>) -> Plan {
+    fn finish(self, body: PlanBody, columns: Vec<ColumnMeta>, time_limit: TimeLimit) -> Plan {
         let writes = matches!(
             body,
             PlanBody::Insert(_) | PlanBody::Update(_) | PlanBody::Delete(_)
         );
+        self.columns_read();
         Plan {
+            needs: self.needs.into_inner(),
             catalog_version: self.ctx.catalog.version,
             tables: self.tables.into_inner(),
             columns: columns.into(),
@@ -120,6 +133,7 @@ impl<'p> Planner<'p> {
             writes,
             locks: writes || self.locks.get(),
             private: self.private.get(),
+            time_limit,
             body,
         }
     }
@@ -251,21 +265,24 @@ impl<'p> Planner<'p> {
         })
     }
 
-    /// The table of a name and its schema.
+    /// The table of a name and its schema, where it may be used so.
     pub(crate) fn named_table(
         &self,
         name: &ast::ObjectName,
+        usage: Usage,
     ) -> Result<(TableSource, Box<str>), SqlError> {
         let schema = match name.schema.as_deref().or(self.ctx.schema) {
             Some(s) => s,
             None => return Err(SqlError::no_db()),
         };
         if let Some(v) = self.ctx.names.virtual_table(schema, &name.name) {
+            self.guard_virtual(v.guard(), schema, &name.name, usage)?;
             return Ok((TableSource::Virtual(v), schema.to_lowercase().into()));
         }
         if self.ctx.names.is_virtual_schema(schema) {
             return Err(SqlError::unknown_table(&name.name, schema));
         }
+        self.guard_table(schema, &name.name, usage)?;
         match self.ctx.catalog.table(schema, &name.name) {
             Some(t) => {
                 self.use_table(&t);
@@ -276,16 +293,17 @@ impl<'p> Planner<'p> {
     }
 
     /// The stored table of a name, as the target of a change.
-    pub(crate) fn stored_table(&self, name: &ast::ObjectName) -> Result<Arc<Table>, SqlError> {
-        match self.named_table(name)?.0 {
+    pub(crate) fn stored_table(
+        &self,
+        name: &ast::ObjectName,
+        usage: Usage,
+    ) -> Result<Arc<Table>, SqlError> {
+        match self.named_table(name, usage)?.0 {
             TableSource::Engine(t) => Ok(t),
-            _ => Err(SqlError::new(
-                1044,
-                format!(
-                    "Access denied for user to database '{}'",
-                    name.schema.as_deref().or(self.ctx.schema).unwrap_or("")
-                ),
-            )),
+            _ => {
+                let schema = name.schema.as_deref().or(self.ctx.schema);
+                Err(self.ctx.security.no_db(schema.unwrap_or("")))
+            }
         }
     }
 
@@ -385,6 +403,7 @@ impl<'p> Planner<'p> {
                 hints: Vec::new(),
                 derived: Vec::new(),
                 outer_joined: false,
+                seen: None,
             }],
             ..Names::default()
         }

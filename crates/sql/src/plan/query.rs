@@ -269,6 +269,7 @@ impl Planner<'_> {
                     })
                     .collect(),
                 outer_joined: false,
+                seen: None,
             }],
             parent,
             ..Names::default()

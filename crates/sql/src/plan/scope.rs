@@ -4,12 +4,14 @@
 //! expressions of the block are then bound through a [`BlockScope`].
 
 use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::ColumnDefault;
 use types::{DataType, SqlError, Value};
 
 use super::Planner;
+use super::guard::Seen;
 use super::source::TableSource;
 use super::tree::{DefaultPlan, INSERTED, SubPlan};
 use crate::expr::bind::{
@@ -47,6 +49,8 @@ pub(crate) struct FromTable {
     pub derived: Vec<DerivedColumn>,
     /// It may be extended with NULLs.
     pub outer_joined: bool,
+    /// Where it is noted which columns are read; `None` where nobody asks.
+    pub seen: Option<Rc<Seen>>,
 }
 
 impl FromTable {
@@ -123,12 +127,20 @@ impl FromTable {
         }
     }
 
-    /// A column as an expression.
+    /// A column as an expression that reads it.
     pub fn column_expr(&self, i: usize) -> Expr {
+        self.note_read(i);
         column_expr(self.resolved(i))
     }
 
-    fn answers_to(&self, q: &ast::Qualifier) -> bool {
+    fn note_read(&self, i: usize) {
+        if let Some(seen) = &self.seen {
+            seen.note(i, self.column_name(i));
+        }
+    }
+
+    /// Whether a name qualified so is one of its columns'.
+    pub fn answers_to(&self, q: &ast::Qualifier) -> bool {
         *self.alias == *q.table
             && q.schema.as_deref().is_none_or(|s| {
                 *self.schema == *s
@@ -199,7 +211,7 @@ impl Names<'_> {
         self.visible.as_ref().is_none_or(|v| v.contains(&t.slot))
     }
 
-    /// What a name stands for in this block alone.
+    /// What a name stands for in this block alone, as something that is read.
     pub fn local(&self, c: &ast::ColumnRef, clause: Clause) -> Result<Option<Resolved>, SqlError> {
         if c.qualifier.is_none()
             && let Some(m) = self.merged.iter().find(|m| same_name(&m.name, &c.name))
@@ -210,6 +222,19 @@ impl Names<'_> {
         {
             return Ok(Some(Resolved::Expr(m.expr.clone())));
         }
+        let found = self.locate(c, clause)?;
+        Ok(found.map(|(t, i)| {
+            t.note_read(i);
+            Resolved::Column(t.resolved(i))
+        }))
+    }
+
+    /// The table and the place of the column that a name stands for in this block alone.
+    pub fn locate(
+        &self,
+        c: &ast::ColumnRef,
+        clause: Clause,
+    ) -> Result<Option<(&FromTable, usize)>, SqlError> {
         let mut found: Option<(&FromTable, usize)> = None;
         for t in self.tables.iter().filter(|t| self.sees(t)) {
             if c.qualifier.as_ref().is_some_and(|q| !t.answers_to(q)) {
@@ -221,7 +246,7 @@ impl Names<'_> {
             }
             found = Some((t, i));
         }
-        Ok(found.map(|(t, i)| Resolved::Column(t.resolved(i))))
+        Ok(found)
     }
 
     /// The select item of that alias.
@@ -328,7 +353,9 @@ impl Scope for BlockScope<'_> {
                 _ => {}
             }
         }
-        self.names.resolve(name, clause)
+        self.names
+            .resolve(name, clause)
+            .map_err(|e| self.planner.hide_column(self.names, name, e))
     }
 
     fn subquery(
@@ -385,20 +412,18 @@ impl Scope for BlockScope<'_> {
     }
 
     fn inserted(&mut self, c: &ast::ColumnRef, clause: Clause) -> Result<ResolvedColumn, SqlError> {
-        match self.names.local(c, clause)? {
-            Some(Resolved::Column(mut r)) if self.inserted.is_some() => {
-                r.slot = INSERTED;
-                r.ty = r.ty.or_null();
-                Ok(r)
-            }
-            Some(Resolved::Column(mut r)) => {
-                // Outside ON DUPLICATE KEY UPDATE the function is NULL.
-                r.slot = INSERTED;
-                r.ty = ExprType::null();
-                Ok(r)
-            }
-            _ => Err(SqlError::unknown_column(&column_text(c), clause.text())),
-        }
+        // What is read is the value given, not the column: it needs no privilege.
+        let Some((t, i)) = self.names.locate(c, clause)? else {
+            return Err(SqlError::unknown_column(&column_text(c), clause.text()));
+        };
+        let mut r = t.resolved(i);
+        r.slot = INSERTED;
+        r.ty = match self.inserted {
+            Some(_) => r.ty.or_null(),
+            // Outside ON DUPLICATE KEY UPDATE the function is NULL.
+            None => ExprType::null(),
+        };
+        Ok(r)
     }
 }
 

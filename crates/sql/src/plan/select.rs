@@ -6,10 +6,12 @@ use types::SqlError;
 use super::Planner;
 use super::from::{FromState, Joins, push_conjuncts};
 use super::group;
+use super::guard::Usage;
 use super::meta;
 use super::optimize::{Request, optimize};
 use super::query::{position, sort_key};
 use super::scope::Names;
+use super::source::TableSource;
 use super::tree::{Block, Body, GroupPlan, LockSpec, QueryPlan, SortKey, SubPlan, TablePlan};
 use crate::expr::agg::AggSpec;
 use crate::expr::bind::Clause;
@@ -201,6 +203,7 @@ impl Planner<'_> {
             subqueries: &mut b.subqueries,
             joins: &mut b.joins,
             base: 0,
+            usage: Usage::Read,
         };
         self.bind_from(from, &mut st)?;
         b.base = st.base;
@@ -336,6 +339,9 @@ impl Planner<'_> {
             }
             for (slot, t) in locks.iter_mut().zip(&names.tables) {
                 if l.of.is_empty() || l.of.iter().any(|n| *n.name == *t.alias) {
+                    if l.exclusive && matches!(t.source, TableSource::Engine(_)) {
+                        self.guard_lock(&t.schema, &t.name)?;
+                    }
                     *slot = Some(spec);
                 }
             }

@@ -3,6 +3,7 @@
 //!
 //! Virtual tables are rows made on the spot from what the server knows; they never touch storage and take no locks.
 
+use crate::access::SecurityContext;
 use crate::expr::EvalCtx;
 use engine::{Catalog, Engine, Table};
 use std::sync::Arc;
@@ -38,6 +39,19 @@ pub struct VirtualCtx<'a> {
     pub catalog: &'a Arc<Catalog>,
     /// The asking session: facts, variables, time zone.
     pub cx: &'a EvalCtx<'a>,
+    /// What it may see.
+    pub security: &'a SecurityContext,
+}
+
+/// Who may read a virtual table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableGuard {
+    /// Everybody: its rows are those that the session may see.
+    Open,
+    /// Whoever has PROCESS.
+    Process,
+    /// Whoever was granted SELECT on it, as with a stored table.
+    Granted,
 }
 
 /// A table whose rows are computed when a statement reads it.
@@ -46,6 +60,10 @@ pub trait VirtualTable: Send + Sync {
     fn name(&self) -> &str;
     /// The columns, in order.
     fn columns(&self) -> &[VirtualColumn];
+    /// Who may read it.
+    fn guard(&self) -> TableGuard {
+        TableGuard::Granted
+    }
     /// All rows; every row has one value for every column, in the column's own type.
     ///
     /// # Errors

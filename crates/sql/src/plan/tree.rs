@@ -10,9 +10,11 @@ use engine::Table;
 use types::keyenc::KeyPart;
 
 use super::source::TableSource;
+use crate::access::needs::{Guarded, Needs};
 use crate::expr::agg::AggSpec;
 use crate::expr::bind::SubqueryKind;
 use crate::expr::{Expr, ExprType};
+use crate::parse::ast;
 use crate::sink::ColumnMeta;
 
 /// Slot of the columns a grouped row carries besides its aggregates.
@@ -25,6 +27,8 @@ pub(crate) use crate::expr::INSERTED_SLOT as INSERTED;
 
 /// A statement ready to run any number of times.
 pub struct Plan {
+    /// What is needed to be allowed to run it.
+    pub needs: Needs,
     /// The catalog it was made for.
     pub catalog_version: u64,
     /// The stored tables it uses, each once; all are held before it runs.
@@ -39,8 +43,51 @@ pub struct Plan {
     pub locks: bool,
     /// It depends on the types that user variables had when it was made: not to be kept for another execution by text.
     pub private: bool,
+    /// How long it may run.
+    pub time_limit: TimeLimit,
     /// What to do.
     pub body: PlanBody,
+}
+
+impl Guarded for Plan {
+    fn needs(&self) -> &Needs {
+        &self.needs
+    }
+}
+
+/// How long a statement may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeLimit {
+    /// It is no SELECT: `max_execution_time` does not apply.
+    Never,
+    /// As long as the session's `max_execution_time` says.
+    Session,
+    /// So many milliseconds, by a hint.
+    Hint(u32),
+}
+
+impl TimeLimit {
+    /// The limit of a statement.
+    pub fn of(stmt: &ast::Statement) -> TimeLimit {
+        let ast::Statement::Query(q) = stmt else {
+            return TimeLimit::Never;
+        };
+        let mut body = &q.body;
+        loop {
+            body = match body {
+                ast::QueryBody::Select(s) => {
+                    // A hint of 0 says nothing.
+                    return match s.options.max_execution_time {
+                        Some(ms) if ms > 0 => TimeLimit::Hint(ms),
+                        _ => TimeLimit::Session,
+                    };
+                }
+                ast::QueryBody::Nested(q) => &q.body,
+                ast::QueryBody::Set(s) => &s.first,
+                _ => return TimeLimit::Session,
+            };
+        }
+    }
 }
 
 /// What a plan does.

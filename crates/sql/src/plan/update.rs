@@ -7,7 +7,8 @@ use types::SqlError;
 
 use super::Planner;
 use super::from::{FromState, Joins, push_conjuncts};
-use super::insert::touched;
+use super::guard::Usage;
+use super::insert::{column_name, touched};
 use super::optimize::{Request, optimize};
 use super::query::{position, sort_key};
 use super::scope::Names;
@@ -16,7 +17,8 @@ use super::tree::{
     Access, Assign, Block, Body, LimitPlan, QueryPlan, SortKey, SubPlan, TablePlan, UpdatePlan,
     UpdateTarget,
 };
-use crate::expr::bind::{Clause, Resolved, column_text};
+use crate::access::Priv;
+use crate::expr::bind::{Clause, column_text};
 use crate::parse::ast;
 
 /// The block of an UPDATE or DELETE while it is put together.
@@ -36,6 +38,7 @@ impl Planner<'_> {
         &self,
         tables: &[ast::TableRef],
         selection: Option<&ast::Expr>,
+        usage: Usage,
     ) -> Result<Change<'static>, SqlError> {
         let mut c = Change {
             names: Names::default(),
@@ -50,6 +53,7 @@ impl Planner<'_> {
             subqueries: &mut c.subqueries,
             joins: &mut c.joins,
             base: 0,
+            usage,
         };
         self.bind_from(tables, &mut st)?;
         c.base = st.base;
@@ -158,10 +162,15 @@ impl Planner<'_> {
         if u.with.is_some() {
             return Err(SqlError::not_supported("WITH in UPDATE"));
         }
-        let mut c = self.change_tables(&u.tables, None)?;
+        let usage = match u.tables.as_slice() {
+            [ast::TableRef::Table(_)] => Usage::Update,
+            _ => Usage::UpdateOrRead,
+        };
+        let mut c = self.change_tables(&u.tables, None, usage)?;
         let mut targets: Vec<UpdateTarget> = Vec::new();
         for a in &u.assignments {
-            let (table, column) = target_column(&c.names, &a.column)?;
+            let (table, column) = target_column(&c.names, &a.column)
+                .map_err(|e| self.hide_column(&c.names, &a.column, e))?;
             let value = match &a.value {
                 ast::Expr::Default => None,
                 e => Some(self.bind(e, Clause::FieldList, &c.names, &mut c.subqueries)?),
@@ -181,6 +190,7 @@ impl Planner<'_> {
             let e = self.bind(w, Clause::Where, &c.names, &mut c.subqueries)?;
             push_conjuncts(e, 0, &mut c.joins.conds);
         }
+        self.guard_updates(&c.names, &targets)?;
         for t in &mut targets {
             let table = target_table(&c.names, t.table, "UPDATE")?;
             not_read_below(&table, &c.subqueries)?;
@@ -211,6 +221,26 @@ impl Planner<'_> {
             streaming,
             lone,
         })
+    }
+}
+
+impl Planner<'_> {
+    /// Checks the tables that change, and of those that do not, that they may be read; and the columns that are assigned.
+    fn guard_updates(&self, names: &Names<'_>, targets: &[UpdateTarget]) -> Result<(), SqlError> {
+        for (i, t) in names.tables.iter().enumerate() {
+            let TableSource::Engine(table) = &t.source else {
+                continue;
+            };
+            let Some(target) = targets.iter().find(|x| usize::from(x.table) == i) else {
+                self.guard_table(&t.schema, &t.name, Usage::Read)?;
+                continue;
+            };
+            self.guard_target(&t.schema, &t.name, Priv::Update)?;
+            let columns = target.assigns.iter();
+            let columns = columns.map(|a| column_name(table, a.column)).collect();
+            self.require_columns(&t.schema, &t.name, Priv::Update, columns)?;
+        }
+        Ok(())
     }
 }
 
@@ -263,12 +293,12 @@ fn scan_untouched(block: &Block, target: &UpdateTarget) -> bool {
 }
 
 fn target_column(names: &Names<'_>, c: &ast::ColumnRef) -> Result<(u16, u16), SqlError> {
-    match names.local(c, Clause::FieldList)? {
-        Some(Resolved::Column(r)) => {
-            let table = names.tables.iter().position(|t| t.slot == r.slot);
-            Ok((table.unwrap_or(0) as u16, r.ordinal))
+    match names.locate(c, Clause::FieldList)? {
+        Some((t, column)) => {
+            let table = names.tables.iter().position(|o| o.slot == t.slot);
+            Ok((table.unwrap_or(0) as u16, column as u16))
         }
-        _ => Err(SqlError::unknown_column(
+        None => Err(SqlError::unknown_column(
             &column_text(c),
             Clause::FieldList.text(),
         )),

@@ -14,6 +14,7 @@ use types::{SqlError, Value};
 use super::process::Command;
 use super::transaction::engine_isolation;
 use super::{Com, Session};
+use crate::access::Ready;
 use crate::exec;
 use crate::expr::EvalCtx;
 use crate::plan::{Plan, PlanBody, PointGet, UpdatePlan};
@@ -58,15 +59,19 @@ impl Session {
     ) -> Option<AtOnce> {
         let p = self.prepared.get(id)?;
         let plan = self.ready_plan(p)?;
+        if !self.is_secure() {
+            return None;
+        }
+        let plan = self.security.ready(&plan)?;
         let simple = match &plan.body {
             PlanBody::PointGet(_) => true,
             PlanBody::Update(u) => u.lone,
             _ => false,
         };
         if !simple
+            || p.lasts()
+            || self.gate.is_shut()
             || params.len() < plan.params as usize
-            || self.accounts_seen != self.instance.accounts.version()
-            || !self.all_powerful
         {
             return None;
         }
@@ -76,7 +81,7 @@ impl Session {
         self.process.interrupt().clear_query();
         match &plan.body {
             PlanBody::PointGet(read) => {
-                let rows = self.read_at_once(read, &plan, params, sink)?;
+                let rows = self.read_at_once(read, plan, params, sink)?;
                 self.count_at_once(com);
                 let done = Done {
                     result_set: true,
@@ -85,7 +90,7 @@ impl Session {
                 };
                 Some(AtOnce::Done(self.over(Ok(done), sink)))
             }
-            PlanBody::Update(update) => self.update_at_once(update, &plan, params, com, sink),
+            PlanBody::Update(update) => self.update_at_once(update, plan, params, com, sink),
             _ => None,
         }
     }
@@ -126,14 +131,14 @@ impl Session {
     fn read_at_once(
         &mut self,
         read: &PointGet,
-        plan: &Plan,
+        plan: Ready<'_, Plan>,
         params: &[Value],
         sink: &mut dyn ResultSink,
     ) -> Option<u64> {
         let own = self.begin_at_once()?;
         let mut rows = None;
         if plan.tables.iter().all(|t| self.engine.reopen_now(t)) {
-            rows = exec::point_get_now(read, plan, &mut self.engine, params, sink);
+            rows = exec::point_get_now(read, &plan, &mut self.engine, params, sink);
         }
         if own {
             // Refused as well: nobody may wait for a snapshot or a table of a statement that did not run.
@@ -146,7 +151,7 @@ impl Session {
     fn update_at_once(
         &mut self,
         update: &UpdatePlan,
-        plan: &Plan,
+        plan: Ready<'_, Plan>,
         params: &[Value],
         com: Com,
         sink: &mut dyn ResultSink,

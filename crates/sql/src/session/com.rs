@@ -29,7 +29,7 @@ com! {
     CreateIndex = "create_index", DropIndex = "drop_index", CreateView = "create_view", DropView = "drop_view",
     LockTables = "lock_tables", UnlockTables = "unlock_tables", Kill = "kill", Flush = "flush", Reset = "reset",
     Check = "check", Analyze = "analyze", Optimize = "optimize", Repair = "repair", Checksum = "checksum",
-    CreateUser = "create_user", AlterUser = "alter_user", DropUser = "drop_user", Grant = "grant", Revoke = "revoke",
+    CreateUser = "create_user", AlterUser = "alter_user", AlterInstance = "alter_instance", DropUser = "drop_user", Grant = "grant", Revoke = "revoke",
     PrepareSql = "prepare_sql", ExecuteSql = "execute_sql", DeallocSql = "dealloc_sql",
     StmtPrepare = "stmt_prepare", StmtExecute = "stmt_execute", StmtClose = "stmt_close", StmtReset = "stmt_reset",
     StmtReprepare = "stmt_reprepare", Explain = "explain_other", AdminCommands = "admin_commands",
@@ -87,6 +87,7 @@ pub fn of(statement: &Statement) -> Com {
         Statement::LockTables(_) => Com::LockTables,
         Statement::UnlockTables => Com::UnlockTables,
         Statement::Kill { .. } => Com::Kill,
+        Statement::ReloadTls { .. } => Com::AlterInstance,
         Statement::Flush(_) => Com::Flush,
         Statement::Reset(_) => Com::Reset,
         Statement::TableMaintenance(m) => match m.verb {

@@ -1,6 +1,12 @@
 //! What functions such as USER(), DATABASE() and RAND() report about a connection.
 
-use crate::expr::SessionFacts;
+use std::sync::Arc;
+
+use engine::Interrupt;
+
+use crate::access::AccountId;
+use crate::expr::{SessionFacts, Watcher};
+use crate::memory::Account;
 
 use super::instance::Instance;
 
@@ -9,16 +15,20 @@ pub(super) fn new(
     instance: &Instance,
     user: &str,
     host: &str,
-    account_host: &str,
+    account: &AccountId,
     connection_id: u64,
+    memory: &Arc<Account>,
+    interrupt: Arc<Interrupt>,
 ) -> SessionFacts {
     SessionFacts {
         connection_id,
         user: format!("{user}@{host}"),
-        current_user: format!("{user}@{account_host}"),
+        current_user: account.plain(),
         system_offset: instance.options.system_offset,
         seed: instance.random.next_u64(),
         node: instance.options.node,
+        memory: Arc::clone(memory),
+        watcher: Watcher(Some(interrupt)),
         ..SessionFacts::default()
     }
 }

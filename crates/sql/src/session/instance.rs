@@ -4,21 +4,32 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use base::{Clock, Random, Seams};
 use engine::Engine;
 use types::SqlError;
 
-use super::accounts::Accounts;
 use super::com::COM_NAMES;
 use super::process::ProcessList;
+use crate::access::components::Components;
+use crate::access::login::Logins;
+use crate::access::{AccountId, Accounts};
+use crate::memory::Budget;
+use crate::parse::ast::Account;
 use crate::vars::{GlobalVars, StatusRegistry, StatusSource, StatusValue, VarValue};
 
 /// Makes what is stored of a password by an authentication plugin: `(plugin, password)`; `None` for a plugin it does not
 /// know. The server gives it, since authentication is the protocol's business.
 pub type PasswordHasher = Arc<dyn Fn(&str, &[u8]) -> Option<Vec<u8>> + Send + Sync>;
+
+/// Makes a new TLS context of the variables' present values and puts it in the old one's place. Where that fails, the old one
+/// stays, or with `true` there is no TLS from then on; the text says why.
+pub type TlsReload = Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>;
+
+/// Says whether a password is the one of which an authentication plugin stored something: `(plugin, stored, password)`.
+pub type PasswordVerifier = Arc<dyn Fn(&str, &[u8], &[u8]) -> bool + Send + Sync>;
 
 /// Facts the server knows of itself, for the variables and functions that report them.
 #[derive(Clone, Default)]
@@ -31,6 +42,8 @@ pub struct InstanceOptions {
     pub node: [u8; 6],
     /// For CREATE USER and the like; without it an account can only have an empty password or a given hash.
     pub password_hasher: Option<PasswordHasher>,
+    /// For REPLACE and for the history of passwords; without it no password is the one before.
+    pub password_verifier: Option<PasswordVerifier>,
     /// Asks the server to stop, for the SHUTDOWN statement; without it the statement is refused with 1235.
     pub shutdown: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -43,14 +56,23 @@ pub struct Instance {
     pub(crate) globals: Arc<GlobalVars>,
     pub(crate) processes: ProcessList,
     pub(crate) accounts: Accounts,
+    pub(crate) logins: Logins,
+    pub(crate) components: Components,
     pub(crate) status: StatusRegistry,
     pub(crate) options: InstanceOptions,
     pub(crate) started_us: u64,
     /// Counts that only the server makes.
     pub server: ServerCounts,
     pub(crate) prepared: Arc<super::prepared::PreparedCount>,
+    /// What all sessions hold.
+    pub(crate) memory: Arc<Budget>,
     flushed_us: AtomicU64,
+    /// Set by a server that speaks TLS.
+    pub(crate) tls_reload: OnceLock<TlsReload>,
 }
+
+/// The variable that limits what all sessions hold.
+const MEMORY_LIMIT: &str = "global_connection_memory_limit";
 
 /// Counts of the server's own, outside any session.
 #[derive(Debug, Default)]
@@ -82,6 +104,9 @@ impl Instance {
         let load: Pin<Box<dyn Future<Output = Result<Accounts, SqlError>> + Send + '_>> =
             Box::pin(Accounts::open(&engine, clock.wall_us()));
         let accounts = load.await?;
+        let installed: Pin<Box<dyn Future<Output = Result<Components, SqlError>> + Send + '_>> =
+            Box::pin(Components::open(&engine));
+        let components = installed.await?;
         let instance = Arc::new(Instance {
             started_us: clock.now_us(),
             flushed_us: AtomicU64::new(clock.now_us()),
@@ -91,10 +116,14 @@ impl Instance {
             globals,
             processes: ProcessList::default(),
             accounts,
+            logins: Logins::default(),
+            components,
             status: StatusRegistry::new(),
             options,
             server: ServerCounts::default(),
             prepared: Arc::default(),
+            tls_reload: OnceLock::new(),
+            memory: Arc::default(),
         });
         instance.obey_variables();
         let source = Arc::downgrade(&instance);
@@ -119,8 +148,21 @@ impl Instance {
                 set(&self.engine, name, v.as_u64());
             }
         }
+        if let Some(v) = self.globals.value_by_name(MEMORY_LIMIT) {
+            self.memory.set_limit(v.as_u64());
+        }
         let engine = Arc::downgrade(&self.engine);
+        let instance = Arc::downgrade(self);
+        let memory = Arc::clone(&self.memory);
         self.globals.observe(move |name, value| {
+            if name == MEMORY_LIMIT {
+                memory.set_limit(value.as_u64());
+            }
+            if matches!(name, "mandatory_roles" | "partial_revokes")
+                && let Some(instance) = instance.upgrade()
+            {
+                instance.accounts.touch();
+            }
             if let Some(engine) = engine.upgrade() {
                 set(&engine, name, value.as_u64());
             }
@@ -137,9 +179,27 @@ impl Instance {
         &self.globals
     }
 
+    /// What all sessions hold, and may hold.
+    pub fn memory(&self) -> &Arc<Budget> {
+        &self.memory
+    }
+
     /// The connections.
     pub fn processes(&self) -> &ProcessList {
         &self.processes
+    }
+
+    /// The roles that every account has (`mandatory_roles`); a name that is none is passed over.
+    pub(crate) fn mandatory_roles(&self) -> Vec<AccountId> {
+        let Some(VarValue::Text(list)) = self.globals.value_by_name("mandatory_roles") else {
+            return Vec::new();
+        };
+        let parsed = crate::parse::parse_accounts(list.as_bytes()).unwrap_or_default();
+        let named = parsed.iter().filter_map(|a| match a {
+            Account::Named { user, host } => Some(AccountId::new(user, host)),
+            Account::CurrentUser => None,
+        });
+        named.collect()
     }
 
     /// The accounts, for authentication.
@@ -147,14 +207,30 @@ impl Instance {
         &self.accounts
     }
 
+    /// What is remembered of logins.
+    pub fn logins(&self) -> &Logins {
+        &self.logins
+    }
+
     /// The status variables; rooms outside register their own sources.
     pub fn status(&self) -> &StatusRegistry {
         &self.status
     }
 
+    /// Says how ALTER INSTANCE RELOAD TLS is carried out. Without, as in an embedded database, the statement is refused with
+    /// 1235. The first call counts.
+    pub fn on_reload_tls(&self, reload: TlsReload) {
+        let _second = self.tls_reload.set(reload);
+    }
+
     /// An id for a new connection, for its greeting and [`super::Session::new`].
     pub fn next_connection_id(&self) -> u64 {
         self.processes.next_id()
+    }
+
+    /// Microseconds since 1970.
+    pub fn wall_us(&self) -> i64 {
+        self.clock.wall_us()
     }
 
     /// Monotonic microseconds.
@@ -214,6 +290,7 @@ impl StatusSource for ServerStatus {
         );
         let c = i.processes.counts();
         count("Prepared_stmt_count", i.prepared.get());
+        count("Global_connection_memory", i.memory.held());
         session_counts(&c, &mut count);
         engine_counts(&i.engine, &mut count);
     }

@@ -4,19 +4,21 @@ use types::SqlError;
 use types::error::codes;
 
 use super::Session;
+use crate::access::needs::Right;
+use crate::access::{Priv, statement};
 use crate::parse::ast;
 use crate::sink::Done;
 
 impl Session {
     /// Whether the account sees other accounts' connections.
     pub(crate) fn sees_all_processes(&self) -> bool {
-        self.require_global("PROCESS").is_ok()
+        self.security.has_one(&[Right::Static(Priv::Process)])
     }
 
     /// `KILL [QUERY | CONNECTION] id`.
     ///
     /// # Errors
-    /// 1094, 1095; 1317 where it is this very connection.
+    /// 1094, 1095, 1227; 1317 where it is this very connection.
     pub(crate) fn kill(&mut self, id: &ast::Expr, query_only: bool) -> Result<Done, SqlError> {
         let id = self.with_ctx(&[], |cx| super::scalar::unsigned(id, cx))?;
         self.kill_id(id, query_only)
@@ -27,16 +29,23 @@ impl Session {
     /// # Errors
     /// As [`kill`](Self::kill).
     pub fn kill_id(&mut self, id: u64, query_only: bool) -> Result<Done, SqlError> {
+        self.secure();
         let owner = self
             .instance
             .processes
-            .user_of(id)
+            .owner_of(id)
             .ok_or_else(|| SqlError::no_such_thread(id))?;
-        if owner != self.user && self.require_global("SUPER").is_err() {
+        if owner.user != self.security.account().user
+            && !self.security.has_one(statement::CONNECTIONS)
+        {
             return Err(SqlError::new(
                 codes::ER_KILL_DENIED_ERROR,
                 format!("You are not owner of thread {id}"),
             ));
+        }
+        // A connection of one who has SYSTEM_USER is ended by such a one alone.
+        if id != self.facts.connection_id {
+            self.may_touch(&owner)?;
         }
         self.instance.processes.kill(id, !query_only)?;
         if id == self.facts.connection_id {

@@ -10,17 +10,22 @@ mod com;
 mod diagnostics;
 mod dispatch;
 mod facts;
+mod gate;
+mod init;
 mod instance;
 mod kill;
+mod lasting;
 mod load;
 mod names;
 mod prepared;
 mod process;
 mod run;
 pub mod scalar;
+mod security;
 mod set;
 mod text_prepared;
 mod transaction;
+pub mod transport;
 
 #[cfg(test)]
 mod tests;
@@ -30,11 +35,15 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
-use types::{Charset, SqlError, Value, Warning};
+use types::{Charset, Pace, SqlError, Value, Warning};
 
+use crate::access::login::Login;
+use crate::access::needs::Need;
+use crate::access::{AccountId, SecurityContext};
 use crate::cache::StatementCache;
 use crate::exec;
 use crate::expr::{SessionFacts, UserVars};
+use crate::memory::{self, Account, Charge};
 use crate::parse;
 use crate::sink::{Done, ResultSink, StateChange};
 use crate::vars::{SessionVars, SqlMode};
@@ -43,12 +52,17 @@ pub use at_once::{AtOnce, Unsettled};
 pub use com::{COM_NAMES, Com};
 pub use diagnostics::Diagnostics;
 pub(crate) use instance::session_counts;
-pub use instance::{Instance, InstanceOptions, PasswordHasher, ServerCounts};
+pub use instance::{
+    Instance, InstanceOptions, PasswordHasher, PasswordVerifier, ServerCounts, TlsReload,
+};
 pub(crate) use names::TableName;
 pub use prepared::PreparedInfo;
 pub use process::{Command, Process, ProcessRow};
 
 use prepared::PreparedStatements;
+
+/// Bytes of user variables from which on to compute with them takes long.
+const LARGE_VARIABLES: usize = 64 << 10;
 
 /// What a session's long operations are waited for with. Boxed, so that their code is compiled in this crate and not once
 /// more wherever they are awaited.
@@ -85,8 +99,20 @@ pub struct Session {
     pub(crate) diagnostics: Diagnostics,
     pub(crate) process: Arc<Process>,
     pub(crate) client: ClientFlags,
+    /// The user name that the client logged in with.
     pub(crate) user: String,
-    pub(crate) account_host: String,
+    /// Where the client is.
+    host: String,
+    /// What it may do.
+    pub(crate) security: Arc<SecurityContext>,
+    /// How many contexts there have been: the stamp of the next.
+    contexts: u64,
+    /// The version of the accounts that `security` was made of.
+    accounts_seen: u64,
+    /// The account's roles that are active.
+    pub(crate) roles: Vec<AccountId>,
+    /// What stands between it and its statements beside privileges.
+    gate: gate::Gate,
     pub(crate) changes: Vec<StateChange>,
     prepared: PreparedStatements,
     named: HashMap<String, prepared::Prepared>,
@@ -101,34 +127,81 @@ pub struct Session {
     settings: u64,
     /// `SET timestamp`: the time all statements see, microseconds since 1970.
     fixed_timestamp: Option<i64>,
-    /// The account has a global privilege, so that schemas need not be checked.
-    all_powerful: bool,
-    /// The version of the accounts that was found in.
-    accounts_seen: u64,
+    /// The TLS its client came over.
+    pub(crate) transport: Option<Arc<transport::PeerTls>>,
+    /// For the transaction's savepoints.
+    savepoints: Charge,
 }
 
 impl Session {
-    /// A session of a user that has been authenticated; `host` is where the client is. The process list shows it from now
-    /// on.
+    /// A session of the account that a login as `user` from `host` belongs to, where the client is; it has been authenticated. The
+    /// process list shows it from now on.
     pub fn new(instance: &Arc<Instance>, user: &str, host: &str, connection_id: u64) -> Session {
+        let account = instance
+            .accounts
+            .snapshot()
+            .for_login(user, &[host])
+            .map_or_else(|| AccountId::new(user, host), |a| a.id.clone());
+        let mut s = Session::made(instance, user, host, &account, connection_id);
+        s.become_account(account);
+        s.activate_roles(s.login_roles());
+        s
+    }
+
+    /// A session of an account that took a login. The process list shows it from now on.
+    pub fn logged_in(instance: &Arc<Instance>, login: Login, connection_id: u64) -> Session {
+        let account = login.account.clone();
+        let mut s = Session::made(instance, &login.user, &login.host, &account, connection_id);
+        s.gate = gate::Gate::of(login);
+        s.become_account(account);
+        s.activate_roles(s.login_roles());
+        s
+    }
+
+    /// A session of whoever holds the data directory: the embedded library and the server itself. Everything is allowed to it; it
+    /// calls itself `root@localhost`.
+    pub fn of_the_server(instance: &Arc<Instance>, connection_id: u64) -> Session {
+        let account = AccountId::new("root", "localhost");
+        Session::made(instance, "root", "localhost", &account, connection_id)
+    }
+
+    /// With the powers of the server, which the caller exchanges for the account's.
+    fn made(
+        instance: &Arc<Instance>,
+        user: &str,
+        host: &str,
+        account: &AccountId,
+        connection_id: u64,
+    ) -> Session {
         let engine = instance.engine.session();
         let now = instance.clock.now_us();
         let process = instance
             .processes
             .add(connection_id, user, host, engine.interrupt(), now);
-        let account_host = instance
-            .accounts
-            .lookup(user, host)
-            .map_or_else(|| host.to_owned(), |a| a.host);
+        process.set_user(user, host, account);
+        let memory = Arc::new(Account::new(&instance.memory));
         let mut s = Session {
             vars: SessionVars::new(&instance.globals),
-            user_vars: Mutex::new(UserVars::new()),
-            facts: facts::new(instance, user, host, &account_host, connection_id),
+            user_vars: Mutex::new(UserVars::of(&memory)),
+            facts: facts::new(
+                instance,
+                user,
+                host,
+                account,
+                connection_id,
+                &memory,
+                engine.interrupt(),
+            ),
             diagnostics: Diagnostics::default(),
             process,
             client: ClientFlags::default(),
             user: user.to_owned(),
-            account_host,
+            host: host.to_owned(),
+            security: Arc::new(SecurityContext::of_the_server(0, account.clone())),
+            contexts: 0,
+            accounts_seen: instance.accounts.version(),
+            roles: Vec::new(),
+            gate: gate::Gate::default(),
             changes: Vec::new(),
             prepared: PreparedStatements::default(),
             named: HashMap::new(),
@@ -139,8 +212,8 @@ impl Session {
             isolation: engine::Isolation::RepeatableRead,
             settings: 0,
             fixed_timestamp: None,
-            all_powerful: false,
-            accounts_seen: 0,
+            transport: None,
+            savepoints: Charge::to(&memory),
             instance: Arc::clone(instance),
             engine,
         };
@@ -157,6 +230,11 @@ impl Session {
             }
         }
         self.client = flags;
+    }
+
+    /// Tells the session of the TLS its client came over, for it to report.
+    pub fn set_transport(&mut self, tls: Option<Arc<transport::PeerTls>>) {
+        self.transport = tls;
     }
 
     /// What the client can do.
@@ -184,6 +262,11 @@ impl Session {
     /// Its entry in the process list, for the byte counters of the server.
     pub fn process(&self) -> &Arc<Process> {
         &self.process
+    }
+
+    /// What it holds.
+    pub fn memory(&self) -> &Arc<Account> {
+        &self.facts.memory
     }
 
     /// Its variables.
@@ -241,19 +324,31 @@ impl Session {
         sql: &[u8],
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
-        if let Some(plan) = self.cached_plan(sql) {
+        if !self.gate.is_shut()
+            && let Some(plan) = self.cached_plan(sql)
+        {
             self.begin_statement(Com::Select);
             let outcome = self.run_plan(&plan, &[], sink).await;
             if !run::is_stale(&outcome) {
                 return self.complete(outcome, false, sink);
             }
         }
+        let lasts = self.lasts(sql);
+        if lasts {
+            self.leave().await;
+        }
+        let mut tree = Charge::to(self.memory());
+        if sql.len() >= memory::SMALL && !tree.set(memory::of_text(sql)) {
+            return self.refuse(self.memory().check().err().unwrap_or_else(out_of_memory));
+        }
         let mut at = 0;
         loop {
             let options = self.parse_options();
             let rest = &sql[at..];
-            let (statement, used) = match parse::parse_one(rest, &options) {
-                Ok(parsed) => parsed,
+            let watch = self.engine.interrupt();
+            let pace = Pace::new(Some(&*watch));
+            let (statement, used) = match parse::parse_paced(rest, &options, &pace) {
+                Ok(parsed) => (parsed.statement, parsed.consumed),
                 Err(e) => return self.refuse(parse_error(&e)),
             };
             let tail = &rest[used..];
@@ -268,16 +363,36 @@ impl Session {
             if !dispatch::is_diagnostic(&statement) {
                 self.begin_statement(com);
             } else {
+                self.secure();
                 self.count(com);
             }
             let text = if whole { sql } else { &rest[..used] };
-            let outcome = self.run_statement(&statement, text, whole, sink).await;
+            let outcome = self
+                .run_statement(&statement, text, whole && !lasts, sink)
+                .await;
             self.complete(outcome, more, sink)?;
             if !more {
                 return Ok(());
             }
             at += used;
         }
+    }
+
+    /// Whether a text may compute for long without a pause, so that whoever serves others should not be the one to prepare it.
+    pub fn lasts(&self, sql: &[u8]) -> bool {
+        lasting::text_lasts(sql, self.has_large_variables())
+    }
+
+    /// Goes on where computing for long keeps nobody waiting.
+    pub(crate) async fn leave(&self) {
+        base::seams::leave(&*self.engine.engine().seams().spawn).await;
+    }
+
+    fn has_large_variables(&self) -> bool {
+        let vars = self.user_vars.lock();
+        vars.unwrap_or_else(std::sync::PoisonError::into_inner)
+            .bytes()
+            > LARGE_VARIABLES
     }
 
     /// A text that is no statement: the error is the statement's outcome.
@@ -288,6 +403,7 @@ impl Session {
 
     /// Notes the error that ends the statement.
     fn failed(&mut self, e: SqlError) -> SqlError {
+        self.closing |= Account::closes(e.code);
         let max = self.vars.hot().max_error_count;
         self.diagnostics.fail(&e, max);
         self.facts.row_count = -1;
@@ -302,10 +418,12 @@ impl Session {
     /// A statement begins that is not about the diagnostics of the one before.
     #[inline]
     fn begin_statement(&mut self, com: Com) {
+        self.secure();
         self.count(com);
         self.facts.warning_count = self.diagnostics.total();
         self.facts.error_count = self.diagnostics.errors();
         self.diagnostics.clear();
+        self.memory().begin();
     }
 
     /// Tells the client how the statement ended.
@@ -315,6 +433,8 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
+        // What took part of a value, a row or a text and went on is found out here at the latest.
+        let outcome = outcome.and_then(|done| self.memory().check().map(|()| done));
         let mut done = match outcome {
             Ok(done) => done,
             Err(e) => return Err(self.failed(e)),
@@ -331,6 +451,10 @@ impl Session {
         done.more = more;
         done.warnings = self.diagnostics.packet_count();
         done.in_transaction = self.engine.in_transaction();
+        if !done.in_transaction && self.savepoints.bytes() > 0 {
+            // Less is never refused.
+            self.savepoints.set(0);
+        }
         done.in_read_only_transaction = done.in_transaction && self.engine.is_read_only();
         let hot = self.vars.hot();
         done.autocommit = hot.autocommit;
@@ -369,8 +493,16 @@ impl Session {
     /// # Errors
     /// 1049, 1044.
     pub fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
+        self.secure();
+        self.admit_command()?;
+        self.open_database(name)
+    }
+
+    fn open_database(&mut self, name: &str) -> Result<(), SqlError> {
+        self.security.check(&Need::AnythingIn {
+            schema: name.into(),
+        })?;
         let (name, collation) = self.find_schema(name)?;
-        self.check_schema_access(&name)?;
         self.set_database(Some(name), collation);
         Ok(())
     }
@@ -416,7 +548,7 @@ impl Session {
         let collation = self.vars.connection_collation();
         self.vars.reset();
         self.set_client_collation(collation);
-        self.user_vars = Mutex::new(UserVars::new());
+        self.user_vars = Mutex::new(UserVars::of(self.memory()));
         self.close_all_prepared();
         self.named.clear();
         self.cache.clear();
@@ -442,15 +574,63 @@ impl Session {
         database: Option<&str>,
     ) -> Result<(), SqlError> {
         self.reset().await?;
-        let account = self.instance.accounts.lookup(user, host);
-        self.account_host = account.map_or_else(|| host.to_owned(), |a| a.host);
+        let account = self
+            .instance
+            .accounts
+            .snapshot()
+            .for_login(user, &[host])
+            .map_or_else(|| AccountId::new(user, host), |a| a.id.clone());
+        self.become_user(user, host, account, gate::Gate::default());
+        self.enter(database)
+    }
+
+    /// COM_CHANGE_USER, once the account has taken the login: a new session on the same connection.
+    ///
+    /// # Errors
+    /// What rolling the transaction back fails with; 1049, 1044 for the database.
+    pub async fn change_login(
+        &mut self,
+        login: Login,
+        database: Option<&str>,
+    ) -> Result<(), SqlError> {
+        self.reset().await?;
+        let (user, host) = (login.user.clone(), login.host.clone());
+        let account = login.account.clone();
+        self.become_user(&user, &host, account, gate::Gate::of(login));
+        self.enter(database)
+    }
+
+    /// Nothing of what the user before could do, was limited to or had active is left.
+    fn become_user(&mut self, user: &str, host: &str, account: AccountId, gate: gate::Gate) {
         user.clone_into(&mut self.user);
+        host.clone_into(&mut self.host);
+        self.roles.clear();
         let id = self.facts.connection_id;
-        self.facts = facts::new(&self.instance, user, host, &self.account_host, id);
-        self.process.set_user(user, host);
+        let memory = Arc::clone(self.memory());
+        let interrupt = self.engine.interrupt();
+        self.facts = facts::new(
+            &self.instance,
+            user,
+            host,
+            &account,
+            id,
+            &memory,
+            interrupt,
+        );
+        self.process.set_user(user, host, &account);
+        self.gate = gate;
+        self.become_account(account);
+        self.activate_roles(self.login_roles());
         self.process.set_db(None);
+    }
+
+    /// Makes the database that a login asks for the default one: also where nothing but a new password is accepted.
+    ///
+    /// # Errors
+    /// 1049, 1044.
+    pub fn enter(&mut self, database: Option<&str>) -> Result<(), SqlError> {
         match database {
-            Some(db) if !db.is_empty() => self.use_database(db),
+            Some(db) if !db.is_empty() => self.open_database(db),
             _ => Ok(()),
         }
     }
@@ -470,6 +650,8 @@ impl Session {
         table: &[u8],
         wild: &[u8],
     ) -> Result<Vec<crate::show::FieldInfo>, SqlError> {
+        self.secure();
+        self.admit_command()?;
         crate::show::list_fields(self, table, wild)
     }
 
@@ -491,6 +673,11 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.instance.processes.remove(&self.process);
     }
+}
+
+/// Error 1041, where an account does not say more.
+fn out_of_memory() -> SqlError {
+    SqlError::fixed(types::error::codes::ER_OUT_OF_RESOURCES)
 }
 
 /// A parse error as the client gets it.

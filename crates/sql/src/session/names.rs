@@ -1,8 +1,8 @@
-//! Names of schemas and tables as a session sees them: the default schema, the virtual schemas, and who may use which.
+//! Names of schemas and tables as a session sees them: the default schema and the virtual schemas. Who may use which was checked
+//! before names are looked up here.
 
 use engine::Table;
 use std::sync::Arc;
-use types::error::codes;
 use types::{CollationId, SqlError};
 
 use super::Session;
@@ -61,56 +61,20 @@ impl Session {
         Ok(t)
     }
 
-    /// Refuses to change virtual schemas, and schemas the account has nothing to do with.
+    /// Refuses to change virtual schemas, which nobody may.
     ///
     /// # Errors
     /// 1044.
     pub(crate) fn check_schema_change(&self, schema: &str) -> Result<(), SqlError> {
-        if infoschema::canonical_schema(schema).is_some() {
-            return Err(self.denied(schema));
+        match infoschema::canonical_schema(schema) {
+            Some(_) => Err(self.security.no_db(schema)),
+            None => Ok(()),
         }
-        self.check_schema_access(schema)
     }
 
-    /// Refuses schemas the account has nothing to do with.
-    ///
-    /// # Errors
-    /// 1044.
-    pub(crate) fn check_schema_access(&self, schema: &str) -> Result<(), SqlError> {
-        if infoschema::canonical_schema(schema).is_some() || self.may_use(schema) {
-            return Ok(());
-        }
-        Err(self.denied(schema))
-    }
-
-    /// Whether the account has anything to do with a schema.
-    pub(crate) fn may_use(&self, schema: &str) -> bool {
-        let state = self.instance.accounts.snapshot();
-        state.may_use(&self.user, &self.account_host, schema)
-    }
-
-    fn denied(&self, schema: &str) -> SqlError {
-        SqlError::db_access_denied(&self.user, &self.account_host, schema)
-    }
-
-    /// Refuses who has no global privilege of that name.
-    ///
-    /// # Errors
-    /// 1227.
-    pub(crate) fn require_global(&self, privilege: &str) -> Result<(), SqlError> {
-        let state = self.instance.accounts.snapshot();
-        let has = state
-            .find(&self.user, &self.account_host)
-            .is_some_and(|a| a.privileges.has(privilege) || a.privileges.has("SUPER"));
-        if has {
-            return Ok(());
-        }
-        Err(SqlError::new(
-            codes::ER_SPECIFIC_ACCESS_DENIED_ERROR,
-            format!(
-                "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation"
-            ),
-        ))
+    /// Whether the account has a global privilege, or SUPER in its place.
+    pub fn may(&self, privilege: &str) -> bool {
+        self.security.has_dynamic(privilege)
     }
 
     /// A schema by name, with its name in the right case and its collation.

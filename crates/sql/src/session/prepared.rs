@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use types::error::codes;
-use types::{Charset, SqlError, Value};
+use types::{Charset, Pace, SqlError, Value};
 
 use super::{Com, Outcome, Session, com, dispatch};
+use crate::access::Authorized;
+use crate::memory::{self, Charge};
 use crate::parse;
 use crate::parse::ast::Statement;
 use crate::plan::Plan;
@@ -30,7 +32,7 @@ pub struct PreparedInfo {
 }
 
 struct Planned {
-    plan: Arc<Plan>,
+    plan: Authorized<Plan>,
     settings: u64,
 }
 
@@ -68,9 +70,13 @@ impl Drop for Place {
     }
 }
 
+/// What a prepared statement takes beside what its text makes of it.
+const PREPARED: usize = 1 << 10;
+
 /// A prepared statement.
 pub(crate) struct Prepared {
     _place: Place,
+    _charge: Charge,
     text: Arc<[u8]>,
     statement: Arc<Statement>,
     com: Com,
@@ -78,6 +84,8 @@ pub(crate) struct Prepared {
     planned: Option<Planned>,
     /// The plan depends on types that differ between executions.
     one_use: bool,
+    /// It may compute for long without a pause.
+    lasts: bool,
 }
 
 /// A session's statements by id.
@@ -92,6 +100,12 @@ impl Prepared {
     #[inline]
     pub fn com(&self) -> Com {
         self.com
+    }
+
+    /// Whether it may compute for long without a pause.
+    #[inline]
+    pub fn lasts(&self) -> bool {
+        self.lasts
     }
 
     /// Its text.
@@ -131,6 +145,7 @@ impl Session {
     pub fn prepare(&mut self, sql: &[u8]) -> Result<PreparedInfo, SqlError> {
         self.process
             .begin(Command::Prepare, sql, self.instance.clock.now_us());
+        self.process.interrupt().clear_query();
         self.begin_statement(Com::StmtPrepare);
         let r = self.make_prepared(sql);
         self.process.end(self.instance.clock.now_us());
@@ -145,7 +160,7 @@ impl Session {
             columns: p
                 .planned
                 .as_ref()
-                .map_or_else(|| Arc::from([]), |x| Arc::clone(&x.plan.columns)),
+                .map_or_else(|| Arc::from([]), |x| Arc::clone(&x.plan.peek().columns)),
             warnings: self.diagnostics.packet_count(),
         };
         self.prepared.map.insert(info.id, p);
@@ -156,6 +171,10 @@ impl Session {
     pub(super) fn make_prepared(&mut self, sql: &[u8]) -> Result<Prepared, SqlError> {
         let limit = self.instance.globals.hot().max_prepared_stmt_count();
         let place = self.instance.prepared.take(limit)?;
+        let mut charge = Charge::to(self.memory());
+        if !charge.set(PREPARED + memory::of_text(sql)) {
+            self.memory().check()?;
+        }
         let client = self.vars.hot().client;
         let text: Arc<[u8]> = if client.is_utf8() || client == Charset::Binary {
             sql.into()
@@ -165,8 +184,12 @@ impl Session {
             t.into()
         };
         let options = self.parse_options();
-        let parsed = parse::parse(&text, &options).map_err(|e| super::parse_error(&e))?;
+        let watch = self.engine.interrupt();
+        let pace = Pace::new(Some(&*watch));
+        let parsed =
+            parse::parse_paced(&text, &options, &pace).map_err(|e| super::parse_error(&e))?;
         let (statement, used) = (parsed.statement, parsed.consumed);
+        self.admit_preparation(&statement)?;
         let tail = &text[used..];
         if !parse::is_blank(tail, &options) {
             let line = 1 + text[..used].iter().filter(|b| **b == b'\n').count();
@@ -183,12 +206,15 @@ impl Session {
                 settings: self.settings,
             })
         } else {
+            self.permit(&statement)?;
             None
         };
         Ok(Prepared {
             _place: place,
+            _charge: charge,
             com: com::of(&statement),
             one_use: text.contains(&b'@'),
+            lasts: self.lasts(&text),
             text,
             statement: Arc::new(statement),
             params,
@@ -222,13 +248,19 @@ impl Session {
         self.process.begin(Command::Execute, &p.text, now);
         let com = p.com;
         let ready = self.ready_plan(p);
+        let statement = self.gate.is_shut().then(|| Arc::clone(&p.statement));
+        if p.lasts {
+            self.leave().await;
+        }
         self.process.counts.questions.add(1);
         self.process.counts.com[Com::StmtExecute as usize].add(1);
         self.process.interrupt().clear_query();
+        let admitted = statement.map_or(Ok(()), |s| self.admit(&s));
         let outcome = match ready {
+            _ if admitted.is_err() => admitted.map(|()| Done::default()),
             Some(plan) => {
                 self.begin_statement(com);
-                if params.len() < plan.params as usize {
+                if params.len() < plan.peek().params as usize {
                     Err(wrong_arguments("mysqld_stmt_execute"))
                 } else {
                     match self.run_plan(&plan, params, sink).await {
@@ -248,11 +280,14 @@ impl Session {
 
     /// The plan of a prepared statement where it still holds.
     #[inline]
-    pub(super) fn ready_plan(&self, p: &Prepared) -> Option<Arc<Plan>> {
+    pub(super) fn ready_plan(&self, p: &Prepared) -> Option<Authorized<Plan>> {
         let x = p.planned.as_ref()?;
         let version = self.instance.engine.catalog_version();
-        let holds = x.settings == self.settings && x.plan.catalog_version == version && !p.one_use;
-        holds.then(|| Arc::clone(&x.plan))
+        let holds = x.settings == self.settings
+            && x.plan.peek().catalog_version == version
+            && self.security.ready(&x.plan).is_some()
+            && !p.one_use;
+        holds.then(|| x.plan.clone())
     }
 
     /// Plans a prepared statement again and runs it, or runs one that has no plan.
@@ -293,12 +328,12 @@ impl Session {
         for _ in 0..super::run::REPLANS {
             let plan = self.plan(statement)?;
             let settings = self.settings;
-            if params.len() < plan.params as usize {
+            if params.len() < plan.peek().params as usize {
                 return Err(wrong_arguments("mysqld_stmt_execute"));
             }
             if let Some(p) = place(self) {
                 p.planned = Some(Planned {
-                    plan: Arc::clone(&plan),
+                    plan: plan.clone(),
                     settings,
                 });
             }
@@ -326,10 +361,16 @@ impl Session {
         let statement = Arc::clone(&p.statement);
         let text = Arc::clone(&p.text);
         self.process.counts.com[p.com as usize].add(1);
-        if p.planned.is_none() {
+        let (planned, lasts) = (p.planned.is_some(), p.lasts);
+        self.admit(&statement)?;
+        let ready = self.named.get(name).and_then(|p| self.ready_plan(p));
+        if lasts {
+            self.leave().await;
+        }
+        if !planned {
             return self.run_other(&statement, &text, params, sink).await;
         }
-        if let Some(plan) = self.ready_plan(p) {
+        if let Some(plan) = ready {
             let outcome = self.run_plan(&plan, params, sink).await;
             if !super::run::is_stale(&outcome) {
                 return outcome;

@@ -11,6 +11,7 @@ use engine::Interrupt;
 use types::SqlError;
 
 use super::com::COM_COUNT;
+use crate::access::AccountId;
 
 /// Longest statement text that is kept for the process list, in bytes.
 const MAX_INFO: usize = 64 << 10;
@@ -120,6 +121,7 @@ impl Counts {
 struct Text {
     user: String,
     host: String,
+    account: AccountId,
     db: Option<String>,
     info: Vec<u8>,
 }
@@ -145,6 +147,8 @@ pub struct ProcessRow {
     pub user: String,
     /// Where the client is.
     pub host: String,
+    /// The account it was authenticated as.
+    pub account: AccountId,
     /// The default schema.
     pub db: Option<String>,
     /// What it is doing.
@@ -186,9 +190,10 @@ impl Process {
         self.command.store(Command::Sleep as u8, Ordering::Relaxed);
     }
 
-    /// The connection is another user's now.
-    pub fn set_user(&self, user: &str, host: &str) {
+    /// The connection is another user's now, authenticated as `account`.
+    pub fn set_user(&self, user: &str, host: &str, account: &AccountId) {
         let mut t = self.text();
+        t.account = account.clone();
         t.user = user.to_owned();
         t.host = host.to_owned();
     }
@@ -196,11 +201,6 @@ impl Process {
     /// The default schema is another one.
     pub fn set_db(&self, db: Option<&str>) {
         self.text().db = db.map(str::to_owned);
-    }
-
-    /// The user's name.
-    pub fn user(&self) -> String {
-        self.text().user.clone()
     }
 
     fn row(&self, now_us: u64) -> ProcessRow {
@@ -211,6 +211,7 @@ impl Process {
             id: self.id,
             user: t.user.clone(),
             host: t.host.clone(),
+            account: t.account.clone(),
             db: t.db.clone(),
             command,
             seconds: now_us.saturating_sub(since) / 1_000_000,
@@ -303,9 +304,10 @@ impl ProcessList {
         self.list().live.values().map(|p| p.row(now_us)).collect()
     }
 
-    /// The user of a connection, if there is one of that id.
-    pub fn user_of(&self, id: u64) -> Option<String> {
-        self.list().live.get(&id).map(|p| p.user())
+    /// The account of a connection, if there is one of that id.
+    pub fn owner_of(&self, id: u64) -> Option<AccountId> {
+        let list = self.list();
+        list.live.get(&id).map(|p| p.text().account.clone())
     }
 
     /// KILL: interrupts the statement of a connection, and with `connection` ends the connection too.

@@ -7,11 +7,12 @@ use types::{SqlError, Value, Warning};
 
 use super::Session;
 use super::transaction::engine_isolation;
+use crate::access::{Authorized, Ready, statement};
 use crate::exec::{self, ExecCtx};
 use crate::expr::{EvalCtx, ExprType, Val};
 use crate::infoschema::Names;
 use crate::parse::ast::{Expr, Statement};
-use crate::plan::{self, Plan, PlanCtx};
+use crate::plan::{self, Plan, PlanCtx, TimeLimit};
 use crate::sink::{Done, ResultSink};
 
 /// How often a statement is planned again because a table changed between planning and running.
@@ -48,16 +49,18 @@ impl Session {
 
     /// The plan of a text that ran before, if nothing it depends on has changed.
     #[inline]
-    pub(super) fn cached_plan(&mut self, sql: &[u8]) -> Option<Arc<Plan>> {
+    pub(super) fn cached_plan(&mut self, sql: &[u8]) -> Option<Authorized<Plan>> {
+        self.secure();
         let version = self.engine.catalog().version;
-        self.cache.get(sql, self.settings, version)
+        let plan = self.cache.get(sql, self.settings, version)?;
+        self.security.ready(&plan).is_some().then_some(plan)
     }
 
     /// Plans a statement.
     ///
     /// # Errors
     /// What the planner says of it.
-    pub(crate) fn plan(&mut self, statement: &Statement) -> Result<Arc<Plan>, SqlError> {
+    pub(crate) fn plan(&mut self, statement: &Statement) -> Result<Authorized<Plan>, SqlError> {
         let now = self.now_micros();
         let (r, warnings, total) = {
             let catalog = self.engine.catalog();
@@ -73,6 +76,7 @@ impl Session {
                 catalog,
                 names: &names,
                 schema: self.facts.database.as_deref(),
+                security: &self.security,
                 cx: &cx,
             };
             let r = plan::prepare(&ctx, statement);
@@ -80,7 +84,7 @@ impl Session {
             (r, w, n)
         };
         self.keep_warnings(warnings, total);
-        r.map(Arc::new)
+        self.security.authorize(Arc::new(r?))
     }
 
     pub(crate) fn keep_warnings(&mut self, warnings: Vec<Warning>, total: u64) {
@@ -98,6 +102,7 @@ impl Session {
         params: &[Value],
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
+        let _deadline = self.deadline(TimeLimit::of(statement));
         for _ in 0..REPLANS {
             let plan = self.plan(statement)?;
             let outcome = self.run_plan(&plan, params, sink).await;
@@ -105,12 +110,25 @@ impl Session {
                 continue;
             }
             if let Some(text) = text {
-                self.cache
-                    .offer(text, self.settings, plan.catalog_version, &plan);
+                let version = plan.peek().catalog_version;
+                self.cache.offer(text, self.settings, version, &plan);
             }
             return outcome;
         }
         Err(SqlError::fixed(codes::ER_TABLE_DEF_CHANGED))
+    }
+
+    /// The deadline of a statement, if it has one; it holds until the result is dropped.
+    fn deadline(&self, limit: TimeLimit) -> Option<engine::Deadline> {
+        let ms = match limit {
+            TimeLimit::Never => 0,
+            TimeLimit::Session => self.vars.hot().max_execution_time,
+            TimeLimit::Hint(ms) => u64::from(ms),
+        };
+        if ms == 0 {
+            return None;
+        }
+        self.engine.interrupt().end_after(ms.saturating_mul(1000))
     }
 
     /// The value of an expression that needs a plan: one with a subquery.
@@ -140,11 +158,13 @@ impl Session {
             catalog: &catalog,
             names: &names,
             schema: self.facts.database.as_deref(),
+            security: &self.security,
             cx: &planning,
         };
         let mut x = ExecCtx {
             engine: &mut self.engine,
             cx: EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now),
+            security: &self.security,
             found_rows: false,
             connection_id: self.facts.connection_id,
         };
@@ -154,14 +174,21 @@ impl Session {
     /// Runs a plan as a statement of the present transaction, or as one of its own.
     pub(crate) async fn run_plan(
         &mut self,
-        plan: &Plan,
+        plan: &Authorized<Plan>,
         params: &[Value],
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
-        if self.accounts_seen != self.instance.accounts.version() {
-            self.refresh_powers();
-        }
-        self.check_access(plan)?;
+        let again;
+        let plan = match self.security.ready(plan) {
+            Some(ready) => ready,
+            // What the session may do has changed since.
+            None => {
+                again = self.security.authorize(Arc::clone(plan.peek()))?;
+                let ready = self.security.ready(&again);
+                ready.ok_or_else(|| SqlError::internal("a plan of another session"))?
+            }
+        };
+        let _deadline = self.deadline(plan.time_limit);
         if !plan.tables.is_empty() {
             self.begin_implicit();
         }
@@ -188,7 +215,7 @@ impl Session {
     /// The part of [`run_plan`](Self::run_plan) between a statement's begin and its end.
     pub(super) async fn run_in_statement(
         &mut self,
-        plan: &Plan,
+        plan: Ready<'_, Plan>,
         params: &[Value],
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
@@ -200,6 +227,7 @@ impl Session {
             let mut x = ExecCtx {
                 engine: &mut self.engine,
                 cx,
+                security: &self.security,
                 found_rows: self.client.found_rows,
                 connection_id: id,
             };
@@ -218,25 +246,13 @@ impl Session {
         Ok(done)
     }
 
-    /// Refuses tables of schemas the account has nothing to do with.
-    #[inline]
-    pub(super) fn check_access(&self, plan: &Plan) -> Result<(), SqlError> {
-        if self.all_powerful {
-            return Ok(());
-        }
-        for t in &plan.tables {
-            self.check_schema_access(&t.def.schema)?;
-        }
-        Ok(())
-    }
-
     /// `read_only` and `super_read_only` of the server.
     pub(super) fn check_server_read_only(&self) -> Result<(), SqlError> {
         let hot = self.instance.globals.hot();
         if hot.super_read_only() != 0 {
             return Err(read_only("--super-read-only"));
         }
-        if hot.read_only() != 0 && self.require_global("SUPER").is_err() {
+        if hot.read_only() != 0 && !self.security.has_one(statement::CONNECTIONS) {
             return Err(read_only("--read-only"));
         }
         Ok(())

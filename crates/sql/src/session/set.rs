@@ -5,6 +5,8 @@ use std::sync::PoisonError;
 use types::{SqlError, Value, Warning};
 
 use super::{Session, scalar};
+use crate::access::Granted;
+use crate::access::statement::CONNECTIONS;
 use crate::expr::{ExprType, UserVar, Val};
 use crate::parse::ast::{Expr, SetItem, VarScope};
 use crate::sink::{Done, StateChange};
@@ -34,6 +36,7 @@ impl Session {
     /// 1193, 1227, 1231 … whatever an assignment fails with.
     pub(super) async fn set(
         &mut self,
+        _: &Granted,
         items: &[SetItem],
         params: &[Value],
     ) -> Result<Done, SqlError> {
@@ -66,6 +69,16 @@ impl Session {
                 Ok(())
             }
             SetItem::Variable {
+                scope,
+                prefix: Some(p),
+                name,
+                value,
+                ..
+            } if self.instance.components.has_variable(p) => {
+                let input = self.var_input(value, params).await?;
+                self.set_variable(*scope, &format!("{p}.{name}"), &input)
+            }
+            SetItem::Variable {
                 prefix: Some(p),
                 name,
                 ..
@@ -88,13 +101,8 @@ impl Session {
                 isolation,
                 read_only,
             } => self.set_transaction(*scope, *isolation, *read_only),
-            SetItem::Password {
-                account, password, ..
-            } => {
-                self.implicit_commit().await?;
-                self.set_password(account.as_ref(), password.as_deref())
-                    .await
-            }
+            // It stands alone, and was carried out before.
+            SetItem::Password { .. } => Err(SqlError::parse_error("PASSWORD", 1)),
             SetItem::ResourceGroup(_) => Err(SqlError::not_supported("SET RESOURCE GROUP")),
         }
     }
@@ -169,7 +177,7 @@ impl Session {
                 w
             }
             Some(VarScope::Global) => {
-                self.require_global("SYSTEM_VARIABLES_ADMIN")?;
+                self.check_account_variable(name, input)?;
                 let mode = self.vars.hot().sql_mode;
                 self.instance.globals.set(name, input, mode)?
             }
@@ -224,16 +232,19 @@ impl Session {
         let (rows, tables) = (hot.lock_wait_timeout, hot.metadata_lock_timeout);
         self.engine.set_lock_wait_timeout(seconds(rows));
         self.engine.set_table_wait_timeout(seconds(tables));
-        self.refresh_powers();
+        self.obey_memory_limits();
     }
 
-    /// Looks up again what the account may do.
-    pub(super) fn refresh_powers(&mut self) {
-        self.accounts_seen = self.instance.accounts.version();
-        let state = self.instance.accounts.snapshot();
-        self.all_powerful = state
-            .find(&self.user, &self.account_host)
-            .is_some_and(|a| !a.privileges.is_empty());
+    /// Takes over the limits of the session's memory; who administers connections is held to the server's own limit alone.
+    pub(super) fn obey_memory_limits(&mut self) {
+        let exempt = self.security.has_one(CONNECTIONS);
+        let value = |name| self.vars.value_by_name(name).map_or(0, |v| v.as_u64());
+        let own = match exempt {
+            true => u64::MAX,
+            false => value("connection_memory_limit"),
+        };
+        let subject = !exempt && value("global_connection_memory_tracking") != 0;
+        self.memory().set_limits(own, subject);
     }
 
     fn track(&mut self, name: &str) {

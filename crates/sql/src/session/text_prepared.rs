@@ -8,7 +8,7 @@ use crate::sink::{Done, ResultSink};
 
 impl Session {
     /// PREPARE name FROM text.
-    pub(super) fn prepare_named(
+    pub(super) async fn prepare_named(
         &mut self,
         name: &str,
         source: &PrepareSource,
@@ -26,6 +26,9 @@ impl Session {
             },
         };
         self.named.remove(&name.to_lowercase());
+        if self.lasts(&text) {
+            self.leave().await;
+        }
         let p = self.make_prepared(&text)?;
         self.named.insert(name.to_lowercase(), p);
         Ok(Done::default())

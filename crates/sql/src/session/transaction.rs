@@ -4,9 +4,13 @@
 use types::SqlError;
 
 use super::Session;
+use crate::memory;
 use crate::parse::ast::{BeginTransaction, Completion, IsolationLevel, VarScope};
 use crate::sink::Done;
 use crate::vars::{Isolation, VarInput};
+
+/// What a savepoint takes; names are short.
+const SAVEPOINT: usize = 128;
 
 /// The engine's name of a level.
 pub(crate) fn engine_isolation(level: Isolation) -> engine::Isolation {
@@ -84,6 +88,10 @@ impl Session {
     pub(crate) fn savepoint(&mut self, name: &str) -> Result<Done, SqlError> {
         self.begin_implicit();
         if self.engine.in_transaction() {
+            let all = (self.engine.savepoints() + 1) * SAVEPOINT;
+            if !self.savepoints.set(all.next_multiple_of(memory::SMALL)) {
+                self.memory().check()?;
+            }
             self.engine.savepoint(name);
         }
         Ok(Done::default())

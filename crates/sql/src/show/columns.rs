@@ -9,6 +9,9 @@ use types::{DataType, SqlError, Value};
 use super::FieldInfo;
 use super::create::default_text;
 use super::rowset::{RowSet, text, text_or_null};
+use crate::access::SecurityContext;
+use crate::access::needs::{self, Need};
+use crate::access::privilege::COLUMN_SET;
 use crate::ddl::keys;
 use crate::infoschema;
 use crate::parse::ast::ObjectName;
@@ -95,7 +98,6 @@ pub(super) fn definition(s: &mut Session, name: &ObjectName) -> Result<TableDef,
 }
 
 fn definition_of(s: &mut Session, n: &TableName) -> Result<TableDef, SqlError> {
-    s.check_schema_access(&n.schema)?;
     if let Some(d) = infoschema::definition(&n.schema, &n.name) {
         return Ok(d);
     }
@@ -110,9 +112,22 @@ fn collation_of(c: &ColumnDef) -> Option<&'static str> {
     character.then(|| c.ty.collation().name())
 }
 
+/// What the session may do with a column, as SHOW FULL COLUMNS says it.
+pub(crate) fn column_privileges(
+    security: &SecurityContext,
+    schema: &str,
+    table: &str,
+    column: &str,
+) -> String {
+    let has = security.on_column(schema, table, column).both(COLUMN_SET);
+    let names: Vec<String> = has.iter().map(|p| p.name().to_lowercase()).collect();
+    names.join(",")
+}
+
 /// SHOW [FULL] COLUMNS.
 pub(super) fn columns(s: &mut Session, name: &ObjectName, full: bool) -> Result<RowSet, SqlError> {
     let def = definition(s, name)?;
+    let security = Arc::clone(s.security());
     let offset = s.vars.hot().time_zone.offset(s.facts.system_offset);
     let mut r = RowSet::new();
     r.add_text("Field", 64);
@@ -129,6 +144,9 @@ pub(super) fn columns(s: &mut Session, name: &ObjectName, full: bool) -> Result<
         r.add_text("Comment", 1 << 16);
     }
     for (i, c) in def.columns.iter().enumerate() {
+        if !security.sees_column(&def.schema, &def.name, &c.name) {
+            continue;
+        }
         let f = column_facts(&def, i, offset);
         let mut row = vec![text(&c.name), text(&c.ty.to_string())];
         if full {
@@ -139,7 +157,8 @@ pub(super) fn columns(s: &mut Session, name: &ObjectName, full: bool) -> Result<
         row.push(text_or_null(f.default.as_deref()));
         row.push(text(&f.extra));
         if full {
-            row.push(text("select,insert,update,references"));
+            let privileges = column_privileges(&security, &def.schema, &def.name, &c.name);
+            row.push(text(&privileges));
             row.push(text(&c.comment));
         }
         r.push(row);
@@ -221,13 +240,19 @@ pub(super) fn fields(
         schema: None,
         name: String::from_utf8_lossy(table).into(),
     };
+    let full = s.full_name(&name)?;
+    let security = Arc::clone(s.security());
+    security.check(&Need::AnythingOn {
+        table: needs::table(&full.schema, &full.name),
+        command: "SELECT",
+    })?;
     let def = definition(s, &name)?;
     let offset = s.vars.hot().time_zone.offset(s.facts.system_offset);
     let ci = types::CollationId::UTF8MB4_GENERAL_CI;
     let mut out = Vec::new();
     for (i, c) in def.columns.iter().enumerate() {
         let matches = wild.is_empty() || ci.like(c.name.as_bytes(), wild, Some(u32::from(b'\\')));
-        if !matches {
+        if !matches || !security.sees_column(&def.schema, &def.name, &c.name) {
             continue;
         }
         let mut m = ColumnMeta::computed(&c.name, c.ty.clone(), c.nullable);

@@ -292,7 +292,6 @@ pub(super) fn database(
     name: &str,
     if_not_exists: bool,
 ) -> Result<RowSet, SqlError> {
-    s.check_schema_access(name)?;
     let (name, co) = s.find_schema(name)?;
     let primary = CollationId::default_of(co.charset()) == co;
     let collate = if !primary || co == CollationId::UTF8MB4_0900_AI_CI {

@@ -15,11 +15,12 @@ use types::SqlError;
 pub use create::{create_table_text, default_text, quote};
 pub use rowset::RowSet;
 
+use crate::access::Granted;
 use crate::parse::ast::{Describe, Show, ShowWhat};
 use crate::session::Session;
 use crate::sink::{ColumnMeta, Done, ResultSink};
 
-pub(crate) use columns::{cardinality, column_facts};
+pub(crate) use columns::{cardinality, column_facts, column_privileges};
 pub(crate) use server::{ENGINES, PLUGINS};
 
 /// A column as COM_FIELD_LIST reports it, with its default as text.
@@ -31,6 +32,7 @@ pub type FieldInfo = (ColumnMeta, Option<Vec<u8>>);
 /// 1046, 1049, 1146 and the like; 1235 for what there is nothing to show of.
 pub async fn run(
     s: &mut Session,
+    _: &Granted,
     show: &Show,
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
@@ -57,7 +59,7 @@ pub async fn run(
         ShowWhat::ErrorCount => state::count(s, "error_count"),
         ShowWhat::Processlist { full } => state::processes(s, *full),
         ShowWhat::Engine(name, topic) => state::engine_status(s, name, topic)?,
-        ShowWhat::Grants { account, .. } => server::grants(s, account.as_ref())?,
+        ShowWhat::Grants { account, using } => server::grants(s, account.as_ref(), using)?,
         other => server::fixed(s, other)?,
     };
     if let Some(f) = &show.filter {
@@ -72,6 +74,7 @@ pub async fn run(
 /// 1046, 1146.
 pub fn describe(
     s: &mut Session,
+    _: &Granted,
     d: &Describe,
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {

@@ -1,8 +1,12 @@
 //! SHOW DATABASES, TABLES, TABLE STATUS, OPEN TABLES.
 
+use std::sync::Arc;
+
 use types::{DataType, SqlError, Value};
 
 use super::rowset::{RowSet, text};
+use crate::access::Priv;
+use crate::access::needs::Right;
 use crate::infoschema::{self, TableFacts};
 use crate::parse::ast::ShowFilter;
 use crate::session::Session;
@@ -23,7 +27,8 @@ pub(super) fn schema_names(s: &mut Session) -> Vec<String> {
         .schemas()
         .map(|x| x.def.name.clone())
         .collect();
-    names.retain(|n| s.may_use(n));
+    let security = Arc::clone(s.security());
+    names.retain(|n| security.lists_db(n));
     names.extend(infoschema::SCHEMAS.iter().map(|n| (*n).to_owned()));
     names.sort();
     names
@@ -31,6 +36,11 @@ pub(super) fn schema_names(s: &mut Session) -> Vec<String> {
 
 /// SHOW DATABASES.
 pub(super) fn databases(s: &mut Session, filter: Option<&ShowFilter>) -> Result<RowSet, SqlError> {
+    let skip = s.instance().globals().value_by_name("skip_show_database");
+    if skip.is_some_and(|v| v.as_u64() != 0) {
+        s.security()
+            .require(&[Right::Static(Priv::ShowDatabases)])?;
+    }
     let mut r = RowSet::texts(&[&title("Database", filter)], &[64]);
     r.exact_names = true;
     for n in schema_names(s) {
@@ -42,7 +52,6 @@ pub(super) fn databases(s: &mut Session, filter: Option<&ShowFilter>) -> Result<
 /// The schema of a SHOW .. FROM db, checked.
 fn schema(s: &mut Session, name: Option<&str>) -> Result<String, SqlError> {
     let name = s.schema_or_current(name)?;
-    s.check_schema_access(&name)?;
     s.find_schema(&name).map(|(n, _)| n)
 }
 
@@ -54,6 +63,7 @@ fn table_names(s: &mut Session, schema: &str) -> Vec<(String, bool)> {
             .map(|n| (n.to_owned(), true))
             .collect();
     }
+    let security = Arc::clone(s.security());
     let mut names: Vec<(String, bool)> = match s.engine.catalog().schema(schema) {
         Some(x) => x.tables.keys().map(|n| (n.clone(), false)).collect(),
         None => Vec::new(),
@@ -61,6 +71,7 @@ fn table_names(s: &mut Session, schema: &str) -> Vec<(String, bool)> {
     // Tables of `mysql` that are always empty stand beside the stored ones.
     let empty = infoschema::table_names(schema).into_iter();
     names.extend(empty.map(|n| (n.to_owned(), false)));
+    names.retain(|(n, _)| security.sees_table(schema, n));
     names.sort();
     names
 }
@@ -129,8 +140,12 @@ pub(super) fn table_status(s: &mut Session, name: Option<&str>) -> Result<RowSet
         return Ok(r);
     }
     let engine = s.engine.engine().clone();
+    let security = Arc::clone(s.security());
     if let Some(x) = s.engine.catalog().schema(&name) {
         for t in x.tables.values() {
+            if !security.sees_table(&name, &t.def.name) {
+                continue;
+            }
             let f = TableFacts::of(t, &engine, offset);
             r.rows.push(f.status_row());
         }

@@ -4,9 +4,9 @@
 use types::{Charset, CollationId, DataType, SqlError, Value};
 
 use super::rowset::{RowSet, text};
+use crate::access::privilege::PRIVILEGES;
 use crate::parse::ast::{Account, ObjectKind, ShowWhat};
 use crate::session::Session;
-use crate::session::accounts::GLOBAL_PRIVILEGES;
 
 /// Engines: name, support, comment, transactions, XA, savepoints.
 pub(crate) const ENGINES: &[[&str; 6]] = &[[
@@ -27,18 +27,22 @@ pub(crate) const PLUGINS: &[[&str; 3]] = &[
 
 /// SHOW CREATE USER.
 pub(super) fn create_user(s: &mut Session, account: &Account) -> Result<RowSet, SqlError> {
-    let (user, host) = s.account_name(account);
-    let line = s.create_user_text(&user, &host)?;
-    let mut r = RowSet::texts(&[&format!("CREATE USER for {user}@{host}")], &[2048]);
+    let id = s.account_id(account)?;
+    let line = s.create_user_text(&id)?;
+    let mut r = RowSet::texts(&[&format!("CREATE USER for {}", id.plain())], &[2048]);
     r.push_texts(&[&line]);
     Ok(r)
 }
 
 /// SHOW GRANTS.
-pub(super) fn grants(s: &mut Session, account: Option<&Account>) -> Result<RowSet, SqlError> {
-    let (user, host) = s.account_name(account.unwrap_or(&Account::CurrentUser));
-    let mut r = RowSet::texts(&[&format!("Grants for {user}@{host}")], &[4096]);
-    for line in s.grants_of(&user, &host)? {
+pub(super) fn grants(
+    s: &mut Session,
+    account: Option<&Account>,
+    using: &[Account],
+) -> Result<RowSet, SqlError> {
+    let (id, lines) = s.grants_of(account, using)?;
+    let mut r = RowSet::texts(&[&format!("Grants for {}", id.plain())], &[4096]);
+    for line in lines {
         r.push_texts(&[&line]);
     }
     Ok(r)
@@ -117,7 +121,7 @@ fn plugins() -> RowSet {
 
 fn privileges() -> RowSet {
     let mut r = RowSet::texts(&["Privilege", "Context", "Comment"], &[64, 64, 512]);
-    for p in GLOBAL_PRIVILEGES {
+    for p in PRIVILEGES {
         let words: Vec<String> = p
             .name
             .split(' ')
@@ -242,7 +246,6 @@ pub(super) fn fixed(s: &mut Session, what: &ShowWhat) -> Result<RowSet, SqlError
 
 fn check_schema(s: &mut Session, schema: Option<&str>) -> Result<(), SqlError> {
     let name = s.schema_or_current(schema)?;
-    s.check_schema_access(&name)?;
     s.find_schema(&name).map(drop)
 }
 

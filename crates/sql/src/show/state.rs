@@ -4,6 +4,7 @@ use types::{DataType, SqlError, Value};
 
 use super::rowset::{RowSet, text, text_or_null};
 use crate::parse::ast::{Limit, VarScope};
+use crate::session::transport::TransportStatus;
 use crate::session::{Process, Session, scalar, session_counts};
 use crate::vars::{ReadScope, StatusSource, StatusValue};
 
@@ -21,11 +22,12 @@ pub(super) fn variables(s: &mut Session, scope: VarScope) -> Result<RowSet, SqlE
 }
 
 /// Reports a session's own counters.
-struct Own<'a>(&'a Process);
+struct Own<'a>(&'a Process, TransportStatus<'a>);
 
 impl StatusSource for Own<'_> {
     fn report(&self, out: &mut dyn FnMut(&str, StatusValue)) {
         session_counts(&self.0.counts, &mut |n, v| out(n, StatusValue::Count(v)));
+        self.1.report(out);
     }
 }
 
@@ -61,9 +63,13 @@ impl Session {
 
     /// The rows of SHOW STATUS.
     pub(crate) fn status_rows(&self, global: bool) -> Vec<(String, String)> {
-        let own = Own(&self.process);
-        let session: Option<&dyn StatusSource> = if global { None } else { Some(&own) };
-        self.instance.status.rows(session)
+        // The connection's TLS is shown as the server's too, as MySQL does.
+        let transport = TransportStatus(self.transport.as_deref());
+        if global {
+            return self.instance.status.rows(Some(&transport));
+        }
+        let own = Own(&self.process, transport);
+        self.instance.status.rows(Some(&own))
     }
 }
 
@@ -127,7 +133,7 @@ pub(super) fn processes(s: &mut Session, full: bool) -> RowSet {
     let now = s.instance.clock.now_us();
     let all = s.sees_all_processes();
     for p in s.instance.processes.rows(now) {
-        if !all && p.user != s.user {
+        if !all && p.account.user != s.security().account().user {
             continue;
         }
         let info = p.info.as_deref().map(|i| {
@@ -156,7 +162,6 @@ pub(super) fn engine_status(s: &mut Session, name: &str, topic: &str) -> Result<
             format!("Unknown storage engine '{name}'"),
         ));
     }
-    s.require_global("PROCESS")?;
     let mut r = RowSet::texts(&["Type", "Name", "Status"], &[10, 512, 1 << 16]);
     if topic != "STATUS" {
         return Ok(r);

@@ -207,6 +207,8 @@ pub struct GlobalHot {
     max_prepared_stmt_count: AtomicU64,
     general_log: AtomicU64,
     connect_timeout: AtomicU64,
+    partial_revokes: AtomicU64,
+    require_secure_transport: AtomicU64,
 }
 
 macro_rules! global_hot {
@@ -242,4 +244,8 @@ global_hot! {
     general_log;
     /// `connect_timeout`, seconds.
     connect_timeout;
+    /// `partial_revokes`: 0 or 1.
+    partial_revokes;
+    /// `require_secure_transport`: 0 or 1.
+    require_secure_transport;
 }

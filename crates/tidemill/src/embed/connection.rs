@@ -39,7 +39,7 @@ impl Connection {
     pub(super) fn new(database: Arc<Shared>) -> Connection {
         let instance = &database.open.instance;
         let id = instance.next_connection_id();
-        let session = Session::new(instance, "root", "localhost", id);
+        let session = Session::of_the_server(instance, id);
         Connection {
             session: RefCell::new(Some(session)),
             guarded: Cell::new(Guarded::None),

@@ -132,6 +132,8 @@ pub struct Options {
     pub skip_networking: bool,
     /// `socket`: path of the Unix socket; none when not given.
     pub socket: Option<PathBuf>,
+    /// `ssl`: TLS is offered; `--skip-ssl` for not.
+    pub ssl: bool,
     /// `pid_file`.
     pub pid_file: Option<PathBuf>,
     /// `log_error`: a file; standard error when not given.
@@ -203,6 +205,7 @@ impl Default for Options {
             bind_address: vec!["127.0.0.1".to_owned()],
             skip_networking: false,
             socket: None,
+            ssl: true,
             pid_file: None,
             log_error: None,
             tmpdir: None,

@@ -136,6 +136,11 @@ pub(super) fn socket(options: &mut Options, given: &mut Given<'_>) -> Set {
     Ok(())
 }
 
+pub(super) fn ssl(options: &mut Options, given: &mut Given<'_>) -> Set {
+    options.ssl = given.switch()?;
+    Ok(())
+}
+
 pub(super) fn pid_file(options: &mut Options, given: &mut Given<'_>) -> Set {
     options.pid_file = Some(given.path()?);
     Ok(())

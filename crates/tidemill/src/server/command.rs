@@ -2,6 +2,7 @@
 
 use std::pin::pin;
 
+use sql::memory::Charge;
 use sql::session::{AtOnce, PreparedInfo};
 use types::SqlError;
 use types::error::codes;
@@ -19,17 +20,27 @@ use super::caught::{caught, caught_now};
 use super::connection::{Connection, flags};
 use super::encode;
 use super::login::{Claim, Refused, authenticate};
+use super::movable::left;
 use super::prepared::Prepared;
 use super::results::{Form, Results, definition};
 
 /// ER_STMT_HAS_NO_OPEN_CURSOR.
 const NO_OPEN_CURSOR: u16 = 1421;
-/// COM_REFRESH: the grant tables.
-const REFRESH_GRANT: u8 = 1;
+/// COM_REFRESH: what its bits ask for, as FLUSH names it.
+const REFRESH: &[(u8, &str)] = &[
+    (1, "PRIVILEGES"),
+    (2, "LOGS"),
+    (4, "TABLES"),
+    (8, "HOSTS"),
+    (16, "STATUS"),
+];
 /// COM_SET_OPTION: several statements in a text.
 const MULTI_STATEMENTS_ON: u16 = 0;
 /// COM_SET_OPTION: one statement in a text.
 const MULTI_STATEMENTS_OFF: u16 = 1;
+
+/// Packets above which to read them, to parse them and to copy them takes long.
+const LARGE_PACKET: usize = 16 << 10;
 
 /// What comes after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +58,11 @@ impl Connection {
     /// kind looks again, which costs less than handing its parts around with their borrow.
     #[inline]
     pub(super) async fn command(&mut self, place: PacketPlace) -> Flow {
-        let packet = self.link.input.payload(place);
+        let mut packet = self.link.input.payload(place);
+        if packet.len() > LARGE_PACKET {
+            left().await;
+            packet = self.link.input.payload(place);
+        }
         match Command::parse(packet, self.capabilities) {
             Ok(Command::Query { .. }) => self.query(place).await,
             Ok(Command::StmtExecute(_)) => self.execute(place).await,
@@ -131,7 +146,11 @@ impl Connection {
             &mut self.params,
             |v| encode::parameter(v, client, collation),
         );
-        prepared.long_data.clear();
+        prepared.clear_long_data();
+        if let Some(e) = prepared.refused.take() {
+            self.error(&e);
+            return Flow::Continue;
+        }
         if let Err(e) = bound {
             return self.protocol_error(e);
         }
@@ -170,6 +189,9 @@ impl Connection {
         };
         match command {
             Command::StmtPrepare(sql) => {
+                if self.session.lasts(sql) {
+                    left().await;
+                }
                 let info = self.session.prepare(sql);
                 match info {
                     Ok(info) => self.prepared(&info),
@@ -188,12 +210,17 @@ impl Connection {
                 if let Some(prepared) = self.statements.get_mut(&statement) {
                     let most = self.session.vars().hot().max_allowed_packet as usize;
                     let count = prepared.params;
-                    prepared.long_data.append(param, data, count, most);
+                    let memory = self.session.memory();
+                    match prepared.charge.add(2 * data.len()) {
+                        true => prepared.long_data.append(param, data, count, most),
+                        false => prepared.refused = memory.check().err(),
+                    }
                 }
             }
             Command::StmtReset(id) => {
                 if let Some(prepared) = self.statements.get_mut(&id) {
-                    prepared.long_data.clear();
+                    prepared.clear_long_data();
+                    prepared.refused = None;
                     prepared.cursor = None;
                 }
                 let outcome = self.session.reset_prepared(id);
@@ -214,13 +241,13 @@ impl Connection {
                 write_text(text.as_bytes(), &mut self.link.output.writer);
             }
             Command::SetOption(option) => self.set_option(option),
-            Command::Debug => self.end_of_nothing(),
+            Command::Debug => match self.session.may_debug() {
+                Ok(()) => self.end_of_nothing(),
+                Err(e) => self.error(&e),
+            },
             Command::ProcessInfo => return self.run("SHOW PROCESSLIST").await,
             Command::ProcessKill(id) => return self.run(&format!("KILL {id}")).await,
-            Command::Refresh(what) if what & REFRESH_GRANT != 0 => {
-                return self.run("FLUSH PRIVILEGES").await;
-            }
-            Command::Refresh(_) => self.ok(),
+            Command::Refresh(what) => return self.run(&flush_of(what)).await,
             Command::FieldList { .. } => self.field_list(place).await,
             Command::ResetConnection => {
                 self.statements.clear();
@@ -247,6 +274,7 @@ impl Connection {
     fn prepared(&mut self, info: &PreparedInfo) {
         let prepared = Prepared {
             params: info.params,
+            charge: Charge::to(self.session.memory()),
             ..Prepared::default()
         };
         self.statements.insert(info.id, prepared);
@@ -334,23 +362,21 @@ impl Connection {
             self.nonce,
             &self.peer,
             &claim,
+            self.capabilities,
             limit,
         );
-        match proof.await {
-            Ok(_) => {}
+        let granted = match proof.await {
+            Ok(granted) => granted,
             Err(Refused::Error(e)) => {
                 self.error(&e);
                 return Flow::Fatal;
             }
             Err(Refused::Gone(_)) => return Flow::Fatal,
-        }
+        };
         self.statements.clear();
         self.status = wire::status::AUTOCOMMIT;
         let database = claim.database.as_deref();
-        let changed = self
-            .session
-            .change_user(&claim.user, &self.peer.host, database)
-            .await;
+        let changed = self.session.change_login(granted, database).await;
         self.session.set_client(flags(self.capabilities));
         if let Some(collation) = claim.collation {
             let collation = types::CollationId(collation);
@@ -359,6 +385,16 @@ impl Connection {
         self.outcome(changed);
         Flow::Continue
     }
+}
+
+/// The FLUSH that COM_REFRESH is, with the privileges that it needs; of bits that ask for nothing one that does nothing.
+fn flush_of(bits: u8) -> String {
+    let asked = REFRESH.iter().filter(|(bit, _)| bits & bit != 0);
+    let mut words: Vec<&str> = asked.map(|(_, word)| *word).collect();
+    if words.is_empty() {
+        words.push("HOSTS");
+    }
+    format!("FLUSH {}", words.join(", "))
 }
 
 /// Reads the parameters of an execution into `into`.

@@ -20,6 +20,7 @@ use super::caught::caught;
 use super::command::Flow;
 use super::link::{Gone, Link};
 use super::login::{Login, Refused, login};
+use super::movable::{at_home, come_back};
 use super::prepared::Prepared;
 use super::registry::Seat;
 use super::stream::{Incoming, Peer};
@@ -47,14 +48,14 @@ pub struct Connection {
 
 /// Serves a client until it goes.
 pub async fn serve(server: Arc<Server>, incoming: Incoming, id: u64, seat: Seat) {
-    let peer = incoming.peer();
+    let mut peer = incoming.peer();
     let Ok(stream) = incoming.attach() else {
         return;
     };
     let largest = server.largest_packet();
     let mut link = Link::new(stream, largest, Arc::clone(&seat.ending));
     let limit = server.connect_timeout();
-    let mut login = match login(&mut link, &server, id, &peer, limit).await {
+    let mut login = match login(&mut link, &server, id, &mut peer, limit).await {
         Ok(login) => login,
         Err(refused) => {
             server.database.instance.server.aborted_connects.inc();
@@ -63,11 +64,12 @@ pub async fn serve(server: Arc<Server>, incoming: Incoming, id: u64, seat: Seat)
     };
     link.input.set_max_packet(largest);
     let database = login.claim.database.take();
-    let mut connection = Connection::begin(&server, link, &login, peer, id);
+    let mut connection = Connection::begin(&server, link, login, peer, id);
     seat.ending.join(connection.session.interrupt());
     if connection.greet(database).await {
         connection.commands().await;
     }
+    connection.link.say_goodbye().await;
     let Connection { session, .. } = connection;
     if let Err(panic) = caught(pin!(session.close())).await {
         let log = &server.log;
@@ -92,13 +94,15 @@ impl Connection {
     fn begin(
         server: &Arc<Server>,
         mut link: Link,
-        login: &Login,
+        login: Login,
         peer: Peer,
         id: u64,
     ) -> Connection {
         let instance = &server.database.instance;
-        let mut session = Session::new(instance, &login.claim.user, &peer.host, id);
+        let mut session = Session::logged_in(instance, login.granted, id);
+        link.charge_to(session.memory());
         session.set_client(flags(login.capabilities));
+        session.set_transport(peer.tls.clone());
         if let Some(collation) = login.claim.collation {
             session.set_client_collation(CollationId(collation));
         }
@@ -118,11 +122,17 @@ impl Connection {
         }
     }
 
-    /// Ends the login: the default database, then OK. `false` where the connection is over.
+    /// Ends the login: the default database, `init_connect`, then OK. `false` where the connection is over.
     async fn greet(&mut self, database: Option<String>) -> bool {
         if let Some(name) = database
-            && let Err(e) = self.session.use_database(&name)
+            && let Err(e) = self.session.enter(Some(&name))
         {
+            self.error(&e);
+            // It may have gone meanwhile.
+            let _gone = self.link.flush().await;
+            return false;
+        }
+        if let Err(e) = self.session.init_connect().await {
             self.error(&e);
             // It may have gone meanwhile.
             let _gone = self.link.flush().await;
@@ -137,7 +147,7 @@ impl Connection {
         loop {
             self.link.input.expect_command();
             let limit = Duration::from_secs(self.session.vars().hot().wait_timeout);
-            let place = match self.link.packet(limit).await {
+            let place = match at_home(self.link.packet(limit)).await {
                 Ok(place) => place,
                 Err(gone) => return self.farewell(gone).await,
             };
@@ -149,6 +159,7 @@ impl Connection {
             self.link.output.writer.set_sequence(sequence);
             let in_hand = InHand::of(self.session.id());
             let flow = self.command(place).await;
+            come_back().await;
             drop(in_hand);
             let flushed = self.link.flush().await;
             self.count_traffic();
@@ -178,6 +189,10 @@ impl Connection {
                   interactive_timeout for configuring this behavior.",
                 writer,
             ),
+            Gone::NoMemory(ref e) => {
+                writer.set_sequence(self.link.input.sequence());
+                write_err(e.code, e.sqlstate, e.message.as_bytes(), writer);
+            }
             Gone::Ended if self.session.should_close() => return,
             Gone::Ended => {
                 let e = SqlError::server_shutdown();
@@ -190,7 +205,7 @@ impl Connection {
         }
         // It may have gone meanwhile.
         let _gone = self.link.flush().await;
-        if matches!(gone, Gone::Protocol(_)) {
+        if matches!(gone, Gone::Protocol(_) | Gone::NoMemory(_)) {
             self.link.linger(LINGER).await;
         }
     }

@@ -1,12 +1,15 @@
 //! The rows of a result set that a client fetches a few at a time (COM_STMT_FETCH): encoded once, kept in memory until the
 //! cursor ends.
 
+use std::sync::Arc;
+
+use sql::memory::{Account, Charge};
 use wire::packet::PacketWriter;
 use wire::response::write_rows_end;
 use wire::status;
 
 /// Rows that wait to be fetched.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Cursor {
     bytes: Vec<u8>,
     /// Where each row ends in `bytes`.
@@ -14,11 +17,27 @@ pub struct Cursor {
     /// The next row to send.
     next: usize,
     status: u16,
+    bytes_charge: Charge,
+    ends_charge: Charge,
 }
 
 impl Cursor {
-    /// Keeps one encoded row.
+    /// Without rows, which a session will hold.
+    pub fn of(account: &Arc<Account>) -> Cursor {
+        Cursor {
+            bytes_charge: Charge::to(account),
+            ends_charge: Charge::to(account),
+            ..Cursor::default()
+        }
+    }
+
+    /// Keeps one encoded row. Where the session may hold no more it is dropped, and the statement fails.
     pub fn keep(&mut self, row: &[u8]) {
+        let room = self.bytes_charge.reserve(&mut self.bytes, row.len())
+            && self.ends_charge.reserve(&mut self.ends, 1);
+        if !room {
+            return;
+        }
         self.bytes.extend_from_slice(row);
         self.ends.push(self.bytes.len());
     }

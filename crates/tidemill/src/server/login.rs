@@ -2,23 +2,28 @@
 //!
 //! Who may log in is the SQL layer's to know; how it is proved is `wire`'s.
 
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::time::Duration;
 
-use sql::session::accounts::UserRecord;
+use sql::access::login::{Attempt, Login as Granted, Settings};
+use sql::access::{Account, AccountState};
+use sql::session::transport::fits;
 use types::SqlError;
 use wire::ProtocolError;
-use wire::auth::{Authenticator, Credential, Step};
+use wire::auth::{Authenticator, Credential, Plugin, Step};
 use wire::capability;
 use wire::handshake::{ClientHello, Greeting, HandshakeResponse, Nonce, SERVER_VERSION};
 
 use super::Server;
 use super::link::{Gone, Link};
 use super::stream::Peer;
+use super::tls::Context;
 
 /// Packets before the login are small; nobody gets more memory than this without a password.
 const LARGEST_LOGIN_PACKET: usize = 64 << 10;
-/// ER_ACCOUNT_HAS_BEEN_LOCKED.
-const ACCOUNT_LOCKED: u16 = 3118;
+/// ER_SECURE_TRANSPORT_REQUIRED.
+const SECURE_TRANSPORT_REQUIRED: u16 = 3159;
 
 /// Why a login ended without a user.
 #[derive(Debug)]
@@ -71,6 +76,8 @@ pub struct Login {
     pub capabilities: u32,
     /// The nonce, which a change of user uses again.
     pub nonce: Nonce,
+    /// The account that takes the client.
+    pub granted: Granted,
 }
 
 /// Greets a client and finds out who it is. The OK packet is the caller's to send.
@@ -81,31 +88,61 @@ pub async fn login(
     link: &mut Link,
     server: &Server,
     connection: u64,
-    peer: &Peer,
+    peer: &mut Peer,
     limit: Duration,
 ) -> Result<Login, Refused> {
     link.input.set_max_packet(LARGEST_LOGIN_PACKET);
     let nonce = Nonce::generate()?;
     // The wire has four bytes for the id; MySQL sends the low ones too.
-    let greeting = Greeting::new(SERVER_VERSION.as_bytes(), connection as u32, nonce);
+    let mut greeting = Greeting::new(SERVER_VERSION.as_bytes(), connection as u32, nonce);
+    let context = server.tls.context();
+    if context.is_some() {
+        greeting.capabilities |= capability::SSL;
+    }
     greeting.write(&mut link.output.writer);
     link.flush().await?;
     link.input.set_sequence(link.output.writer.sequence());
-    let place = link.packet(limit).await?;
+    let mut place = link.packet(limit).await?;
     link.output.writer.set_sequence(link.input.sequence());
+    let hello = ClientHello::parse(link.input.payload(place), greeting.capabilities)?;
+    if let (ClientHello::SslRequest { .. }, Some(context)) = (hello, &context) {
+        go_secure(link, server, context, peer, limit).await?;
+        place = link.packet(limit).await?;
+        link.output.writer.set_sequence(link.input.sequence());
+    }
+    // Inside of TLS it is not offered again.
     let hello = ClientHello::parse(link.input.payload(place), capability::SERVER)?;
     let ClientHello::Login(response) = hello else {
-        // TLS was not offered.
         return Err(ProtocolError::BadHandshake.into());
     };
+    if !peer.is_secure_transport() && server.requires_secure_transport() {
+        return Err(Refused::Error(insecure_transport()));
+    }
     let capabilities = response.capabilities;
     let claim = claim_of(&response);
-    authenticate(link, server, nonce, peer, &claim, limit).await?;
+    let granted = authenticate(link, server, nonce, peer, &claim, capabilities, limit).await?;
     Ok(Login {
+        granted,
         claim,
         capabilities,
         nonce,
     })
+}
+
+/// The handshake of TLS. The client goes on where it was: the next packet has the next number.
+async fn go_secure(
+    link: &mut Link,
+    server: &Server,
+    context: &Context,
+    peer: &mut Peer,
+    limit: Duration,
+) -> Result<(), Refused> {
+    server.tls.accepts.inc();
+    let connection = context.accept().map_err(|_| Gone::Closed)?;
+    link.start_tls(connection, limit).await?;
+    server.tls.finished.inc();
+    peer.tls = link.tls().map(|tls| Arc::new(context.describe(tls)));
+    Ok(())
 }
 
 fn claim_of(response: &HandshakeResponse<'_>) -> Claim {
@@ -124,19 +161,27 @@ fn claim_of(response: &HandshakeResponse<'_>) -> Claim {
 /// Has a client prove its claim. The writer's sequence must be that of the reply.
 ///
 /// # Errors
-/// 1045 for a wrong password or an unknown user, 3118 for a locked account, or the client is gone.
+/// 1045 for a wrong password, an unknown user or TLS that is not what the account demands, what
+/// [`Logins::decide`](sql::access::login::Logins::decide) says of the account, or the client is gone.
 pub async fn authenticate(
     link: &mut Link,
     server: &Server,
     nonce: Nonce,
     peer: &Peer,
     claim: &Claim,
+    capabilities: u32,
     limit: Duration,
-) -> Result<UserRecord, Refused> {
-    let accounts = server.database.instance.accounts();
-    let record = accounts.lookup(&claim.user, &peer.host);
-    let credential = credential(record.as_ref(), peer);
-    let mut authenticator = Authenticator::new(nonce, credential, peer.local);
+) -> Result<Granted, Refused> {
+    let instance = &server.database.instance;
+    let state = instance.accounts().snapshot();
+    let decoy = server.decoys.plugin(&claim.user, &state);
+    let attempt = Attempt::new(&state, &claim.user, &peer.host, peer.address.as_deref());
+    let account = attempt.account.as_deref();
+    let (plugin, first) = credential(account, peer, decoy);
+    let mut authenticator = Authenticator::new(nonce, plugin, first, peer.is_private());
+    if let Some(second) = account.and_then(|a| Some((a, a.second_auth_string.as_deref()?))) {
+        authenticator.or(second_credential(second.0, second.1));
+    }
     let mut step = authenticator.start(
         &server.auth,
         claim.plugin.as_deref(),
@@ -153,65 +198,145 @@ pub async fn authenticate(
         password |= packet.len() > 1;
         step = authenticator.resume(&server.auth, packet, &mut link.output.writer);
     }
-    match record {
-        Some(record) if step == Step::Ok => {
-            if record.locked {
-                return Err(Refused::Error(locked(&claim.user, &peer.host)));
-            }
-            Ok(record)
-        }
-        _ => Err(Refused::Error(SqlError::access_denied(
-            &claim.user,
-            &peer.host,
-            password,
-        ))),
+    // An account demands TLS like a password: who comes without learns nothing of it.
+    let fitting = account.is_none_or(|a| fits(&a.tls, peer.tls.as_deref()));
+    let proved = step == Step::Ok && fitting;
+    // A password that is right on the wrong transport is no failed guess.
+    if step == Step::Ok && !fitting {
+        return Err(Refused::Error(attempt.denied(password)));
+    }
+    let settings = settings(instance, capabilities);
+    instance
+        .logins()
+        .decide(&attempt, proved, password, settings)
+        .map_err(Refused::Error)
+}
+
+/// What a login is decided by, beside its account.
+fn settings(instance: &sql::Instance, capabilities: u32) -> Settings {
+    let number = |name: &str| {
+        let value = instance.globals().value_by_name(name);
+        value.map_or(0, |v| v.as_u64())
+    };
+    Settings {
+        now_us: instance.wall_us(),
+        default_lifetime: u16::try_from(number("default_password_lifetime")).unwrap_or(u16::MAX),
+        disconnect_on_expired: number("disconnect_on_expired_password") != 0,
+        max_user_connections: u32::try_from(number("max_user_connections")).unwrap_or(u32::MAX),
+        handles_expired: capability::has(capabilities, capability::CAN_HANDLE_EXPIRED_PASSWORDS),
     }
 }
 
-/// What the client has to prove. `root` without a password is believed from this machine alone.
-fn credential(record: Option<&UserRecord>, peer: &Peer) -> Credential {
-    let Some(record) = record else {
-        return Credential::Denied;
+/// How and what the client has to prove; `decoy` is the plugin of an account that is not there. `root` without a password is
+/// believed from this machine alone.
+fn credential(account: Option<&Account>, peer: &Peer, decoy: Plugin) -> (Plugin, Credential) {
+    let Some(record) = account else {
+        return (decoy, Credential::Denied);
     };
-    match Credential::parse(&record.plugin, &record.auth_string) {
-        Some(Credential::Empty) if record.user == "root" && !peer.local => Credential::Denied,
+    // An account of another plugin cannot log in; clients see it like any other.
+    let plugin = Plugin::of(record.plugin.as_bytes()).unwrap_or(Plugin::Sha2);
+    let credential = match Credential::parse(&record.plugin, &record.auth_string) {
+        Some(Credential::Empty) if &*record.id.user == "root" && !peer.local => Credential::Denied,
         Some(credential) => credential,
         None => Credential::Denied,
+    };
+    (plugin, credential)
+}
+
+/// The password that an account had before, where it may still be used; an empty one may not.
+fn second_credential(account: &Account, stored: &[u8]) -> Credential {
+    match Credential::parse(&account.plugin, stored) {
+        Some(Credential::Empty) | None => Credential::Denied,
+        Some(credential) => credential,
     }
 }
 
+/// The plugins that unknown users seem to have: always the same for the same name, and nobody outside can work it out.
+#[derive(Debug, Default)]
+pub struct Decoys(RandomState);
+
+impl Decoys {
+    /// The plugin of an account that is not there. Where no account has the old plugin, none seems to.
+    fn plugin(&self, user: &str, accounts: &AccountState) -> Plugin {
+        let native = Plugin::Native.name();
+        let any = accounts.iter().any(|a| a.plugin == native);
+        if any && self.0.hash_one(user) & 1 == 1 {
+            Plugin::Native
+        } else {
+            Plugin::Sha2
+        }
+    }
+}
+
+/// Error 3159.
 #[cold]
-fn locked(user: &str, host: &str) -> SqlError {
+fn insecure_transport() -> SqlError {
     SqlError::new(
-        ACCOUNT_LOCKED,
-        format!("Access denied for user '{user}'@'{host}'. Account is locked."),
+        SECURE_TRANSPORT_REQUIRED,
+        "Connections using insecure transport are prohibited while --require_secure_transport=ON.",
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sql::access::AccountId;
 
     #[test]
     fn root_without_a_password_is_for_this_machine() {
-        let root = UserRecord {
-            user: "root".to_owned(),
-            host: "%".to_owned(),
+        let root = Account {
+            id: AccountId::new("root", "%"),
             plugin: "caching_sha2_password".to_owned(),
-            auth_string: Vec::new(),
-            locked: false,
+            ..Account::default()
         };
         let peer = |local| Peer {
             host: "h".to_owned(),
+            address: None,
             local,
+            unix: false,
+            tls: None,
         };
-        assert_eq!(credential(Some(&root), &peer(true)), Credential::Empty);
-        assert_eq!(credential(Some(&root), &peer(false)), Credential::Denied);
-        let other = UserRecord {
-            user: "app".to_owned(),
-            ..root
+        let of = |record, local| credential(record, &peer(local), Plugin::Native).1;
+        assert_eq!(of(Some(&root), true), Credential::Empty);
+        assert_eq!(of(Some(&root), false), Credential::Denied);
+        let other = Account {
+            id: AccountId::new("app", "%"),
+            ..root.clone()
         };
-        assert_eq!(credential(Some(&other), &peer(false)), Credential::Empty);
-        assert_eq!(credential(None, &peer(true)), Credential::Denied);
+        assert_eq!(of(Some(&other), false), Credential::Empty);
+        assert_eq!(of(None, true), Credential::Denied);
+    }
+
+    #[test]
+    fn an_unknown_user_always_seems_the_same() {
+        let state = |plugins: &[&str]| {
+            let mut state = AccountState::default();
+            for plugin in plugins {
+                state.put(Account {
+                    id: AccountId::new(plugin, "%"),
+                    plugin: (*plugin).to_owned(),
+                    ..Account::default()
+                });
+            }
+            state
+        };
+        let decoys = Decoys::default();
+        let both = state(&["caching_sha2_password", "mysql_native_password"]);
+        let names: Vec<String> = (0..64).map(|n| format!("nobody{n}")).collect();
+        let of = |state: &AccountState| -> Vec<Plugin> {
+            names
+                .iter()
+                .map(|name| decoys.plugin(name, state))
+                .collect()
+        };
+        assert_eq!(of(&both), of(&both));
+        assert!(of(&both).contains(&Plugin::Native) && of(&both).contains(&Plugin::Sha2));
+        // Another server has another key.
+        let others = names
+            .iter()
+            .map(|name| Decoys::default().plugin(name, &both));
+        assert_ne!(of(&both), others.collect::<Vec<_>>());
+        let new = of(&state(&["caching_sha2_password"]));
+        assert!(new.iter().all(|plugin| *plugin == Plugin::Sha2));
     }
 }

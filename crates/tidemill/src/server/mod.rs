@@ -1,7 +1,8 @@
 //! The server: listens, serves every connection as a task of its own, and stops without losing what it acknowledged.
 //!
-//! Rooms: `listen` (sockets), `workers` (the threads that serve), `registry` (who is connected), `stream` and `link` (bytes
-//! and packets), `login`, `connection` and `command` (what a client asks), `results`, `encode` and `cursor` (what it
+//! Rooms: `listen` (sockets), `workers` (the threads that serve), `movable` and `work` (long work leaves them), `registry`
+//! (who is connected), `stream`, `tls` and `link` (bytes and packets), `login`, `connection` and `command` (what a client
+//! asks), `results`, `encode` and `cursor` (what it
 //! gets), `caught` (a panic stays in its connection). The server runs no SQL of its own and knows nothing of pages.
 
 mod caught;
@@ -13,10 +14,13 @@ mod encode;
 mod link;
 mod listen;
 mod login;
+pub(crate) mod movable;
 mod prepared;
 mod registry;
 mod results;
 mod stream;
+mod tls;
+mod work;
 mod workers;
 
 use std::fmt;
@@ -36,8 +40,10 @@ use crate::log::Log;
 use crate::open::{Open, OpenFailure, open};
 use crate::options::{Level, Notice, Options};
 use listen::Listeners;
+use login::Decoys;
 use registry::Registry;
 use stream::Incoming;
+use tls::Tls;
 pub use workers::Scheduling;
 use workers::Workers;
 
@@ -54,6 +60,8 @@ const TOO_MANY_CONNECTIONS: u16 = 1040;
 pub(crate) struct Server {
     pub(crate) database: Open,
     pub(crate) auth: AuthContext,
+    pub(crate) decoys: Decoys,
+    pub(crate) tls: Arc<Tls>,
     pub(crate) log: Arc<Log>,
 }
 
@@ -61,6 +69,15 @@ impl Server {
     fn largest_packet(&self) -> usize {
         let bytes = self.database.instance.globals().hot().max_allowed_packet();
         usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+
+    fn requires_secure_transport(&self) -> bool {
+        self.database
+            .instance
+            .globals()
+            .hot()
+            .require_secure_transport()
+            != 0
     }
 
     fn connect_timeout(&self) -> Duration {
@@ -148,9 +165,19 @@ fn serve_open(
     ready: impl FnOnce(Listening),
     until: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
+    let tls = match Tls::start(&database.instance, &options.datadir, options.ssl, log) {
+        Ok(tls) => tls,
+        Err(e) => {
+            // The first failure is the one to tell.
+            let _second = base::block_on(database.close());
+            return Err(ServeError::Open(OpenFailure::Option(e)));
+        }
+    };
     let server = Arc::new(Server {
         database,
         auth: AuthContext::default(),
+        decoys: Decoys::default(),
+        tls,
         log: Arc::clone(log),
     });
     let served = listen_and_accept(&server, options, ready, until);
@@ -189,7 +216,7 @@ fn listen_and_accept(
         drain(server, &registry).await;
         Ok(())
     });
-    workers.stop();
+    workers.stop(GRACE);
     served
 }
 

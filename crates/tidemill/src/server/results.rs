@@ -50,6 +50,8 @@ pub enum Form {
 /// Where the results of one command go.
 pub struct Results<'a> {
     output: &'a mut Output,
+    /// The session may not hold the row at hand: it is not sent, and the statement fails.
+    short: bool,
     capabilities: u32,
     form: Form,
     /// The client's character set; `None` leaves strings as they are.
@@ -92,6 +94,7 @@ impl<'a> Results<'a> {
     ) -> Results<'a> {
         Results {
             output,
+            short: false,
             capabilities,
             form,
             to,
@@ -165,7 +168,7 @@ impl ResultSink for Results<'_> {
         self.columns = Arc::clone(cols);
         if self.form == Form::Cursor {
             self.before = Some(self.output.writer.mark());
-            self.cursor = Some(Cursor::default());
+            self.cursor = Some(Cursor::of(self.output.account()));
         }
         self.define(cols);
         if self.form != Form::Cursor {
@@ -194,6 +197,14 @@ impl ResultSink for Results<'_> {
         let Some(column) = self.columns.get(c) else {
             return;
         };
+        let bytes = match v {
+            ValueRef::Str(b, _) | ValueRef::Bytes(b) => b.len(),
+            _ => 0,
+        };
+        if self.short || !self.output.has_room(bytes) {
+            self.short = true;
+            return;
+        }
         let buf = self.output.writer.buf();
         if self.form == Form::Text {
             return encode::text(v, &column.ty, self.to, buf);
@@ -212,6 +223,9 @@ impl ResultSink for Results<'_> {
     fn row_end(&mut self) {
         self.in_row = false;
         let writer = &mut self.output.writer;
+        if self.short {
+            return writer.abandon();
+        }
         match &mut self.cursor {
             None => writer.end(),
             Some(cursor) => {
@@ -220,6 +234,11 @@ impl ResultSink for Results<'_> {
                 writer.abandon();
             }
         }
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.output.writer.pending().len() >= FLUSH_AT
     }
 
     fn wants_flush(&self) -> bool {
@@ -244,6 +263,7 @@ impl ResultSink for Results<'_> {
                 sent.map_err(|_| SqlError::fixed(codes::ER_NET_ERROR_ON_WRITE))?;
             }
             self.slice.set(FRESH);
+            super::movable::paused();
             tokio::task::yield_now().await;
             Ok(())
         })

@@ -2,20 +2,27 @@
 //! work-stealing pool.
 //!
 //! A loop for each core is the default: a wake-up from the same core then costs no lock and no cross-core traffic. A
-//! connection stays where it was put, and the pages that it misses are read through its loop's own ring.
+//! connection stays where it was put, and the pages that it misses are read through its loop's own ring. Only while one of its
+//! statements computes for long is it elsewhere (`movable`, `work`).
 
+use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::task::Poll;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use base::real::ThreadRing;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Notify;
+
+use super::movable::Movable;
+use super::work::WorkThreads;
 
 /// How connections share the cores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,11 +36,19 @@ pub enum Scheduling {
 
 /// The running threads.
 #[derive(Debug)]
-pub struct Workers(Inner);
+pub struct Workers {
+    inner: Inner,
+    work: WorkThreads,
+}
 
 #[derive(Debug)]
 enum Inner {
-    PerCore { loops: Vec<Loop>, next: AtomicUsize },
+    PerCore {
+        loops: Vec<Loop>,
+        next: AtomicUsize,
+        /// Says that all loops have ended.
+        ended: Receiver<Infallible>,
+    },
     Shared(Runtime),
 }
 
@@ -62,7 +77,7 @@ impl Workers {
     /// Of the operating system: no thread, no event queue.
     pub fn start(scheduling: Scheduling, threads: usize) -> io::Result<Workers> {
         let threads = threads.max(1);
-        Ok(Workers(match scheduling {
+        let inner = match scheduling {
             Scheduling::Shared => Inner::Shared(
                 Builder::new_multi_thread()
                     .worker_threads(threads)
@@ -70,20 +85,31 @@ impl Workers {
                     .enable_all()
                     .build()?,
             ),
-            Scheduling::PerCore => Inner::PerCore {
-                loops: (0..threads).map(start_loop).collect::<io::Result<_>>()?,
-                next: AtomicUsize::new(0),
-            },
-        }))
+            Scheduling::PerCore => {
+                let (end, ended) = channel();
+                let start = |number: usize| start_loop(&format!("serve-{number}"), end.clone());
+                Inner::PerCore {
+                    loops: (0..threads).map(start).collect::<io::Result<_>>()?,
+                    next: AtomicUsize::new(0),
+                    ended,
+                }
+            }
+        };
+        Ok(Workers {
+            inner,
+            work: WorkThreads::default(),
+        })
     }
 
     /// Runs a task on the thread with the fewest; of equals, in turn.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        match &self.0 {
+        let task = Box::pin(task);
+        let movable = |runtime: &Handle| Movable::new(task, self.work.clone(), runtime.clone());
+        match &self.inner {
             Inner::Shared(runtime) => {
-                runtime.spawn(task);
+                runtime.spawn(movable(runtime.handle()));
             }
-            Inner::PerCore { loops, next } => {
+            Inner::PerCore { loops, next, .. } => {
                 let first = next.fetch_add(1, Ordering::Relaxed);
                 let chosen = (0..loops.len())
                     .map(|i| &loops[(first + i) % loops.len()])
@@ -91,6 +117,7 @@ impl Workers {
                 if let Some(chosen) = chosen {
                     chosen.load.fetch_add(1, Ordering::Relaxed);
                     let placed = Placed(Arc::clone(&chosen.load));
+                    let task = movable(&chosen.handle);
                     chosen.handle.spawn(async move {
                         let _placed = placed;
                         task.await;
@@ -100,31 +127,49 @@ impl Workers {
         }
     }
 
-    /// Ends the threads; tasks that have not ended are dropped.
-    pub fn stop(self) {
-        match self.0 {
-            Inner::Shared(runtime) => drop(runtime),
-            Inner::PerCore { loops, .. } => {
+    /// Ends the threads; tasks that have not ended are dropped. Waits so long for what computes and cannot be interrupted, and says how many
+    /// of those threads are left to the end of the process.
+    pub fn stop(self, at_most: Duration) -> usize {
+        let until = Instant::now() + at_most;
+        let left = || until.saturating_duration_since(Instant::now());
+        match self.inner {
+            Inner::Shared(runtime) => {
+                let at_work = self.work.close(at_most / 2);
+                runtime.shutdown_timeout(left());
+                at_work
+            }
+            Inner::PerCore { loops, ended, .. } => {
+                // First: what is away may need its loop's sockets and timers until it is dropped.
+                let at_work = self.work.close(at_most / 2);
                 for l in &loops {
                     l.stop.notify_one();
                 }
+                let all = ended.recv_timeout(left()) == Err(RecvTimeoutError::Disconnected);
+                let mut stuck = 0;
                 for l in loops {
-                    // A panic there has been printed already.
-                    let _panicked = l.thread.join();
+                    if all || l.thread.is_finished() {
+                        // A panic there has been printed already.
+                        let _panicked = l.thread.join();
+                    } else {
+                        stuck += 1;
+                    }
                 }
+                at_work + stuck
             }
         }
     }
 }
 
-fn start_loop(number: usize) -> io::Result<Loop> {
+/// A thread with an event loop. `end` is dropped when it ends.
+fn start_loop(name: &str, end: Sender<Infallible>) -> io::Result<Loop> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let handle = runtime.handle().clone();
     let stop = Arc::new(Notify::new());
     let until = Arc::clone(&stop);
     let thread = std::thread::Builder::new()
-        .name(format!("serve-{number}"))
+        .name(name.to_owned())
         .spawn(move || {
+            let _end = end;
             base::real::settle_requests();
             let ring = ThreadRing::install().ok().map(Arc::new);
             if let Some(ring) = &ring {
@@ -170,9 +215,13 @@ async fn read_pages(ring: Arc<ThreadRing>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::movable;
     use super::*;
     use std::collections::HashSet;
+    use std::sync::atomic::AtomicBool;
     use std::sync::mpsc;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
 
     #[test]
     fn tasks_run_and_spread() -> io::Result<()> {
@@ -191,8 +240,191 @@ mod tests {
             if scheduling == Scheduling::PerCore {
                 assert_eq!(seen.len(), 2);
             }
-            workers.stop();
+            assert_eq!(workers.stop(PATIENCE), 0);
         }
+        Ok(())
+    }
+
+    /// Computes until it is told to stop, without a pause.
+    async fn compute(stop: Arc<AtomicBool>) {
+        movable::left().await;
+        while !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        movable::come_back().await;
+    }
+
+    #[test]
+    fn who_computes_keeps_nobody_waiting() -> io::Result<()> {
+        for scheduling in [Scheduling::PerCore, Scheduling::Shared] {
+            let workers = Workers::start(scheduling, 1)?;
+            let stop = Arc::new(AtomicBool::new(false));
+            let (tx, rx) = mpsc::channel();
+            for _ in 0..5 {
+                let (stop, tx) = (Arc::clone(&stop), tx.clone());
+                workers.spawn(async move {
+                    let before = std::thread::current().id();
+                    compute(stop).await;
+                    let after = std::thread::current().id();
+                    let _gone = tx.send(before == after);
+                });
+            }
+            let (answer, answered) = mpsc::channel();
+            workers.spawn(async move {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                let _gone = answer.send(());
+            });
+            assert_eq!(answered.recv_timeout(PATIENCE), Ok(()));
+            assert_eq!(workers.work.at_work(), 5);
+            stop.store(true, Ordering::Relaxed);
+            for _ in 0..5 {
+                assert_eq!(rx.recv_timeout(PATIENCE), Ok(true), "it came back");
+            }
+            assert_eq!(workers.stop(PATIENCE), 0);
+        }
+        Ok(())
+    }
+
+    /// Sockets and timers of the loop, and wake-ups by others, reach a task that is away.
+    #[test]
+    fn a_task_that_is_away_is_woken() -> io::Result<()> {
+        let workers = Workers::start(Scheduling::PerCore, 1)?;
+        let event = Arc::new(base::Event::new());
+        let fired = Arc::new(AtomicBool::new(false));
+        let (tx, rx) = mpsc::channel();
+        {
+            let (event, fired) = (Arc::clone(&event), Arc::clone(&fired));
+            workers.spawn(async move {
+                for round in 0..100u64 {
+                    movable::left().await;
+                    tokio::time::sleep(Duration::from_micros(10 * (round % 7))).await;
+                    let _gone = tx.send(());
+                    let was = || fired.swap(false, Ordering::SeqCst).then_some(());
+                    event.wait_for(was).await;
+                    if round % 3 == 0 {
+                        movable::come_back().await;
+                    }
+                }
+            });
+        }
+        for round in 0..100 {
+            assert_eq!(rx.recv_timeout(PATIENCE), Ok(()), "round {round}");
+            fired.store(true, Ordering::SeqCst);
+            event.fire();
+        }
+        assert!(rx.recv_timeout(PATIENCE).is_err(), "it has ended");
+        assert_eq!(workers.stop(PATIENCE), 0);
+        Ok(())
+    }
+
+    /// A wake-up that was asked for in one place comes in the other.
+    #[test]
+    fn wake_ups_follow_a_task() -> io::Result<()> {
+        let workers = Workers::start(Scheduling::PerCore, 1)?;
+        for begins_away in [false, true] {
+            let event = Arc::new(base::Event::new());
+            let fired = Arc::new(AtomicBool::new(false));
+            let (tx, rx) = mpsc::channel();
+            let (theirs, seen) = (Arc::clone(&event), Arc::clone(&fired));
+            workers.spawn(async move {
+                if begins_away {
+                    movable::left().await;
+                }
+                poll_fn(|cx| {
+                    theirs.park(cx);
+                    Poll::Ready(())
+                })
+                .await;
+                match begins_away {
+                    true => movable::come_back().await,
+                    false => movable::left().await,
+                }
+                let _gone = tx.send(());
+                // Parked already, so it does not park again.
+                poll_fn(|_| match seen.load(Ordering::SeqCst) {
+                    true => Poll::Ready(()),
+                    false => Poll::Pending,
+                })
+                .await;
+            });
+            assert_eq!(rx.recv_timeout(PATIENCE), Ok(()));
+            std::thread::sleep(Duration::from_millis(5));
+            fired.store(true, Ordering::SeqCst);
+            event.fire();
+            let over = rx.recv_timeout(PATIENCE);
+            assert_eq!(over, Err(RecvTimeoutError::Disconnected), "{begins_away}");
+        }
+        assert_eq!(workers.stop(PATIENCE), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn a_statement_that_computes_for_long_leaves_at_a_pause() -> io::Result<()> {
+        let workers = Workers::start(Scheduling::PerCore, 1)?;
+        let (tx, rx) = mpsc::channel();
+        workers.spawn(async move {
+            let home = std::thread::current().id();
+            let mut pauses = 0;
+            while std::thread::current().id() == home {
+                std::thread::sleep(Duration::from_micros(500));
+                movable::paused();
+                tokio::task::yield_now().await;
+                pauses += 1;
+            }
+            movable::come_back().await;
+            let _gone = tx.send((pauses, std::thread::current().id() == home));
+        });
+        let (pauses, back) = rx.recv_timeout(PATIENCE).unwrap_or_default();
+        assert!((2..=9).contains(&pauses) && back, "{pauses} {back}");
+        assert_eq!(workers.stop(PATIENCE), 0);
+        Ok(())
+    }
+
+    /// Who stalls the loop again and again takes the following turns elsewhere, until they are short.
+    #[test]
+    fn who_stalls_its_loop_is_sent_away() -> io::Result<()> {
+        let workers = Workers::start(Scheduling::PerCore, 1)?;
+        let (tx, rx) = mpsc::channel();
+        workers.spawn(async move {
+            let home = std::thread::current().id();
+            for turn in 0..40 {
+                let at_home = std::thread::current().id() == home;
+                let _gone = tx.send(at_home);
+                if turn < 5 {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                movable::come_back().await;
+                movable::at_home(tokio::time::sleep(Duration::from_millis(1))).await;
+            }
+        });
+        let turns: Vec<bool> = rx.iter().collect();
+        assert_eq!(turns.len(), 40);
+        assert!(turns[0] && turns[1], "{turns:?}");
+        assert!(!turns[4] && !turns[5], "{turns:?}");
+        assert!(turns[39], "{turns:?}");
+        assert_eq!(workers.stop(PATIENCE), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn what_cannot_be_interrupted_is_left_behind() -> io::Result<()> {
+        let workers = Workers::start(Scheduling::PerCore, 1)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        workers.spawn(compute(Arc::clone(&stop)));
+        let (tx, rx) = mpsc::channel();
+        workers.spawn(async move {
+            movable::left().await;
+            let _gone = tx.send(());
+            let _dropped = tx;
+            std::future::pending::<()>().await;
+        });
+        assert_eq!(rx.recv_timeout(PATIENCE), Ok(()));
+        while workers.work.at_work() < 2 {
+            std::thread::yield_now();
+        }
+        assert_eq!(workers.stop(Duration::from_millis(200)), 1);
+        assert!(rx.recv_timeout(PATIENCE).is_err(), "who waits is dropped");
+        stop.store(true, Ordering::Relaxed);
         Ok(())
     }
 }

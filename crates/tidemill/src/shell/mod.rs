@@ -41,7 +41,7 @@ pub fn run(options: &Options, execute: Option<&str>, force: bool) -> Result<Ende
     }
     let instance = &database.instance;
     let id = instance.next_connection_id();
-    let mut session = Session::new(instance, "root", "localhost", id);
+    let mut session = Session::of_the_server(instance, id);
     session.set_client(ClientFlags::default());
     let typed = execute.is_none() && io::stdin().is_terminal();
     let mut shell = Shell {

@@ -35,6 +35,8 @@ impl Bed {
             format!("--socket={}", dir.join("s.sock").display()),
             format!("--log-error={}", dir.join("log.txt").display()),
             "--port=0".to_owned(),
+            // They take a second; the tests of TLS ask for them.
+            "--auto-generate-certs=0".to_owned(),
             "--innodb-buffer-pool-size=16M".to_owned(),
             "--innodb-redo-log-capacity=64M".to_owned(),
         ];

@@ -224,6 +224,7 @@ codes! {
     ER_DIVISION_BY_ZERO = 1365, "22012", "Division by 0";
     ER_TRUNCATED_WRONG_VALUE_FOR_FIELD = 1366, "HY000", "Incorrect %-.32s value: '%-.128s' for column '%.192s' at row %ld";
     ER_ILLEGAL_VALUE_FOR_TYPE = 1367, "22007", "Illegal %s '%-.192s' value found during parsing";
+    ER_PROCACCESS_DENIED_ERROR = 1370, "42000", "%-.16s command denied to user '%-.48s'@'%-.64s' for routine '%-.192s'";
     ER_PS_MANY_PARAM = 1390, "HY000", "Prepared statement contains too many placeholders";
     ER_KEY_PART_0 = 1391, "HY000", "Key part '%-.192s' length cannot be 0";
     ER_XAER_NOTA = 1397, "XAE04", "XAER_NOTA: Unknown XID";
@@ -276,6 +277,7 @@ codes! {
     ER_INVALID_JSON_TEXT = 3140, "22032", "Invalid JSON text: \"%s\" at position %u in value for column '%-.200s'.";
     ER_JSON_USED_AS_KEY = 3152, "42000", "JSON column '%-.192s' supports indexing only via generated columns on a specified JSON path.";
     ER_SESSION_WAS_KILLED = 3169, "HY000", "Session was killed.";
+    ER_CAPACITY_EXCEEDED = 3170, "HY000", "Memory capacity of %ld bytes for '%-.200s' exceeded. %-.200s";
     ER_UNSUPPORTED_INDEX_ALGORITHM = 3502, "HY000", "This storage engine does not support the %s index algorithm, storage engine default was used instead.";
     ER_LOCK_NOWAIT = 3572, "HY000", "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
     ER_CTE_MAX_RECURSION_DEPTH = 3636, "HY000", "Recursive query aborted after %u iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
@@ -283,6 +285,8 @@ codes! {
     ER_CHECK_CONSTRAINT_VIOLATED = 3819, "HY000", "Check constraint '%s' is violated.";
     ER_CLIENT_LOCAL_FILES_DISABLED = 3948, "42000", "Loading local data is disabled; this must be enabled on both the client and server sides";
     ER_CLIENT_INTERACTION_TIMEOUT = 4031, "HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
+    ER_DA_GLOBAL_CONN_LIMIT = 4081, "HY000", "Connection closed. Global connection memory limit %llu bytes exceeded. Consumed %llu bytes.";
+    ER_DA_CONN_LIMIT = 4082, "HY000", "Connection closed. Connection memory limit %llu bytes exceeded. Consumed %llu bytes.";
 }
 
 /// Looks a code up; `None` for a number this table does not know.

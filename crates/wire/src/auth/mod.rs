@@ -11,7 +11,7 @@ mod scramble;
 mod sha256_crypt;
 
 pub use credential::{Credential, native_hash};
-pub use machine::{Authenticator, Step};
+pub use machine::{Authenticator, Plugin, Step};
 pub use rsa_keys::{RsaKeys, encrypt_password};
 pub use scramble::{native_scramble, sha2_scramble};
 pub use sha256_crypt::sha256_crypt;

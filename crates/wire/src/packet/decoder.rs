@@ -82,6 +82,14 @@ impl Decoder {
         self.end - self.start
     }
 
+    /// Gives away what was received and not yet given out, for another protocol that begins here. No packet can come of it any
+    /// more.
+    pub fn take_buffered(&mut self) -> Vec<u8> {
+        let rest = self.buf[self.start..self.end].to_vec();
+        (self.start, self.end, self.joined, self.needed) = (0, 0, 0, 0);
+        rest
+    }
+
     /// Free space to read into, never empty. Makes room by moving or growing what is buffered.
     pub fn space(&mut self) -> &mut [u8] {
         if self.start == self.end {

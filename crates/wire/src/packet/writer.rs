@@ -149,6 +149,12 @@ impl PacketWriter {
         &self.out[self.sent..self.head]
     }
 
+    /// Bytes of memory that the packets have, in use or not.
+    #[inline]
+    pub fn held(&self) -> usize {
+        self.out.capacity()
+    }
+
     /// `n` bytes of [`pending`](PacketWriter::pending) were sent.
     #[inline]
     pub fn advance(&mut self, n: usize) {

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wire::auth::{AuthContext, Authenticator, Credential, Step};
+use wire::auth::{AuthContext, Authenticator, Credential, Plugin, Step};
 use wire::capability;
 use wire::column_type::{ColumnType, UNSIGNED};
 use wire::command::{Command, StmtExecute};
@@ -171,7 +171,11 @@ impl<S: Read + Write> Session<S> {
         } else {
             Credential::Denied
         };
-        let mut auth = Authenticator::new(self.nonce, credential, self.secure);
+        let asked = match &credential {
+            Credential::Native(_) => Plugin::Native,
+            _ => Plugin::Sha2,
+        };
+        let mut auth = Authenticator::new(self.nonce, asked, credential, self.secure);
         let mut step = auth.start(context, plugin, answer, &mut self.writer);
         while step == Step::NeedMore {
             self.flush()?;

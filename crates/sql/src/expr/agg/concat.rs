@@ -36,6 +36,11 @@ impl Concat {
         }
     }
 
+    /// Whether nothing more is kept.
+    pub(super) fn is_full(&self) -> bool {
+        self.cut
+    }
+
     fn join(&mut self, spec: &AggSpec, text: &[u8], cx: &EvalCtx<'_>) {
         self.count += 1;
         if self.cut {

@@ -14,6 +14,7 @@ use crate::expr::infer::{Domain, domain};
 use crate::expr::json::{self, Json};
 use crate::expr::keys::write_group_key;
 use crate::expr::val::Val;
+use crate::memory::Charge;
 
 /// What has been seen of a group.
 #[derive(Debug, Clone)]
@@ -21,7 +22,12 @@ pub struct Accumulator {
     state: State,
     /// With DISTINCT: the keys seen.
     seen: Option<HashSet<Box<[u8]>>>,
+    /// What it holds beside its own size.
+    charge: Charge,
 }
+
+/// What a key or a value takes beside its bytes.
+const EACH: usize = 64;
 
 #[derive(Debug, Clone)]
 enum State {
@@ -66,7 +72,33 @@ impl Accumulator {
         Accumulator {
             state,
             seen: spec.distinct.then(HashSet::new),
+            charge: Charge::default(),
         }
+    }
+
+    /// Asks for room for what is about to be kept.
+    fn hold(&mut self, bytes: usize, cx: &EvalCtx<'_>) -> Result<(), SqlError> {
+        if self.charge.bytes() == 0 {
+            self.charge = Charge::to(cx.memory());
+        }
+        match self.charge.add(bytes) {
+            true => Ok(()),
+            false => cx.memory().check(),
+        }
+    }
+
+    /// Whether the key of a row is a new one, which is then kept.
+    fn is_new(&mut self, key: Vec<u8>, cx: &EvalCtx<'_>) -> Result<bool, SqlError> {
+        match &self.seen {
+            None => return Ok(true),
+            Some(seen) if seen.contains(&key[..]) => return Ok(false),
+            Some(_) => {}
+        }
+        self.hold(EACH + key.len(), cx)?;
+        Ok(self
+            .seen
+            .as_mut()
+            .is_some_and(|seen| seen.insert(key.into())))
     }
 
     /// COUNT(*) of that many more rows.
@@ -110,14 +142,23 @@ impl Accumulator {
             }
             more.push((w, &a.ty));
         }
-        if let Some(seen) = &mut self.seen {
+        if self.seen.is_some() {
             let mut key = Vec::new();
             write_group_key(&v, &arg.ty, &mut key);
             for (w, ty) in &more {
                 write_group_key(w, ty, &mut key);
             }
-            if !seen.insert(key.into()) {
+            if !self.is_new(key, cx)? {
                 return Ok(());
+            }
+        }
+        if let (State::Extreme(best), Val::Bytes(b)) = (&self.state, &v) {
+            let before = match best {
+                Some(Val::Bytes(b)) => b.len(),
+                _ => 0,
+            };
+            if b.len() > before.max(EACH) {
+                self.hold(b.len() - before, cx)?;
             }
         }
         self.add_value(spec, &v, cx)
@@ -202,9 +243,7 @@ impl Accumulator {
                 write_group_key(&v, &a.ty, &mut key);
             }
         }
-        if let Some(seen) = &mut self.seen
-            && !seen.insert(key.into())
-        {
+        if !self.is_new(key, cx)? {
             return Ok(());
         }
         let keys = spec
@@ -212,6 +251,16 @@ impl Accumulator {
             .iter()
             .map(|(e, _)| Ok(e.eval(cx, row)?.into_owned()))
             .collect::<Result<Vec<_>, SqlError>>()?;
+        if let State::Concat(c) = &self.state
+            && !c.is_full()
+        {
+            let size = |v: &Val<'_>| match v {
+                Val::Bytes(b) => EACH + b.len(),
+                _ => EACH,
+            };
+            let ordered = keys.iter().map(size).sum::<usize>();
+            self.hold(spec.separator.len() + text.len() + ordered, cx)?;
+        }
         if let State::Concat(c) = &mut self.state {
             c.add(spec, &text, keys, cx);
         }
@@ -229,6 +278,11 @@ impl Accumulator {
             .iter()
             .map(|a| Ok((a.eval(cx, row)?, &a.ty)))
             .collect::<Result<Vec<_>, SqlError>>()?;
+        let size = |v: &Val<'_>| match v {
+            Val::Bytes(b) => EACH + 2 * b.len(),
+            _ => EACH,
+        };
+        self.hold(values.iter().map(|(v, _)| size(v)).sum(), cx)?;
         match (&mut self.state, values.as_slice()) {
             (State::Array(items), [(v, ty), ..]) => {
                 items.get_or_insert_default().push(json::scalar(v, ty));

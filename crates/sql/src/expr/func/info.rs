@@ -149,6 +149,7 @@ fn benchmark(a: Args<'_>) -> Out<'_> {
         return Ok(Val::Null);
     }
     for _ in 0..n {
+        a.cx.tick(1)?;
         let _ = a.val(1)?;
     }
     Ok(Val::Int(0))

@@ -125,6 +125,8 @@ pub struct SelectOptions {
     pub big_result: bool,
     /// `SQL_BUFFER_RESULT`.
     pub buffer_result: bool,
+    /// Milliseconds of the hint `MAX_EXECUTION_TIME(n)`.
+    pub max_execution_time: Option<u32>,
 }
 
 /// A member of the select list.

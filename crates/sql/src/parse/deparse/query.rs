@@ -113,6 +113,9 @@ impl Printer<'_, '_, '_> {
     fn select(&mut self, select: &Select) -> fmt::Result {
         self.text("select ")?;
         let options = &select.options;
+        if let Some(ms) = options.max_execution_time {
+            self.text(&format!("/*+ MAX_EXECUTION_TIME({ms}) */ "))?;
+        }
         for (on, word) in [
             (options.distinct, "distinct "),
             (options.straight_join, "straight_join "),

@@ -16,6 +16,7 @@ use types::{Charset, CollationId, DataType, Level, SqlError, Value, Warning};
 use self::lines::{Field, Read, Shape};
 use super::Session;
 use super::transaction::engine_isolation;
+use crate::access::{Authorized, Granted};
 use crate::expr::{Coercibility, ExprType, UserVar, Val};
 use crate::parse::ast::{Expr, InsertSource, IntoVariable, LoadData, LoadDuplicates, Statement};
 use crate::parse::{self};
@@ -65,7 +66,7 @@ struct Load<'l> {
     collation: CollationId,
     ignore: bool,
     /// The plan of a whole run.
-    run: Option<Arc<Plan>>,
+    run: Option<Authorized<Plan>>,
     /// Fields of rows that are not inserted yet.
     waiting: Vec<Value>,
     rows_waiting: usize,
@@ -78,6 +79,7 @@ impl Session {
     /// LOAD DATA.
     pub(super) async fn load_data(
         &mut self,
+        _: &Granted,
         statement: &LoadData,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
@@ -178,7 +180,6 @@ impl Session {
 
     /// A file of this machine, where `secure_file_priv` allows it.
     fn open_file(&self, path: &[u8]) -> Result<std::fs::File, SqlError> {
-        self.require_global("FILE")?;
         let given = String::from_utf8_lossy(path).into_owned();
         let allowed = self.vars.text("secure_file_priv").to_string();
         let refused = || {
@@ -374,7 +375,11 @@ impl Session {
     }
 
     /// Plans an INSERT, with the assignments of the statement as further columns.
-    fn plan_load(&mut self, text: &str, with: Option<&LoadData>) -> Result<Arc<Plan>, SqlError> {
+    fn plan_load(
+        &mut self,
+        text: &str,
+        with: Option<&LoadData>,
+    ) -> Result<Authorized<Plan>, SqlError> {
         let options = self.parse_options();
         let parsed = parse::parse(text.as_bytes(), &options).map_err(|e| super::parse_error(&e))?;
         let mut statement = parsed.statement;
@@ -391,8 +396,13 @@ impl Session {
     }
 
     /// Runs an INSERT as a part of the statement.
-    async fn run_part(&mut self, plan: &Plan, values: &[Value]) -> Result<Done, SqlError> {
-        self.check_access(plan)?;
+    async fn run_part(
+        &mut self,
+        plan: &Authorized<Plan>,
+        values: &[Value],
+    ) -> Result<Done, SqlError> {
+        let ready = self.security.ready(plan);
+        let plan = ready.ok_or_else(|| SqlError::internal("a plan of another session"))?;
         let mut nobody = Collector::new();
         self.engine.interrupt().check()?;
         self.run_in_statement(plan, values, &mut nobody).await

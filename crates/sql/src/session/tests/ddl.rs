@@ -226,7 +226,8 @@ fn definitions_survive_a_restart() {
         c.session
             .instance()
             .accounts()
-            .lookup("u", "anywhere")
+            .snapshot()
+            .for_login("u", &["anywhere"])
             .is_some()
     );
 }

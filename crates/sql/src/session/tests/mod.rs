@@ -1,5 +1,6 @@
 //! Statements end to end, over an engine on an in-memory disk.
 
+mod access;
 mod accounts;
 mod alter;
 mod altering;
@@ -8,6 +9,7 @@ mod clients;
 mod conflicts;
 mod ddl;
 mod info;
+mod limits;
 mod load;
 mod rekey;
 mod rows;
@@ -58,6 +60,9 @@ pub(super) fn server_that_sorts(disk: Arc<MemDisk>, sort_bytes_max: u64) -> Arc<
         let options = InstanceOptions {
             password_hasher: Some(Arc::new(|plugin, password| {
                 Some([plugin.as_bytes(), b":", password].concat())
+            })),
+            password_verifier: Some(Arc::new(|plugin, stored, password| {
+                stored == [plugin.as_bytes(), b":", password].concat()
             })),
             ..InstanceOptions::default()
         };

@@ -1,0 +1,137 @@
+//! What a statement needs to be allowed: a list of rights on objects, made while the statement is bound and carried by its plan.
+//!
+//! A list says nothing of who asks; [`super::context::SecurityContext`] compares. Needs name tables and columns by what the
+//! statement calls them, whether they exist or not.
+
+use super::account::{RoutineId, TableId};
+use super::privilege::{Priv, PrivSet};
+
+/// A privilege on the whole server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Right {
+    /// A static one, held on `*.*`.
+    Static(Priv),
+    /// A dynamic one.
+    Dynamic(&'static str),
+}
+
+impl Right {
+    /// As messages name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Right::Static(p) => p.name(),
+            Right::Dynamic(n) => n,
+        }
+    }
+}
+
+/// One right that a statement needs, and with it the error that says that it is missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Need {
+    /// One of these on the server (1227).
+    OneOf(&'static [Right]),
+    /// A static privilege on the server, where MySQL answers as to a failed login (1045).
+    Server(Priv),
+    /// All of these on a database (1044).
+    Database {
+        /// The database.
+        schema: Box<str>,
+        /// The privileges.
+        privileges: PrivSet,
+    },
+    /// Anything on a database or on something in it (1044).
+    AnythingIn {
+        /// The database.
+        schema: Box<str>,
+    },
+    /// All of these on a table as a whole (1142).
+    Table {
+        /// The table.
+        table: TableId,
+        /// The privileges.
+        privileges: PrivSet,
+    },
+    /// All of these on a table, or on some column of it: which columns is said by [`Need::Columns`] (1142).
+    Columnwise {
+        /// The table.
+        table: TableId,
+        /// The privileges.
+        privileges: PrivSet,
+    },
+    /// One of these on a table or a column of it (1142).
+    SomeOf {
+        /// The table.
+        table: TableId,
+        /// The privileges.
+        privileges: PrivSet,
+        /// What the message names.
+        command: &'static str,
+    },
+    /// Anything on a table or a column of it (1142).
+    AnythingOn {
+        /// The table.
+        table: TableId,
+        /// What the message names.
+        command: &'static str,
+    },
+    /// A privilege on single columns (1143).
+    Columns {
+        /// The table.
+        table: TableId,
+        /// The privilege.
+        privilege: Priv,
+        /// The columns.
+        columns: Vec<Box<str>>,
+    },
+    /// A privilege on a stored routine (1370).
+    Routine {
+        /// The routine.
+        routine: RoutineId,
+        /// The privilege.
+        privilege: Priv,
+    },
+}
+
+/// What a statement needs; all of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Needs(Vec<Need>);
+
+impl Needs {
+    /// Nothing.
+    pub fn none() -> Needs {
+        Needs::default()
+    }
+
+    /// One more.
+    pub fn add(&mut self, need: Need) {
+        if !self.0.contains(&need) {
+            self.0.push(need);
+        }
+    }
+
+    /// With one more.
+    #[must_use]
+    pub fn and(mut self, need: Need) -> Needs {
+        self.add(need);
+        self
+    }
+
+    /// In the order in which they are checked.
+    pub fn iter(&self) -> impl Iterator<Item = &Need> {
+        self.0.iter()
+    }
+}
+
+/// A table as grants name it.
+pub fn table(schema: &str, name: &str) -> TableId {
+    TableId {
+        schema: schema.into(),
+        name: name.into(),
+    }
+}
+
+/// What carries its needs.
+pub trait Guarded {
+    /// What it needs to be run.
+    fn needs(&self) -> &Needs;
+}

@@ -1,0 +1,451 @@
+//! Memory that sessions hold, counted one by one and in total, and the limits it is held to.
+//!
+//! A session has an [`Account`]. What holds much (kept rows, hash tables, sorts, user variables, texts, buffers) has a [`Charge`] against it,
+//! which is asked before the memory is, in blocks and not for each row. An account takes from the [`Budget`] of all in chunks, so that
+//! sessions share no line while they hold little or nothing new.
+//!
+//! Who is refused holds nothing more than before: the statement ends with the account's error ([`Account::check`]), which frees what it
+//! held. Nothing else notices.
+//!
+//! Must never do: allocate, wait, or take memory from whoever has it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use types::SqlError;
+use types::error::codes;
+
+/// An account takes at least so much from the budget at a time.
+const CHUNK: u64 = 64 << 10;
+
+/// Blocks below this are not worth a charge.
+pub const SMALL: usize = 32 << 10;
+
+/// Which limit an account has run into.
+const NONE: u8 = 0;
+const OWN: u8 = 1;
+const ALL: u8 = 2;
+const CEILING: u8 = 3;
+
+/// What all sessions may hold together.
+#[derive(Debug)]
+pub struct Budget {
+    held: AtomicU64,
+    /// `global_connection_memory_limit`: for accounts that are subject to it.
+    limit: AtomicU64,
+    /// What the process has for them: for all.
+    ceiling: AtomicU64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget {
+            held: AtomicU64::new(0),
+            limit: AtomicU64::new(u64::MAX),
+            ceiling: AtomicU64::new(u64::MAX),
+        }
+    }
+}
+
+impl Budget {
+    /// What accounts have taken.
+    pub fn held(&self) -> u64 {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// `global_connection_memory_limit` has changed.
+    pub fn set_limit(&self, bytes: u64) {
+        self.limit.store(bytes, Ordering::Relaxed);
+    }
+
+    /// What the process has for all sessions.
+    pub fn set_ceiling(&self, bytes: u64) {
+        self.ceiling.store(bytes, Ordering::Relaxed);
+    }
+
+    /// What the process has for all sessions.
+    pub fn ceiling(&self) -> u64 {
+        self.ceiling.load(Ordering::Relaxed)
+    }
+
+    /// Which limit is in the way of taking that much more; [`NONE`] where it has been taken.
+    fn take(&self, bytes: u64, subject: bool) -> u8 {
+        let held = self
+            .held
+            .fetch_add(bytes, Ordering::Relaxed)
+            .saturating_add(bytes);
+        let refused = if held > self.ceiling() {
+            CEILING
+        } else if subject && held > self.limit.load(Ordering::Relaxed) {
+            ALL
+        } else {
+            return NONE;
+        };
+        self.give(bytes);
+        refused
+    }
+
+    fn give(&self, bytes: u64) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// What one session holds. Written by whoever runs the session, and nobody else.
+#[derive(Debug)]
+pub struct Account {
+    budget: Arc<Budget>,
+    held: AtomicU64,
+    /// Taken from the budget: at least what is held.
+    taken: AtomicU64,
+    /// `connection_memory_limit`.
+    limit: AtomicU64,
+    /// The budget's limit holds for it.
+    subject: AtomicU8,
+    /// What it was refused last.
+    refused: AtomicU8,
+    /// How much it would have held then.
+    wanted: AtomicU64,
+}
+
+/// An account is itself and no other.
+impl PartialEq for Account {
+    fn eq(&self, other: &Account) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Default for Account {
+    fn default() -> Self {
+        Account::new(&Arc::default())
+    }
+}
+
+impl Account {
+    /// An account that holds nothing.
+    pub fn new(budget: &Arc<Budget>) -> Account {
+        Account {
+            budget: Arc::clone(budget),
+            held: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
+            limit: AtomicU64::new(u64::MAX),
+            subject: AtomicU8::new(0),
+            refused: AtomicU8::new(NONE),
+            wanted: AtomicU64::new(0),
+        }
+    }
+
+    /// The limits that hold for it: its own, and whether that of all does.
+    pub fn set_limits(&self, own: u64, subject: bool) {
+        self.limit.store(own, Ordering::Relaxed);
+        self.subject.store(u8::from(subject), Ordering::Relaxed);
+    }
+
+    /// What it holds.
+    pub fn held(&self) -> u64 {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// Takes more, or says `false`: then nothing may be allocated, and the statement is to end.
+    pub fn grow(&self, bytes: u64) -> bool {
+        let held = self.held().saturating_add(bytes);
+        let taken = self.taken.load(Ordering::Relaxed);
+        let refused = if held > self.limit.load(Ordering::Relaxed) {
+            OWN
+        } else if held > taken {
+            let more = (held - taken).next_multiple_of(CHUNK);
+            let subject = self.subject.load(Ordering::Relaxed) != 0;
+            let refused = self.budget.take(more, subject);
+            if refused == NONE {
+                self.taken.store(taken + more, Ordering::Relaxed);
+            }
+            refused
+        } else {
+            NONE
+        };
+        if refused == NONE {
+            self.held.store(held, Ordering::Relaxed);
+            return true;
+        }
+        self.wanted.store(held, Ordering::Relaxed);
+        self.refused.store(refused, Ordering::Relaxed);
+        false
+    }
+
+    /// Gives back.
+    pub fn shrink(&self, bytes: u64) {
+        let held = self.held().saturating_sub(bytes);
+        self.held.store(held, Ordering::Relaxed);
+        let taken = self.taken.load(Ordering::Relaxed);
+        let keep = held.next_multiple_of(CHUNK) + CHUNK;
+        if taken > keep {
+            self.taken.store(keep, Ordering::Relaxed);
+            self.budget.give(taken - keep);
+        }
+    }
+
+    /// A statement begins: what an earlier one was refused does not concern it.
+    #[inline]
+    pub fn begin(&self) {
+        if self.refused.load(Ordering::Relaxed) != NONE {
+            self.refused.store(NONE, Ordering::Relaxed);
+        }
+    }
+
+    /// The error of what the statement was refused.
+    ///
+    /// # Errors
+    /// 4082 for the session's limit and 4081 for that of all, after which the connection ends; 3170 where the process has no more.
+    #[inline]
+    pub fn check(&self) -> Result<(), SqlError> {
+        match self.refused.load(Ordering::Relaxed) {
+            NONE => Ok(()),
+            refused => Err(self.error(refused)),
+        }
+    }
+
+    #[cold]
+    fn error(&self, refused: u8) -> SqlError {
+        let wanted = self.wanted.load(Ordering::Relaxed);
+        match refused {
+            OWN => SqlError::new(
+                codes::ER_DA_CONN_LIMIT,
+                format!(
+                    "Connection closed. Connection memory limit {} bytes exceeded. Consumed {wanted} bytes.",
+                    self.limit.load(Ordering::Relaxed)
+                ),
+            ),
+            ALL => SqlError::new(
+                codes::ER_DA_GLOBAL_CONN_LIMIT,
+                format!(
+                    "Connection closed. Global connection memory limit {} bytes exceeded. Consumed {} bytes.",
+                    self.budget.limit.load(Ordering::Relaxed),
+                    self.budget
+                        .held()
+                        .saturating_add(wanted - self.held().min(wanted))
+                ),
+            ),
+            _ => SqlError::new(
+                codes::ER_CAPACITY_EXCEEDED,
+                format!(
+                    "Memory capacity of {} bytes for 'all connections' exceeded. The statement needs more than is left.",
+                    self.budget.ceiling()
+                ),
+            ),
+        }
+    }
+
+    /// Whether an error means that the connection is to end.
+    pub fn closes(code: u16) -> bool {
+        matches!(
+            code,
+            codes::ER_DA_CONN_LIMIT | codes::ER_DA_GLOBAL_CONN_LIMIT
+        )
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.budget.give(*self.taken.get_mut());
+    }
+}
+
+/// Memory that something holds, until it is dropped.
+#[derive(Debug, Default)]
+pub struct Charge {
+    account: Option<Arc<Account>>,
+    bytes: u64,
+}
+
+impl Charge {
+    /// Nothing yet, against an account.
+    pub fn to(account: &Arc<Account>) -> Charge {
+        Charge {
+            account: Some(Arc::clone(account)),
+            bytes: 0,
+        }
+    }
+
+    /// What is charged.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Charges that much in all from now on; `false` where it is more than before and refused: then nothing has changed.
+    pub fn set(&mut self, bytes: usize) -> bool {
+        let bytes = bytes as u64;
+        if let Some(account) = &self.account {
+            if bytes > self.bytes {
+                if !account.grow(bytes - self.bytes) {
+                    return false;
+                }
+            } else if bytes < self.bytes {
+                account.shrink(self.bytes - bytes);
+            }
+        }
+        self.bytes = bytes;
+        true
+    }
+
+    /// Charges so much more.
+    pub fn add(&mut self, bytes: usize) -> bool {
+        self.set((self.bytes as usize).saturating_add(bytes))
+    }
+
+    /// Makes room in a vector for `more` elements, asking first. While it moves, a vector takes its old room and its new one.
+    pub fn reserve<T>(&mut self, v: &mut Vec<T>, more: usize) -> bool {
+        if v.capacity() - v.len() >= more {
+            return true;
+        }
+        let size = size_of::<T>().max(1);
+        // Large ones grow by less, so that less lies idle.
+        let spare = match v.capacity() * size {
+            0..LARGE => v.capacity(),
+            _ => v.capacity() / 2,
+        };
+        let room = (v.len() + more).max(v.capacity() + spare).max(8);
+        let (old, new) = (v.capacity() * size, room * size);
+        let others = self.bytes as usize - (self.bytes as usize).min(old);
+        if new < SMALL {
+            v.reserve_exact(room - v.len());
+            return true;
+        }
+        if !self.set(others + old + new) {
+            return false;
+        }
+        v.reserve_exact(room - v.len());
+        // Less than before: never refused.
+        self.set(others + new)
+    }
+}
+
+/// Vectors above this grow by half.
+const LARGE: usize = 4 << 20;
+
+impl Clone for Charge {
+    /// For a copy of what is charged: nothing yet.
+    fn clone(&self) -> Charge {
+        Charge {
+            account: self.account.clone(),
+            bytes: 0,
+        }
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        if self.bytes > 0
+            && let Some(account) = &self.account
+        {
+            account.shrink(self.bytes);
+        }
+    }
+}
+
+/// What a text may take once it is parsed and planned: a tree has a node for every word, number and sign of the text outside of strings, and
+/// the plan one more.
+pub fn of_text(text: &[u8]) -> usize {
+    let mut nodes = 0usize;
+    let mut before = b' ';
+    let mut quote = None;
+    for &b in text {
+        match quote {
+            Some(q) => {
+                if b == q {
+                    quote = None;
+                }
+            }
+            None if matches!(b, b'\'' | b'"' | b'`') => {
+                quote = Some(b);
+                nodes += 1;
+            }
+            None => {
+                let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b >= 0x80;
+                let space = b.is_ascii_whitespace();
+                nodes += usize::from(!space && !(word(b) && word(before)));
+            }
+        }
+        before = b;
+    }
+    text.len() * 3 + nodes * NODE
+}
+
+/// What one word of a text takes, parsed and planned.
+const NODE: usize = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_asks_for_too_much_is_refused_alone() {
+        let budget = Arc::new(Budget::default());
+        budget.set_ceiling(1 << 20);
+        let (a, b) = (
+            Arc::new(Account::new(&budget)),
+            Arc::new(Account::new(&budget)),
+        );
+        let (mut x, mut y) = (Charge::to(&a), Charge::to(&b));
+        assert!(x.set(700 << 10) && y.set(200 << 10));
+        assert!(!x.set(900 << 10), "200 KiB are another's");
+        assert_eq!(x.bytes(), 700 << 10);
+        let e = a.check().expect_err("it was refused");
+        assert_eq!(e.code, 3170);
+        assert!(!Account::closes(e.code));
+        b.check().expect("another was not");
+        drop(x);
+        assert!(budget.held() <= (200 << 10) + 4 * CHUNK);
+        a.begin();
+        a.check().expect("the next statement was refused nothing");
+        assert!(y.set(900 << 10));
+        drop(y);
+        drop((a, b));
+        assert_eq!(budget.held(), 0);
+    }
+
+    #[test]
+    fn limits_of_a_session_and_of_all() {
+        let budget = Arc::new(Budget::default());
+        budget.set_limit(1 << 20);
+        let subject = Arc::new(Account::new(&budget));
+        subject.set_limits(2 << 20, true);
+        let exempt = Arc::new(Account::new(&budget));
+        let (mut x, mut y) = (Charge::to(&subject), Charge::to(&exempt));
+        assert!(!x.set((2 << 20) + 1));
+        let e = subject.check().expect_err("over its own limit");
+        assert_eq!((e.code, Account::closes(e.code)), (4082, true));
+        assert!(
+            e.message
+                .contains("limit 2097152 bytes exceeded. Consumed 2097153 bytes")
+        );
+        assert!(!x.set(3 << 19));
+        let e = subject.check().expect_err("over that of all");
+        assert_eq!((e.code, Account::closes(e.code)), (4081, true));
+        assert!(y.set(8 << 20), "an exempt one is held to neither");
+    }
+
+    #[test]
+    fn vectors_ask_before_they_grow() {
+        let budget = Arc::new(Budget::default());
+        budget.set_ceiling(1 << 20);
+        let account = Arc::new(Account::new(&budget));
+        let mut charge = Charge::to(&account);
+        let mut v: Vec<u64> = Vec::new();
+        let mut n = 0;
+        while charge.reserve(&mut v, 1) {
+            v.push(n);
+            n += 1;
+            assert!(v.capacity() * 8 < SMALL || charge.bytes() == (v.capacity() * 8) as u64);
+        }
+        assert!((32 << 10..=1 << 20).contains(&(v.capacity() * 8)));
+        assert!(account.check().is_err());
+        drop(charge);
+        assert_eq!(account.held(), 0);
+    }
+
+    #[test]
+    fn texts_are_estimated_by_their_words() {
+        assert!(of_text(b"SELECT 1,1,1,1") > 8 * NODE);
+        let string = format!("SELECT '{}'", ",".repeat(1 << 20));
+        assert!(of_text(string.as_bytes()) < 4 << 20);
+    }
+}

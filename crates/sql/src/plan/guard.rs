@@ -1,0 +1,228 @@
+//! What a statement needs, collected while it is bound: privileges on tables are checked before a table's name is looked up, so that
+//! nobody learns from an error what there is; columns are noted as names are resolved, and checked with the whole list once the
+//! statement is bound ([`crate::access::SecurityContext::authorize`]).
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use types::SqlError;
+use types::error::codes;
+
+use super::Planner;
+use super::scope::{FromTable, Names};
+use super::source::TableGuard;
+use crate::access::account::TableId;
+use crate::access::needs::{Need, Right, table};
+use crate::access::privilege::TABLE_SET;
+use crate::access::{Priv, PrivSet};
+use crate::expr::bind::column_text;
+use crate::parse::ast;
+
+/// What a statement does with a table that it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Usage {
+    /// Reads it.
+    Read,
+    /// The one table of an UPDATE.
+    Update,
+    /// A table of an UPDATE of several: which of them change is seen by the assignments.
+    UpdateOrRead,
+    /// The one table of a DELETE.
+    Delete,
+    /// Inserts into it; with REPLACE, and with ON DUPLICATE KEY UPDATE.
+    Insert {
+        /// REPLACE.
+        replace: bool,
+        /// ON DUPLICATE KEY UPDATE.
+        update: bool,
+    },
+}
+
+const SELECT: PrivSet = PrivSet::of(Priv::Select);
+const UPDATE: PrivSet = PrivSet::of(Priv::Update);
+const DELETE: PrivSet = PrivSet::of(Priv::Delete);
+const INSERT: PrivSet = PrivSet::of(Priv::Insert);
+/// FOR UPDATE needs one of these beside SELECT (the manual: "Locking Reads").
+const LOCKERS: PrivSet = UPDATE.union(DELETE).with(Priv::LockTables);
+const PROCESS: &[Right] = &[Right::Static(Priv::Process)];
+
+/// The columns of a table that a statement reads.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    table: TableId,
+    /// The account has privileges on single columns only.
+    pub partial: bool,
+    /// By place, and by name, since the table's columns are not kept here.
+    columns: RefCell<Vec<Option<Box<str>>>>,
+}
+
+impl Seen {
+    /// Column `i` of that name is read.
+    pub fn note(&self, i: usize, name: &str) {
+        let mut columns = self.columns.borrow_mut();
+        if columns.len() <= i {
+            columns.resize(i + 1, None);
+        }
+        if columns[i].is_none() {
+            columns[i] = Some(name.into());
+        }
+    }
+}
+
+impl Planner<'_> {
+    /// One thing more that the statement needs; refused at once where it is missing.
+    pub(crate) fn require(&self, need: Need) -> Result<(), SqlError> {
+        self.ctx.security.check(&need)?;
+        self.needs.borrow_mut().add(need);
+        Ok(())
+    }
+
+    /// Checks the use of a table before it is looked up.
+    pub(crate) fn guard_table(
+        &self,
+        schema: &str,
+        name: &str,
+        usage: Usage,
+    ) -> Result<(), SqlError> {
+        let table = || table(schema, name);
+        let columnwise = |privileges| Need::Columnwise {
+            table: table(),
+            privileges,
+        };
+        match usage {
+            Usage::Read => self.require(columnwise(SELECT)),
+            Usage::Update => self.require(columnwise(UPDATE)),
+            Usage::UpdateOrRead => self.require(Need::SomeOf {
+                table: table(),
+                privileges: SELECT.union(UPDATE),
+                command: "UPDATE",
+            }),
+            Usage::Delete => self.require(Need::Table {
+                table: table(),
+                privileges: DELETE,
+            }),
+            Usage::Insert { replace, update } => {
+                if replace {
+                    self.require(Need::Table {
+                        table: table(),
+                        privileges: DELETE,
+                    })?;
+                }
+                let also = if update { UPDATE } else { PrivSet::NONE };
+                self.require(columnwise(INSERT.union(also)))
+            }
+        }
+    }
+
+    /// Checks FOR UPDATE of a table that is read.
+    pub(crate) fn guard_lock(&self, schema: &str, name: &str) -> Result<(), SqlError> {
+        self.require(Need::SomeOf {
+            table: table(schema, name),
+            privileges: LOCKERS,
+            command: "SELECT, LOCK TABLES",
+        })
+    }
+
+    /// Checks the change of a table among several that are read.
+    pub(crate) fn guard_target(
+        &self,
+        schema: &str,
+        name: &str,
+        privilege: Priv,
+    ) -> Result<(), SqlError> {
+        let table = table(schema, name);
+        let privileges = PrivSet::of(privilege);
+        self.require(match privilege {
+            Priv::Delete => Need::Table { table, privileges },
+            _ => Need::Columnwise { table, privileges },
+        })
+    }
+
+    /// Checks the use of a virtual table.
+    pub(crate) fn guard_virtual(
+        &self,
+        guard: TableGuard,
+        schema: &str,
+        name: &str,
+        usage: Usage,
+    ) -> Result<(), SqlError> {
+        if !matches!(usage, Usage::Read | Usage::UpdateOrRead) {
+            return Err(self.ctx.security.no_db(schema));
+        }
+        match guard {
+            TableGuard::Open => Ok(()),
+            TableGuard::Process => self.require(Need::OneOf(PROCESS)),
+            TableGuard::Granted => self.guard_table(schema, name, usage),
+        }
+    }
+
+    /// A record of the columns that are read of a stored table.
+    pub(crate) fn watch(&self, schema: &str, name: &str) -> Rc<Seen> {
+        let on_table = self.ctx.security.on_table(schema, name);
+        let seen = Rc::new(Seen {
+            table: table(schema, name),
+            partial: !on_table.has_any(TABLE_SET) && !self.ctx.security.is_server(),
+            columns: RefCell::default(),
+        });
+        self.seen.borrow_mut().push(Rc::clone(&seen));
+        seen
+    }
+
+    /// A privilege on columns that are written.
+    pub(crate) fn require_columns(
+        &self,
+        schema: &str,
+        name: &str,
+        privilege: Priv,
+        columns: Vec<Box<str>>,
+    ) -> Result<(), SqlError> {
+        if columns.is_empty() {
+            return Ok(());
+        }
+        self.require(Need::Columns {
+            table: table(schema, name),
+            privilege,
+            columns,
+        })
+    }
+
+    /// Turns what was noted of columns into needs.
+    pub(crate) fn columns_read(&self) {
+        let mut needs = self.needs.borrow_mut();
+        for seen in self.seen.borrow().iter() {
+            let columns: Vec<Box<str>> = seen.columns.borrow().iter().flatten().cloned().collect();
+            if !columns.is_empty() {
+                needs.add(Need::Columns {
+                    table: seen.table.clone(),
+                    privilege: Priv::Select,
+                    columns,
+                });
+            }
+        }
+    }
+
+    /// The error of a column that is not there, or there twice: where the account may see single columns only, it does not learn
+    /// whether there is one of that name.
+    pub(crate) fn hide_column(
+        &self,
+        names: &Names<'_>,
+        c: &ast::ColumnRef,
+        e: SqlError,
+    ) -> SqlError {
+        if !matches!(e.code, codes::ER_BAD_FIELD_ERROR | codes::ER_NON_UNIQ_ERROR) {
+            return e;
+        }
+        let hidden = |t: &FromTable| t.seen.as_ref().is_some_and(|s| s.partial);
+        let meant =
+            |t: &&FromTable| hidden(t) && c.qualifier.as_ref().is_none_or(|q| t.answers_to(q));
+        let mut at = Some(names);
+        while let Some(n) = at {
+            if let Some(t) = n.tables.iter().find(meant) {
+                let security = self.ctx.security;
+                return security.no_column(Priv::Select, &column_text(c), &t.name);
+            }
+            at = n.parent;
+        }
+        e
+    }
+}

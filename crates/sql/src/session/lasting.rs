@@ -1,0 +1,329 @@
+//! Which statements may compute for long without a pause, as their text says before anybody has parsed it: constants are computed while
+//! a statement is planned, so that the plan would tell too late.
+//!
+//! A guess on the safe side: whatever is taken for lasting runs where it keeps nobody waiting, a little later, and with the same result.
+//!
+//! Must never do: decide anything but where a statement runs.
+
+use crate::expr::func;
+use crate::parse::ast::Statement;
+
+/// Longer texts take long to parse and to plan.
+const LONG_TEXT: usize = 16 << 10;
+
+/// Texts in which a pattern and what it is matched with may be long.
+const LONG_FOR_PATTERNS: usize = 2 << 10;
+
+/// Queries in a text up to which a value cannot have grown much from one to the next.
+const FEW_QUERIES: u32 = 3;
+
+/// Functions that do little more than to read their arguments once, by first letter. All others may last: they repeat, grow, search or
+/// wait.
+const LIGHT: &[&[&str]] = &[
+    &[
+        "abs",
+        "acos",
+        "addtime",
+        "any_value",
+        "ascii",
+        "asin",
+        "atan",
+        "atan2",
+    ],
+    &["bin", "bin_to_uuid", "bit_count", "bit_length"],
+    &[
+        "ceil",
+        "ceiling",
+        "char",
+        "char_length",
+        "character_length",
+        "charset",
+        "coalesce",
+        "coercibility",
+        "collation",
+        "concat",
+        "concat_ws",
+        "connection_id",
+        "conv",
+        "convert_tz",
+        "cos",
+        "cot",
+        "crc32",
+        "curdate",
+        "current_date",
+        "current_role",
+        "current_time",
+        "current_timestamp",
+        "current_user",
+        "curtime",
+    ],
+    &[
+        "database",
+        "date",
+        "date_format",
+        "datediff",
+        "day",
+        "dayname",
+        "dayofmonth",
+        "dayofweek",
+        "dayofyear",
+        "degrees",
+    ],
+    &["elt", "exp"],
+    &[
+        "field",
+        "floor",
+        "format",
+        "found_rows",
+        "from_days",
+        "from_unixtime",
+    ],
+    &["get_format", "greatest"],
+    &["hour"],
+    &[
+        "icu_version",
+        "if",
+        "ifnull",
+        "inet6_aton",
+        "inet6_ntoa",
+        "inet_aton",
+        "inet_ntoa",
+        "interval",
+        "is_ipv4",
+        "is_ipv6",
+        "is_uuid",
+        "isnull",
+    ],
+    &[],
+    &[],
+    &[
+        "last_day",
+        "last_insert_id",
+        "lcase",
+        "least",
+        "left",
+        "length",
+        "ln",
+        "localtime",
+        "localtimestamp",
+        "log",
+        "log10",
+        "log2",
+        "lower",
+        "ltrim",
+    ],
+    &[
+        "makedate",
+        "maketime",
+        "md5",
+        "microsecond",
+        "mid",
+        "minute",
+        "mod",
+        "month",
+        "monthname",
+    ],
+    &["name_const", "now", "nullif", "nvl"],
+    &["oct", "octet_length", "ord"],
+    &[
+        "period_add",
+        "period_diff",
+        "pi",
+        "pow",
+        "power",
+        "ps_current_thread_id",
+    ],
+    &["quarter"],
+    &[
+        "radians",
+        "rand",
+        "random_bytes",
+        "right",
+        "round",
+        "row_count",
+        "rtrim",
+    ],
+    &[
+        "schema",
+        "sec_to_time",
+        "second",
+        "session_user",
+        "sha",
+        "sha1",
+        "sign",
+        "sin",
+        "sqrt",
+        "str_to_date",
+        "strcmp",
+        "substr",
+        "substring",
+        "subtime",
+        "sysdate",
+        "system_user",
+    ],
+    &[
+        "tan",
+        "time",
+        "time_format",
+        "time_to_sec",
+        "timediff",
+        "timestamp",
+        "to_days",
+        "to_seconds",
+        "trim",
+        "truncate",
+    ],
+    &[
+        "ucase",
+        "unix_timestamp",
+        "upper",
+        "user",
+        "utc_date",
+        "utc_time",
+        "utc_timestamp",
+        "uuid",
+        "uuid_short",
+        "uuid_to_bin",
+    ],
+    &["version"],
+    &["week", "weekday", "weekofyear"],
+    &[],
+    &["year", "yearweek"],
+    &[],
+];
+
+/// Words that make a statement last wherever they stand: patterns, schemas whose rows are made when they are read, and character sets in
+/// which a text takes several times its room.
+const LASTING: &[&str] = &[
+    "information_schema",
+    "performance_schema",
+    "regexp",
+    "rlike",
+    "ucs2",
+    "utf16",
+    "utf16le",
+    "utf32",
+];
+
+/// The longest of all these.
+const LONGEST_WORD: usize = 24;
+
+fn is_word(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b == b'_'
+}
+
+fn is_light(function: &str) -> bool {
+    let letter = function.bytes().next().map_or(0, |b| b.wrapping_sub(b'a'));
+    let names = LIGHT.get(usize::from(letter));
+    names.is_some_and(|names| names.contains(&function))
+}
+
+/// Whether a text may compute for long without a pause. `large`: the session's variables have values that are.
+pub(super) fn text_lasts(text: &[u8], large: bool) -> bool {
+    if text.len() > LONG_TEXT {
+        return true;
+    }
+    let mut queries = 0;
+    let mut at = 0;
+    let mut concat = false;
+    while let Some(skipped) = text[at..].iter().position(|b| is_word(*b)) {
+        if large && text[at..at + skipped].contains(&b'@') {
+            return true;
+        }
+        let start = at + skipped;
+        let len = text[start..].iter().position(|b| !is_word(*b));
+        at = len.map_or(text.len(), |n| start + n);
+        if at - start > LONGEST_WORD || at - start < 2 {
+            continue;
+        }
+        let mut lower = [0; LONGEST_WORD];
+        let word = &mut lower[..at - start];
+        word.copy_from_slice(&text[start..at]);
+        word.make_ascii_lowercase();
+        let Ok(word) = std::str::from_utf8(word) else {
+            continue;
+        };
+        match word {
+            "select" | "values" | "table" => queries += 1,
+            "like" if text.len() > LONG_FOR_PATTERNS => return true,
+            "concat" | "concat_ws" => concat = true,
+            _ => {}
+        }
+        let rest = text[at..].trim_ascii_start();
+        let called = rest.first() == Some(&b'(') || rest.starts_with(b"/*");
+        if LASTING.contains(&word) || called && func::find(word).is_some() && !is_light(word) {
+            return true;
+        }
+    }
+    concat && queries > FEW_QUERIES
+}
+
+/// Whether a statement that is not planned may last.
+pub(super) fn statement_lasts(statement: &Statement) -> bool {
+    !matches!(
+        statement,
+        Statement::Begin(_)
+            | Statement::Commit(_)
+            | Statement::Rollback(_)
+            | Statement::Savepoint(_)
+            | Statement::RollbackTo(_)
+            | Statement::ReleaseSavepoint(_)
+            | Statement::Set(_)
+            | Statement::Use(_)
+            | Statement::Execute { .. }
+            | Statement::Deallocate(_)
+            | Statement::Kill { .. }
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_repeats_grows_searches_or_waits_lasts() {
+        let lasts = |text: &str| text_lasts(text.as_bytes(), false);
+        for text in [
+            "SELECT BENCHMARK(1e16, 1)",
+            "select Repeat\n ('x', 10)",
+            "do REPEAT/* */('x', 10)",
+            "SELECT 'aaa' RLIKE '(a+)+$'",
+            "SELECT HEX(HEX(c)) FROM t",
+            "SELECT * FROM information_schema.tables",
+            "SELECT CONVERT(x USING utf32)",
+            "SELECT JSON_SET(d, '$.a', 1) FROM t",
+            "SELECT concat(c,c) FROM (SELECT concat(c,c) c FROM (SELECT concat(c,c) c FROM (SELECT 'x' c) a) b) d",
+            "SELECT SLEEP(5)",
+        ] {
+            assert!(lasts(text), "{text}");
+        }
+        for text in [
+            "SELECT c FROM sbtest1 WHERE id=5",
+            "SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN 1 AND 100",
+            "INSERT INTO repeated (id, k) VALUES (1, CONCAT('a', NOW()))",
+            "UPDATE t SET a = IF(b > 1, ROUND(c, 2), COALESCE(d, 0)) WHERE name LIKE 'x%'",
+            "SELECT @a, @@version",
+            "REPLACE INTO t VALUES (1)",
+            "",
+        ] {
+            assert!(!lasts(text), "{text}");
+        }
+        assert!(text_lasts(b"SELECT @a", true) && !text_lasts(b"SELECT 1", true));
+        let pattern = format!("SELECT '{}' LIKE '{}'", "a".repeat(4000), "%a".repeat(999));
+        assert!(lasts(&pattern));
+        assert!(lasts(&format!("SELECT 1 /* {} */", " ".repeat(LONG_TEXT))));
+    }
+
+    /// A name in the list is a function's, under its letter.
+    #[test]
+    fn light_functions_exist() {
+        for (letter, names) in (b'a'..).zip(LIGHT) {
+            for name in *names {
+                assert!(func::find(name).is_some(), "{name}");
+                assert_eq!(name.bytes().next(), Some(letter), "{name}");
+                assert!(name.len() <= LONGEST_WORD, "{name}");
+            }
+        }
+        assert!(func::names().all(|name| name.len() <= LONGEST_WORD));
+    }
+}

@@ -1,0 +1,125 @@
+//! What the session may do, kept up with the accounts: whatever runs asks [`Session::secure`] first, so that what is granted and revoked is in
+//! force for open sessions from their next statement on.
+//!
+//! Nothing is decided here: the check is [`crate::access::SecurityContext`]'s.
+
+use std::sync::Arc;
+
+use types::SqlError;
+
+use super::Session;
+use crate::access::needs::{Needs, Right};
+use crate::access::{AccountId, AccountState, Granted, Priv, SecurityContext, statement};
+use crate::parse::ast::Statement;
+
+impl Session {
+    /// What it may do, as of the statement at hand.
+    pub(crate) fn security(&self) -> &Arc<SecurityContext> {
+        &self.security
+    }
+
+    /// Looks again where accounts have changed. Costs a load of a line that changes with the accounts alone.
+    #[inline]
+    pub(crate) fn secure(&mut self) {
+        if self.accounts_seen != self.instance.accounts.version() {
+            self.refresh_security();
+        }
+    }
+
+    /// Whether what the session may do is what the accounts say now.
+    #[inline]
+    pub(super) fn is_secure(&self) -> bool {
+        self.accounts_seen == self.instance.accounts.version()
+    }
+
+    /// Makes the context anew, of the same account and of those of its active roles that it still has.
+    #[cold]
+    pub(crate) fn refresh_security(&mut self) {
+        if self.security.is_server() {
+            self.accounts_seen = self.instance.accounts.version();
+            return;
+        }
+        let account = self.security.account().clone();
+        self.become_account(account);
+    }
+
+    /// The session is this account's from now on.
+    pub(super) fn become_account(&mut self, account: AccountId) {
+        // The version first: a change in between is seen again by the next statement.
+        let version = self.instance.accounts.version();
+        let state = self.instance.accounts.snapshot();
+        let mandatory = self.instance.mandatory_roles();
+        let own = state.find(&account);
+        self.roles
+            .retain(|r| own.is_some_and(|a| a.roles.contains_key(r)) || mandatory.contains(r));
+        self.contexts += 1;
+        self.security = Arc::new(SecurityContext::new(
+            self.contexts,
+            &state,
+            account,
+            &self.host,
+            self.roles.clone(),
+            self.instance.globals.hot().partial_revokes() != 0,
+        ));
+        self.take_limits(&state);
+        self.accounts_seen = version;
+        self.obey_memory_limits();
+    }
+
+    /// Makes other roles active.
+    pub(crate) fn activate_roles(&mut self, roles: Vec<AccountId>) {
+        self.roles = roles;
+        self.refresh_security();
+    }
+
+    /// Checks what a statement needs that is not planned.
+    ///
+    /// # Errors
+    /// What is missing; 1046.
+    pub(super) fn permit(&self, statement: &Statement) -> Result<Granted, SqlError> {
+        let schema = self.facts.database.as_deref();
+        let needs: Needs = statement::needs(statement, schema, self.security.account())?;
+        self.security.grant(&needs)
+    }
+
+    /// COM_DEBUG: refuses who has no SUPER.
+    ///
+    /// # Errors
+    /// 1227.
+    pub fn may_debug(&mut self) -> Result<(), SqlError> {
+        self.secure();
+        self.security.require(&[Right::Static(Priv::Super)])
+    }
+
+    /// Refuses to act on an account that has SYSTEM_USER for a session that has not.
+    ///
+    /// # Errors
+    /// 1227.
+    pub(crate) fn may_touch(&self, account: &AccountId) -> Result<(), SqlError> {
+        if self.security.has_dynamic(SYSTEM_USER) {
+            return Ok(());
+        }
+        let state = self.instance.accounts.snapshot();
+        let theirs = SecurityContext::new(
+            0,
+            &state,
+            account.clone(),
+            "",
+            all_roles(&state, account),
+            false,
+        );
+        match theirs.has_dynamic(SYSTEM_USER) {
+            true => self.security.require(&[Right::Dynamic(SYSTEM_USER)]),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The privilege that sets administrators of the system apart from other accounts.
+const SYSTEM_USER: &str = "SYSTEM_USER";
+
+/// The roles an account was granted, whether they are active or not.
+fn all_roles(state: &AccountState, account: &AccountId) -> Vec<AccountId> {
+    let own = state.find(account);
+    own.map_or_else(Vec::new, |a| a.roles.keys().cloned().collect())
+}

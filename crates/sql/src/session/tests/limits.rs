@@ -1,0 +1,110 @@
+//! What ends a statement that would not end by itself: KILL and `max_execution_time`, wherever it is.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+
+/// Runs a statement that is killed a little later, and yields how it ended and how long after the kill.
+fn killed(c: &mut Client, sql: &str) -> (u16, Duration) {
+    let interrupt = c.session.interrupt();
+    let killer = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        interrupt.kill_query();
+        Instant::now()
+    });
+    let code = c.error(sql);
+    let ended = Instant::now();
+    let at = killer.join().expect("a thread that only waits");
+    (code, ended.saturating_duration_since(at))
+}
+
+/// Far above what it takes, far below what the statements would.
+const SOON: Duration = Duration::from_secs(5);
+
+#[test]
+fn a_kill_ends_an_expression_that_computes() {
+    let mut c = Client::in_test(&server());
+    for sql in [
+        "SELECT BENCHMARK(1000000000000, 1)",
+        "DO BENCHMARK(1000000000000, SHA2('a', 256))",
+        "SET @a = BENCHMARK(1000000000000, 1)",
+        "SELECT BENCHMARK(1000000000000, 1) UNION SELECT 2",
+    ] {
+        let (code, after) = killed(&mut c, sql);
+        assert_eq!(code, 1317, "{sql}");
+        assert!(after < SOON, "{sql}: {after:?}");
+    }
+    assert_eq!(c.one("SELECT 1"), "1", "the next one is not hit");
+}
+
+#[test]
+fn a_select_ends_when_its_time_is_over() {
+    let s = server();
+    let mut c = Client::in_test(&s);
+    let endless = "SELECT BENCHMARK(1000000000000, 1)";
+    let hinted = "SELECT /*+ MAX_EXECUTION_TIME(50) */ BENCHMARK(1000000000000, 1)";
+    let e = c.try_all(hinted).expect_err("no end in sight");
+    assert_eq!((e.code, e.sqlstate), (3024, "HY000"));
+    assert_eq!(
+        e.message,
+        "Query execution was interrupted, maximum statement execution time exceeded"
+    );
+    c.run("SET max_execution_time = 50");
+    assert_eq!(c.error(endless), 3024);
+    assert_eq!(c.error(&format!("{endless} UNION SELECT 1")), 3024);
+    assert_eq!(c.error("SELECT 1"), 0);
+    // The hint goes before the variable, and 0 is no hint.
+    c.run("SET max_execution_time = 1000000");
+    assert_eq!(c.error(hinted), 3024);
+    c.run("SET max_execution_time = 50");
+    assert_eq!(
+        c.error("SELECT /*+ MAX_EXECUTION_TIME(0) */ BENCHMARK(1000000000000, 1)"),
+        3024
+    );
+    // Prepared as well, again and again.
+    c.run(&format!("PREPARE p FROM '{endless}'"));
+    assert_eq!(c.error("EXECUTE p"), 3024);
+    assert_eq!(c.error("EXECUTE p"), 3024);
+    // Only SELECT has a limit.
+    assert_eq!(c.error("DO SLEEP(0.2)"), 0);
+    assert_eq!(c.error("SET @x = SLEEP(0.2)"), 0);
+    // SLEEP alone tells that it was ended and is no error, as in MySQL; as a condition it is one.
+    assert_eq!(c.one("SELECT SLEEP(100)"), "1");
+}
+
+#[test]
+fn time_runs_while_a_statement_waits_for_a_lock() {
+    let s = server();
+    let (mut a, mut b) = (Client::in_test(&s), Client::in_test(&s));
+    a.run("CREATE TABLE t (id INT PRIMARY KEY, v INT)");
+    a.run("INSERT INTO t VALUES (1, 1), (2, 2)");
+    a.run("BEGIN");
+    a.run("UPDATE t SET v = 5 WHERE id = 1");
+    b.run("SET max_execution_time = 50");
+    b.run("BEGIN");
+    let begun = Instant::now();
+    assert_eq!(b.error("SELECT * FROM t WHERE id = 1 FOR UPDATE"), 3024);
+    assert!(begun.elapsed() < SOON);
+    assert_eq!(
+        b.one("SELECT v FROM t WHERE id = 2 FOR UPDATE"),
+        "2",
+        "the transaction goes on"
+    );
+    a.run("COMMIT");
+    assert_eq!(b.one("SELECT v FROM t WHERE id = 1 FOR UPDATE"), "5");
+}
+
+#[test]
+fn a_kill_ends_a_long_text() {
+    let mut c = Client::in_test(&server());
+    let sql = format!("SELECT 1 IN (1{})", ",1".repeat(2_000_000));
+    let i = c.session.interrupt();
+    // What the parser asks is not cleared by what came before it: it is killed while it runs.
+    let options = c.session.parse_options();
+    i.kill_query();
+    let pace = types::Pace::new(Some(&*i));
+    let e = crate::parse::parse_paced(sql.as_bytes(), &options, &pace).expect_err("killed");
+    assert_eq!(e.code(), 1317);
+    i.clear_query();
+    assert_eq!(c.error("SELECT 1"), 0);
+}

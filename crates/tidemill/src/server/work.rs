@@ -1,0 +1,176 @@
+//! The threads on which statements compute that take long: one for each, made when there is something to do, kept for a while, and given
+//! less of a busy machine than the threads that serve.
+//!
+//! There are as many as statements that compute at the same time, so that none waits for another, and no more than connections.
+//!
+//! Must never do: take a task that may not leave its loop; wait for a task that cannot be interrupted.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+
+use super::movable::{Away, Task};
+
+/// How long a thread waits for something to do.
+const KEPT: Duration = Duration::from_secs(10);
+
+/// A task to be worked on.
+pub(super) struct Job {
+    /// The task.
+    pub(super) task: Task,
+    /// What its loop knows of it.
+    pub(super) away: Arc<Away>,
+    /// Its loop's runtime.
+    pub(super) runtime: Handle,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Job>,
+    idle: usize,
+    at_work: Vec<Arc<Away>>,
+    closed: bool,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    given: Condvar,
+    done: Condvar,
+}
+
+/// All of them.
+#[derive(Clone, Default)]
+pub(super) struct WorkThreads(Arc<Shared>);
+
+impl std::fmt::Debug for WorkThreads {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "WorkThreads({})", self.0.state().at_work.len())
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.state().closed
+    }
+
+    fn run(&self, first: Job) {
+        base::real::step_back();
+        base::real::lend_to_requests();
+        let mut next = Some(first);
+        while let Some(job) = next {
+            let away = Arc::clone(&job.away);
+            {
+                let _inside = job.runtime.enter();
+                job.away.work(job.task, || self.is_closed());
+            }
+            next = self.after(&away);
+        }
+    }
+
+    /// The job after the one that has ended; `None` where none comes.
+    fn after(&self, ended: &Arc<Away>) -> Option<Job> {
+        let mut s = self.state();
+        s.at_work.retain(|a| !Arc::ptr_eq(a, ended));
+        if s.at_work.is_empty() {
+            self.done.notify_all();
+        }
+        let until = Instant::now() + KEPT;
+        s.idle += 1;
+        loop {
+            if let Some(job) = s.waiting.pop_front() {
+                s.idle -= 1;
+                return Some(job);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if s.closed || left.is_zero() {
+                s.idle -= 1;
+                return None;
+            }
+            s = self
+                .given
+                .wait_timeout(s, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+}
+
+impl WorkThreads {
+    /// Has a thread work on it; gives it back where the system has no thread for it, or no more is to begin.
+    pub(super) fn run(&self, job: Job) -> Result<(), Job> {
+        let mut s = self.0.state();
+        if s.closed {
+            return Err(job);
+        }
+        s.at_work.push(Arc::clone(&job.away));
+        if s.idle > s.waiting.len() {
+            s.waiting.push_back(job);
+            self.0.given.notify_one();
+            return Ok(());
+        }
+        drop(s);
+        // Kept until it is known that a thread has it.
+        let slot = Arc::new(Mutex::new(Some(job)));
+        let taken = Arc::clone(&slot);
+        let shared = Arc::clone(&self.0);
+        let begun = std::thread::Builder::new()
+            .name("work".to_owned())
+            .spawn(move || {
+                if let Some(job) = taken_from(&taken) {
+                    shared.run(job);
+                }
+            });
+        if begun.is_err()
+            && let Some(job) = taken_from(&slot)
+        {
+            let mut s = self.0.state();
+            s.at_work.retain(|a| !Arc::ptr_eq(a, &job.away));
+            return Err(job);
+        }
+        Ok(())
+    }
+
+    /// How many statements compute.
+    #[cfg(test)]
+    pub(super) fn at_work(&self) -> usize {
+        self.0.state().at_work.len()
+    }
+
+    /// Lets nothing begin any more, drops what waits, and waits at most so long for what computes. Says how many go on; they are left
+    /// to the end of the process.
+    pub(super) fn close(&self, at_most: Duration) -> usize {
+        let mut s = self.0.state();
+        s.closed = true;
+        self.0.given.notify_all();
+        let at_work = s.at_work.clone();
+        drop(s);
+        for away in at_work {
+            std::task::Wake::wake(away);
+        }
+        let until = Instant::now() + at_most;
+        let mut s = self.0.state();
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if s.at_work.is_empty() || left.is_zero() {
+                return s.at_work.len();
+            }
+            s = self
+                .0
+                .done
+                .wait_timeout(s, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+}
+
+fn taken_from(slot: &Mutex<Option<Job>>) -> Option<Job> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
