@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use base::real::private;
 use types::DateTime;
 
 /// Where lines go.
@@ -29,7 +30,9 @@ impl Log {
     /// # Errors
     /// Of opening it.
     pub fn file(path: &Path) -> io::Result<Log> {
-        let file = OpenOptions::new().append(true).create(true).open(path)?;
+        let mut options = OpenOptions::new();
+        options.append(true);
+        let file = private::open_or_create(&options, path, private::FILE)?;
         Ok(Log {
             file: Some(Mutex::new(file)),
         })

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::task::Context;
 
 use base::Seams;
+use base::real::private;
 use base::seams::{Spawn, Task};
 use engine::{Engine, EngineOptions, OpenReport};
 use pager::PagerOptions;
@@ -110,7 +111,13 @@ pub async fn open(options: &Options) -> Result<Open, OpenFailure> {
         ..base::real::seams()
     };
     let dir = &options.datadir;
-    let (globals, warnings) = variables(options)?;
+    let (globals, mut warnings) = variables(options)?;
+    if private::is_open(dir) {
+        warnings.push(format!(
+            "the directory {} is open to other users of this machine; its mode should be 0750, and 0640 that of the files in it",
+            dir.display()
+        ));
+    }
     let (engine, report) = Engine::open_with_report(seams.clone(), dir, engine_options(options))
         .await
         .map_err(|e| match e {
@@ -209,6 +216,7 @@ async fn join(
     let options = InstanceOptions {
         node: node_of(&uuid),
         password_hasher: Some(Arc::new(stored_password)),
+        password_verifier: Some(Arc::new(is_password)),
         ..InstanceOptions::default()
     };
     Instance::open(Arc::clone(engine), seams, globals, options)
@@ -224,6 +232,11 @@ fn stored_password(plugin: &str, password: &[u8]) -> Option<Vec<u8>> {
         _ => return None,
     };
     Some(credential.to_stored())
+}
+
+/// Whether a password is the one of which a plugin stored something.
+fn is_password(plugin: &str, stored: &[u8], password: &[u8]) -> bool {
+    Credential::parse(plugin, stored).is_some_and(|c| c.verify(password))
 }
 
 /// What the engine is told.
@@ -405,7 +418,8 @@ fn server_uuid(seams: &Seams, dir: &Path) -> io::Result<String> {
         Err(e) => return Err(e),
     }
     let uuid = random_uuid(seams);
-    std::fs::write(&path, format!("[auto]\nserver-uuid={uuid}\n"))?;
+    let text = format!("[auto]\nserver-uuid={uuid}\n");
+    private::write(&path, text.as_bytes(), private::FILE)?;
     Ok(uuid)
 }
 

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::pool::Pool;
+use super::private;
 use super::uring::{Op, Uring};
 use crate::buf::IoBuf;
 use crate::seams::{Disk, Done, DoneSync, File, OpenMode};
@@ -176,13 +177,12 @@ impl Disk for RealDisk {
             OpenMode::Dsync => libc::O_DSYNC,
         };
         let open = |flags: i32| {
-            fs::OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create(create)
-                .truncate(false)
-                .custom_flags(flags)
-                .open(path)
+            let mut options = fs::OpenOptions::new();
+            options.read(true).write(true).custom_flags(flags);
+            match create {
+                true => private::open_or_create(&options, path, private::FILE),
+                false => options.open(path),
+            }
         };
         let file = match open(flags) {
             // tmpfs and some network file systems refuse O_DIRECT.
@@ -206,7 +206,7 @@ impl Disk for RealDisk {
     }
 
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
-        fs::create_dir_all(path)
+        private::create_dir_all(path)
     }
 
     fn remove_dir(&self, path: &Path) -> io::Result<()> {
@@ -235,12 +235,10 @@ impl Disk for RealDisk {
     }
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {
-        let f = fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path.join("tidemill.lock"))?;
+        let mut options = fs::OpenOptions::new();
+        options.read(true).write(true);
+        let name = path.join("tidemill.lock");
+        let f = private::open_or_create(&options, &name, private::FILE)?;
         // SAFETY: a plain system call on an open descriptor; the lock goes with the descriptor.
         let r = unsafe { libc::flock(f.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
         if r != 0 {

@@ -6,6 +6,7 @@ mod disk;
 mod lone;
 mod pace;
 mod pool;
+pub mod private;
 mod thread_ring;
 mod timer;
 mod uring;

@@ -171,6 +171,16 @@ impl SecurityContext {
         &self.account
     }
 
+    /// The host that messages name.
+    pub fn client_host(&self) -> &str {
+        &self.client_host
+    }
+
+    /// Database names in grants are patterns.
+    pub fn patterns(&self) -> bool {
+        !self.literal
+    }
+
     /// The active roles that were granted to the account itself.
     pub fn roles(&self) -> &[AccountId] {
         &self.roles

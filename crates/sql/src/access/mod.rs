@@ -12,9 +12,12 @@
 
 pub mod account;
 pub mod accounts;
+pub mod components;
 pub mod context;
 pub mod host;
+pub mod login;
 pub mod needs;
+pub mod password;
 pub mod privilege;
 pub mod statement;
 pub mod tables;

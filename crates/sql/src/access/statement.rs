@@ -199,6 +199,10 @@ impl Collector<'_> {
             Statement::LockInstance(_) => self.one_of(BACKUP),
             Statement::ReloadTls { .. } => self.one_of(CONNECTIONS),
             Statement::Shutdown | Statement::Restart => self.one_of(SHUTDOWN),
+            Statement::Component { install, .. } => {
+                let name = ObjectName { schema: Some("mysql".into()), name: "component".into() };
+                self.on_table(&name, if *install { INSERT } else { PrivSet::of(Priv::Delete) })
+            }
             Statement::PurgeLogs(_) => self.one_of(BINARY_LOG),
             Statement::ReplicaControl(_) | Statement::ChangeReplication(_) => self.one_of(REPLICATION),
             Statement::TableMaintenance(m) => {

@@ -95,15 +95,6 @@ pub(super) const SPECS: &[Spec] = &[
         "CONSTRAINT_CATALOG n64, CONSTRAINT_SCHEMA n64, CONSTRAINT_NAME v64, CHECK_CLAUSE x",
     ),
     none(
-        "TABLE_PRIVILEGES",
-        "GRANTEE v292, TABLE_CATALOG n512, TABLE_SCHEMA n64, TABLE_NAME n64, PRIVILEGE_TYPE v64, IS_GRANTABLE v3",
-    ),
-    none(
-        "COLUMN_PRIVILEGES",
-        "GRANTEE v292, TABLE_CATALOG n512, TABLE_SCHEMA n64, TABLE_NAME n64, COLUMN_NAME v64, PRIVILEGE_TYPE v64, \
-         IS_GRANTABLE v3",
-    ),
-    none(
         "FILES",
         "FILE_ID I?, FILE_NAME x?, FILE_TYPE v256?, TABLESPACE_NAME v268, TABLE_CATALOG v0, TABLE_SCHEMA v0?, \
          TABLE_NAME v0?, LOGFILE_GROUP_NAME v256?, LOGFILE_GROUP_NUMBER I?, ENGINE v64, FULLTEXT_KEYS v0?, DELETED_ROWS v0?, \
@@ -136,15 +127,6 @@ pub(super) const SPECS: &[Spec] = &[
         "QUERY_ID u, SEQ u, STATE v30, DURATION f, CPU_USER f?, CPU_SYSTEM f?, CONTEXT_VOLUNTARY u?, \
          CONTEXT_INVOLUNTARY u?, BLOCK_OPS_IN u?, BLOCK_OPS_OUT u?, MESSAGES_SENT u?, MESSAGES_RECEIVED u?, \
          PAGE_FAULTS_MAJOR u?, PAGE_FAULTS_MINOR u?, SWAPS u?, SOURCE_FUNCTION v30?, SOURCE_FILE v20?, SOURCE_LINE u?",
-    ),
-    none(
-        "APPLICABLE_ROLES",
-        "USER v97?, HOST v256?, GRANTEE v97?, GRANTEE_HOST v256?, ROLE_NAME v255?, ROLE_HOST v256?, IS_GRANTABLE v3, \
-         IS_DEFAULT v3?, IS_MANDATORY v3",
-    ),
-    none(
-        "ENABLED_ROLES",
-        "ROLE_NAME v255?, ROLE_HOST v256?, IS_DEFAULT v3?, IS_MANDATORY v3",
     ),
     none(
         "COLUMN_STATISTICS",
@@ -193,30 +175,6 @@ pub(super) const PERFORMANCE_SPECS: &[Spec] = &[
 
 /// Tables of the system schema that have no rows here, since what they hold does not exist.
 pub(super) const MYSQL_SPECS: &[Spec] = &[
-    none(
-        "tables_priv",
-        "Host v255, Db n64, User n32, Table_name n64, Grantor v288, Timestamp t, Table_priv v256, Column_priv v64",
-    ),
-    none(
-        "columns_priv",
-        "Host v255, Db n64, User n32, Table_name n64, Column_name v64, Timestamp t, Column_priv v64",
-    ),
-    none(
-        "procs_priv",
-        "Host v255, Db n64, User n32, Routine_name v64, Routine_type v9, Grantor v288, Proc_priv v64, Timestamp t",
-    ),
-    none(
-        "proxies_priv",
-        "Host v255, User n32, Proxied_host v255, Proxied_user n32, With_grant i, Grantor v288, Timestamp t",
-    ),
-    none(
-        "role_edges",
-        "FROM_HOST v255, FROM_USER n32, TO_HOST v255, TO_USER n32, WITH_ADMIN_OPTION v1",
-    ),
-    none(
-        "default_roles",
-        "HOST v255, USER n32, DEFAULT_ROLE_HOST v255, DEFAULT_ROLE_USER n32",
-    ),
     none("time_zone_name", "Name v64, Time_zone_id u"),
     none("func", "name v64, ret i, dl v128, type v9"),
     none("plugin", "name v64, dl v128"),

@@ -48,17 +48,28 @@ impl Parser<'_> {
         let mut spec = UserSpec {
             account,
             auth: None,
+            more_factors: false,
             replace: None,
             retain: false,
             discard_old: false,
         };
         if self.eat(Kw::IDENTIFIED) {
             spec.auth = Some(self.identified()?);
-            // Second and third factors are accepted and not kept.
             while self.at(Kw::AND) && self.at_ahead(1, Kw::IDENTIFIED) {
                 self.bump();
                 self.bump();
                 self.identified()?;
+                spec.more_factors = true;
+            }
+            if self.at_word("INITIAL") {
+                self.bump();
+                if !self.at_word("AUTHENTICATION") {
+                    return self.fail();
+                }
+                self.bump();
+                self.expect(Kw::IDENTIFIED)?;
+                self.identified()?;
+                spec.more_factors = true;
             }
         }
         if self.eat(Kw::REPLACE) {
@@ -84,8 +95,6 @@ impl Parser<'_> {
             if self.eat(Kw::RANDOM) {
                 self.expect(Kw::PASSWORD)?;
                 AuthSecret::Random
-            } else if self.eat(Kw::PASSWORD) {
-                AuthSecret::Hash(self.text_string()?)
             } else {
                 AuthSecret::Password(self.text_string()?)
             }
@@ -101,12 +110,19 @@ impl Parser<'_> {
 
     fn user_options(&mut self, user: &mut CreateUser) -> R<()> {
         if self.eat(Kw::REQUIRE) {
-            user.require = self.require()?;
+            user.require = Some(self.require()?);
         }
         if self.eat(Kw::WITH) {
             loop {
                 let name = self.word_upper()?;
-                user.limits.push((name, self.number()?));
+                let limit = match &*name {
+                    "MAX_QUERIES_PER_HOUR" => &mut user.limits.questions,
+                    "MAX_UPDATES_PER_HOUR" => &mut user.limits.updates,
+                    "MAX_CONNECTIONS_PER_HOUR" => &mut user.limits.connections,
+                    "MAX_USER_CONNECTIONS" => &mut user.limits.user_connections,
+                    _ => return self.fail(),
+                };
+                *limit = Some(self.number()?);
                 if !self.is(T::Word) || !self.slice(self.tok).starts_with_ignore_case(b"MAX_") {
                     break;
                 }
@@ -114,64 +130,136 @@ impl Parser<'_> {
         }
         loop {
             match self.kw() {
-                Kw::PASSWORD | Kw::FAILED_LOGIN_ATTEMPTS | Kw::PASSWORD_LOCK_TIME => {
+                Kw::PASSWORD => {
+                    self.bump();
                     let option = self.password_option()?;
                     user.options.push(option);
                 }
-                Kw::ACCOUNT => {
-                    let option = self.words_upper(2)?;
-                    user.options.push(option);
+                Kw::FAILED_LOGIN_ATTEMPTS => {
+                    self.bump();
+                    user.options
+                        .push(UserOption::FailedAttempts(self.number()?));
                 }
-                Kw::COMMENT | Kw::ATTRIBUTE => {
-                    let name = self.word_upper()?;
-                    user.attribute = Some((name, self.string()?));
+                Kw::PASSWORD_LOCK_TIME => {
+                    self.bump();
+                    let days = match self.eat(Kw::UNBOUNDED) {
+                        true => None,
+                        false => Some(self.number()?),
+                    };
+                    user.options.push(UserOption::LockTime(days));
+                }
+                Kw::ACCOUNT => {
+                    self.bump();
+                    let lock = self.at(Kw::LOCK);
+                    self.expect_one(&[Kw::LOCK, Kw::UNLOCK])?;
+                    user.options.push(UserOption::Lock(lock));
+                }
+                Kw::COMMENT => {
+                    self.bump();
+                    let text = self.text_name()?;
+                    user.attribute = Some(UserAttribute::Comment(text));
+                    return Ok(());
+                }
+                Kw::ATTRIBUTE => {
+                    self.bump();
+                    let text = self.text_name()?;
+                    user.attribute = Some(UserAttribute::Attribute(text));
+                    return Ok(());
                 }
                 _ => return Ok(()),
             }
         }
     }
 
-    fn require(&mut self) -> R<Vec<(Name, Box<[u8]>)>> {
-        let mut all = Vec::new();
-        if self.at_any(&[Kw::NONE_WORD, Kw::SSL, Kw::X509]) {
-            all.push((self.word_upper()?, Box::default()));
-            return Ok(all);
+    fn require(&mut self) -> R<Require> {
+        if self.eat(Kw::NONE_WORD) {
+            return Ok(Require::None);
         }
+        if self.eat(Kw::SSL) {
+            return Ok(Require::Ssl);
+        }
+        if self.eat(Kw::X509) {
+            return Ok(Require::X509);
+        }
+        let (mut cipher, mut issuer, mut subject) = (None, None, None);
+        let mut any = false;
         loop {
-            if !self.at_any(&[Kw::CIPHER, Kw::ISSUER, Kw::SUBJECT]) {
-                return if all.is_empty() { self.fail() } else { Ok(all) };
+            let (slot, name) = match self.kw() {
+                Kw::CIPHER => (&mut cipher, "CIPHER"),
+                Kw::ISSUER => (&mut issuer, "ISSUER"),
+                Kw::SUBJECT => (&mut subject, "SUBJECT"),
+                _ if any => {
+                    return Ok(Require::Specified {
+                        cipher,
+                        issuer,
+                        subject,
+                    });
+                }
+                _ => return self.fail(),
+            };
+            if slot.is_some() {
+                let text = format!("Option '{name}' used twice in statement");
+                return self.other(1225, "HY000", text);
             }
-            let name = self.word_upper()?;
-            all.push((name, self.string()?));
-            self.eat(Kw::AND);
+            self.bump();
+            *slot = Some(self.text_name()?);
+            any = true;
+            if self.eat(Kw::AND) && !self.at_any(&[Kw::CIPHER, Kw::ISSUER, Kw::SUBJECT]) {
+                return self.fail();
+            }
         }
     }
 
-    /// `PASSWORD EXPIRE ..`, `PASSWORD HISTORY ..` and their like: the words as they stand.
-    fn password_option(&mut self) -> R<Name> {
-        let mut words = self.word_upper()?.into_string();
-        loop {
-            let goes_on = self.is(T::Int)
-                || self.at_any(&[
-                    Kw::EXPIRE,
-                    Kw::NEVER,
-                    Kw::DEFAULT,
-                    Kw::INTERVAL,
-                    Kw::DAY,
-                    Kw::HISTORY,
-                    Kw::REUSE,
-                    Kw::REQUIRE,
-                    Kw::CURRENT,
-                    Kw::OPTIONAL,
-                    Kw::UNBOUNDED,
-                ]);
-            if !goes_on {
-                return Ok(words.into());
+    /// `EXPIRE ..`, `HISTORY ..`, `REUSE INTERVAL ..`, `REQUIRE CURRENT ..` behind `PASSWORD`.
+    fn password_option(&mut self) -> R<UserOption> {
+        if self.eat(Kw::EXPIRE) {
+            if self.eat(Kw::DEFAULT) {
+                return Ok(UserOption::Lifetime(None));
             }
-            let token = self.bump();
-            words.push(' ');
-            words.push_str(&String::from_utf8_lossy(self.slice(token)).to_ascii_uppercase());
+            if self.eat(Kw::NEVER) {
+                return Ok(UserOption::Lifetime(Some(0)));
+            }
+            if self.eat(Kw::INTERVAL) {
+                let days = self.number()?;
+                self.expect(Kw::DAY)?;
+                if days == 0 || days > 0xFFFF {
+                    let text = format!("Incorrect DAY value: '{days}'");
+                    return self.other(1525, "HY000", text);
+                }
+                return Ok(UserOption::Lifetime(Some(days)));
+            }
+            return Ok(UserOption::Expire);
         }
+        if self.eat(Kw::HISTORY) {
+            if self.eat(Kw::DEFAULT) {
+                return Ok(UserOption::History(None));
+            }
+            return Ok(UserOption::History(Some(self.number()?)));
+        }
+        if self.eat2(Kw::REUSE, Kw::INTERVAL) {
+            if self.eat(Kw::DEFAULT) {
+                return Ok(UserOption::Reuse(None));
+            }
+            let days = self.number()?;
+            self.expect(Kw::DAY)?;
+            return Ok(UserOption::Reuse(Some(days)));
+        }
+        self.expect_all(&[Kw::REQUIRE, Kw::CURRENT])?;
+        if self.eat(Kw::DEFAULT) {
+            return Ok(UserOption::RequireCurrent(None));
+        }
+        Ok(UserOption::RequireCurrent(Some(!self.eat(Kw::OPTIONAL))))
+    }
+
+    /// Whether that word stands `n` tokens ahead, one that is no keyword.
+    pub fn is_word_ahead(&mut self, n: usize, word: &[u8]) -> bool {
+        let token = self.ahead(n);
+        token.kind == T::Word && self.slice(token).eq_ignore_ascii_case(word)
+    }
+
+    /// Whether a word stands here that is no keyword.
+    fn at_word(&self, word: &str) -> bool {
+        self.is(T::Word) && self.slice(self.tok).eq_ignore_ascii_case(word.as_bytes())
     }
 
     /// `CREATE ROLE ..` behind the verb.
@@ -190,22 +278,26 @@ impl Parser<'_> {
         self.expect(Kw::GRANT)?;
         let what = self.grant_what(Kw::TO)?;
         self.expect(Kw::TO)?;
-        let to = self.list(Self::user_spec)?;
-        if self.eat(Kw::REQUIRE) {
-            self.require()?;
-        }
+        let to = self.list(Self::account)?;
         let mut with_option = false;
         if self.eat(Kw::WITH) {
-            self.expect_one(&[Kw::GRANT, Kw::ADMIN])?;
+            // Roles are given with the one, everything else with the other.
+            let word = match what {
+                GrantWhat::Roles(_) => Kw::ADMIN,
+                _ => Kw::GRANT,
+            };
+            self.expect(word)?;
             self.expect(Kw::OPTION)?;
             with_option = true;
         }
         let mut as_account = None;
-        if self.eat(Kw::AS) {
-            as_account = Some(self.account()?);
-            if self.eat2(Kw::WITH, Kw::ROLE) {
-                self.role_set(true)?;
-            }
+        if matches!(what, GrantWhat::Privileges(..)) && self.eat(Kw::AS) {
+            let account = self.account()?;
+            let roles = match self.eat2(Kw::WITH, Kw::ROLE) {
+                true => Some(self.role_set(true)?),
+                false => None,
+            };
+            as_account = Some((account, roles));
         }
         Ok(Statement::Grant(Box::new(Grant {
             what,

@@ -269,6 +269,13 @@ pub enum Statement {
     Shutdown,
     /// `RESTART`.
     Restart,
+    /// `INSTALL | UNINSTALL COMPONENT urn, ..`.
+    Component {
+        /// `INSTALL` rather than `UNINSTALL`.
+        install: bool,
+        /// Which.
+        urns: Vec<Name>,
+    },
 }
 
 /// A statement the grammar recognises by its first words and the server does not carry out.

@@ -77,6 +77,12 @@ impl Parser<'_> {
                 self.bump();
                 Ok(Statement::Restart)
             }
+            Kw::INSTALL | Kw::UNINSTALL if self.is_word_ahead(1, b"COMPONENT") => {
+                let install = self.bump().kw == Kw::INSTALL;
+                self.bump();
+                let urns = self.list(Self::text_name)?;
+                Ok(Statement::Component { install, urns })
+            }
             Kw::INSTALL | Kw::UNINSTALL => self.unsupported(self.tok.start, 0, 2),
             Kw::BINLOG | Kw::CLONE => self.unsupported(self.tok.start, 0, 1),
             Kw::CACHE if self.at_ahead(1, Kw::INDEX) => self.unsupported(self.tok.start, 0, 2),

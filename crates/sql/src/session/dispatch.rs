@@ -6,7 +6,7 @@ use types::{Level, SqlError, Value, Warning};
 
 use super::{Session, lasting};
 use crate::access::Granted;
-use crate::parse::ast::{FlushItem, ResetItem, ShowWhat, Statement};
+use crate::parse::ast::{FlushItem, ResetItem, SetItem, ShowWhat, Statement};
 use crate::sink::{Done, ResultSink};
 
 /// ER_DA_SSL_LIBRARY_ERROR.
@@ -52,6 +52,7 @@ impl Session {
         whole: bool,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
+        self.admit(statement)?;
         if is_planned(statement) {
             let keep = match statement {
                 Statement::Query(_) if whole => Some(text),
@@ -86,6 +87,9 @@ impl Session {
                 | Statement::Savepoint(_)
                 | Statement::RollbackTo(_)
                 | Statement::ReleaseSavepoint(_) => self.run_transaction(statement).await,
+                Statement::Set(items) if matches!(items[..], [SetItem::Password { .. }]) => {
+                    self.set_password(&items[0], sink).await
+                }
                 Statement::Set(items) => self.set(granted, items, params).await,
                 Statement::Use(name) => {
                     self.use_database(name)?;
@@ -106,12 +110,15 @@ impl Session {
                 | Statement::CreateRole { .. }
                 | Statement::DropRole { .. }
                 | Statement::SetRole(_)
-                | Statement::SetDefaultRole { .. } => self.run_account(granted, statement).await,
+                | Statement::SetDefaultRole { .. } => self.run_account(granted, statement, sink).await,
                 Statement::Flush(f) => self.flush(granted, &f.items).await,
                 Statement::Reset(items) => self.reset_items(granted, items),
                 Statement::LockTables(tables) => self.lock_tables(granted, tables).await,
                 Statement::UnlockTables => self.unlock_tables().await,
                 Statement::LockInstance(_) => Ok(Done::default()),
+                Statement::Component { install, urns } => {
+                    self.change_components(*install, urns).await
+                }
                 Statement::Shutdown => self.shutdown(granted),
                 Statement::ReloadTls {
                     channel,
@@ -158,9 +165,13 @@ impl Session {
                 FlushItem::Other(word) if &**word == "PRIVILEGES" => {
                     let engine = Arc::clone(&self.instance.engine);
                     self.instance.accounts.reload(&engine).await?;
+                    self.instance.logins.forget_failures();
                     self.obey_variables();
                 }
                 FlushItem::Other(word) if &**word == "STATUS" => self.instance.flush_status(),
+                FlushItem::Other(word) if &**word == "USER_RESOURCES" => {
+                    self.instance.logins.flush_resources();
+                }
                 FlushItem::Other(_) => {}
             }
         }

@@ -13,6 +13,8 @@ use types::SqlError;
 
 use super::com::COM_NAMES;
 use super::process::ProcessList;
+use crate::access::components::Components;
+use crate::access::login::Logins;
 use crate::access::{AccountId, Accounts};
 use crate::memory::Budget;
 use crate::parse::ast::Account;
@@ -26,6 +28,9 @@ pub type PasswordHasher = Arc<dyn Fn(&str, &[u8]) -> Option<Vec<u8>> + Send + Sy
 /// stays, or with `true` there is no TLS from then on; the text says why.
 pub type TlsReload = Arc<dyn Fn(bool) -> Result<(), String> + Send + Sync>;
 
+/// Says whether a password is the one of which an authentication plugin stored something: `(plugin, stored, password)`.
+pub type PasswordVerifier = Arc<dyn Fn(&str, &[u8], &[u8]) -> bool + Send + Sync>;
+
 /// Facts the server knows of itself, for the variables and functions that report them.
 #[derive(Clone, Default)]
 pub struct InstanceOptions {
@@ -37,6 +42,8 @@ pub struct InstanceOptions {
     pub node: [u8; 6],
     /// For CREATE USER and the like; without it an account can only have an empty password or a given hash.
     pub password_hasher: Option<PasswordHasher>,
+    /// For REPLACE and for the history of passwords; without it no password is the one before.
+    pub password_verifier: Option<PasswordVerifier>,
     /// Asks the server to stop, for the SHUTDOWN statement; without it the statement is refused with 1235.
     pub shutdown: Option<Arc<dyn Fn() + Send + Sync>>,
 }
@@ -49,6 +56,8 @@ pub struct Instance {
     pub(crate) globals: Arc<GlobalVars>,
     pub(crate) processes: ProcessList,
     pub(crate) accounts: Accounts,
+    pub(crate) logins: Logins,
+    pub(crate) components: Components,
     pub(crate) status: StatusRegistry,
     pub(crate) options: InstanceOptions,
     pub(crate) started_us: u64,
@@ -95,6 +104,9 @@ impl Instance {
         let load: Pin<Box<dyn Future<Output = Result<Accounts, SqlError>> + Send + '_>> =
             Box::pin(Accounts::open(&engine, clock.wall_us()));
         let accounts = load.await?;
+        let installed: Pin<Box<dyn Future<Output = Result<Components, SqlError>> + Send + '_>> =
+            Box::pin(Components::open(&engine));
+        let components = installed.await?;
         let instance = Arc::new(Instance {
             started_us: clock.now_us(),
             flushed_us: AtomicU64::new(clock.now_us()),
@@ -104,6 +116,8 @@ impl Instance {
             globals,
             processes: ProcessList::default(),
             accounts,
+            logins: Logins::default(),
+            components,
             status: StatusRegistry::new(),
             options,
             server: ServerCounts::default(),
@@ -193,6 +207,11 @@ impl Instance {
         &self.accounts
     }
 
+    /// What is remembered of logins.
+    pub fn logins(&self) -> &Logins {
+        &self.logins
+    }
+
     /// The status variables; rooms outside register their own sources.
     pub fn status(&self) -> &StatusRegistry {
         &self.status
@@ -207,6 +226,11 @@ impl Instance {
     /// An id for a new connection, for its greeting and [`super::Session::new`].
     pub fn next_connection_id(&self) -> u64 {
         self.processes.next_id()
+    }
+
+    /// Microseconds since 1970.
+    pub fn wall_us(&self) -> i64 {
+        self.clock.wall_us()
     }
 
     /// Monotonic microseconds.

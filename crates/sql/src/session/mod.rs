@@ -10,6 +10,7 @@ mod com;
 mod diagnostics;
 mod dispatch;
 mod facts;
+mod gate;
 mod init;
 mod instance;
 mod kill;
@@ -36,6 +37,7 @@ use std::sync::{Arc, Mutex};
 
 use types::{Charset, Pace, SqlError, Value, Warning};
 
+use crate::access::login::Login;
 use crate::access::needs::Need;
 use crate::access::{AccountId, SecurityContext};
 use crate::cache::StatementCache;
@@ -50,7 +52,9 @@ pub use at_once::{AtOnce, Unsettled};
 pub use com::{COM_NAMES, Com};
 pub use diagnostics::Diagnostics;
 pub(crate) use instance::session_counts;
-pub use instance::{Instance, InstanceOptions, PasswordHasher, ServerCounts, TlsReload};
+pub use instance::{
+    Instance, InstanceOptions, PasswordHasher, PasswordVerifier, ServerCounts, TlsReload,
+};
 pub(crate) use names::TableName;
 pub use prepared::PreparedInfo;
 pub use process::{Command, Process, ProcessRow};
@@ -107,6 +111,8 @@ pub struct Session {
     accounts_seen: u64,
     /// The account's roles that are active.
     pub(crate) roles: Vec<AccountId>,
+    /// What stands between it and its statements beside privileges.
+    gate: gate::Gate,
     pub(crate) changes: Vec<StateChange>,
     prepared: PreparedStatements,
     named: HashMap<String, prepared::Prepared>,
@@ -138,6 +144,17 @@ impl Session {
             .map_or_else(|| AccountId::new(user, host), |a| a.id.clone());
         let mut s = Session::made(instance, user, host, &account, connection_id);
         s.become_account(account);
+        s.activate_roles(s.login_roles());
+        s
+    }
+
+    /// A session of an account that took a login. The process list shows it from now on.
+    pub fn logged_in(instance: &Arc<Instance>, login: Login, connection_id: u64) -> Session {
+        let account = login.account.clone();
+        let mut s = Session::made(instance, &login.user, &login.host, &account, connection_id);
+        s.gate = gate::Gate::of(login);
+        s.become_account(account);
+        s.activate_roles(s.login_roles());
         s
     }
 
@@ -184,6 +201,7 @@ impl Session {
             contexts: 0,
             accounts_seen: instance.accounts.version(),
             roles: Vec::new(),
+            gate: gate::Gate::default(),
             changes: Vec::new(),
             prepared: PreparedStatements::default(),
             named: HashMap::new(),
@@ -306,7 +324,9 @@ impl Session {
         sql: &[u8],
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
-        if let Some(plan) = self.cached_plan(sql) {
+        if !self.gate.is_shut()
+            && let Some(plan) = self.cached_plan(sql)
+        {
             self.begin_statement(Com::Select);
             let outcome = self.run_plan(&plan, &[], sink).await;
             if !run::is_stale(&outcome) {
@@ -474,6 +494,11 @@ impl Session {
     /// 1049, 1044.
     pub fn use_database(&mut self, name: &str) -> Result<(), SqlError> {
         self.secure();
+        self.admit_command()?;
+        self.open_database(name)
+    }
+
+    fn open_database(&mut self, name: &str) -> Result<(), SqlError> {
         self.security.check(&Need::AnythingIn {
             schema: name.into(),
         })?;
@@ -555,6 +580,28 @@ impl Session {
             .snapshot()
             .for_login(user, &[host])
             .map_or_else(|| AccountId::new(user, host), |a| a.id.clone());
+        self.become_user(user, host, account, gate::Gate::default());
+        self.enter(database)
+    }
+
+    /// COM_CHANGE_USER, once the account has taken the login: a new session on the same connection.
+    ///
+    /// # Errors
+    /// What rolling the transaction back fails with; 1049, 1044 for the database.
+    pub async fn change_login(
+        &mut self,
+        login: Login,
+        database: Option<&str>,
+    ) -> Result<(), SqlError> {
+        self.reset().await?;
+        let (user, host) = (login.user.clone(), login.host.clone());
+        let account = login.account.clone();
+        self.become_user(&user, &host, account, gate::Gate::of(login));
+        self.enter(database)
+    }
+
+    /// Nothing of what the user before could do, was limited to or had active is left.
+    fn become_user(&mut self, user: &str, host: &str, account: AccountId, gate: gate::Gate) {
         user.clone_into(&mut self.user);
         host.clone_into(&mut self.host);
         self.roles.clear();
@@ -571,10 +618,19 @@ impl Session {
             interrupt,
         );
         self.process.set_user(user, host, &account);
+        self.gate = gate;
         self.become_account(account);
+        self.activate_roles(self.login_roles());
         self.process.set_db(None);
+    }
+
+    /// Makes the database that a login asks for the default one: also where nothing but a new password is accepted.
+    ///
+    /// # Errors
+    /// 1049, 1044.
+    pub fn enter(&mut self, database: Option<&str>) -> Result<(), SqlError> {
         match database {
-            Some(db) if !db.is_empty() => self.use_database(db),
+            Some(db) if !db.is_empty() => self.open_database(db),
             _ => Ok(()),
         }
     }
@@ -595,6 +651,7 @@ impl Session {
         wild: &[u8],
     ) -> Result<Vec<crate::show::FieldInfo>, SqlError> {
         self.secure();
+        self.admit_command()?;
         crate::show::list_fields(self, table, wild)
     }
 

@@ -189,6 +189,7 @@ impl Session {
         let parsed =
             parse::parse_paced(&text, &options, &pace).map_err(|e| super::parse_error(&e))?;
         let (statement, used) = (parsed.statement, parsed.consumed);
+        self.admit_preparation(&statement)?;
         let tail = &text[used..];
         if !parse::is_blank(tail, &options) {
             let line = 1 + text[..used].iter().filter(|b| **b == b'\n').count();
@@ -247,13 +248,16 @@ impl Session {
         self.process.begin(Command::Execute, &p.text, now);
         let com = p.com;
         let ready = self.ready_plan(p);
+        let statement = self.gate.is_shut().then(|| Arc::clone(&p.statement));
         if p.lasts {
             self.leave().await;
         }
         self.process.counts.questions.add(1);
         self.process.counts.com[Com::StmtExecute as usize].add(1);
         self.process.interrupt().clear_query();
+        let admitted = statement.map_or(Ok(()), |s| self.admit(&s));
         let outcome = match ready {
+            _ if admitted.is_err() => admitted.map(|()| Done::default()),
             Some(plan) => {
                 self.begin_statement(com);
                 if params.len() < plan.peek().params as usize {
@@ -357,8 +361,10 @@ impl Session {
         let statement = Arc::clone(&p.statement);
         let text = Arc::clone(&p.text);
         self.process.counts.com[p.com as usize].add(1);
-        let (ready, planned) = (self.ready_plan(p), p.planned.is_some());
-        if p.lasts {
+        let (planned, lasts) = (p.planned.is_some(), p.lasts);
+        self.admit(&statement)?;
+        let ready = self.named.get(name).and_then(|p| self.ready_plan(p));
+        if lasts {
             self.leave().await;
         }
         if !planned {

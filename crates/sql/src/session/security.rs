@@ -61,6 +61,7 @@ impl Session {
             self.roles.clone(),
             self.instance.globals.hot().partial_revokes() != 0,
         ));
+        self.take_limits(&state);
         self.accounts_seen = version;
         self.obey_memory_limits();
     }

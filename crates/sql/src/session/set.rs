@@ -69,6 +69,16 @@ impl Session {
                 Ok(())
             }
             SetItem::Variable {
+                scope,
+                prefix: Some(p),
+                name,
+                value,
+                ..
+            } if self.instance.components.has_variable(p) => {
+                let input = self.var_input(value, params).await?;
+                self.set_variable(*scope, &format!("{p}.{name}"), &input)
+            }
+            SetItem::Variable {
                 prefix: Some(p),
                 name,
                 ..
@@ -91,13 +101,8 @@ impl Session {
                 isolation,
                 read_only,
             } => self.set_transaction(*scope, *isolation, *read_only),
-            SetItem::Password {
-                account, password, ..
-            } => {
-                self.implicit_commit().await?;
-                self.set_password(account.as_ref(), password.as_deref())
-                    .await
-            }
+            // It stands alone, and was carried out before.
+            SetItem::Password { .. } => Err(SqlError::parse_error("PASSWORD", 1)),
             SetItem::ResourceGroup(_) => Err(SqlError::not_supported("SET RESOURCE GROUP")),
         }
     }
@@ -172,6 +177,7 @@ impl Session {
                 w
             }
             Some(VarScope::Global) => {
+                self.check_account_variable(name, input)?;
                 let mode = self.vars.hot().sql_mode;
                 self.instance.globals.set(name, input, mode)?
             }

@@ -59,7 +59,7 @@ pub async fn run(
         ShowWhat::ErrorCount => state::count(s, "error_count"),
         ShowWhat::Processlist { full } => state::processes(s, *full),
         ShowWhat::Engine(name, topic) => state::engine_status(s, name, topic)?,
-        ShowWhat::Grants { account, .. } => server::grants(s, account.as_ref())?,
+        ShowWhat::Grants { account, using } => server::grants(s, account.as_ref(), using)?,
         other => server::fixed(s, other)?,
     };
     if let Some(f) = &show.filter {

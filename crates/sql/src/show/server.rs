@@ -27,18 +27,22 @@ pub(crate) const PLUGINS: &[[&str; 3]] = &[
 
 /// SHOW CREATE USER.
 pub(super) fn create_user(s: &mut Session, account: &Account) -> Result<RowSet, SqlError> {
-    let (user, host) = s.account_name(account);
-    let line = s.create_user_text(&user, &host)?;
-    let mut r = RowSet::texts(&[&format!("CREATE USER for {user}@{host}")], &[2048]);
+    let id = s.account_id(account)?;
+    let line = s.create_user_text(&id)?;
+    let mut r = RowSet::texts(&[&format!("CREATE USER for {}", id.plain())], &[2048]);
     r.push_texts(&[&line]);
     Ok(r)
 }
 
 /// SHOW GRANTS.
-pub(super) fn grants(s: &mut Session, account: Option<&Account>) -> Result<RowSet, SqlError> {
-    let (user, host) = s.account_name(account.unwrap_or(&Account::CurrentUser));
-    let mut r = RowSet::texts(&[&format!("Grants for {user}@{host}")], &[4096]);
-    for line in s.grants_of(&user, &host)? {
+pub(super) fn grants(
+    s: &mut Session,
+    account: Option<&Account>,
+    using: &[Account],
+) -> Result<RowSet, SqlError> {
+    let (id, lines) = s.grants_of(account, using)?;
+    let mut r = RowSet::texts(&[&format!("Grants for {}", id.plain())], &[4096]);
+    for line in lines {
         r.push_texts(&[&line]);
     }
     Ok(r)

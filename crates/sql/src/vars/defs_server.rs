@@ -203,6 +203,18 @@ pub(super) const SERVER: &[VarDef] = &[
     )
     .ro(),
     text("sha256_password_public_key_path", Global, "public_key.pem").ro(),
+    // Of the validate_password component: in effect, and to be set, while it is installed.
+    flag("validate_password.check_user_name", Global, true),
+    uint("validate_password.length", Global, 8, 0, U32),
+    uint("validate_password.mixed_case_count", Global, 1, 0, U32),
+    uint("validate_password.number_count", Global, 1, 0, U32),
+    word(
+        "validate_password.policy",
+        Global,
+        "MEDIUM",
+        &["LOW", "MEDIUM", "STRONG"],
+    ),
+    uint("validate_password.special_char_count", Global, 1, 0, U32),
     uint("default_password_lifetime", Global, 0, 0, 65_535),
     flag("disconnect_on_expired_password", Global, true).ro(),
     uint("password_history", Global, 0, 0, U32),

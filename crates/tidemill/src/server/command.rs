@@ -362,23 +362,21 @@ impl Connection {
             self.nonce,
             &self.peer,
             &claim,
+            self.capabilities,
             limit,
         );
-        match proof.await {
-            Ok(_) => {}
+        let granted = match proof.await {
+            Ok(granted) => granted,
             Err(Refused::Error(e)) => {
                 self.error(&e);
                 return Flow::Fatal;
             }
             Err(Refused::Gone(_)) => return Flow::Fatal,
-        }
+        };
         self.statements.clear();
         self.status = wire::status::AUTOCOMMIT;
         let database = claim.database.as_deref();
-        let changed = self
-            .session
-            .change_user(&claim.user, &self.peer.host, database)
-            .await;
+        let changed = self.session.change_login(granted, database).await;
         self.session.set_client(flags(self.capabilities));
         if let Some(collation) = claim.collation {
             let collation = types::CollationId(collation);

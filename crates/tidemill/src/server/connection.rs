@@ -69,7 +69,7 @@ pub async fn serve(server: Arc<Server>, incoming: Incoming, id: u64, seat: Seat,
     };
     link.input.set_max_packet(largest);
     let database = login.claim.database.take();
-    let mut connection = Connection::begin(&server, link, &login, peer, id);
+    let mut connection = Connection::begin(&server, link, login, peer, id);
     seat.ending.join(connection.session.interrupt());
     let admitted = connection.admit(&seat, by_admin).await;
     if admitted && connection.greet(database).await {
@@ -100,12 +100,12 @@ impl Connection {
     fn begin(
         server: &Arc<Server>,
         mut link: Link,
-        login: &Login,
+        login: Login,
         peer: Peer,
         id: u64,
     ) -> Connection {
         let instance = &server.database.instance;
-        let mut session = Session::new(instance, &login.claim.user, &peer.host, id);
+        let mut session = Session::logged_in(instance, login.granted, id);
         link.charge_to(session.memory());
         session.set_client(flags(login.capabilities));
         session.set_transport(peer.tls.clone());
@@ -165,7 +165,7 @@ impl Connection {
     /// Ends the login: the default database, `init_connect`, then OK. `false` where the connection is over.
     async fn greet(&mut self, database: Option<String>) -> bool {
         if let Some(name) = database
-            && let Err(e) = self.session.use_database(&name)
+            && let Err(e) = self.session.enter(Some(&name))
         {
             self.error(&e);
             // It may have gone meanwhile.

@@ -6,7 +6,8 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use sql::session::accounts::{AccountState, UserRecord};
+use sql::access::login::{Attempt, Login as Granted, Settings};
+use sql::access::{Account, AccountState};
 use sql::session::transport::fits;
 use types::SqlError;
 use wire::ProtocolError;
@@ -23,8 +24,6 @@ use super::tls::Context;
 const LARGEST_LOGIN_PACKET: usize = 64 << 10;
 /// ER_SECURE_TRANSPORT_REQUIRED.
 const SECURE_TRANSPORT_REQUIRED: u16 = 3159;
-/// ER_ACCOUNT_HAS_BEEN_LOCKED.
-const ACCOUNT_LOCKED: u16 = 3118;
 
 /// Why a login ended without a user.
 #[derive(Debug)]
@@ -77,6 +76,8 @@ pub struct Login {
     pub capabilities: u32,
     /// The nonce, which a change of user uses again.
     pub nonce: Nonce,
+    /// The account that takes the client.
+    pub granted: Granted,
 }
 
 /// Greets a client and finds out who it is. The OK packet is the caller's to send.
@@ -119,8 +120,9 @@ pub async fn login(
     }
     let capabilities = response.capabilities;
     let claim = claim_of(&response);
-    authenticate(link, server, nonce, peer, &claim, limit).await?;
+    let granted = authenticate(link, server, nonce, peer, &claim, capabilities, limit).await?;
     Ok(Login {
+        granted,
         claim,
         capabilities,
         nonce,
@@ -159,20 +161,27 @@ fn claim_of(response: &HandshakeResponse<'_>) -> Claim {
 /// Has a client prove its claim. The writer's sequence must be that of the reply.
 ///
 /// # Errors
-/// 1045 for a wrong password, an unknown user or TLS that is not what the account demands, 3118 for a locked account, or the client is gone.
+/// 1045 for a wrong password, an unknown user or TLS that is not what the account demands, what
+/// [`Logins::decide`](sql::access::login::Logins::decide) says of the account, or the client is gone.
 pub async fn authenticate(
     link: &mut Link,
     server: &Server,
     nonce: Nonce,
     peer: &Peer,
     claim: &Claim,
+    capabilities: u32,
     limit: Duration,
-) -> Result<UserRecord, Refused> {
-    let accounts = server.database.instance.accounts();
-    let decoy = server.decoys.plugin(&claim.user, &accounts.snapshot());
-    let record = accounts.lookup(&claim.user, &peer.host);
-    let (plugin, credential) = credential(record.as_ref(), peer, decoy);
-    let mut authenticator = Authenticator::new(nonce, plugin, credential, peer.is_private());
+) -> Result<Granted, Refused> {
+    let instance = &server.database.instance;
+    let state = instance.accounts().snapshot();
+    let decoy = server.decoys.plugin(&claim.user, &state);
+    let attempt = Attempt::new(&state, &claim.user, &peer.host, peer.address.as_deref());
+    let account = attempt.account.as_deref();
+    let (plugin, first) = credential(account, peer, decoy);
+    let mut authenticator = Authenticator::new(nonce, plugin, first, peer.is_private());
+    if let Some(second) = account.and_then(|a| Some((a, a.second_auth_string.as_deref()?))) {
+        authenticator.or(second_credential(second.0, second.1));
+    }
     let mut step = authenticator.start(
         &server.auth,
         claim.plugin.as_deref(),
@@ -189,35 +198,57 @@ pub async fn authenticate(
         password |= packet.len() > 1;
         step = authenticator.resume(&server.auth, packet, &mut link.output.writer);
     }
-    match record {
-        Some(record) if step == Step::Ok && fits(&record.tls, peer.tls.as_deref()) => {
-            if record.locked {
-                return Err(Refused::Error(locked(&claim.user, &peer.host)));
-            }
-            Ok(record)
-        }
-        _ => Err(Refused::Error(SqlError::access_denied(
-            &claim.user,
-            &peer.host,
-            password,
-        ))),
+    // An account demands TLS like a password: who comes without learns nothing of it.
+    let fitting = account.is_none_or(|a| fits(&a.tls, peer.tls.as_deref()));
+    let proved = step == Step::Ok && fitting;
+    // A password that is right on the wrong transport is no failed guess.
+    if step == Step::Ok && !fitting {
+        return Err(Refused::Error(attempt.denied(password)));
+    }
+    let settings = settings(instance, capabilities);
+    instance
+        .logins()
+        .decide(&attempt, proved, password, settings)
+        .map_err(Refused::Error)
+}
+
+/// What a login is decided by, beside its account.
+fn settings(instance: &sql::Instance, capabilities: u32) -> Settings {
+    let number = |name: &str| {
+        let value = instance.globals().value_by_name(name);
+        value.map_or(0, |v| v.as_u64())
+    };
+    Settings {
+        now_us: instance.wall_us(),
+        default_lifetime: u16::try_from(number("default_password_lifetime")).unwrap_or(u16::MAX),
+        disconnect_on_expired: number("disconnect_on_expired_password") != 0,
+        max_user_connections: u32::try_from(number("max_user_connections")).unwrap_or(u32::MAX),
+        handles_expired: capability::has(capabilities, capability::CAN_HANDLE_EXPIRED_PASSWORDS),
     }
 }
 
 /// How and what the client has to prove; `decoy` is the plugin of an account that is not there. `root` without a password is
 /// believed from this machine alone.
-fn credential(record: Option<&UserRecord>, peer: &Peer, decoy: Plugin) -> (Plugin, Credential) {
-    let Some(record) = record else {
+fn credential(account: Option<&Account>, peer: &Peer, decoy: Plugin) -> (Plugin, Credential) {
+    let Some(record) = account else {
         return (decoy, Credential::Denied);
     };
     // An account of another plugin cannot log in; clients see it like any other.
     let plugin = Plugin::of(record.plugin.as_bytes()).unwrap_or(Plugin::Sha2);
     let credential = match Credential::parse(&record.plugin, &record.auth_string) {
-        Some(Credential::Empty) if record.user == "root" && !peer.local => Credential::Denied,
+        Some(Credential::Empty) if &*record.id.user == "root" && !peer.local => Credential::Denied,
         Some(credential) => credential,
         None => Credential::Denied,
     };
     (plugin, credential)
+}
+
+/// The password that an account had before, where it may still be used; an empty one may not.
+fn second_credential(account: &Account, stored: &[u8]) -> Credential {
+    match Credential::parse(&account.plugin, stored) {
+        Some(Credential::Empty) | None => Credential::Denied,
+        Some(credential) => credential,
+    }
 }
 
 /// The plugins that unknown users seem to have: always the same for the same name, and nobody outside can work it out.
@@ -228,7 +259,7 @@ impl Decoys {
     /// The plugin of an account that is not there. Where no account has the old plugin, none seems to.
     fn plugin(&self, user: &str, accounts: &AccountState) -> Plugin {
         let native = Plugin::Native.name();
-        let any = accounts.accounts.iter().any(|a| a.plugin == native);
+        let any = accounts.iter().any(|a| a.plugin == native);
         if any && self.0.hash_one(user) & 1 == 1 {
             Plugin::Native
         } else {
@@ -246,31 +277,21 @@ fn insecure_transport() -> SqlError {
     )
 }
 
-#[cold]
-fn locked(user: &str, host: &str) -> SqlError {
-    SqlError::new(
-        ACCOUNT_LOCKED,
-        format!("Access denied for user '{user}'@'{host}'. Account is locked."),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sql::session::accounts::{Account, PrivSet, TlsRequirement};
+    use sql::access::AccountId;
 
     #[test]
     fn root_without_a_password_is_for_this_machine() {
-        let root = UserRecord {
-            user: "root".to_owned(),
-            host: "%".to_owned(),
+        let root = Account {
+            id: AccountId::new("root", "%"),
             plugin: "caching_sha2_password".to_owned(),
-            auth_string: Vec::new(),
-            locked: false,
-            tls: TlsRequirement::None,
+            ..Account::default()
         };
         let peer = |local| Peer {
             host: "h".to_owned(),
+            address: None,
             local,
             unix: false,
             tls: None,
@@ -278,8 +299,8 @@ mod tests {
         let of = |record, local| credential(record, &peer(local), Plugin::Native).1;
         assert_eq!(of(Some(&root), true), Credential::Empty);
         assert_eq!(of(Some(&root), false), Credential::Denied);
-        let other = UserRecord {
-            user: "app".to_owned(),
+        let other = Account {
+            id: AccountId::new("app", "%"),
             ..root.clone()
         };
         assert_eq!(of(Some(&other), false), Credential::Empty);
@@ -288,19 +309,16 @@ mod tests {
 
     #[test]
     fn an_unknown_user_always_seems_the_same() {
-        let account = |plugin: &str| Account {
-            user: "u".to_owned(),
-            host: "%".to_owned(),
-            plugin: plugin.to_owned(),
-            auth_string: Vec::new(),
-            privileges: PrivSet::default(),
-            dynamic: Vec::new(),
-            locked: false,
-            expired: false,
-        };
-        let state = |plugins: &[&str]| AccountState {
-            accounts: plugins.iter().map(|plugin| account(plugin)).collect(),
-            grants: Vec::new(),
+        let state = |plugins: &[&str]| {
+            let mut state = AccountState::default();
+            for plugin in plugins {
+                state.put(Account {
+                    id: AccountId::new(plugin, "%"),
+                    plugin: (*plugin).to_owned(),
+                    ..Account::default()
+                });
+            }
+            state
         };
         let decoys = Decoys::default();
         let both = state(&["caching_sha2_password", "mysql_native_password"]);

@@ -29,6 +29,8 @@ pub enum Incoming {
 pub struct Peer {
     /// The host as accounts name it: `localhost` for this machine, else the address.
     pub host: String,
+    /// Its address where `host` is a name.
+    pub address: Option<String>,
     /// Whether it is this machine: nobody can listen in between.
     pub local: bool,
     /// The Unix socket.
@@ -69,6 +71,7 @@ impl Peer {
     fn of_this_machine() -> Peer {
         Peer {
             host: "localhost".to_owned(),
+            address: None,
             local: true,
             unix: false,
             tls: None,
@@ -78,10 +81,14 @@ impl Peer {
     fn of(ip: IpAddr) -> Peer {
         let ip = ip.to_canonical();
         if ip.is_loopback() {
-            return Peer::of_this_machine();
+            return Peer {
+                address: Some(ip.to_string()),
+                ..Peer::of_this_machine()
+            };
         }
         Peer {
             host: ip.to_string(),
+            address: None,
             local: false,
             unix: false,
             tls: None,

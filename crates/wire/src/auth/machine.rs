@@ -75,6 +75,8 @@ pub struct Authenticator {
     nonce: Nonce,
     plugin: Plugin,
     credential: Credential,
+    /// The password before, which is as good as the present one.
+    second: Credential,
     secure_transport: bool,
     state: State,
 }
@@ -93,9 +95,15 @@ impl Authenticator {
             nonce,
             plugin,
             credential,
+            second: Credential::Denied,
             secure_transport,
             state: State::Start,
         }
+    }
+
+    /// Takes another password as well: the one before. Of no plugin but this one.
+    pub fn or(&mut self, second: Credential) {
+        self.second = second;
     }
 
     /// Takes plugin and answer of the handshake response or COM_CHANGE_USER. A client that names no plugin speaks
@@ -170,24 +178,30 @@ impl Authenticator {
         let nonce = self.nonce.as_bytes();
         match self.plugin {
             Plugin::Native => {
-                // What nobody's password gives stands in where there is no hash to compare with.
-                let (stored, real) = match &self.credential {
-                    Credential::Native(stored) => (*stored, true),
-                    _ => ([0; 20], false),
-                };
-                let proven = <&[u8; 20]>::try_from(answer)
-                    .is_ok_and(|answer| native_proves(answer, &stored, nonce));
-                self.finish(proven && real)
+                let proven = [&self.credential, &self.second].map(|credential| {
+                    // What nobody's password gives stands in where there is no hash to compare with.
+                    let (stored, real) = match credential {
+                        Credential::Native(stored) => (*stored, true),
+                        _ => ([0; 20], false),
+                    };
+                    let proven = <&[u8; 20]>::try_from(answer)
+                        .is_ok_and(|answer| native_proves(answer, &stored, nonce));
+                    proven && real
+                });
+                self.finish(proven.contains(&true))
             }
             Plugin::Sha2 => {
                 let Ok(answer) = <&[u8; 32]>::try_from(answer) else {
                     return self.fail();
                 };
-                let known = match &self.credential {
-                    Credential::CachingSha2(stored) => context.cache.get(stored),
-                    _ => None,
+                let known = |credential: &Credential| match credential {
+                    Credential::CachingSha2(stored) => context
+                        .cache
+                        .get(stored)
+                        .is_some_and(|twice| sha2_proves(answer, &twice, nonce)),
+                    _ => false,
                 };
-                if known.is_some_and(|twice| sha2_proves(answer, &twice, nonce)) {
+                if known(&self.credential) || known(&self.second) {
                     write_auth_more(&[FAST_AUTH_SUCCESS], writer);
                     return self.finish(true);
                 }
@@ -211,11 +225,15 @@ impl Authenticator {
                 false
             }
         };
-        if let (true, Credential::CachingSha2(stored)) = (right, &self.credential) {
+        let before = !right
+            && matches!(self.second, Credential::CachingSha2(_))
+            && self.second.verify(password);
+        let used = if before { &self.second } else { &self.credential };
+        if let (true, Credential::CachingSha2(stored)) = (right || before, used) {
             let twice = sha256(&[&sha256(&[password])]);
             context.cache.insert(stored, twice);
         }
-        self.finish(right)
+        self.finish(right || before)
     }
 
     fn finish(&mut self, proven: bool) -> Step {
@@ -278,6 +296,41 @@ mod tests {
             assert!(sent(&mut writer).starts_with(b"\xFEmysql_native_password\0"));
             assert_eq!(auth.resume(&context, &answer, &mut writer), expected);
         }
+    }
+
+    #[test]
+    fn the_password_before_is_as_good() -> Result<(), ProtocolError> {
+        let context = AuthContext::default();
+        let mut writer = PacketWriter::new();
+        for (password, expected) in [
+            (&b"new"[..], Step::Ok),
+            (b"old", Step::Ok),
+            (b"none", Step::Fail),
+        ] {
+            let answer = native_scramble(password, nonce().as_bytes());
+            let new = Credential::native(b"new");
+            let mut auth = Authenticator::new(nonce(), Plugin::Native, new, false);
+            auth.or(Credential::native(b"old"));
+            assert_eq!(auth.start(&context, NATIVE, &answer, &mut writer), expected);
+        }
+        let (new, old) = (Credential::caching_sha2(b"new")?, Credential::caching_sha2(b"old")?);
+        let login = |password: &[u8], writer: &mut PacketWriter| {
+            let mut auth = Authenticator::new(nonce(), Plugin::Sha2, new.clone(), true);
+            auth.or(old.clone());
+            let answer = sha2_scramble(password, nonce().as_bytes());
+            let first = auth.start(&context, SHA2, &answer, writer);
+            let clear = [password, b"\0"].concat();
+            match first {
+                Step::NeedMore => (first, auth.resume(&context, &clear, writer)),
+                step => (step, step),
+            }
+        };
+        for password in [&b"old"[..], b"new"] {
+            assert_eq!(login(password, &mut writer), (Step::NeedMore, Step::Ok));
+            assert_eq!(login(password, &mut writer), (Step::Ok, Step::Ok));
+        }
+        assert_eq!(login(b"none", &mut writer), (Step::NeedMore, Step::Fail));
+        Ok(())
     }
 
     #[test]

@@ -288,13 +288,15 @@ pub enum ObjectKind {
     PackageBody,
 }
 
-/// One account of `CREATE USER`, `ALTER USER`, `GRANT`.
+/// One account of `CREATE USER` and `ALTER USER`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserSpec {
     /// The account.
     pub account: Account,
     /// How it authenticates, where written.
     pub auth: Option<AuthSpec>,
+    /// A second factor was written (`AND IDENTIFIED ..`), or `INITIAL AUTHENTICATION`.
+    pub more_factors: bool,
     /// `REPLACE 'current'`.
     pub replace: Option<Box<[u8]>>,
     /// `RETAIN CURRENT PASSWORD`.
@@ -321,8 +323,62 @@ pub enum AuthSecret {
     Password(Box<[u8]>),
     /// `BY RANDOM PASSWORD`
     Random,
-    /// `AS 'hash'`, `BY PASSWORD 'hash'`
+    /// `AS 'hash'`
     Hash(Box<[u8]>),
+}
+
+/// `REQUIRE ..`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Require {
+    /// `NONE`
+    None,
+    /// `SSL`
+    Ssl,
+    /// `X509`
+    X509,
+    /// `CIPHER`, `ISSUER`, `SUBJECT`, as far as they are written.
+    Specified {
+        /// `CIPHER`
+        cipher: Option<Name>,
+        /// `ISSUER`
+        issuer: Option<Name>,
+        /// `SUBJECT`
+        subject: Option<Name>,
+    },
+}
+
+/// `WITH MAX_QUERIES_PER_HOUR n ..`, as far as they are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UserLimits {
+    /// `MAX_QUERIES_PER_HOUR`
+    pub questions: Option<u64>,
+    /// `MAX_UPDATES_PER_HOUR`
+    pub updates: Option<u64>,
+    /// `MAX_CONNECTIONS_PER_HOUR`
+    pub connections: Option<u64>,
+    /// `MAX_USER_CONNECTIONS`
+    pub user_connections: Option<u64>,
+}
+
+/// A password or lock option; of several about the same the last one holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UserOption {
+    /// `PASSWORD EXPIRE`
+    Expire,
+    /// `PASSWORD EXPIRE DEFAULT | NEVER (0) | INTERVAL n DAY`
+    Lifetime(Option<u64>),
+    /// `PASSWORD HISTORY DEFAULT | n`
+    History(Option<u64>),
+    /// `PASSWORD REUSE INTERVAL DEFAULT | n DAY`
+    Reuse(Option<u64>),
+    /// `PASSWORD REQUIRE CURRENT [DEFAULT | OPTIONAL]`
+    RequireCurrent(Option<bool>),
+    /// `FAILED_LOGIN_ATTEMPTS n`
+    FailedAttempts(u64),
+    /// `PASSWORD_LOCK_TIME n | UNBOUNDED`
+    LockTime(Option<u64>),
+    /// `ACCOUNT LOCK | UNLOCK`
+    Lock(bool),
 }
 
 /// `CREATE USER` and `ALTER USER`.
@@ -334,14 +390,23 @@ pub struct CreateUser {
     pub users: Vec<UserSpec>,
     /// `DEFAULT ROLE`.
     pub default_role: Option<RoleSet>,
-    /// `REQUIRE NONE | SSL | X509` in upper case, or `CIPHER`/`ISSUER`/`SUBJECT` with their text.
-    pub require: Vec<(Name, Box<[u8]>)>,
-    /// `WITH MAX_QUERIES_PER_HOUR n ..`: name in upper case, value.
-    pub limits: Vec<(Name, u64)>,
-    /// `PASSWORD EXPIRE ..`, `ACCOUNT LOCK`, ..: the words, upper case, one entry a clause.
-    pub options: Vec<Name>,
-    /// `COMMENT` / `ATTRIBUTE`: the word and its text.
-    pub attribute: Option<(Name, Box<[u8]>)>,
+    /// `REQUIRE`.
+    pub require: Option<Require>,
+    /// `WITH`.
+    pub limits: UserLimits,
+    /// `PASSWORD ..`, `ACCOUNT ..` and their like.
+    pub options: Vec<UserOption>,
+    /// `COMMENT` / `ATTRIBUTE`.
+    pub attribute: Option<UserAttribute>,
+}
+
+/// `COMMENT 'text'` and `ATTRIBUTE 'json'`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UserAttribute {
+    /// `COMMENT`
+    Comment(Name),
+    /// `ATTRIBUTE`
+    Attribute(Name),
 }
 
 /// A choice of roles.
@@ -399,12 +464,12 @@ pub enum GrantWhat {
 pub struct Grant {
     /// What.
     pub what: GrantWhat,
-    /// To whom; `IDENTIFIED` is MariaDB's and 5.7's.
-    pub to: Vec<UserSpec>,
+    /// To whom.
+    pub to: Vec<Account>,
     /// `WITH GRANT OPTION` / `WITH ADMIN OPTION`.
     pub with_option: bool,
-    /// `AS account`.
-    pub as_account: Option<Account>,
+    /// `AS account [WITH ROLE ..]`.
+    pub as_account: Option<(Account, Option<RoleSet>)>,
 }
 
 /// `REVOKE`.

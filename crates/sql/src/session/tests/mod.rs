@@ -62,6 +62,9 @@ pub(super) fn server_that_sorts(disk: Arc<MemDisk>, sort_bytes_max: u64) -> Arc<
             password_hasher: Some(Arc::new(|plugin, password| {
                 Some([plugin.as_bytes(), b":", password].concat())
             })),
+            password_verifier: Some(Arc::new(|plugin, stored, password| {
+                stored == [plugin.as_bytes(), b":", password].concat()
+            })),
             ..InstanceOptions::default()
         };
         Instance::open(engine, &seams, Arc::new(GlobalVars::new()), options)
