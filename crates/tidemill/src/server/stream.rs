@@ -1,6 +1,5 @@
 //! A client's socket, TCP or Unix: as it was accepted, and as an event loop serves it, in the clear or under TLS.
 
-use std::future::poll_fn;
 use std::io::{self, IoSlice};
 use std::net::IpAddr;
 use std::os::unix::net::UnixStream as StdUnixStream;
@@ -214,11 +213,6 @@ impl Stream {
         }
         self.socket.poll_shutdown(cx)
     }
-
-    /// As [`Stream::poll_close_sending`], for a stream that has sent little.
-    pub async fn close_sending(&mut self) {
-        let _gone = poll_fn(|cx| self.poll_close_sending(cx)).await;
-    }
 }
 
 #[cfg(test)]
@@ -233,6 +227,7 @@ mod tests {
         assert_eq!(host("::ffff:127.0.0.1"), Ok(Peer::of_this_machine()));
         let far = Peer {
             host: "10.1.2.3".to_owned(),
+            address: None,
             local: false,
             unix: false,
             tls: None,
