@@ -124,8 +124,11 @@ fn what_is_not_that_simple_is_refused() {
     assert_eq!(waiting(&mut c, id, Value::Int(1)), [10]);
     assert!(at_once(&mut c, id, Value::Int(1)).is_some());
     c.run("CREATE USER plain");
+    c.run("GRANT SELECT ON test.t TO plain");
     let mut plain = Client::of(&c.session.instance.clone(), "plain");
     let other = prepare(&mut plain, "SELECT v FROM test.t WHERE id = ?");
+    assert!(at_once(&mut plain, other, Value::Int(1)).is_some());
+    c.run("REVOKE SELECT ON test.t FROM plain");
     assert_eq!(at_once(&mut plain, other, Value::Int(1)), None);
 }
 

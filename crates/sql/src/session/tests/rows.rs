@@ -132,5 +132,5 @@ fn revoked_rights_are_gone_at_once() {
     let mut u = Client::of(&s, "u");
     u.run("SELECT * FROM test.t");
     c.run("REVOKE SELECT ON *.* FROM u@localhost");
-    assert_eq!(u.error("SELECT * FROM test.t"), 1044);
+    assert_eq!(u.error("SELECT * FROM test.t"), 1142);
 }
