@@ -361,7 +361,7 @@ pub fn of_text(text: &[u8]) -> usize {
             None => {
                 let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b >= 0x80;
                 let space = b.is_ascii_whitespace();
-                nodes += usize::from(!space && !(word(b) && word(before)));
+                nodes += usize::from(!(space || word(b) && word(before)));
             }
         }
         before = b;

@@ -419,7 +419,7 @@ mod tests {
         assert!(s.is_granted(&r) && !s.is_granted(&u));
         assert!(!s.rename(&r, &u) && !s.rename(&q, &AccountId::new("z", "%")));
         assert!(s.rename(&r, &q));
-        assert_eq!(s.find(&u).unwrap().default_roles, [q.clone()]);
+        assert_eq!(s.find(&u).unwrap().default_roles, std::slice::from_ref(&q));
         assert_eq!(s.find(&u).unwrap().roles.get(&q), Some(&true));
         s.remove(&q);
         assert!(s.find(&u).unwrap().roles.is_empty());

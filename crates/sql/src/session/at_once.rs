@@ -68,11 +68,7 @@ impl Session {
             PlanBody::Update(u) => u.lone,
             _ => false,
         };
-        if !simple
-            || p.lasts()
-            || self.gate.is_shut()
-            || params.len() < plan.params as usize
-        {
+        if !simple || p.lasts() || self.gate.is_shut() || params.len() < plan.params as usize {
             return None;
         }
         let com = p.com();

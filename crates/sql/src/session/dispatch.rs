@@ -110,7 +110,9 @@ impl Session {
                 | Statement::CreateRole { .. }
                 | Statement::DropRole { .. }
                 | Statement::SetRole(_)
-                | Statement::SetDefaultRole { .. } => self.run_account(granted, statement, sink).await,
+                | Statement::SetDefaultRole { .. } => {
+                    self.run_account(granted, statement, sink).await
+                }
                 Statement::Flush(f) => self.flush(granted, &f.items).await,
                 Statement::Reset(items) => self.reset_items(granted, items),
                 Statement::LockTables(tables) => self.lock_tables(granted, tables).await,

@@ -608,15 +608,7 @@ impl Session {
         let id = self.facts.connection_id;
         let memory = Arc::clone(self.memory());
         let interrupt = self.engine.interrupt();
-        self.facts = facts::new(
-            &self.instance,
-            user,
-            host,
-            &account,
-            id,
-            &memory,
-            interrupt,
-        );
+        self.facts = facts::new(&self.instance, user, host, &account, id, &memory, interrupt);
         self.process.set_user(user, host, &account);
         self.gate = gate;
         self.become_account(account);

@@ -228,7 +228,11 @@ impl Authenticator {
         let before = !right
             && matches!(self.second, Credential::CachingSha2(_))
             && self.second.verify(password);
-        let used = if before { &self.second } else { &self.credential };
+        let used = if before {
+            &self.second
+        } else {
+            &self.credential
+        };
         if let (true, Credential::CachingSha2(stored)) = (right || before, used) {
             let twice = sha256(&[&sha256(&[password])]);
             context.cache.insert(stored, twice);
@@ -313,7 +317,10 @@ mod tests {
             auth.or(Credential::native(b"old"));
             assert_eq!(auth.start(&context, NATIVE, &answer, &mut writer), expected);
         }
-        let (new, old) = (Credential::caching_sha2(b"new")?, Credential::caching_sha2(b"old")?);
+        let (new, old) = (
+            Credential::caching_sha2(b"new")?,
+            Credential::caching_sha2(b"old")?,
+        );
         let login = |password: &[u8], writer: &mut PacketWriter| {
             let mut auth = Authenticator::new(nonce(), Plugin::Sha2, new.clone(), true);
             auth.or(old.clone());

@@ -502,7 +502,7 @@ fn databases_are_listed_to_who_may_know() {
 
 #[test]
 fn a_change_of_user_takes_the_powers_away() {
-    let (s, mut root) = stage();
+    let (_s, mut root) = stage();
     root.run("USE a");
     let id = root
         .session

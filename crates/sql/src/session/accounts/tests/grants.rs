@@ -128,7 +128,7 @@ fn nobody_gives_what_is_not_his() {
     c.run("CREATE TABLE t (a int, b int)");
     c.run("CREATE TABLE other (a int)");
     c.run("CREATE USER g@localhost, u");
-    let mut g = login(&s, "g").ok().expect("a login");
+    let mut g = login(&s, "g").expect("a login");
     assert_eq!(g.error("GRANT USAGE ON *.* TO u"), 1045);
     // On a database.
     c.run("GRANT SELECT, INSERT ON test.* TO g@localhost WITH GRANT OPTION");
@@ -186,10 +186,10 @@ fn a_grant_is_one_accounts_alone() {
     c.run("CREATE TABLE t (a int)");
     c.run("CREATE USER u@localhost, u@'%', ''@localhost");
     c.run("GRANT SELECT ON test.* TO u@'%', ''@localhost");
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     assert_eq!(u.one("SELECT CURRENT_USER()"), "u@localhost");
     assert_eq!(u.error("SELECT * FROM test.t"), 1142);
-    let mut nobody = login(&s, "somebody").ok().expect("a login");
+    let mut nobody = login(&s, "somebody").expect("a login");
     assert_eq!(nobody.one("SELECT CURRENT_USER()"), "@localhost");
     assert_eq!(nobody.one("SELECT USER()"), "somebody@localhost");
     nobody.run("SELECT * FROM test.t");
@@ -213,7 +213,7 @@ fn partial_revokes_follow_what_is_given() {
         ]
     );
     is_stored(&s);
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     u.run("SELECT * FROM test.t");
     assert_eq!(u.error("INSERT INTO test.t VALUES (1)"), 1142);
     assert_eq!(u.error("GRANT INSERT ON test.* TO v@localhost"), 1044);
@@ -280,7 +280,7 @@ fn rows_written_by_hand_are_in_force_after_a_flush() {
     let (s, mut c) = root();
     c.run("CREATE TABLE t (a int)");
     c.run("CREATE USER u@localhost");
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     c.run("UPDATE mysql.user SET Select_priv = 'Y' WHERE User = 'u'");
     assert_eq!(u.error("SELECT * FROM test.t"), 1142);
     c.run("FLUSH PRIVILEGES");

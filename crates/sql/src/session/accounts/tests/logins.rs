@@ -9,7 +9,7 @@ fn an_expired_password_leaves_nothing_but_to_change_it() {
     c.run("CREATE USER u@localhost IDENTIFIED BY 'a' PASSWORD EXPIRE");
     c.run("GRANT ALL ON test.* TO u@localhost");
     c.run("CREATE USER v@localhost");
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     block_on(async { u.session.enter(Some("test")) }).expect("the database of the login");
     for statement in [
         "SELECT 1",
@@ -36,7 +36,7 @@ fn an_expired_password_leaves_nothing_but_to_change_it() {
     assert_eq!(u.one("SELECT 1"), "1");
     c.run("ALTER USER u@localhost PASSWORD EXPIRE");
     assert_eq!(u.one("SELECT 1"), "1");
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     u.run("SET PASSWORD = 'c'");
     assert_eq!(u.one("SELECT 2"), "2");
 }
@@ -47,8 +47,8 @@ fn limits_an_hour_hold_for_all_sessions_of_an_account() {
     c.run("CREATE TABLE t (a int primary key)");
     c.run("CREATE USER u@localhost WITH MAX_QUERIES_PER_HOUR 4 MAX_UPDATES_PER_HOUR 1");
     c.run("GRANT ALL ON test.* TO u@localhost");
-    let mut u = login(&s, "u").ok().expect("a login");
-    let mut other = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
+    let mut other = login(&s, "u").expect("a login");
     u.run("INSERT INTO test.t VALUES (1)");
     let e = other.try_all("INSERT INTO test.t VALUES (2)").unwrap_err();
     assert_eq!(
@@ -111,7 +111,7 @@ fn a_change_of_user_leaves_nothing_of_the_one_before() {
     c.run("CREATE USER u@localhost WITH MAX_USER_CONNECTIONS 1");
     c.run("CREATE USER v@localhost");
     c.run("GRANT ALL ON *.* TO u@localhost");
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     assert_eq!(login(&s, "u").err(), Some(1226));
     u.run("SELECT * FROM test.t");
     let state = s.accounts().snapshot();

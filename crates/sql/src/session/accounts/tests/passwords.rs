@@ -41,7 +41,7 @@ fn two_passwords_can_be_kept() {
     ] {
         assert_eq!(c.error(statement), code, "{statement}");
     }
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     assert_eq!(u.error("SET PASSWORD = 'd' RETAIN CURRENT PASSWORD"), 1227);
     c.run("GRANT APPLICATION_PASSWORD_ADMIN ON *.* TO u@localhost");
     u.run("SET PASSWORD = 'd' RETAIN CURRENT PASSWORD");
@@ -80,7 +80,7 @@ fn passwords_are_not_used_again() {
 fn the_present_password_is_asked_for() {
     let (s, mut c) = root();
     c.run("CREATE USER u@localhost IDENTIFIED BY 'a' PASSWORD REQUIRE CURRENT");
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     assert_eq!(u.error("SET PASSWORD = 'b'"), 3892);
     assert_eq!(u.error("ALTER USER USER() IDENTIFIED BY 'b'"), 3892);
     assert_eq!(u.error("SET PASSWORD = 'b' REPLACE 'x'"), 3891);
@@ -170,7 +170,7 @@ fn weak_passwords_are_refused_once_the_component_is_there() {
     c.run("SET GLOBAL validate_password.length = 4");
     c.run("SET PASSWORD FOR u@localhost = 'weak'");
     assert_eq!(c.error("SET PASSWORD FOR u@localhost = 'bad'"), 1819);
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     assert_eq!(u.error(&format!("UNINSTALL COMPONENT {urn}")), 1142);
     c.run(&format!("UNINSTALL COMPONENT {urn}"));
     c.run("SET PASSWORD FOR u@localhost = 'bad'");

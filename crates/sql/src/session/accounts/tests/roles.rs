@@ -16,7 +16,7 @@ fn roles_are_granted_and_made_active() {
     c.run("GRANT INSERT ON test.t TO writer");
     c.run("GRANT reader, writer TO u@localhost");
     assert_eq!(login(&s, "reader").err(), Some(3118));
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     assert_eq!(u.error("SELECT * FROM test.t"), 1142);
     u.run("SET ROLE reader");
     u.run("SELECT * FROM test.t");
@@ -72,14 +72,14 @@ fn default_roles_are_active_from_the_login_on() {
         c.one("SHOW CREATE USER u@localhost")
             .contains(" DEFAULT ROLE `r`@`%` REQUIRE")
     );
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     u.run("SELECT * FROM test.t");
     u.run("SET ROLE NONE");
     assert_eq!(u.error("SELECT * FROM test.t"), 1142);
     u.run("SET ROLE DEFAULT");
     u.run("SELECT * FROM test.t");
     u.run("ALTER USER CURRENT_USER DEFAULT ROLE NONE");
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     assert_eq!(u.error("SELECT * FROM test.t"), 1142);
     c.run("ALTER USER u@localhost DEFAULT ROLE ALL");
     assert_eq!(
@@ -91,7 +91,7 @@ fn default_roles_are_active_from_the_login_on() {
     );
     c.run("SET DEFAULT ROLE NONE TO u@localhost");
     c.run("SET GLOBAL activate_all_roles_on_login = ON");
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     u.run("SELECT * FROM test.t");
     block_on(u.session.change_user("u", "localhost", None)).expect("changed");
     u.run("SELECT * FROM test.t");
@@ -127,7 +127,7 @@ fn roles_form_no_circles_and_are_passed_on_with_admin_option() {
             "GRANT `r`@`%` TO `a`@`localhost` WITH ADMIN OPTION",
         ]
     );
-    let mut a = login(&s, "a").ok().expect("a login");
+    let mut a = login(&s, "a").expect("a login");
     a.run("GRANT r TO b@localhost");
     a.run("REVOKE r FROM b@localhost");
     assert_eq!(a.error("GRANT q TO b@localhost"), 1227);
@@ -149,7 +149,7 @@ fn mandatory_roles_are_everybodys() {
         grants(&mut c, "u@localhost")[1],
         "GRANT `m`@`%` TO `u`@`localhost`"
     );
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     assert_eq!(u.error("SELECT * FROM test.t"), 1142);
     u.run("SET ROLE m");
     u.run("SELECT * FROM test.t");
@@ -184,7 +184,7 @@ fn the_information_schema_tells_of_roles_and_grants() {
     c.run("GRANT SELECT, CREATE VIEW ON test.* TO u@localhost WITH GRANT OPTION");
     c.run("GRANT UPDATE (a), DELETE ON test.t TO u@localhost");
     c.run("GRANT PROCESS, BACKUP_ADMIN ON *.* TO u@localhost");
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     let mut all = |what: &str, table: &str| {
         let rows = u.rows(&format!("SELECT {what} FROM information_schema.{table}"));
         let rows: Vec<String> = rows.iter().map(|r| r.join(" ")).collect();

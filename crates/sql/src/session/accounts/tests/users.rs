@@ -59,7 +59,7 @@ fn every_clause_is_kept_and_shown() {
 fn a_hash_is_shown_to_whoever_may_read_the_table() {
     let (s, mut c) = root();
     c.run("CREATE USER u@localhost IDENTIFIED BY 'x'");
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     let text = shown(&mut u, "CURRENT_USER");
     assert!(text.contains(" AS '<secret>' "), "{text}");
     c.run("GRANT SELECT ON mysql.user TO u@localhost");
@@ -146,7 +146,7 @@ fn what_was_granted_follows_a_name_and_ends_with_it() {
     // A live session of the name that is gone can do nothing more, and nobody inherits.
     c.run("CREATE USER x@localhost");
     c.run("GRANT SELECT ON test.* TO x@localhost");
-    let mut x = login(&s, "x").ok().expect("a login");
+    let mut x = login(&s, "x").expect("a login");
     x.run("SELECT * FROM test.t");
     c.run("DROP USER x@localhost, v");
     assert_eq!(x.error("SELECT * FROM test.t"), 1142);
@@ -169,7 +169,7 @@ fn accounts_with_system_user_are_for_their_like() {
     c.run("REVOKE SYSTEM_USER ON *.* FROM admin@localhost");
     c.run("GRANT SYSTEM_USER ON *.* TO chiefs");
     c.run("GRANT chiefs TO chief@localhost");
-    let mut admin = login(&s, "admin").ok().expect("a login");
+    let mut admin = login(&s, "admin").expect("a login");
     for chief in ["chief@localhost", "root@localhost"] {
         for statement in [
             "ALTER USER {} IDENTIFIED BY 'x'",
@@ -205,7 +205,7 @@ fn nobody_without_the_right_changes_accounts() {
     let (s, mut c) = root();
     c.run("CREATE USER u@localhost, v");
     c.run("CREATE ROLE r");
-    let mut u = login(&s, "u").ok().expect("a login");
+    let mut u = login(&s, "u").expect("a login");
     for statement in [
         "CREATE USER x",
         "ALTER USER v IDENTIFIED BY 'x'",
