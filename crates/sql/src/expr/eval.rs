@@ -12,6 +12,7 @@ use super::conv;
 use super::ctx::{EvalCtx, RowSource, SubquerySource, UserVar};
 use super::func::Args;
 use super::infer::{Arith, Domain};
+use super::limited;
 use super::node::{AGGREGATE_SLOT, Case, CmpOp, Column, Expr, INSERTED_SLOT, Node, Quantified};
 use super::pattern::RegexpUse;
 use super::sysvar;
@@ -40,7 +41,7 @@ impl Expr {
                     cx,
                     row,
                 };
-                (c.def.eval)(args)
+                limited::settle((c.def.eval)(args), c.def.name, cx)
             }
             Node::Arith(op, domain, p) => self.arithmetic(*op, *domain, p, cx, row),
             Node::Param(i) => Ok(cx
@@ -60,6 +61,7 @@ impl Expr {
         cx: &EvalCtx<'_>,
         row: &dyn RowSource,
     ) -> Result<Val<'static>, SqlError> {
+        cx.tick(1)?;
         arith::binary(self, op, domain, p, cx, row)
     }
 
@@ -84,10 +86,10 @@ impl Expr {
             Node::Neg(domain, e) => arith::negate(self, *domain, e, cx, row),
             Node::BitNot(e) => arith::invert(self, e, cx, row),
             Node::Bits(op, p) => arith::bitwise(self, *op, p, cx, row),
-            Node::Cast(e, to) => cast::cast(e, *to, cx, row),
+            Node::Cast(e, to) => limited::settle(cast::cast(e, *to, cx, row), to.name(), cx),
             Node::Transcode(e, from, to) => {
                 let v = e.eval(cx, row)?;
-                Ok(cast::transcode(v, &e.ty, *from, *to))
+                limited::settle(Ok(cast::transcode(v, &e.ty, *from, *to)), "convert", cx)
             }
             Node::Collate(e) => e.eval(cx, row),
             Node::Coerce(e) => Ok(cast::coerce(e.eval(cx, row)?, &e.ty, &self.ty, cx)),
@@ -97,7 +99,7 @@ impl Expr {
             Node::Extract(unit, e) => temporal::extract(*unit, e, cx, row),
             Node::TimestampDiff(unit, p) => temporal::timestamp_diff(*unit, p, cx, row),
             Node::Subquery(i) => subqueries(row)?.scalar(*i),
-            Node::Regexp(r) => r.eval(cx, row),
+            Node::Regexp(r) => limited::settle(r.eval(cx, row), r.usage.name(), cx),
             Node::Row(_) => Err(SqlError::new(1241, "Operand should contain 1 column(s)")),
             _ => Ok(Val::truth(self.truth(cx, row)?)),
         }
@@ -112,6 +114,7 @@ impl Expr {
             Node::Compare(op, comparer, p) => compare(*op, comparer, p, cx, row),
             Node::And(parts) => {
                 let mut unknown = false;
+                cx.tick(parts.len())?;
                 for p in parts {
                     match p.truth(cx, row)? {
                         Some(false) => return Ok(Some(false)),
@@ -123,6 +126,7 @@ impl Expr {
             }
             Node::Or(parts) => {
                 let mut unknown = false;
+                cx.tick(parts.len())?;
                 for p in parts {
                     match p.truth(cx, row)? {
                         Some(true) => return Ok(Some(true)),
@@ -144,7 +148,10 @@ impl Expr {
                 Ok(Some((e.truth(cx, row)? == *wanted) != *negated))
             }
             Node::Between(p, c, negated) => between(p, c, *negated, cx, row),
-            Node::In(list) => list.truth(cx, row),
+            Node::In(list) => {
+                cx.tick(1)?;
+                list.truth(cx, row)
+            }
             Node::Like(like) => like.truth(cx, row),
             Node::Exists(i) => subqueries(row)?.exists(*i).map(Some),
             Node::Quantified(q) => quantified(q, cx, row),
@@ -400,6 +407,7 @@ fn between(
 }
 
 fn case<'a>(c: &'a Case, cx: &'a EvalCtx<'_>, row: &'a dyn RowSource) -> Result<Val<'a>, SqlError> {
+    cx.tick(c.arms.len() + 1)?;
     match &c.operand {
         None => {
             for (when, _, then) in &c.arms {
@@ -437,6 +445,7 @@ fn quantified(
     let mut decided = false;
     let decisive = !q.all;
     subqueries(row)?.rows(q.subquery, &mut |right| {
+        cx.tick(4)?;
         let holds = quantified_row(q, &left, right, cx);
         match holds {
             None => unknown = true,
