@@ -10,12 +10,15 @@ mod key;
 mod like;
 mod order;
 mod registry;
+mod search;
 mod uca;
 
 pub(crate) use key::{read_bytes as read_key_bytes, write_bytes as write_key_bytes};
 pub use registry::{COLLATIONS, CollationInfo};
+pub use search::ByteSearch;
 
 use crate::charset::Charset;
+use crate::{Pace, SqlError};
 use registry::{Kind, info};
 use std::cmp::Ordering;
 use std::hash::Hasher;
@@ -149,12 +152,38 @@ impl CollationId {
     /// LIKE: `%` any run, `_` any character, `escape` (`None` for `ESCAPE ''`) takes the next one literally. Characters
     /// are equal as this collation's single-character weights are.
     pub fn like(self, text: &[u8], pattern: &[u8], escape: Option<u32>) -> bool {
-        like::like(info(self), text, pattern, escape)
+        // Nobody ends it, so that it does not fail.
+        self.like_paced(text, pattern, escape, &Pace::unwatched())
+            .unwrap_or(false)
     }
 
-    /// Byte offset of the first occurrence of `needle` at or after byte `from`, under this collation (LOCATE, INSTR).
-    pub fn find(self, text: &[u8], needle: &[u8], from: usize) -> Option<usize> {
-        like::find(info(self), text, needle, from)
+    /// As [`like`](Self::like), for texts and patterns that may be long: text × pattern steps in the worst case, counted.
+    ///
+    /// # Errors
+    /// What `pace` says.
+    pub fn like_paced(
+        self,
+        text: &[u8],
+        pattern: &[u8],
+        escape: Option<u32>,
+        pace: &Pace<'_>,
+    ) -> Result<bool, SqlError> {
+        like::like(info(self), text, pattern, escape, pace)
+    }
+
+    /// Byte offset of the first occurrence of `needle` at or after byte `from`, under this collation (LOCATE, INSTR);
+    /// characters are equal as this collation's single-character weights are. Takes time linear in both.
+    ///
+    /// # Errors
+    /// What `pace` says.
+    pub fn find(
+        self,
+        text: &[u8],
+        needle: &[u8],
+        from: usize,
+        pace: &Pace<'_>,
+    ) -> Result<Option<usize>, SqlError> {
+        search::find(info(self), text, needle, from, pace)
     }
 
     /// Appends the text in upper case (`binary` text stays as it is).

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of tables or keys; never looks at values.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use types::datatype::Labels;
@@ -12,6 +13,10 @@ use crate::parse::ast::{self, FloatLength, TypeKind};
 
 /// Most bytes of a row as MySQL counts them, and of a VARCHAR.
 pub const MAX_ROW_BYTES: u64 = 65_535;
+
+/// Most members of an ENUM, and of a SET.
+const MAX_ENUM: usize = 65_535;
+const MAX_SET: usize = 64;
 
 /// What decides a column's type besides its own words.
 pub struct TypeCtx<'a> {
@@ -351,12 +356,6 @@ fn string(
         TypeKind::MediumText => lob(LobSize::Medium),
         TypeKind::LongText => lob(LobSize::Long),
         TypeKind::Enum(names) => DataType::Enum(labels(name, names, co, "ENUM", ctx)?),
-        TypeKind::Set(names) if names.len() > 64 => {
-            return Err(SqlError::new(
-                codes::ER_TOO_BIG_SET,
-                format!("Too many strings for column {name} and SET"),
-            ));
-        }
         TypeKind::Set(names) => DataType::Set(labels(name, names, co, "SET", ctx)?),
         _ => return Err(SqlError::internal("a type without a meaning")),
     })
@@ -378,7 +377,22 @@ fn labels(
     ctx: &mut TypeCtx<'_>,
 ) -> Result<Arc<Labels>, SqlError> {
     let cs = collation.charset();
+    let most = if kind == "SET" { MAX_SET } else { MAX_ENUM };
+    if names.len() > most {
+        return Err(match kind {
+            "SET" => SqlError::new(
+                codes::ER_TOO_BIG_SET,
+                format!("Too many strings for column {name} and SET"),
+            ),
+            _ => SqlError::new(
+                codes::ER_TOO_BIG_ENUM,
+                format!("Too many enumeration values for column {name}."),
+            ),
+        });
+    }
     let mut own: Vec<Box<[u8]>> = Vec::with_capacity(names.len());
+    let mut seen = HashSet::with_capacity(names.len());
+    let mut key = Vec::new();
     for n in names {
         // Trailing spaces of a member are removed, as MySQL does when the table is made.
         let end = n.iter().rposition(|b| *b != b' ').map_or(0, |p| p + 1);
@@ -393,7 +407,10 @@ fn labels(
                 ),
             ));
         }
-        if own.iter().any(|o| collation.equal(o, &bytes)) {
+        // Equal members have equal keys.
+        key.clear();
+        collation.write_key(&bytes, &mut key);
+        if !seen.insert(key.clone()) {
             let text = format!(
                 "Column '{name}' has duplicated value '{}' in {kind}",
                 String::from_utf8_lossy(n)

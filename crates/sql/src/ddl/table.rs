@@ -42,6 +42,9 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
     if stmt.partitioning.is_some() {
         return Err(SqlError::not_supported("PARTITION BY"));
     }
+    if stmt.columns.len() > MAX_COLUMNS {
+        return Err(SqlError::new(codes::ER_TOO_MANY_FIELDS, "Too many columns"));
+    }
     let mut options = options(name, &stmt.options, ctx)?;
     let vars = ctx.cx.vars;
     row_format::complete(&mut options, vars);
@@ -65,9 +68,6 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
             codes::ER_TABLE_MUST_HAVE_COLUMNS,
             "A table must have at least 1 column",
         ));
-    }
-    if columns.len() > MAX_COLUMNS {
-        return Err(SqlError::new(codes::ER_TOO_MANY_FIELDS, "Too many columns"));
     }
     for def in own_keys.iter().chain(stmt.keys.iter().filter_map(as_index)) {
         indexes.push(keys::build(&columns, def, longest, &mut ctx.warnings)?);

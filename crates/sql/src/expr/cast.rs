@@ -9,6 +9,7 @@ use types::decimal::Decimal;
 use super::conv;
 use super::ctx::{EvalCtx, RowSource};
 use super::json;
+use super::limited::{Limited, Put};
 use super::node::{CastTo, Expr};
 use super::temporal;
 use super::ty::{ExprType, Shape};
@@ -36,14 +37,14 @@ pub(super) fn cast<'a>(
         }),
         CastTo::Double => conv::to_double(&v, cx).map_or(Val::Null, Val::Double),
         CastTo::Char(n, cs) => chars(v, &e.ty, n, cs, cx),
-        CastTo::Binary(n) => binary(v, &e.ty, n, cx),
+        CastTo::Binary(n) => return binary(v, &e.ty, n, cx),
         CastTo::Date => conv::to_date(&v, cx).map_or(Val::Null, Val::Date),
         CastTo::Time(f) => conv::to_time(&v, cx).map_or(Val::Null, |t| Val::Time(t.round(f))),
         CastTo::DateTime(f) => conv::to_datetime(&v, cx)
             .and_then(|d| d.round(f))
             .map_or(Val::Null, Val::DateTime),
         CastTo::Year => year(&v, cx),
-        CastTo::Json => return to_json(&v, &e.ty),
+        CastTo::Json => return to_json(&v, &e.ty, cx),
     })
 }
 
@@ -159,26 +160,30 @@ fn hex_of(bytes: &[u8]) -> String {
         .collect()
 }
 
-fn binary<'a>(v: Val<'a>, ty: &ExprType, limit: Option<u32>, cx: &EvalCtx<'_>) -> Val<'a> {
+fn binary<'a>(
+    v: Val<'a>,
+    ty: &ExprType,
+    limit: Option<u32>,
+    cx: &EvalCtx<'_>,
+) -> Result<Val<'a>, SqlError> {
     let Some(text) = conv::into_text(v, ty) else {
-        return Val::Null;
+        return Ok(Val::Null);
     };
     let Some(n) = limit.map(|n| n as usize) else {
-        return Val::Bytes(text);
+        return Ok(Val::Bytes(text));
     };
     if text.len() <= n {
-        let mut out = text.into_owned();
-        if n as u64 > cx.max_packet {
-            return Val::Null;
-        }
-        out.resize(n, 0);
-        return Val::owned(out);
+        let mut out = Limited::new(cx);
+        out.reserve(n)?;
+        out.put(&text)?;
+        out.repeat(&[0], n - text.len())?;
+        return Ok(out.value());
     }
     cx.warn_error(SqlError::truncated_wrong_value(
         &format!("BINARY({n})"),
         &String::from_utf8_lossy(&text),
     ));
-    Val::owned(&text[..n])
+    Ok(Val::owned(&text[..n]))
 }
 
 fn year<'a>(v: &Val<'_>, cx: &EvalCtx<'_>) -> Val<'a> {
@@ -208,7 +213,11 @@ fn year<'a>(v: &Val<'_>, cx: &EvalCtx<'_>) -> Val<'a> {
 }
 
 /// A value as a JSON document's text: JSON text is read, other text is an error, the rest becomes scalars.
-pub(super) fn to_json<'a>(v: &Val<'_>, ty: &ExprType) -> Result<Val<'a>, SqlError> {
+pub(super) fn to_json<'a>(
+    v: &Val<'_>,
+    ty: &ExprType,
+    cx: &EvalCtx<'_>,
+) -> Result<Val<'a>, SqlError> {
     let doc = match v {
         Val::Bytes(b) if ty.shape == Shape::Json => return Ok(Val::owned(b.to_vec())),
         Val::Bytes(b) => {
@@ -217,9 +226,9 @@ pub(super) fn to_json<'a>(v: &Val<'_>, ty: &ExprType) -> Result<Val<'a>, SqlErro
         }
         v => json::scalar(v, ty),
     };
-    let mut out = Vec::new();
-    doc.write(&mut out);
-    Ok(Val::owned(out))
+    let mut out = Limited::new(cx);
+    doc.write(&mut out)?;
+    Ok(out.value())
 }
 
 fn convert(text: Cow<'_, [u8]>, from: Charset, to: Charset) -> Cow<'_, [u8]> {
@@ -279,7 +288,7 @@ pub(super) fn coerce<'a>(v: Val<'a>, from: &ExprType, to: &ExprType, cx: &EvalCt
             conv::to_datetime(&v, cx).map_or(Val::Null, |d| Val::DateTime(d.with_fsp(f)))
         }
         Shape::Str { .. } => conv::into_text(v, from).map_or(Val::Null, Val::Bytes),
-        Shape::Json => to_json(&v, from).unwrap_or(Val::Null),
+        Shape::Json => to_json(&v, from, cx).unwrap_or(Val::Null),
         _ => v,
     }
 }

@@ -14,6 +14,7 @@ use super::conv;
 use super::ctx::{EvalCtx, RowSource, SubquerySource, UserVar};
 use super::func::Args;
 use super::infer::{Arith, Domain};
+use super::limited;
 use super::node::{AGGREGATE_SLOT, Case, CmpOp, Column, Expr, INSERTED_SLOT, Node, Quantified};
 use super::pattern::RegexpUse;
 use super::sysvar;
@@ -51,7 +52,7 @@ impl Expr {
                     cx,
                     row,
                 };
-                held((c.def.eval)(args)?, cx)
+                held(limited::settle((c.def.eval)(args), c.def.name, cx)?, cx)
             }
             Node::Arith(op, domain, p) => self.arithmetic(*op, *domain, p, cx, row),
             Node::Param(i) => Ok(cx
@@ -71,6 +72,7 @@ impl Expr {
         cx: &EvalCtx<'_>,
         row: &dyn RowSource,
     ) -> Result<Val<'static>, SqlError> {
+        cx.tick(1)?;
         arith::binary(self, op, domain, p, cx, row)
     }
 
@@ -95,10 +97,10 @@ impl Expr {
             Node::Neg(domain, e) => arith::negate(self, *domain, e, cx, row),
             Node::BitNot(e) => arith::invert(self, e, cx, row),
             Node::Bits(op, p) => arith::bitwise(self, *op, p, cx, row),
-            Node::Cast(e, to) => cast::cast(e, *to, cx, row),
+            Node::Cast(e, to) => limited::settle(cast::cast(e, *to, cx, row), to.name(), cx),
             Node::Transcode(e, from, to) => {
                 let v = e.eval(cx, row)?;
-                Ok(cast::transcode(v, &e.ty, *from, *to))
+                limited::settle(Ok(cast::transcode(v, &e.ty, *from, *to)), "convert", cx)
             }
             Node::Collate(e) => e.eval(cx, row),
             Node::Coerce(e) => Ok(cast::coerce(e.eval(cx, row)?, &e.ty, &self.ty, cx)),
@@ -108,7 +110,7 @@ impl Expr {
             Node::Extract(unit, e) => temporal::extract(*unit, e, cx, row),
             Node::TimestampDiff(unit, p) => temporal::timestamp_diff(*unit, p, cx, row),
             Node::Subquery(i) => subqueries(row)?.scalar(*i),
-            Node::Regexp(r) => held(r.eval(cx, row)?, cx),
+            Node::Regexp(r) => held(limited::settle(r.eval(cx, row), r.usage.name(), cx)?, cx),
             Node::Row(_) => Err(SqlError::new(1241, "Operand should contain 1 column(s)")),
             _ => Ok(Val::truth(self.truth(cx, row)?)),
         }
@@ -123,6 +125,7 @@ impl Expr {
             Node::Compare(op, comparer, p) => compare(*op, comparer, p, cx, row),
             Node::And(parts) => {
                 let mut unknown = false;
+                cx.tick(parts.len())?;
                 for p in parts {
                     match p.truth(cx, row)? {
                         Some(false) => return Ok(Some(false)),
@@ -134,6 +137,7 @@ impl Expr {
             }
             Node::Or(parts) => {
                 let mut unknown = false;
+                cx.tick(parts.len())?;
                 for p in parts {
                     match p.truth(cx, row)? {
                         Some(true) => return Ok(Some(true)),
@@ -155,7 +159,10 @@ impl Expr {
                 Ok(Some((e.truth(cx, row)? == *wanted) != *negated))
             }
             Node::Between(p, c, negated) => between(p, c, *negated, cx, row),
-            Node::In(list) => list.truth(cx, row),
+            Node::In(list) => {
+                cx.tick(1)?;
+                list.truth(cx, row)
+            }
             Node::Like(like) => like.truth(cx, row),
             Node::Exists(i) => subqueries(row)?.exists(*i).map(Some),
             Node::Quantified(q) => quantified(q, cx, row),
@@ -411,6 +418,7 @@ fn between(
 }
 
 fn case<'a>(c: &'a Case, cx: &'a EvalCtx<'_>, row: &'a dyn RowSource) -> Result<Val<'a>, SqlError> {
+    cx.tick(c.arms.len() + 1)?;
     match &c.operand {
         None => {
             for (when, _, then) in &c.arms {
@@ -448,6 +456,7 @@ fn quantified(
     let mut decided = false;
     let decisive = !q.all;
     subqueries(row)?.rows(q.subquery, &mut |right| {
+        cx.tick(4)?;
         let holds = quantified_row(q, &left, right, cx);
         match holds {
             None => unknown = true,

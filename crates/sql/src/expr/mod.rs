@@ -20,6 +20,7 @@ pub mod infer;
 mod inlist;
 pub(crate) mod json;
 mod keys;
+mod limited;
 mod node;
 mod pattern;
 mod print;

@@ -153,6 +153,17 @@ pub enum CastTo {
     Json,
 }
 
+impl CastTo {
+    /// How warnings name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            CastTo::Binary(_) => "cast_as_binary",
+            CastTo::Json => "cast_as_json",
+            _ => "cast_as_char",
+        }
+    }
+}
+
 /// A call of a built-in function.
 #[derive(Debug, Clone)]
 pub struct Call {

@@ -9,6 +9,7 @@ use types::collation::CollationId;
 
 use super::conv;
 use super::ctx::{EvalCtx, RowSource};
+use super::limited::{Limited, Put};
 use super::node::Expr;
 use super::val::Val;
 
@@ -71,9 +72,8 @@ impl LikeNode {
         }
         let t = conv::text_of(&t, &self.text.ty);
         let p = conv::text_of(&p, &self.pattern.ty);
-        Ok(Some(
-            self.collation.like(&t, &p, self.escape) != self.negated,
-        ))
+        let like = self.collation.like_paced(&t, &p, self.escape, cx.pace())?;
+        Ok(Some(like != self.negated))
     }
 }
 
@@ -88,6 +88,18 @@ pub enum RegexpUse {
     Substr,
     /// REGEXP_REPLACE(x, p, r [, pos [, occurrence [, flags]]]).
     Replace,
+}
+
+impl RegexpUse {
+    /// The function's name in messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RegexpUse::Like => "regexp_like",
+            RegexpUse::Instr => "regexp_instr",
+            RegexpUse::Substr => "regexp_substr",
+            RegexpUse::Replace => "regexp_replace",
+        }
+    }
 }
 
 /// A use of a regular expression.
@@ -201,6 +213,7 @@ impl RegexpNode {
         let (Some(text), Some(pattern)) = (arg(0)?, arg(1)?) else {
             return Ok(Val::Null);
         };
+        cx.tick(text.len())?;
         let made;
         let regex = match &self.prepared {
             Some(r) => r,
@@ -244,13 +257,13 @@ impl RegexpNode {
                 let Some(option) = number(4, 0)? else {
                     return Ok(Val::Null);
                 };
-                let hit = nth(regex, &text, from, occurrence);
+                let hit = nth(regex, &text, from, occurrence, cx)?;
                 Ok(Val::Int(hit.map_or(0, |(s, e)| {
                     let at = if option == 1 { e } else { s };
                     charset.char_count(&text[..at]) as i64 + 1
                 })))
             }
-            RegexpUse::Substr => Ok(match nth(regex, &text, from, occurrence) {
+            RegexpUse::Substr => Ok(match nth(regex, &text, from, occurrence, cx)? {
                 Some((s, e)) => Val::owned(&text[s..e]),
                 None => Val::Null,
             }),
@@ -258,55 +271,80 @@ impl RegexpNode {
                 let Some(with) = arg(2)? else {
                     return Ok(Val::Null);
                 };
-                Ok(Val::owned(replace(regex, &text, from, occurrence, &with)))
+                replace(regex, &text, from, occurrence, &with, cx)
             }
         }
     }
 }
 
-fn nth(regex: &Regex, text: &[u8], from: usize, occurrence: i64) -> Option<(usize, usize)> {
-    regex
-        .find_iter(&text[from..])
-        .nth(occurrence.max(1) as usize - 1)
-        .map(|m| (from + m.start(), from + m.end()))
+fn nth(
+    regex: &Regex,
+    text: &[u8],
+    from: usize,
+    occurrence: i64,
+    cx: &EvalCtx<'_>,
+) -> Result<Option<(usize, usize)>, SqlError> {
+    let mut left = occurrence.max(1);
+    for m in regex.find_iter(&text[from..]) {
+        cx.tick(m.len() + 32)?;
+        left -= 1;
+        if left == 0 {
+            return Ok(Some((from + m.start(), from + m.end())));
+        }
+    }
+    Ok(None)
 }
 
-fn replace(regex: &Regex, text: &[u8], from: usize, occurrence: i64, with: &[u8]) -> Vec<u8> {
-    let mut out = text[..from].to_vec();
+fn replace<'a>(
+    regex: &Regex,
+    text: &[u8],
+    from: usize,
+    occurrence: i64,
+    with: &[u8],
+    cx: &EvalCtx<'_>,
+) -> Result<Val<'a>, SqlError> {
+    let mut out = Limited::new(cx);
+    out.put(&text[..from])?;
     let rest = &text[from..];
     let mut done = 0;
     for (i, c) in regex.captures_iter(rest).enumerate() {
         let Some(m) = c.get(0) else { continue };
+        cx.tick(m.len() + 64)?;
         if occurrence > 0 && i as i64 + 1 != occurrence {
             continue;
         }
-        out.extend_from_slice(&rest[done..m.start()]);
-        expand(&c, with, &mut out);
+        out.put(&rest[done..m.start()])?;
+        expand(&c, with, &mut out)?;
         done = m.end();
     }
-    out.extend_from_slice(&rest[done..]);
-    out
+    out.put(&rest[done..])?;
+    Ok(out.value())
 }
 
 /// Appends a replacement: `$1` is a group, a backslash takes the next character literally.
-fn expand(c: &regex::bytes::Captures<'_>, with: &[u8], out: &mut Vec<u8>) {
+fn expand(
+    c: &regex::bytes::Captures<'_>,
+    with: &[u8],
+    out: &mut Limited<'_>,
+) -> Result<(), SqlError> {
     let mut i = 0;
     while let Some(&b) = with.get(i) {
         match (b, with.get(i + 1)) {
             (b'\\', Some(&n)) => {
-                out.push(n);
+                out.put(&[n])?;
                 i += 2;
             }
             (b'$', Some(d)) if d.is_ascii_digit() => {
                 if let Some(g) = c.get(usize::from(d - b'0')) {
-                    out.extend_from_slice(g.as_bytes());
+                    out.put(g.as_bytes())?;
                 }
                 i += 2;
             }
             _ => {
-                out.push(b);
+                out.put(&[b])?;
                 i += 1;
             }
         }
     }
+    Ok(())
 }

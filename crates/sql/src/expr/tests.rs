@@ -2,6 +2,7 @@
 //! `expression => ERROR number`; `;; numbers` behind a value are the warnings, `@ name = value` sets a variable.
 
 mod columns;
+mod limits;
 mod nasty;
 
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! LIKE and substring search under a collation.
+//! LIKE under a collation.
 //!
 //! Matching is by single characters with the greedy-restart method (only the last `%` is retried), so it takes at most
 //! text × pattern steps and no recursion. A pattern without `%` or `_` still ignores PAD SPACE, as MySQL's does.
@@ -6,6 +6,7 @@
 use super::general;
 use super::registry::{CollationInfo, Kind};
 use super::uca::Elements;
+use crate::{Pace, SqlError};
 
 /// Whether two characters count as one under the collation.
 fn same(info: &CollationInfo, a: u32, b: u32) -> bool {
@@ -55,22 +56,24 @@ pub(super) fn like(
     mut text: &[u8],
     mut pattern: &[u8],
     escape: Option<u32>,
-) -> bool {
+    pace: &Pace<'_>,
+) -> Result<bool, SqlError> {
     // Where to restart: pattern after the last '%', and the text it was last tried at.
     let mut retry: Option<(&[u8], &[u8])> = None;
     loop {
+        pace.tick(4)?;
         let step = match pattern.first() {
             Some(b'%') if escape != Some(u32::from(b'%')) => {
                 pattern = &pattern[1..];
                 if pattern.is_empty() {
-                    return true;
+                    return Ok(true);
                 }
                 retry = Some((pattern, text));
                 continue;
             }
             Some(b'_') if escape != Some(u32::from(b'_')) => next(info, text).map(|(_, n)| (n, 1)),
             Some(_) => literal(info, text, pattern, escape),
-            None if text.is_empty() => return true,
+            None if text.is_empty() => return Ok(true),
             None => None,
         };
         match step {
@@ -80,10 +83,10 @@ pub(super) fn like(
             }
             None => {
                 let Some((after, at)) = retry else {
-                    return false;
+                    return Ok(false);
                 };
                 let Some((_, n)) = next(info, at) else {
-                    return false;
+                    return Ok(false);
                 };
                 retry = Some((after, &at[n..]));
                 text = &at[n..];
@@ -109,33 +112,4 @@ fn literal(
     let (p, _) = next(info, at)?;
     let (t, n) = next(info, text)?;
     same(info, p, t).then_some((n, taken))
-}
-
-pub(super) fn find(info: &CollationInfo, text: &[u8], needle: &[u8], from: usize) -> Option<usize> {
-    if from > text.len() {
-        return None;
-    }
-    if needle.is_empty() {
-        return Some(from);
-    }
-    let mut at = from;
-    loop {
-        if starts_with(info, &text[at..], needle) {
-            return Some(at);
-        }
-        at += next(info, &text[at..])?.1;
-    }
-}
-
-fn starts_with(info: &CollationInfo, mut text: &[u8], mut needle: &[u8]) -> bool {
-    while let Some((c, n)) = next(info, needle) {
-        match next(info, text) {
-            Some((t, m)) if same(info, t, c) => {
-                text = &text[m..];
-                needle = &needle[n..];
-            }
-            _ => return false,
-        }
-    }
-    true
 }

@@ -154,13 +154,13 @@ fn like_matches() {
 #[test]
 fn substring_search() {
     let g = CollationId::DEFAULT;
-    assert_eq!(g.find(b"foobarBAR", b"BAR", 0), Some(3));
-    assert_eq!(g.find(b"foobarBAR", b"bar", 4), Some(6));
-    assert_eq!(g.find("xéy".as_bytes(), b"Y", 0), Some(3));
-    assert_eq!(g.find(b"abc", b"", 1), Some(1));
-    assert_eq!(g.find(b"abc", b"z", 0), None);
+    assert_eq!(found(g, b"foobarBAR", b"BAR", 0), Some(3));
+    assert_eq!(found(g, b"foobarBAR", b"bar", 4), Some(6));
+    assert_eq!(found(g, "xéy".as_bytes(), b"Y", 0), Some(3));
+    assert_eq!(found(g, b"abc", b"", 1), Some(1));
+    assert_eq!(found(g, b"abc", b"z", 0), None);
     assert_eq!(
-        CollationId::UTF8MB4_BIN.find(b"foobarBAR", b"BAR", 0),
+        found(CollationId::UTF8MB4_BIN, b"foobarBAR", b"BAR", 0),
         Some(6)
     );
 }
@@ -258,6 +258,22 @@ proptest! {
     }
 
     #[test]
+    fn a_search_finds_the_first_place(t in "[aAbB\u{e9}\u{c9}e \u{df}\u{1f600}\u{1}\u{200b}]{0,24}", n in "[aAbB\u{e9}e\u{df}\u{1f600}]{1,4}") {
+        for info in COLLATIONS.iter().filter(|i| i.charset.is_utf8()) {
+            let c = CollationId(info.id);
+            let chars: Vec<char> = n.chars().collect();
+            let alike = |at: usize| {
+                let mut rest = t[at..].chars();
+                chars.iter().all(|x| {
+                    rest.next().is_some_and(|y| c.like(y.to_string().as_bytes(), x.to_string().as_bytes(), None))
+                })
+            };
+            let naive = t.char_indices().map(|(i, _)| i).find(|i| alike(*i));
+            prop_assert_eq!(found(c, t.as_bytes(), n.as_bytes(), 0), naive, "{} {:?} {:?}", info.name, &t, &n);
+        }
+    }
+
+    #[test]
     fn like_is_total(t in texts(), p in texts()) {
         for id in [255, 45, 46, 63, 8] {
             CollationId(id).like(&t, &p, Some(92));
@@ -274,5 +290,50 @@ proptest! {
         let mut back = Vec::new();
         prop_assert_eq!(key::read_bytes(&k, &mut back), Some(n));
         prop_assert_eq!(back, b);
+    }
+}
+
+fn found(c: CollationId, text: &[u8], needle: &[u8], from: usize) -> Option<usize> {
+    c.find(text, needle, from, &Pace::unwatched()).unwrap()
+}
+
+#[test]
+fn a_search_is_linear_under_every_collation() {
+    let text = "a".repeat(1 << 20);
+    let needle = "a".repeat(1 << 19) + "b";
+    let begun = std::time::Instant::now();
+    for info in COLLATIONS {
+        let c = CollationId(info.id);
+        assert_eq!(found(c, text.as_bytes(), needle.as_bytes(), 0), None);
+        let there = format!("{text}b");
+        assert_eq!(
+            found(c, there.as_bytes(), needle.as_bytes(), 0),
+            Some(1 << 19),
+            "{}",
+            info.name
+        );
+    }
+    // By hand it is 2^38 comparisons for each.
+    assert!(begun.elapsed() < std::time::Duration::from_secs(30));
+}
+
+#[test]
+fn long_work_is_ended() {
+    struct Stop;
+    impl crate::Watch for Stop {
+        fn look(&self) -> Result<(), SqlError> {
+            Err(SqlError::query_interrupted())
+        }
+    }
+    let text = "a".repeat(1 << 20);
+    let pattern = "%a%a%a%a%a%b".as_bytes();
+    let c = CollationId::DEFAULT;
+    let pace = Pace::new(Some(&Stop));
+    let like = c.like_paced(text.as_bytes(), pattern, None, &pace);
+    assert_eq!(like.unwrap_err().code, 1317);
+    for id in [255, 45, 46, 63, 8] {
+        let pace = Pace::new(Some(&Stop));
+        let found = CollationId(id).find(text.as_bytes(), b"b", 0, &pace);
+        assert_eq!(found.unwrap_err().code, 1317, "{id}");
     }
 }

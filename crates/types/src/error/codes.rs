@@ -276,9 +276,11 @@ codes! {
     ER_FIELD_IN_ORDER_NOT_SELECT = 3065, "HY000", "Expression #%u of %s is not in SELECT list, references column '%s' which is not in SELECT list; this is incompatible with %s";
     ER_INVALID_JSON_TEXT = 3140, "22032", "Invalid JSON text: \"%s\" at position %u in value for column '%-.200s'.";
     ER_JSON_USED_AS_KEY = 3152, "42000", "JSON column '%-.192s' supports indexing only via generated columns on a specified JSON path.";
+    ER_JSON_DOCUMENT_TOO_DEEP = 3157, "22032", "The JSON document exceeds the maximum depth.";
     ER_SESSION_WAS_KILLED = 3169, "HY000", "Session was killed.";
     ER_CAPACITY_EXCEEDED = 3170, "HY000", "Memory capacity of %ld bytes for '%-.200s' exceeded. %-.200s";
     ER_UNSUPPORTED_INDEX_ALGORITHM = 3502, "HY000", "This storage engine does not support the %s index algorithm, storage engine default was used instead.";
+    ER_TOO_BIG_ENUM = 3504, "HY000", "Too many enumeration values for column %s.";
     ER_LOCK_NOWAIT = 3572, "HY000", "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
     ER_CTE_MAX_RECURSION_DEPTH = 3636, "HY000", "Recursive query aborted after %u iterations. Try increasing @@cte_max_recursion_depth to a larger value.";
     ER_DEPRECATED_UTF8_ALIAS = 3719, "HY000", "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";

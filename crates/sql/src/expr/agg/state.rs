@@ -13,6 +13,7 @@ use crate::expr::ctx::{EvalCtx, RowSource};
 use crate::expr::infer::{Domain, domain};
 use crate::expr::json::{self, Json};
 use crate::expr::keys::write_group_key;
+use crate::expr::limited::{self, Limited};
 use crate::expr::val::Val;
 use crate::memory::Charge;
 
@@ -338,8 +339,10 @@ impl Accumulator {
             }
             State::Concat(c) => c.finish(spec, cx),
             State::Array(None) | State::Object(None) => Val::Null,
-            State::Array(Some(items)) => document(&Json::Array(items)),
-            State::Object(Some(members)) => document(&Json::object(members)),
+            State::Array(Some(items)) => return document(&Json::Array(items), "json_arrayagg", cx),
+            State::Object(Some(members)) => {
+                return document(&Json::object(members), "json_objectagg", cx);
+            }
         })
     }
 }
@@ -353,8 +356,9 @@ fn exact(sum: Decimal, n: u64, average: bool, increment: u8) -> Val<'static> {
     }
 }
 
-fn document(j: &Json) -> Val<'static> {
-    let mut out = Vec::new();
-    j.write(&mut out);
-    Val::owned(out)
+fn document(j: &Json, function: &str, cx: &EvalCtx<'_>) -> Result<Val<'static>, SqlError> {
+    j.check_depth()?;
+    let mut out = Limited::new(cx);
+    let written = j.write(&mut out).map(|()| out.value());
+    limited::settle(written, function, cx)
 }

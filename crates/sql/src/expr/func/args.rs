@@ -9,6 +9,7 @@ use types::temporal::{Date, DateTime, Time};
 
 use crate::expr::conv;
 use crate::expr::ctx::{EvalCtx, RowSource};
+use crate::expr::limited::Limited;
 use crate::expr::node::Expr;
 use crate::expr::ty::ExprType;
 use crate::expr::val::{Int, Num, Val};
@@ -55,7 +56,12 @@ impl<'a> Args<'a> {
     /// As text.
     pub(crate) fn text(&self, i: usize) -> Result<Option<Cow<'a, [u8]>>, SqlError> {
         let v = self.val(i)?;
-        Ok(conv::into_text(v, &self.args[i].ty))
+        let text = conv::into_text(v, &self.args[i].ty);
+        if let Some(t) = &text {
+            // What is asked for is going to be read.
+            self.cx.tick(t.len() / 4)?;
+        }
+        Ok(text)
     }
 
     /// As a whole number.
@@ -112,25 +118,8 @@ impl<'a> Args<'a> {
         Ok(conv::to_time(&self.val(i)?, self.cx))
     }
 
-    /// Text as a value, or NULL with warning 1301 where it is longer than a packet.
-    pub(crate) fn limited(&self, out: Vec<u8>, function: &str) -> Val<'a> {
-        if out.len() as u64 > self.cx.max_packet {
-            self.too_long(function)
-        } else {
-            Val::owned(out)
-        }
-    }
-
-    /// NULL, with warning 1301: the result would be longer than a packet.
-    #[cold]
-    pub(crate) fn too_long(&self, function: &str) -> Val<'a> {
-        self.cx.warn_error(SqlError::new(
-            1301,
-            format!(
-                "Result of {function}() was larger than max_allowed_packet ({}) - truncated",
-                self.cx.max_packet
-            ),
-        ));
-        Val::Null
+    /// A buffer for a result that is held to `max_allowed_packet`.
+    pub(crate) fn limited(&self) -> Limited<'a> {
+        Limited::new(self.cx)
     }
 }

@@ -7,6 +7,7 @@ use super::infer::{InferCx, ascii, bytes, int, text_type, uint};
 use super::numeric::in_base;
 use super::{FuncDef, MANY, def, some};
 use crate::expr::collate::Collated;
+use crate::expr::limited::Put;
 use crate::expr::node::Expr;
 use crate::expr::ty::{Coercibility, ExprType};
 use crate::expr::val::Val;
@@ -63,7 +64,10 @@ fn hex(a: Args<'_>) -> Out<'_> {
             Val::owned(in_base(n, 16, false))
         }
         v => match crate::expr::conv::into_text(v, a.ty(0)) {
-            Some(t) => Val::owned(hex_of(&t)),
+            Some(t) => {
+                a.limited().reserve(t.len().saturating_mul(2))?;
+                Val::owned(hex_of(&t))
+            }
             None => Val::Null,
         },
     })
@@ -145,14 +149,14 @@ fn export_set(a: Args<'_>) -> Out<'_> {
     };
     let n = some!(a.i64_or(4, 64)?);
     let n = if (0..=64).contains(&n) { n } else { 64 };
-    let mut out = Vec::new();
+    let mut out = a.limited();
     for i in 0..n {
         if i > 0 {
-            out.extend_from_slice(&sep);
+            out.put(&sep)?;
         }
-        out.extend_from_slice(if bits >> i & 1 == 1 { &on } else { &off });
+        out.put(if bits >> i & 1 == 1 { &on } else { &off })?;
     }
-    Ok(a.limited(out, "export_set"))
+    Ok(out.value())
 }
 
 fn infer_make_set(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
@@ -164,22 +168,20 @@ fn infer_make_set(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
 
 fn make_set(a: Args<'_>) -> Out<'_> {
     let bits = some!(a.int(0)?).bits();
-    let mut out: Option<Vec<u8>> = None;
+    let mut out = a.limited();
+    let mut first = true;
     for i in 1..a.len().min(65) {
         if bits >> (i - 1) & 1 == 0 {
             continue;
         }
         if let Some(t) = a.text(i)? {
-            match &mut out {
-                None => out = Some(t.into_owned()),
-                Some(o) => {
-                    o.push(b',');
-                    o.extend_from_slice(&t);
-                }
+            if !std::mem::take(&mut first) {
+                out.put(b",")?;
             }
+            out.put(&t)?;
         }
     }
-    Ok(Val::owned(out.unwrap_or_default()))
+    Ok(out.value())
 }
 
 /// CRC-32 of IEEE 802.3, reflected, polynomial 0xEDB88320.
@@ -227,24 +229,23 @@ const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 
 fn to_base64(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
-    let mut out = Vec::with_capacity(t.len().div_ceil(3) * 4);
+    let mut out = a.limited();
+    out.reserve(t.len().div_ceil(3).saturating_mul(4))?;
     let mut column = 0;
     for chunk in t.chunks(3) {
         if column == 76 {
-            out.push(b'\n');
+            out.put(b"\n")?;
             column = 0;
         }
         let n = chunk.iter().fold(0u32, |n, &b| n << 8 | u32::from(b)) << (8 * (3 - chunk.len()));
-        for i in 0..4 {
-            out.push(if i <= chunk.len() {
-                BASE64[(n >> (18 - 6 * i) & 63) as usize]
-            } else {
-                b'='
-            });
-        }
+        let digit = |i: usize| match i <= chunk.len() {
+            true => BASE64[(n >> (18 - 6 * i) & 63) as usize],
+            false => b'=',
+        };
+        out.put(&[digit(0), digit(1), digit(2), digit(3)])?;
         column += 4;
     }
-    Ok(a.limited(out, "to_base64"))
+    Ok(out.value())
 }
 
 fn from_base64(a: Args<'_>) -> Out<'_> {

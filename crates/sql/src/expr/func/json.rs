@@ -6,7 +6,9 @@ use types::charset::Charset;
 use super::args::Args;
 use super::infer::{InferCx, ascii_or_null, int, int_or_null, json, json_type};
 use super::{FuncDef, MANY, def, some};
+use crate::expr::ctx::EvalCtx;
 use crate::expr::json::{self as doc, Json, Path, read};
+use crate::expr::limited::{Budget, Put};
 use crate::expr::node::Expr;
 use crate::expr::ty::{Coercibility, ExprType};
 use crate::expr::val::Val;
@@ -74,9 +76,12 @@ pub(super) fn document(a: Args<'_>, i: usize, function: &str) -> Result<Option<J
 }
 
 /// Argument `i` as a value inside a document: JSON stays a document, text becomes a string.
-pub(super) fn member(a: Args<'_>, i: usize) -> Result<Json, SqlError> {
+pub(super) fn member(a: Args<'_>, i: usize, budget: &mut Budget<'_>) -> Result<Json, SqlError> {
     let v = a.val(i)?;
     let ty = a.ty(i);
+    if let Val::Bytes(b) = &v {
+        budget.take(b.len())?;
+    }
     // TRUE and FALSE are BIGINT 1 and 0 by the time they come here; MySQL keeps comparisons as booleans
     Ok(match (&v, &a.args[i].node) {
         (Val::Int(n), crate::expr::node::Node::Compare(..)) => Json::Bool(*n != 0),
@@ -108,10 +113,14 @@ pub(super) fn path(a: Args<'_>, i: usize, wild: bool) -> Result<Option<Path>, Sq
 }
 
 /// A document as a value.
-pub(super) fn out(j: &Json) -> Val<'static> {
-    let mut text = Vec::new();
-    j.write(&mut text);
-    Val::owned(text)
+///
+/// # Errors
+/// It is too long, or the statement is to end.
+pub(super) fn out(a: Args<'_>, j: &Json) -> Result<Val<'static>, SqlError> {
+    j.check_depth()?;
+    let mut text = a.limited();
+    j.write(&mut text)?;
+    Ok(text.value())
 }
 
 fn infer_document(_: &InferCx<'_>, _: &mut [Expr]) -> Inferred {
@@ -152,13 +161,25 @@ fn json_extract(a: Args<'_>) -> Out<'_> {
     for i in 1..a.len() {
         let p = some!(path(a, i, true)?);
         many |= p.is_wild();
-        found.extend(p.find(&d));
+        found.extend(p.find(&d, a.cx.pace())?);
     }
-    Ok(match found.as_slice() {
-        [] => Val::Null,
-        [one] if !many => out(one),
-        all => out(&Json::Array(all.iter().map(|v| (*v).clone()).collect())),
-    })
+    match found.as_slice() {
+        [] => Ok(Val::Null),
+        [one] if !many => out(a, one),
+        all => {
+            // As an array of them is written, but without copying what may be the same document many times over.
+            let mut text = a.limited();
+            text.put(b"[")?;
+            for (i, v) in all.iter().enumerate() {
+                if i > 0 {
+                    text.put(b", ")?;
+                }
+                v.write(&mut text)?;
+            }
+            text.put(b"]")?;
+            Ok(text.value())
+        }
+    }
 }
 
 fn json_unquote(a: Args<'_>) -> Out<'_> {
@@ -174,9 +195,9 @@ fn json_unquote(a: Args<'_>) -> Out<'_> {
 
 fn json_quote(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
-    let mut text = Vec::new();
-    doc::value::write_quoted(&String::from_utf8_lossy(&t), &mut text);
-    Ok(Val::owned(text))
+    let mut text = a.limited();
+    doc::value::write_quoted(&String::from_utf8_lossy(&t), &mut text)?;
+    Ok(text.value())
 }
 
 fn json_type_of(a: Args<'_>) -> Out<'_> {
@@ -191,7 +212,7 @@ fn json_length(a: Args<'_>) -> Out<'_> {
     } else {
         Path { steps: Vec::new() }
     };
-    let found = p.find(&d);
+    let found = p.find(&d, a.cx.pace())?;
     Ok(match found.first() {
         None => Val::Null,
         Some(Json::Array(v)) => Val::Int(v.len() as i64),
@@ -212,12 +233,13 @@ fn json_keys(a: Args<'_>) -> Out<'_> {
     } else {
         Path { steps: Vec::new() }
     };
-    Ok(match p.find(&d).first() {
-        Some(Json::Object(m)) => out(&Json::Array(
-            m.iter().map(|(k, _)| Json::Str(k.clone())).collect(),
-        )),
-        _ => Val::Null,
-    })
+    match p.find(&d, a.cx.pace())?.first() {
+        Some(Json::Object(m)) => {
+            let keys = m.iter().map(|(k, _)| Json::Str(k.clone())).collect();
+            out(a, &Json::Array(keys))
+        }
+        _ => Ok(Val::Null),
+    }
 }
 
 fn json_contains(a: Args<'_>) -> Out<'_> {
@@ -228,8 +250,8 @@ fn json_contains(a: Args<'_>) -> Out<'_> {
     } else {
         Path { steps: Vec::new() }
     };
-    Ok(match p.find(&d).first() {
-        Some(place) => Val::truth(Some(place.contains(&needle))),
+    Ok(match p.find(&d, a.cx.pace())?.first() {
+        Some(place) => Val::truth(Some(place.contains(&needle, a.cx.pace())?)),
         None => Val::Null,
     })
 }
@@ -254,7 +276,7 @@ fn json_contains_path(a: Args<'_>) -> Out<'_> {
     let all = some!(wants_all(a, 1, "json_contains_path")?);
     let mut hit = all;
     for i in 2..a.len() {
-        let found = !some!(path(a, i, true)?).find(&d).is_empty();
+        let found = !some!(path(a, i, true)?).find(&d, a.cx.pace())?.is_empty();
         if found != all {
             hit = found;
             break;
@@ -268,7 +290,7 @@ fn json_member_of(a: Args<'_>) -> Out<'_> {
     if x.is_null() {
         return Ok(Val::Null);
     }
-    let x = member(a, 0)?;
+    let x = member(a, 0, &mut Budget::new(a.cx))?;
     let d = some!(document(a, 1, "member of")?);
     Ok(Val::truth(Some(match &d {
         Json::Array(v) => v.iter().any(|y| y.same(&x)),
@@ -283,7 +305,17 @@ fn json_overlaps(a: Args<'_>) -> Out<'_> {
         (Json::Object(m), Json::Object(_)) => m
             .iter()
             .any(|(k, v)| y.member(k).is_some_and(|w| w.same(v))),
-        (Json::Array(v), Json::Array(w)) => v.iter().any(|x| w.iter().any(|y| x.same(y))),
+        (Json::Array(v), Json::Array(w)) => {
+            let mut hit = false;
+            for x in v {
+                a.cx.tick(w.len() + 1)?;
+                hit = w.iter().any(|y| x.same(y));
+                if hit {
+                    break;
+                }
+            }
+            hit
+        }
         (Json::Array(v), w) | (w, Json::Array(v)) => v.iter().any(|x| x.same(w)),
         (x, y) => x.same(y),
     };
@@ -299,14 +331,15 @@ fn json_search(a: Args<'_>) -> Out<'_> {
     } else {
         None
     };
-    let mut places = Vec::new();
-    search(
-        &d,
-        "$",
-        &pattern,
-        escape.or(Some(u32::from(b'\\'))),
-        &mut places,
-    );
+    let mut found = Search {
+        pattern: &pattern,
+        escape: escape.or(Some(u32::from(b'\\'))),
+        places: Vec::new(),
+        budget: Budget::new(a.cx),
+        cx: a.cx,
+    };
+    found.search(&d, "$")?;
+    let mut places = found.places;
     if a.len() > 4 {
         let mut kept = Vec::new();
         for i in 4..a.len() {
@@ -316,49 +349,75 @@ fn json_search(a: Args<'_>) -> Out<'_> {
         }
         places = kept;
     }
-    Ok(match places.as_slice() {
-        [] => Val::Null,
-        [one] => out(&Json::Str(one.clone())),
-        [first, ..] if !all => out(&Json::Str(first.clone())),
-        many => out(&Json::Array(many.iter().cloned().map(Json::Str).collect())),
-    })
+    match places.as_slice() {
+        [] => Ok(Val::Null),
+        [one] => out(a, &Json::Str(one.clone())),
+        [first, ..] if !all => out(a, &Json::Str(first.clone())),
+        many => {
+            let many = many.iter().cloned().map(Json::Str).collect();
+            out(a, &Json::Array(many))
+        }
+    }
 }
 
-fn search(d: &Json, at: &str, pattern: &[u8], escape: Option<u32>, out: &mut Vec<String>) {
-    match d {
-        Json::Str(s) if CollationId::UTF8MB4_BIN.like(s.as_bytes(), pattern, escape) => {
-            out.push(at.to_owned());
-        }
-        Json::Array(v) => {
-            for (i, x) in v.iter().enumerate() {
-                search(x, &format!("{at}[{i}]"), pattern, escape, out);
+/// JSON_SEARCH at work.
+struct Search<'c> {
+    pattern: &'c [u8],
+    escape: Option<u32>,
+    places: Vec<String>,
+    budget: Budget<'c>,
+    cx: &'c EvalCtx<'c>,
+}
+
+impl Search<'_> {
+    fn search(&mut self, d: &Json, at: &str) -> Result<(), SqlError> {
+        self.cx.tick(16)?;
+        match d {
+            Json::Str(s) => {
+                let like = CollationId::UTF8MB4_BIN.like_paced(
+                    s.as_bytes(),
+                    self.pattern,
+                    self.escape,
+                    self.cx.pace(),
+                )?;
+                if like {
+                    self.budget.take(at.len())?;
+                    self.places.push(at.to_owned());
+                }
             }
-        }
-        Json::Object(m) => {
-            for (k, x) in m {
-                let plain = k.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-                    && !k.is_empty()
-                    && !k.as_bytes()[0].is_ascii_digit();
-                let place = if plain {
-                    format!("{at}.{k}")
-                } else {
-                    format!("{at}.\"{k}\"")
-                };
-                search(x, &place, pattern, escape, out);
+            Json::Array(v) => {
+                for (i, x) in v.iter().enumerate() {
+                    self.search(x, &format!("{at}[{i}]"))?;
+                }
             }
+            Json::Object(m) => {
+                for (k, x) in m {
+                    let plain = k.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                        && !k.is_empty()
+                        && !k.as_bytes()[0].is_ascii_digit();
+                    let place = match plain {
+                        true => format!("{at}.{k}"),
+                        false => format!("{at}.\"{k}\""),
+                    };
+                    self.search(x, &place)?;
+                }
+            }
+            _ => {}
         }
-        _ => {}
+        Ok(())
     }
 }
 
 fn json_array(a: Args<'_>) -> Out<'_> {
+    let mut budget = Budget::new(a.cx);
     let items = (0..a.len())
-        .map(|i| member(a, i))
+        .map(|i| member(a, i, &mut budget))
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(out(&Json::Array(items)))
+    out(a, &Json::Array(items))
 }
 
 fn json_object(a: Args<'_>) -> Out<'_> {
+    let mut budget = Budget::new(a.cx);
     let mut members = Vec::with_capacity(a.len() / 2);
     for i in (0..a.len()).step_by(2) {
         let Some(k) = a.text(i)? else {
@@ -367,16 +426,18 @@ fn json_object(a: Args<'_>) -> Out<'_> {
                 "JSON documents may not contain NULL member names.",
             ));
         };
-        members.push((String::from_utf8_lossy(&k).into_owned(), member(a, i + 1)?));
+        budget.take(k.len())?;
+        let value = member(a, i + 1, &mut budget)?;
+        members.push((String::from_utf8_lossy(&k).into_owned(), value));
     }
-    Ok(out(&Json::object(members)))
+    out(a, &Json::object(members))
 }
 
 fn json_pretty(a: Args<'_>) -> Out<'_> {
     let d = some!(document(a, 0, "json_pretty")?);
-    let mut text = Vec::new();
-    d.write_pretty(0, &mut text);
-    Ok(Val::owned(text))
+    let mut text = a.limited();
+    d.write_pretty(0, &mut text)?;
+    Ok(text.value())
 }
 
 fn json_storage_size(a: Args<'_>) -> Out<'_> {

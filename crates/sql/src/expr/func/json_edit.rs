@@ -9,6 +9,7 @@ use super::{FuncDef, MANY, def, some};
 use crate::expr::json::path::{Index, Step};
 use crate::expr::json::value::key_order;
 use crate::expr::json::{Json, Path};
+use crate::expr::limited::Budget;
 use crate::expr::val::Val;
 
 type Out<'a> = Result<Val<'a>, SqlError>;
@@ -136,12 +137,15 @@ fn edit<'a>(a: Args<'a>, how: Edit, name: &str) -> Out<'a> {
         return Err(SqlError::wrong_param_count(name));
     }
     let mut d = some!(document(a, 0, name)?);
+    let mut budget = Budget::new(a.cx);
     for i in (1..a.len()).step_by(2) {
         let p = some!(path(a, i, false)?);
-        let value = member(a, i + 1)?;
+        let value = member(a, i + 1, &mut budget)?;
+        a.cx.tick(16)?;
         apply(&mut d, &p, how, value);
+        d.check_depth()?;
     }
-    Ok(out(&d))
+    out(a, &d)
 }
 
 fn remove(a: Args<'_>) -> Out<'_> {
@@ -168,7 +172,7 @@ fn remove(a: Args<'_>) -> Out<'_> {
             _ => {}
         }
     }
-    Ok(out(&d))
+    out(a, &d)
 }
 
 fn merge<'a>(a: Args<'a>, with: fn(Json, Json) -> Json, name: &str) -> Out<'a> {
@@ -176,7 +180,7 @@ fn merge<'a>(a: Args<'a>, with: fn(Json, Json) -> Json, name: &str) -> Out<'a> {
     for i in 1..a.len() {
         all = with(all, some!(document(a, i, name)?));
     }
-    Ok(out(&all))
+    out(a, &all)
 }
 
 /// RFC 7396.

@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use types::SqlError;
-use types::charset::Charset;
-use types::collation::CollationId;
+use types::collation::{ByteSearch, CollationId};
 
 use super::args::Args;
 use super::control::same;
@@ -184,19 +183,23 @@ fn infer_pair(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
     Ok(text_type(c, chars, nullable))
 }
 
-/// Byte positions of `needle` in `t` from the left, not overlapping, on character boundaries.
-fn positions(cs: Charset, t: &[u8], needle: &[u8]) -> Vec<usize> {
-    let mut out = Vec::new();
-    let mut at = 0;
-    while at + needle.len() <= t.len() {
-        if &t[at..at + needle.len()] == needle {
-            out.push(at);
-            at += needle.len();
-        } else {
-            at += cs.next_char(&t[at..]).map_or(1, |(_, n)| n);
+/// Byte position of the occurrence number `k` of `needle` in `t`, from the left, not overlapping; or how many there are.
+fn occurrence(
+    a: Args<'_>,
+    t: &[u8],
+    needle: &[u8],
+    k: usize,
+) -> Result<Result<usize, usize>, SqlError> {
+    let search = ByteSearch::new(a.charset(0), needle);
+    let (mut at, mut seen) = (0, 0);
+    while let Some(i) = search.find(t, at, a.cx.pace())? {
+        if seen == k {
+            return Ok(Ok(i));
         }
+        seen += 1;
+        at = i + needle.len();
     }
-    out
+    Ok(Err(seen))
 }
 
 fn substring_index(a: Args<'_>) -> Out<'_> {
@@ -205,19 +208,21 @@ fn substring_index(a: Args<'_>) -> Out<'_> {
     if n == 0 || sep.is_empty() || t.is_empty() {
         return Ok(Val::borrowed(b""));
     }
-    let at = positions(a.charset(0), &t, &sep);
     let k = usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX);
     let end = t.len();
-    Ok(if n > 0 {
-        match at.get(k - 1) {
-            Some(&p) => slice(t, 0, p),
-            None => Val::Bytes(t),
-        }
-    } else {
-        match at.len().checked_sub(k) {
-            Some(i) => slice(t, at[i] + sep.len(), end),
-            None => Val::Bytes(t),
-        }
+    if n > 0 {
+        return Ok(match occurrence(a, &t, &sep, k - 1)? {
+            Ok(p) => slice(t, 0, p),
+            Err(_) => Val::Bytes(t),
+        });
+    }
+    let all = occurrence(a, &t, &sep, usize::MAX)?.unwrap_or_else(|n| n);
+    let Some(i) = all.checked_sub(k) else {
+        return Ok(Val::Bytes(t));
+    };
+    Ok(match occurrence(a, &t, &sep, i)? {
+        Ok(p) => slice(t, p + sep.len(), end),
+        Err(_) => Val::Bytes(t),
     })
 }
 
@@ -245,10 +250,12 @@ fn find(a: Args<'_>, text: usize, needle: usize, pos: i64) -> Out<'_> {
         return Ok(Val::Int(pos));
     }
     let from = cs.offset_of_char(&t, (pos - 1) as usize);
-    Ok(Val::Int(match collation.find(&t, &n, from) {
-        Some(at) => cs.char_count(&t[..at]) as i64 + 1,
-        None => 0,
-    }))
+    Ok(Val::Int(
+        match collation.find(&t, &n, from, a.cx.pace())? {
+            Some(at) => cs.char_count(&t[..at]) as i64 + 1,
+            None => 0,
+        },
+    ))
 }
 
 fn locate(a: Args<'_>) -> Out<'_> {
@@ -291,10 +298,13 @@ fn find_in_set(a: Args<'_>) -> Out<'_> {
     if list.is_empty() || x.contains(&b',') {
         return Ok(Val::Int(0));
     }
-    let at = list
-        .split(|b| *b == b',')
-        .position(|w| collation.equal(w, &x));
-    Ok(Val::Int(at.map_or(0, |i| i as i64 + 1)))
+    for (i, w) in list.split(|b| *b == b',').enumerate() {
+        a.cx.tick(w.len() + 4)?;
+        if collation.equal(w, &x) {
+            return Ok(Val::Int(i as i64 + 1));
+        }
+    }
+    Ok(Val::Int(0))
 }
 
 fn infer_elt(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {

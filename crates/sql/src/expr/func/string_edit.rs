@@ -1,12 +1,14 @@
 //! Text functions that put together: CONCAT, REPLACE, INSERT, LPAD, REPEAT, TRIM, QUOTE, CHAR.
 
 use types::SqlError;
+use types::collation::ByteSearch;
 
 use super::args::Args;
 use super::infer::{InferCx, like_first, text_type};
 use super::string::connection_text;
 use super::{FuncDef, MANY, def, some};
 use crate::expr::conv;
+use crate::expr::limited::Put;
 use crate::expr::node::Expr;
 use crate::expr::ty::ExprType;
 use crate::expr::val::Val;
@@ -49,18 +51,15 @@ fn concat(a: Args<'_>) -> Out<'_> {
     if a.len() == 1 {
         return Ok(Val::Bytes(some!(a.text(0)?)));
     }
-    let mut out = Vec::new();
+    let mut out = a.limited();
     for i in 0..a.len() {
         let v = a.val(i)?;
         if v.is_null() {
             return Ok(Val::Null);
         }
-        conv::write_text(&v, a.ty(i), &mut out);
-        if out.len() as u64 > a.cx.max_packet {
-            return Ok(a.too_long("concat"));
-        }
+        out.put(&conv::text_of(&v, a.ty(i)))?;
     }
-    Ok(Val::owned(out))
+    Ok(out.value())
 }
 
 fn infer_concat_ws(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
@@ -77,25 +76,19 @@ fn infer_concat_ws(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
 
 fn concat_ws(a: Args<'_>) -> Out<'_> {
     let sep = some!(a.text(0)?);
-    let mut out: Option<Vec<u8>> = None;
+    let mut out = a.limited();
+    let mut first = true;
     for i in 1..a.len() {
         let v = a.val(i)?;
         if v.is_null() {
             continue;
         }
-        let buf = match &mut out {
-            Some(o) => {
-                o.extend_from_slice(&sep);
-                o
-            }
-            None => out.insert(Vec::new()),
-        };
-        conv::write_text(&v, a.ty(i), buf);
-        if buf.len() as u64 > a.cx.max_packet {
-            return Ok(a.too_long("concat_ws"));
+        if !std::mem::take(&mut first) {
+            out.put(&sep)?;
         }
+        out.put(&conv::text_of(&v, a.ty(i)))?;
     }
-    Ok(Val::owned(out.unwrap_or_default()))
+    Ok(out.value())
 }
 
 fn infer_replace(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
@@ -113,19 +106,19 @@ fn replace(a: Args<'_>) -> Out<'_> {
         return Ok(Val::Bytes(t));
     }
     let cs = a.charset(0);
-    let mut out = Vec::with_capacity(t.len());
-    let mut rest: &[u8] = &t;
-    while !rest.is_empty() {
-        if rest.starts_with(&from) {
-            out.extend_from_slice(&to);
-            rest = &rest[from.len()..];
-        } else {
-            let n = cs.next_char(rest).map_or(1, |(_, n)| n);
-            out.extend_from_slice(&rest[..n]);
-            rest = &rest[n..];
-        }
+    let search = ByteSearch::new(cs, &from);
+    let mut out = a.limited();
+    let mut at = 0;
+    while let Some(i) = search.find(&t, at, a.cx.pace())? {
+        out.put(&t[at..i])?;
+        out.put(&to)?;
+        at = i + from.len();
     }
-    Ok(a.limited(out, "replace"))
+    if at == 0 {
+        return Ok(Val::Bytes(t));
+    }
+    out.put(&t[at..])?;
+    Ok(out.value())
 }
 
 fn infer_insert(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
@@ -153,11 +146,11 @@ fn insert(a: Args<'_>) -> Out<'_> {
     } else {
         from + cs.offset_of_char(&t[from..], len as usize)
     };
-    let mut out = Vec::with_capacity(t.len() + with.len());
-    out.extend_from_slice(&t[..from]);
-    out.extend_from_slice(&with);
-    out.extend_from_slice(&t[to..]);
-    Ok(a.limited(out, "insert"))
+    let mut out = a.limited();
+    out.put(&t[..from])?;
+    out.put(&with)?;
+    out.put(&t[to..])?;
+    Ok(out.value())
 }
 
 fn infer_pad(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
@@ -172,7 +165,7 @@ fn infer_pad(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
     Ok(text_type(c, chars, true))
 }
 
-fn pad<'a>(a: Args<'a>, before: bool, name: &str) -> Out<'a> {
+fn pad(a: Args<'_>, before: bool) -> Out<'_> {
     let t = some!(a.text(0)?);
     let n = some!(a.i64(1)?);
     let with = some!(a.text(2)?);
@@ -185,38 +178,32 @@ fn pad<'a>(a: Args<'a>, before: bool, name: &str) -> Out<'a> {
         let end = cs.offset_of_char(&t, n);
         return Ok(Val::owned(&t[..end]));
     }
-    if n as u64 > a.cx.max_packet {
-        return Ok(a.too_long(name));
-    }
-    a.cx.has_room(n)?;
+    let mut out = a.limited();
+    // A character is a byte at least.
+    out.reserve(n)?;
     let pad_chars = cs.char_count(&with);
     if pad_chars == 0 {
         return Ok(Val::borrowed(b""));
     }
     let missing = n - have;
-    let mut fill = Vec::new();
-    for _ in 0..missing / pad_chars {
-        fill.extend_from_slice(&with);
-    }
     let end = cs.offset_of_char(&with, missing % pad_chars);
-    fill.extend_from_slice(&with[..end]);
-    let mut out = Vec::with_capacity(t.len() + fill.len());
-    if before {
-        out.extend_from_slice(&fill);
-    }
-    out.extend_from_slice(&t);
     if !before {
-        out.extend_from_slice(&fill);
+        out.put(&t)?;
     }
-    Ok(a.limited(out, name))
+    out.repeat(&with, missing / pad_chars)?;
+    out.put(&with[..end])?;
+    if before {
+        out.put(&t)?;
+    }
+    Ok(out.value())
 }
 
 fn lpad(a: Args<'_>) -> Out<'_> {
-    pad(a, true, "lpad")
+    pad(a, true)
 }
 
 fn rpad(a: Args<'_>) -> Out<'_> {
-    pad(a, false, "rpad")
+    pad(a, false)
 }
 
 fn infer_repeat(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
@@ -233,11 +220,9 @@ fn infer_repeat(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
 fn repeat(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
     let n = usize::try_from(some!(a.i64(1)?)).unwrap_or(0);
-    if (t.len() as u64).saturating_mul(n as u64) > a.cx.max_packet {
-        return Ok(a.too_long("repeat"));
-    }
-    a.cx.has_room(t.len() * n)?;
-    Ok(Val::owned(t.repeat(n)))
+    let mut out = a.limited();
+    out.repeat(&t, n)?;
+    Ok(out.value())
 }
 
 fn infer_space(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
@@ -250,11 +235,9 @@ fn infer_space(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
 
 fn space(a: Args<'_>) -> Out<'_> {
     let n = usize::try_from(some!(a.i64(0)?)).unwrap_or(0);
-    if n as u64 > a.cx.max_packet {
-        return Ok(a.too_long("space"));
-    }
-    a.cx.has_room(n)?;
-    Ok(Val::owned(vec![b' '; n]))
+    let mut out = a.limited();
+    out.repeat(b" ", n)?;
+    Ok(out.value())
 }
 
 fn infer_trim(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
@@ -299,18 +282,18 @@ fn quote(a: Args<'_>) -> Out<'_> {
     let Some(t) = a.text(0)? else {
         return Ok(Val::borrowed(b"NULL"));
     };
-    let mut out = Vec::with_capacity(t.len() + 2);
-    out.push(b'\'');
+    let mut out = a.limited();
+    out.put(b"'")?;
     for &b in t.iter() {
         match b {
-            b'\'' | b'\\' => out.extend_from_slice(&[b'\\', b]),
-            0 => out.extend_from_slice(b"\\0"),
-            0x1A => out.extend_from_slice(b"\\Z"),
-            b => out.push(b),
+            b'\'' | b'\\' => out.put(&[b'\\', b])?,
+            0 => out.put(b"\\0")?,
+            0x1A => out.put(b"\\Z")?,
+            b => out.put(&[b])?,
         }
     }
-    out.push(b'\'');
-    Ok(a.limited(out, "quote"))
+    out.put(b"'")?;
+    Ok(out.value())
 }
 
 fn infer_char(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {

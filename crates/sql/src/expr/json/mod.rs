@@ -17,6 +17,9 @@ use super::val::Val;
 
 /// Error 3141: argument `n` of `function` is no JSON text.
 pub(crate) fn invalid(e: &read::JsonError, n: usize, function: &str) -> SqlError {
+    if e.why == read::TOO_DEEP {
+        return too_deep();
+    }
     SqlError::new(
         3141,
         format!(
@@ -24,6 +27,11 @@ pub(crate) fn invalid(e: &read::JsonError, n: usize, function: &str) -> SqlError
             e.why, e.at
         ),
     )
+}
+
+/// Error 3157.
+pub(crate) fn too_deep() -> SqlError {
+    SqlError::fixed(types::error::codes::ER_JSON_DOCUMENT_TOO_DEEP)
 }
 
 /// A value that is no JSON text as a scalar document.

@@ -1,5 +1,9 @@
 //! JSON paths: `$.member`, `$."quoted"`, `$[3]`, `$[last-1]`, `$[1 to 3]`, `.*`, `[*]` and `**`.
 
+use std::collections::HashSet;
+
+use types::{Pace, SqlError};
+
 use super::value::Json;
 
 /// A place in an array: from the front, or from the end.
@@ -83,16 +87,32 @@ impl Path {
     }
 
     /// The values it leads to.
-    pub(crate) fn find<'a>(&self, doc: &'a Json) -> Vec<&'a Json> {
+    ///
+    /// # Errors
+    /// What `pace` says.
+    pub(crate) fn find<'a>(
+        &self,
+        doc: &'a Json,
+        pace: &Pace<'_>,
+    ) -> Result<Vec<&'a Json>, SqlError> {
         let mut found = vec![doc];
+        let mut descended = false;
         for step in &self.steps {
             let mut next = Vec::new();
             for v in found {
+                let before = next.len();
                 advance(v, step, &mut next);
+                pace.tick((next.len() - before) * 4 + 8)?;
+            }
+            if std::mem::take(&mut descended) || *step == Step::Descend {
+                // Two ways to a value are one value; ways of several `**` multiply.
+                let mut seen = HashSet::with_capacity(next.len());
+                next.retain(|v| seen.insert(std::ptr::from_ref(*v)));
+                descended = true;
             }
             found = next;
         }
-        found
+        Ok(found)
     }
 }
 
@@ -192,11 +212,17 @@ mod tests {
     fn get(doc: &str, path: &str) -> String {
         let doc = parse(doc).unwrap();
         let mut out = Vec::new();
-        for (i, v) in Path::parse(path).unwrap().find(&doc).iter().enumerate() {
+        for (i, v) in Path::parse(path)
+            .unwrap()
+            .find(&doc, &Pace::unwatched())
+            .unwrap()
+            .iter()
+            .enumerate()
+        {
             if i > 0 {
                 out.push(b'|');
             }
-            v.write(&mut out);
+            v.write(&mut out).unwrap();
         }
         String::from_utf8(out).unwrap()
     }
@@ -219,7 +245,7 @@ mod tests {
     fn text_is_written_as_mysql_writes_it() {
         let doc = parse(r#"{"bb":1,"a":[true,null,1.5,"q\"\u0041"],"bb":2}"#).unwrap();
         let mut out = Vec::new();
-        doc.write(&mut out);
+        doc.write(&mut out).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
             r#"{"a": [true, null, 1.5, "q\"A"], "bb": 2}"#

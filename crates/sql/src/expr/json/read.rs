@@ -2,6 +2,9 @@
 
 use super::value::{Json, MAX_DEPTH};
 
+/// Why a text that is nested too deeply is no document.
+pub(crate) const TOO_DEEP: &str = "The JSON document exceeds the maximum depth.";
+
 /// Text that is no JSON document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JsonError {
@@ -54,7 +57,7 @@ impl Reader<'_> {
 
     fn value(&mut self, depth: usize) -> Result<Json, JsonError> {
         if depth > MAX_DEPTH {
-            return Err(self.error("The JSON document exceeds the maximum depth."));
+            return Err(self.error(TOO_DEEP));
         }
         self.space();
         match self.peek() {

@@ -5,6 +5,10 @@
 
 use std::cmp::Ordering;
 
+use types::{Pace, SqlError};
+
+use crate::expr::limited::Put;
+
 /// Deepest nesting of a document, MySQL's own limit.
 pub(crate) const MAX_DEPTH: usize = 100;
 
@@ -84,6 +88,17 @@ impl Json {
         }
     }
 
+    /// Fails where it is nested more deeply than a document may be, as one put together of others can.
+    ///
+    /// # Errors
+    /// 3157.
+    pub(crate) fn check_depth(&self) -> Result<(), SqlError> {
+        match self.depth() > MAX_DEPTH {
+            true => Err(super::too_deep()),
+            false => Ok(()),
+        }
+    }
+
     fn number(&self) -> Option<f64> {
         match self {
             Json::Int(i) => Some(*i as f64),
@@ -112,114 +127,159 @@ impl Json {
     }
 
     /// JSON_CONTAINS: whether `needle` is contained in this document.
-    pub(crate) fn contains(&self, needle: &Json) -> bool {
+    ///
+    /// # Errors
+    /// What `pace` says: every member is looked for in every other.
+    pub(crate) fn contains(&self, needle: &Json, pace: &Pace<'_>) -> Result<bool, SqlError> {
+        pace.tick(4)?;
+        let among = |a: &[Json], x: &Json| -> Result<bool, SqlError> {
+            for y in a {
+                if y.contains(x, pace)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
         match (self, needle) {
-            (Json::Array(a), Json::Array(n)) => n.iter().all(|x| a.iter().any(|y| y.contains(x))),
-            (Json::Array(a), n) => a.iter().any(|y| y.contains(n)),
-            (Json::Object(_), Json::Object(n)) => n
-                .iter()
-                .all(|(k, v)| self.member(k).is_some_and(|m| m.contains(v))),
-            _ => self.same(needle),
+            (Json::Array(a), Json::Array(n)) => {
+                for x in n {
+                    if !among(a, x)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            (Json::Array(a), n) => among(a, n),
+            (Json::Object(_), Json::Object(n)) => {
+                for (k, v) in n {
+                    match self.member(k) {
+                        Some(m) if m.contains(v, pace)? => {}
+                        _ => return Ok(false),
+                    }
+                }
+                Ok(true)
+            }
+            _ => Ok(self.same(needle)),
         }
     }
 
     /// Appends the text.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// What the buffer says.
+    pub(crate) fn write(&self, out: &mut impl Put) -> Result<(), SqlError> {
         match self {
-            Json::Null => out.extend_from_slice(b"null"),
-            Json::Bool(b) => out.extend_from_slice(if *b { b"true" } else { b"false" }),
-            Json::Int(i) => out.extend_from_slice(i.to_string().as_bytes()),
-            Json::Uint(u) => out.extend_from_slice(u.to_string().as_bytes()),
+            Json::Null => out.put(b"null"),
+            Json::Bool(b) => out.put(if *b { b"true" } else { b"false" }),
+            Json::Int(i) => out.put(i.to_string().as_bytes()),
+            Json::Uint(u) => out.put(u.to_string().as_bytes()),
             Json::Double(d) => write_double(*d, out),
-            Json::Decimal(t) => out.extend_from_slice(t.as_bytes()),
+            Json::Decimal(t) => out.put(t.as_bytes()),
             Json::Str(s) => write_quoted(s, out),
             Json::Array(a) => {
-                out.push(b'[');
+                out.put(b"[")?;
                 for (i, v) in a.iter().enumerate() {
                     if i > 0 {
-                        out.extend_from_slice(b", ");
+                        out.put(b", ")?;
                     }
-                    v.write(out);
+                    v.write(out)?;
                 }
-                out.push(b']');
+                out.put(b"]")
             }
             Json::Object(m) => {
-                out.push(b'{');
+                out.put(b"{")?;
                 for (i, (k, v)) in m.iter().enumerate() {
                     if i > 0 {
-                        out.extend_from_slice(b", ");
+                        out.put(b", ")?;
                     }
-                    write_quoted(k, out);
-                    out.extend_from_slice(b": ");
-                    v.write(out);
+                    write_quoted(k, out)?;
+                    out.put(b": ")?;
+                    v.write(out)?;
                 }
-                out.push(b'}');
+                out.put(b"}")
             }
         }
     }
 
     /// The text over several lines, as JSON_PRETTY writes it.
-    pub(crate) fn write_pretty(&self, indent: usize, out: &mut Vec<u8>) {
-        let line = |out: &mut Vec<u8>, n: usize| {
-            out.push(b'\n');
-            out.resize(out.len() + 2 * n, b' ');
-        };
+    ///
+    /// # Errors
+    /// What the buffer says.
+    pub(crate) fn write_pretty(&self, indent: usize, out: &mut impl Put) -> Result<(), SqlError> {
         match self {
             Json::Array(a) if !a.is_empty() => {
-                out.push(b'[');
+                out.put(b"[")?;
                 for (i, v) in a.iter().enumerate() {
                     if i > 0 {
-                        out.push(b',');
+                        out.put(b",")?;
                     }
-                    line(out, indent + 1);
-                    v.write_pretty(indent + 1, out);
+                    new_line(indent + 1, out)?;
+                    v.write_pretty(indent + 1, out)?;
                 }
-                line(out, indent);
-                out.push(b']');
+                new_line(indent, out)?;
+                out.put(b"]")
             }
             Json::Object(m) if !m.is_empty() => {
-                out.push(b'{');
+                out.put(b"{")?;
                 for (i, (k, v)) in m.iter().enumerate() {
                     if i > 0 {
-                        out.push(b',');
+                        out.put(b",")?;
                     }
-                    line(out, indent + 1);
-                    write_quoted(k, out);
-                    out.extend_from_slice(b": ");
-                    v.write_pretty(indent + 1, out);
+                    new_line(indent + 1, out)?;
+                    write_quoted(k, out)?;
+                    out.put(b": ")?;
+                    v.write_pretty(indent + 1, out)?;
                 }
-                line(out, indent);
-                out.push(b'}');
+                new_line(indent, out)?;
+                out.put(b"}")
             }
             v => v.write(out),
         }
     }
 }
 
-fn write_double(d: f64, out: &mut Vec<u8>) {
+fn new_line(indent: usize, out: &mut impl Put) -> Result<(), SqlError> {
+    out.put(b"\n")?;
+    (0..indent).try_for_each(|_| out.put(b"  "))
+}
+
+fn write_double(d: f64, out: &mut impl Put) -> Result<(), SqlError> {
     let text = if d != 0.0 && (d.abs() >= 1e15 || d.abs() < 1e-5) {
         format!("{d:e}")
     } else {
         format!("{d:?}")
     };
-    out.extend_from_slice(text.as_bytes());
+    out.put(text.as_bytes())
 }
 
 /// Appends the text in quotes with escapes.
-pub(crate) fn write_quoted(s: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
-    for &b in s.as_bytes() {
-        match b {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            8 => out.extend_from_slice(b"\\b"),
-            12 => out.extend_from_slice(b"\\f"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            0..=0x1F => out.extend_from_slice(format!("\\u{b:04x}").as_bytes()),
-            _ => out.push(b),
-        }
+///
+/// # Errors
+/// What the buffer says.
+pub(crate) fn write_quoted(s: &str, out: &mut impl Put) -> Result<(), SqlError> {
+    let bytes = s.as_bytes();
+    let mut plain = 0;
+    out.put(b"\"")?;
+    for (i, &b) in bytes.iter().enumerate() {
+        let control;
+        let escaped: &[u8] = match b {
+            b'"' => b"\\\"",
+            b'\\' => b"\\\\",
+            8 => b"\\b",
+            12 => b"\\f",
+            b'\n' => b"\\n",
+            b'\r' => b"\\r",
+            b'\t' => b"\\t",
+            0..=0x1F => {
+                control = format!("\\u{b:04x}");
+                control.as_bytes()
+            }
+            _ => continue,
+        };
+        out.put(&bytes[plain..i])?;
+        out.put(escaped)?;
+        plain = i + 1;
     }
-    out.push(b'"');
+    out.put(&bytes[plain..])?;
+    out.put(b"\"")
 }

@@ -3,10 +3,10 @@
 //! Rows whose columns are plain fields go in by runs of [`RUN_ROWS`] through one plan with parameters; what needs more (user variables,
 //! SET, a line that is too short) goes in row by row.
 
+mod file;
 mod lines;
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use engine::Table;
@@ -44,6 +44,7 @@ impl Source {
     /// The next bytes; none at the end.
     async fn next(&mut self, sink: &mut dyn ResultSink) -> Result<Option<Vec<u8>>, SqlError> {
         match self {
+            // A piece is read while others wait: small enough for a disk, and a regular file waits for nothing else.
             Source::Client => sink.file_chunk().await,
             Source::File(f) => {
                 let mut chunk = Vec::new();
@@ -92,7 +93,10 @@ impl Session {
             sink.ask_file(&statement.path).await?;
             Source::Client
         } else {
-            Source::File(self.open_file(&statement.path)?)
+            Source::File(file::open(
+                &statement.path,
+                &self.vars.text("secure_file_priv"),
+            )?)
         };
         self.begin_implicit();
         if !self.engine.in_transaction() {
@@ -176,49 +180,6 @@ impl Session {
             affected: 0,
             first_id: None,
         })
-    }
-
-    /// A file of this machine, where `secure_file_priv` allows it.
-    fn open_file(&self, path: &[u8]) -> Result<std::fs::File, SqlError> {
-        let given = String::from_utf8_lossy(path).into_owned();
-        let allowed = self.vars.text("secure_file_priv").to_string();
-        let refused = || {
-            SqlError::new(
-                codes::ER_OPTION_PREVENTS_STATEMENT,
-                "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement",
-            )
-        };
-        if allowed.eq_ignore_ascii_case("NULL") {
-            return Err(refused());
-        }
-        let path: PathBuf = match Path::new(&given) {
-            p if p.is_absolute() || allowed.is_empty() => p.to_path_buf(),
-            p => Path::new(&allowed).join(p),
-        };
-        let missing = |e: std::io::Error| {
-            SqlError::new(
-                29,
-                format!(
-                    "File '{given}' not found (OS errno {} - {})",
-                    e.raw_os_error().unwrap_or(0),
-                    e.kind()
-                ),
-            )
-        };
-        let real = path.canonicalize();
-        if !allowed.is_empty() {
-            let inside = Path::new(&allowed).canonicalize();
-            // A path that leads nowhere says nothing about what is outside.
-            let within = match (&real, &inside) {
-                (Ok(real), Ok(dir)) => real.starts_with(dir),
-                (Err(_), _) => path.starts_with(&allowed),
-                _ => false,
-            };
-            if !within {
-                return Err(refused());
-            }
-        }
-        std::fs::File::open(real.map_err(missing)?).map_err(missing)
     }
 
     async fn load_lines(

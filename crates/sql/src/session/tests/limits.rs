@@ -108,3 +108,57 @@ fn a_kill_ends_a_long_text() {
     i.clear_query();
     assert_eq!(c.error("SELECT 1"), 0);
 }
+
+#[test]
+fn definitions_are_checked_in_one_pass() {
+    let mut c = Client::in_test(&server());
+    let begun = Instant::now();
+    let members = |n: usize| {
+        let all: Vec<String> = (0..n).map(|i| format!("'m{i}'")).collect();
+        all.join(",")
+    };
+    c.run(&format!("CREATE TABLE e (a ENUM({}))", members(40_000)));
+    assert_eq!(
+        c.error(&format!("CREATE TABLE f (a ENUM({}))", members(65_536))),
+        3504
+    );
+    assert_eq!(
+        c.error(&format!(
+            "CREATE TABLE f (a ENUM({},'M7'))",
+            members(40_000)
+        )),
+        1291
+    );
+    assert_eq!(
+        c.error(&format!("CREATE TABLE f (a SET({}))", members(65))),
+        1097
+    );
+    let columns: Vec<String> = (0..20_000).map(|i| format!("c{i} INT")).collect();
+    assert_eq!(
+        c.error(&format!("CREATE TABLE f ({})", columns.join(","))),
+        1117
+    );
+    assert!(
+        begun.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+#[test]
+fn variables_grow_to_a_packet_and_no_further() {
+    let s = server();
+    let mut c = Client::in_test(&s);
+    c.run("SET GLOBAL max_allowed_packet = 1048576");
+    let mut c = {
+        drop(c);
+        Client::in_test(&s)
+    };
+    c.run("SET @a = 'abcdefgh'");
+    for _ in 0..17 {
+        c.run("SET @a = CONCAT(@a, @a)");
+    }
+    assert_eq!(c.one("SELECT LENGTH(@a)"), "1048576");
+    c.run("SET @a = CONCAT(@a, @a)");
+    assert_eq!(c.one("SELECT @a IS NULL"), "1");
+}
