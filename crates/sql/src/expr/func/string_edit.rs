@@ -188,7 +188,7 @@ fn pad<'a>(a: Args<'a>, before: bool, name: &str) -> Out<'a> {
     if n as u64 > a.cx.max_packet {
         return Ok(a.too_long(name));
     }
-    a.cx.has_room(n)?;
+    a.cx.hold(n)?;
     let pad_chars = cs.char_count(&with);
     if pad_chars == 0 {
         return Ok(Val::borrowed(b""));
@@ -236,7 +236,7 @@ fn repeat(a: Args<'_>) -> Out<'_> {
     if (t.len() as u64).saturating_mul(n as u64) > a.cx.max_packet {
         return Ok(a.too_long("repeat"));
     }
-    a.cx.has_room(t.len() * n)?;
+    a.cx.hold(t.len() * n)?;
     Ok(Val::owned(t.repeat(n)))
 }
 
@@ -253,7 +253,7 @@ fn space(a: Args<'_>) -> Out<'_> {
     if n as u64 > a.cx.max_packet {
         return Ok(a.too_long("space"));
     }
-    a.cx.has_room(n)?;
+    a.cx.hold(n)?;
     Ok(Val::owned(vec![b' '; n]))
 }
 
