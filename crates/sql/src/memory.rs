@@ -369,7 +369,7 @@ pub fn of_text(text: &[u8]) -> usize {
             None => {
                 let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b >= 0x80;
                 let space = b.is_ascii_whitespace();
-                nodes += usize::from(!space && !(word(b) && word(before)));
+                nodes += usize::from(!(space || word(b) && word(before)));
             }
         }
         before = b;
@@ -408,7 +408,7 @@ mod tests {
         let c = Arc::new(Account::new(&budget));
         assert!(Charge::to(&c).set(100 << 10), "a little for another");
         drop(y);
-        drop((a, b));
+        drop((a, b, c));
         assert_eq!(budget.held(), 0);
     }
 
