@@ -18,6 +18,10 @@ use types::error::codes;
 /// An account takes at least so much from the budget at a time.
 const CHUNK: u64 = 64 << 10;
 
+/// Who holds no more than this is let in beyond the ceiling, within an eighth: a session that asks for little goes on while another takes
+/// all there is.
+const LITTLE: u64 = 1 << 20;
+
 /// Blocks below this are not worth a charge.
 pub const SMALL: usize = 32 << 10;
 
@@ -69,12 +73,16 @@ impl Budget {
     }
 
     /// Which limit is in the way of taking that much more; [`NONE`] where it has been taken.
-    fn take(&self, bytes: u64, subject: bool) -> u8 {
+    fn take(&self, bytes: u64, subject: bool, little: bool) -> u8 {
         let held = self
             .held
             .fetch_add(bytes, Ordering::Relaxed)
             .saturating_add(bytes);
-        let refused = if held > self.ceiling() {
+        let ceiling = match little {
+            true => self.ceiling().saturating_add(self.ceiling() / 8),
+            false => self.ceiling(),
+        };
+        let refused = if held > ceiling {
             CEILING
         } else if subject && held > self.limit.load(Ordering::Relaxed) {
             ALL
@@ -154,7 +162,7 @@ impl Account {
         } else if held > taken {
             let more = (held - taken).next_multiple_of(CHUNK);
             let subject = self.subject.load(Ordering::Relaxed) != 0;
-            let refused = self.budget.take(more, subject);
+            let refused = self.budget.take(more, subject, held <= LITTLE);
             if refused == NONE {
                 self.taken.store(taken + more, Ordering::Relaxed);
             }
@@ -379,26 +387,28 @@ mod tests {
     #[test]
     fn who_asks_for_too_much_is_refused_alone() {
         let budget = Arc::new(Budget::default());
-        budget.set_ceiling(1 << 20);
+        budget.set_ceiling(2 << 20);
         let (a, b) = (
             Arc::new(Account::new(&budget)),
             Arc::new(Account::new(&budget)),
         );
         let (mut x, mut y) = (Charge::to(&a), Charge::to(&b));
-        assert!(x.set(700 << 10) && y.set(200 << 10));
-        assert!(!x.set(900 << 10), "200 KiB are another's");
-        assert_eq!(x.bytes(), 700 << 10);
+        assert!(x.set(1500 << 10) && y.set(400 << 10));
+        assert!(!x.set(1800 << 10), "400 KiB are another's");
+        assert_eq!(x.bytes(), 1500 << 10);
         let e = a.check().expect_err("it was refused");
         assert_eq!(e.code, 3170);
         assert!(!Account::closes(e.code));
         b.check().expect("another was not");
         drop(x);
-        assert!(budget.held() <= (200 << 10) + 4 * CHUNK);
+        assert!(budget.held() <= (400 << 10) + 4 * CHUNK);
         a.begin();
         a.check().expect("the next statement was refused nothing");
-        assert!(y.set(900 << 10));
+        assert!(y.set(1900 << 10));
+        let c = Arc::new(Account::new(&budget));
+        assert!(Charge::to(&c).set(100 << 10), "a little for another");
         drop(y);
-        drop((a, b));
+        drop((a, b, c));
         assert_eq!(budget.held(), 0);
     }
 

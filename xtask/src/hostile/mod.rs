@@ -58,6 +58,7 @@ const FULL: Scale = Scale {
         seconds: 600,
         abusers: 64,
         waits: Duration::from_millis(250),
+        abuse: None,
     },
 };
 
@@ -76,6 +77,7 @@ const SHORT: Scale = Scale {
         seconds: 20,
         abusers: 48,
         waits: BYSTANDER_WAITS,
+        abuse: None,
     },
 };
 
@@ -87,6 +89,8 @@ pub fn command(args: &Args) -> Outcome<()> {
     scale.seconds = args.get("seconds", scale.seconds)?;
     scale.rounds = args.get("rounds", scale.rounds)?;
     scale.attack.seconds = args.get("attack", scale.attack.seconds)?;
+    let abuse = args.get("abuse", usize::MAX)?;
+    scale.attack.abuse = Some(abuse).filter(|n| *n < usize::MAX);
     let only = args.get("only", String::new())?;
     args.refuse_unread()?;
     run(&scale, &only)

@@ -327,17 +327,6 @@ impl<'s> EvalCtx<'s> {
         }
     }
 
-    /// Whether there is room for a value just now, before it is made and held.
-    ///
-    /// # Errors
-    /// The session may hold no more.
-    pub fn has_room(&self, bytes: usize) -> Result<(), SqlError> {
-        if bytes >= SMALL && !Charge::to(self.memory()).set(bytes) {
-            self.memory().check()?;
-        }
-        Ok(())
-    }
-
     /// The values of a row are not needed any more.
     #[inline]
     pub fn let_go(&self) {

@@ -82,7 +82,7 @@ impl<'c> Limited<'c> {
         if n > self.budget.left {
             return Err(SqlError::new(TOO_LONG, ""));
         }
-        self.budget.cx.has_room(n)?;
+        self.budget.cx.hold(n)?;
         self.bytes.reserve_exact(n);
         Ok(())
     }
@@ -120,7 +120,7 @@ impl Put for Limited<'_> {
         if needed > self.bytes.capacity() {
             // What the session may hold is asked for before it is taken, twice over as vectors grow.
             let grown = needed.max(self.bytes.capacity().saturating_mul(2));
-            self.budget.cx.has_room(grown)?;
+            self.budget.cx.hold(grown)?;
         }
         self.bytes.extend_from_slice(bytes);
         Ok(())

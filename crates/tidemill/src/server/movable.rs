@@ -32,6 +32,9 @@ const STALL: u8 = 8;
 /// A task whose stalls count so much takes its turns elsewhere.
 const STALLS: u8 = 12;
 
+/// Of the turns of a task that has not stalled, one in so many is timed: two looks at the clock are felt in a turn of some microseconds.
+const TIMED: u8 = 8;
+
 /// The most that stalls count.
 const STALLS_MOST: u8 = 64;
 
@@ -57,7 +60,7 @@ struct Turn {
     moves: bool,
     /// It has only paused, and is in the middle of rows and pages.
     paused: bool,
-    /// When this poll began.
+    /// When this poll began, or its first pause was; `None` where it is not timed.
     began: Option<Instant>,
     /// How long its statement had computed before.
     computed: Duration,
@@ -113,10 +116,18 @@ pub(super) async fn left() {
 /// A statement makes a pause for others: one that has computed for long by now goes on elsewhere.
 pub(crate) fn paused() {
     let turn = TURN.get();
-    if let Some(began) = turn.began
-        && turn.computed + began.elapsed() >= LONG
-        && ask(Place::Home)
-    {
+    if turn.place != Place::Home {
+        return;
+    }
+    let Some(began) = turn.began else {
+        // From here on it is timed.
+        TURN.set(Turn {
+            began: Some(Instant::now()),
+            ..turn
+        });
+        return;
+    };
+    if turn.computed + began.elapsed() >= LONG && ask(Place::Home) {
         TURN.set(Turn {
             paused: true,
             ..TURN.get()
@@ -170,23 +181,23 @@ enum Next {
 /// Polls a task in a place; gives how long that took, and where it is to go on.
 fn poll_in(
     place: Place,
+    timed: bool,
     computed: &mut Duration,
     task: &mut Task,
     cx: &mut Context<'_>,
 ) -> (Poll<()>, Duration, Next) {
-    let began = Instant::now();
     TURN.set(Turn {
         place,
         moves: false,
         paused: false,
-        began: (place == Place::Home).then_some(began),
+        began: timed.then(Instant::now),
         computed: *computed,
         over: false,
     });
     // A panic leaves a turn behind that the next one overwrites.
     let polled = task.as_mut().poll(cx);
     let turn = TURN.replace(Turn::NONE);
-    let took = began.elapsed();
+    let took = turn.began.map_or(Duration::ZERO, |began| began.elapsed());
     *computed = match turn.over {
         true => Duration::ZERO,
         false => *computed + took,
@@ -238,7 +249,7 @@ impl Away {
             let mut computed = Duration::ZERO;
             // Unwind safe: after a panic nobody polls the task again.
             let polled = catch_unwind(AssertUnwindSafe(|| {
-                poll_in(Place::Away, &mut computed, &mut task, &mut cx)
+                poll_in(Place::Away, true, &mut computed, &mut task, &mut cx)
             }));
             match polled {
                 Ok((Poll::Pending, took, next)) => {
@@ -323,6 +334,7 @@ pub(super) struct Movable {
     computed: Duration,
     /// How much it has kept its loop waiting of late.
     stalls: u8,
+    turns: u8,
 }
 
 impl Movable {
@@ -341,6 +353,7 @@ impl Movable {
             runtime,
             computed: Duration::ZERO,
             stalls: 0,
+            turns: 0,
         }
     }
 
@@ -407,7 +420,9 @@ impl Movable {
         let Some(task) = &mut self.task else {
             return Poll::Ready(());
         };
-        let (polled, took, next) = poll_in(Place::Home, &mut self.computed, task, cx);
+        self.turns = self.turns.wrapping_add(1);
+        let timed = self.turns.is_multiple_of(TIMED) || self.stalls > 0 || !self.computed.is_zero();
+        let (polled, took, next) = poll_in(Place::Home, timed, &mut self.computed, task, cx);
         self.count(took >= STALLING);
         if next != Next::Here
             && polled.is_pending()

@@ -397,21 +397,21 @@ mod tests {
         let (tx, rx) = mpsc::channel();
         workers.spawn(async move {
             let home = std::thread::current().id();
-            for turn in 0..40 {
+            for turn in 0..60 {
                 let at_home = std::thread::current().id() == home;
                 let _gone = tx.send(at_home);
-                if turn < 5 {
-                    std::thread::sleep(Duration::from_millis(10));
+                if turn < 20 {
+                    std::thread::sleep(Duration::from_millis(5));
                 }
                 movable::come_back().await;
                 movable::at_home(tokio::time::sleep(Duration::from_millis(1))).await;
             }
         });
         let turns: Vec<bool> = rx.iter().collect();
-        assert_eq!(turns.len(), 40);
+        assert_eq!(turns.len(), 60);
         assert!(turns[0] && turns[1], "{turns:?}");
-        assert!(!turns[4] && !turns[5], "{turns:?}");
-        assert!(turns[39], "{turns:?}");
+        assert!(!turns[18] && !turns[20], "{turns:?}");
+        assert!(turns[59], "{turns:?}");
         assert_eq!(workers.stop(PATIENCE), 0);
         Ok(())
     }

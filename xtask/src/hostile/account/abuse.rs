@@ -15,23 +15,27 @@ const PATIENCE: Duration = Duration::from_secs(4);
 pub struct Abuser<'a> {
     setup: &'a Setup,
     conn: Option<Conn>,
+    /// All that it does; the whole list where it is `None`.
+    only: Option<usize>,
     /// Which of them it is, and how often it has begun.
     pub turn: u64,
 }
 
 impl<'a> Abuser<'a> {
     /// One that is not connected yet.
-    pub fn new(setup: &'a Setup, number: u64) -> Abuser<'a> {
+    pub fn new(setup: &'a Setup, number: u64, only: Option<usize>) -> Abuser<'a> {
         Abuser {
             setup,
             conn: None,
+            only,
             turn: number,
         }
     }
 
     /// Does the next thing.
     pub fn go_on(&mut self) {
-        let (_, abuse) = ABUSES[(self.turn % ABUSES.len() as u64) as usize];
+        let usual = (self.turn % ABUSES.len() as u64) as usize;
+        let (_, abuse) = ABUSES[self.only.unwrap_or(usual)];
         self.turn += 7;
         let ended = match abuse(self) {
             Ok(()) => false,

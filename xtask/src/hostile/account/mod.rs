@@ -28,6 +28,8 @@ pub struct Attack {
     pub abusers: u64,
     /// How long a bystander may have to wait.
     pub waits: Duration,
+    /// One kind of abuse alone, by its place in the list.
+    pub abuse: Option<usize>,
 }
 
 /// Memory of the server and of the kernel for it.
@@ -55,6 +57,10 @@ struct Seen {
 
 /// Runs the attack on a server of its own below `scratch`.
 pub fn run(attack: &Attack, scratch: &Scratch) -> Outcome<String> {
+    if let Some(n) = attack.abuse {
+        let (name, _) = abuse::ABUSES.get(n).ok_or("there is no such abuse")?;
+        println!("    only: {name}");
+    }
     let group = Group::new(MEMORY);
     let dir = scratch.path().join("account");
     std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
@@ -133,7 +139,7 @@ fn under_attack(
         let bystander = scope.spawn(|| bystander(setup, seen));
         for number in 0..attack.abusers {
             scope.spawn(move || {
-                let mut abuser = Abuser::new(setup, number);
+                let mut abuser = Abuser::new(setup, number, attack.abuse);
                 while !seen.over.load(Ordering::Relaxed) {
                     abuser.go_on();
                     seen.abuses.fetch_add(1, Ordering::Relaxed);
@@ -234,6 +240,8 @@ fn watch(
 /// What root kills ends soon, however it computes.
 fn kills(setup: &Setup) -> Outcome<()> {
     let mut conn = root(setup)?;
+    // Places for those that are to be killed, whatever the others do.
+    query(&mut conn, "SET GLOBAL max_connections = 1000")?;
     for sql in [
         "SELECT SLEEP(1000)",
         "SELECT COUNT(*) FROM information_schema.columns a, information_schema.columns b, information_schema.columns c \
@@ -261,7 +269,11 @@ fn kills(setup: &Setup) -> Outcome<()> {
                 return Err("no place for a statement to be killed".to_owned());
             };
             std::thread::sleep(Duration::from_millis(300));
-            query(&mut conn, &format!("KILL {id}"))?;
+            match conn.query(&format!("KILL {id}")) {
+                // It has failed already: there is not enough memory for it.
+                Err(ClientError::Server(e)) if e.code == 1094 => return Ok(()),
+                other => other.map_err(|e| format!("KILL: {e}"))?,
+            };
             let killed = Instant::now();
             let there =
                 format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id}");

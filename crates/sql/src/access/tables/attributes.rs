@@ -47,7 +47,8 @@ pub fn text_of(a: &Account) -> Option<String> {
 
 fn written(json: &Json) -> String {
     let mut out = Vec::new();
-    json.write(&mut out);
+    // A vector takes all that it is given.
+    let _all = json.write(&mut out);
     String::from_utf8_lossy(&out).into_owned()
 }
 

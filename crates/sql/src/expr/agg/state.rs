@@ -30,6 +30,9 @@ pub struct Accumulator {
 /// What a key or a value takes beside its bytes.
 const EACH: usize = 64;
 
+/// What a byte of a growing text takes.
+const GROWTH: usize = 3;
+
 #[derive(Debug, Clone)]
 enum State {
     Count(u64),
@@ -260,7 +263,8 @@ impl Accumulator {
                 _ => EACH,
             };
             let ordered = keys.iter().map(size).sum::<usize>();
-            self.hold(spec.separator.len() + text.len() + ordered, cx)?;
+            // A text that grows has its old room and its new one, which is twice as large.
+            self.hold(GROWTH * (spec.separator.len() + text.len()) + ordered, cx)?;
         }
         if let State::Concat(c) = &mut self.state {
             c.add(spec, &text, keys, cx);

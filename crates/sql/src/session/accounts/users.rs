@@ -297,7 +297,7 @@ fn take_attribute(a: &mut Account, attribute: &UserAttribute) -> Result<(), SqlE
         Json::Object(members) if members.is_empty() => String::new(),
         json => {
             let mut out = Vec::new();
-            json.write(&mut out);
+            json.write(&mut out)?;
             String::from_utf8_lossy(&out).into_owned()
         }
     };
