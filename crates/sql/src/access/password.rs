@@ -9,7 +9,7 @@ use base::Random;
 use types::SqlError;
 
 use super::account::{Account, OldPassword, PasswordPolicy};
-use crate::vars::GlobalVars;
+use crate::vars::{GlobalVars, VarValue};
 
 const DAY_US: i64 = 86_400 * 1_000_000;
 
@@ -148,7 +148,14 @@ impl Strength {
         };
         let usual = Strength::default();
         Some(Strength {
-            policy: number("policy")?,
+            policy: match globals.value_by_name("validate_password.policy")? {
+                VarValue::Text(word) => match &*word {
+                    "LOW" => 0,
+                    "STRONG" => 2,
+                    _ => 1,
+                },
+                v => v.as_u64(),
+            },
             length: number("length")? as usize,
             mixed_case: number("mixed_case_count")? as usize,
             numbers: number("number_count")? as usize,

@@ -251,6 +251,12 @@ impl Parser<'_> {
         Ok(UserOption::RequireCurrent(Some(!self.eat(Kw::OPTIONAL))))
     }
 
+    /// Whether that word stands `n` tokens ahead, one that is no keyword.
+    pub fn is_word_ahead(&mut self, n: usize, word: &[u8]) -> bool {
+        let token = self.ahead(n);
+        token.kind == T::Word && self.slice(token).eq_ignore_ascii_case(word)
+    }
+
     /// Whether a word stands here that is no keyword.
     fn at_word(&self, word: &str) -> bool {
         self.is(T::Word) && self.slice(self.tok).eq_ignore_ascii_case(word.as_bytes())

@@ -5,6 +5,7 @@
 //! none, a role that is no account) grants nothing. Nothing here decides what is allowed.
 
 mod attributes;
+pub mod components;
 mod orphans;
 mod prepare;
 mod read;

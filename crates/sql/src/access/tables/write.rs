@@ -435,3 +435,28 @@ pub(super) async fn put_proxy(
     let w = writer(s, &mut BTreeMap::new(), &row, now_us).await?;
     w.put(s).await
 }
+
+fn component(id: u64, urn: &str) -> Row {
+    Row::new("component")
+        .with("component_id", Cell::Number(id))
+        .with("component_group_id", Cell::Number(id))
+        .text("component_urn", urn)
+}
+
+/// Puts a row of `component` there.
+///
+/// # Errors
+/// What the engine fails with.
+pub(super) async fn put_component(s: &mut Session, id: u64, urn: &str) -> Result<(), SqlError> {
+    let w = writer(s, &mut BTreeMap::new(), &component(id, urn), 0).await?;
+    w.put(s).await
+}
+
+/// Takes a row of `component` away.
+///
+/// # Errors
+/// What the engine fails with.
+pub(super) async fn remove_component(s: &mut Session, id: u64) -> Result<(), SqlError> {
+    let w = writer(s, &mut BTreeMap::new(), &component(id, ""), 0).await?;
+    w.remove(s).await
+}

@@ -22,12 +22,14 @@ use types::SqlError;
 
 use actor::{Actor, Outcome};
 
+use crate::access::needs::Right;
 use crate::access::password::{History, Strength};
 use crate::access::{AccountId, AccountState, Granted};
 use crate::parse::ast::{Account, SetItem, Statement};
 use crate::session::Session;
 use crate::show::RowSet;
 use crate::sink::{Done, ResultSink};
+use crate::vars::VarInput;
 
 impl Session {
     fn actor(&self) -> Actor {
@@ -48,7 +50,10 @@ impl Session {
             },
             require_current: number("password_require_current") != 0,
             random_length: own("generated_random_password_length") as usize,
-            strength: Strength::of(globals),
+            strength: match self.instance.components.validates_passwords() {
+                true => Strength::of(globals),
+                false => None,
+            },
             hasher: self.instance.options.password_hasher.clone(),
             verifier: self.instance.options.password_verifier.clone(),
             random: Arc::clone(&self.instance.random),
@@ -115,6 +120,20 @@ impl Session {
             .await
     }
 
+    /// INSTALL COMPONENT and UNINSTALL COMPONENT.
+    pub(crate) async fn change_components(
+        &mut self,
+        install: bool,
+        urns: &[Box<str>],
+    ) -> Result<Done, SqlError> {
+        self.check_may_change()?;
+        self.implicit_commit().await?;
+        let instance = Arc::clone(&self.instance);
+        let components = &instance.components;
+        components.change(&instance.engine, install, urns).await?;
+        Ok(Done::default())
+    }
+
     /// The account that a clause names.
     ///
     /// # Errors
@@ -136,14 +155,25 @@ impl Session {
         roles::at_login(&self.actor(), &state, all.is_some_and(|v| v.as_u64() != 0))
     }
 
-    /// Refuses `partial_revokes = OFF` while there is a partial revoke, and a mandatory role that has SYSTEM_USER.
+    /// Looks at a value that a global variable about accounts is to have: `partial_revokes = OFF` is refused while there is a
+    /// partial revoke, a mandatory role while it has SYSTEM_USER.
     ///
     /// # Errors
-    /// 3896, 3880.
-    pub(crate) fn check_account_variable(&self, name: &str, value: &str) -> Result<(), SqlError> {
-        let state = self.instance.accounts.snapshot();
+    /// 3896, 3880, 1231, 1227.
+    pub(crate) fn check_account_variable(
+        &self,
+        name: &str,
+        value: &VarInput,
+    ) -> Result<(), SqlError> {
         if name.eq_ignore_ascii_case("partial_revokes") {
-            let off = matches!(&value.to_ascii_uppercase()[..], "0" | "OFF" | "FALSE");
+            let off = match value {
+                VarInput::Text(t) => matches!(&t.to_ascii_uppercase()[..], "OFF" | "FALSE"),
+                VarInput::Int(n) => *n == 0,
+                VarInput::Uint(n) => *n == 0,
+                VarInput::Default => true,
+                _ => false,
+            };
+            let state = self.instance.accounts.snapshot();
             if off && state.iter().any(|a| !a.restrictions.is_empty()) {
                 return Err(SqlError::new(
                     3896,
@@ -152,18 +182,35 @@ impl Session {
             }
         }
         if name.eq_ignore_ascii_case("mandatory_roles") {
-            let parsed = crate::parse::parse_accounts(value.as_bytes()).unwrap_or_default();
-            for a in &parsed {
-                let id = self.account_id(a)?;
-                if roles::has_system_user(&state, &id) {
-                    return Err(SqlError::new(
-                        3880,
-                        format!(
-                            "Cannot set mandatory_roles: AuthId {} has 'SYSTEM_USER' privilege.",
-                            id.ticked()
-                        ),
-                    ));
-                }
+            self.security.require(&[Right::Dynamic("ROLE_ADMIN")])?;
+            if let VarInput::Text(list) = value {
+                self.check_mandatory_roles(list)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_mandatory_roles(&self, list: &str) -> Result<(), SqlError> {
+        if list.trim().is_empty() {
+            return Ok(());
+        }
+        let Ok(parsed) = crate::parse::parse_accounts(list.as_bytes()) else {
+            return Err(SqlError::new(
+                types::error::codes::ER_WRONG_VALUE_FOR_VAR,
+                format!("Variable 'mandatory_roles' can't be set to the value of '{list}'"),
+            ));
+        };
+        let state = self.instance.accounts.snapshot();
+        for a in &parsed {
+            let id = self.account_id(a)?;
+            if roles::has_system_user(&state, &id) {
+                return Err(SqlError::new(
+                    3880,
+                    format!(
+                        "Cannot set mandatory_roles: AuthId {} has 'SYSTEM_USER' privilege.",
+                        id.ticked()
+                    ),
+                ));
             }
         }
         Ok(())

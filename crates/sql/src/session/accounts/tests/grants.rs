@@ -234,6 +234,8 @@ fn partial_revokes_follow_what_is_given() {
     c.run("REVOKE ALL ON *.* FROM v@localhost");
     c.run("GRANT SELECT, INSERT ON *.* TO v@localhost AS u@localhost");
     assert_eq!(grants(&mut c, "v@localhost").len(), 2);
+    assert_eq!(c.error("SET GLOBAL partial_revokes = OFF"), 3896);
+    assert_eq!(c.error("SET GLOBAL partial_revokes = DEFAULT"), 3896);
     c.run("GRANT INSERT ON test.* TO u@localhost");
     assert_eq!(grants(&mut c, "u@localhost").len(), 1);
     u.run("INSERT INTO test.t VALUES (1)");

@@ -134,3 +134,45 @@ fn a_plugin_without_a_password_asks_for_one() {
     assert!(u.password.expired && u.auth_string.is_empty());
     assert_eq!(c.error("SET PASSWORD FOR nobody = 'x'"), 1133);
 }
+
+#[test]
+fn weak_passwords_are_refused_once_the_component_is_there() {
+    let (s, mut c) = root();
+    c.run("CREATE USER u@localhost IDENTIFIED BY 'x'");
+    assert_eq!(c.error("SET GLOBAL validate_password.policy = LOW"), 1193);
+    assert_eq!(c.error("INSTALL COMPONENT 'file://component_other'"), 3529);
+    let urn = "'file://component_validate_password'";
+    assert_eq!(c.error(&format!("UNINSTALL COMPONENT {urn}")), 3537);
+    c.run(&format!("INSTALL COMPONENT {urn}"));
+    assert_eq!(c.error(&format!("INSTALL COMPONENT {urn}")), 3529);
+    assert_eq!(
+        c.one("SELECT component_urn FROM mysql.component"),
+        urn.trim_matches('\'')
+    );
+    let e = c
+        .try_all("CREATE USER v IDENTIFIED BY 'weakling'")
+        .unwrap_err();
+    assert_eq!(
+        (e.code, &*e.message),
+        (
+            1819,
+            "Your password does not satisfy the current policy requirements"
+        )
+    );
+    assert_eq!(c.error("CREATE USER v"), 1819);
+    assert_eq!(c.error("SET PASSWORD FOR u@localhost = 'weak'"), 1819);
+    c.run("CREATE ROLE r");
+    c.run("CREATE USER v IDENTIFIED BY 'Strong-1'");
+    c.run("CREATE USER w IDENTIFIED BY RANDOM PASSWORD");
+    c.run("CREATE USER h IDENTIFIED WITH mysql_native_password AS '*AB'");
+    assert_eq!(c.one("SELECT @@validate_password.policy"), "MEDIUM");
+    c.run("SET GLOBAL validate_password.policy = LOW");
+    c.run("SET GLOBAL validate_password.length = 4");
+    c.run("SET PASSWORD FOR u@localhost = 'weak'");
+    assert_eq!(c.error("SET PASSWORD FOR u@localhost = 'bad'"), 1819);
+    let mut u = login(&s, "u").ok().expect("a login");
+    assert_eq!(u.error(&format!("UNINSTALL COMPONENT {urn}")), 1142);
+    c.run(&format!("UNINSTALL COMPONENT {urn}"));
+    c.run("SET PASSWORD FOR u@localhost = 'bad'");
+    assert_eq!(c.one("SELECT COUNT(*) FROM mysql.component"), "0");
+}

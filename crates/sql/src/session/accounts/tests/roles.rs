@@ -158,6 +158,13 @@ fn mandatory_roles_are_everybodys() {
     assert_eq!(c.error("GRANT SYSTEM_USER ON *.* TO m"), 3897);
     c.run("CREATE USER x");
     assert_eq!(c.error("RENAME USER x TO nobody"), 1396);
+    assert_eq!(c.error("SET GLOBAL mandatory_roles = 'm,,'"), 1231);
+    assert_eq!(
+        c.error("SET GLOBAL mandatory_roles = 'root@localhost'"),
+        3880
+    );
+    c.run("GRANT SYSTEM_VARIABLES_ADMIN ON *.* TO u@localhost");
+    assert_eq!(u.error("SET GLOBAL mandatory_roles = ''"), 1227);
     c.run("SET GLOBAL mandatory_roles = ''");
     assert_eq!(u.error("SELECT * FROM test.t"), 1142);
     c.run("DROP ROLE m");
