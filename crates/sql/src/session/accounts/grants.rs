@@ -28,7 +28,8 @@ pub(super) fn grant(
     };
     let level = level(actor, on)?;
     let mut w = wanted(list, &level)?;
-    if g.with_option {
+    // Dynamic privileges have each their own grant option: alone they bring nothing for static ones.
+    if g.with_option && !w.is_dynamic_alone() {
         w.set = w.set.with(Priv::GrantOption);
     }
     let powers = actor.powers(state);
@@ -68,8 +69,7 @@ fn may_give(powers: &SecurityContext, level: &Level, w: &mut Wanted) -> Result<(
     let needed = w.set.with(Priv::GrantOption);
     match level {
         Level::Global => {
-            let only_dynamic = w.set.without(Priv::GrantOption).is_empty() && !w.dynamic.is_empty();
-            if !only_dynamic && !powers.global().has_all(needed) {
+            if !w.is_dynamic_alone() && !powers.global().has_all(needed) {
                 return Err(SqlError::access_denied(
                     &powers.account().user,
                     powers.client_host(),
@@ -373,12 +373,9 @@ fn take(a: &mut Account, level: &Level, w: &Wanted, partial: bool) -> Result<(),
         Level::Global => {
             a.privileges = a.privileges.minus(w.set);
             for d in &w.dynamic {
-                match w.set.has(Priv::GrantOption) && !w.all {
-                    true => drop(a.dynamic.get_mut(*d).map(|option| *option = false)),
-                    false => drop(a.dynamic.remove(*d)),
-                }
+                a.dynamic.remove(*d);
             }
-            if w.set.has(Priv::GrantOption) && w.dynamic.is_empty() {
+            if w.set.has(Priv::GrantOption) {
                 // GRANT OPTION ON *.* speaks of every privilege there.
                 a.dynamic.values_mut().for_each(|option| *option = false);
             }

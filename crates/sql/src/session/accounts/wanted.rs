@@ -32,9 +32,16 @@ pub(super) struct Wanted {
     pub dynamic: Vec<&'static str>,
     /// ALL.
     pub all: bool,
+    /// USAGE.
+    pub usage: bool,
 }
 
 impl Wanted {
+    /// Whether nothing but dynamic privileges was named.
+    pub fn is_dynamic_alone(&self) -> bool {
+        self.set.is_empty() && !self.usage && !self.dynamic.is_empty()
+    }
+
     /// Every static one, on whatever part of the object.
     pub fn everything(&self) -> PrivSet {
         let columns = self.columns.iter();
@@ -107,7 +114,7 @@ pub(super) fn wanted(list: &[Privilege], level: &Level) -> Result<Wanted, SqlErr
                     w.dynamic.extend(DYNAMIC);
                 }
             }
-            "USAGE" => {}
+            "USAGE" => w.usage = true,
             name => match (Priv::by_name(name), dynamic(name)) {
                 (Some(p_static), _) => add(&mut w, p, p_static, level)?,
                 (None, Some(name)) if p.columns.is_empty() => {

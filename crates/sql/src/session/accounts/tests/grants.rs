@@ -18,7 +18,7 @@ fn grants_are_shown_as_mysql_writes_them() {
     assert_eq!(
         grants(&mut c, "u"),
         [
-            "GRANT SELECT, RELOAD ON *.* TO `u`@`%` WITH GRANT OPTION",
+            "GRANT SELECT, RELOAD ON *.* TO `u`@`%`",
             "GRANT BACKUP_ADMIN,SYSTEM_USER ON *.* TO `u`@`%`",
             "GRANT ROLE_ADMIN ON *.* TO `u`@`%` WITH GRANT OPTION",
             "GRANT INSERT, EXECUTE ON `app\\_%`.* TO `u`@`%`",
@@ -71,6 +71,8 @@ fn what_is_revoked_is_gone() {
     );
     c.run("REVOKE ALL ON test.t FROM u");
     assert_eq!(grants(&mut c, "u").len(), 3);
+    c.run("REVOKE GRANT OPTION, BACKUP_ADMIN ON *.* FROM u");
+    assert_eq!(grants(&mut c, "u").len(), 2);
     assert_eq!(c.error("REVOKE SELECT ON test.t FROM u"), 1147);
     assert_eq!(c.error("REVOKE SELECT ON other.* FROM u"), 1141);
     assert_eq!(c.error("REVOKE SELECT ON *.* FROM nobody"), 1141);
@@ -177,6 +179,15 @@ fn nobody_gives_what_is_not_his() {
     c.run("GRANT CLONE_ADMIN ON *.* TO g@localhost WITH GRANT OPTION");
     c.run("REVOKE GRANT OPTION ON *.* FROM g@localhost");
     assert_eq!(g.error("GRANT CLONE_ADMIN ON *.* TO u"), 1227);
+    c.run("GRANT CLONE_ADMIN ON *.* TO g@localhost WITH GRANT OPTION");
+    assert_eq!(g.error("GRANT SELECT ON *.* TO u"), 1045);
+    assert_eq!(
+        g.error("GRANT USAGE, CLONE_ADMIN ON *.* TO u WITH GRANT OPTION"),
+        1045
+    );
+    g.run("GRANT CLONE_ADMIN ON *.* TO u WITH GRANT OPTION");
+    let u = account(&s, "u", "%").expect("u");
+    assert!(u.dynamic["CLONE_ADMIN"] && u.privileges.is_empty());
     is_stored(&s);
 }
 
