@@ -105,6 +105,8 @@ pub struct SessionFacts {
     pub user: String,
     /// CURRENT_USER(): the account it was authenticated as.
     pub current_user: String,
+    /// CURRENT_ROLE(): the active roles; empty for none.
+    pub current_role: String,
     /// DATABASE().
     pub database: Option<String>,
     /// LAST_INSERT_ID() without arguments.
@@ -135,6 +137,7 @@ impl Default for SessionFacts {
             connection_id: 0,
             user: String::new(),
             current_user: String::new(),
+            current_role: String::new(),
             database: None,
             last_insert_id: 0,
             found_rows: 0,

@@ -62,6 +62,8 @@ impl Session {
             self.instance.globals.hot().partial_revokes() != 0,
         ));
         self.take_limits(&state);
+        let roles: Vec<String> = self.roles.iter().map(AccountId::ticked).collect();
+        self.facts.current_role = roles.join(",");
         self.accounts_seen = version;
         self.obey_memory_limits();
     }

@@ -70,8 +70,12 @@ fn current_user(a: Args<'_>) -> Out<'_> {
     Ok(Val::borrowed(a.cx.facts.current_user.as_bytes()))
 }
 
-fn current_role(_: Args<'_>) -> Out<'_> {
-    Ok(Val::borrowed(b"NONE"))
+fn current_role(a: Args<'_>) -> Out<'_> {
+    let roles = &a.cx.facts.current_role;
+    Ok(Val::borrowed(match roles.is_empty() {
+        true => b"NONE",
+        false => roles.as_bytes(),
+    }))
 }
 
 fn icu_version(_: Args<'_>) -> Out<'_> {

@@ -18,13 +18,16 @@ fn roles_are_granted_and_made_active() {
     assert_eq!(login(&s, "reader").err(), Some(3118));
     let mut u = login(&s, "u").expect("a login");
     assert_eq!(u.error("SELECT * FROM test.t"), 1142);
+    assert_eq!(u.one("SELECT CURRENT_ROLE()"), "NONE");
     u.run("SET ROLE reader");
+    assert_eq!(u.one("SELECT CURRENT_ROLE()"), "`reader`@`%`");
     u.run("SELECT * FROM test.t");
     assert_eq!(u.error("INSERT INTO test.t VALUES (1)"), 1142);
     u.run("SET ROLE ALL EXCEPT reader");
     u.run("INSERT INTO test.t VALUES (1)");
     assert_eq!(u.error("SELECT * FROM test.t"), 1142);
     u.run("SET ROLE ALL");
+    assert_eq!(u.one("SELECT CURRENT_ROLE()"), "`reader`@`%`,`writer`@`%`");
     u.run("SELECT * FROM test.t");
     assert_eq!(u.error("SET ROLE inner_role"), 3530);
     assert_eq!(u.error("SET ROLE nobody"), 3530);
