@@ -143,7 +143,7 @@ impl Strength {
     /// What the variables ask, where the component is installed.
     pub fn of(globals: &GlobalVars) -> Option<Strength> {
         let number = |name: &str| {
-            let v = globals.value_by_name(&format!("validate_password.{name}"));
+            let v = globals.value_by_name(name);
             v.map(|v| v.as_u64())
         };
         let usual = Strength::default();
@@ -156,11 +156,11 @@ impl Strength {
                 },
                 v => v.as_u64(),
             },
-            length: number("length")? as usize,
-            mixed_case: number("mixed_case_count")? as usize,
-            numbers: number("number_count")? as usize,
-            specials: number("special_char_count")? as usize,
-            check_user_name: number("check_user_name").is_none_or(|v| v != 0),
+            length: number("validate_password.length")? as usize,
+            mixed_case: number("validate_password.mixed_case_count")? as usize,
+            numbers: number("validate_password.number_count")? as usize,
+            specials: number("validate_password.special_char_count")? as usize,
+            check_user_name: number("validate_password.check_user_name").is_none_or(|v| v != 0),
             ..usual
         })
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::access::account::{ColumnGrant, TableGrant};
-use crate::access::needs;
+use crate::access::needs::{self, Need};
 
 const SELECT: PrivSet = PrivSet::of(Priv::Select);
 const INSERT: PrivSet = PrivSet::of(Priv::Insert);

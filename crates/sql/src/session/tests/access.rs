@@ -136,6 +136,12 @@ fn who_has_nothing_learns_nothing() {
         assert_eq!(everyway_but_explain(&mut u, there), 1142, "{there}");
         assert_eq!(everyway_but_explain(&mut u, not_there), 1142, "{not_there}");
     }
+}
+
+#[test]
+fn who_has_nothing_does_nothing() {
+    let (s, _root) = stage();
+    let mut u = Client::of(&s, "u");
     for sql in [
         "SET @x = (SELECT MAX(id) FROM a.t)",
         "SET @x = (SELECT authentication_string FROM mysql.user LIMIT 1)",
@@ -203,6 +209,12 @@ fn who_has_nothing_learns_nothing() {
         u.error("LOAD DATA INFILE '/etc/passwd' INTO TABLE a.t"),
         1045
     );
+}
+
+#[test]
+fn who_has_nothing_sees_nothing() {
+    let (s, _root) = stage();
+    let mut u = Client::of(&s, "u");
     let block = |r| block_on(r);
     assert_eq!(
         block(u.session.list_fields(b"t", b""))
