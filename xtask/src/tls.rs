@@ -8,6 +8,7 @@ use crate::step::{self, Outcome, Said};
 use crate::tree::Scratch;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -35,8 +36,10 @@ pub fn all() -> Outcome<()> {
         setup: &setup,
         foreign: foreign_identity(scratch.path())?,
     };
+    bench.made_files()?;
     bench.versions()?;
     bench.certificates()?;
+    bench.accounts(&server)?;
     bench.demanded()?;
     bench.injection()?;
     bench.reload(&server)?;
@@ -96,6 +99,28 @@ impl Bench<'_> {
         )
     }
 
+    /// What the first start made: keys that only the server's user can read.
+    fn made_files(&self) -> Outcome<()> {
+        for (name, mode) in [
+            ("ca-key.pem", 0o600),
+            ("server-key.pem", 0o600),
+            ("client-key.pem", 0o600),
+            ("ca.pem", 0o644),
+            ("server-cert.pem", 0o644),
+            ("client-cert.pem", 0o644),
+        ] {
+            let path = self.file(name);
+            let about = std::fs::metadata(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            // A stricter umask is no fault.
+            let found = about.permissions().mode() & 0o777;
+            if found & !mode != 0 {
+                return Err(format!("{name} has mode {found:o}, not {mode:o}"));
+            }
+        }
+        println!("    certificates made at the first start, keys for their owner only");
+        Ok(())
+    }
+
     fn versions(&self) -> Outcome<()> {
         for version in ["1.2", "1.3"] {
             let name = format!("TLSv{version}");
@@ -114,24 +139,85 @@ impl Bench<'_> {
     }
 
     fn certificates(&self) -> Outcome<()> {
-        let identity = |(cert, key): (&Path, &Path)| {
-            vec![
-                format!("--ssl-cert={}", cert.display()),
-                format!("--ssl-key={}", key.display()),
-            ]
-        };
-        let (cert, key) = (self.file("client-cert.pem"), self.file("client-key.pem"));
         for version in ["TLSv1.2", "TLSv1.3"] {
-            let mut options = identity((&cert, &key));
+            let mut options = self.identity();
             options.push(format!("--tls-version={version}"));
             expect(&self.secure(&options, "SELECT 'in'")?, true, "in")?;
-            let mut options = identity((&self.foreign.0, &self.foreign.1));
+            let mut options = showing(&self.foreign.0, &self.foreign.1);
             options.push(format!("--tls-version={version}"));
             expect(&self.secure(&options, "SELECT 'in'")?, false, "ERROR")?;
         }
         println!(
             "    a client's certificate: accepted from the server's authority, refused from another"
         );
+        Ok(())
+    }
+
+    /// The client's certificate that the server has made.
+    fn identity(&self) -> Vec<String> {
+        showing(&self.file("client-cert.pem"), &self.file("client-key.pem"))
+    }
+
+    /// What accounts demand of their clients, each with its password.
+    fn accounts(&self, server: &Server) -> Outcome<()> {
+        let name = |which: &str| {
+            let told = step::must(
+                Command::new("openssl")
+                    .args(["x509", "-noout", "-nameopt", "compat", which, "-in"])
+                    .arg(self.file("client-cert.pem")),
+            )?;
+            let name = told.trim().split_once('=').map(|(_, name)| name.to_owned());
+            name.ok_or_else(|| format!("openssl x509 {which}: '{told}'"))
+        };
+        let (subject, issuer) = (name("-subject")?, name("-issuer")?);
+        let mut conn = server.connect()?;
+        // With a certificate, without one, without TLS.
+        for (user, demand, lets_in) in [
+            ("anyhow", "NONE".to_owned(), [true, true, true]),
+            ("tls", "SSL".to_owned(), [true, true, false]),
+            ("x509", "X509".to_owned(), [true, false, false]),
+            (
+                "subject",
+                format!("SUBJECT '{subject}'"),
+                [true, false, false],
+            ),
+            ("issuer", format!("ISSUER '{issuer}'"), [true, false, false]),
+            (
+                "all",
+                format!(
+                    "SUBJECT '{subject}' AND ISSUER '{issuer}' AND CIPHER 'TLS_AES_256_GCM_SHA384'"
+                ),
+                [true, false, false],
+            ),
+            ("swapped", format!("SUBJECT '{issuer}'"), [false; 3]),
+            ("foreign", "ISSUER '/CN=foreign'".to_owned(), [false; 3]),
+            (
+                "cipher",
+                "CIPHER 'TLS_AES_128_GCM_SHA256'".to_owned(),
+                [false; 3],
+            ),
+        ] {
+            conn.run(&format!(
+                "CREATE USER {user}@localhost IDENTIFIED BY 'secret' REQUIRE {demand}"
+            ))
+            .map_err(|e| format!("CREATE USER … REQUIRE {demand}: {e}"))?;
+            let login = vec![format!("--user={user}"), "--password=secret".to_owned()];
+            let mut with = self.identity();
+            with.extend_from_slice(&login);
+            let mut plain = vec!["--skip-ssl".to_owned()];
+            plain.extend_from_slice(&login);
+            let sql = "SELECT 'in'";
+            let said = [
+                self.secure(&with, sql)?,
+                self.secure(&login, sql)?,
+                self.mariadb(&plain, sql)?,
+            ];
+            for (said, lets_in) in said.iter().zip(lets_in) {
+                let text = if lets_in { "in" } else { "ERROR 1045" };
+                expect(said, lets_in, text).map_err(|e| format!("REQUIRE {demand}: {e}"))?;
+            }
+        }
+        println!("    REQUIRE SSL, X509, SUBJECT, ISSUER and CIPHER of an account");
         Ok(())
     }
 
@@ -213,6 +299,14 @@ impl Bench<'_> {
         println!("    RELOAD TLS: what cannot be used changes nothing, what can is used at once");
         Ok(())
     }
+}
+
+/// The options that have `mariadb` show a certificate.
+fn showing(cert: &Path, key: &Path) -> Vec<String> {
+    vec![
+        format!("--ssl-cert={}", cert.display()),
+        format!("--ssl-key={}", key.display()),
+    ]
 }
 
 /// A certificate that signs itself, and its key.
