@@ -36,7 +36,7 @@ pub(super) fn cast<'a>(
             ))
         }),
         CastTo::Double => conv::to_double(&v, cx).map_or(Val::Null, Val::Double),
-        CastTo::Char(n, cs) => chars(v, &e.ty, n, cs, cx),
+        CastTo::Char(n, cs) => chars(v, &e.ty, n, cs, cx)?,
         CastTo::Binary(n) => return binary(v, &e.ty, n, cx),
         CastTo::Date => conv::to_date(&v, cx).map_or(Val::Null, Val::Date),
         CastTo::Time(f) => conv::to_time(&v, cx).map_or(Val::Null, |t| Val::Time(t.round(f))),
@@ -125,31 +125,32 @@ fn chars<'a>(
     limit: Option<u32>,
     cs: Charset,
     cx: &EvalCtx<'_>,
-) -> Val<'a> {
+) -> Result<Val<'a>, SqlError> {
     let from = if ty.is_text() { ty.charset() } else { cs };
     let Some(text) = conv::into_text(v, ty) else {
-        return Val::Null;
+        return Ok(Val::Null);
     };
-    let text = convert(text, from, cs);
+    let text = convert(text, from, cs, cx)?;
     if from == Charset::Binary && cs.first_invalid(&text).is_some() {
         cx.warn_error(SqlError::invalid_character_string(
             cs.name(),
             &hex_of(&text),
         ));
-        return Val::Null;
+        return Ok(Val::Null);
     }
     let Some(n) = limit else {
-        return Val::Bytes(text);
+        return Ok(Val::Bytes(text));
     };
     let end = cs.offset_of_char(&text, n as usize);
     if end == text.len() {
-        return Val::Bytes(text);
+        return Ok(Val::Bytes(text));
     }
     cx.warn_error(SqlError::truncated_wrong_value(
         &format!("CHAR({n})"),
-        &String::from_utf8_lossy(&text),
+        &conv::shown(&text),
     ));
-    Val::owned(&text[..end])
+    cx.hold(end)?;
+    Ok(Val::owned(&text[..end]))
 }
 
 fn hex_of(bytes: &[u8]) -> String {
@@ -219,8 +220,12 @@ pub(super) fn to_json<'a>(
     cx: &EvalCtx<'_>,
 ) -> Result<Val<'a>, SqlError> {
     let doc = match v {
-        Val::Bytes(b) if ty.shape == Shape::Json => return Ok(Val::owned(b.to_vec())),
+        Val::Bytes(b) if ty.shape == Shape::Json => {
+            cx.hold(b.len())?;
+            return Ok(Val::owned(b.to_vec()));
+        }
         Val::Bytes(b) => {
+            cx.hold(json::weight(b))?;
             let text = String::from_utf8_lossy(b);
             json::parse(&text).map_err(|e| json::invalid(&e, 1, "cast_as_json"))?
         }
@@ -231,20 +236,38 @@ pub(super) fn to_json<'a>(
     Ok(out.value())
 }
 
-fn convert(text: Cow<'_, [u8]>, from: Charset, to: Charset) -> Cow<'_, [u8]> {
+/// What a byte may become in another character set.
+const WIDEST: usize = 4;
+
+fn convert<'t>(
+    text: Cow<'t, [u8]>,
+    from: Charset,
+    to: Charset,
+    cx: &EvalCtx<'_>,
+) -> Result<Cow<'t, [u8]>, SqlError> {
     if from == to || from == Charset::Binary || to == Charset::Binary || text.is_ascii() {
-        return text;
+        return Ok(text);
     }
+    cx.hold(text.len().saturating_mul(WIDEST))?;
     let mut out = Vec::with_capacity(text.len());
     charset::convert(from, to, &text, &mut out);
-    Cow::Owned(out)
+    Ok(Cow::Owned(out))
 }
 
 /// Text of one character set as text of another.
-pub(super) fn transcode<'a>(v: Val<'a>, ty: &ExprType, from: Charset, to: Charset) -> Val<'a> {
+///
+/// # Errors
+/// The session's memory has no room for it.
+pub(super) fn transcode<'a>(
+    v: Val<'a>,
+    ty: &ExprType,
+    from: Charset,
+    to: Charset,
+    cx: &EvalCtx<'_>,
+) -> Result<Val<'a>, SqlError> {
     match conv::into_text(v, ty) {
-        Some(t) => Val::Bytes(convert(t, from, to)),
-        None => Val::Null,
+        Some(t) => convert(t, from, to, cx).map(Val::Bytes),
+        None => Ok(Val::Null),
     }
 }
 

@@ -67,7 +67,8 @@ pub fn parse_double(text: &[u8]) -> (f64, bool) {
     }
 }
 
-fn shown(text: &[u8]) -> Cow<'_, str> {
+/// As much of a text as messages show.
+pub(super) fn shown(text: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(&text[..text.len().min(128)])
 }
 

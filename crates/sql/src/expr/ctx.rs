@@ -263,6 +263,9 @@ struct State {
     uuids: u32,
 }
 
+/// MySQL cuts messages here (MYSQL_ERRMSG_SIZE).
+const LONGEST_MESSAGE: usize = 511;
+
 /// The surroundings of an evaluation.
 #[derive(Debug)]
 pub struct EvalCtx<'s> {
@@ -325,6 +328,46 @@ impl<'s> EvalCtx<'s> {
             *held = Charge::to(self.memory());
         }
         match held.add(bytes) {
+            true => Ok(()),
+            false => self.memory().check(),
+        }
+    }
+
+    /// What is held before something is evaluated, for [`keep`](Self::keep).
+    #[inline]
+    pub(crate) fn mark(&self) -> u64 {
+        match self.holds.load(Ordering::Relaxed) {
+            false => 0,
+            true => self.held_bytes(),
+        }
+    }
+
+    #[cold]
+    fn held_bytes(&self) -> u64 {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.bytes()
+    }
+
+    /// Of all that was held since `mark` only a value of that many bytes is left: what an evaluation needed meanwhile is gone.
+    ///
+    /// # Errors
+    /// As [`hold`](Self::hold).
+    #[inline]
+    pub(crate) fn keep(&self, mark: u64, bytes: usize) -> Result<(), SqlError> {
+        match bytes < SMALL && !self.holds.load(Ordering::Relaxed) {
+            true => Ok(()),
+            false => self.keep_large(mark, bytes),
+        }
+    }
+
+    #[cold]
+    fn keep_large(&self, mark: u64, bytes: usize) -> Result<(), SqlError> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.holds.swap(true, Ordering::Relaxed) {
+            *held = Charge::to(self.memory());
+        }
+        let bytes = if bytes < SMALL { 0 } else { bytes };
+        match held.set((mark as usize).saturating_add(bytes)) {
             true => Ok(()),
             false => self.memory().check(),
         }
@@ -415,7 +458,12 @@ impl<'s> EvalCtx<'s> {
 
     /// Adds a warning; beyond `max_error_count` it is only counted.
     #[cold]
-    pub fn warn(&self, warning: Warning) {
+    pub fn warn(&self, mut warning: Warning) {
+        if warning.message.len() > LONGEST_MESSAGE {
+            let end = warning.message.floor_char_boundary(LONGEST_MESSAGE);
+            warning.message.truncate(end);
+            warning.message.shrink_to_fit();
+        }
         let mut s = self.state();
         match warning.level {
             Level::Error => s.error_count += 1,

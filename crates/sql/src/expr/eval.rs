@@ -19,15 +19,41 @@ use super::node::{AGGREGATE_SLOT, Case, CmpOp, Column, Expr, INSERTED_SLOT, Node
 use super::pattern::RegexpUse;
 use super::sysvar;
 use super::temporal;
+use super::ty::ExprType;
 use super::val::Val;
 
-/// A value that was made for this row: a large one is counted as long as the row lasts.
+/// A value that was made for this row: a large one is counted as long as the row lasts, and what was held to make it no longer.
 #[inline]
-fn held<'a>(made: Val<'a>, cx: &EvalCtx<'_>) -> Result<Val<'a>, SqlError> {
-    if let Val::Bytes(Cow::Owned(b)) = &made {
+fn held<'a>(made: Val<'a>, mark: u64, cx: &EvalCtx<'_>) -> Result<Val<'a>, SqlError> {
+    let bytes = match &made {
+        Val::Bytes(Cow::Owned(b)) => b.capacity(),
+        _ => 0,
+    };
+    cx.keep(mark, bytes)?;
+    Ok(made)
+}
+
+/// A copy of a user variable's value.
+fn user_var(name: &str, cx: &EvalCtx<'_>) -> Result<Val<'static>, SqlError> {
+    cx.with_user_vars(|vars| {
+        let Some(var) = vars.get(name) else {
+            return Ok(Val::Null);
+        };
+        if let Val::Bytes(b) = &var.value {
+            cx.hold(b.len())?;
+        }
+        Ok(var.value.clone())
+    })
+}
+
+/// Sets a user variable, which has a copy of the value.
+fn assign(name: &str, v: &Val<'_>, ty: ExprType, cx: &EvalCtx<'_>) -> Result<(), SqlError> {
+    if let Val::Bytes(b) = v {
         cx.hold(b.len())?;
     }
-    Ok(made)
+    let value = v.reborrow().into_owned();
+    cx.with_user_vars(|u| u.set(name, UserVar { value, ty }));
+    Ok(())
 }
 
 impl Expr {
@@ -52,7 +78,9 @@ impl Expr {
                     cx,
                     row,
                 };
-                held(limited::settle((c.def.eval)(args), c.def.name, cx)?, cx)
+                let mark = cx.mark();
+                let made = limited::settle((c.def.eval)(args), c.def.name, cx)?;
+                held(made, mark, cx)
             }
             Node::Arith(op, domain, p) => self.arithmetic(*op, *domain, p, cx, row),
             Node::Param(i) => Ok(cx
@@ -84,33 +112,42 @@ impl Expr {
         match &self.node {
             Node::Inserted(c) => Ok(column(INSERTED_SLOT, c, cx, row)),
             Node::Aggregate(i) => Ok(row.column(AGGREGATE_SLOT, *i as u16).into()),
-            Node::UserVar(name) => {
-                Ok(cx.with_user_vars(|u| u.get(name).map_or(Val::Null, |v| v.value.clone())))
-            }
+            Node::UserVar(name) => user_var(name, cx),
             Node::AssignVar(name, e) => {
                 let v = e.eval(cx, row)?;
-                let value = v.reborrow().into_owned();
-                cx.with_user_vars(|u| u.set(name, UserVar { value, ty: e.ty }));
+                assign(name, &v, e.ty, cx)?;
                 Ok(v)
             }
             Node::SysVar(id, scope) => Ok(sysvar::value(*id, *scope, cx)),
             Node::Neg(domain, e) => arith::negate(self, *domain, e, cx, row),
             Node::BitNot(e) => arith::invert(self, e, cx, row),
             Node::Bits(op, p) => arith::bitwise(self, *op, p, cx, row),
-            Node::Cast(e, to) => limited::settle(cast::cast(e, *to, cx, row), to.name(), cx),
+            Node::Cast(e, to) => {
+                let mark = cx.mark();
+                let made = limited::settle(cast::cast(e, *to, cx, row), to.name(), cx)?;
+                held(made, mark, cx)
+            }
             Node::Transcode(e, from, to) => {
-                let v = e.eval(cx, row)?;
-                limited::settle(Ok(cast::transcode(v, &e.ty, *from, *to)), "convert", cx)
+                let mark = cx.mark();
+                let made = cast::transcode(e.eval(cx, row)?, &e.ty, *from, *to, cx);
+                held(limited::settle(made, "convert", cx)?, mark, cx)
             }
             Node::Collate(e) => e.eval(cx, row),
-            Node::Coerce(e) => Ok(cast::coerce(e.eval(cx, row)?, &e.ty, &self.ty, cx)),
+            Node::Coerce(e) => {
+                let mark = cx.mark();
+                let made = cast::coerce(e.eval(cx, row)?, &e.ty, &self.ty, cx);
+                held(made, mark, cx)
+            }
             Node::DateArith(p, unit, minus) => {
                 temporal::add_interval(self, p, *unit, *minus, cx, row)
             }
             Node::Extract(unit, e) => temporal::extract(*unit, e, cx, row),
             Node::TimestampDiff(unit, p) => temporal::timestamp_diff(*unit, p, cx, row),
             Node::Subquery(i) => subqueries(row)?.scalar(*i),
-            Node::Regexp(r) => held(limited::settle(r.eval(cx, row), r.usage.name(), cx)?, cx),
+            Node::Regexp(r) => {
+                let mark = cx.mark();
+                held(limited::settle(r.eval(cx, row), r.usage.name(), cx)?, mark, cx)
+            }
             Node::Row(_) => Err(SqlError::new(1241, "Operand should contain 1 column(s)")),
             _ => Ok(Val::truth(self.truth(cx, row)?)),
         }

@@ -8,6 +8,7 @@ use types::SqlError;
 
 use super::ctx::EvalCtx;
 use super::val::Val;
+use crate::memory::SMALL;
 
 /// Number of the error of a result that would be too long; never sent to a client.
 const TOO_LONG: u16 = 1;
@@ -31,23 +32,43 @@ impl Put for Vec<u8> {
 /// What is left of a result's length, where it is not built as text at once.
 pub(crate) struct Budget<'c> {
     left: usize,
+    /// Taken, and what of it the session has been asked for already.
+    taken: usize,
+    held: usize,
     cx: &'c EvalCtx<'c>,
 }
+
+/// What a byte of a tree takes that is built in memory before it is text.
+const TREE: usize = 3;
 
 impl<'c> Budget<'c> {
     /// The longest result there may be.
     pub(crate) fn new(cx: &'c EvalCtx<'c>) -> Budget<'c> {
         Budget {
             left: usize::try_from(cx.max_packet).unwrap_or(usize::MAX),
+            taken: 0,
+            held: 0,
             cx,
         }
     }
 
-    /// Takes `n` bytes of it, which are counted as work too.
+    /// Takes `n` bytes of it for a part of a tree, which are counted as work too.
     ///
     /// # Errors
-    /// There are not so many left, or the statement is to end.
+    /// There are not so many left, the session may not hold them, or the statement is to end.
     pub(crate) fn take(&mut self, n: usize) -> Result<(), SqlError> {
+        self.count(n)?;
+        self.taken += n;
+        let more = self.taken.saturating_mul(TREE) - self.held;
+        if more >= SMALL {
+            self.cx.hold(more)?;
+            self.held += more;
+        }
+        Ok(())
+    }
+
+    /// The same for what is asked for elsewhere.
+    fn count(&mut self, n: usize) -> Result<(), SqlError> {
         self.cx.tick(n / 8 + 1)?;
         match self.left.checked_sub(n) {
             Some(left) => {
@@ -97,7 +118,7 @@ impl<'c> Limited<'c> {
         }
         self.reserve(bytes.len().saturating_mul(times))?;
         if let [b] = bytes {
-            self.budget.take(times)?;
+            self.budget.count(times)?;
             self.bytes.resize(self.bytes.len() + times, *b);
             return Ok(());
         }
@@ -115,7 +136,7 @@ impl<'c> Limited<'c> {
 
 impl Put for Limited<'_> {
     fn put(&mut self, bytes: &[u8]) -> Result<(), SqlError> {
-        self.budget.take(bytes.len())?;
+        self.budget.count(bytes.len())?;
         let needed = self.bytes.len() + bytes.len();
         if needed > self.bytes.capacity() {
             // What the session may hold is asked for before it is taken, twice over as vectors grow.

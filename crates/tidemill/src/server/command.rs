@@ -22,7 +22,7 @@ use super::encode;
 use super::login::{Claim, Refused, authenticate};
 use super::movable::left;
 use super::prepared::Prepared;
-use super::results::{Form, Results, definition};
+use super::results::{FLUSH_AT, Form, Results, definition};
 
 /// ER_STMT_HAS_NO_OPEN_CURSOR.
 const NO_OPEN_CURSOR: u16 = 1421;
@@ -226,7 +226,7 @@ impl Connection {
                 let outcome = self.session.reset_prepared(id);
                 self.outcome(outcome);
             }
-            Command::StmtFetch { statement, rows } => self.fetch(statement, rows),
+            Command::StmtFetch { statement, rows } => self.fetch(statement, rows).await,
             Command::InitDb(name) => {
                 let name = String::from_utf8_lossy(name).into_owned();
                 let outcome = self.session.use_database(&name);
@@ -302,7 +302,7 @@ impl Connection {
     }
 
     /// COM_STMT_FETCH.
-    fn fetch(&mut self, id: u32, rows: u32) {
+    async fn fetch(&mut self, id: u32, rows: u32) {
         let Some(prepared) = self.statements.get_mut(&id) else {
             return self.error(&unknown(id, "mysqld_stmt_fetch"));
         };
@@ -310,8 +310,24 @@ impl Connection {
             let text = format!("The statement ({id}) has no open cursor.");
             return self.error(&SqlError::new(NO_OPEN_CURSOR, text));
         };
-        let writer = &mut self.link.output.writer;
-        if cursor.fetch(rows, self.capabilities, writer) {
+        let output = &mut self.link.output;
+        for _ in 0..rows {
+            let Some(row) = cursor.next_row() else { break };
+            if !output.has_room(row.len()) {
+                if let Err(e) = self.session.memory().check() {
+                    self.error(&e);
+                }
+                return;
+            }
+            output.writer.begin();
+            output.writer.buf().extend_from_slice(row);
+            output.writer.end();
+            // What the client does not take is not made. Where it has gone, the next flush says so.
+            if output.writer.pending().len() >= FLUSH_AT && output.flush().await.is_err() {
+                return;
+            }
+        }
+        if cursor.end_portion(self.capabilities, &mut output.writer) {
             prepared.cursor = None;
         }
     }

@@ -47,23 +47,18 @@ impl Cursor {
         self.status = status;
     }
 
-    /// Writes the next rows, at most `count`, and their end. Says whether that was the last.
-    pub fn fetch(&mut self, count: u32, capabilities: u32, writer: &mut PacketWriter) -> bool {
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
-        let until = self.next.saturating_add(count).min(self.ends.len());
-        for row in self.next..until {
-            let from = row
-                .checked_sub(1)
-                .and_then(|before| self.ends.get(before))
-                .copied()
-                .unwrap_or(0);
-            let to = self.ends.get(row).copied().unwrap_or(from);
-            writer.begin();
-            writer.buf().extend_from_slice(&self.bytes[from..to]);
-            writer.end();
-        }
-        self.next = until;
-        let last = until == self.ends.len();
+    /// The next row, encoded; `None` behind the last.
+    pub fn next_row(&mut self) -> Option<&[u8]> {
+        let to = self.ends.get(self.next).copied()?;
+        let before = self.next.checked_sub(1);
+        let from = before.map_or(0, |row| self.ends[row]);
+        self.next += 1;
+        Some(&self.bytes[from..to])
+    }
+
+    /// Writes the end of a portion. Says whether that was the last.
+    pub fn end_portion(&self, capabilities: u32, writer: &mut PacketWriter) -> bool {
+        let last = self.next == self.ends.len();
         let flag = if last {
             status::LAST_ROW_SENT
         } else {
@@ -87,8 +82,17 @@ mod tests {
         }
         cursor.opened(status::AUTOCOMMIT);
         let mut writer = PacketWriter::new();
-        assert!(!cursor.fetch(2, 0, &mut writer));
-        assert!(cursor.fetch(2, 0, &mut writer));
+        let mut fetch = |count| {
+            for _ in 0..count {
+                let Some(row) = cursor.next_row() else { break };
+                writer.begin();
+                writer.buf().extend_from_slice(row);
+                writer.end();
+            }
+            cursor.end_portion(0, &mut writer)
+        };
+        assert!(!fetch(2));
+        assert!(fetch(2));
         let mut decoder = Decoder::new(1 << 20);
         decoder.feed(writer.pending());
         let mut got = Vec::new();

@@ -17,6 +17,7 @@ use wire::handshake::{ClientHello, Greeting, HandshakeResponse, Nonce, SERVER_VE
 
 use super::Server;
 use super::link::{Gone, Link};
+use super::movable::{come_back, left};
 use super::stream::Peer;
 use super::tls::Context;
 
@@ -196,8 +197,11 @@ pub async fn authenticate(
         link.output.writer.set_sequence(link.input.sequence());
         let packet = link.input.payload(place);
         password |= packet.len() > 1;
+        // A password that is checked the long way takes thousands of rounds of SHA-256.
+        left().await;
         step = authenticator.resume(&server.auth, packet, &mut link.output.writer);
     }
+    come_back().await;
     // An account demands TLS like a password: who comes without learns nothing of it.
     let fitting = account.is_none_or(|a| fits(&a.tls, peer.tls.as_deref()));
     let proved = step == Step::Ok && fitting;

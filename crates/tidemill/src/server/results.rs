@@ -26,7 +26,7 @@ use super::encode;
 use super::link::Output;
 
 /// Bytes waiting to be sent beyond which a statement sends before it goes on.
-const FLUSH_AT: usize = 64 << 10;
+pub(super) const FLUSH_AT: usize = 64 << 10;
 /// How long a statement may keep its core before others get a turn.
 const SLICE: Duration = Duration::from_millis(2);
 /// The clock is read only every so many batches.

@@ -14,6 +14,7 @@ use crate::expr::infer::{Domain, domain};
 use crate::expr::json::{self, Json};
 use crate::expr::keys::write_group_key;
 use crate::expr::limited::{self, Limited};
+use crate::expr::ty::{ExprType, Shape};
 use crate::expr::val::Val;
 use crate::memory::Charge;
 
@@ -242,6 +243,10 @@ impl Accumulator {
             if v.is_null() {
                 return Ok(());
             }
+            if let Val::Bytes(b) = &v {
+                // The text, as it grows, and the key.
+                cx.hold((GROWTH + 1) * b.len())?;
+            }
             conv::write_text(&v, &a.ty, &mut text);
             if self.seen.is_some() {
                 write_group_key(&v, &a.ty, &mut key);
@@ -283,11 +288,12 @@ impl Accumulator {
             .iter()
             .map(|a| Ok((a.eval(cx, row)?, &a.ty)))
             .collect::<Result<Vec<_>, SqlError>>()?;
-        let size = |v: &Val<'_>| match v {
+        let size = |(v, ty): &(Val<'_>, &ExprType)| match v {
+            Val::Bytes(b) if ty.shape == Shape::Json => EACH + json::weight(b),
             Val::Bytes(b) => EACH + 2 * b.len(),
             _ => EACH,
         };
-        self.hold(values.iter().map(|(v, _)| size(v)).sum(), cx)?;
+        self.hold(values.iter().map(size).sum(), cx)?;
         match (&mut self.state, values.as_slice()) {
             (State::Array(items), [(v, ty), ..]) => {
                 items.get_or_insert_default().push(json::scalar(v, ty));
@@ -341,7 +347,13 @@ impl Accumulator {
                     _ => Val::Double(variance),
                 }
             }
-            State::Concat(c) => c.finish(spec, cx),
+            State::Concat(c) => {
+                let joined = c.finish(spec, cx);
+                if let Val::Bytes(b) = &joined {
+                    cx.hold(b.len())?;
+                }
+                joined
+            }
             State::Array(None) | State::Object(None) => Val::Null,
             State::Array(Some(items)) => return document(&Json::Array(items), "json_arrayagg", cx),
             State::Object(Some(members)) => {

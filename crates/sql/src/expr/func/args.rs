@@ -118,6 +118,11 @@ impl<'a> Args<'a> {
         Ok(conv::to_time(&self.val(i)?, self.cx))
     }
 
+    /// Asks for room for bytes that are about to be made, until the call is done.
+    pub(crate) fn room(&self, bytes: usize) -> Result<(), SqlError> {
+        self.cx.hold(bytes)
+    }
+
     /// A buffer for a result that is held to `max_allowed_packet`.
     pub(crate) fn limited(&self) -> Limited<'a> {
         Limited::new(self.cx)

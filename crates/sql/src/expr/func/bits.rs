@@ -80,6 +80,7 @@ fn infer_unhex(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
 fn unhex(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
     let digit = |c: u8| (c as char).to_digit(16);
+    a.room(t.len().div_ceil(2))?;
     let mut out = Vec::with_capacity(t.len().div_ceil(2));
     let mut rest: &[u8] = &t;
     if t.len() % 2 == 1 {
@@ -97,7 +98,7 @@ fn unhex(a: Args<'_>) -> Out<'_> {
                     1411,
                     format!(
                         "Incorrect string value: '{}' for function unhex",
-                        String::from_utf8_lossy(&t)
+                        crate::expr::conv::shown(&t)
                     ),
                 ));
                 return Ok(Val::Null);
@@ -250,6 +251,7 @@ fn to_base64(a: Args<'_>) -> Out<'_> {
 
 fn from_base64(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
+    a.room(t.len() / 4 * 3)?;
     let mut out = Vec::with_capacity(t.len() / 4 * 3);
     let (mut n, mut have, mut pad) = (0u32, 0u32, 0u32);
     for &c in t.iter().filter(|c| !c.is_ascii_whitespace()) {

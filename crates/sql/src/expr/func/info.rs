@@ -152,10 +152,11 @@ fn benchmark(a: Args<'_>) -> Out<'_> {
         ));
         return Ok(Val::Null);
     }
+    let mark = a.cx.mark();
     for _ in 0..n {
         a.cx.tick(1)?;
         let _ = a.val(1)?;
-        a.cx.let_go();
+        a.cx.keep(mark, 0)?;
     }
     Ok(Val::Int(0))
 }

@@ -10,7 +10,7 @@ use crate::expr::ctx::EvalCtx;
 use crate::expr::json::{self as doc, Json, Path, read};
 use crate::expr::limited::{Budget, Put};
 use crate::expr::node::Expr;
-use crate::expr::ty::{Coercibility, ExprType};
+use crate::expr::ty::{Coercibility, ExprType, Shape};
 use crate::expr::val::Val;
 use types::collation::CollationId;
 
@@ -62,9 +62,12 @@ pub(super) fn document(a: Args<'_>, i: usize, function: &str) -> Result<Option<J
                 b.len()
             ),
         )),
-        Val::Bytes(b) => doc::parse(&String::from_utf8_lossy(b))
-            .map(Some)
-            .map_err(|e| doc::invalid(&e, i + 1, function)),
+        Val::Bytes(b) => {
+            a.room(doc::weight(b))?;
+            doc::parse(&String::from_utf8_lossy(b))
+                .map(Some)
+                .map_err(|e| doc::invalid(&e, i + 1, function))
+        }
         _ => Err(SqlError::new(
             3146,
             format!(
@@ -81,6 +84,9 @@ pub(super) fn member(a: Args<'_>, i: usize, budget: &mut Budget<'_>) -> Result<J
     let ty = a.ty(i);
     if let Val::Bytes(b) = &v {
         budget.take(b.len())?;
+        if ty.shape == Shape::Json {
+            a.room(doc::weight(b))?;
+        }
     }
     // TRUE and FALSE are BIGINT 1 and 0 by the time they come here; MySQL keeps comparisons as booleans
     Ok(match (&v, &a.args[i].node) {
@@ -147,9 +153,12 @@ fn json_valid(a: Args<'_>) -> Out<'_> {
     let v = a.val(0)?;
     Ok(match &v {
         Val::Null => Val::Null,
-        Val::Bytes(b) => Val::truth(Some(
-            std::str::from_utf8(b).is_ok_and(|t| doc::parse(t).is_ok()),
-        )),
+        Val::Bytes(b) => {
+            a.room(doc::weight(b))?;
+            Val::truth(Some(
+                std::str::from_utf8(b).is_ok_and(|t| doc::parse(t).is_ok()),
+            ))
+        }
         _ => Val::Int(0),
     })
 }
@@ -187,6 +196,7 @@ fn json_unquote(a: Args<'_>) -> Out<'_> {
     if t.len() < 2 || t.first() != Some(&b'"') || t.last() != Some(&b'"') {
         return Ok(Val::Bytes(t));
     }
+    a.room(2 * t.len())?;
     match read::unquote(&String::from_utf8_lossy(&t)) {
         Ok(s) => Ok(Val::owned(s)),
         Err(e) => Err(doc::invalid(&e, 1, "json_unquote")),
@@ -235,6 +245,7 @@ fn json_keys(a: Args<'_>) -> Out<'_> {
     };
     match p.find(&d, a.cx.pace())?.first() {
         Some(Json::Object(m)) => {
+            a.room(m.iter().map(|(k, _)| k.len() + size_of::<Json>()).sum())?;
             let keys = m.iter().map(|(k, _)| Json::Str(k.clone())).collect();
             out(a, &Json::Array(keys))
         }

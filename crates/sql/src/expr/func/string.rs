@@ -85,6 +85,8 @@ fn collation(a: Args<'_>, i: usize) -> CollationId {
 
 fn lower(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
+    // A letter of the other case may be longer.
+    a.room(2 * t.len())?;
     let mut out = Vec::with_capacity(t.len());
     collation(a, 0).lower(&t, &mut out);
     Ok(Val::owned(out))
@@ -92,6 +94,8 @@ fn lower(a: Args<'_>) -> Out<'_> {
 
 fn upper(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
+    // A letter of the other case may be longer.
+    a.room(2 * t.len())?;
     let mut out = Vec::with_capacity(t.len());
     collation(a, 0).upper(&t, &mut out);
     Ok(Val::owned(out))
@@ -100,6 +104,7 @@ fn upper(a: Args<'_>) -> Out<'_> {
 fn reverse(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
     let cs = a.charset(0);
+    a.room(t.len())?;
     let mut out = vec![0; t.len()];
     let (mut rest, mut end): (&[u8], usize) = (&t, t.len());
     while let Some((_, n)) = cs.next_char(rest) {
@@ -120,10 +125,11 @@ fn infer_left(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
     Ok(text_type(c, chars, nullable))
 }
 
-/// A piece of text without copying it where it is borrowed.
-fn slice(t: Cow<'_, [u8]>, from: usize, to: usize) -> Val<'_> {
+/// A piece of text without copying it where it is borrowed. A small piece does not keep the room of the whole.
+pub(super) fn slice(t: Cow<'_, [u8]>, from: usize, to: usize) -> Val<'_> {
     match t {
         Cow::Borrowed(b) => Val::borrowed(&b[from..to]),
+        Cow::Owned(v) if to - from < v.capacity() / 2 => Val::owned(&v[from..to]),
         Cow::Owned(mut v) => {
             v.truncate(to);
             v.drain(..from);
@@ -370,11 +376,15 @@ fn soundex(a: Args<'_>) -> Out<'_> {
     Ok(Val::owned(out))
 }
 
+/// What a byte takes as weights, in a vector that grows.
+const WEIGHTS: usize = 6;
+
 fn weight_string(a: Args<'_>) -> Out<'_> {
     if !a.ty(0).is_text() {
         return Ok(Val::Null);
     }
     let t = some!(a.text(0)?);
+    a.room(t.len().saturating_mul(WEIGHTS))?;
     let mut out = Vec::new();
     a.ty(0).collation.weight_string(&t, &mut out);
     Ok(Val::owned(out))

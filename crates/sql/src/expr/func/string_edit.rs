@@ -5,7 +5,7 @@ use types::collation::ByteSearch;
 
 use super::args::Args;
 use super::infer::{InferCx, like_first, text_type};
-use super::string::connection_text;
+use super::string::{connection_text, slice};
 use super::{FuncDef, MANY, def, some};
 use crate::expr::conv;
 use crate::expr::limited::Put;
@@ -176,7 +176,7 @@ fn pad(a: Args<'_>, before: bool) -> Out<'_> {
     let have = cs.char_count(&t);
     if n <= have {
         let end = cs.offset_of_char(&t, n);
-        return Ok(Val::owned(&t[..end]));
+        return Ok(slice(t, 0, end));
     }
     let mut out = a.limited();
     // A character is a byte at least.
@@ -266,10 +266,7 @@ fn trim(a: Args<'_>, front: bool, back: bool) -> Out<'_> {
             to -= what.len();
         }
     }
-    Ok(match t {
-        std::borrow::Cow::Borrowed(b) => Val::borrowed(&b[from..to]),
-        std::borrow::Cow::Owned(v) => Val::owned(&v[from..to]),
-    })
+    Ok(slice(t, from, to))
 }
 
 fn infer_quote(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {

@@ -34,6 +34,19 @@ pub(crate) fn too_deep() -> SqlError {
     SqlError::fixed(types::error::codes::ER_JSON_DOCUMENT_TOO_DEEP)
 }
 
+/// What a document may take in memory, as a tree, that is read from a text: more than the text where it is of small parts.
+pub(crate) fn weight(text: &[u8]) -> usize {
+    let parts = text.iter().filter(|b| matches!(b, b',' | b':')).count();
+    let lists = text.iter().filter(|b| matches!(b, b'[' | b'{')).count();
+    text.len() + parts * PART + lists * LIST
+}
+
+/// What a part of a document takes: a list that grows has its old room and its new one.
+const PART: usize = 3 * size_of::<Json>();
+
+/// What a list takes beside its parts: it has room for four from the start.
+const LIST: usize = 5 * size_of::<(String, Json)>();
+
 /// A value that is no JSON text as a scalar document.
 pub(crate) fn scalar(v: &Val<'_>, ty: &ExprType) -> Json {
     match v {

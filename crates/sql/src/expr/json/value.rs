@@ -43,14 +43,17 @@ pub(crate) fn key_order(a: &str, b: &str) -> Ordering {
 impl Json {
     /// An object of members in the order given; the last of equal keys wins.
     pub(crate) fn object(members: impl IntoIterator<Item = (String, Json)>) -> Json {
-        let mut out: Vec<(String, Json)> = Vec::new();
-        for (k, v) in members {
-            match out.binary_search_by(|(o, _)| key_order(o, &k)) {
-                Ok(i) => out[i].1 = v,
-                Err(i) => out.insert(i, (k, v)),
+        let mut members: Vec<_> = members.into_iter().collect();
+        // Equal keys stay in their order.
+        members.sort_by(|(a, _), (b, _)| key_order(a, b));
+        members.dedup_by(|later, kept| {
+            let equal = later.0 == kept.0;
+            if equal {
+                std::mem::swap(&mut kept.1, &mut later.1);
             }
-        }
-        Json::Object(out)
+            equal
+        });
+        Json::Object(members)
     }
 
     /// The member of that key.
