@@ -183,14 +183,14 @@ impl Bench<'_> {
             ),
             ("issuer", format!("ISSUER '{issuer}'"), [true, false, false]),
             (
-                "all",
+                "everything",
                 format!(
                     "SUBJECT '{subject}' AND ISSUER '{issuer}' AND CIPHER 'TLS_AES_256_GCM_SHA384'"
                 ),
                 [true, false, false],
             ),
             ("swapped", format!("SUBJECT '{issuer}'"), [false; 3]),
-            ("foreign", "ISSUER '/CN=foreign'".to_owned(), [false; 3]),
+            ("stranger", "ISSUER '/CN=foreign'".to_owned(), [false; 3]),
             (
                 "cipher",
                 "CIPHER 'TLS_AES_128_GCM_SHA256'".to_owned(),
