@@ -177,7 +177,10 @@ fn by_binary(conn: &mut Conn, sql: &str, cursor: bool) -> Sent {
                 .last()
                 .is_some_and(|r| r.status & wire::status::CURSOR_EXISTS != 0);
             if opened {
-                let fetched = conn.fetch(&statement, 1000)?;
+                // Some statements have no columns before they are run.
+                let mut running = statement.clone();
+                running.columns = first.last().map(|r| r.columns.clone()).unwrap_or_default();
+                let fetched = conn.fetch(&running, 1000)?;
                 Ok(Some(Rows::of(&[fetched])))
             } else {
                 Ok(Some(Rows::of(&first)))

@@ -94,12 +94,12 @@ impl Fuzz<'_, '_> {
 
     fn end(&mut self) -> Outcome<()> {
         self.sessions.clear();
+        self.ground.root("SET GLOBAL mandatory_roles = ''")?;
         for name in self.world.accounts.keys() {
             self.ground
                 .root(&format!("DROP USER IF EXISTS {name}@localhost"))?;
         }
         for sql in [
-            "SET GLOBAL mandatory_roles = ''",
             "SET GLOBAL activate_all_roles_on_login = OFF",
             "SET GLOBAL partial_revokes = OFF",
         ] {
@@ -163,7 +163,7 @@ impl Fuzz<'_, '_> {
         let (what, allowed, active) = match self.rng.below(4) {
             0 => ("NONE".to_owned(), true, BTreeSet::new()),
             1 => ("ALL".to_owned(), true, granted),
-            2 => ("DEFAULT".to_owned(), true, self.world.at_login(&user)),
+            2 => ("DEFAULT".to_owned(), true, self.world.defaults(&user)),
             _ => match self.one_of(&roles) {
                 Some(role) => (
                     format!("{role}@localhost"),

@@ -87,10 +87,15 @@ impl Held {
         }
     }
 
-    /// Takes a static privilege away at exactly this level.
+    /// Takes a static privilege away at this level; with one on a table go those on its columns.
     pub fn revoke(&mut self, privilege: &str, level: &Level) {
         for p in expand(privilege, level) {
             self.statics.remove(&(p.to_owned(), level.clone()));
+            if let Level::Table(db, table) = level {
+                self.statics.retain(|(q, l)| {
+                    q != p || !matches!(l, Level::Column(d, t, _) if d == db && t == table)
+                });
+            }
         }
     }
 

@@ -11,7 +11,7 @@ pub const REFUSALS: &[u16] = &[
 ];
 
 /// This is not there: the statement, or the way of sending it.
-const ABSENT: &[u16] = &[1235, 1295, 1970];
+const ABSENT: &[u16] = &[1109, 1235, 1295, 1970];
 
 /// What must come of it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,6 +14,9 @@ use wire::client::{ClientError, Value};
 /// The longest that one answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Among the lines said after a statement: the session is over, and a new one begins.
+const LOGIN: &str = "$login";
+
 /// One answer.
 #[derive(Debug)]
 pub struct Cell<'a> {
@@ -150,11 +153,7 @@ impl<'a> Ground<'a> {
             ("$victim", id(&mut self.victim)?),
             ("$system", id(&mut self.system)?),
         ];
-        Ok(Session {
-            conn,
-            places,
-            begin: begin.to_vec(),
-        })
+        Ok(Session { conn, places })
     }
 
     /// A statement of root's.
@@ -189,7 +188,7 @@ impl<'a> Ground<'a> {
             }
             for door in doors {
                 let got = self.cell(&mut session, statement, door);
-                if matches!(got, Got::Lost(_)) {
+                if matches!(got, Got::Lost(_)) || statement.after.iter().any(|line| line == LOGIN) {
                     session = self.session(name, "", &grant.session)?;
                 }
                 sink.cell(Cell {
@@ -235,8 +234,6 @@ impl<'a> Ground<'a> {
 /// A session of an account.
 pub struct Session {
     conn: Conn,
-    /// What it said after its login.
-    begin: Vec<String>,
     places: Vec<(&'static str, String)>,
 }
 
@@ -259,16 +256,11 @@ impl Session {
         Got::Fine(Some(rows))
     }
 
-    /// What puts the session back; `$session` stands for what it said after its login.
+    /// What puts the session back; for `$login` it is opened anew instead.
     fn say_after(&mut self, lines: &[String]) -> Outcome<()> {
-        for line in lines {
-            let again = match line.as_str() {
-                "$session" => self.begin.clone(),
-                _ => vec![self.filled(line)],
-            };
-            for sql in again {
-                must(&mut self.conn, &sql)?;
-            }
+        for line in lines.iter().filter(|line| *line != LOGIN) {
+            let sql = self.filled(line);
+            must(&mut self.conn, &sql)?;
         }
         Ok(())
     }

@@ -43,6 +43,14 @@ struct Plan {
     skip: Vec<String>,
 }
 
+impl Plan {
+    /// Is the statement one of those that were asked for?
+    fn asks(&self, statement: &Statement) -> bool {
+        let name = &statement.name;
+        name.contains(&self.statement) && !self.skip.iter().any(|part| name.contains(part))
+    }
+}
+
 /// The command.
 pub fn command(args: &Args) -> Outcome<()> {
     let plan = Plan {
@@ -58,7 +66,7 @@ pub fn command(args: &Args) -> Outcome<()> {
     let seed = args.get("seed", rng::fresh_seed())?;
     args.refuse_unread()?;
     if fuzz > 0 {
-        return kept(|scratch| fuzzed(scratch, Duration::from_secs(fuzz), seed));
+        return kept(|scratch| fuzzed(scratch, &plan, Duration::from_secs(fuzz), seed));
     }
     if scenarios || !only.is_empty() {
         return kept(|scratch| stories(scratch, &only));
@@ -82,7 +90,7 @@ pub fn short() -> Outcome<()> {
     };
     kept(|scratch| whole(&plan, scratch))?;
     kept(|scratch| stories(scratch, ""))?;
-    kept(|scratch| fuzzed(scratch, 2 * WORLD, FIXED_SEED))
+    kept(|scratch| fuzzed(scratch, &plan, 2 * WORLD, FIXED_SEED))
 }
 
 /// Where the fuzzer begins in every run of the tests: one world with partial revokes, one without.
@@ -92,14 +100,15 @@ const FIXED_SEED: u64 = 25;
 const WORLD: Duration = Duration::from_secs(10);
 
 /// Runs the fuzzer.
-fn fuzzed(scratch: &Scratch, limit: Duration, seed: u64) -> Outcome<()> {
+fn fuzzed(scratch: &Scratch, plan: &Plan, limit: Duration, seed: u64) -> Outcome<()> {
     step::announce(&format!(
         "random accounts for {} s, --seed {seed}",
         limit.as_secs()
     ));
     let mut server = server(Kind::Tidemill, scratch.path())?;
     let setup = server.setup().clone();
-    let statements = data::statements(&data::text("statements.txt")?)?;
+    let mut statements = data::statements(&data::text("statements.txt")?)?;
+    statements.retain(|s| plan.asks(s));
     let mut ground = matrix::Ground::new(&setup, &data::text("ground.sql")?, false)?;
     let begun = Instant::now();
     let mut total = fuzz::Done::default();
@@ -176,9 +185,7 @@ fn whole(plan: &Plan, scratch: &Scratch) -> Outcome<()> {
     let mut grants = data::grants(&data::text("grants.txt")?)?;
     let mut statements = data::statements(&data::text("statements.txt")?)?;
     grants.retain(|g| g.name.contains(&plan.grant));
-    statements.retain(|s| {
-        s.name.contains(&plan.statement) && !plan.skip.iter().any(|part| s.name.contains(part))
-    });
+    statements.retain(|s| plan.asks(s));
     let mut failed = Vec::new();
     one(plan.kind, false, &grants, &statements, scratch, &mut failed)?;
     if plan.beside {
@@ -311,14 +318,18 @@ impl<'d> Tally<'d> {
 
 /// The detail without the name of the account, which would make every line its own group.
 fn shortened(wrong: &Wrong, cell: &matrix::Cell<'_>) -> String {
-    let detail = wrong.detail();
-    match cell.got {
-        doors::Got::Error(..) => match (detail.find("'g"), detail.find("'@'localhost'")) {
-            (Some(from), Some(to)) if from < to => {
-                format!("{}'u{}", &detail[..from], &detail[to..])
-            }
-            _ => detail.to_owned(),
-        },
-        _ => detail.to_owned(),
+    let mut detail = wrong.detail().to_owned();
+    if !matches!(cell.got, doors::Got::Error(..)) {
+        return detail;
     }
+    for quote in ['\'', '`'] {
+        let host = format!("{quote}@{quote}localhost{quote}");
+        let from = detail.find(&format!("{quote}g"));
+        if let (Some(from), Some(to)) = (from, detail.find(&host))
+            && from < to
+        {
+            detail.replace_range(from + 1..to, "u");
+        }
+    }
+    detail
 }

@@ -73,6 +73,7 @@ impl Rule {
             Rule::Ask(name, object) => {
                 let codes: &[u16] = match (name.as_str(), object.len()) {
                     ("EXECUTE", 2) => &[1370],
+                    ("role", 1) => &[3530],
                     (_, 0) => &[1227],
                     (_, 1) if object[0] == "*" => &[1045],
                     (_, 1) => &[1044],

@@ -207,7 +207,8 @@ impl<'a> Stage<'a> {
     /// With `$name` replaced by what was kept under it.
     fn filled(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for (name, value) in &self.kept {
+        // The longest names first: one may begin with another.
+        for (name, value) in self.kept.iter().rev() {
             text = text.replace(&format!("${name}"), value);
         }
         text

@@ -54,10 +54,15 @@ impl World {
 
     /// The roles that a login makes active.
     pub fn at_login(&self, user: &str) -> BTreeSet<String> {
-        let granted = self.granted(user);
-        if self.activate_all {
-            return granted;
+        match self.activate_all {
+            true => self.granted(user),
+            false => self.defaults(user),
         }
+    }
+
+    /// The roles that SET ROLE DEFAULT makes active: those of SET DEFAULT ROLE, whatever a login does.
+    pub fn defaults(&self, user: &str) -> BTreeSet<String> {
+        let granted = self.granted(user);
         let defaults = self.accounts.get(user).map(|a| &a.defaults);
         defaults
             .into_iter()
