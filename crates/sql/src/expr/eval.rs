@@ -146,7 +146,11 @@ impl Expr {
             Node::Subquery(i) => subqueries(row)?.scalar(*i),
             Node::Regexp(r) => {
                 let mark = cx.mark();
-                held(limited::settle(r.eval(cx, row), r.usage.name(), cx)?, mark, cx)
+                held(
+                    limited::settle(r.eval(cx, row), r.usage.name(), cx)?,
+                    mark,
+                    cx,
+                )
             }
             Node::Row(_) => Err(SqlError::new(1241, "Operand should contain 1 column(s)")),
             _ => Ok(Val::truth(self.truth(cx, row)?)),
