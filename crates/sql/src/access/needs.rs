@@ -67,6 +67,13 @@ pub enum Need {
         /// What the message names.
         command: &'static str,
     },
+    /// Anything on a table as a whole (1142).
+    Whole {
+        /// The table.
+        table: TableId,
+        /// What the message names.
+        command: &'static str,
+    },
     /// Anything on a table or a column of it (1142).
     AnythingOn {
         /// The table.

@@ -30,7 +30,6 @@ pub const CONNECTIONS: &[Right] = &[Static(Priv::Super), Dynamic("CONNECTION_ADM
 /// A stored object that runs as somebody else.
 pub const SET_DEFINER: &[Right] = &[Static(Priv::Super), Dynamic("SET_USER_ID")];
 const PERSIST_ONLY: &[Right] = &[Dynamic("PERSIST_RO_VARIABLES_ADMIN")];
-const CREATE_USER: &[Right] = &[Static(Priv::CreateUser)];
 const CREATE_ROLE: &[Right] = &[Static(Priv::CreateRole), Static(Priv::CreateUser)];
 const DROP_ROLE: &[Right] = &[Static(Priv::DropRole), Static(Priv::CreateUser)];
 const RELOAD: &[Right] = &[Static(Priv::Reload)];
@@ -178,8 +177,8 @@ impl Collector<'_> {
             // Who may be killed depends on whose connection it is: `session::kill`.
             Statement::Kill { .. } => Ok(()),
             // Decided where the accounts as they are can be seen: `session::accounts`.
-            Statement::AlterUser(_) | Statement::Grant(_) | Statement::Revoke(_) | Statement::SetDefaultRole { .. } => Ok(()),
-            Statement::CreateUser(_) | Statement::DropUser { .. } | Statement::RenameUser(_) => self.one_of(CREATE_USER),
+            Statement::CreateUser(_) | Statement::DropUser { .. } | Statement::RenameUser(_)
+            | Statement::AlterUser(_) | Statement::Grant(_) | Statement::Revoke(_) | Statement::SetDefaultRole { .. } => Ok(()),
             Statement::CreateRole { .. } => self.one_of(CREATE_ROLE),
             Statement::DropRole { .. } => self.one_of(DROP_ROLE),
             Statement::Xa(xa) => match **xa {
@@ -389,7 +388,7 @@ impl Collector<'_> {
                         self.on_table(t, SELECT)?;
                     }
                 }
-                self.one_of(if *read_lock { RELOAD } else { FLUSH_TABLES })
+                self.one_of(FLUSH_TABLES)
             }
             FlushItem::Other(word) => self.one_of(match &**word {
                 "STATUS" => FLUSH_STATUS,
@@ -443,7 +442,11 @@ impl Collector<'_> {
             ShowWhat::Columns { table, .. } | ShowWhat::Index { table, .. } => self.anything_on(table, "SELECT"),
             ShowWhat::CreateDatabase { name, .. } => self.listed(Some(name)),
             ShowWhat::Create(kind, name) => match kind {
-                ObjectKind::Table => self.on_table(name, SELECT),
+                ObjectKind::Table => {
+                    let table = table(self.schema_of(name)?, &name.name);
+                    self.needs.add(Need::Whole { table, command: "SHOW" });
+                    Ok(())
+                }
                 ObjectKind::View => self.on_table(name, SELECT.with(Priv::ShowView)),
                 ObjectKind::Trigger => {
                     let schema = self.schema_of(name)?.to_owned();
@@ -459,10 +462,7 @@ impl Collector<'_> {
             },
             ShowWhat::RoutineCode(kind, name) => self.routine(name, *kind == ObjectKind::Procedure, Priv::Execute),
             ShowWhat::CreateUser(account) if self.is_actor(account) => Ok(()),
-            ShowWhat::CreateUser(_) => {
-                let name = ObjectName { schema: Some("mysql".into()), name: "user".into() };
-                self.on_table(&name, SELECT)
-            }
+            ShowWhat::CreateUser(_) => self.on_schema("mysql", SELECT),
             ShowWhat::Grants { account: None, .. } => Ok(()),
             ShowWhat::Grants { account: Some(account), .. } if self.is_actor(account) => Ok(()),
             ShowWhat::Grants { .. } => self.on_schema("mysql", SELECT),

@@ -11,6 +11,8 @@ use super::Planner;
 use super::scope::{DerivedColumn, FromTable, Names};
 use super::source::TableSource;
 use super::tree::{Body, LimitPlan, OUTPUT_SLOT, QueryPlan, SetArm, SortKey, SubPlan};
+use crate::access::Priv;
+use crate::access::needs::Need;
 use crate::expr::bind::Clause;
 use crate::expr::{Expr, ExprType, Shape, infer};
 use crate::parse::ast;
@@ -355,10 +357,13 @@ impl Planner<'_> {
                     ))
                 }
             }
-            Some(_) => Err(SqlError::new(
-                1290,
-                "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement",
-            )),
+            Some(_) => {
+                self.require(Need::Server(Priv::File))?;
+                Err(SqlError::new(
+                    1290,
+                    "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement",
+                ))
+            }
         }
     }
 }

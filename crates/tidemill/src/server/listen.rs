@@ -4,6 +4,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::task::{Context, Poll};
 
@@ -168,6 +169,13 @@ fn bind_one(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Binds a Unix socket. A file that a dead server left is removed; one that somebody answers on is an error.
 fn bind_unix(path: &Path) -> io::Result<UnixListener> {
+    let listener = bind_socket_file(path)?;
+    // Who may come in is said by accounts, not by the file's mode, whatever the umask.
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777))?;
+    Ok(listener)
+}
+
+fn bind_socket_file(path: &Path) -> io::Result<UnixListener> {
     match UnixListener::bind(path) {
         Err(e) if e.kind() == io::ErrorKind::AddrInUse => {}
         other => return other,

@@ -6,7 +6,7 @@ use types::error::codes;
 use super::{SecurityContext, is_virtual};
 use crate::access::account::{RoutineId, TableId};
 use crate::access::needs::Need;
-use crate::access::privilege::{Priv, PrivSet, ROUTINE_SET};
+use crate::access::privilege::{Priv, PrivSet, ROUTINE_SET, TABLE_SET};
 
 impl SecurityContext {
     /// Compares a need with what is there.
@@ -57,6 +57,13 @@ impl SecurityContext {
                 let on_table = self.on_table(&table.schema, &table.name);
                 let on_columns = self.on_some_column(&table.schema, &table.name);
                 match on_table.union(on_columns).has_any(*privileges) {
+                    true => Ok(()),
+                    false => Err(self.no_table(command, table)),
+                }
+            }
+            Need::Whole { table, command } => {
+                let on_table = self.on_table(&table.schema, &table.name);
+                match is_virtual(&table.schema) || on_table.has_any(TABLE_SET) {
                     true => Ok(()),
                     false => Err(self.no_table(command, table)),
                 }

@@ -450,10 +450,7 @@ fn revoke_everything(
     from: &[ast::Account],
     (_, ignore_unknown): (bool, bool),
 ) -> Result<Outcome, SqlError> {
-    let update = actor.powers(state).on_db("mysql").has(Priv::Update);
-    if !update {
-        actor.require_create_user(state)?;
-    }
+    actor.require_create_user(state, Priv::Update)?;
     let mut out = Outcome::default();
     for id in actor.ids(from)? {
         actor.may_touch(state, &id)?;

@@ -6,7 +6,7 @@ use super::actor::{Actor, DEFAULT_PLUGIN, Outcome};
 use super::errors::{does_not_exist, exists_already, failed, mandatory};
 use super::{passwords, roles};
 use crate::access::account::{Account, Limits, TlsRequirement};
-use crate::access::{AccountId, AccountState};
+use crate::access::{AccountId, AccountState, Priv};
 use crate::expr::json::{Json, parse};
 use crate::parse::ast::{self, CreateUser, Require, UserAttribute, UserLimits, UserOption};
 
@@ -16,7 +16,7 @@ pub(super) fn create(
     state: &mut AccountState,
     stmt: &CreateUser,
 ) -> Result<Outcome, SqlError> {
-    actor.require_create_user(state)?;
+    actor.require_create_user(state, Priv::Insert)?;
     let mut out = Outcome::default();
     let mut refused = Vec::new();
     for spec in &stmt.users {
@@ -35,6 +35,8 @@ pub(super) fn create(
             ..Account::default()
         };
         a.password.changed_us = Some(actor.this_second());
+        // Before the password, which its history may have to keep, and behind it, which would take PASSWORD EXPIRE away.
+        take_options(&mut a, stmt)?;
         passwords::first(actor, &mut a, spec, &mut out)?;
         take_options(&mut a, stmt)?;
         let id = a.id.clone();
@@ -81,7 +83,7 @@ pub(super) fn alter(
             continue;
         }
         if !own || !only_passwords(stmt, spec) {
-            actor.require_create_user(state)?;
+            actor.require_create_user(state, Priv::Update)?;
         }
         if !own {
             actor.may_touch(state, &id)?;
@@ -121,7 +123,7 @@ pub(super) fn drop(
     if_exists: bool,
     users: &[ast::Account],
 ) -> Result<Outcome, SqlError> {
-    actor.require_create_user(state)?;
+    actor.require_create_user(state, Priv::Delete)?;
     let ids = actor.ids(users)?;
     take_away(actor, state, if_exists, &ids, "DROP USER")
 }
@@ -163,7 +165,7 @@ pub(super) fn rename(
     state: &mut AccountState,
     pairs: &[(ast::Account, ast::Account)],
 ) -> Result<Outcome, SqlError> {
-    actor.require_create_user(state)?;
+    actor.require_create_user(state, Priv::Update)?;
     let mut out = Outcome::default();
     let mut refused = Vec::new();
     for (from, to) in pairs {

@@ -16,7 +16,8 @@ use types::{Charset, CollationId, DataType, Level, SqlError, Value, Warning};
 use self::lines::{Field, Read, Shape};
 use super::Session;
 use super::transaction::engine_isolation;
-use crate::access::{Authorized, Granted};
+use crate::access::needs::{self, Need};
+use crate::access::{Authorized, Granted, Priv};
 use crate::expr::{Coercibility, ExprType, UserVar, Val};
 use crate::parse::ast::{Expr, InsertSource, IntoVariable, LoadData, LoadDuplicates, Statement};
 use crate::parse::{self};
@@ -164,6 +165,18 @@ impl Session {
             let stored = visible.filter(|c| c.generated.is_none());
             targets.extend(stored.map(|c| Target::Column(c.name.clone())));
         }
+        // Before the file is looked for; the INSERTs are checked again as they are planned.
+        let mut columns: Vec<Box<str>> = Vec::new();
+        columns.extend(targets.iter().filter_map(|t| match t {
+            Target::Column(name) => Some(name.as_str().into()),
+            Target::Variable(_) => None,
+        }));
+        columns.extend(l.assignments.iter().map(|a| a.column.name.clone()));
+        self.security.check(&Need::Columns {
+            table: needs::table(&name.schema, &name.name),
+            privilege: Priv::Insert,
+            columns,
+        })?;
         Ok(Load {
             statement: l,
             table,
