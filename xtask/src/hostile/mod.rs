@@ -185,13 +185,12 @@ const CASES: &[(&str, Case)] = &[
 fn run(scale: &Scale, only: &str) -> Outcome<()> {
     step::announce("hostile and careless clients");
     let mut scratch = Scratch::new("hostile")?;
-    let result;
-    if only == ACCOUNT {
-        result =
-            account::run(&scale.attack, &scratch).map(|words| println!("    {ACCOUNT}: {words}"));
-    } else {
-        result = cases(scale, only, &scratch);
-    }
+    let result = match only == ACCOUNT {
+        true => {
+            account::run(&scale.attack, &scratch).map(|words| println!("    {ACCOUNT}: {words}"))
+        }
+        false => cases(scale, only, &scratch),
+    };
     if result.is_err() {
         scratch.keep();
     }
