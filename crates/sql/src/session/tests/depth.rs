@@ -40,8 +40,11 @@ fn nested(open: &str, inner: &str, close: &str, n: usize) -> String {
     format!("{}{inner}{}", open.repeat(n), close.repeat(n))
 }
 
-/// Every way to nest, `n` times.
-fn shapes(n: usize) -> Vec<(&'static str, String)> {
+/// One way to nest: what it is called, and a statement.
+type Shape = (&'static str, String);
+
+/// Expressions in expressions, `n` deep.
+fn expressions(n: usize) -> Vec<Shape> {
     let select = |e: String| format!("SELECT {e}");
     vec![
         ("parentheses", select(nested("(", "1", ")", n))),
@@ -83,6 +86,12 @@ fn shapes(n: usize) -> Vec<(&'static str, String)> {
         ("arrow", select(nested("INTERVAL 1 DAY + ", "NOW()", "", n))),
         ("assignment", select(nested("@a := ", "1", "", n))),
         ("row", select(nested("(1,", "1", ")", n))),
+    ]
+}
+
+/// Queries in queries, `n` deep.
+fn queries(n: usize) -> Vec<Shape> {
+    vec![
         ("scalar subquery", nested("SELECT (", "SELECT 1", ")", n)),
         (
             "scalar of a table",
@@ -137,6 +146,12 @@ fn shapes(n: usize) -> Vec<(&'static str, String)> {
         ("CTE chain", chain(n, 1)),
         ("CTE doubling", chain(n, 2)),
         ("CTE in expressions", deep_chain(n.min(5000), 100)),
+    ]
+}
+
+/// Tables in tables, `n` deep.
+fn joins(n: usize) -> Vec<Shape> {
+    vec![
         (
             "join in parentheses",
             format!("SELECT 1 FROM {}", nested("(", "t", ")", n)),
@@ -171,6 +186,13 @@ fn shapes(n: usize) -> Vec<(&'static str, String)> {
             "comma chain",
             format!("SELECT 1 FROM {}", nested("", "t", ", t AS x", n)),
         ),
+    ]
+}
+
+/// What is nested in texts, and in comments, `n` deep.
+fn texts(n: usize) -> Vec<Shape> {
+    let select = |e: String| format!("SELECT {e}");
+    vec![
         (
             "json text",
             format!("SELECT JSON_VALID('{}')", nested("[", "1", "]", n)),
@@ -209,6 +231,12 @@ fn shapes(n: usize) -> Vec<(&'static str, String)> {
             nested("BEGIN IF 1 THEN ", "SELECT 1;", " END IF; END;", n),
         ),
         ("EXPLAIN", format!("{}SELECT 1", "EXPLAIN ".repeat(n))),
+    ]
+}
+
+/// Expressions of other statements and clauses, `n` deep.
+fn statements(n: usize) -> Vec<Shape> {
+    vec![
         (
             "CHECK",
             format!(
@@ -268,6 +296,13 @@ fn shapes(n: usize) -> Vec<(&'static str, String)> {
             format!("SELECT SUM({}) OVER () FROM t", nested("-", "id", "", n)),
         ),
     ]
+}
+
+/// Every way to nest, `n` times.
+fn shapes(n: usize) -> impl Iterator<Item = Shape> {
+    [expressions, queries, joins, texts, statements]
+        .into_iter()
+        .flat_map(move |f| f(n))
 }
 
 #[test]
