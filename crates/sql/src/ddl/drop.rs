@@ -1,5 +1,7 @@
 //! DROP, RENAME and TRUNCATE of tables, and DROP of things that cannot exist here.
 
+use std::collections::HashSet;
+
 use types::{Level, SqlError, Warning};
 
 use crate::parse::ast::{DropTables, ObjectKind, ObjectName};
@@ -13,11 +15,12 @@ pub async fn tables(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError
     }
     let mut found = Vec::new();
     let mut missing = Vec::new();
+    let mut seen = HashSet::new();
     for n in &stmt.names {
         let t = s.changeable_name(n)?;
         let there = !stmt.temporary && s.engine.catalog().defines(&t.schema, &t.name);
         let list = if there { &mut found } else { &mut missing };
-        if list.contains(&t) {
+        if !seen.insert((t.schema.clone(), t.name.clone())) {
             return Err(SqlError::new(
                 1066,
                 format!("Not unique table/alias: '{}'", t.name),

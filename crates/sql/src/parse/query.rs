@@ -8,6 +8,9 @@ use super::parser::{Parser, R};
 /// A subquery takes this many levels of nesting: its rules need more stack than an operand's.
 const QUERY_COST: u32 = 4;
 
+/// Most items of a select list, as MySQL's most columns of a result that is kept.
+const MAX_ITEMS: usize = 4096;
+
 impl Parser<'_> {
     /// Whether a query (not in parentheses) starts at the token `n` ahead.
     pub fn at_query(&mut self, n: usize) -> bool {
@@ -423,6 +426,9 @@ impl Parser<'_> {
             items.push(self.select_item()?);
             if !self.take(T::Comma) {
                 return Ok(items);
+            }
+            if items.len() == MAX_ITEMS {
+                return self.other(1117, "HY000", "Too many columns".to_owned());
             }
         }
     }

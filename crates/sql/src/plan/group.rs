@@ -15,16 +15,37 @@ use super::source::TableSource;
 use super::tree::{GROUP_SLOT, SortKey};
 use crate::expr::{CmpOp, Column, Expr, Node};
 
-/// Whether two bound expressions are the same.
-pub(crate) fn same(a: &Expr, b: &Expr) -> bool {
-    match (&a.node, &b.node) {
-        (Node::Column(x), Node::Column(y)) => (x.slot, x.ordinal) == (y.slot, y.ordinal),
-        (Node::Column(_), _) | (_, Node::Column(_)) => false,
-        (Node::Aggregate(x), Node::Aggregate(y)) => x == y,
-        (x, y) => {
-            std::mem::discriminant(x) == std::mem::discriminant(y)
-                && format!("{x:?}") == format!("{y:?}")
-        }
+/// Bound expressions, of which it is asked whether another one is the same as any: each is written down once, as thousands of them
+/// may be asked for among thousands.
+#[derive(Default)]
+pub(crate) struct Known(HashSet<String>);
+
+impl Known {
+    /// These expressions.
+    pub(crate) fn of<'e>(all: impl IntoIterator<Item = &'e Expr>) -> Known {
+        let mut known = Known::default();
+        all.into_iter().for_each(|e| {
+            known.add(e);
+        });
+        known
+    }
+
+    /// One more; whether it is new.
+    pub(crate) fn add(&mut self, e: &Expr) -> bool {
+        self.0.insert(written(e))
+    }
+
+    /// Whether there is one like it.
+    pub(crate) fn has(&self, e: &Expr) -> bool {
+        !self.0.is_empty() && self.0.contains(&written(e))
+    }
+}
+
+/// The same text for the same expressions.
+fn written(e: &Expr) -> String {
+    match &e.node {
+        Node::Column(c) => format!("{}.{}", c.slot, c.ordinal),
+        x => format!("{x:?}"),
     }
 }
 
@@ -110,11 +131,11 @@ fn fixed(e: &Expr, known: &Determined) -> bool {
 /// The first column of an expression that the groups do not determine.
 fn loose<'e>(
     e: &'e Expr,
-    keys: &[Expr],
+    keys: &Known,
     known: &Determined,
     own: &dyn Fn(u16) -> bool,
 ) -> Option<&'e Column> {
-    if keys.iter().any(|k| same(k, e)) {
+    if keys.has(e) {
         return None;
     }
     match &e.node {
@@ -146,6 +167,7 @@ pub(crate) fn check(
     order: &[SortKey],
 ) -> Result<(), SqlError> {
     let known = determined(names, conds, keys);
+    let grouped = Known::of(keys);
     let own = |slot: u16| names.tables.iter().any(|t| t.slot == slot);
     let lists = [
         (
@@ -157,7 +179,7 @@ pub(crate) fn check(
     ];
     for (place, exprs) in lists {
         for (i, e) in exprs.into_iter().enumerate() {
-            let Some(c) = loose(e, keys, &known, &own) else {
+            let Some(c) = loose(e, &grouped, &known, &own) else {
                 continue;
             };
             let n = i + 1;
@@ -188,15 +210,16 @@ pub(crate) fn check(
 /// # Errors
 /// 3065.
 pub(crate) fn check_distinct(items: &[Item], order: &[SortKey]) -> Result<(), SqlError> {
+    let kept = Known::of(items.iter().map(|i| &i.expr));
     for (i, k) in order.iter().enumerate() {
-        if items.iter().any(|x| same(&x.expr, &k.expr)) {
+        if kept.has(&k.expr) {
             continue;
         }
         let mut loose = None;
         k.expr.walk(&mut |x| {
             if let Node::Column(c) = &x.node
                 && loose.is_none()
-                && !items.iter().any(|i| same(&i.expr, x))
+                && !kept.has(x)
             {
                 loose = Some(c.name.clone());
             }

@@ -273,7 +273,7 @@ impl Planner<'_> {
                 let name = b
                     .items
                     .iter()
-                    .find(|i| group::same(&i.expr, &e))
+                    .find(|i| group::Known::of([&i.expr]).has(&e))
                     .map_or_else(String::new, |i| i.name.to_string());
                 return Err(SqlError::new(1056, format!("Can't group on '{name}'")));
             }
@@ -288,6 +288,7 @@ impl Planner<'_> {
         b: &mut Bound<'_>,
     ) -> Result<Vec<SortKey>, SqlError> {
         let mut keys: Vec<SortKey> = Vec::with_capacity(order_by.len());
+        let mut seen = group::Known::default();
         for o in order_by {
             let alias = match &o.expr {
                 ast::Expr::Column(c) if c.qualifier.is_none() => b.names.alias(&c.name).cloned(),
@@ -308,8 +309,7 @@ impl Planner<'_> {
                     &mut b.aggregates,
                 )?,
             };
-            let repeated = keys.iter().any(|k| group::same(&k.expr, &e));
-            if !e.is_row_constant() && !repeated {
+            if !e.is_row_constant() && seen.add(&e) {
                 keys.push(sort_key(e, o.desc));
             }
         }

@@ -25,7 +25,7 @@ fn texts() -> Vec<Value> {
         "a".to_owned(),
     ]
     .into_iter()
-    .map(|t| Value::Str(t.into_bytes().into(), CollationId::DEFAULT))
+    .map(|t| Value::Str(t.into_bytes(), CollationId::DEFAULT))
     .collect()
 }
 
@@ -56,7 +56,7 @@ fn no_result_is_longer_than_a_packet() {
     names.sort_unstable();
     let numbers = ["-1", "3", "1000000", "9223372036854775807"];
     for name in names {
-        for text in 0..texts.len() {
+        for (text, value) in texts.iter().enumerate() {
             // The long text in every place, beside itself, short texts and numbers of every size.
             for args in [
                 "?".to_owned(),
@@ -82,7 +82,7 @@ fn no_result_is_longer_than_a_packet() {
             })) {
                 let call = format!("{name}({args})");
                 let n = args.matches('?').count();
-                let params = vec![texts[text].clone(); n];
+                let params = vec![value.clone(); n];
                 let begun = Instant::now();
                 if let Some((Some(len), _)) = length(&call, &bench, &params) {
                     assert!(len <= PACKET, "{call} of text {text}: {len}");
@@ -128,10 +128,7 @@ fn what_is_too_long_is_null_with_a_warning() {
         assert_eq!((len, warnings), (None, vec![1301]), "{call}");
     }
     // What fits is as it was.
-    let half = Value::Str(
-        "a".repeat(PACKET / 2).into_bytes().into(),
-        CollationId::DEFAULT,
-    );
+    let half = Value::Str("a".repeat(PACKET / 2).into_bytes(), CollationId::DEFAULT);
     for call in [
         "CONCAT(?, ?)",
         "REPEAT(?, 2)",
@@ -150,7 +147,7 @@ fn what_is_too_long_is_null_with_a_warning() {
 #[test]
 fn searches_are_linear() {
     let bench = Bench::new();
-    let text = |s: String| Value::Str(s.into_bytes().into(), CollationId::DEFAULT);
+    let text = |s: String| Value::Str(s.into_bytes(), CollationId::DEFAULT);
     let hay = text("a".repeat(800_000));
     let needle = text("a".repeat(400_000) + "b");
     let begun = Instant::now();

@@ -40,13 +40,11 @@ fn nested(open: &str, inner: &str, close: &str, n: usize) -> String {
     format!("{}{inner}{}", open.repeat(n), close.repeat(n))
 }
 
-/// Every way to nest, `n` times.
-fn shapes(n: usize) -> Vec<(&'static str, String)> {
-    let parts = [shapes_1(n), shapes_2(n), shapes_3(n), shapes_4(n)];
-    parts.concat()
-}
+/// One way to nest: what it is called, and a statement.
+type Shape = (&'static str, String);
 
-fn shapes_1(n: usize) -> Vec<(&'static str, String)> {
+/// Expressions in expressions, `n` deep.
+fn expressions(n: usize) -> Vec<Shape> {
     let select = |e: String| format!("SELECT {e}");
     vec![
         ("parentheses", select(nested("(", "1", ")", n))),
@@ -76,12 +74,6 @@ fn shapes_1(n: usize) -> Vec<(&'static str, String)> {
         ("LIKE", select(nested("1 LIKE ", "1", "", n))),
         ("comparison", select(nested("1 = ", "1", "", n))),
         ("AND OR", select(nested("1 AND 0 OR ", "1", "", n))),
-    ]
-}
-
-fn shapes_2(n: usize) -> Vec<(&'static str, String)> {
-    let select = |e: String| format!("SELECT {e}");
-    vec![
         ("IS", select(nested("", "1", " IS NULL", n))),
         (
             "COLLATE",
@@ -94,6 +86,12 @@ fn shapes_2(n: usize) -> Vec<(&'static str, String)> {
         ("arrow", select(nested("INTERVAL 1 DAY + ", "NOW()", "", n))),
         ("assignment", select(nested("@a := ", "1", "", n))),
         ("row", select(nested("(1,", "1", ")", n))),
+    ]
+}
+
+/// Queries in queries, `n` deep.
+fn queries(n: usize) -> Vec<Shape> {
+    vec![
         ("scalar subquery", nested("SELECT (", "SELECT 1", ")", n)),
         (
             "scalar of a table",
@@ -133,12 +131,6 @@ fn shapes_2(n: usize) -> Vec<(&'static str, String)> {
             "UNION chain",
             nested("", "SELECT 1", " UNION ALL SELECT 2", n),
         ),
-    ]
-}
-
-fn shapes_3(n: usize) -> Vec<(&'static str, String)> {
-    let select = |e: String| format!("SELECT {e}");
-    vec![
         (
             "EXCEPT chain",
             nested("", "SELECT 1", " EXCEPT SELECT 2", n),
@@ -154,6 +146,12 @@ fn shapes_3(n: usize) -> Vec<(&'static str, String)> {
         ("CTE chain", chain(n, 1)),
         ("CTE doubling", chain(n, 2)),
         ("CTE in expressions", deep_chain(n.min(5000), 100)),
+    ]
+}
+
+/// Tables in tables, `n` deep.
+fn joins(n: usize) -> Vec<Shape> {
+    vec![
         (
             "join in parentheses",
             format!("SELECT 1 FROM {}", nested("(", "t", ")", n)),
@@ -188,6 +186,13 @@ fn shapes_3(n: usize) -> Vec<(&'static str, String)> {
             "comma chain",
             format!("SELECT 1 FROM {}", nested("", "t", ", t AS x", n)),
         ),
+    ]
+}
+
+/// What is nested in texts, and in comments, `n` deep.
+fn texts(n: usize) -> Vec<Shape> {
+    let select = |e: String| format!("SELECT {e}");
+    vec![
         (
             "json text",
             format!("SELECT JSON_VALID('{}')", nested("[", "1", "]", n)),
@@ -209,11 +214,6 @@ fn shapes_3(n: usize) -> Vec<(&'static str, String)> {
             "regexp",
             format!("SELECT 'a' REGEXP '{}'", nested("(", "a", ")", n)),
         ),
-    ]
-}
-
-fn shapes_4(n: usize) -> Vec<(&'static str, String)> {
-    vec![
         (
             "regexp repeats",
             format!("SELECT 'a' REGEXP '{}'", nested("(", "a", "*)*", n)),
@@ -231,6 +231,12 @@ fn shapes_4(n: usize) -> Vec<(&'static str, String)> {
             nested("BEGIN IF 1 THEN ", "SELECT 1;", " END IF; END;", n),
         ),
         ("EXPLAIN", format!("{}SELECT 1", "EXPLAIN ".repeat(n))),
+    ]
+}
+
+/// Expressions of other statements and clauses, `n` deep.
+fn statements(n: usize) -> Vec<Shape> {
+    vec![
         (
             "CHECK",
             format!(
@@ -290,6 +296,13 @@ fn shapes_4(n: usize) -> Vec<(&'static str, String)> {
             format!("SELECT SUM({}) OVER () FROM t", nested("-", "id", "", n)),
         ),
     ]
+}
+
+/// Every way to nest, `n` times.
+fn shapes(n: usize) -> impl Iterator<Item = Shape> {
+    [expressions, queries, joins, texts, statements]
+        .into_iter()
+        .flat_map(move |f| f(n))
 }
 
 #[test]
