@@ -227,7 +227,10 @@ proptest! {
     #[test]
     fn addition_is_undone_by_subtraction(a in decimals(), b in decimals()) {
         if let Some(s) = a.checked_add(&b) {
-            prop_assert_eq!(s.checked_sub(&b), Some(a));
+            // A sum of 66 digits gives up fraction digits and cannot be undone.
+            if s.scale() >= a.scale().max(b.scale()) {
+                prop_assert_eq!(s.checked_sub(&b), Some(a));
+            }
         }
     }
 
