@@ -201,6 +201,15 @@ impl Planner<'_> {
         }
     }
 
+    /// The error of a statement that was not bound to its end. What it had read until then is checked first: any other error would
+    /// tell that a column is there which the account may not see.
+    pub(crate) fn refused_or(&self, e: SqlError) -> SqlError {
+        self.columns_read();
+        let needs = self.needs.borrow();
+        let refused = needs.iter().find_map(|n| self.ctx.security.check(n).err());
+        refused.unwrap_or(e)
+    }
+
     /// The error of a column that is not there, or there twice: where the account may see single columns only, it does not learn
     /// whether there is one of that name.
     pub(crate) fn hide_column(

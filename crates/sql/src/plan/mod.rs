@@ -72,7 +72,7 @@ pub struct PlanCtx<'a> {
 /// What MySQL says of names, types and clauses before it runs the statement; 1235 for what is not carried out here.
 pub fn prepare(ctx: &PlanCtx<'_>, stmt: &ast::Statement) -> Result<Plan, SqlError> {
     let p = Planner::new(ctx);
-    let (body, columns) = p.statement(stmt)?;
+    let (body, columns) = p.statement(stmt).map_err(|e| p.refused_or(e))?;
     Ok(p.finish(body, columns, TimeLimit::of(stmt)))
 }
 
@@ -85,7 +85,9 @@ pub fn prepare_values(
     exprs: &[&ast::Expr],
 ) -> Result<(Plan, Vec<ExprType>), SqlError> {
     let p = Planner::new(ctx);
-    let block = p.values_block(exprs.iter().copied())?;
+    let block = p
+        .values_block(exprs.iter().copied())
+        .map_err(|e| p.refused_or(e))?;
     let types = block.output.iter().map(|e| e.ty).collect();
     let plan = p.finish(PlanBody::Do(Box::new(block)), Vec::new(), TimeLimit::Never);
     Ok((plan, types))
