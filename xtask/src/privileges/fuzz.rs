@@ -11,7 +11,6 @@ use super::world::World;
 use crate::rng::Rng;
 use crate::step::Outcome;
 use std::collections::{BTreeSet, VecDeque};
-use std::time::{Duration, Instant};
 
 /// An open session, and the roles that the model has active in it.
 pub struct Open {
@@ -43,12 +42,12 @@ pub struct Fuzz<'g, 's> {
     done: Done,
 }
 
-/// Runs for so long.
+/// Makes so many steps.
 pub fn run(
     ground: &mut Ground<'_>,
     statements: &[Statement],
     seed: u64,
-    limit: Duration,
+    steps: u32,
 ) -> Outcome<Done> {
     let mut rng = Rng::new(seed);
     let world = World {
@@ -65,7 +64,7 @@ pub fn run(
         names: 0,
         done: Done::default(),
     };
-    let result = fuzz.run(limit);
+    let result = fuzz.run(steps);
     let told: Vec<String> = fuzz.told.iter().map(|line| format!("    {line}")).collect();
     let undone = fuzz.end();
     result
@@ -75,14 +74,13 @@ pub fn run(
 }
 
 impl Fuzz<'_, '_> {
-    fn run(&mut self, limit: Duration) -> Outcome<()> {
+    fn run(&mut self, steps: u32) -> Outcome<()> {
         let switch = match self.world.partial_revokes {
             true => "ON",
             false => "OFF",
         };
         self.root(&format!("SET GLOBAL partial_revokes = {switch}"))?;
-        let begun = Instant::now();
-        while begun.elapsed() < limit {
+        for _ in 0..steps {
             match self.rng.below(10) {
                 0..3 => self.change()?,
                 3 => self.set_role()?,

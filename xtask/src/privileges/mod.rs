@@ -66,7 +66,8 @@ pub fn command(args: &Args) -> Outcome<()> {
     let seed = args.get("seed", rng::fresh_seed())?;
     args.refuse_unread()?;
     if fuzz > 0 {
-        return kept(|scratch| fuzzed(scratch, &plan, Duration::from_secs(fuzz), seed));
+        let until = Until::Time(Duration::from_secs(fuzz));
+        return kept(|scratch| fuzzed(scratch, &plan, until, seed));
     }
     if scenarios || !only.is_empty() {
         return kept(|scratch| stories(scratch, &only));
@@ -90,21 +91,28 @@ pub fn short() -> Outcome<()> {
     };
     kept(|scratch| whole(&plan, scratch))?;
     kept(|scratch| stories(scratch, ""))?;
-    kept(|scratch| fuzzed(scratch, &plan, 2 * WORLD, FIXED_SEED))
+    kept(|scratch| fuzzed(scratch, &plan, Until::Worlds(2), FIXED_SEED))
 }
 
 /// Where the fuzzer begins in every run of the tests: one world with partial revokes, one without.
 const FIXED_SEED: u64 = 25;
 
-/// The longest that one world of the fuzzer lasts; then a new one begins, with the next seed.
-const WORLD: Duration = Duration::from_secs(10);
+/// The steps of one world of the fuzzer, some ten seconds; then a new one begins, with the next seed. They are counted and not timed,
+/// so that a seed says the same on every machine.
+const WORLD: u32 = 30_000;
+
+/// When the fuzzer ends.
+#[derive(Debug, Clone, Copy)]
+enum Until {
+    /// After so many worlds.
+    Worlds(u32),
+    /// With the first world that ends after this.
+    Time(Duration),
+}
 
 /// Runs the fuzzer.
-fn fuzzed(scratch: &Scratch, plan: &Plan, limit: Duration, seed: u64) -> Outcome<()> {
-    step::announce(&format!(
-        "random accounts for {} s, --seed {seed}",
-        limit.as_secs()
-    ));
+fn fuzzed(scratch: &Scratch, plan: &Plan, until: Until, seed: u64) -> Outcome<()> {
+    step::announce(&format!("random accounts, {until:?}, --seed {seed}"));
     let mut server = server(Kind::Tidemill, scratch.path())?;
     let setup = server.setup().clone();
     let mut statements = data::statements(&data::text("statements.txt")?)?;
@@ -112,11 +120,15 @@ fn fuzzed(scratch: &Scratch, plan: &Plan, limit: Duration, seed: u64) -> Outcome
     let mut ground = matrix::Ground::new(&setup, &data::text("ground.sql")?, false)?;
     let begun = Instant::now();
     let mut total = fuzz::Done::default();
-    let mut seeds = seed..;
-    while begun.elapsed() < limit {
-        let seed = seeds.next().unwrap_or(seed);
-        let left = limit.saturating_sub(begun.elapsed()).min(WORLD);
-        let done = fuzz::run(&mut ground, &statements, seed, left)
+    for (world, seed) in (seed..).enumerate() {
+        let over = match until {
+            Until::Worlds(n) => world as u64 >= u64::from(n),
+            Until::Time(limit) => begun.elapsed() >= limit,
+        };
+        if over {
+            break;
+        }
+        let done = fuzz::run(&mut ground, &statements, seed, WORLD)
             .map_err(|why| format!("{why}\n(repeat with --seed {seed})"))?;
         total.changes += done.changes;
         total.tries += done.tries;
