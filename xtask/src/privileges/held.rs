@@ -109,6 +109,11 @@ impl Held {
         self.dynamic.remove(name);
     }
 
+    /// GRANT OPTION is taken on `*.*`: that of the dynamic privileges goes with it.
+    pub fn revoke_dynamic_options(&mut self) {
+        self.dynamic.values_mut().for_each(|option| *option = false);
+    }
+
     /// A global privilege that shall not reach a database.
     pub fn restrict(&mut self, privilege: &str, db: &str) {
         self.restricted

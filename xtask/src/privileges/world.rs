@@ -155,6 +155,9 @@ impl World {
             account.own.revoke(privilege, level);
             if *level == Level::Global {
                 account.own.unrestrict(privilege);
+                if privilege == "GRANT OPTION" {
+                    account.own.revoke_dynamic_options();
+                }
             }
         }
     }
