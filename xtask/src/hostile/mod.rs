@@ -91,8 +91,17 @@ pub fn command(args: &Args) -> Outcome<()> {
     scale.attack.seconds = args.get("attack", scale.attack.seconds)?;
     let abuse = args.get("abuse", usize::MAX)?;
     scale.attack.abuse = Some(abuse).filter(|n| *n < usize::MAX);
+    scale.attack.abusers = args.get("abusers", scale.attack.abusers)?;
     let only = args.get("only", String::new())?;
+    let attacked = args.get("attack-on", String::new())?;
     args.refuse_unread()?;
+    if !attacked.is_empty() {
+        return account::attackers::attack(&account::attackers::Orders {
+            socket: attacked.into(),
+            abusers: scale.attack.abusers,
+            abuse: scale.attack.abuse,
+        });
+    }
     run(&scale, &only)
 }
 

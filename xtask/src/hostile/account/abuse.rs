@@ -1,9 +1,9 @@
 //! What an account without any privilege can do to a server: everything that computes, allocates or holds without end. Each abuse is one
 //! short call; whatever error the server answers is fine, as long as it answers.
 
-use crate::server::Setup;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 use wire::client::blocking::Conn;
 use wire::client::{ClientError, Value};
@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(4);
 
 /// An abuser's connection, and where to get another.
 pub struct Abuser<'a> {
-    setup: &'a Setup,
+    socket: &'a Path,
     conn: Option<Conn>,
     /// All that it does; the whole list where it is `None`.
     only: Option<usize>,
@@ -23,9 +23,9 @@ pub struct Abuser<'a> {
 
 impl<'a> Abuser<'a> {
     /// One that is not connected yet.
-    pub fn new(setup: &'a Setup, number: u64, only: Option<usize>) -> Abuser<'a> {
+    pub fn new(socket: &'a Path, number: u64, only: Option<usize>) -> Abuser<'a> {
         Abuser {
-            setup,
+            socket,
             conn: None,
             only,
             turn: number,
@@ -50,7 +50,7 @@ impl<'a> Abuser<'a> {
 
     fn conn(&mut self) -> Result<&mut Conn, ClientError> {
         if self.conn.is_none() {
-            let conn = connect(self.setup);
+            let conn = connect(self.socket);
             if conn.is_err() {
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -67,8 +67,8 @@ impl<'a> Abuser<'a> {
 }
 
 /// A connection of the account.
-pub fn connect(setup: &Setup) -> Result<Conn, ClientError> {
-    let mut conn = Conn::connect_unix(&setup.socket, "nobody", "", None)?;
+pub fn connect(socket: &Path) -> Result<Conn, ClientError> {
+    let mut conn = Conn::connect_unix(socket, "nobody", "", None)?;
     conn.set_read_timeout(Some(PATIENCE))?;
     Ok(conn)
 }
@@ -197,14 +197,14 @@ pub const ABUSES: &[(&str, Abuse)] = &[
     }),
     ("connects in a loop", |a| {
         for _ in 0..50 {
-            connect(a.setup)?;
+            connect(a.socket)?;
         }
         Ok(())
     }),
     ("half-open sockets", |a| {
         let mut held = Vec::new();
         for _ in 0..100 {
-            let mut socket = UnixStream::connect(&a.setup.socket)?;
+            let mut socket = UnixStream::connect(a.socket)?;
             socket.set_read_timeout(Some(PATIENCE))?;
             let _half = socket.write_all(&[0x50, 0, 0, 1, 0x85]);
             held.push(socket);

@@ -5,6 +5,7 @@
 //! the server stops in ten seconds although it is still under attack. It is not restarted, and it stays below its limit of memory.
 
 mod abuse;
+pub mod attackers;
 mod group;
 
 use super::{number, query};
@@ -12,7 +13,7 @@ use crate::procfs;
 use crate::server::{Kind, Server, Setup};
 use crate::step::Outcome;
 use crate::tree::Scratch;
-use abuse::Abuser;
+use attackers::{Attackers, Orders};
 use group::Group;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -146,18 +147,15 @@ fn under_attack(
     seen: &Seen,
     group: Option<&Group>,
 ) -> Outcome<Duration> {
+    let orders = Orders {
+        socket: setup.socket.clone(),
+        abusers: attack.abusers,
+        abuse: attack.abuse,
+    };
+    let attackers = Attackers::start(&orders)?;
     std::thread::scope(|scope| {
         let bystander = scope.spawn(|| bystander(setup, seen));
         scope.spawn(|| sleeper(seen));
-        for number in 0..attack.abusers {
-            scope.spawn(move || {
-                let mut abuser = Abuser::new(setup, number, attack.abuse);
-                while !seen.over.load(Ordering::Relaxed) {
-                    abuser.go_on();
-                    seen.abuses.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
         let watched = watch(attack, setup, server, seen, group);
         let killed = watched.and_then(|()| kills(setup));
         // The server ends while it is attacked; the bystander has seen enough.
@@ -165,6 +163,8 @@ fn under_attack(
         let selects = seen.selects.load(Ordering::Relaxed);
         let ended = killed.and_then(|()| end(server));
         seen.over.store(true, Ordering::Relaxed);
+        let abuses = attackers.stop()?;
+        seen.abuses.store(abuses, Ordering::Relaxed);
         let stood = bystander
             .join()
             .unwrap_or_else(|_| Err("the bystander panicked".to_owned()));
@@ -281,7 +281,7 @@ fn kills(setup: &Setup) -> Outcome<()> {
             scope.spawn(move || {
                 let begun = Instant::now();
                 while begun.elapsed() < ROOT_WAITS {
-                    if let Ok(mut victim) = abuse::connect(setup) {
+                    if let Ok(mut victim) = abuse::connect(&setup.socket) {
                         let _patience = victim.set_read_timeout(Some(2 * KILL_TAKES));
                         if let Ok(id) = number(&mut victim, "SELECT CONNECTION_ID()") {
                             let _gone = tell.send(id);
