@@ -148,7 +148,11 @@ async fn collected(plan: &DeletePlan, env: &mut Env<'_>, subs: SubValues) -> Res
     if bounds.take == 0 {
         return Ok(0);
     }
-    let mut join = Join::new(block, &NoRow, subs, |_| ReadMode::Current);
+    let alone = keys::can_look_again(block);
+    let isolation = env.session.isolation();
+    let target = |i: usize| plan.targets.iter().any(|&t| usize::from(t) == i);
+    let mode = |i| keys::change_mode(alone, isolation, target(i));
+    let mut join = Join::new(block, &NoRow, subs, mode);
     let mut found: Vec<KeyMap> = plan
         .targets
         .iter()
@@ -191,7 +195,6 @@ async fn collected(plan: &DeletePlan, env: &mut Env<'_>, subs: SubValues) -> Res
         subs: &subs,
         outer: &NoRow,
     };
-    let alone = block.tables.len() == 1 && block.steps[0].late.is_empty();
     let mut deleted = 0;
     for (&t, keys) in plan.targets.iter().zip(&found) {
         let table = stored(block, t)?;

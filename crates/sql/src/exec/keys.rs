@@ -3,14 +3,14 @@
 //! A value that the column cannot hold exactly cannot be a key. For whole numbers the answer is then known (no row, or no bound);
 //! for anything else the whole index is read in the same direction and the condition checked on every row.
 
-use engine::{KeyBound, ReadMode, Table};
+use engine::{Isolation, KeyBound, LockWait, ReadMode, Table};
 use types::keyenc::{KeyPart, NOT_NULL_MARK, NULL_MARK};
 use types::{DataType, SqlError, ValueRef};
 
 use super::union::union;
 use crate::expr::{EvalCtx, RowSource, Val, as_column_value};
 use crate::parse::ast;
-use crate::plan::{Access, KeyExpr, LockSpec, RangeAccess};
+use crate::plan::{Access, Block, KeyExpr, LockSpec, RangeAccess};
 
 /// A range of an index.
 pub(crate) type KeyRange = (KeyBound, KeyBound);
@@ -321,4 +321,34 @@ pub(crate) fn read_mode(lock: Option<LockSpec>) -> ReadMode {
             },
         },
     }
+}
+
+/// How a change reads a table.
+///
+/// One table alone is read without locks, and each row judged and computed anew when it is locked to be changed. With more tables, or a
+/// subquery that reads the row, that cannot be: what was found is what is written, so the rows of the `targets` are locked as they
+/// are found, and at REPEATABLE READ and above the rows beside them too, until the transaction ends. InnoDB locks the same rows (the
+/// manual: "Locks Set by Different SQL Statements in InnoDB").
+pub(crate) fn change_mode(
+    looked_at_again: bool,
+    isolation: Isolation,
+    is_target: bool,
+) -> ReadMode {
+    let lock = |exclusive| ReadMode::Lock {
+        exclusive,
+        wait: LockWait::Wait,
+    };
+    match (looked_at_again, is_target) {
+        (true, _) => ReadMode::Current,
+        (false, true) => lock(true),
+        (false, false) if isolation >= Isolation::RepeatableRead => lock(false),
+        (false, false) => ReadMode::Current,
+    }
+}
+
+/// Whether the rows of a change can be judged and computed anew, each by itself, when it is their turn.
+pub(crate) fn can_look_again(block: &Block) -> bool {
+    block.tables.len() == 1
+        && block.steps.iter().all(|s| s.late.is_empty())
+        && !block.subqueries.iter().any(|s| s.correlated)
 }

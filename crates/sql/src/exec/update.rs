@@ -394,7 +394,11 @@ async fn collected(
     if bounds.take == 0 {
         return Ok(());
     }
-    let mut join = Join::new(block, &NoRow, subs, |_| ReadMode::Current);
+    let alone = keys::can_look_again(block);
+    let isolation = env.session.isolation();
+    let target = |i: usize| plan.targets.iter().any(|t| usize::from(t.table) == i);
+    let mode = |i| keys::change_mode(alone, isolation, target(i));
+    let mut join = Join::new(block, &NoRow, subs, mode);
     let mut found: Vec<Found> = plan
         .targets
         .iter()
@@ -515,7 +519,7 @@ async fn change_found(
         subs,
         outer: &NoRow,
     };
-    let alone = block.tables.len() == 1 && !uses_row_subqueries(plan);
+    let alone = keys::can_look_again(block);
     let mut filter: Vec<Expr> = Vec::new();
     if alone {
         filter.extend(block.steps[0].filter.iter().cloned());

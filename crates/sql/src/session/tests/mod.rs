@@ -6,6 +6,7 @@ mod alter;
 mod altering;
 mod at_once;
 mod clients;
+mod concurrent;
 mod conflicts;
 mod ddl;
 mod depth;
