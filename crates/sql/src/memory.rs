@@ -22,6 +22,9 @@ const CHUNK: u64 = 64 << 10;
 /// all there is.
 const LITTLE: u64 = 1 << 20;
 
+/// The same for who may end others' connections: room for a list of what they all do, which is how the one to end is found.
+const LITTLE_OF_ADMINISTRATORS: u64 = 16 << 20;
+
 /// Blocks below this are not worth a charge.
 pub const SMALL: usize = 32 << 10;
 
@@ -109,6 +112,8 @@ pub struct Account {
     limit: AtomicU64,
     /// The budget's limit holds for it.
     subject: AtomicU8,
+    /// Who holds no more is let in beyond the ceiling.
+    little: AtomicU64,
     /// What it was refused last.
     refused: AtomicU8,
     /// How much it would have held then.
@@ -137,13 +142,19 @@ impl Account {
             taken: AtomicU64::new(0),
             limit: AtomicU64::new(u64::MAX),
             subject: AtomicU8::new(0),
+            little: AtomicU64::new(LITTLE),
             refused: AtomicU8::new(NONE),
             wanted: AtomicU64::new(0),
         }
     }
 
-    /// The limits that hold for it: its own, and whether that of all does.
-    pub fn set_limits(&self, own: u64, subject: bool) {
+    /// The limits that hold for it: its own, and whether that of all does; administrators have more room beyond the ceiling.
+    pub fn set_limits(&self, own: u64, subject: bool, administrator: bool) {
+        let little = match administrator {
+            true => LITTLE_OF_ADMINISTRATORS,
+            false => LITTLE,
+        };
+        self.little.store(little, Ordering::Relaxed);
         self.limit.store(own, Ordering::Relaxed);
         self.subject.store(u8::from(subject), Ordering::Relaxed);
     }
@@ -162,7 +173,10 @@ impl Account {
         } else if held > taken {
             let more = (held - taken).next_multiple_of(CHUNK);
             let subject = self.subject.load(Ordering::Relaxed) != 0;
-            let refused = self.budget.take(more, subject, held <= LITTLE);
+            let refused = {
+                let little = held <= self.little.load(Ordering::Relaxed);
+                self.budget.take(more, subject, little)
+            };
             if refused == NONE {
                 self.taken.store(taken + more, Ordering::Relaxed);
             }
@@ -417,7 +431,7 @@ mod tests {
         let budget = Arc::new(Budget::default());
         budget.set_limit(1 << 20);
         let subject = Arc::new(Account::new(&budget));
-        subject.set_limits(2 << 20, true);
+        subject.set_limits(2 << 20, true, false);
         let exempt = Arc::new(Account::new(&budget));
         let (mut x, mut y) = (Charge::to(&subject), Charge::to(&exempt));
         assert!(!x.set((2 << 20) + 1));
@@ -431,6 +445,18 @@ mod tests {
         let e = subject.check().expect_err("over that of all");
         assert_eq!((e.code, Account::closes(e.code)), (4081, true));
         assert!(y.set(8 << 20), "an exempt one is held to neither");
+    }
+
+    #[test]
+    fn administrators_have_room_to_look_around() {
+        let budget = Arc::new(Budget::default());
+        budget.set_ceiling(256 << 20);
+        let (all, root) = (Account::new(&budget), Account::new(&budget));
+        root.set_limits(u64::MAX, false, true);
+        assert!(all.grow(256 << 20) && !all.grow(1 << 20));
+        assert!(root.grow(10 << 20) && !root.grow(10 << 20));
+        let other = Account::new(&budget);
+        assert!(other.grow(1 << 19) && !other.grow(1 << 20));
     }
 
     #[test]

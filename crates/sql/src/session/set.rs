@@ -244,7 +244,7 @@ impl Session {
             false => value("connection_memory_limit"),
         };
         let subject = !exempt && value("global_connection_memory_tracking") != 0;
-        self.memory().set_limits(own, subject);
+        self.memory().set_limits(own, subject, exempt);
     }
 
     fn track(&mut self, name: &str) {

@@ -289,11 +289,16 @@ impl Accumulator {
             .map(|a| Ok((a.eval(cx, row)?, &a.ty)))
             .collect::<Result<Vec<_>, SqlError>>()?;
         let size = |(v, ty): &(Val<'_>, &ExprType)| match v {
-            Val::Bytes(b) if ty.shape == Shape::Json => EACH + json::weight(b),
-            Val::Bytes(b) => EACH + 2 * b.len(),
-            _ => EACH,
+            Val::Bytes(b) if ty.shape == Shape::Json => json::PART + json::weight(b),
+            Val::Bytes(b) => json::PART + EACH + 2 * b.len(),
+            _ => json::PART,
         };
-        self.hold(values.iter().map(size).sum(), cx)?;
+        // A group of one has a list too, and there may be millions of them.
+        let list = match &self.state {
+            State::Array(None) | State::Object(None) => json::LIST,
+            _ => 0,
+        };
+        self.hold(list + values.iter().map(size).sum::<usize>(), cx)?;
         match (&mut self.state, values.as_slice()) {
             (State::Array(items), [(v, ty), ..]) => {
                 items.get_or_insert_default().push(json::scalar(v, ty));

@@ -42,10 +42,10 @@ pub(crate) fn weight(text: &[u8]) -> usize {
 }
 
 /// What a part of a document takes: a list that grows has its old room and its new one.
-const PART: usize = 3 * size_of::<Json>();
+pub(crate) const PART: usize = 3 * size_of::<Json>();
 
 /// What a list takes beside its parts: it has room for four from the start.
-const LIST: usize = 5 * size_of::<(String, Json)>();
+pub(crate) const LIST: usize = 5 * size_of::<(String, Json)>();
 
 /// A value that is no JSON text as a scalar document.
 pub(crate) fn scalar(v: &Val<'_>, ty: &ExprType) -> Json {
