@@ -21,6 +21,7 @@ pub(crate) mod movable;
 mod prepared;
 mod registry;
 mod results;
+mod slots;
 mod stop;
 mod stream;
 mod tls;

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
+use super::slots::Slots;
 use super::work::{Job, WorkThreads};
 
 /// Computing, between pauses, after which a statement leaves its loop.
@@ -240,11 +241,12 @@ impl Away {
     }
 
     /// The task is now the caller's, to be polled on this thread until it moves or ends; `stop` says that it is to be dropped.
-    pub(super) fn work(self: &Arc<Away>, mut task: Task, stop: impl Fn() -> bool) {
+    pub(super) fn work(self: &Arc<Away>, mut task: Task, slots: &Slots, stop: impl Fn() -> bool) {
         self.state().thread = Some(std::thread::current());
         let waker = Waker::from(Arc::clone(self));
         let mut cx = Context::from_waker(&waker);
         let mut stalls = false;
+        let mut slot = slots.enter();
         loop {
             let mut computed = Duration::ZERO;
             // Unwind safe: after a panic nobody polls the task again.
@@ -260,17 +262,28 @@ impl Away {
                 }
                 Ok((Poll::Ready(()), ..)) | Err(_) => break,
             }
-            while !std::mem::take(&mut self.state().woken) {
-                if stop() {
-                    return self.drop_and_end(task);
+            let woken = std::mem::take(&mut self.state().woken);
+            slot = match woken {
+                true => slot.pause(),
+                false => {
+                    drop(slot);
+                    self.parked(&stop);
+                    slots.enter()
                 }
-                std::thread::park();
-            }
+            };
             if stop() {
                 break;
             }
         }
+        drop(slot);
         self.drop_and_end(task);
+    }
+
+    /// Waits until the task is woken, or is to stop.
+    fn parked(&self, stop: &impl Fn() -> bool) {
+        while !std::mem::take(&mut self.state().woken) && !stop() {
+            std::thread::park();
+        }
     }
 
     fn drop_and_end(&self, task: Task) {

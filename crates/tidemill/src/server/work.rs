@@ -3,7 +3,7 @@
 //! Those that take up statements before these have begun get less of a busy machine than the threads that serve. Statements that turn out long in
 //! the middle of rows and pages go on with the priority that they had: the kernel would stop them for long with a page latched (decision 0017).
 //!
-//! There are as many as statements that compute at the same time, so that none waits for another, and no more than connections.
+//! There are as many as statements that have left their loops, and no more than connections; of these some compute at a time ([`Slots`]).
 //!
 //! Must never do: take a task that may not leave its loop; wait for a task that cannot be interrupted.
 
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 
 use super::movable::{Away, Task};
+use super::slots::Slots;
 
 /// How long a thread waits for something to do.
 const KEPT: Duration = Duration::from_secs(10);
@@ -53,6 +54,7 @@ struct Shared {
     state: Mutex<State>,
     given: [Condvar; 2],
     done: Condvar,
+    slots: Slots,
 }
 
 /// All of them.
@@ -85,7 +87,7 @@ impl Shared {
             let away = Arc::clone(&job.away);
             {
                 let _inside = job.runtime.enter();
-                job.away.work(job.task, || self.is_closed());
+                job.away.work(job.task, &self.slots, || self.is_closed());
             }
             next = self.after(&away, kind);
         }

@@ -16,6 +16,7 @@ use crate::tree::Scratch;
 use attackers::{Attackers, Orders};
 use group::Group;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use wire::client::blocking::Conn;
 use wire::client::{ClientError, Value};
@@ -50,11 +51,21 @@ struct Seen {
     over: AtomicBool,
     selects: AtomicU64,
     longest_us: AtomicU64,
+    /// Waits beyond half of what is allowed.
+    long_waits: Mutex<Vec<String>>,
     root: AtomicU64,
     killed: AtomicU64,
     most: AtomicU64,
     abuses: AtomicU64,
     late_us: AtomicU64,
+}
+
+impl Seen {
+    fn waits(&self) -> MutexGuard<'_, Vec<String>> {
+        self.long_waits
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Runs the attack on a server of its own below `scratch`.
@@ -154,7 +165,7 @@ fn under_attack(
     };
     let attackers = Attackers::start(&orders)?;
     std::thread::scope(|scope| {
-        let bystander = scope.spawn(|| bystander(setup, seen));
+        let bystander = scope.spawn(|| bystander(setup, seen, attack.waits));
         scope.spawn(|| sleeper(seen));
         let watched = watch(attack, setup, server, seen, group);
         let killed = watched.and_then(|()| kills(setup));
@@ -175,8 +186,9 @@ fn under_attack(
         if longest > attack.waits {
             let late = seen.late_us.load(Ordering::Relaxed) / 1000;
             return Err(format!(
-                "a bystander waited {} ms (who only sleeps came up to {late} ms late)",
-                longest.as_millis()
+                "a bystander waited {} ms (who only sleeps came up to {late} ms late); all long waits: {}",
+                longest.as_millis(),
+                seen.waits().join(", ")
             ));
         }
         if ended > END_TAKES {
@@ -187,7 +199,8 @@ fn under_attack(
 }
 
 /// Asks for one row again and again, until the server ends.
-fn bystander(setup: &Setup, seen: &Seen) -> Outcome<()> {
+fn bystander(setup: &Setup, seen: &Seen, allowed: Duration) -> Outcome<()> {
+    let begun = Instant::now();
     let fail = |e: ClientError| format!("the bystander: {e}");
     let mut conn = Conn::connect_unix(&setup.socket, "bystander", "", Some("hostile"));
     while conn.is_err() && !seen.over.load(Ordering::Relaxed) {
@@ -205,6 +218,14 @@ fn bystander(setup: &Setup, seen: &Seen) -> Outcome<()> {
             return Err("the bystander's row is gone".to_owned());
         }
         seen.longest_us.fetch_max(took, Ordering::Relaxed);
+        if took > allowed.as_micros() as u64 / 2 {
+            let mut all = seen.waits();
+            all.push(format!(
+                "{:.1} s: {} ms",
+                begun.elapsed().as_secs_f64(),
+                took / 1000
+            ));
+        }
         seen.selects.fetch_add(1, Ordering::Relaxed);
         std::thread::sleep(Duration::from_millis(5));
     }
