@@ -587,54 +587,6 @@ fn definitions_survive_and_files_follow_them() {
 }
 
 #[test]
-fn a_stop_leaves_the_purge_of_a_large_transaction_to_the_next_start() {
-    const ROWS: i64 = 20_000;
-    let disk = Arc::new(MemDisk::default());
-    let (e, mut a, _) = setup(&disk);
-    let mut reader = e.session();
-    block_on(async {
-        let t = open_table(&mut a).await;
-        for id in 0..ROWS {
-            a.insert(&t, &row(id, id, "x")).await.unwrap();
-        }
-        a.commit().await.unwrap();
-        // It stands in the way of purge until the stop.
-        reader.begin(Isolation::RepeatableRead, true);
-        reader.statement_begin(Isolation::RepeatableRead);
-        let t = open_table(&mut reader).await;
-        assert!(read(&mut reader, &t, 5).await.is_some());
-        let t = open_table(&mut a).await;
-        for id in 0..ROWS {
-            let k = key(&t, id);
-            assert!(a.delete_key(&t, &k, &mut |_| Ok(true)).await.unwrap());
-        }
-        a.commit().await.unwrap();
-        reader.commit().await.unwrap();
-        e.close().await.unwrap();
-    });
-    let purged = e.counters().purged_entries;
-    assert!(purged < 2 * ROWS as u64, "the stop has waited for purge");
-    assert_eq!(e.counters().purge_gave_up, 0);
-    drop((a, reader, e));
-    let e = open(&disk);
-    let began = std::time::Instant::now();
-    while e.counters().purge_queue > 0 {
-        assert!(began.elapsed().as_secs() < 120, "purge does not go on");
-        std::thread::yield_now();
-    }
-    assert_eq!(e.counters().purged_entries + purged, 2 * ROWS as u64);
-    let mut s = e.session();
-    block_on(async {
-        let t = open_table(&mut s).await;
-        s.statement_begin(Isolation::RepeatableRead);
-        assert_eq!(scan(&mut s, &t, 1, ReadMode::Current).await, []);
-        assert_eq!(s.check_table(&t).await.unwrap(), Vec::<String>::new());
-        s.commit().await.unwrap();
-        e.close().await.unwrap();
-    });
-}
-
-#[test]
 fn a_small_pool_and_log_serve_many_threads() {
     let disk = Arc::new(MemDisk::default());
     let e = block_on(Engine::open(

@@ -93,16 +93,9 @@ pub async fn open(
         rounds: AtomicU64::new(0),
         starved: Default::default(),
     });
-    let dw = if options.doublewrite {
-        Some(Doublewrite::open(
-            &*disk,
-            &log_dir,
-            report.clean,
-            options.data_mode(),
-        )?)
-    } else {
-        None
-    };
+    let (mode, clean) = (options.data_mode(), report.clean);
+    let side = || Doublewrite::open(&*disk, &log_dir, clean, mode);
+    let dw = options.doublewrite.then(side).transpose()?;
     let pager = Arc::new(Pager {
         seams,
         options,
