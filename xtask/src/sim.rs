@@ -31,6 +31,7 @@ const MUTANTS: &[&str] = &[
     "checksum-not-looked-at",
     "commit-flag-wrong",
     "compensation-lost",
+    "counter-not-in-rows",
     "counter-not-noted",
     "delete-leaves-entries",
     "dictionary-not-in-the-root",

@@ -1,12 +1,13 @@
 //! What recovery learns from the log before any page is looked at: who was running, what waits for purge, which ids and
 //! counters were given out. It changes nothing and reads no page.
 
+use crate::counters::Counters;
 use crate::purge::PurgeItem;
-use crate::record::{NOTE_COUNTER, Undo};
+use crate::record::Undo;
 use crate::schema::CATALOG_ID;
 use base::{Lsn, TxnId, le};
 use pager::{Record, RecordKind};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// What the first pass over the log learns.
@@ -21,8 +22,8 @@ pub(crate) struct Analysis {
     pub(crate) purge_from: Lsn,
     /// The oldest record that any of it needed.
     purge_oldest: Lsn,
-    /// AUTO_INCREMENT counters by table.
-    pub(crate) counters: BTreeMap<u32, u64>,
+    /// AUTO_INCREMENT counters.
+    pub(crate) counters: Counters,
     /// Above the ids of tables and indexes that anything in the log may still speak of.
     pub(crate) next_table: u32,
     pub(crate) next_index: u32,
@@ -84,6 +85,7 @@ impl Analysis {
                     x.ddl |= u.table == CATALOG_ID;
                     self.next_table = self.next_table.max(u.table.saturating_add(1));
                     self.next_index = self.next_index.max(u.index.saturating_add(1));
+                    self.counters.key(u.table, u.index, u.key);
                 }
             }
             RecordKind::Commit => {
@@ -105,19 +107,8 @@ impl Analysis {
                 self.ended.push(t);
             }
             RecordKind::Checkpoint => self.checkpoint(r.undo()),
-            RecordKind::Note => self.note(r.undo()),
+            RecordKind::Note => self.counters.note(r.undo()),
             RecordKind::System => {}
-        }
-    }
-
-    fn note(&mut self, b: &[u8]) {
-        let Some((&NOTE_COUNTER, list)) = b.split_first() else {
-            return;
-        };
-        for w in list.as_chunks::<12>().0 {
-            // A counter only grows (TRUNCATE gives a new id); a checkpoint may note what is outdated already.
-            let x = self.counters.entry(le::get_u32(w, 0)).or_default();
-            *x = (*x).max(le::get_u64(w, 4));
         }
     }
 

@@ -127,7 +127,9 @@ pub struct Engine {
     pub(crate) leftovers: AtomicUsize,
     pub(crate) dir: std::path::PathBuf,
     /// AUTO_INCREMENT counters found by recovery, until the tables are open.
-    pub(crate) recovered_counters: std::sync::Mutex<std::collections::BTreeMap<u32, u64>>,
+    pub(crate) recovered_counters: Mutex<crate::counters::Counters>,
+    /// Held while counters are looked at and noted in the log: a note says what holds at its place there.
+    pub(crate) noting: Mutex<()>,
     flush_at_commit: AtomicU8,
     pub(crate) sort_bytes_max: u64,
     pub(crate) builders_max: usize,
@@ -172,6 +174,7 @@ impl Engine {
             leftovers: AtomicUsize::new(0),
             dir: std::path::PathBuf::new(),
             recovered_counters: Default::default(),
+            noting: Mutex::default(),
             flush_at_commit: AtomicU8::new(options.flush_at_commit.min(2)),
             sort_bytes_max: options.sort_bytes_max,
             builders_max: options.builders_max,

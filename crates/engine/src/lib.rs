@@ -6,6 +6,7 @@
 
 mod analysis;
 mod check;
+mod counters;
 mod engine;
 mod error;
 mod interrupt;

@@ -3,10 +3,11 @@
 //! background while their rows stay locked, and files that no definition names are removed.
 
 use crate::analysis::{Analysis, Loser};
+use crate::counters::Counters;
 use crate::engine::{Engine, EngineOptions};
 use crate::lock::LockTable;
 use crate::purge::Purge;
-use crate::record::{NOTE_COUNTER, Undo};
+use crate::record::Undo;
 use crate::schema::CATALOG_ID;
 use crate::schema::{Catalog, Table, TableDef};
 use crate::session::Session;
@@ -17,7 +18,7 @@ use btree::Tree;
 use pager::{
     CheckpointSource, OpError, OpenError, PageKind, Pager, Record, RecordKind, RedoTable, Report,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::path::Path;
 use std::pin::Pin;
@@ -44,8 +45,6 @@ pub struct OpenReport {
 
 /// Positions remembered for old snapshots.
 const HISTORY: usize = 1024;
-/// Items of one note.
-const NOTE_ITEMS: usize = 8000;
 
 /// The engine's contribution to checkpoints.
 struct Source {
@@ -67,35 +66,7 @@ impl CheckpointSource for Source {
         }
         // After the look at the active ones: a commit puts itself in the queue before it stops being active.
         let purge = e.purge.pending();
-        // Until the tables are open, what recovery found stands for them.
-        let mut by_table = e
-            .recovered_counters
-            .lock()
-            .unwrap_or_else(|x| x.into_inner())
-            .clone();
-        for t in e.catalog().tables() {
-            let next = t.live.auto_increment.load(Ordering::Relaxed);
-            let saved = t.live.auto_increment_saved.load(Ordering::Relaxed);
-            if t.def.auto_increment_column().is_some() && next.max(saved) > 0 {
-                // A clean shutdown saves the exact value; a table not used since the start keeps what it had.
-                let exact = e.stopping.load(Ordering::Relaxed) && next > 0;
-                by_table.insert(t.def.id, if exact { next } else { next.max(saved) });
-            }
-        }
-        let mut counters = Vec::new();
-        for (id, next) in by_table {
-            counters.extend_from_slice(&id.to_le_bytes());
-            counters.extend_from_slice(&next.to_le_bytes());
-        }
-        // A list that can be long goes into notes of its own: logged now, they lie behind the position that this checkpoint
-        // lets recovery scan from.
-        for part in counters.chunks(NOTE_ITEMS * 12) {
-            let body = [&[NOTE_COUNTER], part].concat();
-            // A note that cannot be logged means a closed log: the checkpoint fails for the same reason.
-            let _ = e
-                .pager
-                .append(RecordKind::Note, TxnId::NONE, Lsn::NONE, &body, |_, _| {});
-        }
+        note_counters(&e);
         out.extend_from_slice(&e.txns.next().0.to_le_bytes());
         out.extend_from_slice(&(active.len() as u32).to_le_bytes());
         for a in &active {
@@ -147,6 +118,35 @@ impl CheckpointSource for Source {
         let purge = e.purge.pending().oldest;
         let purge = if purge.is_none() { Lsn::MAX } else { purge };
         versions.min(active).min(purge)
+    }
+}
+
+/// Notes all counters. Logged now, the notes lie behind the position that this checkpoint lets recovery scan from, and so does the
+/// record of every row whose number the notes do not cover.
+fn note_counters(e: &Engine) {
+    let _noting = e.noting.lock().unwrap_or_else(|x| x.into_inner());
+    // Until the tables are open, what recovery found stands for them.
+    let recovered = e.recovered_counters.lock();
+    let mut counters = recovered.unwrap_or_else(|x| x.into_inner()).clone();
+    for t in e.catalog().tables() {
+        let next = t.live.auto_increment.load(Ordering::Relaxed);
+        // A table that was not used since the start keeps what it had.
+        let next = match next {
+            0 => t.live.auto_increment_saved.load(Ordering::Relaxed),
+            next => next,
+        };
+        if t.def.auto_increment_column().is_some() && next > 0 {
+            counters.put(t.def.id, next);
+        }
+    }
+    if base::mutant!("counter-not-noted") {
+        return;
+    }
+    for body in counters.notes() {
+        // A note that cannot be logged means a closed log: the checkpoint fails for the same reason.
+        let _ = e
+            .pager
+            .append(RecordKind::Note, TxnId::NONE, Lsn::NONE, &body, |_, _| {});
     }
 }
 
@@ -243,10 +243,11 @@ async fn begin(
     *made = Some(engine.clone());
     let mut losers = adopt(&engine, &found);
     report.losers = losers.len();
-    *engine
-        .recovered_counters
-        .lock()
-        .unwrap_or_else(|e| e.into_inner()) = found.counters.clone();
+    let recovered = |c: Counters| {
+        let mut place = engine.recovered_counters.lock();
+        **place.as_mut().unwrap_or_else(|e| e.get_mut()) = c;
+    };
+    recovered(found.counters.clone());
     engine
         .ddl
         .next_table
@@ -278,11 +279,7 @@ async fn begin(
         }
     }
     let left = load_tables(&engine, &catalog, &found.counters, &mut report).await?;
-    engine
-        .recovered_counters
-        .lock()
-        .unwrap_or_else(|e| e.into_inner())
-        .clear();
+    recovered(Counters::default());
     for (mut s, _) in later {
         // Definitions stay as they are until its rows are as they were.
         s.use_all_tables();
@@ -437,7 +434,7 @@ async fn has_map(pager: &Arc<Pager>, space: &Arc<pager::Space>) -> bool {
 async fn load_tables(
     engine: &Arc<Engine>,
     catalog: &Arc<Table>,
-    counters: &BTreeMap<u32, u64>,
+    counters: &Counters,
     report: &mut OpenReport,
 ) -> Result<Vec<Leftover>, OpenError> {
     let pager = engine.pager();
@@ -462,9 +459,8 @@ async fn load_tables(
                 let rows = estimate_rows(pager, &space).await;
                 let t = Table::open(pager, def, space, None);
                 t.set_row_count(rows);
-                if let Some(next) = counters.get(&t.def.id) {
-                    t.live.auto_increment_saved.store(*next, Ordering::Relaxed);
-                }
+                let next = counters.of(&t);
+                t.live.auto_increment_saved.store(next, Ordering::Relaxed);
                 view.put_table(Arc::new(t));
             }
             Err(_) => {

@@ -9,6 +9,7 @@ use crate::schema::Table;
 use base::{Lsn, TxnId};
 use btree::{Action, Change};
 use pager::{OpError, Purpose, Record, RecordKind};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -79,7 +80,9 @@ impl Engine {
     async fn purge_item(&self, item: &PurgeItem) -> Result<Option<TxnId>, OpError> {
         for pause_us in AGAIN_US {
             match self.purge_one(item).await {
-                Err(OpError::Io(_)) if self.log.failure().is_none() => {
+                Err(OpError::Io(_))
+                    if self.log.failure().is_none() && !self.stopping.load(Ordering::Acquire) =>
+                {
                     // No event tells that a device works again.
                     self.pause(pause_us, &self.purge.event).await;
                 }
@@ -97,6 +100,11 @@ impl Engine {
         let mut bytes = Vec::new();
         let mut change = Change::default();
         while !at.is_none() {
+            if self.stopping.load(Ordering::Acquire) {
+                // A transaction may have left work for minutes. All of it waits for the next start: what is taken out already
+                // is not found there again.
+                return Err(OpError::io(io::Error::other("the server stops")));
+            }
             loop {
                 match self.log.read_record(at, &mut bytes) {
                     Ok(()) => break,

@@ -142,6 +142,7 @@ impl Checkpointer {
             control.state.checkpoint = at.start;
             control.state.clean_end = if clean { at.end } else { Lsn::NONE };
             let needed = redo.min(retain);
+            control.state.needed = needed;
             control.state.jumps.retain(|(_, to)| *to > needed);
             control.store().map_err(OpError::io)?;
             self.needed.store(needed.0, Ordering::Release);
@@ -193,6 +194,10 @@ impl Checkpointer {
     /// a start would otherwise begin with writing zeros.
     fn wanted_room(&self, end: Lsn) -> u64 {
         let size = self.log.segments().size();
+        if !self.enabled.load(Ordering::Acquire) {
+            // A start may be cut short like the one before it: no more than what is about to be written.
+            return end.0 + 2 * self.log.margin() + size;
+        }
         let ahead = end.0 + (self.capacity / 16).max(2 * size);
         // On a full disk a file can only be used again once the log has left it: so far changes must be admitted.
         let left = (end.0 / size + 1) * size + 2 * self.log.margin();
@@ -209,30 +214,49 @@ impl Checkpointer {
         self.needed.load(Ordering::Acquire) / size
     }
 
+    /// Numbers of the segments that nobody needs: the log has left them, or jumped over them at a start.
+    fn spare(&self) -> Vec<u64> {
+        let needed = self.first_needed();
+        let size = self.log.segments().size();
+        let jumps = {
+            let control = self.control.lock().unwrap_or_else(|e| e.into_inner());
+            control.state.jumps.clone()
+        };
+        let jumped = |n: u64| {
+            let over = |(from, to): &(Lsn, Lsn)| from.0 / size < n && n < to.0 / size;
+            jumps.iter().any(over)
+        };
+        let mut numbers = self.log.segments().numbers();
+        numbers.retain(|n| *n < needed || jumped(*n));
+        numbers
+    }
+
     /// Sees that segments exist ahead of the log, reusing those nobody needs.
     fn keep_segments(&self) -> io::Result<()> {
         let seg = self.log.segments();
         let size = seg.size();
-        let needed = self.first_needed();
         loop {
             let end = self.log.end();
             let room = seg.room_end(end);
-            let spare: Vec<u64> = seg
-                .numbers()
-                .into_iter()
-                .take_while(|n| *n < needed)
-                .collect();
+            let spare = self.spare();
             if room.0 >= self.wanted_room(end) {
-                // Enough: keep no more old files than a full log would reuse.
-                let have = seg.numbers().len();
-                for n in spare.iter().take(have.saturating_sub(self.most_files())) {
-                    seg.remove(*n)?;
-                }
-                return Ok(());
+                return self.give_back(&spare);
             }
             seg.create(room.0 / size, spare.first().copied())?;
             self.update_limit(false);
         }
+    }
+
+    /// Keeps no more old files than a full log would reuse.
+    fn give_back(&self, spare: &[u64]) -> io::Result<()> {
+        let seg = self.log.segments();
+        let too_many = seg.numbers().len().saturating_sub(self.most_files());
+        spare.iter().take(too_many).try_for_each(|n| seg.remove(*n))
+    }
+
+    /// After the last checkpoint, when no task is left: removes the files that the keeper would remove.
+    pub(crate) fn give_back_files(&self) -> io::Result<()> {
+        self.give_back(&self.spare())
     }
 
     /// The disk is full. A checkpoint of everything may leave files that nobody needs: asks for one, unless it would not help
@@ -308,13 +332,11 @@ impl Checkpointer {
 
     /// Files that are kept for the log to come round to, at most.
     fn most_files(&self) -> usize {
-        (self.capacity / self.log.segments().size()) as usize + 2
+        (self.capacity / self.log.segments().size()) as usize
     }
 
     /// There are files to remove: more than the log comes round to, and not needed. During a recovery all are needed.
     fn spare_files(&self) -> bool {
-        let numbers = self.log.segments().numbers();
-        numbers.len() > self.most_files()
-            && numbers.first().is_some_and(|n| *n < self.first_needed())
+        self.log.segments().numbers().len() > self.most_files() && !self.spare().is_empty()
     }
 }

@@ -15,7 +15,9 @@ pub const FORMAT: u32 = 1;
 const SLOT: usize = 4096;
 /// Jumps that fit the slot.
 pub(crate) const JUMPS_MAX: usize = 240;
-const _: () = assert!(72 + JUMPS_MAX * 16 <= SLOT - 4);
+/// Where the oldest position stands that is still needed: behind the jumps, since older versions know nothing of it.
+const NEEDED: usize = 4080;
+const _: () = assert!(72 + JUMPS_MAX * 16 <= NEEDED && NEEDED + 8 <= SLOT - 4);
 
 /// What the control file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,6 +30,8 @@ pub struct ControlState {
     pub redo: Lsn,
     /// The checkpoint record, or none.
     pub checkpoint: Lsn,
+    /// Nothing older than this is read any more; none where it is not known.
+    pub needed: Lsn,
     /// End of the log at a clean shutdown; none while open.
     pub clean_end: Lsn,
     /// Stretches of the log left unused by recoveries: (from, to).
@@ -147,6 +151,7 @@ fn encode(s: &ControlState) -> Vec<u8> {
     le::put_u64(&mut b, 40, s.redo.0);
     le::put_u64(&mut b, 48, s.checkpoint.0);
     le::put_u64(&mut b, 56, s.clean_end.0);
+    le::put_u64(&mut b, NEEDED, s.needed.0);
     let skip = s.jumps.len().saturating_sub(JUMPS_MAX);
     le::put_u32(&mut b, 64, (s.jumps.len() - skip) as u32);
     for (i, (from, to)) in s.jumps[skip..].iter().enumerate() {
@@ -164,6 +169,7 @@ fn decode(b: &[u8]) -> ControlState {
         redo: Lsn(le::get_u64(b, 40)),
         checkpoint: Lsn(le::get_u64(b, 48)),
         clean_end: Lsn(le::get_u64(b, 56)),
+        needed: Lsn(le::get_u64(b, NEEDED)),
         jumps: (0..n)
             .map(|i| {
                 (
@@ -193,6 +199,7 @@ mod tests {
         };
         let mut c = Control::create(&d, dir, first.clone()).unwrap();
         c.state.redo = Lsn(2);
+        c.state.needed = Lsn(9);
         c.state.jumps = vec![(Lsn(5), Lsn(64))];
         c.store().unwrap();
         assert_eq!(Control::open(&d, dir).unwrap().state, c.state);

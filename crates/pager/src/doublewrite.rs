@@ -25,11 +25,16 @@ pub(crate) struct Doublewrite {
 
 impl Doublewrite {
     /// Opens or makes the file. Unless the last shutdown was `clean`, its copies may still be needed until the
-    /// tablespaces have been synced.
-    pub(crate) fn open(disk: &dyn Disk, log_dir: &Path, clean: bool) -> io::Result<Doublewrite> {
+    /// tablespaces have been synced. `mode` is how the tablespaces are written.
+    pub(crate) fn open(
+        disk: &dyn Disk,
+        log_dir: &Path,
+        clean: bool,
+        mode: OpenMode,
+    ) -> io::Result<Doublewrite> {
         let path = log_dir.join(FILE);
         let len = (REGIONS * BATCH * PAGE_SIZE) as u64;
-        let file = disk.open(&path, OpenMode::Direct, true)?;
+        let file = disk.open(&path, mode, true)?;
         if file.len()? < len {
             let zeros = AlignedBuf::zeroed(1 << 20);
             for at in (0..len).step_by(zeros.len()) {
@@ -69,13 +74,13 @@ impl Doublewrite {
 pub(crate) type Copies = BTreeMap<(SpaceId, PageNo), AlignedBuf>;
 
 /// The whole copies in the side file after a crash, the newest of each page.
-pub(crate) fn copies(disk: &dyn Disk, log_dir: &Path) -> io::Result<Copies> {
+pub(crate) fn copies(disk: &dyn Disk, log_dir: &Path, mode: OpenMode) -> io::Result<Copies> {
     let mut out = Copies::new();
     let path = log_dir.join(FILE);
     if !disk.exists(&path) {
         return Ok(out);
     }
-    let file = disk.open(&path, OpenMode::Direct, false)?;
+    let file = disk.open(&path, mode, false)?;
     let mut buf = AlignedBuf::zeroed(BATCH * PAGE_SIZE);
     let mut at = 0;
     loop {

@@ -36,6 +36,8 @@ pub struct Pager {
     pub(crate) cleaner: Arc<CleanerState>,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) tasks: Arc<Tasks>,
+    /// This start came after a crash: the log goes on in another file.
+    pub(crate) jumped: bool,
     pub(crate) _owner: Box<dyn Send + Sync>,
 }
 
@@ -105,6 +107,11 @@ impl Pager {
         self.checkpointer.enabled.store(true, Ordering::Release);
         // The log found may be longer than what may lie behind a checkpoint.
         self.log.press();
+        if self.jumped {
+            // Each start after a crash takes another file, and the log that it has read is read again after the next one: a
+            // checkpoint of everything gives both back.
+            self.log.ask_drain();
+        }
     }
 
     /// See [`Pool::optimistic`].
@@ -438,7 +445,8 @@ impl Pager {
         self.halt();
         self.stopped().await;
         if r.is_ok() {
-            // Nobody reads or writes any more.
+            // Nobody reads or writes any more. Files that stay today go another day.
+            let _ = self.checkpointer.give_back_files();
             for space in self.pool.spaces.all() {
                 // What is not given back today will be another day.
                 let _ = space.shadow().map(Shadow::trim);

@@ -63,7 +63,7 @@ pub async fn open(
     let (start, copies) = match report.clean {
         true => (go_on(&mut control, end)?, Copies::new()),
         false => {
-            let copies = doublewrite::copies(&*disk, &log_dir)?;
+            let copies = doublewrite::copies(&*disk, &log_dir, options.data_mode())?;
             must_be_the_end(&segments, &state, end, &copies)
                 .map_err(|e| with_control(e, &control, &log_dir))?;
             (jump(&segments, &mut control, end)?, copies)
@@ -93,11 +93,9 @@ pub async fn open(
         rounds: AtomicU64::new(0),
         starved: Default::default(),
     });
-    let dw = if options.doublewrite {
-        Some(Doublewrite::open(&*disk, &log_dir, report.clean)?)
-    } else {
-        None
-    };
+    let (mode, clean) = (options.data_mode(), report.clean);
+    let side = || Doublewrite::open(&*disk, &log_dir, clean, mode);
+    let dw = options.doublewrite.then(side).transpose()?;
     let pager = Arc::new(Pager {
         seams,
         options,
@@ -108,6 +106,7 @@ pub async fn open(
         cleaner,
         stop: Arc::new(AtomicBool::new(false)),
         tasks: Arc::default(),
+        jumped: start != end,
         _owner: owner,
     });
     pager.checkpointer.update_limit(false);
@@ -130,6 +129,7 @@ fn checkpointer(
     options: &PagerOptions,
     redo_from: Lsn,
 ) -> Arc<Checkpointer> {
+    let needed = control.state.needed;
     Arc::new(Checkpointer {
         pool,
         log,
@@ -138,7 +138,7 @@ fn checkpointer(
         source: OnceLock::new(),
         capacity: options.capacity(),
         redo_lsn: AtomicU64::new(redo_from.0),
-        needed: AtomicU64::new(0),
+        needed: AtomicU64::new(needed.0),
         enabled: AtomicBool::new(false),
         sync_data: options.flush_method != FlushMethod::ODirectNoFsync,
         syncing: Mutex::new(()),
@@ -180,6 +180,7 @@ fn create(
         segment_size: size,
         redo: Lsn(size),
         checkpoint: Lsn::NONE,
+        needed: Lsn::NONE,
         clean_end: Lsn(size),
         jumps: Vec::new(),
     };
@@ -412,13 +413,14 @@ fn jump(segments: &Segments, control: &mut Control, end: Lsn) -> Result<Lsn, Ope
     let last = segments.numbers().last().copied().unwrap_or(0);
     let next = last.max(end.0 / segments.size()) + 1;
     let to = Lsn(next * segments.size());
-    // Segments wholly behind the old end hold nothing; one of them becomes the next. The others are left for the keeper
-    // to reuse: removing many large files would hold up the start.
-    let behind = segments
-        .numbers()
-        .into_iter()
-        .find(|n| n * segments.size() > end.0);
-    segments.create(next, behind).map_err(|e| {
+    // Segments wholly behind the old end hold nothing, nor do those that the last checkpoint had no need of; one of them becomes
+    // the next. The others are left for the keeper to reuse: removing many large files would hold up the start.
+    let (size, needed) = (segments.size(), control.state.needed.0);
+    let numbers = segments.numbers();
+    let behind = numbers.iter().find(|n| **n * size > end.0);
+    let before = numbers.iter().find(|n| (**n + 1) * size <= needed);
+    let spare = behind.or(before).copied();
+    segments.create(next, spare).map_err(|e| {
         let size = segments.size() >> 20;
         let file = segments.describe_file(next);
         let what = format!("{file} of {size} MiB, where the log has to go on, cannot be made: {e}");

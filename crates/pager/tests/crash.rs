@@ -35,6 +35,10 @@ fn options(pool_pages: u64) -> PagerOptions {
 }
 
 fn open(disk: &Arc<MemDisk>, pool_pages: u64) -> (Arc<Pager>, pager::Report, u64) {
+    open_with(disk, options(pool_pages))
+}
+
+fn open_with(disk: &Arc<MemDisk>, options: PagerOptions) -> (Arc<Pager>, pager::Report, u64) {
     let mut redo = RedoTable::default();
     redo.register(32..64, apply);
     let mut seen = 0;
@@ -45,7 +49,7 @@ fn open(disk: &Arc<MemDisk>, pool_pages: u64) -> (Arc<Pager>, pager::Report, u64
     };
     let (p, r) = block_on(pager::open(
         mem::seams(disk.clone()),
-        options(pool_pages),
+        options,
         Path::new("/db"),
         redo,
         &mut observe,
@@ -341,4 +345,57 @@ fn a_segment_that_was_cut_short_is_not_used_again() {
         assert_eq!(file.len().unwrap(), 4096 + size, "segment {n}");
     }
     stop(&q);
+}
+
+/// Bytes of the log's files.
+fn log_files(disk: &MemDisk) -> u64 {
+    let dir = Path::new("/db/log");
+    let names = base::Disk::read_dir(disk, dir).unwrap();
+    let logs = names.iter().filter(|(n, _)| n.ends_with(".log"));
+    logs.map(|(n, _)| {
+        let f = base::Disk::open(disk, &dir.join(n), base::OpenMode::Buffered, false);
+        f.unwrap().len().unwrap()
+    })
+    .sum()
+}
+
+#[test]
+fn many_crashes_leave_no_more_files_than_the_log_may_have() {
+    let capacity = 8 << 20;
+    let options = PagerOptions {
+        log_capacity_bytes: capacity,
+        log_buffer_bytes: 1 << 20,
+        log_unit_bytes: 512 << 10,
+        ..options(256)
+    };
+    // Killed at once, and after what a start does behind.
+    for rests in [false, true] {
+        let mut disk = Arc::new(MemDisk::default());
+        let (mut p, ..) = open_with(&disk, options.clone());
+        p.start_checkpoints();
+        let (mut space, pages) = create_pages(&p, 3);
+        block_on(p.flush_all()).unwrap();
+        for crash in 1..=200u64 {
+            for page in &pages {
+                let end = set(&p, &space, *page, 64, crash).unwrap();
+                block_on(p.log().wait_durable(end)).unwrap();
+            }
+            if rests {
+                block_on(p.flush_all()).unwrap();
+            }
+            stop(&p);
+            disk = Arc::new(disk.crash(crash % 2 == 0));
+            let files = log_files(&disk);
+            assert!(
+                files <= capacity + capacity / 5,
+                "crash {crash}: {files} bytes"
+            );
+            (p, ..) = open_with(&disk, options.clone());
+            p.start_checkpoints();
+            space = p.space(SpaceId(5)).unwrap();
+            assert_eq!(get(&p, &space, pages[2], 64), crash);
+        }
+        block_on(p.close()).unwrap();
+        assert!(log_files(&disk) <= capacity + capacity / 5);
+    }
 }

@@ -23,6 +23,8 @@ pub struct TableModel {
     /// Its shape.
     pub shape: Shape,
     pub(crate) versions: BTreeMap<i64, Versions>,
+    /// The highest AUTO_INCREMENT value that was ever given, were it to a row that a crash or a rollback took.
+    pub auto_given: i64,
     /// The highest AUTO_INCREMENT value of a committed row.
     pub auto_top: i64,
     /// The same, of those that the last crash left.
@@ -110,6 +112,7 @@ impl Model {
         let t = TableModel {
             shape,
             versions: BTreeMap::new(),
+            auto_given: 0,
             auto_top: 0,
             auto_base: 0,
         };

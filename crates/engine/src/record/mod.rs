@@ -10,6 +10,3 @@ pub use delta::Delta;
 pub use header::{DELETED, EXTERNAL, HEADER, RowVersion, SEC_VALUE, SecValue};
 pub use row::{External, RowBuilder, RowLayout, RowRef};
 pub use undo::{Undo, UndoOp};
-
-/// First byte of a note in the log that lists AUTO_INCREMENT counters.
-pub const NOTE_COUNTER: u8 = 2;

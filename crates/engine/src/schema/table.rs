@@ -95,7 +95,7 @@ pub(crate) struct Building {
 pub(crate) struct Live {
     /// Next AUTO_INCREMENT value; 0 while not known yet.
     pub(crate) auto_increment: AtomicU64,
-    /// Values below are covered by what is in the log: after a crash the counter goes on from here.
+    /// Where the log said at the start that the counter goes on; 0 where it did not say.
     pub(crate) auto_increment_saved: AtomicU64,
     /// Next hidden row id; 0 while not known yet.
     pub(crate) row_id: AtomicU64,
@@ -359,12 +359,29 @@ impl Table {
         self.space.packed_format().map(|f| f.block)
     }
 
+    /// The first index that begins with the AUTO_INCREMENT column.
+    pub(crate) fn counting_index(&self) -> Option<usize> {
+        let c = self.def.auto_increment_column()?;
+        (0..self.def.indexes.len()).find(|i| self.index_columns(*i).next() == Some(c))
+    }
+
     /// The next AUTO_INCREMENT value, 0 if the table has none.
     pub fn auto_increment_next(&self) -> u64 {
         if self.def.auto_increment_column().is_none() {
             return 0;
         }
-        self.live.auto_increment.load(Ordering::Relaxed).max(1)
+        self.counter().max(1)
+    }
+
+    /// Where the AUTO_INCREMENT counter stands, as far as is known without a look at the rows; 0: nothing is.
+    pub(crate) fn counter(&self) -> u64 {
+        match self.live.auto_increment.load(Ordering::Relaxed) {
+            0 => {
+                let saved = self.live.auto_increment_saved.load(Ordering::Relaxed);
+                saved.max(self.def.options.auto_increment)
+            }
+            next => next,
+        }
     }
 
     /// Users that a drop waits for: what cannot be rolled back need not be once the table is gone.

@@ -10,15 +10,12 @@ use crate::lock::{Hold, Mode};
 use crate::record::{Delta, EXTERNAL, HEADER, RowVersion, Undo, UndoOp};
 use crate::schema::Table;
 use base::Lsn;
-use btree::{Action, Direction, ScanPos, ScanState, Visit};
+use btree::Action;
 use pager::{OpError, RecordKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::keyenc::encode_key;
 use types::{SqlError, Value};
-
-/// AUTO_INCREMENT values that the log covers ahead: at most so many are skipped by a crash.
-const COUNTER_STRETCH: u64 = 1000;
 
 /// What an attempt to put a row into the clustered index came to.
 enum Put {
@@ -212,125 +209,6 @@ impl Session {
             self.put_entry(t, index, &entry, split).await?;
         }
         Ok(None)
-    }
-
-    /// The first of `count` consecutive AUTO_INCREMENT values.
-    pub fn auto_increment(&mut self, t: &Table, count: u64) -> Result<u64, SqlError> {
-        let Some(c) = t.def.auto_increment_column() else {
-            return Ok(0);
-        };
-        let max = match &t.def.columns[c].ty {
-            types::DataType::Int {
-                width,
-                unsigned: true,
-                ..
-            } => width.unsigned_max(),
-            types::DataType::Int { width, .. } => width.signed_range().1 as u64,
-            _ => u64::MAX - 1,
-        };
-        let a = &t.live.auto_increment;
-        let got = a.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| {
-            let n = n.max(1);
-            n.checked_add(count).filter(|end| *end - 1 <= max)
-        });
-        let first = got.map_err(|_| SqlError::autoinc_exhausted())?.max(1);
-        self.save_counter(t, first.saturating_add(count));
-        Ok(first)
-    }
-
-    /// A value was given for the AUTO_INCREMENT column: the counter goes on above it.
-    pub fn observe_auto_increment(&self, t: &Table, v: u64) {
-        let next = v.saturating_add(1);
-        if t.live.auto_increment.fetch_max(next, Ordering::Relaxed) < next {
-            self.save_counter(t, next);
-        }
-    }
-
-    /// Sees that the log covers the counter, a stretch ahead, so that no value is given twice even if the rows that had
-    /// the highest ones are deleted and the server dies.
-    fn save_counter(&self, t: &Table, next: u64) {
-        let saved = t.live.auto_increment_saved.load(Ordering::Relaxed);
-        if next <= saved {
-            return;
-        }
-        let ahead = next.saturating_add(COUNTER_STRETCH);
-        let mark = &t.live.auto_increment_saved;
-        if mark
-            .compare_exchange(saved, ahead, Ordering::Relaxed, Ordering::Relaxed)
-            .is_ok()
-        {
-            let mut body = vec![crate::record::NOTE_COUNTER];
-            body.extend_from_slice(&t.def.id.to_le_bytes());
-            body.extend_from_slice(&ahead.to_le_bytes());
-            // Durable with the commit of the row that uses the value; a closed log refuses that one too.
-            let pager = self.engine.pager();
-            if base::mutant!("counter-not-noted") {
-                return;
-            }
-            let _ = pager.append(
-                RecordKind::Note,
-                base::TxnId::NONE,
-                Lsn::NONE,
-                &body,
-                |_, _| {},
-            );
-        }
-    }
-
-    /// Finds where the table's counters stand, at its first use: above the highest value in the table.
-    pub(super) async fn init_counters(&mut self, t: &Arc<Table>) -> Result<(), SqlError> {
-        if t.has_hidden_key() {
-            let top = self.highest(t, 0).await?;
-            t.live
-                .row_id
-                .fetch_max(top.saturating_add(1).max(1), Ordering::Relaxed);
-        }
-        let mut next = 1;
-        if let Some(c) = t.def.auto_increment_column() {
-            let first = |i: &usize| t.index_columns(*i).next() == Some(c);
-            if let Some(i) = (0..t.def.indexes.len()).find(first) {
-                next = self.highest(t, i).await?.saturating_add(1);
-            }
-            next = next.max(t.def.options.auto_increment);
-            next = next.max(t.live.auto_increment_saved.load(Ordering::Relaxed));
-        }
-        t.live
-            .auto_increment
-            .fetch_max(next.max(1), Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// The highest value of an index's first part, deleted rows and uncommitted ones included.
-    async fn highest(&mut self, t: &Table, index: usize) -> Result<u64, SqlError> {
-        let part = t.key_parts(index)[0].clone();
-        let mut pins = Pins::new();
-        let dir = if part.descending {
-            Direction::Forward
-        } else {
-            Direction::Backward
-        };
-        let mut pos = ScanPos::start();
-        loop {
-            let mut top = None;
-            let r = t.indexes[index].tree.scan(&mut pos, dir, |key, _| {
-                top = part.decode(key).and_then(|(v, _)| v);
-                Visit::Stop
-            });
-            match r {
-                Ok(ScanState::More) if top.is_none() => {}
-                Ok(_) => {
-                    return Ok(match top {
-                        Some(Value::Int(v)) => v.max(0) as u64,
-                        Some(Value::UInt(v)) => v,
-                        Some(Value::Double(v)) => v.max(0.0) as u64,
-                        Some(Value::Float(v)) => v.max(0.0) as u64,
-                        _ => 0,
-                    });
-                }
-                Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &t.full_name).await?,
-                Err(e) => return Err(error::storage(e, &t.full_name)),
-            }
-        }
     }
 }
 

@@ -6,6 +6,7 @@
 mod batch;
 mod chain;
 mod commit;
+mod counter;
 mod ddl_wait;
 mod delete;
 mod given_up;

@@ -372,6 +372,7 @@ impl Session {
             Written::Gone => return Ok(Changed::NotFound),
             _ => return Ok(Changed::Moved),
         }
+        self.observe_values(t, values);
         match self.insert(t, values).await? {
             Inserted::Done => Ok(Changed::Done),
             Inserted::Duplicate { index, key } => {
@@ -426,6 +427,11 @@ impl Session {
             {
                 self.undo_to(mark).await?;
                 return Ok(Some((index, other)));
+            }
+            if t.counting_index() == Some(index) {
+                let number = t.key_parts(index)[0].decode(&b).and_then(|(v, _)| v);
+                let number = number.as_ref().map_or(0, crate::counters::number);
+                self.observe_auto_increment(t, number);
             }
             self.mark_entry(t, index, &a, split_a).await?;
             self.put_entry(t, index, &b, split_b).await?;

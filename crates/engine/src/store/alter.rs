@@ -30,7 +30,8 @@ impl Session {
     /// Gives a table the definition `def`, under its present name. Its columns are those the table has, such that rows stored under the one
     /// definition are rows of the other, and perhaps more at the end that have a [`fill`](crate::ColumnDef::fill). Its indexes with an id are
     /// the table's, maybe with other names; those with id 0 are built, from columns the table has already, while others read and write
-    /// it; those of the table that it does not name go. The clustered index stays. `false` where the table was dropped or has another
+    /// it; those of the table that it does not name go. The clustered index stays. The AUTO_INCREMENT counter goes on at the definition's, but above all
+    /// rows; as it is where that is 0. `false` where the table was dropped or has another
     /// definition by now than `old`, and nothing was done.
     ///
     /// # Errors
@@ -113,6 +114,7 @@ impl Session {
                 return (w.def.clone(), engine.all_unnamed(&w.gone));
             }
             let mut def = now.clone();
+            def.options.auto_increment = 0;
             let taken = def.index(&index.name).is_some();
             // That of an index which is to go has its name until the end.
             let name = taken.then(|| format!("#{}-{id}", index.name));
@@ -147,6 +149,7 @@ impl Session {
         let unused = || (t.users_but_given_up() == 0).then_some(());
         t.live.changed.wait_for(unused).await;
         let mut def = t.def.clone();
+        def.options.auto_increment = 0;
         def.indexes.retain(|x| !built.contains(&x.id));
         let gone = t.def.indexes.iter().filter(|x| built.contains(&x.id));
         let gone: Vec<Leftover> = gone
@@ -227,6 +230,7 @@ impl Session {
             let t = self.engine.catalog().table(schema, name);
             let t = t.ok_or_else(|| SqlError::no_such_table(schema, name))?;
             let mut def = t.def.clone();
+            def.options.auto_increment = 0;
             change(&mut def)?;
             if self.alter_table(&t, def).await? {
                 return Ok(());

@@ -12,7 +12,7 @@ use crate::schema::{DdlTurn, IndexDef, IndexKind, IndexPart, SchemaDef, Table, T
 use crate::session::{Inserted, Isolation, Session};
 use base::SpaceId;
 use btree::Tree;
-use pager::{OpError, Space};
+use pager::{OpError, RecordKind, Space};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -426,13 +426,21 @@ impl Engine {
         Ok(space)
     }
 
-    /// Replaces a table's definition on disk, with other rows of the catalog, and for everybody.
+    /// Replaces a table's definition on disk, with other rows of the catalog, and for everybody. The AUTO_INCREMENT counter goes on at
+    /// the definition's, which may be lower, but above all rows; as before where that is 0. Nobody uses the table.
     pub(super) async fn replace_def(
         self: &Arc<Self>,
         old: &Arc<Table>,
-        def: TableDef,
+        mut def: TableDef,
         also: Vec<RowChange>,
     ) -> Result<(), SqlError> {
+        let next = match def.options.auto_increment {
+            0 => {
+                def.options.auto_increment = old.def.options.auto_increment;
+                None
+            }
+            n => Some(Session::new(self.clone()).counter_from(old, n).await?),
+        };
         let mut rows = vec![
             RowChange::Remove(table_row(&old.def)),
             RowChange::Put(table_row(&def)),
@@ -440,13 +448,30 @@ impl Engine {
         rows.extend(also);
         self.change_rows(rows).await?;
         let new = Table::open(self.pager(), def, old.space.clone(), Some(old));
-        if new.def.options.auto_increment > 0 {
-            new.live
-                .auto_increment
-                .fetch_max(new.def.options.auto_increment, Ordering::Relaxed);
-        }
+        let set = next.map(|next| self.set_counter(&new, next));
         self.show_instead(old, new);
-        Ok(())
+        match set {
+            Some(end) => self
+                .log
+                .wait_durable(end?)
+                .await
+                .map_err(|e| error::storage(e, &old.full_name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Has the counter of a table go on at `next`; gives the end of the record that says so.
+    fn set_counter(&self, t: &Table, next: u64) -> Result<base::Lsn, SqlError> {
+        let _noting = self.noting.lock().unwrap_or_else(|x| x.into_inner());
+        t.live.auto_increment_saved.store(next, Ordering::Relaxed);
+        t.live.auto_increment.store(next, Ordering::Relaxed);
+        let body = crate::counters::set_note(t.def.id, next);
+        let none = (base::TxnId::NONE, base::Lsn::NONE);
+        let at = self
+            .pager
+            .append(RecordKind::Note, none.0, none.1, &body, |_, _| {});
+        at.map(|at| at.end)
+            .map_err(|e| error::storage(e, &t.full_name))
     }
 
     /// Removes a file that no definition names. A failure leaves it for the next start to remove.

@@ -88,7 +88,7 @@ struct Made {
 
 impl Session {
     /// Gives a table the definition `def`, under whatever name that has, and its rows the form that `rewrite` gives them.
-    /// Ids, roots and a hidden clustered index are filled in. Gives the number of rows; `None` where the table was dropped or
+    /// Ids, roots and a hidden clustered index are filled in, and the AUTO_INCREMENT counter's next value where it is 0. Gives the number of rows; `None` where the table was dropped or
     /// has another definition by now, and nothing was done. `same_key`: the clustered key is made of the same columns as before, whose values
     /// `rewrite` leaves as they are. `beside`: others may write meanwhile, for which `rewrite` must make the same clustered key of the same row each
     /// time. The table is closed for the moment that it takes
@@ -293,8 +293,10 @@ impl Session {
     async fn swap_in(&mut self, old: &Table, draft: &mut Draft) -> Result<(), SqlError> {
         let def = &mut draft.def;
         if old.def.auto_increment_column().is_some() && def.auto_increment_column().is_some() {
-            let next = old.live.auto_increment.load(Ordering::Relaxed);
-            def.options.auto_increment = def.options.auto_increment.max(next);
+            // What is asked for counts even where it is lower: the new file holds the rows above which the counter must be.
+            if def.options.auto_increment == 0 {
+                def.options.auto_increment = old.counter();
+            }
         }
         let changes = vec![
             RowChange::Remove(table_row(&old.def)),

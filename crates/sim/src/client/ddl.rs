@@ -200,6 +200,8 @@ impl Client {
             return Ok(());
         };
         let mut def = t.def.clone();
+        // Its counter goes on where it is.
+        def.options.auto_increment = 0;
         let stay = match change.map(|c| c.apply(&mut def)) {
             Some(None) => return Ok(()),
             Some(Some(stay)) => stay,

@@ -140,6 +140,17 @@ impl Client {
                     h.t.def.name
                 )));
             }
+            // From one number to the next there is nothing in between, over crashes and definition changes too.
+            let mut m = self.cx.model();
+            if let Some(life) = m.tables.get_mut(&h.life) {
+                if v > life.auto_given + 1 {
+                    return Err(Trouble::Wrong(format!(
+                        "{}: AUTO_INCREMENT gives {v}, and the highest so far was {}",
+                        h.t.def.name, life.auto_given
+                    )));
+                }
+                life.auto_given = life.auto_given.max(v);
+            }
             v
         } else {
             self.id()

@@ -268,9 +268,6 @@ fn unwritten(s: &mut Session, old: &TableDef, made: &Reform) -> Result<Option<Ta
         Ok(())
     })?;
     def.id = old.id;
-    if def.options.auto_increment == 0 {
-        def.options.auto_increment = old.options.auto_increment;
-    }
     Ok(Some(def))
 }
 

@@ -438,7 +438,7 @@ pub fn option(
 ) -> Result<(), SqlError> {
     match written {
         TableOption::Engine(e) => engine_name(table, e, substitute, warnings)?,
-        TableOption::AutoIncrement(n) => o.auto_increment = *n,
+        TableOption::AutoIncrement(n) => o.auto_increment = (*n).max(1),
         TableOption::Charset(_) | TableOption::Collate(_) => {}
         TableOption::Comment(c) => o.comment = text(Some(c)),
         TableOption::RowFormat(f) => {

@@ -1,0 +1,133 @@
+//! A clean stop in the midst of work that goes on behind: it waits for none of it, and the next start takes it up.
+
+use base::block_on;
+use base::mem::{self, MemDisk};
+use engine::*;
+use std::path::Path;
+use std::sync::Arc;
+use types::{CollationId, DataType, Value};
+
+fn open(disk: &Arc<MemDisk>) -> Arc<Engine> {
+    let options = EngineOptions {
+        pager: PagerOptions {
+            pool_bytes: 8 << 20,
+            log_capacity_bytes: 32 << 20,
+            log_buffer_bytes: 8 << 20,
+            ..Default::default()
+        },
+        ..EngineOptions::default()
+    };
+    let dir = Path::new("/db");
+    block_on(Engine::open(mem::seams(disk.clone()), dir, options)).expect("open")
+}
+
+async fn open_table(s: &mut Session) -> Arc<Table> {
+    s.open_table("s", "t").await.unwrap()
+}
+
+fn key(t: &Table, id: i64) -> Vec<u8> {
+    let mut b = Vec::new();
+    types::keyenc::encode_key(t.key_parts(0), [types::ValueRef::Int(id)], &mut b);
+    b
+}
+
+fn setup(disk: &Arc<MemDisk>) -> (Arc<Engine>, Session) {
+    let column = |name: &str| ColumnDef {
+        nullable: false,
+        default: ColumnDefault::None,
+        ..ColumnDef::new(name, DataType::INT)
+    };
+    let index = |name: &str, kind, column| IndexDef {
+        id: 0,
+        name: name.into(),
+        kind,
+        parts: vec![IndexPart {
+            column,
+            prefix: 0,
+            descending: false,
+        }],
+        comment: String::new(),
+        root: base::PageNo(0),
+        invisible: false,
+        asked: Default::default(),
+    };
+    let def = TableDef {
+        id: 0,
+        schema: "s".into(),
+        name: "t".into(),
+        columns: vec![column("id"), column("k")],
+        indexes: vec![
+            index("PRIMARY", IndexKind::Primary, 0),
+            index("k", IndexKind::Plain, 1),
+        ],
+        options: TableOptions {
+            collation: CollationId::DEFAULT,
+            comment: String::new(),
+            row_format: String::new(),
+            auto_increment: 0,
+            others: vec![],
+            created_us: 0,
+        },
+    };
+    let e = open(disk);
+    let mut s = e.session();
+    block_on(async {
+        let schema = SchemaDef {
+            name: "s".into(),
+            collation: CollationId::DEFAULT,
+        };
+        s.create_schema(schema).await.unwrap();
+        s.create_table(def).await.unwrap();
+    });
+    (e, s)
+}
+
+#[test]
+fn a_stop_leaves_the_purge_of_a_large_transaction_to_the_next_start() {
+    const ROWS: i64 = 20_000;
+    let disk = Arc::new(MemDisk::default());
+    let (e, mut a) = setup(&disk);
+    let mut reader = e.session();
+    block_on(async {
+        let t = open_table(&mut a).await;
+        for id in 0..ROWS {
+            a.insert(&t, &[Value::Int(id), Value::Int(id)])
+                .await
+                .unwrap();
+        }
+        a.commit().await.unwrap();
+        // It stands in the way of purge until the stop.
+        reader.begin(Isolation::RepeatableRead, true);
+        reader.statement_begin(Isolation::RepeatableRead);
+        let t = open_table(&mut reader).await;
+        let k = key(&t, 5);
+        let there = reader.get(&t, &k, ReadMode::Consistent, |r| r.is_some());
+        assert!(there.await.unwrap());
+        let t = open_table(&mut a).await;
+        for id in 0..ROWS {
+            let k = key(&t, id);
+            assert!(a.delete_key(&t, &k, &mut |_| Ok(true)).await.unwrap());
+        }
+        a.commit().await.unwrap();
+        reader.commit().await.unwrap();
+        e.close().await.unwrap();
+    });
+    let purged = e.counters().purged_entries;
+    assert!(purged < 2 * ROWS as u64, "the stop has waited for purge");
+    assert_eq!(e.counters().purge_gave_up, 0);
+    drop((a, reader, e));
+    let e = open(&disk);
+    let began = std::time::Instant::now();
+    while e.counters().purge_queue > 0 {
+        assert!(began.elapsed().as_secs() < 120, "purge does not go on");
+        std::thread::yield_now();
+    }
+    assert_eq!(e.counters().purged_entries + purged, 2 * ROWS as u64);
+    let mut s = e.session();
+    block_on(async {
+        let t = open_table(&mut s).await;
+        assert_eq!(s.check_table(&t).await.unwrap(), Vec::<String>::new());
+        s.commit().await.unwrap();
+        e.close().await.unwrap();
+    });
+}
