@@ -11,7 +11,7 @@ use types::temporal::{self, Date, DateTime, Interval, IntervalUnit, Time};
 use super::conv;
 use super::ctx::{EvalCtx, RowSource};
 use super::node::Expr;
-use super::ty::Shape;
+use super::ty::{ExprType, Shape};
 use super::val::{Num, Val};
 
 fn shown(text: &[u8]) -> Cow<'_, str> {
@@ -95,6 +95,14 @@ pub(super) fn number_to_datetime(n: Num, cx: &EvalCtx<'_>) -> Option<DateTime> {
     found
 }
 
+/// Whether a number that stands for a date has a time behind it, even one of zeros.
+fn number_has_time(v: &Val<'_>, cx: &EvalCtx<'_>) -> bool {
+    conv::to_num(v, cx)
+        .and_then(split)
+        .and_then(|(whole, _)| DateTime::from_number(whole))
+        .is_some_and(|(_, has_time)| has_time)
+}
+
 /// A number such as 103000 as a time.
 pub(super) fn number_to_time(n: Num, cx: &EvalCtx<'_>) -> Option<Time> {
     let found = split(n).and_then(|(whole, micros)| {
@@ -123,19 +131,17 @@ pub(super) fn time_to_datetime(t: Time, day: Date) -> Option<DateTime> {
     DateTime::from_linear(base + t.micros_total(), t.fsp())
 }
 
-/// The interval that `amount unit` means.
-fn interval(v: &Val<'_>, unit: IntervalUnit, cx: &EvalCtx<'_>) -> Option<Interval> {
-    match v {
-        Val::Null => None,
-        Val::Int(i) => Some(Interval::from_int(unit, *i)),
-        Val::Uint(u) => Some(Interval::from_int(unit, i64::try_from(*u).ok()?)),
-        Val::Bytes(b) => Some(Interval::parse(unit, b).unwrap_or_else(|| {
-            cx.warn_error(SqlError::truncated_wrong_value("INTEGER", &shown(b)));
-            Interval::default()
-        })),
-        Val::Decimal(d) => Interval::from_decimal(unit, d),
-        v => Interval::from_decimal(unit, &conv::to_decimal(v, cx)?),
+/// The interval that `amount unit` means: groups of digits of the amount's text for a compound unit, seconds with their
+/// fraction, a whole number of everything else. `None` for text with too many groups and for numbers out of range.
+fn interval(v: &Val<'_>, ty: &ExprType, unit: IntervalUnit, cx: &EvalCtx<'_>) -> Option<Interval> {
+    if unit.is_compound() {
+        return Interval::parse(unit, &conv::text_of(v, ty));
     }
+    if unit == IntervalUnit::Second && !matches!(v, Val::Int(_) | Val::Uint(_)) {
+        return Interval::from_seconds(&conv::to_decimal(v, cx)?);
+    }
+    let whole = i64::try_from(conv::to_int(v, cx)?.wide()).ok()?;
+    Interval::from_int(unit, whole)
 }
 
 #[cold]
@@ -161,8 +167,8 @@ pub(super) fn add_interval(
     if v.is_null() || n.is_null() {
         return Ok(Val::Null);
     }
-    let Some(mut by) = interval(&n, unit, cx) else {
-        return Ok(overflow(cx));
+    let Some(mut by) = interval(&n, &amount.ty, unit, cx) else {
+        return Ok(Val::Null);
     };
     if minus {
         by = by.negated();
@@ -188,7 +194,7 @@ pub(super) fn add_interval(
         _ => {
             let has_time = match &v {
                 Val::Bytes(b) => DateTime::parse(b).is_some_and(|p| p.has_time),
-                _ => start.micros_of_day() != 0,
+                v => number_has_time(v, cx),
             };
             let mut out = Vec::new();
             if has_time || !unit.is_date_only() {
