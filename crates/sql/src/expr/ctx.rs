@@ -9,9 +9,12 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use base::Clock;
 use types::depth::{self, Depth, Level as Deeper};
 use types::temporal::DateTime;
 use types::{Level, Pace, SqlError, Value, ValueRef, Warning, Watch};
+
+pub use random::Chance;
 
 use super::ty::ExprType;
 use super::val::Val;
@@ -98,6 +101,16 @@ impl std::fmt::Debug for Watcher {
     }
 }
 
+/// The clock that SYSDATE() reads; none in tests, where it gives the statement's time.
+#[derive(Clone, Default)]
+pub struct WallClock(pub Option<Arc<dyn Clock>>);
+
+impl std::fmt::Debug for WallClock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("clock")
+    }
+}
+
 /// Facts of the connection that functions report, and who may end its statements.
 #[derive(Debug, Clone)]
 pub struct SessionFacts {
@@ -123,8 +136,12 @@ pub struct SessionFacts {
     pub warning_count: u64,
     /// `@@error_count` of the statement before.
     pub error_count: u64,
-    /// Seed for RAND() and UUID(), from the chance seam; different for every statement.
+    /// Seed for UUID() and salts, from the chance seam.
     pub seed: u64,
+    /// Where RAND() stands.
+    pub chance: Chance,
+    /// What SYSDATE() reads.
+    pub clock: WallClock,
     /// Identity of this server in UUID().
     pub node: [u8; 6],
     /// What the session holds.
@@ -148,6 +165,8 @@ impl Default for SessionFacts {
             warning_count: 0,
             error_count: 0,
             seed: 0x9E37_79B9_7F4A_7C15,
+            clock: WallClock::default(),
+            chance: Chance::new(0x9E37_79B9_7F4A_7C15),
             node: [2, 0, 0, 0, 0, 1],
             memory: Arc::default(),
             watcher: Watcher::default(),
@@ -256,7 +275,6 @@ struct State {
     warning_count: u64,
     error_count: u64,
     last_insert_id: Option<u64>,
-    rng: Option<[u32; 2]>,
     /// Generators of RAND(n), by the address of the call.
     seeded: Vec<(usize, [u32; 2])>,
     pending: Option<Special>,
@@ -450,6 +468,15 @@ impl<'s> EvalCtx<'s> {
     /// The statement's time in the session's zone, with `fsp` digits of fraction.
     pub fn now(&self, fsp: u8) -> DateTime {
         let local = self.now_micros + i64::from(self.tz_offset) * 1_000_000;
+        DateTime::from_unix_micros(local, 6).map_or(DateTime::ZERO, |d| d.truncate(fsp))
+    }
+
+    /// The time of the clock in the session's zone, which goes on while a statement runs.
+    pub fn wall_now(&self, fsp: u8) -> DateTime {
+        let Some(clock) = &self.facts.clock.0 else {
+            return self.now(fsp);
+        };
+        let local = clock.wall_us() + i64::from(self.tz_offset) * 1_000_000;
         DateTime::from_unix_micros(local, 6).map_or(DateTime::ZERO, |d| d.truncate(fsp))
     }
 
