@@ -164,6 +164,20 @@ pub fn to_num(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<Num> {
     })
 }
 
+/// The number that a hexadecimal or bit literal is: its last eight bytes. `None` for everything else.
+pub(super) fn literal_bits(v: &Val<'_>, ty: &ExprType) -> Option<u64> {
+    match v {
+        Val::Bytes(b) if ty.bits => Some(b.iter().fold(0, |n, &x| n << 8 | u64::from(x))),
+        _ => None,
+    }
+}
+
+/// A value where a number is asked for: the number of a hexadecimal or bit literal, anything else as it is.
+#[inline]
+pub(super) fn numeric<'v>(v: Val<'v>, ty: &ExprType) -> Val<'v> {
+    literal_bits(&v, ty).map_or(v, Val::Uint)
+}
+
 /// As a double.
 pub fn to_double(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<f64> {
     match v {

@@ -172,7 +172,7 @@ fn name_const(a: Args<'_>) -> Out<'_> {
 
 /// Whether a value of the type is compared as text; used by functions that look a value up among others.
 pub(super) fn by_text(ty: &ExprType) -> bool {
-    ty.is_text() || matches!(ty.shape, Shape::Null)
+    ty.is_text() || ty.is_temporal() || matches!(ty.shape, Shape::Null)
 }
 
 /// Whether two values are the same under the connection's rules, for FIELD.

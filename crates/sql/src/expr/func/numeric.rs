@@ -19,14 +19,14 @@ type Inferred = Result<ExprType, SqlError>;
 
 /// The table.
 pub(super) const TABLE: &[FuncDef] = &[
-    def("abs", 1, 1, infer_abs, abs),
-    def("sign", 1, 1, int::<2>, sign),
-    def("ceil", 1, 1, infer_ceil, ceil),
-    def("ceiling", 1, 1, infer_ceil, ceil),
-    def("floor", 1, 1, infer_ceil, floor),
-    def("round", 1, 2, infer_round, round),
-    def("truncate", 2, 2, infer_round, truncate),
-    def("mod", 2, 2, infer_mod, modulo),
+    def("abs", 1, 1, infer_abs, abs).of_numbers(),
+    def("sign", 1, 1, int::<2>, sign).of_numbers(),
+    def("ceil", 1, 1, infer_ceil, ceil).of_numbers(),
+    def("ceiling", 1, 1, infer_ceil, ceil).of_numbers(),
+    def("floor", 1, 1, infer_ceil, floor).of_numbers(),
+    def("round", 1, 2, infer_round, round).of_numbers(),
+    def("truncate", 2, 2, infer_round, truncate).of_numbers(),
+    def("mod", 2, 2, infer_mod, modulo).of_numbers(),
     def("pow", 2, 2, double, pow),
     def("power", 2, 2, double, pow),
     def("sqrt", 1, 1, double, sqrt),

@@ -9,6 +9,7 @@ mod clients;
 mod conflicts;
 mod ddl;
 mod depth;
+mod expressions;
 mod info;
 mod limits;
 mod load;
