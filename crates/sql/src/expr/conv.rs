@@ -88,6 +88,15 @@ pub fn text_to_double(text: &[u8], cx: &EvalCtx<'_>) -> f64 {
 
 /// As a whole number, with warning 1292 for text that is none; the fraction is cut off.
 pub fn text_to_int(text: &[u8], cx: &EvalCtx<'_>) -> Int {
+    let (n, clean) = whole_prefix(text);
+    if !clean {
+        truncated(cx, "INTEGER", text);
+    }
+    n
+}
+
+/// The whole number at the front of a text, brought within range, and whether all of the text was one.
+pub(super) fn whole_prefix(text: &[u8]) -> (Int, bool) {
     let start = text.iter().take_while(|b| b.is_ascii_whitespace()).count();
     let negative = text.get(start) == Some(&b'-');
     let mut i = start + usize::from(matches!(text.get(start), Some(b'+' | b'-')));
@@ -107,10 +116,8 @@ pub fn text_to_int(text: &[u8], cx: &EvalCtx<'_>) -> Int {
         over |= v > -i128::from(i64::MIN);
         v = (-v).max(i128::from(i64::MIN));
     }
-    if !clean || over {
-        truncated(cx, "INTEGER", text);
-    }
-    Int::from_i128(v).unwrap_or(Int::signed(0))
+    let n = Int::from_i128(v).unwrap_or(Int::signed(0));
+    (n, clean && !over)
 }
 
 /// As a decimal, with warning 1292 for text that is none.
@@ -317,6 +324,26 @@ pub fn to_datetime(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<DateTime> {
             let n = to_num(v, cx)?;
             temporal::number_to_datetime(n, cx)
         }
+    }
+}
+
+/// As a date and time of the calendar: `None` also for one with a zero month or day, with warning 1292 where it was text or a
+/// number.
+pub fn to_real_datetime(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<DateTime> {
+    let d = to_datetime(v, cx)?;
+    if !d.date().has_zero_part() {
+        return Some(d);
+    }
+    warn_zero_date(v, cx);
+    None
+}
+
+/// Warning 1292 for text or a number that is a date with a zero month or day.
+#[cold]
+pub(super) fn warn_zero_date(v: &Val<'_>, cx: &EvalCtx<'_>) {
+    if !matches!(v, Val::Date(_) | Val::DateTime(_)) {
+        let text = text_of(v, &ExprType::double(true));
+        cx.warn_error(SqlError::incorrect_datetime("datetime", &shown(&text)));
     }
 }
 

@@ -6,21 +6,31 @@ use std::borrow::Cow;
 use types::SqlError;
 use types::decimal::Decimal;
 use types::decimal::arith::Rounding;
-use types::temporal::{self, Date, DateTime, Interval, IntervalUnit, Time};
+use types::temporal::{self, Date, DateTime, Days, Interval, IntervalUnit, Time};
 
 use super::conv;
 use super::ctx::{EvalCtx, RowSource};
 use super::node::Expr;
 use super::ty::{ExprType, Shape};
 use super::val::{Num, Val};
+use crate::vars::SqlMode;
 
 fn shown(text: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(text)
 }
 
+/// Which days a month may have to the session.
+fn days(cx: &EvalCtx<'_>) -> Days {
+    if cx.sql_mode.has(SqlMode::ALLOW_INVALID_DATES) {
+        Days::Any
+    } else {
+        Days::Real
+    }
+}
+
 /// Text as a date and time without warnings; a zone offset in it is brought to the session's.
 pub(super) fn parse_datetime_quietly(text: &[u8], cx: &EvalCtx<'_>) -> Option<DateTime> {
-    let p = DateTime::parse(text)?;
+    let p = DateTime::parse_with(text, days(cx))?;
     match p.offset {
         None => Some(p.value),
         Some(o) => p.value.shift_seconds(i64::from(cx.tz_offset - o)),
@@ -29,7 +39,7 @@ pub(super) fn parse_datetime_quietly(text: &[u8], cx: &EvalCtx<'_>) -> Option<Da
 
 /// Text as a date and time: `None` with warning 1292 where it is none, a warning where text is left over.
 pub(super) fn parse_datetime(text: &[u8], cx: &EvalCtx<'_>) -> Option<DateTime> {
-    let parsed = DateTime::parse(text);
+    let parsed = DateTime::parse_with(text, days(cx));
     match parsed {
         Some(p) if p.truncated => {
             cx.warn_error(SqlError::truncated_wrong_value("datetime", &shown(text)));
@@ -83,7 +93,7 @@ fn num_text(n: Num) -> String {
 /// A number such as 20240131 as a date and time.
 pub(super) fn number_to_datetime(n: Num, cx: &EvalCtx<'_>) -> Option<DateTime> {
     let found = split(n).and_then(|(whole, micros)| {
-        let (d, has_time) = DateTime::from_number(whole)?;
+        let (d, has_time) = DateTime::from_number_with(whole, days(cx))?;
         if micros == 0 || !has_time {
             return Some(d);
         }
@@ -182,7 +192,7 @@ pub(super) fn add_interval(
             None => overflow(cx),
         });
     }
-    let Some(start) = conv::to_datetime(&v, cx) else {
+    let Some(start) = conv::to_real_datetime(&v, cx) else {
         return Ok(Val::Null);
     };
     let Some(end) = start.add_interval(&by) else {
@@ -318,7 +328,10 @@ pub(super) fn timestamp_diff(
     row: &dyn RowSource,
 ) -> Result<Val<'static>, SqlError> {
     let (x, y) = (a.eval(cx, row)?, b.eval(cx, row)?);
-    let (Some(x), Some(y)) = (conv::to_datetime(&x, cx), conv::to_datetime(&y, cx)) else {
+    let (Some(x), Some(y)) = (
+        conv::to_real_datetime(&x, cx),
+        conv::to_real_datetime(&y, cx),
+    ) else {
         return Ok(Val::Null);
     };
     Ok(temporal::timestamp_diff(unit, x, y).map_or(Val::Null, Val::Int))

@@ -271,11 +271,7 @@ impl Binder<'_> {
         }
         let cs = x.ty.charset();
         if cs != collation.charset() && x.ty.coercibility != Coercibility::Ignorable {
-            if x.ty.ascii && x.ty.coercibility >= Coercibility::Literal {
-                x.ty.collation = collation;
-            } else {
-                return Err(SqlError::collation_mismatch(collation.name(), cs.name()));
-            }
+            return Err(SqlError::collation_mismatch(collation.name(), cs.name()));
         }
         let mut ty = x.ty;
         ty.collation = collation;

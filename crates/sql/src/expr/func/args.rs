@@ -113,6 +113,16 @@ impl<'a> Args<'a> {
         Ok(conv::to_date(&self.val(i)?, self.cx))
     }
 
+    /// As a date and time of the calendar, without zero parts.
+    pub(crate) fn real_datetime(&self, i: usize) -> Result<Option<DateTime>, SqlError> {
+        Ok(conv::to_real_datetime(&self.val(i)?, self.cx))
+    }
+
+    /// As a date of the calendar, without zero parts.
+    pub(crate) fn real_date(&self, i: usize) -> Result<Option<Date>, SqlError> {
+        Ok(self.real_datetime(i)?.map(DateTime::date))
+    }
+
     /// As a date and time.
     pub(crate) fn datetime(&self, i: usize) -> Result<Option<DateTime>, SqlError> {
         Ok(conv::to_datetime(&self.val(i)?, self.cx))

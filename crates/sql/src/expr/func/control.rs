@@ -187,7 +187,11 @@ pub(super) fn same(a: Args<'_>, x: &Val<'_>, i: usize, text: bool) -> Result<boo
                 .collation;
         return Ok(collation.equal(&conv::text_of(x, a.ty(0)), &conv::text_of(&y, a.ty(i))));
     }
-    let (Some(x), Some(y)) = (conv::to_num(x, a.cx), conv::to_num(&y, a.cx)) else {
+    let (x, y) = (
+        conv::numeric(x.reborrow(), a.ty(0)),
+        conv::numeric(y, a.ty(i)),
+    );
+    let (Some(x), Some(y)) = (conv::to_num(&x, a.cx), conv::to_num(&y, a.cx)) else {
         return Ok(false);
     };
     Ok(x.order(y).is_eq())

@@ -393,11 +393,24 @@ fn rand(a: Args<'_>) -> Out<'_> {
 }
 
 fn convert_base(a: Args<'_>) -> Out<'_> {
-    let text = some!(a.text(0)?);
-    let (from, to) = (some!(a.i64(1)?), some!(a.i64(2)?));
+    let v = a.val(0)?;
+    // the bytes of bits are no digits
+    let bits = match v {
+        Val::Bit(n, _) => Some(n),
+        _ => None,
+    };
+    let text = match bits {
+        Some(n) => n.to_string().into_bytes().into(),
+        None => some!(conv::into_text(v, a.ty(0))),
+    };
+    a.cx.tick(text.len() / 4)?;
+    let (mut from, to) = (some!(a.i64(1)?), some!(a.i64(2)?));
     let valid = |b: i64| (2..=36).contains(&b.unsigned_abs());
     if !valid(from) || !valid(to) {
         return Ok(Val::Null);
+    }
+    if bits.is_some() {
+        from = 10;
     }
     let trimmed = text.trim_ascii_start();
     let negative = trimmed.first() == Some(&b'-');

@@ -106,3 +106,51 @@ fn rows_and_row_subqueries_are_compared_part_by_part() {
     assert_eq!(c.error("SELECT ((SELECT 1, 2), 3) = (1, 3)"), 1241);
     assert_eq!(c.error("SELECT (1, (2, 3))"), 1241);
 }
+
+#[test]
+fn a_default_is_written_as_a_member_or_is_a_number() {
+    let mut c = Client::in_test(&server());
+    assert_eq!(c.error("CREATE TABLE t (e ENUM('a') DEFAULT '1')"), 1067);
+    assert_eq!(c.error("CREATE TABLE t (e ENUM('a') DEFAULT 1)"), 1067);
+    assert_eq!(
+        c.error("CREATE TABLE t (s SET('a', 'b') DEFAULT '3')"),
+        1067
+    );
+    assert_eq!(
+        c.error("CREATE TABLE t (s SET('a', 'b') DEFAULT 'a,c')"),
+        1067
+    );
+    c.run("CREATE TABLE t (id INT PRIMARY KEY, e ENUM('a', '2') DEFAULT 'A', f ENUM('1', '2') DEFAULT '2', s SET('a', 'b') DEFAULT 'b,a', z SET('a') DEFAULT '', i INT DEFAULT 0x41, b BIT(8) DEFAULT b'11', v VARCHAR(3) DEFAULT 0x41)");
+    c.run("INSERT INTO t (id) VALUES (1)");
+    assert_eq!(
+        c.rows("SELECT e, f, s, z, i, b + 0, v FROM t"),
+        [["a", "2", "a,b", "", "65", "3", "A"]]
+    );
+}
+
+#[test]
+fn invalid_dates_are_stored_where_the_mode_allows_them() {
+    let mut c = Client::in_test(&server());
+    c.run("CREATE TABLE t (id INT PRIMARY KEY, d DATE, t DATETIME, s TIMESTAMP NULL)");
+    assert_eq!(
+        c.error("INSERT INTO t (id, d) VALUES (1, '2021-02-31')"),
+        1292
+    );
+    c.run("SET SESSION sql_mode = 'STRICT_TRANS_TABLES,ALLOW_INVALID_DATES'");
+    c.run("INSERT INTO t (id, d, t) VALUES (1, '2021-02-31', 20210431101112)");
+    assert_eq!(
+        c.error("INSERT INTO t (id, d) VALUES (2, '2021-02-32')"),
+        1292
+    );
+    assert_eq!(
+        c.error("INSERT INTO t (id, s) VALUES (2, '2021-02-31')"),
+        1292
+    );
+    assert_eq!(c.one("SELECT COUNT(*) FROM t WHERE d = '2021-02-31'"), "1");
+    c.run("SET SESSION sql_mode = DEFAULT");
+    assert_eq!(
+        c.rows("SELECT d, t, d < '2021-03-01' FROM t"),
+        [["2021-02-31", "2021-04-31 10:11:12", "1"]]
+    );
+    assert_eq!(c.error("INSERT INTO t (id, d) SELECT 3, d FROM t"), 1292);
+}
