@@ -3,17 +3,17 @@
 //! An [`EvalCtx`] is made once a statement and shared by everything the statement evaluates. What changes during
 //! evaluation sits behind a mutex that everyday expressions never touch, so that a context may be held across an await.
 
+mod clock;
 mod random;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use base::Clock;
 use types::depth::{self, Depth, Level as Deeper};
-use types::temporal::DateTime;
 use types::{Level, Pace, SqlError, Value, ValueRef, Warning, Watch};
 
+pub use clock::WallClock;
 pub use random::Chance;
 
 use super::ty::ExprType;
@@ -98,16 +98,6 @@ impl std::fmt::Debug for Watcher {
         } else {
             "unwatched"
         })
-    }
-}
-
-/// The clock that SYSDATE() reads; none in tests, where it gives the statement's time.
-#[derive(Clone, Default)]
-pub struct WallClock(pub Option<Arc<dyn Clock>>);
-
-impl std::fmt::Debug for WallClock {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("clock")
     }
 }
 
@@ -463,26 +453,6 @@ impl<'s> EvalCtx<'s> {
     /// The count itself, for functions that know no context.
     pub fn pace(&self) -> &Pace<'s> {
         &self.pace
-    }
-
-    /// The statement's time in the session's zone, with `fsp` digits of fraction.
-    pub fn now(&self, fsp: u8) -> DateTime {
-        let local = self.now_micros + i64::from(self.tz_offset) * 1_000_000;
-        DateTime::from_unix_micros(local, 6).map_or(DateTime::ZERO, |d| d.truncate(fsp))
-    }
-
-    /// The time of the clock in the session's zone, which goes on while a statement runs.
-    pub fn wall_now(&self, fsp: u8) -> DateTime {
-        let Some(clock) = &self.facts.clock.0 else {
-            return self.now(fsp);
-        };
-        let local = clock.wall_us() + i64::from(self.tz_offset) * 1_000_000;
-        DateTime::from_unix_micros(local, 6).map_or(DateTime::ZERO, |d| d.truncate(fsp))
-    }
-
-    /// The statement's time in UTC, with `fsp` digits of fraction.
-    pub fn utc_now(&self, fsp: u8) -> DateTime {
-        DateTime::from_unix_micros(self.now_micros, 6).map_or(DateTime::ZERO, |d| d.truncate(fsp))
     }
 
     /// Adds a warning; beyond `max_error_count` it is only counted.
