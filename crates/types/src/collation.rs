@@ -94,6 +94,11 @@ impl CollationId {
         info(self).kind == Kind::Binary
     }
 
+    /// Letters that differ in their case alone are different: `*_bin`, `binary`, `*_cs`.
+    pub fn is_case_sensitive(self) -> bool {
+        self.is_bin() || self.name().ends_with("_cs")
+    }
+
     /// Order is that of code points or bytes (`binary` and the `_bin` collations).
     #[inline]
     pub fn is_bin(self) -> bool {

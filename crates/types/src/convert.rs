@@ -22,8 +22,9 @@ pub use text::{
     to_bytes, to_text, write_double, write_float, write_int, write_text, write_uint, write_value,
 };
 
+use crate::datatype::DataType;
 use crate::error::Warning;
-use crate::temporal::{Date, DateTime};
+use crate::temporal::{Date, DateTime, Days};
 
 /// Most warnings a statement keeps (MySQL's default max_error_count).
 pub const MAX_WARNINGS: usize = 1024;
@@ -37,6 +38,8 @@ pub struct ConvertMode {
     pub no_zero_date: bool,
     /// NO_ZERO_IN_DATE.
     pub no_zero_in_date: bool,
+    /// ALLOW_INVALID_DATES.
+    pub invalid_dates: bool,
     /// Seconds east of UTC of the session's time zone: TIMESTAMP columns are assigned local times and hold UTC.
     pub offset: i64,
     /// Now in the session's zone: the date a TIME gets when it becomes a DATETIME.
@@ -49,6 +52,7 @@ impl ConvertMode {
         strict: true,
         no_zero_date: true,
         no_zero_in_date: true,
+        invalid_dates: false,
         offset: 0,
         today: Date::ZERO,
     };
@@ -57,6 +61,7 @@ impl ConvertMode {
         strict: false,
         no_zero_date: false,
         no_zero_in_date: false,
+        invalid_dates: false,
         offset: 0,
         today: Date::ZERO,
     };
@@ -66,7 +71,18 @@ impl ConvertMode {
         if d.is_zero() {
             !self.no_zero_date
         } else {
-            !(self.no_zero_in_date && d.date().has_zero_part())
+            let date = d.date();
+            !(self.no_zero_in_date && date.has_zero_part())
+                && (self.invalid_dates || (date.has_zero_part() || date.is_valid()))
+        }
+    }
+
+    /// Which days the months of a value for a column of that type may have: TIMESTAMP is always of the calendar.
+    pub(crate) fn days(&self, ty: &DataType) -> Days {
+        if self.invalid_dates && !matches!(ty, DataType::Timestamp(_)) {
+            Days::Any
+        } else {
+            Days::Real
         }
     }
 }

@@ -14,7 +14,7 @@ mod zone;
 pub use calendar::{days_from_civil, days_in_month, from_days, is_leap, week, year_week};
 pub use format::{StrToDate, date_format, seconds_to_time, str_to_date, time_format};
 pub use interval::{Interval, IntervalUnit, timestamp_diff};
-pub use parse::{ParsedTemporal, ParsedTime};
+pub use parse::{Days, ParsedTemporal, ParsedTime};
 pub use zone::TimeZone;
 
 use std::cmp::Ordering;

@@ -7,7 +7,7 @@ use types::error::codes;
 use types::{DataType, SqlError, Value};
 
 use crate::expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
-use crate::expr::{EvalCtx, Expr, ExprType};
+use crate::expr::{EvalCtx, Expr, ExprType, Val, value_text};
 use crate::parse::{Options, ast, parse_expr};
 use crate::session::{parse_error, scalar};
 
@@ -85,10 +85,31 @@ pub fn resolve(
             format!("BLOB, TEXT, GEOMETRY or JSON column '{name}' can't have a default value"),
         ));
     }
-    let value = scalar::constant(expr, cx).and_then(|v| scalar::stored(v, name, ty, cx));
+    let value = scalar::constant(expr, cx).and_then(|v| {
+        if !names_members(&v, ty) {
+            return Err(invalid());
+        }
+        scalar::stored(v, name, ty, cx)
+    });
     match value {
         Ok(Value::Null) | Err(_) => Err(invalid()),
         Ok(v) => Ok(ColumnDefault::Literal(v)),
+    }
+}
+
+/// Whether a default of an ENUM or a SET is written as its members are: a number does not stand for them here.
+fn names_members((value, value_ty): &(Val<'static>, ExprType), ty: &DataType) -> bool {
+    let (DataType::Enum(list) | DataType::Set(list)) = ty else {
+        return true;
+    };
+    if value.is_null() {
+        return true;
+    }
+    let text = value_text(value, value_ty);
+    match ty {
+        DataType::Set(_) if text.is_empty() => true,
+        DataType::Set(_) => text.split(|b| *b == b',').all(|m| list.find(m).is_some()),
+        _ => list.find(&text).is_some(),
     }
 }
 

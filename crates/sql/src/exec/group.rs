@@ -154,7 +154,7 @@ impl RowSource for GroupRow<'_> {
         let at = usize::from(ordinal);
         match slot {
             AGGREGATE_SLOT => match (g.values.get(at), g.plan.aggregates.get(at)) {
-                (Some(v), Some(spec)) => v.as_value_ref(&spec.ty),
+                (Some(v), Some(spec)) => v.as_computed_ref(&spec.ty),
                 _ => ValueRef::Null,
             },
             GROUP_SLOT => g.carried.column(g.next - 1, at),

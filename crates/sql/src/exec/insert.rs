@@ -224,7 +224,8 @@ impl Work<'_> {
                         rest: &rest,
                     };
                     let v = e.eval(env.cx, &built)?;
-                    self.store(v.as_value_ref(&e.ty), c, env)?
+                    let ty = &plan.table.def.columns[usize::from(c)].ty;
+                    self.store(v.as_assigned_ref(&e.ty, ty), c, env)?
                 }
             };
         }

@@ -17,6 +17,7 @@ pub(crate) fn convert_mode(cx: &EvalCtx<'_>, ignore: bool) -> ConvertMode {
         strict: cx.sql_mode.strict() && !ignore,
         no_zero_date: cx.sql_mode.has(SqlMode::NO_ZERO_DATE),
         no_zero_in_date: cx.sql_mode.has(SqlMode::NO_ZERO_IN_DATE),
+        invalid_dates: cx.sql_mode.has(SqlMode::ALLOW_INVALID_DATES),
         offset: i64::from(cx.tz_offset),
         today: cx.now(0).date(),
     }
@@ -92,7 +93,7 @@ pub(crate) fn default_value(
         DefaultPlan::Now => Ok(now_value(ty, cx)),
         DefaultPlan::Expr(e) => {
             let v = e.eval(cx, row)?;
-            convert(v.as_value_ref(&e.ty), table, column, line, mode, cx)
+            convert(v.as_assigned_ref(&e.ty, ty), table, column, line, mode, cx)
         }
         DefaultPlan::Auto => Ok(zero_value(ty)),
         DefaultPlan::Missing => missing(table, column, mode, cx),
@@ -162,7 +163,8 @@ impl Edit<'_> {
             let v = match &a.value {
                 Some(e) => {
                     let v = e.eval(cx, &built)?;
-                    self.convert(v.as_value_ref(&e.ty), a.column, line, cx)?
+                    let ty = &self.table.def.columns[usize::from(a.column)].ty;
+                    self.convert(v.as_assigned_ref(&e.ty, ty), a.column, line, cx)?
                 }
                 None => {
                     let plan = (self.defaults)(a.column).unwrap_or(&DefaultPlan::Missing);

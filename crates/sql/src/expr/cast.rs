@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use types::SqlError;
 use types::charset::{self, Charset};
 use types::decimal::Decimal;
+use types::temporal::DateTime;
 
 use super::conv;
 use super::ctx::{EvalCtx, RowSource};
@@ -14,6 +15,7 @@ use super::node::{CastTo, Expr};
 use super::temporal;
 use super::ty::{ExprType, Shape};
 use super::val::{Int, Num, Val};
+use crate::vars::SqlMode;
 
 /// CAST(e AS to).
 pub(super) fn cast<'a>(
@@ -38,14 +40,31 @@ pub(super) fn cast<'a>(
         CastTo::Double => conv::to_double(&v, cx).map_or(Val::Null, Val::Double),
         CastTo::Char(n, cs) => chars(v, &e.ty, n, cs, cx)?,
         CastTo::Binary(n) => return binary(v, &e.ty, n, cx),
-        CastTo::Date => conv::to_date(&v, cx).map_or(Val::Null, Val::Date),
+        CastTo::Date => {
+            allowed(conv::to_datetime(&v, cx), &v, cx).map_or(Val::Null, |d| Val::Date(d.date()))
+        }
         CastTo::Time(f) => conv::to_time(&v, cx).map_or(Val::Null, |t| Val::Time(t.round(f))),
-        CastTo::DateTime(f) => conv::to_datetime(&v, cx)
+        CastTo::DateTime(f) => allowed(conv::to_datetime(&v, cx), &v, cx)
             .and_then(|d| d.round(f))
             .map_or(Val::Null, Val::DateTime),
         CastTo::Year => year(&v, cx),
         CastTo::Json => return to_json(&v, &e.ty, cx),
     })
+}
+
+/// The date that `v` is, unless the SQL mode refuses its zero parts: warning 1292.
+fn allowed(d: Option<DateTime>, v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<DateTime> {
+    let date = d?.date();
+    let refused = if date.is_zero() {
+        cx.sql_mode.has(SqlMode::NO_ZERO_DATE)
+    } else {
+        date.has_zero_part() && cx.sql_mode.has(SqlMode::NO_ZERO_IN_DATE)
+    };
+    if refused {
+        conv::warn_zero_date(v, cx);
+        return None;
+    }
+    d
 }
 
 fn signed(v: &Val<'_>, cx: &EvalCtx<'_>) -> i64 {

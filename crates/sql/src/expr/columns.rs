@@ -18,6 +18,7 @@ impl ExprType {
             collation,
             coercibility: Coercibility::Implicit,
             ascii: false,
+            bits: false,
         };
         let fixed = |digits: &Option<(u8, u8)>| digits.map_or(NOT_FIXED, |(_, d)| d);
         match ty {

@@ -123,6 +123,14 @@ impl Comparer {
     ) -> Option<Ordering> {
         match self {
             // a parameter may turn out to be no whole number after all
+            Comparer::Int | Comparer::Exact | Comparer::Double if at.bits || bt.bits => {
+                let (a, b) = (
+                    conv::numeric(a.reborrow(), at),
+                    conv::numeric(b.reborrow(), bt),
+                );
+                let plain = ExprType::null();
+                self.order_slow(&a, &plain, &b, &plain, cx)
+            }
             Comparer::Int => Some(conv::to_num(a, cx)?.order(conv::to_num(b, cx)?)),
             Comparer::Exact => {
                 let x = exact(a, cx)?;

@@ -88,6 +88,15 @@ pub fn text_to_double(text: &[u8], cx: &EvalCtx<'_>) -> f64 {
 
 /// As a whole number, with warning 1292 for text that is none; the fraction is cut off.
 pub fn text_to_int(text: &[u8], cx: &EvalCtx<'_>) -> Int {
+    let (n, clean) = whole_prefix(text);
+    if !clean {
+        truncated(cx, "INTEGER", text);
+    }
+    n
+}
+
+/// The whole number at the front of a text, brought within range, and whether all of the text was one.
+pub(super) fn whole_prefix(text: &[u8]) -> (Int, bool) {
     let start = text.iter().take_while(|b| b.is_ascii_whitespace()).count();
     let negative = text.get(start) == Some(&b'-');
     let mut i = start + usize::from(matches!(text.get(start), Some(b'+' | b'-')));
@@ -107,10 +116,8 @@ pub fn text_to_int(text: &[u8], cx: &EvalCtx<'_>) -> Int {
         over |= v > -i128::from(i64::MIN);
         v = (-v).max(i128::from(i64::MIN));
     }
-    if !clean || over {
-        truncated(cx, "INTEGER", text);
-    }
-    Int::from_i128(v).unwrap_or(Int::signed(0))
+    let n = Int::from_i128(v).unwrap_or(Int::signed(0));
+    (n, clean && !over)
 }
 
 /// As a decimal, with warning 1292 for text that is none.
@@ -162,6 +169,20 @@ pub fn to_num(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<Num> {
         Val::Time(t) => time_num(*t),
         Val::DateTime(d) => datetime_num(*d),
     })
+}
+
+/// The number that a hexadecimal or bit literal is: its last eight bytes. `None` for everything else.
+pub(super) fn literal_bits(v: &Val<'_>, ty: &ExprType) -> Option<u64> {
+    match v {
+        Val::Bytes(b) if ty.bits => Some(b.iter().fold(0, |n, &x| n << 8 | u64::from(x))),
+        _ => None,
+    }
+}
+
+/// A value where a number is asked for: the number of a hexadecimal or bit literal, anything else as it is.
+#[inline]
+pub(super) fn numeric<'v>(v: Val<'v>, ty: &ExprType) -> Val<'v> {
+    literal_bits(&v, ty).map_or(v, Val::Uint)
 }
 
 /// As a double.
@@ -303,6 +324,26 @@ pub fn to_datetime(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<DateTime> {
             let n = to_num(v, cx)?;
             temporal::number_to_datetime(n, cx)
         }
+    }
+}
+
+/// As a date and time of the calendar: `None` also for one with a zero month or day, with warning 1292 where it was text or a
+/// number.
+pub fn to_real_datetime(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<DateTime> {
+    let d = to_datetime(v, cx)?;
+    if !d.date().has_zero_part() {
+        return Some(d);
+    }
+    warn_zero_date(v, cx);
+    None
+}
+
+/// Warning 1292 for text or a number that is a date with a zero month or day.
+#[cold]
+pub(super) fn warn_zero_date(v: &Val<'_>, cx: &EvalCtx<'_>) {
+    if !matches!(v, Val::Date(_) | Val::DateTime(_)) {
+        let text = text_of(v, &ExprType::double(true));
+        cx.warn_error(SqlError::incorrect_datetime("datetime", &shown(&text)));
     }
 }
 

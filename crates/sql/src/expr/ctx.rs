@@ -3,6 +3,7 @@
 //! An [`EvalCtx`] is made once a statement and shared by everything the statement evaluates. What changes during
 //! evaluation sits behind a mutex that everyday expressions never touch, so that a context may be held across an await.
 
+mod clock;
 mod random;
 
 use std::collections::HashMap;
@@ -10,8 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use types::depth::{self, Depth, Level as Deeper};
-use types::temporal::DateTime;
 use types::{Level, Pace, SqlError, Value, ValueRef, Warning, Watch};
+
+pub use clock::WallClock;
+pub use random::Chance;
 
 use super::ty::ExprType;
 use super::val::Val;
@@ -123,8 +126,12 @@ pub struct SessionFacts {
     pub warning_count: u64,
     /// `@@error_count` of the statement before.
     pub error_count: u64,
-    /// Seed for RAND() and UUID(), from the chance seam; different for every statement.
+    /// Seed for UUID() and salts, from the chance seam.
     pub seed: u64,
+    /// Where RAND() stands.
+    pub chance: Chance,
+    /// What SYSDATE() reads.
+    pub clock: WallClock,
     /// Identity of this server in UUID().
     pub node: [u8; 6],
     /// What the session holds.
@@ -148,6 +155,8 @@ impl Default for SessionFacts {
             warning_count: 0,
             error_count: 0,
             seed: 0x9E37_79B9_7F4A_7C15,
+            clock: WallClock::default(),
+            chance: Chance::new(0x9E37_79B9_7F4A_7C15),
             node: [2, 0, 0, 0, 0, 1],
             memory: Arc::default(),
             watcher: Watcher::default(),
@@ -256,7 +265,6 @@ struct State {
     warning_count: u64,
     error_count: u64,
     last_insert_id: Option<u64>,
-    rng: Option<[u32; 2]>,
     /// Generators of RAND(n), by the address of the call.
     seeded: Vec<(usize, [u32; 2])>,
     pending: Option<Special>,
@@ -445,17 +453,6 @@ impl<'s> EvalCtx<'s> {
     /// The count itself, for functions that know no context.
     pub fn pace(&self) -> &Pace<'s> {
         &self.pace
-    }
-
-    /// The statement's time in the session's zone, with `fsp` digits of fraction.
-    pub fn now(&self, fsp: u8) -> DateTime {
-        let local = self.now_micros + i64::from(self.tz_offset) * 1_000_000;
-        DateTime::from_unix_micros(local, 6).map_or(DateTime::ZERO, |d| d.truncate(fsp))
-    }
-
-    /// The statement's time in UTC, with `fsp` digits of fraction.
-    pub fn utc_now(&self, fsp: u8) -> DateTime {
-        DateTime::from_unix_micros(self.now_micros, 6).map_or(DateTime::ZERO, |d| d.truncate(fsp))
     }
 
     /// Adds a warning; beyond `max_error_count` it is only counted.

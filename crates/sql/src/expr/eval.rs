@@ -19,7 +19,7 @@ use super::node::{AGGREGATE_SLOT, Case, CmpOp, Column, Expr, INSERTED_SLOT, Node
 use super::pattern::RegexpUse;
 use super::sysvar;
 use super::temporal;
-use super::ty::ExprType;
+use super::ty::{ExprType, Shape};
 use super::val::Val;
 
 /// A value that was made for this row: a large one is counted as long as the row lasts, and what was held to make it no longer.
@@ -211,7 +211,7 @@ impl Expr {
                 Ok(conv::to_truth(&r.eval(cx, row)?, cx))
             }
             _ => {
-                let v = self.eval(cx, row)?;
+                let v = conv::numeric(self.eval(cx, row)?, &self.ty);
                 Ok(conv::to_truth(&v, cx))
             }
         }
@@ -327,10 +327,13 @@ pub(super) fn row_equal(
     row: &dyn RowSource,
 ) -> Result<Option<bool>, SqlError> {
     let mut unknown = false;
-    if !matches!(
-        (&a.node, &b.node),
-        (Node::Subquery(_), _) | (_, Node::Subquery(_))
-    ) {
+    let flat = |e: &Expr| {
+        !matches!(e.node, Node::Subquery(_))
+            && !members(e)
+                .iter()
+                .any(|m| matches!(m.ty.shape, Shape::Row(_)))
+    };
+    if flat(a) && flat(b) {
         for (c, (x, y)) in row_parts(c).iter().zip(members(a).iter().zip(members(b))) {
             let (left, right) = (x.eval(cx, row)?, y.eval(cx, row)?);
             match c.equal(&left, &x.ty, &right, &y.ty, cx) {
@@ -369,7 +372,8 @@ fn pair_equal(
     c.equal(x, &xt, y, &yt, cx)
 }
 
-/// The values of a row expression: of `(a, b)`, of a row subquery (`None` for no row), of a scalar.
+/// The values of a row expression: of `(a, b)`, of a row subquery (`None` for no row), of a scalar. A row among the members
+/// stands for its own values; a row subquery without a row is NULLs there.
 fn row_values<'a>(
     e: &'a Expr,
     cx: &'a EvalCtx<'_>,
@@ -379,11 +383,17 @@ fn row_values<'a>(
         let values = subqueries(row)?.row(*i)?;
         return Ok(values.map(|vs| vs.into_iter().map(|v| (v, None)).collect()));
     }
-    members(e)
-        .iter()
-        .map(|m| Ok((m.eval(cx, row)?, Some(m))))
-        .collect::<Result<Vec<_>, SqlError>>()
-        .map(Some)
+    let mut values = Vec::new();
+    for m in members(e) {
+        match m.ty.shape {
+            Shape::Row(n) => match row_values(m, cx, row)? {
+                Some(inner) => values.extend(inner),
+                None => values.extend((0..n).map(|_| (Val::Null, None))),
+            },
+            _ => values.push((m.eval(cx, row)?, Some(m))),
+        }
+    }
+    Ok(Some(values))
 }
 
 fn row_same(
@@ -492,13 +502,16 @@ fn quantified(
     cx: &EvalCtx<'_>,
     row: &dyn RowSource,
 ) -> Result<Option<bool>, SqlError> {
-    let left = row_values(&q.expr, cx, row)?.unwrap_or_default();
+    let left = row_values(&q.expr, cx, row)?;
     let mut unknown = false;
     let mut decided = false;
     let decisive = !q.all;
     subqueries(row)?.rows(q.subquery, &mut |right| {
         cx.tick(4)?;
-        let holds = quantified_row(q, &left, right, cx);
+        // a row subquery without a row is NULL
+        let holds = left
+            .as_ref()
+            .and_then(|left| quantified_row(q, left, right, cx));
         match holds {
             None => unknown = true,
             Some(h) if h == decisive => {

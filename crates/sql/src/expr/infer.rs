@@ -130,7 +130,12 @@ pub fn arith(op: Arith, a: &ExprType, b: &ExprType, increment: u8, signed_sub: b
             };
             let mut t = ExprType::decimal(precision.min(65), scale, nullable);
             if let Shape::Decimal { unsigned: u, .. } = &mut t.shape {
-                *u = unsigned && op != Arith::Sub;
+                // whole numbers are unsigned where one operand is, decimals where both are
+                *u = match op {
+                    Arith::Sub => false,
+                    Arith::Mod => a.is_unsigned(),
+                    _ => a.is_unsigned() && b.is_unsigned(),
+                };
             }
             t
         }
@@ -350,6 +355,23 @@ mod tests {
         assert!(t.nullable);
         let m = arith(Arith::Mul, &a, &b, 4, false);
         assert_eq!(m.scale(), 7);
+    }
+
+    #[test]
+    fn a_decimal_is_unsigned_where_both_operands_are() {
+        let unsigned = |t: &ExprType, u: &ExprType| arith(Arith::Mul, t, u, 4, false).is_unsigned();
+        let decimal = |u| {
+            let mut t = ExprType::decimal(10, 2, false);
+            if let Shape::Decimal { unsigned, .. } = &mut t.shape {
+                *unsigned = u;
+            }
+            t
+        };
+        let natural = ExprType::uint(10, false);
+        assert!(!unsigned(&natural, &decimal(false)));
+        assert!(!unsigned(&decimal(true), &decimal(false)));
+        assert!(unsigned(&natural, &decimal(true)));
+        assert!(unsigned(&natural, &int(5)));
     }
 
     #[test]

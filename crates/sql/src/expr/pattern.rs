@@ -117,7 +117,7 @@ pub struct RegexpNode {
     pub prepared: Option<Regex>,
 }
 
-/// Builds a regular expression with MySQL's flags (`c i m n u`); case matters by default where the collation is binary.
+/// Builds a regular expression with MySQL's flags (`c i m n u`); case matters by default where it does to the collation.
 pub(super) fn build(
     pattern: &[u8],
     flags: &[u8],
@@ -125,7 +125,7 @@ pub(super) fn build(
 ) -> Result<Regex, SqlError> {
     let text = std::str::from_utf8(pattern)
         .map_err(|_| SqlError::new(3685, "Illegal argument to a regular expression."))?;
-    let mut ignore_case = !collation.is_bin();
+    let mut ignore_case = !collation.is_case_sensitive();
     let (mut multi, mut dot_all, mut unix) = (false, false, false);
     for f in flags {
         match f {

@@ -6,21 +6,31 @@ use std::borrow::Cow;
 use types::SqlError;
 use types::decimal::Decimal;
 use types::decimal::arith::Rounding;
-use types::temporal::{self, Date, DateTime, Interval, IntervalUnit, Time};
+use types::temporal::{self, Date, DateTime, Days, Interval, IntervalUnit, Time};
 
 use super::conv;
 use super::ctx::{EvalCtx, RowSource};
 use super::node::Expr;
-use super::ty::Shape;
+use super::ty::{ExprType, Shape};
 use super::val::{Num, Val};
+use crate::vars::SqlMode;
 
 fn shown(text: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(text)
 }
 
+/// Which days a month may have to the session.
+fn days(cx: &EvalCtx<'_>) -> Days {
+    if cx.sql_mode.has(SqlMode::ALLOW_INVALID_DATES) {
+        Days::Any
+    } else {
+        Days::Real
+    }
+}
+
 /// Text as a date and time without warnings; a zone offset in it is brought to the session's.
 pub(super) fn parse_datetime_quietly(text: &[u8], cx: &EvalCtx<'_>) -> Option<DateTime> {
-    let p = DateTime::parse(text)?;
+    let p = DateTime::parse_with(text, days(cx))?;
     match p.offset {
         None => Some(p.value),
         Some(o) => p.value.shift_seconds(i64::from(cx.tz_offset - o)),
@@ -29,7 +39,7 @@ pub(super) fn parse_datetime_quietly(text: &[u8], cx: &EvalCtx<'_>) -> Option<Da
 
 /// Text as a date and time: `None` with warning 1292 where it is none, a warning where text is left over.
 pub(super) fn parse_datetime(text: &[u8], cx: &EvalCtx<'_>) -> Option<DateTime> {
-    let parsed = DateTime::parse(text);
+    let parsed = DateTime::parse_with(text, days(cx));
     match parsed {
         Some(p) if p.truncated => {
             cx.warn_error(SqlError::truncated_wrong_value("datetime", &shown(text)));
@@ -83,7 +93,7 @@ fn num_text(n: Num) -> String {
 /// A number such as 20240131 as a date and time.
 pub(super) fn number_to_datetime(n: Num, cx: &EvalCtx<'_>) -> Option<DateTime> {
     let found = split(n).and_then(|(whole, micros)| {
-        let (d, has_time) = DateTime::from_number(whole)?;
+        let (d, has_time) = DateTime::from_number_with(whole, days(cx))?;
         if micros == 0 || !has_time {
             return Some(d);
         }
@@ -93,6 +103,14 @@ pub(super) fn number_to_datetime(n: Num, cx: &EvalCtx<'_>) -> Option<DateTime> {
         cx.warn_error(SqlError::incorrect_datetime("datetime", &num_text(n)));
     }
     found
+}
+
+/// Whether a number that stands for a date has a time behind it, even one of zeros.
+fn number_has_time(v: &Val<'_>, cx: &EvalCtx<'_>) -> bool {
+    conv::to_num(v, cx)
+        .and_then(split)
+        .and_then(|(whole, _)| DateTime::from_number(whole))
+        .is_some_and(|(_, has_time)| has_time)
 }
 
 /// A number such as 103000 as a time.
@@ -123,19 +141,17 @@ pub(super) fn time_to_datetime(t: Time, day: Date) -> Option<DateTime> {
     DateTime::from_linear(base + t.micros_total(), t.fsp())
 }
 
-/// The interval that `amount unit` means.
-fn interval(v: &Val<'_>, unit: IntervalUnit, cx: &EvalCtx<'_>) -> Option<Interval> {
-    match v {
-        Val::Null => None,
-        Val::Int(i) => Some(Interval::from_int(unit, *i)),
-        Val::Uint(u) => Some(Interval::from_int(unit, i64::try_from(*u).ok()?)),
-        Val::Bytes(b) => Some(Interval::parse(unit, b).unwrap_or_else(|| {
-            cx.warn_error(SqlError::truncated_wrong_value("INTEGER", &shown(b)));
-            Interval::default()
-        })),
-        Val::Decimal(d) => Interval::from_decimal(unit, d),
-        v => Interval::from_decimal(unit, &conv::to_decimal(v, cx)?),
+/// The interval that `amount unit` means: groups of digits of the amount's text for a compound unit, seconds with their
+/// fraction, a whole number of everything else. `None` for text with too many groups and for numbers out of range.
+fn interval(v: &Val<'_>, ty: &ExprType, unit: IntervalUnit, cx: &EvalCtx<'_>) -> Option<Interval> {
+    if unit.is_compound() {
+        return Interval::parse(unit, &conv::text_of(v, ty));
     }
+    if unit == IntervalUnit::Second && !matches!(v, Val::Int(_) | Val::Uint(_)) {
+        return Interval::from_seconds(&conv::to_decimal(v, cx)?);
+    }
+    let whole = i64::try_from(conv::to_int(v, cx)?.wide()).ok()?;
+    Interval::from_int(unit, whole)
 }
 
 #[cold]
@@ -161,8 +177,8 @@ pub(super) fn add_interval(
     if v.is_null() || n.is_null() {
         return Ok(Val::Null);
     }
-    let Some(mut by) = interval(&n, unit, cx) else {
-        return Ok(overflow(cx));
+    let Some(mut by) = interval(&n, &amount.ty, unit, cx) else {
+        return Ok(Val::Null);
     };
     if minus {
         by = by.negated();
@@ -176,7 +192,7 @@ pub(super) fn add_interval(
             None => overflow(cx),
         });
     }
-    let Some(start) = conv::to_datetime(&v, cx) else {
+    let Some(start) = conv::to_real_datetime(&v, cx) else {
         return Ok(Val::Null);
     };
     let Some(end) = start.add_interval(&by) else {
@@ -188,7 +204,7 @@ pub(super) fn add_interval(
         _ => {
             let has_time = match &v {
                 Val::Bytes(b) => DateTime::parse(b).is_some_and(|p| p.has_time),
-                _ => start.micros_of_day() != 0,
+                v => number_has_time(v, cx),
             };
             let mut out = Vec::new();
             if has_time || !unit.is_date_only() {
@@ -312,7 +328,10 @@ pub(super) fn timestamp_diff(
     row: &dyn RowSource,
 ) -> Result<Val<'static>, SqlError> {
     let (x, y) = (a.eval(cx, row)?, b.eval(cx, row)?);
-    let (Some(x), Some(y)) = (conv::to_datetime(&x, cx), conv::to_datetime(&y, cx)) else {
+    let (Some(x), Some(y)) = (
+        conv::to_real_datetime(&x, cx),
+        conv::to_real_datetime(&y, cx),
+    ) else {
         return Ok(Val::Null);
     };
     Ok(temporal::timestamp_diff(unit, x, y).map_or(Val::Null, Val::Int))

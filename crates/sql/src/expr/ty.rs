@@ -172,6 +172,8 @@ pub struct ExprType {
     pub coercibility: Coercibility,
     /// Text that is ASCII whatever its character set says (digits, ASCII literals).
     pub ascii: bool,
+    /// A hexadecimal or bit literal: its bytes are a number where one is asked for.
+    pub bits: bool,
 }
 
 impl ExprType {
@@ -186,6 +188,7 @@ impl ExprType {
                 _ => Coercibility::Numeric,
             },
             ascii: true,
+            bits: false,
         }
     }
 
@@ -261,6 +264,7 @@ impl ExprType {
             collation,
             coercibility,
             ascii: false,
+            bits: false,
         }
     }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use types::datatype::Labels;
+use types::datatype::{DataType, Labels};
 use types::decimal::Decimal;
 use types::decimal::arith::Rounding;
 use types::temporal::{Date, DateTime, Time};
@@ -139,6 +139,31 @@ impl<'a> Val<'a> {
             Val::Bit(b, n) => ValueRef::Bit(*b, *n),
             Val::Enum(n, l) => ValueRef::Enum(*n, l),
             Val::Set(n, l) => ValueRef::Set(*n, l),
+        }
+    }
+}
+
+impl Val<'_> {
+    /// As a computed value that goes on being computed with: a quotient keeps the digits that are not shown.
+    pub fn as_computed_ref(&self, ty: &ExprType) -> ValueRef<'_> {
+        match self {
+            Val::Decimal(d) => ValueRef::Decimal(*d),
+            v => v.as_value_ref(ty),
+        }
+    }
+
+    /// As a value for a column of that type. To a column of numbers a hexadecimal or bit literal is a number (of more than
+    /// eight bytes, one that none can hold), and a quotient has all its digits.
+    pub fn as_assigned_ref(&self, ty: &ExprType, column: &DataType) -> ValueRef<'_> {
+        if !column.is_numeric() {
+            return self.as_value_ref(ty);
+        }
+        match (self, super::conv::literal_bits(self, ty)) {
+            (Val::Bytes(b), Some(_)) if b.len() > 8 => {
+                ValueRef::Decimal(Decimal::max_value(65, 0, false))
+            }
+            (_, Some(n)) => ValueRef::UInt(n),
+            _ => self.as_computed_ref(ty),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::Interrupt;
 
 use crate::access::AccountId;
-use crate::expr::{SessionFacts, Watcher};
+use crate::expr::{Chance, SessionFacts, WallClock, Watcher};
 use crate::memory::Account;
 
 use super::instance::Instance;
@@ -26,6 +26,8 @@ pub(super) fn new(
         current_user: account.plain(),
         system_offset: instance.options.system_offset,
         seed: instance.random.next_u64(),
+        clock: WallClock(Some(Arc::clone(&instance.clock))),
+        chance: Chance::new(instance.random.next_u64()),
         node: instance.options.node,
         memory: Arc::clone(memory),
         watcher: Watcher(Some(interrupt)),

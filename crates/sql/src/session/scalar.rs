@@ -24,6 +24,7 @@ pub fn convert_mode(cx: &EvalCtx<'_>) -> ConvertMode {
         strict: cx.sql_mode.strict(),
         no_zero_date: cx.sql_mode.has(SqlMode::NO_ZERO_DATE),
         no_zero_in_date: cx.sql_mode.has(SqlMode::NO_ZERO_IN_DATE),
+        invalid_dates: cx.sql_mode.has(SqlMode::ALLOW_INVALID_DATES),
         offset: i64::from(cx.tz_offset),
         today: today(cx),
     }
@@ -53,7 +54,7 @@ pub fn stored(
         column,
         row: 1,
     };
-    let source = value.into_value(&expr_ty);
+    let source = value.as_assigned_ref(&expr_ty, ty).to_owned();
     let mut warnings = Vec::new();
     let v = convert::assign(source.as_ref(), &target, &mode, &mut warnings)?;
     Ok(v.into_value())

@@ -4,7 +4,7 @@ use super::assign::Sink;
 use crate::datatype::DataType;
 use crate::decimal::arith::Rounding;
 use crate::error::{SqlError, SqlResult, codes};
-use crate::temporal::{Date, DateTime, MICROS, TIME_MAX_MICROS, Time};
+use crate::temporal::{Date, DateTime, Days, MICROS, TIME_MAX_MICROS, Time};
 use crate::value::ValueRef;
 
 /// Why a value is not stored as it came: MySQL's warning code outside strict mode.
@@ -56,6 +56,7 @@ pub(super) fn assign<'a>(v: ValueRef<'a>, s: &mut Sink<'a, '_>) -> SqlResult<Val
 
 /// The value as a date and time before rounding; zero after a lenient rejection.
 fn parse(v: ValueRef<'_>, s: &mut Sink<'_, '_>) -> SqlResult<DateTime> {
+    let days = s.mode.days(s.target.ty);
     let parsed = match v {
         ValueRef::DateTime(d) => Some(d),
         ValueRef::Date(d) => Some(d.at_midnight()),
@@ -68,11 +69,11 @@ fn parse(v: ValueRef<'_>, s: &mut Sink<'_, '_>) -> SqlResult<DateTime> {
         ValueRef::Str(..) | ValueRef::Bytes(_) | ValueRef::Enum(..) | ValueRef::Set(..) => {
             return parse_text(v, s);
         }
-        ValueRef::Decimal(d) => number(&d),
-        ValueRef::Float(_) | ValueRef::Double(_) => number(&super::to_decimal(v)),
+        ValueRef::Decimal(d) => number(&d, days),
+        ValueRef::Float(_) | ValueRef::Double(_) => number(&super::to_decimal(v), days),
         other => i64::try_from(super::to_int(other))
             .ok()
-            .and_then(DateTime::from_number)
+            .and_then(|n| DateTime::from_number_with(n, days))
             .map(|(d, _)| d),
     };
     match parsed {
@@ -86,9 +87,9 @@ fn parse(v: ValueRef<'_>, s: &mut Sink<'_, '_>) -> SqlResult<DateTime> {
 }
 
 /// A number with a fraction of a second.
-fn number(d: &crate::Decimal) -> Option<DateTime> {
+fn number(d: &crate::Decimal, days: Days) -> Option<DateTime> {
     let whole = d.round_with(0, Rounding::Truncate);
-    let (v, _) = DateTime::from_number(whole.to_i64()?)?;
+    let (v, _) = DateTime::from_number_with(whole.to_i64()?, days)?;
     let micros = d
         .checked_sub(&whole)?
         .rescale(6)?
@@ -102,7 +103,7 @@ fn number(d: &crate::Decimal) -> Option<DateTime> {
 
 fn parse_text(v: ValueRef<'_>, s: &mut Sink<'_, '_>) -> SqlResult<DateTime> {
     let b = super::to_bytes(v);
-    let Some(p) = DateTime::parse(&b) else {
+    let Some(p) = DateTime::parse_with(&b, s.mode.days(s.target.ty)) else {
         let looks_dated = b.iter().filter(|c| c.is_ascii_digit()).count() >= 3;
         report(
             v,

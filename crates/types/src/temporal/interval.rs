@@ -99,6 +99,11 @@ impl IntervalUnit {
         )
     }
 
+    /// The amount is read as groups of digits: `DAY_HOUR`, `YEAR_MONTH`.
+    pub fn is_compound(self) -> bool {
+        !self.fields().is_empty()
+    }
+
     /// Fields of a compound unit from large to small, as indexes into day, hour, minute, second, microsecond; or year, month.
     fn fields(self) -> &'static [Field] {
         use Field::*;
@@ -143,78 +148,75 @@ const HOUR: i128 = 3600 * MICROS as i128;
 const DAY: i128 = 24 * HOUR;
 
 impl Interval {
-    /// A whole number of a simple unit; for a compound unit the number counts its smallest field.
-    pub fn from_int(unit: IntervalUnit, n: i64) -> Interval {
-        let micros = |per: i128| Interval {
-            months: 0,
-            micros: i128::from(n) * per,
+    /// A whole number of a simple unit. For a compound unit the number is read as its text is: `1 SECOND_MICROSECOND` is a
+    /// tenth of a second.
+    pub fn from_int(unit: IntervalUnit, n: i64) -> Option<Interval> {
+        let micros = |per: i128| {
+            Some(Interval {
+                months: 0,
+                micros: i128::from(n) * per,
+            })
         };
-        let months = |per: i64| Interval {
-            months: n.saturating_mul(per),
-            micros: 0,
+        let months = |per: i64| {
+            Some(Interval {
+                months: n.saturating_mul(per),
+                micros: 0,
+            })
         };
         match unit {
-            U::Microsecond
-            | U::SecondMicrosecond
-            | U::MinuteMicrosecond
-            | U::HourMicrosecond
-            | U::DayMicrosecond => micros(1),
-            U::Second | U::MinuteSecond | U::HourSecond | U::DaySecond => micros(MICROS.into()),
-            U::Minute | U::HourMinute | U::DayMinute => micros(60 * i128::from(MICROS)),
-            U::Hour | U::DayHour => micros(HOUR),
+            U::Microsecond => micros(1),
+            U::Second => micros(MICROS.into()),
+            U::Minute => micros(60 * i128::from(MICROS)),
+            U::Hour => micros(HOUR),
             U::Day => micros(DAY),
             U::Week => micros(7 * DAY),
-            U::Month | U::YearMonth => months(1),
+            U::Month => months(1),
             U::Quarter => months(3),
             U::Year => months(12),
+            _ => Self::parse(unit, n.to_string().as_bytes()),
         }
     }
 
-    /// A decimal number of a simple unit: SECOND keeps microseconds, every other unit rounds to whole numbers. `None` if it
-    /// does not fit.
-    pub fn from_decimal(unit: IntervalUnit, n: &Decimal) -> Option<Interval> {
-        if unit == U::Second {
-            let micros = n.rescale(6)?.mantissa_i128()?;
-            return Some(Interval { months: 0, micros });
-        }
-        Some(Self::from_int(
-            unit,
-            n.round_with(0, Rounding::HalfUp).to_i64()?,
-        ))
+    /// A number of seconds with its fraction, which is cut after the microseconds. `None` if it does not fit.
+    pub fn from_seconds(n: &Decimal) -> Option<Interval> {
+        let micros = n
+            .round_with(6, Rounding::Truncate)
+            .rescale(6)?
+            .mantissa_i128()?;
+        Some(Interval { months: 0, micros })
     }
 
-    /// Text as the operand of `unit`: digit groups with anything between them for a compound unit (`'1 2:03:04'`, `'1-6'`), a
-    /// number otherwise. Missing groups are taken from the left, as MySQL does; microseconds are a fraction when a larger
-    /// field stands before them.
+    /// Text as the amount of a compound unit: groups of digits with anything between them (`'1 2:03:04'`, `'1-6'`, and `'1.5'` as
+    /// one and five). Missing groups are the larger ones. The last group of a unit with microseconds is a fraction: its digits
+    /// are filled up to six. `None` for more groups than the unit has, for a group beyond i64, and for a simple unit.
     pub fn parse(unit: IntervalUnit, text: &[u8]) -> Option<Interval> {
         let fields = unit.fields();
-        if fields.is_empty() {
-            return Self::from_decimal(unit, &Decimal::parse(text).value);
-        }
         let mut s = super::scan::Scan::new(text);
         let neg = s.eat(b'-');
-        let mut groups: Vec<(i64, usize)> = Vec::with_capacity(5);
-        while groups.len() < fields.len() {
+        let mut groups: Vec<i128> = Vec::with_capacity(5);
+        let mut digits = 0;
+        loop {
             let skip = s.rest.iter().take_while(|b| !b.is_ascii_digit()).count();
             s.rest = &s.rest[skip..];
-            match s.digits(usize::MAX) {
-                Some((v, n)) => groups.push((i64::try_from(v).ok()?, n)),
-                None => break,
+            let Some((v, n)) = s.digits(usize::MAX) else {
+                break;
+            };
+            if groups.len() == fields.len() {
+                return None;
             }
+            groups.push(i128::from(i64::try_from(v).ok()?));
+            digits = n;
         }
         let mut out = Interval::default();
-        let first = fields.len() - groups.len();
-        for (i, ((v, n), f)) in groups.iter().zip(&fields[first..]).enumerate() {
-            let v = i128::from(*v);
+        for (v, f) in groups.iter().zip(&fields[fields.len() - groups.len()..]) {
             match f {
-                Field::Year => out.months = (v as i64).checked_mul(12)?,
-                Field::Month => out.months = out.months.checked_add(v as i64)?,
+                Field::Year => out.months = i64::try_from(*v).ok()?.checked_mul(12)?,
+                Field::Month => out.months = out.months.checked_add(i64::try_from(*v).ok()?)?,
                 Field::Day => out.micros += v * DAY,
                 Field::Hour => out.micros += v * HOUR,
                 Field::Minute => out.micros += v * 60 * i128::from(MICROS),
                 Field::Second => out.micros += v * i128::from(MICROS),
-                Field::Micro if i > 0 && *n < 6 => out.micros += v * 10i128.pow(6 - *n as u32),
-                Field::Micro => out.micros += v,
+                Field::Micro => out.micros += v * 10i128.pow(6usize.saturating_sub(digits) as u32),
             }
         }
         Some(if neg { out.negated() } else { out })

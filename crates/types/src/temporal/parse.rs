@@ -31,6 +31,15 @@ pub struct ParsedTime {
     pub clamped: bool,
 }
 
+/// Which days a month has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Days {
+    /// Those of the calendar.
+    Real,
+    /// 31, as ALLOW_INVALID_DATES has it.
+    Any,
+}
+
 /// Parts of a date and time before they are checked.
 #[derive(Default)]
 struct Parts {
@@ -46,7 +55,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn build(&self) -> Option<DateTime> {
+    fn build(&self, days: Days) -> Option<DateTime> {
         if self.year > 9999
             || self.month > 12
             || self.day > 31
@@ -57,7 +66,7 @@ impl Parts {
             return None;
         }
         let (y, m, d) = (self.year as u16, self.month as u8, self.day as u8);
-        if m != 0 && d > days_in_month(y, m) {
+        if days == Days::Real && m != 0 && d > days_in_month(y, m) {
             return None;
         }
         // Zero year with other parts is a date; zero month or day are left to sql_mode.
@@ -82,6 +91,11 @@ impl Parts {
 impl DateTime {
     /// Reads a date with an optional time of day. `None` if the text is no date (MySQL's "Incorrect datetime value").
     pub fn parse(text: &[u8]) -> Option<ParsedTemporal> {
+        Self::parse_with(text, Days::Real)
+    }
+
+    /// As [`parse`](Self::parse), with the days that a month may have.
+    pub fn parse_with(text: &[u8], days: Days) -> Option<ParsedTemporal> {
         let mut s = Scan::new(text);
         let run = s.run();
         if run == 0 {
@@ -106,7 +120,7 @@ impl DateTime {
         };
         let offset = if has_time { parse_offset(&mut s) } else { None };
         Some(ParsedTemporal {
-            value: p.build()?,
+            value: p.build(days)?,
             has_time,
             truncated: !s.at_end(),
             offset,
@@ -187,6 +201,11 @@ impl DateTime {
     /// From a number such as 20240131, 240131, 20240131103000 or 240131103000; 0 is the zero date. `None` if it is no date.
     /// The flag says whether the number had a time of day.
     pub fn from_number(n: i64) -> Option<(DateTime, bool)> {
+        Self::from_number_with(n, Days::Real)
+    }
+
+    /// As [`from_number`](Self::from_number), with the days that a month may have.
+    pub fn from_number_with(n: i64, days: Days) -> Option<(DateTime, bool)> {
         if n == 0 {
             return Some((DateTime::ZERO, false));
         }
@@ -209,7 +228,7 @@ impl DateTime {
             second: t % 100,
             ..Parts::default()
         };
-        Some((parts.build()?, has_time))
+        Some((parts.build(days)?, has_time))
     }
 }
 
@@ -243,20 +262,26 @@ fn parse_offset(s: &mut Scan<'_>) -> Option<i32> {
     Some(sign * (h as i32 * 3600 + m as i32 * 60))
 }
 
+/// The length of text from which on it may be a date and time.
+const FULL: usize = 12;
+
 impl Time {
-    /// Reads `[-][days ]hh:mm[:ss[.ffffff]]`, `[-]hhmmss[.ffffff]`, or a full date and time (whose time of day counts). `None` if the
-    /// text is no time.
+    /// Reads `[-][days ]hh:mm[:ss[.ffffff]]`, `[-]hhmmss[.ffffff]`, or a date and time of twelve characters at least (whose time of
+    /// day counts). A date alone is read as a time: `2000-01-01` is `00:20:00` with text left over. `None` if the text is no time.
     pub fn parse(text: &[u8]) -> Option<ParsedTime> {
         let mut s = Scan::new(text);
         let neg = s.eat(b'-');
-        if !neg && looks_like_datetime(s.rest) {
+        if !neg && s.rest.len() >= FULL && looks_like_datetime(s.rest) {
             let d = DateTime::parse(s.rest)?;
-            return Some(ParsedTime {
-                value: d.value.time(),
-                truncated: d.truncated,
-                clamped: false,
-            });
+            if d.has_time {
+                return Some(ParsedTime {
+                    value: d.value.time(),
+                    truncated: d.truncated,
+                    clamped: false,
+                });
+            }
         }
+        let digits = s.rest;
         let (first, n) = s.digits(usize::MAX)?;
         let mut hms = [0u64; 3];
         let mut t = s;
@@ -269,15 +294,20 @@ impl Time {
         } else if s.peek() == Some(b':') {
             hms[0] = first;
             Self::rest_of_time(&mut s, &mut hms);
-        } else if n > 7 {
-            // Too long for hhmmss: it is a date and time, or nothing.
-            let d = DateTime::parse(text)?;
+        } else if n >= FULL
+            && !neg
+            && let Some(d) = DateTime::parse(digits)
+            && d.has_time
+        {
             return Some(ParsedTime {
                 value: d.value.time(),
                 truncated: d.truncated,
                 clamped: false,
             });
         } else {
+            if first > u64::from(u32::MAX) {
+                return None;
+            }
             hms = [first / 10_000, first / 100 % 100, first % 100];
         }
         let (mut micros, mut fsp, mut up) = (0, 0, false);

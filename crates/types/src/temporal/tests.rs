@@ -1,5 +1,7 @@
 //! Temporal values against results known from MySQL.
 
+mod intervals;
+
 use super::*;
 use proptest::prelude::*;
 
@@ -153,108 +155,6 @@ fn numbers() {
     ] {
         assert_eq!(shown(Time::from_number(n).map(|t| t.0)), want, "{n}");
     }
-}
-
-#[test]
-fn intervals() {
-    use IntervalUnit as U;
-    for (start, text, unit, want) in [
-        ("2024-01-31", "1", U::Month, "2024-02-29 00:00:00.000000"),
-        ("2024-03-31", "-1", U::Month, "2024-02-29 00:00:00.000000"),
-        ("2024-02-29", "1", U::Year, "2025-02-28 00:00:00.000000"),
-        (
-            "2024-01-31 10:00:00",
-            "90",
-            U::Second,
-            "2024-01-31 10:01:30.000000",
-        ),
-        (
-            "2024-01-31",
-            "1:30",
-            U::HourMinute,
-            "2024-01-31 01:30:00.000000",
-        ),
-        (
-            "2024-01-31",
-            "1 1:1:1",
-            U::DaySecond,
-            "2024-02-01 01:01:01.000000",
-        ),
-        (
-            "2024-01-31",
-            "1.5",
-            U::SecondMicrosecond,
-            "2024-01-31 00:00:01.500000",
-        ),
-        ("2024-01-31", "1.5", U::Second, "2024-01-31 00:00:01.500000"),
-        (
-            "2024-01-31",
-            "1-6",
-            U::YearMonth,
-            "2025-07-31 00:00:00.000000",
-        ),
-        (
-            "2024-01-31",
-            "-1",
-            U::Microsecond,
-            "2024-01-30 23:59:59.999999",
-        ),
-        ("2024-01-31", "2", U::Quarter, "2024-07-31 00:00:00.000000"),
-        ("2024-01-31", "1", U::Week, "2024-02-07 00:00:00.000000"),
-        ("2024-01-31", "2", U::DayHour, "2024-01-31 02:00:00.000000"),
-        (
-            "2024-01-31",
-            "-1 10",
-            U::DayHour,
-            "2024-01-29 14:00:00.000000",
-        ),
-        ("9999-12-31", "1", U::Day, "NULL"),
-        ("0000-01-01", "-1", U::Day, "NULL"),
-        (
-            "2024-01-31",
-            "1:1:1.5",
-            U::HourMicrosecond,
-            "2024-01-31 01:01:01.500000",
-        ),
-        (
-            "2024-01-31",
-            "-1:30",
-            U::MinuteSecond,
-            "2024-01-30 23:58:30.000000",
-        ),
-        (
-            "2024-01-31",
-            "10",
-            U::MinuteSecond,
-            "2024-01-31 00:00:10.000000",
-        ),
-        (
-            "2024-01-31",
-            "2 3 4 5",
-            U::DaySecond,
-            "2024-02-02 03:04:05.000000",
-        ),
-        (
-            "2024-01-31",
-            "1 2:3:4.000005",
-            U::DayMicrosecond,
-            "2024-02-01 02:03:04.000005",
-        ),
-        ("2024-00-01", "1", U::Day, "NULL"),
-        ("2024-01-31", "a", U::Day, "2024-01-31 00:00:00.000000"),
-        ("2024-01-31", "99999999999", U::Month, "NULL"),
-    ] {
-        let i = Interval::parse(unit, text.as_bytes()).unwrap_or_default();
-        let got = dt(start).with_fsp(6).add_interval(&i);
-        assert_eq!(shown(got), want, "{start} + {text} {}", unit.name());
-    }
-    assert_eq!(IntervalUnit::by_name("day_second"), Some(U::DaySecond));
-    assert_eq!(IntervalUnit::by_name("SQL_TSI_MONTH"), Some(U::Month));
-    assert_eq!(IntervalUnit::by_name("eon"), None);
-    assert_eq!(
-        Interval::from_int(U::Hour, i64::MAX).micros,
-        i128::from(i64::MAX) * 3_600_000_000
-    );
 }
 
 #[test]

@@ -75,6 +75,22 @@ impl AggFunc {
             A::StCollect => return None,
         })
     }
+
+    /// It computes with numbers, so that hexadecimal and bit literals are numbers to it.
+    const fn of_numbers(self) -> bool {
+        matches!(
+            self,
+            AggFunc::Sum
+                | AggFunc::Avg
+                | AggFunc::BitAnd
+                | AggFunc::BitOr
+                | AggFunc::BitXor
+                | AggFunc::StdPop
+                | AggFunc::StdSamp
+                | AggFunc::VarPop
+                | AggFunc::VarSamp
+        )
+    }
 }
 
 /// One aggregate of a query block.
@@ -146,6 +162,9 @@ impl AggSpec {
 }
 
 fn infer(func: AggFunc, args: &mut [Expr], cx: &EvalCtx<'_>) -> Result<ExprType, SqlError> {
+    if func.of_numbers() {
+        args.iter_mut().for_each(Expr::make_number);
+    }
     let first = args.first().map_or(ExprType::int(1, false), |a| a.ty);
     let exact = domain(&first) != Domain::Double;
     let scale = match first.scale() {

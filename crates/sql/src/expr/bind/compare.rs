@@ -32,6 +32,11 @@ impl Binder<'_> {
             same_width(a, b)?;
             return self.row_pair(a, b, op);
         }
+        if a.ty.is_number() {
+            b.make_number();
+        } else if b.ty.is_number() {
+            a.make_number();
+        }
         let (ta, tb) = (a.ty, b.ty);
         Self::adopt(a, &tb);
         Self::adopt(b, &ta);
@@ -54,20 +59,38 @@ impl Binder<'_> {
                     .zip(y.iter_mut())
                     .map(|(x, y)| self.pair(x, y, op))
                     .collect::<Result<Vec<_>, _>>()?;
-                Ok(Comparer::Row(parts))
+                // rows in rows are compared as one long row
+                let flat = parts.into_iter().flat_map(|c| match c {
+                    Comparer::Row(inner) => inner,
+                    c => vec![c],
+                });
+                Ok(Comparer::Row(flat.collect()))
             }
-            // a row subquery: its columns' types are known to the scope alone, its values compare by kind
-            (Node::Row(x), _) | (_, Node::Row(x)) => {
+            // a row subquery
+            _ => {
+                let (x, y) = (self.part_types(a), self.part_types(b));
                 let parts = x
                     .iter()
-                    .map(|x| Comparer::choose(&x.ty, &ExprType::null(), self.cx.collation, op))
+                    .zip(&y)
+                    .map(|(x, y)| Comparer::choose(x, y, self.cx.collation, op))
                     .collect::<Result<Vec<_>, _>>()?;
                 Ok(Comparer::Row(parts))
             }
-            _ => {
-                let n = width(a);
-                Ok(Comparer::Row(vec![Comparer::Exact; n]))
+        }
+    }
+
+    /// The types of the members of a row, of the columns of a row subquery, of the one value.
+    pub(super) fn part_types(&self, e: &Expr) -> Vec<ExprType> {
+        match &e.node {
+            Node::Row(members) => members.iter().map(|m| m.ty).collect(),
+            Node::Subquery(i) if width(e) != 1 => {
+                let known = self.rows.iter().find(|(index, _)| index == i);
+                known.map_or_else(
+                    || vec![ExprType::null(); width(e)],
+                    |(_, types)| types.clone(),
+                )
             }
+            _ => vec![e.ty],
         }
     }
 

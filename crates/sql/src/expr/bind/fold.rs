@@ -54,6 +54,7 @@ pub(in crate::expr) fn fold(e: Expr, cx: &EvalCtx<'_>) -> Expr {
             if !v.is_null() {
                 ty.nullable = false;
             }
+            ty.bits = false;
             Expr::constant(v, ty)
         }
         _ => e,

@@ -8,8 +8,9 @@ use types::temporal::Time;
 
 use super::Binder;
 use crate::expr::cast;
+use crate::expr::conv;
 use crate::expr::node::Expr;
-use crate::expr::ty::{Coercibility, ExprType, IntKind, Shape};
+use crate::expr::ty::{Coercibility, ExprType, Shape};
 use crate::expr::val::Val;
 use crate::parse::ast;
 
@@ -31,24 +32,23 @@ pub(super) fn text(bytes: Vec<u8>, collation: CollationId) -> Expr {
     Expr::constant(Val::owned(bytes), ty)
 }
 
-/// The number that a hexadecimal or bit literal is in numeric context.
-pub(super) fn number_of(e: &ast::Expr) -> Option<Expr> {
-    match e {
-        ast::Expr::Hex(b) | ast::Expr::Bit(b) => {
-            let n = b.iter().fold(0u64, |n, &x| n << 8 | u64::from(x));
-            Some(Expr::constant(
-                Val::Uint(n),
-                ExprType::plain(
-                    Shape::Int {
-                        kind: IntKind::Big,
-                        unsigned: true,
-                        digits: 21,
-                    },
-                    false,
-                ),
-            ))
+impl Expr {
+    /// Where a number is asked for, a hexadecimal or bit literal is one; anything else stays as it is.
+    pub(in crate::expr) fn into_number(self) -> Expr {
+        match self
+            .as_const()
+            .and_then(|v| conv::literal_bits(v, &self.ty))
+        {
+            Some(n) => Expr::constant(Val::Uint(n), ExprType::uint(21, false)),
+            None => self,
         }
-        _ => None,
+    }
+
+    /// As [`into_number`](Self::into_number), in its place.
+    pub(in crate::expr) fn make_number(&mut self) {
+        if self.ty.bits {
+            *self = std::mem::replace(self, Expr::null()).into_number();
+        }
     }
 }
 
@@ -75,7 +75,11 @@ impl Binder<'_> {
                 Expr::constant(Val::Double(*f), ExprType::double(false))
             }
             A::Str(b) => self.string(b)?,
-            A::Hex(b) | A::Bit(b) => text(b.to_vec(), CollationId::BINARY),
+            A::Hex(b) | A::Bit(b) => {
+                let mut e = text(b.to_vec(), CollationId::BINARY);
+                e.ty.bits = true;
+                e
+            }
             A::Introduced(l) => introduced(l)?,
             A::Temporal(kind, b) => self.temporal(*kind, b)?,
             _ => Expr::null(),

@@ -200,6 +200,8 @@ pub struct Binder<'b> {
     scope: &'b mut dyn Scope,
     clause: Clause,
     aggregates: Option<&'b mut Vec<AggSpec>>,
+    /// The types of the columns of the row subqueries bound so far, by the subquery's place in the list.
+    rows: Vec<(u32, Vec<ExprType>)>,
 }
 
 impl<'b> Binder<'b> {
@@ -210,6 +212,7 @@ impl<'b> Binder<'b> {
             scope,
             clause,
             aggregates: None,
+            rows: Vec::new(),
         }
     }
 
@@ -274,7 +277,10 @@ impl<'b> Binder<'b> {
             }
             A::SysVar(v) => Self::sys_var(v)?,
             A::Row(members) => {
-                let v = self.bind_all(members)?;
+                let v = members
+                    .iter()
+                    .map(|m| self.bind_any(m))
+                    .collect::<Result<Vec<_>, _>>()?;
                 let nullable = v.iter().any(|m| m.ty.nullable);
                 Expr {
                     ty: ExprType::plain(Shape::Row(v.len() as u16), nullable),
@@ -325,6 +331,8 @@ impl<'b> Binder<'b> {
     }
 
     fn column(c: ResolvedColumn, node: fn(Column) -> Node) -> Expr {
+        let mut ty = c.ty;
+        ty.bits = false;
         Expr {
             node: node(Column {
                 slot: c.slot,
@@ -332,7 +340,7 @@ impl<'b> Binder<'b> {
                 utc: c.utc,
                 name: c.name,
             }),
-            ty: c.ty,
+            ty,
         }
     }
 
@@ -368,6 +376,7 @@ impl<'b> Binder<'b> {
         if ty.is_text() {
             ty.coercibility = Coercibility::Implicit;
             ty.ascii = false;
+            ty.bits = false;
         }
         Expr {
             node: Node::UserVar(name.into()),

@@ -2,7 +2,6 @@
 
 use types::SqlError;
 
-use super::literal::number_of;
 use super::{Binder, wrong_columns};
 use crate::expr::collate;
 use crate::expr::compare::Comparer;
@@ -23,10 +22,7 @@ fn any_null(parts: &[Expr]) -> bool {
 impl Binder<'_> {
     /// An operand of arithmetic: a hexadecimal literal is a number there.
     fn number(&mut self, e: &ast::Expr) -> Result<Expr, SqlError> {
-        match number_of(e) {
-            Some(n) => Ok(n),
-            None => self.bind(e),
-        }
+        Ok(self.bind(e)?.into_number())
     }
 
     pub(super) fn unary(&mut self, op: ast::UnaryOp, x: &ast::Expr) -> Result<Expr, SqlError> {
@@ -116,17 +112,7 @@ impl Binder<'_> {
             }
             _ => {
                 let op = cmp_op(op);
-                let (mut x, mut y) = (self.bind_any(a)?, self.bind_any(b)?);
-                if y.ty.is_number()
-                    && let Some(n) = number_of(a)
-                {
-                    x = n;
-                }
-                if x.ty.is_number()
-                    && let Some(n) = number_of(b)
-                {
-                    y = n;
-                }
+                let (x, y) = (self.bind_any(a)?, self.bind_any(b)?);
                 return self.comparison(op, x, y);
             }
         };
@@ -163,19 +149,21 @@ impl Binder<'_> {
 
     fn bits(&mut self, op: BitOp, a: &ast::Expr, b: &ast::Expr) -> Result<Expr, SqlError> {
         let (x, y) = (self.bind(a)?, self.bind(b)?);
-        let literal = |e: &ast::Expr| number_of(e).is_some();
         // byte strings are combined byte by byte, unless both are mere literals
         let bytes = match op {
-            BitOp::Shl | BitOp::Shr => x.ty.is_binary_text() && !literal(a),
-            _ => x.ty.is_binary_text() && y.ty.is_binary_text() && !(literal(a) && literal(b)),
+            BitOp::Shl | BitOp::Shr => x.ty.is_binary_text() && !x.ty.bits,
+            _ => x.ty.is_binary_text() && y.ty.is_binary_text() && !(x.ty.bits && y.ty.bits),
         };
         let nullable = x.ty.nullable || y.ty.nullable;
         let (pair, ty) = if bytes {
-            let ty = x.ty.nullable_if(nullable);
+            let mut ty = x.ty.nullable_if(nullable);
+            ty.bits = false;
             ([x, y], ty)
         } else {
-            let pair = [number_of(a).unwrap_or(x), number_of(b).unwrap_or(y)];
-            (pair, ExprType::uint(21, nullable))
+            (
+                [x.into_number(), y.into_number()],
+                ExprType::uint(21, nullable),
+            )
         };
         Ok(Expr {
             node: Node::Bits(op, Box::new(pair)),
@@ -216,8 +204,10 @@ impl Binder<'_> {
         let mut low = self.bind(&b.low)?;
         let mut high = self.bind(&b.high)?;
         if x.ty.is_number() {
-            low = number_of(&b.low).unwrap_or(low);
-            high = number_of(&b.high).unwrap_or(high);
+            low.make_number();
+            high.make_number();
+        } else if low.ty.is_number() && high.ty.is_number() {
+            x.make_number();
         }
         Self::adopt(&mut x, &low.ty);
         for bound in [&mut low, &mut high] {
@@ -235,10 +225,18 @@ impl Binder<'_> {
                 func::transcode(e, c.collation);
             }
         }
-        let comparers = [
+        let mut comparers = [
             Comparer::choose(&x.ty, &low.ty, self.cx.collation, "between")?,
             Comparer::choose(&x.ty, &high.ty, self.cx.collation, "between")?,
         ];
+        // a number among the three makes the comparison one of numbers
+        if comparers.contains(&Comparer::Double) {
+            for c in &mut comparers {
+                if matches!(c, Comparer::Text(_)) {
+                    *c = Comparer::Double;
+                }
+            }
+        }
         let parts = [x, low, high];
         let ty = ExprType::truth(any_null(&parts));
         Ok(Expr {
@@ -249,46 +247,64 @@ impl Binder<'_> {
 
     pub(super) fn in_list(&mut self, l: &ast::InList) -> Result<Expr, SqlError> {
         let mut x = self.bind_any(&l.expr)?;
-        let mut members = Vec::with_capacity(l.list.len());
-        for m in &l.list {
-            let mut e = self.bind_any(m)?;
-            if x.ty.is_number() {
-                e = number_of(m).unwrap_or(e);
-            }
-            members.push(e);
-        }
-        if let Some(first) = members.first() {
-            let hint = first.ty;
-            Self::adopt(&mut x, &hint);
-        }
-        let mut nullable = x.ty.nullable;
-        let all_text = x.ty.is_text()
-            && members
-                .iter()
-                .all(|m| m.ty.is_text() || m.ty.shape == Shape::Null);
-        if all_text {
-            let parts = std::iter::once(&x.ty).chain(members.iter().map(|m| &m.ty));
-            let c = collate::aggregate(parts, self.cx.collation, true, "in")?;
-            func::transcode(&mut x, c.collation);
-            for m in &mut members {
-                func::transcode(m, c.collation);
-            }
-            let pairs = members
-                .into_iter()
-                .map(|m| {
-                    nullable |= m.ty.nullable;
-                    (Comparer::Text(c.collation), m)
-                })
-                .collect();
-            return Ok(self.in_node(x, pairs, nullable, l.negated));
-        }
-        let mut pairs = Vec::with_capacity(members.len());
-        for mut m in members {
-            let comparer = self.pair(&mut x, &mut m, "in")?;
-            nullable |= m.ty.nullable;
-            pairs.push((comparer, m));
-        }
+        let mut members = l
+            .list
+            .iter()
+            .map(|m| self.bind_any(m))
+            .collect::<Result<Vec<_>, _>>()?;
+        let comparers = self.against(&mut x, members.iter_mut().collect(), "in")?;
+        let nullable = x.ty.nullable || members.iter().any(|m| m.ty.nullable);
+        let pairs = comparers.into_iter().zip(members).collect();
         Ok(self.in_node(x, pairs, nullable, l.negated))
+    }
+
+    /// How one value is compared with each of several: with each by its own type, with all texts by one collation. The value
+    /// keeps its type, or what one member makes of it would hold for the next.
+    fn against(
+        &self,
+        x: &mut Expr,
+        mut others: Vec<&mut Expr>,
+        op: &str,
+    ) -> Result<Vec<Comparer>, SqlError> {
+        if width(x) != 1 || others.len() == 1 || others.iter().any(|m| width(m) != 1) {
+            return others.into_iter().map(|m| self.pair(x, m, op)).collect();
+        }
+        if let Some(first) = others.first() {
+            Self::adopt(x, &first.ty);
+        }
+        if others.iter().all(|m| m.ty.is_number()) {
+            x.make_number();
+        }
+        if others.iter().all(|m| m.ty.has_date())
+            && let Some(first) = others.first()
+        {
+            self.fit_constant(first, x)?;
+        }
+        for m in &mut others {
+            Self::adopt(m, &x.ty);
+            if x.ty.is_number() {
+                m.make_number();
+            }
+            self.fit_constant(x, m)?;
+        }
+        let mut text = None;
+        if x.ty.is_text() && others.iter().any(|m| m.ty.is_text()) {
+            let texts = others.iter().filter(|m| m.ty.is_text()).map(|m| &m.ty);
+            let parts = std::iter::once(&x.ty).chain(texts);
+            let c = collate::aggregate(parts, self.cx.collation, true, op)?.collation;
+            func::transcode(x, c);
+            for m in &mut others {
+                func::transcode(m, c);
+            }
+            text = Some(c);
+        }
+        others
+            .into_iter()
+            .map(|m| match text {
+                Some(c) if m.ty.is_text() || m.ty.shape == Shape::Null => Ok(Comparer::Text(c)),
+                _ => Comparer::choose(&x.ty, &m.ty, self.cx.collation, op),
+            })
+            .collect()
     }
 
     fn in_node(
@@ -400,15 +416,22 @@ impl Binder<'_> {
             Some(o) => Some(self.bind(o)?),
             None => None,
         };
-        let mut arms = Vec::with_capacity(c.arms.len());
+        let mut whens = Vec::with_capacity(c.arms.len());
+        let mut thens = Vec::with_capacity(c.arms.len());
         for (when, then) in &c.arms {
-            let mut when = self.bind(when)?;
-            let comparer = match &mut operand {
-                Some(o) => self.pair(o, &mut when, "case")?,
-                None => Comparer::Int,
-            };
-            arms.push((when, comparer, self.bind(then)?));
+            whens.push(self.bind(when)?);
+            thens.push(self.bind(then)?);
         }
+        let comparers = match &mut operand {
+            Some(o) => self.against(o, whens.iter_mut().collect(), "case")?,
+            None => vec![Comparer::Int; whens.len()],
+        };
+        let arms: Vec<_> = whens
+            .into_iter()
+            .zip(comparers)
+            .zip(thens)
+            .map(|((when, comparer), then)| (when, comparer, then))
+            .collect();
         let otherwise = match &c.otherwise {
             Some(e) => Some(self.bind(e)?),
             None => None,
@@ -443,14 +466,6 @@ pub(super) fn cmp_op(op: ast::BinaryOp) -> CmpOp {
         ast::BinaryOp::Gt => CmpOp::Gt,
         ast::BinaryOp::Ge => CmpOp::Ge,
         _ => CmpOp::Eq,
-    }
-}
-
-/// The members of a row, or the one value.
-pub(super) fn members(e: Expr) -> Vec<Expr> {
-    match e.node {
-        Node::Row(v) => v,
-        _ => vec![e],
     }
 }
 

@@ -106,12 +106,11 @@ impl Binder<'_> {
         if c.at_time_zone.is_some() {
             return Err(SqlError::not_supported("AT TIME ZONE"));
         }
-        if let (
-            ast::CastType::Signed | ast::CastType::Unsigned | ast::CastType::Decimal { .. },
-            Some(n),
-        ) = (&c.target, literal::number_of(&c.expr))
-        {
-            x = n;
+        if !matches!(
+            c.target,
+            ast::CastType::Char { .. } | ast::CastType::Binary(_) | ast::CastType::Json
+        ) {
+            x.make_number();
         }
         let to = self.cast_target(&c.target)?;
         let mut e = Self::cast_node(x, to);
@@ -272,11 +271,7 @@ impl Binder<'_> {
         }
         let cs = x.ty.charset();
         if cs != collation.charset() && x.ty.coercibility != Coercibility::Ignorable {
-            if x.ty.ascii && x.ty.coercibility >= Coercibility::Literal {
-                x.ty.collation = collation;
-            } else {
-                return Err(SqlError::collation_mismatch(collation.name(), cs.name()));
-            }
+            return Err(SqlError::collation_mismatch(collation.name(), cs.name()));
         }
         let mut ty = x.ty;
         ty.collation = collation;
@@ -290,6 +285,9 @@ impl Binder<'_> {
     fn date_arith(&mut self, d: &ast::DateArith) -> Result<Expr, SqlError> {
         let date = self.bind(&d.date)?;
         let mut amount = self.bind(&d.amount)?;
+        if !unit_of(d.unit).is_compound() {
+            amount.make_number();
+        }
         if matches!(amount.node, Node::Param(_)) {
             Self::adopt(&mut amount, &ExprType::decimal(20, 6, true));
         }
@@ -336,10 +334,7 @@ impl Binder<'_> {
         let args = c
             .args
             .iter()
-            .map(|a| match literal::number_of(a) {
-                Some(n) => Ok(n),
-                None => self.bind(a),
-            })
+            .map(|a| self.bind(a).map(Expr::into_number))
             .collect::<Result<Vec<_>, _>>()?;
         let mut e = self.function("char", args)?;
         if let Some(name) = &c.charset {

@@ -2,7 +2,7 @@
 
 use types::SqlError;
 
-use super::operators::{cmp_op, members};
+use super::operators::cmp_op;
 use super::{Binder, SubqueryKind, wrong_columns};
 use crate::expr::compare::Comparer;
 use crate::expr::node::{CmpOp, Expr, Node, Quantified};
@@ -24,12 +24,17 @@ impl Binder<'_> {
                 let ty = match s.columns.as_slice() {
                     [one] => {
                         let mut ty = one.or_null();
+                        ty.bits = false;
                         if ty.coercibility == Coercibility::Literal {
                             ty.coercibility = Coercibility::Implicit;
                         }
                         ty
                     }
-                    many => ExprType::plain(Shape::Row(many.len() as u16), true),
+                    many => {
+                        let ty = ExprType::plain(Shape::Row(many.len() as u16), true);
+                        self.rows.push((s.index, s.columns));
+                        ty
+                    }
                 };
                 Ok(Expr {
                     node: Node::Subquery(s.index),
@@ -68,11 +73,11 @@ impl Binder<'_> {
         if let [one] = s.columns.as_slice() {
             Self::adopt(&mut x, one);
         }
-        let parts = members(x.clone());
-        let comparers = parts
+        let comparers = self
+            .part_types(&x)
             .iter()
             .zip(&s.columns)
-            .map(|(p, c)| Comparer::choose(&p.ty, c, self.cx.collation, op.symbol()))
+            .map(|(p, c)| Comparer::choose(p, c, self.cx.collation, op.symbol()))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Expr {
             node: Node::Quantified(Box::new(Quantified {

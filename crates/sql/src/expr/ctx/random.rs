@@ -2,6 +2,8 @@
 //!
 //! They are for queries, never for secrets: whoever sees two of them can tell the next.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use super::EvalCtx;
 
 const RAND_MAX: u32 = 0x3FFF_FFFF;
@@ -15,17 +17,26 @@ fn next_random(s: &mut [u32; 2]) -> f64 {
     a as f64 / f64::from(RAND_MAX)
 }
 
+/// Where RAND() of a connection stands: one statement goes on where the one before ended.
+#[derive(Debug, Clone)]
+pub struct Chance(Arc<Mutex<[u32; 2]>>);
+
+impl Chance {
+    /// Starts anew from a seed.
+    pub fn new(seed: u64) -> Chance {
+        let at = [(seed >> 32) as u32 % RAND_MAX, seed as u32 % RAND_MAX];
+        Chance(Arc::new(Mutex::new(at)))
+    }
+
+    fn next(&self) -> f64 {
+        next_random(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 impl EvalCtx<'_> {
     /// The next number of RAND(), in [0, 1).
     pub(in crate::expr) fn random(&self) -> f64 {
-        let seed = self.facts.seed;
-        let mut s = self.state();
-        let mut rng = s
-            .rng
-            .unwrap_or([(seed >> 32) as u32 % RAND_MAX, seed as u32 % RAND_MAX]);
-        let r = next_random(&mut rng);
-        s.rng = Some(rng);
-        r
+        self.facts.chance.next()
     }
 
     /// The next number of a RAND(n) that stands at `call`; `seed` is used the first time, or always with

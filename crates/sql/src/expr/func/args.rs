@@ -38,6 +38,11 @@ impl<'a> Args<'a> {
         self.args[i].eval(self.cx, self.row)
     }
 
+    /// Argument `i` where a number is asked for.
+    fn numeric(&self, i: usize) -> Result<Val<'a>, SqlError> {
+        Ok(conv::numeric(self.val(i)?, &self.args[i].ty))
+    }
+
     /// The type of argument `i`.
     pub(crate) fn ty(&self, i: usize) -> &'a ExprType {
         &self.args[i].ty
@@ -66,7 +71,7 @@ impl<'a> Args<'a> {
 
     /// As a whole number.
     pub(crate) fn int(&self, i: usize) -> Result<Option<Int>, SqlError> {
-        Ok(conv::to_int(&self.val(i)?, self.cx))
+        Ok(conv::to_int(&self.numeric(i)?, self.cx))
     }
 
     /// As a whole number, clamped to i64.
@@ -85,17 +90,17 @@ impl<'a> Args<'a> {
 
     /// As a number of its own kind.
     pub(crate) fn num(&self, i: usize) -> Result<Option<Num>, SqlError> {
-        Ok(conv::to_num(&self.val(i)?, self.cx))
+        Ok(conv::to_num(&self.numeric(i)?, self.cx))
     }
 
     /// As a double.
     pub(crate) fn f64(&self, i: usize) -> Result<Option<f64>, SqlError> {
-        Ok(conv::to_double(&self.val(i)?, self.cx))
+        Ok(conv::to_double(&self.numeric(i)?, self.cx))
     }
 
     /// As a decimal.
     pub(crate) fn decimal(&self, i: usize) -> Result<Option<Decimal>, SqlError> {
-        Ok(conv::to_decimal(&self.val(i)?, self.cx))
+        Ok(conv::to_decimal(&self.numeric(i)?, self.cx))
     }
 
     /// As a truth value.
@@ -106,6 +111,16 @@ impl<'a> Args<'a> {
     /// As a date.
     pub(crate) fn date(&self, i: usize) -> Result<Option<Date>, SqlError> {
         Ok(conv::to_date(&self.val(i)?, self.cx))
+    }
+
+    /// As a date and time of the calendar, without zero parts.
+    pub(crate) fn real_datetime(&self, i: usize) -> Result<Option<DateTime>, SqlError> {
+        Ok(conv::to_real_datetime(&self.val(i)?, self.cx))
+    }
+
+    /// As a date of the calendar, without zero parts.
+    pub(crate) fn real_date(&self, i: usize) -> Result<Option<Date>, SqlError> {
+        Ok(self.real_datetime(i)?.map(DateTime::date))
     }
 
     /// As a date and time.

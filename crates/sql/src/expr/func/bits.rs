@@ -7,6 +7,7 @@ use super::infer::{InferCx, ascii, bytes, int, text_type, uint};
 use super::numeric::in_base;
 use super::{FuncDef, MANY, def, some};
 use crate::expr::collate::Collated;
+use crate::expr::conv;
 use crate::expr::limited::Put;
 use crate::expr::node::Expr;
 use crate::expr::ty::{Coercibility, ExprType};
@@ -108,14 +109,26 @@ fn unhex(a: Args<'_>) -> Out<'_> {
     Ok(Val::owned(out))
 }
 
+/// A number in a base, as CONV(n, 10, base) has it: the whole number at the front of the text, without a warning.
+fn based(a: Args<'_>, base: u64) -> Out<'_> {
+    let n = match a.val(0)? {
+        Val::Null => return Ok(Val::Null),
+        v @ (Val::Int(_) | Val::Uint(_) | Val::Bit(..)) => conv::to_int(&v, a.cx),
+        v => {
+            let text = conv::text_of(&v, a.ty(0));
+            a.cx.tick(text.len() / 4)?;
+            Some(conv::whole_prefix(&text).0)
+        }
+    };
+    Ok(n.map_or(Val::Null, |n| Val::owned(in_base(n.bits(), base, false))))
+}
+
 fn bin(a: Args<'_>) -> Out<'_> {
-    let n = some!(a.int(0)?);
-    Ok(Val::owned(in_base(n.bits(), 2, false)))
+    based(a, 2)
 }
 
 fn oct(a: Args<'_>) -> Out<'_> {
-    let n = some!(a.int(0)?);
-    Ok(Val::owned(in_base(n.bits(), 8, false)))
+    based(a, 8)
 }
 
 fn bit_count(a: Args<'_>) -> Out<'_> {

@@ -172,7 +172,7 @@ fn name_const(a: Args<'_>) -> Out<'_> {
 
 /// Whether a value of the type is compared as text; used by functions that look a value up among others.
 pub(super) fn by_text(ty: &ExprType) -> bool {
-    ty.is_text() || matches!(ty.shape, Shape::Null)
+    ty.is_text() || ty.is_temporal() || matches!(ty.shape, Shape::Null)
 }
 
 /// Whether two values are the same under the connection's rules, for FIELD.
@@ -187,7 +187,11 @@ pub(super) fn same(a: Args<'_>, x: &Val<'_>, i: usize, text: bool) -> Result<boo
                 .collation;
         return Ok(collation.equal(&conv::text_of(x, a.ty(0)), &conv::text_of(&y, a.ty(i))));
     }
-    let (Some(x), Some(y)) = (conv::to_num(x, a.cx), conv::to_num(&y, a.cx)) else {
+    let (x, y) = (
+        conv::numeric(x.reborrow(), a.ty(0)),
+        conv::numeric(y, a.ty(i)),
+    );
+    let (Some(x), Some(y)) = (conv::to_num(&x, a.cx), conv::to_num(&y, a.cx)) else {
         return Ok(false);
     };
     Ok(x.order(y).is_eq())

@@ -22,7 +22,7 @@ pub(super) const TABLE: &[FuncDef] = &[
     def("current_timestamp", 0, 1, infer_now, now).per_statement(),
     def("localtime", 0, 1, infer_now, now).per_statement(),
     def("localtimestamp", 0, 1, infer_now, now).per_statement(),
-    def("sysdate", 0, 1, infer_now, now).per_row(),
+    def("sysdate", 0, 1, infer_now, sysdate).per_row(),
     def("curdate", 0, 0, infer_today, curdate).per_statement(),
     def("current_date", 0, 0, infer_today, curdate).per_statement(),
     def("curtime", 0, 1, infer_curtime, curtime).per_statement(),
@@ -66,6 +66,10 @@ fn shown_fsp(a: &Args<'_>) -> u8 {
 
 fn now(a: Args<'_>) -> Out<'_> {
     Ok(Val::DateTime(a.cx.now(shown_fsp(&a))))
+}
+
+fn sysdate(a: Args<'_>) -> Out<'_> {
+    Ok(Val::DateTime(a.cx.wall_now(shown_fsp(&a))))
 }
 
 fn curdate(a: Args<'_>) -> Out<'_> {

@@ -88,12 +88,8 @@ fn of_date(a: Args<'_>, f: fn(Date) -> i64) -> Out<'_> {
 
 /// A date that is a day of the calendar; NULL for one with a zero month or day.
 fn of_real_date(a: Args<'_>, f: fn(Date) -> i64) -> Out<'_> {
-    let d = some!(a.date(0)?);
-    Ok(if d.has_zero_part() {
-        Val::Null
-    } else {
-        Val::Int(f(d))
-    })
+    let d = some!(a.real_date(0)?);
+    Ok(Val::Int(f(d)))
 }
 
 fn of_time(a: Args<'_>, f: fn(Time) -> i64) -> Out<'_> {
@@ -102,7 +98,7 @@ fn of_time(a: Args<'_>, f: fn(Time) -> i64) -> Out<'_> {
 }
 
 fn to_seconds(a: Args<'_>) -> Out<'_> {
-    let d = some!(a.datetime(0)?);
+    let d = some!(a.real_datetime(0)?);
     Ok(d.to_linear()
         .map_or(Val::Null, |m| Val::Int(m.div_euclid(temporal::MICROS))))
 }
@@ -121,37 +117,26 @@ fn week_mode(a: Args<'_>) -> Result<Option<u8>, SqlError> {
 }
 
 fn week(a: Args<'_>) -> Out<'_> {
-    let d = some!(a.date(0)?);
+    let d = some!(a.real_date(0)?);
     let mode = some!(week_mode(a)?);
-    Ok(if d.has_zero_part() {
-        Val::Null
-    } else {
-        Val::Int(i64::from(temporal::week(d, mode)))
-    })
+    Ok(Val::Int(i64::from(temporal::week(d, mode))))
 }
 
 fn yearweek(a: Args<'_>) -> Out<'_> {
-    let d = some!(a.date(0)?);
+    let d = some!(a.real_date(0)?);
     let mode = some!(a.i64_or(1, 0)?);
-    if d.has_zero_part() {
-        return Ok(Val::Null);
-    }
     let (y, w) = temporal::year_week(d, (mode & 7) as u8 | 2);
     Ok(Val::Int(i64::from(y) * 100 + i64::from(w)))
 }
 
 fn last_day(a: Args<'_>) -> Out<'_> {
-    let d = some!(a.date(0)?);
+    let d = some!(a.real_date(0)?);
     Ok(d.last_day().map_or(Val::Null, Val::Date))
 }
 
 fn dayname(a: Args<'_>) -> Out<'_> {
-    let d = some!(a.date(0)?);
-    Ok(if d.has_zero_part() {
-        Val::Null
-    } else {
-        Val::borrowed(d.day_name().as_bytes())
-    })
+    let d = some!(a.real_date(0)?);
+    Ok(Val::borrowed(d.day_name().as_bytes()))
 }
 
 fn monthname(a: Args<'_>) -> Out<'_> {
@@ -219,7 +204,13 @@ fn makedate(a: Args<'_>) -> Out<'_> {
 }
 
 fn infer_maketime(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
-    Ok(ExprType::plain(Shape::Time(fsp_of(&args[2])), true))
+    // text of seconds may have any fraction
+    let fsp = if args[2].ty.is_text() {
+        6
+    } else {
+        fsp_of(&args[2])
+    };
+    Ok(ExprType::plain(Shape::Time(fsp), true))
 }
 
 fn maketime(a: Args<'_>) -> Out<'_> {
@@ -291,10 +282,7 @@ fn period_diff(a: Args<'_>) -> Out<'_> {
 }
 
 fn datediff(a: Args<'_>) -> Out<'_> {
-    let (x, y) = (some!(a.date(0)?), some!(a.date(1)?));
-    if x.has_zero_part() || y.has_zero_part() {
-        return Ok(Val::Null);
-    }
+    let (x, y) = (some!(a.real_date(0)?), some!(a.real_date(1)?));
     Ok(Val::Int(x.to_days() - y.to_days()))
 }
 

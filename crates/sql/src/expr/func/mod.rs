@@ -62,6 +62,8 @@ pub struct FuncDef {
     infer: InferFn,
     pub(super) eval: EvalFn,
     stability: Stability,
+    /// Its arguments are numbers, hexadecimal and bit literals too.
+    numbers: bool,
 }
 
 impl std::fmt::Debug for FuncDef {
@@ -81,6 +83,7 @@ const fn def(name: &'static str, min: u8, max: u8, infer: InferFn, eval: EvalFn)
         infer,
         eval,
         stability: Stability::Pure,
+        numbers: false,
     }
 }
 
@@ -92,6 +95,11 @@ impl FuncDef {
 
     const fn per_row(mut self) -> FuncDef {
         self.stability = Stability::Row;
+        self
+    }
+
+    const fn of_numbers(mut self) -> FuncDef {
+        self.numbers = true;
         self
     }
 
@@ -123,6 +131,9 @@ impl FuncDef {
         let n = args.len();
         if n < usize::from(self.min) || (self.max != MANY && n > usize::from(self.max)) {
             return Err(SqlError::wrong_param_count(self.name));
+        }
+        if self.numbers {
+            args.iter_mut().for_each(Expr::make_number);
         }
         (self.infer)(cx, args)
     }

@@ -19,14 +19,14 @@ type Inferred = Result<ExprType, SqlError>;
 
 /// The table.
 pub(super) const TABLE: &[FuncDef] = &[
-    def("abs", 1, 1, infer_abs, abs),
-    def("sign", 1, 1, int::<2>, sign),
-    def("ceil", 1, 1, infer_ceil, ceil),
-    def("ceiling", 1, 1, infer_ceil, ceil),
-    def("floor", 1, 1, infer_ceil, floor),
-    def("round", 1, 2, infer_round, round),
-    def("truncate", 2, 2, infer_round, truncate),
-    def("mod", 2, 2, infer_mod, modulo),
+    def("abs", 1, 1, infer_abs, abs).of_numbers(),
+    def("sign", 1, 1, int::<2>, sign).of_numbers(),
+    def("ceil", 1, 1, infer_ceil, ceil).of_numbers(),
+    def("ceiling", 1, 1, infer_ceil, ceil).of_numbers(),
+    def("floor", 1, 1, infer_ceil, floor).of_numbers(),
+    def("round", 1, 2, infer_round, round).of_numbers(),
+    def("truncate", 2, 2, infer_round, truncate).of_numbers(),
+    def("mod", 2, 2, infer_mod, modulo).of_numbers(),
     def("pow", 2, 2, double, pow),
     def("power", 2, 2, double, pow),
     def("sqrt", 1, 1, double, sqrt),
@@ -393,11 +393,24 @@ fn rand(a: Args<'_>) -> Out<'_> {
 }
 
 fn convert_base(a: Args<'_>) -> Out<'_> {
-    let text = some!(a.text(0)?);
-    let (from, to) = (some!(a.i64(1)?), some!(a.i64(2)?));
+    let v = a.val(0)?;
+    // the bytes of bits are no digits
+    let bits = match v {
+        Val::Bit(n, _) => Some(n),
+        _ => None,
+    };
+    let text = match bits {
+        Some(n) => n.to_string().into_bytes().into(),
+        None => some!(conv::into_text(v, a.ty(0))),
+    };
+    a.cx.tick(text.len() / 4)?;
+    let (mut from, to) = (some!(a.i64(1)?), some!(a.i64(2)?));
     let valid = |b: i64| (2..=36).contains(&b.unsigned_abs());
     if !valid(from) || !valid(to) {
         return Ok(Val::Null);
+    }
+    if bits.is_some() {
+        from = 10;
     }
     let trimmed = text.trim_ascii_start();
     let negative = trimmed.first() == Some(&b'-');

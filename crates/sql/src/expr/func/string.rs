@@ -196,7 +196,7 @@ fn occurrence(
     needle: &[u8],
     k: usize,
 ) -> Result<Result<usize, usize>, SqlError> {
-    let search = ByteSearch::new(a.charset(0), needle);
+    let search = ByteSearch::new(a.ty.charset(), needle);
     let (mut at, mut seen) = (0, 0);
     while let Some(i) = search.find(t, at, a.cx.pace())? {
         if seen == k {

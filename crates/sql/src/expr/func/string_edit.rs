@@ -105,7 +105,7 @@ fn replace(a: Args<'_>) -> Out<'_> {
     if from.is_empty() {
         return Ok(Val::Bytes(t));
     }
-    let cs = a.charset(0);
+    let cs = a.ty.charset();
     let search = ByteSearch::new(cs, &from);
     let mut out = a.limited();
     let mut at = 0;
@@ -135,7 +135,7 @@ fn insert(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
     let (pos, len) = (some!(a.i64(1)?), some!(a.i64(2)?));
     let with = some!(a.text(3)?);
-    let cs = a.charset(0);
+    let cs = a.ty.charset();
     let chars = cs.char_count(&t) as i64;
     if pos < 1 || pos > chars {
         return Ok(Val::Bytes(t));
@@ -172,7 +172,7 @@ fn pad(a: Args<'_>, before: bool) -> Out<'_> {
     let Ok(n) = usize::try_from(n) else {
         return Ok(Val::Null);
     };
-    let cs = a.charset(0);
+    let cs = a.ty.charset();
     let have = cs.char_count(&t);
     if n <= have {
         let end = cs.offset_of_char(&t, n);

@@ -10,6 +10,7 @@ mod concurrent;
 mod conflicts;
 mod ddl;
 mod depth;
+mod expressions;
 mod info;
 mod limits;
 mod load;
