@@ -6,6 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use parse::ast::Statement;
 use parse::{Options, is_blank, parse, parse_expr};
+use types::Charset;
 
 // Taken in as source: the rest of its crate takes minutes to build, and the parser needs none of it.
 #[allow(dead_code, unused_imports)]
@@ -25,6 +26,11 @@ fuzz_target!(|data: &[u8]| {
         no_backslash_escapes: modes & 8 != 0,
         ignore_space: modes & 16 != 0,
         real_as_float: modes & 32 != 0,
+        placeholders: true,
+        charset: match modes & 128 {
+            0 => Charset::Utf8mb4,
+            _ => Charset::Latin1,
+        },
     };
     if modes & 64 != 0 {
         return expression(text, &options);
@@ -50,7 +56,11 @@ fn expression(text: &[u8], options: &Options) {
         return;
     };
     let printed = expr.to_string();
-    match parse_expr(printed.as_bytes(), &Options::default()) {
+    let options = Options {
+        placeholders: true,
+        ..Options::default()
+    };
+    match parse_expr(printed.as_bytes(), &options) {
         Ok(again) => assert_eq!(again.to_string(), printed, "prints differently"),
         // What is printed has more parentheses.
         Err(why) if why.code() == NESTED_TOO_DEEPLY => {}

@@ -275,3 +275,36 @@ fn shutdown_closes_clients_and_keeps_rows() -> Result<(), ClientError> {
     assert!(bed.logged().contains("root has no password"));
     Ok(())
 }
+
+#[test]
+fn names_and_messages_in_the_character_set_of_the_client() -> Result<(), ClientError> {
+    let bed = Bed::start(&[]);
+    let mut conn = bed.client();
+    conn.query("CREATE DATABASE dé; USE dé; CREATE TABLE té (é INT); SET NAMES latin1")?;
+    let holds = |packet: &[u8], what: &[u8]| packet.windows(what.len()).any(|w| w == what);
+    let e = conn.raw_command(code::STMT_PREPARE, b"SELECT no\xE9 FROM t\xE9")?;
+    assert!(
+        holds(&e, b"Unknown column 'no\xE9' in"),
+        "{}",
+        e.escape_ascii()
+    );
+    let ok = conn.raw_command(code::STMT_PREPARE, b"SELECT \xE9 FROM t\xE9")?;
+    assert_eq!(ok.first(), Some(&0));
+    let definition = conn.next_packet()?;
+    assert!(
+        holds(definition, b"\x02d\xE9\x02t\xE9\x02t\xE9\x01\xE9\x01\xE9"),
+        "{}",
+        definition.escape_ascii()
+    );
+    let end = conn.next_packet()?;
+    assert_eq!(end.first(), Some(&0xFE));
+    let e = conn.raw_command(code::INIT_DB, b"no\xE9")?;
+    assert!(
+        holds(&e, b"Unknown database 'no\xE9'"),
+        "{}",
+        e.escape_ascii()
+    );
+    let ok = conn.raw_command(code::INIT_DB, b"d\xE9")?;
+    assert_eq!(ok.first(), Some(&0));
+    Ok(())
+}

@@ -4,9 +4,10 @@
 //! bytes mapped to C1 controls. Nothing here knows about collation order.
 
 /// A character set this server knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Charset {
     /// UTF-8, up to 4 bytes a character.
+    #[default]
     Utf8mb4,
     /// UTF-8 of the basic plane, up to 3 bytes a character.
     Utf8mb3,

@@ -50,6 +50,7 @@ pub(super) fn parse(text: &str, vars: &SessionVars) -> Result<ast::Expr, String>
         ansi_quotes: mode.has(SqlMode::ANSI_QUOTES),
         pipes_as_concat: mode.has(SqlMode::PIPES_AS_CONCAT),
         no_backslash_escapes: mode.has(SqlMode::NO_BACKSLASH_ESCAPES),
+        placeholders: true,
         ..parse::Options::default()
     };
     let (statement, _) = parse::parse_one(sql.as_bytes(), &options).map_err(|e| e.to_string())?;

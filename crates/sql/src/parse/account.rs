@@ -387,7 +387,8 @@ impl Parser<'_> {
             if !words.is_empty() {
                 words.push(' ');
             }
-            let word = String::from_utf8_lossy(self.slice(token));
+            let word = self.options.utf8(self.slice(token));
+            let word = String::from_utf8_lossy(&word);
             words.push_str(&word.trim_matches('`').to_ascii_uppercase());
         }
         if words.is_empty() {

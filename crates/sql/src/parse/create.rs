@@ -310,7 +310,7 @@ impl Parser<'_> {
                     T::Str => self.string()?,
                     T::Int | T::HexNum | T::Word | T::Quoted | T::Decimal => {
                         let token = self.bump();
-                        self.slice(token).into()
+                        self.options.utf8(self.slice(token)).into()
                     }
                     _ => return self.fail(),
                 };

@@ -468,7 +468,7 @@ impl<'a> Lexer<'a> {
             (b'}', ..) => (T::RBrace, 1),
             (b',', ..) => (T::Comma, 1),
             (b';', ..) => (T::Semi, 1),
-            (b'?', ..) => (T::Param, 1),
+            (b'?', ..) if self.options.placeholders && !is_ident_byte(second) => (T::Param, 1),
             (b'*', ..) => (T::Star, 1),
             (b'+', ..) => (T::Plus, 1),
             (b'-', b'>', b'>') => (T::ArrowArrow, 3),

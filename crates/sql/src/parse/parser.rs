@@ -1,5 +1,7 @@
 //! The parser's core: the token window, names, literals of the grammar's leaf rules, and errors.
 
+use std::borrow::Cow;
+
 use super::Options;
 use super::ast::{Account, Name, ObjectName, SelectInto, Span};
 use super::error::{ParseError, ParseErrorKind};
@@ -15,6 +17,9 @@ use ::types::depth::MAX_RULES;
 
 /// Tokens taken after which the window of tokens forgets them: nothing here goes back.
 const WINDOW: usize = 4096;
+
+/// Bytes of the text that are made ready for an error, which shows fewer.
+const SHOWN: usize = 128;
 
 pub(crate) struct Parser<'a> {
     lexer: Lexer<'a>,
@@ -141,14 +146,20 @@ impl<'a> Parser<'a> {
 
     /// A syntax error at byte `start`.
     pub fn syntax_error(&self, start: u32) -> Box<ParseError> {
-        ParseError::syntax(&self.text()[start as usize..], self.line_of(start))
+        ParseError::syntax(&self.near(start), self.line_of(start))
+    }
+
+    /// The beginning of the text from byte `start` on, as errors show it.
+    fn near(&self, start: u32) -> Cow<'a, [u8]> {
+        let rest = &self.text()[start as usize..];
+        self.options.utf8(&rest[..rest.len().min(SHOWN)])
     }
 
     /// An error of MySQL's grammar that is not a syntax error.
     pub fn other<X>(&self, code: u16, state: &'static str, message: String) -> R<X> {
         let start = self.tok.start;
         Err(ParseError::at(
-            &self.text()[start as usize..],
+            &self.near(start),
             self.line_of(start),
             ParseErrorKind::Other {
                 code,
@@ -166,7 +177,7 @@ impl<'a> Parser<'a> {
     pub fn too_deep<X>(&self) -> R<X> {
         let start = self.tok.start;
         Err(ParseError::at(
-            &self.text()[start as usize..],
+            &self.near(start),
             self.line_of(start),
             ParseErrorKind::TooDeep,
         ))
@@ -311,27 +322,26 @@ impl<'a> Parser<'a> {
     pub fn name_of(&self, token: Token) -> R<Name> {
         let bytes = self.slice(token);
         if token.kind != T::Quoted {
-            return match std::str::from_utf8(bytes) {
-                Ok(name) => Ok(name.into()),
-                Err(_) => self.bad_name(bytes),
-            };
+            return self.name(bytes);
         }
         if bytes.len() <= 2 {
             // `` as an identifier: MySQL's lexer gives up here.
             return Err(self.syntax_error(token.start));
         }
         if !token.escaped {
-            let inner = &bytes[1..bytes.len() - 1];
-            return match std::str::from_utf8(inner) {
-                Ok(name) => Ok(name.into()),
-                Err(_) => self.bad_name(inner),
-            };
+            return self.name(&bytes[1..bytes.len() - 1]);
         }
         let mut inner = Vec::with_capacity(bytes.len());
         unescape(bytes, true, false, &mut inner);
-        match String::from_utf8(inner) {
+        self.name(&inner)
+    }
+
+    /// A name of these bytes of the text.
+    fn name(&self, bytes: &[u8]) -> R<Name> {
+        let bytes = self.options.utf8(bytes);
+        match std::str::from_utf8(&bytes) {
             Ok(name) => Ok(name.into()),
-            Err(e) => self.bad_name(e.as_bytes()),
+            Err(_) => self.bad_name(&bytes),
         }
     }
 
@@ -383,7 +393,8 @@ impl<'a> Parser<'a> {
             return self.fail();
         }
         let token = self.bump();
-        let name = String::from_utf8_lossy(self.slice(token)).to_ascii_uppercase();
+        let word = self.options.utf8(self.slice(token));
+        let name = String::from_utf8_lossy(&word).to_ascii_uppercase();
         Ok(name.into())
     }
 
@@ -432,6 +443,15 @@ impl<'a> Parser<'a> {
 
     /// The value of a string token.
     pub fn string_value(&self, token: Token) -> Box<[u8]> {
+        let bytes = self.raw_string_value(token);
+        match self.options.utf8(&bytes) {
+            Cow::Borrowed(_) => bytes,
+            Cow::Owned(converted) => converted.into(),
+        }
+    }
+
+    /// The value of a string token in the bytes of the text, whose character set is told beside it.
+    pub fn raw_string_value(&self, token: Token) -> Box<[u8]> {
         let mut quoted = self.slice(token);
         if token.kind == T::NStr {
             quoted = &quoted[1..];
@@ -543,7 +563,8 @@ impl<'a> Parser<'a> {
         let comments = &comments[comments.partition_point(|c| c.0 < start)..];
         let comments = &comments[..comments.partition_point(|c| c.1 <= end)];
         if comments.is_empty() {
-            return String::from_utf8_lossy(&text[start as usize..end as usize]).into();
+            let text = self.options.utf8(&text[start as usize..end as usize]);
+            return String::from_utf8_lossy(&text).into();
         }
         let mut kept = Vec::with_capacity((end - start) as usize);
         let mut from = start;
@@ -554,7 +575,7 @@ impl<'a> Parser<'a> {
             }
         }
         kept.extend_from_slice(&text[from as usize..end as usize]);
-        String::from_utf8_lossy(&kept).into()
+        String::from_utf8_lossy(&self.options.utf8(&kept)).into()
     }
 
     /// The span from `start` to the last token taken.

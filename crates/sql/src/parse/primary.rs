@@ -23,7 +23,7 @@ impl Parser<'_> {
                 Ok(Expr::Decimal(ascii(self.slice(token))))
             }
             T::Float => self.float(),
-            T::Str => Ok(Expr::Str(self.strings()?)),
+            T::Str => Ok(Expr::Str(self.strings(Self::string_value)?)),
             T::NStr => {
                 let token = self.bump();
                 let bytes = self.string_value(token);
@@ -70,15 +70,20 @@ impl Parser<'_> {
         }
     }
 
-    /// One or more adjacent string literals.
-    fn strings(&mut self) -> R<Box<[u8]>> {
-        let first = self.string()?;
+    /// One or more adjacent string literals, their values taken by `value`.
+    fn strings(&mut self, value: fn(&Self, Token) -> Box<[u8]>) -> R<Box<[u8]>> {
+        if !self.is(T::Str) {
+            return self.fail();
+        }
+        let token = self.bump();
+        let first = value(self, token);
         if !self.is(T::Str) {
             return Ok(first);
         }
         let mut all = first.into_vec();
         while self.is(T::Str) {
-            all.extend_from_slice(&self.string()?);
+            let token = self.bump();
+            all.extend_from_slice(&value(self, token));
         }
         Ok(all.into())
     }
@@ -97,7 +102,7 @@ impl Parser<'_> {
             _ => LiteralForm::Bit,
         };
         let bytes = match form {
-            LiteralForm::Text => self.strings()?,
+            LiteralForm::Text => self.strings(Self::raw_string_value)?,
             LiteralForm::Hex => {
                 let token = self.bump();
                 hex_bytes(digits_of(self.slice(token)))

@@ -8,9 +8,21 @@ mod statements;
 
 use super::*;
 
+/// A text that is being prepared: with it every rule of the grammar is reached.
+const PREPARED: Options = Options {
+    ansi_quotes: false,
+    pipes_as_concat: false,
+    high_not_precedence: false,
+    no_backslash_escapes: false,
+    ignore_space: false,
+    real_as_float: false,
+    placeholders: true,
+    charset: Charset::Utf8mb4,
+};
+
 /// Parses the one statement in `sql`.
 fn statement(sql: &str) -> ast::Statement {
-    match parse(sql.as_bytes(), &Options::default()) {
+    match parse(sql.as_bytes(), &PREPARED) {
         Ok(parsed) => {
             assert_eq!(parsed.consumed, sql.len(), "{sql}");
             parsed.statement
@@ -29,7 +41,7 @@ fn canonical(text: &str, options: &Options) -> String {
 
 /// The error a statement raises.
 fn error(sql: &str) -> ParseError {
-    match parse(sql.as_bytes(), &Options::default()) {
+    match parse(sql.as_bytes(), &PREPARED) {
         Ok(parsed) => panic!("{sql} parses: {parsed:?}"),
         Err(e) => *e,
     }

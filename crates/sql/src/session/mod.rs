@@ -304,7 +304,7 @@ impl Session {
         }
     }
 
-    /// The lexical switches of the present `sql_mode`.
+    /// How a text of the client is read: by the present `sql_mode` and `character_set_client`.
     pub(crate) fn parse_options(&self) -> parse::Options {
         let mode = self.vars.hot().sql_mode;
         parse::Options {
@@ -314,6 +314,8 @@ impl Session {
             no_backslash_escapes: mode.has(SqlMode::NO_BACKSLASH_ESCAPES),
             ignore_space: mode.has(SqlMode::IGNORE_SPACE),
             real_as_float: mode.has(SqlMode::REAL_AS_FLOAT),
+            placeholders: false,
+            charset: self.vars.hot().client,
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use types::error::codes;
-use types::{Charset, Pace, SqlError, Value};
+use types::{Pace, SqlError, Value};
 
 use super::{Com, Outcome, Session, com, dispatch};
 use crate::access::Authorized;
@@ -77,6 +77,7 @@ const PREPARED: usize = 1 << 10;
 pub(crate) struct Prepared {
     _place: Place,
     _charge: Charge,
+    /// In UTF-8.
     text: Arc<[u8]>,
     statement: Arc<Statement>,
     com: Com,
@@ -108,7 +109,7 @@ impl Prepared {
         self.lasts
     }
 
-    /// Its text.
+    /// Its text, in UTF-8.
     #[inline]
     pub fn text(&self) -> &[u8] {
         &self.text
@@ -143,8 +144,10 @@ impl Session {
     /// # Errors
     /// What parsing or planning it fails with; 1295, 1390, 1461.
     pub fn prepare(&mut self, sql: &[u8]) -> Result<PreparedInfo, SqlError> {
+        let shown = self.parse_options().utf8(sql);
         self.process
-            .begin(Command::Prepare, sql, self.instance.clock.now_us());
+            .begin(Command::Prepare, &shown, self.instance.clock.now_us());
+        drop(shown);
         self.process.interrupt().clear_query();
         self.begin_statement(Com::StmtPrepare);
         let r = self.make_prepared(sql);
@@ -175,25 +178,21 @@ impl Session {
         if !charge.set(PREPARED + memory::of_text(sql)) {
             self.memory().check()?;
         }
-        let client = self.vars.hot().client;
-        let text: Arc<[u8]> = if client.is_utf8() || client == Charset::Binary {
-            sql.into()
-        } else {
-            let mut t = Vec::with_capacity(sql.len());
-            types::charset::convert(client, Charset::Utf8mb4, sql, &mut t);
-            t.into()
+        let options = parse::Options {
+            placeholders: true,
+            ..self.parse_options()
         };
-        let options = self.parse_options();
         let watch = self.engine.interrupt();
         let pace = Pace::new(Some(&*watch));
         let parsed =
-            parse::parse_paced(&text, &options, &pace).map_err(|e| super::parse_error(&e))?;
+            parse::parse_paced(sql, &options, &pace).map_err(|e| super::parse_error(&e))?;
         let (statement, used) = (parsed.statement, parsed.consumed);
         self.admit_preparation(&statement)?;
-        let tail = &text[used..];
+        let tail = &sql[used..];
         if !parse::is_blank(tail, &options) {
-            let line = 1 + text[..used].iter().filter(|b| **b == b'\n').count();
-            return Err(SqlError::parse_error(&String::from_utf8_lossy(tail), line));
+            let line = 1 + sql[..used].iter().filter(|b| **b == b'\n').count();
+            let near = options.utf8(tail);
+            return Err(SqlError::parse_error(&String::from_utf8_lossy(&near), line));
         }
         if !is_preparable(&statement) {
             return Err(SqlError::fixed(codes::ER_UNSUPPORTED_PS));
@@ -213,9 +212,9 @@ impl Session {
             _place: place,
             _charge: charge,
             com: com::of(&statement),
-            one_use: text.contains(&b'@'),
-            lasts: self.lasts(&text),
-            text,
+            one_use: sql.contains(&b'@'),
+            lasts: self.lasts(sql),
+            text: options.utf8(sql).into(),
             statement: Arc::new(statement),
             params,
             planned,

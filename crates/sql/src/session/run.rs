@@ -107,12 +107,15 @@ impl Session {
     ) -> Result<Done, SqlError> {
         let _deadline = self.deadline(TimeLimit::of(statement));
         for _ in 0..REPLANS {
+            let before = self.diagnostics.total();
             let plan = self.plan(statement)?;
+            // What planning warns of is told each time: such a plan is made anew.
+            let quiet = self.diagnostics.total() == before;
             let outcome = self.run_plan(&plan, params, sink).await;
             if is_stale(&outcome) {
                 continue;
             }
-            if let Some(text) = text {
+            if let Some(text) = text.filter(|_| quiet) {
                 let version = plan.peek().catalog_version;
                 self.cache.offer(text, self.settings, version, &plan);
             }

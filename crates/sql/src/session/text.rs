@@ -1,6 +1,6 @@
 //! A text from the client: taken apart into statements, each carried out, its outcome told.
 
-use types::{Charset, Pace, SqlError};
+use types::{Pace, SqlError};
 
 use super::{
     Com, Command, LARGE_VARIABLES, Outcome, Session, com, dispatch, lasting, out_of_memory,
@@ -26,17 +26,13 @@ impl Session {
         sql: &[u8],
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
+        let shown = self.parse_options().utf8(sql);
         self.process
-            .begin(Command::Query, sql, self.instance.clock.now_us());
+            .begin(Command::Query, &shown, self.instance.clock.now_us());
+        drop(shown);
         self.process.counts.questions.add(1);
         self.process.interrupt().clear_query();
-        let r = if self.vars.hot().client.is_utf8() || self.vars.hot().client == Charset::Binary {
-            self.execute_text(sql, sink).await
-        } else {
-            let mut text = Vec::with_capacity(sql.len());
-            types::charset::convert(self.vars.hot().client, Charset::Utf8mb4, sql, &mut text);
-            self.execute_text(&text, sink).await
-        };
+        let r = self.execute_text(sql, sink).await;
         self.process.end(self.instance.clock.now_us());
         r
     }
@@ -77,7 +73,8 @@ impl Session {
             let more = !tail.is_empty() && !parse::is_blank(tail, &options);
             if more && !self.client.multi_statements {
                 let line = 1 + sql[..at + used].iter().filter(|b| **b == b'\n').count();
-                let near = String::from_utf8_lossy(tail.trim_ascii_start());
+                let near = options.utf8(tail.trim_ascii_start());
+                let near = String::from_utf8_lossy(&near);
                 return self.refuse(SqlError::parse_error(&near, line));
             }
             let com = com::of(&statement);

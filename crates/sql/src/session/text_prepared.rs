@@ -1,6 +1,6 @@
 //! PREPARE, EXECUTE and DEALLOCATE as SQL text.
 
-use types::{SqlError, Value};
+use types::{Charset, SqlError, Value};
 
 use super::Session;
 use crate::parse::ast::{Name, PrepareSource};
@@ -14,9 +14,10 @@ impl Session {
         source: &PrepareSource,
     ) -> Result<Done, SqlError> {
         let text = match source {
-            PrepareSource::Text(t) => t.to_vec(),
+            PrepareSource::Text(t) => self.as_sent(Charset::Utf8mb4, t.to_vec()),
             PrepareSource::UserVar(v) => match self.user_value(v) {
-                Value::Str(b, _) | Value::Bytes(b) => b,
+                Value::Str(b, collation) => self.as_sent(collation.charset(), b),
+                Value::Bytes(b) => b,
                 Value::Null => b"NULL".to_vec(),
                 other => {
                     let mut out = Vec::new();
@@ -32,6 +33,17 @@ impl Session {
         let p = self.make_prepared(&text)?;
         self.named.insert(name.to_lowercase(), p);
         Ok(Done::default())
+    }
+
+    /// The text of a statement as the client itself would send it: a text is read in the client's character set.
+    fn as_sent(&self, from: Charset, text: Vec<u8>) -> Vec<u8> {
+        let client = self.vars.hot().client;
+        if from == client || from.is_utf8() && client.is_utf8() || text.is_ascii() {
+            return text;
+        }
+        let mut out = Vec::with_capacity(text.len());
+        types::charset::convert(from, client, &text, &mut out);
+        out
     }
 
     /// EXECUTE name USING @a, @b.

@@ -21,8 +21,9 @@ use super::connection::{Connection, flags};
 use super::encode;
 use super::login::{Claim, Refused, authenticate};
 use super::movable::left;
+use super::names;
 use super::prepared::Prepared;
-use super::results::{FLUSH_AT, Form, Results, definition};
+use super::results::{FLUSH_AT, Form, Results};
 
 /// ER_STMT_HAS_NO_OPEN_CURSOR.
 const NO_OPEN_CURSOR: u16 = 1421;
@@ -228,7 +229,7 @@ impl Connection {
             }
             Command::StmtFetch { statement, rows } => self.fetch(statement, rows).await,
             Command::InitDb(name) => {
-                let name = String::from_utf8_lossy(name).into_owned();
+                let name = names::received(name, self.session.vars().hot().client);
                 let outcome = self.session.use_database(&name);
                 self.outcome(outcome);
             }
@@ -295,7 +296,7 @@ impl Connection {
         }
         if columns > 0 {
             for column in info.columns.iter().take(columns.into()) {
-                definition(column, to).write(writer);
+                names::define(column, to, |d| d.write(writer));
             }
             write_columns_end(status, 0, capabilities, writer);
         }
@@ -357,14 +358,20 @@ impl Connection {
         else {
             return;
         };
-        let fields = match self.session.list_fields(table, wildcard).await {
+        let client = self.session.vars().hot().client;
+        let table = names::received(table, client).into_bytes();
+        let wildcard = names::received(wildcard, client).into_bytes();
+        let fields = match self.session.list_fields(&table, &wildcard).await {
             Ok(fields) => fields,
             Err(e) => return self.error(&e),
         };
         let to = self.session.vars().hot().results;
         let writer = &mut self.link.output.writer;
         for (column, default) in &fields {
-            definition(column, to).write_for_field_list(default.as_deref(), writer);
+            let default = default.as_deref().map(|d| names::shown(d, to));
+            names::define(column, to, |d| {
+                d.write_for_field_list(default.as_deref(), writer);
+            });
         }
         self.end_of_nothing();
     }

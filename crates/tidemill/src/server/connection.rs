@@ -22,6 +22,7 @@ use super::command::Flow;
 use super::link::{Gone, Link};
 use super::login::{Login, Refused, login};
 use super::movable::{at_home, come_back};
+use super::names;
 use super::prepared::Prepared;
 use super::registry::{Asking, Seat};
 use super::stream::{Incoming, Peer};
@@ -269,8 +270,8 @@ impl Connection {
 
     /// Answers an error.
     pub(super) fn error(&mut self, e: &SqlError) {
-        let writer = &mut self.link.output.writer;
-        write_err(e.code, e.sqlstate, e.message.as_bytes(), writer);
+        let to = self.session.vars().hot().results;
+        names::write_error(e, to, &mut self.link.output.writer);
     }
 
     /// Answers OK or an error.

@@ -18,6 +18,7 @@ mod link;
 mod listen;
 mod login;
 pub(crate) mod movable;
+mod names;
 mod prepared;
 mod registry;
 mod results;

@@ -9,14 +9,13 @@ use std::time::{Duration, Instant};
 
 use sql::sink::{Chunk, ColumnMeta, Done, Flush, ResultSink, StateChange};
 use types::error::codes;
-use types::{Charset, CollationId, SqlError, ValueRef};
+use types::{Charset, SqlError, ValueRef};
 use wire::Decoder;
 use wire::capability;
-use wire::column_type::ColumnType;
 use wire::packet::{Mark, PacketWriter};
 use wire::response::{
-    ColumnDef, OkPacket, SessionState, write_column_count, write_columns_end, write_err,
-    write_local_infile, write_ok, write_rows_end,
+    OkPacket, SessionState, write_column_count, write_columns_end, write_local_infile, write_ok,
+    write_rows_end,
 };
 use wire::status;
 
@@ -24,6 +23,7 @@ use super::cursor::Cursor;
 use super::definitions::Definitions;
 use super::encode;
 use super::link::Output;
+use super::names;
 
 /// Bytes waiting to be sent beyond which a statement sends before it goes on.
 pub(super) const FLUSH_AT: usize = 64 << 10;
@@ -131,7 +131,7 @@ impl<'a> Results<'a> {
         let mark = writer.mark();
         write_column_count(cols.len(), writer);
         for column in cols.iter() {
-            definition(column, self.to).write(writer);
+            names::define(column, self.to, |d| d.write(writer));
         }
         if let Some(known) = &mut self.definitions {
             known.keep(cols, self.to, writer, mark);
@@ -148,8 +148,7 @@ impl<'a> Results<'a> {
             self.output.writer.rewind(mark);
             self.cursor = None;
         }
-        let writer = &mut self.output.writer;
-        write_err(e.code, e.sqlstate, e.message.as_bytes(), writer);
+        names::write_error(e, self.to, &mut self.output.writer);
     }
 
     /// The server status after the last result.
@@ -366,22 +365,4 @@ fn status_of(done: &Done) -> u16 {
         | flag(done.more, status::MORE_RESULTS_EXISTS)
         | flag(done.no_index_used, status::NO_INDEX_USED)
         | flag(done.no_backslash_escapes, status::NO_BACKSLASH_ESCAPES)
-}
-
-/// What a client whose results are in `to` is told about a column.
-pub fn definition(column: &ColumnMeta, to: Option<Charset>) -> ColumnDef<'_> {
-    let collation = to.map_or(column.collation, CollationId::default_of);
-    let kind = column.ty.protocol_type() as u8;
-    ColumnDef {
-        schema: column.schema.as_bytes(),
-        table: column.table.as_bytes(),
-        org_table: column.org_table.as_bytes(),
-        name: column.name.as_bytes(),
-        org_name: column.org_name.as_bytes(),
-        collation: column.ty.protocol_charset(collation),
-        length: column.ty.display_length(collation),
-        column_type: ColumnType::from_u8(kind).unwrap_or(ColumnType::VarString),
-        flags: column.flags,
-        decimals: column.decimals,
-    }
 }

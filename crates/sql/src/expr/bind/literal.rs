@@ -1,10 +1,10 @@
 //! Literals.
 
-use types::SqlError;
 use types::charset::{self, Charset};
 use types::collation::CollationId;
 use types::decimal::Decimal;
 use types::temporal::Time;
+use types::{SqlError, Warning};
 
 use super::Binder;
 use crate::expr::cast;
@@ -74,7 +74,7 @@ impl Binder<'_> {
                 }
                 Expr::constant(Val::Double(*f), ExprType::double(false))
             }
-            A::Str(b) => self.string(b)?,
+            A::Str(b) => self.string(b),
             A::Hex(b) | A::Bit(b) => {
                 let mut e = text(b.to_vec(), CollationId::BINARY);
                 e.ty.bits = true;
@@ -86,22 +86,35 @@ impl Binder<'_> {
         })
     }
 
-    /// A string as the client sent it, brought to the connection's character set.
-    fn string(&self, b: &[u8]) -> Result<Expr, SqlError> {
+    /// A string, brought from the parser's UTF-8 to the connection's character set. What a `binary` client sent is
+    /// taken as it is. So are bytes that are no character: binary columns and functions want them, and a column of
+    /// text refuses them by itself.
+    fn string(&self, b: &[u8]) -> Expr {
         let client = self.cx.vars.hot().client;
         let connection = self.cx.collation.charset();
-        if client != connection && !b.is_ascii() {
-            let mut out = Vec::with_capacity(b.len() * 2);
-            charset::convert(client, connection, b, &mut out);
-            return Ok(text(out, self.cx.collation));
+        // What the parser left: UTF-8, but for the sets whose bytes may be no characters.
+        let from = match client {
+            Charset::Latin1 => Charset::Utf8mb4,
+            other => other,
+        };
+        // Text for a `binary` connection is what the client sent.
+        let to = match connection {
+            Charset::Binary => client,
+            other => other,
+        };
+        if from != to && from != Charset::Binary && !b.is_ascii() {
+            let mut out = Vec::with_capacity(b.len());
+            charset::convert(from, to, b, &mut out);
+            return text(out, self.cx.collation);
         }
         if let Some(at) = connection.first_invalid(b) {
-            return Err(SqlError::invalid_character_string(
-                connection.name(),
-                &hex(&b[at..]),
-            ));
+            self.cx
+                .warn(Warning::from_error(SqlError::invalid_character_string(
+                    connection.name(),
+                    &hex(&b[at..]),
+                )));
         }
-        Ok(text(b.to_vec(), self.cx.collation))
+        text(b.to_vec(), self.cx.collation)
     }
 
     fn temporal(&self, kind: ast::TemporalKind, b: &[u8]) -> Result<Expr, SqlError> {
@@ -147,5 +160,5 @@ fn introduced(l: &ast::IntroducedLit) -> Result<Expr, SqlError> {
 
 /// The bytes at a fault as error 1300 shows them.
 fn hex(b: &[u8]) -> String {
-    b.iter().take(6).map(|b| format!("\\x{b:02X}")).collect()
+    b.iter().take(3).map(|b| format!("{b:02X}")).collect()
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Options, parse};
+use super::{Options, PREPARED, parse};
 
 /// Runs `work` on a thread with 1 MiB of stack, as much as MySQL gives a connection by default.
 fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
@@ -12,9 +12,7 @@ fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
 
 /// The outcome of a statement: `None` if it parses, else the error's number.
 fn outcome(sql: &str) -> Option<u16> {
-    parse(sql.as_bytes(), &Options::default())
-        .err()
-        .map(|e| e.code())
+    parse(sql.as_bytes(), &PREPARED).err().map(|e| e.code())
 }
 
 #[test]
@@ -74,7 +72,7 @@ fn trees_as_high_as_they_may_be_can_be_walked_and_dropped() {
         for n in 1..400 {
             // Sums inside sums: the height of every level adds to the one around it.
             let text = format!("{}1{}", "(".repeat(n), " + 1 + 1 + 1)".repeat(n));
-            match super::parse_expr(text.as_bytes(), &Options::default()) {
+            match super::parse_expr(text.as_bytes(), &PREPARED) {
                 Ok(expr) => deepest = Some(expr),
                 Err(e) => {
                     assert_eq!(e.code(), 1436);
@@ -216,7 +214,7 @@ proptest! {
 
     #[test]
     fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = parse(&bytes, &Options::default());
+        let _ = parse(&bytes, &PREPARED);
     }
 
     #[test]
@@ -225,7 +223,7 @@ proptest! {
             ansi_quotes: ansi,
             pipes_as_concat: pipes,
             no_backslash_escapes: raw,
-            ..Options::default()
+            ..PREPARED
         };
         let _ = parse(text.as_bytes(), &options);
         let _ = super::parse_expr(text.as_bytes(), &options);
@@ -241,13 +239,13 @@ proptest! {
         let line = text.lines().nth(which).unwrap_or_default().as_bytes();
         let cut = cut.min(line.len());
         let damaged = [&line[..cut], &bytes, &line[cut..]].concat();
-        let _ = parse(&damaged, &Options::default());
-        let _ = parse(&line[..cut], &Options::default());
+        let _ = parse(&damaged, &PREPARED);
+        let _ = parse(&line[..cut], &PREPARED);
     }
 
     #[test]
     fn what_parses_prints_to_a_fixed_point(text in expressions()) {
-        let options = Options::default();
+        let options = PREPARED;
         if let Ok(expr) = super::parse_expr(text.as_bytes(), &options) {
             let once = expr.to_string();
             let again = super::parse_expr(once.as_bytes(), &options);

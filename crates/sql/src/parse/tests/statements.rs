@@ -1,14 +1,14 @@
 //! Statements parse, print, and carry what later layers need.
 
 use super::ast::*;
-use super::{Options, is_blank, parse_one, statement};
+use super::{PREPARED, is_blank, parse_one, statement};
 
 const GRAMMAR: &[u8] = include_bytes!("../testdata/grammar.sql");
 const CLIENTS: &[u8] = include_bytes!("../testdata/clients.sql");
 
 /// Every statement of a file, taken off one after the other.
 fn all_of(mut text: &[u8]) -> Vec<(String, Statement)> {
-    let options = Options::default();
+    let options = PREPARED;
     let mut all = Vec::new();
     while !is_blank(text, &options) {
         match parse_one(text, &options) {
@@ -96,7 +96,7 @@ fn result_columns_are_named_as_written() {
 #[test]
 fn a_session_can_take_statements_one_by_one() {
     let sql = b"select 1; /* between */ select 2 ;; ";
-    let options = Options::default();
+    let options = PREPARED;
     let (_, first) = parse_one(sql, &options).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(&sql[..first], b"select 1;");
     let (_, second) = parse_one(&sql[first..], &options).unwrap_or_else(|e| panic!("{e}"));
@@ -107,11 +107,8 @@ fn a_session_can_take_statements_one_by_one() {
 
 #[test]
 fn placeholders_are_numbered() {
-    let parsed = super::parse(
-        b"SELECT ?, a FROM t WHERE b = ? LIMIT ?, ?",
-        &Options::default(),
-    )
-    .unwrap_or_else(|e| panic!("{e}"));
+    let parsed = super::parse(b"SELECT ?, a FROM t WHERE b = ? LIMIT ?, ?", &PREPARED)
+        .unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(parsed.params, 4);
 }
 

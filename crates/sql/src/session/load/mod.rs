@@ -354,7 +354,11 @@ impl Session {
         text: &str,
         with: Option<&LoadData>,
     ) -> Result<Authorized<Plan>, SqlError> {
-        let options = self.parse_options();
+        let options = parse::Options {
+            placeholders: true,
+            charset: Charset::Utf8mb4,
+            ..self.parse_options()
+        };
         let parsed = parse::parse(text.as_bytes(), &options).map_err(|e| super::parse_error(&e))?;
         let mut statement = parsed.statement;
         if let (Statement::Insert(insert), Some(l)) = (&mut statement, with)

@@ -5,6 +5,7 @@ mod accounts;
 mod alter;
 mod altering;
 mod at_once;
+mod charsets;
 mod clients;
 mod concurrent;
 mod conflicts;
@@ -101,8 +102,13 @@ impl Client {
     }
 
     pub fn try_all(&mut self, sql: &str) -> Result<Vec<Collected>, SqlError> {
+        self.try_bytes(sql.as_bytes())
+    }
+
+    /// The same of a text in the client's character set.
+    pub fn try_bytes(&mut self, sql: &[u8]) -> Result<Vec<Collected>, SqlError> {
         let mut sink = Collector::new();
-        block_on(self.session.execute(sql.as_bytes(), &mut sink))?;
+        block_on(self.session.execute(sql, &mut sink))?;
         Ok(sink.results)
     }
 
@@ -121,7 +127,15 @@ impl Client {
 
     /// The rows of the last result, values as text.
     pub fn rows(&mut self, sql: &str) -> Vec<Vec<String>> {
-        let r = self.run(sql);
+        self.rows_of(sql.as_bytes())
+    }
+
+    /// The same of a text in the client's character set.
+    pub fn rows_of(&mut self, sql: &[u8]) -> Vec<Vec<String>> {
+        let r = match self.try_bytes(sql) {
+            Ok(mut r) => r.pop().unwrap_or_default(),
+            Err(e) => panic!("{}: {e}", sql.escape_ascii()),
+        };
         let types: Vec<_> = r.columns.iter().map(|c| c.ty.clone()).collect();
         r.rows
             .iter()
