@@ -4,7 +4,7 @@
 
 use engine::ColumnDefault;
 use types::error::codes;
-use types::{DataType, SqlError, Value};
+use types::{Charset, DataType, SqlError, Value};
 
 use crate::expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
 use crate::expr::{EvalCtx, Expr, ExprType, Val, value_text};
@@ -105,7 +105,13 @@ fn names_members((value, value_ty): &(Val<'static>, ExprType), ty: &DataType) ->
     if value.is_null() {
         return true;
     }
-    let text = value_text(value, value_ty);
+    let (from, to) = (value_ty.collation.charset(), list.collation.charset());
+    let mut text = value_text(value, value_ty);
+    if from != to && from != Charset::Binary {
+        let mut converted = Vec::with_capacity(text.len());
+        types::charset::convert(from, to, &text, &mut converted);
+        text = converted.into();
+    }
     match ty {
         DataType::Set(_) if text.is_empty() => true,
         DataType::Set(_) => text.split(|b| *b == b',').all(|m| list.find(m).is_some()),
