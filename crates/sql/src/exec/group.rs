@@ -152,11 +152,14 @@ impl RowSource for GroupRow<'_> {
     fn column(&self, slot: u16, ordinal: u16) -> ValueRef<'_> {
         let g = self.groups;
         let at = usize::from(ordinal);
+        let aggregate = |at: usize| match (g.values.get(at), g.plan.aggregates.get(at)) {
+            (Some(v), Some(spec)) => v.as_computed_ref(&spec.ty),
+            _ => ValueRef::Null,
+        };
+        let below = g.plan.below;
         match slot {
-            AGGREGATE_SLOT => match (g.values.get(at), g.plan.aggregates.get(at)) {
-                (Some(v), Some(spec)) => v.as_computed_ref(&spec.ty),
-                _ => ValueRef::Null,
-            },
+            AGGREGATE_SLOT => aggregate(at),
+            s if below.has(s) => aggregate(below.place(s, ordinal)),
             GROUP_SLOT => g.carried.column(g.next - 1, at),
             // A subquery of a grouped expression names the table's column.
             _ => {

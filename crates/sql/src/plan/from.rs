@@ -4,11 +4,14 @@
 //! An outer join opens a *nest*: the tables of its inner side, which are extended with NULLs together. Nest 0 is the block
 //! itself. `a RIGHT JOIN b` is `b LEFT JOIN a` with the columns in the written order.
 
+use std::ops::Range;
+
 use types::SqlError;
 
 use super::Planner;
 use super::guard::Usage;
-use super::scope::{DerivedColumn, FromTable, Merged, Names, same_name};
+use super::names::{Listed, Lowest, Names, same_name};
+use super::scope::{DerivedColumn, FromTable};
 use super::source::{TableGuard, TableSource};
 use super::tree::{QueryPlan, SubPlan};
 use crate::expr::bind::Clause;
@@ -58,6 +61,16 @@ pub(crate) struct FromState<'a, 's> {
     pub base: u16,
     /// What the statement does with the tables.
     pub usage: Usage,
+    /// Some join has USING or is NATURAL, so that lists of columns are kept.
+    pub by_name: bool,
+}
+
+/// An operand of a join, or the result of one.
+struct Operand {
+    /// The places of its tables.
+    tables: Range<usize>,
+    /// Its columns in the order of `*`; empty where no join of the block goes by names.
+    columns: Vec<Listed>,
 }
 
 /// Most tables of a block: their sets are words.
@@ -73,6 +86,21 @@ fn count(list: &[ast::TableRef]) -> usize {
             _ => 1,
         })
         .sum()
+}
+
+/// Whether a join of the list goes by the names of columns.
+fn joins_by_name(list: &[ast::TableRef]) -> bool {
+    list.iter().any(|r| match r {
+        ast::TableRef::Join(j) => {
+            matches!(
+                j.condition,
+                ast::JoinCondition::Using(_) | ast::JoinCondition::Natural
+            ) || joins_by_name(std::slice::from_ref(&j.left))
+                || joins_by_name(std::slice::from_ref(&j.right))
+        }
+        ast::TableRef::List(l) => joins_by_name(l),
+        _ => false,
+    })
 }
 
 impl Planner<'_> {
@@ -94,20 +122,24 @@ impl Planner<'_> {
             parent: 0,
             needs: 0,
         });
+        st.by_name = joins_by_name(from);
+        let mut columns = Vec::new();
         for r in from {
-            self.table_ref(r, 0, st)?;
+            columns.append(&mut self.table_ref(r, 0, st)?.columns);
         }
+        st.names.columns = st.by_name.then_some(columns);
         Ok(())
     }
 
-    /// Binds one reference; yields the places of its tables.
+    /// Binds one reference.
     fn table_ref(
         &self,
         r: &ast::TableRef,
         nest: u16,
         st: &mut FromState<'_, '_>,
-    ) -> Result<std::ops::Range<usize>, SqlError> {
+    ) -> Result<Operand, SqlError> {
         let start = st.names.tables.len();
+        let mut columns = Vec::new();
         match r {
             ast::TableRef::Table(f) => {
                 let t = self.table_factor(f, st)?;
@@ -123,15 +155,26 @@ impl Planner<'_> {
             ast::TableRef::JsonTable(_) => return Err(SqlError::not_supported("JSON_TABLE")),
             ast::TableRef::List(l) => {
                 for r in l {
-                    self.table_ref(r, nest, st)?;
+                    columns.append(&mut self.table_ref(r, nest, st)?.columns);
                 }
             }
-            ast::TableRef::Join(j) => self.join(j, nest, st)?,
+            ast::TableRef::Join(j) => return self.join(j, nest, st),
         }
-        Ok(start..st.names.tables.len())
+        if st.by_name && !matches!(r, ast::TableRef::List(_)) {
+            columns.extend(st.names.tables[start..].iter().flat_map(FromTable::listed));
+        }
+        Ok(Operand {
+            tables: start..st.names.tables.len(),
+            columns,
+        })
     }
 
-    fn join(&self, j: &ast::Join, nest: u16, st: &mut FromState<'_, '_>) -> Result<(), SqlError> {
+    fn join(
+        &self,
+        j: &ast::Join,
+        nest: u16,
+        st: &mut FromState<'_, '_>,
+    ) -> Result<Operand, SqlError> {
         let outer = matches!(j.kind, ast::JoinKind::Left | ast::JoinKind::Right);
         let new_nest = st.joins.nests.len() as u16;
         if outer {
@@ -148,124 +191,143 @@ impl Planner<'_> {
         let left = self.table_ref(&j.left, left_nest, st)?;
         let right = self.table_ref(&j.right, right_nest, st)?;
         match j.kind {
-            ast::JoinKind::Left => st.joins.nests[usize::from(new_nest)].needs = mask(&left),
-            ast::JoinKind::Right => st.joins.nests[usize::from(new_nest)].needs = mask(&right),
+            ast::JoinKind::Left => st.joins.nests[usize::from(new_nest)].needs = mask(&left.tables),
+            ast::JoinKind::Right => {
+                st.joins.nests[usize::from(new_nest)].needs = mask(&right.tables);
+            }
             ast::JoinKind::Straight => {
-                for t in right.clone() {
-                    st.joins.after[t] |= mask(&left);
+                for t in right.tables.clone() {
+                    st.joins.after[t] |= mask(&left.tables);
                 }
             }
             ast::JoinKind::Inner => {}
         }
-        let visible = st.base + left.start as u16..st.base + right.end as u16;
-        let on = self.join_condition(j, &left, &right, visible, st)?;
+        let tables = left.tables.start..right.tables.end;
+        let inner = match j.kind {
+            ast::JoinKind::Left => Some(right.tables.clone()),
+            ast::JoinKind::Right => Some(left.tables.clone()),
+            _ => None,
+        };
         let belongs = if outer { new_nest } else { nest };
+        let (on, columns) = self.join_condition(j, left, right, st)?;
         for e in on {
             push_conjuncts(e, belongs, &mut st.joins.conds);
         }
-        if outer {
-            let inner = if j.kind == ast::JoinKind::Left {
-                right
-            } else {
-                left
-            };
-            for t in &mut st.names.tables[inner] {
-                t.outer_joined = true;
-            }
+        for t in &mut st.names.tables[inner.unwrap_or(0..0)] {
+            t.outer_joined = true;
         }
-        Ok(())
+        Ok(Operand { tables, columns })
     }
 
+    /// Binds the condition of a join; yields its members and the columns of the result.
     fn join_condition(
         &self,
         j: &ast::Join,
-        left: &std::ops::Range<usize>,
-        right: &std::ops::Range<usize>,
-        visible: std::ops::Range<u16>,
+        left: Operand,
+        right: Operand,
         st: &mut FromState<'_, '_>,
-    ) -> Result<Vec<Expr>, SqlError> {
-        match &j.condition {
-            ast::JoinCondition::None => Ok(Vec::new()),
-            ast::JoinCondition::On(e) => {
-                let saved = st.names.visible.replace(visible);
+    ) -> Result<(Vec<Expr>, Vec<Listed>), SqlError> {
+        let wanted = match &j.condition {
+            ast::JoinCondition::Using(columns) => Some(&columns[..]),
+            ast::JoinCondition::Natural => None,
+            ast::JoinCondition::None | ast::JoinCondition::On(_) => {
+                let slot = |table: usize| st.base + table as u16;
+                let visible = slot(left.tables.start)..slot(right.tables.end);
+                let mut columns = left.columns;
+                columns.extend(right.columns);
+                let ast::JoinCondition::On(e) = &j.condition else {
+                    return Ok((Vec::new(), columns));
+                };
+                let seen = st.by_name.then(|| columns.clone());
+                let tables = st.names.visible.replace(visible);
+                let listed = std::mem::replace(&mut st.names.columns, seen);
                 let bound = self.bind(e, Clause::On, st.names, st.subqueries);
-                st.names.visible = saved;
-                Ok(vec![bound?])
+                st.names.visible = tables;
+                st.names.columns = listed;
+                return Ok((vec![bound?], columns));
             }
-            ast::JoinCondition::Using(columns) => self.using(j.kind, columns, left, right, st),
-            ast::JoinCondition::Natural => {
-                let mut common: Vec<ast::Name> = Vec::new();
-                for t in &st.names.tables[left.clone()] {
-                    for i in (0..t.len()).filter(|&i| !t.invisible(i)) {
-                        let name = t.column_name(i);
-                        let there = st.names.tables[right.clone()]
-                            .iter()
-                            .any(|r| r.find(name).is_some_and(|i| !r.invisible(i)));
-                        if there && !common.iter().any(|c| same_name(c, name)) {
-                            common.push(name.into());
-                        }
-                    }
-                }
-                self.using(j.kind, &common, left, right, st)
-            }
+        };
+        // `a RIGHT JOIN b` is `b LEFT JOIN a`: its columns come in that order.
+        let (first, second) = match j.kind {
+            ast::JoinKind::Right => (&right.columns, &left.columns),
+            _ => (&left.columns, &right.columns),
+        };
+        let common = self
+            .common_columns(wanted, first, second, st.names)
+            .map_err(|(name, e)| {
+                let c = ast::ColumnRef {
+                    name: name.into(),
+                    qualifier: None,
+                };
+                self.hide_column(st.names, &c, e)
+            })?;
+        let mut on = Vec::with_capacity(common.len());
+        for &(a, b) in &common {
+            let (l, r) = match j.kind {
+                ast::JoinKind::Right => (b, a),
+                _ => (a, b),
+            };
+            on.push(self.equality(listed_expr(st.names, l)?, listed_expr(st.names, r)?)?);
         }
+        let mut columns: Vec<Listed> = common.iter().map(|c| c.0).collect();
+        let merged = |l: &Listed| common.iter().any(|(a, b)| a == l || b == l);
+        columns.extend(first.iter().chain(second).filter(|l| !merged(l)));
+        Ok((on, columns))
     }
 
-    fn using(
+    /// The columns that two operands have in common, in the order of the first: those that USING names, or all for NATURAL.
+    ///
+    /// # Errors
+    /// 1052 for a name that stands for two columns of an operand, 1054 for one that is not in both.
+    fn common_columns(
         &self,
-        kind: ast::JoinKind,
-        columns: &[ast::Name],
-        left: &std::ops::Range<usize>,
-        right: &std::ops::Range<usize>,
-        st: &mut FromState<'_, '_>,
-    ) -> Result<Vec<Expr>, SqlError> {
-        let mut on = Vec::new();
-        let mut fresh = Vec::new();
-        for name in columns {
-            let (l, lm) = self.side(name, left, st)?;
-            let (r, rm) = self.side(name, right, st)?;
-            on.push(self.equality(l.clone(), r.clone())?);
-            let expr = if kind == ast::JoinKind::Right { r } else { l };
-            let mut members = lm;
-            members.extend(rm);
-            st.names
-                .merged
-                .retain(|m| !m.members.iter().any(|x| members.contains(x)));
-            fresh.push(Merged {
-                name: name.clone(),
-                expr,
-                members,
+        wanted: Option<&[ast::Name]>,
+        first: &[Listed],
+        second: &[Listed],
+        names: &Names<'_>,
+    ) -> Result<Vec<(Listed, Listed)>, (String, SqlError)> {
+        let ambiguous = |name: &str| {
+            let e = SqlError::ambiguous_column(name, "from clause");
+            (name.to_owned(), e)
+        };
+        let mut common: Vec<(Listed, Listed)> = Vec::new();
+        for &a in first {
+            let Some((name, hidden)) = listed_name(names, a) else {
+                continue;
+            };
+            let meant = match wanted {
+                Some(list) => list.iter().any(|w| same_name(w, name)),
+                None => !hidden,
+            };
+            if !meant {
+                continue;
+            }
+            let looked_at = second.len() + common.len();
+            let ticked = self.ctx.cx.tick(8 * looked_at);
+            ticked.map_err(|e| (String::new(), e))?;
+            let mut there = second.iter().filter(|&&b| {
+                listed_name(names, b)
+                    .is_some_and(|(n, h)| same_name(n, name) && (wanted.is_some() || !h))
             });
+            let Some(&b) = there.next() else { continue };
+            let twice = common
+                .iter()
+                .any(|(c, _)| listed_name(names, *c).is_some_and(|(n, _)| same_name(n, name)));
+            if there.next().is_some() || twice {
+                return Err(ambiguous(name));
+            }
+            common.push((a, b));
         }
-        st.names.merged.extend(fresh);
-        Ok(on)
-    }
-
-    /// The column of one side that USING names, and all columns it stands for.
-    fn side(
-        &self,
-        name: &str,
-        tables: &std::ops::Range<usize>,
-        st: &FromState<'_, '_>,
-    ) -> Result<(Expr, Vec<(u16, u16)>), SqlError> {
-        let slots = st.base + tables.start as u16..st.base + tables.end as u16;
-        let merged =
-            st.names.merged.iter().find(|m| {
-                same_name(&m.name, name) && m.members.iter().all(|c| slots.contains(&c.0))
-            });
-        if let Some(m) = merged {
-            return Ok((m.expr.clone(), m.members.clone()));
-        }
-        let mut found = None;
-        for t in &st.names.tables[tables.clone()] {
-            if let Some(i) = t.find(name) {
-                if found.is_some() {
-                    return Err(SqlError::ambiguous_column(name, "from clause"));
-                }
-                found = Some((t.column_expr(i), vec![(t.slot, i as u16)]));
+        for w in wanted.unwrap_or(&[]) {
+            let found = common
+                .iter()
+                .any(|(c, _)| listed_name(names, *c).is_some_and(|(n, _)| same_name(n, w)));
+            if !found {
+                let e = SqlError::unknown_column(w, "from clause");
+                return Err((w.to_string(), e));
             }
         }
-        found.ok_or_else(|| SqlError::unknown_column(name, "from clause"))
+        Ok(common)
     }
 
     fn table_factor(
@@ -348,7 +410,7 @@ impl Planner<'_> {
             });
         }
         if plan.lowest != u16::MAX {
-            let lowest = st.names.lowest.get().min(super::scope::Lowest(plan.lowest));
+            let lowest = st.names.lowest.get().min(Lowest(plan.lowest));
             st.names.lowest.set(lowest);
         }
         let number = st.derived.len() as u32;
@@ -379,6 +441,19 @@ impl Planner<'_> {
     }
 }
 
+/// The name of a column, and whether `*` leaves it out.
+fn listed_name<'n>(names: &'n Names<'_>, l: Listed) -> Option<(&'n str, bool)> {
+    let t = names.table(l.slot)?;
+    let i = usize::from(l.ordinal);
+    Some((t.column_name(i), t.invisible(i)))
+}
+
+fn listed_expr(names: &Names<'_>, l: Listed) -> Result<Expr, SqlError> {
+    let t = names.table(l.slot);
+    let t = t.ok_or_else(|| SqlError::internal("no such table in FROM"))?;
+    Ok(t.column_expr(usize::from(l.ordinal)))
+}
+
 fn add(t: FromTable, nest: u16, st: &mut FromState<'_, '_>) -> Result<(), SqlError> {
     let twice = st
         .names
@@ -398,7 +473,7 @@ fn add(t: FromTable, nest: u16, st: &mut FromState<'_, '_>) -> Result<(), SqlErr
 }
 
 /// The bits of a range of tables.
-pub(crate) fn mask(r: &std::ops::Range<usize>) -> u64 {
+pub(crate) fn mask(r: &Range<usize>) -> u64 {
     r.clone().fold(0, |m, i| m | 1 << i)
 }
 

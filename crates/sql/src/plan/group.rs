@@ -9,7 +9,7 @@ use engine::IndexKind;
 use types::SqlError;
 
 use super::from::Cond;
-use super::scope::Names;
+use super::names::Names;
 use super::select::Item;
 use super::source::TableSource;
 use super::tree::{GROUP_SLOT, SortKey};
@@ -162,7 +162,7 @@ pub(crate) fn check(
     names: &Names<'_>,
     conds: &[Cond],
     keys: &[Expr],
-    items: &[Item],
+    items: &[Item<'_>],
     having: Option<&Expr>,
     order: &[SortKey],
 ) -> Result<(), SqlError> {
@@ -209,7 +209,7 @@ pub(crate) fn check(
 ///
 /// # Errors
 /// 3065.
-pub(crate) fn check_distinct(items: &[Item], order: &[SortKey]) -> Result<(), SqlError> {
+pub(crate) fn check_distinct(items: &[Item<'_>], order: &[SortKey]) -> Result<(), SqlError> {
     let kept = Known::of(items.iter().map(|i| &i.expr));
     for (i, k) in order.iter().enumerate() {
         if kept.has(&k.expr) {

@@ -9,7 +9,8 @@ use types::SqlError;
 use types::error::codes;
 
 use super::Planner;
-use super::scope::{FromTable, Names};
+use super::names::Names;
+use super::scope::FromTable;
 use super::source::TableGuard;
 use crate::access::account::TableId;
 use crate::access::needs::{Need, Right, table};

@@ -7,7 +7,8 @@ use types::SqlError;
 
 use super::Planner;
 use super::guard::Usage;
-use super::scope::{BlockScope, InsertedRow, Names, same_name};
+use super::names::{Names, same_name};
+use super::scope::{BlockScope, InsertedRow};
 use super::tree::{Assign, DefaultPlan, InsertPlan, InsertRows, InsertValue, SubPlan};
 use crate::access::Priv;
 use crate::expr::Expr;

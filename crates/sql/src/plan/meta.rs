@@ -3,13 +3,14 @@
 use engine::{ColumnDefault, IndexKind, Table};
 use types::datatype::field_flags as flags;
 
-use super::scope::{FromTable, Names};
+use super::names::Names;
+use super::scope::FromTable;
 use super::select::Item;
 use super::source::TableSource;
 use crate::sink::ColumnMeta;
 
 /// The description of a select item.
-pub(crate) fn column(item: &Item, names: &Names<'_>) -> ColumnMeta {
+pub(crate) fn column(item: &Item<'_>, names: &Names<'_>) -> ColumnMeta {
     let origin = item
         .expr
         .as_column()

@@ -17,6 +17,7 @@ mod guard;
 mod insert;
 mod mask;
 mod meta;
+mod names;
 mod optimize;
 mod order;
 mod query;
@@ -50,7 +51,8 @@ use crate::memory::Charge;
 use crate::parse::ast;
 use crate::sink::ColumnMeta;
 use guard::{Seen, Usage};
-use scope::{BlockScope, Names};
+use names::{Lowest, Names};
+use scope::BlockScope;
 
 /// What planning looks at.
 pub struct PlanCtx<'a> {
@@ -216,7 +218,10 @@ impl<'p> Planner<'p> {
             subqueries,
             inserted: None,
         };
-        let e = Binder::new(self.ctx.cx, &mut scope, clause).bind(e)?;
+        let around = names.clause.replace(Some(clause));
+        let e = Binder::new(self.ctx.cx, &mut scope, clause).bind(e);
+        names.clause.set(around);
+        let e = e?;
         self.note_params(&e);
         Ok(e)
     }
@@ -237,9 +242,12 @@ impl<'p> Planner<'p> {
             subqueries,
             inserted: None,
         };
+        let around = names.clause.replace(Some(clause));
         let e = Binder::new(self.ctx.cx, &mut scope, clause)
             .with_aggregates(aggregates)
-            .bind(e)?;
+            .bind(e);
+        names.clause.set(around);
+        let e = e?;
         self.note_params(&e);
         for a in &aggregates[known..] {
             a.args.iter().for_each(|e| self.note_params(e));
@@ -325,15 +333,23 @@ impl<'p> Planner<'p> {
         kind: SubqueryKind,
         names: &Names<'_>,
     ) -> Result<(SubPlan, Vec<ExprType>), SqlError> {
+        let aggregates = match names.aggregate_slot.get() {
+            Some(slot) => slot,
+            None => {
+                let slot = self.take_slots(2)?;
+                names.aggregate_slot.set(Some(slot));
+                slot
+            }
+        };
         let first = self.next_slot.get();
         let (plan, _) = self.query(query, Some(names))?;
         let types = plan.types.clone();
         let correlated = plan.lowest != u16::MAX;
         if correlated {
             // What lies below this block's own tables belongs to blocks further out.
-            let own = names.tables.first().map_or(first, |t| t.slot);
+            let own = names.tables.first().map_or(aggregates, |t| t.slot);
             if plan.lowest < own {
-                let lowest = names.lowest.get().min(scope::Lowest(plan.lowest));
+                let lowest = names.lowest.get().min(Lowest(plan.lowest));
                 names.lowest.set(lowest);
             }
         }

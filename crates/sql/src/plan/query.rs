@@ -8,7 +8,8 @@ use types::keyenc::KeyPart;
 use types::{DataType, IntWidth};
 
 use super::Planner;
-use super::scope::{DerivedColumn, FromTable, Names};
+use super::names::Names;
+use super::scope::{DerivedColumn, FromTable};
 use super::source::TableSource;
 use super::tree::{Body, LimitPlan, OUTPUT_SLOT, QueryPlan, SetArm, SortKey, SubPlan};
 use crate::access::Priv;
@@ -61,7 +62,7 @@ impl Planner<'_> {
         let list = self.ctes.list.borrow();
         let place = list
             .iter()
-            .rposition(|c| super::scope::same_name(&c.name, name))?;
+            .rposition(|c| super::names::same_name(&c.name, name))?;
         Some(CteRef {
             def: Rc::clone(&list[place]),
             place,

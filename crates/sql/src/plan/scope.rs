@@ -1,9 +1,8 @@
-//! Names: which column, alias or row of a surrounding block an identifier stands for.
+//! The tables of FROM, and what the expressions of a block mean by a name, a subquery or an aggregate.
 //!
-//! Table names and aliases compare by case, column names without. A block's names are fixed once its FROM is bound; the
-//! expressions of the block are then bound through a [`BlockScope`].
+//! A block's tables are fixed once its FROM is bound; its expressions are then bound through a [`BlockScope`], in MySQL's order.
+//! Which of them a name stands for is for [`super::names`] to say.
 
-use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,10 +11,14 @@ use types::{DataType, SqlError, Value};
 
 use super::Planner;
 use super::guard::Seen;
+use super::names::{Found, Listed, Lowest, Names, resolved_expr, same_name};
+use super::select::Item;
 use super::source::TableSource;
 use super::tree::{DefaultPlan, INSERTED, SubPlan};
+use crate::expr::agg::AggSpec;
 use crate::expr::bind::{
-    BoundSubquery, Clause, Resolved, ResolvedColumn, Scope, SubqueryKind, column_text,
+    AggregatePlace, Binder, BoundSubquery, Clause, Resolved, ResolvedColumn, Scope, SubqueryKind,
+    column_text,
 };
 use crate::expr::{Column, Expr, ExprType, Node, Val};
 use crate::parse::ast;
@@ -133,7 +136,14 @@ impl FromTable {
         column_expr(self.resolved(i))
     }
 
-    fn note_read(&self, i: usize) {
+    /// Its columns in order.
+    pub fn listed(&self) -> impl Iterator<Item = Listed> {
+        let slot = self.slot;
+        (0..self.len() as u16).map(move |ordinal| Listed { slot, ordinal })
+    }
+
+    /// Notes that a column is read.
+    pub fn note_read(&self, i: usize) {
         if let Some(seen) = &self.seen {
             seen.note(i, self.column_name(i));
         }
@@ -163,127 +173,6 @@ pub(crate) fn column_expr(c: ResolvedColumn) -> Expr {
     }
 }
 
-/// Whether two column names are the same.
-pub(crate) fn same_name(a: &str, b: &str) -> bool {
-    a.eq_ignore_ascii_case(b)
-        || (!(a.is_ascii() && b.is_ascii()) && a.to_lowercase() == b.to_lowercase())
-}
-
-/// A column that USING or NATURAL made of several.
-pub(crate) struct Merged {
-    /// Its name.
-    pub name: Box<str>,
-    /// Its value.
-    pub expr: Expr,
-    /// The columns it stands for.
-    pub members: Vec<(u16, u16)>,
-}
-
-/// The names of a block.
-#[derive(Default)]
-pub(crate) struct Names<'s> {
-    /// Tables of FROM.
-    pub tables: Vec<FromTable>,
-    /// Columns merged by USING and NATURAL.
-    pub merged: Vec<Merged>,
-    /// Select items by alias.
-    pub aliases: Vec<(Box<str>, Expr)>,
-    /// While ON is bound: slots it may see.
-    pub visible: Option<std::ops::Range<u16>>,
-    /// The block around it.
-    pub parent: Option<&'s Names<'s>>,
-    /// Lowest slot of a surrounding block that was named.
-    pub lowest: Cell<Lowest>,
-}
-
-/// A slot number whose default is "none".
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Lowest(pub u16);
-
-impl Default for Lowest {
-    fn default() -> Lowest {
-        Lowest(u16::MAX)
-    }
-}
-
-impl Names<'_> {
-    fn sees(&self, t: &FromTable) -> bool {
-        self.visible.as_ref().is_none_or(|v| v.contains(&t.slot))
-    }
-
-    /// What a name stands for in this block alone, as something that is read.
-    pub fn local(&self, c: &ast::ColumnRef, clause: Clause) -> Result<Option<Resolved>, SqlError> {
-        if c.qualifier.is_none()
-            && let Some(m) = self.merged.iter().find(|m| same_name(&m.name, &c.name))
-            && self
-                .visible
-                .as_ref()
-                .is_none_or(|v| v.contains(&m.members[0].0))
-        {
-            return Ok(Some(Resolved::Expr(m.expr.clone())));
-        }
-        let found = self.locate(c, clause)?;
-        Ok(found.map(|(t, i)| {
-            t.note_read(i);
-            Resolved::Column(t.resolved(i))
-        }))
-    }
-
-    /// The table and the place of the column that a name stands for in this block alone.
-    pub fn locate(
-        &self,
-        c: &ast::ColumnRef,
-        clause: Clause,
-    ) -> Result<Option<(&FromTable, usize)>, SqlError> {
-        let mut found: Option<(&FromTable, usize)> = None;
-        for t in self.tables.iter().filter(|t| self.sees(t)) {
-            if c.qualifier.as_ref().is_some_and(|q| !t.answers_to(q)) {
-                continue;
-            }
-            let Some(i) = t.find(&c.name) else { continue };
-            if found.is_some() {
-                return Err(SqlError::ambiguous_column(&column_text(c), clause.text()));
-            }
-            found = Some((t, i));
-        }
-        Ok(found)
-    }
-
-    /// The select item of that alias.
-    pub fn alias(&self, name: &str) -> Option<&Expr> {
-        self.aliases
-            .iter()
-            .find(|(a, _)| same_name(a, name))
-            .map(|(_, e)| e)
-    }
-
-    /// What a name stands for here or in a block around.
-    pub fn resolve(&self, c: &ast::ColumnRef, clause: Clause) -> Result<Resolved, SqlError> {
-        if let Some(r) = self.local(c, clause)? {
-            return Ok(r);
-        }
-        let mut at = self.parent;
-        while let Some(names) = at {
-            if let Some(r) = names.local(c, clause)? {
-                let mut lowest = self.lowest.get();
-                match &r {
-                    Resolved::Column(c) => lowest = lowest.min(Lowest(c.slot)),
-                    Resolved::Expr(e) => e.walk(&mut |x| {
-                        if let Node::Column(c) = &x.node {
-                            lowest = lowest.min(Lowest(c.slot));
-                        }
-                        true
-                    }),
-                }
-                self.lowest.set(lowest);
-                return Ok(r);
-            }
-            at = names.parent;
-        }
-        Err(SqlError::unknown_column(&column_text(c), clause.text()))
-    }
-}
-
 /// The row that an INSERT was about to write, as ON DUPLICATE KEY UPDATE names it.
 pub(crate) struct InsertedRow<'a> {
     /// Alias of the row, where written.
@@ -304,7 +193,54 @@ pub(crate) struct BlockScope<'a> {
     pub inserted: Option<InsertedRow<'a>>,
 }
 
-impl BlockScope<'_> {
+impl<'a> BlockScope<'a> {
+    /// A select item of a surrounding block as a value of this one.
+    fn item_around(&mut self, names: &'a Names<'a>, item: &'a Item<'a>) -> Result<Expr, SqlError> {
+        let grouped = item.expr.any(&|x| matches!(x.node, Node::Aggregate(_)));
+        if grouped && names.clause.get() == Some(Clause::FieldList) {
+            return Err(SqlError::new(
+                1247,
+                format!(
+                    "Reference '{}' not supported (reference to group function)",
+                    item.name
+                ),
+            ));
+        }
+        let asks = item.expr.any(&|x| {
+            matches!(
+                x.node,
+                Node::Subquery(_) | Node::Exists(_) | Node::Quantified(_)
+            )
+        });
+        if !asks {
+            let mut e = item.expr.clone();
+            if let Some(slot) = names.aggregate_slot.get() {
+                read_aggregates_at(&mut e, slot);
+            }
+            return Ok(e);
+        }
+        // Its subqueries are in the list of its own block: it is bound once more, with subqueries of this block.
+        let written = match item.written {
+            Some(e) if !grouped => e,
+            _ => return Err(SqlError::not_supported("this reference to a select item")),
+        };
+        let known = self.subqueries.len();
+        let clause = names.clause.replace(Some(Clause::FieldList));
+        let mut scope = BlockScope {
+            planner: self.planner,
+            names,
+            subqueries: &mut *self.subqueries,
+            inserted: None,
+        };
+        let e = Binder::new(self.planner.ctx.cx, &mut scope, Clause::FieldList).bind(written);
+        names.clause.set(clause);
+        for s in &self.subqueries[known..] {
+            let lowest = self.names.lowest.get().min(Lowest(s.query.lowest));
+            self.names.lowest.set(lowest);
+        }
+        e
+    }
+
     fn inserted_alias(&self, c: &ast::ColumnRef) -> Option<usize> {
         let row = self.inserted.as_ref()?;
         let alias = row.alias?;
@@ -324,6 +260,28 @@ impl BlockScope<'_> {
     }
 }
 
+/// An aggregate of a surrounding block.
+fn aggregate_column(slot: u16, ordinal: u16, ty: ExprType) -> Expr {
+    Expr {
+        node: Node::Column(Column {
+            slot,
+            ordinal,
+            utc: false,
+            name: "".into(),
+        }),
+        ty,
+    }
+}
+
+/// Makes an expression read the aggregates of its block from outside it.
+fn read_aggregates_at(e: &mut Expr, slot: u16) {
+    if let Node::Aggregate(at) = e.node {
+        *e = aggregate_column(slot, at as u16, e.ty);
+        return;
+    }
+    e.each_child_mut(&mut |x| read_aggregates_at(x, slot));
+}
+
 impl Scope for BlockScope<'_> {
     fn column(&mut self, name: &ast::ColumnRef, clause: Clause) -> Result<Resolved, SqlError> {
         if let Some(i) = self.inserted_alias(name)
@@ -340,22 +298,23 @@ impl Scope for BlockScope<'_> {
                 ty: c.ty.or_null(),
             }));
         }
-        if name.qualifier.is_none() {
-            let alias = self.names.alias(&name.name);
-            match (clause, alias) {
-                (Clause::Having, Some(e)) => return Ok(Resolved::Expr(e.clone())),
-                (Clause::GroupBy | Clause::OrderBy, Some(e)) => {
-                    return Ok(match self.names.local(name, clause)? {
-                        Some(r) => r,
-                        None => Resolved::Expr(e.clone()),
-                    });
-                }
-                _ => {}
+        let names = self.names;
+        let found = names
+            .resolve(name, clause)
+            .map_err(|e| self.planner.hide_column(self.names, name, e))?;
+        match found {
+            Found::Here(r) => Ok(r),
+            Found::Around(r) => {
+                let e = resolved_expr(r);
+                self.names.note_outer(&e);
+                Ok(Resolved::Expr(e))
+            }
+            Found::ItemAround(names, item) => {
+                let e = self.item_around(names, item)?;
+                self.names.note_outer(&e);
+                Ok(Resolved::Expr(e))
             }
         }
-        self.names
-            .resolve(name, clause)
-            .map_err(|e| self.planner.hide_column(self.names, name, e))
     }
 
     fn subquery(
@@ -371,12 +330,61 @@ impl Scope for BlockScope<'_> {
         })
     }
 
+    fn in_aggregate(&mut self, inside: bool) -> bool {
+        self.names.in_aggregate.replace(inside)
+    }
+
+    fn has_around(&self) -> bool {
+        self.names.parent.is_some()
+    }
+
+    /// An aggregate belongs to the innermost block whose columns its arguments read, where that block may have aggregates in the clause
+    /// that is being bound (SQL:2016, 6.9 "set function specification"; MySQL's manual, "Aggregate Function Descriptions").
+    fn aggregate_around(&mut self, spec: AggSpec) -> Result<AggregatePlace, SqlError> {
+        let mut slots: Vec<u16> = Vec::new();
+        let mut asks = false;
+        for e in spec.args.iter().chain(spec.order_by.iter().map(|o| &o.0)) {
+            e.walk(&mut |x| {
+                match &x.node {
+                    Node::Column(c) => slots.push(c.slot),
+                    Node::Subquery(_) | Node::Exists(_) | Node::Quantified(_) => asks = true,
+                    _ => {}
+                }
+                true
+            });
+        }
+        let reads = |n: &Names<'_>| slots.iter().any(|&s| n.table(s).is_some());
+        if asks || slots.is_empty() || reads(self.names) {
+            return Ok(AggregatePlace::Here(spec));
+        }
+        let mut at = self.names.parent;
+        while let Some(names) = at {
+            if reads(names) {
+                let clause = names.clause.get();
+                let fits = matches!(
+                    clause,
+                    Some(Clause::FieldList | Clause::Having | Clause::OrderBy)
+                );
+                let slot = names.aggregate_slot.get();
+                let (true, Some(slot)) = (fits && !names.in_aggregate.get(), slot) else {
+                    break;
+                };
+                let mut list = names.from_below.borrow_mut();
+                let e = aggregate_column(slot + 1, list.len() as u16, spec.ty);
+                spec.args.iter().for_each(|a| self.planner.note_params(a));
+                list.push(spec);
+                self.names.note_outer(&e);
+                return Ok(AggregatePlace::Around(e));
+            }
+            at = names.parent;
+        }
+        Ok(AggregatePlace::Here(spec))
+    }
+
     fn default_value(&mut self, c: &ast::ColumnRef, clause: Clause) -> Result<Expr, SqlError> {
         let resolved = match self.names.resolve(c, clause)? {
-            Resolved::Column(r) => r,
-            Resolved::Expr(_) => {
-                return Err(SqlError::unknown_column(&column_text(c), clause.text()));
-            }
+            Found::Here(Resolved::Column(r)) | Found::Around(Resolved::Column(r)) => r,
+            _ => return Err(SqlError::unknown_column(&column_text(c), clause.text())),
         };
         let table = self
             .names

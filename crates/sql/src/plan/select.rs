@@ -8,26 +8,29 @@ use super::from::{FromState, Joins, push_conjuncts};
 use super::group;
 use super::guard::Usage;
 use super::meta;
+use super::names::{Listed, Names, resolved_expr, same_column};
 use super::optimize::{Request, optimize};
 use super::query::{position, sort_key};
-use super::scope::Names;
+use super::scope::FromTable;
 use super::source::TableSource;
-use super::tree::{Block, Body, GroupPlan, LockSpec, QueryPlan, SortKey, SubPlan, TablePlan};
+use super::tree::{
+    Block, Body, GroupPlan, LockSpec, QueryPlan, SortKey, SubAggregates, SubPlan, TablePlan,
+};
 use crate::expr::agg::AggSpec;
-use crate::expr::bind::Clause;
+use crate::expr::bind::{Clause, column_text};
 use crate::expr::{Expr, Node};
 use crate::parse::ast;
 use crate::sink::ColumnMeta;
 use crate::vars::SqlMode;
 
 /// A bound select item.
-pub(crate) struct Item {
+pub(crate) struct Item<'s> {
     /// Its value.
     pub expr: Expr,
     /// The result column's name.
     pub name: Box<str>,
-    /// The name is an alias.
-    pub aliased: bool,
+    /// As it was written; `None` for a column of `*`.
+    pub written: Option<&'s ast::Expr>,
 }
 
 /// What the clauses of a SELECT have become so far.
@@ -37,8 +40,18 @@ struct Bound<'s> {
     derived: Vec<QueryPlan>,
     subqueries: Vec<SubPlan>,
     aggregates: Vec<AggSpec>,
-    items: Vec<Item>,
     base: u16,
+}
+
+impl Bound<'_> {
+    /// Whether there are groups, as far as clauses are bound.
+    fn has_groups(&self, keys: &[Expr]) -> bool {
+        !keys.is_empty() || !self.aggregates.is_empty() || self.has_from_below()
+    }
+
+    fn has_from_below(&self) -> bool {
+        !self.names.from_below.borrow().is_empty()
+    }
 }
 
 /// The clauses that decide about groups and order.
@@ -62,15 +75,22 @@ impl Planner<'_> {
             return Err(SqlError::not_supported("WITH ROLLUP"));
         }
         let mut b = self.bind_tables(&s.from, parent)?;
+        b.names.list = &s.items;
         let clauses = self.bind_clauses(s, order_by, &mut b)?;
         let Clauses {
             keys,
             mut having,
             mut order,
         } = clauses;
-        let grouped = !keys.is_empty() || !b.aggregates.is_empty();
-        let columns: Vec<ColumnMeta> = b.items.iter().map(|i| meta::column(i, &b.names)).collect();
-        let mut output: Vec<Expr> = b.items.drain(..).map(|i| i.expr).collect();
+        let grouped = b.has_groups(&keys);
+        let from_below = SubAggregates {
+            slot: b.names.aggregate_slot.get().unwrap_or(u16::MAX),
+            own: b.aggregates.len(),
+        };
+        b.aggregates.append(&mut b.names.from_below.borrow_mut());
+        let items = std::mem::take(&mut b.names.items);
+        let columns: Vec<ColumnMeta> = items.iter().map(|i| meta::column(i, &b.names)).collect();
+        let mut output: Vec<Expr> = items.into_iter().map(|i| i.expr).collect();
         let types: Vec<_> = output.iter().map(|e| e.ty).collect();
         let locks = self.locks_of(locking, &b.names)?;
         let mut block = Block::empty(b.base);
@@ -98,6 +118,7 @@ impl Planner<'_> {
             block.group = Some(group_plan(
                 keys,
                 b.aggregates,
+                from_below,
                 &mut output,
                 having.as_mut(),
                 &mut order,
@@ -134,24 +155,29 @@ impl Planner<'_> {
     }
 
     /// Binds the clauses after FROM in MySQL's order and checks them against each other.
-    fn bind_clauses(
+    fn bind_clauses<'s>(
         &self,
-        s: &ast::Select,
+        s: &'s ast::Select,
         order_by: &[ast::OrderItem],
-        b: &mut Bound<'_>,
+        b: &mut Bound<'s>,
     ) -> Result<Clauses, SqlError> {
         self.bind_items(&s.items, b)?;
         if let Some(w) = &s.selection {
             let e = self.bind(w, Clause::Where, &b.names, &mut b.subqueries)?;
             push_conjuncts(e, 0, &mut b.joins.conds);
         }
-        b.names.aliases = b
-            .items
-            .iter()
-            .filter(|i| i.aliased)
-            .map(|i| (i.name.clone(), i.expr.clone()))
-            .collect();
         let keys = self.bind_group_by(&s.group_by, b)?;
+        b.names.grouped = b.has_groups(&keys);
+        b.names.grouped_by = keys
+            .iter()
+            .filter_map(|e| match &e.node {
+                Node::Column(c) => Some(Listed {
+                    slot: c.slot,
+                    ordinal: c.ordinal,
+                }),
+                _ => None,
+            })
+            .collect();
         let having = match &s.having {
             Some(h) => Some(self.bind_grouped(
                 h,
@@ -162,15 +188,20 @@ impl Planner<'_> {
             )?),
             None => None,
         };
-        let order = self.bind_order_by(order_by, b)?;
-        let grouped = !keys.is_empty() || !b.aggregates.is_empty();
+        let mut order = self.bind_order_by(order_by, b)?;
+        let grouped = b.has_groups(&keys);
+        if grouped && keys.is_empty() {
+            // One row has no order.
+            order.clear();
+        }
         if self.ctx.cx.sql_mode.has(SqlMode::ONLY_FULL_GROUP_BY) {
             let conds = &b.joins.conds;
+            let items = &b.names.items;
             if grouped {
-                group::check(&b.names, conds, &keys, &b.items, having.as_ref(), &order)?;
+                group::check(&b.names, conds, &keys, items, having.as_ref(), &order)?;
             }
             if s.options.distinct {
-                group::check_distinct(&b.items, &order)?;
+                group::check_distinct(items, &order)?;
             }
         }
         Ok(Clauses {
@@ -194,7 +225,6 @@ impl Planner<'_> {
             derived: Vec::new(),
             subqueries: Vec::new(),
             aggregates: Vec::new(),
-            items: Vec::new(),
             base: 0,
         };
         let mut st = FromState {
@@ -204,22 +234,27 @@ impl Planner<'_> {
             joins: &mut b.joins,
             base: 0,
             usage: Usage::Read,
+            by_name: false,
         };
         self.bind_from(from, &mut st)?;
         b.base = st.base;
         Ok(b)
     }
 
-    fn bind_items(&self, items: &[ast::SelectItem], b: &mut Bound<'_>) -> Result<(), SqlError> {
+    fn bind_items<'s>(
+        &self,
+        items: &'s [ast::SelectItem],
+        b: &mut Bound<'s>,
+    ) -> Result<(), SqlError> {
         for item in items {
             match item {
                 ast::SelectItem::Wildcard(None) => {
                     if b.names.tables.is_empty() {
                         return Err(SqlError::new(1096, "No tables used"));
                     }
-                    star(&b.names, &mut b.items);
+                    star(&mut b.names);
                 }
-                ast::SelectItem::Wildcard(Some(t)) => table_star(t, &b.names, &mut b.items)?,
+                ast::SelectItem::Wildcard(Some(t)) => table_star(t, &mut b.names)?,
                 ast::SelectItem::Expr {
                     expr,
                     name,
@@ -236,16 +271,14 @@ impl Planner<'_> {
                     let own = match (&e.node, aliased) {
                         (Node::Column(c), false) => b
                             .names
-                            .tables
-                            .iter()
-                            .find(|t| t.slot == c.slot)
+                            .table(c.slot)
                             .map(|t| t.column_name(usize::from(c.ordinal)).into()),
                         _ => None,
                     };
-                    b.items.push(Item {
+                    b.names.items.push(Item {
                         expr: e,
                         name: own.unwrap_or_else(|| name.clone()),
-                        aliased: *aliased,
+                        written: Some(expr),
                     });
                 }
             }
@@ -260,17 +293,20 @@ impl Planner<'_> {
     ) -> Result<Vec<Expr>, SqlError> {
         let mut keys = Vec::with_capacity(group_by.len());
         for g in group_by {
+            let items = &b.names.items;
             let e = match g {
                 ast::Expr::Int(n) => {
-                    let i = position(*n, b.items.len()).ok_or_else(|| {
+                    let i = position(*n, items.len()).ok_or_else(|| {
                         SqlError::unknown_column(&n.to_string(), "group statement")
                     })?;
-                    b.items[i].expr.clone()
+                    items[i].expr.clone()
                 }
+                ast::Expr::Column(c) => self.group_column(c, &b.names, &mut b.subqueries, g)?,
                 g => self.bind(g, Clause::GroupBy, &b.names, &mut b.subqueries)?,
             };
             if e.any(&|x| matches!(x.node, Node::Aggregate(_))) {
                 let name = b
+                    .names
                     .items
                     .iter()
                     .find(|i| group::Known::of([&i.expr]).has(&e))
@@ -282,6 +318,34 @@ impl Planner<'_> {
         Ok(keys)
     }
 
+    /// A name as a whole member of GROUP BY: a column of FROM, or else a select item. Where a column is one of two and the select list
+    /// says which, that one is meant.
+    fn group_column(
+        &self,
+        c: &ast::ColumnRef,
+        names: &Names<'_>,
+        subqueries: &mut Vec<SubPlan>,
+        written: &ast::Expr,
+    ) -> Result<Expr, SqlError> {
+        let hide = |e| self.hide_column(names, c, e);
+        let Some(item) = names.selected(c, Clause::GroupBy).map_err(hide)? else {
+            return self.bind(written, Clause::GroupBy, names, subqueries);
+        };
+        match names.local(c, Clause::GroupBy) {
+            Ok(Some(r)) => {
+                let column = resolved_expr(r);
+                if !same_column(&column, &item.expr) {
+                    self.ctx.cx.warn_error(SqlError::ambiguous_column(
+                        &column_text(c),
+                        Clause::GroupBy.text(),
+                    ));
+                }
+                Ok(column)
+            }
+            Ok(None) | Err(_) => Ok(item.expr.clone()),
+        }
+    }
+
     fn bind_order_by(
         &self,
         order_by: &[ast::OrderItem],
@@ -290,19 +354,22 @@ impl Planner<'_> {
         let mut keys: Vec<SortKey> = Vec::with_capacity(order_by.len());
         let mut seen = group::Known::default();
         for o in order_by {
-            let alias = match &o.expr {
-                ast::Expr::Column(c) if c.qualifier.is_none() => b.names.alias(&c.name).cloned(),
+            let item = match &o.expr {
+                ast::Expr::Column(c) => b
+                    .names
+                    .selected(c, Clause::OrderBy)
+                    .map_err(|e| self.hide_column(&b.names, c, e))?,
+                ast::Expr::Int(n) => {
+                    let i = position(*n, b.names.items.len())
+                        .ok_or_else(|| SqlError::unknown_column(&n.to_string(), "order clause"))?;
+                    b.names.items.get(i)
+                }
                 _ => None,
             };
-            let e = match (&o.expr, alias) {
-                (_, Some(e)) => e,
-                (ast::Expr::Int(n), _) => {
-                    let i = position(*n, b.items.len())
-                        .ok_or_else(|| SqlError::unknown_column(&n.to_string(), "order clause"))?;
-                    b.items[i].expr.clone()
-                }
-                (e, None) => self.bind_grouped(
-                    e,
+            let e = match item {
+                Some(item) => item.expr.clone(),
+                None => self.bind_grouped(
+                    &o.expr,
                     Clause::OrderBy,
                     &b.names,
                     &mut b.subqueries,
@@ -393,37 +460,17 @@ pub(crate) fn finish_block(block: &mut Block) {
     block.spool = super::spool::kept_form(block);
 }
 
-/// `*`: merged columns first, then what each table has besides.
-fn star(names: &Names<'_>, out: &mut Vec<Item>) {
-    for m in &names.merged {
-        out.push(Item {
-            expr: m.expr.clone(),
-            name: m.name.clone(),
-            aliased: false,
-        });
-    }
-    for t in &names.tables {
-        for i in (0..t.len()).filter(|&i| !t.invisible(i)) {
-            let merged = names
-                .merged
-                .iter()
-                .any(|m| m.members.contains(&(t.slot, i as u16)));
-            if !merged {
-                out.push(Item {
-                    expr: t.column_expr(i),
-                    name: t.column_name(i).into(),
-                    aliased: false,
-                });
-            }
-        }
+/// `*`: what is visible of the columns of FROM.
+fn star(names: &mut Names<'_>) {
+    for l in names.all_columns() {
+        let i = usize::from(l.ordinal);
+        let item = names.table(l.slot).filter(|t| !t.invisible(i));
+        let item = item.map(|t| column_item(t, i));
+        names.items.extend(item);
     }
 }
 
-fn table_star(
-    wanted: &ast::ObjectName,
-    names: &Names<'_>,
-    out: &mut Vec<Item>,
-) -> Result<(), SqlError> {
+fn table_star(wanted: &ast::ObjectName, names: &mut Names<'_>) -> Result<(), SqlError> {
     let table = names.tables.iter().find(|t| {
         *t.alias == *wanted.name && wanted.schema.as_deref().is_none_or(|s| *t.schema == *s)
     });
@@ -433,20 +480,24 @@ fn table_star(
             format!("Unknown table '{}'", wanted.name),
         ));
     };
-    for i in (0..t.len()).filter(|&i| !t.invisible(i)) {
-        out.push(Item {
-            expr: t.column_expr(i),
-            name: t.column_name(i).into(),
-            aliased: false,
-        });
-    }
+    let visible = (0..t.len()).filter(|&i| !t.invisible(i));
+    names.items.extend(visible.map(|i| column_item(t, i)));
     Ok(())
+}
+
+fn column_item<'s>(t: &FromTable, i: usize) -> Item<'s> {
+    Item {
+        expr: t.column_expr(i),
+        name: t.column_name(i).into(),
+        written: None,
+    }
 }
 
 /// Rewrites the expressions of a grouped row to read the columns that a group carries.
 fn group_plan(
     keys: Vec<Expr>,
     aggregates: Vec<AggSpec>,
+    below: SubAggregates,
     output: &mut [Expr],
     having: Option<&mut Expr>,
     order: &mut [SortKey],
@@ -464,7 +515,8 @@ fn group_plan(
         group::carry(e, base, &mut carried);
     }
     for s in used.iter().map(|&i| &subqueries[i as usize]) {
-        for &(slot, ordinal) in s.outer.iter().filter(|(slot, _)| *slot >= base) {
+        let own = |slot: u16| slot >= base && !below.has(slot);
+        for &(slot, ordinal) in s.outer.iter().filter(|(slot, _)| own(*slot)) {
             let known = carried
                 .iter()
                 .filter_map(Expr::as_column)
@@ -480,6 +532,7 @@ fn group_plan(
         keys,
         aggregates,
         carried,
+        below,
         rollup: false,
         only_count_star,
     }

@@ -348,10 +348,34 @@ pub struct GroupPlan {
     pub aggregates: Vec<AggSpec>,
     /// Columns of a group's first row that later expressions read, by [`GROUP_SLOT`].
     pub carried: Vec<Expr>,
+    /// How subqueries read the aggregates.
+    pub below: SubAggregates,
     /// WITH ROLLUP.
     pub rollup: bool,
     /// Every aggregate is COUNT(*).
     pub only_count_star: bool,
+}
+
+/// Under which slots the subqueries of a block read its aggregates: `slot` has them all, and the next one those from place `own` on,
+/// which stand in the subqueries themselves.
+#[derive(Debug, Clone, Copy)]
+pub struct SubAggregates {
+    /// The slot; `u16::MAX` for a block without subqueries.
+    pub slot: u16,
+    /// How many aggregates stand in the block itself.
+    pub own: usize,
+}
+
+impl SubAggregates {
+    /// Whether a slot is one of the two.
+    pub fn has(self, slot: u16) -> bool {
+        self.slot != u16::MAX && (slot == self.slot || slot == self.slot + 1)
+    }
+
+    /// The place of the aggregate that a column of the slots stands for.
+    pub fn place(self, slot: u16, ordinal: u16) -> usize {
+        usize::from(ordinal) + if slot == self.slot { 0 } else { self.own }
+    }
 }
 
 /// A member of ORDER BY.

@@ -9,9 +9,9 @@ use super::Planner;
 use super::from::{FromState, Joins, push_conjuncts};
 use super::guard::Usage;
 use super::insert::{column_name, touched};
+use super::names::Names;
 use super::optimize::{Request, optimize};
 use super::query::{position, sort_key};
-use super::scope::Names;
 use super::source::TableSource;
 use super::tree::{
     Access, Assign, Block, Body, LimitPlan, QueryPlan, SortKey, SubPlan, TablePlan, UpdatePlan,
@@ -54,6 +54,7 @@ impl Planner<'_> {
             joins: &mut c.joins,
             base: 0,
             usage,
+            by_name: false,
         };
         self.bind_from(tables, &mut st)?;
         c.base = st.base;

@@ -2,7 +2,7 @@
 
 use types::SqlError;
 
-use super::{Binder, WindowUse};
+use super::{AggregatePlace, Binder, Clause, WindowUse};
 use crate::expr::agg::{AggFunc, AggSpec};
 use crate::expr::node::{Expr, Node};
 use crate::expr::ty::Shape;
@@ -18,23 +18,44 @@ impl Binder<'_> {
         if a.over.is_some() {
             return self.scope.window(WindowUse::Aggregate(a), self.clause);
         }
-        // an aggregate inside this one finds no list and is refused
-        let list = self.aggregates.take().ok_or_else(invalid_use)?;
-        let spec = self.spec(a);
-        let result = spec.map(|spec| {
-            let at = match list.iter().position(|s| s.same_as(&spec)) {
-                Some(at) => at,
-                None => {
-                    list.push(spec);
-                    list.len() - 1
-                }
-            };
-            Expr {
-                node: Node::Aggregate(at as u32),
-                ty: list[at].ty,
+        let list = self.aggregates.take();
+        if list.is_none() && !self.scope.has_around() {
+            return Err(invalid_use());
+        }
+        let clause = self.clause;
+        if clause == Clause::Having {
+            self.clause = Clause::HavingAggregate;
+        }
+        // An aggregate inside this one is refused.
+        let nested = self.scope.in_aggregate(true);
+        let inside = std::mem::replace(&mut self.inside_aggregate, true);
+        let spec = if inside {
+            Err(invalid_use())
+        } else {
+            self.spec(a)
+        };
+        self.inside_aggregate = inside;
+        self.scope.in_aggregate(nested);
+        self.clause = clause;
+        let placed = spec.and_then(|spec| self.scope.aggregate_around(spec));
+        let (result, list) = match (placed, list) {
+            (Ok(AggregatePlace::Around(e)), list) => (Ok(e), list),
+            (Ok(AggregatePlace::Here(_)), None) => (Err(invalid_use()), None),
+            (Ok(AggregatePlace::Here(spec)), Some(list)) => {
+                let at = match list.iter().position(|s| s.same_as(&spec)) {
+                    Some(at) => at,
+                    None => {
+                        list.push(spec);
+                        list.len() - 1
+                    }
+                };
+                let ty = list[at].ty;
+                let node = Node::Aggregate(at as u32);
+                (Ok(Expr { node, ty }), Some(list))
             }
-        });
-        self.aggregates = Some(list);
+            (Err(e), list) => (Err(e), list),
+        };
+        self.aggregates = list;
         result
     }
 

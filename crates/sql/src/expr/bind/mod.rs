@@ -40,6 +40,8 @@ pub enum Clause {
     GroupBy,
     /// HAVING.
     Having,
+    /// The arguments of an aggregate in HAVING.
+    HavingAggregate,
     /// ORDER BY.
     OrderBy,
     /// LIMIT and other places without columns.
@@ -54,7 +56,7 @@ impl Clause {
             Clause::Where => "where clause",
             Clause::On => "on clause",
             Clause::GroupBy => "group statement",
-            Clause::Having => "having clause",
+            Clause::Having | Clause::HavingAggregate => "having clause",
             Clause::OrderBy => "order clause",
         }
     }
@@ -104,6 +106,15 @@ pub struct BoundSubquery {
     pub columns: Vec<ExprType>,
 }
 
+/// Where an aggregate belongs.
+#[derive(Debug)]
+pub enum AggregatePlace {
+    /// To the query block that it stands in.
+    Here(AggSpec),
+    /// To a block around, whose value this reads.
+    Around(Expr),
+}
+
 /// What the names of an expression can mean. The planner implements it.
 pub trait Scope {
     /// The column of a name.
@@ -123,6 +134,25 @@ pub trait Scope {
     ) -> Result<BoundSubquery, SqlError> {
         let _ = (query, kind);
         Err(SqlError::not_supported("a subquery here"))
+    }
+
+    /// Says whether an argument of an aggregate is being bound; yields what was said before.
+    fn in_aggregate(&mut self, inside: bool) -> bool {
+        let _ = inside;
+        false
+    }
+
+    /// Whether there are query blocks around this one.
+    fn has_around(&self) -> bool {
+        false
+    }
+
+    /// To which query block an aggregate belongs.
+    ///
+    /// # Errors
+    /// Whatever the planner says of it.
+    fn aggregate_around(&mut self, spec: AggSpec) -> Result<AggregatePlace, SqlError> {
+        Ok(AggregatePlace::Here(spec))
     }
 
     /// `DEFAULT(c)`.
@@ -200,6 +230,7 @@ pub struct Binder<'b> {
     scope: &'b mut dyn Scope,
     clause: Clause,
     aggregates: Option<&'b mut Vec<AggSpec>>,
+    inside_aggregate: bool,
     /// The types of the columns of the row subqueries bound so far, by the subquery's place in the list.
     rows: Vec<(u32, Vec<ExprType>)>,
 }
@@ -212,6 +243,7 @@ impl<'b> Binder<'b> {
             scope,
             clause,
             aggregates: None,
+            inside_aggregate: false,
             rows: Vec::new(),
         }
     }
