@@ -57,7 +57,7 @@ fn write_values(
 #[inline]
 fn key_of_numbers(p: &PointGet, params: &[Value], out: &mut SmallVec<[u8; 32]>) -> bool {
     for (part, key) in p.table.key_parts(0).iter().zip(&p.key) {
-        let Node::Param(n) = key.expr.node else {
+        let Node::Param(n, _) = key.expr.node else {
             return false;
         };
         let value = match params.get(n as usize) {

@@ -16,6 +16,23 @@ use crate::plan::{DefaultPlan, InsertPlan, InsertRows, InsertValue};
 use crate::sink::Done;
 use crate::vars::SqlMode;
 
+/// The columns of the SELECT's tables that ON DUPLICATE KEY UPDATE reads: they lie behind the values of a selected row.
+struct Selected<'a> {
+    row: Option<(&'a RowStore, usize)>,
+    values: usize,
+    columns: &'a [(u16, u16)],
+}
+
+impl RowSource for Selected<'_> {
+    fn column(&self, slot: u16, ordinal: u16) -> ValueRef<'_> {
+        let at = self.columns.iter().position(|c| *c == (slot, ordinal));
+        match (self.row, at) {
+            (Some((rows, i)), Some(at)) => rows.column(i, self.values + at),
+            _ => ValueRef::Null,
+        }
+    }
+}
+
 /// An INSERT in progress.
 struct Work<'p> {
     plan: &'p InsertPlan,
@@ -79,7 +96,7 @@ pub(crate) async fn run(
                 w.line = env.cx.rows_before + i as u64 + 1;
                 w.rows_left = (rows.len() - i) as u64;
                 let built = w.build(row, env, &subs)?;
-                w.put(built, env, &subs, found_rows).await?;
+                w.put(built, env, &subs, None, found_rows).await?;
                 if env.due() {
                     env.pause().await?;
                 }
@@ -97,7 +114,8 @@ pub(crate) async fn run(
                 w.line = env.cx.rows_before + i as u64 + 1;
                 w.rows_left = (rows.len() - i) as u64;
                 let built = w.build_selected(&rows, i, env, &subs)?;
-                w.put(built, env, &subs, found_rows).await?;
+                w.put(built, env, &subs, Some((&rows, i)), found_rows)
+                    .await?;
             }
             rows.len() as u64
         }
@@ -315,6 +333,7 @@ impl Work<'_> {
         mut row: Vec<Value>,
         env: &mut Env<'_>,
         subs: &SubValues,
+        selected: Option<(&RowStore, usize)>,
         found_rows: bool,
     ) -> Result<(), SqlError> {
         let plan = self.plan;
@@ -341,7 +360,19 @@ impl Work<'_> {
                         continue;
                     }
                     if !plan.on_duplicate.is_empty() {
-                        if self.update_there(&key, &row, env, subs, found_rows).await? {
+                        let selected = Selected {
+                            row: selected,
+                            values: plan.columns.len(),
+                            columns: &plan.beside,
+                        };
+                        let rest = OnlySubs {
+                            subs,
+                            outer: &selected,
+                        };
+                        if self
+                            .update_there(&key, &row, env, &rest, found_rows)
+                            .await?
+                        {
                             return Ok(());
                         }
                         // The row that was in the way is gone.
@@ -396,15 +427,11 @@ impl Work<'_> {
         key: &[u8],
         row: &[Value],
         env: &mut Env<'_>,
-        subs: &SubValues,
+        rest: &dyn RowSource,
         found_rows: bool,
     ) -> Result<bool, SqlError> {
         let plan = self.plan;
         let cx = env.cx;
-        let rest = OnlySubs {
-            subs,
-            outer: &NoRow,
-        };
         let defaults = |c: u16| plan.defaults.get(usize::from(c));
         let edit = Edit {
             table: &plan.table,
@@ -421,7 +448,7 @@ impl Work<'_> {
         let outcome = env
             .session
             .update_key(&plan.table, key, &mut |old| {
-                let new = edit.apply(old, row, &rest, line, cx)?;
+                let new = edit.apply(old, row, rest, line, cx)?;
                 new_row.clear();
                 new_row.extend(new.iter().flatten().cloned());
                 if let Some(c) = auto.map(usize::from) {

@@ -10,7 +10,7 @@ use super::keymap::KeyMap;
 use super::sort::{Sorter, write_sort_key};
 use crate::expr::{EvalCtx, Expr, NoRow, RowSource, Shape, Val, write_group_key};
 use crate::memory::Account;
-use crate::plan::{Block, LimitPlan, SortKey};
+use crate::plan::{Block, LimitPlan, SortKey, Yields};
 use crate::sink::ResultSink;
 
 /// LIMIT, evaluated.
@@ -87,6 +87,18 @@ fn same_by_order(block: &Block) -> bool {
     columns.iter().all(sorted) && block.order.iter().all(selected) && block.output.iter().all(exact)
 }
 
+/// Value `i` in the form in which it leaves the block.
+fn yielded<'v>(yields: &Yields, i: usize, v: &'v Val<'_>, e: &Expr) -> ValueRef<'v> {
+    match yields {
+        Yields::Shown => v.as_value_ref(&e.ty),
+        Yields::Computed => v.as_computed_ref(&e.ty),
+        Yields::Assigned(columns) => match columns.get(i) {
+            Some(ty) => v.as_assigned_ref(&e.ty, ty),
+            None => v.as_value_ref(&e.ty),
+        },
+    }
+}
+
 /// What sorts a block's rows: by a column of their own, where that is all that they are sorted by.
 fn sorter(block: &Block, limits: Limits, account: &Arc<Account>) -> Option<Sorter> {
     if block.order.is_empty() {
@@ -120,6 +132,7 @@ pub(crate) struct Output<'p> {
     having: Option<&'p Expr>,
     exprs: &'p [Expr],
     plain: Option<&'p [(u16, u16)]>,
+    yields: &'p Yields,
     order: &'p [SortKey],
     distinct: Option<KeyMap>,
     /// Rows are the same where their sort keys are.
@@ -143,6 +156,7 @@ impl<'p> Output<'p> {
             having: block.having.as_ref(),
             exprs: &block.output,
             plain: block.plain.as_deref(),
+            yields: &block.yields,
             order: &block.order,
             distinct: (block.distinct && !sorted_out).then(|| KeyMap::new(account)),
             same_by_order: same_by_order(block),
@@ -231,6 +245,7 @@ impl<'p> Output<'p> {
             }
         }
         let exprs = self.exprs;
+        let yields = self.yields;
         if let Some(d) = &mut self.distinct {
             self.key.clear();
             if self.same_by_order {
@@ -264,7 +279,8 @@ impl<'p> Output<'p> {
                 if self.plain.is_some() {
                     s.add(&self.key, plain.iter().copied());
                 } else {
-                    let refs = values.iter().zip(exprs).map(|(v, e)| v.as_value_ref(&e.ty));
+                    let refs = values.iter().zip(exprs).enumerate();
+                    let refs = refs.map(|(i, (v, e))| yielded(yields, i, v, e));
                     s.add(&self.key, refs);
                 }
             }
@@ -278,7 +294,7 @@ impl<'p> Output<'p> {
                 }
             } else {
                 for (i, (v, e)) in values.iter().zip(exprs).enumerate() {
-                    sink.value(v.as_value_ref(&e.ty), i);
+                    sink.value(yielded(yields, i, v, e), i);
                 }
             }
             sink.row_end();

@@ -420,7 +420,9 @@ async fn collected(
                 continue;
             }
             let tuple = join.tuple();
-            let values = assigned(t, &tuple, cx)?;
+            let stored = block.tables[usize::from(t.table)].stored();
+            let stored = stored.ok_or_else(|| SqlError::internal("a target that is not stored"))?;
+            let values = assigned(t, stored, &tuple, cx)?;
             f.keep(values);
             if let Some(s) = &mut sorter {
                 sort_key.clear();
@@ -489,13 +491,18 @@ impl Found {
 /// The assigned values of a row. `DEFAULT` is left open as NULL.
 fn assigned(
     t: &UpdateTarget,
+    table: &Table,
     row: &dyn RowSource,
     cx: &crate::expr::EvalCtx<'_>,
 ) -> Result<Vec<Value>, SqlError> {
     let mut out = Vec::with_capacity(t.assigns.len());
     for a in &t.assigns {
         out.push(match &a.value {
-            Some(e) => e.eval(cx, row)?.to_value(&e.ty),
+            Some(e) => {
+                let v = e.eval(cx, row)?;
+                let ty = &table.def.columns[usize::from(a.column)].ty;
+                v.as_assigned_ref(&e.ty, ty).to_owned()
+            }
             None => Value::Null,
         });
     }

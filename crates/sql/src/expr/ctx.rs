@@ -281,6 +281,8 @@ const LONGEST_MESSAGE: usize = 511;
 pub struct EvalCtx<'s> {
     /// Values of `?`, in order.
     pub params: &'s [Value],
+    /// Types of parameters, by place, that do not follow from where they stand: while a statement is bound.
+    pub param_types: &'s [(u32, ExprType)],
     /// Facts of the connection.
     pub facts: &'s SessionFacts,
     /// System variables.
@@ -409,6 +411,7 @@ impl<'s> EvalCtx<'s> {
         let hot = vars.hot();
         EvalCtx {
             params,
+            param_types: &[],
             facts,
             vars,
             user_vars,

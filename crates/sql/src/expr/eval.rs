@@ -83,7 +83,7 @@ impl Expr {
                 held(made, mark, cx)
             }
             Node::Arith(op, domain, p) => self.arithmetic(*op, *domain, p, cx, row),
-            Node::Param(i) => Ok(cx
+            Node::Param(i, _) => Ok(cx
                 .params
                 .get(*i as usize)
                 .map_or(Val::Null, |v| Val::from(v.as_ref()))),

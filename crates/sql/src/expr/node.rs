@@ -194,7 +194,7 @@ pub enum Node {
     /// `VALUES(c)`: a column of the row that was to be inserted.
     Inserted(Column),
     /// `?`
-    Param(u32),
+    Param(u32, bool),
     /// `@name`
     UserVar(Box<str>),
     /// `@name := x`
@@ -327,7 +327,7 @@ impl Expr {
             Node::Const(_)
             | Node::Column(_)
             | Node::Inserted(_)
-            | Node::Param(_)
+            | Node::Param(..)
             | Node::UserVar(_)
             | Node::SysVar(..)
             | Node::Aggregate(_)
@@ -466,7 +466,7 @@ impl Expr {
             Node::Const(_)
             | Node::Column(_)
             | Node::Inserted(_)
-            | Node::Param(_)
+            | Node::Param(..)
             | Node::UserVar(_)
             | Node::SysVar(..)
             | Node::Aggregate(_)

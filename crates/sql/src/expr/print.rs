@@ -78,7 +78,7 @@ fn write(e: &Expr, out: &mut String) {
             column(&c.name, out);
             out.push(')');
         }
-        Node::Param(_) => out.push('?'),
+        Node::Param(..) => out.push('?'),
         Node::UserVar(n) => {
             let _ = write!(out, "(@`{n}`)");
         }

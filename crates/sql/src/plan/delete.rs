@@ -41,6 +41,12 @@ impl Planner<'_> {
                         *f.alias == *t.name && t.schema.as_deref().is_none_or(|s| *f.schema == *s)
                     });
                     match at {
+                        Some(i) if out.contains(&(i as u16)) => {
+                            return Err(SqlError::new(
+                                1066,
+                                format!("Not unique table/alias: '{}'", t.name),
+                            ));
+                        }
                         Some(i) => out.push(i as u16),
                         None => return Err(SqlError::unknown_table(&t.name, "MULTI DELETE")),
                     }

@@ -47,6 +47,20 @@ pub(crate) struct Joins {
     pub after: Vec<u64>,
 }
 
+impl Joins {
+    /// One table more.
+    pub fn add_table(&mut self, nest: u16) {
+        if self.nests.is_empty() {
+            self.nests.push(Nest {
+                parent: 0,
+                needs: 0,
+            });
+        }
+        self.nest_of.push(nest);
+        self.after.push(0);
+    }
+}
+
 /// What binding FROM fills in.
 pub(crate) struct FromState<'a, 's> {
     /// The names.
@@ -467,8 +481,7 @@ fn add(t: FromTable, nest: u16, st: &mut FromState<'_, '_>) -> Result<(), SqlErr
         ));
     }
     st.names.tables.push(t);
-    st.joins.nest_of.push(nest);
-    st.joins.after.push(0);
+    st.joins.add_table(nest);
     Ok(())
 }
 

@@ -7,12 +7,15 @@ use types::SqlError;
 
 use super::Planner;
 use super::guard::Usage;
-use super::names::{Names, same_name};
+use super::names::{Listed, Names, same_name};
+use super::query::MoreColumns;
 use super::scope::{BlockScope, InsertedRow};
-use super::tree::{Assign, DefaultPlan, InsertPlan, InsertRows, InsertValue, SubPlan};
+use super::tree::{
+    Assign, Body, DefaultPlan, InsertPlan, InsertRows, InsertValue, SubPlan, Yields,
+};
 use crate::access::Priv;
-use crate::expr::Expr;
 use crate::expr::bind::{Binder, Clause, column_text};
+use crate::expr::{Expr, Node};
 use crate::parse::ast;
 
 impl Planner<'_> {
@@ -36,23 +39,59 @@ impl Planner<'_> {
         })?;
         let given = columns.iter().map(|&c| column_name(&table, c)).collect();
         self.require_columns(schema, name, Priv::Insert, given)?;
+        if let Some(alias) = &i.row_alias {
+            check_row_alias(alias, &i.table, columns.len())?;
+        }
         let mut subqueries = Vec::new();
-        let source = match &i.source {
+        let mut beside = Vec::new();
+        let (source, on_duplicate) = match &i.source {
             ast::InsertSource::Values(rows) => {
                 let implied = i.columns.is_empty();
                 let rows =
                     self.insert_values(rows, columns.len(), implied, &names, &mut subqueries)?;
-                InsertRows::Values(rows)
+                let on_duplicate = self.on_duplicate(i, &names, None, &columns, &mut subqueries)?;
+                (InsertRows::Values(rows), on_duplicate)
             }
             ast::InsertSource::Query(q) => {
-                let (plan, _) = self.query(q, None)?;
-                if plan.types.len() != columns.len() {
+                let mut bound: Option<Vec<Assign>> = None;
+                let mut more = |from: &Names<'_>| {
+                    let names = self.names_beside(&table, slot, &names, from);
+                    let around = from.clause.replace(Some(Clause::Where));
+                    let assigns =
+                        self.on_duplicate(i, &names, Some(from), &columns, &mut subqueries);
+                    from.clause.set(around);
+                    let assigns = bound.insert(assigns?);
+                    let read = read_beside(assigns, &subqueries, from);
+                    // The values that the query yields are in the session's time zone.
+                    for e in assigns.iter_mut().filter_map(|a| a.value.as_mut()) {
+                        e.map_columns(&mut |c| c.utc &= from.table(c.slot).is_none());
+                    }
+                    beside = read.iter().map(|l| (l.slot, l.ordinal)).collect();
+                    let column = |l: &Listed| {
+                        let t = from.table(l.slot);
+                        t.map(|t| t.column_expr(usize::from(l.ordinal)))
+                    };
+                    Ok(read.iter().filter_map(column).collect())
+                };
+                let asked = !i.on_duplicate.is_empty();
+                let more: Option<MoreColumns<'_>> = if asked { Some(&mut more) } else { None };
+                let (mut plan, _) = self.query_and_more(q, None, more)?;
+                if plan.types.len() != columns.len() + beside.len() {
                     return Err(SqlError::value_count_mismatch(1));
                 }
-                InsertRows::Query(Box::new(plan))
+                let on_duplicate = match bound {
+                    Some(assigns) => assigns,
+                    None => self.on_duplicate(i, &names, None, &columns, &mut subqueries)?,
+                };
+                if let Body::Block(block) = &mut plan.body
+                    && !block.distinct
+                {
+                    let ty = |&c: &u16| table.def.columns[usize::from(c)].ty.clone();
+                    block.yields = Yields::Assigned(columns.iter().map(ty).collect());
+                }
+                (InsertRows::Query(Box::new(plan)), on_duplicate)
             }
         };
-        let on_duplicate = self.on_duplicate(i, &names, &columns, &mut subqueries)?;
         let assigned = on_duplicate.iter();
         let assigned = assigned.map(|a| column_name(&table, a.column)).collect();
         self.require_columns(schema, name, Priv::Update, assigned)?;
@@ -66,6 +105,7 @@ impl Planner<'_> {
             ignore: i.ignore,
             columns,
             source,
+            beside,
             defaults,
             on_duplicate,
             touch,
@@ -103,14 +143,20 @@ impl Planner<'_> {
         &self,
         i: &ast::Insert,
         names: &Names<'_>,
+        source: Option<&Names<'_>>,
         columns: &[u16],
         subqueries: &mut Vec<SubPlan>,
     ) -> Result<Vec<Assign>, SqlError> {
         let mut out = Vec::with_capacity(i.on_duplicate.len());
         for a in &i.on_duplicate {
-            let column = names.tables[0].find(&a.column.name).ok_or_else(|| {
-                SqlError::unknown_column(&column_text(&a.column), Clause::FieldList.text())
-            })?;
+            let column = match names.locate(&a.column, Clause::FieldList)? {
+                Some((_, column)) => column,
+                None => {
+                    let e =
+                        SqlError::unknown_column(&column_text(&a.column), Clause::FieldList.text());
+                    return Err(self.hide_column(names, &a.column, e));
+                }
+            };
             let value = match &a.value {
                 ast::Expr::Default => None,
                 e => {
@@ -121,6 +167,7 @@ impl Planner<'_> {
                         inserted: Some(InsertedRow {
                             alias: i.row_alias.as_deref(),
                             columns,
+                            source,
                         }),
                     };
                     let e: Expr =
@@ -137,6 +184,22 @@ impl Planner<'_> {
         Ok(out)
     }
 
+    /// The names of ON DUPLICATE KEY UPDATE beside a SELECT: the table's columns, and around them the SELECT's.
+    fn names_beside<'n>(
+        &self,
+        table: &Arc<Table>,
+        slot: u16,
+        own: &Names<'_>,
+        from: &'n Names<'n>,
+    ) -> Names<'n> {
+        let mut names = Names {
+            parent: Some(from),
+            ..self.table_names(table, slot)
+        };
+        names.tables[0].seen.clone_from(&own.tables[0].seen);
+        names
+    }
+
     /// The defaults of the columns that are assigned DEFAULT.
     pub(crate) fn assigned_defaults(
         &self,
@@ -149,6 +212,57 @@ impl Planner<'_> {
             .map(|a| Ok((a.column, self.default_plan(table, usize::from(a.column))?)))
             .collect()
     }
+}
+
+/// The columns of a SELECT that ON DUPLICATE KEY UPDATE reads.
+fn read_beside(assigns: &[Assign], subqueries: &[SubPlan], from: &Names<'_>) -> Vec<Listed> {
+    let mut out: Vec<Listed> = Vec::new();
+    let mut add = |slot: u16, ordinal: u16| {
+        let l = Listed { slot, ordinal };
+        if from.table(slot).is_some() && !out.contains(&l) {
+            out.push(l);
+        }
+    };
+    for e in assigns.iter().filter_map(|a| a.value.as_ref()) {
+        e.walk(&mut |x| {
+            if let Node::Column(c) = &x.node {
+                add(c.slot, c.ordinal);
+            }
+            true
+        });
+    }
+    let outer = subqueries.iter().flat_map(|s| &s.outer);
+    outer.for_each(|&(slot, ordinal)| add(slot, ordinal));
+    out
+}
+
+/// Checks `AS new(a, b)`.
+///
+/// # Errors
+/// 1066 for the table's own name, 1353 for another number of columns, 1060 for a name twice.
+fn check_row_alias(
+    alias: &ast::RowAlias,
+    table: &ast::ObjectName,
+    columns: usize,
+) -> Result<(), SqlError> {
+    if *alias.name == *table.name {
+        return Err(SqlError::new(
+            1066,
+            format!("Not unique table/alias: '{}'", alias.name),
+        ));
+    }
+    if !alias.columns.is_empty() && alias.columns.len() != columns {
+        return Err(SqlError::new(
+            1353,
+            "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts",
+        ));
+    }
+    for (n, name) in alias.columns.iter().enumerate() {
+        if alias.columns[..n].iter().any(|o| same_name(o, name)) {
+            return Err(SqlError::dup_column(name));
+        }
+    }
+    Ok(())
 }
 
 /// The name of a column.

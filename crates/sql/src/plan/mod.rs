@@ -20,6 +20,8 @@ mod meta;
 mod names;
 mod optimize;
 mod order;
+mod over;
+pub(crate) mod params;
 mod query;
 mod range;
 mod scope;
@@ -101,6 +103,7 @@ pub(crate) struct Planner<'p> {
     next_slot: Cell<u16>,
     tables: RefCell<Vec<Arc<Table>>>,
     params: Cell<u32>,
+    typed_params: RefCell<Vec<(u32, ExprType)>>,
     locks: Cell<bool>,
     private: Cell<bool>,
     ctes: query::Ctes,
@@ -115,6 +118,7 @@ impl<'p> Planner<'p> {
             next_slot: Cell::new(0),
             tables: RefCell::default(),
             params: Cell::new(0),
+            typed_params: RefCell::default(),
             locks: Cell::new(false),
             private: Cell::new(false),
             ctes: query::Ctes::default(),
@@ -135,6 +139,7 @@ impl<'p> Planner<'p> {
             tables: self.tables.into_inner(),
             columns: columns.into(),
             params: self.params.get(),
+            typed_params: self.typed_params.into_inner().into(),
             writes,
             locks: writes || self.locks.get(),
             private: self.private.get(),
@@ -255,18 +260,6 @@ impl<'p> Planner<'p> {
         Ok(e)
     }
 
-    /// Counts the parameters of an expression and sees to what ties it to the session.
-    pub(crate) fn note_params(&self, e: &Expr) {
-        e.walk(&mut |x| {
-            match &x.node {
-                Node::Param(n) => self.params.set(self.params.get().max(n + 1)),
-                Node::UserVar(_) => self.private.set(true),
-                _ => {}
-            }
-            true
-        });
-    }
-
     /// `a = b` of two bound expressions.
     pub(crate) fn equality(&self, a: Expr, b: Expr) -> Result<Expr, SqlError> {
         let comparer = Comparer::choose(&a.ty, &b.ty, self.ctx.cx.collation, "=")?;
@@ -342,7 +335,13 @@ impl<'p> Planner<'p> {
             }
         };
         let first = self.next_slot.get();
-        let (plan, _) = self.query(query, Some(names))?;
+        let (mut plan, _) = self.query(query, Some(names))?;
+        if kind == SubqueryKind::Scalar
+            && let Body::Block(b) = &mut plan.body
+            && !b.distinct
+        {
+            b.yields = Yields::Computed;
+        }
         let types = plan.types.clone();
         let correlated = plan.lowest != u16::MAX;
         if correlated {
@@ -451,6 +450,7 @@ impl Block {
             row_subqueries: Vec::new(),
             group_subqueries: Vec::new(),
             special: false,
+            yields: Yields::Shown,
             plain: None,
         }
     }

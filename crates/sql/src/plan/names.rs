@@ -276,7 +276,8 @@ impl<'s> Names<'s> {
         let mut at = self.parent;
         while let Some(names) = at {
             let bound = names.clause.get();
-            if !(bound == Some(Clause::Having) && names.grouped)
+            let tables_gone = bound == Some(Clause::Having) && names.grouped;
+            if (!tables_gone || self.in_aggregate.get())
                 && let Some(r) = names.local(c, clause)?
             {
                 return Ok(Found::Around(r));

@@ -9,13 +9,14 @@ use types::{DataType, IntWidth};
 
 use super::Planner;
 use super::names::Names;
+use super::over::{over, whole_of};
 use super::scope::{DerivedColumn, FromTable};
 use super::source::TableSource;
 use super::tree::{Body, LimitPlan, OUTPUT_SLOT, QueryPlan, SetArm, SortKey, SubPlan};
 use crate::access::Priv;
 use crate::access::needs::Need;
 use crate::expr::bind::Clause;
-use crate::expr::{Expr, ExprType, Shape, infer};
+use crate::expr::{Expr, ExprType, Node, Shape, infer};
 use crate::parse::ast;
 use crate::sink::ColumnMeta;
 
@@ -31,6 +32,9 @@ pub(crate) struct Ctes {
 
 /// Most query blocks that names may stand for in a statement.
 const MAX_BLOCKS_BY_NAME: u32 = 4096;
+
+/// Makes the columns that a query is to yield besides its own, from its names.
+pub(crate) type MoreColumns<'a> = &'a mut dyn FnMut(&Names<'_>) -> Result<Vec<Expr>, SqlError>;
 
 /// A common table expression that a name stands for.
 pub(crate) struct CteRef {
@@ -87,6 +91,16 @@ impl Planner<'_> {
         q: &ast::Query,
         parent: Option<&Names<'_>>,
     ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
+        self.query_and_more(q, parent, None)
+    }
+
+    /// Plans a query that yields more columns than it says, where it is a single block of rows as they are read.
+    pub(crate) fn query_and_more(
+        &self,
+        q: &ast::Query,
+        parent: Option<&Names<'_>>,
+        more: Option<MoreColumns<'_>>,
+    ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
         self.ctx.cx.tick(256)?;
         let _deeper = self.ctx.cx.deeper(types::depth::QUERY)?;
         self.count_block()?;
@@ -98,7 +112,7 @@ impl Planner<'_> {
             let mut list = self.ctes.list.borrow_mut();
             list.extend(w.ctes.iter().map(|c| Rc::new(c.clone())));
         }
-        let planned = self.query_body(q, parent);
+        let planned = self.query_body(q, parent, more);
         self.ctes.list.borrow_mut().truncate(known);
         planned
     }
@@ -107,15 +121,19 @@ impl Planner<'_> {
         &self,
         q: &ast::Query,
         parent: Option<&Names<'_>>,
+        more: Option<MoreColumns<'_>>,
     ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
         let limit = q.limit.as_deref();
         match &q.body {
-            ast::QueryBody::Select(s) => self.select(s, &q.order_by, limit, &q.locking, parent),
+            ast::QueryBody::Select(s) => {
+                self.select(s, &q.order_by, limit, &q.locking, parent, more)
+            }
             ast::QueryBody::Table(name) => {
-                self.select(&table_select(name), &q.order_by, limit, &q.locking, parent)
+                let s = table_select(name);
+                self.select(&s, &q.order_by, limit, &q.locking, parent, more)
             }
             ast::QueryBody::Nested(inner) if q.order_by.is_empty() && limit.is_none() => {
-                self.query(inner, parent)
+                self.query_and_more(inner, parent, more)
             }
             body => {
                 let (mut plan, columns) = self.operand(body, parent)?;
@@ -134,8 +152,20 @@ impl Planner<'_> {
                         lowest,
                     };
                 }
-                plan.order = self.output_order(&q.order_by, &plan.types, &columns, parent)?;
-                plan.limit = self.limit(limit)?;
+                let mut subqueries = Vec::new();
+                let first = self.take_slots(1)?;
+                let names = output_names(first, &plan.types, &columns, parent);
+                let order = self.output_order(&q.order_by, &names, &mut subqueries)?;
+                if subqueries.is_empty() {
+                    plan.order = order.into_iter().map(|k| of_output(k, first)).collect();
+                    plan.limit = self.limit(limit)?;
+                } else {
+                    let mut block = whole_of(&names)?;
+                    block.order = order;
+                    block.subqueries = subqueries;
+                    block.limit = self.limit(limit)?;
+                    plan = over(plan, block, names.lowest.get());
+                }
                 Ok((plan, columns))
             }
         }
@@ -147,8 +177,10 @@ impl Planner<'_> {
         parent: Option<&Names<'_>>,
     ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
         match body {
-            ast::QueryBody::Select(s) => self.select(s, &[], None, &[], parent),
-            ast::QueryBody::Table(name) => self.select(&table_select(name), &[], None, &[], parent),
+            ast::QueryBody::Select(s) => self.select(s, &[], None, &[], parent, None),
+            ast::QueryBody::Table(name) => {
+                self.select(&table_select(name), &[], None, &[], parent, None)
+            }
             ast::QueryBody::Nested(q) => self.query(q, parent),
             ast::QueryBody::Values(rows) => self.values(rows, parent),
             ast::QueryBody::Set(s) => self.set_operation(s, parent),
@@ -272,48 +304,47 @@ impl Planner<'_> {
     }
 
     /// ORDER BY over a query's own columns.
+    ///
+    /// # Errors
+    /// 1250 for a name of a table, 3028 for an aggregate.
     fn output_order(
         &self,
         order: &[ast::OrderItem],
-        types: &[ExprType],
-        columns: &[ColumnMeta],
-        parent: Option<&Names<'_>>,
+        names: &Names<'_>,
+        subqueries: &mut Vec<SubPlan>,
     ) -> Result<Vec<SortKey>, SqlError> {
-        if order.is_empty() {
-            return Ok(Vec::new());
-        }
-        let names = Names {
-            tables: vec![FromTable {
-                source: TableSource::Derived(0),
-                schema: "".into(),
-                alias: "".into(),
-                name: "".into(),
-                slot: OUTPUT_SLOT,
-                hints: Vec::new(),
-                derived: columns
-                    .iter()
-                    .zip(types)
-                    .map(|(c, t)| DerivedColumn {
-                        name: c.name.as_str().into(),
-                        ty: *t,
-                        data_type: c.ty.clone(),
-                    })
-                    .collect(),
-                outer_joined: false,
-                seen: None,
-            }],
-            parent,
-            ..Names::default()
-        };
         let mut keys = Vec::with_capacity(order.len());
-        for o in order {
+        for (i, o) in order.iter().enumerate() {
             let expr = match &o.expr {
                 ast::Expr::Int(n) => {
-                    let i = position(*n, types.len())
+                    let i = position(*n, names.tables[0].len())
                         .ok_or_else(|| SqlError::unknown_column(&n.to_string(), "order clause"))?;
                     names.tables[0].column_expr(i)
                 }
-                e => self.bind(e, Clause::OrderBy, &names, &mut Vec::new())?,
+                ast::Expr::Column(c) if c.qualifier.is_some() => {
+                    let table = c.qualifier.as_ref().map_or("", |q| &q.table);
+                    return Err(SqlError::new(
+                        1250,
+                        format!(
+                            "Table '{table}' from one of the SELECTs cannot be used in global ORDER clause"
+                        ),
+                    ));
+                }
+                e => {
+                    let mut aggregates = Vec::new();
+                    let clause = Clause::OrderBy;
+                    let e = self.bind_grouped(e, clause, names, subqueries, &mut aggregates)?;
+                    if !aggregates.is_empty() || !names.from_below.borrow().is_empty() {
+                        let n = i + 1;
+                        return Err(SqlError::new(
+                            3028,
+                            format!(
+                                "Expression #{n} of ORDER BY contains aggregate function and applies to the result of a UNION"
+                            ),
+                        ));
+                    }
+                    e
+                }
             };
             if !expr.is_row_constant() {
                 keys.push(sort_key(expr, o.desc));
@@ -367,6 +398,47 @@ impl Planner<'_> {
             }
         }
     }
+}
+
+/// The columns of a query as names, the first of one table at that slot.
+fn output_names<'s>(
+    slot: u16,
+    types: &[ExprType],
+    columns: &[ColumnMeta],
+    parent: Option<&'s Names<'s>>,
+) -> Names<'s> {
+    let column = |(c, t): (&ColumnMeta, &ExprType)| DerivedColumn {
+        name: c.name.as_str().into(),
+        ty: *t,
+        data_type: c.ty.clone(),
+    };
+    Names {
+        tables: vec![FromTable {
+            source: TableSource::Derived(0),
+            schema: "".into(),
+            alias: "".into(),
+            name: "".into(),
+            slot,
+            hints: Vec::new(),
+            derived: columns.iter().zip(types).map(column).collect(),
+            outer_joined: false,
+            seen: None,
+        }],
+        parent,
+        ..Names::default()
+    }
+}
+
+/// A sort key of a query's rows, read where the set operation has them.
+fn of_output(mut k: SortKey, slot: u16) -> SortKey {
+    fn moved(e: &mut Expr, slot: u16) {
+        match &mut e.node {
+            Node::Column(c) if c.slot == slot => c.slot = OUTPUT_SLOT,
+            _ => e.each_child_mut(&mut |x| moved(x, slot)),
+        }
+    }
+    moved(&mut k.expr, slot);
+    k
 }
 
 /// A position of ORDER BY or GROUP BY as an index.

@@ -179,6 +179,8 @@ pub(crate) struct InsertedRow<'a> {
     pub alias: Option<&'a ast::RowAlias>,
     /// The columns that get values, in order, for column aliases.
     pub columns: &'a [u16],
+    /// The names of the SELECT that the rows come from.
+    pub source: Option<&'a Names<'a>>,
 }
 
 /// Binds the expressions of a block.
@@ -299,6 +301,13 @@ impl Scope for BlockScope<'_> {
             }));
         }
         let names = self.names;
+        if let Some(from) = self.inserted.as_ref().and_then(|i| i.source)
+            && names.locate(name, clause)?.is_some()
+            && from.locate(name, clause)?.is_some()
+        {
+            let e = SqlError::ambiguous_column(&column_text(name), clause.text());
+            return Err(self.planner.hide_column(names, name, e));
+        }
         let found = names
             .resolve(name, clause)
             .map_err(|e| self.planner.hide_column(self.names, name, e))?;
@@ -361,12 +370,15 @@ impl Scope for BlockScope<'_> {
         while let Some(names) = at {
             if reads(names) {
                 let clause = names.clause.get();
+                if names.in_aggregate.get() {
+                    return Err(SqlError::new(1111, "Invalid use of group function"));
+                }
                 let fits = matches!(
                     clause,
                     Some(Clause::FieldList | Clause::Having | Clause::OrderBy)
                 );
                 let slot = names.aggregate_slot.get();
-                let (true, Some(slot)) = (fits && !names.in_aggregate.get(), slot) else {
+                let (true, Some(slot)) = (fits, slot) else {
                     break;
                 };
                 let mut list = names.from_below.borrow_mut();

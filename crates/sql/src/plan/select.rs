@@ -10,7 +10,7 @@ use super::guard::Usage;
 use super::meta;
 use super::names::{Listed, Names, resolved_expr, same_column};
 use super::optimize::{Request, optimize};
-use super::query::{position, sort_key};
+use super::query::{MoreColumns, position, sort_key};
 use super::scope::FromTable;
 use super::source::TableSource;
 use super::tree::{
@@ -70,6 +70,7 @@ impl Planner<'_> {
         limit: Option<&ast::Limit>,
         locking: &[ast::Locking],
         parent: Option<&Names<'_>>,
+        more: Option<MoreColumns<'_>>,
     ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
         if s.rollup {
             return Err(SqlError::not_supported("WITH ROLLUP"));
@@ -91,6 +92,9 @@ impl Planner<'_> {
         let items = std::mem::take(&mut b.names.items);
         let columns: Vec<ColumnMeta> = items.iter().map(|i| meta::column(i, &b.names)).collect();
         let mut output: Vec<Expr> = items.into_iter().map(|i| i.expr).collect();
+        if let Some(more) = more.filter(|_| !grouped && !s.options.distinct) {
+            output.append(&mut more(&b.names)?);
+        }
         let types: Vec<_> = output.iter().map(|e| e.ty).collect();
         let locks = self.locks_of(locking, &b.names)?;
         let mut block = Block::empty(b.base);
@@ -151,7 +155,7 @@ impl Planner<'_> {
             into: Vec::new(),
             lowest,
         };
-        Ok((plan, columns))
+        Ok((self.assign_late(plan)?, columns))
     }
 
     /// Binds the clauses after FROM in MySQL's order and checks them against each other.
@@ -267,6 +271,7 @@ impl Planner<'_> {
                         &mut b.subqueries,
                         &mut b.aggregates,
                     )?;
+                    self.note_shown(&e);
                     // The column's own name, in the table's letter case.
                     let own = match (&e.node, aliased) {
                         (Node::Column(c), false) => b

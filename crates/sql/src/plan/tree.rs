@@ -8,6 +8,7 @@ use crate::memory::Charge;
 use std::sync::Arc;
 
 use engine::Table;
+use types::DataType;
 use types::keyenc::KeyPart;
 
 use super::source::TableSource;
@@ -38,6 +39,8 @@ pub struct Plan {
     pub columns: Arc<[ColumnMeta]>,
     /// Number of parameters it reads, as far as its expressions show.
     pub params: u32,
+    /// Parameters whose type decides what is computed, with the type they were planned for.
+    pub typed_params: Box<[(u32, ExprType)]>,
     /// Whether it changes rows.
     pub writes: bool,
     /// Whether it takes row locks (a locking read or a change).
@@ -221,6 +224,8 @@ pub struct Block {
     pub group_subqueries: Vec<u32>,
     /// Some expression after the joins has to wait for something (SLEEP, GET_LOCK).
     pub special: bool,
+    /// In what form its values leave it.
+    pub yields: Yields,
     /// Columns of the select list that are nothing but columns, with no conversion to do.
     pub plain: Option<Vec<(u16, u16)>>,
 }
@@ -424,6 +429,8 @@ pub struct InsertPlan {
     pub columns: Vec<u16>,
     /// Where the values come from.
     pub source: InsertRows,
+    /// Columns of the SELECT's tables that ON DUPLICATE KEY UPDATE reads, by slot and place: the query yields them behind the values.
+    pub beside: Vec<(u16, u16)>,
     /// What each column of the table gets where no value is given.
     pub defaults: Vec<DefaultPlan>,
     /// ON DUPLICATE KEY UPDATE.
@@ -432,6 +439,18 @@ pub struct InsertPlan {
     pub touch: Vec<u16>,
     /// Subqueries of the values.
     pub subqueries: Vec<SubPlan>,
+}
+
+/// In what form a block's values leave it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Yields {
+    /// As clients see them: a quotient has the digits of its type.
+    #[default]
+    Shown,
+    /// As they are computed with further.
+    Computed,
+    /// As they are assigned to columns of these types; those behind them as they are shown.
+    Assigned(Vec<DataType>),
 }
 
 /// Rows to insert.

@@ -58,7 +58,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Option<AtOnce> {
         let p = self.prepared.get(id)?;
-        let plan = self.ready_plan(p)?;
+        let plan = self.ready_plan(p, params)?;
         if !self.is_secure() {
             return None;
         }

@@ -246,7 +246,7 @@ impl Session {
         let now = self.instance.clock.now_us();
         self.process.begin(Command::Execute, &p.text, now);
         let com = p.com;
-        let ready = self.ready_plan(p);
+        let ready = self.ready_plan(p, params);
         let statement = self.gate.is_shut().then(|| Arc::clone(&p.statement));
         if p.lasts {
             self.leave().await;
@@ -277,15 +277,16 @@ impl Session {
         r
     }
 
-    /// The plan of a prepared statement where it still holds.
+    /// The plan of a prepared statement where it still holds, and for values of these types.
     #[inline]
-    pub(super) fn ready_plan(&self, p: &Prepared) -> Option<Authorized<Plan>> {
+    pub(super) fn ready_plan(&self, p: &Prepared, params: &[Value]) -> Option<Authorized<Plan>> {
         let x = p.planned.as_ref()?;
         let version = self.instance.engine.catalog_version();
         let holds = x.settings == self.settings
             && x.plan.peek().catalog_version == version
             && self.security.ready(&x.plan).is_some()
-            && !p.one_use;
+            && !p.one_use
+            && x.plan.peek().accepts(params);
         holds.then(|| x.plan.clone())
     }
 
@@ -325,7 +326,7 @@ impl Session {
         place: impl Fn(&mut Session) -> Option<&mut Prepared> + Send,
     ) -> Result<Done, SqlError> {
         for _ in 0..super::run::REPLANS {
-            let plan = self.plan(statement)?;
+            let plan = self.plan_for(statement, params)?;
             let settings = self.settings;
             if params.len() < plan.peek().params as usize {
                 return Err(wrong_arguments("mysqld_stmt_execute"));
@@ -362,7 +363,10 @@ impl Session {
         self.process.counts.com[p.com as usize].add(1);
         let (planned, lasts) = (p.planned.is_some(), p.lasts);
         self.admit(&statement)?;
-        let ready = self.named.get(name).and_then(|p| self.ready_plan(p));
+        let ready = self
+            .named
+            .get(name)
+            .and_then(|p| self.ready_plan(p, params));
         if lasts {
             self.leave().await;
         }

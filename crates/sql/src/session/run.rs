@@ -12,6 +12,7 @@ use crate::exec::{self, ExecCtx};
 use crate::expr::{EvalCtx, ExprType, Val};
 use crate::infoschema::Names;
 use crate::parse::ast::{Expr, Statement};
+use crate::plan::params::type_of;
 use crate::plan::{self, Plan, PlanCtx, TimeLimit};
 use crate::sink::{Done, ResultSink};
 
@@ -61,17 +62,53 @@ impl Session {
     /// # Errors
     /// What the planner says of it.
     pub(crate) fn plan(&mut self, statement: &Statement) -> Result<Authorized<Plan>, SqlError> {
+        self.plan_typed(statement, &[])
+    }
+
+    /// Plans a statement for parameters of these values.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan).
+    pub(super) fn plan_for(
+        &mut self,
+        statement: &Statement,
+        params: &[Value],
+    ) -> Result<Authorized<Plan>, SqlError> {
+        let mut types: Vec<(u32, ExprType)> = Vec::new();
+        let mut plan = self.plan(statement)?;
+        // The type of one can change what another is taken for; each is settled once.
+        while !plan.peek().accepts(params) {
+            let known = types.len();
+            for (n, v) in plan.peek().refused_params(params) {
+                if types.iter().all(|t| t.0 != n) {
+                    types.push((n, type_of(v, self.vars.connection_collation())));
+                }
+            }
+            if types.len() == known {
+                break;
+            }
+            plan = self.plan_typed(statement, &types)?;
+        }
+        Ok(plan)
+    }
+
+    fn plan_typed(
+        &mut self,
+        statement: &Statement,
+        types: &[(u32, ExprType)],
+    ) -> Result<Authorized<Plan>, SqlError> {
         let now = self.now_micros();
         let (r, warnings, total) = {
             let catalog = self.engine.catalog();
             let names = Names::new(&self.instance, self.facts.connection_id);
-            let cx = EvalCtx::new(
+            let mut cx = EvalCtx::new(
                 &self.facts,
                 &self.vars,
                 &self.user_vars,
                 Session::NO_PARAMS,
                 now,
             );
+            cx.param_types = types;
             let ctx = PlanCtx {
                 catalog,
                 names: &names,

@@ -21,6 +21,16 @@ const TRACKED: &[&str] = &[
     "character_set_connection",
 ];
 
+/// The value of an item of SET, computed.
+enum Computed {
+    /// For a user variable.
+    User(Val<'static>, ExprType),
+    /// For a system variable.
+    System(VarInput),
+    /// The item has no expression.
+    Nothing,
+}
+
 /// A bare word is text for SET: `SET sql_mode = ANSI`.
 fn bare_word(value: &Expr) -> Option<&str> {
     match value {
@@ -30,7 +40,8 @@ fn bare_word(value: &Expr) -> Option<&str> {
 }
 
 impl Session {
-    /// SET item, item, ..: in order; what was set before an item that fails stays set.
+    /// SET item, item, ..: all values are computed before the first is set, so that none of them sees another; then they are set in
+    /// order, and what was set before an item that fails stays set.
     ///
     /// # Errors
     /// 1193, 1227, 1231 … whatever an assignment fails with.
@@ -40,29 +51,48 @@ impl Session {
         items: &[SetItem],
         params: &[Value],
     ) -> Result<Done, SqlError> {
+        let mut values = Vec::with_capacity(items.len());
         for item in items {
-            self.set_item(item, params).await?;
+            values.push(match item {
+                SetItem::UserVar(_, value) => {
+                    let (value, ty) = self.eval(value, params).await?;
+                    Computed::User(value, ty)
+                }
+                SetItem::Variable { value, .. } => {
+                    Computed::System(self.var_input(value, params).await?)
+                }
+                _ => Computed::Nothing,
+            });
+        }
+        for (item, value) in items.iter().zip(values) {
+            self.set_item(item, value).await?;
         }
         Ok(Done::default())
     }
 
-    async fn set_item(&mut self, item: &SetItem, params: &[Value]) -> Result<(), SqlError> {
-        match item {
-            SetItem::UserVar(name, value) => {
-                let (value, ty) = self.eval(value, params).await?;
+    async fn set_item(&mut self, item: &SetItem, value: Computed) -> Result<(), SqlError> {
+        match (item, value) {
+            (SetItem::UserVar(name, _), Computed::User(value, ty)) => {
                 self.set_user_var(name, value, ty);
                 Ok(())
             }
+            (SetItem::Variable { .. }, Computed::System(input)) => {
+                self.set_system_item(item, &input).await
+            }
+            (item, _) => self.set_session_item(item),
+        }
+    }
+
+    async fn set_system_item(&mut self, item: &SetItem, input: &VarInput) -> Result<(), SqlError> {
+        match item {
             SetItem::Variable {
                 scope,
                 prefix: None,
                 name,
-                value,
                 ..
             } => {
-                let input = self.var_input(value, params).await?;
                 let was_on = self.vars.hot().autocommit;
-                self.set_variable(*scope, name, &input)?;
+                self.set_variable(*scope, name, input)?;
                 if name.eq_ignore_ascii_case("autocommit") {
                     self.autocommit_changed(was_on).await?;
                 }
@@ -72,17 +102,21 @@ impl Session {
                 scope,
                 prefix: Some(p),
                 name,
-                value,
                 ..
             } if self.instance.components.has_variable(p) => {
-                let input = self.var_input(value, params).await?;
-                self.set_variable(*scope, &format!("{p}.{name}"), &input)
+                self.set_variable(*scope, &format!("{p}.{name}"), input)
             }
             SetItem::Variable {
                 prefix: Some(p),
                 name,
                 ..
             } => Err(SqlError::unknown_system_variable(&format!("{p}.{name}"))),
+            item => self.set_session_item(item),
+        }
+    }
+
+    fn set_session_item(&mut self, item: &SetItem) -> Result<(), SqlError> {
+        match item {
             SetItem::Names { charset, collation } => {
                 let charset = match charset {
                     Some(c) => c.to_string(),
@@ -104,6 +138,9 @@ impl Session {
             // It stands alone, and was carried out before.
             SetItem::Password { .. } => Err(SqlError::parse_error("PASSWORD", 1)),
             SetItem::ResourceGroup(_) => Err(SqlError::not_supported("SET RESOURCE GROUP")),
+            SetItem::UserVar(..) | SetItem::Variable { .. } => {
+                Err(SqlError::internal("a variable without a value"))
+            }
         }
     }
 

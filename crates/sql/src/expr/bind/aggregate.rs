@@ -59,6 +59,16 @@ impl Binder<'_> {
         result
     }
 
+    /// A member of GROUP_CONCAT's ORDER BY: a whole number is the place of an argument.
+    fn concat_order(&mut self, e: &ast::Expr, args: &[Expr]) -> Result<Expr, SqlError> {
+        let ast::Expr::Int(n) = e else {
+            return self.bind(e);
+        };
+        let at = usize::try_from(*n).ok().and_then(|n| n.checked_sub(1));
+        at.and_then(|i| args.get(i).cloned())
+            .ok_or_else(|| SqlError::unknown_column(&n.to_string(), "order clause"))
+    }
+
     fn spec(&mut self, a: &ast::Aggregate) -> Result<AggSpec, SqlError> {
         let func =
             AggFunc::from_ast(a.func).ok_or_else(|| SqlError::not_supported("ST_COLLECT"))?;
@@ -69,7 +79,7 @@ impl Binder<'_> {
         let order_by = a
             .order_by
             .iter()
-            .map(|o| Ok((self.bind(&o.expr)?, o.desc)))
+            .map(|o| Ok((self.concat_order(&o.expr, &args)?, o.desc)))
             .collect::<Result<Vec<_>, SqlError>>()?;
         let separator = a.separator.as_deref().unwrap_or(b",").to_vec();
         AggSpec::new(

@@ -376,17 +376,25 @@ impl<'b> Binder<'b> {
         }
     }
 
-    /// `?`: text until it meets something that says better.
+    /// `?`: text until it meets something that says better, unless the context says what it is.
     fn param(&self, n: u32) -> Expr {
+        if let Some((_, ty)) = self.cx.param_types.iter().find(|(i, _)| *i == n) {
+            return Expr {
+                node: Node::Param(n, true),
+                ty: *ty,
+            };
+        }
         Expr {
-            node: Node::Param(n),
+            node: Node::Param(n, false),
             ty: ExprType::text(65_535, self.cx.collation, Coercibility::Literal, true),
         }
     }
 
     /// Gives a parameter the type of what it is compared or combined with.
     pub(super) fn adopt(e: &mut Expr, from: &ExprType) {
-        if matches!(e.node, Node::Param(_)) && !matches!(from.shape, Shape::Null | Shape::Row(_)) {
+        if matches!(e.node, Node::Param(_, false))
+            && !matches!(from.shape, Shape::Null | Shape::Row(_))
+        {
             let coercibility = e.ty.coercibility;
             e.ty = from.or_null();
             if e.ty.is_text() {

@@ -121,7 +121,7 @@ impl Binder<'_> {
         let neutral = ExprType::double(true);
         let (tx, ty) = (x.ty, y.ty);
         let hint = |t: &ExprType| if t.is_number() { *t } else { neutral };
-        let both = matches!((&x.node, &y.node), (Node::Param(_), Node::Param(_)));
+        let both = matches!((&x.node, &y.node), (Node::Param(..), Node::Param(..)));
         Self::adopt(x, &if both { neutral } else { hint(&ty) });
         Self::adopt(y, &if both { neutral } else { hint(&tx) });
         Ok(self.arithmetic(arith, pair))

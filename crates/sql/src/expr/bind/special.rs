@@ -288,7 +288,7 @@ impl Binder<'_> {
         if !unit_of(d.unit).is_compound() {
             amount.make_number();
         }
-        if matches!(amount.node, Node::Param(_)) {
+        if matches!(amount.node, Node::Param(..)) {
             Self::adopt(&mut amount, &ExprType::decimal(20, 6, true));
         }
         let unit = unit_of(d.unit);

@@ -1,0 +1,127 @@
+//! The types of a statement's parameters: where the type that a `?` got from its surroundings decides what is computed, and whether the
+//! values of an execution have that type. Where they have another the statement is planned again with theirs, as MySQL does since 8.0.22
+//! (the manual, "PREPARE Statement"); nothing here plans or runs it.
+//!
+//! A parameter beside a column of numbers or times is not among them: the value is brought to the column, whatever it is, and the index
+//! serves. So `WHERE id = ?` has one plan for whole numbers, doubles (which some drivers send for every number) and texts.
+
+use types::{CollationId, Value};
+
+use super::Planner;
+use super::tree::Plan;
+use crate::expr::{Coercibility, Expr, ExprType, Node, Shape};
+
+/// How the value of a parameter is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// It is stored or passed on as it is.
+    Bare,
+    /// It is compared.
+    Compared,
+    /// Something is computed from it, or its type is shown.
+    Computed,
+}
+
+impl Planner<'_> {
+    /// Counts the parameters of an expression, sees to which of them its value depends on by their type, and to what ties it to the
+    /// session.
+    pub(crate) fn note_params(&self, e: &Expr) {
+        self.note_used(e, Use::Bare);
+    }
+
+    /// As [`note_params`](Self::note_params), where the type of the value is shown: in a select list.
+    pub(crate) fn note_shown(&self, e: &Expr) {
+        if matches!(e.node, Node::Param(..)) {
+            self.note_used(e, Use::Computed);
+        }
+    }
+
+    fn note_used(&self, e: &Expr, used: Use) {
+        match &e.node {
+            Node::Param(n, _) => {
+                self.params.set(self.params.get().max(n + 1));
+                let depends = match used {
+                    Use::Bare => false,
+                    Use::Compared => e.ty.is_text(),
+                    Use::Computed => true,
+                };
+                let mut typed = self.typed_params.borrow_mut();
+                if depends && !typed.contains(&(*n, e.ty)) {
+                    typed.push((*n, e.ty));
+                }
+            }
+            Node::UserVar(_) => self.private.set(true),
+            node => {
+                let below = match node {
+                    Node::Compare(..)
+                    | Node::Between(..)
+                    | Node::In(_)
+                    | Node::Like(_)
+                    | Node::Quantified(_) => Use::Compared,
+                    Node::Row(_) | Node::Collate(_) => used,
+                    _ => Use::Computed,
+                };
+                e.each_child(&mut |x| self.note_used(x, below));
+            }
+        }
+    }
+}
+
+impl Plan {
+    /// Whether it computes what it should with these values of its parameters.
+    #[inline]
+    pub fn accepts(&self, params: &[Value]) -> bool {
+        self.typed_params.is_empty() || self.refused_params(params).next().is_none()
+    }
+
+    /// The parameters whose values have another type than the plan was made for, with the type to plan for.
+    pub(crate) fn refused_params<'a>(
+        &'a self,
+        params: &'a [Value],
+    ) -> impl Iterator<Item = (u32, &'a Value)> {
+        self.typed_params.iter().filter_map(|(n, ty)| {
+            let v = params.get(*n as usize)?;
+            (!fits(v, ty)).then_some((*n, v))
+        })
+    }
+}
+
+/// Whether a value is what a parameter of that type is expected to be.
+fn fits(v: &Value, ty: &ExprType) -> bool {
+    match (v, ty.shape) {
+        (Value::Null, _) => true,
+        (Value::Int(_), Shape::Int { unsigned, .. }) => !unsigned || !matches!(v, Value::Int(..0)),
+        (Value::UInt(n), Shape::Int { unsigned, .. }) => unsigned || i64::try_from(*n).is_ok(),
+        (_, Shape::Int { .. }) => false,
+        (Value::Int(_) | Value::UInt(_), Shape::Decimal { .. }) => true,
+        (Value::Decimal(d), Shape::Decimal { scale, .. }) => d.scale() <= scale,
+        (_, Shape::Decimal { .. }) => false,
+        (
+            Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) | Value::Float(_),
+            Shape::Double { .. } | Shape::Float { .. },
+        ) => true,
+        (_, Shape::Double { .. } | Shape::Float { .. }) => false,
+        (Value::Str(..) | Value::Bytes(_), Shape::Str { .. }) => true,
+        (_, Shape::Str { .. }) => false,
+        _ => true,
+    }
+}
+
+/// The type of a parameter by its value.
+pub(crate) fn type_of(v: &Value, connection: CollationId) -> ExprType {
+    let plain = |shape| ExprType::plain(shape, true);
+    match v {
+        Value::Int(_) => ExprType::int(20, true),
+        Value::UInt(_) => ExprType::uint(20, true),
+        Value::Float(_) | Value::Double(_) => ExprType::double(true),
+        Value::Decimal(d) => {
+            let scale = d.scale();
+            ExprType::decimal((35 + scale).min(65), scale, true)
+        }
+        Value::Date(_) => plain(Shape::Date),
+        Value::Time(_) => plain(Shape::Time(6)),
+        Value::DateTime(_) => plain(Shape::DateTime(6)),
+        Value::Bytes(_) => ExprType::bytes(65_535, true),
+        _ => ExprType::text(65_535, connection, Coercibility::Literal, true),
+    }
+}
