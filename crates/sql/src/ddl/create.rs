@@ -146,6 +146,7 @@ async fn from_query(
                 qualifier: None,
             })
             .collect(),
+        may_repeat: false,
         source: ast::InsertSource::Query(Box::new(query.clone())),
         row_alias: None,
         on_duplicate: Vec::new(),

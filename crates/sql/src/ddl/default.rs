@@ -80,10 +80,20 @@ pub fn resolve(
         };
     }
     if ty.is_lob() {
-        return Err(SqlError::new(
+        let e = SqlError::new(
             codes::ER_BLOB_CANT_HAVE_DEFAULT,
             format!("BLOB, TEXT, GEOMETRY or JSON column '{name}' can't have a default value"),
-        ));
+        );
+        let empty = matches!(expr, ast::Expr::Str(s) if s.is_empty());
+        if !empty || cx.sql_mode.strict() {
+            return Err(e);
+        }
+        // Outside strict mode the empty text is passed over.
+        cx.warn_error(e);
+        return Ok(match nullable {
+            true => ColumnDefault::Null,
+            false => ColumnDefault::None,
+        });
     }
     let value = scalar::constant(expr, cx).and_then(|v| {
         if !names_members(&v, ty) {

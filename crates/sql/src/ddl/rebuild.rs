@@ -226,6 +226,10 @@ impl<'a, 's> Maker<'a, 's> {
                 let local = d.shift_seconds(i64::from(self.cx.tz_offset)).unwrap_or(d);
                 self.assigned(at, ValueRef::DateTime(local))
             }
+            // The word that stands for what was no member stays what it is.
+            (DataType::Enum(_), ValueRef::Enum(0, _)) if let DataType::Enum(list) = &def.ty => {
+                Ok(Value::Enum(0, Arc::clone(list)))
+            }
             _ => self.assigned(at, v),
         }
     }

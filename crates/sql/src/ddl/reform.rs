@@ -222,7 +222,11 @@ impl<'a> Draft<'a> {
     }
 
     fn remove(&mut self, name: &str) -> Result<(), SqlError> {
-        let at = self.find(name).ok_or_else(|| SqlError::cant_drop(name))?;
+        // What the same statement adds is not there yet.
+        let at = self
+            .find(name)
+            .filter(|&i| self.columns[i].origin != Origin::New);
+        let at = at.ok_or_else(|| SqlError::cant_drop(name))?;
         if self.columns.len() == 1 {
             return Err(SqlError::fixed(codes::ER_CANT_REMOVE_ALL_FIELDS));
         }

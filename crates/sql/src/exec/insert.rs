@@ -23,6 +23,16 @@ struct Selected<'a> {
     columns: &'a [(u16, u16)],
 }
 
+/// What came of asking the subqueries of ON DUPLICATE KEY UPDATE.
+enum Asked {
+    /// None of them reads the row.
+    Nothing,
+    /// They were asked for this row.
+    Row(Vec<Value>),
+    /// There is no row in the way any more.
+    Gone,
+}
+
 impl RowSource for Selected<'_> {
     fn column(&self, slot: u16, ordinal: u16) -> ValueRef<'_> {
         let at = self.columns.iter().position(|c| *c == (slot, ordinal));
@@ -68,7 +78,7 @@ pub(crate) async fn run(
 ) -> Result<Done, SqlError> {
     let cx = env.cx;
     let hot = cx.vars.hot();
-    let subs = SubValues::new(&plan.subqueries, env, &NoRow).await?;
+    let mut subs = SubValues::new(&plan.subqueries, env, &NoRow).await?;
     let auto = plan.table.def.auto_increment_column();
     let mut w = Work {
         plan,
@@ -96,7 +106,7 @@ pub(crate) async fn run(
                 w.line = env.cx.rows_before + i as u64 + 1;
                 w.rows_left = (rows.len() - i) as u64;
                 let built = w.build(row, env, &subs)?;
-                w.put(built, env, &subs, None, found_rows).await?;
+                w.put(built, env, &mut subs, None, found_rows).await?;
                 if env.due() {
                     env.pause().await?;
                 }
@@ -114,7 +124,7 @@ pub(crate) async fn run(
                 w.line = env.cx.rows_before + i as u64 + 1;
                 w.rows_left = (rows.len() - i) as u64;
                 let built = w.build_selected(&rows, i, env, &subs)?;
-                w.put(built, env, &subs, Some((&rows, i)), found_rows)
+                w.put(built, env, &mut subs, Some((&rows, i)), found_rows)
                     .await?;
             }
             rows.len() as u64
@@ -332,7 +342,7 @@ impl Work<'_> {
         &mut self,
         mut row: Vec<Value>,
         env: &mut Env<'_>,
-        subs: &SubValues,
+        subs: &mut SubValues,
         selected: Option<(&RowStore, usize)>,
         found_rows: bool,
     ) -> Result<(), SqlError> {
@@ -365,17 +375,23 @@ impl Work<'_> {
                             values: plan.columns.len(),
                             columns: &plan.beside,
                         };
+                        let there = match self.ask_of_row(&key, &row, env, subs, &selected).await? {
+                            Asked::Gone => continue,
+                            Asked::Row(there) => Some(there),
+                            Asked::Nothing => None,
+                        };
                         let rest = OnlySubs {
                             subs,
                             outer: &selected,
                         };
-                        if self
-                            .update_there(&key, &row, env, &rest, found_rows)
-                            .await?
-                        {
+                        let there = there.as_deref();
+                        let updated = self
+                            .update_there(&key, &row, there, env, &rest, found_rows)
+                            .await?;
+                        if updated {
                             return Ok(());
                         }
-                        // The row that was in the way is gone.
+                        // The row that was in the way is gone, or another.
                         continue;
                     }
                     let e = duplicate(&plan.table, index, &row);
@@ -421,11 +437,51 @@ impl Work<'_> {
         Ok(Some(u64::from(deleted)))
     }
 
-    /// ON DUPLICATE KEY UPDATE; `false` where the row in the way is gone.
+    /// Locks the row in the way and runs the subqueries that read it, or what was to be inserted.
+    async fn ask_of_row(
+        &mut self,
+        key: &[u8],
+        row: &[Value],
+        env: &mut Env<'_>,
+        subs: &mut SubValues,
+        selected: &Selected<'_>,
+    ) -> Result<Asked, SqlError> {
+        let plan = self.plan;
+        if plan.subqueries.iter().all(|s| !s.correlated) {
+            return Ok(Asked::Nothing);
+        }
+        let mut there: Vec<Value> = Vec::new();
+        let found = env
+            .session
+            .update_key(&plan.table, key, &mut |old| {
+                there = old.to_values();
+                Ok(None)
+            })
+            .await?;
+        if matches!(found, Updated::NotFound) {
+            return Ok(Asked::Gone);
+        }
+        for (i, s) in plan.subqueries.iter().enumerate() {
+            if s.correlated {
+                let built = Built {
+                    slot: plan.slot,
+                    values: &there,
+                    inserted: row,
+                    rest: selected,
+                };
+                let rows = super::sub::fetch(s, env, &built).await?;
+                subs.set(i as u32, rows);
+            }
+        }
+        Ok(Asked::Row(there))
+    }
+
+    /// ON DUPLICATE KEY UPDATE; `false` where the row in the way is gone, or no longer the one that subqueries were asked for.
     async fn update_there(
         &mut self,
         key: &[u8],
         row: &[Value],
+        there: Option<&[Value]>,
         env: &mut Env<'_>,
         rest: &dyn RowSource,
         found_rows: bool,
@@ -445,9 +501,15 @@ impl Work<'_> {
         let auto = self.auto;
         let mut new_row: Vec<Value> = Vec::new();
         let mut id = 0;
+        let mut another = false;
         let outcome = env
             .session
             .update_key(&plan.table, key, &mut |old| {
+                let same = |(c, v): (usize, &Value)| same_value(v.as_ref(), old.column(c));
+                another = there.is_some_and(|t| !t.iter().enumerate().all(same));
+                if another {
+                    return Ok(None);
+                }
                 let new = edit.apply(old, row, rest, line, cx)?;
                 new_row.clear();
                 new_row.extend(new.iter().flatten().cloned());
@@ -460,6 +522,7 @@ impl Work<'_> {
             .await?;
         match outcome {
             Updated::NotFound => return Ok(false),
+            Updated::Unchanged if another => return Ok(false),
             Updated::Unchanged => self.affected += u64::from(found_rows),
             Updated::Done => {
                 self.affected += 2;

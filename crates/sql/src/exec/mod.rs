@@ -124,6 +124,7 @@ pub async fn run(
         PlanBody::Delete(d) => d.ignore,
         _ => true,
     };
+    ctx.cx.ignore = plan.writes && ignore;
     ctx.cx.strict_write = plan.writes && !ignore && ctx.cx.sql_mode.strict();
     let found_rows = ctx.found_rows;
     let mut env = Env {

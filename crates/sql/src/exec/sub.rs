@@ -49,6 +49,10 @@ impl SubValues {
     }
 }
 
+fn too_many_rows() -> SqlError {
+    SqlError::new(1242, "Subquery returns more than 1 row")
+}
+
 /// Runs a subquery for the rows around it.
 pub(crate) async fn fetch(
     p: &SubPlan,
@@ -62,6 +66,11 @@ pub(crate) async fn fetch(
         SubqueryKind::Rows => u64::MAX,
     };
     run_query(&p.query, env, outer, &mut rows, enough).await?;
+    if env.cx.ignore && p.kind == SubqueryKind::Scalar && rows.len() > 1 {
+        // IGNORE: no value, and a warning.
+        env.cx.warn_error(too_many_rows());
+        rows = RowStore::new(p.query.types.len(), env.cx.memory());
+    }
     Ok(rows)
 }
 
@@ -71,7 +80,7 @@ impl SubquerySource for SubValues {
         match s.len() {
             0 => Ok(Val::Null),
             1 => Ok(Val::from(s.column(0, 0))),
-            _ => Err(SqlError::new(1242, "Subquery returns more than 1 row")),
+            _ => Err(too_many_rows()),
         }
     }
 
@@ -80,7 +89,7 @@ impl SubquerySource for SubValues {
         match s.len() {
             0 => Ok(None),
             1 => Ok(Some(s.row(0).map(Val::from).collect())),
-            _ => Err(SqlError::new(1242, "Subquery returns more than 1 row")),
+            _ => Err(too_many_rows()),
         }
     }
 

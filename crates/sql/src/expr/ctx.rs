@@ -281,7 +281,7 @@ const LONGEST_MESSAGE: usize = 511;
 pub struct EvalCtx<'s> {
     /// Values of `?`, in order.
     pub params: &'s [Value],
-    /// Types of parameters, by place, that do not follow from where they stand: while a statement is bound.
+    /// Types of parameters, in the order of their places, that do not follow from where they stand: while a statement is bound.
     pub param_types: &'s [(u32, ExprType)],
     /// Facts of the connection.
     pub facts: &'s SessionFacts,
@@ -297,6 +297,8 @@ pub struct EvalCtx<'s> {
     pub sql_mode: SqlMode,
     /// Whether the statement writes rows in strict mode: then division by zero and bad dates are errors.
     pub strict_write: bool,
+    /// Whether the statement writes rows with IGNORE: what would end it for a row becomes a warning.
+    pub ignore: bool,
     /// Rows that the statement has inserted before those at hand, for messages that name a row.
     pub rows_before: u64,
     /// `collation_connection`.
@@ -419,6 +421,7 @@ impl<'s> EvalCtx<'s> {
             tz_offset: hot.time_zone.offset(facts.system_offset),
             sql_mode: hot.sql_mode,
             strict_write: false,
+            ignore: false,
             rows_before: 0,
             collation: vars.connection_collation(),
             max_packet: hot.max_allowed_packet,

@@ -197,7 +197,7 @@ impl Expr {
             }
             Node::IsNull(e, negated) => Ok(Some(e.eval(cx, row)?.is_null() != *negated)),
             Node::IsTruth(e, wanted, negated) => {
-                Ok(Some((e.truth(cx, row)? == *wanted) != *negated))
+                Ok(Some((e.truth(cx, row)? == Some(*wanted)) != *negated))
             }
             Node::Between(p, c, negated) => between(p, c, *negated, cx, row),
             Node::In(list) => {

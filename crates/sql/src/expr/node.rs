@@ -223,8 +223,8 @@ pub enum Node {
     Xor(Box<[Expr; 2]>),
     /// `x IS [NOT] NULL`; `true` for NOT.
     IsNull(Box<Expr>, bool),
-    /// `x IS [NOT] TRUE | FALSE | UNKNOWN`; the truth, `true` for NOT.
-    IsTruth(Box<Expr>, Option<bool>, bool),
+    /// `x IS [NOT] TRUE | FALSE`; the truth, `true` for NOT.
+    IsTruth(Box<Expr>, bool, bool),
     /// `x [NOT] BETWEEN low AND high`: operands, comparers with low and high, `true` for NOT.
     Between(Box<[Expr; 3]>, Box<[Comparer; 2]>, bool),
     /// `x [NOT] IN (..)`

@@ -125,9 +125,8 @@ fn write(e: &Expr, out: &mut String) {
             out.push('(');
             write(e, out);
             let t = match t {
-                Some(true) => "true",
-                Some(false) => "false",
-                None => "unknown",
+                true => "true",
+                false => "false",
             };
             let _ = write!(out, " is{} {t})", not(*n));
         }

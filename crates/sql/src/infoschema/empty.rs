@@ -117,7 +117,6 @@ pub(super) const SPECS: &[Spec] = &[
          trx_adaptive_hash_latched i, trx_adaptive_hash_timeout U, trx_is_read_only i, trx_autocommit_non_locking i, \
          trx_schedule_weight U?",
     ),
-    none("KEYWORDS", "WORD v128?, RESERVED i?"),
     none(
         "OPTIMIZER_TRACE",
         "QUERY x, TRACE x, MISSING_BYTES_BEYOND_MAX_MEM_SIZE i, INSUFFICIENT_PRIVILEGES i",

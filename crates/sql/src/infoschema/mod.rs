@@ -8,6 +8,7 @@ mod accounts;
 mod columns;
 mod empty;
 mod keys;
+mod keywords;
 mod server;
 mod spec;
 mod tables;
@@ -46,6 +47,7 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         (SCHEMAS[0], tables::SPECS),
         (SCHEMAS[0], columns::SPECS),
         (SCHEMAS[0], keys::SPECS),
+        (SCHEMAS[0], keywords::SPECS),
         (SCHEMAS[0], accounts::SPECS),
         (SCHEMAS[0], server::SPECS),
         (SCHEMAS[0], empty::SPECS),

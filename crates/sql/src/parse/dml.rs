@@ -29,6 +29,7 @@ impl Parser<'_> {
             table,
             partitions,
             columns: Vec::new(),
+            may_repeat: false,
             source: InsertSource::Values(Vec::new()),
             row_alias: None,
             on_duplicate: Vec::new(),

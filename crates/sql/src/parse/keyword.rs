@@ -106,6 +106,11 @@ impl Kw {
     }
 }
 
+/// The reserved words, in the order of the alphabet.
+pub(crate) fn reserved_words() -> impl Iterator<Item = &'static str> {
+    ALL[1..=RESERVED].iter().map(|(_, word)| *word)
+}
+
 /// Slots of the hash table: a power of two with room to spare.
 const SLOTS: usize = 4096;
 

@@ -23,7 +23,7 @@ mod error;
 mod expr;
 mod function;
 mod hint;
-mod keyword;
+pub(crate) mod keyword;
 mod lexer;
 mod load;
 mod parser;

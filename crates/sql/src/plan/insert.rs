@@ -33,9 +33,11 @@ impl Planner<'_> {
         let mut names = self.table_names(&table, slot);
         let (schema, name) = (&table.def.schema, &table.def.name);
         names.tables[0].seen = Some(self.watch(schema, name));
-        let columns = insert_columns(&table, &i.columns).map_err(|e| match i.columns.first() {
-            Some(c) => self.hide_column(&names, c, e),
-            None => e,
+        let columns = insert_columns(&table, &i.columns, i.may_repeat).map_err(|e| {
+            match i.columns.first() {
+                Some(c) => self.hide_column(&names, c, e),
+                None => e,
+            }
         })?;
         let given = columns.iter().map(|&c| column_name(&table, c)).collect();
         self.require_columns(schema, name, Priv::Insert, given)?;
@@ -281,7 +283,11 @@ pub(crate) fn touched(table: &Table, assigns: &[Assign]) -> Vec<u16> {
         .collect()
 }
 
-fn insert_columns(table: &Table, given: &[ast::ColumnRef]) -> Result<Vec<u16>, SqlError> {
+fn insert_columns(
+    table: &Table,
+    given: &[ast::ColumnRef],
+    may_repeat: bool,
+) -> Result<Vec<u16>, SqlError> {
     let defs = &table.def.columns;
     if given.is_empty() {
         return Ok((0..defs.len() as u16)
@@ -299,7 +305,7 @@ fn insert_columns(table: &Table, given: &[ast::ColumnRef]) -> Result<Vec<u16>, S
             .position(|d| fits && same_name(&d.name, &c.name))
             .ok_or_else(|| SqlError::unknown_column(&column_text(c), Clause::FieldList.text()))?
             as u16;
-        if out.contains(&at) {
+        if !may_repeat && out.contains(&at) {
             return Err(SqlError::new(
                 1110,
                 format!("Column '{}' specified twice", c.name),

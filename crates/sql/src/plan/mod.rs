@@ -53,6 +53,7 @@ use crate::memory::Charge;
 use crate::parse::ast;
 use crate::sink::ColumnMeta;
 use guard::{Seen, Usage};
+pub(crate) use names::same_name;
 use names::{Lowest, Names};
 use scope::BlockScope;
 
@@ -133,13 +134,16 @@ impl<'p> Planner<'p> {
             PlanBody::Insert(_) | PlanBody::Update(_) | PlanBody::Delete(_)
         );
         self.columns_read();
+        let mut typed_params = self.typed_params.into_inner();
+        typed_params.sort_by_key(|p| p.0);
+        typed_params.dedup();
         Plan {
             needs: self.needs.into_inner(),
             catalog_version: self.ctx.catalog.version,
             tables: self.tables.into_inner(),
             columns: columns.into(),
             params: self.params.get(),
-            typed_params: self.typed_params.into_inner().into(),
+            typed_params: typed_params.into(),
             writes,
             locks: writes || self.locks.get(),
             private: self.private.get(),
@@ -285,7 +289,11 @@ impl<'p> Planner<'p> {
             return Ok((TableSource::Virtual(v), schema.to_lowercase().into()));
         }
         if self.ctx.names.is_virtual_schema(schema) {
-            return Err(SqlError::unknown_table(&name.name, schema));
+            // MySQL makes the tables of information_schema up, and stores those of performance_schema.
+            return Err(match schema.eq_ignore_ascii_case("information_schema") {
+                true => SqlError::unknown_table(&name.name, schema),
+                false => SqlError::no_such_table(schema, &name.name),
+            });
         }
         self.guard_table(schema, &name.name, usage)?;
         match self.ctx.catalog.table(schema, &name.name) {

@@ -45,9 +45,8 @@ impl Planner<'_> {
                     Use::Compared => e.ty.is_text(),
                     Use::Computed => true,
                 };
-                let mut typed = self.typed_params.borrow_mut();
-                if depends && !typed.contains(&(*n, e.ty)) {
-                    typed.push((*n, e.ty));
+                if depends {
+                    self.typed_params.borrow_mut().push((*n, e.ty));
                 }
             }
             Node::UserVar(_) => self.private.set(true),

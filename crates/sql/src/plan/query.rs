@@ -24,10 +24,22 @@ use crate::sink::ColumnMeta;
 #[derive(Default)]
 pub(crate) struct Ctes {
     list: RefCell<Vec<Rc<ast::Cte>>>,
-    /// How many of them are being planned, one in another.
+    /// How many names are being followed, one in another.
     reading: Cell<u32>,
     /// Query blocks planned so far because a name stands for them.
     planned: Cell<u32>,
+}
+
+impl Ctes {
+    /// What is planned from here on is planned because a name stands for it.
+    pub(crate) fn begin_by_name(&self) {
+        self.reading.set(self.reading.get() + 1);
+    }
+
+    /// The end of what [`begin_by_name`](Self::begin_by_name) began.
+    pub(crate) fn end_by_name(&self) {
+        self.reading.set(self.reading.get() - 1);
+    }
 }
 
 /// Most query blocks that names may stand for in a statement.
@@ -55,7 +67,7 @@ impl Planner<'_> {
         self.ctes.planned.set(n);
         if n > MAX_BLOCKS_BY_NAME {
             return Err(SqlError::not_supported(
-                "statements of more than 4096 query blocks, counting each use of a common table expression",
+                "statements of more than 4096 query blocks, counting each use of a common table expression or select item",
             ));
         }
         Ok(())
@@ -75,13 +87,13 @@ impl Planner<'_> {
 
     /// Hides the common table expressions from `place` on, while one of them is planned.
     pub(crate) fn hide_ctes_from(&self, place: usize) -> Vec<Rc<ast::Cte>> {
-        self.ctes.reading.set(self.ctes.reading.get() + 1);
+        self.ctes.begin_by_name();
         self.ctes.list.borrow_mut().split_off(place)
     }
 
     /// Shows them again.
     pub(crate) fn show_ctes(&self, hidden: Vec<Rc<ast::Cte>>) {
-        self.ctes.reading.set(self.ctes.reading.get() - 1);
+        self.ctes.end_by_name();
         self.ctes.list.borrow_mut().extend(hidden);
     }
 

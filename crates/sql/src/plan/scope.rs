@@ -226,6 +226,8 @@ impl<'a> BlockScope<'a> {
             Some(e) if !grouped => e,
             _ => return Err(SqlError::not_supported("this reference to a select item")),
         };
+        // Items that name items before them twice would double what is planned with each.
+        self.planner.ctes.begin_by_name();
         let known = self.subqueries.len();
         let clause = names.clause.replace(Some(Clause::FieldList));
         let mut scope = BlockScope {
@@ -236,6 +238,7 @@ impl<'a> BlockScope<'a> {
         };
         let e = Binder::new(self.planner.ctx.cx, &mut scope, Clause::FieldList).bind(written);
         names.clause.set(clause);
+        self.planner.ctes.end_by_name();
         for s in &self.subqueries[known..] {
             let lowest = self.names.lowest.get().min(Lowest(s.query.lowest));
             self.names.lowest.set(lowest);
@@ -301,6 +304,7 @@ impl Scope for BlockScope<'_> {
             }));
         }
         let names = self.names;
+        self.planner.ctx.cx.tick(names.items.len())?;
         if let Some(from) = self.inserted.as_ref().and_then(|i| i.source)
             && names.locate(name, clause)?.is_some()
             && from.locate(name, clause)?.is_some()

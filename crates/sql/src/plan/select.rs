@@ -299,6 +299,7 @@ impl Planner<'_> {
         let mut keys = Vec::with_capacity(group_by.len());
         for g in group_by {
             let items = &b.names.items;
+            self.ctx.cx.tick(items.len())?;
             let e = match g {
                 ast::Expr::Int(n) => {
                     let i = position(*n, items.len()).ok_or_else(|| {
@@ -359,6 +360,7 @@ impl Planner<'_> {
         let mut keys: Vec<SortKey> = Vec::with_capacity(order_by.len());
         let mut seen = group::Known::default();
         for o in order_by {
+            self.ctx.cx.tick(b.names.items.len())?;
             let item = match &o.expr {
                 ast::Expr::Column(c) => b
                     .names

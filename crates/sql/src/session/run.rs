@@ -1,5 +1,6 @@
 //! Planning and running of queries and changes: from a parsed statement, from the statement cache, from a prepared plan.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use types::error::codes;
@@ -74,19 +75,23 @@ impl Session {
         statement: &Statement,
         params: &[Value],
     ) -> Result<Authorized<Plan>, SqlError> {
-        let mut types: Vec<(u32, ExprType)> = Vec::new();
+        let collation = self.vars.connection_collation();
+        let mut types: BTreeMap<u32, ExprType> = BTreeMap::new();
         let mut plan = self.plan(statement)?;
-        // The type of one can change what another is taken for; each is settled once.
-        while !plan.peek().accepts(params) {
-            let known = types.len();
-            for (n, v) in plan.peek().refused_params(params) {
-                if types.iter().all(|t| t.0 != n) {
-                    types.push((n, type_of(v, self.vars.connection_collation())));
-                }
-            }
-            if types.len() == known {
+        // The type of one can change what another is taken for. Where that goes on, all get the types of their values.
+        for round in 0..3 {
+            if plan.peek().accepts(params) {
                 break;
             }
+            let every = |ty: &(u32, ExprType)| Some((ty.0, params.get(ty.0 as usize)?));
+            if round < 2 {
+                let refused = plan.peek().refused_params(params);
+                types.extend(refused.map(|(n, v)| (n, type_of(v, collation))));
+            } else {
+                let all = plan.peek().typed_params.iter().filter_map(every);
+                types.extend(all.map(|(n, v)| (n, type_of(v, collation))));
+            }
+            let types: Vec<(u32, ExprType)> = types.iter().map(|(n, t)| (*n, *t)).collect();
             plan = self.plan_typed(statement, &types)?;
         }
         Ok(plan)

@@ -335,14 +335,15 @@ impl<'b> Binder<'b> {
                 value,
                 negated,
             } => {
-                let x = self.bind(expr)?;
-                let wanted = match value {
-                    ast::Truth::True => Some(true),
-                    ast::Truth::False => Some(false),
-                    ast::Truth::Unknown => None,
+                let x = Box::new(self.bind(expr)?);
+                let node = match value {
+                    ast::Truth::True => Node::IsTruth(x, true, *negated),
+                    ast::Truth::False => Node::IsTruth(x, false, *negated),
+                    // The same as IS NULL, for which an index may serve.
+                    ast::Truth::Unknown => Node::IsNull(x, *negated),
                 };
                 Expr {
-                    node: Node::IsTruth(Box::new(x), wanted, *negated),
+                    node,
                     ty: ExprType::truth(false),
                 }
             }
@@ -378,10 +379,11 @@ impl<'b> Binder<'b> {
 
     /// `?`: text until it meets something that says better, unless the context says what it is.
     fn param(&self, n: u32) -> Expr {
-        if let Some((_, ty)) = self.cx.param_types.iter().find(|(i, _)| *i == n) {
+        let given = self.cx.param_types;
+        if let Ok(at) = given.binary_search_by_key(&n, |p| p.0) {
             return Expr {
                 node: Node::Param(n, true),
-                ty: *ty,
+                ty: given[at].1,
             };
         }
         Expr {

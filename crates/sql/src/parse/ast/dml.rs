@@ -45,6 +45,8 @@ pub struct Insert {
     pub partitions: Vec<Name>,
     /// The columns; empty means all columns in table order.
     pub columns: Vec<ColumnRef>,
+    /// A column may be named twice, and its last value counts. No text says so: LOAD DATA does with its SET.
+    pub may_repeat: bool,
     /// Where the rows come from. `SET a = 1, ..` arrives as columns and one row of values.
     pub source: InsertSource,
     /// `AS alias [(columns)]` for `ON DUPLICATE KEY UPDATE`.

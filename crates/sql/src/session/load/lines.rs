@@ -147,13 +147,19 @@ impl Shape {
     /// A field behind the character that encloses it.
     fn enclosed_field(&self, buf: &[u8], eof: bool, mut at: usize) -> Option<(Field, usize, bool)> {
         let mut out = Vec::new();
+        let mut null = false;
+        let field = |out: Vec<u8>, null: bool| match null && out == b"N" {
+            true => Field::Null,
+            false => Field::Text(out),
+        };
         loop {
             if at == buf.len() {
                 // Nothing closes it.
-                return eof.then_some((Field::Text(out), at, true));
+                return eof.then_some((field(out, null), at, true));
             }
             if buf.get(at).copied() != self.enclosed {
                 let (n, byte) = self.byte(buf, eof, at)?;
+                null |= out.is_empty() && n == 2 && byte == b'N';
                 out.push(byte);
                 at += n;
                 continue;
@@ -166,9 +172,9 @@ impl Shape {
             }
             match self.place(buf, eof, at) {
                 At::Unknown => return None,
-                At::Line => return Some((Field::Text(out), at + self.line.len(), true)),
-                At::Field => return Some((Field::Text(out), at + self.field.len(), false)),
-                At::Byte if at == buf.len() => return Some((Field::Text(out), at, true)),
+                At::Line => return Some((field(out, null), at + self.line.len(), true)),
+                At::Field => return Some((field(out, null), at + self.field.len(), false)),
+                At::Byte if at == buf.len() => return Some((field(out, null), at, true)),
                 // It stands within the field.
                 At::Byte => out.extend(self.enclosed),
             }

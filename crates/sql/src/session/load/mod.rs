@@ -21,7 +21,7 @@ use crate::access::{Authorized, Granted, Priv};
 use crate::expr::{Coercibility, ExprType, UserVar, Val};
 use crate::parse::ast::{Expr, InsertSource, IntoVariable, LoadData, LoadDuplicates, Statement};
 use crate::parse::{self};
-use crate::plan::Plan;
+use crate::plan::{Plan, same_name};
 use crate::sink::{Collector, Done, ResultSink};
 
 /// Rows that are inserted at once.
@@ -177,6 +177,13 @@ impl Session {
             privilege: Priv::Insert,
             columns,
         })?;
+        for t in &targets {
+            if let Target::Column(name) = t
+                && table.def.columns.iter().all(|c| !same_name(&c.name, name))
+            {
+                return Err(SqlError::unknown_column(name, "field list"));
+            }
+        }
         Ok(Load {
             statement: l,
             table,
@@ -364,6 +371,8 @@ impl Session {
         if let (Statement::Insert(insert), Some(l)) = (&mut statement, with)
             && let InsertSource::Values(rows) = &mut insert.source
         {
+            // SET may assign what the file has given.
+            insert.may_repeat = true;
             for a in &l.assignments {
                 insert.columns.push(a.column.clone());
                 let value: &Expr = &a.value;
