@@ -115,6 +115,7 @@ mod tests {
             tables: Vec::new(),
             columns: Vec::new().into(),
             params: 0,
+            typed_params: Box::default(),
             writes: false,
             locks: false,
             private: false,

@@ -55,6 +55,7 @@ use crate::sink::ColumnMeta;
 use guard::{Seen, Usage};
 pub(crate) use names::same_name;
 use names::{Lowest, Names};
+use params::TypedParam;
 use scope::BlockScope;
 
 /// What planning looks at.
@@ -104,7 +105,7 @@ pub(crate) struct Planner<'p> {
     next_slot: Cell<u16>,
     tables: RefCell<Vec<Arc<Table>>>,
     params: Cell<u32>,
-    typed_params: RefCell<Vec<(u32, ExprType)>>,
+    typed_params: RefCell<Vec<TypedParam>>,
     locks: Cell<bool>,
     private: Cell<bool>,
     ctes: query::Ctes,
@@ -135,7 +136,7 @@ impl<'p> Planner<'p> {
         );
         self.columns_read();
         let mut typed_params = self.typed_params.into_inner();
-        typed_params.sort_by_key(|p| p.0);
+        typed_params.sort_by_key(|p| p.place);
         typed_params.dedup();
         Plan {
             needs: self.needs.into_inner(),

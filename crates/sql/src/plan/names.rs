@@ -177,13 +177,13 @@ impl<'s> Names<'s> {
         let same = |a: &Item<'_>, b: &Item<'_>| same_column(&a.expr, &b.expr);
         for item in &self.items {
             match (self.own(&item.expr), &c.qualifier) {
-                (Some((t, i)), Some(q)) => {
-                    if t.answers_to(q) && same_name(t.column_name(i), &c.name) {
-                        match found {
-                            Some(f) if !same(f, item) => return Err(ambiguous(c, clause)),
-                            Some(_) => {}
-                            None => found = Some(item),
-                        }
+                (Some((t, i)), Some(q))
+                    if t.answers_to(q) && same_name(t.column_name(i), &c.name) =>
+                {
+                    match found {
+                        Some(f) if !same(f, item) => return Err(ambiguous(c, clause)),
+                        Some(_) => {}
+                        None => found = Some(item),
                     }
                 }
                 (Some(_), None) if same_name(&item.name, &c.name) => match found {

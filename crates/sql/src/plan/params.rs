@@ -11,6 +11,17 @@ use super::Planner;
 use super::tree::Plan;
 use crate::expr::{Coercibility, Expr, ExprType, Node, Shape};
 
+/// A parameter whose type decides what is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TypedParam {
+    /// Its place.
+    pub place: u32,
+    /// The type that the statement was planned for.
+    pub ty: ExprType,
+    /// It is that of a value, and not of where the parameter stands.
+    pub given: bool,
+}
+
 /// How the value of a parameter is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
@@ -38,15 +49,19 @@ impl Planner<'_> {
 
     fn note_used(&self, e: &Expr, used: Use) {
         match &e.node {
-            Node::Param(n, _) => {
+            Node::Param(n, given) => {
                 self.params.set(self.params.get().max(n + 1));
                 let depends = match used {
                     Use::Bare => false,
-                    Use::Compared => e.ty.is_text(),
+                    Use::Compared => *given || e.ty.is_text(),
                     Use::Computed => true,
                 };
                 if depends {
-                    self.typed_params.borrow_mut().push((*n, e.ty));
+                    self.typed_params.borrow_mut().push(TypedParam {
+                        place: *n,
+                        ty: e.ty,
+                        given: *given,
+                    });
                 }
             }
             Node::UserVar(_) => self.private.set(true),
@@ -78,10 +93,20 @@ impl Plan {
         &'a self,
         params: &'a [Value],
     ) -> impl Iterator<Item = (u32, &'a Value)> {
-        self.typed_params.iter().filter_map(|(n, ty)| {
-            let v = params.get(*n as usize)?;
-            (!fits(v, ty)).then_some((*n, v))
+        self.typed_params.iter().filter_map(|p| {
+            let v = params.get(p.place as usize)?;
+            let fits = fits(v, &p.ty) && !(p.given && is_another(v, &p.ty));
+            (!fits).then_some((p.place, v))
         })
+    }
+}
+
+/// Whether a value would have been planned with another type of number: after a double, a whole number is one again.
+fn is_another(v: &Value, ty: &ExprType) -> bool {
+    match ty.shape {
+        Shape::Double { .. } => matches!(v, Value::Int(_) | Value::UInt(_) | Value::Decimal(_)),
+        Shape::Decimal { .. } => matches!(v, Value::Int(_) | Value::UInt(_)),
+        _ => false,
     }
 }
 

@@ -353,7 +353,7 @@ impl Scope for BlockScope<'_> {
 
     /// An aggregate belongs to the innermost block whose columns its arguments read, where that block may have aggregates in the clause
     /// that is being bound (SQL:2016, 6.9 "set function specification"; MySQL's manual, "Aggregate Function Descriptions").
-    fn aggregate_around(&mut self, spec: AggSpec) -> Result<AggregatePlace, SqlError> {
+    fn aggregate_around(&mut self, spec: Box<AggSpec>) -> Result<AggregatePlace, SqlError> {
         let mut slots: Vec<u16> = Vec::new();
         let mut asks = false;
         for e in spec.args.iter().chain(spec.order_by.iter().map(|o| &o.0)) {
@@ -388,7 +388,7 @@ impl Scope for BlockScope<'_> {
                 let mut list = names.from_below.borrow_mut();
                 let e = aggregate_column(slot + 1, list.len() as u16, spec.ty);
                 spec.args.iter().for_each(|a| self.planner.note_params(a));
-                list.push(spec);
+                list.push(*spec);
                 self.names.note_outer(&e);
                 return Ok(AggregatePlace::Around(e));
             }

@@ -119,16 +119,22 @@ impl Planner<'_> {
             order.clear();
         }
         if grouped {
-            block.group = Some(group_plan(
+            let mut group = GroupPlan {
+                only_count_star: keys.is_empty() && b.aggregates.iter().all(AggSpec::is_count_star),
                 keys,
-                b.aggregates,
-                from_below,
+                aggregates: b.aggregates,
+                carried: Vec::new(),
+                below: from_below,
+                rollup: false,
+            };
+            group.carry(
                 &mut output,
                 having.as_mut(),
                 &mut order,
                 &b.subqueries,
                 b.base,
-            ));
+            );
+            block.group = Some(group);
         }
         block.tables = b
             .names
@@ -500,47 +506,39 @@ fn column_item<'s>(t: &FromTable, i: usize) -> Item<'s> {
     }
 }
 
-/// Rewrites the expressions of a grouped row to read the columns that a group carries.
-fn group_plan(
-    keys: Vec<Expr>,
-    aggregates: Vec<AggSpec>,
-    below: SubAggregates,
-    output: &mut [Expr],
-    having: Option<&mut Expr>,
-    order: &mut [SortKey],
-    subqueries: &[SubPlan],
-    base: u16,
-) -> GroupPlan {
-    let mut carried: Vec<Expr> = Vec::new();
-    let mut used: Vec<u32> = Vec::new();
-    let late = output
-        .iter_mut()
-        .chain(having)
-        .chain(order.iter_mut().map(|k| &mut k.expr));
-    for e in late {
-        super::mask::subqueries_of(e, &mut used);
-        group::carry(e, base, &mut carried);
-    }
-    for s in used.iter().map(|&i| &subqueries[i as usize]) {
+impl GroupPlan {
+    /// Rewrites the expressions of a grouped row to read the columns that a group carries.
+    fn carry(
+        &mut self,
+        output: &mut [Expr],
+        having: Option<&mut Expr>,
+        order: &mut [SortKey],
+        subqueries: &[SubPlan],
+        base: u16,
+    ) {
+        let mut used: Vec<u32> = Vec::new();
+        let late = output
+            .iter_mut()
+            .chain(having)
+            .chain(order.iter_mut().map(|k| &mut k.expr));
+        for e in late {
+            super::mask::subqueries_of(e, &mut used);
+            group::carry(e, base, &mut self.carried);
+        }
+        let below = self.below;
         let own = |slot: u16| slot >= base && !below.has(slot);
-        for &(slot, ordinal) in s.outer.iter().filter(|(slot, _)| own(*slot)) {
-            let known = carried
-                .iter()
-                .filter_map(Expr::as_column)
-                .any(|c| (c.slot, c.ordinal) == (slot, ordinal));
-            if !known {
-                let any = crate::expr::ExprType::null();
-                carried.push(Expr::column(slot, ordinal, any, ""));
+        for s in used.iter().map(|&i| &subqueries[i as usize]) {
+            for &(slot, ordinal) in s.outer.iter().filter(|(slot, _)| own(*slot)) {
+                let known = self
+                    .carried
+                    .iter()
+                    .filter_map(Expr::as_column)
+                    .any(|c| (c.slot, c.ordinal) == (slot, ordinal));
+                if !known {
+                    let any = crate::expr::ExprType::null();
+                    self.carried.push(Expr::column(slot, ordinal, any, ""));
+                }
             }
         }
-    }
-    let only_count_star = keys.is_empty() && aggregates.iter().all(AggSpec::is_count_star);
-    GroupPlan {
-        keys,
-        aggregates,
-        carried,
-        below,
-        rollup: false,
-        only_count_star,
     }
 }

@@ -11,6 +11,7 @@ use engine::Table;
 use types::DataType;
 use types::keyenc::KeyPart;
 
+use super::params::TypedParam;
 use super::source::TableSource;
 use crate::access::needs::{Guarded, Needs};
 use crate::expr::agg::AggSpec;
@@ -40,7 +41,7 @@ pub struct Plan {
     /// Number of parameters it reads, as far as its expressions show.
     pub params: u32,
     /// Parameters whose type decides what is computed, with the type they were planned for.
-    pub typed_params: Box<[(u32, ExprType)]>,
+    pub typed_params: Box<[TypedParam]>,
     /// Whether it changes rows.
     pub writes: bool,
     /// Whether it takes row locks (a locking read or a change).

@@ -13,7 +13,7 @@ use crate::exec::{self, ExecCtx};
 use crate::expr::{EvalCtx, ExprType, Val};
 use crate::infoschema::Names;
 use crate::parse::ast::{Expr, Statement};
-use crate::plan::params::type_of;
+use crate::plan::params::{TypedParam, type_of};
 use crate::plan::{self, Plan, PlanCtx, TimeLimit};
 use crate::sink::{Done, ResultSink};
 
@@ -83,7 +83,7 @@ impl Session {
             if plan.peek().accepts(params) {
                 break;
             }
-            let every = |ty: &(u32, ExprType)| Some((ty.0, params.get(ty.0 as usize)?));
+            let every = |p: &TypedParam| Some((p.place, params.get(p.place as usize)?));
             if round < 2 {
                 let refused = plan.peek().refused_params(params);
                 types.extend(refused.map(|(n, v)| (n, type_of(v, collation))));

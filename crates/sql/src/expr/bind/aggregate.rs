@@ -37,7 +37,7 @@ impl Binder<'_> {
         self.inside_aggregate = inside;
         self.scope.in_aggregate(nested);
         self.clause = clause;
-        let placed = spec.and_then(|spec| self.scope.aggregate_around(spec));
+        let placed = spec.and_then(|spec| self.scope.aggregate_around(Box::new(spec)));
         let (result, list) = match (placed, list) {
             (Ok(AggregatePlace::Around(e)), list) => (Ok(e), list),
             (Ok(AggregatePlace::Here(_)), None) => (Err(invalid_use()), None),
@@ -45,7 +45,7 @@ impl Binder<'_> {
                 let at = match list.iter().position(|s| s.same_as(&spec)) {
                     Some(at) => at,
                     None => {
-                        list.push(spec);
+                        list.push(*spec);
                         list.len() - 1
                     }
                 };

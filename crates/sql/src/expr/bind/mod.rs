@@ -110,7 +110,7 @@ pub struct BoundSubquery {
 #[derive(Debug)]
 pub enum AggregatePlace {
     /// To the query block that it stands in.
-    Here(AggSpec),
+    Here(Box<AggSpec>),
     /// To a block around, whose value this reads.
     Around(Expr),
 }
@@ -151,7 +151,7 @@ pub trait Scope {
     ///
     /// # Errors
     /// Whatever the planner says of it.
-    fn aggregate_around(&mut self, spec: AggSpec) -> Result<AggregatePlace, SqlError> {
+    fn aggregate_around(&mut self, spec: Box<AggSpec>) -> Result<AggregatePlace, SqlError> {
         Ok(AggregatePlace::Here(spec))
     }
 

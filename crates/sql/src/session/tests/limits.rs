@@ -146,6 +146,21 @@ fn definitions_are_checked_in_one_pass() {
 }
 
 #[test]
+fn items_that_name_items_do_not_double() {
+    let mut c = Client::in_test(&server());
+    // Each item has subqueries and names the one before it twice: bound again at each place, these are 2^40.
+    let mut items = vec!["(SELECT 1) AS a0".to_owned()];
+    for i in 1..40 {
+        let b = i - 1;
+        items.push(format!("(SELECT a{b} + a{b}) AS a{i}"));
+    }
+    let begun = Instant::now();
+    assert_eq!(c.one(&format!("SELECT {}", items[..6].join(","))), "1");
+    assert_eq!(c.error(&format!("SELECT {}", items.join(","))), 1235);
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
 fn variables_grow_to_a_packet_and_no_further() {
     let s = server();
     let mut c = Client::in_test(&s);
@@ -186,6 +201,12 @@ fn long_lists_are_bound_in_one_pass() {
     c.run(&format!(
         "DROP TABLE IF EXISTS {}",
         list(100_000, &|i| format!("x{i}"))
+    ));
+    let alias = |i: usize| format!("v+{i} AS a{i}");
+    c.run(&format!(
+        "SELECT {} FROM t ORDER BY {}",
+        list(1000, &alias),
+        list(4000, &|i| format!("a{}+{i}", i % 1000))
     ));
     assert_eq!(
         c.error(&format!("SELECT {}", list(4097, &|_| "1".to_owned()))),

@@ -15,6 +15,7 @@ mod expressions;
 mod info;
 mod limits;
 mod load;
+mod params;
 mod rekey;
 mod rows;
 mod set;

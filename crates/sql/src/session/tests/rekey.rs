@@ -50,7 +50,7 @@ fn write(mut c: Client, n: i64, mut rows: Rows, stop: &AtomicBool) -> (Rows, u64
         let b = "y".repeat(if a % 50 == 0 { 9000 } else { a as usize % 90 });
         let there = rows.contains_key(&id);
         let statement = match (there, a % 5) {
-            (false, _) => format!("INSERT INTO t VALUES ({id}, {a}, '{b}')"),
+            (false, _) => format!("INSERT INTO t (id, a, b) VALUES ({id}, {a}, '{b}')"),
             (true, 0) => format!("DELETE FROM t WHERE id = {id}"),
             (true, 1) => format!("UPDATE t SET b = '{b}' WHERE id = {id}"),
             (true, _) => format!("UPDATE t SET a = {a}, b = '{b}' WHERE id = {id}"),
@@ -130,8 +130,8 @@ fn rows_get_another_primary_key_beside_writers() {
         ", PRIMARY KEY (id)",
         &[
             "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (a, id), ADD UNIQUE KEY id (id), LOCK=NONE",
-            "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (id DESC), ADD COLUMN c INT DEFAULT 5 FIRST, DROP COLUMN c, LOCK=NONE",
-            "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (b(20), id), MODIFY b TEXT NOT NULL, ROW_FORMAT=COMPRESSED, LOCK=NONE",
+            "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (id DESC), ADD COLUMN c INT DEFAULT 5, LOCK=NONE",
+            "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (b(20), id), MODIFY b TEXT NOT NULL, DROP COLUMN c, ROW_FORMAT=COMPRESSED, LOCK=NONE",
             "ALTER TABLE t DROP PRIMARY KEY, ADD PRIMARY KEY (id), ROW_FORMAT=DYNAMIC, LOCK=NONE",
         ],
     );

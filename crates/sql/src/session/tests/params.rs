@@ -1,0 +1,166 @@
+//! Parameters of prepared statements whose values have another type than where they stand suggests.
+
+use base::block_on;
+use types::{Decimal, Value};
+
+use super::{Client, server, text_of};
+use crate::sink::Collector;
+
+fn prepare(c: &mut Client, sql: &str) -> u32 {
+    match c.session.prepare(sql.as_bytes()) {
+        Ok(info) => info.id,
+        Err(e) => panic!("{sql}: {e}"),
+    }
+}
+
+/// The rows of an execution, or its error's number.
+fn execute(c: &mut Client, id: u32, params: &[Value]) -> String {
+    let mut sink = Collector::new();
+    if let Err(e) = block_on(c.session.execute_prepared(id, params, &mut sink)) {
+        return format!("error {}", e.code);
+    }
+    let Some(r) = sink.results.pop() else {
+        return String::new();
+    };
+    let shown = |row: &Vec<Value>| {
+        let values = row.iter().zip(r.columns.iter());
+        let texts: Vec<String> = values.map(|(v, c)| text_of(v, &c.ty)).collect();
+        texts.join("|")
+    };
+    r.rows.iter().map(shown).collect::<Vec<_>>().join(" ")
+}
+
+fn decimal(text: &str) -> Value {
+    Value::Decimal(Decimal::parse(text.as_bytes()).value)
+}
+
+fn text(s: &str) -> Value {
+    Value::Str(
+        s.as_bytes().to_vec(),
+        types::CollationId::default_of(types::Charset::Utf8mb4),
+    )
+}
+
+/// Executions of a statement: the values of its parameters, and the rows.
+type Runs<'a> = &'a [(&'a [Value], &'a str)];
+
+#[test]
+fn what_is_computed_follows_the_values() {
+    let mut c = Client::in_test(&server());
+    c.run("CREATE TABLE m (a INT, d DECIMAL(10,2), s VARCHAR(10))");
+    c.run("INSERT INTO m VALUES (3, 1.25, 'x')");
+    let f = Value::Double;
+    let i = Value::Int;
+    let cases: &[(&str, Runs<'_>)] = &[
+        (
+            "SELECT ? + 0",
+            &[
+                (&[i(1)], "1"),
+                (&[f(1.5)], "1.5"),
+                (&[decimal("1.5")], "1.5"),
+                (&[Value::UInt(u64::MAX)], "18446744073709551615"),
+                (&[text("2.5")], "2.5"),
+                (&[Value::Null], "NULL"),
+                (&[i(7)], "7"),
+            ],
+        ),
+        (
+            "SELECT a * ? FROM m",
+            &[(&[f(0.25)], "0.75"), (&[i(2)], "6")],
+        ),
+        (
+            "SELECT d * ? FROM m",
+            &[
+                (&[decimal("0.333333")], "0.41666625"),
+                (&[decimal("2")], "2.50"),
+            ],
+        ),
+        ("SELECT a FROM m WHERE a + ? = 3.5", &[(&[f(0.5)], "3")]),
+        (
+            "SELECT a FROM m WHERE a = ?",
+            &[(&[f(3.0)], "3"), (&[f(3.5)], ""), (&[text("3")], "3")],
+        ),
+        // A text beside a number is a number.
+        (
+            "SELECT a FROM m WHERE s = ?",
+            &[(&[i(0)], "3"), (&[text("x")], "3"), (&[text("0")], "")],
+        ),
+        (
+            "SELECT CONCAT(s, ?) FROM m",
+            &[(&[i(5)], "x5"), (&[text("y")], "xy")],
+        ),
+        (
+            "SELECT IFNULL(?, 2) + ?",
+            &[(&[Value::Null, i(1)], "3"), (&[f(0.5), f(0.25)], "0.75")],
+        ),
+        (
+            "SELECT ?",
+            &[(&[i(5)], "5"), (&[text("a")], "a"), (&[f(0.5)], "0.5")],
+        ),
+    ];
+    for (sql, runs) in cases {
+        let id = prepare(&mut c, sql);
+        for (params, expected) in *runs {
+            assert_eq!(&execute(&mut c, id, params), expected, "{sql} {params:?}");
+        }
+        // The other way round the plan of the last execution is met by the first.
+        for (params, expected) in runs.iter().rev() {
+            let got = execute(&mut c, id, params);
+            let same = got == *expected || got.parse::<f64>().ok() == expected.parse::<f64>().ok();
+            assert!(same, "{sql} {params:?} again: {got}");
+        }
+    }
+}
+
+#[test]
+fn stored_values_follow_them_too() {
+    let mut c = Client::in_test(&server());
+    c.run("CREATE TABLE m (a INT, d DECIMAL(10,2))");
+    let id = prepare(&mut c, "INSERT INTO m VALUES (? * 2, ? + 1)");
+    assert_eq!(
+        execute(&mut c, id, &[Value::Double(1.5), Value::Double(1.5)]),
+        ""
+    );
+    assert_eq!(execute(&mut c, id, &[Value::Int(4), Value::Null]), "");
+    assert_eq!(c.rows("SELECT * FROM m"), [["3", "2.50"], ["8", "NULL"]]);
+    c.run("SET @f = 0.25, @i = 2");
+    c.run("PREPARE p FROM 'SELECT a * ? FROM m WHERE d > ?'");
+    assert_eq!(c.one("EXECUTE p USING @f, @i"), "0.75");
+    assert_eq!(c.one("EXECUTE p USING @i, @f"), "6");
+}
+
+#[test]
+fn a_column_of_numbers_keeps_its_index_whatever_is_sent() {
+    let mut c = Client::in_test(&server());
+    c.run("CREATE TABLE t (id BIGINT PRIMARY KEY, v INT)");
+    c.run("INSERT INTO t VALUES (1, 10), (2, 20)");
+    let id = prepare(&mut c, "SELECT v FROM t WHERE id = ?");
+    let again = |c: &mut Client| c.one("SHOW SESSION STATUS LIKE 'Com_stmt_reprepare'");
+    let before = again(&mut c);
+    for (v, expected) in [
+        (Value::Int(2), "20"),
+        (Value::Double(1.0), "10"),
+        (text("2"), "20"),
+        (Value::Double(1.5), ""),
+    ] {
+        assert_eq!(
+            execute(&mut c, id, std::slice::from_ref(&v)),
+            expected,
+            "{v:?}"
+        );
+    }
+    assert_eq!(again(&mut c), before, "planned once");
+}
+
+#[test]
+fn many_parameters_of_other_types_are_settled_in_a_few_rounds() {
+    let mut c = Client::in_test(&server());
+    let n = 20_000;
+    let sum = vec!["(? + 1)"; n].join(",");
+    let id = prepare(&mut c, &format!("SELECT GREATEST({sum})"));
+    let begun = std::time::Instant::now();
+    let params = vec![Value::Double(0.5); n];
+    assert_eq!(execute(&mut c, id, &params), "1.5");
+    let took = begun.elapsed();
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}");
+}
