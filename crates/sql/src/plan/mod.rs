@@ -351,6 +351,9 @@ impl<'p> Planner<'p> {
         {
             b.yields = Yields::Computed;
         }
+        if kind == SubqueryKind::Exists {
+            select::only_rows_matter(&mut plan);
+        }
         let types = plan.types.clone();
         let correlated = plan.lowest != u16::MAX;
         if correlated {

@@ -430,6 +430,21 @@ impl Planner<'_> {
     }
 }
 
+/// EXISTS asks for no value: the select list is not computed, and what would fail in it does not. Assignments and functions that do
+/// something are.
+pub(crate) fn only_rows_matter(q: &mut QueryPlan) {
+    let Body::Block(block) = &mut q.body else {
+        return;
+    };
+    let acts = |e: &Expr| matches!(e.node, Node::AssignVar(..));
+    if block.distinct || block.output.iter().any(|e| e.any(&acts) || e.has_special()) {
+        return;
+    }
+    block.output = vec![Expr::null()];
+    q.types = vec![block.output[0].ty];
+    finish_block(block);
+}
+
 /// Fills in what follows from a block's expressions.
 pub(crate) fn finish_block(block: &mut Block) {
     let correlated = |exprs: &mut dyn Iterator<Item = &Expr>| {
