@@ -291,10 +291,11 @@ impl<'p> Planner<'p> {
         }
         if self.ctx.names.is_virtual_schema(schema) {
             // MySQL makes the tables of information_schema up, and stores those of performance_schema.
-            return Err(match schema.eq_ignore_ascii_case("information_schema") {
-                true => SqlError::unknown_table(&name.name, schema),
-                false => SqlError::no_such_table(schema, &name.name),
-            });
+            if schema.eq_ignore_ascii_case("information_schema") {
+                return Err(SqlError::unknown_table(&name.name, schema));
+            }
+            self.guard_table(schema, &name.name, usage)?;
+            return Err(SqlError::no_such_table(schema, &name.name));
         }
         self.guard_table(schema, &name.name, usage)?;
         match self.ctx.catalog.table(schema, &name.name) {
