@@ -11,8 +11,10 @@ use crate::log::record::RecordKind;
 use crate::mtr::append_plain;
 use crate::pool::Pool;
 use crate::redo::RedoTable;
+use crate::shortages::{Shortages, Where};
 use crate::space;
 use base::counters::Counter;
+use base::seams::shortage;
 use base::{Clock, Event, Lsn, TxnId};
 use std::future::poll_fn;
 use std::io;
@@ -64,6 +66,7 @@ pub(crate) struct Checkpointer {
     pub(crate) syncing: Mutex<()>,
     pub(crate) busy: AtomicBool,
     pub(crate) free: Event,
+    pub(crate) shortages: Arc<Shortages>,
     pub(crate) checkpoints: Counter,
     pub(crate) data_syncs: Counter,
 }
@@ -284,9 +287,17 @@ impl Checkpointer {
         loop {
             self.log.begin_look();
             let full = match self.keep_segments() {
-                Ok(()) => false,
-                Err(e) if e.kind() == io::ErrorKind::StorageFull => {
-                    self.log.drain().is_none() && !self.may_drain(&mut tried)
+                Ok(()) => {
+                    self.shortages.passed(Where::Log);
+                    false
+                }
+                Err(e) if shortage(&e).is_some() => {
+                    self.log.note_shortage(&e);
+                    let full = self.log.drain().is_none() && !self.may_drain(&mut tried);
+                    if full {
+                        self.shortages.met(Where::Log, &e);
+                    }
+                    full
                 }
                 Err(e) => {
                     self.log.close_failed(&e);

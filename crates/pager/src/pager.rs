@@ -5,6 +5,7 @@ use crate::checkpoint::{CheckpointSource, Checkpointer};
 use crate::cleaner::{Cleaner, CleanerState, packers};
 use crate::doublewrite::Doublewrite;
 use crate::error::{OpError, Purpose, Wait};
+use crate::files::Files;
 use crate::log::record::RecordKind;
 use crate::log::{Log, Observer, Scanner};
 use crate::mtr::{Committed, Mtr, PageIx, append_plain};
@@ -13,7 +14,9 @@ use crate::packed::{self, PackedFormat, Shadow};
 use crate::page::{self, Page};
 use crate::pool::{ExclusiveGuard, Pin, Pins, Pool, SharedGuard};
 use crate::redo::RedoTable;
+use crate::shortages::{ShortageListener, Shortages};
 use crate::space::Space;
+use base::seams::is_full;
 use base::{AlignedBuf, Event, Lsn, PageNo, Seams, SpaceId, TxnId};
 use smallvec::SmallVec;
 use std::future::Future;
@@ -36,6 +39,9 @@ pub struct Pager {
     pub(crate) cleaner: Arc<CleanerState>,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) tasks: Arc<Tasks>,
+    /// The disk of the seams.
+    pub(crate) files: Arc<Files>,
+    pub(crate) shortages: Arc<Shortages>,
     /// This start came after a crash: the log goes on in another file.
     pub(crate) jumped: bool,
     pub(crate) _owner: Box<dyn Send + Sync>,
@@ -89,6 +95,16 @@ impl Pager {
             observe(start, end, &r);
         }
         Ok(scan.position())
+    }
+
+    /// From now on `listener` is told when the system has too little of something (room, descriptors), and when that is over.
+    pub fn on_shortage(&self, listener: ShortageListener) {
+        self.shortages.listen(listener);
+    }
+
+    /// Files of tables that are open, and how often one was opened.
+    pub fn open_files(&self) -> (u64, u64) {
+        self.files.counts()
     }
 
     /// Where recovery would start now.
@@ -319,18 +335,18 @@ impl Pager {
         format: Option<PackedFormat>,
     ) -> Result<Space, OpError> {
         let disk = &*self.seams.disk;
-        let full = |e: io::Error| match e.kind() {
-            io::ErrorKind::StorageFull => OpError::SpaceFull(id),
-            _ => OpError::io(e),
+        let full = |e: io::Error| match is_full(&e) {
+            true => OpError::SpaceFull(id),
+            false => OpError::io(e),
         };
         let mode = self.options.data_mode();
         let space = match format {
             None => {
-                let file = disk.open(path, mode, true).map_err(full)?;
+                let file = self.files.open_table(path, mode, true).map_err(full)?;
                 Space::new(id, file, path).map_err(OpError::io)?
             }
             Some(format) => {
-                let file = packed::open_file(disk, path, mode, true).map_err(full)?;
+                let file = packed::open_file(&self.files, path, mode, true).map_err(full)?;
                 let step = self.options.packed_step_bytes;
                 let shadow = Shadow::create(id, file.clone(), format, step).map_err(full)?;
                 Space::packed(shadow, file, path)
@@ -364,7 +380,7 @@ impl Pager {
             }
         }
         if let Some(dir) = path.parent() {
-            disk.sync_dir(dir).map_err(OpError::io)?;
+            disk.sync_dir(dir).map_err(full)?;
         }
         Ok(space)
     }
@@ -424,8 +440,8 @@ impl Pager {
                 if self.checkpointer.candidate() >= lsn {
                     return Some(Ok(()));
                 }
-                if let Some(space) = self.cleaner.starved_since(round) {
-                    return Some(Err(OpError::SpaceFull(space)));
+                if let Some(why) = self.cleaner.starved_since(round) {
+                    return Some(Err(why));
                 }
                 if self.cleaner.flush_to.fetch_max(lsn.0, Ordering::AcqRel) < lsn.0 {
                     self.log.growth.fire();

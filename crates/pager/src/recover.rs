@@ -8,6 +8,7 @@ use crate::checkpoint::Checkpointer;
 use crate::cleaner::CleanerState;
 use crate::control::{self, Control, ControlError, ControlState};
 use crate::doublewrite::{self, Copies, Doublewrite};
+use crate::files::Files;
 use crate::log::{Log, Observer, Record, Scanner, Segments, durable_behind};
 use crate::options::{FlushMethod, PagerOptions};
 use crate::pager::Pager;
@@ -15,6 +16,7 @@ use crate::pool::Pool;
 use crate::redo::RedoTable;
 use crate::replay::{Reading, second_pass};
 use crate::report::{OpenError, Report};
+use crate::shortages::Shortages;
 use crate::tablespaces::{open_spaces, restore_torn};
 use base::counters::Counter;
 use base::{Clock, Disk, Lsn, OpenMode, Seams, le};
@@ -34,6 +36,12 @@ pub async fn open(
     observe: &mut Observer<'_>,
 ) -> Result<(Arc<Pager>, Report), OpenError> {
     redo.register(0..32, alloc::apply);
+    let shortages = Arc::new(Shortages::default());
+    let files = Files::new(seams.disk, options.open_files, shortages.clone());
+    let seams = Seams {
+        disk: files.clone(),
+        ..seams
+    };
     let disk = seams.disk.clone();
     disk.create_dir_all(dir)?;
     let owner = disk.lock(dir).map_err(|e| match e.kind() {
@@ -72,7 +80,7 @@ pub async fn open(
     let pool = Arc::new(Pool::new(options.frames())?.knowing(redo.cells_of()));
     pool.set_unused(end, start);
     pool.packing.set_clock(&seams.clock);
-    open_spaces(&*disk, &options, &pool, &data_dir, &copies, &mut report)?;
+    open_spaces(&files, &options, &pool, &data_dir, &copies, &mut report)?;
     restore_torn(&pool, copies, state.redo, &mut report)?;
     let log = Arc::new(Log::new(
         segments,
@@ -83,7 +91,7 @@ pub async fn open(
     ));
     let redo = Arc::new(redo);
     let parts = (pool.clone(), log.clone(), redo.clone());
-    let checkpointer = checkpointer(parts, control, &options, state.redo);
+    let checkpointer = checkpointer(parts, control, &options, state.redo, shortages.clone());
     let cleaner = Arc::new(CleanerState {
         budget: options.capacity(),
         stop: AtomicBool::new(false),
@@ -106,6 +114,8 @@ pub async fn open(
         cleaner,
         stop: Arc::new(AtomicBool::new(false)),
         tasks: Arc::default(),
+        files,
+        shortages,
         jumped: start != end,
         _owner: owner,
     });
@@ -128,6 +138,7 @@ fn checkpointer(
     control: Control,
     options: &PagerOptions,
     redo_from: Lsn,
+    shortages: Arc<Shortages>,
 ) -> Arc<Checkpointer> {
     let needed = control.state.needed;
     Arc::new(Checkpointer {
@@ -144,6 +155,7 @@ fn checkpointer(
         syncing: Mutex::new(()),
         busy: AtomicBool::new(false),
         free: base::Event::new(),
+        shortages,
         checkpoints: Counter::new(),
         data_syncs: Counter::new(),
     })

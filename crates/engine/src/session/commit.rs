@@ -150,7 +150,7 @@ impl Session {
     async fn wait_log_room(&self) -> Result<(), SqlError> {
         match self.engine.log.admit(Purpose::Undo) {
             Ok(()) => Ok(()),
-            Err(OpError::Wait(_) | OpError::LogFull) => self
+            Err(OpError::Wait(_) | OpError::LogFull(_)) => self
                 .engine
                 .log
                 .wait_room(Purpose::Undo)

@@ -72,6 +72,10 @@ pub struct Log {
     pub(crate) space_event: Event,
     failed: OnceLock<Arc<io::Error>>,
     full: AtomicBool,
+    /// Rounds of the cleaner that could not write what the log waits for, and so keeps it.
+    stuck: AtomicU64,
+    /// Why the log was full or stuck, the last time.
+    shortage: Mutex<Arc<io::Error>>,
     /// Looks of the keeper for room, counted: the last one that somebody waits for, that has begun, that is over.
     look_asked: AtomicU64,
     look_begun: AtomicU64,
@@ -122,6 +126,8 @@ impl Log {
             space_event: Event::new(),
             failed: OnceLock::new(),
             full: AtomicBool::new(false),
+            stuck: AtomicU64::new(0),
+            shortage: Mutex::new(Arc::new(io::ErrorKind::StorageFull.into())),
             look_asked: AtomicU64::new(0),
             look_begun: AtomicU64::new(0),
             look_done: AtomicU64::new(0),

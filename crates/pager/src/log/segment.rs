@@ -8,7 +8,7 @@ use base::{AlignedBuf, Disk, File, Lsn, OpenMode, le};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 /// Bytes before the log bytes in a segment file.
 pub const SEGMENT_HEADER: u64 = 4096;
@@ -26,6 +26,8 @@ pub struct Segments {
     db_id: u64,
     mode: OpenMode,
     files: RwLock<BTreeMap<u64, Arc<dyn File>>>,
+    /// A segment that has its name, which is not durable yet: the system had no descriptor to make it so.
+    named: Mutex<Option<u64>>,
 }
 
 fn name(n: u64) -> String {
@@ -48,6 +50,7 @@ impl Segments {
             db_id,
             mode,
             files: RwLock::default(),
+            named: Mutex::default(),
         };
         for (f, is_dir) in s.disk.read_dir(dir)? {
             if let Some(n) = f.strip_suffix(".log").and_then(|n| n.parse::<u64>().ok())
@@ -144,8 +147,14 @@ impl Segments {
     }
 
     /// Makes segment `n`: from the file of the no longer needed segment `reuse`, or new.
+    ///
+    /// # Errors
+    /// The system's. Where it was short of something, the same may be called again.
     pub fn create(&self, n: u64, reuse: Option<u64>) -> io::Result<()> {
         let path = self.dir.join(name(n));
+        if *self.named() == Some(n) {
+            return self.settle_name(n, &path);
+        }
         if let Some(old) = reuse
             && !self.is_whole(old)
         {
@@ -154,15 +163,14 @@ impl Segments {
         if let Some(old) = reuse
             && let Some(file) = self.remove_entry(old)
         {
-            // The new header first: if the rename is lost, the old name holds a file that says it is another segment.
-            file.write_now(&self.header(n), 0)?;
-            file.sync_now()?;
-            self.disk.rename(&self.dir.join(name(old)), &path)?;
-            if !base::mutant!("reused-segment-folder-not-synced") {
-                self.disk.sync_dir(&self.dir)?;
+            if let Err(e) = self.take_over(&*file, old, n) {
+                // Nobody needs what it held.
+                self.write_lock().insert(old, file);
+                return Err(e);
             }
-            self.write_lock().insert(n, file);
-            return Ok(());
+            drop(file);
+            *self.named() = Some(n);
+            return self.settle_name(n, &path);
         }
         let tmp = self.dir.join(format!("{n:012}.tmp"));
         let made = self.create_zeroed(&tmp, n);
@@ -172,10 +180,32 @@ impl Segments {
         }
         made?;
         self.disk.rename(&tmp, &path)?;
-        self.disk.sync_dir(&self.dir)?;
-        let file = self.disk.open(&path, self.mode, false)?;
+        *self.named() = Some(n);
+        self.settle_name(n, &path)
+    }
+
+    /// Makes the file of a segment that nobody needs another one's.
+    fn take_over(&self, file: &dyn File, old: u64, n: u64) -> io::Result<()> {
+        // The new header first: if the rename is lost, the old name holds a file that says it is another segment.
+        file.write_now(&self.header(n), 0)?;
+        file.sync_now()?;
+        let path = self.dir.join(name(n));
+        self.disk.rename(&self.dir.join(name(old)), &path)
+    }
+
+    /// Makes the name of segment `n` durable; from then on there is the segment.
+    fn settle_name(&self, n: u64, path: &Path) -> io::Result<()> {
+        let file = self.disk.open(path, self.mode, false)?;
+        if !base::mutant!("reused-segment-folder-not-synced") {
+            self.disk.sync_dir(&self.dir)?;
+        }
+        *self.named() = None;
         self.write_lock().insert(n, file);
         Ok(())
+    }
+
+    fn named(&self) -> MutexGuard<'_, Option<u64>> {
+        self.named.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     /// A file that is too short (somebody has cut it) would have to grow while the log is written.
