@@ -242,6 +242,7 @@ impl Checkpointer {
             let end = self.log.end();
             let room = seg.room_end(end);
             let spare = self.spare();
+            seg.release_before(self.log.durable());
             if room.0 >= self.wanted_room(end) {
                 return self.give_back(&spare);
             }

@@ -77,6 +77,7 @@ pub async fn open(
             (jump(&segments, &mut control, end)?, copies)
         }
     };
+    segments.hold_from(start)?;
     let pool = Arc::new(Pool::new(options.frames())?.knowing(redo.cells_of()));
     pool.set_unused(end, start);
     pool.packing.set_clock(&seams.clock);
@@ -363,9 +364,9 @@ fn first_pass(
 }
 
 fn cut_short(segments: &Segments, end: Lsn, proof: &str) -> OpenError {
-    let what = match segments.locate(end) {
-        Some(_) => "damaged",
-        None => "missing",
+    let what = match segments.holds(end) {
+        true => "damaged",
+        false => "missing",
     };
     OpenError::Damaged(format!(
         "{} is {what}: the log ends there, at {end}, but {proof}; restore the directory from a backup",
@@ -418,7 +419,7 @@ fn jump(segments: &Segments, control: &mut Control, end: Lsn) -> Result<Lsn, Ope
     // What was found may so far be in the operating system's memory only. It counts as durable from here on: records
     // behind the jump are reached only through it, and pages are written by it.
     for n in control.state.redo.0 / segments.size()..=end.0 / segments.size() {
-        if let Some((file, _)) = segments.locate(Lsn(n * segments.size())) {
+        if let Some((file, _)) = segments.locate(Lsn(n * segments.size()))? {
             file.sync_now()?;
         }
     }

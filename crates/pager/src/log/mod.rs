@@ -286,7 +286,7 @@ impl Log {
             self.ring.copy_unwritten(Lsn(at), &mut st.buf[..n]);
             let (file, off) = self
                 .segments
-                .locate(Lsn(at))
+                .locate(Lsn(at))?
                 .ok_or_else(|| io::Error::other("no log segment for this position"))?;
             file.write_now(&st.buf[..n], off)?;
             self.counters.writes.inc();

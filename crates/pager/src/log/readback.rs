@@ -80,6 +80,7 @@ impl Log {
         let (file, off) = self
             .segments
             .locate(Lsn(start))
+            .map_err(OpError::io)?
             .ok_or(OpError::LogDamaged(lsn))?;
         let (buf, r) = base::seams::read(
             &*file,
