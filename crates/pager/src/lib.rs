@@ -12,6 +12,7 @@ mod control;
 mod doublewrite;
 mod error;
 mod files;
+mod lifecycle;
 pub mod log;
 mod mtr;
 mod options;

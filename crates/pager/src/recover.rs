@@ -9,6 +9,7 @@ use crate::cleaner::CleanerState;
 use crate::control::{self, Control, ControlError, ControlState};
 use crate::doublewrite::{self, Copies, Doublewrite};
 use crate::files::Files;
+use crate::lifecycle::SPARE;
 use crate::log::{Log, Observer, Record, Scanner, Segments, durable_behind};
 use crate::options::{FlushMethod, PagerOptions};
 use crate::pager::Pager;
@@ -49,6 +50,11 @@ pub async fn open(
         _ => OpenError::Io(e),
     })?;
     let (log_dir, data_dir) = (dir.join("log"), dir.join("data"));
+    // Its room may be what this start needs; there will be another.
+    let spare = dir.join(SPARE);
+    if disk.exists(&spare) {
+        disk.remove_file(&spare)?;
+    }
     let mut report = Report::default();
     if !disk.exists(&log_dir.join(control::FILE)) {
         create(&seams, &options, &log_dir, &data_dir)?;
@@ -117,6 +123,7 @@ pub async fn open(
         tasks: Arc::default(),
         files,
         shortages,
+        spare,
         jumped: start != end,
         _owner: owner,
     });

@@ -259,11 +259,11 @@ impl Disk for MemDisk {
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
-        lock(&self.tree)
-            .files
-            .remove(path)
-            .map(|_| ())
-            .ok_or_else(not_found)
+        let removed = lock(&self.tree).files.remove(path);
+        let bytes = lock(&*removed.ok_or_else(not_found)?).bytes.len() as u64;
+        let mut room = lock(&self.limits.room);
+        *room = room.saturating_add(bytes);
+        Ok(())
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
