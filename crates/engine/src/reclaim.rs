@@ -72,6 +72,9 @@ impl Engine {
                 }
                 self.purge.finished_one();
             }
+            if let Some(last) = items.last() {
+                self.log.needs_less(last.first);
+            }
         }
     }
 

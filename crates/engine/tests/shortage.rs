@@ -144,7 +144,9 @@ fn on_a_full_disk(packed: bool) -> (Arc<MemDisk>, Arc<Engine>, Session) {
         world::create(&mut s, def).await;
         let t = s.open_table("s", "t").await.unwrap();
         for id in 0..300 {
-            s.insert(&t, &row(id, id % 7, id as u8, 3000)).await.unwrap();
+            s.insert(&t, &row(id, id % 7, id as u8, 3000))
+                .await
+                .unwrap();
         }
         s.commit().await.unwrap();
         e.pager().flush_all().await.unwrap();

@@ -160,3 +160,40 @@ fn a_read_by_key_after_a_write() {
 fn a_scan_after_a_write() {
     read_after_a_write(|s| block_on(scan(s))[1]);
 }
+
+/// An old snapshot keeps the log; its end gives the files back, and nobody has to write anything for that.
+#[test]
+fn the_log_is_given_back_after_an_old_snapshot() {
+    let engine = filled();
+    let log = engine.pager().log();
+    let size = log.segments().size();
+    let most = (32 << 20) / size;
+    let files = || log.segments().numbers().len() as u64;
+    let mut reader = engine.session();
+    let mut writer = engine.session();
+    block_on(async {
+        reader.begin(Isolation::RepeatableRead, true);
+        reader.statement_begin(Isolation::RepeatableRead);
+        assert_eq!(get(&mut reader, 1).await, 0);
+        let mut v = 0;
+        while log.end().0 < 96 << 20 {
+            v += 1;
+            set(&mut writer, 1, v).await;
+            set(&mut writer, 2, v).await;
+            writer.commit().await.unwrap();
+        }
+        assert!(files() > 2 * most, "{} files", files());
+        // Through all of it, from the files.
+        assert_eq!(get(&mut reader, 1).await, 0);
+        assert_eq!(get(&mut reader, 2).await, 0);
+        reader.commit().await.unwrap();
+    });
+    let began = std::time::Instant::now();
+    while files() > most {
+        let late = began.elapsed() > Duration::from_secs(60);
+        assert!(!late, "{} files, {most} at most", files());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop((reader, writer));
+    block_on(engine.close()).unwrap();
+}

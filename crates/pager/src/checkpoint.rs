@@ -94,6 +94,9 @@ impl Checkpointer {
             .complete()
             .0
             .saturating_sub(self.redo_lsn.load(Ordering::Acquire));
+        if self.would_give_back() {
+            return self.checkpoint(false).await;
+        }
         if behind < self.capacity / 16 {
             return Ok(());
         }
@@ -149,6 +152,7 @@ impl Checkpointer {
             control.state.jumps.retain(|(_, to)| *to > needed);
             control.store().map_err(OpError::io)?;
             self.needed.store(needed.0, Ordering::Release);
+            self.log.forget_before(needed);
         }
         self.redo_lsn.store(redo.0, Ordering::Release);
         self.checkpoints.inc();
@@ -305,6 +309,10 @@ impl Checkpointer {
                     return;
                 }
             };
+            self.log.set_kept(match self.has_too_many() {
+                true => Lsn(self.log.end().0.saturating_sub(self.capacity / 2)),
+                false => Lsn::NONE,
+            });
             self.update_limit(full);
             self.log.end_look();
             self.log
@@ -336,6 +344,20 @@ impl Checkpointer {
         }
     }
 
+    /// There are more files than the log may have, and a checkpoint would leave some that nobody needs.
+    fn would_give_back(&self) -> bool {
+        if !self.has_too_many() {
+            return false;
+        }
+        let size = self.log.segments().size();
+        let possible = self.candidate().min(self.retain());
+        possible.0 / size > self.first_needed()
+    }
+
+    fn has_too_many(&self) -> bool {
+        self.log.segments().numbers().len() > self.most_files()
+    }
+
     fn wants_segments(&self) -> bool {
         let end = self.log.end();
         let seg = self.log.segments();
@@ -349,6 +371,6 @@ impl Checkpointer {
 
     /// There are files to remove: more than the log comes round to, and not needed. During a recovery all are needed.
     fn spare_files(&self) -> bool {
-        self.log.segments().numbers().len() > self.most_files() && !self.spare().is_empty()
+        self.has_too_many() && !self.spare().is_empty()
     }
 }

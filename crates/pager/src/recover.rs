@@ -92,8 +92,8 @@ pub async fn open(
     let log = Arc::new(Log::new(
         segments,
         start,
-        options.ring_bytes(),
-        options.log_unit(),
+        (options.ring_bytes(), options.log_unit()),
+        options.pool_bytes,
         log_mode(&options) == OpenMode::Dsync,
     ));
     let redo = Arc::new(redo);

@@ -148,6 +148,25 @@ impl Log {
             .await
     }
 
+    /// There are more files than the log may have. What keeps them is older than `before`; none: there are not too many.
+    pub(crate) fn set_kept(&self, before: Lsn) {
+        self.kept_before.store(before.0, Ordering::Release);
+    }
+
+    /// Something is over that needed the log from `lsn` on (a snapshot, a transaction, purge work): if that is what has kept too many files,
+    /// they are looked at again.
+    #[inline]
+    pub fn needs_less(&self, lsn: Lsn) {
+        if lsn.0 < self.kept_before.load(Ordering::Acquire) {
+            self.press();
+        }
+    }
+
+    /// What lies before is not read back any more.
+    pub(crate) fn forget_before(&self, lsn: Lsn) {
+        self.blocks.forget_before(lsn);
+    }
+
     /// Asks the cleaner to write everything, and to make a checkpoint. What it has done so far is a reason for the keeper to
     /// look again.
     pub(crate) fn ask_drain(&self) {

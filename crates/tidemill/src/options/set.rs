@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 
 use super::value::{choice, size, switch};
-use super::{
-    FlushLog, FlushMethod, Isolation, Level, Notice, OPEN_FILES_LEAST, Options, Origin,
-};
+use super::{FlushLog, FlushMethod, Isolation, Level, Notice, OPEN_FILES_LEAST, Options, Origin};
 
 /// Why a value was refused; the option's name is put before it.
 pub(super) type Fault = String;
