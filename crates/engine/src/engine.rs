@@ -392,8 +392,10 @@ impl Engine {
         self.notices.all()
     }
 
-    /// From now on `listener` is told of [`Engine::notices`], first of those before. It must not wait.
+    /// From now on `listener` is told of [`Engine::notices`], first of those before, and of what the system is short of, when that begins
+    /// and when it is over. It must not wait.
     pub fn on_notice(&self, listener: NoticeListener) {
+        self.pager.on_shortage(listener.clone());
         self.notices.listen(listener);
     }
 

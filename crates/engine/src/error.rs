@@ -1,12 +1,17 @@
 //! From what the storage says to what a client is told: MySQL's numbers and texts.
 
 use crate::schema::Catalog;
+use base::seams::{Shortage, shortage};
 use pager::OpError;
 use std::io;
 use types::SqlError;
 
 /// ER_GET_ERRNO.
 const GET_ERRNO: u16 = 1030;
+/// ER_CANT_OPEN_FILE.
+const CANT_OPEN_FILE: u16 = 1016;
+/// ER_OUT_OF_RESOURCES.
+const OUT_OF_RESOURCES: u16 = 1041;
 /// ER_CANT_CREATE_THREAD.
 const CANT_CREATE_THREAD: u16 = 1135;
 /// ER_INDEX_CORRUPT.
@@ -19,10 +24,8 @@ const DEF_CHANGED: u16 = 1412;
 pub(crate) fn storage(e: OpError, table: &str) -> SqlError {
     match e {
         OpError::SpaceFull(_) => SqlError::table_full(table),
-        OpError::LogFull => {
-            let os = io::Error::from_raw_os_error(28);
-            SqlError::disk_full("log", 28, &os.to_string())
-        }
+        OpError::LogFull(e) => short(&e, "log"),
+        OpError::Short(e) => short(&e, table),
         OpError::Corrupt { page, why, .. } => SqlError::new(
             INDEX_CORRUPT,
             format!("Table {table} is damaged: page {}: {why}", page.0),
@@ -45,6 +48,36 @@ pub(crate) fn storage(e: OpError, table: &str) -> SqlError {
             ),
         ),
         OpError::Wait(w) => SqlError::internal(&format!("unresolved wait {w:?}")),
+    }
+}
+
+/// The client's error for what the system has too little of just now.
+#[cold]
+fn short(e: &io::Error, what: &str) -> SqlError {
+    // Some say it by their kind alone.
+    let number = |usual: i32| e.raw_os_error().unwrap_or(usual);
+    let text = |n: i32| {
+        let text = io::Error::from_raw_os_error(n).to_string();
+        let end = text.find(" (os error").unwrap_or(text.len());
+        text[..end].to_owned()
+    };
+    match shortage(e) {
+        Some(Shortage::Descriptors) => {
+            let n = number(24);
+            SqlError::new(
+                CANT_OPEN_FILE,
+                format!("Can't open file: '{what}' (errno: {n} - {})", text(n)),
+            )
+        }
+        Some(Shortage::Memory) => SqlError::new(
+            OUT_OF_RESOURCES,
+            "Out of memory; check if mysqld or some other process uses all available memory; if not, you may have to use \
+             'ulimit' to allow mysqld to use more memory or you can add more swap space",
+        ),
+        Some(Shortage::Room) | None => {
+            let n = number(28);
+            SqlError::disk_full(what, n, &io::Error::from_raw_os_error(n).to_string())
+        }
     }
 }
 

@@ -263,6 +263,7 @@ async fn begin(
     });
     pager.set_checkpoint_source(source);
     pager.start_checkpoints();
+    pager.keep_spare();
 
     let catalog = open_catalog(&engine, &report.pages)
         .await

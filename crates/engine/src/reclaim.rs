@@ -72,24 +72,32 @@ impl Engine {
                 }
                 self.purge.finished_one();
             }
+            if let Some(last) = items.last() {
+                self.log.needs_less(last.first);
+            }
         }
     }
 
     /// As [`purge_one`](Self::purge_one), tried again where the device refuses: nobody waits for it, and what is given up is lost
     /// to the file.
     async fn purge_item(&self, item: &PurgeItem) -> Result<Option<TxnId>, OpError> {
-        for pause_us in AGAIN_US {
-            match self.purge_one(item).await {
-                Err(OpError::Io(_))
-                    if self.log.failure().is_none() && !self.stopping.load(Ordering::Acquire) =>
-                {
-                    // No event tells that a device works again.
-                    self.pause(pause_us, &self.purge.event).await;
-                }
+        let mut pauses = AGAIN_US.into_iter();
+        loop {
+            let failed = match self.purge_one(item).await {
+                Err(e @ (OpError::Io(_) | OpError::Short(_))) => e,
                 r => return r,
+            };
+            if self.log.failure().is_some() || self.stopping.load(Ordering::Acquire) {
+                return Err(failed);
             }
+            // What is short now may be there again at any time, a broken device is not waited for. No event tells of either.
+            let pause_us = match (pauses.next(), &failed) {
+                (Some(us), _) => us,
+                (None, OpError::Short(_)) => pager::FULL_DISK_RETRY_US,
+                (None, _) => return Err(failed),
+            };
+            self.pause(pause_us, &self.purge.event).await;
         }
-        self.purge_one(item).await
     }
 
     /// Takes out what a transaction left; a running one that has taken over some of it, if there is one: all of the item is
@@ -122,12 +130,12 @@ impl Engine {
                 && let Some(u) = Undo::decode(&undo)
             {
                 match self.purge_change(&u, at, item.txid, &mut change).await {
-                    Err(OpError::LogFull) => {
+                    Err(OpError::LogFull(_)) => {
                         // The same again when there is room.
                         self.log.wait_room(Purpose::Tidy).await?;
                         continue;
                     }
-                    Err(e @ OpError::Io(_)) => return Err(e),
+                    Err(e @ (OpError::Io(_) | OpError::Short(_))) => return Err(e),
                     // A damaged page, or a table or index that was dropped meanwhile: what else the transaction left is
                     // taken out all the same.
                     Err(e @ OpError::Corrupt { .. }) => self.notices.add(format_args!(

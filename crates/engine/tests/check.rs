@@ -5,17 +5,17 @@ mod sim;
 mod world;
 
 use base::block_on;
-use sim::SimDisk;
+use sim::{SimDisk, seams};
 use std::sync::Arc;
 use types::ValueRef;
-use world::{fill, key, open, row, sound, within};
+use world::{fill, key, open_with, row, sound, within};
 
 /// CHECK TABLE beside writers and purge finds nothing, for nothing is damaged.
 #[test]
 fn a_check_is_not_misled_by_what_goes_on_beside_it() {
     within(120, "check beside writers", || {
         let disk = SimDisk::new();
-        let e = open(&disk, 512);
+        let e = open_with(seams(&disk), 512);
         block_on(fill(&e, 300, 10));
         let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
         let writers: Vec<_> = (0..2i64)
@@ -71,7 +71,7 @@ fn a_check_finds_entries_that_do_not_fit() {
     use btree::{Action, Change};
     use std::convert::Infallible;
     let disk = SimDisk::new();
-    let e = open(&disk, 512);
+    let e = open_with(seams(&disk), 512);
     let mut s = block_on(fill(&e, 300, 10));
     block_on(async {
         let t = s.open_table("s", "t").await.unwrap();

@@ -1,26 +1,14 @@
 //! AUTO_INCREMENT over crashes: nothing is skipped and nothing is given twice, whatever became of the rows.
 
+mod world;
+
 use base::block_on;
-use base::mem::{self, MemDisk};
+use base::mem::MemDisk;
 use engine::*;
-use std::path::Path;
 use std::sync::Arc;
 use types::datatype::IntWidth;
-use types::{CollationId, DataType, Value};
-
-fn open(disk: &Arc<MemDisk>) -> Arc<Engine> {
-    let options = EngineOptions {
-        pager: PagerOptions {
-            pool_bytes: 8 << 20,
-            log_capacity_bytes: 32 << 20,
-            log_buffer_bytes: 8 << 20,
-            ..Default::default()
-        },
-        ..EngineOptions::default()
-    };
-    let dir = Path::new("/db");
-    block_on(Engine::open(mem::seams(disk.clone()), dir, options)).expect("open")
-}
+use types::{DataType, Value};
+use world::{column, create, index, key, open};
 
 /// How the table's numbers are indexed.
 #[derive(Clone, Copy, Debug)]
@@ -31,68 +19,23 @@ enum By {
 }
 
 fn def(ty: DataType, by: By) -> TableDef {
-    let column = |name: &str, ty: DataType| ColumnDef {
-        default: ColumnDefault::None,
-        ..ColumnDef::new(name, ty)
-    };
-    let index = |name: &str, kind, column, descending| IndexDef {
-        id: 0,
-        name: name.into(),
-        kind,
-        parts: vec![IndexPart {
-            column,
-            prefix: 0,
-            descending,
-        }],
-        comment: String::new(),
-        root: base::PageNo(0),
-        invisible: false,
-        asked: Default::default(),
-    };
     let mut id = column("id", ty);
     id.auto_increment = true;
-    id.nullable = false;
-    let mut k = column("k", DataType::INT);
-    k.nullable = false;
-    TableDef {
-        id: 0,
-        schema: "s".into(),
-        name: "t".into(),
-        columns: vec![id, k],
-        indexes: match by {
-            By::Primary => vec![index("PRIMARY", IndexKind::Primary, 0, false)],
-            By::Descending => vec![
-                index("PRIMARY", IndexKind::Primary, 1, false),
-                index("id", IndexKind::Unique, 0, true),
-            ],
-            By::Secondary => vec![
-                index("PRIMARY", IndexKind::Primary, 1, false),
-                index("id", IndexKind::Plain, 0, false),
-            ],
-        },
-        options: TableOptions {
-            collation: CollationId::DEFAULT,
-            comment: String::new(),
-            row_format: String::new(),
-            auto_increment: 0,
-            others: vec![],
-            created_us: 0,
-        },
-    }
+    let primary = |column| index("PRIMARY", IndexKind::Primary, &[column]);
+    let mut descending = index("id", IndexKind::Unique, &[0]);
+    descending.parts[0].descending = true;
+    let indexes = match by {
+        By::Primary => vec![primary(0)],
+        By::Descending => vec![primary(1), descending],
+        By::Secondary => vec![primary(1), index("id", IndexKind::Plain, &[0])],
+    };
+    world::table("t", vec![id, column("k", DataType::INT)], indexes)
 }
 
 fn setup(ty: DataType, by: By) -> (Arc<MemDisk>, Arc<Engine>) {
     let disk = Arc::new(MemDisk::default());
     let e = open(&disk);
-    let mut s = e.session();
-    block_on(async {
-        let schema = SchemaDef {
-            name: "s".into(),
-            collation: CollationId::DEFAULT,
-        };
-        s.create_schema(schema).await.unwrap();
-        s.create_table(def(ty, by)).await.unwrap();
-    });
+    block_on(create(&mut e.session(), def(ty, by)));
     (disk, e)
 }
 
@@ -102,12 +45,6 @@ fn tiny() -> DataType {
 
 async fn table(s: &mut Session) -> Arc<Table> {
     s.open_table("s", "t").await.unwrap()
-}
-
-fn key(t: &Table, id: i64) -> Vec<u8> {
-    let mut b = Vec::new();
-    types::keyenc::encode_key(t.key_parts(0), [types::ValueRef::Int(id)], &mut b);
-    b
 }
 
 /// Inserts a row with the next number; the primary key of the other shapes is the number as well.

@@ -1,5 +1,7 @@
 //! The engine end to end on the in-memory disk: reads and writes, versions, locks, rollback, crash and recovery.
 
+mod world;
+
 use base::block_on;
 use base::mem::{self, MemDisk};
 use engine::*;
@@ -7,15 +9,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use types::{CollationId, DataType, LobSize, Value};
+use world::{create, index, key, pager_options, table};
 
 fn options(pool_mib: u64) -> EngineOptions {
     EngineOptions {
-        pager: PagerOptions {
-            pool_bytes: pool_mib << 20,
-            log_capacity_bytes: 32 << 20,
-            log_buffer_bytes: 8 << 20,
-            ..Default::default()
-        },
+        pager: pager_options(pool_mib << 6),
         ..EngineOptions::default()
     }
 }
@@ -37,74 +35,30 @@ fn column(name: &str, ty: DataType) -> ColumnDef {
     }
 }
 
-fn index(name: &str, kind: IndexKind, columns: &[u16]) -> IndexDef {
-    let part = |c: &u16| IndexPart {
-        column: *c,
-        prefix: 0,
-        descending: false,
-    };
-    IndexDef {
-        id: 0,
-        name: name.into(),
-        kind,
-        parts: columns.iter().map(part).collect(),
-        comment: String::new(),
-        root: base::PageNo(0),
-        invisible: false,
-        asked: Default::default(),
-    }
-}
-
 fn def(name: &str) -> TableDef {
     let mut id = column("id", DataType::INT);
     id.nullable = false;
-    TableDef {
-        id: 0,
-        schema: "s".into(),
-        name: name.into(),
-        columns: vec![
-            id,
-            column("k", DataType::INT),
-            column("c", DataType::varchar(120, CollationId::DEFAULT)),
-            column("b", DataType::Blob(LobSize::Long)),
-        ],
-        indexes: vec![
-            index("PRIMARY", IndexKind::Primary, &[0]),
-            index("k", IndexKind::Plain, &[1]),
-        ],
-        options: TableOptions {
-            collation: CollationId::DEFAULT,
-            comment: String::new(),
-            row_format: String::new(),
-            auto_increment: 0,
-            others: vec![],
-            created_us: 0,
-        },
-    }
+    let columns = vec![
+        id,
+        column("k", DataType::INT),
+        column("c", DataType::varchar(120, CollationId::DEFAULT)),
+        column("b", DataType::Blob(LobSize::Long)),
+    ];
+    let indexes = vec![
+        index("PRIMARY", IndexKind::Primary, &[0]),
+        index("k", IndexKind::Plain, &[1]),
+    ];
+    table(name, columns, indexes)
 }
 
 fn row(id: i64, k: i64, c: &str) -> Vec<Value> {
     vec![Value::Int(id), Value::Int(k), Value::text(c), Value::Null]
 }
 
-fn key(t: &Table, id: i64) -> Vec<u8> {
-    let mut b = Vec::new();
-    types::keyenc::encode_key(t.key_parts(0), [types::ValueRef::Int(id)], &mut b);
-    b
-}
-
 fn setup(disk: &Arc<MemDisk>) -> (Arc<Engine>, Session, Arc<Table>) {
     let e = open(disk);
     let mut s = e.session();
-    block_on(async {
-        s.create_schema(SchemaDef {
-            name: "s".into(),
-            collation: CollationId::DEFAULT,
-        })
-        .await
-        .unwrap();
-        s.create_table(def("t")).await.unwrap();
-    });
+    block_on(create(&mut s, def("t")));
     let t = e.catalog().table("s", "t").unwrap();
     (e, s, t)
 }

@@ -3,6 +3,8 @@
 //! The log is held up in the middle of a record, as a thread that loses its core there would do. A commit behind that
 //! record is there for writers; it must be there for the snapshot of whoever has written over it, too.
 
+mod world;
+
 use base::mem::{self, MemDisk};
 use base::{Lsn, TxnId, block_on};
 use engine::*;
@@ -10,37 +12,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
-use types::{CollationId, DataType, Value, ValueRef};
+use types::{DataType, Value, ValueRef};
+use world::{create, index, pager_options, table};
 
 fn definition() -> TableDef {
-    TableDef {
-        id: 0,
-        schema: "s".into(),
-        name: "t".into(),
-        columns: ["id", "v"].map(|n| ColumnDef::new(n, DataType::INT)).into(),
-        indexes: vec![IndexDef {
-            id: 0,
-            name: "PRIMARY".into(),
-            kind: IndexKind::Primary,
-            parts: vec![IndexPart {
-                column: 0,
-                prefix: 0,
-                descending: false,
-            }],
-            comment: String::new(),
-            root: base::PageNo(0),
-            invisible: false,
-            asked: Default::default(),
-        }],
-        options: TableOptions {
-            collation: CollationId::DEFAULT,
-            comment: String::new(),
-            row_format: String::new(),
-            auto_increment: 0,
-            others: vec![],
-            created_us: 0,
-        },
-    }
+    let columns = ["id", "v"].map(|n| ColumnDef::new(n, DataType::INT)).into();
+    let primary = index("PRIMARY", IndexKind::Primary, &[0]);
+    table("t", columns, vec![primary])
 }
 
 fn key(t: &Table, id: i64) -> Vec<u8> {
@@ -102,12 +80,7 @@ async fn scan(s: &mut Session) -> Vec<i64> {
 
 fn filled() -> Arc<Engine> {
     let options = EngineOptions {
-        pager: PagerOptions {
-            pool_bytes: 16 << 20,
-            log_capacity_bytes: 32 << 20,
-            log_buffer_bytes: 8 << 20,
-            ..Default::default()
-        },
+        pager: pager_options(1024),
         flush_at_commit: 0,
         ..EngineOptions::default()
     };
@@ -117,13 +90,7 @@ fn filled() -> Arc<Engine> {
             .await
             .unwrap();
         let mut s = engine.session();
-        s.create_schema(SchemaDef {
-            name: "s".into(),
-            collation: CollationId::DEFAULT,
-        })
-        .await
-        .unwrap();
-        s.create_table(definition()).await.unwrap();
+        create(&mut s, definition()).await;
         let t = s.open_table("s", "t").await.unwrap();
         for id in [1, 2] {
             let row = [Value::Int(id), Value::Int(0)];
@@ -192,4 +159,41 @@ fn a_read_by_key_after_a_write() {
 #[test]
 fn a_scan_after_a_write() {
     read_after_a_write(|s| block_on(scan(s))[1]);
+}
+
+/// An old snapshot keeps the log; its end gives the files back, and nobody has to write anything for that.
+#[test]
+fn the_log_is_given_back_after_an_old_snapshot() {
+    let engine = filled();
+    let log = engine.pager().log();
+    let size = log.segments().size();
+    let most = (32 << 20) / size;
+    let files = || log.segments().numbers().len() as u64;
+    let mut reader = engine.session();
+    let mut writer = engine.session();
+    block_on(async {
+        reader.begin(Isolation::RepeatableRead, true);
+        reader.statement_begin(Isolation::RepeatableRead);
+        assert_eq!(get(&mut reader, 1).await, 0);
+        let mut v = 0;
+        while log.end().0 < 96 << 20 {
+            v += 1;
+            set(&mut writer, 1, v).await;
+            set(&mut writer, 2, v).await;
+            writer.commit().await.unwrap();
+        }
+        assert!(files() > 2 * most, "{} files", files());
+        // Through all of it, from the files.
+        assert_eq!(get(&mut reader, 1).await, 0);
+        assert_eq!(get(&mut reader, 2).await, 0);
+        reader.commit().await.unwrap();
+    });
+    let began = std::time::Instant::now();
+    while files() > most {
+        let late = began.elapsed() > Duration::from_secs(60);
+        assert!(!late, "{} files, {most} at most", files());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop((reader, writer));
+    block_on(engine.close()).unwrap();
 }

@@ -1,84 +1,27 @@
 //! A clean stop in the midst of work that goes on behind: it waits for none of it, and the next start takes it up.
 
-use base::block_on;
-use base::mem::{self, MemDisk};
-use engine::*;
-use std::path::Path;
-use std::sync::Arc;
-use types::{CollationId, DataType, Value};
+mod world;
 
-fn open(disk: &Arc<MemDisk>) -> Arc<Engine> {
-    let options = EngineOptions {
-        pager: PagerOptions {
-            pool_bytes: 8 << 20,
-            log_capacity_bytes: 32 << 20,
-            log_buffer_bytes: 8 << 20,
-            ..Default::default()
-        },
-        ..EngineOptions::default()
-    };
-    let dir = Path::new("/db");
-    block_on(Engine::open(mem::seams(disk.clone()), dir, options)).expect("open")
-}
+use base::block_on;
+use base::mem::MemDisk;
+use engine::*;
+use std::sync::Arc;
+use types::{DataType, Value};
+use world::{column, create, index, key, open, table};
 
 async fn open_table(s: &mut Session) -> Arc<Table> {
     s.open_table("s", "t").await.unwrap()
 }
 
-fn key(t: &Table, id: i64) -> Vec<u8> {
-    let mut b = Vec::new();
-    types::keyenc::encode_key(t.key_parts(0), [types::ValueRef::Int(id)], &mut b);
-    b
-}
-
 fn setup(disk: &Arc<MemDisk>) -> (Arc<Engine>, Session) {
-    let column = |name: &str| ColumnDef {
-        nullable: false,
-        default: ColumnDefault::None,
-        ..ColumnDef::new(name, DataType::INT)
-    };
-    let index = |name: &str, kind, column| IndexDef {
-        id: 0,
-        name: name.into(),
-        kind,
-        parts: vec![IndexPart {
-            column,
-            prefix: 0,
-            descending: false,
-        }],
-        comment: String::new(),
-        root: base::PageNo(0),
-        invisible: false,
-        asked: Default::default(),
-    };
-    let def = TableDef {
-        id: 0,
-        schema: "s".into(),
-        name: "t".into(),
-        columns: vec![column("id"), column("k")],
-        indexes: vec![
-            index("PRIMARY", IndexKind::Primary, 0),
-            index("k", IndexKind::Plain, 1),
-        ],
-        options: TableOptions {
-            collation: CollationId::DEFAULT,
-            comment: String::new(),
-            row_format: String::new(),
-            auto_increment: 0,
-            others: vec![],
-            created_us: 0,
-        },
-    };
+    let columns = ["id", "k"].map(|name| column(name, DataType::INT)).into();
+    let indexes = vec![
+        index("PRIMARY", IndexKind::Primary, &[0]),
+        index("k", IndexKind::Plain, &[1]),
+    ];
     let e = open(disk);
     let mut s = e.session();
-    block_on(async {
-        let schema = SchemaDef {
-            name: "s".into(),
-            collation: CollationId::DEFAULT,
-        };
-        s.create_schema(schema).await.unwrap();
-        s.create_table(def).await.unwrap();
-    });
+    block_on(create(&mut s, table("t", columns, indexes)));
     (e, s)
 }
 

@@ -5,6 +5,7 @@
 mod bank;
 #[path = "../../pager/tests/sim/mod.rs"]
 mod sim;
+mod world;
 
 use bank::readers::*;
 use bank::*;
@@ -17,6 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use types::{SqlError, Value};
+use world::index;
 
 async fn change(
     s: &mut Session,

@@ -11,8 +11,10 @@ use crate::log::record::RecordKind;
 use crate::mtr::append_plain;
 use crate::pool::Pool;
 use crate::redo::RedoTable;
+use crate::shortages::{Shortages, Where};
 use crate::space;
 use base::counters::Counter;
+use base::seams::shortage;
 use base::{Clock, Event, Lsn, TxnId};
 use std::future::poll_fn;
 use std::io;
@@ -64,6 +66,7 @@ pub(crate) struct Checkpointer {
     pub(crate) syncing: Mutex<()>,
     pub(crate) busy: AtomicBool,
     pub(crate) free: Event,
+    pub(crate) shortages: Arc<Shortages>,
     pub(crate) checkpoints: Counter,
     pub(crate) data_syncs: Counter,
 }
@@ -91,6 +94,9 @@ impl Checkpointer {
             .complete()
             .0
             .saturating_sub(self.redo_lsn.load(Ordering::Acquire));
+        if self.would_give_back() {
+            return self.checkpoint(false).await;
+        }
         if behind < self.capacity / 16 {
             return Ok(());
         }
@@ -146,6 +152,7 @@ impl Checkpointer {
             control.state.jumps.retain(|(_, to)| *to > needed);
             control.store().map_err(OpError::io)?;
             self.needed.store(needed.0, Ordering::Release);
+            self.log.forget_before(needed);
         }
         self.redo_lsn.store(redo.0, Ordering::Release);
         self.checkpoints.inc();
@@ -239,6 +246,7 @@ impl Checkpointer {
             let end = self.log.end();
             let room = seg.room_end(end);
             let spare = self.spare();
+            seg.release_before(self.log.durable());
             if room.0 >= self.wanted_room(end) {
                 return self.give_back(&spare);
             }
@@ -284,15 +292,27 @@ impl Checkpointer {
         loop {
             self.log.begin_look();
             let full = match self.keep_segments() {
-                Ok(()) => false,
-                Err(e) if e.kind() == io::ErrorKind::StorageFull => {
-                    self.log.drain().is_none() && !self.may_drain(&mut tried)
+                Ok(()) => {
+                    self.shortages.passed(Where::Log);
+                    false
+                }
+                Err(e) if shortage(&e).is_some() => {
+                    self.log.note_shortage(&e);
+                    let full = self.log.drain().is_none() && !self.may_drain(&mut tried);
+                    if full {
+                        self.shortages.met(Where::Log, &e);
+                    }
+                    full
                 }
                 Err(e) => {
                     self.log.close_failed(&e);
                     return;
                 }
             };
+            self.log.set_kept(match self.has_too_many() {
+                true => Lsn(self.log.end().0.saturating_sub(self.capacity / 2)),
+                false => Lsn::NONE,
+            });
             self.update_limit(full);
             self.log.end_look();
             self.log
@@ -324,6 +344,20 @@ impl Checkpointer {
         }
     }
 
+    /// There are more files than the log may have, and a checkpoint would leave some that nobody needs.
+    fn would_give_back(&self) -> bool {
+        if !self.has_too_many() {
+            return false;
+        }
+        let size = self.log.segments().size();
+        let possible = self.candidate().min(self.retain());
+        possible.0 / size > self.first_needed()
+    }
+
+    fn has_too_many(&self) -> bool {
+        self.log.segments().numbers().len() > self.most_files()
+    }
+
     fn wants_segments(&self) -> bool {
         let end = self.log.end();
         let seg = self.log.segments();
@@ -337,6 +371,6 @@ impl Checkpointer {
 
     /// There are files to remove: more than the log comes round to, and not needed. During a recovery all are needed.
     fn spare_files(&self) -> bool {
-        self.log.segments().numbers().len() > self.most_files() && !self.spare().is_empty()
+        self.has_too_many() && !self.spare().is_empty()
     }
 }

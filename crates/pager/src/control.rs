@@ -132,13 +132,16 @@ impl Control {
 
     /// Writes the state durably.
     pub(crate) fn store(&mut self) -> io::Result<()> {
-        self.seq += 1;
+        let seq = self.seq + 1;
         let mut b = encode(&self.state);
-        le::put_u64(&mut b, 16, self.seq);
+        le::put_u64(&mut b, 16, seq);
         let c = crc32c(&b[..SLOT - 4]);
         le::put_u32(&mut b, SLOT - 4, c);
-        self.file.write_now(&b, (self.seq % 2) * SLOT as u64)?;
-        self.file.sync_now()
+        self.file.write_now(&b, (seq % 2) * SLOT as u64)?;
+        self.file.sync_now()?;
+        // Not before: one that failed is tried again in the same place, and the other keeps what was stored last.
+        self.seq = seq;
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a synchronous operation answers when it cannot go on: something to wait for, or a failure that names its place.
 
+use base::seams::shortage;
 use base::{Lsn, PageNo, SpaceId};
 use std::fmt;
 use std::io;
@@ -51,18 +52,23 @@ pub enum OpError {
     LogDamaged(Lsn),
     /// The device failed.
     Io(Arc<io::Error>),
+    /// The system has too little of something, which may pass: the same may succeed later.
+    Short(Arc<io::Error>),
     /// The tablespace cannot grow: the disk is full.
     SpaceFull(SpaceId),
-    /// The log cannot grow: the disk is full.
-    LogFull,
+    /// The log cannot grow: the disk is full, or something else is short.
+    LogFull(Arc<io::Error>),
     /// The tablespace was dropped.
     Dropped(SpaceId),
 }
 
 impl OpError {
-    /// Wraps a device error.
+    /// Wraps an error of the system.
     pub fn io(e: io::Error) -> OpError {
-        OpError::Io(Arc::new(e))
+        match shortage(&e) {
+            None => OpError::Io(Arc::new(e)),
+            Some(_) => OpError::Short(Arc::new(e)),
+        }
     }
 }
 
@@ -85,8 +91,9 @@ impl fmt::Display for OpError {
             }
             OpError::LogDamaged(l) => write!(f, "log record {l} cannot be read"),
             OpError::Io(e) => write!(f, "device error: {e}"),
+            OpError::Short(e) => write!(f, "{e}"),
             OpError::SpaceFull(s) => write!(f, "no room to grow tablespace {}", s.0),
-            OpError::LogFull => write!(f, "no room to grow the log"),
+            OpError::LogFull(e) => write!(f, "the log cannot grow: {e}"),
             OpError::Dropped(s) => write!(f, "tablespace {} was dropped", s.0),
         }
     }

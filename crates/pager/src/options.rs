@@ -37,6 +37,8 @@ pub struct PagerOptions {
     pub flush_method: FlushMethod,
     /// innodb_doublewrite: protection against torn pages.
     pub doublewrite: bool,
+    /// innodb_open_files: files of tables that are open at once, at most; one at least.
+    pub open_files: u64,
 }
 
 impl Default for PagerOptions {
@@ -49,6 +51,7 @@ impl Default for PagerOptions {
             packed_step_bytes: 1 << 20,
             flush_method: FlushMethod::default(),
             doublewrite: true,
+            open_files: 4000,
         }
     }
 }

@@ -5,20 +5,22 @@ use crate::checkpoint::{CheckpointSource, Checkpointer};
 use crate::cleaner::{Cleaner, CleanerState, packers};
 use crate::doublewrite::Doublewrite;
 use crate::error::{OpError, Purpose, Wait};
+use crate::files::Files;
 use crate::log::record::RecordKind;
 use crate::log::{Log, Observer, Scanner};
 use crate::mtr::{Committed, Mtr, PageIx, append_plain};
 use crate::options::PagerOptions;
-use crate::packed::{self, PackedFormat, Shadow};
+use crate::packed::Shadow;
 use crate::page::{self, Page};
 use crate::pool::{ExclusiveGuard, Pin, Pins, Pool, SharedGuard};
 use crate::redo::RedoTable;
+use crate::shortages::{ShortageListener, Shortages};
 use crate::space::Space;
-use base::{AlignedBuf, Event, Lsn, PageNo, Seams, SpaceId, TxnId};
+use base::{Event, Lsn, PageNo, Seams, SpaceId, TxnId};
 use smallvec::SmallVec;
 use std::future::Future;
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -36,6 +38,11 @@ pub struct Pager {
     pub(crate) cleaner: Arc<CleanerState>,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) tasks: Arc<Tasks>,
+    /// The disk of the seams.
+    pub(crate) files: Arc<Files>,
+    pub(crate) shortages: Arc<Shortages>,
+    /// Where the spare file is.
+    pub(crate) spare: PathBuf,
     /// This start came after a crash: the log goes on in another file.
     pub(crate) jumped: bool,
     pub(crate) _owner: Box<dyn Send + Sync>,
@@ -89,6 +96,16 @@ impl Pager {
             observe(start, end, &r);
         }
         Ok(scan.position())
+    }
+
+    /// From now on `listener` is told when the system has too little of something (room, descriptors), and when that is over.
+    pub fn on_shortage(&self, listener: ShortageListener) {
+        self.shortages.listen(listener);
+    }
+
+    /// Files of tables that are open, and how often one was opened.
+    pub fn open_files(&self) -> (u64, u64) {
+        self.files.counts()
     }
 
     /// Where recovery would start now.
@@ -291,117 +308,6 @@ impl Pager {
         self.pool.spaces.all()
     }
 
-    /// Makes a tablespace file with its header, durable when this returns; its pages are packed if `format` says how. The file must
-    /// not exist.
-    pub fn create_space(
-        &self,
-        id: SpaceId,
-        path: &Path,
-        format: Option<PackedFormat>,
-    ) -> Result<Arc<Space>, OpError> {
-        let disk = &*self.seams.disk;
-        if disk.exists(path) {
-            return Err(OpError::io(io::Error::from(io::ErrorKind::AlreadyExists)));
-        }
-        let made = self.make_file(id, path, format);
-        if made.is_err() {
-            let _ = disk.remove_file(path);
-        }
-        let space = Arc::new(made?);
-        self.pool.spaces.insert(space.clone());
-        Ok(space)
-    }
-
-    fn make_file(
-        &self,
-        id: SpaceId,
-        path: &Path,
-        format: Option<PackedFormat>,
-    ) -> Result<Space, OpError> {
-        let disk = &*self.seams.disk;
-        let full = |e: io::Error| match e.kind() {
-            io::ErrorKind::StorageFull => OpError::SpaceFull(id),
-            _ => OpError::io(e),
-        };
-        let mode = self.options.data_mode();
-        let space = match format {
-            None => {
-                let file = disk.open(path, mode, true).map_err(full)?;
-                Space::new(id, file, path).map_err(OpError::io)?
-            }
-            Some(format) => {
-                let file = packed::open_file(disk, path, mode, true).map_err(full)?;
-                let step = self.options.packed_step_bytes;
-                let shadow = Shadow::create(id, file.clone(), format, step).map_err(full)?;
-                Space::packed(shadow, file, path)
-            }
-        };
-        space.grow(0)?;
-        let mut p = Page::boxed();
-        p.set_identity(id, PageNo(0));
-        alloc::apply(alloc::OP_MAP_FORMAT, &mut p, &0u32.to_le_bytes(), Lsn::NONE).map_err(
-            |why| OpError::Corrupt {
-                space: id,
-                page: PageNo(0),
-                why,
-            },
-        )?;
-        // Newer than any record about a former tablespace of this id.
-        p.set_lsn(self.log.end());
-        let mut b = AlignedBuf::copy_of(&p.bytes()[..]);
-        page::seal(&mut b);
-        match space.shadow() {
-            Some(shadow) => {
-                shadow.write_now(PageNo(0), &b).map_err(full)?;
-                shadow.make_root().map_err(full)?;
-            }
-            None => {
-                space.file().write_now(&b, 0).map_err(full)?;
-                if base::mutant!("new-table-not-synced") {
-                    return Ok(space);
-                }
-                space.file().sync_now().map_err(full)?;
-            }
-        }
-        if let Some(dir) = path.parent() {
-            disk.sync_dir(dir).map_err(OpError::io)?;
-        }
-        Ok(space)
-    }
-
-    /// Forgets a tablespace and removes its file. Nobody may be working on it.
-    pub fn drop_space(&self, id: SpaceId) -> Result<(), OpError> {
-        let Some(space) = self.pool.spaces.remove(id) else {
-            return Ok(());
-        };
-        space.set_dropped();
-        self.pool.forget_space(&space);
-        let path = space.path();
-        self.seams.disk.remove_file(&path).map_err(OpError::io)?;
-        match path.parent() {
-            Some(dir) => self.seams.disk.sync_dir(dir).map_err(OpError::io),
-            None => Ok(()),
-        }
-    }
-
-    /// Moves a tablespace's file to a name that is free.
-    pub fn rename_space(&self, id: SpaceId, to: &Path) -> Result<(), OpError> {
-        let space = self.space(id)?;
-        let from = space.path();
-        if self.seams.disk.exists(to) {
-            return Err(OpError::io(io::Error::from(io::ErrorKind::AlreadyExists)));
-        }
-        self.seams.disk.rename(&from, to).map_err(OpError::io)?;
-        space.set_path(to);
-        if base::mutant!("renamed-table-folder-not-synced") {
-            return Ok(());
-        }
-        for dir in [from.parent(), to.parent()].into_iter().flatten() {
-            self.seams.disk.sync_dir(dir).map_err(OpError::io)?;
-        }
-        Ok(())
-    }
-
     /// Writes every page changed before now, then makes a checkpoint.
     pub async fn flush_all(&self) -> Result<(), OpError> {
         self.flush_below(self.log.complete()).await?;
@@ -424,8 +330,8 @@ impl Pager {
                 if self.checkpointer.candidate() >= lsn {
                     return Some(Ok(()));
                 }
-                if let Some(space) = self.cleaner.starved_since(round) {
-                    return Some(Err(OpError::SpaceFull(space)));
+                if let Some(why) = self.cleaner.starved_since(round) {
+                    return Some(Err(why));
                 }
                 if self.cleaner.flush_to.fetch_max(lsn.0, Ordering::AcqRel) < lsn.0 {
                     self.log.growth.fire();

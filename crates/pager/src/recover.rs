@@ -8,6 +8,8 @@ use crate::checkpoint::Checkpointer;
 use crate::cleaner::CleanerState;
 use crate::control::{self, Control, ControlError, ControlState};
 use crate::doublewrite::{self, Copies, Doublewrite};
+use crate::files::Files;
+use crate::lifecycle::SPARE;
 use crate::log::{Log, Observer, Record, Scanner, Segments, durable_behind};
 use crate::options::{FlushMethod, PagerOptions};
 use crate::pager::Pager;
@@ -15,6 +17,7 @@ use crate::pool::Pool;
 use crate::redo::RedoTable;
 use crate::replay::{Reading, second_pass};
 use crate::report::{OpenError, Report};
+use crate::shortages::Shortages;
 use crate::tablespaces::{open_spaces, restore_torn};
 use base::counters::Counter;
 use base::{Clock, Disk, Lsn, OpenMode, Seams, le};
@@ -34,6 +37,12 @@ pub async fn open(
     observe: &mut Observer<'_>,
 ) -> Result<(Arc<Pager>, Report), OpenError> {
     redo.register(0..32, alloc::apply);
+    let shortages = Arc::new(Shortages::default());
+    let files = Files::new(seams.disk, options.open_files, shortages.clone());
+    let seams = Seams {
+        disk: files.clone(),
+        ..seams
+    };
     let disk = seams.disk.clone();
     disk.create_dir_all(dir)?;
     let owner = disk.lock(dir).map_err(|e| match e.kind() {
@@ -41,6 +50,11 @@ pub async fn open(
         _ => OpenError::Io(e),
     })?;
     let (log_dir, data_dir) = (dir.join("log"), dir.join("data"));
+    // Its room may be what this start needs; there will be another.
+    let spare = dir.join(SPARE);
+    if disk.exists(&spare) {
+        disk.remove_file(&spare)?;
+    }
     let mut report = Report::default();
     if !disk.exists(&log_dir.join(control::FILE)) {
         create(&seams, &options, &log_dir, &data_dir)?;
@@ -69,21 +83,22 @@ pub async fn open(
             (jump(&segments, &mut control, end)?, copies)
         }
     };
+    segments.hold_from(start)?;
     let pool = Arc::new(Pool::new(options.frames())?.knowing(redo.cells_of()));
     pool.set_unused(end, start);
     pool.packing.set_clock(&seams.clock);
-    open_spaces(&*disk, &options, &pool, &data_dir, &copies, &mut report)?;
+    open_spaces(&files, &options, &pool, &data_dir, &copies, &mut report)?;
     restore_torn(&pool, copies, state.redo, &mut report)?;
     let log = Arc::new(Log::new(
         segments,
         start,
-        options.ring_bytes(),
-        options.log_unit(),
+        (options.ring_bytes(), options.log_unit()),
+        options.pool_bytes,
         log_mode(&options) == OpenMode::Dsync,
     ));
     let redo = Arc::new(redo);
     let parts = (pool.clone(), log.clone(), redo.clone());
-    let checkpointer = checkpointer(parts, control, &options, state.redo);
+    let checkpointer = checkpointer(parts, control, &options, state.redo, shortages.clone());
     let cleaner = Arc::new(CleanerState {
         budget: options.capacity(),
         stop: AtomicBool::new(false),
@@ -106,6 +121,9 @@ pub async fn open(
         cleaner,
         stop: Arc::new(AtomicBool::new(false)),
         tasks: Arc::default(),
+        files,
+        shortages,
+        spare,
         jumped: start != end,
         _owner: owner,
     });
@@ -128,6 +146,7 @@ fn checkpointer(
     control: Control,
     options: &PagerOptions,
     redo_from: Lsn,
+    shortages: Arc<Shortages>,
 ) -> Arc<Checkpointer> {
     let needed = control.state.needed;
     Arc::new(Checkpointer {
@@ -144,6 +163,7 @@ fn checkpointer(
         syncing: Mutex::new(()),
         busy: AtomicBool::new(false),
         free: base::Event::new(),
+        shortages,
         checkpoints: Counter::new(),
         data_syncs: Counter::new(),
     })
@@ -351,9 +371,9 @@ fn first_pass(
 }
 
 fn cut_short(segments: &Segments, end: Lsn, proof: &str) -> OpenError {
-    let what = match segments.locate(end) {
-        Some(_) => "damaged",
-        None => "missing",
+    let what = match segments.holds(end) {
+        true => "damaged",
+        false => "missing",
     };
     OpenError::Damaged(format!(
         "{} is {what}: the log ends there, at {end}, but {proof}; restore the directory from a backup",
@@ -406,7 +426,7 @@ fn jump(segments: &Segments, control: &mut Control, end: Lsn) -> Result<Lsn, Ope
     // What was found may so far be in the operating system's memory only. It counts as durable from here on: records
     // behind the jump are reached only through it, and pages are written by it.
     for n in control.state.redo.0 / segments.size()..=end.0 / segments.size() {
-        if let Some((file, _)) = segments.locate(Lsn(n * segments.size())) {
+        if let Some((file, _)) = segments.locate(Lsn(n * segments.size()))? {
             file.sync_now()?;
         }
     }

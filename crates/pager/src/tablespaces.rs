@@ -2,6 +2,7 @@
 
 use crate::alloc;
 use crate::doublewrite::Copies;
+use crate::files::Files;
 use crate::options::PagerOptions;
 use crate::packed::{self, NoRoot, Shadow};
 use crate::page::{self, PAGE_SIZE};
@@ -31,7 +32,7 @@ enum Identity {
 
 /// Opens every tablespace file below the data folder.
 pub(crate) fn open_spaces(
-    disk: &dyn Disk,
+    disk: &Arc<Files>,
     options: &PagerOptions,
     pool: &Arc<Pool>,
     data_dir: &Path,
@@ -92,7 +93,7 @@ pub(crate) fn open_spaces(
                     }
                 }
             }
-            _ => Space::new(id, disk.open(&path, mode, false)?, &path)?,
+            _ => Space::new(id, disk.open_table(&path, mode, false)?, &path)?,
         };
         // A process that was killed leaves writes that arrived and are not durable yet.
         space.unsynced.store(!report.clean, Ordering::Release);

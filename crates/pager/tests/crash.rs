@@ -341,7 +341,7 @@ fn a_segment_that_was_cut_short_is_not_used_again() {
     after.damage(Path::new(&path), |b| b.truncate(4096));
     let (q, ..) = open(&after, 256);
     for n in q.log().segments().numbers() {
-        let (file, _) = q.log().segments().locate(Lsn(n * size)).unwrap();
+        let (file, _) = q.log().segments().locate(Lsn(n * size)).unwrap().unwrap();
         assert_eq!(file.len().unwrap(), 4096 + size, "segment {n}");
     }
     stop(&q);

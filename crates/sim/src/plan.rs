@@ -186,6 +186,8 @@ impl Plan {
                 packed_step_bytes: self.packed_step,
                 flush_method: self.method,
                 doublewrite: self.doublewrite,
+                // Fewer than there are tables: they are closed and opened all the time.
+                open_files: 2,
             },
             flush_at_commit: self.flush,
             // Seeds of older workloads: all in memory.

@@ -253,6 +253,7 @@ pub fn engine_options(options: &Options) -> EngineOptions {
                 FlushMethod::ODirectNoFsync => pager::FlushMethod::ODirectNoFsync,
             },
             doublewrite: options.doublewrite,
+            open_files: options.open_files(),
             ..PagerOptions::default()
         },
         flush_at_commit: match options.flush_log_at_trx_commit {
@@ -322,6 +323,9 @@ fn obeyed(options: &Options) -> Vec<(&'static str, String)> {
             },
         ),
         ("max_connections", options.max_connections.to_string()),
+        ("open_files_limit", options.open_files_limit.to_string()),
+        ("table_open_cache", options.table_open_cache.to_string()),
+        ("innodb_open_files", options.open_files().to_string()),
         ("max_allowed_packet", options.max_allowed_packet.to_string()),
         ("connect_timeout", options.connect_timeout.to_string()),
         ("wait_timeout", options.wait_timeout.to_string()),

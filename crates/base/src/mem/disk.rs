@@ -8,6 +8,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+/// Files that may be open at once, where nobody says otherwise.
+const DESCRIPTORS: u64 = 1 << 40;
+
 #[derive(Default)]
 struct Content {
     bytes: Vec<u8>,
@@ -16,10 +19,39 @@ struct Content {
     synced_len: usize,
 }
 
-#[derive(Clone)]
 struct MemFile {
     content: Arc<Mutex<Content>>,
-    room: Arc<Mutex<u64>>,
+    limits: Arc<Limits>,
+    _descriptor: Descriptor,
+}
+
+/// What the system gives.
+struct Limits {
+    /// Bytes by which files may still grow.
+    room: Mutex<u64>,
+    /// The error where they may not.
+    full: Mutex<i32>,
+    /// Files that may still be opened.
+    descriptors: Mutex<u64>,
+}
+
+/// A descriptor in use.
+struct Descriptor(Arc<Limits>);
+
+impl Descriptor {
+    fn take(limits: &Arc<Limits>) -> io::Result<Descriptor> {
+        let mut left = lock(&limits.descriptors);
+        *left = left
+            .checked_sub(1)
+            .ok_or_else(|| io::Error::from_raw_os_error(libc::EMFILE))?;
+        Ok(Descriptor(limits.clone()))
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        *lock(&self.0.descriptors) += 1;
+    }
 }
 
 #[derive(Default)]
@@ -31,15 +63,12 @@ struct Tree {
 /// Files in memory.
 pub struct MemDisk {
     tree: Mutex<Tree>,
-    room: Arc<Mutex<u64>>,
+    limits: Arc<Limits>,
 }
 
 impl Default for MemDisk {
     fn default() -> Self {
-        MemDisk {
-            tree: Mutex::default(),
-            room: Arc::new(Mutex::new(u64::MAX)),
-        }
+        MemDisk::holding(Tree::default())
     }
 }
 
@@ -54,7 +83,30 @@ fn not_found() -> io::Error {
 impl MemDisk {
     /// Bytes by which files may still grow in all; further growth fails with `StorageFull`.
     pub fn set_room(&self, bytes: u64) {
-        *lock(&self.room) = bytes;
+        *lock(&self.limits.full) = libc::ENOSPC;
+        *lock(&self.limits.room) = bytes;
+    }
+
+    /// As [`set_room`](Self::set_room), of what its user may have of the disk: further growth fails with `QuotaExceeded`.
+    pub fn set_quota(&self, bytes: u64) {
+        *lock(&self.limits.full) = libc::EDQUOT;
+        *lock(&self.limits.room) = bytes;
+    }
+
+    /// Takes all descriptors but so many of those that are left, or gives back what was taken.
+    pub fn set_descriptors_left(&self, left: Option<u64>) {
+        *lock(&self.limits.descriptors) = left.unwrap_or(DESCRIPTORS);
+    }
+
+    fn holding(tree: Tree) -> MemDisk {
+        MemDisk {
+            tree: Mutex::new(tree),
+            limits: Arc::new(Limits {
+                room: Mutex::new(u64::MAX),
+                full: Mutex::new(libc::ENOSPC),
+                descriptors: Mutex::new(DESCRIPTORS),
+            }),
+        }
     }
 
     /// A copy of this disk as a power cut would leave it: with `keep_unsynced` all writes arrived, without it none since
@@ -82,13 +134,10 @@ impl MemDisk {
                 })),
             );
         }
-        MemDisk {
-            tree: Mutex::new(Tree {
-                files,
-                dirs: t.dirs.clone(),
-            }),
-            room: Arc::new(Mutex::new(u64::MAX)),
-        }
+        MemDisk::holding(Tree {
+            files,
+            dirs: t.dirs.clone(),
+        })
     }
 
     /// Changes bytes of a file behind everybody's back (bit rot).
@@ -106,10 +155,10 @@ impl MemDisk {
 impl MemFile {
     fn grow(&self, c: &mut Content, len: usize) -> io::Result<()> {
         if len > c.bytes.len() {
-            let mut room = lock(&self.room);
+            let mut room = lock(&self.limits.room);
             let more = (len - c.bytes.len()) as u64;
             if more > *room {
-                return Err(io::Error::from(io::ErrorKind::StorageFull));
+                return Err(io::Error::from_raw_os_error(*lock(&self.limits.full)));
             }
             if *room != u64::MAX {
                 *room -= more;
@@ -177,7 +226,7 @@ impl File for MemFile {
         for (at, old) in &mut c.journal {
             old.truncate(len - *at);
         }
-        let mut room = lock(&self.room);
+        let mut room = lock(&self.limits.room);
         if *room != u64::MAX {
             *room += shorter as u64;
         }
@@ -191,6 +240,7 @@ impl File for MemFile {
 
 impl Disk for MemDisk {
     fn open(&self, path: &Path, _mode: OpenMode, create: bool) -> io::Result<Arc<dyn File>> {
+        let descriptor = Descriptor::take(&self.limits)?;
         let mut t = lock(&self.tree);
         let content = match t.files.get(path) {
             Some(c) => c.clone(),
@@ -203,16 +253,17 @@ impl Disk for MemDisk {
         };
         Ok(Arc::new(MemFile {
             content,
-            room: self.room.clone(),
+            limits: self.limits.clone(),
+            _descriptor: descriptor,
         }))
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
-        lock(&self.tree)
-            .files
-            .remove(path)
-            .map(|_| ())
-            .ok_or_else(not_found)
+        let removed = lock(&self.tree).files.remove(path);
+        let bytes = lock(&*removed.ok_or_else(not_found)?).bytes.len() as u64;
+        let mut room = lock(&self.limits.room);
+        *room = room.saturating_add(bytes);
+        Ok(())
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -236,6 +287,7 @@ impl Disk for MemDisk {
     }
 
     fn read_dir(&self, path: &Path) -> io::Result<Vec<(String, bool)>> {
+        let _for_a_moment = Descriptor::take(&self.limits)?;
         let t = lock(&self.tree);
         if !t.dirs.contains(path) {
             return Err(not_found());
@@ -266,7 +318,7 @@ impl Disk for MemDisk {
     }
 
     fn sync_dir(&self, _path: &Path) -> io::Result<()> {
-        Ok(())
+        Descriptor::take(&self.limits).map(drop)
     }
 
     fn lock(&self, _path: &Path) -> io::Result<Box<dyn Send + Sync>> {
@@ -313,5 +365,25 @@ mod tests {
             io::ErrorKind::StorageFull
         );
         f.write_now(&[2; 100], 0).unwrap();
+        d.set_quota(10);
+        assert_eq!(
+            f.write_now(&[1; 100], 50).unwrap_err().kind(),
+            io::ErrorKind::QuotaExceeded
+        );
+    }
+
+    #[test]
+    fn a_closed_file_gives_its_descriptor_back() {
+        let d = MemDisk::default();
+        let open = || d.open(Path::new("/f"), OpenMode::Buffered, true);
+        d.set_descriptors_left(Some(2));
+        let two = (open().unwrap(), open().unwrap());
+        let none = || d.sync_dir(Path::new("/")).unwrap_err().raw_os_error();
+        assert_eq!(none(), Some(libc::EMFILE));
+        assert!(open().is_err());
+        drop(two.0);
+        d.sync_dir(Path::new("/")).unwrap();
+        open().unwrap();
+        assert!(open().is_ok(), "it was given back");
     }
 }

@@ -5,7 +5,7 @@ use super::pool::Pool;
 use super::private;
 use super::uring::{Op, Uring};
 use crate::buf::IoBuf;
-use crate::seams::{Disk, Done, DoneSync, File, OpenMode};
+use crate::seams::{Disk, Done, DoneSync, File, OpenMode, lost_by_sync};
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -51,6 +51,8 @@ impl RealDisk {
 
 pub(super) struct RawFile {
     pub(super) file: fs::File,
+    /// Opened past the page cache.
+    direct: bool,
 }
 
 struct RealFile {
@@ -72,7 +74,7 @@ pub(super) fn run_op(f: &RawFile, op: Op) {
                 .map(|()| b.bytes().len());
             done(b, r)
         }
-        Op::Sync(done) => done(f.file.sync_data()),
+        Op::Sync(done) => done(f.file.sync_data().map_err(lost_by_sync)),
     }
 }
 
@@ -133,7 +135,7 @@ impl File for RealFile {
     }
 
     fn sync_now(&self) -> io::Result<()> {
-        self.raw.file.sync_data()
+        self.raw.file.sync_data().map_err(lost_by_sync)
     }
 
     fn allocate(&self, len: u64) -> io::Result<()> {
@@ -165,6 +167,10 @@ impl File for RealFile {
     fn len(&self) -> io::Result<u64> {
         Ok(self.raw.file.metadata()?.len())
     }
+
+    fn writes_through(&self) -> bool {
+        self.raw.direct
+    }
 }
 
 struct DirLock(#[allow(dead_code)] fs::File);
@@ -184,15 +190,15 @@ impl Disk for RealDisk {
                 false => options.open(path),
             }
         };
-        let file = match open(flags) {
+        let (file, direct) = match open(flags) {
             // tmpfs and some network file systems refuse O_DIRECT.
             Err(e) if mode == OpenMode::Direct && e.raw_os_error() == Some(libc::EINVAL) => {
-                open(0)?
+                (open(0)?, false)
             }
-            r => r?,
+            r => (r?, mode == OpenMode::Direct),
         };
         Ok(Arc::new(RealFile {
-            raw: Arc::new(RawFile { file }),
+            raw: Arc::new(RawFile { file, direct }),
             engine: self.engine.clone(),
         }))
     }
@@ -231,7 +237,7 @@ impl Disk for RealDisk {
     }
 
     fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        fs::File::open(path)?.sync_all()
+        fs::File::open(path)?.sync_all().map_err(lost_by_sync)
     }
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {

@@ -98,7 +98,7 @@ impl InFlight {
         let moved = self.moved;
         match self.op {
             Op::Read(b, _, done) | Op::Write(b, _, done) => done(b, res.map(|_| moved)),
-            Op::Sync(done) => done(res.map(|_| ())),
+            Op::Sync(done) => done(res.map(|_| ()).map_err(crate::seams::lost_by_sync)),
         }
         None
     }

@@ -47,6 +47,15 @@ pub trait File: Send + Sync {
     fn truncate(&self, len: u64) -> io::Result<()>;
     /// The file's length in bytes.
     fn len(&self) -> io::Result<u64>;
+    /// Whether a write that has completed has nothing left that could fail later, but at a power cut: closing the file and opening it again loses no
+    /// error.
+    fn writes_through(&self) -> bool {
+        false
+    }
+    /// The file itself, open for as long as it is held, where this one opens it by need. `None`: it is open anyway.
+    fn held_open(&self) -> io::Result<Option<Arc<dyn File>>> {
+        Ok(None)
+    }
     /// True when the length is 0.
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)

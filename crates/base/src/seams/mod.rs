@@ -2,8 +2,10 @@
 //! same code runs on io_uring and on a seeded simulator.
 
 mod disk;
+mod shortage;
 
 pub use disk::{Disk, Done, DoneSync, File, OpenMode, read, sync, write};
+pub use shortage::{Shortage, is_full, lost_by_sync, shortage};
 
 use std::future::{Future, poll_fn};
 use std::io;

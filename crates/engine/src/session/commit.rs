@@ -103,6 +103,7 @@ impl Session {
         }
         engine.locks.release_all(self.txid);
         self.end_transaction();
+        self.engine.log.needs_less(first);
         Ok(done.end)
     }
 
@@ -114,6 +115,7 @@ impl Session {
         self.undo_to(Lsn::NONE).await?;
         self.wait_log_room().await?;
         let engine = self.engine.clone();
+        let first = self.reg.first();
         let rec = self.reg.recording();
         let done = engine.pager.append(
             RecordKind::Abort,
@@ -134,6 +136,7 @@ impl Session {
         engine.counters.rollbacks.inc();
         engine.locks.release_all(self.txid);
         self.end_transaction();
+        engine.log.needs_less(first);
         Ok(())
     }
 
@@ -150,7 +153,7 @@ impl Session {
     async fn wait_log_room(&self) -> Result<(), SqlError> {
         match self.engine.log.admit(Purpose::Undo) {
             Ok(()) => Ok(()),
-            Err(OpError::Wait(_) | OpError::LogFull) => self
+            Err(OpError::Wait(_) | OpError::LogFull(_)) => self
                 .engine
                 .log
                 .wait_room(Purpose::Undo)

@@ -354,6 +354,7 @@ impl Session {
         if let Some(lsn) = self.reg.announced() {
             self.reg.close_snapshot();
             self.engine.purge.snapshot_closed(lsn);
+            self.engine.log.needs_less(lsn);
         }
     }
 

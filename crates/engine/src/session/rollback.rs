@@ -85,7 +85,7 @@ impl Session {
                     .wait_for_undo(w, &mut pins)
                     .await
                     .map_err(|e| error::storage(e, &t.full_name))?,
-                Err(OpError::LogFull) => {
+                Err(OpError::LogFull(_)) => {
                     self.engine
                         .log
                         .wait_room(Purpose::Undo)
@@ -111,11 +111,13 @@ impl Session {
         Ok(())
     }
 
-    /// Awaits what an undo lacked; a full disk is waited out.
+    /// Awaits what an undo lacked; a full disk, or a want of descriptors, is waited out.
     async fn wait_for_undo(&self, w: Wait, pins: &mut Pins) -> Result<(), OpError> {
         match self.engine.pager.resolve_into(w, pins).await {
-            Err(OpError::LogFull) => self.engine.log.wait_room(Purpose::Undo).await,
-            Err(OpError::SpaceFull(_)) if !self.engine.stopping.load(Ordering::SeqCst) => {
+            Err(OpError::LogFull(_)) => self.engine.log.wait_room(Purpose::Undo).await,
+            Err(OpError::SpaceFull(_) | OpError::Short(_))
+                if !self.engine.stopping.load(Ordering::SeqCst) =>
+            {
                 // Given up, it would keep its locks and its snapshot. No event tells that the device has room again.
                 let clock = self.engine.pager.seams().clock.clone();
                 base::seams::deadline(&*clock, clock.now_us() + pager::FULL_DISK_RETRY_US).await;

@@ -141,7 +141,7 @@ impl Session {
         }
         arrange_clustered(&mut def);
         let path = engine.data_dir().join(table_path(&def.schema, &def.name));
-        let space = engine.make_space(&mut def, path).await?;
+        let space = engine.make_space(&mut def, path, false).await?;
         let done = engine
             .change_rows(vec![RowChange::Put(table_row(&def))])
             .await;
@@ -205,7 +205,7 @@ impl Session {
         def.columns.iter_mut().for_each(|c| c.fill = None);
         let path = engine.data_dir().join(table_path(schema, name));
         let aside = path.with_extension(format!("new.{}", pager::SPACE_EXTENSION));
-        let space = engine.make_space(&mut def, aside).await?;
+        let space = engine.make_space(&mut def, aside, true).await?;
         let rows = vec![
             RowChange::Remove(table_row(&old.def)),
             RowChange::Put(table_row(&def)),
@@ -221,6 +221,7 @@ impl Session {
         engine.drop_file(old.space_id());
         // If this fails the next start does it: files follow the catalog.
         let _ = engine.pager().rename_space(space.id(), &path);
+        engine.pager().keep_spare();
         Ok(())
     }
 
@@ -382,11 +383,12 @@ impl Engine {
             .map_err(|e| error::storage(e, "the catalog"))
     }
 
-    /// Makes a definition's file with an empty tree for each index; fills in ids and roots.
+    /// Makes a definition's file with an empty tree for each index; fills in ids and roots. `at_last`: on a full disk from what is kept for that.
     pub(super) async fn make_space(
         &self,
         def: &mut TableDef,
         path: PathBuf,
+        at_last: bool,
     ) -> Result<Arc<Space>, SqlError> {
         def.id = self.ddl.next_table.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}.{}", def.schema, def.name);
@@ -405,10 +407,12 @@ impl Engine {
                 .and_then(|()| disk.sync_dir(&self.data_dir()))
                 .map_err(|e| fail(OpError::io(e)))?;
         }
-        let space = self
-            .pager
-            .create_space(SpaceId(def.id), &path, packing)
-            .map_err(fail)?;
+        let id = SpaceId(def.id);
+        let made = match at_last {
+            true => self.pager.create_space_at_last(id, &path, packing),
+            false => self.pager.create_space(id, &path, packing),
+        };
+        let space = made.map_err(fail)?;
         for x in &mut def.indexes {
             x.id = self.next_index.fetch_add(1, Ordering::Relaxed);
             match self

@@ -111,7 +111,7 @@ impl Engine {
     ) -> Result<R, OpError> {
         loop {
             match self.pager.run(&mut op).await {
-                Err(OpError::LogFull) => self.log.wait_room(Purpose::Tidy).await?,
+                Err(OpError::LogFull(_)) => self.log.wait_room(Purpose::Tidy).await?,
                 r => return r,
             }
         }

@@ -133,7 +133,7 @@ impl Session {
         let aside = path.with_extension(format!("new.{}", pager::SPACE_EXTENSION));
         // The other indexes are built when the rows are there.
         let others = def.indexes.split_off(1);
-        let space = engine.make_space(&mut def, aside).await?;
+        let space = engine.make_space(&mut def, aside, false).await?;
         let mut draft = Draft {
             def,
             others,

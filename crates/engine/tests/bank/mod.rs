@@ -3,6 +3,7 @@
 pub(crate) mod readers;
 
 use crate::sim::{Rng, SimDisk, seams};
+use crate::world::{index, pager_options, table};
 use base::block_on;
 use engine::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,12 +15,7 @@ use types::{CollationId, DataType, LobSize, SqlError, Value, ValueRef};
 
 pub(crate) fn options(frames: u64, flush_at_commit: u8) -> EngineOptions {
     EngineOptions {
-        pager: PagerOptions {
-            pool_bytes: frames * 16384,
-            log_capacity_bytes: 32 << 20,
-            log_buffer_bytes: 8 << 20,
-            ..Default::default()
-        },
+        pager: pager_options(frames),
         flush_at_commit,
         builders_max: 3,
         builder_rows_min: 1000,
@@ -38,44 +34,6 @@ pub(crate) fn open(disk: &Arc<SimDisk>, frames: u64) -> (Arc<Engine>, engine_rep
 
 pub(crate) mod engine_report {
     pub type Report = engine::OpenReport;
-}
-
-pub(crate) fn index(name: &str, kind: IndexKind, columns: &[u16]) -> IndexDef {
-    IndexDef {
-        id: 0,
-        name: name.into(),
-        kind,
-        parts: columns
-            .iter()
-            .map(|c| IndexPart {
-                column: *c,
-                prefix: 0,
-                descending: false,
-            })
-            .collect(),
-        comment: String::new(),
-        root: base::PageNo(0),
-        invisible: false,
-        asked: Default::default(),
-    }
-}
-
-pub(crate) fn table(name: &str, columns: Vec<ColumnDef>, indexes: Vec<IndexDef>) -> TableDef {
-    TableDef {
-        id: 0,
-        schema: "s".into(),
-        name: name.into(),
-        columns,
-        indexes,
-        options: TableOptions {
-            collation: CollationId::DEFAULT,
-            comment: String::new(),
-            row_format: String::new(),
-            auto_increment: 0,
-            others: vec![],
-            created_us: 0,
-        },
-    }
 }
 
 /// id, balance (indexed), number of journal entries, unique tag, text, long.

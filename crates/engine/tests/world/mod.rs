@@ -1,25 +1,37 @@
-//! A table with long columns and an index, for tests of several files.
+//! What tests of several files share: opening a directory, making definitions, and a table with long columns and an index.
+#![allow(dead_code, reason = "each test program uses its part")]
 
-use super::sim::{SimDisk, seams};
 use base::block_on;
+use base::mem::{self, MemDisk};
 use engine::*;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use types::{CollationId, DataType, LobSize, Value, ValueRef};
 
-pub fn open(disk: &Arc<SimDisk>, frames: u64) -> Arc<Engine> {
-    open_with(seams(disk), frames)
+/// Sizes that fit a test.
+pub fn pager_options(frames: u64) -> PagerOptions {
+    PagerOptions {
+        pool_bytes: frames * 16384,
+        log_capacity_bytes: 32 << 20,
+        log_buffer_bytes: 8 << 20,
+        ..Default::default()
+    }
+}
+
+/// Opens a directory in memory.
+pub fn open(disk: &Arc<MemDisk>) -> Arc<Engine> {
+    let options = EngineOptions {
+        pager: pager_options(512),
+        ..EngineOptions::default()
+    };
+    let seams = mem::seams(disk.clone());
+    block_on(Engine::open(seams, Path::new("/db"), options)).expect("open")
 }
 
 pub fn open_with(seams: base::Seams, frames: u64) -> Arc<Engine> {
     let options = EngineOptions {
-        pager: PagerOptions {
-            pool_bytes: frames * 16384,
-            log_capacity_bytes: 32 << 20,
-            log_buffer_bytes: 8 << 20,
-            ..Default::default()
-        },
+        pager: pager_options(frames),
         flush_at_commit: 1,
         // So that entries of some thousand rows go to files.
         sort_bytes_max: 256 << 10,
@@ -69,19 +81,34 @@ pub fn def(name: &str) -> TableDef {
         nullable: name == "b",
         ..ColumnDef::new(name, ty)
     };
+    let columns = vec![
+        column("id", DataType::INT),
+        column("k", DataType::INT),
+        column("b", DataType::Blob(LobSize::Long)),
+    ];
+    let indexes = vec![
+        index("PRIMARY", IndexKind::Primary, &[0]),
+        index("k", IndexKind::Plain, &[1]),
+    ];
+    table(name, columns, indexes)
+}
+
+/// A column that is never NULL and has no default.
+pub fn column(name: &str, ty: DataType) -> ColumnDef {
+    ColumnDef {
+        nullable: false,
+        default: ColumnDefault::None,
+        ..ColumnDef::new(name, ty)
+    }
+}
+
+pub fn table(name: &str, columns: Vec<ColumnDef>, indexes: Vec<IndexDef>) -> TableDef {
     TableDef {
         id: 0,
         schema: "s".into(),
         name: name.into(),
-        columns: vec![
-            column("id", DataType::INT),
-            column("k", DataType::INT),
-            column("b", DataType::Blob(LobSize::Long)),
-        ],
-        indexes: vec![
-            index("PRIMARY", IndexKind::Primary, &[0]),
-            index("k", IndexKind::Plain, &[1]),
-        ],
+        columns,
+        indexes,
         options: TableOptions {
             collation: CollationId::DEFAULT,
             comment: String::new(),
@@ -103,15 +130,19 @@ pub fn key(t: &Table, id: i64) -> Vec<u8> {
     b
 }
 
-pub async fn fill(e: &Arc<Engine>, rows: i64, len: usize) -> Session {
-    let mut s = e.session();
-    s.create_schema(SchemaDef {
+/// Makes the schema and a table in it.
+pub async fn create(s: &mut Session, def: TableDef) {
+    let schema = SchemaDef {
         name: "s".into(),
         collation: CollationId::DEFAULT,
-    })
-    .await
-    .unwrap();
-    s.create_table(def("t")).await.unwrap();
+    };
+    s.create_schema(schema).await.unwrap();
+    s.create_table(def).await.unwrap();
+}
+
+pub async fn fill(e: &Arc<Engine>, rows: i64, len: usize) -> Session {
+    let mut s = e.session();
+    create(&mut s, def("t")).await;
     s.begin(Isolation::ReadCommitted, false);
     let t = s.open_table("s", "t").await.unwrap();
     for id in 0..rows {

@@ -12,11 +12,13 @@ use crate::log::Log;
 use crate::packed::Packer;
 use crate::pool::Pool;
 use crate::pool::frame::{COLD, Frame};
+use crate::shortages::Where;
 use base::counters::Counter;
-use base::{AlignedBuf, Clock, Lsn, SpaceId, Spawn};
+use base::{AlignedBuf, Clock, Lsn, Spawn};
 use std::future::poll_fn;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
 mod write;
@@ -34,22 +36,25 @@ pub(crate) struct CleanerState {
     pub(crate) flushed: base::Event,
     /// Rounds begun.
     pub(crate) rounds: AtomicU64,
-    /// The last round that wanted room on a full disk, and the compressed tablespace for which it did; 0: none yet.
-    pub(crate) starved: (AtomicU64, AtomicU32),
+    /// The last round that could not write for want of room or of a descriptor; 0: none yet. And why.
+    pub(crate) starved: (AtomicU64, Mutex<Option<OpError>>),
 }
 
 impl CleanerState {
-    /// There was no room on the disk for a page or the root of this tablespace.
-    fn note_starved(&self, space: SpaceId) {
+    /// There was no room on the disk for a page or the root of a tablespace, or its file could not be opened.
+    fn note_starved(&self, why: OpError) {
         let round = self.rounds.load(Ordering::Relaxed);
-        self.starved.1.store(space.0, Ordering::Relaxed);
+        *self.starved.1.lock().unwrap_or_else(|e| e.into_inner()) = Some(why);
         self.starved.0.store(round, Ordering::Release);
     }
 
-    /// The tablespace for which a round wanted room that began after `round`.
-    pub(crate) fn starved_since(&self, round: u64) -> Option<SpaceId> {
-        let starved = self.starved.0.load(Ordering::Acquire) > round;
-        starved.then(|| SpaceId(self.starved.1.load(Ordering::Relaxed)))
+    /// What a round was short of that began after `round`.
+    pub(crate) fn starved_since(&self, round: u64) -> Option<OpError> {
+        if self.starved.0.load(Ordering::Acquire) <= round {
+            return None;
+        }
+        let why = self.starved.1.lock().unwrap_or_else(|e| e.into_inner());
+        why.clone()
     }
 }
 
@@ -124,17 +129,35 @@ impl Cleaner {
             match done.and(due) {
                 // A page that cannot be written is not retried as if nothing had happened.
                 Err(OpError::Io(e)) => self.log.close_failed(&e),
-                Err(OpError::SpaceFull(space)) => self.state.note_starved(space),
+                Err(why @ (OpError::SpaceFull(_) | OpError::Short(_))) => {
+                    self.state.note_starved(why);
+                }
                 _ => {}
             }
-            starved = self.state.starved_since(round).is_some();
+            starved = self.told_starved(round);
             if starved {
-                // A full disk is: no event tells that somebody else made room there.
+                // A shortage is: no event tells that somebody else made room on the disk, or closed a file.
                 self.rest(FULL_DISK_RETRY_US / 10).await;
             } else if !drain.is_none() {
                 self.log.drained(drain);
             }
         }
+    }
+
+    /// Whether the round behind `round` was short of something; the log of the server is told when that begins and when it ends.
+    fn told_starved(&self, round: u64) -> bool {
+        let shortages = &self.checkpointer.shortages;
+        let e = match self.state.starved_since(round) {
+            None => {
+                shortages.passed(Where::Pages);
+                return false;
+            }
+            Some(OpError::Short(e)) => e,
+            Some(_) => Arc::new(io::ErrorKind::StorageFull.into()),
+        };
+        shortages.met(Where::Pages, &e);
+        self.log.note_stuck(&e);
+        true
     }
 
     /// Waits for so many microseconds, or for the end.
@@ -209,9 +232,16 @@ impl Cleaner {
             cold.sort_unstable();
             cold.truncate((target * 2).max(BATCH));
             let frames: Vec<u32> = cold.into_iter().map(|(_, f)| f).collect();
-            if let Err(OpError::Io(e)) = self.write_frames(frames).await {
-                self.log.close_failed(&e);
-                return;
+            match self.write_frames(frames).await {
+                Err(OpError::Io(e)) => {
+                    self.log.close_failed(&e);
+                    return;
+                }
+                Err(why @ OpError::Short(_)) => {
+                    self.state.note_starved(why);
+                    return;
+                }
+                _ => {}
             }
             rounds += 1;
         }

@@ -10,6 +10,7 @@ use crate::error::OpError;
 use crate::packed::{CellsOf, Packed, Packer, Place, Shadow};
 use crate::page::{self, PAGE_SIZE};
 use crate::space::Space;
+use base::seams::is_full;
 use base::{AlignedBuf, IoBuf, Lsn, PageNo, SpaceId};
 use std::io;
 use std::ops::Range;
@@ -183,7 +184,7 @@ impl Cleaner {
             };
             match kept {
                 // It goes without.
-                Err(e) if e.kind() != io::ErrorKind::StorageFull => return Err(OpError::io(e)),
+                Err(e) if !is_full(&e) => return Err(OpError::io(e)),
                 _ => {}
             }
         }
@@ -336,8 +337,9 @@ impl Cleaner {
                 let places = Some((vec![place(&mut start, &page)], 0));
                 writes.push(begin(picked, (first, 1), page.bytes, offset, places));
             }
-            Err(e) if e.kind() == io::ErrorKind::StorageFull => {
-                self.state.note_starved(picked[first].space.id());
+            Err(e) if is_full(&e) => {
+                let space = picked[first].space.id();
+                self.state.note_starved(OpError::SpaceFull(space));
                 self.pool.written(picked[first].frame, false);
             }
             Err(e) => return Err(e),

@@ -17,7 +17,7 @@ pub fn durable_behind(segments: &Segments, end: Lsn) -> io::Result<Option<(Lsn, 
     for n in segments.numbers() {
         let mut at = (n * size).max(end.0);
         while at < (n + 1) * size {
-            let Some((file, offset)) = segments.locate(Lsn(at)) else {
+            let Some((file, offset)) = segments.locate(Lsn(at))? else {
                 break;
             };
             let want = CHUNK.min((n + 1) * size - at) as usize;
@@ -72,7 +72,7 @@ mod tests {
             finish(&mut b, RecordKind::Commit, 0, 8, TxnId(9), Lsn::NONE);
             assert_eq!(b.len(), COMMIT_LEN);
             seal(&mut b, Lsn(at));
-            let (file, offset) = log.locate(Lsn(at)).unwrap();
+            let (file, offset) = log.locate(Lsn(at)).unwrap().unwrap();
             file.write_now(&b, offset).unwrap();
         };
         let end = Lsn(size + 4096);
@@ -85,7 +85,7 @@ mod tests {
         for at in [2 * size - 40, 3 * size + 8, size + 4096 + (1 << 20) - 16] {
             commit(at, end.0 + 8);
             assert_eq!(found(), Some((Lsn(at), Lsn(end.0 + 8))), "{at}");
-            let (file, offset) = log.locate(Lsn(at)).unwrap();
+            let (file, offset) = log.locate(Lsn(at)).unwrap().unwrap();
             file.write_now(&[0; COMMIT_LEN], offset).unwrap();
         }
     }

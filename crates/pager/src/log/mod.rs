@@ -26,13 +26,12 @@ pub use segment::{LOG_FORMAT, Segments};
 use crate::error::OpError;
 use base::counters::Counter;
 use base::{AlignedBuf, Event, File, Lsn};
-use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use group::Group;
-use readback::Block;
+use readback::Blocks;
 
 /// What the log counted since start.
 #[derive(Default)]
@@ -72,13 +71,19 @@ pub struct Log {
     pub(crate) space_event: Event,
     failed: OnceLock<Arc<io::Error>>,
     full: AtomicBool,
+    /// There are more files than the log may have: something older than this keeps them. 0: there are not.
+    kept_before: AtomicU64,
+    /// Rounds of the cleaner that could not write what the log waits for, and so keeps it.
+    stuck: AtomicU64,
+    /// Why the log was full or stuck, the last time.
+    shortage: Mutex<Arc<io::Error>>,
     /// Looks of the keeper for room, counted: the last one that somebody waits for, that has begun, that is over.
     look_asked: AtomicU64,
     look_begun: AtomicU64,
     look_done: AtomicU64,
     /// The log has no room but by a checkpoint of everything below this position; 0: it has.
     drain: AtomicU64,
-    blocks: Mutex<VecDeque<Block>>,
+    blocks: Blocks,
     /// Somebody waits for the cleaner and the next checkpoint, whatever the cleaner thinks of its pace.
     pub(crate) urgent: AtomicBool,
     /// Wakes the cleaner when the log has grown past the position it asked for.
@@ -98,8 +103,15 @@ struct Staging {
 }
 
 impl Log {
-    /// A log that goes on at `start`; `ring_bytes` a power of two of at least two units. With `dsync` each write is durable by itself.
-    pub fn new(segments: Segments, start: Lsn, ring_bytes: usize, unit: u64, dsync: bool) -> Log {
+    /// A log that goes on at `start`; `ring_bytes` a power of two of at least two units. With `dsync` each write is durable by itself. What is read
+    /// back of it takes a share of what the buffer pool has.
+    pub fn new(
+        segments: Segments,
+        start: Lsn,
+        (ring_bytes, unit): (usize, u64),
+        pool_bytes: u64,
+        dsync: bool,
+    ) -> Log {
         let room = segments.room_end(start);
         Log {
             ring: Ring::new(ring_bytes, (unit as usize).min(ring_bytes), start),
@@ -122,11 +134,14 @@ impl Log {
             space_event: Event::new(),
             failed: OnceLock::new(),
             full: AtomicBool::new(false),
+            kept_before: AtomicU64::new(0),
+            stuck: AtomicU64::new(0),
+            shortage: Mutex::new(Arc::new(io::ErrorKind::StorageFull.into())),
             look_asked: AtomicU64::new(0),
             look_begun: AtomicU64::new(0),
             look_done: AtomicU64::new(0),
             drain: AtomicU64::new(0),
-            blocks: Mutex::default(),
+            blocks: Blocks::for_pool(pool_bytes),
             urgent: AtomicBool::new(false),
             growth: Event::new(),
             growth_mark: AtomicU64::new(u64::MAX),
@@ -280,7 +295,7 @@ impl Log {
             self.ring.copy_unwritten(Lsn(at), &mut st.buf[..n]);
             let (file, off) = self
                 .segments
-                .locate(Lsn(at))
+                .locate(Lsn(at))?
                 .ok_or_else(|| io::Error::other("no log segment for this position"))?;
             file.write_now(&st.buf[..n], off)?;
             self.counters.writes.inc();

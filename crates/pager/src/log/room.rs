@@ -7,6 +7,8 @@
 use super::{Log, RecordKind};
 use crate::error::{OpError, Purpose, Wait};
 use base::Lsn;
+use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Purpose {
@@ -67,25 +69,52 @@ impl Log {
         self.undo.load(Ordering::Acquire)
     }
 
-    /// Waits until [`Log::admit`] would not ask to wait; on a full disk, until the keeper has looked for room once more.
+    /// Waits until [`Log::admit`] would not ask to wait; on a full disk, until the keeper has looked for room once more; where pages cannot be
+    /// written for want of something, until that was tried once more.
     pub async fn wait_space(&self, purpose: Purpose) -> Result<(), OpError> {
         // A look that has begun may have missed room that came since.
         let look = self.look_begun.load(Ordering::Acquire) + 1;
         self.look_asked.fetch_max(look, Ordering::AcqRel);
+        // Likewise a round.
+        let stuck = self.stuck.load(Ordering::Acquire) + 1;
         self.press();
         self.space_event
             .wait_for(|| {
                 // In this order: what the look has found is seen when it is over.
                 let looked = self.look_done.load(Ordering::Acquire) >= look;
+                let full =
+                    self.full.load(Ordering::Acquire) || self.stuck.load(Ordering::Acquire) > stuck;
                 match self.admit(purpose) {
-                    Err(OpError::Wait(_)) if looked && self.full.load(Ordering::Acquire) => {
-                        Some(Err(OpError::LogFull))
+                    Err(OpError::Wait(_)) if looked && full => {
+                        Some(Err(OpError::LogFull(self.shortage())))
                     }
                     Err(OpError::Wait(_)) => None,
                     r => Some(r),
                 }
             })
             .await
+    }
+
+    /// Why another file could not be made.
+    pub(crate) fn note_shortage(&self, e: &io::Error) {
+        let e = match e.raw_os_error() {
+            Some(n) => io::Error::from_raw_os_error(n),
+            None => io::Error::from(e.kind()),
+        };
+        let mut why = self.shortage.lock().unwrap_or_else(|e| e.into_inner());
+        *why = Arc::new(e);
+    }
+
+    /// The cleaner could not write, for want of something.
+    pub(crate) fn note_stuck(&self, e: &io::Error) {
+        self.note_shortage(e);
+        self.stuck.fetch_add(1, Ordering::AcqRel);
+        self.space_event.fire();
+    }
+
+    fn shortage(&self) -> Arc<io::Error> {
+        let why = self.shortage.lock().unwrap_or_else(|e| e.into_inner());
+        why.clone()
     }
 
     /// The keeper begins to look for room.
@@ -113,10 +142,29 @@ impl Log {
         self.press();
         self.space_event
             .wait_for(|| match self.admit(purpose) {
-                Err(OpError::Wait(_) | OpError::LogFull) => None,
+                Err(OpError::Wait(_) | OpError::LogFull(_)) => None,
                 r => Some(r),
             })
             .await
+    }
+
+    /// There are more files than the log may have. What keeps them is older than `before`; none: there are not too many.
+    pub(crate) fn set_kept(&self, before: Lsn) {
+        self.kept_before.store(before.0, Ordering::Release);
+    }
+
+    /// Something is over that needed the log from `lsn` on (a snapshot, a transaction, purge work): if that is what has kept too many files,
+    /// they are looked at again.
+    #[inline]
+    pub fn needs_less(&self, lsn: Lsn) {
+        if lsn.0 < self.kept_before.load(Ordering::Acquire) {
+            self.press();
+        }
+    }
+
+    /// What lies before is not read back any more.
+    pub(crate) fn forget_before(&self, lsn: Lsn) {
+        self.blocks.forget_before(lsn);
     }
 
     /// Asks the cleaner to write everything, and to make a checkpoint. What it has done so far is a reason for the keeper to

@@ -111,7 +111,7 @@ impl<'a> Scanner<'a> {
         let mut at = self.at.0 + keep as u64;
         let target = n.max(CHUNK);
         while self.buf.len() < target {
-            let Some((file, off)) = self.segments.locate(Lsn(at)) else {
+            let Some((file, off)) = self.segments.locate(Lsn(at))? else {
                 break;
             };
             let left = self.segments.size() - at % self.segments.size();

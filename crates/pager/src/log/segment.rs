@@ -5,16 +5,18 @@
 
 use base::checksum::crc32c;
 use base::{AlignedBuf, Disk, File, Lsn, OpenMode, le};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Bytes before the log bytes in a segment file.
 pub const SEGMENT_HEADER: u64 = 4096;
 const MAGIC: u64 = u64::from_le_bytes(*b"TDMLLOG1");
 /// Bytes of a new segment that are handed to the device at once: who waits for a commit or a page meanwhile waits behind them.
 const ZEROS_AT_ONCE: u64 = 4 << 20;
+/// Segments that are kept open because they were read.
+const READ_OPEN: usize = 4;
 /// Version of the log's bytes.
 pub const LOG_FORMAT: u32 = 1;
 
@@ -25,7 +27,12 @@ pub struct Segments {
     size: u64,
     db_id: u64,
     mode: OpenMode,
-    files: RwLock<BTreeMap<u64, Arc<dyn File>>>,
+    /// Open where the log is written, or soon will be.
+    files: RwLock<BTreeMap<u64, Option<Arc<dyn File>>>>,
+    /// Of the others those that were read last.
+    read: Mutex<VecDeque<(u64, Arc<dyn File>)>>,
+    /// A segment that has its name, which is not durable yet: the system had no descriptor to make it so.
+    named: Mutex<Option<u64>>,
 }
 
 fn name(n: u64) -> String {
@@ -33,7 +40,7 @@ fn name(n: u64) -> String {
 }
 
 impl Segments {
-    /// Looks at the folder; opens what is there. `mode` is how the log is written.
+    /// Looks at the folder. `mode` is how the log is written.
     pub fn open(
         disk: Arc<dyn Disk>,
         dir: &Path,
@@ -48,13 +55,14 @@ impl Segments {
             db_id,
             mode,
             files: RwLock::default(),
+            read: Mutex::default(),
+            named: Mutex::default(),
         };
         for (f, is_dir) in s.disk.read_dir(dir)? {
             if let Some(n) = f.strip_suffix(".log").and_then(|n| n.parse::<u64>().ok())
                 && !is_dir
             {
-                let file = s.disk.open(&dir.join(&f), mode, false)?;
-                s.write_lock().insert(n, file);
+                s.write_lock().insert(n, None);
             } else if f.ends_with(".tmp") {
                 s.disk.remove_file(&dir.join(&f))?;
             }
@@ -85,10 +93,56 @@ impl Segments {
         self.read_lock().keys().copied().collect()
     }
 
-    /// The segment that holds `lsn`, and the file offset of it.
-    pub fn locate(&self, lsn: Lsn) -> Option<(Arc<dyn File>, u64)> {
-        let f = self.read_lock().get(&(lsn.0 / self.size)).cloned()?;
-        Some((f, SEGMENT_HEADER + lsn.0 % self.size))
+    /// Whether there is a segment for `lsn`.
+    pub fn holds(&self, lsn: Lsn) -> bool {
+        self.read_lock().contains_key(&(lsn.0 / self.size))
+    }
+
+    /// The segment that holds `lsn`, and the file offset of it; none where there is no such segment.
+    pub fn locate(&self, lsn: Lsn) -> io::Result<Option<(Arc<dyn File>, u64)>> {
+        let file = self.file_of(lsn.0 / self.size)?;
+        Ok(file.map(|f| (f, SEGMENT_HEADER + lsn.0 % self.size)))
+    }
+
+    /// The file of segment `n`, opened if it is not.
+    fn file_of(&self, n: u64) -> io::Result<Option<Arc<dyn File>>> {
+        match self.read_lock().get(&n).cloned() {
+            None => return Ok(None),
+            Some(Some(file)) => return Ok(Some(file)),
+            Some(None) => {}
+        }
+        let mut read = self.read.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some((_, file)) = read.iter().find(|(m, _)| *m == n) {
+            return Ok(Some(file.clone()));
+        }
+        let file = match self.disk.open(&self.dir.join(name(n)), self.mode, false) {
+            // Nobody needed it: another holder of these files has made it a later segment since.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            r => r?,
+        };
+        read.truncate(READ_OPEN - 1);
+        read.push_front((n, file.clone()));
+        Ok(Some(file))
+    }
+
+    /// Opens the segments from the one of `lsn` on: the log is written there, which must not fail for want of a descriptor.
+    pub fn hold_from(&self, lsn: Lsn) -> io::Result<()> {
+        for n in self.numbers() {
+            if n >= lsn.0 / self.size
+                && let Some(file) = self.file_of(n)?
+            {
+                self.write_lock().insert(n, Some(file));
+            }
+        }
+        Ok(())
+    }
+
+    /// The log is written and synced up to `lsn`: the segments in front of that one's are opened when they are read.
+    pub fn release_before(&self, lsn: Lsn) {
+        let mut files = self.write_lock();
+        for (_, file) in files.range_mut(..lsn.0 / self.size) {
+            *file = None;
+        }
     }
 
     /// End of the room that exists without a gap from `lsn` on.
@@ -103,12 +157,9 @@ impl Segments {
 
     /// Checks the header of segment `n`.
     pub fn verify_header(&self, n: u64) -> Result<(), String> {
-        let file = self
-            .read_lock()
-            .get(&n)
-            .cloned()
-            .ok_or_else(|| format!("{} is missing", self.describe_file(n)))?;
         let what = self.describe_file(n);
+        let file = self.file_of(n).map_err(|e| format!("{what}: {e}"))?;
+        let file = file.ok_or_else(|| format!("{what} is missing"))?;
         let mut h = vec![0u8; 64];
         let got = file
             .read_now(&mut h, 0)
@@ -144,25 +195,31 @@ impl Segments {
     }
 
     /// Makes segment `n`: from the file of the no longer needed segment `reuse`, or new.
+    ///
+    /// # Errors
+    /// The system's. Where it was short of something, the same may be called again.
     pub fn create(&self, n: u64, reuse: Option<u64>) -> io::Result<()> {
         let path = self.dir.join(name(n));
+        if *self.named() == Some(n) {
+            return self.settle_name(n, &path);
+        }
         if let Some(old) = reuse
             && !self.is_whole(old)
         {
             self.remove(old)?;
         }
         if let Some(old) = reuse
-            && let Some(file) = self.remove_entry(old)
+            && let Some(file) = self.file_of(old)?
+            && self.remove_entry(old)
         {
-            // The new header first: if the rename is lost, the old name holds a file that says it is another segment.
-            file.write_now(&self.header(n), 0)?;
-            file.sync_now()?;
-            self.disk.rename(&self.dir.join(name(old)), &path)?;
-            if !base::mutant!("reused-segment-folder-not-synced") {
-                self.disk.sync_dir(&self.dir)?;
+            if let Err(e) = self.take_over(&*file, old, n) {
+                // Nobody needs what it held.
+                self.write_lock().insert(old, Some(file));
+                return Err(e);
             }
-            self.write_lock().insert(n, file);
-            return Ok(());
+            drop(file);
+            *self.named() = Some(n);
+            return self.settle_name(n, &path);
         }
         let tmp = self.dir.join(format!("{n:012}.tmp"));
         let made = self.create_zeroed(&tmp, n);
@@ -172,15 +229,40 @@ impl Segments {
         }
         made?;
         self.disk.rename(&tmp, &path)?;
-        self.disk.sync_dir(&self.dir)?;
-        let file = self.disk.open(&path, self.mode, false)?;
-        self.write_lock().insert(n, file);
+        *self.named() = Some(n);
+        self.settle_name(n, &path)
+    }
+
+    /// Makes the file of a segment that nobody needs another one's.
+    fn take_over(&self, file: &dyn File, old: u64, n: u64) -> io::Result<()> {
+        // The new header first: if the rename is lost, the old name holds a file that says it is another segment.
+        file.write_now(&self.header(n), 0)?;
+        file.sync_now()?;
+        let path = self.dir.join(name(n));
+        self.disk.rename(&self.dir.join(name(old)), &path)
+    }
+
+    /// Makes the name of segment `n` durable; from then on there is the segment.
+    fn settle_name(&self, n: u64, path: &Path) -> io::Result<()> {
+        let file = self.disk.open(path, self.mode, false)?;
+        if !base::mutant!("reused-segment-folder-not-synced") {
+            self.disk.sync_dir(&self.dir)?;
+        }
+        *self.named() = None;
+        self.write_lock().insert(n, Some(file));
         Ok(())
+    }
+
+    fn named(&self) -> MutexGuard<'_, Option<u64>> {
+        self.named.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     /// A file that is too short (somebody has cut it) would have to grow while the log is written.
     fn is_whole(&self, n: u64) -> bool {
-        let file = self.read_lock().get(&n).cloned();
+        // One that cannot be opened now is not thrown away for it.
+        let Ok(file) = self.file_of(n) else {
+            return true;
+        };
         file.is_some_and(|f| f.len().is_ok_and(|len| len >= SEGMENT_HEADER + self.size))
     }
 
@@ -204,21 +286,24 @@ impl Segments {
 
     /// Removes segment `n`'s file.
     pub fn remove(&self, n: u64) -> io::Result<()> {
-        if self.remove_entry(n).is_some() {
+        if self.remove_entry(n) {
             self.disk.remove_file(&self.dir.join(name(n)))?;
         }
         Ok(())
     }
 
-    fn remove_entry(&self, n: u64) -> Option<Arc<dyn File>> {
-        self.write_lock().remove(&n)
+    /// From now on there is no such segment; false: there was none.
+    fn remove_entry(&self, n: u64) -> bool {
+        let mut read = self.read.lock().unwrap_or_else(|e| e.into_inner());
+        read.retain(|(m, _)| *m != n);
+        self.write_lock().remove(&n).is_some()
     }
 
-    fn read_lock(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<u64, Arc<dyn File>>> {
+    fn read_lock(&self) -> RwLockReadGuard<'_, BTreeMap<u64, Option<Arc<dyn File>>>> {
         self.files.read().unwrap_or_else(|e| e.into_inner())
     }
 
-    fn write_lock(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<u64, Arc<dyn File>>> {
+    fn write_lock(&self) -> RwLockWriteGuard<'_, BTreeMap<u64, Option<Arc<dyn File>>>> {
         self.files.write().unwrap_or_else(|e| e.into_inner())
     }
 }

@@ -27,8 +27,9 @@ pub use counts::{IndexOf, PackCounters, PackCounts};
 pub use dictionary::Dictionary;
 pub(crate) use shadow::{NoRoot, Place, Shadow};
 
+use crate::files::Files;
 use crate::page::PAGE_SIZE;
-use base::{AlignedBuf, Disk, File, OpenMode};
+use base::{AlignedBuf, File, OpenMode};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -71,16 +72,17 @@ pub struct PackedUse {
 
 /// Opens the file of a compressed tablespace: past the page cache only where the device takes units as small as its.
 pub(crate) fn open_file(
-    disk: &dyn Disk,
+    files: &Arc<Files>,
     path: &Path,
     mode: OpenMode,
     create: bool,
 ) -> io::Result<Arc<dyn File>> {
-    let file = disk.open(path, mode, create)?;
+    let file = files.open_table(path, mode, create)?;
     let mut unit = AlignedBuf::zeroed(512);
     match file.read_now(&mut unit, 512) {
         Err(e) if e.kind() == io::ErrorKind::InvalidInput => {
-            disk.open(path, OpenMode::Buffered, false)
+            drop(file);
+            files.open_table(path, OpenMode::Buffered, false)
         }
         Err(e) => Err(e),
         Ok(_) => Ok(file),

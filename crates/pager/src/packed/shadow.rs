@@ -21,6 +21,7 @@ use super::root::{
 };
 use crate::page::PAGE_SIZE;
 use base::checksum::crc32c;
+use base::seams::is_full;
 use base::{AlignedBuf, File, PageNo, SpaceId};
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -220,7 +221,7 @@ impl Shadow {
         let room = s.room;
         match shadow.keep_spare(&mut s, room) {
             // On a full disk what is free has to do.
-            Err(e) if e.kind() != io::ErrorKind::StorageFull => return Err(e.into()),
+            Err(e) if !is_full(&e) => return Err(e.into()),
             _ => {}
         }
         *shadow.lock() = s;
@@ -357,7 +358,7 @@ impl Shadow {
             let waiting = self.offset(s.former_units);
             if waiting < (4 * self.step).max(self.offset(s.places.units()) / 8) {
                 match self.take_more(&mut s, n) {
-                    Err(e) if e.kind() == io::ErrorKind::StorageFull => {}
+                    Err(e) if is_full(&e) => {}
                     r => return r,
                 }
             }
@@ -377,7 +378,7 @@ impl Shadow {
         let growth = (s.places.units() / 8).clamp(least, most);
         let end = s.places.units() + n;
         if let Err(e) = self.grow_file(s, end + growth) {
-            if e.kind() != io::ErrorKind::StorageFull {
+            if !is_full(&e) {
                 return Err(e);
             }
             self.grow_file(s, end)?;
@@ -424,7 +425,7 @@ impl Shadow {
     /// The device failed: there will be no other root. `StorageFull`: nothing has changed, and it may be tried again.
     pub(crate) fn make_root(&self) -> io::Result<()> {
         let _one = self.rooting.lock().unwrap_or_else(|e| e.into_inner());
-        let making = {
+        let (making, file) = {
             let mut s = self.lock();
             if s.failed {
                 // What a failed one has left in the slots is not known.
@@ -434,9 +435,12 @@ impl Shadow {
             if same && s.generation > 0 {
                 return Ok(());
             }
-            self.begin_root(&mut s)?
+            // Before anything is taken for it, and until it is written: a root that fails for want of a descriptor would be the last.
+            let file = self.file.held_open()?;
+            (self.begin_root(&mut s)?, file)
         };
-        let written = self.write_root(&making);
+        let file = file.as_deref().unwrap_or(&*self.file);
+        let written = self.write_root(&making, file);
         let mut s = self.lock();
         if let Err(e) = written {
             s.changed.extend(making.changed);
@@ -536,26 +540,24 @@ impl Shadow {
         }
     }
 
-    fn write_root(&self, making: &Making) -> io::Result<()> {
+    fn write_root(&self, making: &Making, file: &dyn File) -> io::Result<()> {
         for (at, bytes) in &making.writes {
-            self.file.write_now(bytes, *at)?;
+            file.write_now(bytes, *at)?;
         }
         // The pages and the map before the root that names them.
         if !base::mutant!("root-before-its-pages") {
-            self.file.sync_now()?;
+            file.sync_now()?;
         }
         let root = making.root.encode();
-        self.file
-            .write_now(&root, Root::slot(making.root.generation))?;
+        file.write_now(&root, Root::slot(making.root.generation))?;
         if base::mutant!("root-not-synced") {
             return Ok(());
         }
-        self.file.sync_now()?;
+        file.sync_now()?;
         // In both slots before anything that the former root names is written over: a slot that is damaged later must not bring
         // that one back.
-        self.file
-            .write_now(&root, Root::slot(making.root.generation + 1))?;
-        self.file.sync_now()?;
+        file.write_now(&root, Root::slot(making.root.generation + 1))?;
+        file.sync_now()?;
         Ok(())
     }
 }

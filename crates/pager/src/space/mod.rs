@@ -10,6 +10,7 @@ pub(crate) use translate::Translation;
 use crate::error::OpError;
 use crate::packed::{PackedFormat, PackedUse, Shadow};
 use crate::page::PAGE_SIZE;
+use base::seams::is_full;
 use base::{File, SpaceId};
 use std::collections::BTreeMap;
 use std::io;
@@ -150,12 +151,6 @@ impl Space {
             None => (4, EXTENT_MAX),
         };
         let extent = (room / share).clamp(EXTENT_MIN, most);
-        let full = |e: &io::Error| {
-            matches!(
-                e.kind(),
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-            )
-        };
         // A nearly full disk may still have room for a small extent.
         for pages in [extent, EXTENT_MIN] {
             let target = room.saturating_add(pages);
@@ -168,7 +163,7 @@ impl Space {
                     self.room.store(target, Ordering::Release);
                     return Ok(());
                 }
-                Err(e) if full(&e) => {}
+                Err(e) if is_full(&e) => {}
                 Err(e) => return Err(OpError::io(e)),
             }
         }
@@ -232,7 +227,7 @@ impl Spaces {
 /// Where writes are durable when they complete, the former need none.
 ///
 /// # Errors
-/// A device failed; or, when all the others are durable, `SpaceFull`: a root has no room.
+/// A device failed; or, when all the others are durable, `SpaceFull`: a root has no room, or `Short`: a file cannot be opened just now.
 pub(crate) fn sync_written(spaces: &Spaces, durable_writes: bool) -> Result<(), OpError> {
     let mut full = Ok(());
     for s in spaces.all() {
@@ -246,10 +241,14 @@ pub(crate) fn sync_written(spaces: &Spaces, durable_writes: bool) -> Result<(), 
             && let Err(e) = sync()
         {
             s.unsynced.store(true, Ordering::Release);
-            match e.kind() {
+            match OpError::io(e) {
                 _ if s.is_dropped() => {}
-                io::ErrorKind::StorageFull => full = Err(OpError::SpaceFull(s.id())),
-                _ => return Err(OpError::io(e)),
+                // What is packed has no copy in the doublewrite file; what is not must not be taken for synced.
+                OpError::Short(e) if is_full(&e) && s.shadow.is_some() => {
+                    full = full.and(Err(OpError::SpaceFull(s.id())));
+                }
+                OpError::Short(e) => full = Err(OpError::Short(e)),
+                e => return Err(e),
             }
         }
     }

@@ -14,15 +14,23 @@ pub struct SimFile {
     path: PathBuf,
     /// Each write is durable when it returns.
     durable: bool,
+    /// Past the page cache: a write that fails says so itself.
+    direct: bool,
 }
 
 impl SimFile {
-    pub(super) fn new(disk: SimDisk, content: usize, path: &Path, durable: bool) -> SimFile {
+    pub(super) fn new(
+        disk: SimDisk,
+        content: usize,
+        path: &Path,
+        (durable, direct): (bool, bool),
+    ) -> SimFile {
         SimFile {
             disk,
             content,
             path: path.to_path_buf(),
             durable,
+            direct,
         }
     }
 
@@ -51,6 +59,10 @@ impl File for SimFile {
         let n = buf.bytes().len() as u64;
         let work = Work::Read(self.content, buf, offset, done);
         self.submit("read", offset, n, work);
+    }
+
+    fn writes_through(&self) -> bool {
+        self.direct
     }
 
     fn submit_write(&self, buf: IoBuf, offset: u64, done: Done) {

@@ -485,9 +485,10 @@ impl Disk for SimDisk {
             }
             None => return Err(not_found()),
         };
-        let durable =
-            mode == OpenMode::Dsync || (mode == OpenMode::Direct && s.medium.direct_durable);
-        Ok(Arc::new(SimFile::new(self.clone(), content, path, durable)))
+        let direct = mode == OpenMode::Direct;
+        let durable = mode == OpenMode::Dsync || (direct && s.medium.direct_durable);
+        let how = (durable, direct);
+        Ok(Arc::new(SimFile::new(self.clone(), content, path, how)))
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {

@@ -353,5 +353,8 @@ fn engine_counts(engine: &Engine, count: &mut dyn FnMut(&str, u64)) {
     let tables = engine.catalog().tables().count() as u64;
     count("Open_tables", tables);
     count("Open_table_definitions", tables);
-    count("Innodb_num_open_files", tables);
+    let (open, opened) = engine.pager().open_files();
+    count("Innodb_num_open_files", open);
+    count("Open_files", open);
+    count("Opened_files", opened);
 }

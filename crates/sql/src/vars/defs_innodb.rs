@@ -155,7 +155,7 @@ pub(super) const INNODB: &[VarDef] = &[
         65_536,
         U64,
     ),
-    uint("innodb_open_files", Global, 4000, 10, 2_147_483_647),
+    uint("innodb_open_files", Global, 4000, 10, 2_147_483_647).ro(),
     uint("innodb_flush_log_at_timeout", Global, 1, 1, 2700),
     uint("innodb_fill_factor", Global, 100, 10, 100),
     flag("innodb_optimize_fulltext_only", Global, false),

@@ -138,7 +138,7 @@ pub(super) const SERVER: &[VarDef] = &[
     uint("schema_definition_cache", Global, 256, 256, 524_288).inert(),
     uint("tablespace_definition_cache", Global, 256, 256, 524_288).inert(),
     uint("table_definition_cache", Global, 2000, 400, 524_288).inert(),
-    uint("table_open_cache", Global, 4000, 1, 524_288).inert(),
+    uint("table_open_cache", Global, 4000, 1, 524_288).ro(),
     uint("table_open_cache_instances", Global, 16, 1, 64)
         .ro()
         .inert(),

@@ -146,6 +146,12 @@ pub struct Options {
     pub tmpdir: Option<PathBuf>,
     /// `max_connections`.
     pub max_connections: u32,
+    /// `open_files_limit`: descriptors that the process asks the system for; it takes all that it gets.
+    pub open_files_limit: u64,
+    /// `table_open_cache`: files of tables that are open at once, unless `innodb_open_files` says another number.
+    pub table_open_cache: u64,
+    /// `innodb_open_files`.
+    pub innodb_open_files: Option<u64>,
     /// `max_allowed_packet`.
     pub max_allowed_packet: u64,
     /// `connect_timeout`.
@@ -201,6 +207,9 @@ pub struct Options {
 /// not here.
 const DEFAULT_MAX_CONNECTIONS: u32 = 10_000;
 
+/// The fewest files of tables that are kept open.
+const OPEN_FILES_LEAST: u64 = 10;
+
 impl Default for Options {
     fn default() -> Self {
         Options {
@@ -216,6 +225,9 @@ impl Default for Options {
             log_error: None,
             tmpdir: None,
             max_connections: DEFAULT_MAX_CONNECTIONS,
+            open_files_limit: 0,
+            table_open_cache: 4000,
+            innodb_open_files: None,
             max_allowed_packet: 64 << 20,
             connect_timeout: 10,
             wait_timeout: 28_800,
@@ -241,6 +253,14 @@ impl Default for Options {
             variables: Vec::new(),
             without_effect: Vec::new(),
         }
+    }
+}
+
+impl Options {
+    /// Files of tables that are open at once, at most.
+    pub fn open_files(&self) -> u64 {
+        let files = self.innodb_open_files.unwrap_or(self.table_open_cache);
+        files.max(OPEN_FILES_LEAST)
     }
 }
 

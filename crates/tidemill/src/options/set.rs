@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::value::{choice, size, switch};
-use super::{FlushLog, FlushMethod, Isolation, Level, Notice, Options, Origin};
+use super::{FlushLog, FlushMethod, Isolation, Level, Notice, OPEN_FILES_LEAST, Options, Origin};
 
 /// Why a value was refused; the option's name is put before it.
 pub(super) type Fault = String;
@@ -180,6 +180,25 @@ pub(super) fn tmpdir(options: &mut Options, given: &mut Given<'_>) -> Set {
 
 pub(super) fn max_connections(options: &mut Options, given: &mut Given<'_>) -> Set {
     options.max_connections = given.small(1, 100_000)?;
+    Ok(())
+}
+
+pub(super) fn open_files_limit(options: &mut Options, given: &mut Given<'_>) -> Set {
+    options.open_files_limit = given.number(0, u64::from(u32::MAX))?;
+    Ok(())
+}
+
+pub(super) fn table_open_cache(options: &mut Options, given: &mut Given<'_>) -> Set {
+    options.table_open_cache = given.number(1, 524_288)?;
+    Ok(())
+}
+
+pub(super) fn innodb_open_files(options: &mut Options, given: &mut Given<'_>) -> Set {
+    // MySQL takes -1 and 0 for "as many as table_open_cache".
+    options.innodb_open_files = match given.value.trim() {
+        "-1" | "0" => None,
+        _ => Some(given.number(OPEN_FILES_LEAST, i32::MAX as u64)?),
+    };
     Ok(())
 }
 

@@ -161,16 +161,12 @@ const REASONS: &[Reason] = &[
     Reason {
         text: "the catalog is read without locks and files are opened as they are needed",
         options: &[
-            ("table_open_cache", Required),
             ("table_open_cache_instances", Required),
-            ("table_cache", Required),
             ("table_definition_cache", Required),
             ("schema_definition_cache", Required),
             ("tablespace_definition_cache", Required),
             ("stored_program_definition_cache", Required),
             ("stored_program_cache", Required),
-            ("open_files_limit", Required),
-            ("innodb_open_files", Required),
             ("metadata_locks_cache_size", Required),
             ("metadata_locks_hash_instances", Required),
         ],

@@ -33,6 +33,7 @@ impl Door {
         serve: impl Fn(Task),
     ) {
         let mut until = pin!(until);
+        let mut short = false;
         loop {
             let incoming = {
                 let mut accept = pin!(listeners.accept());
@@ -46,12 +47,20 @@ impl Door {
             };
             let incoming = match incoming {
                 None => return,
-                Some(Ok(incoming)) => incoming,
+                Some(Ok(incoming)) => {
+                    if std::mem::take(&mut short) {
+                        self.server.log.note("connections are accepted again");
+                    }
+                    incoming
+                }
                 Some(Err(e)) => {
                     // One that was gone before it was accepted, or no descriptor is left: then others must end first.
                     if !matches!(e.kind(), std::io::ErrorKind::ConnectionAborted) {
-                        let log = &self.server.log;
-                        log.error(format_args!("accepting a connection: {e}"));
+                        // Once, however often it is tried.
+                        if !std::mem::replace(&mut short, true) {
+                            let log = &self.server.log;
+                            log.error(format_args!("accepting a connection: {e}"));
+                        }
                         tokio::time::sleep(OUT_OF_DESCRIPTORS).await;
                     }
                     continue;

@@ -65,6 +65,14 @@ pub async fn serve(server: Arc<Server>, incoming: Incoming, id: u64, seat: Seat,
         Ok(login) => login,
         Err(refused) => {
             server.database.instance.server.aborted_connects.inc();
+            let refused = match refused {
+                // Somebody younger has its place; MySQL says the same where it has none.
+                Refused::Gone(Gone::Ended) if !seat.stopping() => {
+                    server.database.instance.server.max_connections_errors.inc();
+                    Refused::Error(SqlError::fixed(codes::ER_CON_COUNT_ERROR))
+                }
+                refused => refused,
+            };
             return turn_away(&mut link, refused).await;
         }
     };

@@ -1,6 +1,6 @@
 //! The server: listens, serves every connection as a task of its own, and stops without losing what it acknowledged.
 //!
-//! Rooms: `listen`, `accept` and `admin` (sockets), `budget` (memory), `stop` (the end), `workers` (the threads that serve),
+//! Rooms: `listen`, `accept` and `admin` (sockets), `budget` (memory), `descriptors` (files), `stop` (the end), `workers` (the threads that serve),
 //! `movable` and `work` (long work leaves them), `registry` (who is connected), `stream`, `tls` and `link` (bytes and
 //! packets), `login`, `connection` and `command` (what a client asks), `results`, `encode` and `cursor` (what it
 //! gets), `caught` (a panic stays in its connection). The server runs no SQL of its own and knows nothing of pages.
@@ -13,6 +13,7 @@ mod command;
 mod connection;
 mod cursor;
 mod definitions;
+mod descriptors;
 mod encode;
 mod link;
 mod listen;
@@ -50,11 +51,6 @@ use registry::Registry;
 use tls::Tls;
 pub use workers::Scheduling;
 use workers::Workers;
-
-/// Files that are open beside the clients' sockets: log, tables, the runtime's own.
-const OTHER_FILES: u64 = 100;
-/// Connections that have not logged in yet, at most; a quarter of the files that the process may have open where that is less.
-const STRANGERS: u64 = 4096;
 
 /// What all connections share.
 pub(crate) struct Server {
@@ -145,19 +141,17 @@ pub fn serve(
             Level::Warning => log.warning(notice),
         }
     }
-    let fitting = fit(options, &log);
-    let (options, sessions) = (&fitting.0, fitting.1);
-    let served = base::block_on(open(options))
-        .map_err(ServeError::Open)
-        .and_then(|database| {
-            database.instance.memory().set_ceiling(sessions);
-            report(&database, options, &log);
-            let told = Arc::clone(&log);
-            database
-                .engine
-                .on_notice(Arc::new(move |text| told.error(text)));
-            serve_open(database, options, &log, ready, until)
-        });
+    let (options, sessions) = fit(options, &log);
+    let served = share_descriptors(options, &log).and_then(|(options, strangers)| {
+        let options = &options;
+        let database = base::block_on(open(options)).map_err(ServeError::Open)?;
+        database.instance.memory().set_ceiling(sessions);
+        report(&database, options, &log);
+        let told = Arc::clone(&log);
+        let tell = Arc::new(move |text: &str| told.error(text));
+        database.engine.on_notice(tell);
+        serve_open((database, strangers), options, &log, ready, until)
+    });
     match &served {
         Ok(()) => log.note("shutdown complete"),
         Err(e) => log.error(e),
@@ -185,8 +179,40 @@ fn fit(options: &Options, log: &Log) -> (Options, u64) {
     (options, room.sessions)
 }
 
+/// The options as far as the descriptors go that the process may have, and how many connections may be open that have not logged in.
+fn share_descriptors(options: Options, log: &Log) -> Result<(Options, usize), ServeError> {
+    let available = descriptors::available().unwrap_or(1024);
+    if options.open_files_limit > available {
+        log.warning(format_args!(
+            "Changed limits: max_open_files: {available} (requested {})",
+            options.open_files_limit
+        ));
+    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let shares = descriptors::divide(&options, available, threads as u64);
+    let shares = shares.map_err(ServeError::System)?;
+    let lowered = |what: &str, to: u64, from: u64| {
+        if to < from {
+            log.warning(format_args!(
+                "Changed limits: {what}: {to} (requested {from}): the process may have {available} files open, see ulimit -n"
+            ));
+        }
+    };
+    let asked = (u64::from(options.max_connections), options.open_files());
+    lowered("max_connections", shares.connections, asked.0);
+    lowered("innodb_open_files", shares.tables, asked.1);
+    let strangers = usize::try_from(shares.strangers).unwrap_or(usize::MAX);
+    let options = Options {
+        max_connections: u32::try_from(shares.connections).unwrap_or(u32::MAX),
+        innodb_open_files: Some(shares.tables),
+        open_files_limit: available,
+        ..options
+    };
+    Ok((options, strangers))
+}
+
 fn serve_open(
-    database: Open,
+    (database, strangers): (Open, usize),
     options: &Options,
     log: &Arc<Log>,
     ready: impl FnOnce(Listening),
@@ -200,8 +226,6 @@ fn serve_open(
             return Err(ServeError::Open(OpenFailure::Option(e)));
         }
     };
-    let files = open_files().unwrap_or(1024);
-    let strangers = usize::try_from(STRANGERS.min(files / 4)).unwrap_or(usize::MAX);
     let server = Arc::new(Server {
         database,
         auth: AuthContext::default(),
@@ -286,25 +310,12 @@ fn report(database: &Open, options: &Options, log: &Log) {
     for warning in &database.warnings {
         log.warning(warning);
     }
-    if let Some(files) = open_files()
-        && files < u64::from(options.max_connections) + OTHER_FILES
-    {
-        log.warning(format_args!(
-            "max_connections is {}, but the process may have only {files} files open; see ulimit -n",
-            options.max_connections
-        ));
-    }
     if database.root_is_open() {
         log.warning(
             "root has no password: it is let in from this machine alone. Set one with \
              ALTER USER root@localhost IDENTIFIED BY '...'",
         );
     }
-}
-
-/// How many files (connections, tables, the log) the process may have open: all that the system allows it.
-fn open_files() -> Option<u64> {
-    rlimit::increase_nofile_limit(u64::MAX).ok()
 }
 
 fn size(bytes: u64) -> String {

@@ -188,6 +188,11 @@ impl Registry {
 }
 
 impl Seat {
+    /// Whether the server lets nobody in any more.
+    pub fn stopping(&self) -> bool {
+        self.registry.open().stopping
+    }
+
     /// Its client has logged in: whether there is a place for it, with at most `limit` of them.
     pub fn admit(&self, limit: usize, asking: Asking) -> bool {
         let mut open = self.registry.open();

@@ -1,0 +1,217 @@
+//! What the system has too little of for a while: descriptors, or room in its user's quota. Statements fail with MySQL's numbers, nothing is
+//! closed for good, and all goes on without a restart when it is there again.
+
+mod world;
+
+use base::block_on;
+use base::mem::{self, MemDisk};
+use engine::*;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use types::SqlError;
+use world::{fill, key, open_with, row, sound, within};
+
+/// What the server's log was told.
+type Told = Arc<Mutex<Vec<String>>>;
+
+fn listen(e: &Engine) -> Told {
+    let told = Told::default();
+    let ear = told.clone();
+    e.on_notice(Arc::new(move |text| {
+        ear.lock().unwrap().push(text.to_owned());
+    }));
+    told
+}
+
+/// Changes all rows, so that the log grows by a part of a file.
+fn rewrite(s: &mut Session, fill: u8) -> Result<(), SqlError> {
+    block_on(async {
+        let r = async {
+            let t = s.open_table("s", "t").await?;
+            for id in 0..50 {
+                let key = key(&t, id);
+                let values = row(id, id % 7, fill, 3000);
+                s.update_key(&t, &key, &mut |_| Ok(Some(values.clone())))
+                    .await?;
+            }
+            s.commit().await
+        };
+        match r.await {
+            Ok(()) => Ok(()),
+            Err(why) => s.rollback().await.and(Err(why)),
+        }
+    })
+}
+
+/// Changes rows until that fails, while every descriptor that is given back is taken by somebody else; at most so often that the log is full
+/// several times over.
+fn until_it_fails(disk: &MemDisk, s: &mut Session) -> Option<SqlError> {
+    (0..1500u32).find_map(|i| {
+        disk.set_descriptors_left(Some(0));
+        rewrite(s, i as u8).err()
+    })
+}
+
+/// The same succeeds soon.
+fn recovers(e: &Arc<Engine>, s: &mut Session) {
+    let until = Instant::now() + Duration::from_secs(20);
+    while let Err(why) = rewrite(s, 7) {
+        assert!(Instant::now() < until, "still {why:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(e.pager().log().failure().is_none());
+}
+
+#[test]
+fn a_want_of_descriptors_is_an_error_that_passes() {
+    within(300, "descriptors", || {
+        let disk = Arc::new(MemDisk::default());
+        let e = open_with(mem::seams(disk.clone()), 512);
+        let told = listen(&e);
+        let mut s = block_on(fill(&e, 50, 3000));
+        for _ in 0..2 {
+            let why = until_it_fails(&disk, &mut s).expect("the log cannot grow");
+            assert_eq!(why.code, 1016, "{why:?}");
+            assert!(why.message.contains("(errno: 24 - "), "{why:?}");
+            // What is in memory is there.
+            let t = block_on(s.open_table("s", "t")).unwrap();
+            let k = key(&t, 3);
+            let read = s.get(&t, &k, ReadMode::Consistent, |r| r.is_some());
+            assert!(block_on(read).unwrap());
+            block_on(s.commit()).unwrap();
+            disk.set_descriptors_left(None);
+            recovers(&e, &mut s);
+        }
+        drop(s);
+        sound(&e, "t");
+        block_on(e.close()).unwrap();
+        let told = told.lock().unwrap();
+        let begun = told.iter().filter(|t| t.contains("files")).count();
+        assert!((2..20).contains(&begun), "{told:?}");
+        assert!(told.iter().any(|t| t.contains("there again")), "{told:?}");
+    });
+}
+
+#[test]
+fn a_used_up_quota_is_a_full_disk() {
+    within(300, "quota", || {
+        let disk = Arc::new(MemDisk::default());
+        let e = open_with(mem::seams(disk.clone()), 512);
+        let told = listen(&e);
+        let mut s = block_on(fill(&e, 50, 3000));
+        disk.set_quota(0);
+        // One transaction, whose log cannot be given up.
+        s.begin(Isolation::ReadCommitted, false);
+        let why = block_on(async {
+            let t = s.open_table("s", "t").await.unwrap();
+            let mut n = 0;
+            loop {
+                let id = n % 50;
+                let values = row(id, id % 7, (n / 50) as u8, 3000);
+                let key = key(&t, id);
+                let mut change = |_: RowRef<'_>| Ok(Some(values.clone()));
+                if let Err(why) = s.update_key(&t, &key, &mut change).await {
+                    break why;
+                }
+                n += 1;
+                assert!(n < 100_000, "it has room without end");
+            }
+        });
+        assert_eq!(why.code, 1021, "{why:?}");
+        assert!(why.message.contains("122"), "{why:?}");
+        block_on(s.rollback()).unwrap();
+        disk.set_room(u64::MAX);
+        recovers(&e, &mut s);
+        drop(s);
+        sound(&e, "t");
+        block_on(e.close()).unwrap();
+        assert!(!told.lock().unwrap().is_empty());
+    });
+}
+
+/// A table of that form with some rows, and a disk that has no room left. Gives how the table takes another row.
+fn on_a_full_disk(packed: bool) -> (Arc<MemDisk>, Arc<Engine>, Session) {
+    let disk = Arc::new(MemDisk::default());
+    let e = open_with(mem::seams(disk.clone()), 512);
+    let mut s = e.session();
+    let mut def = world::def("t");
+    if packed {
+        def.options.row_format = "COMPRESSED".into();
+        let block = ("KEY_BLOCK_SIZE".to_owned(), "8".to_owned());
+        def.options.others.push(block);
+    }
+    block_on(async {
+        world::create(&mut s, def).await;
+        let t = s.open_table("s", "t").await.unwrap();
+        for id in 0..300 {
+            s.insert(&t, &row(id, id % 7, id as u8, 3000))
+                .await
+                .unwrap();
+        }
+        s.commit().await.unwrap();
+        e.pager().flush_all().await.unwrap();
+    });
+    disk.set_room(0);
+    (disk, e, s)
+}
+
+async fn count(s: &mut Session) -> usize {
+    let t = s.open_table("s", "t").await.unwrap();
+    let mut there = 0;
+    for id in 0..400 {
+        let k = key(&t, id);
+        let met = s.get(&t, &k, ReadMode::Consistent, |r| r.is_some());
+        there += usize::from(met.await.unwrap());
+    }
+    s.commit().await.unwrap();
+    there
+}
+
+#[test]
+fn a_table_is_emptied_on_a_full_disk() {
+    for packed in [false, true] {
+        let (disk, e, mut s) = on_a_full_disk(packed);
+        block_on(async {
+            let why = s.create_table(world::def("u")).await.unwrap_err();
+            assert_eq!(why.code, 1114, "{why:?}");
+            for round in 0..3 {
+                s.truncate_table("s", "t").await.unwrap();
+                assert_eq!(count(&mut s).await, 0, "{packed} {round}");
+                let t = s.open_table("s", "t").await.unwrap();
+                for id in 0..10 {
+                    s.insert(&t, &row(id, id % 7, 1, 3000)).await.unwrap();
+                }
+                s.commit().await.unwrap();
+            }
+        });
+        sound(&e, "t");
+        block_on(e.abandon());
+        drop((s, e));
+        let e = open_with(mem::seams(Arc::new(disk.crash(false))), 512);
+        assert_eq!(block_on(count(&mut e.session())), 10);
+        sound(&e, "t");
+    }
+}
+
+#[test]
+fn a_rebuild_on_a_full_disk_leaves_the_table_as_it_was() {
+    for packed in [false, true] {
+        for beside in [false, true] {
+            let (disk, e, mut s) = on_a_full_disk(packed);
+            // A few pages are had, and the rest is not.
+            disk.set_room(400 << 10);
+            block_on(async {
+                let t = e.catalog().table("s", "t").unwrap();
+                let def = t.def.clone();
+                let r = s.rebuild_table(&t, def, Rewrite::Same, true, beside).await;
+                assert_eq!(r.unwrap_err().code, 1114, "{packed} {beside}");
+                assert_eq!(count(&mut s).await, 300);
+            });
+            disk.set_room(64 << 20);
+            let t = e.catalog().table("s", "t").unwrap();
+            let r = s.rebuild_table(&t, t.def.clone(), Rewrite::Same, true, beside);
+            assert_eq!(block_on(r).unwrap(), Some(300));
+            sound(&e, "t");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Tablespaces are made, moved and removed: their files and their places among the open ones.
+//!
+//! A spare file keeps room for the one table that is emptied on a full disk: that takes a new file before it gives the old one back.
+//!
+//! Must never do: decide whether somebody still works on a tablespace. Those who call know.
+
+use crate::alloc;
+use crate::error::OpError;
+use crate::packed::{self, PackedFormat, Shadow};
+use crate::page::{self, Page};
+use crate::pager::Pager;
+use crate::space::Space;
+use base::seams::is_full;
+use base::{AlignedBuf, Lsn, OpenMode, PageNo, SpaceId};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Name of the spare file in the directory.
+pub(crate) const SPARE: &str = "spare";
+/// What the file of an empty table takes, compressed or not, with an extent for its indexes.
+const SPARE_BYTES: u64 = 1 << 20;
+
+impl Pager {
+    /// Makes a tablespace file with its header, durable when this returns; its pages are packed if `format` says how. The file must
+    /// not exist.
+    pub fn create_space(
+        &self,
+        id: SpaceId,
+        path: &Path,
+        format: Option<PackedFormat>,
+    ) -> Result<Arc<Space>, OpError> {
+        let made = self.make_at(id, path, format, false);
+        self.made(made)
+    }
+
+    /// As [`Pager::create_space`]; where the disk is full, from the spare file, if there is one. Only for what gives the disk more room than it
+    /// takes, and is followed by [`Pager::keep_spare`].
+    pub fn create_space_at_last(
+        &self,
+        id: SpaceId,
+        path: &Path,
+        format: Option<PackedFormat>,
+    ) -> Result<Arc<Space>, OpError> {
+        let made = match self.make_at(id, path, format, false) {
+            Err(OpError::SpaceFull(_)) => self.make_at(id, path, format, true),
+            r => r,
+        };
+        self.made(made)
+    }
+
+    /// Sees to it that there is a spare file. Where it cannot be made, there is none.
+    pub fn keep_spare(&self) {
+        let disk = &*self.seams.disk;
+        let mode = OpenMode::Buffered;
+        let kept = disk.open(&self.spare, mode, true);
+        if let Err(_full) = kept.and_then(|file| file.allocate(SPARE_BYTES)) {
+            let _ = disk.remove_file(&self.spare);
+        }
+    }
+
+    fn made(&self, made: Result<Space, OpError>) -> Result<Arc<Space>, OpError> {
+        let space = Arc::new(made?);
+        self.pool.spaces.insert(space.clone());
+        Ok(space)
+    }
+
+    fn make_at(
+        &self,
+        id: SpaceId,
+        path: &Path,
+        format: Option<PackedFormat>,
+        spare: bool,
+    ) -> Result<Space, OpError> {
+        let disk = &*self.seams.disk;
+        if disk.exists(path) {
+            return Err(OpError::io(io::Error::from(io::ErrorKind::AlreadyExists)));
+        }
+        if spare {
+            disk.rename(&self.spare, path)
+                .map_err(|_| OpError::SpaceFull(id))?;
+            // By its old name it must not come back: it would be made another table's as well.
+            if let Some(dir) = self.spare.parent() {
+                disk.sync_dir(dir).map_err(OpError::io)?;
+            }
+        }
+        let made = self.make_file(id, path, format);
+        if made.is_err() {
+            let _ = disk.remove_file(path);
+        }
+        made
+    }
+
+    fn make_file(
+        &self,
+        id: SpaceId,
+        path: &Path,
+        format: Option<PackedFormat>,
+    ) -> Result<Space, OpError> {
+        let disk = &*self.seams.disk;
+        let full = |e: io::Error| match is_full(&e) {
+            true => OpError::SpaceFull(id),
+            false => OpError::io(e),
+        };
+        let mode = self.options.data_mode();
+        let space = match format {
+            None => {
+                let file = self.files.open_table(path, mode, true).map_err(full)?;
+                Space::new(id, file, path).map_err(OpError::io)?
+            }
+            Some(format) => {
+                let file = packed::open_file(&self.files, path, mode, true).map_err(full)?;
+                let step = self.options.packed_step_bytes;
+                let shadow = Shadow::create(id, file.clone(), format, step).map_err(full)?;
+                Space::packed(shadow, file, path)
+            }
+        };
+        space.grow(0)?;
+        let mut p = Page::boxed();
+        p.set_identity(id, PageNo(0));
+        alloc::apply(alloc::OP_MAP_FORMAT, &mut p, &0u32.to_le_bytes(), Lsn::NONE).map_err(
+            |why| OpError::Corrupt {
+                space: id,
+                page: PageNo(0),
+                why,
+            },
+        )?;
+        // Newer than any record about a former tablespace of this id.
+        p.set_lsn(self.log.end());
+        let mut b = AlignedBuf::copy_of(&p.bytes()[..]);
+        page::seal(&mut b);
+        match space.shadow() {
+            Some(shadow) => {
+                shadow.write_now(PageNo(0), &b).map_err(full)?;
+                shadow.make_root().map_err(full)?;
+            }
+            None => {
+                space.file().write_now(&b, 0).map_err(full)?;
+                if base::mutant!("new-table-not-synced") {
+                    return Ok(space);
+                }
+                space.file().sync_now().map_err(full)?;
+            }
+        }
+        if let Some(dir) = path.parent() {
+            disk.sync_dir(dir).map_err(full)?;
+        }
+        Ok(space)
+    }
+
+    /// Forgets a tablespace and removes its file. Nobody may be working on it.
+    pub fn drop_space(&self, id: SpaceId) -> Result<(), OpError> {
+        let Some(space) = self.pool.spaces.remove(id) else {
+            return Ok(());
+        };
+        space.set_dropped();
+        self.pool.forget_space(&space);
+        let path = space.path();
+        self.seams.disk.remove_file(&path).map_err(OpError::io)?;
+        match path.parent() {
+            Some(dir) => self.seams.disk.sync_dir(dir).map_err(OpError::io),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves a tablespace's file to a name that is free.
+    pub fn rename_space(&self, id: SpaceId, to: &Path) -> Result<(), OpError> {
+        let space = self.space(id)?;
+        let from = space.path();
+        if self.seams.disk.exists(to) {
+            return Err(OpError::io(io::Error::from(io::ErrorKind::AlreadyExists)));
+        }
+        self.seams.disk.rename(&from, to).map_err(OpError::io)?;
+        space.set_path(to);
+        if base::mutant!("renamed-table-folder-not-synced") {
+            return Ok(());
+        }
+        for dir in [from.parent(), to.parent()].into_iter().flatten() {
+            self.seams.disk.sync_dir(dir).map_err(OpError::io)?;
+        }
+        Ok(())
+    }
+}
