@@ -34,6 +34,7 @@ mod protocol;
 mod recovery_time;
 mod report;
 mod rng;
+mod seeds;
 mod server;
 mod sim;
 mod step;
@@ -52,7 +53,8 @@ type Command = (&'static str, &'static str, fn(&Args) -> Outcome<()>);
 const COMMANDS: &[Command] = &[
     (
         "test",
-        "install what the tests need, unit tests, fuzzing, end-to-end cases, sysbench smoke, three crashes, checked histories, hostile clients",
+        "install what the tests need, unit tests, fuzzing, end-to-end cases, sysbench smoke, three crashes, checked histories, hostile clients; \
+         from fixed seeds [--seed 1]",
         ci::test,
     ),
     ("ci", "fmt, clippy, tidy and test", ci::ci),
@@ -148,6 +150,11 @@ const COMMANDS: &[Command] = &[
         "fuzz",
         "coverage-guided fuzzing of what reads bytes from outside [--seconds 60] [--target NAME]",
         fuzz::command,
+    ),
+    (
+        "seeds",
+        "unit and property tests from new seeds, until one fails or the time is over [--seconds 600] [--package NAME] [--only TEST] [--seed N]",
+        seeds::command,
     ),
     (
         "sim",
