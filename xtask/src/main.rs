@@ -27,6 +27,8 @@ mod ledger;
 mod matrix;
 mod miri;
 mod models;
+mod mutants;
+mod planted;
 mod pressure;
 mod privileges;
 mod procfs;
@@ -138,7 +140,7 @@ const COMMANDS: &[Command] = &[
     ),
     (
         "models",
-        "every interleaving of small models of latches, log ring, events and slots [--preemptions 3]",
+        "every interleaving of small models of latches, log ring, events, slots and snapshots [--preemptions 3]",
         models::command,
     ),
     (
@@ -163,8 +165,9 @@ const COMMANDS: &[Command] = &[
     ),
     (
         "mutants",
-        "planted bugs, and how fast the simulator finds each [--seconds-each 600] [--threads 2] [--only NAME]",
-        sim::mutants,
+        "planted bugs, and how fast the simulator, real threads or a model find each [--by sim|stress|model] [--seconds-each 600] \
+         [--threads 2] [--only NAME]",
+        mutants::command,
     ),
     (
         "install",
