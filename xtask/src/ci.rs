@@ -2,11 +2,10 @@
 
 use crate::args::Args;
 use crate::crash::{self, Plan};
-use crate::rng;
 use crate::step::Outcome;
 use crate::{
-    damage, e2e, full_disk, fuzz, hostile, install, isolation, privileges, sim, step, tidy, tls,
-    tree,
+    damage, e2e, full_disk, fuzz, hostile, install, isolation, privileges, seeds, sim, step, tidy,
+    tls, tree,
 };
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use std::time::Duration;
 const TESTS_MAX: Duration = Duration::from_secs(20 * 60);
 
 /// `cargo xtask test`: unit and property tests, end-to-end cases, three crashes, and a short share of everything else that
-/// docs/testing.md tells of.
+/// docs/testing.md tells of. All of it draws from one seed, which is the same in each run unless `--seed` says otherwise.
 pub fn test(args: &Args) -> Outcome<()> {
     let (rounds, seed) = test_flags(args)?;
     run_tests(rounds, seed)
@@ -22,7 +21,7 @@ pub fn test(args: &Args) -> Outcome<()> {
 
 fn test_flags(args: &Args) -> Outcome<(u32, u64)> {
     let rounds = args.get("rounds", 3)?;
-    let seed = args.get("seed", rng::fresh_seed())?;
+    let seed = seeds::of(args)?;
     args.refuse_unread()?;
     Ok((rounds, seed))
 }
@@ -30,8 +29,11 @@ fn test_flags(args: &Args) -> Outcome<(u32, u64)> {
 fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     install::ensure()?;
     step::visibly(tree::cargo().args(["test", "--workspace", "--no-run"]))?;
-    step::visibly_within(tree::cargo().args(["test", "--workspace"]), TESTS_MAX)?;
-    fuzz::share()?;
+    println!("random tests draw from --seed {seed}");
+    let mut tests = tree::cargo();
+    tests.args(["test", "--workspace"]);
+    step::visibly_within(tests.env(seeds::VARIABLE, seed.to_string()), TESTS_MAX)?;
+    fuzz::share(seed)?;
     e2e::all()?;
     tls::all()?;
     crash::run(&Plan::new(rounds, seed))?;
@@ -40,7 +42,7 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     privileges::short()?;
     damage::short(seed)?;
     full_disk::short(seed)?;
-    sim::share(20)
+    sim::share(seed)
 }
 
 /// `cargo xtask ci`: format, lints, tidy, then `test`.

@@ -66,20 +66,22 @@ pub fn command(args: &Args) -> Outcome<()> {
 }
 
 /// The share of CI: what is in the corpus, and a little more where ten minutes found nothing.
-pub fn share() -> Outcome<()> {
-    run_each("", |name| match UNSETTLED.contains(&name) {
+/// All of it draws from this seed, and from nothing that earlier runs have learned.
+pub fn share(seed: u64) -> Outcome<()> {
+    let seconds = |name: &str| match UNSETTLED.contains(&name) {
         true => 0,
         false => 10,
-    })
+    };
+    run_each("", seconds, Some(seed))
 }
 
 /// Runs the targets whose name contains `only`.
 fn run(seconds: u64, only: &str) -> Outcome<()> {
-    run_each(only, |_| seconds)
+    run_each(only, |_| seconds, None)
 }
 
-/// As [`run`], each for its own time; for none, what is in the corpus.
-fn run_each(only: &str, seconds_of: impl Fn(&str) -> u64) -> Outcome<()> {
+/// As [`run`], each for its own time; for none, what is in the corpus. With a seed, nothing else but the corpus decides what is tried.
+fn run_each(only: &str, seconds_of: impl Fn(&str) -> u64, seed: Option<u64>) -> Outcome<()> {
     let mut targets: Vec<_> = TARGETS.iter().filter(|t| t.0.contains(only)).collect();
     if only == STATEMENT.0 {
         targets = vec![&STATEMENT];
@@ -104,7 +106,7 @@ fn run_each(only: &str, seconds_of: impl Fn(&str) -> u64) -> Outcome<()> {
     let programs = built.join(&host).join("release");
     let mut failed = Vec::new();
     for (name, longest) in targets {
-        if let Err(why) = one(&programs, name, *longest, seconds_of(name), &built) {
+        if let Err(why) = one(&programs, name, *longest, seconds_of(name), &built, seed) {
             println!("{why}");
             failed.push(*name);
         }
@@ -115,9 +117,20 @@ fn run_each(only: &str, seconds_of: impl Fn(&str) -> u64) -> Outcome<()> {
     }
 }
 
-fn one(programs: &Path, name: &str, longest: u32, seconds: u64, built: &Path) -> Outcome<()> {
-    step::announce(&format!("fuzzing {name} for {seconds} s"));
-    let learned = folder(built, "corpus", name)?;
+fn one(
+    programs: &Path,
+    name: &str,
+    longest: u32,
+    seconds: u64,
+    built: &Path,
+    seed: Option<u64>,
+) -> Outcome<()> {
+    let from = seed.map_or(String::new(), |s| format!(", from seed {s}"));
+    step::announce(&format!("fuzzing {name} for {seconds} s{from}"));
+    let learned = match seed {
+        None => folder(built, "corpus", name)?,
+        Some(_) => emptied(folder(built, "drawn", name)?)?,
+    };
     let artifacts = folder(built, "artifacts", name)?;
     let mut run = Command::new(programs.join(name));
     run.arg(match seconds {
@@ -127,6 +140,8 @@ fn one(programs: &Path, name: &str, longest: u32, seconds: u64, built: &Path) ->
     .arg(format!("-max_len={longest}"))
     .args(["-timeout=20", "-rss_limit_mb=2048", "-print_final_stats=1"])
     .arg(format!("-artifact_prefix={}/", artifacts.display()))
+    // libFuzzer takes 32 bits, and 0 for a seed of its own choice.
+    .args(seed.map(|s| format!("-seed={}", s % u64::from(u32::MAX) + 1)))
     .arg(&learned)
     .arg(tree::root().join("fuzz/corpus").join(name));
     for (_, front, files) in LINES.iter().filter(|l| l.0 == name) {
@@ -170,6 +185,13 @@ fn folder(built: &Path, what: &str, name: &str) -> Outcome<PathBuf> {
     let path = built.join(what).join(name);
     fs::create_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     Ok(path)
+}
+
+/// The same folder, without what an earlier run left there.
+fn emptied(folder: PathBuf) -> Outcome<PathBuf> {
+    let again = fs::remove_dir_all(&folder).and_then(|()| fs::create_dir(&folder));
+    again.map_err(|e| format!("{}: {e}", folder.display()))?;
+    Ok(folder)
 }
 
 /// A folder with an input for each line of these files of the SQL layer's own tests; of `text => result`, the text.

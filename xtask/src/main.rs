@@ -27,6 +27,8 @@ mod ledger;
 mod matrix;
 mod miri;
 mod models;
+mod mutants;
+mod planted;
 mod pressure;
 mod privileges;
 mod procfs;
@@ -34,6 +36,7 @@ mod protocol;
 mod recovery_time;
 mod report;
 mod rng;
+mod seeds;
 mod server;
 mod sim;
 mod step;
@@ -52,7 +55,8 @@ type Command = (&'static str, &'static str, fn(&Args) -> Outcome<()>);
 const COMMANDS: &[Command] = &[
     (
         "test",
-        "install what the tests need, unit tests, fuzzing, end-to-end cases, sysbench smoke, three crashes, checked histories, hostile clients",
+        "install what the tests need, unit tests, fuzzing, end-to-end cases, sysbench smoke, three crashes, checked histories, hostile clients; \
+         from fixed seeds [--seed 1]",
         ci::test,
     ),
     ("ci", "fmt, clippy, tidy and test", ci::ci),
@@ -136,7 +140,7 @@ const COMMANDS: &[Command] = &[
     ),
     (
         "models",
-        "every interleaving of small models of latches, log ring, events and slots [--preemptions 3]",
+        "every interleaving of small models of latches, log ring, events, slots and snapshots [--preemptions 3]",
         models::command,
     ),
     (
@@ -150,14 +154,20 @@ const COMMANDS: &[Command] = &[
         fuzz::command,
     ),
     (
+        "seeds",
+        "unit and property tests from new seeds, until one fails or the time is over [--seconds 600] [--package NAME] [--only TEST] [--seed N]",
+        seeds::command,
+    ),
+    (
         "sim",
         "the engine on a simulated disk, power cuts, a model beside it [--seconds 60] [--seed N] [--threads 2] [--keep]",
         sim::command,
     ),
     (
         "mutants",
-        "planted bugs, and how fast the simulator finds each [--seconds-each 600] [--threads 2] [--only NAME]",
-        sim::mutants,
+        "planted bugs, and how fast the simulator, real threads or a model find each [--by sim|stress|model] [--seconds-each 600] \
+         [--threads 2] [--only NAME]",
+        mutants::command,
     ),
     (
         "install",

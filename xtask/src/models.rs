@@ -1,8 +1,12 @@
-//! `cargo xtask models`: every interleaving of small models of the latches, the log's ring, events and transaction slots.
+//! `cargo xtask models`: every interleaving of small models of the latches, the log's ring, events, transaction slots and snapshots.
+//!
+//! The planted bugs are compiled in, and none is switched on: `cargo xtask mutants` runs the same programs with each.
 
 use crate::args::Args;
 use crate::step::{self, Outcome};
 use crate::tree;
+use std::path::PathBuf;
+use std::process::Command;
 
 /// Crates with models.
 const CRATES: [&str; 3] = ["base", "pager", "engine"];
@@ -11,20 +15,39 @@ const CRATES: [&str; 3] = ["base", "pager", "engine"];
 pub fn command(args: &Args) -> Outcome<()> {
     let preemptions: u32 = args.get("preemptions", 3)?;
     args.refuse_unread()?;
-    run(preemptions)
+    for (_, program) in built()? {
+        let mut test = Command::new(program);
+        test.arg("loom_model::")
+            .env("LOOM_MAX_PREEMPTIONS", preemptions.to_string());
+        step::visibly(&mut test)?;
+    }
+    Ok(())
 }
 
-/// Runs all models; a thread is interrupted at most `preemptions` times in each order tried.
-pub fn run(preemptions: u32) -> Outcome<()> {
-    let built = tree::target_dir()?.join("models");
-    let mut test = tree::cargo();
-    test.args(["test", "--release", "--lib"]);
+/// The test programs with the models in them, by crate.
+pub fn built() -> Outcome<Vec<(String, PathBuf)>> {
+    let mut build = tree::cargo();
+    build.args(["test", "--release", "--lib", "--no-run"]);
     for name in CRATES {
-        test.args(["-p", name]);
+        build.args(["--package", name]);
     }
-    test.args(["--", "loom_model::"])
-        .env("CARGO_TARGET_DIR", &built)
-        .env("RUSTFLAGS", "--cfg tidemill_model")
-        .env("LOOM_MAX_PREEMPTIONS", preemptions.to_string());
-    step::visibly(&mut test)
+    build
+        .env("CARGO_TARGET_DIR", tree::target_dir()?.join("models"))
+        .env("RUSTFLAGS", "--cfg tidemill_model --cfg tidemill_mutants");
+    programs(&mut build)
+}
+
+/// Runs a `cargo test --no-run`, and gives the test programs that it built: the name of each, without its hash, and where it is.
+pub fn programs(build: &mut Command) -> Outcome<Vec<(String, PathBuf)>> {
+    step::visibly(build)?;
+    // Nothing is left to build: it only says where they are.
+    let said = step::must(build)?;
+    let program = |line: &str| {
+        let path = line.trim().strip_prefix("Executable ")?.split_once('(')?.1;
+        let path = PathBuf::from(path.trim_end_matches(')'));
+        let file = path.file_name()?.to_string_lossy().into_owned();
+        let name = file.rsplit_once('-')?.0.to_owned();
+        Some((name, tree::root().join(path)))
+    };
+    Ok(said.lines().filter_map(program).collect())
 }

@@ -26,7 +26,9 @@ impl Event {
     /// Wakes every task parked so far. Call after the condition they wait for was made true. One load when nobody waits.
     #[inline]
     pub fn fire(&self) {
-        fence(Ordering::SeqCst);
+        if !crate::mutant!("fired-without-a-fence") {
+            fence(Ordering::SeqCst);
+        }
         if self.parked.load(Ordering::Relaxed) {
             self.fire_slow();
         }
@@ -39,7 +41,11 @@ impl Event {
             self.parked.store(false, Ordering::Relaxed);
             std::mem::take(&mut *w)
         };
-        for w in woken {
+        let all = match crate::mutant!("one-of-those-who-wait-woken") {
+            true => 1,
+            false => woken.len(),
+        };
+        for w in woken.into_iter().take(all) {
             w.wake();
         }
     }

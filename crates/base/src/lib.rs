@@ -16,6 +16,7 @@ pub mod mem;
 pub mod mutant;
 pub mod real;
 pub mod seams;
+pub mod seed;
 pub mod share;
 pub mod sync;
 

@@ -256,7 +256,7 @@ fn nearest(map: &Map, k: &[u8]) -> ControlFlow<(), Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, max_shrink_iters: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 400, ..base::seeded!(40) })]
 
     #[test]
     fn the_tree_is_a_sorted_map(ops in prop::collection::vec(op(), 1..60)) {

@@ -137,11 +137,13 @@ impl Analysis {
             }
             // What it changed before the scan began is not known: look before the definitions are read.
             let x = self.active.entry(t).or_insert(Loser {
-                first,
+                first: last,
                 last,
                 ddl: true,
             });
-            x.first = first;
+            if !base::mutant!("loser-begins-where-the-scan-does") {
+                x.first = first;
+            }
             x.ddl = true;
         }
         self.checkpoint_purge(b.get(ids + 8..).unwrap_or(&[]));

@@ -39,7 +39,7 @@ impl Writers {
             let (done, longest) = (w.done.clone(), w.longest_us.clone());
             w.threads.push(std::thread::spawn(move || {
                 let mut s = e.session();
-                let mut i = 0u64;
+                let mut i = base::seed::nth("beside", n as u64);
                 while !stop.load(Ordering::Relaxed) {
                     i = i
                         .wrapping_mul(6_364_136_223_846_793_005)

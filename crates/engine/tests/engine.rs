@@ -407,7 +407,7 @@ fn what_was_committed_survives_and_what_was_not_is_gone() {
         let disk = Arc::new(MemDisk::default());
         let (e, mut a, _) = setup(&disk);
         let mut model: BTreeMap<i64, i64> = BTreeMap::new();
-        let mut rng = 88172645463325252u64 ^ (round << 7);
+        let mut rng = base::seed::nth("commits", round) | 1;
         let mut next = || {
             rng ^= rng << 13;
             rng ^= rng >> 7;

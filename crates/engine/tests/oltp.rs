@@ -127,7 +127,7 @@ fn indexes_agree_with_their_table_after_collisions() {
                 let e = e.clone();
                 sc.spawn(move || {
                     let mut s = e.session();
-                    let mut x = 0x9E37_79B9_7F4A_7C15u64.wrapping_mul(w + 1);
+                    let mut x = base::seed::nth("oltp", w) | 1;
                     let mut rnd = move || {
                         x ^= x << 13;
                         x ^= x >> 7;

@@ -129,7 +129,7 @@ async fn transfer(sh: &Shared, s: &mut Session, rng: &mut Rng) -> Result<Option<
 }
 
 fn worker(sh: &Arc<Shared>, seed: u64) {
-    let mut rng = Rng(seed);
+    let mut rng = Rng::new(seed);
     let mut s = sh.engine.session();
     s.set_lock_wait_timeout(2);
     s.set_table_wait_timeout(2);
@@ -202,7 +202,7 @@ struct Plan {
 }
 
 fn run(plan: &Plan) -> (u64, u64) {
-    let mut rng = Rng(plan.seed);
+    let mut rng = Rng::new(plan.seed);
     let mut disk = SimDisk::new();
     let (e, _) = open(&disk, plan.frames);
     block_on(setup(&e));
@@ -287,7 +287,7 @@ fn run(plan: &Plan) -> (u64, u64) {
 
 /// Changes definitions under the others.
 fn definer(sh: &Arc<Shared>, seed: u64) {
-    let mut rng = Rng(seed);
+    let mut rng = Rng::new(seed);
     let mut s = sh.engine.session();
     s.set_lock_wait_timeout(1);
     s.set_table_wait_timeout(1);
@@ -343,12 +343,10 @@ fn definer(sh: &Arc<Shared>, seed: u64) {
     }
 }
 
+/// Which runs of a test: the first, or as many as `STRESS_RUNS` says.
 fn seeds() -> std::ops::Range<u64> {
-    let of = |n: &str| std::env::var(n).ok().and_then(|v| v.parse::<u64>().ok());
-    match of("STRESS_SEED") {
-        Some(s) => s..s + of("STRESS_RUNS").unwrap_or(1),
-        None => 1..2,
-    }
+    let runs = std::env::var("STRESS_RUNS").ok();
+    1..1 + runs.and_then(|v| v.parse().ok()).unwrap_or(1)
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn what_was_durable_survives_any_cut() {
         assert!(r.created);
         let (space, pages) = create_pages(&p, 200);
         let mut model: BTreeMap<(u32, u32), u64> = BTreeMap::new();
-        let mut rng = round.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut rng = base::seed::nth("crash", round);
         let mut last = Lsn::NONE;
         for i in 0..20_000u64 {
             rng = rng

@@ -9,6 +9,7 @@ mod context;
 mod damage;
 mod disk;
 mod exec;
+pub mod kept;
 mod model;
 mod plan;
 mod rng;

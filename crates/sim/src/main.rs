@@ -5,7 +5,7 @@
 
 mod master;
 
-use sim::{Limits, simulate};
+use sim::{Limits, kept, simulate};
 use std::io::Write;
 
 const USAGE: &str =
@@ -18,7 +18,8 @@ const USAGE: &str =
   --keep FILE    the same, and new failures are added
   --shrink       look for the smallest limits under which a seed still fails
   --stop         stop at the first failure
-  limits for a single seed: --clients N --rounds N --txns N --calm --no-ddl --no-rebuild --no-packed --large-steps";
+  limits for a single seed: --clients N --rounds N --txns N --calm --no-ddl --no-rebuild --no-packed --large-steps
+    --no-columns --same-keys --short";
 
 /// What the command line says.
 #[derive(Clone, Debug, Default)]
@@ -53,20 +54,11 @@ fn parse() -> Result<Args, String> {
             "--threads" => a.threads = Some(number(value()?)?),
             "--kept" => a.kept = Some(value()?),
             "--keep" => (a.kept, a.keep) = (Some(value()?), true),
-            "--clients" => a.limits.clients = number(value()?)?,
-            "--rounds" => a.limits.rounds = number(value()?)?,
-            "--txns" => a.limits.txns = number(value()?)?,
-            "--calm" => a.limits.calm = true,
-            "--no-ddl" => a.limits.no_ddl = true,
-            "--no-rebuild" => a.limits.no_rebuild = true,
-            "--no-packed" => a.limits.no_packed = true,
-            "--large-steps" => a.limits.large_steps = true,
-            "--no-columns" => a.limits.no_columns = true,
-            "--same-keys" => a.limits.same_keys = true,
             "--shrink" => a.shrink = true,
             "--stop" => a.stop = true,
             "--worker" => a.worker = true,
             "--quiet" => a.quiet = true,
+            _ if kept::flag(&mut a.limits, &arg, &mut value)? => {}
             _ => return Err(format!("{arg}: unknown")),
         }
     }

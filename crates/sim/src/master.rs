@@ -1,7 +1,7 @@
 //! The parent: deals seeds to worker processes, adds up what they report, and notices those that die or hang.
 
 use crate::Args;
-use sim::{Limits, WORKLOAD};
+use sim::{Limits, WORKLOAD, kept};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -93,41 +93,6 @@ fn fresh() -> u64 {
     now.map_or(1, |d| d.as_micros() as u64 % 1_000_000_000) * 1000
 }
 
-fn flags(l: &Limits) -> Vec<String> {
-    let mut v = Vec::new();
-    for (name, n) in [
-        ("clients", l.clients),
-        ("rounds", l.rounds),
-        ("txns", l.txns),
-    ] {
-        if n != u64::MAX {
-            v.extend([format!("--{name}"), n.to_string()]);
-        }
-    }
-    if l.calm {
-        v.push("--calm".into());
-    }
-    if l.no_ddl {
-        v.push("--no-ddl".into());
-    }
-    if l.no_rebuild {
-        v.push("--no-rebuild".into());
-    }
-    if l.no_packed {
-        v.push("--no-packed".into());
-    }
-    if l.large_steps {
-        v.push("--large-steps".into());
-    }
-    if l.no_columns {
-        v.push("--no-columns".into());
-    }
-    if l.same_keys {
-        v.push("--same-keys".into());
-    }
-    v
-}
-
 /// Runs seeds `from..to` in processes of their own; a new one behind each that died.
 fn batch(totals: &Mutex<Totals>, from: u64, to: u64, limits: &Limits, begin: Instant) {
     let mut from = from;
@@ -153,7 +118,7 @@ fn process(
     let exe = std::env::current_exe().ok()?;
     let child = Command::new(exe)
         .args(["--worker", "--seeds", &format!("{from}..{to}")])
-        .args(flags(limits))
+        .args(kept::flags(limits))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
@@ -291,7 +256,10 @@ fn print(t: &Totals, took: Duration) {
         cuts as f64 / took.as_secs_f64().max(0.001)
     );
     for (seed, l, why) in &t.failures {
-        println!("FAIL v{WORKLOAD} {seed} {}: {why}", flags(l).join(" "));
+        println!(
+            "FAIL v{WORKLOAD} {seed} {}: {why}",
+            kept::flags(l).join(" ")
+        );
     }
     if let Some(d) = t.first_failure {
         println!("first failure after {:.1} s", d.as_secs_f64());
@@ -306,48 +274,10 @@ fn print(t: &Totals, took: Duration) {
     );
 }
 
-/// Seeds from a file: `v<workload> <seed> [limits] [# what it found]`. Those of another workload mean something else
-/// now, and still run: any seed may.
+/// Seeds from a file.
 fn read_kept(file: &str) -> Vec<(u64, Limits)> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
-    let lines = text.lines().map(|l| l.split('#').next().unwrap_or(""));
-    lines.filter_map(kept_line).collect()
-}
-
-fn kept_line(l: &str) -> Option<(u64, Limits)> {
-    let mut words = l.split_whitespace();
-    let version = words.next().filter(|w| w.starts_with('v'))?;
-    let seed = words.next()?.parse().ok()?;
-    let mut limits = Limits {
-        no_rebuild: version == "v1",
-        no_packed: matches!(version, "v1" | "v2"),
-        large_steps: version == "v3",
-        no_columns: matches!(version, "v1" | "v2" | "v3" | "v4"),
-        same_keys: matches!(version, "v1" | "v2" | "v3" | "v4" | "v5"),
-        ..Limits::default()
-    };
-    while let Some(w) = words.next() {
-        let mut n = || {
-            words
-                .next()
-                .and_then(|x| x.parse().ok())
-                .unwrap_or(u64::MAX)
-        };
-        match w {
-            "--clients" => limits.clients = n(),
-            "--rounds" => limits.rounds = n(),
-            "--txns" => limits.txns = n(),
-            "--calm" => limits.calm = true,
-            "--no-ddl" => limits.no_ddl = true,
-            "--no-rebuild" => limits.no_rebuild = true,
-            "--no-packed" => limits.no_packed = true,
-            "--large-steps" => limits.large_steps = true,
-            "--no-columns" => limits.no_columns = true,
-            "--same-keys" => limits.same_keys = true,
-            _ => {}
-        }
-    }
-    Some((seed, limits))
+    text.lines().filter_map(kept::line).collect()
 }
 
 fn keep(file: &str, new: &[(u64, Limits, String)]) {
@@ -364,6 +294,6 @@ fn keep(file: &str, new: &[(u64, Limits, String)]) {
     };
     for (seed, l, why) in new {
         let why: String = why.chars().take(100).collect();
-        let _ = writeln!(f, "v{WORKLOAD} {seed} {} # {why}", flags(l).join(" "));
+        let _ = writeln!(f, "v{WORKLOAD} {seed} {} # {why}", kept::flags(l).join(" "));
     }
 }

@@ -6,8 +6,9 @@ use engine::{EngineOptions, FlushMethod, PagerOptions};
 
 /// The version of the workload: a seed says the same only under the same version. The first is the present one without the
 /// rebuilding of tables, the second the one without compressed tables, the third the one whose compressed files keep house as large ones do, the fourth the one
-/// whose tables keep their columns, the fifth the one whose rows are found in a copy by the keys that they have.
-pub const WORKLOAD: u32 = 6;
+/// whose tables keep their columns, the fifth the one whose rows are found in a copy by the keys that they have, the sixth the one
+/// whose transactions are all short. [`Limits::of_workload`] makes a seed mean what it meant.
+pub const WORKLOAD: u32 = 7;
 
 /// What may be taken away from a seed, to find the smallest that still fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct Limits {
     pub no_columns: bool,
     /// A rebuild finds the rows of its copy by the keys that they have, as they keep them.
     pub same_keys: bool,
+    /// No transaction outgrows a log segment.
+    pub short: bool,
 }
 
 impl Default for Limits {
@@ -47,6 +50,22 @@ impl Default for Limits {
             large_steps: false,
             no_columns: false,
             same_keys: false,
+            short: false,
+        }
+    }
+}
+
+impl Limits {
+    /// Those under which a seed is the run that it was in an older workload.
+    pub fn of_workload(version: u32) -> Limits {
+        Limits {
+            no_rebuild: version < 2,
+            no_packed: version < 3,
+            large_steps: version == 3,
+            no_columns: version < 5,
+            same_keys: version < 6,
+            short: version < 7,
+            ..Limits::default()
         }
     }
 }
@@ -92,6 +111,8 @@ pub struct Plan {
     pub columns: bool,
     /// Some rebuilds take the rows' keys for new ones, and so find rows by what was made of them.
     pub made_keys: bool,
+    /// One of so many transactions of the first client has hundreds of statements, and more log than a segment; 0: none.
+    pub giant: u64,
     /// Operations between two cuts up to about.
     pub cut_within: u64,
     /// Faults besides cuts.
@@ -155,12 +176,17 @@ impl Plan {
             packed: !limits.no_packed,
             columns: !limits.no_columns,
             made_keys: !limits.same_keys,
+            giant: 0,
             cut_within: r.pick(&[30, 200, 1000, 1000, 4000]),
             faults,
             small_room,
             rot,
             verbose: false,
         };
+        // Not drawn: see `packed_step`.
+        if !limits.short && seed / 3 % 8 == 0 {
+            p.outgrow_segments();
+        }
         p.clients = p.clients.min(limits.clients);
         p.rounds = p.rounds.min(limits.rounds);
         p.txns = p.txns.min(limits.txns);
@@ -173,6 +199,20 @@ impl Plan {
             p.rot = false;
         }
         p
+    }
+
+    /// Transactions that outlast checkpoints and span several segments, which are as small as they may be. Beside the client that
+    /// runs them others go on, so that the log does while the rollback of one takes its time.
+    fn outgrow_segments(&mut self) {
+        self.giant = 2;
+        self.clients = self.clients.clamp(2, 3);
+        self.rounds = self.rounds.min(8);
+        self.txns = self.txns.clamp(4, 10);
+        self.ids = 1000;
+        self.pad = 3000;
+        self.log_unit = 512 << 10;
+        self.cut_within = 4000;
+        self.ddl = 0;
     }
 
     /// How the engine is opened.

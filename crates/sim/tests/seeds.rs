@@ -1,9 +1,9 @@
 //! The kept seeds, a few new ones, and that a seed is the same run every time.
 
-use sim::{Limits, simulate};
+use sim::{Limits, kept, simulate};
 
-fn passes(seed: u64) {
-    let o = simulate(seed, &Limits::default(), false);
+fn passes(seed: u64, limits: &Limits) {
+    let o = simulate(seed, limits, false);
     assert!(o.failure.is_none(), "seed {seed}: {:?}", o.failure);
 }
 
@@ -11,14 +11,15 @@ fn passes(seed: u64) {
 fn seeds_that_once_failed_pass() {
     let text = include_str!("../seeds.txt");
     for line in text.lines().filter(|l| l.starts_with('v')) {
-        let seed = line.split_whitespace().nth(1).and_then(|s| s.parse().ok());
-        passes(seed.expect("v<workload> <seed>"));
+        let (seed, limits) = kept::line(line).expect("v<workload> <seed> [limits]");
+        passes(seed, &limits);
     }
 }
 
 #[test]
 fn a_few_more_pass() {
-    (1000..1012).for_each(passes);
+    let first = base::seed::of("simulator") >> 20;
+    (first..first + 12).for_each(|seed| passes(seed, &Limits::default()));
 }
 
 #[test]

@@ -288,6 +288,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn decoder_agrees_with_std(s in any::<String>(), junk in any::<Vec<u8>>()) {
             let mut rest = s.as_bytes();

@@ -391,6 +391,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn any_bytes_parse_without_panic(command: u8, bytes: Vec<u8>, flags: u32) {
             let mut packet = vec![command];

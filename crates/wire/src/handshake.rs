@@ -440,6 +440,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn responses_round_trip(
             user in "[a-z]{0,20}", auth in prop::collection::vec(any::<u8>(), 0..255usize),

@@ -254,6 +254,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn integers_print_as_std_does(value: u64, shift in 0..64u32) {
             let value = value >> shift;

@@ -399,6 +399,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn any_bytes_bind_without_panic(params: Vec<u8>, count in 0..70u16, flags: u8, capabilities: u32, again: Vec<u8>) {
             let mut types = ParamTypes::default();

@@ -163,6 +163,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn any_bytes_read_without_panic(bytes: Vec<u8>, n: usize) {
             let reader = Reader::new(&bytes);

@@ -138,6 +138,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn datetime_round_trips(year: u16, month: u8, day: u8, hour: u8, minute: u8, second: u8, micros: u32) {
             let value = DateTime { year, month, day, hour, minute, second, micros };

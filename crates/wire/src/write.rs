@@ -93,6 +93,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn written_is_read_back(int: u64, bytes: Vec<u8>) {
             let mut buf = Vec::new();

@@ -7,6 +7,7 @@
 
 mod length;
 mod order;
+mod seeds;
 mod source;
 mod variables;
 mod words;
@@ -52,6 +53,7 @@ fn complaints(root: &Path) -> Outcome<Vec<String>> {
         words::module_name(source, &mut complaints);
         words::forbidden_in_code(source, &mut complaints);
         words::waits_by_time(source, &mut complaints);
+        seeds::fixed(source, &mut complaints);
     }
     words::machine_paths(root, &mut complaints)?;
     words::readmes(root, &mut complaints)?;

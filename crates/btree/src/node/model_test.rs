@@ -209,7 +209,7 @@ const CASES: u32 = if cfg!(miri) { 2 } else { 96 };
 const OPS: usize = if cfg!(miri) { 12 } else { 250 };
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(CASES))]
+    #![proptest_config(base::seeded!(CASES))]
 
     #[test]
     fn edits_match_a_map(ops in prop::collection::vec(op(), 1..OPS)) {

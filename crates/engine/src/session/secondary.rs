@@ -259,7 +259,9 @@ impl Session {
         }
         let id = t.index_def(index).id;
         let value_lock = self.judge(id, LockWait::Wait);
-        while let Err(b) = value_lock.lock(prefix, None, Mode::Exclusive, Hold::Table) {
+        while !base::mutant!("unique-value-not-locked")
+            && let Err(b) = value_lock.lock(prefix, None, Mode::Exclusive, Hold::Table)
+        {
             self.unblock(b, &t.full_name).await?;
         }
         let row_lock = self.judge(t.def.indexes[0].id, LockWait::Wait);

@@ -11,10 +11,11 @@
 //! sequence number that is odd while a record is being logged, so that a checkpoint never misses a record that is
 //! already complete in the log.
 
+use base::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use base::sync::{Mutex, MutexGuard};
 use base::{Lsn, TxnId};
 use std::ops::Deref;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 const IDLE: u64 = u64::MAX;
 
@@ -78,7 +79,8 @@ impl Recording<'_> {
 impl Drop for Recording<'_> {
     fn drop(&mut self) {
         let seq = self.cell.seq.load(Ordering::Relaxed);
-        self.cell.seq.store(seq + 1, Ordering::Release);
+        let step = 1 + u64::from(base::mutant!("record-not-announced"));
+        self.cell.seq.store(seq + step, Ordering::Release);
     }
 }
 
@@ -95,7 +97,7 @@ impl SessionCell {
         }
     }
 
-    /// Announces that versions from `bound` on may be needed; [`SessionCell::settle`] follows.
+    /// Announces that versions from `bound` on may be needed.
     #[inline]
     pub(super) fn announce(&self, bound: Lsn) {
         self.snap_next.store(u64::MAX, Ordering::Relaxed);
@@ -103,8 +105,29 @@ impl SessionCell {
         fence(Ordering::SeqCst);
     }
 
+    /// Takes a snapshot of now in place of the one that was there: how far it sees, and the id from which on it sees nothing.
     #[inline]
-    pub(super) fn settle(&self, lsn: Lsn, next: TxnId) {
+    pub(super) fn take(
+        &self,
+        complete: impl Fn() -> Lsn,
+        next: impl Fn() -> TxnId,
+    ) -> (Lsn, TxnId) {
+        let late = base::mutant!("snapshot-announced-too-late");
+        if !late {
+            self.announce(complete());
+        }
+        let lsn = complete();
+        // After the LSN: whoever gets an id from `next` on reserves its commit record after what was complete by then.
+        let next = next();
+        if late {
+            self.announce(lsn);
+        }
+        self.settle(lsn, next);
+        (lsn, next)
+    }
+
+    #[inline]
+    fn settle(&self, lsn: Lsn, next: TxnId) {
         self.snap_next.store(next.0, Ordering::Release);
         self.snap_lsn.store(lsn.0, Ordering::Release);
     }
@@ -149,7 +172,9 @@ impl SessionCell {
     #[inline]
     pub fn recording(&self) -> Recording<'_> {
         let seq = self.seq.load(Ordering::Relaxed);
-        self.seq.store(seq + 1, Ordering::Relaxed);
+        if !base::mutant!("record-not-announced") {
+            self.seq.store(seq + 1, Ordering::Relaxed);
+        }
         fence(Ordering::Release);
         Recording { cell: self }
     }
@@ -172,9 +197,9 @@ impl SessionCell {
             }
             spins += 1;
             if spins.is_multiple_of(64) {
-                std::thread::yield_now()
+                base::sync::yield_now()
             } else {
-                std::hint::spin_loop()
+                base::sync::spin_loop()
             }
         }
     }
@@ -285,5 +310,86 @@ impl Registry {
     pub(super) fn active(&self) -> Vec<ActiveTxn> {
         fence(Ordering::SeqCst);
         self.lock().iter().filter_map(|c| c.active()).collect()
+    }
+}
+
+#[cfg(all(test, tidemill_model))]
+mod loom_model {
+    use super::*;
+    use base::sync::{Arc, model, spawn};
+
+    /// The log's complete LSN, the ids, and the cells.
+    struct Bed {
+        registry: std::sync::Arc<Registry>,
+        complete: AtomicU64,
+        next: AtomicU64,
+    }
+
+    impl Bed {
+        fn complete(&self) -> Lsn {
+            Lsn(self.complete.load(Ordering::Acquire))
+        }
+
+        fn next(&self) -> TxnId {
+            TxnId(self.next.load(Ordering::SeqCst))
+        }
+
+        /// A transaction gets its id and commits.
+        fn commit(&self) {
+            self.next.fetch_add(1, Ordering::SeqCst);
+            self.complete.fetch_add(8, Ordering::AcqRel);
+        }
+    }
+
+    fn bed() -> Arc<Bed> {
+        Arc::new(Bed {
+            registry: std::sync::Arc::default(),
+            complete: AtomicU64::new(8),
+            next: AtomicU64::new(1),
+        })
+    }
+
+    /// A snapshot is taken while somebody commits and then looks for the oldest one in use: it is not overlooked.
+    #[test]
+    fn a_snapshot_that_is_being_taken_is_not_overlooked() {
+        model(|| {
+            let bed = bed();
+            let cell = bed.registry.register();
+            let sweeping = bed.clone();
+            let t = spawn(move || {
+                sweeping.commit();
+                sweeping.registry.in_use(|| sweeping.complete()).oldest()
+            });
+            let (lsn, _) = cell.take(|| bed.complete(), || bed.next());
+            let oldest = t.join().unwrap();
+            assert!(
+                oldest <= lsn,
+                "{oldest:?} is the oldest, and {lsn:?} in use"
+            );
+        });
+    }
+
+    /// What a checkpoint is told of a transaction covers every record that was complete when it looked.
+    #[test]
+    fn a_checkpoint_misses_no_record() {
+        model(|| {
+            let bed = bed();
+            let cell = bed.registry.register();
+            cell.start(TxnId(5), Lsn::NONE, Lsn::NONE);
+            let looking = bed.clone();
+            let t = spawn(move || {
+                let complete = looking.complete();
+                (complete, looking.registry.active())
+            });
+            let recording = cell.recording();
+            // The record at 8 is whole.
+            bed.complete.store(16, Ordering::Release);
+            recording.done(Lsn(8));
+            let (complete, active) = t.join().unwrap();
+            let told = active
+                .iter()
+                .any(|a| a.txid == TxnId(5) && a.last == Lsn(8));
+            assert!(told || complete == Lsn(8), "{complete:?}: {active:?}");
+        });
     }
 }

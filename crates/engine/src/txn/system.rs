@@ -154,11 +154,7 @@ impl TxnSystem {
     /// Takes a snapshot of now and announces it in the session's cell, in place of the one that was there.
     #[inline]
     pub fn open_snapshot(&self, cell: &SessionCell, complete: impl Fn() -> Lsn) -> Snapshot {
-        cell.announce(complete());
-        let lsn = complete();
-        // After the LSN: whoever gets an id from `next` on reserves its commit record after what was complete by then.
-        let next = self.next();
-        cell.settle(lsn, next);
+        let (lsn, next) = cell.take(complete, || self.next());
         Snapshot {
             lsn,
             next,

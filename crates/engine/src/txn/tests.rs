@@ -149,6 +149,8 @@ impl Model {
 }
 
 proptest! {
+    #![proptest_config(base::seeded!())]
+
     #[test]
     fn visibility_agrees_with_an_oracle(start in 1..40u64, ops in proptest::collection::vec(op(), 1..250)) {
         let mut m = Model::new(start);

@@ -127,7 +127,7 @@ pub(crate) async fn setup(e: &Arc<Engine>) {
     s.create_table(journal()).await.unwrap();
     s.begin(Isolation::ReadCommitted, false);
     let t = s.open_table("s", "a").await.unwrap();
-    let mut rng = Rng(99);
+    let mut rng = Rng::new(99);
     for id in 0..ACCOUNTS {
         s.insert(&t, &account(id, START, 0, &mut rng))
             .await

@@ -71,7 +71,9 @@ impl<T> Group<T> {
             write(&mut state);
         }
         // Only now: whoever found the turn taken and parked must find it free when woken.
-        self.tell_written();
+        if !base::mutant!("turn-ended-without-a-word") {
+            self.tell_written();
+        }
         true
     }
 
@@ -169,7 +171,9 @@ impl<T> Group<T> {
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.sync_event.fire();
-        self.durable_event.fire();
+        if !base::mutant!("log-closed-without-a-word") {
+            self.durable_event.fire();
+        }
     }
 
     /// Makes everybody who waits look again: the log has failed.

@@ -79,7 +79,11 @@ impl Ring {
     #[inline]
     pub fn link(&self, at: Lsn, end: Lsn) {
         let i = (at.0 / 8) as usize & (self.links.len() - 1);
-        self.links[i].store(end.0, Ordering::Release);
+        let order = match base::mutant!("record-linked-before-it-is-whole") {
+            true => Ordering::Relaxed,
+            false => Ordering::Release,
+        };
+        self.links[i].store(end.0, order);
     }
 
     /// Everything below is whole. Does not walk.
@@ -108,7 +112,7 @@ impl Ring {
             self.complete.0.store(at, Ordering::Release);
             self.end_walk();
             fence(Ordering::SeqCst);
-            if self.linked(at).is_none() {
+            if self.linked(at).is_none() || base::mutant!("walk-ended-without-another-look") {
                 return Lsn(at);
             }
         }

@@ -556,6 +556,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn bytes_that_are_no_page_are_refused(
             mut bytes in prop::collection::vec(any::<u8>(), 0..600),

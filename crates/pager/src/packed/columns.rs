@@ -384,6 +384,8 @@ pub(super) mod tests {
     }
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn a_page_comes_back_without_what_nobody_uses(
             lens in prop::collection::vec(0usize..250, 4..50),

@@ -198,6 +198,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn it_does_what_a_list_of_units_does(
             steps in prop::collection::vec((0u8..4, 0u64..4000, 1u64..300), 1..100)

@@ -16,9 +16,14 @@ const SECTOR: usize = 512;
 
 /// A small generator, so that a failure can be repeated from its seed.
 #[derive(Clone)]
-pub struct Rng(pub u64);
+pub struct Rng(u64);
 
 impl Rng {
+    /// The generator of this number under the seed of all random tests.
+    pub fn new(n: u64) -> Rng {
+        Rng(base::seed::nth("rng", n))
+    }
+
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;

@@ -167,7 +167,11 @@ impl Client {
             tables: BTreeMap::new(),
             mark: 0,
         };
-        let statements = if !explicit {
+        let giant = self.cx.plan.giant;
+        let statements = if giant > 0 && explicit && self.number == 1 && self.rng.one_in(giant) {
+            self.cx.count("giant transactions");
+            self.rng.within(200, 800)
+        } else if !explicit {
             1
         } else if self.rng.one_in(12) {
             self.rng.within(20, 80)

@@ -208,7 +208,7 @@ fn texts() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(base::seeded!(2000))]
 
     #[test]
     fn keys_order_as_comparison(a in texts(), b in texts()) {

@@ -238,6 +238,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn division_inverts_multiplication(a in any::<[u64; 4]>(), b in any::<[u64; 3]>(), zeros in 0usize..3) {
             let mut x = ZERO;

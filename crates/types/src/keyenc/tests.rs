@@ -233,6 +233,8 @@ fn order(a: &Value, b: &Value) -> std::cmp::Ordering {
 }
 
 proptest! {
+    #![proptest_config(base::seeded!())]
+
     #[test]
     fn tuples_order_as_their_values(a in rows(), b in rows()) {
         let parts = [

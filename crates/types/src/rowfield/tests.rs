@@ -149,6 +149,8 @@ fn widths() {
 }
 
 proptest! {
+    #![proptest_config(base::seeded!())]
+
     #[test]
     fn integers(v in any::<i64>()) {
         round_trip(&DataType::BIGINT, &Value::Int(v));

@@ -423,6 +423,8 @@ fn zones() {
 }
 
 proptest! {
+    #![proptest_config(base::seeded!())]
+
     #[test]
     fn days_round_trip(n in 366i64..3_652_425) {
         let d = from_days(n).unwrap();

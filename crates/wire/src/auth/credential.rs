@@ -224,6 +224,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn any_stored_bytes_parse_without_panic(bytes: Vec<u8>, tail in prop::collection::vec(any::<u8>(), 63)) {
             let _ = Credential::parse(NATIVE_PASSWORD, &bytes);

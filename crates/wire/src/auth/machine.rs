@@ -480,6 +480,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn no_bytes_get_in_or_panic(packets: Vec<Vec<u8>>, secure: bool, plugin in 0..3usize) {
             let context = AuthContext::default();

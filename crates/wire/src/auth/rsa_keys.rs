@@ -166,6 +166,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn pem_round_trips(der: Vec<u8>) {
             prop_assert_eq!(from_pem(to_pem(&der).as_bytes()), Some(der.clone()));

@@ -271,6 +271,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn any_packets_read_without_panic(packets: Vec<Vec<u8>>, capabilities: u32, binary: bool) {
             let mut reader = ResultReader::new(capabilities, binary);

@@ -279,6 +279,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn any_split_gives_the_same_packets(
             packets in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..6000), 1..8),

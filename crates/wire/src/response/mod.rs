@@ -309,6 +309,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn any_bytes_parse_without_panic(bytes: Vec<u8>, flags: u32) {
             let _ = OkPacket::parse(&bytes, flags);

@@ -278,6 +278,8 @@ impl Model {
 }
 
 proptest! {
+    #![proptest_config(base::seeded!())]
+
     #[test]
     fn histories_agree_with_a_naive_model(ops in proptest::collection::vec(op(), 1..120)) {
         let mut m = Model::new();

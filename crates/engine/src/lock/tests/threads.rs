@@ -125,7 +125,7 @@ impl Stress {
     }
 
     fn run(&self, seed: u64, rounds: usize) {
-        let mut rng = Rng(seed);
+        let mut rng = Rng(base::seed::nth("lockers", seed) | 1);
         let cell = self.w.txns.register();
         for _ in 0..rounds {
             let me = self.w.begin(&cell);
@@ -153,7 +153,7 @@ fn no_wakeup_is_lost_and_no_lock_shared() {
     std::thread::scope(|scope| {
         for seed in 1..=6u64 {
             let s = &s;
-            scope.spawn(move || s.run(seed * 0x9E37_79B9, 4000));
+            scope.spawn(move || s.run(seed, 4000));
         }
     });
     assert!(s.w.table.is_empty());
@@ -168,12 +168,12 @@ fn kills_and_timeouts_race_with_grants() {
         let workers: Vec<_> = (1..=5u64)
             .map(|seed| {
                 let s = &s;
-                scope.spawn(move || s.run(seed * 0x9E37_79B9, 3000))
+                scope.spawn(move || s.run(seed, 3000))
             })
             .collect();
         let (s, stop) = (&s, &stop);
         scope.spawn(move || {
-            let mut rng = Rng(99);
+            let mut rng = Rng(base::seed::of("killer") | 1);
             while !stop.load(Ordering::Relaxed) {
                 s.w.clock.advance(10);
                 s.w.table

@@ -59,7 +59,7 @@ fn all(s: &Shadow, model: &BTreeMap<u32, (u8, u8)>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(base::seeded!(64))]
     #[test]
     fn a_recovery_finds_what_the_last_root_names(
         steps in prop::collection::vec((0u8..10, 0u32..6000, 1u8..17, any::<u8>()), 1..300)

@@ -2,10 +2,14 @@
 
 use super::Client;
 
-/// Numbers that look random and are the same in every run.
+/// Numbers that look random and are the same in every run from the same seed.
 struct Numbers(u64);
 
 impl Numbers {
+    fn new(n: u64) -> Numbers {
+        Numbers(base::seed::nth("agree", n))
+    }
+
     fn below(&mut self, n: u64) -> u64 {
         self.0 = self
             .0
@@ -139,7 +143,7 @@ fn client(n: &mut Numbers) -> Client {
 
 #[test]
 fn indexes_and_scans() {
-    let mut n = Numbers(7);
+    let mut n = Numbers::new(7);
     let mut c = client(&mut n);
     for _ in 0..400 {
         let w = condition(&mut n, "t", 2);
@@ -166,7 +170,7 @@ fn indexes_and_scans() {
 
 #[test]
 fn alternatives_and_scans() {
-    let mut n = Numbers(19);
+    let mut n = Numbers::new(19);
     let mut c = client(&mut n);
     let mut by_range = 0;
     for _ in 0..300 {
@@ -199,7 +203,7 @@ fn alternatives_and_scans() {
 
 #[test]
 fn joins_by_index_and_by_hash() {
-    let mut n = Numbers(11);
+    let mut n = Numbers::new(11);
     let mut c = client(&mut n);
     for _ in 0..150 {
         let join = n.pick(&["JOIN", "LEFT JOIN", "RIGHT JOIN"]);
@@ -231,7 +235,7 @@ fn joins_by_index_and_by_hash() {
 
 #[test]
 fn changes_by_index_and_by_scan() {
-    let mut n = Numbers(3);
+    let mut n = Numbers::new(3);
     for _ in 0..6 {
         let mut c = client(&mut n);
         c.run("CREATE TABLE x LIKE t");

@@ -36,7 +36,7 @@ fn fill(c: &mut Client, keys: &str) -> Rows {
 /// Changes, moves, takes out and puts rows of its own until told to stop; gives what is there then.
 fn write(mut c: Client, n: i64, mut rows: Rows, stop: &AtomicBool) -> (Rows, u64) {
     rows.retain(|id, _| id % WRITERS == n);
-    let (mut x, mut done) = (n as u64 + 1, 0);
+    let (mut x, mut done) = (base::seed::nth("rekey", n as u64), 0);
     let mut again = || {
         x = x
             .wrapping_mul(6_364_136_223_846_793_005)

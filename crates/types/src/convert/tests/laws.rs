@@ -61,7 +61,7 @@ fn any_type() -> impl Strategy<Value = DataType> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(base::seeded!(2000))]
 
     /// Whatever is assigned can be stored, loaded and keyed, and a second assignment changes nothing.
     #[test]

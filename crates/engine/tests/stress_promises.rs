@@ -1,0 +1,277 @@
+//! Real threads, and what they were promised: a unique value is there once, a number is given once, what a serializable reader found
+//! stays so. The simulator has one thread, so that what happens between two instructions does not happen there.
+
+use base::block_on;
+use base::mem::{self, MemDisk};
+use engine::*;
+use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+use types::{CollationId, DataType, SqlError, Value, ValueRef};
+
+const THREADS: u64 = 8;
+
+fn index(name: &str, kind: IndexKind, column: u16) -> IndexDef {
+    let part = IndexPart {
+        column,
+        prefix: 0,
+        descending: false,
+    };
+    IndexDef {
+        id: 0,
+        name: name.into(),
+        kind,
+        parts: vec![part],
+        comment: String::new(),
+        root: base::PageNo(0),
+        invisible: false,
+        asked: Default::default(),
+    }
+}
+
+/// `t (id BIGINT AUTO_INCREMENT PRIMARY KEY, u BIGINT UNIQUE)` in an engine of its own.
+fn bed() -> Arc<Engine> {
+    let options = EngineOptions {
+        flush_at_commit: 2,
+        ..Default::default()
+    };
+    let disk = Arc::new(MemDisk::default());
+    let e = block_on(Engine::open(mem::seams(disk), Path::new("/db"), options)).unwrap();
+    let mut id = ColumnDef::new("id", DataType::BIGINT);
+    id.auto_increment = true;
+    let mut u = ColumnDef::new("u", DataType::BIGINT);
+    u.nullable = true;
+    let def = TableDef {
+        id: 0,
+        schema: "s".into(),
+        name: "t".into(),
+        columns: vec![id, u],
+        indexes: vec![
+            index("PRIMARY", IndexKind::Primary, 0),
+            index("u", IndexKind::Unique, 1),
+        ],
+        options: TableOptions {
+            collation: CollationId::DEFAULT,
+            comment: String::new(),
+            row_format: String::new(),
+            auto_increment: 0,
+            others: vec![],
+            created_us: 0,
+        },
+    };
+    let mut s = e.session();
+    block_on(async {
+        let schema = SchemaDef {
+            name: "s".into(),
+            collation: CollationId::DEFAULT,
+        };
+        s.create_schema(schema).await.unwrap();
+        s.create_table(def).await.unwrap();
+    });
+    e
+}
+
+fn row(id: i64, u: i64) -> [Value; 2] {
+    [Value::Int(id), Value::Int(u)]
+}
+
+fn key(t: &Table, id: i64) -> Vec<u8> {
+    let mut b = Vec::new();
+    types::keyenc::encode_key(t.key_parts(0), [ValueRef::Int(id)], &mut b);
+    b
+}
+
+/// All rows as (id, u), read as the session's isolation reads.
+async fn all(s: &mut Session, t: &Arc<Table>) -> Result<Vec<(i64, i64)>, SqlError> {
+    let spec = ScanSpec {
+        index: 0,
+        lower: KeyBound::None,
+        upper: KeyBound::None,
+        backward: false,
+        mode: ReadMode::Consistent,
+    };
+    let mut scan = s.scan(t, spec);
+    let (mut batch, mut out) = (RowBatch::new(), Vec::new());
+    loop {
+        batch.clear();
+        let more = s
+            .next_batch(&mut scan, &mut batch, 50, &mut |_| Ok(true))
+            .await?;
+        for i in 0..batch.len() {
+            let int = |c| match batch.row(i).column(c) {
+                ValueRef::Int(v) => v,
+                _ => -1,
+            };
+            out.push((int(0), int(1)));
+        }
+        if !more {
+            return Ok(out);
+        }
+    }
+}
+
+/// xorshift.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % n
+    }
+}
+
+/// The same in all threads, each with a session and chance of its own.
+fn threads(e: &Arc<Engine>, name: &str, work: impl Fn(u64, Session, Dice) + Sync) {
+    std::thread::scope(|scope| {
+        for n in 0..THREADS {
+            let (work, s) = (&work, e.session());
+            let dice = Dice(base::seed::nth(name, n) | 1);
+            scope.spawn(move || work(n, s, dice));
+        }
+    });
+    let mut s = e.session();
+    block_on(async {
+        let t = s.open_table("s", "t").await.unwrap();
+        assert_eq!(s.check_table(&t).await.unwrap(), Vec::<String>::new());
+        s.commit().await.unwrap();
+        e.close().await.unwrap();
+    });
+}
+
+/// Whether the transaction is over for a reason that a client repeats it for.
+fn again<T>(r: Result<T, SqlError>, s: &mut Session) -> Option<T> {
+    match r {
+        Ok(v) => Some(v),
+        Err(e) => {
+            assert!(matches!(e.code, 1020 | 1205 | 1213), "{e:?}");
+            block_on(s.rollback()).unwrap();
+            None
+        }
+    }
+}
+
+/// Rows come with a value, get another, and go. Whoever has a value says so for as long as its row is certainly there.
+#[test]
+fn a_unique_value_is_there_once() {
+    const VALUES: u64 = 6;
+    let e = bed();
+    let owners: Vec<AtomicI64> = (0..VALUES).map(|_| AtomicI64::new(0)).collect();
+    let has = |u: i64| assert_eq!(owners[u as usize].fetch_add(1, Ordering::SeqCst), 0, "{u}");
+    let gives_up = |u: i64| assert_eq!(owners[u as usize].fetch_sub(1, Ordering::SeqCst), 1);
+    threads(&e, "unique", |n, mut s, mut dice| {
+        let mut mine: Option<(i64, i64)> = None;
+        for round in 0..4000 {
+            let level = [Isolation::ReadCommitted, Isolation::RepeatableRead][round % 2];
+            s.begin(level, false);
+            let to = dice.below(VALUES) as i64;
+            let t = block_on(s.open_table("s", "t")).unwrap();
+            let Some((id, u)) = mine else {
+                let id = (round as i64 + 1) * THREADS as i64 + n as i64;
+                let r = block_on(s.insert(&t, &row(id, to)));
+                if again(r, &mut s) == Some(Inserted::Done) && dice.below(8) > 0 {
+                    block_on(s.commit()).unwrap();
+                    has(to);
+                    mine = Some((id, to));
+                } else {
+                    block_on(s.rollback()).unwrap();
+                }
+                continue;
+            };
+            if dice.below(2) == 0 && u != to {
+                let new = row(id, to);
+                let r = block_on(s.update_key(&t, &key(&t, id), &mut |_| Ok(Some(new.to_vec()))));
+                if again(r, &mut s) == Some(Updated::Done) {
+                    gives_up(u);
+                    block_on(s.commit()).unwrap();
+                    has(to);
+                    mine = Some((id, to));
+                } else {
+                    block_on(s.rollback()).unwrap();
+                }
+                continue;
+            }
+            let r = block_on(s.delete_key(&t, &key(&t, id), &mut |_| Ok(true)));
+            if again(r, &mut s) == Some(true) {
+                gives_up(u);
+                block_on(s.commit()).unwrap();
+                mine = None;
+            }
+        }
+    });
+}
+
+/// Numbers are taken one at a time and in stretches of up to some thousand; no two are the same and none is left out.
+#[test]
+fn a_number_is_given_once() {
+    let e = bed();
+    let given: Mutex<Vec<(u64, u64)>> = Mutex::default();
+    threads(&e, "numbers", |_, mut s, mut dice| {
+        for _ in 0..1500 {
+            s.begin(Isolation::RepeatableRead, false);
+            let t = block_on(s.open_table("s", "t")).unwrap();
+            let count = match dice.below(3) {
+                0 => 1,
+                1 => 1 + dice.below(4),
+                _ => 1 + dice.below(3000),
+            };
+            let first = s.auto_increment(&t, count).unwrap();
+            given.lock().unwrap().push((first, first + count));
+            // The first and the last of them have rows.
+            for id in [first, first + count - 1].into_iter().take(count as usize) {
+                let new = [Value::Int(id as i64), Value::Null];
+                let r = block_on(s.insert(&t, &new)).unwrap();
+                assert_eq!(r, Inserted::Done, "{id} of {first} and {count}");
+            }
+            match dice.below(4) {
+                0 => block_on(s.rollback()).unwrap(),
+                _ => block_on(s.commit()).unwrap(),
+            }
+        }
+    });
+    let mut given = given.into_inner().unwrap();
+    given.sort_unstable();
+    let mut next = 1;
+    for (first, end) in given {
+        assert_eq!(first, next);
+        next = end;
+    }
+}
+
+/// Each transaction reads all rows and goes by what it found: it adds one where there are fewer than three, else it takes one away
+/// if there are more than one. No serial run has more than three or none.
+#[test]
+fn what_a_serializable_reader_found_stays() {
+    let e = bed();
+    let ids = AtomicI64::new(1);
+    let mut s = e.session();
+    block_on(async {
+        let t = s.open_table("s", "t").await.unwrap();
+        s.insert(&t, &row(1, 1)).await.unwrap();
+        s.commit().await.unwrap();
+    });
+    let done = AtomicI64::new(0);
+    threads(&e, "readers", |_, mut s, mut dice| {
+        for _ in 0..600 {
+            s.begin(Isolation::Serializable, false);
+            let r = block_on(async {
+                let t = s.open_table("s", "t").await?;
+                let rows = all(&mut s, &t).await?;
+                assert!((1..=3).contains(&rows.len()), "{rows:?}");
+                if rows.len() < 3 && dice.below(2) == 0 {
+                    // In front of, between and behind those that are there.
+                    let n = ids.fetch_add(1, Ordering::Relaxed) + 1;
+                    let id = n + 10_000 * dice.below(3) as i64;
+                    s.insert(&t, &row(id, n)).await?;
+                } else if rows.len() > 1 {
+                    let (id, _) = rows[dice.below(rows.len() as u64) as usize];
+                    s.delete_key(&t, &key(&t, id), &mut |_| Ok(true)).await?;
+                }
+                s.commit().await
+            });
+            done.fetch_add(i64::from(again(r, &mut s).is_some()), Ordering::Relaxed);
+        }
+    });
+    assert!(done.into_inner() > 100, "nearly all have met another");
+}

@@ -1,0 +1,255 @@
+//! `cargo xtask mutants`: plants one bug at a time (`planted` has the lists) and says which tool found it, and how fast. The simulator
+//! tries new seeds until one fails; the threads of `engine`'s `stress_promises` run again and again; a model must pass without
+//! its bug and fail with it.
+
+use crate::args::Args;
+use crate::planted::{MODELS, SIM, STRESS};
+use crate::step::{self, Outcome};
+use crate::{models, seeds, sim, tree};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// Switches a planted bug on.
+const VARIABLE: &str = "TIDEMILL_MUTANT";
+
+/// How often a thread of a model is interrupted in each order tried: enough for every planted bug, and soon over without one.
+const PREEMPTIONS: u32 = 2;
+
+/// What became of a planted bug.
+struct Row {
+    name: &'static str,
+    by: &'static str,
+    how: Option<String>,
+    seconds: f64,
+    tries: String,
+}
+
+impl Row {
+    fn line(&self) -> String {
+        let found = if self.how.is_some() {
+            self.by
+        } else {
+            "NOT FOUND"
+        };
+        let how: String = self.how.iter().flat_map(|h| h.chars().take(110)).collect();
+        format!(
+            "{:<38} {found:<9} {:>8.1} {:>7}  {how}",
+            self.name, self.seconds, self.tries
+        )
+    }
+}
+
+/// What is to be tried.
+struct Plan {
+    each: u64,
+    threads: u64,
+    only: String,
+}
+
+impl Plan {
+    fn wants(&self, name: &str) -> bool {
+        name.contains(&self.only)
+    }
+}
+
+/// `cargo xtask mutants`.
+pub fn command(args: &Args) -> Outcome<()> {
+    let plan = Plan {
+        each: args.get("seconds-each", 600)?,
+        threads: args.get("threads", 2)?,
+        only: args.get("only", String::new())?,
+    };
+    let by: String = args.get("by", String::new())?;
+    args.refuse_unread()?;
+    let mut rows = Vec::new();
+    for (tool, find) in [
+        (
+            "model",
+            by_models as fn(&Plan, &mut Vec<Row>) -> Outcome<()>,
+        ),
+        ("stress", by_stress),
+        ("sim", by_simulator),
+    ] {
+        if by.is_empty() || by == tool {
+            find(&plan, &mut rows)?;
+        }
+    }
+    if rows.is_empty() {
+        return Err(format!("there is no planted bug '{}'", plan.only));
+    }
+    println!(
+        "\n{:<38} {:<9} {:>8} {:>7}  how",
+        "planted", "found by", "seconds", "tries"
+    );
+    rows.iter().for_each(|r| println!("{}", r.line()));
+    let lost: Vec<&str> = rows
+        .iter()
+        .filter(|r| r.how.is_none())
+        .map(|r| r.name)
+        .collect();
+    println!("{} of {} found", rows.len() - lost.len(), rows.len());
+    match lost.is_empty() {
+        true => Ok(()),
+        false => Err(format!("not found: {}", lost.join(", "))),
+    }
+}
+
+fn add(rows: &mut Vec<Row>, row: Row) {
+    println!("{}", row.line());
+    rows.push(row);
+}
+
+fn target() -> Outcome<PathBuf> {
+    Ok(tree::target_dir()?.join("mutants"))
+}
+
+fn by_simulator(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
+    let names: Vec<_> = SIM.iter().filter(|n| plan.wants(n)).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let program = sim::build(Some(&target()?))?;
+    for name in names {
+        add(rows, simulated(&program, name, plan)?);
+    }
+    Ok(())
+}
+
+fn simulated(program: &Path, name: &'static str, plan: &Plan) -> Outcome<Row> {
+    let begun = Instant::now();
+    let said = step::quietly(
+        Command::new(program)
+            .args(["--seconds", &plan.each.to_string(), "--stop", "--seed", "1"])
+            .args(["--threads", &plan.threads.to_string()])
+            .env(VARIABLE, name),
+    )?;
+    let failed = said.text.lines().find(|l| l.starts_with("FAIL v"));
+    let how = failed.map(|l| l.split_once(": ").map_or(l, |x| x.1).to_string());
+    let seeds = said.text.lines().find(|l| l.trim_end().ends_with(" seeds"));
+    let seeds = seeds.unwrap_or_default().trim().trim_end_matches(" seeds");
+    Ok(Row {
+        name,
+        by: "simulator",
+        how,
+        seconds: begun.elapsed().as_secs_f64(),
+        tries: seeds.to_owned(),
+    })
+}
+
+/// One test of a test program, ended after so many seconds: a bug may well be that something waits for ever.
+fn test(
+    program: &Path,
+    name: &str,
+    seconds: u64,
+    bug: Option<&str>,
+    seed: u64,
+) -> Outcome<step::Said> {
+    let mut run = Command::new("timeout");
+    run.args(["--kill-after=5", &seconds.to_string()])
+        .arg(program)
+        .args(["--exact", name])
+        .env(seeds::VARIABLE, seed.to_string())
+        .env("LOOM_MAX_PREEMPTIONS", PREEMPTIONS.to_string());
+    if let Some(bug) = bug {
+        run.env(VARIABLE, bug);
+    }
+    let said = step::quietly(&mut run)?;
+    match said.text.contains("running 1 test") {
+        true => Ok(said),
+        false => Err(format!("there is no test {name} in {}", program.display())),
+    }
+}
+
+/// What a test said that failed.
+fn reason(text: &str) -> String {
+    let mut lines = text.lines().skip_while(|l| !l.contains(" panicked at "));
+    let (at, why) = (lines.next(), lines.next());
+    match (at.and_then(|l| l.split_once(" panicked at ")), why) {
+        (Some((_, at)), Some(why)) => format!("{at} {}", why.trim()),
+        _ => "it did not come to its end".to_owned(),
+    }
+}
+
+fn by_stress(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
+    let wanted: Vec<_> = STRESS.iter().filter(|s| plan.wants(s.0)).collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let mut build = tree::cargo();
+    build
+        .args(["test", "--profile", "sim", "--package", "engine"])
+        .args(["--test", "stress_promises", "--no-run"])
+        .env("CARGO_TARGET_DIR", target()?)
+        .env("RUSTFLAGS", sim::MUTANTS);
+    let program = models::programs(&mut build)?;
+    let [(_, program)] = &program[..] else {
+        return Err("one test program was to be built".to_owned());
+    };
+    for (name, what) in wanted {
+        let sound = test(program, what, plan.each, None, 1)?;
+        if !sound.success {
+            return Err(format!("{what} fails without a bug:\n{}", sound.text));
+        }
+        let begun = Instant::now();
+        let mut tries = 0;
+        let how = loop {
+            let left = plan.each.saturating_sub(begun.elapsed().as_secs());
+            if left == 0 {
+                break None;
+            }
+            tries += 1;
+            let said = test(program, what, left, Some(name), tries)?;
+            if !said.success {
+                break Some(format!("{what}: {}", reason(&said.text)));
+            }
+        };
+        let seconds = begun.elapsed().as_secs_f64();
+        let tries = tries.to_string();
+        add(
+            rows,
+            Row {
+                name,
+                by: "threads",
+                how,
+                seconds,
+                tries,
+            },
+        );
+    }
+    Ok(())
+}
+
+fn by_models(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
+    let wanted: Vec<_> = MODELS.iter().filter(|m| plan.wants(m.0)).collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let programs = models::built()?;
+    for (name, package, model) in wanted {
+        let of_package = |p: &&(String, PathBuf)| p.0 == *package;
+        let Some((_, program)) = programs.iter().find(of_package) else {
+            return Err(format!("no models of {package} were built"));
+        };
+        let sound = test(program, model, plan.each, None, 1)?;
+        if !sound.success {
+            return Err(format!("{model} fails without a bug:\n{}", sound.text));
+        }
+        let begun = Instant::now();
+        let said = test(program, model, plan.each, Some(name), 1)?;
+        let short = model.rsplit("::").next().unwrap_or(model);
+        let how = (!said.success).then(|| format!("{short}: {}", reason(&said.text)));
+        let seconds = begun.elapsed().as_secs_f64();
+        add(
+            rows,
+            Row {
+                name,
+                by: "model",
+                how,
+                seconds,
+                tries: "1".to_owned(),
+            },
+        );
+    }
+    Ok(())
+}

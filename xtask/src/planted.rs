@@ -1,0 +1,236 @@
+//! The planted bugs (`base::mutant!`) and which tool must find which. `cargo xtask mutants` plants them one at a time; the tests
+//! here hold the lists to the tree: every bug is in one of them, and every model has a bug that makes it fail.
+
+/// What the simulator must find.
+pub const SIM: &[&str] = &[
+    "a-part-of-the-work-left-out",
+    "a-run-read-from-behind-the-cut",
+    "acknowledged-before-durable",
+    "added-column-without-its-default",
+    "build-without-its-snapshot",
+    "change-beside-a-rebuild-not-noted",
+    "change-under-way-forgotten",
+    "checkpoint-forgets-the-active",
+    "checkpoint-noted-before-durable",
+    "checkpoint-redo-too-new",
+    "checkpoint-without-data-sync",
+    "checkpoint-without-root",
+    "checksum-not-looked-at",
+    "commit-flag-wrong",
+    "compensation-lost",
+    "counter-not-in-rows",
+    "counter-not-noted",
+    "delete-leaves-entries",
+    "dictionary-not-in-the-root",
+    "doublewrite-not-synced",
+    "doublewrite-skipped",
+    "equal-entries-not-looked-for",
+    "failed-log-sync-ignored",
+    "group-commit-wakeup-lost",
+    "held-purge-forgotten",
+    "jump-not-noted",
+    "last-changes-not-brought",
+    "leftover-not-noted",
+    "log-sync-skipped",
+    "loser-begins-where-the-scan-does",
+    "loser-not-rolled-back",
+    "mark-before-the-build-lost",
+    "new-table-not-synced",
+    "old-chain-leaked",
+    "old-file-dropped-before-the-swap",
+    "page-before-its-log",
+    "page-entered-before-it-is-written",
+    "place-reused-before-a-root",
+    "purge-wakeup-lost",
+    "purged-too-early",
+    "read-past-the-snapshot",
+    "redo-applied-twice",
+    "renamed-table-folder-not-synced",
+    "reused-segment-folder-not-synced",
+    "rollback-leaves-entries",
+    "root-before-its-pages",
+    "root-not-synced",
+    "rows-found-by-what-they-were-at-first",
+    "segment-reused-early",
+    "torn-page-not-restored",
+    "two-definition-changes-at-once",
+    "unique-not-checked",
+    "write-conflict-not-seen",
+    "writers-without-entries-beside-a-build",
+];
+
+/// What real threads must find: the bug and the test of `engine`'s `stress_promises`.
+pub const STRESS: &[(&str, &str)] = &[
+    ("unique-value-not-locked", "a_unique_value_is_there_once"),
+    ("counter-moved-one-too-few", "a_number_is_given_once"),
+    (
+        "guarded-range-not-looked-at",
+        "what_a_serializable_reader_found_stays",
+    ),
+];
+
+/// What the models must find: the bug, and the crate and name of the model that fails with it. One of them the simulator finds too.
+pub const MODELS: &[(&str, &str, &str)] = &[
+    (
+        "fired-without-a-fence",
+        "base",
+        "event::loom_model::whoever_waits_is_woken",
+    ),
+    (
+        "one-of-those-who-wait-woken",
+        "base",
+        "event::loom_model::two_that_wait_are_both_woken",
+    ),
+    (
+        "walk-ended-without-another-look",
+        "pager",
+        "log::ring::loom_model::no_record_is_left_incomplete",
+    ),
+    (
+        "record-linked-before-it-is-whole",
+        "pager",
+        "log::ring::loom_model::what_is_complete_is_whole",
+    ),
+    (
+        "group-commit-wakeup-lost",
+        "pager",
+        "log::group::loom_model::each_commit_is_answered_once_it_is_synced",
+    ),
+    (
+        "turn-ended-without-a-word",
+        "pager",
+        "log::group::loom_model::whoever_finds_the_turn_taken_is_woken",
+    ),
+    (
+        "log-closed-without-a-word",
+        "pager",
+        "log::group::loom_model::a_commit_at_the_end_gets_an_answer",
+    ),
+    (
+        "optimistic-read-not-validated",
+        "pager",
+        "pool::frame::loom_model::an_optimistic_read_that_is_unchanged_saw_one_state",
+    ),
+    (
+        "shared-latch-beside-an-exclusive-one",
+        "pager",
+        "pool::frame::loom_model::a_shared_holder_sees_no_change_under_way",
+    ),
+    (
+        "exclusive-latch-twice",
+        "pager",
+        "pool::frame::loom_model::two_changes_are_both_there",
+    ),
+    (
+        "moved-change-not-looked-for-again",
+        "pager",
+        "pool::frame::loom_model::an_oldest_change_that_moves_is_not_missed",
+    ),
+    (
+        "pinned-page-evicted",
+        "pager",
+        "pool::frame::loom_model::a_pinned_page_stays",
+    ),
+    (
+        "version-not-moved",
+        "pager",
+        "pool::frame::loom_model::a_frame_used_again_is_not_taken_for_the_old_page",
+    ),
+    (
+        "older-copy-counts-as-the-page",
+        "pager",
+        "pool::frame::loom_model::no_change_is_evicted_before_it_is_written",
+    ),
+    (
+        "slot-owner-not-looked-at-again",
+        "engine",
+        "txn::slots::loom_model::an_answer_is_never_about_another_transaction",
+    ),
+    (
+        "moved-without-a-look",
+        "engine",
+        "txn::slots::loom_model::ending_and_moving_agree",
+    ),
+    (
+        "snapshot-announced-too-late",
+        "engine",
+        "txn::snapshot::loom_model::a_snapshot_that_is_being_taken_is_not_overlooked",
+    ),
+    (
+        "record-not-announced",
+        "engine",
+        "txn::snapshot::loom_model::a_checkpoint_misses_no_record",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree;
+    use std::collections::BTreeSet;
+    use std::path::{Path, PathBuf};
+
+    /// The texts of the crates, each with its crate's name and its module's path.
+    fn sources() -> Vec<(String, String, String)> {
+        let crates = tree::root().join("crates");
+        let mut open: Vec<PathBuf> = vec![crates.clone()];
+        let mut found = Vec::new();
+        while let Some(dir) = open.pop() {
+            for entry in std::fs::read_dir(&dir).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    open.push(path);
+                } else if path.extension().is_some_and(|e| e == "rs") {
+                    let (name, module) = place(path.strip_prefix(&crates).unwrap());
+                    found.push((name, module, std::fs::read_to_string(&path).unwrap()));
+                }
+            }
+        }
+        found
+    }
+
+    fn place(path: &Path) -> (String, String) {
+        let text = path.to_string_lossy();
+        let (name, rest) = text.split_once('/').unwrap();
+        let inside = rest.strip_prefix("src/").unwrap_or(rest);
+        let module = inside.trim_end_matches(".rs").trim_end_matches("/mod");
+        (name.to_owned(), module.replace('/', "::"))
+    }
+
+    #[test]
+    fn every_planted_bug_is_listed() {
+        let mut planted = BTreeSet::new();
+        for (_, module, text) in sources().iter().filter(|s| s.1 != "mutant") {
+            for part in text.split("mutant!(\"").skip(1) {
+                let name = part.split('"').next().unwrap();
+                assert!(!name.is_empty(), "{module}");
+                planted.insert(name.to_owned());
+            }
+        }
+        let sim = SIM.iter().copied();
+        let stress = STRESS.iter().map(|s| s.0);
+        let models = MODELS.iter().map(|m| m.0);
+        let listed: BTreeSet<String> = sim.chain(stress).chain(models).map(String::from).collect();
+        assert_eq!(planted, listed);
+    }
+
+    #[test]
+    fn every_model_has_a_bug() {
+        let mut models = BTreeSet::new();
+        for (name, module, text) in sources() {
+            let Some((_, inside)) = text.split_once("mod loom_model {") else {
+                continue;
+            };
+            for part in inside.split("#[test]").skip(1) {
+                let after = part.split_once("fn ").unwrap().1;
+                let test = after.split('(').next().unwrap();
+                models.insert((name.clone(), format!("{module}::loom_model::{test}")));
+            }
+        }
+        let with: BTreeSet<_> = MODELS
+            .iter()
+            .map(|m| (m.1.to_owned(), m.2.to_owned()))
+            .collect();
+        assert_eq!(models, with);
+    }
+}
