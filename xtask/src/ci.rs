@@ -5,8 +5,8 @@ use crate::crash::{self, Plan};
 use crate::rng;
 use crate::step::Outcome;
 use crate::{
-    damage, e2e, full_disk, fuzz, hostile, install, isolation, privileges, sim, step, tidy, tls,
-    tree,
+    damage, e2e, full_disk, fuzz, hostile, install, isolation, privileges, sim, slt,
+    step, tidy, tls, tree,
 };
 use std::time::Duration;
 
@@ -33,6 +33,7 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     step::visibly_within(tree::cargo().args(["test", "--workspace"]), TESTS_MAX)?;
     fuzz::share()?;
     e2e::all()?;
+    slt::all()?;
     tls::all()?;
     crash::run(&Plan::new(rounds, seed))?;
     isolation::short(seed)?;

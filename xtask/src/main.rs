@@ -36,6 +36,7 @@ mod report;
 mod rng;
 mod server;
 mod sim;
+mod slt;
 mod step;
 mod syncs;
 mod sysbench;
@@ -103,6 +104,11 @@ const COMMANDS: &[Command] = &[
         "who may do what: grants x statements x doors, beside MariaDB; scenarios; random accounts [--matrix] [--alone] [--server S] \
          [--grant PART] [--statement PART] [--skip PARTS] [--scenarios] [--scenario PART] [--fuzz SECONDS] [--seed N]",
         privileges::command,
+    ),
+    (
+        "slt",
+        "sqllogictest files: DIR... [--jobs 2] [--only PART] [--server tidemill|mariadb]",
+        slt::command,
     ),
     (
         "compare",
