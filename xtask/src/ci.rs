@@ -5,7 +5,7 @@ use crate::crash::{self, Plan};
 use crate::rng;
 use crate::step::Outcome;
 use crate::{
-    damage, e2e, full_disk, fuzz, hostile, install, isolation, privileges, sim, slt,
+    damage, differential, e2e, full_disk, fuzz, hostile, install, isolation, privileges, sim, slt,
     step, tidy, tls, tree,
 };
 use std::time::Duration;
@@ -34,6 +34,7 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     fuzz::share()?;
     e2e::all()?;
     slt::all()?;
+    differential::short()?;
     tls::all()?;
     crash::run(&Plan::new(rounds, seed))?;
     isolation::short(seed)?;

@@ -15,6 +15,7 @@ mod client;
 mod compare;
 mod crash;
 mod damage;
+mod differential;
 mod e2e;
 mod edges;
 mod full_disk;
@@ -109,6 +110,11 @@ const COMMANDS: &[Command] = &[
         "slt",
         "sqllogictest files: DIR... [--jobs 2] [--only PART] [--server tidemill|mariadb]",
         slt::command,
+    ),
+    (
+        "differential",
+        "random statements beside MariaDB and by two ways [--statements N] [--seed N] [--area NAME] [--case N] [--alone]",
+        differential::command,
     ),
     (
         "compare",
