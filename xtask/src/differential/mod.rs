@@ -30,7 +30,7 @@ const SHARE_SEED: u64 = 26;
 const SHARE: u64 = 20_000;
 
 /// Kinds of differences that are shown in full.
-const SHOWN: usize = 60;
+const SHOWN: usize = 400;
 
 /// What is run.
 struct Plan {
