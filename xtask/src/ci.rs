@@ -4,8 +4,8 @@ use crate::args::Args;
 use crate::crash::{self, Plan};
 use crate::step::Outcome;
 use crate::{
-    damage, e2e, full_disk, fuzz, hostile, install, isolation, privileges, seeds, sim, step, tidy,
-    tls, tree,
+    damage, differential, e2e, full_disk, fuzz, hostile, install, isolation, privileges, seeds, sim,
+    slt, step, tidy, tls, tree,
 };
 use std::time::Duration;
 
@@ -35,6 +35,8 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     step::visibly_within(tests.env(seeds::VARIABLE, seed.to_string()), TESTS_MAX)?;
     fuzz::share(seed)?;
     e2e::all()?;
+    slt::all()?;
+    differential::short()?;
     tls::all()?;
     crash::run(&Plan::new(rounds, seed))?;
     isolation::short(seed)?;

@@ -15,6 +15,7 @@ mod client;
 mod compare;
 mod crash;
 mod damage;
+mod differential;
 mod e2e;
 mod edges;
 mod full_disk;
@@ -39,6 +40,7 @@ mod rng;
 mod seeds;
 mod server;
 mod sim;
+mod slt;
 mod step;
 mod syncs;
 mod sysbench;
@@ -107,6 +109,16 @@ const COMMANDS: &[Command] = &[
         "who may do what: grants x statements x doors, beside MariaDB; scenarios; random accounts [--matrix] [--alone] [--server S] \
          [--grant PART] [--statement PART] [--skip PARTS] [--scenarios] [--scenario PART] [--fuzz SECONDS] [--seed N]",
         privileges::command,
+    ),
+    (
+        "slt",
+        "sqllogictest files: DIR... [--jobs 2] [--only PART] [--server tidemill|mariadb]",
+        slt::command,
+    ),
+    (
+        "differential",
+        "random statements beside MariaDB and by two ways [--statements N] [--seed N] [--area NAME] [--case N] [--alone]",
+        differential::command,
     ),
     (
         "compare",

@@ -180,6 +180,7 @@ pub async fn run(
     }?;
     // Rows that it had no memory for are missing in what it has done.
     env.cx.memory().check()?;
+    env.cx.fault()?;
     Ok(done)
 }
 

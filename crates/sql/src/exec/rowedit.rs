@@ -39,6 +39,7 @@ pub(crate) fn convert(
         column: &def.name,
         row,
     };
+    cx.fault()?;
     let mut warnings: Vec<Warning> = Vec::new();
     let converted = assign(v, &target, mode, &mut warnings)?.into_value();
     for w in warnings {

@@ -264,6 +264,8 @@ struct State {
     warnings: Vec<Warning>,
     warning_count: u64,
     error_count: u64,
+    /// The first warning that a strict write must not go on with.
+    fault: Option<SqlError>,
     last_insert_id: Option<u64>,
     /// Generators of RAND(n), by the address of the call.
     seeded: Vec<(usize, [u32; 2])>,
@@ -272,6 +274,11 @@ struct State {
     taken: usize,
     uuids: u32,
 }
+
+/// Warnings of expressions that are errors where rows are written in strict mode: a value out of range (1264), a row cut by
+/// GROUP_CONCAT (1260), data cut (1265), a wrong value (1292), one that is none of its type (1411), a date out of range (1441), and a
+/// logarithm of nothing (3020).
+const STRICT: &[u16] = &[1260, 1264, 1265, 1292, 1411, 1441, 3020];
 
 /// MySQL cuts messages here (MYSQL_ERRMSG_SIZE).
 const LONGEST_MESSAGE: usize = 511;
@@ -479,10 +486,30 @@ impl<'s> EvalCtx<'s> {
         }
     }
 
-    /// Adds the warning that an error would have been.
+    /// Adds the warning that an error would have been. In a strict write it is the error; see [`EvalCtx::fault`].
     #[cold]
     pub fn warn_error(&self, e: SqlError) {
+        if self.strict_write && STRICT.contains(&e.code) {
+            self.state().fault.get_or_insert(e);
+            return;
+        }
         self.warn(Warning::from_error(e));
+    }
+
+    /// The error that a strict write must end with, where evaluation only warns. Whoever stores a value asks before, and whoever
+    /// ends the statement does, since a condition may have warned as well.
+    ///
+    /// # Errors
+    /// The first such warning.
+    #[inline]
+    pub fn fault(&self) -> Result<(), SqlError> {
+        if !self.strict_write {
+            return Ok(());
+        }
+        match self.state().fault.take() {
+            Some(e) => Err(e),
+            None => Ok(()),
+        }
     }
 
     /// The warnings so far, leaving none behind, and how many there were (those not kept included).
@@ -498,12 +525,17 @@ impl<'s> EvalCtx<'s> {
     pub(super) fn quietly<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
         let before = {
             let s = self.state();
-            (s.warnings.len(), s.warning_count, s.error_count)
+            let (warnings, errors) = (s.warning_count, s.error_count);
+            (s.warnings.len(), warnings, errors, s.fault.is_some())
         };
         let r = f();
         let mut s = self.state();
-        if (s.warning_count, s.error_count) == (before.1, before.2) {
+        let faulty = s.fault.is_some() && !before.3;
+        if (s.warning_count, s.error_count) == (before.1, before.2) && !faulty {
             return Some(r);
+        }
+        if faulty {
+            s.fault = None;
         }
         s.warnings.truncate(before.0);
         s.warning_count = before.1;

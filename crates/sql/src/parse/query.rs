@@ -241,7 +241,7 @@ impl Parser<'_> {
     /// A value of `LIMIT`: a number, `?` or a local variable.
     pub fn limit_value(&mut self) -> R<Expr> {
         match self.tok.kind {
-            T::Int | T::HexNum => Ok(Expr::Int(self.number()?)),
+            T::Int => Ok(Expr::Int(self.number()?)),
             T::Param => self.primary(),
             _ => {
                 let name = self.ident()?;

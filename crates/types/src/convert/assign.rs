@@ -9,6 +9,7 @@ use crate::datatype::{DataType, IntWidth, Labels};
 use crate::decimal::Decimal;
 use crate::decimal::arith::Rounding;
 use crate::error::{Level, SqlError, SqlResult, Warning, codes};
+use crate::temporal::DateTime;
 use crate::value::{Value, ValueRef};
 use std::sync::Arc;
 
@@ -114,7 +115,7 @@ impl Sink<'_, '_> {
 
 /// The implicit default of a type: what a non-strict assignment of NULL to a NOT NULL column stores.
 pub fn zero_value(ty: &DataType) -> Value {
-    use crate::temporal::{Date, DateTime, Time};
+    use crate::temporal::{Date, Time};
     match ty {
         DataType::Null => Value::Null,
         DataType::Int { unsigned, .. } => {
@@ -222,32 +223,44 @@ fn assign_any<'a>(v: ValueRef<'a>, mut s: Sink<'a, '_>) -> SqlResult<Converted<'
     })
 }
 
-/// An integer of text: decimals and exponents are rounded half away from zero. `None` after the value was rejected leniently.
-fn text_integer(b: &[u8], s: &mut Sink<'_, '_>) -> SqlResult<Decimal> {
-    let p = Decimal::parse(b);
-    if p.used == 0 {
-        s.incorrect("integer", b)?;
-        return Ok(Decimal::ZERO);
-    }
-    if !b[p.used..].iter().all(u8::is_ascii_whitespace) {
-        s.truncated()?;
-    }
-    Ok(p.value.round_with(0, Rounding::HalfUp))
+/// What a text has behind its number. Whether the number fits is asked first, and then this is not told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// Nothing, or blanks.
+    Blank,
+    /// Text: the value is what stands in front of it.
+    Text,
+    /// There is no number at all.
+    All,
 }
 
-/// Any value as a whole number, wide enough to be checked against every integer type.
-fn whole(v: ValueRef<'_>, s: &mut Sink<'_, '_>) -> SqlResult<i128> {
-    let saturate = |d: Decimal| {
-        d.mantissa_i128().unwrap_or(if d.is_negative() {
-            i128::MIN
-        } else {
-            i128::MAX
-        })
+/// Any value as a whole number, wide enough to be checked against every integer type: decimals and exponents in text are rounded
+/// half away from zero.
+fn whole(v: ValueRef<'_>) -> (i128, Rest) {
+    let (ValueRef::Str(b, _) | ValueRef::Bytes(b)) = v else {
+        return (super::to_int(v), Rest::Blank);
     };
-    Ok(match v {
-        ValueRef::Str(b, _) | ValueRef::Bytes(b) => saturate(text_integer(b, s)?),
-        other => super::to_int(other),
-    })
+    let p = Decimal::parse(b);
+    if p.used == 0 {
+        return (0, Rest::All);
+    }
+    let d = p.value.round_with(0, Rounding::HalfUp);
+    let n = d.mantissa_i128().unwrap_or(if d.is_negative() {
+        i128::MIN
+    } else {
+        i128::MAX
+    });
+    let blank = b[p.used..].iter().all(u8::is_ascii_whitespace);
+    (n, if blank { Rest::Blank } else { Rest::Text })
+}
+
+/// Tells what was behind the number that `v` was taken for.
+fn behind(v: ValueRef<'_>, rest: Rest, s: &mut Sink<'_, '_>) -> SqlResult<()> {
+    match rest {
+        Rest::Blank => Ok(()),
+        Rest::Text => s.truncated(),
+        Rest::All => s.incorrect("integer", &super::to_bytes(v)),
+    }
 }
 
 fn integer<'a>(
@@ -256,7 +269,7 @@ fn integer<'a>(
     unsigned: bool,
     s: &mut Sink<'_, '_>,
 ) -> SqlResult<ValueRef<'a>> {
-    let n = whole(v, s)?;
+    let (n, rest) = whole(v);
     let (min, max) = if unsigned {
         (0, i128::from(width.unsigned_max()))
     } else {
@@ -266,12 +279,26 @@ fn integer<'a>(
     let fitted = n.clamp(min, max);
     if fitted != n {
         s.out_of_range()?;
+    } else {
+        behind(v, rest, s)?;
     }
     Ok(if unsigned {
         ValueRef::UInt(fitted as u64)
     } else {
         ValueRef::Int(fitted as i64)
     })
+}
+
+/// Any value as a whole number where floating point and decimals lose their fraction.
+fn cut(v: ValueRef<'_>) -> i128 {
+    match v {
+        ValueRef::Float(f) => f64::from(f).trunc() as i128,
+        ValueRef::Double(f) => f.trunc() as i128,
+        ValueRef::Decimal(d) => {
+            super::to_int(ValueRef::Decimal(d.round_with(0, Rounding::Truncate)))
+        }
+        other => super::to_int(other),
+    }
 }
 
 fn decimal(
@@ -374,36 +401,49 @@ fn bit<'a>(v: ValueRef<'a>, n: u8, s: &mut Sink<'_, '_>) -> SqlResult<ValueRef<'
             }
         }
         ValueRef::Int(i) => u128::from(i as u64),
+        ValueRef::Float(_) | ValueRef::Double(_) => u128::try_from(cut(v)).unwrap_or(u128::MAX),
         other => u128::try_from(super::to_int(other)).unwrap_or(u128::MAX),
     };
     if value > u128::from(max) {
-        s.too_long()?;
+        if s.mode.strict {
+            s.too_long()?;
+        }
+        s.out_of_range()?;
         return Ok(ValueRef::Bit(max, n));
     }
     Ok(ValueRef::Bit(value as u64, n))
 }
 
 fn year(v: ValueRef<'_>, s: &mut Sink<'_, '_>) -> SqlResult<u64> {
-    let (n, text_zero) = match v {
+    // Zero as text is the year 2000, unless it has four digits.
+    let (n, rest, zero) = match v {
         ValueRef::Str(b, _) | ValueRef::Bytes(b) => {
-            let digits = b.iter().filter(|c| c.is_ascii_digit()).count();
-            (whole(v, s)?, digits < 4)
+            let (n, rest) = whole(v);
+            (n, rest, if b.len() == 4 { 0 } else { 2000 })
         }
-        ValueRef::Date(d) => (i128::from(d.year()), false),
-        ValueRef::DateTime(d) => (i128::from(d.date().year()), false),
-        other => (whole(other, s)?, false),
+        ValueRef::Date(d) => (i128::from(d.year()), Rest::Blank, 0),
+        ValueRef::DateTime(d) => (i128::from(d.date().year()), Rest::Blank, 0),
+        // A time is one of today.
+        ValueRef::Time(t) => {
+            let day = s.mode.today.at_midnight().to_linear();
+            let at = day.and_then(|d| DateTime::from_linear(d + t.micros_total(), 0));
+            let day = at.map_or(s.mode.today, |at| at.date());
+            (i128::from(day.year()), Rest::Blank, 0)
+        }
+        other => (whole(other).0, Rest::Blank, 0),
     };
-    Ok(match n {
-        0 if text_zero => 2000,
-        0 => 0,
+    let year = match n {
+        0 => zero,
         1..=69 => n as u64 + 2000,
         70..=99 => n as u64 + 1900,
         1901..=2155 => n as u64,
         _ => {
             s.out_of_range()?;
-            0
+            return Ok(0);
         }
-    })
+    };
+    behind(v, rest, s)?;
+    Ok(if rest == Rest::All { 0 } else { year })
 }
 
 fn enumeration(v: ValueRef<'_>, l: &Labels, s: &mut Sink<'_, '_>) -> SqlResult<u16> {
@@ -419,7 +459,10 @@ fn enumeration(v: ValueRef<'_>, l: &Labels, s: &mut Sink<'_, '_>) -> SqlResult<u
                 digits.then(|| by_number(super::str_to_int(&b).0))?
             })
         }
-        other => by_number(super::to_int(other)),
+        ValueRef::Date(_) | ValueRef::Time(_) | ValueRef::DateTime(_) => {
+            l.find(&super::to_bytes(v))
+        }
+        other => by_number(cut(other)),
     };
     match found {
         Some(n) => Ok(n),
@@ -437,21 +480,27 @@ fn set(v: ValueRef<'_>, l: &Labels, s: &mut Sink<'_, '_>) -> SqlResult<u64> {
             let b = super::assign_string::bytes_in(v, l.collation.charset());
             let mut bits = 0;
             let mut bad = false;
-            for part in b.split(|&c| c == b',').filter(|p| !p.is_empty()) {
+            let end = b.iter().rposition(|&c| c != b' ').map_or(0, |i| i + 1);
+            // An empty part is a label like any other, which few sets have.
+            let parts = b[..end].split(|&c| c == b',').filter(|_| end > 0);
+            for part in parts {
                 match l.find(part) {
                     Some(n) => bits |= 1u64 << (n - 1).min(63),
                     None => bad = true,
                 }
             }
-            if bad && b.iter().all(u8::is_ascii_digit) {
-                let n = super::str_to_int(&b).0;
+            let number = b.trim_ascii_start();
+            if bad && !number.is_empty() && number.iter().all(u8::is_ascii_digit) {
+                let n = super::str_to_int(number).0;
                 bad = n < 0 || n > i128::from(all);
                 bits = n as u64 & all;
             }
             (bits, bad)
         }
+        // No label is a date.
+        ValueRef::Date(_) | ValueRef::Time(_) | ValueRef::DateTime(_) => (0, true),
         other => {
-            let n = super::to_int(other);
+            let n = cut(other);
             (n as u64 & all, n < 0 || n > i128::from(all))
         }
     };

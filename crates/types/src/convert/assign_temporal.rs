@@ -76,14 +76,16 @@ fn parse(v: ValueRef<'_>, s: &mut Sink<'_, '_>) -> SqlResult<DateTime> {
             .and_then(|n| DateTime::from_number_with(n, days))
             .map(|(d, _)| d),
     };
-    match parsed {
-        Some(d) if s.mode.allows(d) => Ok(d),
-        _ => {
-            report(v, Fault::Range, s)?;
-            // Outside NO_ZERO_DATE modes a rejected part leaves the zero date.
-            Ok(DateTime::ZERO)
-        }
-    }
+    let fault = match parsed {
+        Some(d) if s.mode.allows(d) => return Ok(d),
+        Some(_) => Fault::Range,
+        // A number that is no date is cut; a time that leaves the calendar is out of range.
+        None if matches!(v, ValueRef::Time(_)) => Fault::Range,
+        None => Fault::Truncated,
+    };
+    report(v, fault, s)?;
+    // Outside NO_ZERO_DATE modes a rejected part leaves the zero date.
+    Ok(DateTime::ZERO)
 }
 
 /// A number with a fraction of a second.
@@ -104,16 +106,12 @@ fn number(d: &crate::Decimal, days: Days) -> Option<DateTime> {
 fn parse_text(v: ValueRef<'_>, s: &mut Sink<'_, '_>) -> SqlResult<DateTime> {
     let b = super::to_bytes(v);
     let Some(p) = DateTime::parse_with(&b, s.mode.days(s.target.ty)) else {
-        let looks_dated = b.iter().filter(|c| c.is_ascii_digit()).count() >= 3;
-        report(
-            v,
-            if looks_dated {
-                Fault::Range
-            } else {
-                Fault::Truncated
-            },
-            s,
-        )?;
+        // A day that its month does not have is out of range; anything else is no date at all.
+        let fault = match DateTime::parse_with(&b, Days::Any) {
+            Some(_) => Fault::Range,
+            None => Fault::Truncated,
+        };
+        report(v, fault, s)?;
         return Ok(DateTime::ZERO);
     };
     if !s.mode.allows(p.value) {
@@ -200,9 +198,7 @@ fn time(v: ValueRef<'_>, fsp: u8, s: &mut Sink<'_, '_>) -> SqlResult<Time> {
         ValueRef::Decimal(_) | ValueRef::Float(_) | ValueRef::Double(_) => {
             fractional_time(&super::to_decimal(v))
         }
-        other => i64::try_from(super::to_int(other))
-            .ok()
-            .and_then(Time::from_number),
+        other => Time::from_number(in_range(super::to_int(other))),
     };
     let Some((t, clamped)) = parsed else {
         report(v, Fault::Range, s)?;
@@ -223,9 +219,18 @@ fn time(v: ValueRef<'_>, fsp: u8, s: &mut Sink<'_, '_>) -> SqlResult<Time> {
     Ok(t.round(fsp))
 }
 
+/// The nearest number that fits; far beyond any time either way.
+fn in_range(n: i128) -> i64 {
+    n.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+}
+
 fn fractional_time(d: &crate::Decimal) -> Option<(Time, bool)> {
     let whole = d.round_with(0, Rounding::Truncate);
-    let (t, clamped) = Time::from_number(whole.to_i64()?)?;
+    let n = in_range(super::to_int(ValueRef::Decimal(whole)));
+    let (t, clamped) = Time::from_number(n)?;
+    if clamped {
+        return Some((t, clamped));
+    }
     let micros = d
         .checked_sub(&whole)?
         .rescale(6)?

@@ -314,7 +314,7 @@ impl Time {
         if s.eat(b'.') {
             (micros, fsp, up) = s.fraction();
         }
-        if hms[1] > 59 || hms[2] > 59 {
+        if hms[1] > 59 || hms[2] > 59 || is_exponent(s.rest) {
             return None;
         }
         let hours = days
@@ -368,6 +368,14 @@ impl Time {
             Time::from_parts(n < 0, h as u32, m as u8, s as u8, 0, 0),
             false,
         ))
+    }
+}
+
+/// The exponent of a number in floating point, which is no time although it begins like one.
+fn is_exponent(s: &[u8]) -> bool {
+    match s {
+        [b'e' | b'E', b'+' | b'-', d, ..] | [b'e' | b'E', d, ..] => d.is_ascii_digit(),
+        _ => false,
     }
 }
 

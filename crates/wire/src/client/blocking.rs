@@ -11,7 +11,10 @@ use super::{ClientError, Login, LoginStep, ResultReader, ResultSet, ServerError,
 use crate::command::{CURSOR_TYPE_READ_ONLY, code};
 use crate::packet::{Decoder, LARGEST_MAX_ALLOWED_PACKET, PacketWriter};
 use crate::read::Reader;
-use crate::response::ERR_HEADER;
+use crate::response::{ERR_HEADER, LOCAL_INFILE_HEADER};
+
+/// A file is sent in packets of this size.
+const PIECE: usize = 64 * 1024;
 
 /// A socket of either kind.
 #[derive(Debug)]
@@ -147,8 +150,47 @@ impl Conn {
     /// # Errors
     /// The server's error, or of the connection.
     pub fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, ClientError> {
-        request::query(sql.as_bytes(), self.capabilities(), &mut self.writer);
+        self.query_bytes(sql.as_bytes())
+    }
+
+    /// As [`Conn::query`] with text in whatever character set the connection has.
+    ///
+    /// # Errors
+    /// The server's error, or of the connection.
+    pub fn query_bytes(&mut self, sql: &[u8]) -> Result<Vec<ResultSet>, ClientError> {
+        request::query(sql, self.capabilities(), &mut self.writer);
         self.answer(ResultReader::new(self.capabilities(), false))
+    }
+
+    /// Runs LOAD DATA LOCAL; whatever file the server asks for, it is sent `content`. The login must have asked for
+    /// [`LOCAL_FILES`](crate::capability::LOCAL_FILES), which it does not by itself: a server that may ask a client for
+    /// files is trusted.
+    ///
+    /// # Errors
+    /// The server's error, or of the connection.
+    pub fn query_with_file(
+        &mut self,
+        sql: &[u8],
+        content: &[u8],
+    ) -> Result<Vec<ResultSet>, ClientError> {
+        request::query(sql, self.capabilities(), &mut self.writer);
+        self.flush()?;
+        let mut reader = ResultReader::new(self.capabilities(), false);
+        let packet = self.next_packet()?;
+        if packet.first() != Some(&LOCAL_INFILE_HEADER) {
+            if let Some(results) = reader.packet(packet)? {
+                return Ok(results);
+            }
+            return self.answer(reader);
+        }
+        self.writer.set_sequence(self.decoder.sequence());
+        let pieces = content.chunks(PIECE).filter(|piece| !piece.is_empty());
+        for piece in pieces.chain(std::iter::once(&[][..])) {
+            self.writer.begin();
+            self.writer.buf().extend_from_slice(piece);
+            self.writer.end();
+        }
+        self.answer(reader)
     }
 
     /// Prepares a statement.
@@ -156,7 +198,15 @@ impl Conn {
     /// # Errors
     /// The server's error, or of the connection.
     pub fn prepare(&mut self, sql: &str) -> Result<Statement, ClientError> {
-        request::command(code::STMT_PREPARE, sql.as_bytes(), &mut self.writer);
+        self.prepare_bytes(sql.as_bytes())
+    }
+
+    /// As [`Conn::prepare`] with text in whatever character set the connection has.
+    ///
+    /// # Errors
+    /// The server's error, or of the connection.
+    pub fn prepare_bytes(&mut self, sql: &[u8]) -> Result<Statement, ClientError> {
+        request::command(code::STMT_PREPARE, sql, &mut self.writer);
         let head = self.single()?;
         let mut reader = Reader::new(&head);
         reader.u8()?;

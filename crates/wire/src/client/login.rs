@@ -77,6 +77,12 @@ impl Login {
         self.wanted = capabilities | capability::PROTOCOL_41 | capability::SECURE_CONNECTION;
     }
 
+    /// Lets the server ask for the contents of files, for
+    /// [`query_with_file`](super::blocking::Conn::query_with_file).
+    pub fn allow_files(&mut self) {
+        self.wanted |= capability::LOCAL_FILES;
+    }
+
     /// What both sides can do, once greeted.
     pub fn capabilities(&self) -> u32 {
         self.capabilities

@@ -53,6 +53,19 @@ pub(super) fn hex_of(b: &[u8]) -> Vec<u8> {
     out
 }
 
+/// The nearest whole number, halves away from zero; all bits where there is none of 64.
+fn whole_bits(x: f64) -> u64 {
+    if x <= i64::MIN as f64 || x >= u64::MAX as f64 {
+        return u64::MAX;
+    }
+    let nearest = x + 0.5f64.copysign(x);
+    if nearest < 0.0 {
+        nearest as i64 as u64
+    } else {
+        nearest as u64
+    }
+}
+
 fn hex(a: Args<'_>) -> Out<'_> {
     let v = a.val(0)?;
     Ok(match v {
@@ -61,8 +74,8 @@ fn hex(a: Args<'_>) -> Out<'_> {
         Val::Uint(u) => Val::owned(in_base(u, 16, false)),
         Val::Bit(b, _) => Val::owned(in_base(b, 16, false)),
         Val::Double(_) | Val::Decimal(_) => {
-            let n = crate::expr::conv::to_int(&v, a.cx).map_or(0, |i| i.bits());
-            Val::owned(in_base(n, 16, false))
+            let x = some!(a.f64(0)?);
+            Val::owned(in_base(whole_bits(x), 16, false))
         }
         v => match crate::expr::conv::into_text(v, a.ty(0)) {
             Some(t) => {

@@ -405,7 +405,13 @@ fn infer_convert_tz(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
 }
 
 fn convert_tz(a: Args<'_>) -> Out<'_> {
-    let d = some!(a.datetime(0)?);
+    let v = a.val(0)?;
+    let d = some!(conv::to_datetime(&v, a.cx));
+    if d.date().is_zero() {
+        // No zone has this date, whatever the SQL mode.
+        conv::warn_zero_date(&v, a.cx);
+        return Ok(Val::Null);
+    }
     let (from, to) = (some!(a.text(1)?), some!(a.text(2)?));
     let zone = |t: &[u8]| TimeZone::parse(&String::from_utf8_lossy(t)).map(TimeZone::offset);
     let (from, to) = (some!(zone(&from)), some!(zone(&to)));

@@ -154,3 +154,31 @@ fn invalid_dates_are_stored_where_the_mode_allows_them() {
     );
     assert_eq!(c.error("INSERT INTO t (id, d) SELECT 3, d FROM t"), 1292);
 }
+
+#[test]
+fn what_an_expression_only_warns_of_is_an_error_of_a_strict_write() {
+    let mut c = Client::in_test(&server());
+    c.run("CREATE TABLE t (i INT, s VARCHAR(9))");
+    c.run("INSERT INTO t VALUES (1, 'a')");
+    assert_eq!(c.error("INSERT INTO t (i) SELECT 'x' + 1"), 1292);
+    assert_eq!(c.error("INSERT INTO t (i) VALUES (1 + 'x')"), 1292);
+    assert_eq!(c.error("UPDATE t SET i = s + 1"), 1292);
+    assert_eq!(c.error("UPDATE t SET i = 2 WHERE s = 0"), 1292);
+    assert_eq!(c.error("DELETE FROM t WHERE s = 0"), 1292);
+    assert_eq!(c.error("REPLACE INTO t (i) SELECT LN(0)"), 3020);
+    assert_eq!(c.rows("SELECT i, s FROM t"), [["1", "a"]]);
+    // Not where the statement says so, nor where nothing is written.
+    c.run("UPDATE IGNORE t SET i = 2 WHERE s = 0");
+    assert_eq!(c.rows("SELECT i, s FROM t"), [["2", "a"]]);
+    assert_eq!(c.one("SELECT COUNT(*) FROM t WHERE s = 0"), "1");
+    c.run("SET sql_mode = ''");
+    c.run("UPDATE t SET i = s + 3");
+    assert_eq!(c.rows("SELECT i, s FROM t"), [["3", "a"]]);
+}
+
+#[test]
+fn a_limit_is_no_literal_of_bits() {
+    let mut c = Client::in_test(&server());
+    assert_eq!(c.error("SELECT 1 LIMIT 0x1"), 1064);
+    assert_eq!(c.one("SELECT 1 LIMIT 1"), "1");
+}

@@ -60,6 +60,8 @@ fn into_integers() {
         (int.clone(), t(" 12 "), "12", "12", &[]),
         (int.clone(), t("12abc"), "!1265", "12", &[1265]),
         (int.clone(), t("abc"), "!1366", "0", &[1366]),
+        // That it does not fit is told alone.
+        (tiny.clone(), t("300 abc"), "!1264", "127", &[1264]),
         (int.clone(), t(""), "!1366", "0", &[1366]),
         (int.clone(), t("1e20"), "!1264", "2147483647", &[1264]),
         (
@@ -175,7 +177,9 @@ fn into_strings() {
         (DataType::Binary(2), t("abc"), "!1406", "ab", &[1265]),
         (DataType::VarBinary(3), Value::Int(12), "12", "12", &[]),
         (DataType::Bit(4), Value::Int(15), "\u{f}", "\u{f}", &[]),
-        (DataType::Bit(4), Value::Int(16), "!1406", "\u{f}", &[1265]),
+        (DataType::Bit(4), Value::Int(16), "!1406", "\u{f}", &[1264]),
+        (DataType::Bit(4), Value::Double(1.9), "\u{1}", "\u{1}", &[]),
+        (DataType::Bit(4), d("1.9"), "\u{2}", "\u{2}", &[]),
         (DataType::Bit(16), bytes(b"ab"), "ab", "ab", &[]),
     ]);
     let (s, w) = try_assign(
@@ -244,7 +248,7 @@ fn into_dates() {
             Value::Int(20240231),
             "!1292",
             "0000-00-00",
-            &[1264],
+            &[1265],
         ),
         (
             dt0.clone(),
@@ -350,7 +354,45 @@ fn into_timestamps_times_and_years() {
         (DataType::Year, t("0"), "2000", "2000", &[]),
         (DataType::Year, t("0000"), "0000", "0000", &[]),
         (DataType::Year, Value::Int(1900), "!1264", "0000", &[1264]),
+        // Zero as text is 2000 unless it has four digits; what is no number is zero.
+        (DataType::Year, t("a"), "!1366", "0000", &[1366]),
+        (DataType::Year, t(""), "!1366", "0000", &[1366]),
+        (DataType::Year, t("12abc"), "!1265", "2012", &[1265]),
+        (DataType::Year, t("0000-00"), "!1265", "2000", &[1265]),
+        (DataType::Year, t("3000x"), "!1264", "0000", &[1264]),
+        // Far beyond its range a number is the last time.
+        (
+            DataType::Time(0),
+            Value::Double(1e20),
+            "!1292",
+            "838:59:59",
+            &[1264],
+        ),
+        (
+            DataType::Time(0),
+            Value::UInt(u64::MAX),
+            "!1292",
+            "838:59:59",
+            &[1264],
+        ),
+        (
+            DataType::Time(0),
+            d("-99999999999999999999.5"),
+            "!1292",
+            "-838:59:59",
+            &[1264],
+        ),
+        // A number in floating point is no time.
+        (DataType::Time(0), t("1e2"), "!1292", "00:00:00", &[1265]),
+        (DataType::Time(0), t("1E+2"), "!1292", "00:00:00", &[1265]),
+        (DataType::Time(0), t("1e"), "!1292", "00:00:01", &[1265]),
     ]);
+    let today = ConvertMode {
+        today: DateTime::parse(b"2023-11-14").unwrap().value.date(),
+        ..ConvertMode::STRICT
+    };
+    let (year, _) = try_assign(&DataType::Year, &time("10:11:12"), &today).unwrap();
+    assert_eq!(year, "2023");
     let east = ConvertMode {
         offset: 7200,
         ..ConvertMode::STRICT
@@ -376,13 +418,32 @@ fn into_enum_and_set() {
         (e.clone(), t("7"), "7", "7", &[]),
         (e.clone(), t("blue"), "!1265", "", &[1265]),
         (e.clone(), Value::Int(4), "!1265", "", &[1265]),
-        (e, Value::Null, "!1048", "red", &[1048]),
+        (e.clone(), Value::Null, "!1048", "red", &[1048]),
         (s.clone(), t("green,red"), "red,green", "red,green", &[]),
         (s.clone(), t(""), "", "", &[]),
         (s.clone(), Value::Int(3), "red,green", "red,green", &[]),
         (s.clone(), t("red,blue"), "!1265", "red", &[1265]),
-        (s, Value::Int(8), "!1265", "", &[1265]),
+        (s.clone(), Value::Int(8), "!1265", "", &[1265]),
+        // A fraction is cut off, and not rounded.
+        (e.clone(), d("1.9"), "red", "red", &[]),
+        (e.clone(), Value::Double(2.9), "green", "green", &[]),
+        (s.clone(), d("1.5"), "red", "red", &[]),
+        // A date is text here.
+        (e, date("0000-00-01"), "!1265", "", &[1265]),
+        (s.clone(), date("0000-00-01"), "!1265", "", &[1265]),
+        // Numbers in files may have blanks in front.
+        (s.clone(), t("  3"), "red,green", "red,green", &[]),
+        // An empty part is a label that is not there.
+        (s.clone(), t("red,"), "!1265", "red", &[1265]),
+        (s.clone(), t(",red"), "!1265", "red", &[1265]),
+        (s, t("   "), "", "", &[]),
     ]);
+    let with_empty = DataType::Set(Arc::new(Labels {
+        names: vec![(*b"something").into(), (*b"").into()],
+        collation: CollationId::DEFAULT,
+    }));
+    let got = try_assign(&with_empty, &t("something,"), &ConvertMode::STRICT).unwrap();
+    assert_eq!(got.0, "something,");
 }
 
 #[test]
