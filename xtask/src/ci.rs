@@ -5,8 +5,8 @@ use crate::crash::{self, Plan};
 use crate::rng;
 use crate::step::Outcome;
 use crate::{
-    damage, e2e, full_disk, fuzz, hostile, install, isolation, privileges, sim, step, tidy, tls,
-    tree,
+    damage, e2e, full_disk, fuzz, hostile, install, isolation, power_cuts, privileges, sim, step,
+    tidy, tls, tree,
 };
 use std::time::Duration;
 
@@ -40,6 +40,7 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     privileges::short()?;
     damage::short(seed)?;
     full_disk::short(seed)?;
+    power_cuts::short(seed)?;
     sim::share(20)
 }
 

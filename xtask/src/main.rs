@@ -27,6 +27,7 @@ mod ledger;
 mod matrix;
 mod miri;
 mod models;
+mod power_cuts;
 mod pressure;
 mod privileges;
 mod procfs;
@@ -97,6 +98,12 @@ const COMMANDS: &[Command] = &[
         "full-disk",
         "a server on a small file system that is filled to its last block (as root) [--mb 96] [--rounds 6] [--seed X]",
         full_disk::command,
+    ),
+    (
+        "power-cuts",
+        "the server on a file system that forgets at a power cut what was not synced [--cuts 100] [--clients 8] [--seed X] \
+         [--flush-method M] [--forget-syncs]",
+        power_cuts::command,
     ),
     (
         "privileges",
