@@ -5,8 +5,8 @@ use crate::crash::{self, Plan};
 use crate::rng;
 use crate::step::Outcome;
 use crate::{
-    damage, e2e, full_disk, fuzz, hostile, install, isolation, power_cuts, privileges, sim, step,
-    tidy, tls, tree,
+    damage, dumps, e2e, full_disk, fuzz, hostile, install, isolation, power_cuts, privileges, sim,
+    step, tidy, tls, tree,
 };
 use std::time::Duration;
 
@@ -34,6 +34,7 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     fuzz::share()?;
     e2e::all()?;
     tls::all()?;
+    dumps::short()?;
     crash::run(&Plan::new(rounds, seed))?;
     isolation::short(seed)?;
     hostile::short()?;

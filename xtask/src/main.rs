@@ -15,6 +15,7 @@ mod client;
 mod compare;
 mod crash;
 mod damage;
+mod dumps;
 mod e2e;
 mod edges;
 mod full_disk;
@@ -93,6 +94,11 @@ const COMMANDS: &[Command] = &[
         "single bits flipped in every kind of file, the log cut at every byte of its end [--short] [--seed X] [--bits N] \
          [--grounds killed,busy] [--only FILE]",
         damage::command,
+    ),
+    (
+        "dumps",
+        "tables of every column type, dumped and restored by mariadb-dump and mydumper, beside MariaDB [--short] [--only SET]",
+        dumps::command,
     ),
     (
         "full-disk",

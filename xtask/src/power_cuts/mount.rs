@@ -472,27 +472,24 @@ fn unmounted(at: &Path, lazily: bool) -> Outcome<()> {
     step::must(Command::new("fusermount3").arg(how).arg(at)).map(drop)
 }
 
-/// Unmounts what a process that was killed has left mounted below `dir`: nobody serves it any more.
+/// Unmounts what a process that was killed has left mounted below `dir`.
 pub fn unmount_left(dir: &Path) {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-    for at in left(&mounts, dir) {
-        if unmounted(at, true).is_ok() {
+    for at in ours(&mounts, dir) {
+        // Where the process lives, the folder can be looked at; where it does not, ENOTCONN comes.
+        let served = std::fs::metadata(at).is_ok();
+        if !served && unmounted(at, true).is_ok() {
             println!("    unmounted what was left at {}", at.display());
         }
     }
 }
 
-/// The mounts of this kind below `dir` whose process has gone: their folders are `power-cuts-<pid>-<n>/disk`.
-fn left<'a>(mounts: &'a str, dir: &Path) -> Vec<&'a Path> {
-    let serves = |at: &Path| {
-        let name = at.parent().and_then(|p| p.file_name()?.to_str());
-        let pid = name.and_then(|n| n.rsplit('-').nth(1)?.parse::<u32>().ok());
-        pid.is_some_and(|pid| Path::new(&format!("/proc/{pid}")).exists())
-    };
+/// The mounts of this kind below `dir`.
+fn ours<'a>(mounts: &'a str, dir: &Path) -> Vec<&'a Path> {
     let ours = mounts.lines().filter_map(|line| {
         let (name, rest) = line.split_once(' ')?;
         let at = Path::new(rest.split(' ').next()?);
-        (name == NAME && at.starts_with(dir) && !serves(at)).then_some(at)
+        (name == NAME && at.starts_with(dir)).then_some(at)
     });
     ours.collect()
 }
@@ -502,15 +499,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_mounts_of_processes_that_are_gone_are_left_ones() {
-        let own = std::process::id();
+    fn only_mounts_of_this_kind_in_this_place_are_looked_at() {
         let mounts = format!(
-            "proc /proc proc rw 0 0\n{NAME} /t/xtask/power-cuts-{own}-0/disk fuse rw 0 0\n\
-             {NAME} /t/xtask/power-cuts-4194399-0/disk fuse rw 0 0\n\
-             {NAME} /u/xtask/power-cuts-4194399-0/disk fuse rw 0 0\n\
-             other /t/xtask/power-cuts-4194399-1/disk fuse rw 0 0\n"
+            "proc /proc proc rw 0 0\n{NAME} /t/xtask/power-cuts-7-0/disk fuse rw 0 0\n\
+             {NAME} /u/xtask/power-cuts-7-0/disk fuse rw 0 0\n\
+             other /t/xtask/power-cuts-7-1/disk fuse rw 0 0\n"
         );
-        let found = left(&mounts, Path::new("/t/xtask"));
-        assert_eq!(found, [Path::new("/t/xtask/power-cuts-4194399-0/disk")]);
+        let found = ours(&mounts, Path::new("/t/xtask"));
+        assert_eq!(found, [Path::new("/t/xtask/power-cuts-7-0/disk")]);
     }
 }
