@@ -4,8 +4,8 @@ use crate::args::Args;
 use crate::crash::{self, Plan};
 use crate::step::Outcome;
 use crate::{
-    damage, differential, e2e, full_disk, fuzz, hostile, install, isolation, privileges, seeds, sim,
-    slt, step, tidy, tls, tree,
+    damage, differential, dumps, e2e, full_disk, fuzz, hostile, install, isolation, power_cuts,
+    privileges, seeds, sim, slt, step, tidy, tls, tree,
 };
 use std::time::Duration;
 
@@ -38,12 +38,14 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     slt::all()?;
     differential::short()?;
     tls::all()?;
+    dumps::short()?;
     crash::run(&Plan::new(rounds, seed))?;
     isolation::short(seed)?;
     hostile::short()?;
     privileges::short()?;
     damage::short(seed)?;
     full_disk::short(seed)?;
+    power_cuts::short(seed)?;
     sim::share(seed)
 }
 

@@ -24,6 +24,7 @@ const PROGRAMS: &[(&str, &str, &str)] = &[
         "mariadb-server-core",
         "comparisons (--server mariadb, compare)",
     ),
+    ("mydumper", "mydumper", "cargo xtask dumps"),
     ("openssl", "openssl", "the tests of TLS"),
     ("strace", "strace", "cargo xtask syncs"),
     ("c++", "g++", "the fuzzer"),
@@ -87,7 +88,7 @@ pub fn ensure() -> Outcome<()> {
     step::announce("programs the tests drive");
     let missing: Vec<_> = PROGRAMS.iter().filter(|p| !step::on_path(p.0)).collect();
     if missing.is_empty() {
-        println!("    all there: sysbench, mariadb, mariadbd, strace, c++");
+        println!("    all there: sysbench, mariadb, mariadbd, mydumper, strace, c++");
         return Ok(());
     }
     for (program, package, purpose) in &missing {

@@ -16,6 +16,7 @@ mod compare;
 mod crash;
 mod damage;
 mod differential;
+mod dumps;
 mod e2e;
 mod edges;
 mod full_disk;
@@ -30,6 +31,7 @@ mod miri;
 mod models;
 mod mutants;
 mod planted;
+mod power_cuts;
 mod pressure;
 mod privileges;
 mod procfs;
@@ -100,9 +102,20 @@ const COMMANDS: &[Command] = &[
         damage::command,
     ),
     (
+        "dumps",
+        "tables of every column type, dumped and restored by mariadb-dump and mydumper, beside MariaDB [--short] [--only SET]",
+        dumps::command,
+    ),
+    (
         "full-disk",
         "a server on a small file system that is filled to its last block (as root) [--mb 96] [--rounds 6] [--seed X]",
         full_disk::command,
+    ),
+    (
+        "power-cuts",
+        "the server on a file system that forgets at a power cut what was not synced [--cuts 100] [--clients 8] [--seed X] \
+         [--flush-method M] [--forget-syncs]",
+        power_cuts::command,
     ),
     (
         "privileges",

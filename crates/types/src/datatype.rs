@@ -7,6 +7,7 @@ mod protocol;
 mod show;
 
 pub use protocol::{MysqlType, field_flags};
+pub use show::{write_hex, write_literal};
 
 use crate::collation::CollationId;
 use std::sync::Arc;

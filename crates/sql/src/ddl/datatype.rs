@@ -103,7 +103,7 @@ fn too_wide(name: &str, max: u64) -> SqlError {
 /// The type of column `name`; `collate` is its COLLATE attribute.
 ///
 /// # Errors
-/// 1074, 1115, 1235, 1253, 1273, 1291, 1425, 1426, 1427, 1439.
+/// 1074, 1115, 1235, 1253, 1273, 1291, 1300, 1425, 1426, 1427, 1439.
 pub fn resolve(
     name: &str,
     written: &ast::DataType,
@@ -396,8 +396,7 @@ fn labels(
     for n in names {
         // Trailing spaces of a member are removed, as MySQL does when the table is made.
         let end = n.iter().rposition(|b| *b != b' ').map_or(0, |p| p + 1);
-        let mut bytes = Vec::with_capacity(end);
-        types::charset::convert(Charset::Utf8mb4, cs, &n[..end], &mut bytes);
+        let bytes = member(&n[..end], cs)?;
         if kind == "SET" && bytes.contains(&b',') {
             return Err(SqlError::new(
                 codes::ER_ILLEGAL_VALUE_FOR_TYPE,
@@ -430,6 +429,26 @@ fn labels(
         names: own,
         collation,
     }))
+}
+
+/// A member in the character set of its column. Bytes that are no UTF-8 are none that the parser had made of a text: a number, or what
+/// a client sent that tells no character set. They are the column's own, as in MySQL, where it can have them.
+///
+/// # Errors
+/// 1300.
+fn member(n: &[u8], cs: Charset) -> Result<Vec<u8>, SqlError> {
+    if std::str::from_utf8(n).is_ok() {
+        let mut bytes = Vec::with_capacity(n.len());
+        types::charset::convert(Charset::Utf8mb4, cs, n, &mut bytes);
+        return Ok(bytes);
+    }
+    match cs.first_invalid(n) {
+        None => Ok(n.to_vec()),
+        Some(at) => {
+            let shown: String = n[at..].iter().take(3).map(|b| format!("{b:02X}")).collect();
+            Err(SqlError::invalid_character_string(cs.name(), &shown))
+        }
+    }
 }
 
 /// Bytes a column takes in a row as MySQL counts them for error 1118: lobs only their pointer.

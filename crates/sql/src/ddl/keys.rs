@@ -114,12 +114,13 @@ pub fn build(
         ));
     }
     super::check_identifier(&name, "")?;
+    let comment = super::comment(def.options.comment.as_deref(), "index", &name)?;
     Ok(IndexDef {
         id: 0,
         name,
         kind,
         parts,
-        comment: super::text(def.options.comment.as_deref()),
+        comment,
         root: Default::default(),
         invisible: def.options.invisible,
         asked: asked(&def.options, warnings),

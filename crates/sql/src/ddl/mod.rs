@@ -106,9 +106,26 @@ fn name_of(s: &Statement) -> String {
     }
 }
 
-/// Bytes of a comment as text.
-fn text(bytes: Option<&[u8]>) -> String {
-    String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
+/// Bytes of a comment as text; `kind` and `name` are of what it is about.
+///
+/// # Errors
+/// 4088: they are no UTF-8.
+fn comment(bytes: Option<&[u8]>, kind: &str, name: &str) -> Result<String, SqlError> {
+    let bytes = bytes.unwrap_or_default();
+    let Err(e) = std::str::from_utf8(bytes) else {
+        return Ok(String::from_utf8_lossy(bytes).into_owned());
+    };
+    let shown: String = bytes[e.valid_up_to()..]
+        .iter()
+        .take(6)
+        .map(|b| format!("\\x{b:02X}"))
+        .collect();
+    Err(SqlError::new(
+        codes::ER_COMMENT_CONTAINS_INVALID_STRING,
+        format!(
+            "Comment for {kind} '{name}' contains an invalid utf8mb4 character string: '{shown}'."
+        ),
+    ))
 }
 
 /// Longest name of a database, table, column or index, in characters.

@@ -11,7 +11,7 @@ use crate::parse::ast::{self, ColumnAttr, KeyDef, KeyPart, KeyPartKind, TableOpt
 
 use super::datatype::{self, TypeCtx};
 use super::row_format::{self, Asked};
-use super::{check_identifier, default, keys, text};
+use super::{check_identifier, comment, default, keys};
 
 /// Columns of a table, at most.
 pub(super) const MAX_COLUMNS: usize = 1017;
@@ -321,7 +321,7 @@ fn attribute<'w>(
         }
         ColumnAttr::Unique => b.keys.push(own_key(ast::IndexKind::Unique, &def.name)),
         ColumnAttr::PrimaryKey => b.keys.push(own_key(ast::IndexKind::Primary, &def.name)),
-        ColumnAttr::Comment(c) => def.comment = text(Some(c)),
+        ColumnAttr::Comment(c) => def.comment = comment(Some(c), "field", &def.name)?,
         ColumnAttr::Visible(v) => def.invisible = !v,
         ColumnAttr::Generated { .. } => return Err(SqlError::not_supported("generated column")),
         ColumnAttr::Check(_) => return Err(SqlError::not_supported("CHECK constraint")),
@@ -440,7 +440,7 @@ pub fn option(
         TableOption::Engine(e) => engine_name(table, e, substitute, warnings)?,
         TableOption::AutoIncrement(n) => o.auto_increment = (*n).max(1),
         TableOption::Charset(_) | TableOption::Collate(_) => {}
-        TableOption::Comment(c) => o.comment = text(Some(c)),
+        TableOption::Comment(c) => o.comment = comment(Some(c), "table", table)?,
         TableOption::RowFormat(f) => {
             o.row_format = if f.eq_ignore_ascii_case("DEFAULT") {
                 String::new()

@@ -1,7 +1,8 @@
 //! SHOW CREATE TABLE and SHOW CREATE DATABASE: text that makes the same thing again, in MySQL 8.0's form.
 
 use engine::{ColumnDef, ColumnDefault, IndexDef, IndexKind, TableDef, TableOptions};
-use types::{CollationId, DataType, SqlError, Value};
+use types::datatype::{write_hex, write_literal};
+use types::{Charset, CollationId, DataType, SqlError, Value};
 
 use super::columns::now_text;
 use super::rowset::RowSet;
@@ -49,18 +50,15 @@ impl Quoting {
 /// Text as a string literal.
 fn literal(t: &str) -> String {
     let mut out = String::with_capacity(t.len() + 2);
-    out.push('\'');
-    for c in t.chars() {
-        match c {
-            '\'' => out.push_str("''"),
-            '\\' => out.push_str("\\\\"),
-            '\0' => out.push_str("\\0"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            c => out.push(c),
-        }
-    }
-    out.push('\'');
+    // Writing into memory does not fail.
+    let _ = write_literal(&mut out, t);
+    out
+}
+
+/// Bytes as a hexadecimal literal.
+fn hex(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(2 * bytes.len() + 2);
+    let _ = write_hex(&mut out, bytes);
     out
 }
 
@@ -70,13 +68,28 @@ pub fn default_text(c: &ColumnDef, offset: i32) -> Option<String> {
         ColumnDefault::None | ColumnDefault::Null => None,
         ColumnDefault::Now => Some(now_text(&c.ty)),
         ColumnDefault::Expr(e) => Some(e.clone()),
-        ColumnDefault::Literal(v) => Some(value_text(&c.ty, v, offset)),
+        ColumnDefault::Literal(v) => Some(match &c.ty {
+            // MySQL prints these in digits, whatever they are.
+            DataType::Binary(_) | DataType::VarBinary(_) => {
+                let bytes = value_bytes(&c.ty, v, offset);
+                if bytes.is_empty() {
+                    String::new()
+                } else {
+                    hex(&bytes)
+                }
+            }
+            ty => {
+                let (bytes, text) = value_text(ty, v, offset);
+                text.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned())
+            }
+        }),
     }
 }
 
-fn value_text(ty: &DataType, v: &Value, offset: i32) -> String {
+/// A default as bytes of the column's character set.
+fn value_bytes(ty: &DataType, v: &Value, offset: i32) -> Vec<u8> {
     if let Value::Bit(bits, _) = v {
-        return format!("b'{bits:b}'");
+        return format!("b'{bits:b}'").into();
     }
     let mut out = Vec::new();
     match (ty, v) {
@@ -87,14 +100,36 @@ fn value_text(ty: &DataType, v: &Value, offset: i32) -> String {
         }
         _ => types::convert::write_text(v.as_ref(), ty, &mut out),
     }
+    if let DataType::Binary(len) = ty {
+        // As it is stored.
+        out.resize(*len as usize, 0);
+    }
+    out
+}
+
+/// A default as bytes of the column's character set, and as text where it is one.
+fn value_text(ty: &DataType, v: &Value, offset: i32) -> (Vec<u8>, Option<String>) {
+    let bytes = value_bytes(ty, v, offset);
     let mut text = Vec::new();
     let from = ty.collation().charset();
     if ty.is_character() && !from.is_utf8() {
-        types::charset::convert(from, types::Charset::Utf8mb4, &out, &mut text);
+        types::charset::convert(from, Charset::Utf8mb4, &bytes, &mut text);
     } else {
-        text = out;
+        text.clone_from(&bytes);
     }
-    String::from_utf8_lossy(&text).into_owned()
+    (bytes, String::from_utf8(text).ok())
+}
+
+/// A default as DEFAULT has it in SHOW CREATE TABLE. What utf8mb3 has no characters for is printed in digits, as MySQL 8.0 does:
+/// text in it would not be what was stored when the statement is run again.
+fn default_literal(ty: &DataType, v: &Value, offset: i32) -> String {
+    match value_text(ty, v, offset) {
+        (_, Some(text)) if matches!(v, Value::Bit(..)) => text,
+        (_, Some(text)) if Charset::Utf8mb3.first_invalid(text.as_bytes()).is_none() => {
+            literal(&text)
+        }
+        (bytes, _) => hex(&bytes),
+    }
 }
 
 fn column_text(c: &ColumnDef, table: CollationId, q: Quoting, offset: i32) -> String {
@@ -115,18 +150,14 @@ fn column_text(c: &ColumnDef, table: CollationId, q: Quoting, offset: i32) -> St
         t.push_str(" NULL");
     }
     match &c.default {
-        ColumnDefault::Null if !c.ty.is_lob() => t.push_str(" DEFAULT NULL"),
+        ColumnDefault::Null if !c.ty.is_lob() || c.ty == DataType::Json => {
+            t.push_str(" DEFAULT NULL");
+        }
         ColumnDefault::None | ColumnDefault::Null => {}
         ColumnDefault::Now => t.push_str(&format!(" DEFAULT {}", now_text(&c.ty))),
         ColumnDefault::Expr(e) => t.push_str(&format!(" DEFAULT ({e})")),
-        ColumnDefault::Literal(v @ Value::Bit(..)) => {
-            t.push_str(&format!(" DEFAULT {}", value_text(&c.ty, v, offset)));
-        }
         ColumnDefault::Literal(v) => {
-            t.push_str(&format!(
-                " DEFAULT {}",
-                literal(&value_text(&c.ty, v, offset))
-            ));
+            t.push_str(&format!(" DEFAULT {}", default_literal(&c.ty, v, offset)));
         }
     }
     if c.on_update_now {

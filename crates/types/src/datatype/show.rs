@@ -1,16 +1,51 @@
 //! Column types as SHOW CREATE TABLE and information_schema.columns.column_type print them (MySQL 8.0 style).
 
-use super::{DataType, IntWidth, LobSize};
+use super::{DataType, IntWidth, Labels, LobSize};
+use crate::Charset;
 use std::fmt;
 
-/// Text of a member list: quoted, quotes doubled.
-fn write_labels(f: &mut fmt::Formatter<'_>, names: &[Box<[u8]>]) -> fmt::Result {
+/// Writes text as a string literal of SQL, with the escapes that MySQL prints in definitions.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_literal(out: &mut dyn fmt::Write, text: &str) -> fmt::Result {
+    out.write_char('\'')?;
+    for c in text.chars() {
+        match c {
+            '\'' => out.write_str("''")?,
+            '\\' => out.write_str("\\\\")?,
+            '\0' => out.write_str("\\0")?,
+            '\n' => out.write_str("\\n")?,
+            '\r' => out.write_str("\\r")?,
+            c => out.write_char(c)?,
+        }
+    }
+    out.write_char('\'')
+}
+
+/// Writes bytes as a hexadecimal literal.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_hex(out: &mut dyn fmt::Write, bytes: &[u8]) -> fmt::Result {
+    out.write_str("0x")?;
+    bytes.iter().try_for_each(|b| write!(out, "{b:02X}"))
+}
+
+/// Text of a member list. A member of bytes that are no text is a number, by which it can be made again.
+fn write_labels(f: &mut fmt::Formatter<'_>, labels: &Labels) -> fmt::Result {
+    let from = labels.collation.charset();
     f.write_str("(")?;
-    for (i, n) in names.iter().enumerate() {
+    for (i, name) in labels.names.iter().enumerate() {
         if i > 0 {
             f.write_str(",")?;
         }
-        write!(f, "'{}'", String::from_utf8_lossy(n).replace('\'', "''"))?;
+        let mut text = Vec::with_capacity(name.len());
+        crate::charset::convert(from, Charset::Utf8mb4, name, &mut text);
+        match std::str::from_utf8(&text) {
+            Ok(text) => write_literal(f, text)?,
+            Err(_) => write_hex(f, name)?,
+        }
     }
     f.write_str(")")
 }
@@ -142,7 +177,7 @@ impl fmt::Display for DataType {
             }
             DataType::Enum(l) | DataType::Set(l) => {
                 f.write_str(name)?;
-                write_labels(f, &l.names)
+                write_labels(f, l)
             }
             _ => f.write_str(name),
         }

@@ -93,6 +93,7 @@ fn samples() -> Vec<(DataType, &'static str)> {
         (T::Year, "year"),
         (T::Enum(labels(&["a", "it's"])), "enum('a','it''s')"),
         (T::Set(labels(&["x", "y"])), "set('x','y')"),
+        (T::Enum(labels(&["a\\b\0\n\r"])), r"enum('a\\b\0\n\r')"),
         (T::Json, "json"),
         (T::Null, "null"),
     ]

@@ -289,6 +289,7 @@ codes! {
     ER_CLIENT_INTERACTION_TIMEOUT = 4031, "HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
     ER_DA_GLOBAL_CONN_LIMIT = 4081, "HY000", "Connection closed. Global connection memory limit %llu bytes exceeded. Consumed %llu bytes.";
     ER_DA_CONN_LIMIT = 4082, "HY000", "Connection closed. Connection memory limit %llu bytes exceeded. Consumed %llu bytes.";
+    ER_COMMENT_CONTAINS_INVALID_STRING = 4088, "HY000", "Comment for %s '%s' contains an invalid %s character string: '%s'.";
 }
 
 /// Looks a code up; `None` for a number this table does not know.

@@ -11,6 +11,7 @@ mod concurrent;
 mod conflicts;
 mod ddl;
 mod depth;
+mod dumps;
 mod expressions;
 mod info;
 mod limits;

@@ -1,0 +1,158 @@
+//! `cargo xtask power-cuts`: the server on a file system that forgets at a power cut what was not synced.
+//!
+//! The file system is ours, in this process, and lies in memory (`content`, `volume`, `disk`; `mount` is its side to the
+//! kernel). The server is the program a user runs, and knows nothing of it. Each round: the ledger's clients and one that
+//! changes definitions at work; the power goes at an operation chosen by chance; the server is killed before it learns
+//! anything more; what was durable is mounted again, and the server starts on it. Everything acknowledged must be there.
+
+mod content;
+mod course;
+mod definitions;
+mod disk;
+mod mount;
+mod volume;
+
+use crate::args::Args;
+use crate::rng;
+use crate::step::{self, Outcome};
+use crate::tree::{self, Scratch};
+use course::{Course, Ended};
+use disk::Disk;
+use mount::Mount;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+/// What a series is made of.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// How many times the power goes.
+    pub cuts: u32,
+    /// Connections of the ledger.
+    pub clients: u32,
+    /// The planted fault: the file system answers syncs and does nothing.
+    pub forget_syncs: bool,
+    /// `innodb_flush_method`; without it, chance decides at each start.
+    pub flush_method: Option<String>,
+    /// Where the chance comes from.
+    pub seed: u64,
+}
+
+/// The command.
+pub fn command(args: &Args) -> Outcome<()> {
+    let flush_method = args.get("flush-method", String::new())?;
+    let plan = Plan {
+        cuts: args.get("cuts", 100)?,
+        clients: args.get("clients", 8)?,
+        forget_syncs: args.switch("forget-syncs")?,
+        flush_method: Some(flush_method).filter(|m| !m.is_empty()),
+        seed: args.get("seed", rng::fresh_seed())?,
+    };
+    args.refuse_unread()?;
+    match run(&plan)? {
+        None => Ok(()),
+        Some(why) => Err(format!("not tried: {why}")),
+    }
+}
+
+/// The share of CI: some cuts, and the planted fault, which must be found. Where nothing can be mounted it says so.
+pub fn short(seed: u64) -> Outcome<()> {
+    let mut plan = Plan {
+        cuts: 3,
+        clients: 4,
+        forget_syncs: false,
+        flush_method: None,
+        seed,
+    };
+    if let Some(why) = run(&plan)? {
+        println!("    SKIPPED, the power was not cut: {why}");
+        return Ok(());
+    }
+    plan.forget_syncs = true;
+    run(&plan).map(drop)
+}
+
+/// Runs the plan; why it could not, where this machine lets nobody mount a file system.
+fn run(plan: &Plan) -> Outcome<Option<String>> {
+    step::announce(&format!(
+        "power cuts: {} of them, {} ledger clients{}, --seed {}",
+        plan.cuts,
+        plan.clients,
+        if plan.forget_syncs {
+            ", on a file system that forgets syncs"
+        } else {
+            ""
+        },
+        plan.seed
+    ));
+    mount::unmount_left(&tree::target_dir()?.join("xtask"));
+    let mut scratch = Scratch::new("power-cuts")?;
+    let at = scratch.path().join("disk");
+    let owner = std::fs::metadata(scratch.path()).map_err(|e| e.to_string())?;
+    let disk = Disk::new(plan.seed, owner.uid(), owner.gid());
+    let mounted = match Mount::new(&disk, &at) {
+        Ok(mounted) => mounted,
+        Err(why) => return Ok(Some(why)),
+    };
+    let result = Course::new(plan, disk.clone(), mounted, scratch.path(), &at)
+        .and_then(|mut course| course.run());
+    let judged = judge(plan, result);
+    if judged.is_err() {
+        save(&disk, &at, scratch.path());
+        scratch.keep();
+    }
+    judged.map_err(|e| format!("{e}\n(repeat with --seed {})", plan.seed))?;
+    Ok(None)
+}
+
+/// The disk is in memory and goes with this process: what is durable on it is copied beside it for somebody to look at.
+fn save(disk: &Disk, at: &Path, beside: &Path) {
+    disk.power_on();
+    let copied = Mount::new(disk, at).and_then(|_mounted| {
+        let to = beside.join("durable");
+        step::must(Command::new("cp").arg("-r").arg(at).arg(to))
+    });
+    if let Err(why) = copied {
+        println!("    the disk is lost: {why}");
+    }
+}
+
+/// A file system that keeps its promises must lose nothing; one that does not must be found out by what is missing.
+fn judge(plan: &Plan, result: Result<(), Ended>) -> Outcome<()> {
+    match result {
+        Ok(()) if plan.forget_syncs => Err(format!(
+            "{} cuts on a file system that forgets syncs, and nothing was missed",
+            plan.cuts
+        )),
+        Err(Ended::Lost(what)) if plan.forget_syncs => {
+            let first = what.lines().next().unwrap_or_default();
+            println!("    found, as it must be: {first}");
+            Ok(())
+        }
+        Ok(()) => Ok(()),
+        Err(Ended::Lost(why) | Ended::Failed(why)) => Err(why),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_planted_fault_must_be_found_as_what_it_is() {
+        let mut plan = Plan {
+            cuts: 1,
+            clients: 1,
+            forget_syncs: false,
+            flush_method: None,
+            seed: 1,
+        };
+        let lost = || Err(Ended::Lost("gone".to_owned()));
+        assert!(judge(&plan, Ok(())).is_ok());
+        assert!(judge(&plan, lost()).is_err());
+        plan.forget_syncs = true;
+        assert!(judge(&plan, Ok(())).is_err());
+        assert!(judge(&plan, lost()).is_ok());
+        assert!(judge(&plan, Err(Ended::Failed("no start".to_owned()))).is_err());
+    }
+}
