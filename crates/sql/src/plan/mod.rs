@@ -442,6 +442,20 @@ impl<'p> Planner<'p> {
     }
 }
 
+impl QueryPlan {
+    /// A query of one block.
+    pub(crate) fn of_block(block: Block, types: Vec<ExprType>, lowest: u16) -> QueryPlan {
+        QueryPlan {
+            body: Body::Block(Box::new(block)),
+            types,
+            order: Vec::new(),
+            limit: None,
+            into: Vec::new(),
+            lowest,
+        }
+    }
+}
+
 impl Block {
     /// A block that yields one row of nothing.
     pub(crate) fn empty(base: u16) -> Block {

@@ -9,7 +9,6 @@ use super::names::{Lowest, Names};
 use super::optimize::{Request, optimize};
 use super::scope::{DerivedColumn, FromTable};
 use super::select::finish_block;
-use super::source::TableSource;
 use super::tree::{Block, Body, QueryPlan, TablePlan};
 use crate::expr::{Expr, Node};
 
@@ -47,14 +46,7 @@ pub(crate) fn over(inner: QueryPlan, mut block: Block, lowest: Lowest) -> QueryP
     let lowest = lowest.0.min(inner.lowest);
     block.derived = vec![inner];
     finish_block(&mut block);
-    QueryPlan {
-        body: Body::Block(Box::new(block)),
-        types,
-        order: Vec::new(),
-        limit: None,
-        into: Vec::new(),
-        lowest,
-    }
+    QueryPlan::of_block(block, types, lowest)
 }
 
 impl Planner<'_> {
@@ -95,17 +87,7 @@ impl Planner<'_> {
             data_type: e.ty.to_data_type(),
         };
         let names = Names {
-            tables: vec![FromTable {
-                source: TableSource::Derived(0),
-                schema: "".into(),
-                alias: "".into(),
-                name: "".into(),
-                slot,
-                hints: Vec::new(),
-                derived: read.iter().map(column).collect(),
-                outer_joined: false,
-                seen: None,
-            }],
+            tables: vec![FromTable::unnamed(slot, read.iter().map(column).collect())],
             ..Names::default()
         };
         plan.types = read.iter().map(|e| e.ty).collect();

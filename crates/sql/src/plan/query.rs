@@ -11,7 +11,6 @@ use super::Planner;
 use super::names::Names;
 use super::over::{over, whole_of};
 use super::scope::{DerivedColumn, FromTable};
-use super::source::TableSource;
 use super::tree::{Body, LimitPlan, OUTPUT_SLOT, QueryPlan, SetArm, SortKey, SubPlan};
 use crate::access::Priv;
 use crate::access::needs::Need;
@@ -425,17 +424,10 @@ fn output_names<'s>(
         data_type: c.ty.clone(),
     };
     Names {
-        tables: vec![FromTable {
-            source: TableSource::Derived(0),
-            schema: "".into(),
-            alias: "".into(),
-            name: "".into(),
+        tables: vec![FromTable::unnamed(
             slot,
-            hints: Vec::new(),
-            derived: columns.iter().zip(types).map(column).collect(),
-            outer_joined: false,
-            seen: None,
-        }],
+            columns.iter().zip(types).map(column).collect(),
+        )],
         parent,
         ..Names::default()
     }

@@ -57,6 +57,21 @@ pub(crate) struct FromTable {
 }
 
 impl FromTable {
+    /// The rows of a query, the first derived one of its block, under no name.
+    pub fn unnamed(slot: u16, derived: Vec<DerivedColumn>) -> FromTable {
+        FromTable {
+            source: TableSource::Derived(0),
+            schema: "".into(),
+            alias: "".into(),
+            name: "".into(),
+            slot,
+            hints: Vec::new(),
+            derived,
+            outer_joined: false,
+            seen: None,
+        }
+    }
+
     /// Number of columns.
     pub fn len(&self) -> usize {
         match &self.source {

@@ -153,14 +153,7 @@ impl Planner<'_> {
         block.order = order;
         block.subqueries = b.subqueries;
         finish_block(&mut block);
-        let plan = QueryPlan {
-            body: Body::Block(Box::new(block)),
-            types,
-            order: Vec::new(),
-            limit: None,
-            into: Vec::new(),
-            lowest,
-        };
+        let plan = QueryPlan::of_block(block, types, lowest);
         Ok((self.assign_late(plan)?, columns))
     }
 
