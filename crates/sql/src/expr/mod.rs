@@ -24,6 +24,7 @@ mod limited;
 mod node;
 mod pattern;
 mod print;
+mod regex;
 mod sysvar;
 mod temporal;
 mod ty;

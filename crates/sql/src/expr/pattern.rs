@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use regex::bytes::{Regex, RegexBuilder};
 use types::SqlError;
 use types::charset::Charset;
 use types::collation::CollationId;
@@ -11,6 +10,7 @@ use super::conv;
 use super::ctx::{EvalCtx, RowSource};
 use super::limited::{Limited, Put};
 use super::node::Expr;
+use super::regex::{Compiled, Flags, Groups, illegal};
 use super::val::Val;
 
 /// `x [NOT] LIKE pattern`.
@@ -114,7 +114,7 @@ pub struct RegexpNode {
     /// NOT was written.
     pub negated: bool,
     /// The expression prepared, where pattern and flags are constant.
-    pub prepared: Option<Regex>,
+    pub prepared: Option<Compiled>,
 }
 
 /// Builds a regular expression with MySQL's flags (`c i m n u`); case matters by default where it does to the collation.
@@ -122,9 +122,8 @@ pub(super) fn build(
     pattern: &[u8],
     flags: &[u8],
     collation: CollationId,
-) -> Result<Regex, SqlError> {
-    let text = std::str::from_utf8(pattern)
-        .map_err(|_| SqlError::new(3685, "Illegal argument to a regular expression."))?;
+) -> Result<Compiled, SqlError> {
+    let text = std::str::from_utf8(pattern).map_err(|_| illegal())?;
     let mut ignore_case = !collation.is_case_sensitive();
     let (mut multi, mut dot_all, mut unix) = (false, false, false);
     for f in flags {
@@ -138,36 +137,18 @@ pub(super) fn build(
         }
     }
     if text.is_empty() {
-        return Err(SqlError::new(
-            3685,
-            "Illegal argument to a regular expression.",
-        ));
+        return Err(illegal());
     }
-    RegexBuilder::new(text)
-        .case_insensitive(ignore_case)
-        .multi_line(multi)
-        .dot_matches_new_line(dot_all)
-        .crlf(!unix && multi)
-        .unicode(collation.charset() != Charset::Binary)
-        .size_limit(4 << 20)
-        .build()
-        .map_err(|e| match e {
-            regex::Error::CompiledTooBig(_) => {
-                SqlError::new(3699, "Timeout exceeded in regular expression match.")
-            }
-            e => SqlError::new(3691, regexp_fault(&e.to_string()).to_owned()),
-        })
-}
-
-/// MySQL's words for what is wrong with a pattern.
-fn regexp_fault(why: &str) -> &'static str {
-    if why.contains("unclosed group") || why.contains("unopened group") {
-        "Mismatched parenthesis in regular expression."
-    } else if why.contains("unclosed character class") {
-        "The regular expression contains an unclosed bracket expression."
-    } else {
-        "Syntax error in regular expression."
-    }
+    Compiled::new(
+        text,
+        Flags {
+            ignore_case,
+            multi_line: multi,
+            dot_all,
+            crlf: !unix && multi,
+            unicode: collation.charset() != Charset::Binary,
+        },
+    )
 }
 
 impl RegexpNode {
@@ -230,7 +211,7 @@ impl RegexpNode {
             }
         };
         if self.usage == RegexpUse::Like {
-            return Ok(Val::Int(i64::from(regex.is_match(&text) != self.negated)));
+            return Ok(Val::Int(i64::from(regex.is_match(&text)? != self.negated)));
         }
         let first = if self.usage == RegexpUse::Replace {
             3
@@ -278,25 +259,30 @@ impl RegexpNode {
 }
 
 fn nth(
-    regex: &Regex,
+    regex: &Compiled,
     text: &[u8],
     from: usize,
     occurrence: i64,
     cx: &EvalCtx<'_>,
 ) -> Result<Option<(usize, usize)>, SqlError> {
     let mut left = occurrence.max(1);
-    for m in regex.find_iter(&text[from..]) {
-        cx.tick(m.len() + 32)?;
+    let mut hit = None;
+    regex.each_match(&text[from..], |groups| {
+        let Some(Some((start, end))) = groups.first().copied() else {
+            return Ok(true);
+        };
+        cx.tick(end - start + 32)?;
         left -= 1;
         if left == 0 {
-            return Ok(Some((from + m.start(), from + m.end())));
+            hit = Some((from + start, from + end));
         }
-    }
-    Ok(None)
+        Ok(left > 0)
+    })?;
+    Ok(hit)
 }
 
 fn replace<'a>(
-    regex: &Regex,
+    regex: &Compiled,
     text: &[u8],
     from: usize,
     occurrence: i64,
@@ -306,24 +292,29 @@ fn replace<'a>(
     let mut out = Limited::new(cx);
     out.put(&text[..from])?;
     let rest = &text[from..];
-    let mut done = 0;
-    for (i, c) in regex.captures_iter(rest).enumerate() {
-        let Some(m) = c.get(0) else { continue };
-        cx.tick(m.len() + 64)?;
-        if occurrence > 0 && i as i64 + 1 != occurrence {
-            continue;
+    let (mut done, mut number) = (0, 0);
+    regex.each_match(rest, |groups| {
+        let Some(Some((start, end))) = groups.first().copied() else {
+            return Ok(true);
+        };
+        cx.tick(end - start + 64)?;
+        number += 1;
+        if occurrence > 0 && number != occurrence {
+            return Ok(number < occurrence);
         }
-        out.put(&rest[done..m.start()])?;
-        expand(&c, with, &mut out)?;
-        done = m.end();
-    }
+        out.put(&rest[done..start])?;
+        expand(rest, &groups, with, &mut out)?;
+        done = end;
+        Ok(true)
+    })?;
     out.put(&rest[done..])?;
     Ok(out.value())
 }
 
 /// Appends a replacement: `$1` is a group, a backslash takes the next character literally.
 fn expand(
-    c: &regex::bytes::Captures<'_>,
+    text: &[u8],
+    groups: &Groups,
     with: &[u8],
     out: &mut Limited<'_>,
 ) -> Result<(), SqlError> {
@@ -335,8 +326,8 @@ fn expand(
                 i += 2;
             }
             (b'$', Some(d)) if d.is_ascii_digit() => {
-                if let Some(g) = c.get(usize::from(d - b'0')) {
-                    out.put(g.as_bytes())?;
+                if let Some(Some((start, end))) = groups.get(usize::from(d - b'0')) {
+                    out.put(&text[*start..*end])?;
                 }
                 i += 2;
             }
