@@ -170,6 +170,8 @@ fn reason(text: &str) -> String {
     let mut lines = text.lines().skip_while(|l| !l.contains(" panicked at "));
     let (at, why) = (lines.next(), lines.next());
     match (at.and_then(|l| l.split_once(" panicked at ")), why) {
+        // Not where in somebody else's crate.
+        (Some((_, at)), Some(why)) if at.starts_with('/') => why.trim().to_owned(),
         (Some((_, at)), Some(why)) => format!("{at} {}", why.trim()),
         _ => "it did not come to its end".to_owned(),
     }
