@@ -11,7 +11,7 @@ pub fn line(text: &str) -> Option<(u64, Limits)> {
     let mut limits = Limits::of_workload(version);
     while let Some(word) = words.next() {
         let mut value = || words.next().map(str::to_owned).ok_or(String::new());
-        flag(&mut limits, word, &mut value).ok()?;
+        flag(&mut limits, word, &mut value).ok()?.then_some(())?;
     }
     Some((seed, limits))
 }

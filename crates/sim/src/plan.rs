@@ -184,7 +184,7 @@ impl Plan {
             verbose: false,
         };
         // Not drawn: see `packed_step`.
-        if !limits.short && seed / 3 % 8 == 0 {
+        if !limits.short && (seed / 3).is_multiple_of(8) {
             p.outgrow_segments();
         }
         p.clients = p.clients.min(limits.clients);

@@ -306,14 +306,20 @@ impl Client<'_> {
     fn append(&mut self, current: &mut Current<'_>, alone: bool) -> Result<(), Failure> {
         let key = self.list();
         let value = self.ground.append();
-        let update = self.rng.one_in(3);
-        let sql = if update {
-            format!("UPDATE lists SET v = CONCAT(v, ',', '{value}') WHERE k = {key}")
-        } else {
-            format!(
-                "INSERT INTO lists VALUES ({key}, '{value}') \
-                 ON DUPLICATE KEY UPDATE v = CONCAT(v, ',', '{value}')"
-            )
+        let form = self.rng.below(12);
+        let update = form < 6;
+        let longer = format!("v = CONCAT(v, ',', '{value}')");
+        let sql = match form {
+            0 | 1 => format!("UPDATE lists SET {longer} WHERE k = {key}"),
+            2 => format!("UPDATE lists JOIN ones ON one = 1 SET {longer} WHERE k = {key}"),
+            3 => {
+                format!("UPDATE ones LEFT JOIN lists ON k = {key} * one SET {longer} WHERE one = 1")
+            }
+            4 => format!("UPDATE lists, ones SET {longer} WHERE k = {key} AND one = 1"),
+            5 => format!("UPDATE lists JOIN (SELECT {key} AS d) AS made ON k = d SET {longer}"),
+            _ => format!(
+                "INSERT INTO lists VALUES ({key}, '{value}') ON DUPLICATE KEY UPDATE {longer}"
+            ),
         };
         let op = Op::Append { key, value };
         match current.run(&sql) {
@@ -408,13 +414,13 @@ impl Client<'_> {
         let value = self.ground.write();
         let group = ground::group(value);
         let insert = self.ground.may_create(key);
-        let sql = if insert {
-            format!("INSERT INTO registers VALUES ({key}, {value}, {group}, 1)")
-        } else {
-            format!(
-                "UPDATE registers SET v = {value}, g = {group}, n = LAST_INSERT_ID(n + 1) \
-                 WHERE k = {key}"
-            )
+        let new = format!("v = {value}, g = {group}, n = LAST_INSERT_ID(n + 1)");
+        let sql = match self.rng.below(6) {
+            _ if insert => format!("INSERT INTO registers VALUES ({key}, {value}, {group}, 1)"),
+            0 => format!("UPDATE registers JOIN ones ON one = 1 SET {new} WHERE k = {key}"),
+            1 => format!("UPDATE ones LEFT JOIN registers ON k = {key} SET {new} WHERE one = 1"),
+            2 => format!("UPDATE registers, ones SET {new} WHERE k = {key} * one"),
+            _ => format!("UPDATE registers SET {new} WHERE k = {key}"),
         };
         let op = |version| Op::Write {
             key,
@@ -475,7 +481,13 @@ impl Client<'_> {
     fn delete(&mut self, current: &mut Current<'_>, alone: bool) -> Result<(), Failure> {
         let key = self.register();
         let op = Op::Delete { key };
-        match current.run(&format!("DELETE FROM registers WHERE k = {key}")) {
+        let sql = match self.rng.below(4) {
+            0 => format!("DELETE registers FROM registers JOIN ones ON one = 1 WHERE k = {key}"),
+            1 => format!("DELETE FROM registers USING ones LEFT JOIN registers ON k = {key} * one"),
+            2 => format!("DELETE registers FROM registers, ones WHERE k = {key} AND one = 1"),
+            _ => format!("DELETE FROM registers WHERE k = {key}"),
+        };
+        match current.run(&sql) {
             Ok(result) if result.affected_rows == 1 => current.ops.push(op),
             Ok(_) => {}
             Err(Failure::Lost) if alone => {

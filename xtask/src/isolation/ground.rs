@@ -109,7 +109,10 @@ pub fn tables(setup: &Setup) -> Outcome<()> {
     let mut conn = open(setup).map_err(|e| e.to_string())?;
     for sql in [
         "CREATE DATABASE IF NOT EXISTS isolation",
-        "DROP TABLE IF EXISTS isolation.lists, isolation.registers",
+        "DROP TABLE IF EXISTS isolation.lists, isolation.registers, isolation.ones",
+        // What statements of several tables join; one row, which nobody changes.
+        "CREATE TABLE isolation.ones (one INT PRIMARY KEY)",
+        "INSERT INTO isolation.ones VALUES (1)",
         "CREATE TABLE isolation.lists (k INT PRIMARY KEY, v VARCHAR(4000) NOT NULL)",
         "CREATE TABLE isolation.registers \
          (k INT PRIMARY KEY, v INT NOT NULL, g INT NOT NULL, n INT NOT NULL, KEY g (g))",

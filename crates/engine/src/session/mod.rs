@@ -265,6 +265,14 @@ impl Session {
         };
     }
 
+    /// The statement that has begun is going to write. What it reads at SERIALIZABLE must still be so when it does, in a transaction of
+    /// its own as well: from here on its plain reads lock.
+    pub fn statement_writes(&mut self) {
+        if self.isolation == Isolation::Serializable {
+            self.need_txid();
+        }
+    }
+
     /// Undoes what the statement did. If the whole transaction was rolled back meanwhile, nothing is left to do.
     pub async fn statement_rollback(&mut self) -> Result<(), SqlError> {
         if self.txid != TxnId::NONE {

@@ -256,6 +256,9 @@ impl Session {
             self.check_server_read_only()?;
         }
         self.engine.statement_begin(isolation);
+        if plan.writes {
+            self.engine.statement_writes();
+        }
         let outcome = self.run_in_statement(plan, params, sink).await;
         self.end_statement(outcome).await
     }
