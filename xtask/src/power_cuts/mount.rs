@@ -480,8 +480,8 @@ fn unmounted(at: &Path, lazily: bool) -> Outcome<()> {
 pub fn unmount_left(dir: &Path) {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     for at in ours(&mounts, dir) {
-        // Where the process lives, the folder can be looked at; where it does not, ENOTCONN comes.
-        let served = std::fs::metadata(at).is_ok();
+        // Where the process lives, the folder can be opened; where it does not, ENOTCONN comes (but not to stat, which the kernel answers).
+        let served = std::fs::read_dir(at).is_ok();
         if !served && unmounted(at, true).is_ok() {
             println!("    unmounted what was left at {}", at.display());
         }
