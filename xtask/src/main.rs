@@ -114,7 +114,7 @@ const COMMANDS: &[Command] = &[
     (
         "power-cuts",
         "the server on a file system that forgets at a power cut what was not synced [--cuts 100] [--clients 8] [--seed X] \
-         [--flush-method M] [--forget-syncs]",
+         [--flush-method M] [--forget-syncs] [--forget-names]",
         power_cuts::command,
     ),
     (

@@ -2,10 +2,11 @@
 //!
 //! The tables are those of `tests/dumps`, one database a file. Each is made on Tidemill and on MariaDB, dumped by `mariadb-dump` (connections in utf8mb4,
 //! latin1 and binary, with and without `--hex-blob`) and by `mydumper`, and restored into the other and into Tidemill itself. Every byte of every
-//! row must be what it was; between two of Tidemill's also each definition and checksum.
+//! row must be what it was; between two of Tidemill's also each definition and checksum. In the end the whole server is dumped, and restored into a fresh one.
 
 mod contents;
 mod tools;
+mod whole;
 
 use crate::args::Args;
 use crate::server::{Kind, Server, Setup};
@@ -106,6 +107,12 @@ fn run(short: bool, only: &str) -> Outcome<()> {
         let mut rounds = 0;
         for set in SETS.iter().filter(|s| s.name.contains(only)) {
             rounds += servers.set(set, short, scratch.path(), &mut failed)?;
+        }
+        if only.is_empty() {
+            rounds += 1;
+            whole::trip(servers.tidemill.setup(), scratch.path())
+                .map_err(|e| format!("all databases: {e}"))?;
+            println!("    all databases: restored into a fresh server, with accounts");
         }
         servers.stop()?;
         match failed.is_empty() {

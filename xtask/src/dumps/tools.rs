@@ -110,6 +110,21 @@ fn finished(command: &mut Command) -> Outcome<()> {
     Ok(())
 }
 
+/// Dumps all databases of a server into a file, as a nightly backup does.
+pub fn dump_all(from: &Setup, file: &Path) -> Outcome<()> {
+    let out = File::create(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let mut command = program("mariadb-dump", from, "utf8mb4");
+    command.args(["--all-databases", "--single-transaction", "--hex-blob"]);
+    command.args(["--routines", "--triggers", "--events", "--flush-privileges"]);
+    finished(command.stdin(Stdio::null()).stdout(out))
+}
+
+/// Restores such a file.
+pub fn restore_all(to: &Setup, file: &Path) -> Outcome<()> {
+    let input = File::open(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    finished(program("mariadb", to, "utf8mb4").stdin(input))
+}
+
 /// Runs a file of statements with the program `mariadb`.
 pub fn load(to: &Setup, database: &str, file: &Path) -> Outcome<()> {
     let sql = std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()))?;

@@ -3,7 +3,7 @@
 use super::Plan;
 use super::content::Unsynced;
 use super::definitions::Definitions;
-use super::disk::Disk;
+use super::disk::{Disk, Lies};
 use super::mount::Mount;
 use crate::check;
 use crate::ledger::{self, Book, Tally};
@@ -102,8 +102,8 @@ impl<'a> Course<'a> {
             self.book.create(conn.as_mut())?;
             self.definitions.create(conn.as_mut())?;
         }
-        if self.plan.forget_syncs {
-            self.disk.lie();
+        if self.lied_to() {
+            self.disk.lie(self.plan.lies);
         }
         while self.cuts() < self.plan.cuts {
             let why = |e: Ended, n: u32| match e {
@@ -120,6 +120,10 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
+    fn lied_to(&self) -> bool {
+        self.plan.lies != Lies::None
+    }
+
     fn cuts(&self) -> u32 {
         self.counted.under_load + self.counted.in_recovery + self.counted.after_a_stop
     }
@@ -130,7 +134,7 @@ impl<'a> Course<'a> {
         self.counted.under_load += 1;
         let mut recoveries = 0;
         // On a file system that lies, a second cut could keep the server from starting before anything was missed.
-        while !self.plan.forget_syncs && self.cuts() < self.plan.cuts && self.rng.one_in(3) {
+        while !self.lied_to() && self.cuts() < self.plan.cuts && self.rng.one_in(3) {
             let again = self.drawn().spawn()?;
             // Early most times: a recovery has some hundred changes.
             let within = 10 << (3 * self.rng.below(4));
@@ -174,7 +178,7 @@ impl<'a> Course<'a> {
     }
 
     fn load_and_cut(&mut self, server: Server) -> Result<Tally, Ended> {
-        if self.plan.forget_syncs && self.cuts() == 0 {
+        if self.lied_to() && self.cuts() == 0 {
             // As from a drive whose cache had it all: no half of anything is left to stumble over.
             self.disk.decide(Unsynced::Lost);
             self.disk.cut_after(4000);

@@ -26,12 +26,23 @@ struct State {
     countdown: Option<u64>,
     /// What the next cut does to everything that was not synced, where not chance decides.
     all: Option<Unsynced>,
-    /// Syncs are answered, and do nothing.
-    lies: bool,
+    /// Syncs that are answered, and do nothing.
+    lies: Lies,
     rng: Rng,
     losses: Losses,
     syncs: u64,
     changes: u64,
+}
+
+/// Which promises are not kept: a planted fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lies {
+    /// All are kept.
+    None,
+    /// Syncs of folders do nothing.
+    Names,
+    /// No sync does anything.
+    All,
 }
 
 /// A disk that several threads use.
@@ -74,7 +85,7 @@ impl Disk {
             power: Power::On,
             countdown: None,
             all: None,
-            lies: false,
+            lies: Lies::None,
             rng: Rng::new(seed),
             losses: Losses::default(),
             syncs: 0,
@@ -89,11 +100,11 @@ impl Disk {
         self.shared.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Carries an operation out, unless there is no power or it goes now. `volume` is given whether syncs are lies.
+    /// Carries an operation out, unless there is no power or it goes now. `act` is told which syncs are lies.
     pub fn operate<T>(
         &self,
         weight: Weight,
-        act: impl FnOnce(&mut Volume, bool) -> T,
+        act: impl FnOnce(&mut Volume, Lies) -> T,
     ) -> Result<T, NoPower> {
         let mut state = self.lock();
         if state.power == Power::On {
@@ -133,11 +144,11 @@ impl Disk {
         self.lock().all = Some(all);
     }
 
-    /// From now on syncs are answered and do nothing; everything until now is durable.
-    pub fn lie(&self) {
+    /// From now on these syncs are answered and do nothing; everything until now is durable.
+    pub fn lie(&self, which: Lies) {
         let mut state = self.lock();
         state.volume.sync_all();
-        state.lies = true;
+        state.lies = which;
     }
 
     /// Waits for the cut that was announced; after `limit` the power goes anyway. True where it went by itself.

@@ -17,7 +17,7 @@ use crate::rng;
 use crate::step::{self, Outcome};
 use crate::tree::{self, Scratch};
 use course::{Course, Ended};
-use disk::Disk;
+use disk::{Disk, Lies};
 use mount::Mount;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -30,8 +30,8 @@ pub struct Plan {
     pub cuts: u32,
     /// Connections of the ledger.
     pub clients: u32,
-    /// The planted fault: the file system answers syncs and does nothing.
-    pub forget_syncs: bool,
+    /// The planted fault: syncs that the file system answers without doing anything.
+    pub lies: Lies,
     /// `innodb_flush_method`; without it, chance decides at each start.
     pub flush_method: Option<String>,
     /// Where the chance comes from.
@@ -44,7 +44,7 @@ pub fn command(args: &Args) -> Outcome<()> {
     let plan = Plan {
         cuts: args.get("cuts", 100)?,
         clients: args.get("clients", 8)?,
-        forget_syncs: args.switch("forget-syncs")?,
+        lies: lies(args)?,
         flush_method: Some(flush_method).filter(|m| !m.is_empty()),
         seed: args.get("seed", rng::fresh_seed())?,
     };
@@ -55,12 +55,12 @@ pub fn command(args: &Args) -> Outcome<()> {
     }
 }
 
-/// The share of CI: some cuts, and the planted fault, which must be found. Where nothing can be mounted it says so.
+/// The share of CI: some cuts, and the planted faults, which must be found. Where nothing can be mounted it says so.
 pub fn short(seed: u64) -> Outcome<()> {
     let mut plan = Plan {
         cuts: 3,
         clients: 4,
-        forget_syncs: false,
+        lies: Lies::None,
         flush_method: None,
         seed,
     };
@@ -68,8 +68,21 @@ pub fn short(seed: u64) -> Outcome<()> {
         println!("    SKIPPED, the power was not cut: {why}");
         return Ok(());
     }
-    plan.forget_syncs = true;
-    run(&plan).map(drop)
+    for lies in [Lies::All, Lies::Names] {
+        plan.lies = lies;
+        run(&plan)?;
+    }
+    Ok(())
+}
+
+/// The planted fault that is asked for.
+fn lies(args: &Args) -> Outcome<Lies> {
+    let (syncs, names) = (args.switch("forget-syncs")?, args.switch("forget-names")?);
+    Ok(match (syncs, names) {
+        (true, _) => Lies::All,
+        (false, true) => Lies::Names,
+        _ => Lies::None,
+    })
 }
 
 /// Runs the plan; why it could not, where this machine lets nobody mount a file system.
@@ -78,10 +91,10 @@ fn run(plan: &Plan) -> Outcome<Option<String>> {
         "power cuts: {} of them, {} ledger clients{}, --seed {}",
         plan.cuts,
         plan.clients,
-        if plan.forget_syncs {
-            ", on a file system that forgets syncs"
-        } else {
-            ""
+        match plan.lies {
+            Lies::None => "",
+            Lies::Names => ", on a file system that forgets syncs of folders",
+            Lies::All => ", on a file system that forgets syncs",
         },
         plan.seed
     ));
@@ -120,11 +133,11 @@ fn save(disk: &Disk, at: &Path, beside: &Path) {
 /// A file system that keeps its promises must lose nothing; one that does not must be found out by what is missing.
 fn judge(plan: &Plan, result: Result<(), Ended>) -> Outcome<()> {
     match result {
-        Ok(()) if plan.forget_syncs => Err(format!(
+        Ok(()) if plan.lies != Lies::None => Err(format!(
             "{} cuts on a file system that forgets syncs, and nothing was missed",
             plan.cuts
         )),
-        Err(Ended::Lost(what)) if plan.forget_syncs => {
+        Err(Ended::Lost(what)) if plan.lies != Lies::None => {
             let first = what.lines().next().unwrap_or_default();
             println!("    found, as it must be: {first}");
             Ok(())
@@ -143,14 +156,14 @@ mod tests {
         let mut plan = Plan {
             cuts: 1,
             clients: 1,
-            forget_syncs: false,
+            lies: Lies::None,
             flush_method: None,
             seed: 1,
         };
         let lost = || Err(Ended::Lost("gone".to_owned()));
         assert!(judge(&plan, Ok(())).is_ok());
         assert!(judge(&plan, lost()).is_err());
-        plan.forget_syncs = true;
+        plan.lies = Lies::All;
         assert!(judge(&plan, Ok(())).is_err());
         assert!(judge(&plan, lost()).is_ok());
         assert!(judge(&plan, Err(Ended::Failed("no start".to_owned()))).is_err());

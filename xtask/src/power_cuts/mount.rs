@@ -2,7 +2,7 @@
 //! here), so that each write(2) that was answered is known to the disk; what it has cached for reads goes with the mount.
 
 use super::content::{BLOCK, Content};
-use super::disk::{Disk, Weight};
+use super::disk::{Disk, Lies, Weight};
 use super::volume::{Folder, Ino, Kind, Node, Refused, Volume};
 use crate::server::runs_as_root;
 use crate::step::{self, Outcome};
@@ -84,7 +84,7 @@ impl Served {
     fn run<T>(
         &self,
         weight: Weight,
-        act: impl FnOnce(&mut Volume, bool) -> Result<T, Refused>,
+        act: impl FnOnce(&mut Volume, Lies) -> Result<T, Refused>,
     ) -> Result<T, Errno> {
         match self.0.operate(weight, act) {
             Ok(result) => result.map_err(errno),
@@ -113,9 +113,13 @@ impl Served {
     }
 
     fn sync(&self, ino: INodeNo, reply: ReplyEmpty) {
-        let done = self.run(Weight::Syncs, |volume, lies| match lies {
-            true => Ok(()),
-            false => volume.sync(ino.0),
+        let done = self.run(Weight::Syncs, |volume, lies| {
+            let is_folder = matches!(volume.node(ino.0)?.kind, Kind::Folder(_));
+            match lies {
+                Lies::None => volume.sync(ino.0),
+                Lies::Names if !is_folder => volume.sync(ino.0),
+                _ => Ok(()),
+            }
         });
         answer(done, reply);
     }
@@ -296,7 +300,7 @@ impl Filesystem for Served {
         let done = self.run(weight, |volume, lies| {
             let file = volume.file(ino.0)?;
             file.write(offset, data);
-            if synced && !lies {
+            if synced && lies != Lies::All {
                 file.sync();
             }
             Ok(())
@@ -476,8 +480,8 @@ fn unmounted(at: &Path, lazily: bool) -> Outcome<()> {
 pub fn unmount_left(dir: &Path) {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     for at in ours(&mounts, dir) {
-        // Where the process lives, the folder can be looked at; where it does not, ENOTCONN comes.
-        let served = std::fs::metadata(at).is_ok();
+        // Where the process lives, the folder can be opened; where it does not, ENOTCONN comes (but not to stat, which the kernel answers).
+        let served = std::fs::read_dir(at).is_ok();
         if !served && unmounted(at, true).is_ok() {
             println!("    unmounted what was left at {}", at.display());
         }

@@ -15,6 +15,8 @@ const TABLES: &str = "crates/sql/src/vars/";
 /// Where options are obeyed or handed on to variables, and where those are told of that do nothing.
 const OPTIONS: &str = "crates/tidemill/src/options/known.rs";
 const WITHOUT_EFFECT: &str = "crates/tidemill/src/options/without_effect.rs";
+/// Where tables are named, one of them like a variable.
+const NAMESAKES: &str = "crates/sql/src/infoschema/empty.rs";
 const REGISTRY: &str = "crates/sql/src/vars/registry.rs";
 const HOT: &str = "crates/sql/src/vars/hot.rs";
 
@@ -144,6 +146,7 @@ fn read_ones(sources: &[Source], defined: &BTreeMap<String, String>) -> BTreeSet
                 && !s.path.starts_with(TABLES)
                 && s.path != OPTIONS
                 && s.path != WITHOUT_EFFECT
+                && s.path != NAMESAKES
         })
         .collect();
     let mut literals: BTreeSet<String> = BTreeSet::new();

@@ -181,4 +181,14 @@ pub(super) const MYSQL_SPECS: &[Spec] = &[
         "servers",
         "Server_name v64, Host v255, Db v64, Username v64, Password v64, Port i, Socket v64, Wrapper v64, Owner v64",
     ),
+    // Logs are files; mysqldump and mariadb-dump fail where the tables are not there.
+    none(
+        "general_log",
+        "event_time t6, user_host m, thread_id U, server_id u, command_type v64, argument b",
+    ),
+    none(
+        "slow_log",
+        "start_time t6, user_host m, query_time T6, lock_time T6, rows_sent i, rows_examined i, db v512, last_insert_id i, \
+         insert_id i, server_id u, sql_text b, thread_id U",
+    ),
 ];

@@ -27,8 +27,8 @@ pub(super) fn no_rows(_: &View<'_>) -> Vec<Vec<Value>> {
     Vec::new()
 }
 
-/// Reads a list of columns. Types: `n64` a name, `v64` other text, `x` LONGTEXT, `i` INT, `u` INT UNSIGNED, `I` BIGINT,
-/// `U` BIGINT UNSIGNED, `f` DOUBLE, `t` DATETIME, `t6` with fractions; `?` behind it for nullable.
+/// Reads a list of columns. Types: `n64` a name, `v64` other text, `m` MEDIUMTEXT, `x` LONGTEXT, `b` MEDIUMBLOB, `i` INT, `u` INT UNSIGNED,
+/// `I` BIGINT, `U` BIGINT UNSIGNED, `f` DOUBLE, `t` DATETIME, `t6` with fractions, `T6` TIME; `?` behind it for nullable.
 pub(super) fn columns(spec: &str) -> Vec<VirtualColumn> {
     spec.split(',')
         .filter_map(|c| c.trim().rsplit_once(' '))
@@ -40,15 +40,21 @@ pub(super) fn columns(spec: &str) -> Vec<VirtualColumn> {
             let data_type = match &ty[..1] {
                 "n" => DataType::varchar(n, NAMES),
                 "v" => DataType::varchar(n, ci),
+                "m" => DataType::Text {
+                    size: LobSize::Medium,
+                    collation: ci,
+                },
                 "x" => DataType::Text {
                     size: LobSize::Long,
                     collation: ci,
                 },
+                "b" => DataType::Blob(LobSize::Medium),
                 "i" => DataType::INT,
                 "u" => DataType::int(IntWidth::Int, true),
                 "I" => DataType::BIGINT,
                 "U" => DataType::UBIGINT,
                 "f" => DataType::DOUBLE,
+                "T" => DataType::Time(n as u8),
                 _ => DataType::DateTime(n as u8),
             };
             VirtualColumn::new(name.trim(), data_type, nullable)

@@ -279,7 +279,7 @@ impl<'f, 'b, 'a> Printer<'f, 'b, 'a> {
             Expr::Introduced(literal) => {
                 write!(self.out, "_{}", literal.charset)?;
                 match literal.form {
-                    LiteralForm::Text => self.string(&literal.bytes),
+                    LiteralForm::Text | LiteralForm::National => self.string(&literal.bytes),
                     _ => {
                         self.text(" ")?;
                         self.hex(&literal.bytes)

@@ -27,7 +27,7 @@ impl Parser<'_> {
             T::NStr => {
                 let token = self.bump();
                 let bytes = self.string_value(token);
-                Ok(introduced("utf8mb3".into(), bytes, LiteralForm::Text))
+                Ok(introduced("utf8mb3".into(), bytes, LiteralForm::National))
             }
             T::HexNum | T::HexStr => {
                 let token = self.bump();
@@ -102,7 +102,7 @@ impl Parser<'_> {
             _ => LiteralForm::Bit,
         };
         let bytes = match form {
-            LiteralForm::Text => self.strings(Self::raw_string_value)?,
+            LiteralForm::Text | LiteralForm::National => self.strings(Self::raw_string_value)?,
             LiteralForm::Hex => {
                 let token = self.bump();
                 hex_bytes(digits_of(self.slice(token)))

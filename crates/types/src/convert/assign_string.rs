@@ -83,8 +83,11 @@ fn checked<'a>(
     {
         return Ok(Cow::Borrowed(b));
     }
+    // What is the same in both sets is not converted, and so not looked at: that is done below.
+    let contained = |c: CollationId| c.charset() == Charset::Utf8mb3 && to == Charset::Utf8mb4;
     if let ValueRef::Str(b, c) = v
         && c.charset() != to
+        && !contained(c)
         && !b.is_ascii()
         && !matches!(to, Charset::Binary)
         && c.charset() != Charset::Binary

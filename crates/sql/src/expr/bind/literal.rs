@@ -80,7 +80,7 @@ impl Binder<'_> {
                 e.ty.bits = true;
                 e
             }
-            A::Introduced(l) => introduced(l)?,
+            A::Introduced(l) => self.introduced(l)?,
             A::Temporal(kind, b) => self.temporal(*kind, b)?,
             _ => Expr::null(),
         })
@@ -117,6 +117,21 @@ impl Binder<'_> {
         text(b.to_vec(), self.cx.collation)
     }
 
+    /// A literal whose character set is written before it.
+    fn introduced(&self, l: &ast::IntroducedLit) -> Result<Expr, SqlError> {
+        let cs =
+            Charset::by_name(&l.charset).ok_or_else(|| SqlError::unknown_charset(&l.charset))?;
+        if let Some(at) = cs.first_invalid(&l.bytes) {
+            let e = SqlError::invalid_character_string(cs.name(), &hex(&l.bytes[at..]));
+            // MySQL looks into what has an introducer, and not into N'..'.
+            if l.form != ast::LiteralForm::National {
+                return Err(e);
+            }
+            self.cx.warn(Warning::from_error(e));
+        }
+        Ok(text(l.bytes.to_vec(), CollationId::default_of(cs)))
+    }
+
     fn temporal(&self, kind: ast::TemporalKind, b: &[u8]) -> Result<Expr, SqlError> {
         let wrong = |name: &str| {
             SqlError::new(
@@ -145,17 +160,6 @@ impl Binder<'_> {
             },
         })
     }
-}
-
-fn introduced(l: &ast::IntroducedLit) -> Result<Expr, SqlError> {
-    let cs = Charset::by_name(&l.charset).ok_or_else(|| SqlError::unknown_charset(&l.charset))?;
-    if let Some(at) = cs.first_invalid(&l.bytes) {
-        return Err(SqlError::invalid_character_string(
-            cs.name(),
-            &hex(&l.bytes[at..]),
-        ));
-    }
-    Ok(text(l.bytes.to_vec(), CollationId::default_of(cs)))
 }
 
 /// The bytes at a fault as error 1300 shows them.

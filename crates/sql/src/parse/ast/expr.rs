@@ -155,6 +155,8 @@ pub struct IntroducedLit {
 pub enum LiteralForm {
     /// In quotes.
     Text,
+    /// `N'..'`: in quotes, and taken whether it is well formed or not.
+    National,
     /// In hexadecimal.
     Hex,
     /// In bits.

@@ -114,3 +114,42 @@ fn json_that_may_be_null_says_so() {
         "{text}"
     );
 }
+
+#[test]
+fn national_literals_take_any_bytes() {
+    let mut c = Client::in_test(&server());
+    let rows = c.rows_of(b"SELECT HEX(N'\xFF'), CHARSET(n'a'), HEX(n'\xC3\xA9')");
+    assert_eq!(rows, [["FF", "utf8mb3", "C3A9"]]);
+    let warning = ["Warning", "1300", "Invalid utf8mb3 character string: 'FF'"];
+    assert_eq!(c.rows("SHOW WARNINGS"), [warning]);
+    let e = c.try_bytes(b"SELECT _utf8mb3'\xFF'").err();
+    assert_eq!(e.map(|e| e.code), Some(1300));
+    c.run("CREATE TABLE t (b varbinary(9), v varchar(9))");
+    c.try_bytes(b"INSERT INTO t (b) VALUES (N'\xFF')")
+        .expect("bytes");
+    let e = c.try_bytes(b"INSERT INTO t (v) VALUES (N'\xFF')").err();
+    assert_eq!(e.map(|e| e.code), Some(1366));
+    c.run("SET NAMES utf8mb3");
+    let e = c.try_bytes(b"INSERT INTO t (v) VALUES ('a\xC3')").err();
+    assert_eq!(e.map(|e| e.code), Some(1366));
+    assert_eq!(c.rows("SELECT HEX(b) FROM t"), [["FF"]]);
+}
+
+/// What `mysqldump --all-databases` asks for first in the system schema.
+#[test]
+fn the_tables_of_the_logs_are_there_and_empty() {
+    let mut c = Client::in_test(&server());
+    for (table, column) in [
+        ("general_log", "`argument` mediumblob NOT NULL"),
+        ("slow_log", "`query_time` time(6) NOT NULL"),
+    ] {
+        let text = c.rows(&format!("SHOW CREATE TABLE mysql.{table}"))[0][1].clone();
+        assert!(text.contains(column), "{text}");
+        assert_eq!(
+            c.rows(&format!("SELECT COUNT(*) FROM mysql.{table}")),
+            [["0"]]
+        );
+        let listed = c.rows(&format!("SHOW TABLES FROM mysql LIKE '{table}'"));
+        assert_eq!(listed, [[table]]);
+    }
+}
