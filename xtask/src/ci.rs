@@ -5,8 +5,8 @@ use crate::crash::{self, Plan};
 use crate::rng;
 use crate::step::Outcome;
 use crate::{
-    damage, e2e, full_disk, fuzz, hostile, install, isolation, privileges, sim, step, tidy, tls,
-    tree,
+    damage, e2e, few_files, full_disk, fuzz, hostile, install, isolation, privileges, purge_stop,
+    sim, starts, step, tidy, tls, tree,
 };
 use std::time::Duration;
 
@@ -35,6 +35,9 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     e2e::all()?;
     tls::all()?;
     crash::run(&Plan::new(rounds, seed))?;
+    starts::run(starts::Plan::new(60, seed))?;
+    purge_stop::run(300_000)?;
+    few_files::short(seed)?;
     isolation::short(seed)?;
     hostile::short()?;
     privileges::short()?;

@@ -17,6 +17,7 @@ mod crash;
 mod damage;
 mod e2e;
 mod edges;
+mod few_files;
 mod full_disk;
 mod fuzz;
 mod hostile;
@@ -31,11 +32,13 @@ mod pressure;
 mod privileges;
 mod procfs;
 mod protocol;
+mod purge_stop;
 mod recovery_time;
 mod report;
 mod rng;
 mod server;
 mod sim;
+mod starts;
 mod step;
 mod syncs;
 mod sysbench;
@@ -68,7 +71,8 @@ const COMMANDS: &[Command] = &[
     ),
     (
         "crash",
-        "kill -9 under load, then prove nothing was lost [--rounds N] [--threads 64] [--seconds S] [--seed X]",
+        "kill -9 under load, then prove nothing was lost [--rounds N] [--threads 64] [--seconds S] [--seed X]; kill -9 in a row: \
+         --starts N [--capacity-mb 256]; SIGTERM while purge works: --purge-stop [--rows 10000000]",
         crash::command,
     ),
     (
@@ -97,6 +101,11 @@ const COMMANDS: &[Command] = &[
         "full-disk",
         "a server on a small file system that is filled to its last block (as root) [--mb 96] [--rounds 6] [--seed X]",
         full_disk::command,
+    ),
+    (
+        "few-files",
+        "ulimit -n 64, with more tables and clients [--files 64] [--tables 100] [--clients 200] [--seconds 20] [--seed X]",
+        few_files::command,
     ),
     (
         "privileges",

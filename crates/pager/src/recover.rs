@@ -37,7 +37,7 @@ pub async fn open(
     observe: &mut Observer<'_>,
 ) -> Result<(Arc<Pager>, Report), OpenError> {
     redo.register(0..32, alloc::apply);
-    let shortages = Arc::new(Shortages::default());
+    let shortages = Arc::new(Shortages::new(seams.clock.clone()));
     let files = Files::new(seams.disk, options.open_files, shortages.clone());
     let seams = Seams {
         disk: files.clone(),
