@@ -4,8 +4,8 @@ use crate::args::Args;
 use crate::crash::{self, Plan};
 use crate::step::Outcome;
 use crate::{
-    damage, differential, dumps, e2e, full_disk, fuzz, hostile, install, isolation, power_cuts,
-    privileges, seeds, sim, slt, step, tidy, tls, tree,
+    damage, differential, dumps, e2e, few_files, full_disk, fuzz, hostile, install, isolation,
+    power_cuts, privileges, purge_stop, seeds, sim, slt, starts, step, tidy, tls, tree,
 };
 use std::time::Duration;
 
@@ -40,6 +40,9 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     tls::all()?;
     dumps::short()?;
     crash::run(&Plan::new(rounds, seed))?;
+    starts::run(starts::Plan::new(60, seed))?;
+    purge_stop::run(300_000)?;
+    few_files::short(seed)?;
     isolation::short(seed)?;
     hostile::short()?;
     privileges::short()?;

@@ -2,13 +2,16 @@
 //!
 //! Each round: sysbench oltp_read_write and the ledger's clients at work with durable commits, a kill at a random
 //! moment (sometimes a second one during the recovery), restart, then the ledger's book, the row counts that
-//! sysbench's transactions conserve, CHECK TABLE on every table, a clean stop and the offline check.
+//! sysbench's transactions conserve, CHECK TABLE on every table, a clean stop and the offline check. [`crate::starts`] and [`crate::purge_stop`] are
+//! cases of their own.
 
 use crate::args::Args;
 use crate::check;
 use crate::ledger::{self, Book, Tally};
+use crate::purge_stop;
 use crate::rng::{self, Rng};
 use crate::server::{Kind, Server, Setup};
+use crate::starts;
 use crate::step::{self, Outcome};
 use crate::sysbench::Load;
 use crate::tree::Scratch;
@@ -57,6 +60,18 @@ impl Plan {
 
 /// The command.
 pub fn command(args: &Args) -> Outcome<()> {
+    if args.switch("purge-stop")? {
+        let rows = args.get("rows", 10_000_000)?;
+        args.refuse_unread()?;
+        return purge_stop::run(rows);
+    }
+    let starts = args.get("starts", 0)?;
+    if starts > 0 {
+        let mut plan = starts::Plan::new(starts, args.get("seed", rng::fresh_seed())?);
+        plan.capacity_mib = args.get("capacity-mb", plan.capacity_mib)?;
+        args.refuse_unread()?;
+        return starts::run(plan);
+    }
     let mut plan = Plan::new(
         args.get("rounds", 20)?,
         args.get("seed", rng::fresh_seed())?,

@@ -19,6 +19,7 @@ mod differential;
 mod dumps;
 mod e2e;
 mod edges;
+mod few_files;
 mod full_disk;
 mod fuzz;
 mod hostile;
@@ -36,6 +37,7 @@ mod pressure;
 mod privileges;
 mod procfs;
 mod protocol;
+mod purge_stop;
 mod recovery_time;
 mod report;
 mod rng;
@@ -43,6 +45,7 @@ mod seeds;
 mod server;
 mod sim;
 mod slt;
+mod starts;
 mod step;
 mod syncs;
 mod sysbench;
@@ -76,7 +79,8 @@ const COMMANDS: &[Command] = &[
     ),
     (
         "crash",
-        "kill -9 under load, then prove nothing was lost [--rounds N] [--threads 64] [--seconds S] [--seed X]",
+        "kill -9 under load, then prove nothing was lost [--rounds N] [--threads 64] [--seconds S] [--seed X]; kill -9 in a row: \
+         --starts N [--capacity-mb 256]; SIGTERM while purge works: --purge-stop [--rows 10000000]",
         crash::command,
     ),
     (
@@ -116,6 +120,11 @@ const COMMANDS: &[Command] = &[
         "the server on a file system that forgets at a power cut what was not synced [--cuts 100] [--clients 8] [--seed X] \
          [--flush-method M] [--forget-syncs] [--forget-names]",
         power_cuts::command,
+    ),
+    (
+        "few-files",
+        "ulimit -n 64, with more tables and clients [--files 64] [--tables 100] [--clients 200] [--seconds 20] [--seed X]",
+        few_files::command,
     ),
     (
         "privileges",

@@ -7,7 +7,7 @@ use crate::report::{Cell, Table};
 use crate::server::{Kind, Setup};
 use crate::step::{self, Outcome};
 use crate::sysbench::Load;
-use crate::tree::Scratch;
+use crate::tree::{self, Scratch};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -44,7 +44,10 @@ pub fn command(args: &Args) -> Outcome<()> {
         kind.name()
     ));
     load.prepare(&setup)?;
-    println!("    data directory: {} MiB", size_of(&setup.datadir)? / MIB);
+    println!(
+        "    data directory: {} MiB",
+        tree::size_of(&setup.datadir)? / MIB
+    );
     let mut table = Table::new(&[
         "test",
         "qps",
@@ -112,19 +115,4 @@ fn watched<T>(pid: u32, work: impl FnOnce() -> Outcome<T>) -> Outcome<(T, u64)> 
             .map_err(|_| "the memory watcher panicked".to_owned())?;
         Ok((result?, most))
     })
-}
-
-/// Bytes of the files below `dir`.
-fn size_of(dir: &std::path::Path) -> Outcome<u64> {
-    let mut sum = 0;
-    for entry in std::fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))? {
-        let entry = entry.map_err(|e| e.to_string())?;
-        let meta = entry.metadata().map_err(|e| e.to_string())?;
-        sum += if meta.is_dir() {
-            size_of(&entry.path())?
-        } else {
-            meta.len()
-        };
-    }
-    Ok(sum)
 }

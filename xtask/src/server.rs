@@ -59,6 +59,8 @@ pub struct Setup {
     pub port: u16,
     /// Where its output goes.
     pub log: PathBuf,
+    /// `ulimit -n`; none for what this process has.
+    files: Option<u64>,
     /// The cores it may use, as `taskset -c` takes them; empty for all.
     pub cores: String,
     options: Vec<String>,
@@ -91,6 +93,7 @@ impl Setup {
             socket,
             port: free_port()?,
             log: dir.join(format!("{}.log", kind.name())),
+            files: None,
             cores: String::new(),
             options: Vec::new(),
         };
@@ -128,6 +131,12 @@ impl Setup {
             Kind::Tidemill => self.option(&format!("innodb-redo-log-capacity={size}")),
             Kind::MariaDb => self.option(&format!("innodb-log-file-size={size}")),
         }
+    }
+
+    /// The server may have so many files open.
+    pub fn files(mut self, most: u64) -> Setup {
+        self.files = Some(most);
+        self
     }
 
     /// Takes an option away again.
@@ -182,6 +191,11 @@ impl Setup {
         if !self.cores.is_empty() {
             command = Command::new("taskset");
             command.args(["-c", &self.cores]).arg(&self.program);
+        }
+        if let Some(files) = self.files {
+            command = Command::new("sh");
+            let limited = format!("ulimit -n {files}; exec \"$0\" \"$@\"");
+            command.arg("-c").arg(limited).arg(&self.program);
         }
         match self.kind {
             Kind::Tidemill => {

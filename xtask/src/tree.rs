@@ -34,6 +34,21 @@ pub fn target_dir() -> Outcome<PathBuf> {
     Ok(PathBuf::from(text[from..from + len].replace("\\\\", "\\")))
 }
 
+/// Bytes of the files below `dir`.
+pub fn size_of(dir: &Path) -> Outcome<u64> {
+    let mut sum = 0;
+    for entry in std::fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))? {
+        let entry = entry.map_err(|e| e.to_string())?;
+        let meta = entry.metadata().map_err(|e| e.to_string())?;
+        sum += if meta.is_dir() {
+            size_of(&entry.path())?
+        } else {
+            meta.len()
+        };
+    }
+    Ok(sum)
+}
+
 /// Builds the server with the release profile and returns its path.
 pub fn release_server() -> Outcome<PathBuf> {
     if let Some(given) = std::env::var_os("TIDEMILL_SERVER") {

@@ -254,3 +254,70 @@ fn a_rebuild_takes_the_counter_along_and_may_lower_it() {
         s.rollback().await.unwrap();
     });
 }
+
+/// A directory as the version left it that knew no notes and no field for what is needed of the log: the control file has zeros there, and
+/// the log behind its start tells nothing of counters.
+fn as_before_the_notes(disk: &MemDisk) {
+    const SLOT: usize = 4096;
+    let made = disk.damage(std::path::Path::new("/db/log/control"), |b| {
+        for slot in b.chunks_exact_mut(SLOT) {
+            let end = base::le::get_u64(slot, 56);
+            // Redo begins where the log was closed, there is no checkpoint, and nothing is said of what is needed.
+            base::le::put_u64(slot, 40, end);
+            base::le::put_u64(slot, 48, 0);
+            base::le::put_u64(slot, 4080, 0);
+            let crc = base::checksum::crc32c(&slot[..SLOT - 4]);
+            base::le::put_u32(slot, SLOT - 4, crc);
+        }
+    });
+    assert!(made, "a control file");
+}
+
+#[test]
+fn a_directory_without_notes_counts_from_its_rows() {
+    for by in [By::Primary, By::Descending, By::Secondary] {
+        let (disk, e) = setup(tiny(), by);
+        block_on(async {
+            let mut s = e.session();
+            for _ in 0..9 {
+                insert(&mut s).await;
+            }
+            delete(&mut s, 8).await;
+            delete(&mut s, 9).await;
+            s.commit().await.unwrap();
+        });
+        // What is only marked as deleted counts too.
+        let began = std::time::Instant::now();
+        while e.counters().purge_queue > 0 {
+            assert!(began.elapsed().as_secs() < 60, "purge does not end");
+            std::thread::yield_now();
+        }
+        block_on(e.close()).unwrap();
+        drop(e);
+        // Both copies, the one of the clean end last.
+        let e = open(&disk);
+        block_on(e.close()).unwrap();
+        drop(e);
+        let as_it_is = Arc::new(disk.crash(true));
+        as_before_the_notes(&disk);
+        let e = open(&disk);
+        block_on(async {
+            let mut s = e.session();
+            for id in 1..=7 {
+                delete(&mut s, id).await;
+            }
+            s.rollback().await.unwrap();
+            assert_eq!(insert(&mut s).await, 8, "{by:?}");
+            delete(&mut s, 8).await;
+            s.commit().await.unwrap();
+            drop(s);
+            e.abandon().await;
+        });
+        // From here on it is kept.
+        let e = open(&Arc::new(disk.crash(false)));
+        assert_eq!(block_on(insert(&mut e.session())), 9, "{by:?}");
+        // With its notes the directory knows better.
+        let e = open(&as_it_is);
+        assert_eq!(block_on(insert(&mut e.session())), 10, "{by:?}");
+    }
+}

@@ -420,7 +420,8 @@ mod tests {
 
     fn files(disk: &Arc<MemDisk>, limit: u64) -> Arc<Files> {
         disk.create_dir_all(Path::new("/")).unwrap();
-        Files::new(disk.clone(), limit, Arc::default())
+        let clock = Arc::new(base::mem::ManualClock::default());
+        Files::new(disk.clone(), limit, Arc::new(Shortages::new(clock)))
     }
 
     fn path(n: u64) -> PathBuf {

@@ -381,6 +381,7 @@ impl Pager {
     pub(crate) fn start_tasks(&self, doublewrite: Option<Doublewrite>) {
         let cleaner = Cleaner {
             pool: self.pool.clone(),
+            open_files: self.options.open_files,
             log: self.log.clone(),
             state: self.cleaner.clone(),
             checkpointer: self.checkpointer.clone(),

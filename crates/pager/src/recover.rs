@@ -23,7 +23,7 @@ use base::counters::Counter;
 use base::{Clock, Disk, Lsn, OpenMode, Seams, le};
 use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -37,7 +37,7 @@ pub async fn open(
     observe: &mut Observer<'_>,
 ) -> Result<(Arc<Pager>, Report), OpenError> {
     redo.register(0..32, alloc::apply);
-    let shortages = Arc::new(Shortages::default());
+    let shortages = Arc::new(Shortages::new(seams.clock.clone()));
     let files = Files::new(seams.disk, options.open_files, shortages.clone());
     let seams = Seams {
         disk: files.clone(),
@@ -50,11 +50,7 @@ pub async fn open(
         _ => OpenError::Io(e),
     })?;
     let (log_dir, data_dir) = (dir.join("log"), dir.join("data"));
-    // Its room may be what this start needs; there will be another.
-    let spare = dir.join(SPARE);
-    if disk.exists(&spare) {
-        disk.remove_file(&spare)?;
-    }
+    let spare = give_up_spare(&*disk, dir)?;
     let mut report = Report::default();
     if !disk.exists(&log_dir.join(control::FILE)) {
         create(&seams, &options, &log_dir, &data_dir)?;
@@ -99,15 +95,7 @@ pub async fn open(
     let redo = Arc::new(redo);
     let parts = (pool.clone(), log.clone(), redo.clone());
     let checkpointer = checkpointer(parts, control, &options, state.redo, shortages.clone());
-    let cleaner = Arc::new(CleanerState {
-        budget: options.capacity(),
-        stop: AtomicBool::new(false),
-        counters: Default::default(),
-        flush_to: AtomicU64::new(0),
-        flushed: base::Event::new(),
-        rounds: AtomicU64::new(0),
-        starved: Default::default(),
-    });
+    let cleaner = cleaner_state(&options);
     let (mode, clean) = (options.data_mode(), report.clean);
     let side = || Doublewrite::open(&*disk, &log_dir, clean, mode);
     let dw = options.doublewrite.then(side).transpose()?;
@@ -139,6 +127,27 @@ pub async fn open(
         }
     }
     Ok((pager, report))
+}
+
+/// Gives up the spare file of the process before: its room may be what this start needs, and there will be another.
+fn give_up_spare(disk: &dyn Disk, dir: &Path) -> io::Result<PathBuf> {
+    let spare = dir.join(SPARE);
+    if disk.exists(&spare) {
+        disk.remove_file(&spare)?;
+    }
+    Ok(spare)
+}
+
+fn cleaner_state(options: &PagerOptions) -> Arc<CleanerState> {
+    Arc::new(CleanerState {
+        budget: options.capacity(),
+        stop: AtomicBool::new(false),
+        counters: Default::default(),
+        flush_to: AtomicU64::new(0),
+        flushed: base::Event::new(),
+        rounds: AtomicU64::new(0),
+        starved: Default::default(),
+    })
 }
 
 fn checkpointer(

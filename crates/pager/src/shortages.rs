@@ -1,7 +1,10 @@
-//! Says when the system has too little of something for the storage, and when that is over: once each, however often it is tried meanwhile.
+//! Says when the system has too little of something for the storage, and when that is over: once each, however often it is tried meanwhile, and no more
+//! than once a minute.
 //! Decides nothing.
 
+use base::Clock;
 use base::seams::shortage;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub type ShortageListener = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What it is that cannot be done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Where {
     /// Opening the file of a table.
     Tables,
@@ -29,19 +32,32 @@ impl Where {
     }
 }
 
+/// How often the same is told, at most, in microseconds: it may come and go many times a second.
+const AGAIN_US: u64 = 60_000_000;
+
 /// What is short now.
-#[derive(Default)]
 pub(crate) struct Shortages {
     state: Mutex<State>,
+    clock: Arc<dyn Clock>,
 }
 
 #[derive(Default)]
 struct State {
+    /// What was told to be short and not that it is over.
     lasting: Vec<Where>,
+    /// When that was told last.
+    told: BTreeMap<Where, u64>,
     listener: Option<ShortageListener>,
 }
 
 impl Shortages {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Shortages {
+        Shortages {
+            state: Mutex::default(),
+            clock,
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -57,7 +73,13 @@ impl Shortages {
             return;
         }
         let mut state = self.lock();
-        if !state.lasting.contains(&place) {
+        if state.lasting.contains(&place) {
+            return;
+        }
+        let now = self.clock.now_us();
+        let told = state.told.get(&place);
+        if told.is_none_or(|told| now >= told + AGAIN_US) {
+            state.told.insert(place, now);
             state.lasting.push(place);
             let words = place.words();
             tell(
@@ -90,17 +112,21 @@ fn tell(state: MutexGuard<'_, State>, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::mem::ManualClock;
 
     #[test]
     fn each_begin_and_each_end_is_told_once() {
-        let shortages = Shortages::default();
+        let clock = Arc::new(ManualClock::default());
+        let shortages = Shortages::new(clock.clone());
         let heard = Arc::new(Mutex::new(Vec::new()));
         let ear = heard.clone();
         shortages.listen(Arc::new(move |text| {
             ear.lock().unwrap().push(text.to_owned());
         }));
         let full = io::Error::from(io::ErrorKind::StorageFull);
-        for _ in 0..2 {
+        for round in 0..3 {
+            // The second time too soon.
+            clock.advance(AGAIN_US * (round / 2));
             shortages.passed(Where::Log);
             shortages.met(Where::Log, &io::Error::other("broken"));
             shortages.met(Where::Log, &full);

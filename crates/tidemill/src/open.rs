@@ -323,9 +323,6 @@ fn obeyed(options: &Options) -> Vec<(&'static str, String)> {
             },
         ),
         ("max_connections", options.max_connections.to_string()),
-        ("open_files_limit", options.open_files_limit.to_string()),
-        ("table_open_cache", options.table_open_cache.to_string()),
-        ("innodb_open_files", options.open_files().to_string()),
         ("max_allowed_packet", options.max_allowed_packet.to_string()),
         ("connect_timeout", options.connect_timeout.to_string()),
         ("wait_timeout", options.wait_timeout.to_string()),
@@ -383,6 +380,7 @@ fn obeyed(options: &Options) -> Vec<(&'static str, String)> {
     if !hostname.trim().is_empty() {
         all.push(("hostname", hostname.trim().to_owned()));
     }
+    all.extend(files(options));
     if let Some(dir) = &options.tmpdir {
         all.push(("tmpdir", dir.display().to_string()));
     }
@@ -394,6 +392,15 @@ fn obeyed(options: &Options) -> Vec<(&'static str, String)> {
         all.push(("collation_server", collation.clone()));
     }
     all
+}
+
+/// How many files may be open.
+fn files(options: &Options) -> [(&'static str, String); 3] {
+    [
+        ("open_files_limit", options.open_files_limit.to_string()),
+        ("table_open_cache", options.table_open_cache.to_string()),
+        ("innodb_open_files", options.open_files().to_string()),
+    ]
 }
 
 /// MySQL shows directories whole and with a slash behind.

@@ -76,6 +76,8 @@ pub(crate) struct Cleaner {
     pub(crate) doublewrite: Option<Doublewrite>,
     pub(crate) staging: Vec<AlignedBuf>,
     pub(crate) scratch: Option<AlignedBuf>,
+    /// Files of tables that may be open.
+    pub(crate) open_files: u64,
     /// One for each thread that packs, at least one.
     pub(crate) packers: Vec<Packer>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -277,9 +279,28 @@ impl Cleaner {
             let space = id.and_then(|(s, _)| self.pool.spaces.get(s));
             space.is_some_and(|s| s.shadow().is_some())
         });
-        for batch in plain.chunks(BATCH).chain(packed.chunks(BATCH)) {
-            self.write_batch(batch).await?;
+        for frames in [plain, packed] {
+            let mut rest = &frames[..];
+            while !rest.is_empty() {
+                let (batch, later) = rest.split_at(self.batch(rest));
+                self.write_batch(batch).await?;
+                rest = later;
+            }
         }
         Ok(())
+    }
+
+    /// How many of the frames are written at once: no more than a batch, and of no more files than half of what may be open, since those
+    /// that are written to stay so.
+    fn batch(&self, frames: &[u32]) -> usize {
+        let most = (self.open_files / 2).max(1);
+        let (mut files, mut last) = (0, None);
+        let fits = |f: &&u32| {
+            let space = self.pool.frame(**f).identity().map(|(s, _)| s);
+            files += u64::from(last != Some(space));
+            last = Some(space);
+            files <= most
+        };
+        frames.iter().take(BATCH).take_while(fits).count().max(1)
     }
 }

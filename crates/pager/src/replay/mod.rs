@@ -52,7 +52,11 @@ async fn redo_chunk(
         .collect();
     let mut ahead: VecDeque<(usize, Arc<Space>, Option<Fetching>)> = VecDeque::new();
     let mut next = 0;
-    let ahead_max = AHEAD.min(pager.pool.frames() as usize / 4);
+    // Each may be of another file, which stays open for it.
+    let files = usize::try_from(pager.options.open_files).unwrap_or(AHEAD);
+    let ahead_max = AHEAD
+        .min(pager.pool.frames() as usize / 4)
+        .min(files.max(1));
     loop {
         while next < groups.len() && ahead.len() < ahead_max {
             let g = groups[next];

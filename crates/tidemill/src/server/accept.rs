@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::Server;
 use super::connection;
@@ -14,6 +14,9 @@ use super::registry::Registry;
 
 /// How long nobody is let in after the process ran out of descriptors.
 const OUT_OF_DESCRIPTORS: Duration = Duration::from_millis(100);
+
+/// How often that is told, at most.
+const TOLD_AGAIN: Duration = Duration::from_secs(60);
 
 /// Where clients come in.
 #[derive(Clone)]
@@ -33,10 +36,14 @@ impl Door {
         serve: impl Fn(Task),
     ) {
         let mut until = pin!(until);
-        let mut short = false;
+        let mut told: Option<Instant> = None;
         loop {
             let incoming = {
-                let mut accept = pin!(listeners.accept());
+                let strangers = self.server.strangers;
+                let mut accept = pin!(async {
+                    self.registry.room(strangers).await;
+                    listeners.accept().await
+                });
                 let next = std::future::poll_fn(|cx| {
                     if until.as_mut().poll(cx).is_ready() {
                         return Poll::Ready(None);
@@ -47,17 +54,13 @@ impl Door {
             };
             let incoming = match incoming {
                 None => return,
-                Some(Ok(incoming)) => {
-                    if std::mem::take(&mut short) {
-                        self.server.log.note("connections are accepted again");
-                    }
-                    incoming
-                }
+                Some(Ok(incoming)) => incoming,
                 Some(Err(e)) => {
                     // One that was gone before it was accepted, or no descriptor is left: then others must end first.
                     if !matches!(e.kind(), std::io::ErrorKind::ConnectionAborted) {
-                        // Once, however often it is tried.
-                        if !std::mem::replace(&mut short, true) {
+                        // Now and then, however often it is tried.
+                        if told.is_none_or(|told| told.elapsed() > TOLD_AGAIN) {
+                            told = Some(Instant::now());
                             let log = &self.server.log;
                             log.error(format_args!("accepting a connection: {e}"));
                         }

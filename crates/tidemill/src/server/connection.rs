@@ -69,6 +69,9 @@ pub async fn serve(server: Arc<Server>, incoming: Incoming, id: u64, seat: Seat,
                 // Somebody younger has its place; MySQL says the same where it has none.
                 Refused::Gone(Gone::Ended) if !seat.stopping() => {
                     server.database.instance.server.max_connections_errors.inc();
+                    // The client was to speak next, and takes what it is told for the answer to that.
+                    let writer = &mut link.output.writer;
+                    writer.set_sequence(writer.sequence().wrapping_add(1));
                     Refused::Error(SqlError::fixed(codes::ER_CON_COUNT_ERROR))
                 }
                 refused => refused,

@@ -16,6 +16,8 @@ const TABLES_LEAST: u64 = 10;
 const CONNECTIONS_LEAST: u64 = 2;
 /// Connections that have not logged in yet: the fewest and the most.
 const STRANGERS: (u64, u64) = (2, 4096);
+/// A client's socket, and the file that it reads from, which stays open for it however many others are wanted.
+const A_CLIENT: u64 = 2;
 /// An administrator's connection beyond `max_connections`.
 const ONE_MORE: u64 = 1;
 
@@ -41,7 +43,7 @@ pub fn available() -> Option<u64> {
 /// Says how many it needs at least.
 pub fn divide(options: &Options, available: u64, threads: u64) -> Result<Shares, String> {
     let own = OWN + A_THREAD * threads;
-    let least = own + TABLES_LEAST + STRANGERS.0 + ONE_MORE + CONNECTIONS_LEAST;
+    let least = own + TABLES_LEAST + STRANGERS.0 + A_CLIENT * (ONE_MORE + CONNECTIONS_LEAST);
     if available < least {
         return Err(format!(
             "the process may have only {available} files open, and the server needs {least} at least; see ulimit -n"
@@ -49,13 +51,13 @@ pub fn divide(options: &Options, available: u64, threads: u64) -> Result<Shares,
     }
     let rest = available - own;
     let strangers = (rest / 8).clamp(STRANGERS.0, STRANGERS.1);
-    let rest = rest - strangers - ONE_MORE;
+    let rest = rest - strangers - A_CLIENT * ONE_MORE;
     let kept = options.open_files().min((rest / 4).max(TABLES_LEAST));
-    let connections = u64::from(options.max_connections).min(rest - kept);
+    let connections = u64::from(options.max_connections).min((rest - kept) / A_CLIENT);
     Ok(Shares {
         connections,
         strangers,
-        tables: options.open_files().min(rest - connections),
+        tables: options.open_files().min(rest - A_CLIENT * connections),
     })
 }
 
@@ -85,10 +87,11 @@ mod tests {
         for available in 1..5000 {
             for asked in [(1, 10), (151, 4000), (10_000, 10), (100_000, 500_000)] {
                 let Ok(got) = shares(available, asked) else {
-                    assert!(available < own + 15, "{available}");
+                    assert!(available < own + 18, "{available}");
                     continue;
                 };
-                let sum = own + got.connections + got.strangers + ONE_MORE + got.tables;
+                let clients = A_CLIENT * (got.connections + ONE_MORE);
+                let sum = own + clients + got.strangers + got.tables;
                 assert!(sum <= available, "{available} {asked:?} {got:?}");
                 let least = CONNECTIONS_LEAST.min(u64::from(asked.0));
                 assert!(got.connections >= least && got.tables >= 10, "{got:?}");

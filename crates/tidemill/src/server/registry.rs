@@ -1,16 +1,20 @@
 //! The connections that are open: how many there may be, how to reach each from outside, and how to wait for the last.
 //!
 //! Who has not logged in yet is counted apart, so that sockets without a user keep no user out: when there are too many of
-//! those, the oldest goes.
+//! those, the next one waits a moment at the door, and if none has logged in or gone by then, the oldest goes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use base::Event;
 use engine::Interrupt;
+
+/// What a client has to log in before it has to go, where others wait for its place.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// How a connection's waits are ended from outside: by KILL, through the session's interrupt, or because the server
 /// stops.
@@ -82,8 +86,8 @@ enum Counted {
 
 #[derive(Default)]
 struct Open {
-    /// Not logged in, by age.
-    strangers: BTreeMap<u64, Arc<Ending>>,
+    /// Not logged in, by age, and since when.
+    strangers: BTreeMap<u64, (Arc<Ending>, Instant)>,
     users: HashMap<u64, (Arc<Ending>, Counted)>,
     /// How many of them are of `max_connections`.
     counted: usize,
@@ -93,7 +97,8 @@ struct Open {
 impl Open {
     fn endings(&self) -> impl Iterator<Item = &Arc<Ending>> {
         let users = self.users.values().map(|(ending, _)| ending);
-        self.strangers.values().chain(users)
+        let strangers = self.strangers.values().map(|(ending, _)| ending);
+        strangers.chain(users)
     }
 }
 
@@ -102,6 +107,8 @@ impl Open {
 pub struct Registry {
     open: Mutex<Open>,
     emptied: Event,
+    /// One has logged in, or has gone.
+    left: Event,
 }
 
 /// One open connection; leaves the registry when dropped.
@@ -136,13 +143,14 @@ impl Registry {
             return None;
         }
         let ending = Arc::new(Ending::default());
-        open.strangers.insert(id, Arc::clone(&ending));
+        let entered = (Arc::clone(&ending), Instant::now());
+        open.strangers.insert(id, entered);
         let oldest = match open.strangers.len() > strangers {
             true => open.strangers.pop_first(),
             false => None,
         };
         drop(open);
-        if let Some((_, oldest)) = oldest {
+        if let Some((_, (oldest, _))) = oldest {
             oldest.stop();
         }
         Some(Seat {
@@ -152,6 +160,25 @@ impl Registry {
         })
     }
 
+    /// Waits until fewer than `strangers` have not logged in, or the first of them has had its time for that.
+    pub async fn room(&self, strangers: usize) {
+        loop {
+            let full = || {
+                let open = self.open();
+                let first = open.strangers.values().next().map(|(_, since)| *since);
+                first.filter(|_| !open.stopping && open.strangers.len() >= strangers)
+            };
+            let Some(first) = full() else { return };
+            let until = first + GRACE;
+            if until <= Instant::now() {
+                return;
+            }
+            let left = self.left.wait_for(|| full().is_none().then_some(()));
+            // What has come of it is looked at again.
+            let _late = tokio::time::timeout_at(until.into(), left).await;
+        }
+    }
+
     /// Lets nobody in any more and ends those who wait for their client; running statements go on.
     pub fn stop(&self) {
         let mut open = self.open();
@@ -159,6 +186,8 @@ impl Registry {
         for ending in open.endings() {
             ending.stop();
         }
+        drop(open);
+        self.left.fire();
     }
 
     /// Ends running statements too.
@@ -206,6 +235,8 @@ impl Seat {
         open.counted += usize::from(counted == Counted::User);
         let user = (Arc::clone(&self.ending), counted);
         open.users.insert(self.id, user);
+        drop(open);
+        self.registry.left.fire();
         true
     }
 }
@@ -219,6 +250,7 @@ impl Drop for Seat {
         }
         drop(open);
         self.registry.emptied.fire();
+        self.registry.left.fire();
     }
 }
 
@@ -244,6 +276,33 @@ mod tests {
         });
         drop((second, third));
         waiting.join().expect("the last one wakes it");
+    }
+
+    #[test]
+    fn the_next_one_waits_for_who_is_about_to_log_in_but_not_for_long() {
+        let registry = Arc::new(Registry::default());
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_time().build().expect("a runtime");
+        let waits = |most| {
+            let begun = Instant::now();
+            runtime.block_on(registry.room(most));
+            begun.elapsed()
+        };
+        let first = registry.enter(1, 2).expect("a seat");
+        let second = registry.enter(2, 2).expect("a seat");
+        assert!(waits(3) < GRACE);
+        assert!(waits(2) >= GRACE / 2, "nobody has gone");
+        let third = registry.enter(3, 2).expect("a seat");
+        assert!(first.ending.is_stopping() && !second.ending.is_stopping());
+        drop(second);
+        let logs_in = std::thread::spawn(move || {
+            std::thread::sleep(GRACE / 10);
+            assert!(third.admit(9, Asking::User));
+            third
+        });
+        assert!(waits(1) < GRACE);
+        let third = logs_in.join().expect("a login");
+        assert!(!third.ending.is_stopping());
     }
 
     #[test]
