@@ -112,6 +112,10 @@ pub trait ResultSink: Send {
     fn row_begin(&mut self);
     /// The value of column `c`; every row gets every column in order. A TIMESTAMP has been shifted to the session's zone.
     fn value(&mut self, v: ValueRef<'_>, c: usize);
+    /// Whether a quotient comes with the digits that it is computed with, as for a column, and not only with those that are shown.
+    fn keeps_digits(&self) -> bool {
+        false
+    }
     /// The row is complete.
     fn row_end(&mut self);
     /// Whether so much is waiting that no further row should come before [`flush`](Self::flush) has run.

@@ -11,7 +11,7 @@ use super::row::{Built, OnlySubs};
 use super::rowedit::{Edit, convert, convert_mode, default_value, duplicate, missing, same_value};
 use super::store::RowStore;
 use super::sub::SubValues;
-use crate::expr::{NoRow, RowSource};
+use crate::expr::{ExprType, NoRow, RowSource, Val};
 use crate::plan::{DefaultPlan, InsertPlan, InsertRows, InsertValue};
 use crate::sink::Done;
 use crate::vars::SqlMode;
@@ -87,7 +87,7 @@ pub(crate) async fn run(
             rows.len() as u64
         }
         InsertRows::Query(q) => {
-            let mut rows = RowStore::new(q.types.len(), cx.memory());
+            let mut rows = RowStore::new(q.types.len(), cx.memory()).for_table();
             run_query(q, env, &NoRow, &mut rows, u64::MAX).await?;
             env.check()?;
             for i in 0..rows.len() {
@@ -96,7 +96,7 @@ pub(crate) async fn run(
                 }
                 w.line = env.cx.rows_before + i as u64 + 1;
                 w.rows_left = (rows.len() - i) as u64;
-                let built = w.build_selected(&rows, i, env, &subs)?;
+                let built = w.build_selected(&rows, &q.types, i, env, &subs)?;
                 w.put(built, env, &subs, found_rows).await?;
             }
             rows.len() as u64
@@ -238,6 +238,7 @@ impl Work<'_> {
     fn build_selected(
         &self,
         rows: &RowStore,
+        types: &[ExprType],
         i: usize,
         env: &Env<'_>,
         subs: &SubValues,
@@ -249,7 +250,15 @@ impl Work<'_> {
         };
         let mut row = self.defaults();
         for (n, &c) in plan.columns.iter().enumerate() {
-            row[usize::from(c)] = self.store(rows.column(i, n), c, env)?;
+            let v = rows.column(i, n);
+            row[usize::from(c)] = match types.get(n) {
+                // What a literal of bits and a quotient are depends on the column.
+                Some(ty) if ty.bits || matches!(v, ValueRef::Decimal(_)) => {
+                    let to = &plan.table.def.columns[usize::from(c)].ty;
+                    self.store(Val::from(v).as_assigned_ref(ty, to), c, env)?
+                }
+                _ => self.store(v, c, env)?,
+            };
         }
         self.complete(&mut row, |c| plan.columns.contains(&c), env, &rest)?;
         Ok(row)

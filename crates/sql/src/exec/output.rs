@@ -277,8 +277,13 @@ impl<'p> Output<'p> {
                     sink.value(*v, i);
                 }
             } else {
+                let digits = sink.keeps_digits();
                 for (i, (v, e)) in values.iter().zip(exprs).enumerate() {
-                    sink.value(v.as_value_ref(&e.ty), i);
+                    let v = match digits {
+                        true => v.as_computed_ref(&e.ty),
+                        false => v.as_value_ref(&e.ty),
+                    };
+                    sink.value(v, i);
                 }
             }
             sink.row_end();

@@ -29,6 +29,8 @@ const SET: u8 = 13;
 /// Rows of values.
 #[derive(Debug, Default)]
 pub(crate) struct RowStore {
+    /// The rows go into a table; see [`ResultSink::keeps_digits`].
+    stored: bool,
     width: usize,
     data: Vec<u8>,
     /// Start of each row's column ends.
@@ -57,6 +59,12 @@ impl RowStore {
             decimals_charge: Charge::to(account),
             ..RowStore::default()
         }
+    }
+
+    /// The same for rows that go into a table.
+    pub fn for_table(mut self) -> RowStore {
+        self.stored = true;
+        self
     }
 
     /// Number of rows.
@@ -245,6 +253,10 @@ impl ResultSink for RowStore {
 
     fn value(&mut self, v: ValueRef<'_>, c: usize) {
         self.put(c, v);
+    }
+
+    fn keeps_digits(&self) -> bool {
+        self.stored
     }
 
     fn row_end(&mut self) {

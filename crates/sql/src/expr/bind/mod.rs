@@ -303,14 +303,15 @@ impl<'b> Binder<'b> {
                 value,
                 negated,
             } => {
-                let x = self.bind(expr)?;
-                let wanted = match value {
-                    ast::Truth::True => Some(true),
-                    ast::Truth::False => Some(false),
-                    ast::Truth::Unknown => None,
+                let x = Box::new(self.bind(expr)?);
+                let node = match value {
+                    ast::Truth::True => Node::IsTruth(x, Some(true), *negated),
+                    ast::Truth::False => Node::IsTruth(x, Some(false), *negated),
+                    // Another word for NULL: an index serves it, and text is not read as a number.
+                    ast::Truth::Unknown => Node::IsNull(x, *negated),
                 };
                 Expr {
-                    node: Node::IsTruth(Box::new(x), wanted, *negated),
+                    node,
                     ty: ExprType::truth(false),
                 }
             }

@@ -360,18 +360,15 @@ fn soundex(a: Args<'_>) -> Out<'_> {
             }
             last = code;
         } else if code != b'0' && code != last {
+            // The original algorithm: letters without a code go first, and do not part equal ones.
             out.push(code);
             last = code;
-        } else if code != b'0' {
-            last = code;
-        } else if !matches!(up, 'H' | 'W') {
-            last = b'0';
         }
     }
     if !out.is_empty() {
-        while out.len() < 4 {
-            out.push(b'0');
-        }
+        // Four characters; the first may have several bytes.
+        let missing = 4usize.saturating_sub(cs.char_count(&out));
+        out.resize(out.len() + missing, b'0');
     }
     Ok(Val::owned(out))
 }

@@ -180,6 +180,14 @@ fn into_strings() {
         (DataType::Bit(4), Value::Int(16), "!1406", "\u{f}", &[1264]),
         (DataType::Bit(4), Value::Double(1.9), "\u{1}", "\u{1}", &[]),
         (DataType::Bit(4), d("1.9"), "\u{2}", "\u{2}", &[]),
+        (DataType::VarBinary(5), Value::Bit(77, 8), "77", "77", &[]),
+        (
+            DataType::Blob(LobSize::Normal),
+            Value::Bit(77, 8),
+            "M",
+            "M",
+            &[],
+        ),
         (DataType::Bit(16), bytes(b"ab"), "ab", "ab", &[]),
     ]);
     let (s, w) = try_assign(
