@@ -205,6 +205,7 @@ impl Peer {
         self.conn = connect(&self.setup, Some("differential"))?;
         self.session = None;
         self.must("SET time_zone = '+00:00'")?;
+        self.must("SET group_concat_max_len = 1024")?;
         self.must("SET timestamp = 1700000000")
     }
 

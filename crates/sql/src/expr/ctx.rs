@@ -275,9 +275,8 @@ struct State {
     uuids: u32,
 }
 
-/// Warnings of expressions that are errors where rows are written in strict mode: a value out of range (1264), a row cut by
-/// GROUP_CONCAT (1260), data cut (1265), a wrong value (1292), one that is none of its type (1411), a date out of range (1441), and a
-/// logarithm of nothing (3020).
+/// Warnings of expressions that are errors where rows are written in strict mode: a row cut by GROUP_CONCAT, a value out of range or cut, a
+/// wrong one, one that is none of its type, a date out of range, a logarithm of nothing.
 const STRICT: &[u16] = &[1260, 1264, 1265, 1292, 1411, 1441, 3020];
 
 /// MySQL cuts messages here (MYSQL_ERRMSG_SIZE).
@@ -497,12 +496,9 @@ impl<'s> EvalCtx<'s> {
     /// The first such warning.
     #[inline]
     pub fn fault(&self) -> Result<(), SqlError> {
-        if !self.strict_write {
-            return Ok(());
-        }
-        match self.state().fault.take() {
-            Some(e) => Err(e),
-            None => Ok(()),
+        match self.strict_write {
+            true => self.state().fault.take().map_or(Ok(()), Err),
+            false => Ok(()),
         }
     }
 

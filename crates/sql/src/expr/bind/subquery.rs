@@ -62,6 +62,10 @@ impl Binder<'_> {
                 self.quantified(x, op, all, &i.query)
             }
             ast::Expr::Quantified(q) => {
+                // Of one row, ANY and ALL are the comparison.
+                if let Some((_, constant)) = self.reduced(&q.query) {
+                    return self.binary(q.op, &q.expr, constant);
+                }
                 let x = self.bind_any(&q.expr)?;
                 self.quantified(x, cmp_op(q.op), q.all, &q.query)
             }

@@ -344,7 +344,8 @@ fn soundex(a: Args<'_>) -> Out<'_> {
     while let Some((c, n)) = cs.next_char(rest) {
         let piece = &rest[..n];
         rest = &rest[n..];
-        let letter = char::from_u32(c).filter(|c| c.is_alphabetic());
+        // Letters of English, and whatever stands behind the signs of Latin-1.
+        let letter = char::from_u32(c).filter(|c| c.is_ascii_alphabetic() || *c >= '\u{C0}');
         let Some(letter) = letter else { continue };
         let up = letter.to_ascii_uppercase();
         let code = if up.is_ascii_uppercase() {
