@@ -1,7 +1,7 @@
 //! One case: a frame with its expressions, made from a number, run, judged, and made smaller.
 
 use super::frames::{FRAMES, Frame, Judge, Sessions, Step};
-use super::node::{Literals, Node};
+use super::node::{Kind, Literals, Node};
 use super::peer::{Answer, LOST, Peer, Session, written};
 use super::words::{Scope, pick};
 use crate::rng::Rng;
@@ -52,7 +52,7 @@ impl Aspect {
 pub struct Difference {
     /// In what.
     pub aspect: Aspect,
-    /// The statement.
+    /// The statements, as they are typed.
     pub statement: String,
     /// Our answer in that aspect.
     pub ours: String,
@@ -114,13 +114,13 @@ impl Case {
             (Judge::Peer, None) => Ok(mine
                 .iter()
                 .find(|(_, a)| a.code == LOST)
-                .and_then(|(step, a)| self.differ(*step, a, &Answer::default(), true))),
+                .and_then(|(_, a)| self.differ(a, &Answer::default(), true))),
             (Judge::Peer, Some(peer)) => {
                 let other = self.answers(peer)?;
                 Ok(mine
                     .iter()
                     .zip(&other)
-                    .find_map(|((step, a), (_, b))| self.differ(*step, a, b, true)))
+                    .find_map(|((_, a), (_, b))| self.differ(a, b, true)))
             }
             (Judge::Same, _) => {
                 let Some((_, first)) = mine.first() else {
@@ -128,7 +128,7 @@ impl Case {
                 };
                 Ok(mine[1..]
                     .iter()
-                    .find_map(|(step, a)| self.differ(*step, a, first, false)))
+                    .find_map(|(_, a)| self.differ(a, first, false)))
             }
             (Judge::Parts, _) => Ok(self.parts(&mine)),
         }
@@ -145,7 +145,7 @@ impl Case {
         Ok(answers)
     }
 
-    fn differ(&self, step: Step, ours: &Answer, theirs: &Answer, peer: bool) -> Option<Difference> {
+    fn differ(&self, ours: &Answer, theirs: &Answer, peer: bool) -> Option<Difference> {
         let lost = ours.code == LOST || theirs.code == LOST;
         let failed = ours.code != 0 || theirs.code != 0;
         let aspect = if lost {
@@ -180,7 +180,7 @@ impl Case {
         };
         Some(Difference {
             aspect,
-            statement: self.statement(step),
+            statement: self.script().replace("\n  ", " ; "),
             ours: of(ours),
             theirs: of(theirs),
             told: format!(
@@ -196,8 +196,8 @@ impl Case {
     /// Ternary logic: a condition, its negation, and that it is unknown part the rows among them.
     fn parts(&self, answers: &[(Step, Answer)]) -> Option<Difference> {
         let (whole, parts) = answers.split_first()?;
-        if let Some((step, lost)) = answers.iter().find(|(_, a)| a.code == LOST) {
-            return self.differ(*step, lost, &whole.1, false);
+        if let Some((_, lost)) = answers.iter().find(|(_, a)| a.code == LOST) {
+            return self.differ(lost, &whole.1, false);
         }
         if answers.iter().any(|(_, a)| a.code != 0) {
             return None;
@@ -216,7 +216,7 @@ impl Case {
         let (ours, theirs) = (each.join(" + "), whole.1.text());
         Some(Difference {
             aspect: Aspect::Text,
-            statement: self.statement(parts.first()?.0),
+            statement: self.script().replace("\n  ", " ; "),
             told: format!("{}\n  parts: {ours}\n  whole: {theirs}", self.script()),
             ours,
             theirs,
@@ -284,6 +284,11 @@ impl Case {
         'again: loop {
             for at in 0..best.0.nodes.len() {
                 for node in best.0.nodes[at].smaller() {
+                    // An aggregate stays the same: without one there are rows in no order.
+                    let aggregate = best.0.frame.places[at].0 == Kind::Aggregate;
+                    if aggregate && node.pieces() != best.0.nodes[at].pieces() {
+                        continue;
+                    }
                     tries += 1;
                     if tries > TRIES {
                         return Ok(best);

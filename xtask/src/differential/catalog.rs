@@ -115,7 +115,7 @@ const NUMBERS: &[&str] = &[
     "EXTRACT({units} FROM {time})",
     "PERIOD_ADD({int}, {pos})",
     "PERIOD_DIFF({int}, {int})",
-    "INET_ATON({text})",
+    "INET_ATON({ip})",
     "CAST({any} AS SIGNED)",
     "CAST({any} AS UNSIGNED)",
     "CAST({any} AS DECIMAL(10,2))",
@@ -165,7 +165,7 @@ const TEXTS: &[&str] = &[
     "SHA2({any}, 256)",
     "FORMAT({num}, {pos})",
     "INET_NTOA({int})",
-    "HEX(INET6_ATON({text}))",
+    "HEX(INET6_ATON({ip}))",
     "DATE_FORMAT({time}, {format})",
     "TIME_FORMAT({time}, {format})",
     "DAYNAME({time})",
@@ -241,8 +241,8 @@ const TRUTHS: &[&str] = &[
     "{any} = ANY (SELECT {any})",
     "EXISTS (SELECT 1 FROM v WHERE {truth})",
     "ISNULL({any})",
-    "IS_IPV4({text})",
-    "IS_IPV6({text})",
+    "IS_IPV4({ip})",
+    "IS_IPV6({ip})",
 ];
 
 const ANYTHING: &[&str] = &[

@@ -44,6 +44,8 @@ pub enum Kind {
     ColumnType,
     /// A field of a file.
     Field,
+    /// An Internet address.
+    Address,
     /// A length in a type, which cannot be a parameter.
     Length,
     /// An aggregate.
@@ -72,6 +74,7 @@ impl Kind {
             "target" => Kind::Target,
             "type" => Kind::ColumnType,
             "field" => Kind::Field,
+            "ip" => Kind::Address,
             "length" => Kind::Length,
             "aggregate" => Kind::Aggregate,
             _ => return None,
@@ -213,7 +216,8 @@ impl Node {
                     out.params.push(value.clone());
                     out.literals.push(text.clone());
                 }
-                (Literals::Columns, _) if *literal => {
+                // A literal of bits is a number where a column of bytes is text.
+                (Literals::Columns, _) if *literal && class_of(text) != 'H' => {
                     out.sql
                         .extend_from_slice(format!("c{}", out.literals.len()).as_bytes());
                     out.literals.push(text.clone());
@@ -262,6 +266,14 @@ impl Node {
                     }
                 }
             }
+        }
+    }
+
+    /// The text between a form's places; nothing for a leaf.
+    pub fn pieces(&self) -> &[&'static str] {
+        match self {
+            Node::Leaf { .. } => &[],
+            Node::Form { pieces, .. } => pieces,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::frames::Step;
 use super::node::{Literals, Node, Written};
 use super::words;
-use crate::server::{Kind, Setup};
+use crate::server::Setup;
 use crate::step::Outcome;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -205,10 +205,7 @@ impl Peer {
         self.conn = connect(&self.setup, Some("differential"))?;
         self.session = None;
         self.must("SET time_zone = '+00:00'")?;
-        if self.setup.kind == Kind::Tidemill {
-            // The collation of `_utf8mb4'…'`, which MariaDB has no other of.
-            self.must("SET default_collation_for_utf8mb4 = utf8mb4_general_ci")?;
-        }
+        self.must("SET group_concat_max_len = 1024")?;
         self.must("SET timestamp = 1700000000")
     }
 

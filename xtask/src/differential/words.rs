@@ -108,8 +108,6 @@ const TEXTS: &[&str] = &[
     "'a_c'",
     "'it''s'",
     "'a\\nb'",
-    "'1.2.3.4'",
-    "'::1'",
     "'YWJj'",
     "'616263'",
     "'9999999999999999999'",
@@ -119,7 +117,7 @@ const TEXTS: &[&str] = &[
     "N'abc'",
     "_latin1'abc'",
     "_binary'abc'",
-    "_utf8mb4'abc'",
+    "_utf8mb4'abc' COLLATE utf8mb4_general_ci",
 ];
 
 /// Texts that need more than ASCII; written in the character set of the connection.
@@ -131,7 +129,7 @@ const BYTES: &[&str] = &[
     "x'4142'",
     "0x00",
     "0xFF",
-    "X'0102030405060708'",
+    "0x0102030405060708",
     "0x31",
     "0x6162",
     "0x0A",
@@ -422,6 +420,15 @@ fn words_of(kind: Kind) -> Option<&'static [&'static str]> {
         Kind::Pattern => PATTERNS,
         Kind::Path => PATHS,
         Kind::Charset => &["utf8mb4", "latin1", "binary", "utf8mb3", "ascii"],
+        Kind::Address => &[
+            "'1.2.3.4'",
+            "'255.255.255.255'",
+            "'1.2'",
+            "'::1'",
+            "'::ffff:1.2.3.4'",
+            "'1:2'",
+            "''",
+        ],
         Kind::Length => &["0", "1", "2", "5", "10"],
         Kind::Target => TARGETS,
         Kind::Field => FIELDS,

@@ -275,9 +275,8 @@ struct State {
     uuids: u32,
 }
 
-/// Warnings of expressions that are errors where rows are written in strict mode: a value out of range (1264), a row cut by
-/// GROUP_CONCAT (1260), data cut (1265), a wrong value (1292), one that is none of its type (1411), a date out of range (1441), and a
-/// logarithm of nothing (3020).
+/// Warnings of expressions that are errors where rows are written in strict mode: a row cut by GROUP_CONCAT, a value out of range or cut, a
+/// wrong one, one that is none of its type, a date out of range, a logarithm of nothing.
 const STRICT: &[u16] = &[1260, 1264, 1265, 1292, 1411, 1441, 3020];
 
 /// MySQL cuts messages here (MYSQL_ERRMSG_SIZE).
@@ -314,6 +313,8 @@ pub struct EvalCtx<'s> {
     pub max_packet: u64,
     pace: Pace<'s>,
     depth: Depth,
+    /// A fault was noted, taken since or not.
+    faulty: AtomicBool,
     state: Mutex<State>,
     /// Whether anything is held for values that expressions have made.
     holds: AtomicBool,
@@ -435,6 +436,7 @@ impl<'s> EvalCtx<'s> {
             pace: Pace::new(facts.watcher.0.as_ref().map(|w| &**w as &dyn Watch)),
             depth: Depth::new(),
             state: Mutex::default(),
+            faulty: AtomicBool::new(false),
             holds: AtomicBool::new(false),
             held: Mutex::default(),
         }
@@ -491,6 +493,7 @@ impl<'s> EvalCtx<'s> {
     pub fn warn_error(&self, e: SqlError) {
         if self.strict_write && STRICT.contains(&e.code) {
             self.state().fault.get_or_insert(e);
+            self.faulty.store(true, Ordering::Relaxed);
             return;
         }
         self.warn(Warning::from_error(e));
@@ -503,12 +506,10 @@ impl<'s> EvalCtx<'s> {
     /// The first such warning.
     #[inline]
     pub fn fault(&self) -> Result<(), SqlError> {
-        if !self.strict_write {
-            return Ok(());
-        }
-        match self.state().fault.take() {
-            Some(e) => Err(e),
-            None => Ok(()),
+        // Asked for each value that is stored: the lock is for those that have something in it.
+        match self.faulty.load(Ordering::Relaxed) {
+            true => self.state().fault.take().map_or(Ok(()), Err),
+            false => Ok(()),
         }
     }
 

@@ -255,6 +255,15 @@ impl Session {
                     return Ok(None);
                 }
             }
+            seed @ ("rand_seed1" | "rand_seed2") => {
+                let w = self.vars.set(name, input)?;
+                let value = self.vars.value_by_name(name).map_or(0, |v| v.as_u64());
+                let which = usize::from(seed == "rand_seed2");
+                self.facts.chance.set(which, value as u32);
+                // The seeds are told to nobody: they read as zero.
+                self.vars.set(name, &VarInput::Int(0))?;
+                return Ok(w);
+            }
             _ => {}
         }
         let w = self.vars.set(name, input)?;

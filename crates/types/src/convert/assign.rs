@@ -402,6 +402,11 @@ fn bit<'a>(v: ValueRef<'a>, n: u8, s: &mut Sink<'_, '_>) -> SqlResult<ValueRef<'
         }
         ValueRef::Int(i) => u128::from(i as u64),
         ValueRef::Float(_) | ValueRef::Double(_) => u128::try_from(cut(v)).unwrap_or(u128::MAX),
+        // A decimal below zero is none of the numbers that bits are; an integer is the bits that it has.
+        ValueRef::Decimal(d) if d.is_negative() && super::to_int(v) < 0 => {
+            s.out_of_range()?;
+            0
+        }
         other => u128::try_from(super::to_int(other)).unwrap_or(u128::MAX),
     };
     if value > u128::from(max) {

@@ -35,6 +35,20 @@ pub(super) fn bytes_in(v: ValueRef<'_>, to: Charset) -> Cow<'_, [u8]> {
 }
 
 pub(super) fn assign<'a>(v: ValueRef<'a>, s: &mut Sink<'a, '_>) -> SqlResult<Converted<'a>> {
+    // Bits are a number to a column of a length, and bytes to one without.
+    let of_length = matches!(
+        s.target.ty,
+        DataType::Char { .. }
+            | DataType::VarChar { .. }
+            | DataType::Binary(_)
+            | DataType::VarBinary(_)
+    );
+    if let ValueRef::Bit(n, _) = v
+        && of_length
+    {
+        let done = assign(ValueRef::UInt(n), s)?;
+        return Ok(Converted::Owned(done.into_value()));
+    }
     match s.target.ty {
         DataType::Char { chars, collation } => characters(v, *collation, *chars, true, s),
         DataType::VarChar { chars, collation } => characters(v, *collation, *chars, false, s),

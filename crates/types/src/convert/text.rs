@@ -51,7 +51,11 @@ pub fn write_int(v: i64, out: &mut Vec<u8>) {
     write_uint(v.unsigned_abs(), out);
 }
 
-/// Appends a double in its shortest form: positional for a decimal exponent from −15 to 14, otherwise `d.ddde±x` without `+`.
+/// Digits that tell any double from its neighbours.
+const DOUBLE_DIGITS: usize = 17;
+
+/// Appends a double in its shortest form: positional for a decimal exponent from −15 to 14 and where there are digits behind the
+/// point, otherwise `d.ddde±x` without `+`.
 pub fn write_double(v: f64, out: &mut Vec<u8>) {
     if v == v.trunc() && v.abs() < 1e15 {
         if v.is_sign_negative() && v == 0.0 {
@@ -61,7 +65,13 @@ pub fn write_double(v: f64, out: &mut Vec<u8>) {
         }
         return;
     }
-    write_scientific(&format!("{v:e}"), out);
+    let mut shortest = format!("{v:e}");
+    let digits = shortest.bytes().take_while(|&b| b != b'e');
+    if digits.filter(u8::is_ascii_digit).count() == DOUBLE_DIGITS {
+        // Of two as short and as near the even one is taken.
+        shortest = format!("{v:.16e}");
+    }
+    write_scientific(&shortest, out);
 }
 
 /// Appends a float with at most six significant digits, as MySQL shows FLOAT columns.
@@ -89,7 +99,9 @@ fn write_scientific(s: &str, out: &mut Vec<u8>) {
         digits.pop();
     }
     let n = digits.len() as i32;
-    if !(-15..15).contains(&exp) {
+    // A fraction keeps its place, and zeros are not made up.
+    let positional = (-15..15).contains(&exp) || (exp >= 15 && exp + 1 < n);
+    if !positional {
         out.push(digits.first().copied().unwrap_or(b'0'));
         if n > 1 {
             out.push(b'.');

@@ -302,7 +302,11 @@ fn name(s: &mut Scan<'_>, names: &[&str], short: bool) -> Option<u64> {
 
 fn collect(s: &mut Scan<'_>, format: &[u8], c: &mut Collected) -> Option<()> {
     let mut f = format.iter().copied();
+    // What the format has behind the end of the text asks for nothing.
     while let Some(b) = f.next() {
+        if s.rest.is_empty() {
+            break;
+        }
         if b.is_ascii_whitespace() {
             s.spaces();
             continue;
@@ -316,6 +320,9 @@ fn collect(s: &mut Scan<'_>, format: &[u8], c: &mut Collected) -> Option<()> {
         }
         let spec = f.next()?;
         s.spaces();
+        if s.rest.is_empty() {
+            break;
+        }
         specifier(s, spec, c)?;
     }
     Some(())

@@ -328,6 +328,11 @@ fn str_to_date_reads_formats() {
         ("12:30 AM", "%h:%i %p", "00:30:00"),
         ("2024-01-31xyz", "%Y-%m-%d", "2024-01-31"),
         ("Sunday 1 January 2023", "%W %e %M %Y", "2023-01-01"),
+        // The text may end before the format does.
+        ("2024", "%Y-%m-%d", "2024-00-00"),
+        ("2024-02", "%Y-%m-%d", "2024-02-00"),
+        ("1", "%h %p %r", "01:00:00"),
+        ("2024-02 x", "%Y-%m-%d", "NULL"),
     ] {
         let got = match str_to_date(text.as_bytes(), format.as_bytes()) {
             None => "NULL".to_owned(),

@@ -106,9 +106,15 @@ impl Binder<'_> {
         if c.at_time_zone.is_some() {
             return Err(SqlError::not_supported("AT TIME ZONE"));
         }
-        if !matches!(
+        // A hexadecimal or bit literal is a number to numbers, and text to times.
+        if matches!(
             c.target,
-            ast::CastType::Char { .. } | ast::CastType::Binary(_) | ast::CastType::Json
+            ast::CastType::Signed
+                | ast::CastType::Unsigned
+                | ast::CastType::Decimal { .. }
+                | ast::CastType::Float
+                | ast::CastType::Double
+                | ast::CastType::Year
         ) {
             x.make_number();
         }

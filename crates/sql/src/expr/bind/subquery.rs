@@ -3,7 +3,7 @@
 use types::SqlError;
 
 use super::operators::cmp_op;
-use super::{Binder, SubqueryKind, wrong_columns};
+use super::{Binder, NoColumns, SubqueryKind, wrong_columns};
 use crate::expr::compare::Comparer;
 use crate::expr::node::{CmpOp, Expr, Node, Quantified};
 use crate::expr::ty::{Coercibility, ExprType, Shape};
@@ -20,6 +20,9 @@ impl Binder<'_> {
                 })
             }
             ast::Expr::Subquery(q) => {
+                if let Some((constant, _)) = self.reduced(q) {
+                    return Ok(constant);
+                }
                 let s = self.scope.subquery(q, SubqueryKind::Scalar)?;
                 let ty = match s.columns.as_slice() {
                     [one] => {
@@ -47,15 +50,54 @@ impl Binder<'_> {
                 } else {
                     (CmpOp::Eq, false)
                 };
+                if let Some((_, constant)) = self.reduced(&i.query) {
+                    let op = if i.negated {
+                        ast::BinaryOp::Ne
+                    } else {
+                        ast::BinaryOp::Eq
+                    };
+                    return self.binary(op, &i.expr, constant);
+                }
                 let x = self.bind_any(&i.expr)?;
                 self.quantified(x, op, all, &i.query)
             }
             ast::Expr::Quantified(q) => {
+                // Of one row, ANY and ALL are the comparison.
+                if let Some((_, constant)) = self.reduced(&q.query) {
+                    return self.binary(q.op, &q.expr, constant);
+                }
                 let x = self.bind_any(&q.expr)?;
                 self.quantified(x, cmp_op(q.op), q.all, &q.query)
             }
             _ => Err(SqlError::not_supported("this subquery")),
         }
+    }
+
+    /// The constant that a subquery without tables and conditions is: it takes the subquery's place, as if it had been written there.
+    /// So a literal stays one, and a quotient keeps its digits.
+    fn reduced<'q>(&self, q: &'q ast::Query) -> Option<(Expr, &'q ast::Expr)> {
+        let ast::QueryBody::Select(s) = &q.body else {
+            return None;
+        };
+        let bare = q.with.is_none()
+            && q.order_by.is_empty()
+            && q.limit.is_none()
+            && q.into.is_none()
+            && s.from.is_empty()
+            && s.selection.is_none()
+            && s.group_by.is_empty()
+            && s.having.is_none()
+            && s.windows.is_empty();
+        let [ast::SelectItem::Expr { expr, .. }] = s.items.as_slice() else {
+            return None;
+        };
+        if !bare {
+            return None;
+        }
+        let constant = Binder::new(self.cx, &mut NoColumns, self.clause)
+            .bind(expr)
+            .ok()?;
+        matches!(constant.node, Node::Const(_)).then_some((constant, expr))
     }
 
     fn quantified(

@@ -28,6 +28,14 @@ impl Chance {
         Chance(Arc::new(Mutex::new(at)))
     }
 
+    /// Sets one of the two seeds, as `rand_seed1` (0) and `rand_seed2` (1) do.
+    pub fn set(&self, which: usize, seed: u32) {
+        let mut at = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = at.get_mut(which) {
+            *place = seed;
+        }
+    }
+
     fn next(&self) -> f64 {
         next_random(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

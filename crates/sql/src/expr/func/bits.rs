@@ -130,7 +130,8 @@ fn based(a: Args<'_>, base: u64) -> Out<'_> {
         v => {
             let text = conv::text_of(&v, a.ty(0));
             a.cx.tick(text.len() / 4)?;
-            Some(conv::whole_prefix(&text).0)
+            // As in CONV, there is no number in nothing.
+            (!text.is_empty()).then(|| conv::whole_prefix(&text).0)
         }
     };
     Ok(n.map_or(Val::Null, |n| Val::owned(in_base(n.bits(), base, false))))

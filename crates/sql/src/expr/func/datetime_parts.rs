@@ -151,7 +151,13 @@ fn time_to_sec(a: Args<'_>) -> Out<'_> {
 }
 
 fn infer_sec_to_time(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
-    Ok(ExprType::plain(Shape::Time(fsp_of(&args[0])), true))
+    // Text may have any number of digits, a constant too.
+    let fsp = if args[0].ty.is_text() {
+        6
+    } else {
+        fsp_of(&args[0])
+    };
+    Ok(ExprType::plain(Shape::Time(fsp), true))
 }
 
 fn sec_to_time(a: Args<'_>) -> Out<'_> {

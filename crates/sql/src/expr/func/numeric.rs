@@ -407,7 +407,7 @@ fn convert_base(a: Args<'_>) -> Out<'_> {
     a.cx.tick(text.len() / 4)?;
     let (mut from, to) = (some!(a.i64(1)?), some!(a.i64(2)?));
     let valid = |b: i64| (2..=36).contains(&b.unsigned_abs());
-    if !valid(from) || !valid(to) {
+    if !valid(from) || !valid(to) || text.is_empty() {
         return Ok(Val::Null);
     }
     if bits.is_some() {

@@ -344,7 +344,8 @@ fn soundex(a: Args<'_>) -> Out<'_> {
     while let Some((c, n)) = cs.next_char(rest) {
         let piece = &rest[..n];
         rest = &rest[n..];
-        let letter = char::from_u32(c).filter(|c| c.is_alphabetic());
+        // Letters of English, and whatever stands behind the signs of Latin-1.
+        let letter = char::from_u32(c).filter(|c| c.is_ascii_alphabetic() || *c >= '\u{C0}');
         let Some(letter) = letter else { continue };
         let up = letter.to_ascii_uppercase();
         let code = if up.is_ascii_uppercase() {
@@ -360,18 +361,15 @@ fn soundex(a: Args<'_>) -> Out<'_> {
             }
             last = code;
         } else if code != b'0' && code != last {
+            // The original algorithm: letters without a code go first, and do not part equal ones.
             out.push(code);
             last = code;
-        } else if code != b'0' {
-            last = code;
-        } else if !matches!(up, 'H' | 'W') {
-            last = b'0';
         }
     }
     if !out.is_empty() {
-        while out.len() < 4 {
-            out.push(b'0');
-        }
+        // Four characters; the first may have several bytes.
+        let missing = 4usize.saturating_sub(cs.char_count(&out));
+        out.resize(out.len() + missing, b'0');
     }
     Ok(Val::owned(out))
 }

@@ -108,7 +108,7 @@ fn what_is_not_that_simple_is_refused() {
         "UPDATE t SET v = 1 WHERE id > ?",
         "UPDATE t SET id = 9 WHERE id = ?",
         "UPDATE t SET v = 1 WHERE id = ? LIMIT 1",
-        "UPDATE t SET v = (SELECT 7) WHERE id = ?",
+        "UPDATE t SET v = (SELECT COUNT(*)) WHERE id = ?",
         "UPDATE t SET v = 'x' WHERE id = ?",
         "UPDATE t SET long_text = REPEAT('z', 70000) WHERE id = ?",
         "DELETE FROM t WHERE id = ?",

@@ -182,3 +182,41 @@ fn a_limit_is_no_literal_of_bits() {
     assert_eq!(c.error("SELECT 1 LIMIT 0x1"), 1064);
     assert_eq!(c.one("SELECT 1 LIMIT 1"), "1");
 }
+
+#[test]
+fn the_seeds_of_rand_can_be_set() {
+    let mut c = Client::in_test(&server());
+    let drawn = |c: &mut Client| {
+        c.run("SET rand_seed1 = 12345, rand_seed2 = 678");
+        (c.one("SELECT RAND()"), c.one("SELECT RAND()"))
+    };
+    let first = drawn(&mut c);
+    assert_eq!(drawn(&mut c), first);
+    assert_ne!(first.0, first.1);
+    // (3 * 12345 + 678) / 0x3FFFFFFF
+    let wanted = f64::from(3 * 12345 + 678) / f64::from(0x3FFF_FFFF);
+    assert_eq!(first.0.parse::<f64>(), Ok(wanted));
+    assert_eq!(c.one("SELECT @@rand_seed1"), "0");
+}
+
+#[test]
+fn a_selected_quotient_is_stored_with_its_digits() {
+    let mut c = Client::in_test(&server());
+    c.run("CREATE TABLE t (n INT, d DECIMAL(40,9), s VARCHAR(20))");
+    c.run("CREATE TABLE u (a INT)");
+    c.run("INSERT INTO u VALUES (2)");
+    c.run("INSERT INTO t SELECT 1, 1/3, 1/3");
+    c.run("INSERT INTO t SELECT 2, a/3, a/3 FROM u");
+    c.run("INSERT INTO t (n, s) SELECT 0x41, 0x41");
+    assert_eq!(c.rows("SELECT n, s FROM t WHERE n = 65"), [["65", "A"]]);
+    c.run("DELETE FROM t WHERE n = 65");
+    c.run("INSERT INTO t SELECT 3, 9999999999999999999999999999999/3, 'x'");
+    assert_eq!(
+        c.rows("SELECT n, d, s FROM t ORDER BY n"),
+        [
+            ["1", "0.333333333", "0.3333"],
+            ["2", "0.666666666", "0.6667"],
+            ["3", "3333333333333333333333333333333.000000000", "x"]
+        ]
+    );
+}

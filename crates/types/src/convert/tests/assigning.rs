@@ -180,6 +180,15 @@ fn into_strings() {
         (DataType::Bit(4), Value::Int(16), "!1406", "\u{f}", &[1264]),
         (DataType::Bit(4), Value::Double(1.9), "\u{1}", "\u{1}", &[]),
         (DataType::Bit(4), d("1.9"), "\u{2}", "\u{2}", &[]),
+        (DataType::Bit(4), d("-1.5"), "!1264", "\u{0}", &[1264]),
+        (DataType::VarBinary(5), Value::Bit(77, 8), "77", "77", &[]),
+        (
+            DataType::Blob(LobSize::Normal),
+            Value::Bit(77, 8),
+            "M",
+            "M",
+            &[],
+        ),
         (DataType::Bit(16), bytes(b"ab"), "ab", "ab", &[]),
     ]);
     let (s, w) = try_assign(
@@ -354,6 +363,23 @@ fn into_timestamps_times_and_years() {
         (DataType::Year, t("0"), "2000", "2000", &[]),
         (DataType::Year, t("0000"), "0000", "0000", &[]),
         (DataType::Year, Value::Int(1900), "!1264", "0000", &[1264]),
+    ]);
+    let east = ConvertMode {
+        offset: 7200,
+        ..ConvertMode::STRICT
+    };
+    let (s, _) = try_assign(&DataType::Timestamp(0), &t("2024-01-31 01:00:00"), &east).unwrap();
+    assert_eq!(s, "2024-01-30 23:00:00");
+    let e = try_assign(&DataType::DateTime(0), &t("nope"), &ConvertMode::STRICT).unwrap_err();
+    assert_eq!(
+        e.message,
+        "Incorrect datetime value: 'nope' for column 'c' at row 1"
+    );
+}
+
+#[test]
+fn what_is_no_time_or_year() {
+    check(vec![
         // Zero as text is 2000 unless it has four digits; what is no number is zero.
         (DataType::Year, t("a"), "!1366", "0000", &[1366]),
         (DataType::Year, t(""), "!1366", "0000", &[1366]),
@@ -393,17 +419,6 @@ fn into_timestamps_times_and_years() {
     };
     let (year, _) = try_assign(&DataType::Year, &time("10:11:12"), &today).unwrap();
     assert_eq!(year, "2023");
-    let east = ConvertMode {
-        offset: 7200,
-        ..ConvertMode::STRICT
-    };
-    let (s, _) = try_assign(&DataType::Timestamp(0), &t("2024-01-31 01:00:00"), &east).unwrap();
-    assert_eq!(s, "2024-01-30 23:00:00");
-    let e = try_assign(&DataType::DateTime(0), &t("nope"), &ConvertMode::STRICT).unwrap_err();
-    assert_eq!(
-        e.message,
-        "Incorrect datetime value: 'nope' for column 'c' at row 1"
-    );
 }
 
 #[test]
