@@ -27,7 +27,7 @@ pub struct TypedParam {
 enum Use {
     /// It is stored or passed on as it is.
     Bare,
-    /// It is compared.
+    /// It is compared with what rows have.
     Compared,
     /// Something is computed from it, or its type is shown.
     Computed,
@@ -71,7 +71,11 @@ impl Planner<'_> {
                     | Node::Between(..)
                     | Node::In(_)
                     | Node::Like(_)
-                    | Node::Quantified(_) => Use::Compared,
+                    | Node::Quantified(_)
+                        if e.reads_row() =>
+                    {
+                        Use::Compared
+                    }
                     Node::Row(_) | Node::Collate(_) => used,
                     _ => Use::Computed,
                 };

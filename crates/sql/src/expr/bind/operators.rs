@@ -269,8 +269,16 @@ impl Binder<'_> {
         if width(x) != 1 || others.len() == 1 || others.iter().any(|m| width(m) != 1) {
             return others.into_iter().map(|m| self.pair(x, m, op)).collect();
         }
-        if let Some(first) = others.first() {
-            Self::adopt(x, &first.ty);
+        // A parameter takes the type of the members where they are of one kind.
+        let kind = |t: &ExprType| (t.is_number(), t.is_text(), t.is_temporal());
+        let known = |m: &&&mut Expr| {
+            !matches!(m.node, Node::Param(_, false)) && !matches!(m.ty.shape, Shape::Null)
+        };
+        let mut typed = others.iter().filter(known);
+        if let Some(first) = typed.next().map(|m| m.ty)
+            && typed.all(|m| kind(&m.ty) == kind(&first))
+        {
+            Self::adopt(x, &first);
         }
         if others.iter().all(|m| m.ty.is_number()) {
             x.make_number();

@@ -86,6 +86,18 @@ fn what_is_computed_follows_the_values() {
             &[(&[i(0)], "3"), (&[text("x")], "3"), (&[text("0")], "")],
         ),
         (
+            "SELECT ? NOT IN (?, ?, ?)",
+            &[
+                (&[text("a"), i(1), text(""), Value::Null], "NULL"),
+                (&[i(1), i(1), text(""), Value::Null], "0"),
+                (&[text("a"), text("a"), text("b"), text("c")], "0"),
+            ],
+        ),
+        (
+            "SELECT ? IN (1, '')",
+            &[(&[text("a")], "0"), (&[text("")], "1"), (&[i(1)], "1")],
+        ),
+        (
             "SELECT CONCAT(s, ?) FROM m",
             &[(&[i(5)], "x5"), (&[text("y")], "xy")],
         ),
