@@ -396,18 +396,19 @@ impl<'a> Course<'a> {
         } else {
             must(conn, "DROP DATABASE more")?;
         }
-        // Twice: the room for it is there again after the first time.
-        for _ in 0..2 {
+        // The first time there is room kept for it; the second only if the table gave back as much as that.
+        for time in 1..=2 {
             let emptied = fits(conn, "TRUNCATE TABLE full.emptied")?;
-            if self.narrow == Narrow::Table {
-                emptied.map_err(|code| format!("TRUNCATE TABLE {code}"))?;
-            }
             if let Err(code) = emptied {
+                if time == 1 && self.narrow == Narrow::Table {
+                    return Err(format!("TRUNCATE TABLE {code}"));
+                }
                 codes.push(format!("TRUNCATE TABLE {code}"));
             }
         }
-        // Says in its rows what it could not do.
-        query(conn, "OPTIMIZE TABLE full.filler").map_err(|e| e.to_string())?;
+        if let Err(code) = fits(conn, "OPTIMIZE TABLE full.filler")? {
+            codes.push(format!("OPTIMIZE TABLE {code}"));
+        }
         let after = tablespaces(&self.setup.datadir.join("data"))?;
         let left: Vec<&PathBuf> = after.difference(&before).collect();
         if !left.is_empty() {
