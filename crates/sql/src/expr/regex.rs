@@ -9,6 +9,10 @@ const SIZE_MAX: usize = 4 << 20;
 /// Most steps back of a match: some tens of milliseconds, since nobody can be heard meanwhile.
 const STEPS_MAX: usize = 200_000;
 
+/// Most bytes of a pattern for the matcher that goes back, and most instructions that it may become: it has no limit of its own.
+const PATTERN_MAX: usize = 64 << 10;
+const INSTRUCTIONS_MAX: usize = 200_000;
+
 /// A compiled expression.
 #[derive(Debug, Clone)]
 pub enum Compiled {
@@ -82,12 +86,16 @@ impl Compiled {
         if !backwards || !f.unicode {
             return Err(fault(&why));
         }
+        if pattern.len() > PATTERN_MAX {
+            return Err(timeout());
+        }
         fancy_regex::RegexBuilder::new(pattern)
             .case_insensitive(f.ignore_case)
             .multi_line(f.multi_line)
             .dot_matches_new_line(f.dot_all)
             .crlf(f.crlf)
             .delegate_size_limit(SIZE_MAX)
+            .max_prog_size(INSTRUCTIONS_MAX)
             .backtrack_limit(STEPS_MAX)
             .build()
             .map(|r| Compiled::Backtracking(Box::new(r)))
@@ -172,6 +180,12 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
         }
+    }
+
+    #[test]
+    fn one_that_is_too_large_is_refused() {
+        let long = format!(r"(a)\1{}", "(?=a)".repeat(20_000));
+        assert_eq!(matches(&long, "a"), Err(3699));
     }
 
     #[test]
