@@ -62,6 +62,7 @@ pub const SIM: &[&str] = &[
 /// What real threads must find: the bug and the test of `engine`'s `stress_promises`.
 pub const STRESS: &[(&str, &str)] = &[
     ("unique-value-not-locked", "a_unique_value_is_there_once"),
+    ("writer-asked-for-twice", "a_row_is_inserted_once"),
     ("counter-moved-one-too-few", "a_number_is_given_once"),
     (
         "guarded-range-not-looked-at",

@@ -202,6 +202,92 @@ fn a_unique_value_is_there_once() {
     });
 }
 
+/// All insert the same row, and change it where it is there already, as `INSERT … ON DUPLICATE KEY UPDATE` does. Most meet one that
+/// is about to commit. Whoever takes its place for free puts a row over a row.
+#[test]
+fn a_row_is_inserted_once() {
+    const EACH: i64 = 20_000;
+    let e = bed();
+    let inserted = AtomicI64::new(0);
+    let changed = AtomicI64::new(0);
+    threads(&e, "one row", |n, mut s, _| {
+        // Where more than two want it somebody stands in the queue, and nobody takes it for free.
+        for _ in 0..if n < 2 { EACH } else { 0 } {
+            let t = block_on(s.open_table("s", "t")).unwrap();
+            let k = key(&t, 1);
+            let mut add = |r: RowRef<'_>| match r.column(1) {
+                ValueRef::Int(u) => Ok(Some(row(1, u + 1).to_vec())),
+                _ => Ok(None),
+            };
+            let done = block_on(async {
+                Ok(match s.insert(&t, &row(1, 0)).await? {
+                    Inserted::Done => &inserted,
+                    Inserted::Duplicate { .. } => {
+                        assert_eq!(s.update_key(&t, &k, &mut add).await?, Updated::Done);
+                        &changed
+                    }
+                })
+            });
+            if let Some(done) = again(done, &mut s) {
+                block_on(s.commit()).unwrap();
+                done.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    });
+    assert_eq!(inserted.into_inner(), 1);
+    assert!(changed.into_inner() > 0);
+}
+
+/// Few keys, which all insert, look for with a lock, and delete. A row that is there is not inserted a second time, and one that
+/// was found and locked is there to be deleted.
+#[test]
+fn what_is_found_with_a_lock_is_there() {
+    const KEYS: u64 = 3;
+    let e = bed();
+    let owners: Vec<AtomicI64> = (0..KEYS).map(|_| AtomicI64::new(0)).collect();
+    let for_update = ReadMode::Lock {
+        exclusive: true,
+        wait: LockWait::Wait,
+    };
+    threads(&e, "keys", |_, mut s, mut dice| {
+        for round in 0..6000 {
+            let locks_first = dice.below(2) == 0;
+            let level = [Isolation::ReadCommitted, Isolation::RepeatableRead][round % 2];
+            s.begin(level, false);
+            let t = block_on(s.open_table("s", "t")).unwrap();
+            let id = dice.below(KEYS);
+            let (k, owner) = (key(&t, id as i64), &owners[id as usize]);
+            let found = match locks_first {
+                false => None,
+                true => match again(block_on(s.get(&t, &k, for_update, |r| r.is_some())), &mut s) {
+                    None => continue,
+                    found => found,
+                },
+            };
+            if found.unwrap_or(dice.below(2) == 0) {
+                let r = block_on(s.delete_key(&t, &k, &mut |_| Ok(true)));
+                let Some(gone) = again(r, &mut s) else {
+                    continue;
+                };
+                assert!(gone || found.is_none(), "found and locked: {id}");
+                if gone {
+                    assert_eq!(owner.fetch_sub(1, Ordering::SeqCst), 1, "{id}");
+                }
+            } else {
+                let new = [Value::Int(id as i64), Value::Null];
+                let Some(done) = again(block_on(s.insert(&t, &new)), &mut s) else {
+                    continue;
+                };
+                if done == Inserted::Done {
+                    // Only who has the row's lock may say this, and not before the other has said that it goes.
+                    assert_eq!(owner.fetch_add(1, Ordering::SeqCst), 0, "{id}");
+                }
+            }
+            block_on(s.commit()).unwrap();
+        }
+    });
+}
+
 /// Numbers are taken one at a time and in stretches of up to some thousand; no two are the same and none is left out.
 #[test]
 fn a_number_is_given_once() {

@@ -101,11 +101,13 @@ impl Session {
                     }
                     Some(value) => {
                         let v = RowVersion::read(value).ok_or(Block::Damaged)?;
-                        if judge.other_writer(v.writer()).is_none() && !v.deleted() {
+                        let writer = judge.other_writer(v.writer());
+                        if writer.is_none() && !v.deleted() {
                             duplicate = true;
                             return Ok(Action::Keep);
                         }
-                        judge.may_write(key, v)?;
+                        judge.lock(key, writer, Mode::Exclusive, Hold::Row)?;
+                        judge.check_snapshot(v)?;
                         judge.may_appear(key)?;
                         let old = &value[HEADER..];
                         if !t.layout.fits(old, v.external()) {

@@ -45,14 +45,21 @@ impl Judge {
     }
 
     /// Takes the row's lock (or finds out why not). `hold` as in [`Request`].
+    ///
+    /// `writer` is what [`Judge::other_writer`] said of the row's version, asked once for all that is decided under this
+    /// latch. The writer may end at any moment: who asks twice may take a row for another's first, and then for free
+    /// without having looked whether it is there.
     pub(crate) fn lock(
         &self,
         key: &[u8],
-        version: Option<RowVersion>,
+        writer: Option<TxnId>,
         mode: Mode,
         hold: Hold,
     ) -> Result<(), Block> {
-        let writer = version.and_then(|v| self.other_writer(v.writer()));
+        let writer = match base::mutant!("writer-asked-for-twice") {
+            true => writer.and_then(|w| self.other_writer(w)),
+            false => writer,
+        };
         let req = Request {
             owner: self.me,
             index: self.index,
@@ -121,7 +128,8 @@ impl Judge {
     /// Both, for a change of a row that is there.
     #[inline]
     pub(crate) fn may_write(&self, key: &[u8], version: RowVersion) -> Result<(), Block> {
-        self.lock(key, Some(version), Mode::Exclusive, Hold::Row)?;
+        let writer = self.other_writer(version.writer());
+        self.lock(key, writer, Mode::Exclusive, Hold::Row)?;
         self.check_snapshot(version)
     }
 }

@@ -275,18 +275,18 @@ pub(crate) fn current<'v>(
 ) -> Result<Option<(RowVersion, &'v [u8])>, Block> {
     let Some(value) = value else { return Ok(None) };
     let v = RowVersion::read(value).ok_or(Block::Damaged)?;
-    let other = judge.other_writer(v.writer()).is_some();
-    if !other {
+    let writer = judge.other_writer(v.writer());
+    if writer.is_none() {
         judge.check_snapshot(v)?;
         if v.deleted() {
             return Ok(None);
         }
     }
     match exclusive {
-        Some(true) => judge.lock(key, Some(v), Mode::Exclusive, Hold::Table)?,
-        Some(false) => judge.lock(key, Some(v), Mode::Shared, Hold::Table)?,
+        Some(true) => judge.lock(key, writer, Mode::Exclusive, Hold::Table)?,
+        Some(false) => judge.lock(key, writer, Mode::Shared, Hold::Table)?,
         // Only to wait for the other: it is in the row.
-        None if other => judge.lock(key, Some(v), Mode::Exclusive, Hold::Table)?,
+        None if writer.is_some() => judge.lock(key, writer, Mode::Exclusive, Hold::Table)?,
         None => {}
     }
     let row = &value[HEADER..];

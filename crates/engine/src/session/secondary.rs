@@ -9,7 +9,6 @@ use crate::lock::{Hold, Mode};
 use crate::record::{DELETED, RowRef, SecValue, Undo, UndoOp};
 use crate::schema::Table;
 use crate::txn::{Snapshot, Status};
-use base::TxnId;
 use btree::{Action, Direction, ScanPos, ScanState, Visit};
 use pager::{OpError, RecordKind};
 use types::SqlError;
@@ -283,15 +282,9 @@ impl Session {
                         return Visit::Next;
                     };
                     let clustered = &key[v.split as usize..];
-                    let writer: TxnId = v.writer();
-                    if row_lock.other_writer(writer).is_some() {
+                    if let Some(other) = row_lock.other_writer(v.writer()) {
                         // Whether it stays or goes is the other transaction's to say.
-                        let version = crate::record::RowVersion {
-                            word: v.word,
-                            roll: 0,
-                        };
-                        match row_lock.lock(clustered, Some(version), Mode::Exclusive, Hold::Table)
-                        {
+                        match row_lock.lock(clustered, Some(other), Mode::Exclusive, Hold::Table) {
                             // Ours now, or to be looked at again: the entry has changed meanwhile.
                             Ok(()) => stop = Some(Err(Block::Retry)),
                             Err(b) => stop = Some(Err(b)),
