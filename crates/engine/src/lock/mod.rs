@@ -6,7 +6,8 @@
 //!
 //! * [`table`]: the table and its protocol (lock, release, cancel).
 //! * [`queue`]: the rules of one row's queue; pure.
-//! * [`ranges`]: guarded ranges and the inserts that wait for them.
+//! * [`ranges`]: guarded ranges and the inserts that wait for them; pure.
+//! * [`guards`]: the table's part for ranges.
 //! * [`owners`]: what each transaction holds and waits for.
 //! * [`wait`]: the future a waiter awaits.
 //! * [`deadlock`]: the search for a cycle when a wait begins.
@@ -20,6 +21,7 @@
 
 pub mod deadlock;
 pub mod filter;
+pub mod guards;
 pub mod owners;
 pub mod queue;
 pub mod ranges;

@@ -8,7 +8,7 @@ use super::deadlock;
 use super::filter::{Filter, hash};
 use super::owners::{Owners, QueueRef};
 use super::queue::{Blockers, Mode, Queue, Verdict};
-use super::ranges::{Bound, Ranges};
+use super::ranges::Ranges;
 use super::timeouts::Timeouts;
 use super::wait::{LockWait, Place, WaitCell, WaitEnd};
 use crate::txn::TxnSystem;
@@ -20,10 +20,10 @@ use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 const SHARDS: usize = 256;
-const RANGE_SHARDS: usize = 16;
+pub(super) const RANGE_SHARDS: usize = 16;
 
 /// Waits that ended, to be woken when no lock is held any more.
-type Woken = SmallVec<[Arc<WaitCell>; 4]>;
+pub(super) type Woken = SmallVec<[Arc<WaitCell>; 4]>;
 
 /// Where a lock that could be had at once is noted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,7 +134,7 @@ impl Entries {
 #[derive(Default)]
 struct Shard(Mutex<Entries>);
 
-type RangeShard = Mutex<HashMap<u32, Ranges>>;
+pub(super) type RangeShard = Mutex<HashMap<u32, Ranges>>;
 
 /// The lock table of a database.
 pub struct LockTable {
@@ -143,18 +143,18 @@ pub struct LockTable {
     txns: Arc<TxnSystem>,
     filter: Filter,
     shards: Box<[Shard]>,
-    range_filter: Filter,
-    range_shards: Box<[RangeShard]>,
+    pub(super) range_filter: Filter,
+    pub(super) range_shards: Box<[RangeShard]>,
     pub(super) owners: Owners,
     pub(super) detector: Mutex<()>,
     timeouts: Timeouts,
 }
 
-fn guard<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn guard<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-fn wake(woken: &Woken) {
+pub(super) fn wake(woken: &Woken) {
     for cell in woken {
         cell.wake();
     }
@@ -179,14 +179,6 @@ impl LockTable {
 
     fn shard(&self, hash: u64) -> MutexGuard<'_, Entries> {
         guard(&self.shards[hash as usize % SHARDS].0)
-    }
-
-    fn range_hash(index: u32) -> u64 {
-        u64::from(index).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-    }
-
-    fn range_shard(&self, index: u32) -> MutexGuard<'_, HashMap<u32, Ranges>> {
-        guard(&self.range_shards[(Self::range_hash(index) >> 60) as usize % RANGE_SHARDS])
     }
 
     /// Asks for a row's lock. Under the row's page latch; never blocks.
@@ -312,7 +304,7 @@ impl LockTable {
         false
     }
 
-    fn make_wait(
+    pub(super) fn make_wait(
         &self,
         owner: TxnId,
         place: Place,
@@ -332,59 +324,6 @@ impl LockTable {
             cell.finish(WaitEnd::Granted);
             woken.push(cell);
         });
-    }
-
-    /// Guards a range of an index against inserts by others, until the owner ends. To be called before the range is
-    /// read, and without waiting: rows in it that others are writing are met by the reader itself.
-    pub fn guard_range(&self, owner: TxnId, index: u32, low: Bound, high: Bound) {
-        let mut shard = self.range_shard(index);
-        let ranges = shard.entry(index).or_default();
-        if ranges.add(owner, low, high) {
-            self.range_filter.add(Self::range_hash(index));
-            self.owners.add_range(owner, index);
-        }
-    }
-
-    /// May `owner` insert `key` here? [`Acquired::Granted`] or, when others guard a range around it,
-    /// [`Acquired::Conflict`] or a wait, after which to ask again. Under the page latch of the leaf to insert into.
-    #[inline]
-    pub fn check_insert(
-        &self,
-        owner: TxnId,
-        index: u32,
-        key: &[u8],
-        on_conflict: OnConflict,
-    ) -> Acquired {
-        if !self.range_filter.may_contain(Self::range_hash(index)) {
-            return Acquired::Granted;
-        }
-        self.check_insert_slow(owner, index, key, on_conflict)
-    }
-
-    fn check_insert_slow(
-        &self,
-        owner: TxnId,
-        index: u32,
-        key: &[u8],
-        on_conflict: OnConflict,
-    ) -> Acquired {
-        let mut shard = self.range_shard(index);
-        let Some(ranges) = shard.get_mut(&index) else {
-            return Acquired::Granted;
-        };
-        if ranges.guards(owner, key).is_empty() {
-            return Acquired::Granted;
-        }
-        let OnConflict::Wait { weight, timeout_us } = on_conflict else {
-            return Acquired::Conflict;
-        };
-        match self.make_wait(owner, Place::Ranges(index), weight, timeout_us) {
-            Some(wait) => {
-                ranges.enqueue(key, wait.cell().clone());
-                Acquired::Wait(wait)
-            }
-            None => Acquired::Retry,
-        }
     }
 
     /// Gives up one row's lock in the table before the transaction ends: READ COMMITTED found that the row does not
@@ -443,28 +382,6 @@ impl LockTable {
         }
     }
 
-    fn release_ranges(&self, owner: TxnId, index: u32) {
-        let mut woken = Woken::new();
-        {
-            let mut shard = self.range_shard(index);
-            let Some(ranges) = shard.get_mut(&index) else {
-                return;
-            };
-            let dropped = ranges.release(owner, |cell| {
-                self.owners.wait_over(cell.owner, None);
-                cell.finish(WaitEnd::Granted);
-                woken.push(cell);
-            });
-            for _ in 0..dropped {
-                self.range_filter.remove(Self::range_hash(index));
-            }
-            if ranges.is_empty() {
-                shard.remove(&index);
-            }
-        }
-        wake(&woken);
-    }
-
     /// Ends the wait of `owner`, if it waits, with [`WaitEnd::Killed`]; true when it did. The killer first sets the
     /// victim's kill flag, and a session looks at its flag between getting a [`LockWait`] and awaiting it: so no kill
     /// falls between.
@@ -481,13 +398,15 @@ impl LockTable {
 
     /// Takes a waiter out of its queue with `end`; false when its wait had ended already.
     pub(super) fn cancel(&self, cell: &Arc<WaitCell>, end: WaitEnd) -> bool {
-        let mut woken = Woken::new();
-        let was_waiting = match cell.place {
-            Place::Queue(place) => self.cancel_in_queue(cell, place, end, &mut woken),
-            Place::Ranges(index) => self.cancel_in_ranges(cell, index, end, &mut woken),
-        };
-        wake(&woken);
-        was_waiting
+        match cell.place {
+            Place::Queue(place) => {
+                let mut woken = Woken::new();
+                let was_waiting = self.cancel_in_queue(cell, place, end, &mut woken);
+                wake(&woken);
+                was_waiting
+            }
+            Place::Ranges(index) => self.cancel_in_ranges(cell, index, end),
+        }
     }
 
     fn cancel_in_queue(
@@ -510,28 +429,7 @@ impl LockTable {
         true
     }
 
-    fn cancel_in_ranges(
-        &self,
-        cell: &Arc<WaitCell>,
-        index: u32,
-        end: WaitEnd,
-        woken: &mut Woken,
-    ) -> bool {
-        let mut shard = self.range_shard(index);
-        let Some(ranges) = shard.get_mut(&index) else {
-            return false;
-        };
-        if !ranges.withdraw(cell) {
-            return false;
-        }
-        self.withdrawn(cell, end, woken);
-        if ranges.is_empty() {
-            shard.remove(&index);
-        }
-        true
-    }
-
-    fn withdrawn(&self, cell: &Arc<WaitCell>, end: WaitEnd, woken: &mut Woken) {
+    pub(super) fn withdrawn(&self, cell: &Arc<WaitCell>, end: WaitEnd, woken: &mut Woken) {
         self.owners.wait_over(cell.owner, None);
         cell.finish(end);
         woken.push(cell.clone());

@@ -2,7 +2,7 @@
 //! than the snapshot.
 
 use super::{Isolation, LockWait, Session};
-use crate::lock::{Acquired, Hold, LockTable, Mode, OnConflict, Request, WaitEnd};
+use crate::lock::{Acquired, Bound, Hold, LockTable, Mode, OnConflict, Request, WaitEnd};
 use crate::record::RowVersion;
 use crate::txn::{Snapshot, Status, TxnSystem};
 use base::TxnId;
@@ -92,6 +92,19 @@ impl Judge {
         match self
             .locks
             .check_insert(self.me, self.index, key, self.on_conflict)
+        {
+            Acquired::Granted | Acquired::Held => Ok(()),
+            Acquired::Wait(w) => Err(Block::Wait(w)),
+            Acquired::Retry => Err(Block::Retry),
+            Acquired::Conflict => Err(Block::Locked),
+        }
+    }
+
+    /// A range is to stay as it is found.
+    pub(crate) fn guard(&self, range: (Bound, Bound)) -> Result<(), Block> {
+        match self
+            .locks
+            .guard_range(self.me, self.index, range, self.on_conflict)
         {
             Acquired::Granted | Acquired::Held => Ok(()),
             Acquired::Wait(w) => Err(Block::Wait(w)),

@@ -206,9 +206,9 @@ impl Session {
         let judge = self.judge(t.def.indexes[0].id, wait);
         if self.guards_ranges() {
             let b = || Bound::Included(key.into());
-            self.engine
-                .locks
-                .guard_range(judge.me, judge.index, b(), b());
+            while let Err(b) = judge.guard((b(), b())) {
+                self.unblock(b, &t.full_name).await?;
+            }
         }
         loop {
             let r = t.indexes[0]

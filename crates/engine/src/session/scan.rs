@@ -52,6 +52,8 @@ pub struct Scan {
     pub(super) direction: Direction,
     pub(super) mode: ReadMode,
     pub(super) done: bool,
+    /// The range to guard before anything of it is read.
+    guard: Option<(Bound, Bound)>,
     pub(super) candidates: Candidates,
     pub(super) walk: VersionWalk,
 }
@@ -100,8 +102,7 @@ impl Session {
     /// Begins a scan.
     pub fn scan(&mut self, t: &Arc<Table>, spec: ScanSpec) -> Scan {
         let mode = self.effective(spec.mode);
-        if self.guards_ranges() && mode != ReadMode::Consistent {
-            let me = self.need_txid();
+        let guard = (self.guards_ranges() && mode != ReadMode::Consistent).then(|| {
             let low = match &spec.lower {
                 KeyBound::None => Bound::Unbounded,
                 KeyBound::Included(p) => Bound::Included(p[..].into()),
@@ -116,10 +117,8 @@ impl Session {
                     successor(p).map_or(Bound::Unbounded, |s| Bound::Excluded(s.into()))
                 }
             };
-            self.engine
-                .locks
-                .guard_range(me, t.def.indexes[spec.index].id, low, high);
-        }
+            (low, high)
+        });
         let mut done = false;
         let (pos, end) = if spec.backward {
             let pos = match &spec.upper {
@@ -172,6 +171,7 @@ impl Session {
             },
             mode,
             done,
+            guard,
             candidates: Candidates::default(),
             walk: VersionWalk::default(),
         }
@@ -205,6 +205,17 @@ impl Session {
             // The index holds nothing of what the snapshot sees.
             let e = OpError::Dropped(name.space_id());
             return Err(error::storage(e, &name.full_name));
+        }
+        while let Some(range) = scan.guard.clone() {
+            let wait = match scan.mode {
+                ReadMode::Lock { wait, .. } => wait,
+                _ => LockWait::Wait,
+            };
+            let judge = self.judge(name.def.indexes[scan.index].id, wait);
+            match judge.guard(range) {
+                Ok(()) => scan.guard = None,
+                Err(b) => self.unblock(b, &name.full_name).await?,
+            }
         }
         while !scan.done && batch.len() < max_rows {
             self.interrupt.check()?;
