@@ -208,14 +208,29 @@ const LASTING: &[&str] = &[
 /// The longest of all these.
 const LONGEST_WORD: usize = 24;
 
-fn is_word(b: u8) -> bool {
-    b.is_ascii_alphanumeric() || b == b'_'
-}
+/// The bytes of words in small letters; 0 where a byte is of no word.
+const WORD: [u8; 256] = {
+    let mut t = [0; 256];
+    let mut b = 0;
+    while b < 128 {
+        let c = b as u8;
+        if c.is_ascii_alphanumeric() || c == b'_' {
+            t[b] = c.to_ascii_lowercase();
+        }
+        b += 1;
+    }
+    t
+};
 
 fn is_light(function: &str) -> bool {
     let letter = function.bytes().next().map_or(0, |b| b.wrapping_sub(b'a'));
     let names = LIGHT.get(usize::from(letter));
     names.is_some_and(|names| names.contains(&function))
+}
+
+/// Whether there is such a function, and it may last.
+fn is_heavy(word: &[u8]) -> bool {
+    std::str::from_utf8(word).is_ok_and(|w| func::find(w).is_some() && !is_light(w))
 }
 
 /// Whether a text may compute for long without a pause. `large`: the session's variables have values that are.
@@ -224,34 +239,40 @@ pub(super) fn text_lasts(text: &[u8], large: bool) -> bool {
         return true;
     }
     let mut queries = 0;
-    let mut at = 0;
     let mut concat = false;
-    while let Some(skipped) = text[at..].iter().position(|b| is_word(*b)) {
-        if large && text[at..at + skipped].contains(&b'@') {
-            return true;
-        }
-        let start = at + skipped;
-        let len = text[start..].iter().position(|b| !is_word(*b));
-        at = len.map_or(text.len(), |n| start + n);
-        if at - start > LONGEST_WORD || at - start < 2 {
+    let mut at = 0;
+    // Each short statement passes here, so that most bytes are to cost one look into a table.
+    while at < text.len() {
+        let first = WORD[usize::from(text[at])];
+        if first == 0 {
+            if large && text[at] == b'@' {
+                return true;
+            }
+            at += 1;
             continue;
         }
+        let start = at;
         let mut lower = [0; LONGEST_WORD];
-        let word = &mut lower[..at - start];
-        word.copy_from_slice(&text[start..at]);
-        word.make_ascii_lowercase();
-        let Ok(word) = std::str::from_utf8(word) else {
+        while at < text.len() && WORD[usize::from(text[at])] != 0 {
+            if let Some(to) = lower.get_mut(at - start) {
+                *to = WORD[usize::from(text[at])];
+            }
+            at += 1;
+        }
+        // No word that matters here begins with a digit.
+        if first.is_ascii_digit() || at - start > LONGEST_WORD || at - start < 2 {
             continue;
-        };
+        }
+        let word = &lower[..at - start];
         match word {
-            "select" | "values" | "table" => queries += 1,
-            "like" if text.len() > LONG_FOR_PATTERNS => return true,
-            "concat" | "concat_ws" => concat = true,
+            b"select" | b"values" | b"table" => queries += 1,
+            b"like" if text.len() > LONG_FOR_PATTERNS => return true,
+            b"concat" | b"concat_ws" => concat = true,
             _ => {}
         }
         let rest = text[at..].trim_ascii_start();
         let called = rest.first() == Some(&b'(') || rest.starts_with(b"/*");
-        if LASTING.contains(&word) || called && func::find(word).is_some() && !is_light(word) {
+        if called && is_heavy(word) || LASTING.iter().any(|l| l.as_bytes() == word) {
             return true;
         }
     }
