@@ -53,7 +53,7 @@ pub struct Scan {
     pub(super) mode: ReadMode,
     pub(super) done: bool,
     /// The range to guard before anything of it is read.
-    guard: Option<(Bound, Bound)>,
+    guard: Option<Box<(Bound, Bound)>>,
     pub(super) candidates: Candidates,
     pub(super) walk: VersionWalk,
 }
@@ -117,7 +117,7 @@ impl Session {
                     successor(p).map_or(Bound::Unbounded, |s| Bound::Excluded(s.into()))
                 }
             };
-            (low, high)
+            Box::new((low, high))
         });
         let mut done = false;
         let (pos, end) = if spec.backward {
@@ -206,16 +206,9 @@ impl Session {
             let e = OpError::Dropped(name.space_id());
             return Err(error::storage(e, &name.full_name));
         }
-        while let Some(range) = scan.guard.clone() {
-            let wait = match scan.mode {
-                ReadMode::Lock { wait, .. } => wait,
-                _ => LockWait::Wait,
-            };
-            let judge = self.judge(name.def.indexes[scan.index].id, wait);
-            match judge.guard(range) {
-                Ok(()) => scan.guard = None,
-                Err(b) => self.unblock(b, &name.full_name).await?,
-            }
+        if scan.guard.is_some() {
+            // On the heap, as it is rare: a frame of this function is on the stack of each query that is nested in another.
+            Box::pin(self.guard_scan(scan)).await?;
         }
         while !scan.done && batch.len() < max_rows {
             self.interrupt.check()?;
@@ -235,6 +228,22 @@ impl Session {
         }
         self.finish_outside(scan.index, batch, from, filter).await?;
         Ok(!scan.done)
+    }
+
+    /// At SERIALIZABLE: nobody is to add anything to what the scan is about to read.
+    async fn guard_scan(&mut self, scan: &mut Scan) -> Result<(), SqlError> {
+        let wait = match scan.mode {
+            ReadMode::Lock { wait, .. } => wait,
+            _ => LockWait::Wait,
+        };
+        while let Some(range) = scan.guard.clone() {
+            let judge = self.judge(scan.table.def.indexes[scan.index].id, wait);
+            match judge.guard(*range) {
+                Ok(()) => scan.guard = None,
+                Err(b) => self.unblock(b, &scan.table.full_name).await?,
+            }
+        }
+        Ok(())
     }
 
     /// Reads the overflow columns of rows that have them and asks the filter about those rows.
