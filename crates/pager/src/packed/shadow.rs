@@ -338,12 +338,6 @@ impl Shadow {
         Ok(())
     }
 
-    /// Gives back what lies behind all that it knows of: the file was longer when it was made.
-    pub(crate) fn end_file(&self) -> io::Result<()> {
-        let s = self.lock();
-        self.file.truncate(self.offset(s.places.units()))
-    }
-
     fn grow_file(&self, s: &mut State, units: u64) -> io::Result<()> {
         self.file.allocate(self.offset(units))?;
         s.places.grow(units);
