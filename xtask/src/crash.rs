@@ -7,7 +7,7 @@
 
 use crate::args::Args;
 use crate::check;
-use crate::ledger::{self, Book, Tally};
+use crate::ledger::{Book, Tally};
 use crate::purge_stop;
 use crate::rng::{self, Rng};
 use crate::server::{Kind, Server, Setup};
@@ -15,7 +15,6 @@ use crate::starts;
 use crate::step::{self, Outcome};
 use crate::sysbench::Load;
 use crate::tree::Scratch;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// What a series of crashes is made of.
@@ -203,38 +202,13 @@ impl<'a> Series<'a> {
 
     fn load_and_kill(&mut self, server: Server, moment: Duration) -> Outcome<Tally> {
         let mut background = self.load.spawn(&self.setup)?;
-        let setup = &self.setup;
-        let stop = AtomicBool::new(false);
-        let tallies: Vec<Outcome<Tally>> = std::thread::scope(|scope| {
-            let writers: Vec<_> = self
-                .book
-                .clients
-                .iter_mut()
-                .map(|client| scope.spawn(|| client.write(setup, &stop)))
-                .collect();
+        let (sum, load_ran) = self.book.write_while(&self.setup, |_| {
             std::thread::sleep(moment);
             let load_ran = background.runs();
-            let killed = server.kill9();
-            stop.store(true, Ordering::Relaxed);
-            let mut tallies: Vec<Outcome<Tally>> = writers
-                .into_iter()
-                .map(|w| {
-                    w.join()
-                        .unwrap_or_else(|_| Err("a ledger client panicked".to_owned()))
-                })
-                .collect();
-            tallies.push(killed.map(|()| Tally::default()));
-            if !load_ran {
-                tallies.push(Err("sysbench ended before the kill".to_owned()));
-            }
-            tallies
-        });
-        let mut sum = Tally::default();
-        for tally in tallies {
-            let tally = tally?;
-            sum.acknowledged += tally.acknowledged;
-            sum.refused += tally.refused;
-            sum.unknown += tally.unknown;
+            server.kill9().map(|()| load_ran)
+        })?;
+        if !load_ran {
+            return Err("sysbench ended before the kill".to_owned());
         }
         if sum.acknowledged == 0 && moment > Duration::from_secs(3) {
             return Err("the ledger committed nothing before the kill".to_owned());
@@ -245,8 +219,6 @@ impl<'a> Series<'a> {
     fn verify(&mut self, server: &Server) -> Outcome<u64> {
         let mut conn = server.connect()?;
         let there = self.book.verify(conn.as_mut())?;
-        let ledger_tables: Vec<String> = ledger::TABLES.iter().map(|t| (*t).to_owned()).collect();
-        check::tables(conn.as_mut(), ledger::DATABASE, &ledger_tables)?;
         let names = check::sbtest_names(self.plan.tables);
         check::tables(conn.as_mut(), self.load.database, &names)?;
         for name in names {

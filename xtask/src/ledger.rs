@@ -10,6 +10,7 @@
 //! - one whose answer never came is there entirely or not at all, and from then on its fate is fixed;
 //! - each account's balance and count of moves is what the journal says, so nothing was applied twice or in part.
 
+use crate::check;
 use crate::client::{Conn, Fault};
 use crate::rng::Rng;
 use crate::server::Setup;
@@ -18,10 +19,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The database the ledger lives in.
-pub const DATABASE: &str = "ledger";
+const DATABASE: &str = "ledger";
 
 /// Its tables.
-pub const TABLES: &[&str] = &["account", "journal"];
+const TABLES: &[&str] = &["account", "journal"];
 
 const ACCOUNTS: u64 = 512;
 const OPENING_BALANCE: i64 = 1_000_000;
@@ -368,7 +369,7 @@ impl Client {
 #[derive(Debug)]
 pub struct Book {
     /// One a connection.
-    pub clients: Vec<Client>,
+    clients: Vec<Client>,
 }
 
 impl Book {
@@ -405,8 +406,44 @@ impl Book {
         run(format!("INSERT INTO account VALUES {}", values.join(", ")))
     }
 
-    /// Checks the server's tables against the book; the number of transactions found there.
+    /// All clients write while `act` is at work, which ends with the server's death and may tell the clients before that it is time to stop. What they
+    /// counted in all, and what `act` gives.
+    pub fn write_while<T>(
+        &mut self,
+        setup: &Setup,
+        act: impl FnOnce(&AtomicBool) -> Outcome<T>,
+    ) -> Outcome<(Tally, T)> {
+        let stop = AtomicBool::new(false);
+        let (tallies, acted) = std::thread::scope(|scope| {
+            let clients = self.clients.iter_mut();
+            let writers: Vec<_> = clients
+                .map(|client| scope.spawn(|| client.write(setup, &stop)))
+                .collect();
+            let acted = act(&stop);
+            stop.store(true, Ordering::Relaxed);
+            let ended = |_| Err("a ledger client panicked".to_owned());
+            let joined = writers.into_iter().map(|w| w.join().unwrap_or_else(ended));
+            (joined.collect::<Vec<Outcome<Tally>>>(), acted)
+        });
+        let mut sum = Tally::default();
+        for tally in tallies {
+            let tally = tally?;
+            sum.acknowledged += tally.acknowledged;
+            sum.refused += tally.refused;
+            sum.unknown += tally.unknown;
+        }
+        Ok((sum, acted?))
+    }
+
+    /// Checks the server's tables against the book, and has the server check them; the number of transactions found there.
     pub fn verify(&mut self, conn: &mut dyn Conn) -> Outcome<u64> {
+        let there = self.compare(conn)?;
+        let tables: Vec<String> = TABLES.iter().map(|t| (*t).to_owned()).collect();
+        check::tables(conn, DATABASE, &tables)?;
+        Ok(there)
+    }
+
+    fn compare(&mut self, conn: &mut dyn Conn) -> Outcome<u64> {
         let mut ask = |sql: &str| conn.run(sql).map_err(|e| format!("{sql}: {e}"));
         ask(&format!("USE {DATABASE}"))?;
         let mut sums: BTreeMap<u64, (i64, i64)> =

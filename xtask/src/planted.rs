@@ -26,6 +26,7 @@ pub const SIM: &[&str] = &[
     "doublewrite-skipped",
     "equal-entries-not-looked-for",
     "failed-log-sync-ignored",
+    "found-work-noted-as-done",
     "group-commit-wakeup-lost",
     "held-purge-forgotten",
     "jump-not-noted",

@@ -2,7 +2,7 @@
 //! counters were given out. It changes nothing and reads no page.
 
 use crate::counters::Counters;
-use crate::purge::PurgeItem;
+use crate::purge::{PurgeItem, done_noted};
 use crate::record::Undo;
 use crate::schema::CATALOG_ID;
 use base::{Lsn, TxnId, le};
@@ -107,7 +107,10 @@ impl Analysis {
                 self.ended.push(t);
             }
             RecordKind::Checkpoint => self.checkpoint(r.undo()),
-            RecordKind::Note => self.counters.note(r.undo()),
+            RecordKind::Note => match done_noted(r.undo()) {
+                Some(to) => self.purged_before(to),
+                None => self.counters.note(r.undo()),
+            },
             RecordKind::System => {}
         }
     }
@@ -180,6 +183,12 @@ impl Analysis {
         }
     }
 
+    /// An earlier start said that what it had found is purged.
+    fn purged_before(&mut self, to: Lsn) {
+        self.purge.retain(|x| x.commit >= to);
+        self.purge_from = self.purge_from.max(to);
+    }
+
     /// Commit records between the beginning of the queue and the position that recovery scans from.
     pub(crate) fn observe_queued(&mut self, start: Lsn, r: &Record<'_>) {
         let h = r.header();
@@ -243,6 +252,23 @@ mod tests {
         a.checkpoint(&checkpoint(&[], 700, 110, &[[200, 2, 110, 190]]));
         let queue: Vec<u64> = a.purge_queue().iter().map(|i| i.txid.0).collect();
         assert_eq!(queue, [2, 4]);
+    }
+
+    #[test]
+    fn purge_work_that_a_later_start_has_done_is_not_found_again() {
+        let mut a = Analysis::new();
+        a.checkpoint(&checkpoint(&[], 500, 10, &[[100, 1, 10, 90]]));
+        let item = |commit, txid| PurgeItem {
+            commit: Lsn(commit),
+            txid: TxnId(txid),
+            first: Lsn(commit - 10),
+            last: Lsn(commit - 10),
+        };
+        a.purge.extend([item(600, 3), item(800, 4)]);
+        a.purged_before(Lsn(700));
+        assert_eq!(a.purge_from, Lsn(700));
+        let queue: Vec<u64> = a.purge_queue().iter().map(|i| i.txid.0).collect();
+        assert_eq!(queue, [4]);
     }
 
     #[test]

@@ -236,7 +236,7 @@ async fn begin(
     let clock = pager.seams().clock.clone();
     let txns = Arc::new(TxnSystem::new(TxnId(found.next.max(1))));
     let locks = LockTable::new(txns.clone(), clock, pager.seams().random.next_u64());
-    let purge = Purge::new(found.purge_queue(), found.purge_from);
+    let purge = Purge::new(found.purge_queue(), found.purge_from, pager.log().end());
     let mut engine = Engine::assemble(pager.clone(), txns, locks, options, purge);
     engine.dir = dir.to_path_buf();
     let engine = Arc::new(engine);
@@ -281,6 +281,7 @@ async fn begin(
     }
     let left = load_tables(&engine, &catalog, &found.counters, &mut report).await?;
     recovered(Counters::default());
+    pager.give_back_before_traffic().await;
     for (mut s, _) in later {
         // Definitions stay as they are until its rows are as they were.
         s.use_all_tables();

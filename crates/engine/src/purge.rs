@@ -1,10 +1,28 @@
 //! The purge queue: committed transactions that left something to take out, in commit order, and the events that say when
 //! there is work. The work itself is in [`crate::reclaim`].
 
-use base::{Event, Lsn, TxnId};
+use base::{Event, Lsn, TxnId, le};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+
+/// First byte of a note in the log that says which commits wait no more.
+const NOTE_DONE: u8 = 5;
+
+/// The body of a note: of the commits before `to`, none waits.
+pub(crate) fn done_note(to: Lsn) -> Vec<u8> {
+    let mut body = vec![NOTE_DONE];
+    body.extend_from_slice(&to.0.to_le_bytes());
+    body
+}
+
+/// What a note says of commits that wait no more: those before the position. None: it says something else.
+pub(crate) fn done_noted(body: &[u8]) -> Option<Lsn> {
+    match body.split_first() {
+        Some((&NOTE_DONE, at)) if at.len() >= 8 => Some(Lsn(le::get_u64(at, 0))),
+        _ => None,
+    }
+}
 
 /// A committed transaction that left something to purge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,6 +112,8 @@ pub(crate) struct Purge {
     pub(crate) event: Event,
     /// Commit LSN that the oldest snapshot must pass before there is work; 0: no work waits.
     blocked_on: AtomicU64,
+    /// Where the log ended when a start found work; 0: it found none, or has said that it is done.
+    found_to: AtomicU64,
 }
 
 pub(crate) fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -101,8 +121,12 @@ pub(crate) fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Purge {
-    /// `items` wait, and of the commits before `taken_to` no others.
-    pub(crate) fn new(items: Vec<PurgeItem>, taken_to: Lsn) -> Purge {
+    /// `items` wait, and of the commits before `taken_to` no others. They were found in the log that ends at `end`.
+    pub(crate) fn new(items: Vec<PurgeItem>, taken_to: Lsn, end: Lsn) -> Purge {
+        let found_to = match items.is_empty() {
+            true => Lsn::NONE,
+            false => end,
+        };
         let mut queue = Queue {
             queued: VecDeque::new(),
             again: VecDeque::new(),
@@ -116,6 +140,7 @@ impl Purge {
             held_items: AtomicUsize::new(0),
             event: Event::default(),
             blocked_on: AtomicU64::new(0),
+            found_to: AtomicU64::new(found_to.0),
         }
     }
 
@@ -232,6 +257,23 @@ impl Purge {
         items
     }
 
+    /// Once, when nothing is left of what the start has found: up to where no commit waits. Said in the log, it lets the next start find less, and
+    /// keep less of the log, also when this one lives too short for a checkpoint behind its purge.
+    pub(crate) fn found_is_done(&self) -> Option<Lsn> {
+        let to = Lsn(self.found_to.load(Ordering::Relaxed));
+        if to.is_none() {
+            return None;
+        }
+        let pending = self.pending();
+        let queued = !pending.queued_from.is_none() && pending.queued_from < to;
+        let waits = queued || pending.current.iter().any(|i| i.commit < to);
+        if waits && !base::mutant!("found-work-noted-as-done") {
+            return None;
+        }
+        self.found_to.store(0, Ordering::Relaxed);
+        Some(to)
+    }
+
     /// The first of what was taken is done.
     pub(crate) fn finished_one(&self) {
         lock(&self.current).pop_front();
@@ -257,7 +299,7 @@ mod tests {
 
     #[test]
     fn what_was_put_off_does_not_bring_back_what_is_done() {
-        let p = Purge::new(Vec::new(), Lsn::NONE);
+        let p = Purge::new(Vec::new(), Lsn::NONE, Lsn::NONE);
         (1..=4).for_each(|n| p.push(item(n)));
         let taken = p.take(|| Lsn(350));
         assert_eq!(commits(&taken), [100, 200, 300]);
@@ -275,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_commit_overtaken_by_a_finished_one_is_told_by_itself() {
-        let p = Purge::new(Vec::new(), Lsn::NONE);
+        let p = Purge::new(Vec::new(), Lsn::NONE, Lsn::NONE);
         p.push(item(2));
         assert_eq!(commits(&p.take(|| Lsn(250))), [200]);
         p.finished_one();
@@ -290,11 +332,39 @@ mod tests {
 
     #[test]
     fn what_recovery_found_before_the_queue_s_beginning_stays_apart() {
-        let p = Purge::new(vec![item(1), item(5), item(6)], Lsn(400));
+        let p = Purge::new(vec![item(1), item(5), item(6)], Lsn(400), Lsn(700));
         let left = p.pending();
         assert_eq!(
             (left.queued_from, commits(&left.current)),
             (Lsn(500), vec![100])
         );
+    }
+
+    #[test]
+    fn what_the_start_found_is_done_once_none_of_it_is_left() {
+        let p = Purge::new(vec![item(1), item(2)], Lsn(100), Lsn(250));
+        // Put off, so that it is not in the queue.
+        let taken = p.take(|| Lsn(150));
+        p.hold(TxnId(9), taken[0], || true);
+        p.finished_one();
+        p.push(item(3));
+        assert_eq!(p.found_is_done(), None);
+        p.take(|| Lsn(250));
+        p.finished_one();
+        assert_eq!(p.found_is_done(), None);
+        p.release(TxnId(9));
+        assert_eq!(p.found_is_done(), None);
+        p.take(|| Lsn(250));
+        assert_eq!(p.found_is_done(), None);
+        p.finished_one();
+        assert_eq!(p.found_is_done(), Some(Lsn(250)));
+        assert_eq!(p.found_is_done(), None);
+        assert_eq!(done_noted(&done_note(Lsn(250))), Some(Lsn(250)));
+    }
+
+    #[test]
+    fn a_start_that_found_nothing_says_nothing() {
+        let p = Purge::new(Vec::new(), Lsn(100), Lsn(250));
+        assert_eq!(p.found_is_done(), None);
     }
 }

@@ -3,7 +3,7 @@
 //! read from the log, by walking the transaction's records backwards.
 
 use crate::engine::Engine;
-use crate::purge::PurgeItem;
+use crate::purge::{PurgeItem, done_note};
 use crate::record::{DELETED, HEADER, RowVersion, SecValue, Undo, UndoOp};
 use crate::schema::Table;
 use base::{Lsn, TxnId};
@@ -23,6 +23,13 @@ impl Engine {
     /// The purge task.
     pub(crate) async fn run_purge(self: Arc<Self>) {
         loop {
+            if let Some(to) = self.purge.found_is_done() {
+                let body = done_note(to);
+                // What cannot be said is found again: the log is closed.
+                let _ =
+                    self.pager
+                        .append(RecordKind::Note, TxnId::NONE, Lsn::NONE, &body, |_, _| {});
+            }
             let mut items = Vec::new();
             let go = self
                 .purge

@@ -194,6 +194,34 @@ fn a_table_is_emptied_on_a_full_disk() {
 }
 
 #[test]
+fn a_table_that_is_nearly_empty_is_emptied_again_and_again_on_a_full_disk() {
+    for packed in [false, true] {
+        let (disk, e, mut s) = on_a_full_disk(packed);
+        // Everything else that is free goes to somebody else after each.
+        let emptied = |s: &mut Session| {
+            let r = block_on(s.truncate_table("s", "t"));
+            disk.set_room(0);
+            r
+        };
+        // What a session remembers of the table keeps no room.
+        let mut remembered = Vec::new();
+        for round in 0..6 {
+            remembered.push(e.catalog().table("s", "t").unwrap());
+            emptied(&mut s).unwrap_or_else(|why| panic!("{packed} {round}: {why:?}"));
+            let why = block_on(s.create_table(world::def("u"))).unwrap_err();
+            assert_eq!(why.code, 1114, "{why:?}");
+            let t = block_on(s.open_table("s", "t")).unwrap();
+            block_on(async {
+                s.insert(&t, &row(round, 1, 1, 100)).await.unwrap();
+                s.commit().await.unwrap();
+            });
+            assert_eq!(block_on(count(&mut s)), 1, "{packed} {round}");
+        }
+        sound(&e, "t");
+    }
+}
+
+#[test]
 fn a_rebuild_on_a_full_disk_leaves_the_table_as_it_was() {
     for packed in [false, true] {
         for beside in [false, true] {

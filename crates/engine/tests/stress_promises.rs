@@ -1,33 +1,18 @@
 //! Real threads, and what they were promised: a unique value is there once, a number is given once, what a serializable reader found
 //! stays so. The simulator has one thread, so that what happens between two instructions does not happen there.
 
+mod world;
+
 use base::block_on;
 use base::mem::{self, MemDisk};
 use engine::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
-use types::{CollationId, DataType, SqlError, Value, ValueRef};
+use types::{DataType, SqlError, Value, ValueRef};
+use world::key;
 
 const THREADS: u64 = 8;
-
-fn index(name: &str, kind: IndexKind, column: u16) -> IndexDef {
-    let part = IndexPart {
-        column,
-        prefix: 0,
-        descending: false,
-    };
-    IndexDef {
-        id: 0,
-        name: name.into(),
-        kind,
-        parts: vec![part],
-        comment: String::new(),
-        root: base::PageNo(0),
-        invisible: false,
-        asked: Default::default(),
-    }
-}
 
 /// `t (id BIGINT AUTO_INCREMENT PRIMARY KEY, u BIGINT UNIQUE)` in an engine of its own.
 fn bed() -> Arc<Engine> {
@@ -41,44 +26,17 @@ fn bed() -> Arc<Engine> {
     id.auto_increment = true;
     let mut u = ColumnDef::new("u", DataType::BIGINT);
     u.nullable = true;
-    let def = TableDef {
-        id: 0,
-        schema: "s".into(),
-        name: "t".into(),
-        columns: vec![id, u],
-        indexes: vec![
-            index("PRIMARY", IndexKind::Primary, 0),
-            index("u", IndexKind::Unique, 1),
-        ],
-        options: TableOptions {
-            collation: CollationId::DEFAULT,
-            comment: String::new(),
-            row_format: String::new(),
-            auto_increment: 0,
-            others: vec![],
-            created_us: 0,
-        },
-    };
-    let mut s = e.session();
-    block_on(async {
-        let schema = SchemaDef {
-            name: "s".into(),
-            collation: CollationId::DEFAULT,
-        };
-        s.create_schema(schema).await.unwrap();
-        s.create_table(def).await.unwrap();
-    });
+    let indexes = vec![
+        world::index("PRIMARY", IndexKind::Primary, &[0]),
+        world::index("u", IndexKind::Unique, &[1]),
+    ];
+    let def = world::table("t", vec![id, u], indexes);
+    block_on(world::create(&mut e.session(), def));
     e
 }
 
 fn row(id: i64, u: i64) -> [Value; 2] {
     [Value::Int(id), Value::Int(u)]
-}
-
-fn key(t: &Table, id: i64) -> Vec<u8> {
-    let mut b = Vec::new();
-    types::keyenc::encode_key(t.key_parts(0), [ValueRef::Int(id)], &mut b);
-    b
 }
 
 /// All rows as (id, u), read as the session's isolation reads.

@@ -61,6 +61,9 @@ pub(crate) struct Checkpointer {
     pub(crate) needed: AtomicU64,
     /// Off until recovery is done.
     pub(crate) enabled: AtomicBool,
+    /// Starts that were cut short have left more files than the log may have: no others are made that can be done without, until a
+    /// checkpoint gives some back.
+    pub(crate) crowded: AtomicBool,
     /// Data files are synced (off for O_DIRECT_NO_FSYNC).
     pub(crate) sync_data: bool,
     pub(crate) syncing: Mutex<()>,
@@ -201,7 +204,7 @@ impl Checkpointer {
     /// a start would otherwise begin with writing zeros.
     fn wanted_room(&self, end: Lsn) -> u64 {
         let size = self.log.segments().size();
-        if !self.enabled.load(Ordering::Acquire) {
+        if !self.enabled.load(Ordering::Acquire) || self.crowded.load(Ordering::Acquire) {
             // A start may be cut short like the one before it: no more than what is about to be written.
             return end.0 + 2 * self.log.margin() + size;
         }
@@ -349,9 +352,26 @@ impl Checkpointer {
         if !self.has_too_many() {
             return false;
         }
-        let size = self.log.segments().size();
-        let possible = self.candidate().min(self.retain());
-        possible.0 / size > self.first_needed()
+        self.would_free(self.candidate())
+    }
+
+    /// A checkpoint from which recovery would start at `redo` would leave files that nobody needs.
+    fn would_free(&self, redo: Lsn) -> bool {
+        redo.min(self.retain()).0 / self.log.segments().size() > self.first_needed()
+    }
+
+    /// Before [`Checkpointer::enabled`]: more than one start since the last checkpoint has ended in a crash before its own, and by now there are
+    /// more files than the log may have. One start alone leaves few, and may have much to write.
+    pub(crate) fn was_left_crowded(&self) -> bool {
+        let redo = self.redo_lsn.load(Ordering::Acquire);
+        let control = self.control.lock().unwrap_or_else(|e| e.into_inner());
+        let since = |(_, to): &&(Lsn, Lsn)| to.0 > redo;
+        control.state.jumps.iter().filter(since).count() > 1 && self.has_too_many()
+    }
+
+    /// Whether the checkpoint of everything that was asked for is worth to be waited for.
+    pub(crate) fn drain_would_free(&self) -> bool {
+        self.crowded.load(Ordering::Acquire) && self.would_free(self.log.complete())
     }
 
     fn has_too_many(&self) -> bool {

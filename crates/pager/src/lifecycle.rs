@@ -1,6 +1,7 @@
 //! Tablespaces are made, moved and removed: their files and their places among the open ones.
 //!
-//! A spare file keeps room for the one table that is emptied on a full disk: that takes a new file before it gives the old one back.
+//! A spare file keeps room for the one table that is emptied on a full disk: that takes a new file before it gives the old one back. The new file
+//! keeps no more of it than it would have taken otherwise, so that with what the old one gives back there is room for another spare file.
 //!
 //! Must never do: decide whether somebody still works on a tablespace. Those who call know.
 
@@ -9,7 +10,7 @@ use crate::error::OpError;
 use crate::packed::{self, PackedFormat, Shadow};
 use crate::page::{self, Page};
 use crate::pager::Pager;
-use crate::space::Space;
+use crate::space::{self, Space};
 use base::seams::is_full;
 use base::{AlignedBuf, Lsn, OpenMode, PageNo, SpaceId};
 use std::io;
@@ -18,8 +19,17 @@ use std::sync::Arc;
 
 /// Name of the spare file in the directory.
 pub(crate) const SPARE: &str = "spare";
-/// What the file of an empty table takes, compressed or not, with an extent for its indexes.
+/// As much as the file of an empty table takes at most, compressed or not: page 0 and a root for each index.
 const SPARE_BYTES: u64 = 1 << 20;
+
+/// Where the room for a new tablespace's file comes from.
+#[derive(Clone, Copy)]
+enum Room {
+    /// The file system.
+    Disk,
+    /// The spare file, of which it keeps what so many pages take.
+    Spare(u32),
+}
 
 impl Pager {
     /// Makes a tablespace file with its header, durable when this returns; its pages are packed if `format` says how. The file must
@@ -30,20 +40,21 @@ impl Pager {
         path: &Path,
         format: Option<PackedFormat>,
     ) -> Result<Arc<Space>, OpError> {
-        let made = self.make_at(id, path, format, false);
+        let made = self.make_at(id, path, format, Room::Disk);
         self.made(made)
     }
 
-    /// As [`Pager::create_space`]; where the disk is full, from the spare file, if there is one. Only for what gives the disk more room than it
-    /// takes, and is followed by [`Pager::keep_spare`].
+    /// As [`Pager::create_space`], for so many `pages`; where the disk is full, from the spare file, if there is one. Only for what gives the disk
+    /// as much room as it takes, and is followed by [`Pager::keep_spare`].
     pub fn create_space_at_last(
         &self,
         id: SpaceId,
         path: &Path,
         format: Option<PackedFormat>,
+        pages: u32,
     ) -> Result<Arc<Space>, OpError> {
-        let made = match self.make_at(id, path, format, false) {
-            Err(OpError::SpaceFull(_)) => self.make_at(id, path, format, true),
+        let made = match self.make_at(id, path, format, Room::Disk) {
+            Err(OpError::SpaceFull(_)) => self.make_at(id, path, format, Room::Spare(pages)),
             r => r,
         };
         self.made(made)
@@ -70,13 +81,13 @@ impl Pager {
         id: SpaceId,
         path: &Path,
         format: Option<PackedFormat>,
-        spare: bool,
+        room: Room,
     ) -> Result<Space, OpError> {
         let disk = &*self.seams.disk;
         if disk.exists(path) {
             return Err(OpError::io(io::Error::from(io::ErrorKind::AlreadyExists)));
         }
-        if spare {
+        if let Room::Spare(_) = room {
             disk.rename(&self.spare, path)
                 .map_err(|_| OpError::SpaceFull(id))?;
             // By its old name it must not come back: it would be made another table's as well.
@@ -84,7 +95,7 @@ impl Pager {
                 disk.sync_dir(dir).map_err(OpError::io)?;
             }
         }
-        let made = self.make_file(id, path, format);
+        let made = self.make_file(id, path, format, room);
         if made.is_err() {
             let _ = disk.remove_file(path);
         }
@@ -96,6 +107,7 @@ impl Pager {
         id: SpaceId,
         path: &Path,
         format: Option<PackedFormat>,
+        room: Room,
     ) -> Result<Space, OpError> {
         let disk = &*self.seams.disk;
         let full = |e: io::Error| match is_full(&e) {
@@ -106,6 +118,9 @@ impl Pager {
         let space = match format {
             None => {
                 let file = self.files.open_table(path, mode, true).map_err(full)?;
+                if let Room::Spare(pages) = room {
+                    file.truncate(space::new_file_bytes(pages)).map_err(full)?;
+                }
                 Space::new(id, file, path).map_err(OpError::io)?
             }
             Some(format) => {
@@ -116,6 +131,12 @@ impl Pager {
             }
         };
         space.grow(0)?;
+        if let Room::Spare(pages) = room {
+            space.ensure_room(pages.saturating_sub(1))?;
+            // It was not known before what the pages would take.
+            let cut = space.shadow().map_or(Ok(()), Shadow::end_file);
+            cut.map_err(full)?;
+        }
         let mut p = Page::boxed();
         p.set_identity(id, PageNo(0));
         alloc::apply(alloc::OP_MAP_FORMAT, &mut p, &0u32.to_le_bytes(), Lsn::NONE).map_err(
@@ -157,10 +178,12 @@ impl Pager {
         self.pool.forget_space(&space);
         let path = space.path();
         self.seams.disk.remove_file(&path).map_err(OpError::io)?;
-        match path.parent() {
-            Some(dir) => self.seams.disk.sync_dir(dir).map_err(OpError::io),
-            None => Ok(()),
+        if let Some(dir) = path.parent() {
+            self.seams.disk.sync_dir(dir).map_err(OpError::io)?;
         }
+        // Plans and sessions that remember the table keep its file open, and with it the room, as long as they do.
+        let _ = space.file().truncate(0);
+        Ok(())
     }
 
     /// Moves a tablespace's file to a name that is free.

@@ -121,6 +121,8 @@ impl Pager {
 
     /// Recovery is over: checkpoints may be made from now on.
     pub fn start_checkpoints(&self) {
+        let crowded = self.jumped && self.checkpointer.was_left_crowded();
+        self.checkpointer.crowded.store(crowded, Ordering::Release);
         self.checkpointer.enabled.store(true, Ordering::Release);
         // The log found may be longer than what may lie behind a checkpoint.
         self.log.press();
@@ -128,6 +130,28 @@ impl Pager {
             // Each start after a crash takes another file, and the log that it has read is read again after the next one: a
             // checkpoint of everything gives both back.
             self.log.ask_drain();
+        }
+    }
+
+    /// The last step of a recovery, behind [`Pager::start_checkpoints`]: where one start after the other was cut short before its checkpoint, until
+    /// the log had more files than it may have, waits for this one's. Else each would leave another file. Nobody else waits.
+    ///
+    /// What the checkpoint is short of, and a device that fails it, are told as always, and are no reason not to start.
+    pub async fn give_back_before_traffic(&self) {
+        let round = self.cleaner.rounds.load(Ordering::Acquire);
+        if self.checkpointer.drain_would_free() {
+            let over = || {
+                let over = self.log.drain().is_none()
+                    || self.log.failure().is_some()
+                    || self.cleaner.stop.load(Ordering::Acquire)
+                    || self.cleaner.starved_since(round).is_some();
+                over.then_some(())
+            };
+            self.cleaner.flushed.wait_for(over).await;
+        }
+        if self.checkpointer.crowded.swap(false, Ordering::AcqRel) {
+            // It may make as many files again as usual.
+            self.log.keeper.fire();
         }
     }
 

@@ -168,6 +168,7 @@ fn checkpointer(
         redo_lsn: AtomicU64::new(redo_from.0),
         needed: AtomicU64::new(needed.0),
         enabled: AtomicBool::new(false),
+        crowded: AtomicBool::new(false),
         sync_data: options.flush_method != FlushMethod::ODirectNoFsync,
         syncing: Mutex::new(()),
         busy: AtomicBool::new(false),

@@ -1,12 +1,18 @@
 //! The pager against power cuts: whatever was durable in the log is there after recovery, on every disk the cut may leave.
 
 use base::mem::{self, MemDisk};
-use base::{Lsn, PageNo, SpaceId, TxnId, block_on};
+use base::seams::Task;
+use base::{Event, Lsn, PageNo, Seams, SpaceId, Spawn, TxnId, block_on};
 use pager::log::record::RecordKind;
-use pager::{OpError, Page, PageKind, Pager, PagerOptions, RedoTable};
+use pager::{CheckpointSource, OpError, Page, PageKind, Pager, PagerOptions, RedoTable};
 use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 const OP_FORMAT: u8 = 32;
 const OP_SET: u8 = 33;
@@ -39,6 +45,10 @@ fn open(disk: &Arc<MemDisk>, pool_pages: u64) -> (Arc<Pager>, pager::Report, u64
 }
 
 fn open_with(disk: &Arc<MemDisk>, options: PagerOptions) -> (Arc<Pager>, pager::Report, u64) {
+    open_on(mem::seams(disk.clone()), options)
+}
+
+fn open_on(seams: Seams, options: PagerOptions) -> (Arc<Pager>, pager::Report, u64) {
     let mut redo = RedoTable::default();
     redo.register(32..64, apply);
     let mut seen = 0;
@@ -48,7 +58,7 @@ fn open_with(disk: &Arc<MemDisk>, options: PagerOptions) -> (Arc<Pager>, pager::
         }
     };
     let (p, r) = block_on(pager::open(
-        mem::seams(disk.clone()),
+        seams,
         options,
         Path::new("/db"),
         redo,
@@ -359,15 +369,21 @@ fn log_files(disk: &MemDisk) -> u64 {
     .sum()
 }
 
-#[test]
-fn many_crashes_leave_no_more_files_than_the_log_may_have() {
-    let capacity = 8 << 20;
-    let options = PagerOptions {
-        log_capacity_bytes: capacity,
+/// A log of 8 MiB in segments of half a MiB.
+fn small_log() -> PagerOptions {
+    PagerOptions {
+        log_capacity_bytes: SMALL,
         log_buffer_bytes: 1 << 20,
         log_unit_bytes: 512 << 10,
         ..options(256)
-    };
+    }
+}
+
+const SMALL: u64 = 8 << 20;
+
+#[test]
+fn many_crashes_leave_no_more_files_than_the_log_may_have() {
+    let (capacity, options) = (SMALL, small_log());
     // Killed at once, and after what a start does behind.
     for rests in [false, true] {
         let mut disk = Arc::new(MemDisk::default());
@@ -398,4 +414,131 @@ fn many_crashes_leave_no_more_files_than_the_log_may_have() {
         block_on(p.close()).unwrap();
         assert!(log_files(&disk) <= capacity + capacity / 5);
     }
+}
+
+/// Threads, and a cleaner that works only while it may.
+#[derive(Default)]
+struct Held {
+    may: AtomicBool,
+    changed: Event,
+    stopped: AtomicBool,
+}
+
+/// The seam; what is held is shared with the test.
+struct HeldSpawn(Arc<Held>);
+
+impl Held {
+    fn set(&self, may: bool) {
+        self.may.store(may, Ordering::SeqCst);
+        self.changed.fire();
+    }
+}
+
+impl Spawn for HeldSpawn {
+    fn spawn(&self, name: &str, mut task: Task) {
+        if name != "cleaner" {
+            return base::real::Threads.spawn(name, task);
+        }
+        let held = self.0.clone();
+        let turn = poll_fn(move |cx| {
+            held.changed.park(cx);
+            match held.may.load(Ordering::SeqCst) || held.stopped.load(Ordering::SeqCst) {
+                true => task.as_mut().poll(cx),
+                false => Poll::Pending,
+            }
+        });
+        base::real::Threads.spawn(name, Box::pin(turn));
+    }
+}
+
+/// The end of a recovery. The cleaner works only if that waits for it; tells whether it did.
+fn end_recovery(p: &Pager, held: &Held) -> bool {
+    let mut end = pin!(p.give_back_before_traffic());
+    let mut polls = 0;
+    block_on(poll_fn(|cx| {
+        let r = end.as_mut().poll(cx);
+        polls += 1;
+        held.set(r.is_pending());
+        r
+    }));
+    polls > 1
+}
+
+/// What is above needs the log from a position on, as purge does.
+struct Needs(AtomicU64);
+
+impl CheckpointSource for Needs {
+    fn describe(&self, _out: &mut Vec<u8>) {}
+
+    fn retain(&self) -> Lsn {
+        Lsn(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// A life between two crashes, in which the cleaner gets to a checkpoint only if `rests`, or if the start waits for it: whether it did, and what is
+/// left of the disk.
+fn life(disk: &Arc<MemDisk>, needs: &Arc<Needs>, n: u64, rests: bool) -> (bool, Arc<MemDisk>) {
+    let held = Arc::new(Held::default());
+    let mut seams = mem::seams(disk.clone());
+    seams.spawn = Arc::new(HeldSpawn(held.clone()));
+    let (p, ..) = open_on(seams, small_log());
+    p.set_checkpoint_source(needs.clone());
+    p.start_checkpoints();
+    let waited = end_recovery(&p, &held);
+    let space = p.space(SpaceId(5)).unwrap();
+    let page = PageNo(1);
+    assert_eq!(get(&p, &space, page, 64), n - 1);
+    let end = set(&p, &space, page, 64, n).unwrap();
+    block_on(p.log().wait_durable(end)).unwrap();
+    if rests {
+        held.set(true);
+        block_on(p.flush_all()).unwrap();
+    }
+    if waited {
+        let until = Instant::now() + Duration::from_secs(30);
+        while log_files(disk) > SMALL + (1 << 20) {
+            assert!(Instant::now() < until, "{} bytes", log_files(disk));
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+    held.stopped.store(true, Ordering::SeqCst);
+    p.halt();
+    held.changed.fire();
+    block_on(p.stopped());
+    (waited, Arc::new(disk.crash(n.is_multiple_of(2))))
+}
+
+#[test]
+fn starts_that_are_cut_short_give_back_what_is_too_much() {
+    let mut disk = Arc::new(MemDisk::default());
+    let (p, ..) = open_with(&disk, small_log());
+    p.start_checkpoints();
+    let (_, pages) = create_pages(&p, 3);
+    assert_eq!(pages[0], PageNo(1));
+    let first = p.log().end();
+    block_on(p.flush_all()).unwrap();
+    stop(&p);
+    let needs = Arc::new(Needs(AtomicU64::new(first.0)));
+    let mut n = 0;
+    let mut live = |disk: &mut Arc<MemDisk>, rests: bool| {
+        n += 1;
+        let waited;
+        (waited, *disk) = life(disk, &needs, n, rests);
+        waited
+    };
+    // Each leaves a file, which is needed.
+    while log_files(&disk) <= SMALL + (1 << 20) {
+        assert!(!live(&mut disk, true));
+    }
+    // There is nothing that a checkpoint would give back.
+    assert!(!live(&mut disk, false) && !live(&mut disk, false));
+    assert!(!live(&mut disk, true));
+    needs.0.store(u64::MAX, Ordering::SeqCst);
+    // One start that is cut short is no reason to wait, two are.
+    assert!(!live(&mut disk, false));
+    let before = log_files(&disk);
+    assert!(live(&mut disk, false));
+    assert!(log_files(&disk) < before);
+    // And then there is not too much.
+    assert!(!live(&mut disk, false) && !live(&mut disk, false));
 }

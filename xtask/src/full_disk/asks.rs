@@ -53,6 +53,26 @@ pub fn number(conn: &mut Conn, sql: &str) -> Outcome<u64> {
     }
 }
 
+/// What OPTIMIZE TABLE says: it succeeds, or tells in its rows, as MySQL does, what it could not do.
+pub fn optimized(conn: &mut Conn, table: &str) -> Outcome<String> {
+    let rows = must(conn, &format!("OPTIMIZE TABLE {table}"))?;
+    let text = |v: Option<&Value>| match v {
+        Some(Value::Bytes(b)) => String::from_utf8_lossy(b).into_owned(),
+        v => format!("{v:?}"),
+    };
+    let lines = rows.iter().map(|r| [text(r.get(2)), text(r.get(3))]);
+    let lines: Vec<[String; 2]> = lines.collect();
+    let kinds: Vec<&str> = lines.iter().map(|[kind, _]| &**kind).collect();
+    let last = lines.last().map_or("", |[_, said]| said);
+    match (kinds.as_slice(), last) {
+        (["note", "status"], "OK") => Ok("OPTIMIZE TABLE done".to_owned()),
+        (["note", "error", "status"], "Operation failed") => {
+            Ok(format!("OPTIMIZE TABLE: {}", lines[1][1]))
+        }
+        _ => Err(format!("OPTIMIZE TABLE {table} says {lines:?}")),
+    }
+}
+
 /// A connection whose statements have to be answered in time.
 pub fn connect(setup: &Setup) -> Outcome<Conn> {
     let mut conn =

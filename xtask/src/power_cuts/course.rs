@@ -5,13 +5,12 @@ use super::content::Unsynced;
 use super::definitions::Definitions;
 use super::disk::{Disk, Lies};
 use super::mount::Mount;
-use crate::check;
-use crate::ledger::{self, Book, Tally};
+use crate::ledger::{Book, Tally};
 use crate::rng::Rng;
 use crate::server::{Kind, Server, Setup};
 use crate::step::Outcome;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How a series ended that did not end well.
@@ -188,39 +187,20 @@ impl<'a> Course<'a> {
         }
         let setup = &self.setup;
         let (disk, definitions) = (&self.disk, &mut self.definitions);
-        let stop = AtomicBool::new(false);
         let begun = Instant::now();
-        let (tallies, defined) = std::thread::scope(|scope| {
-            let definer = scope.spawn(|| definitions.work(setup, &stop));
-            let writers: Vec<_> = self
-                .book
-                .clients
-                .iter_mut()
-                .map(|client| scope.spawn(|| client.write(setup, &stop)))
-                .collect();
-            disk.wait_for_cut(LOAD_MAX);
-            let killed = server.signal("KILL");
-            stop.store(true, Ordering::Relaxed);
-            disk.release();
-            let killed = killed.and(server.kill9());
-            let ended = |_| Err("a client panicked".to_owned());
-            let mut tallies: Vec<Outcome<Tally>> = Vec::new();
-            for writer in writers {
-                tallies.push(writer.join().unwrap_or_else(ended));
-            }
-            tallies.push(killed.map(|()| Tally::default()));
-            let defined = definer
-                .join()
-                .unwrap_or_else(|_| Err("a client panicked".to_owned()));
-            (tallies, defined)
-        });
-        let mut sum = Tally::default();
-        for tally in tallies {
-            let tally = tally?;
-            sum.acknowledged += tally.acknowledged;
-            sum.unknown += tally.unknown;
-        }
-        let defined = defined?;
+        let (sum, defined) = self.book.write_while(setup, |stop| {
+            let (killed, defined) = std::thread::scope(|scope| {
+                let definer = scope.spawn(|| definitions.work(setup, stop));
+                disk.wait_for_cut(LOAD_MAX);
+                let killed = server.signal("KILL");
+                stop.store(true, Ordering::Relaxed);
+                disk.release();
+                let killed = killed.and(server.kill9());
+                let ended = |_| Err("a client panicked".to_owned());
+                (killed, definer.join().unwrap_or_else(ended))
+            });
+            killed.and(defined)
+        })?;
         if sum.acknowledged + defined == 0 && begun.elapsed() > LOAD_MAX {
             return Err(Ended::Failed("nothing was acknowledged".to_owned()));
         }
@@ -271,8 +251,6 @@ impl<'a> Course<'a> {
         };
         let there = self.book.verify(conn.as_mut()).map_err(missing)?;
         self.definitions.verify(conn.as_mut()).map_err(missing)?;
-        let tables: Vec<String> = ledger::TABLES.iter().map(|t| (*t).to_owned()).collect();
-        check::tables(conn.as_mut(), ledger::DATABASE, &tables)?;
         Ok(there)
     }
 

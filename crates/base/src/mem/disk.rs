@@ -11,12 +11,31 @@ use std::sync::{Arc, Mutex};
 /// Files that may be open at once, where nobody says otherwise.
 const DESCRIPTORS: u64 = 1 << 40;
 
-#[derive(Default)]
 struct Content {
     bytes: Vec<u8>,
     /// (offset, bytes before) of writes since the last sync, oldest first; `len` before them.
     journal: Vec<(usize, Vec<u8>)>,
     synced_len: usize,
+    limits: Arc<Limits>,
+}
+
+impl Content {
+    /// As it is on the device.
+    fn synced(bytes: Vec<u8>, limits: &Arc<Limits>) -> Arc<Mutex<Content>> {
+        Arc::new(Mutex::new(Content {
+            synced_len: bytes.len(),
+            bytes,
+            journal: Vec::new(),
+            limits: limits.clone(),
+        }))
+    }
+}
+
+impl Drop for Content {
+    /// A file that was removed keeps its room as long as it is open.
+    fn drop(&mut self) {
+        self.limits.give_back(self.bytes.len());
+    }
 }
 
 struct MemFile {
@@ -33,6 +52,16 @@ struct Limits {
     full: Mutex<i32>,
     /// Files that may still be opened.
     descriptors: Mutex<u64>,
+}
+
+impl Limits {
+    fn give_back(&self, bytes: usize) {
+        let mut room = lock(&self.room);
+        // The highest number says that nobody counts.
+        if *room != u64::MAX {
+            *room += bytes as u64;
+        }
+    }
 }
 
 /// A descriptor in use.
@@ -68,7 +97,7 @@ pub struct MemDisk {
 
 impl Default for MemDisk {
     fn default() -> Self {
-        MemDisk::holding(Tree::default())
+        MemDisk::holding(|_| Tree::default())
     }
 }
 
@@ -98,14 +127,15 @@ impl MemDisk {
         *lock(&self.limits.descriptors) = left.unwrap_or(DESCRIPTORS);
     }
 
-    fn holding(tree: Tree) -> MemDisk {
+    fn holding(tree: impl FnOnce(&Arc<Limits>) -> Tree) -> MemDisk {
+        let limits = Arc::new(Limits {
+            room: Mutex::new(u64::MAX),
+            full: Mutex::new(libc::ENOSPC),
+            descriptors: Mutex::new(DESCRIPTORS),
+        });
         MemDisk {
-            tree: Mutex::new(tree),
-            limits: Arc::new(Limits {
-                room: Mutex::new(u64::MAX),
-                full: Mutex::new(libc::ENOSPC),
-                descriptors: Mutex::new(DESCRIPTORS),
-            }),
+            tree: Mutex::new(tree(&limits)),
+            limits,
         }
     }
 
@@ -113,7 +143,7 @@ impl MemDisk {
     /// each file's last sync. The old disk can go on being used (its process is the one that died).
     pub fn crash(&self, keep_unsynced: bool) -> MemDisk {
         let t = lock(&self.tree);
-        let mut files = BTreeMap::new();
+        let mut left = Vec::new();
         // All of them at one moment: the cut must not see a later write of one thread without an earlier one.
         let held: Vec<_> = t.files.iter().map(|(p, c)| (p, lock(c))).collect();
         for (p, c) in &held {
@@ -124,18 +154,13 @@ impl MemDisk {
                 }
                 bytes.truncate(c.synced_len);
             }
-            let synced_len = bytes.len();
-            files.insert(
-                (*p).clone(),
-                Arc::new(Mutex::new(Content {
-                    bytes,
-                    journal: Vec::new(),
-                    synced_len,
-                })),
-            );
+            left.push(((*p).clone(), bytes));
         }
-        MemDisk::holding(Tree {
-            files,
+        MemDisk::holding(|limits| Tree {
+            files: left
+                .into_iter()
+                .map(|(p, bytes)| (p, Content::synced(bytes, limits)))
+                .collect(),
             dirs: t.dirs.clone(),
         })
     }
@@ -226,10 +251,7 @@ impl File for MemFile {
         for (at, old) in &mut c.journal {
             old.truncate(len - *at);
         }
-        let mut room = lock(&self.limits.room);
-        if *room != u64::MAX {
-            *room += shorter as u64;
-        }
+        self.limits.give_back(shorter);
         Ok(())
     }
 
@@ -245,7 +267,7 @@ impl Disk for MemDisk {
         let content = match t.files.get(path) {
             Some(c) => c.clone(),
             None if create => {
-                let c = Arc::new(Mutex::new(Content::default()));
+                let c = Content::synced(Vec::new(), &self.limits);
                 t.files.insert(path.to_path_buf(), c.clone());
                 c
             }
@@ -260,10 +282,7 @@ impl Disk for MemDisk {
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
         let removed = lock(&self.tree).files.remove(path);
-        let bytes = lock(&*removed.ok_or_else(not_found)?).bytes.len() as u64;
-        let mut room = lock(&self.limits.room);
-        *room = room.saturating_add(bytes);
-        Ok(())
+        removed.map(drop).ok_or_else(not_found)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

@@ -409,7 +409,11 @@ impl Engine {
         }
         let id = SpaceId(def.id);
         let made = match at_last {
-            true => self.pager.create_space_at_last(id, &path, packing),
+            true => {
+                // Page 0, and a root for each index.
+                let pages = 1 + u32::try_from(def.indexes.len()).unwrap_or(u32::MAX - 1);
+                self.pager.create_space_at_last(id, &path, packing, pages)
+            }
             false => self.pager.create_space(id, &path, packing),
         };
         let space = made.map_err(fail)?;

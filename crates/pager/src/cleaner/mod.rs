@@ -137,11 +137,16 @@ impl Cleaner {
                 _ => {}
             }
             starved = self.told_starved(round);
+            if !drain.is_none() {
+                if !starved {
+                    self.log.drained(drain);
+                }
+                // A start may wait for it, or for the word that it cannot be.
+                self.state.flushed.fire();
+            }
             if starved {
                 // A shortage is: no event tells that somebody else made room on the disk, or closed a file.
                 self.rest(FULL_DISK_RETRY_US / 10).await;
-            } else if !drain.is_none() {
-                self.log.drained(drain);
             }
         }
     }

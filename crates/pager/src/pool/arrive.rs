@@ -78,8 +78,8 @@ impl Pool {
             r => r,
         }
         .map_err(|why| match why {
-            // Its file may be closed, and is not opened again.
-            Why::Io(_) if space.is_dropped() => OpError::Dropped(space.id()),
+            // Its file is gone: closed and not opened again, or empty.
+            _ if space.is_dropped() => OpError::Dropped(space.id()),
             Why::Io(e) => OpError::io(e),
             Why::Page(why) => OpError::Corrupt {
                 space: space.id(),

@@ -26,6 +26,11 @@ const EXTENT_MAX: u32 = 4096;
 /// closed.
 const EXTENT_MAX_PACKED: u32 = 64;
 
+/// Bytes of the file of a new tablespace that has room for so many pages, if these are not packed.
+pub(crate) fn new_file_bytes(pages: u32) -> u64 {
+    u64::from(pages.next_multiple_of(EXTENT_MIN)) * PAGE_SIZE as u64
+}
+
 /// An open tablespace.
 pub struct Space {
     id: SpaceId,

@@ -1,10 +1,13 @@
 //! CHECK, ANALYZE, OPTIMIZE, REPAIR and CHECKSUM TABLE.
+//!
+//! What goes wrong with one table stands in its rows, as in MySQL, and the next table has its turn. Only what ends the statement is an error.
 
 use std::sync::Arc;
 
 use base::checksum::crc32c;
 use engine::{Isolation, KeyBound, ReadMode, RowBatch, ScanSpec, Table};
-use types::{DataType, SqlError, Value};
+use types::error::codes;
+use types::{DataType, Level, SqlError, Value, Warning};
 
 use crate::infoschema;
 use crate::parse::ast::{MaintenanceVerb, TableMaintenance};
@@ -61,16 +64,18 @@ async fn lines(
         }
     };
     Ok(match verb {
-        MaintenanceVerb::Check => check(s, &t, n).await?,
+        MaintenanceVerb::Check => {
+            let found = check(s, &t, n).await;
+            found.or_else(|e| failed(s, e))?
+        }
         MaintenanceVerb::Optimize => {
-            super::alter::rebuild_as_is(s, n).await?;
-            vec![
-                (
-                    "note",
-                    "Table does not support optimize, doing recreate + analyze instead".to_owned(),
-                ),
-                ok(),
-            ]
+            let note = "Table does not support optimize, doing recreate + analyze instead";
+            let mut out = vec![("note", note.to_owned())];
+            match super::alter::rebuild_as_is(s, n).await {
+                Ok(()) => out.push(ok()),
+                Err(e) => out.extend(failed(s, e)?),
+            }
+            out
         }
         MaintenanceVerb::Repair => vec![(
             "note",
@@ -78,6 +83,26 @@ async fn lines(
         )],
         _ => vec![ok()],
     })
+}
+
+/// The lines for a table on which the verb could not be carried out. SHOW WARNINGS has its number.
+///
+/// # Errors
+/// The error itself, where the whole statement is to end.
+fn failed(s: &mut Session, e: SqlError) -> Result<Vec<(&'static str, String)>, SqlError> {
+    let ends = [
+        codes::ER_QUERY_INTERRUPTED,
+        codes::ER_QUERY_TIMEOUT,
+        codes::ER_SERVER_SHUTDOWN,
+    ];
+    if ends.contains(&e.code) {
+        return Err(e);
+    }
+    s.warn(Warning::new(Level::Error, e.code, e.message.clone()));
+    Ok(vec![
+        ("error", e.message),
+        ("status", "Operation failed".to_owned()),
+    ])
 }
 
 async fn check(

@@ -151,7 +151,7 @@ async fn collected(plan: &DeletePlan, env: &mut Env<'_>, subs: SubValues) -> Res
     let alone = keys::can_look_again(block);
     let isolation = env.session.isolation();
     let target = |i: usize| plan.targets.iter().any(|&t| usize::from(t) == i);
-    let mode = |i| keys::change_mode(alone, isolation, target(i));
+    let mode = |i| keys::change_mode(keys::Role::of(block, target(i)), isolation);
     let mut join = Join::new(block, &NoRow, subs, mode);
     let mut found: Vec<KeyMap> = plan
         .targets

@@ -323,26 +323,42 @@ pub(crate) fn read_mode(lock: Option<LockSpec>) -> ReadMode {
     }
 }
 
+/// What a table is to a change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// Alone: each row is judged and computed anew when it is locked to be changed.
+    Alone,
+    /// What was found in it is changed as it was found.
+    Target,
+    /// What was found in it tells what becomes of the targets.
+    Beside,
+}
+
+impl Role {
+    /// What a table of the block is, given whether its rows are changed.
+    pub(crate) fn of(block: &Block, is_target: bool) -> Role {
+        match is_target {
+            _ if can_look_again(block) => Role::Alone,
+            true => Role::Target,
+            false => Role::Beside,
+        }
+    }
+}
+
 /// How a change reads a table.
 ///
-/// One table alone is read without locks, and each row judged and computed anew when it is locked to be changed. With more tables, or a
-/// subquery that reads the row, that cannot be: what was found is what is written, so the rows of the `targets` are locked as they
-/// are found, and at REPEATABLE READ and above the rows beside them too, until the transaction ends. InnoDB locks the same rows (the
-/// manual: "Locks Set by Different SQL Statements in InnoDB").
-pub(crate) fn change_mode(
-    looked_at_again: bool,
-    isolation: Isolation,
-    is_target: bool,
-) -> ReadMode {
+/// One table alone is read without locks. With more tables, or a subquery that reads the row, that cannot be: what was found is what is
+/// written, so the rows of the targets are locked as they are found, and at REPEATABLE READ and above the rows beside them too, until the
+/// transaction ends. InnoDB locks the same rows (the manual: "Locks Set by Different SQL Statements in InnoDB").
+pub(crate) fn change_mode(role: Role, isolation: Isolation) -> ReadMode {
     let lock = |exclusive| ReadMode::Lock {
         exclusive,
         wait: LockWait::Wait,
     };
-    match (looked_at_again, is_target) {
-        (true, _) => ReadMode::Current,
-        (false, true) => lock(true),
-        (false, false) if isolation >= Isolation::RepeatableRead => lock(false),
-        (false, false) => ReadMode::Current,
+    match role {
+        Role::Target => lock(true),
+        Role::Beside if isolation >= Isolation::RepeatableRead => lock(false),
+        Role::Alone | Role::Beside => ReadMode::Current,
     }
 }
 

@@ -394,10 +394,9 @@ async fn collected(
     if bounds.take == 0 {
         return Ok(());
     }
-    let alone = keys::can_look_again(block);
     let isolation = env.session.isolation();
     let target = |i: usize| plan.targets.iter().any(|t| usize::from(t.table) == i);
-    let mode = |i| keys::change_mode(alone, isolation, target(i));
+    let mode = |i| keys::change_mode(keys::Role::of(block, target(i)), isolation);
     let mut join = Join::new(block, &NoRow, subs, mode);
     let mut found: Vec<Found> = plan
         .targets

@@ -26,6 +26,12 @@ impl Shadow {
         self.give_back(&mut s, 1)
     }
 
+    /// Gives back what lies behind all that it knows of: the file was longer when it was made.
+    pub(crate) fn end_file(&self) -> io::Result<()> {
+        let s = self.lock();
+        self.file.truncate(self.offset(s.places.units()))
+    }
+
     /// Takes places for parts of coming roots as far in front as there are.
     fn move_spare(&self, s: &mut State) -> io::Result<()> {
         // No root names them, nor will one that is under way.

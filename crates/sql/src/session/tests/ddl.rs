@@ -255,6 +255,43 @@ fn maintenance_reports_on_each_table() {
 }
 
 #[test]
+fn what_goes_wrong_with_one_table_stands_in_its_rows() {
+    let disk = Arc::new(MemDisk::default());
+    let mut c = Client::in_test(&server_on(disk.clone()));
+    c.run("CREATE TABLE t (a int PRIMARY KEY, b longtext)");
+    c.run("INSERT INTO t VALUES (1, REPEAT('x', 100000)), (2, 'y')");
+    disk.set_room(0);
+    let full = "The table 'test.t' is full";
+    assert_eq!(
+        c.rows("OPTIMIZE TABLE t, gone"),
+        [
+            vec![
+                "test.t",
+                "optimize",
+                "note",
+                "Table does not support optimize, doing recreate + analyze instead"
+            ],
+            vec!["test.t", "optimize", "error", full],
+            vec!["test.t", "optimize", "status", "Operation failed"],
+            vec![
+                "test.gone",
+                "optimize",
+                "Error",
+                "Table 'test.gone' doesn't exist"
+            ],
+            vec!["test.gone", "optimize", "status", "Operation failed"],
+        ]
+    );
+    assert_eq!(c.rows("SHOW WARNINGS"), [vec!["Error", "1114", full]]);
+    assert_eq!(
+        c.rows("SELECT a, LENGTH(b) FROM t"),
+        [["1", "100000"], ["2", "1"]]
+    );
+    disk.set_room(64 << 20);
+    assert_eq!(c.rows("OPTIMIZE TABLE t")[1][2..], ["status", "OK"]);
+}
+
+#[test]
 fn dropping_the_default_schema_leaves_none() {
     let mut c = Client::in_test(&server());
     c.run("CREATE TABLE t (a int)");
