@@ -202,7 +202,7 @@ pub fn common(
 /// 1267, 1270, 1271.
 pub fn common_of(parts: &[&Expr], connection: CollationId, op: &str) -> Result<ExprType, SqlError> {
     let types: Vec<&ExprType> = parts.iter().map(|e| &e.ty).collect();
-    let ty = common(&types, connection, op)?;
+    let ty = common(&types, connection, op)?.words_as_text();
     if ty.is_text() {
         collate::convertible(parts.iter().copied(), ty.collation, connection, op)?;
     }

@@ -1,5 +1,6 @@
-//! Values where a number is asked for. A hexadecimal or bit literal is one there, and so is what IF, CASE and NULLIF choose: their result
-//! is text as soon as one of the arms is, but a number is asked of the arm itself, as MySQL does. COALESCE and IFNULL make the text first.
+//! Values where a number is asked for. A hexadecimal or bit literal is one there, and so is what IF, CASE, NULLIF and ELT choose: their
+//! result is text as soon as one of the arms is, but a number is asked of the arm itself, as MySQL does. COALESCE and IFNULL make the text
+//! first.
 
 use types::SqlError;
 
@@ -9,7 +10,7 @@ use super::ctx::{EvalCtx, RowSource};
 use super::eval;
 use super::node::{Call, Expr, Node};
 use super::ty::{ExprType, Shape};
-use super::val::Val;
+use super::val::{Int, Val};
 
 /// What a function that chooses among its arguments chose.
 enum Chosen<'e> {
@@ -20,7 +21,7 @@ enum Chosen<'e> {
 /// The arms of a call whose value is one of them, untouched.
 fn arms(c: &Call) -> &[Expr] {
     match (c.def.name, c.args.as_slice()) {
-        ("if", [_, arms @ ..]) => arms,
+        ("if" | "elt", [_, arms @ ..]) => arms,
         ("nullif", [first, ..]) => std::slice::from_ref(first),
         _ => &[],
     }
@@ -40,6 +41,13 @@ fn choice<'e>(
                 _ => no,
             };
             Ok(Some(Chosen::Arm(arm)))
+        }
+        ("elt", [which, arms @ ..]) => {
+            cx.tick(1)?;
+            let n = conv::to_int(&which.eval_number(cx, row)?, cx).map(Int::saturating_i64);
+            let at = n.and_then(|n| usize::try_from(n).ok()?.checked_sub(1));
+            let arm = at.and_then(|at| arms.get(at));
+            Ok(Some(arm.map_or(Chosen::Nothing, Chosen::Arm)))
         }
         ("nullif", [x, y]) => {
             cx.tick(1)?;
@@ -75,10 +83,10 @@ impl Expr {
     /// Whether an arm has a number of its own.
     fn is_number_arm(&self) -> bool {
         match &self.node {
-            Node::Const(_) => self.ty.bits,
+            Node::Const(_) => self.ty.bits || self.ty.is_temporal(),
             Node::Transcode(x, ..) => !matches!(x.ty.shape, Shape::Str { .. }),
             Node::Coerce(_) => true,
-            _ => self.hands_on_number(),
+            _ => !matches!(self.ty.shape, Shape::Str { .. }) || self.hands_on_number(),
         }
     }
 

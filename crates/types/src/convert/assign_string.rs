@@ -80,7 +80,7 @@ fn fitted<'a>(d: f64, s: &mut Sink<'a, '_>) -> SqlResult<Converted<'a>> {
         DataType::Char { chars, collation } | DataType::VarChar { chars, collation } => {
             (*chars, Some(*collation))
         }
-        DataType::Binary(n) | DataType::VarBinary(n) => (u32::from(*n), None),
+        DataType::Binary(n) | DataType::VarBinary(n) => (*n, None),
         _ => (0, None),
     };
     let mut text = Vec::new();

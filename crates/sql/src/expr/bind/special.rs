@@ -351,6 +351,7 @@ impl Binder<'_> {
             let cs = Charset::by_name(name).ok_or_else(|| SqlError::unknown_charset(name))?;
             if cs != Charset::Binary {
                 e = Self::cast_node(e, CastTo::Char(None, cs));
+                e.ty.coercibility = Coercibility::Literal;
             }
         }
         Ok(e)
