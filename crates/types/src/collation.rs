@@ -177,7 +177,7 @@ impl CollationId {
     }
 
     /// Byte offset of the first occurrence of `needle` at or after byte `from`, under this collation (LOCATE, INSTR);
-    /// characters are equal as this collation's single-character weights are. Takes time linear in both.
+    /// characters are equal as this collation's single-character weights are. It has as many bytes as `needle`. Takes time linear in both.
     ///
     /// # Errors
     /// What `pace` says.

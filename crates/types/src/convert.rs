@@ -8,12 +8,14 @@ mod assign_string;
 mod assign_temporal;
 mod cast;
 mod compare;
+mod fitted;
 mod number;
 mod text;
 
 pub use assign::{Converted, Target, assign, zero_value};
 pub use cast::{CastType, cast};
 pub use compare::{compare, compare_with, hash_value, merge_collations};
+pub use fitted::{write_double_fixed, write_double_within};
 pub use number::{
     is_true, round_half_even, str_to_f64, str_to_int, to_decimal, to_decimal_warn, to_f64,
     to_f64_warn, to_int, to_int_warn, to_truth_warn,

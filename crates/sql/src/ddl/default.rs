@@ -2,7 +2,7 @@
 //!
 //! A default is a literal, CURRENT_TIMESTAMP, or an expression in parentheses, which is kept as MySQL's canonical text.
 
-use engine::ColumnDefault;
+use engine::{ColumnDef, ColumnDefault, TableDef};
 use types::error::codes;
 use types::{Charset, DataType, SqlError, Value};
 
@@ -54,7 +54,6 @@ pub fn resolve(
     nullable: bool,
     expr: &ast::Expr,
     parenthesised: bool,
-    columns: &[engine::ColumnDef],
     cx: &EvalCtx<'_>,
 ) -> Result<ColumnDefault, SqlError> {
     let invalid = || SqlError::invalid_default(name);
@@ -67,7 +66,7 @@ pub fn resolve(
         };
     }
     if parenthesised {
-        return expression(expr, columns, cx);
+        return expression(expr);
     }
     if !is_literal(expr) {
         return Err(invalid());
@@ -129,41 +128,101 @@ fn names_members((value, value_ty): &(Val<'static>, ExprType), ty: &DataType) ->
     }
 }
 
-/// An expression default: bound once against the columns before it to find its errors, then kept as text.
-fn expression(
-    expr: &ast::Expr,
-    columns: &[engine::ColumnDef],
-    cx: &EvalCtx<'_>,
-) -> Result<ColumnDefault, SqlError> {
-    Binder::new(cx, &mut Before(columns), Clause::Elsewhere).bind(expr)?;
+/// An expression default, which is kept as text. What it refers to is seen when all columns are known: see [`check`].
+fn expression(expr: &ast::Expr) -> Result<ColumnDefault, SqlError> {
     let text = expr.deparse(None).to_string();
     // The text has more parentheses. Where it would be nested too deeply to be read again, no INSERT could use it.
     parse_expr(text.as_bytes(), &Options::default()).map_err(|e| parse_error(&e))?;
     Ok(ColumnDefault::Expr(text))
 }
 
-/// An expression default that was kept as text, bound against the columns before it (slot 0).
+/// Checks what the expression defaults of a definition refer to; `old` is the table as it was.
 ///
 /// # Errors
-/// 1067: the text is none.
+/// What binding says of an expression; 1054, 3766 for a column that `old` had and that is gone, 3767 for a later column whose own default
+/// is an expression, 3768 for an AUTO_INCREMENT column.
+pub fn check(
+    columns: &[ColumnDef],
+    old: Option<&TableDef>,
+    cx: &EvalCtx<'_>,
+) -> Result<(), SqlError> {
+    for (at, c) in columns.iter().enumerate() {
+        if let ColumnDefault::Expr(text) = &c.default {
+            bind(text, Others { columns, at, old }, Clause::Elsewhere, cx)?;
+        }
+    }
+    Ok(())
+}
+
+/// The expression default of column number `at`, which was kept as text, bound against the others (slot 0).
+///
+/// # Errors
+/// As [`check`].
 pub fn bound(
     text: &str,
-    columns: &[engine::ColumnDef],
+    columns: &[ColumnDef],
+    at: usize,
+    cx: &EvalCtx<'_>,
+) -> Result<Expr, SqlError> {
+    let old = None;
+    bind(text, Others { columns, at, old }, Clause::FieldList, cx)
+}
+
+fn bind(
+    text: &str,
+    mut others: Others<'_>,
+    clause: Clause,
     cx: &EvalCtx<'_>,
 ) -> Result<Expr, SqlError> {
     let expr = parse_expr(text.as_bytes(), &Options::default()).map_err(|e| parse_error(&e))?;
-    Binder::new(cx, &mut Before(columns), Clause::FieldList).bind(&expr)
+    Binder::new(cx, &mut others, clause).bind(&expr)
 }
 
-/// The columns that a default may refer to.
-struct Before<'a>(&'a [engine::ColumnDef]);
+/// The columns that a default may refer to: all but itself, those that are computed only after it, and the one that is numbered.
+struct Others<'a> {
+    columns: &'a [ColumnDef],
+    /// The column whose default it is.
+    at: usize,
+    old: Option<&'a TableDef>,
+}
 
-impl Scope for Before<'_> {
+impl Others<'_> {
+    fn refused(&self, code: u16, why: &str) -> SqlError {
+        let name = &self.columns[self.at].name;
+        SqlError::new(
+            code,
+            format!("Default value expression of column '{name}' cannot refer to {why}."),
+        )
+    }
+}
+
+impl Scope for Others<'_> {
     fn column(&mut self, name: &ast::ColumnRef, _clause: Clause) -> Result<Resolved, SqlError> {
-        let at = super::keys::column_index(self.0, &name.name).ok_or_else(|| {
-            SqlError::unknown_column(&column_text(name), "default value expression")
-        })?;
-        let c = &self.0[at];
+        let Some(at) = super::keys::column_index(self.columns, &name.name) else {
+            let gone = self.old.and_then(|old| {
+                let at = super::keys::column_index(&old.columns, &name.name)?;
+                Some((&old.columns[at].name, &old.name))
+            });
+            return Err(match gone {
+                Some((column, table)) => SqlError::new(
+                    3766,
+                    format!(
+                        "Column '{column}' of table '{table}' has a default value expression dependency and cannot be dropped or renamed."
+                    ),
+                ),
+                None => SqlError::unknown_column(&column_text(name), "default value expression"),
+            });
+        };
+        let c = &self.columns[at];
+        if matches!(c.default, ColumnDefault::Expr(_)) && at >= self.at {
+            return Err(self.refused(
+                3767,
+                "a column defined after it if that column is a generated column or has an expression as default value",
+            ));
+        }
+        if c.auto_increment {
+            return Err(self.refused(3768, "an auto-increment column"));
+        }
         Ok(Resolved::Column(ResolvedColumn {
             slot: 0,
             ordinal: at as u16,

@@ -97,7 +97,7 @@ impl<'a, 's> Maker<'a, 's> {
                 Origin::New if c.auto_increment => Source::Numbered,
                 Origin::New => match &c.default {
                     ColumnDefault::Expr(text) => {
-                        Source::Computed(default::bound(text, &new.columns[..at], cx)?)
+                        Source::Computed(default::bound(text, &new.columns, at, cx)?)
                     }
                     _ => Source::Value(filling(c, cx)),
                 },
@@ -153,25 +153,29 @@ impl<'a, 's> Maker<'a, 's> {
         let mut out: Vec<Value> = Vec::with_capacity(self.sources.len());
         for (at, source) in self.sources.iter().enumerate() {
             let v = match source {
+                Source::Computed(_) | Source::Numbered => Value::Null,
                 Source::Kept(n) => row.column(*n).to_owned(),
                 Source::Converted(n) => self.converted(at, *n, row.column(*n))?,
                 Source::Value(v) => {
                     self.allowed(at, v)?;
                     v.clone()
                 }
-                Source::Computed(e) => {
-                    let so_far = Built {
-                        slot: 0,
-                        values: &out,
-                        inserted: &[],
-                        rest: &NoRow,
-                    };
-                    let v = e.eval(self.cx, &so_far)?;
-                    self.assigned(at, v.as_value_ref(&e.ty))?
-                }
-                Source::Numbered => Value::Null,
             };
             out.push(v);
+        }
+        // What is computed may refer to any column that is not, and to those computed before it.
+        for (at, source) in self.sources.iter().enumerate() {
+            if let Source::Computed(e) = source {
+                let so_far = Built {
+                    slot: 0,
+                    values: &out,
+                    inserted: &[],
+                    rest: &NoRow,
+                };
+                let v = e.eval(self.cx, &so_far)?;
+                let ty = &self.new.columns[at].ty;
+                out[at] = self.assigned(at, v.as_assigned_ref(&e.ty, ty))?;
+            }
         }
         if let Some(c) = self.auto {
             self.number(c, &mut out)?;

@@ -155,17 +155,9 @@ impl<'a> Draft<'a> {
                 parenthesised,
             } => {
                 let at = self.known(column)?;
-                let defs = self.defs();
                 let c = &mut self.columns[at].def;
-                c.default = default::resolve(
-                    &c.name,
-                    &c.ty,
-                    c.nullable,
-                    expr,
-                    *parenthesised,
-                    &defs,
-                    ctx.cx,
-                )?;
+                c.default =
+                    default::resolve(&c.name, &c.ty, c.nullable, expr, *parenthesised, ctx.cx)?;
                 Ok(())
             }
             AlterAction::DropDefault(column) => {
@@ -202,7 +194,7 @@ impl<'a> Draft<'a> {
         position: &Option<ColumnPosition>,
         ctx: &mut DefCtx<'_, '_>,
     ) -> Result<(), SqlError> {
-        let built = table::column(written, &self.defs(), ctx.collation, ctx)?;
+        let built = table::column(written, ctx.collation, ctx)?;
         if self.find(&built.def.name).is_some() {
             return Err(SqlError::dup_column(&built.def.name));
         }
@@ -246,9 +238,7 @@ impl<'a> Draft<'a> {
         ctx: &mut DefCtx<'_, '_>,
     ) -> Result<(), SqlError> {
         let at = self.known(name)?;
-        let mut others = self.defs();
-        others.truncate(at);
-        let built = table::column(written, &others, ctx.collation, ctx)?;
+        let built = table::column(written, ctx.collation, ctx)?;
         if self.find(&built.def.name).is_some_and(|i| i != at) {
             return Err(SqlError::dup_column(&built.def.name));
         }
@@ -406,6 +396,7 @@ impl<'a> Draft<'a> {
         keys::name_all(&columns, &mut indexes)?;
         table::require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
         keys::check_auto_increment(&columns, &indexes)?;
+        default::check(&columns, Some(self.old), ctx.cx)?;
         table::check_row_size(&columns, &options, ctx)?;
         for i in &mut indexes {
             keys::check_again(&columns, i, longest)?;

@@ -55,7 +55,7 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
     let mut own_keys: Vec<ast::IndexDef> = Vec::new();
     let mut explicit_null: Vec<bool> = Vec::new();
     for c in &stmt.columns {
-        let built = column(c, &columns, options.collation, ctx)?;
+        let built = column(c, options.collation, ctx)?;
         if keys::column_index(&columns, &built.def.name).is_some() {
             return Err(SqlError::dup_column(&built.def.name));
         }
@@ -78,6 +78,7 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
     keys::name_all(&columns, &mut indexes)?;
     require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
     keys::check_auto_increment(&columns, &indexes)?;
+    default::check(&columns, None, ctx.cx)?;
     check_row_size(&columns, &options, ctx)?;
     keys::warn_twice((ctx.schema, name), &indexes, |_| true, &mut ctx.warnings);
     indexes.sort_by_key(|i| keys::rank(&columns, i));
@@ -199,13 +200,12 @@ fn own_key(kind: ast::IndexKind, column: &str) -> ast::IndexDef {
     }
 }
 
-/// The column that a definition describes; `before` are the columns its default may refer to.
+/// The column that a definition describes.
 ///
 /// # Errors
 /// Those of types and defaults; 1063, 1235, 1629.
 pub fn column(
     written: &ast::ColumnDef,
-    before: &[ColumnDef],
     collation: CollationId,
     ctx: &mut DefCtx<'_, '_>,
 ) -> Result<BuiltColumn, SqlError> {
@@ -257,15 +257,7 @@ pub fn column(
         if def.auto_increment {
             return Err(SqlError::invalid_default(name));
         }
-        def.default = default::resolve(
-            name,
-            &def.ty,
-            def.nullable,
-            expr,
-            parenthesised,
-            before,
-            ctx.cx,
-        )?;
+        def.default = default::resolve(name, &def.ty, def.nullable, expr, parenthesised, ctx.cx)?;
     } else if def.nullable && !def.auto_increment {
         def.default = ColumnDefault::Null;
     }

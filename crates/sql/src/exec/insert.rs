@@ -175,11 +175,15 @@ impl Work<'_> {
         env: &Env<'_>,
         rest: &dyn RowSource,
     ) -> Result<(), SqlError> {
-        for (c, d) in self.plan.defaults.iter().enumerate() {
-            if matches!(d, DefaultPlan::Value(_) | DefaultPlan::Auto) || given(c as u16) {
-                continue;
+        // An expression may refer to any column whose default is none, and to those before its own.
+        for computed in [false, true] {
+            for (c, d) in self.plan.defaults.iter().enumerate() {
+                let there = matches!(d, DefaultPlan::Value(_) | DefaultPlan::Auto);
+                let now = matches!(d, DefaultPlan::Expr(_)) == computed;
+                if now && !there && !given(c as u16) {
+                    row[c] = self.default_of(c as u16, row, env, rest)?;
+                }
             }
-            row[c] = self.default_of(c as u16, row, env, rest)?;
         }
         Ok(())
     }
@@ -241,7 +245,15 @@ impl Work<'_> {
             outer: &NoRow,
         };
         let mut row = self.defaults();
+        // DEFAULT of a column whose default is an expression waits for the other values, as if the column had not been named.
+        let waits = |c: u16, v: &InsertValue| {
+            let computed = matches!(plan.defaults[usize::from(c)], DefaultPlan::Expr(_));
+            computed && matches!(v, InsertValue::Default)
+        };
         for (&c, v) in plan.columns.iter().zip(values) {
+            if waits(c, v) {
+                continue;
+            }
             row[usize::from(c)] = match v {
                 InsertValue::Default => self.default_of(c, &row, env, &rest)?,
                 InsertValue::Expr(e) => {
@@ -257,7 +269,10 @@ impl Work<'_> {
                 }
             };
         }
-        let given = |c| !values.is_empty() && plan.columns.contains(&c);
+        let given = |c| {
+            let mut named = plan.columns.iter().zip(values);
+            named.any(|(&k, v)| k == c && !waits(c, v))
+        };
         self.complete(&mut row, given, env, &rest)?;
         Ok(row)
     }

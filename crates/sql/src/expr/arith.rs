@@ -185,50 +185,67 @@ pub(super) fn bitwise(
     cx: &EvalCtx<'_>,
     row: &dyn RowSource,
 ) -> Result<Val<'static>, SqlError> {
-    let x = a.eval(cx, row)?;
-    let y = b.eval(cx, row)?;
-    if e.ty.is_text() {
-        let (Val::Bytes(x), Val::Bytes(y)) = (&x, &y) else {
-            return match (&x, op) {
-                (Val::Bytes(x), BitOp::Shl | BitOp::Shr) if !y.is_null() => {
-                    let n = bits(&y, cx).unwrap_or(0);
-                    Ok(Val::owned(shift_bytes(x, n, op == BitOp::Shl)))
-                }
-                _ => Ok(Val::Null),
-            };
+    if !e.ty.is_text() {
+        // NULL on the left is the answer: the other side is not looked at, and warns of nothing.
+        let Some(x) = bits(&a.eval_number(cx, row)?, cx) else {
+            return Ok(Val::Null);
         };
-        if matches!(op, BitOp::Shl | BitOp::Shr) {
-            let n = conv::text_to_int(y, cx).bits();
-            return Ok(Val::owned(shift_bytes(x, n, op == BitOp::Shl)));
-        }
-        if x.len() != y.len() {
-            return Err(SqlError::new(
-                3513,
-                "Binary operands of bitwise operators must be of equal length",
-            ));
-        }
-        let bytes: Vec<u8> = x
-            .iter()
-            .zip(y.iter())
-            .map(|(x, y)| match op {
-                BitOp::And => x & y,
-                BitOp::Or => x | y,
-                _ => x ^ y,
-            })
-            .collect();
-        return Ok(Val::owned(bytes));
+        let Some(y) = bits(&b.eval_number(cx, row)?, cx) else {
+            return Ok(Val::Null);
+        };
+        return Ok(Val::Uint(match op {
+            BitOp::And => x & y,
+            BitOp::Or => x | y,
+            BitOp::Xor => x ^ y,
+            BitOp::Shl if y < 64 => x << y,
+            BitOp::Shr if y < 64 => x >> y,
+            _ => 0,
+        }));
     }
-    let (Some(x), Some(y)) = (bits(&x, cx), bits(&y, cx)) else {
+    let x = a.eval(cx, row)?;
+    if x.is_null() {
         return Ok(Val::Null);
+    }
+    let y = b.eval(cx, row)?;
+    bytewise(op, &x, &y, cx)
+}
+
+/// `x op y` on two byte strings.
+fn bytewise(
+    op: BitOp,
+    x: &Val<'_>,
+    y: &Val<'_>,
+    cx: &EvalCtx<'_>,
+) -> Result<Val<'static>, SqlError> {
+    let (Val::Bytes(x), Val::Bytes(y)) = (x, y) else {
+        return match (x, op) {
+            (Val::Bytes(x), BitOp::Shl | BitOp::Shr) if !y.is_null() => {
+                let n = bits(y, cx).unwrap_or(0);
+                Ok(Val::owned(shift_bytes(x, n, op == BitOp::Shl)))
+            }
+            _ => Ok(Val::Null),
+        };
     };
-    Ok(Val::Uint(match op {
-        BitOp::And => x & y,
-        BitOp::Or => x | y,
-        BitOp::Xor => x ^ y,
-        BitOp::Shl if y < 64 => x << y,
-        BitOp::Shr if y < 64 => x >> y,
-        _ => 0,
-    }))
+    if matches!(op, BitOp::Shl | BitOp::Shr) {
+        let n = conv::text_to_int(y, cx).bits();
+        return Ok(Val::owned(shift_bytes(x, n, op == BitOp::Shl)));
+    }
+    if x.len() != y.len() {
+        return Err(SqlError::new(
+            3513,
+            "Binary operands of bitwise operators must be of equal length",
+        ));
+    }
+    let bytes: Vec<u8> = x
+        .iter()
+        .zip(y.iter())
+        .map(|(x, y)| match op {
+            BitOp::And => x & y,
+            BitOp::Or => x | y,
+            _ => x ^ y,
+        })
+        .collect();
+    Ok(Val::owned(bytes))
 }
 
 fn shift_bytes(x: &[u8], n: u64, left: bool) -> Vec<u8> {
@@ -259,11 +276,11 @@ pub(super) fn invert(
     cx: &EvalCtx<'_>,
     row: &dyn RowSource,
 ) -> Result<Val<'static>, SqlError> {
-    let x = a.eval(cx, row)?;
     if e.ty.is_text()
-        && let Val::Bytes(b) = &x
+        && let Val::Bytes(b) = a.eval(cx, row)?
     {
         return Ok(Val::owned(b.iter().map(|b| !b).collect::<Vec<u8>>()));
     }
+    let x = a.eval_number(cx, row)?;
     Ok(bits(&x, cx).map_or(Val::Null, |b| Val::Uint(!b)))
 }

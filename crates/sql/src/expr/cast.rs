@@ -24,7 +24,13 @@ pub(super) fn cast<'a>(
     cx: &'a EvalCtx<'_>,
     row: &'a dyn RowSource,
 ) -> Result<Val<'a>, SqlError> {
-    let v = e.eval(cx, row)?;
+    // SIGNED and UNSIGNED read text as it is.
+    let v = match to {
+        CastTo::Decimal(..) | CastTo::Float | CastTo::Double | CastTo::Year => {
+            e.eval_number(cx, row)?
+        }
+        _ => e.eval(cx, row)?,
+    };
     if v.is_null() {
         return Ok(Val::Null);
     }

@@ -1,10 +1,13 @@
 //! Which collation holds when texts meet: MySQL's coercibility rules, and error 1267/1270/1271 where none does.
 
 use types::SqlError;
-use types::charset::Charset;
+use types::charset::{self, Charset};
 use types::collation::CollationId;
 
-use super::ty::{Coercibility, ExprType};
+use super::func;
+use super::node::{Expr, Node};
+use super::ty::{Coercibility, ExprType, Shape};
+use super::val::Val;
 
 /// The collation facts of one text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +23,14 @@ pub struct Collated {
 impl Collated {
     /// Those of an expression, where numbers and times count as text of the connection's collation.
     pub fn of(ty: &ExprType, connection: CollationId) -> Collated {
-        if ty.is_text() || matches!(ty.shape, super::ty::Shape::Null) {
+        if let Shape::Bit(_) = ty.shape {
+            // Its bytes, which are of a column.
+            Collated {
+                collation: CollationId::BINARY,
+                coercibility: Coercibility::Implicit,
+                ascii: false,
+            }
+        } else if ty.is_text() || ty.shape == Shape::Null {
             Collated {
                 collation: ty.collation,
                 coercibility: ty.coercibility,
@@ -78,11 +88,14 @@ impl Collated {
             }
             return None;
         }
-        if self.coercibility < other.coercibility || self.collation == other.collation {
+        if self.coercibility < other.coercibility {
             return keep(self);
         }
         if other.coercibility < self.coercibility {
             return keep(other);
+        }
+        if self.collation == other.collation {
+            return keep(self);
         }
         if self.coercibility == Coercibility::Explicit {
             return None;
@@ -100,16 +113,15 @@ impl Collated {
         })
     }
 
-    /// Whether every text of `other` can be converted to this one's character set, which then holds.
+    /// Whether `other` is converted to this one's character set, which then holds. MySQL counts utf8mb3 as Unicode too; what a constant
+    /// loses is found when it is converted.
     fn covers(self, other: Collated) -> bool {
         let (a, b) = (self.collation.charset(), other.collation.charset());
         let wide = |c: Charset| matches!(c, Charset::Utf8mb4 | Charset::Utf8mb3);
         let stronger = self.coercibility < other.coercibility;
         let equal = self.coercibility == other.coercibility;
         let superset = a == Charset::Utf8mb4 && b == Charset::Utf8mb3;
-        let subset = a == Charset::Utf8mb3 && b == Charset::Utf8mb4;
-        let holds_all = wide(a) && !subset;
-        (holds_all && (stronger || (equal && (!wide(b) || superset))))
+        (wide(a) && (stronger || (equal && (!wide(b) || superset))))
             || (other.ascii && (stronger || (equal && (!self.ascii || wide(a)))))
     }
 }
@@ -144,6 +156,62 @@ pub fn aggregate<'a>(
         return Err(illegal_mix(&all, op));
     }
     Ok(sum)
+}
+
+/// The collation facts that hold for all of `texts`, which are converted to its character set.
+///
+/// # Errors
+/// As [`aggregate`]; also for a text that cannot be converted.
+pub fn unify(
+    texts: &mut [&mut Expr],
+    connection: CollationId,
+    compared: bool,
+    op: &str,
+) -> Result<Collated, SqlError> {
+    let found = aggregate(texts.iter().map(|e| &e.ty), connection, compared, op)?;
+    convertible(texts.iter().map(|e| &**e), found.collation, connection, op)?;
+    for e in texts {
+        func::transcode(e, found.collation);
+    }
+    Ok(found)
+}
+
+/// Whether all of `texts` can be converted to a collation's character set.
+///
+/// # Errors
+/// As [`aggregate`], where one cannot.
+pub fn convertible<'e>(
+    texts: impl Iterator<Item = &'e Expr> + Clone,
+    to: CollationId,
+    connection: CollationId,
+    op: &str,
+) -> Result<(), SqlError> {
+    if texts.clone().all(|e| converts(e, to.charset())) {
+        return Ok(());
+    }
+    let all: Vec<Collated> = texts.map(|e| Collated::of(&e.ty, connection)).collect();
+    Err(illegal_mix(&all, op))
+}
+
+/// Whether a text can be converted without loss: a constant where nothing is lost, anything else to Unicode.
+fn converts(e: &Expr, to: Charset) -> bool {
+    let from = e.ty.charset();
+    if !e.ty.is_text() || e.ty.ascii || from == to {
+        return true;
+    }
+    if from == Charset::Binary || to == Charset::Binary {
+        return true;
+    }
+    match e.as_const() {
+        Some(Val::Bytes(b)) => !charset::convert(from, to, b, &mut Vec::with_capacity(b.len())),
+        Some(_) => true,
+        // What a parameter holds is not known yet; what names a fact of the session is as good as a constant.
+        None => {
+            to.is_utf8()
+                || e.any(&|e| matches!(e.node, Node::Param(..)))
+                || e.ty.coercibility >= Coercibility::System && e.is_row_constant()
+        }
+    }
 }
 
 fn illegal_mix(all: &[Collated], op: &str) -> SqlError {

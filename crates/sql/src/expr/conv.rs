@@ -244,9 +244,8 @@ pub fn to_truth(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<bool> {
 
 /// Appends a double as MySQL prints one: with `scale` digits where fixed, else the shortest that reads back.
 pub fn write_double(d: f64, scale: u8, out: &mut Vec<u8>) {
-    use std::io::Write;
     if scale < NOT_FIXED {
-        let _ = write!(out, "{d:.*}", usize::from(scale));
+        types::convert::write_double_fixed(d, scale, out);
     } else {
         types::convert::write_double(d, out);
     }

@@ -135,7 +135,12 @@ impl Expr {
             Node::Collate(e) => e.eval(cx, row),
             Node::Coerce(e) => {
                 let mark = cx.mark();
-                let made = cast::coerce(e.eval(cx, row)?, &e.ty, &self.ty, cx);
+                let value = if self.ty.is_number() {
+                    e.eval_number(cx, row)?
+                } else {
+                    e.eval(cx, row)?
+                };
+                let made = cast::coerce(value, &e.ty, &self.ty, cx);
                 held(made, mark, cx)
             }
             Node::DateArith(p, unit, minus) => {
@@ -210,10 +215,7 @@ impl Expr {
             Node::Regexp(r) if r.usage == RegexpUse::Like => {
                 Ok(conv::to_truth(&r.eval(cx, row)?, cx))
             }
-            _ => {
-                let v = conv::numeric(self.eval(cx, row)?, &self.ty);
-                Ok(conv::to_truth(&v, cx))
-            }
+            _ => Ok(conv::to_truth(&self.eval_number(cx, row)?, cx)),
         }
     }
 }
@@ -469,12 +471,24 @@ fn between(
 }
 
 fn case<'a>(c: &'a Case, cx: &'a EvalCtx<'_>, row: &'a dyn RowSource) -> Result<Val<'a>, SqlError> {
+    match chosen(c, cx, row)? {
+        Some(e) => e.eval(cx, row),
+        None => Ok(Val::Null),
+    }
+}
+
+/// The arm of a CASE that its conditions choose; `None` where nothing does and there is no ELSE.
+pub(super) fn chosen<'e>(
+    c: &'e Case,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<Option<&'e Expr>, SqlError> {
     cx.tick(c.arms.len() + 1)?;
     match &c.operand {
         None => {
             for (when, _, then) in &c.arms {
                 if when.truth(cx, row)? == Some(true) {
-                    return then.eval(cx, row);
+                    return Ok(Some(then));
                 }
             }
         }
@@ -484,16 +498,13 @@ fn case<'a>(c: &'a Case, cx: &'a EvalCtx<'_>, row: &'a dyn RowSource) -> Result<
                 for (when, comparer, then) in &c.arms {
                     let y = when.eval(cx, row)?;
                     if comparer.equal(&x, &o.ty, &y, &when.ty, cx) == Some(true) {
-                        return then.eval(cx, row);
+                        return Ok(Some(then));
                     }
                 }
             }
         }
     }
-    match &c.otherwise {
-        Some(e) => e.eval(cx, row),
-        None => Ok(Val::Null),
-    }
+    Ok(c.otherwise.as_ref())
 }
 
 /// `x op ANY (..)`: true if it holds for one row, unknown if NULL leaves it open, false for no rows; ALL is the dual.

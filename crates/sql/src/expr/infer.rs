@@ -4,6 +4,7 @@ use types::SqlError;
 use types::collation::CollationId;
 
 use super::collate;
+use super::node::Expr;
 use super::ty::{Coercibility, ExprType, IntKind, NOT_FIXED, Shape, StrKind};
 
 /// In which domain numbers are computed.
@@ -191,6 +192,19 @@ pub fn common(
             ty.collation = CollationId::UTF8MB4_BIN;
             ty.coercibility = Coercibility::Implicit;
         }
+    }
+    Ok(ty)
+}
+
+/// The common type of expressions of which one is chosen, and whose texts all convert to it. `op` names the operation in a collation error.
+///
+/// # Errors
+/// 1267, 1270, 1271.
+pub fn common_of(parts: &[&Expr], connection: CollationId, op: &str) -> Result<ExprType, SqlError> {
+    let types: Vec<&ExprType> = parts.iter().map(|e| &e.ty).collect();
+    let ty = common(&types, connection, op)?.words_as_text();
+    if ty.is_text() {
+        collate::convertible(parts.iter().copied(), ty.collation, connection, op)?;
     }
     Ok(ty)
 }

@@ -22,6 +22,7 @@ pub(crate) mod json;
 mod keys;
 mod limited;
 mod node;
+mod number;
 mod pattern;
 mod print;
 mod regex;

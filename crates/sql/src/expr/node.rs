@@ -439,7 +439,11 @@ impl Expr {
         if !super::cast::needs_coercion(&self.ty, ty) {
             return self;
         }
-        if let Node::Const(v) = &self.node {
+        // A date among texts is still the number of a date where one is asked for.
+        let lossy = self.ty.is_temporal() && ty.is_text();
+        if let Node::Const(v) = &self.node
+            && !lossy
+        {
             let v = super::cast::coerce(v.reborrow(), &self.ty, ty, cx).into_owned();
             return Expr::constant(v, ty.nullable_if(self.ty.nullable));
         }

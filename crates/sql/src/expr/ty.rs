@@ -315,6 +315,16 @@ impl ExprType {
         self.is_text() && self.collation.is_binary() && self.shape != Shape::Json
     }
 
+    /// The same with words of a list as plain text.
+    #[must_use]
+    pub const fn words_as_text(mut self) -> ExprType {
+        if let Shape::Enum { chars } | Shape::Set { chars } = self.shape {
+            let kind = StrKind::Fixed;
+            self.shape = Shape::Str { chars, kind };
+        }
+        self
+    }
+
     /// DATE, TIME, DATETIME or TIMESTAMP.
     pub const fn is_temporal(&self) -> bool {
         matches!(

@@ -159,7 +159,7 @@ impl<'i> Numbers<'i> {
     }
 }
 
-/// The first occurrence of `needle` at or after byte `from`.
+/// The first occurrence of `needle` at or after byte `from`. As in MySQL it is one of as many bytes: `e` is not found in `é`.
 pub(super) fn find(
     info: &CollationInfo,
     text: &[u8],
@@ -207,7 +207,10 @@ pub(super) fn find(
             matched += 1;
         }
         if matched == wanted.len() {
-            return Ok(Some(start));
+            if at - start == needle.len() {
+                return Ok(Some(start));
+            }
+            matched = failure[matched - 1] as usize;
         }
     }
     Ok(None)

@@ -49,6 +49,11 @@ pub(super) fn assign<'a>(v: ValueRef<'a>, s: &mut Sink<'a, '_>) -> SqlResult<Con
         let done = assign(ValueRef::UInt(n), s)?;
         return Ok(Converted::Owned(done.into_value()));
     }
+    if let Some(d) = floating(v)
+        && of_length
+    {
+        return fitted(d, s);
+    }
     match s.target.ty {
         DataType::Char { chars, collation } => characters(v, *collation, *chars, true, s),
         DataType::VarChar { chars, collation } => characters(v, *collation, *chars, false, s),
@@ -58,6 +63,34 @@ pub(super) fn assign<'a>(v: ValueRef<'a>, s: &mut Sink<'a, '_>) -> SqlResult<Con
         DataType::Blob(size) => bytes(v, size.max_bytes(), s),
         _ => Ok(Converted::Ref(v)),
     }
+}
+
+fn floating(v: ValueRef<'_>) -> Option<f64> {
+    match v {
+        ValueRef::Double(d) => Some(d),
+        // In double precision: its digits are more than those that FLOAT shows.
+        ValueRef::Float(f) => Some(f64::from(f)),
+        _ => None,
+    }
+}
+
+/// A number in floating point with as many digits as the column has room for.
+fn fitted<'a>(d: f64, s: &mut Sink<'a, '_>) -> SqlResult<Converted<'a>> {
+    let (room, collation) = match s.target.ty {
+        DataType::Char { chars, collation } | DataType::VarChar { chars, collation } => {
+            (*chars, Some(*collation))
+        }
+        DataType::Binary(n) | DataType::VarBinary(n) => (*n, None),
+        _ => (0, None),
+    };
+    let mut text = Vec::new();
+    if !super::write_double_within(d, room as usize, &mut text) {
+        s.too_long()?;
+    }
+    Ok(Converted::Owned(match collation {
+        Some(c) => Value::Str(text, c),
+        None => Value::Bytes(text),
+    }))
 }
 
 /// `\xF0\x9F…` of the first bytes that are no character of the column's set, as MySQL shows them.

@@ -1,5 +1,6 @@
 //! Any value as text, byte for byte as MySQL sends it in the text protocol.
 
+use super::fitted::write_double_fixed;
 use crate::datatype::DataType;
 use crate::value::ValueRef;
 use std::borrow::Cow;
@@ -65,13 +66,18 @@ pub fn write_double(v: f64, out: &mut Vec<u8>) {
         }
         return;
     }
-    let mut shortest = format!("{v:e}");
-    let digits = shortest.bytes().take_while(|&b| b != b'e');
+    write_scientific(&shortest(v), out);
+}
+
+/// The shortest text that reads back as the number, as `d.ddde±x`.
+pub(super) fn shortest(v: f64) -> String {
+    let text = format!("{v:e}");
+    let digits = text.bytes().take_while(|&b| b != b'e');
     if digits.filter(u8::is_ascii_digit).count() == DOUBLE_DIGITS {
         // Of two as short and as near the even one is taken.
-        shortest = format!("{v:.16e}");
+        return format!("{v:.16e}");
     }
-    write_scientific(&shortest, out);
+    text
 }
 
 /// Appends a float with at most six significant digits, as MySQL shows FLOAT columns.
@@ -169,14 +175,14 @@ pub fn write_text(v: ValueRef<'_>, ty: &DataType, out: &mut Vec<u8>) {
                 ..
             },
             ValueRef::Double(x),
-        ) => out.extend_from_slice(format!("{x:.0$}", usize::from(*d)).as_bytes()),
+        ) => write_double_fixed(x, *d, out),
         (
             DataType::Float {
                 digits: Some((_, d)),
                 ..
             },
             ValueRef::Float(x),
-        ) => out.extend_from_slice(format!("{x:.0$}", usize::from(*d)).as_bytes()),
+        ) => write_double_fixed(f64::from(x), *d, out),
         _ => write_value(v, out),
     }
 }

@@ -7,13 +7,13 @@ mod state;
 use types::SqlError;
 use types::collation::CollationId;
 
+use super::collate;
 use super::compare::Comparer;
 use super::ctx::EvalCtx;
 use super::func::json_type;
 use super::infer::{Domain, domain};
 use super::node::Expr;
-use super::ty::{Coercibility, ExprType, Shape};
-use super::{collate, func};
+use super::ty::{Coercibility, ExprType};
 use crate::parse::ast;
 pub use state::Accumulator;
 
@@ -182,16 +182,7 @@ fn infer(func: AggFunc, args: &mut [Expr], cx: &EvalCtx<'_>) -> Result<ExprType,
             let s = scale.saturating_add(increment).min(30);
             ExprType::decimal(digits.saturating_add(s), s, true)
         }
-        AggFunc::Min | AggFunc::Max => {
-            let mut ty = first.or_null();
-            if let Shape::Enum { chars } | Shape::Set { chars } = ty.shape {
-                ty.shape = Shape::Str {
-                    chars,
-                    kind: super::ty::StrKind::Fixed,
-                };
-            }
-            ty
-        }
+        AggFunc::Min | AggFunc::Max => first.or_null().words_as_text(),
         AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => ExprType::uint(21, false),
         AggFunc::Sum
         | AggFunc::Avg
@@ -200,15 +191,8 @@ fn infer(func: AggFunc, args: &mut [Expr], cx: &EvalCtx<'_>) -> Result<ExprType,
         | AggFunc::VarPop
         | AggFunc::VarSamp => ExprType::double(true),
         AggFunc::GroupConcat => {
-            let c = collate::aggregate(
-                args.iter().map(|a| &a.ty),
-                cx.collation,
-                false,
-                "group_concat",
-            )?;
-            for a in args.iter_mut() {
-                func::transcode(a, c.collation);
-            }
+            let mut texts: Vec<&mut Expr> = args.iter_mut().collect();
+            let c = collate::unify(&mut texts, cx.collation, false, "group_concat")?;
             let collation = if c.coercibility >= Coercibility::Numeric {
                 cx.collation
             } else {

@@ -15,7 +15,7 @@ use crate::expr::json::{self, Json};
 use crate::expr::keys::write_group_key;
 use crate::expr::limited::{self, Limited};
 use crate::expr::ty::{ExprType, Shape};
-use crate::expr::val::Val;
+use crate::expr::val::{Val, shown_decimal};
 use crate::memory::Charge;
 
 /// What has been seen of a group.
@@ -135,9 +135,15 @@ impl Accumulator {
         let Some(arg) = spec.args.first() else {
             return Ok(());
         };
-        let v = arg.eval(cx, row)?;
+        let mut v = arg.eval(cx, row)?;
         if v.is_null() {
             return Ok(());
+        }
+        if self.seen.is_some()
+            && let Val::Decimal(d) = &v
+        {
+            // What is told apart is kept as a column would: a quotient with its shown digits.
+            v = Val::Decimal(shown_decimal(d, &arg.ty));
         }
         let mut more = Vec::new();
         for a in &spec.args[1..] {

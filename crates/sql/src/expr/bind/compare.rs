@@ -9,7 +9,6 @@ use crate::expr::cast;
 use crate::expr::collate;
 use crate::expr::compare::Comparer;
 use crate::expr::conv;
-use crate::expr::func;
 use crate::expr::node::{CmpOp, Expr, Node};
 use crate::expr::temporal;
 use crate::expr::ty::{ExprType, IntKind, Shape};
@@ -43,9 +42,7 @@ impl Binder<'_> {
         self.fit_constant(b, a)?;
         self.fit_constant(a, b)?;
         if a.ty.is_text() && b.ty.is_text() {
-            let c = collate::aggregate([&a.ty, &b.ty], self.cx.collation, true, op)?;
-            func::transcode(a, c.collation);
-            func::transcode(b, c.collation);
+            let c = collate::unify(&mut [a, b], self.cx.collation, true, op)?;
             return Ok(Comparer::Text(c.collation));
         }
         Comparer::choose(&a.ty, &b.ty, self.cx.collation, op)

@@ -44,7 +44,8 @@ pub(in crate::expr) fn fold(e: Expr, cx: &EvalCtx<'_>) -> Expr {
     e.each_child(&mut |c| {
         constant &= matches!(c.node, Node::Const(_) | Node::Collate(_)) && c.as_const().is_some()
     });
-    if !constant {
+    // The number that an arm is would be lost.
+    if !constant || e.hands_on_number() {
         return e;
     }
     let value = cx.quietly(|| e.eval(cx, &NoRow).map(Val::into_owned));

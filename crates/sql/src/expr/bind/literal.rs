@@ -8,7 +8,6 @@ use types::{SqlError, Warning};
 
 use super::Binder;
 use crate::expr::cast;
-use crate::expr::conv;
 use crate::expr::node::Expr;
 use crate::expr::ty::{Coercibility, ExprType, Shape};
 use crate::expr::val::Val;
@@ -30,26 +29,6 @@ pub(super) fn text(bytes: Vec<u8>, collation: CollationId) -> Expr {
     let mut ty = ExprType::text(chars, collation, Coercibility::Literal, false);
     ty.ascii = ascii;
     Expr::constant(Val::owned(bytes), ty)
-}
-
-impl Expr {
-    /// Where a number is asked for, a hexadecimal or bit literal is one; anything else stays as it is.
-    pub(in crate::expr) fn into_number(self) -> Expr {
-        match self
-            .as_const()
-            .and_then(|v| conv::literal_bits(v, &self.ty))
-        {
-            Some(n) => Expr::constant(Val::Uint(n), ExprType::uint(21, false)),
-            None => self,
-        }
-    }
-
-    /// As [`into_number`](Self::into_number), in its place.
-    pub(in crate::expr) fn make_number(&mut self) {
-        if self.ty.bits {
-            *self = std::mem::replace(self, Expr::null()).into_number();
-        }
-    }
 }
 
 impl Binder<'_> {

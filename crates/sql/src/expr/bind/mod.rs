@@ -301,7 +301,8 @@ impl<'b> Binder<'b> {
             A::UserVar(name) => self.user_var(name),
             A::AssignUserVar(name, value) => {
                 let value = self.bind(value)?;
-                let ty = value.ty;
+                let mut ty = value.ty;
+                ty.bits = false;
                 Expr {
                     node: Node::AssignVar(name.clone(), Box::new(value)),
                     ty,

@@ -37,7 +37,7 @@ impl Binder<'_> {
                 })
             }
             ast::UnaryOp::BitNot => {
-                let x = self.number(x)?;
+                let x = self.bind(x)?.into_literal_number();
                 let ty = if x.ty.is_binary_text() {
                     x.ty
                 } else {
@@ -70,6 +70,13 @@ impl Binder<'_> {
         }
         let mut x = self.number(x)?;
         Self::adopt(&mut x, &ExprType::double(true));
+        // The negative of a constant that no BIGINT holds is a decimal.
+        if let Some(Val::Uint(n)) = x.as_const()
+            && i64::try_from(*n).is_err()
+        {
+            let d = types::Decimal::from_u64(*n);
+            x = Expr::constant(Val::Decimal(d), ExprType::decimal(20, 0, false));
+        }
         let domain = infer::domain(&x.ty);
         let ty = infer::negated(&x.ty);
         Ok(Expr {
@@ -161,7 +168,7 @@ impl Binder<'_> {
             ([x, y], ty)
         } else {
             (
-                [x.into_number(), y.into_number()],
+                [x.into_literal_number(), y.into_literal_number()],
                 ExprType::uint(21, nullable),
             )
         };
@@ -215,15 +222,8 @@ impl Binder<'_> {
             self.fit_constant(&x, bound)?;
         }
         if x.ty.is_text() && low.ty.is_text() && high.ty.is_text() {
-            let c = collate::aggregate(
-                [&x.ty, &low.ty, &high.ty],
-                self.cx.collation,
-                true,
-                "between",
-            )?;
-            for e in [&mut x, &mut low, &mut high] {
-                func::transcode(e, c.collation);
-            }
+            let mut texts = [&mut x, &mut low, &mut high];
+            collate::unify(&mut texts, self.cx.collation, true, "between")?;
         }
         let mut comparers = [
             Comparer::choose(&x.ty, &low.ty, self.cx.collation, "between")?,
@@ -231,6 +231,11 @@ impl Binder<'_> {
         ];
         // a number among the three makes the comparison one of numbers
         if comparers.contains(&Comparer::Double) {
+            for e in [&mut x, &mut low, &mut high] {
+                if e.ty.is_text() {
+                    e.make_number();
+                }
+            }
             for c in &mut comparers {
                 if matches!(c, Comparer::Text(_)) {
                     *c = Comparer::Double;
@@ -297,14 +302,9 @@ impl Binder<'_> {
         }
         let mut text = None;
         if x.ty.is_text() && others.iter().any(|m| m.ty.is_text()) {
-            let texts = others.iter().filter(|m| m.ty.is_text()).map(|m| &m.ty);
-            let parts = std::iter::once(&x.ty).chain(texts);
-            let c = collate::aggregate(parts, self.cx.collation, true, op)?.collation;
-            func::transcode(x, c);
-            for m in &mut others {
-                func::transcode(m, c);
-            }
-            text = Some(c);
+            let members = others.iter_mut().map(|m| &mut **m);
+            let mut texts: Vec<&mut Expr> = std::iter::once(&mut *x).chain(members).collect();
+            text = Some(collate::unify(&mut texts, self.cx.collation, true, op)?.collation);
         }
         others
             .into_iter()
@@ -337,9 +337,8 @@ impl Binder<'_> {
             None => Some(u32::from(b'\\')),
             Some(e) => self.escape(e)?,
         };
-        let c = collate::aggregate([&text.ty, &pattern.ty], self.cx.collation, true, "like")?;
-        func::transcode(&mut text, c.collation);
-        func::transcode(&mut pattern, c.collation);
+        let mut texts = [&mut text, &mut pattern];
+        let c = collate::unify(&mut texts, self.cx.collation, true, "like")?;
         let nullable = text.ty.nullable || pattern.ty.nullable;
         Ok(Expr {
             node: Node::Like(Box::new(LikeNode {
@@ -387,15 +386,8 @@ impl Binder<'_> {
             RegexpUse::Substr => "regexp_substr",
             RegexpUse::Replace => "regexp_replace",
         };
-        let c = collate::aggregate(
-            args.iter().take(texts).map(|a| &a.ty),
-            self.cx.collation,
-            true,
-            name,
-        )?;
-        for a in args.iter_mut().take(texts) {
-            func::transcode(a, c.collation);
-        }
+        let mut parts: Vec<&mut Expr> = args.iter_mut().take(texts).collect();
+        let c = collate::unify(&mut parts, self.cx.collation, true, name)?;
         let nullable = any_null(&args);
         let ty = match usage {
             RegexpUse::Like => ExprType::truth(nullable),
@@ -444,9 +436,9 @@ impl Binder<'_> {
             Some(e) => Some(self.bind(e)?),
             None => None,
         };
-        let mut parts: Vec<&ExprType> = arms.iter().map(|(_, _, t)| &t.ty).collect();
-        parts.extend(otherwise.as_ref().map(|e| &e.ty));
-        let mut ty = infer::common(&parts, self.cx.collation, "case")?;
+        let mut parts: Vec<&Expr> = arms.iter().map(|(_, _, t)| t).collect();
+        parts.extend(&otherwise);
+        let mut ty = infer::common_of(&parts, self.cx.collation, "case")?;
         ty.nullable |= otherwise.is_none();
         let arms = arms
             .into_iter()

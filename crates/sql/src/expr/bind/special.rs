@@ -61,13 +61,14 @@ impl Binder<'_> {
             A::WeightString(w) => {
                 let mut x = self.bind(&w.expr)?;
                 if let Some((binary, n)) = w.cast {
-                    let n = u32::try_from(n).ok();
-                    let to = if binary {
-                        CastTo::Binary(n)
+                    // Filled up or cut to a length without a warning; the collation stays.
+                    let fill = if binary {
+                        x = Self::cast_node(x, CastTo::Binary(None));
+                        literal::text(vec![0], CollationId::BINARY)
                     } else {
-                        CastTo::Char(n, x.ty.charset())
+                        literal::text(b" ".to_vec(), self.cx.collation)
                     };
-                    x = Self::cast_node(x, to);
+                    x = self.function("rpad", vec![x, literal::integer(n), fill])?;
                 }
                 self.function("weight_string", vec![x])
             }
@@ -116,7 +117,7 @@ impl Binder<'_> {
                 | ast::CastType::Double
                 | ast::CastType::Year
         ) {
-            x.make_number();
+            x.make_literal_number();
         }
         let to = self.cast_target(&c.target)?;
         let mut e = Self::cast_node(x, to);
@@ -275,11 +276,14 @@ impl Binder<'_> {
             Self::adopt(&mut x, &text);
             x = x.coerced_to(&text, self.cx);
         }
+        let words = x.ty.words_as_text();
+        x = x.coerced_to(&words, self.cx);
         let cs = x.ty.charset();
         if cs != collation.charset() && x.ty.coercibility != Coercibility::Ignorable {
             return Err(SqlError::collation_mismatch(collation.name(), cs.name()));
         }
         let mut ty = x.ty;
+        ty.bits = false;
         ty.collation = collation;
         ty.coercibility = Coercibility::Explicit;
         Ok(Expr {
@@ -340,13 +344,14 @@ impl Binder<'_> {
         let args = c
             .args
             .iter()
-            .map(|a| self.bind(a).map(Expr::into_number))
+            .map(|a| self.bind(a).map(Expr::into_literal_number))
             .collect::<Result<Vec<_>, _>>()?;
         let mut e = self.function("char", args)?;
         if let Some(name) = &c.charset {
             let cs = Charset::by_name(name).ok_or_else(|| SqlError::unknown_charset(name))?;
             if cs != Charset::Binary {
                 e = Self::cast_node(e, CastTo::Char(None, cs));
+                e.ty.coercibility = Coercibility::Literal;
             }
         }
         Ok(e)

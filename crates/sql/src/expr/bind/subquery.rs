@@ -20,7 +20,7 @@ impl Binder<'_> {
                 })
             }
             ast::Expr::Subquery(q) => {
-                if let Some((constant, _)) = self.reduced(q) {
+                if let Some(constant) = self.reduced(q) {
                     return Ok(constant);
                 }
                 let s = self.scope.subquery(q, SubqueryKind::Scalar)?;
@@ -39,10 +39,12 @@ impl Binder<'_> {
                         ty
                     }
                 };
-                Ok(Expr {
+                let value = Expr {
                     node: Node::Subquery(s.index),
                     ty,
-                })
+                };
+                // What a subquery hands out of an ENUM or a SET is text, also where a number is asked for.
+                Ok(value.coerced_to(&ty.words_as_text(), self.cx))
             }
             ast::Expr::InSubquery(i) => {
                 let (op, all) = if i.negated {
@@ -50,21 +52,21 @@ impl Binder<'_> {
                 } else {
                     (CmpOp::Eq, false)
                 };
-                if let Some((_, constant)) = self.reduced(&i.query) {
+                if let Some(value) = self.one_value(&i.query) {
                     let op = if i.negated {
                         ast::BinaryOp::Ne
                     } else {
                         ast::BinaryOp::Eq
                     };
-                    return self.binary(op, &i.expr, constant);
+                    return self.binary(op, &i.expr, value);
                 }
                 let x = self.bind_any(&i.expr)?;
                 self.quantified(x, op, all, &i.query)
             }
             ast::Expr::Quantified(q) => {
                 // Of one row, ANY and ALL are the comparison.
-                if let Some((_, constant)) = self.reduced(&q.query) {
-                    return self.binary(q.op, &q.expr, constant);
+                if let Some(value) = self.one_value(&q.query) {
+                    return self.binary(q.op, &q.expr, value);
                 }
                 let x = self.bind_any(&q.expr)?;
                 self.quantified(x, cmp_op(q.op), q.all, &q.query)
@@ -74,30 +76,21 @@ impl Binder<'_> {
     }
 
     /// The constant that a subquery without tables and conditions is: it takes the subquery's place, as if it had been written there.
-    /// So a literal stays one, and a quotient keeps its digits.
-    fn reduced<'q>(&self, q: &'q ast::Query) -> Option<(Expr, &'q ast::Expr)> {
-        let ast::QueryBody::Select(s) = &q.body else {
-            return None;
-        };
-        let bare = q.with.is_none()
-            && q.order_by.is_empty()
-            && q.limit.is_none()
-            && q.into.is_none()
-            && s.from.is_empty()
-            && s.selection.is_none()
-            && s.group_by.is_empty()
-            && s.having.is_none()
-            && s.windows.is_empty();
-        let [ast::SelectItem::Expr { expr, .. }] = s.items.as_slice() else {
-            return None;
-        };
-        if !bare {
-            return None;
-        }
+    /// So a literal stays one, a quotient keeps its digits, and what IF and CASE choose is the number it was.
+    fn reduced(&self, q: &ast::Query) -> Option<Expr> {
+        let expr = bare(q)?;
         let constant = Binder::new(self.cx, &mut NoColumns, self.clause)
             .bind(expr)
             .ok()?;
-        matches!(constant.node, Node::Const(_)).then_some((constant, expr))
+        let alike = matches!(constant.node, Node::Const(_)) || constant.hands_on_number();
+        alike.then_some(constant)
+    }
+
+    /// What IN, ANY and ALL compare with where the subquery is one constant or one column of a query around: a comparison takes their place.
+    fn one_value<'q>(&mut self, q: &'q ast::Query) -> Option<&'q ast::Expr> {
+        let expr = bare(q)?;
+        let column = matches!(expr, ast::Expr::Column(_)) && self.bind(expr).is_ok();
+        (column || self.reduced(q).is_some()).then_some(expr)
     }
 
     fn quantified(
@@ -131,5 +124,25 @@ impl Binder<'_> {
             })),
             ty: ExprType::truth(true),
         })
+    }
+}
+
+/// The one expression of a query without tables and conditions.
+fn bare(q: &ast::Query) -> Option<&ast::Expr> {
+    let ast::QueryBody::Select(s) = &q.body else {
+        return None;
+    };
+    let bare = q.with.is_none()
+        && q.order_by.is_empty()
+        && q.limit.is_none()
+        && q.into.is_none()
+        && s.from.is_empty()
+        && s.selection.is_none()
+        && s.group_by.is_empty()
+        && s.having.is_none()
+        && s.windows.is_empty();
+    match s.items.as_slice() {
+        [ast::SelectItem::Expr { expr, .. }] if bare => Some(expr),
+        _ => None,
     }
 }

@@ -40,7 +40,7 @@ impl<'a> Args<'a> {
 
     /// Argument `i` where a number is asked for.
     fn numeric(&self, i: usize) -> Result<Val<'a>, SqlError> {
-        Ok(conv::numeric(self.val(i)?, &self.args[i].ty))
+        self.args[i].eval_number(self.cx, self.row)
     }
 
     /// The type of argument `i`.

@@ -1,16 +1,17 @@
 //! Functions that choose among their arguments: IF, IFNULL, NULLIF, COALESCE, GREATEST, LEAST, INTERVAL …
 
 use types::SqlError;
+use types::collation::CollationId;
 
 use super::args::Args;
 use super::infer::{InferCx, int};
 use super::{FuncDef, MANY, def};
+use crate::expr::collate;
 use crate::expr::compare::Comparer;
-use crate::expr::conv;
 use crate::expr::infer;
 use crate::expr::node::Expr;
 use crate::expr::ty::{ExprType, Shape};
-use crate::expr::val::Val;
+use crate::expr::val::{Int, Val};
 
 type Out<'a> = Result<Val<'a>, SqlError>;
 type Inferred = Result<ExprType, SqlError>;
@@ -26,14 +27,15 @@ pub(super) const TABLE: &[FuncDef] = &[
     def("greatest", 2, MANY, infer_extreme, greatest),
     def("least", 2, MANY, infer_extreme, least),
     def("interval", 2, MANY, infer_interval, interval),
+    def("field", 2, MANY, infer_field, field),
     def("any_value", 1, 1, infer_first, first),
     def("name_const", 2, 2, infer_name_const, name_const),
 ];
 
 /// Brings `args[from..]` to their common type.
 fn common(cx: &InferCx<'_>, args: &mut [Expr], from: usize) -> Inferred {
-    let parts: Vec<&ExprType> = args[from..].iter().map(|a| &a.ty).collect();
-    let ty = infer::common(&parts, cx.connection, cx.name)?;
+    let parts: Vec<&Expr> = args[from..].iter().collect();
+    let ty = infer::common_of(&parts, cx.connection, cx.name)?;
     for a in &mut args[from..] {
         let e = std::mem::replace(a, Expr::null());
         *a = e.coerced_to(&ty, cx.cx);
@@ -70,7 +72,10 @@ fn coalesce(a: Args<'_>) -> Out<'_> {
     Ok(Val::Null)
 }
 
-fn infer_nullif(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+fn infer_nullif(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    if args.iter().all(|a| a.ty.is_text()) {
+        cx.unify(args.iter_mut(), true)?;
+    }
     Ok(args[0].ty.or_null())
 }
 
@@ -170,29 +175,67 @@ fn name_const(a: Args<'_>) -> Out<'_> {
     a.val(1)
 }
 
-/// Whether a value of the type is compared as text; used by functions that look a value up among others.
-pub(super) fn by_text(ty: &ExprType) -> bool {
-    ty.is_text() || ty.is_temporal() || matches!(ty.shape, Shape::Null)
+/// As what FIELD compares: all of its arguments have one say in it.
+fn field_kind<'e>(types: impl Iterator<Item = &'e ExprType> + Clone) -> Comparer {
+    let text = |t: &ExprType| t.is_text() || t.is_temporal() || t.shape == Shape::Null;
+    if types.clone().all(text) {
+        Comparer::Text(CollationId::BINARY)
+    } else if types.clone().all(ExprType::is_integer) {
+        Comparer::Int
+    } else if types
+        .clone()
+        .all(|t| t.is_integer() || matches!(t.shape, Shape::Decimal { .. }))
+    {
+        Comparer::Exact
+    } else {
+        Comparer::Double
+    }
 }
 
-/// Whether two values are the same under the connection's rules, for FIELD.
-pub(super) fn same(a: Args<'_>, x: &Val<'_>, i: usize, text: bool) -> Result<bool, SqlError> {
-    let y = a.val(i)?;
-    if y.is_null() {
-        return Ok(false);
+fn infer_field(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    if matches!(field_kind(args.iter().map(|a| &a.ty)), Comparer::Text(_)) {
+        cx.unify(args.iter_mut(), true)?;
     }
-    if text {
-        let collation =
-            crate::expr::collate::aggregate([a.ty(0), a.ty(i)], a.cx.collation, true, "field")?
-                .collation;
-        return Ok(collation.equal(&conv::text_of(x, a.ty(0)), &conv::text_of(&y, a.ty(i))));
+    Ok(ExprType::int(3, false))
+}
+
+fn field(a: Args<'_>) -> Out<'_> {
+    let types = a.args.iter().map(|e| &e.ty);
+    let kind = field_kind(types.clone());
+    let mut found = None;
+    match kind {
+        Comparer::Text(_) => {
+            let collation = collate::aggregate(types, a.cx.collation, true, "field")?.collation;
+            let x = a.text(0)?;
+            for i in (1..a.len()).take_while(|_| x.is_some()) {
+                let y = a.text(i)?;
+                if x.as_ref()
+                    .zip(y.as_ref())
+                    .is_some_and(|(x, y)| collation.equal(x, y))
+                {
+                    found = Some(i);
+                    break;
+                }
+            }
+        }
+        // The 64 bits are compared, signed or not.
+        Comparer::Int => found = first_same(a, |i| Ok(a.int(i)?.map(Int::bits)))?,
+        Comparer::Exact => found = first_same(a, |i| a.decimal(i))?,
+        _ => found = first_same(a, |i| a.f64(i))?,
     }
-    let (x, y) = (
-        conv::numeric(x.reborrow(), a.ty(0)),
-        conv::numeric(y, a.ty(i)),
-    );
-    let (Some(x), Some(y)) = (conv::to_num(&x, a.cx), conv::to_num(&y, a.cx)) else {
-        return Ok(false);
-    };
-    Ok(x.order(y).is_eq())
+    Ok(Val::Int(found.map_or(0, |i| i as i64)))
+}
+
+/// The first argument that is the same as argument 0, which is not NULL.
+fn first_same<T: PartialEq>(
+    a: Args<'_>,
+    read: impl Fn(usize) -> Result<Option<T>, SqlError>,
+) -> Result<Option<usize>, SqlError> {
+    let x = read(0)?;
+    for i in (1..a.len()).take_while(|_| x.is_some()) {
+        if read(i)? == x {
+            return Ok(Some(i));
+        }
+    }
+    Ok(None)
 }

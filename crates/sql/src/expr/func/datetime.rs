@@ -168,7 +168,10 @@ fn from_unixtime(a: Args<'_>) -> Out<'_> {
 fn infer_format(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
     // the longest specifier, %W, makes nine characters of two
     let chars = args[1].ty.chars().saturating_mul(5);
-    Ok(connection_text(cx, chars, true))
+    // The names of days and months are ASCII.
+    let mut ty = connection_text(cx, chars, true);
+    ty.ascii |= args[1].ty.ascii;
+    Ok(ty)
 }
 
 fn date_format(a: Args<'_>) -> Out<'_> {

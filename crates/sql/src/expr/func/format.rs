@@ -32,9 +32,19 @@ fn infer_format(cx: &InferCx<'_>, args: &mut [Expr]) -> Result<ExprType, SqlErro
 
 fn format(a: Args<'_>) -> Out<'_> {
     let n = some!(a.num(0)?);
+    // What is no number by its type is a double.
+    let n = match a.ty(0).is_number() {
+        true => n,
+        false => Num::Double(n.to_f64()),
+    };
     let places = some!(a.i64(1)?).clamp(0, 30) as u8;
     let text = match n {
-        Num::Double(d) => format!("{d:.*}", usize::from(places)),
+        Num::Double(d) => {
+            let rounded = super::numeric::round_double(d, i64::from(places), false);
+            let mut text = Vec::new();
+            conv::write_double(rounded, places, &mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        }
         n => {
             let d = n.to_decimal();
             d.rescale(places).unwrap_or(d).to_string()

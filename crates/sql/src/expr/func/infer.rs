@@ -45,17 +45,8 @@ impl<'c> InferCx<'c> {
         args: impl IntoIterator<Item = &'e mut Expr>,
         compared: bool,
     ) -> Result<Collated, SqlError> {
-        let args: Vec<&mut Expr> = args.into_iter().collect();
-        let c = collate::aggregate(
-            args.iter().map(|a| &a.ty),
-            self.connection,
-            compared,
-            self.name,
-        )?;
-        for a in args {
-            transcode(a, c.collation);
-        }
-        Ok(c)
+        let mut args: Vec<&mut Expr> = args.into_iter().collect();
+        collate::unify(&mut args, self.connection, compared, self.name)
     }
 
     /// Text of at most `chars` characters of the collation that holds for all of `args`.
@@ -158,6 +149,17 @@ pub(super) fn system<const N: u32>(_: &InferCx<'_>, _: &mut [Expr]) -> Inferred 
         Coercibility::System,
         true,
     ))
+}
+
+/// The name of a collation or a character set: utf8mb3, and no stronger than a literal.
+pub(super) fn collation_name(_: &InferCx<'_>, _: &mut [Expr]) -> Inferred {
+    let name = ExprType::text(
+        64,
+        CollationId::UTF8MB3_GENERAL_CI,
+        Coercibility::Literal,
+        true,
+    );
+    Ok(name.ascii())
 }
 
 /// Bytes of at most `N`, possibly NULL.

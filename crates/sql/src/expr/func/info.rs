@@ -4,7 +4,7 @@ use types::SqlError;
 use types::charset::Charset;
 
 use super::args::Args;
-use super::infer::{InferCx, int_not_null, int_or_null, system};
+use super::infer::{InferCx, collation_name, int_not_null, int_or_null, system};
 use super::{FuncDef, def, some};
 use crate::expr::ctx::Special;
 use crate::expr::node::Expr;
@@ -29,8 +29,8 @@ pub(super) const TABLE: &[FuncDef] = &[
     def("last_insert_id", 0, 1, infer_last_id, last_insert_id).per_row(),
     def("found_rows", 0, 0, infer_uint, found_rows).per_statement(),
     def("row_count", 0, 0, int_not_null::<21>, row_count).per_statement(),
-    def("charset", 1, 1, system::<64>, charset),
-    def("collation", 1, 1, system::<64>, collation),
+    def("charset", 1, 1, collation_name, charset),
+    def("collation", 1, 1, collation_name, collation),
     def("coercibility", 1, 1, int_not_null::<10>, coercibility),
     def("icu_version", 0, 0, system::<10>, icu_version),
     def("benchmark", 2, 2, int_or_null::<1>, benchmark).per_row(),

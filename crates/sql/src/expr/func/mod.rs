@@ -133,9 +133,12 @@ impl FuncDef {
             return Err(SqlError::wrong_param_count(self.name));
         }
         if self.numbers {
-            args.iter_mut().for_each(Expr::make_number);
+            args.iter_mut().for_each(Expr::make_literal_number);
         }
-        (self.infer)(cx, args)
+        let mut ty = (self.infer)(cx, args)?;
+        // What a function gives is no literal.
+        ty.bits = false;
+        Ok(ty)
     }
 }
 

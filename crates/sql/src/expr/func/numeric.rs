@@ -219,7 +219,7 @@ fn adjust(a: Args<'_>, cut: bool) -> Out<'_> {
 }
 
 /// Rounds a double to `p` places, half away from zero as far as doubles tell.
-fn round_double(d: f64, p: i64, cut: bool) -> f64 {
+pub(super) fn round_double(d: f64, p: i64, cut: bool) -> f64 {
     let factor = 10f64.powi(p.unsigned_abs().min(350) as i32);
     if p < 0 && factor.is_infinite() {
         return 0.0;

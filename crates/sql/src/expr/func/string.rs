@@ -6,8 +6,7 @@ use types::SqlError;
 use types::collation::{ByteSearch, CollationId};
 
 use super::args::Args;
-use super::control::same;
-use super::infer::{InferCx, int, int_not_null, like_first, long_bytes, text_type};
+use super::infer::{InferCx, int, like_first, long_bytes, text_type};
 use super::{FuncDef, MANY, def, some};
 use crate::expr::node::Expr;
 use crate::expr::ty::{Coercibility, ExprType};
@@ -40,7 +39,6 @@ pub(super) const TABLE: &[FuncDef] = &[
     def("position", 2, 2, infer_find, locate),
     def("instr", 2, 2, infer_find, instr),
     def("strcmp", 2, 2, infer_strcmp, strcmp),
-    def("field", 2, MANY, int_not_null::<3>, field),
     def("find_in_set", 2, 2, infer_find, find_in_set),
     def("elt", 2, MANY, infer_elt, elt),
     def("soundex", 1, 1, infer_soundex, soundex),
@@ -282,20 +280,6 @@ fn infer_strcmp(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
 fn strcmp(a: Args<'_>) -> Out<'_> {
     let (x, y) = (some!(a.text(0)?), some!(a.text(1)?));
     Ok(Val::Int(joint(a, 0, 1)?.compare(&x, &y) as i64))
-}
-
-fn field(a: Args<'_>) -> Out<'_> {
-    let x = a.val(0)?;
-    if x.is_null() {
-        return Ok(Val::Int(0));
-    }
-    let text = (0..a.len()).all(|i| super::control::by_text(a.ty(i)));
-    for i in 1..a.len() {
-        if same(a, &x, i, text)? {
-            return Ok(Val::Int(i as i64));
-        }
-    }
-    Ok(Val::Int(0))
 }
 
 fn find_in_set(a: Args<'_>) -> Out<'_> {

@@ -10,7 +10,7 @@ use super::{FuncDef, MANY, def, some};
 use crate::expr::conv;
 use crate::expr::limited::Put;
 use crate::expr::node::Expr;
-use crate::expr::ty::ExprType;
+use crate::expr::ty::{Coercibility, ExprType};
 use crate::expr::val::Val;
 
 type Out<'a> = Result<Val<'a>, SqlError>;
@@ -294,7 +294,10 @@ fn quote(a: Args<'_>) -> Out<'_> {
 }
 
 fn infer_char(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
-    Ok(ExprType::bytes(args.len() as u32 * 4, false))
+    // No stronger than a literal: beside a column it is text of the column's character set.
+    let mut ty = ExprType::bytes(args.len() as u32 * 4, false);
+    ty.coercibility = Coercibility::Literal;
+    Ok(ty)
 }
 
 fn char_fn(a: Args<'_>) -> Out<'_> {

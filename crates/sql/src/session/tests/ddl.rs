@@ -332,6 +332,54 @@ fn a_default_may_be_an_expression() {
 }
 
 #[test]
+fn a_default_may_name_a_later_column_that_is_not_computed() {
+    let mut c = Client::in_test(&server());
+    c.run("CREATE TABLE t (v1 INT DEFAULT (v2 * 10), v2 INT DEFAULT 5, v3 INT DEFAULT (v1 + 1))");
+    c.run("INSERT INTO t () VALUES ()");
+    c.run("INSERT INTO t (v2) VALUES (7)");
+    c.run("INSERT INTO t VALUES (DEFAULT, 8, DEFAULT)");
+    c.run("INSERT INTO t (v2) SELECT 9");
+    assert_eq!(
+        c.rows("SELECT * FROM t ORDER BY v2"),
+        [
+            ["50", "5", "51"],
+            ["70", "7", "71"],
+            ["80", "8", "81"],
+            ["90", "9", "91"]
+        ]
+    );
+    c.run("CREATE TABLE n (a DATETIME DEFAULT (b + INTERVAL 1 DAY), b DATETIME DEFAULT CURRENT_TIMESTAMP)");
+    c.run("INSERT INTO n () VALUES ()");
+    assert_eq!(c.one("SELECT DATEDIFF(a, b) FROM n"), "1");
+    // ALTER fills rows in the same order.
+    c.run("ALTER TABLE t ADD COLUMN v0 INT DEFAULT (v4 + v2) FIRST, ADD COLUMN v4 INT DEFAULT 100");
+    assert_eq!(
+        c.one("SELECT GROUP_CONCAT(v0 ORDER BY v2) FROM t"),
+        "105,107,108,109"
+    );
+    // One that is computed itself, and one that is numbered, must not be needed before it is there.
+    assert_eq!(
+        c.error("CREATE TABLE x (a INT DEFAULT (b), b INT DEFAULT (1 + 1))"),
+        3767
+    );
+    assert_eq!(c.error("CREATE TABLE x (a INT DEFAULT (a))"), 3767);
+    assert_eq!(
+        c.error("CREATE TABLE x (id INT AUTO_INCREMENT PRIMARY KEY, a INT DEFAULT (id + 1))"),
+        3768
+    );
+    assert_eq!(
+        c.error("ALTER TABLE t MODIFY v3 INT DEFAULT (v1 + 1) FIRST"),
+        3767
+    );
+    assert_eq!(c.error("ALTER TABLE t ALTER v1 SET DEFAULT (v3)"), 3767);
+    // What a default needs does not go away.
+    assert_eq!(c.error("ALTER TABLE t DROP COLUMN v2"), 3766);
+    assert_eq!(c.error("ALTER TABLE t RENAME COLUMN v2 TO w"), 3766);
+    assert_eq!(c.error("ALTER TABLE t CHANGE v2 w INT"), 3766);
+    c.run("ALTER TABLE t DROP COLUMN v2, DROP COLUMN v1, DROP COLUMN v3, DROP COLUMN v0");
+}
+
+#[test]
 fn options_of_indexes_are_shown_as_they_were_given() {
     let mut c = Client::in_test(&server());
     c.run(

@@ -1,0 +1,168 @@
+//! Values where a number is asked for. A hexadecimal or bit literal is one there, and so is what IF, CASE, NULLIF and ELT choose: their
+//! result is text as soon as one of the arms is, but a number is asked of the arm itself, as MySQL does. COALESCE and IFNULL make the text
+//! first.
+
+use types::SqlError;
+
+use super::compare::Comparer;
+use super::conv;
+use super::ctx::{EvalCtx, RowSource};
+use super::eval;
+use super::node::{Call, Expr, Node};
+use super::ty::{ExprType, Shape};
+use super::val::{Int, Val};
+
+/// What a function that chooses among its arguments chose.
+enum Chosen<'e> {
+    Nothing,
+    Arm(&'e Expr),
+}
+
+/// The arms of a call whose value is one of them, untouched.
+fn arms(c: &Call) -> &[Expr] {
+    match (c.def.name, c.args.as_slice()) {
+        ("if" | "elt", [_, arms @ ..]) => arms,
+        ("nullif", [first, ..]) => std::slice::from_ref(first),
+        _ => &[],
+    }
+}
+
+/// What a call chooses for a row; `None` for a function that chooses nothing.
+fn choice<'e>(
+    c: &'e Call,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<Option<Chosen<'e>>, SqlError> {
+    match (c.def.name, c.args.as_slice()) {
+        ("if", [condition, yes, no]) => {
+            cx.tick(1)?;
+            let arm = match condition.truth(cx, row)? {
+                Some(true) => yes,
+                _ => no,
+            };
+            Ok(Some(Chosen::Arm(arm)))
+        }
+        ("elt", [which, arms @ ..]) => {
+            cx.tick(1)?;
+            let n = conv::to_int(&which.eval_number(cx, row)?, cx).map(Int::saturating_i64);
+            let at = n.and_then(|n| usize::try_from(n).ok()?.checked_sub(1));
+            let arm = at.and_then(|at| arms.get(at));
+            Ok(Some(arm.map_or(Chosen::Nothing, Chosen::Arm)))
+        }
+        ("nullif", [x, y]) => {
+            cx.tick(1)?;
+            let how = Comparer::choose(&x.ty, &y.ty, cx.collation, "nullif")?;
+            let (a, b) = (x.eval(cx, row)?, y.eval(cx, row)?);
+            let same = how.equal(&a, &x.ty, &b, &y.ty, cx) == Some(true);
+            Ok(Some(if same {
+                Chosen::Nothing
+            } else {
+                Chosen::Arm(x)
+            }))
+        }
+        _ => Ok(None),
+    }
+}
+
+impl Expr {
+    /// Whether it is text that may be another number than the text says, where one is asked for.
+    pub(super) fn hands_on_number(&self) -> bool {
+        if !matches!(self.ty.shape, Shape::Str { .. }) {
+            return false;
+        }
+        match &self.node {
+            Node::Call(c) => arms(c).iter().any(Expr::is_number_arm),
+            Node::Case(c) => {
+                let thens = c.arms.iter().map(|(_, _, then)| then);
+                thens.chain(&c.otherwise).any(Expr::is_number_arm)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an arm has a number of its own.
+    fn is_number_arm(&self) -> bool {
+        match &self.node {
+            Node::Const(_) => self.ty.bits || self.ty.is_temporal(),
+            Node::Transcode(x, ..) => !matches!(x.ty.shape, Shape::Str { .. }),
+            Node::Coerce(_) => true,
+            _ => !matches!(self.ty.shape, Shape::Str { .. }) || self.hands_on_number(),
+        }
+    }
+
+    /// The value for a row where a number is asked for.
+    ///
+    /// # Errors
+    /// As [`eval`](Self::eval).
+    pub(super) fn eval_number<'a>(
+        &'a self,
+        cx: &'a EvalCtx<'_>,
+        row: &'a dyn RowSource,
+    ) -> Result<Val<'a>, SqlError> {
+        if matches!(self.ty.shape, Shape::Str { .. }) {
+            let chosen = match &self.node {
+                Node::Call(c) => choice(c, cx, row)?,
+                Node::Case(c) => Some(match eval::chosen(c, cx, row)? {
+                    Some(arm) => Chosen::Arm(arm),
+                    None => Chosen::Nothing,
+                }),
+                _ => None,
+            };
+            match chosen {
+                Some(Chosen::Nothing) => return Ok(Val::Null),
+                Some(Chosen::Arm(arm)) => return arm.eval_arm(cx, row),
+                None => {}
+            }
+        }
+        Ok(conv::numeric(self.eval(cx, row)?, &self.ty))
+    }
+
+    /// The number of an arm, before it was made text.
+    fn eval_arm<'a>(
+        &'a self,
+        cx: &'a EvalCtx<'_>,
+        row: &'a dyn RowSource,
+    ) -> Result<Val<'a>, SqlError> {
+        match &self.node {
+            Node::Coerce(x) | Node::Transcode(x, ..) => x.eval_arm(cx, row),
+            _ => self.eval_number(cx, row),
+        }
+    }
+
+    /// Where a number is asked for, a hexadecimal or bit literal is one; anything else stays as it is.
+    pub(in crate::expr) fn into_literal_number(self) -> Expr {
+        match self
+            .as_const()
+            .and_then(|v| conv::literal_bits(v, &self.ty))
+        {
+            Some(n) => Expr::constant(Val::Uint(n), ExprType::uint(21, false)),
+            None => self,
+        }
+    }
+
+    /// As [`into_literal_number`](Self::into_literal_number), in its place.
+    pub(in crate::expr) fn make_literal_number(&mut self) {
+        if self.ty.bits {
+            *self = std::mem::replace(self, Expr::null()).into_literal_number();
+        }
+    }
+
+    /// As [`into_literal_number`](Self::into_literal_number); what hands on numbers is a double.
+    pub(in crate::expr) fn into_number(self) -> Expr {
+        if !self.hands_on_number() {
+            return self.into_literal_number();
+        }
+        let ty = ExprType::double(self.ty.nullable);
+        Expr {
+            node: Node::Coerce(Box::new(self)),
+            ty,
+        }
+    }
+
+    /// As [`into_number`](Self::into_number), in its place.
+    pub(in crate::expr) fn make_number(&mut self) {
+        if self.ty.bits || self.hands_on_number() {
+            *self = std::mem::replace(self, Expr::null()).into_number();
+        }
+    }
+}
