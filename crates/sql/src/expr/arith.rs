@@ -7,6 +7,7 @@ use super::conv;
 use super::ctx::{EvalCtx, RowSource};
 use super::infer::{Arith, Domain};
 use super::node::{BitOp, Expr};
+use super::overflow;
 use super::print;
 use super::val::{Int, Val};
 use crate::vars::SqlMode;
@@ -70,6 +71,10 @@ pub(super) fn binary(
         return r.map(Val::Int).ok_or_else(|| out_of_range("BIGINT", e));
     }
     if x.is_null() || y.is_null() {
+        if domain == Domain::Double {
+            // Both are read as numbers first, with their warnings.
+            let _ = (conv::to_double(&x, cx), conv::to_double(&y, cx));
+        }
         return Ok(Val::Null);
     }
     match domain {
@@ -186,6 +191,10 @@ pub(super) fn bitwise(
     row: &dyn RowSource,
 ) -> Result<Val<'static>, SqlError> {
     let x = a.eval(cx, row)?;
+    if x.is_null() {
+        // The other one is not computed.
+        return Ok(Val::Null);
+    }
     let y = b.eval(cx, row)?;
     if e.ty.is_text() {
         let (Val::Bytes(x), Val::Bytes(y)) = (&x, &y) else {
@@ -218,6 +227,8 @@ pub(super) fn bitwise(
             .collect();
         return Ok(Val::owned(bytes));
     }
+    overflow::check(a, &x)?;
+    overflow::check(b, &y)?;
     let (Some(x), Some(y)) = (bits(&x, cx), bits(&y, cx)) else {
         return Ok(Val::Null);
     };
@@ -265,5 +276,6 @@ pub(super) fn invert(
     {
         return Ok(Val::owned(b.iter().map(|b| !b).collect::<Vec<u8>>()));
     }
+    overflow::check(a, &x)?;
     Ok(bits(&x, cx).map_or(Val::Null, |b| Val::Uint(!b)))
 }

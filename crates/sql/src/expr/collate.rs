@@ -78,11 +78,15 @@ impl Collated {
             }
             return None;
         }
-        if self.coercibility < other.coercibility || self.collation == other.collation {
+        // The stronger one stays as strong, also where both have one collation: what comes behind is measured by it.
+        if self.coercibility < other.coercibility {
             return keep(self);
         }
         if other.coercibility < self.coercibility {
             return keep(other);
+        }
+        if self.collation == other.collation {
+            return keep(self);
         }
         if self.coercibility == Coercibility::Explicit {
             return None;

@@ -22,6 +22,7 @@ pub(crate) mod json;
 mod keys;
 mod limited;
 mod node;
+mod overflow;
 mod pattern;
 mod print;
 mod regex;

@@ -88,6 +88,7 @@ fn infer_ceil(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
         }
         Shape::Decimal { .. } => ExprType::int(t.int_digits().saturating_add(2), t.nullable),
         _ => match infer::domain(&t) {
+            Domain::Int if matches!(t.shape, Shape::Bit(_)) => ExprType::uint(20, t.nullable),
             Domain::Int if t.is_integer() => t,
             Domain::Int | Domain::Decimal => ExprType::int(17, t.nullable),
             Domain::Double => ExprType::plain(Shape::Double { scale: 0 }, t.nullable),
