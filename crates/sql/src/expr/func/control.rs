@@ -78,7 +78,12 @@ fn infer_nullif(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
 }
 
 fn nullif(a: Args<'_>) -> Out<'_> {
-    let (x, y) = (a.val(0)?, a.val(1)?);
+    let x = a.val(0)?;
+    if x.is_null() {
+        // What it is compared with is not computed.
+        return Ok(Val::Null);
+    }
+    let y = a.val(1)?;
     let c = Comparer::choose(a.ty(0), a.ty(1), a.cx.collation, "nullif")?;
     if c.equal(&x, a.ty(0), &y, a.ty(1), a.cx) == Some(true) {
         Ok(Val::Null)
