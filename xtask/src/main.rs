@@ -139,7 +139,7 @@ const COMMANDS: &[Command] = &[
     ),
     (
         "differential",
-        "random statements beside MariaDB and by two ways [--statements N] [--seed N] [--area NAME] [--case N] [--alone]",
+        "random statements beside MariaDB and by two ways [--statements N] [--seed N] [--area NAME] [--case N] [--alone] [--list FILE]",
         differential::command,
     ),
     (

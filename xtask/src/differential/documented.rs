@@ -6,10 +6,13 @@
 use super::case::{Case, Difference};
 use crate::step::Outcome;
 use crate::tree;
+use std::io::Write;
 
 /// A line.
 #[derive(Debug)]
 pub struct Line {
+    /// Its place in the file, from one.
+    pub number: usize,
     patterns: [String; 5],
     /// The reason.
     pub why: String,
@@ -36,6 +39,7 @@ fn parse(text: &str) -> Outcome<Vec<Line>> {
         let parts: Vec<&str> = line.split(";;").map(str::trim).collect();
         match parts[..] {
             [area, aspect, statement, ours, theirs, why] if !why.is_empty() => lines.push(Line {
+                number: at + 1,
                 patterns: [area, aspect, statement, ours, theirs].map(str::to_owned),
                 why: why.to_owned(),
                 used: 0,
@@ -49,6 +53,26 @@ fn parse(text: &str) -> Outcome<Vec<Line>> {
         }
     }
     Ok(lines)
+}
+
+/// Writes a difference to `out` in the form of a line of the list, behind the number of the line that documents it (0: none) and the number
+/// of its case.
+pub fn list(
+    out: &mut impl Write,
+    line: usize,
+    number: u64,
+    case: &Case,
+    found: &Difference,
+) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "{line}\t{number}\t{} ;; {} ;; {} ;; {} ;; {}",
+        case.frame.area,
+        found.aspect.name(),
+        found.statement,
+        found.ours,
+        found.theirs
+    )
 }
 
 /// The line that documents this difference.

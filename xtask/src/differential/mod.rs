@@ -22,6 +22,8 @@ use documented::Line;
 use frames::{FRAMES, Judge};
 use peer::Peer;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufWriter;
 
 /// The seed of the share of the tests.
 const SHARE_SEED: u64 = 26;
@@ -39,6 +41,8 @@ struct Plan {
     area: String,
     only: Option<u64>,
     alone: bool,
+    /// Where every difference is written to, for whoever works on the list.
+    list: Option<String>,
 }
 
 /// The command.
@@ -49,6 +53,7 @@ pub fn command(args: &Args) -> Outcome<()> {
         area: args.get("area", String::new())?,
         only: Some(args.get("case", u64::MAX)?).filter(|n| *n != u64::MAX),
         alone: args.switch("alone")?,
+        list: Some(args.get("list", String::new())?).filter(|path| !path.is_empty()),
     };
     args.refuse_unread()?;
     if !plan.area.is_empty() && !FRAMES.iter().any(|f| f.area == plan.area) {
@@ -70,6 +75,7 @@ pub fn short() -> Outcome<()> {
         area: String::new(),
         only: None,
         alone: false,
+        list: None,
     })
 }
 
@@ -111,6 +117,7 @@ fn serve(plan: &Plan, scratch: &Scratch) -> Outcome<()> {
     let mut found = Found {
         documented: documented::read()?,
         unknown: BTreeMap::new(),
+        list: plan.list.as_deref().map(created).transpose()?,
     };
     let result = cases(plan, &mut ours, theirs.as_mut(), &mut found);
     // A server that went is a finding, whatever else there is.
@@ -125,6 +132,13 @@ struct Found {
     documented: Vec<Line>,
     /// By their shapes: how many, and the first of them.
     unknown: BTreeMap<String, (u64, String)>,
+    /// Of `--list`.
+    list: Option<BufWriter<File>>,
+}
+
+fn created(path: &str) -> Outcome<BufWriter<File>> {
+    let file = File::create(path).map_err(|e| format!("{path}: {e}"))?;
+    Ok(BufWriter::new(file))
 }
 
 fn cases(
@@ -140,7 +154,7 @@ fn cases(
         statements += case.frame.steps.len() as u64;
         if let Some(difference) = case.run(ours, theirs.as_deref_mut())? {
             let (case, difference) = case.shrunk(difference, ours, theirs.as_deref_mut())?;
-            found.note(plan, number, &case, &difference);
+            found.note(plan, number, &case, &difference)?;
         }
         if plan.only.is_some() {
             break;
@@ -151,10 +165,21 @@ fn cases(
 }
 
 impl Found {
-    fn note(&mut self, plan: &Plan, number: u64, case: &Case, found: &case::Difference) {
-        if let Some(line) = documented::find(&mut self.documented, case, found) {
+    fn note(
+        &mut self,
+        plan: &Plan,
+        number: u64,
+        case: &Case,
+        found: &case::Difference,
+    ) -> Outcome<()> {
+        let line = documented::find(&mut self.documented, case, found);
+        if let Some(list) = &mut self.list {
+            let at = line.as_ref().map_or(0, |line| line.number);
+            documented::list(list, at, number, case, found).map_err(|e| format!("--list: {e}"))?;
+        }
+        if let Some(line) = line {
             line.used += 1;
-            return;
+            return Ok(());
         }
         let key = format!("{} {}", found.aspect.name(), case.shape());
         let entry = self.unknown.entry(key).or_insert_with(|| {
@@ -172,6 +197,7 @@ impl Found {
             (0, told)
         });
         entry.0 += 1;
+        Ok(())
     }
 
     fn told(&self, statements: u64) -> Outcome<()> {

@@ -7,6 +7,7 @@ use super::conv;
 use super::ctx::{EvalCtx, RowSource};
 use super::infer::{Arith, Domain};
 use super::node::{BitOp, Expr};
+use super::overflow;
 use super::print;
 use super::val::{Int, Val};
 use crate::vars::SqlMode;
@@ -70,6 +71,10 @@ pub(super) fn binary(
         return r.map(Val::Int).ok_or_else(|| out_of_range("BIGINT", e));
     }
     if x.is_null() || y.is_null() {
+        if domain == Domain::Double {
+            // Both are read as numbers first, with their warnings.
+            let _ = (conv::to_double(&x, cx), conv::to_double(&y, cx));
+        }
         return Ok(Val::Null);
     }
     match domain {
@@ -187,10 +192,14 @@ pub(super) fn bitwise(
 ) -> Result<Val<'static>, SqlError> {
     if !e.ty.is_text() {
         // NULL on the left is the answer: the other side is not looked at, and warns of nothing.
-        let Some(x) = bits(&a.eval_number(cx, row)?, cx) else {
+        let x = a.eval_number(cx, row)?;
+        overflow::check(a, &x)?;
+        let Some(x) = bits(&x, cx) else {
             return Ok(Val::Null);
         };
-        let Some(y) = bits(&b.eval_number(cx, row)?, cx) else {
+        let y = b.eval_number(cx, row)?;
+        overflow::check(b, &y)?;
+        let Some(y) = bits(&y, cx) else {
             return Ok(Val::Null);
         };
         return Ok(Val::Uint(match op {
@@ -282,5 +291,6 @@ pub(super) fn invert(
         return Ok(Val::owned(b.iter().map(|b| !b).collect::<Vec<u8>>()));
     }
     let x = a.eval_number(cx, row)?;
+    overflow::check(a, &x)?;
     Ok(bits(&x, cx).map_or(Val::Null, |b| Val::Uint(!b)))
 }

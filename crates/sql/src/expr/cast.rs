@@ -12,6 +12,7 @@ use super::ctx::{EvalCtx, RowSource};
 use super::json;
 use super::limited::{Limited, Put};
 use super::node::{CastTo, Expr};
+use super::overflow;
 use super::temporal;
 use super::ty::{ExprType, Shape};
 use super::val::{Int, Num, Val};
@@ -33,6 +34,9 @@ pub(super) fn cast<'a>(
     };
     if v.is_null() {
         return Ok(Val::Null);
+    }
+    if matches!(to, CastTo::Signed | CastTo::Unsigned) {
+        overflow::check(e, &v)?;
     }
     Ok(match to {
         CastTo::Signed => Val::Int(signed(&v, cx)),
@@ -58,15 +62,18 @@ pub(super) fn cast<'a>(
     })
 }
 
-/// The date that `v` is, unless the SQL mode refuses its zero parts: warning 1292.
-fn allowed(d: Option<DateTime>, v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<DateTime> {
-    let date = d?.date();
-    let refused = if date.is_zero() {
+/// Whether the SQL mode refuses the zero parts of a date.
+fn refused(d: DateTime, cx: &EvalCtx<'_>) -> bool {
+    if d.date().is_zero() {
         cx.sql_mode.has(SqlMode::NO_ZERO_DATE)
     } else {
-        date.has_zero_part() && cx.sql_mode.has(SqlMode::NO_ZERO_IN_DATE)
-    };
-    if refused {
+        d.date().has_zero_part() && cx.sql_mode.has(SqlMode::NO_ZERO_IN_DATE)
+    }
+}
+
+/// The date that `v` is, unless the SQL mode refuses its zero parts: warning 1292.
+pub(super) fn allowed(d: Option<DateTime>, v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<DateTime> {
+    if refused(d?, cx) {
         conv::warn_zero_date(v, cx);
         return None;
     }
@@ -364,7 +371,8 @@ pub(super) fn temporal_constant(
     date_only: bool,
     cx: &EvalCtx<'_>,
 ) -> Result<Val<'static>, SqlError> {
-    match temporal::parse_datetime_quietly(text, cx) {
+    let date = temporal::parse_datetime_quietly(text, cx);
+    match date.filter(|d| !refused(*d, cx)) {
         Some(d) if date_only && d.micros_of_day() == 0 => Ok(Val::Date(d.date())),
         Some(d) => Ok(Val::DateTime(d)),
         None => Err(SqlError::new(

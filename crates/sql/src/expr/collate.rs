@@ -88,6 +88,7 @@ impl Collated {
             }
             return None;
         }
+        // The stronger one stays as strong, also where both have one collation: what comes behind is measured by it.
         if self.coercibility < other.coercibility {
             return keep(self);
         }

@@ -5,7 +5,9 @@ use std::cmp::Ordering;
 
 use types::SqlError;
 use types::collation::CollationId;
+use types::temporal::DateTime;
 
+use super::cast;
 use super::collate;
 use super::conv;
 use super::ctx::EvalCtx;
@@ -56,7 +58,9 @@ impl Comparer {
                 let c = collate::aggregate([a, b], connection, true, op)?;
                 Comparer::Text(c.collation)
             }
-            _ if a.is_temporal() || b.is_temporal() => Self::choose_temporal(a, b),
+            _ if a.is_temporal() || b.is_temporal() => {
+                return Self::choose_temporal(a, b, connection, op);
+            }
             _ if a.is_integer() && b.is_integer() => Comparer::Int,
             _ if a.is_text() || b.is_text() => Comparer::Double,
             _ => match (super::infer::domain(a), super::infer::domain(b)) {
@@ -79,15 +83,24 @@ impl Comparer {
         }
     }
 
-    fn choose_temporal(a: &ExprType, b: &ExprType) -> Comparer {
+    fn choose_temporal(
+        a: &ExprType,
+        b: &ExprType,
+        connection: CollationId,
+        op: &str,
+    ) -> Result<Comparer, SqlError> {
         let (t, o) = if a.is_temporal() { (a, b) } else { (b, a) };
-        match (t.shape, o.shape) {
+        Ok(match (t.shape, o.shape) {
             (Shape::Time(_), Shape::Time(_)) => Comparer::Time,
-            (Shape::Time(_), _) if o.is_text() => Comparer::Time,
+            // A time and text are compared as text; a constant beside a column of times was made one before.
+            (Shape::Time(_), _) if o.is_text() => {
+                let c = collate::aggregate([a, b], connection, true, op)?;
+                Comparer::Text(c.collation)
+            }
             _ if o.is_temporal() || o.is_text() => Comparer::DateTime,
             (_, Shape::Float { .. } | Shape::Double { .. }) => Comparer::Double,
             _ => Comparer::Exact,
-        }
+        })
     }
 
     /// The order of two values of these types; `None` where one is NULL or, for times, no time at all.
@@ -143,9 +156,17 @@ impl Comparer {
                 Some(x.partial_cmp(&y).unwrap_or(Ordering::Equal))
             }
             Comparer::Text(c) => Some(c.compare(&conv::text_of(a, at), &conv::text_of(b, bt))),
+            Comparer::DateTime if is_number(a) || is_number(b) => {
+                // A parameter that is a number: one that is no date is compared as a number.
+                let both = cx.quietly(|| Some((moment(a, cx)?, moment(b, cx)?)));
+                match both.flatten() {
+                    Some((x, y)) => Some(x.cmp(&y)),
+                    None => Some(conv::to_num(a, cx)?.order(conv::to_num(b, cx)?)),
+                }
+            }
             Comparer::DateTime => {
-                let x = conv::to_datetime(a, cx)?;
-                let y = conv::to_datetime(b, cx)?;
+                let x = moment(a, cx)?;
+                let y = moment(b, cx)?;
                 Some(x.cmp(&y))
             }
             Comparer::Time => {
@@ -171,6 +192,22 @@ impl Comparer {
             (Comparer::Text(c), Val::Bytes(x), Val::Bytes(y)) => Some(c.equal(x, y)),
             _ => self.order(a, at, b, bt, cx).map(Ordering::is_eq),
         }
+    }
+}
+
+fn is_number(v: &Val<'_>) -> bool {
+    matches!(
+        v,
+        Val::Int(_) | Val::Uint(_) | Val::Decimal(_) | Val::Double(_)
+    )
+}
+
+/// A value beside a date: text that is none, or that the SQL mode does not allow, counts as the zero date, with warning 1292.
+pub(super) fn moment(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<DateTime> {
+    let d = conv::to_datetime(v, cx);
+    match v {
+        Val::Bytes(_) => Some(cast::allowed(d, v, cx).unwrap_or(DateTime::ZERO)),
+        _ => d,
     }
 }
 

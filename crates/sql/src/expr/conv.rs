@@ -311,6 +311,11 @@ pub fn write_text(v: &Val<'_>, ty: &ExprType, out: &mut Vec<u8>) {
     }
 }
 
+/// The text of a BIT, ENUM or SET, as which a date or a time is looked for in it.
+fn label<'v>(v: &'v Val<'_>) -> Cow<'v, [u8]> {
+    text_of(v, &ExprType::null())
+}
+
 /// As a date and time: `None` for NULL and, with warning 1292, for what is none.
 pub fn to_datetime(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<DateTime> {
     match v {
@@ -319,6 +324,7 @@ pub fn to_datetime(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<DateTime> {
         Val::Date(d) => Some(d.at_midnight()),
         Val::Time(t) => temporal::time_to_datetime(*t, cx.now(0).date()),
         Val::Bytes(b) => temporal::parse_datetime(b, cx),
+        Val::Bit(..) | Val::Enum(..) | Val::Set(..) => temporal::parse_datetime(&label(v), cx),
         _ => {
             let n = to_num(v, cx)?;
             temporal::number_to_datetime(n, cx)
@@ -362,6 +368,7 @@ pub fn to_time(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<Time> {
         Val::DateTime(d) => Some(d.time()),
         Val::Date(_) => Some(Time::ZERO),
         Val::Bytes(b) => temporal::parse_time(b, cx),
+        Val::Bit(..) | Val::Enum(..) | Val::Set(..) => temporal::parse_time(&label(v), cx),
         _ => {
             let n = to_num(v, cx)?;
             temporal::number_to_time(n, cx)

@@ -68,7 +68,7 @@ impl Expr {
         row: &'a dyn RowSource,
     ) -> Result<Val<'a>, SqlError> {
         match &self.node {
-            Node::Const(v) => Ok(v.reborrow()),
+            Node::Const(v) | Node::Known(_, v) => Ok(v.reborrow()),
             Node::Column(c) => Ok(column(c.slot, c, cx, row)),
             Node::Call(c) => {
                 cx.tick(1)?;

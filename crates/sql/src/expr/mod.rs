@@ -23,6 +23,7 @@ mod keys;
 mod limited;
 mod node;
 mod number;
+mod overflow;
 mod pattern;
 mod print;
 mod regex;

@@ -189,6 +189,8 @@ pub struct Case {
 pub enum Node {
     /// A value known when the statement was bound.
     Const(Val<'static>),
+    /// A computed number in floating point that is known: how it is computed, and what it is.
+    Known(Box<Expr>, Val<'static>),
     /// A column.
     Column(Column),
     /// `VALUES(c)`: a column of the row that was to be inserted.
@@ -306,7 +308,7 @@ impl Expr {
     /// Its value where it is a constant.
     pub fn as_const(&self) -> Option<&Val<'static>> {
         match &self.node {
-            Node::Const(v) => Some(v),
+            Node::Const(v) | Node::Known(_, v) => Some(v),
             Node::Collate(e) => e.as_const(),
             _ => None,
         }
@@ -325,6 +327,7 @@ impl Expr {
     pub fn each_child<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         match &self.node {
             Node::Const(_)
+            | Node::Known(..)
             | Node::Column(_)
             | Node::Inserted(_)
             | Node::Param(..)
@@ -441,7 +444,7 @@ impl Expr {
         }
         // A date among texts is still the number of a date where one is asked for.
         let lossy = self.ty.is_temporal() && ty.is_text();
-        if let Node::Const(v) = &self.node
+        if let Node::Const(v) | Node::Known(_, v) = &self.node
             && !lossy
         {
             let v = super::cast::coerce(v.reborrow(), &self.ty, ty, cx).into_owned();
@@ -468,6 +471,7 @@ impl Expr {
     pub fn each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
         match &mut self.node {
             Node::Const(_)
+            | Node::Known(..)
             | Node::Column(_)
             | Node::Inserted(_)
             | Node::Param(..)

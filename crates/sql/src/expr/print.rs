@@ -72,6 +72,7 @@ fn not(negated: bool) -> &'static str {
 fn write(e: &Expr, out: &mut String) {
     match &e.node {
         Node::Const(v) => constant(v, e, out),
+        Node::Known(e, _) => write(e, out),
         Node::Column(c) => column(&c.name, out),
         Node::Inserted(c) => {
             out.push_str("values(");

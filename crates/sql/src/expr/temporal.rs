@@ -113,7 +113,7 @@ fn number_has_time(v: &Val<'_>, cx: &EvalCtx<'_>) -> bool {
         .is_some_and(|(_, has_time)| has_time)
 }
 
-/// A number such as 103000 as a time.
+/// A number such as 103000 as a time: `None` with warning 1292 where it is none, or beyond what TIME holds (text is clamped there).
 pub(super) fn number_to_time(n: Num, cx: &EvalCtx<'_>) -> Option<Time> {
     let found = split(n).and_then(|(whole, micros)| {
         let (t, clamped) = Time::from_number(whole)?;
@@ -130,8 +130,45 @@ pub(super) fn number_to_time(n: Num, cx: &EvalCtx<'_>) -> Option<Time> {
         Some((t, false)) => Some(t),
         _ => {
             cx.warn_error(SqlError::truncated_wrong_value("time", &num_text(n)));
-            found.map(|(t, _)| t)
+            None
         }
+    }
+}
+
+/// What text or a number is where a time is asked for: a time of day, or a date and time where all of one is written.
+pub(super) enum Clock {
+    Time(Time),
+    Moment(DateTime),
+}
+
+pub(super) fn clock(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<Clock> {
+    /// The least number that is read as a date and time.
+    const DATED: i64 = 10_000_000_000;
+    /// The least length of text that is.
+    const FULL: usize = 12;
+    let moment = match v {
+        Val::Bytes(b) if b.len() >= FULL => {
+            parse_datetime_quietly(b, cx).filter(|_| DateTime::parse(b).is_some_and(|p| p.has_time))
+        }
+        Val::Int(_) | Val::Uint(_) | Val::Decimal(_) | Val::Double(_) => conv::to_num(v, cx)
+            .filter(|n| n.to_f64() >= DATED as f64)
+            .and_then(|n| cx.quietly(|| number_to_datetime(n, cx)))
+            .flatten(),
+        _ => None,
+    };
+    match moment {
+        Some(d) => Some(Clock::Moment(d)),
+        None => conv::to_time(v, cx).map(Clock::Time),
+    }
+}
+
+/// Whether what is read as a date has a time behind it.
+pub(super) fn has_time(v: &Val<'_>, cx: &EvalCtx<'_>) -> bool {
+    match v {
+        Val::Date(_) => false,
+        Val::DateTime(_) => true,
+        Val::Bytes(b) => DateTime::parse(b).is_some_and(|p| p.has_time),
+        v => number_has_time(v, cx),
     }
 }
 
@@ -202,12 +239,8 @@ pub(super) fn add_interval(
         Shape::Date => Val::Date(end.date()),
         Shape::DateTime(fsp) | Shape::Timestamp(fsp) => Val::DateTime(end.with_fsp(fsp)),
         _ => {
-            let has_time = match &v {
-                Val::Bytes(b) => DateTime::parse(b).is_some_and(|p| p.has_time),
-                v => number_has_time(v, cx),
-            };
             let mut out = Vec::new();
-            if has_time || !unit.is_date_only() {
+            if has_time(&v, cx) || !unit.is_date_only() {
                 let fsp = if end.micros() == 0 { 0 } else { 6 };
                 end.with_fsp(fsp).write_text(&mut out);
             } else {

@@ -240,13 +240,8 @@ impl Num {
                 .round_with(0, Rounding::HalfUp)
                 .mantissa_i128()
                 .and_then(Int::from_i128),
-            Num::Double(d) => {
-                let r = d.round_ties_even();
-                if r.is_nan() || !(-9.3e18..=1.9e19).contains(&r) {
-                    return None;
-                }
-                Int::from_i128(r as i128)
-            }
+            // MySQL's rint: into a BIGINT, never an unsigned one.
+            Num::Double(d) => super::conv::round_to_i64(d).map(Int::signed),
         }
     }
 

@@ -131,6 +131,11 @@ fn fits(v: &Value, ty: &ExprType) -> bool {
         (_, Shape::Double { .. } | Shape::Float { .. }) => false,
         (Value::Str(..) | Value::Bytes(_), Shape::Str { .. }) => true,
         (_, Shape::Str { .. }) => false,
+        // Text beside a date or a time is read as one, a number beside it stays a number.
+        (v, _) if ty.is_temporal() => !matches!(
+            v,
+            Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) | Value::Float(_)
+        ),
         _ => true,
     }
 }

@@ -4,7 +4,12 @@ use super::registry::{CollationInfo, Kind};
 use crate::charset::Charset;
 
 pub(super) fn upper(info: &CollationInfo, s: &[u8], out: &mut Vec<u8>) {
+    // The tables of latin1 know the letters of Latin-1 alone.
+    let letters = |c| info.charset != Charset::Latin1 || ('à'..='þ').contains(&c);
     map(info, s, out, u8::to_ascii_uppercase, |c| {
+        if !letters(c) {
+            return c;
+        }
         let mut u = c.to_uppercase();
         match (u.next(), u.next()) {
             (Some(x), None) => x,
@@ -14,7 +19,11 @@ pub(super) fn upper(info: &CollationInfo, s: &[u8], out: &mut Vec<u8>) {
 }
 
 pub(super) fn lower(info: &CollationInfo, s: &[u8], out: &mut Vec<u8>) {
+    let letters = |c| info.charset != Charset::Latin1 || ('À'..='Þ').contains(&c);
     map(info, s, out, u8::to_ascii_lowercase, |c| {
+        if !letters(c) {
+            return c;
+        }
         let mut l = c.to_lowercase();
         // U+0130 lowers to i and a combining dot; MySQL keeps the i.
         l.next().unwrap_or(c)
@@ -26,7 +35,7 @@ fn map(
     s: &[u8],
     out: &mut Vec<u8>,
     ascii: fn(&u8) -> u8,
-    wide: fn(char) -> char,
+    wide: impl Fn(char) -> char,
 ) {
     if info.kind == Kind::Binary {
         out.extend_from_slice(s);

@@ -114,7 +114,7 @@ impl DateTime {
             .at_end();
         let mut p = Parts::default();
         let has_time = if compact {
-            Self::compact(&mut s, run, &mut p)?
+            Self::compact(&mut s, head, &mut p)?
         } else {
             Self::delimited(&mut s, &mut p)?
         };
@@ -127,24 +127,28 @@ impl DateTime {
         })
     }
 
-    /// Digits without delimiters: YYMMDD, YYYYMMDD, and both with hhmmss; the year has four digits when there are 8 or 14.
-    fn compact(s: &mut Scan<'_>, run: usize, p: &mut Parts) -> Option<bool> {
-        let year_len = if run == 8 || run >= 14 { 4 } else { 2 };
-        let (y, _) = s.digits(year_len)?;
-        p.year = if year_len == 2 { two_digit_year(y) } else { y };
+    /// Fields of two digits, which delimiters may part: YYMMDD, YYYYMMDD, and both with hhmmss. The year has four digits where the first
+    /// piece of text (`head` characters up to a point or the end) has 4, 8, 14 or more.
+    fn compact(s: &mut Scan<'_>, head: usize, p: &mut Parts) -> Option<bool> {
+        let long = matches!(head, 4 | 8) || head >= 14;
+        p.year = s.digits(if long { 4 } else { 2 })?.0;
         let mut fields = [0u64; 5];
         let mut n = 0;
         while n < 5 {
+            let part = n == 2 && (s.eat(b'T') || s.eat(b't'));
+            if !part {
+                between(s, n == 2)?;
+            }
             let Some((v, _)) = s.digits(2) else { break };
             fields[n] = v;
             n += 1;
-            if n == 2 && !s.eat(b'T') {
-                s.eat(b't');
-            }
         }
         [p.month, p.day, p.hour, p.minute, p.second] = fields;
         if n < 2 {
             return None;
+        }
+        if !long && (p.year != 0 || fields != [0; 5]) {
+            p.year = two_digit_year(p.year);
         }
         if n == 5 && s.eat(b'.') {
             (p.micros, p.fsp, p.round_up) = s.fraction();
@@ -233,6 +237,22 @@ impl DateTime {
 }
 
 /// Skips one or more punctuation characters; whether there was any.
+/// Skips what parts two fields: punctuation, and behind a day (`spaces`) white space. `None` for white space elsewhere, unless nothing
+/// follows it.
+fn between(s: &mut Scan<'_>, spaces: bool) -> Option<()> {
+    while let Some(b) = s.peek() {
+        if b.is_ascii_whitespace() {
+            if !spaces && !s.at_end() {
+                return None;
+            }
+        } else if !b.is_ascii_punctuation() {
+            break;
+        }
+        s.rest = &s.rest[1..];
+    }
+    Some(())
+}
+
 fn punctuation(s: &mut Scan<'_>) -> bool {
     let n = s
         .rest

@@ -14,6 +14,7 @@ use crate::expr::infer::{Domain, domain};
 use crate::expr::json::{self, Json};
 use crate::expr::keys::write_group_key;
 use crate::expr::limited::{self, Limited};
+use crate::expr::overflow;
 use crate::expr::ty::{ExprType, Shape};
 use crate::expr::val::{Val, shown_decimal};
 use crate::memory::Charge;
@@ -217,6 +218,9 @@ impl Accumulator {
                 }
             }
             State::Bits(bits) => {
+                if let Some(e) = spec.args.first() {
+                    overflow::check(e, v)?;
+                }
                 let b = conv::to_int(v, cx).map_or(0, |i| i.bits());
                 match spec.func {
                     AggFunc::BitAnd => *bits &= b,

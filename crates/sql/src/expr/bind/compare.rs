@@ -4,7 +4,7 @@
 use types::SqlError;
 
 use super::Binder;
-use super::operators::{same_width, width};
+use super::operators::{any_null, same_width, width};
 use crate::expr::cast;
 use crate::expr::collate;
 use crate::expr::compare::Comparer;
@@ -13,6 +13,7 @@ use crate::expr::node::{CmpOp, Expr, Node};
 use crate::expr::temporal;
 use crate::expr::ty::{ExprType, IntKind, Shape};
 use crate::expr::val::{Num, Val};
+use crate::parse::ast;
 
 impl Binder<'_> {
     /// `a op b`.
@@ -76,6 +77,71 @@ impl Binder<'_> {
         }
     }
 
+    /// `x [NOT] BETWEEN low AND high`: the three are compared in one way, which the types of all of them decide.
+    pub(super) fn between(&mut self, b: &ast::Between) -> Result<Expr, SqlError> {
+        let mut x = self.bind(&b.expr)?;
+        let mut low = self.bind(&b.low)?;
+        let mut high = self.bind(&b.high)?;
+        if x.ty.is_number() {
+            low.make_number();
+            high.make_number();
+        } else if low.ty.is_number() && high.ty.is_number() {
+            x.make_number();
+        }
+        Self::adopt(&mut x, &low.ty);
+        for bound in [&mut low, &mut high] {
+            Self::adopt(bound, &x.ty);
+            if !(x.ty.has_date() && bound.ty.is_text()) {
+                self.fit_constant(&x, bound)?;
+            }
+        }
+        let comparers = self.between_comparers(&mut x, &mut low, &mut high)?;
+        let parts = [x, low, high];
+        let ty = ExprType::truth(any_null(&parts));
+        Ok(Expr {
+            node: Node::Between(Box::new(parts), Box::new(comparers), b.negated),
+            ty,
+        })
+    }
+
+    /// How `x` is compared with `low` and with `high`.
+    fn between_comparers(
+        &self,
+        x: &mut Expr,
+        low: &mut Expr,
+        high: &mut Expr,
+    ) -> Result<[Comparer; 2], SqlError> {
+        let op = "between";
+        let types = [x.ty, low.ty, high.ty];
+        let words = |t: &ExprType| t.is_text() || t.is_temporal() || t.shape == Shape::Null;
+        let times = |t: &ExprType| matches!(t.shape, Shape::Time(_) | Shape::Null);
+        if types.iter().all(words) && types.iter().any(ExprType::has_date) {
+            return Ok([Comparer::DateTime, Comparer::DateTime]);
+        }
+        if types.iter().all(words) && !types.iter().all(times) {
+            let c = collate::unify(&mut [x, low, high], self.cx.collation, true, op)?.collation;
+            return Ok([Comparer::Text(c), Comparer::Text(c)]);
+        }
+        let mut comparers = [
+            Comparer::choose(&x.ty, &low.ty, self.cx.collation, op)?,
+            Comparer::choose(&x.ty, &high.ty, self.cx.collation, op)?,
+        ];
+        // a number among the three makes the comparison one of numbers
+        if comparers.contains(&Comparer::Double) {
+            for e in [x, low, high] {
+                if e.ty.is_text() {
+                    e.make_number();
+                }
+            }
+            for c in &mut comparers {
+                if matches!(c, Comparer::Text(_)) {
+                    *c = Comparer::Double;
+                }
+            }
+        }
+        Ok(comparers)
+    }
+
     /// The types of the members of a row, of the columns of a row subquery, of the one value.
     pub(super) fn part_types(&self, e: &Expr) -> Vec<ExprType> {
         match &e.node {
@@ -95,7 +161,7 @@ impl Binder<'_> {
     /// text beside a date becomes a date, text or a decimal beside a whole number becomes one where it is exact.
     ///
     /// # Errors
-    /// 1525 for text that is no date beside a column that is one.
+    /// 1525 for text that is no date beside one.
     pub(super) fn fit_constant(&self, other: &Expr, constant: &mut Expr) -> Result<(), SqlError> {
         let Some(v) = constant.as_const() else {
             return Ok(());
@@ -103,9 +169,6 @@ impl Binder<'_> {
         let (value, ty) = match (other.ty.shape, v) {
             (_, Val::Null) => return Ok(()),
             (Shape::Date | Shape::DateTime(_) | Shape::Timestamp(_), Val::Bytes(b)) => {
-                if other.as_const().is_some() && other.as_column().is_none() {
-                    return Ok(());
-                }
                 let date_only = other.ty.shape == Shape::Date;
                 let v = cast::temporal_constant(b, date_only, self.cx)?;
                 let shape = match &v {
@@ -115,7 +178,10 @@ impl Binder<'_> {
                 };
                 (v, ExprType::plain(shape, false))
             }
-            (Shape::Date | Shape::DateTime(_) | Shape::Timestamp(_), Val::Int(i)) => {
+            // Beside other dates than those of a column, a number is a number.
+            (Shape::Date | Shape::DateTime(_) | Shape::Timestamp(_), Val::Int(i))
+                if other.as_column().is_some() =>
+            {
                 match self
                     .cx
                     .quietly(|| temporal::number_to_datetime(Num::Int(*i), self.cx))
@@ -124,7 +190,8 @@ impl Binder<'_> {
                     _ => return Ok(()),
                 }
             }
-            (Shape::Time(_), Val::Bytes(b)) => {
+            // Beside other times than those of a column, text is text.
+            (Shape::Time(_), Val::Bytes(b)) if other.as_column().is_some() => {
                 match self.cx.quietly(|| temporal::parse_time(b, self.cx)) {
                     Some(Some(t)) => (Val::Time(t), ExprType::plain(Shape::Time(t.fsp()), false)),
                     _ => return Ok(()),

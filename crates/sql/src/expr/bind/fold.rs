@@ -3,6 +3,7 @@
 
 use crate::expr::ctx::{EvalCtx, NoRow};
 use crate::expr::node::{Expr, Node};
+use crate::expr::overflow;
 use crate::expr::ty::Shape;
 use crate::expr::val::Val;
 
@@ -42,7 +43,8 @@ pub(in crate::expr) fn fold(e: Expr, cx: &EvalCtx<'_>) -> Expr {
     }
     let mut constant = true;
     e.each_child(&mut |c| {
-        constant &= matches!(c.node, Node::Const(_) | Node::Collate(_)) && c.as_const().is_some()
+        constant &= matches!(c.node, Node::Const(_) | Node::Known(..) | Node::Collate(_))
+            && c.as_const().is_some()
     });
     // The number that an arm is would be lost.
     if !constant || e.hands_on_number() {
@@ -56,6 +58,11 @@ pub(in crate::expr) fn fold(e: Expr, cx: &EvalCtx<'_>) -> Expr {
                 ty.nullable = false;
             }
             ty.bits = false;
+            if overflow::computes(&e) && !overflow::has_room(&v) {
+                // Who asks for a whole number has to name the expression.
+                let node = Node::Known(Box::new(e), v);
+                return Expr { node, ty };
+            }
             Expr::constant(v, ty)
         }
         _ => e,

@@ -401,6 +401,8 @@ impl<'b> Binder<'b> {
             let coercibility = e.ty.coercibility;
             e.ty = from.or_null();
             if e.ty.is_text() {
+                // It is text, also beside a literal of bits.
+                e.ty.bits = false;
                 e.ty.coercibility = coercibility;
                 e.ty.shape = Shape::Str {
                     chars: from.chars().max(255),

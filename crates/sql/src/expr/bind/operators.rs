@@ -15,8 +15,17 @@ use crate::expr::{conv, func};
 use crate::parse::ast;
 use crate::vars::SqlMode;
 
-fn any_null(parts: &[Expr]) -> bool {
+pub(super) fn any_null(parts: &[Expr]) -> bool {
     parts.iter().any(|p| p.ty.nullable)
+}
+
+/// Whether the 64 bits of a whole number have the highest one: it is negative, or 2^63 and more.
+fn beyond_the_half(v: &Val<'_>) -> bool {
+    match v {
+        Val::Int(i) => *i < 0,
+        Val::Uint(u) | Val::Bit(u, _) => *u >= 1 << 63,
+        _ => false,
+    }
 }
 
 impl Binder<'_> {
@@ -70,15 +79,13 @@ impl Binder<'_> {
         }
         let mut x = self.number(x)?;
         Self::adopt(&mut x, &ExprType::double(true));
-        // The negative of a constant that no BIGINT holds is a decimal.
-        if let Some(Val::Uint(n)) = x.as_const()
-            && i64::try_from(*n).is_err()
-        {
-            let d = types::Decimal::from_u64(*n);
-            x = Expr::constant(Val::Decimal(d), ExprType::decimal(20, 0, false));
+        let mut domain = infer::domain(&x.ty);
+        let mut ty = infer::negated(&x.ty);
+        // A constant whose negative may have no room in 64 bits is negated as a decimal.
+        if domain == Domain::Int && x.as_const().is_some_and(beyond_the_half) {
+            domain = Domain::Decimal;
+            ty = ExprType::decimal(x.ty.int_digits().clamp(1, 65), 0, x.ty.nullable);
         }
-        let domain = infer::domain(&x.ty);
-        let ty = infer::negated(&x.ty);
         Ok(Expr {
             node: Node::Neg(domain, Box::new(x)),
             ty,
@@ -202,50 +209,6 @@ impl Binder<'_> {
         let ty = ExprType::truth(any_null(&parts));
         Ok(Expr {
             node: node(parts),
-            ty,
-        })
-    }
-
-    pub(super) fn between(&mut self, b: &ast::Between) -> Result<Expr, SqlError> {
-        let mut x = self.bind(&b.expr)?;
-        let mut low = self.bind(&b.low)?;
-        let mut high = self.bind(&b.high)?;
-        if x.ty.is_number() {
-            low.make_number();
-            high.make_number();
-        } else if low.ty.is_number() && high.ty.is_number() {
-            x.make_number();
-        }
-        Self::adopt(&mut x, &low.ty);
-        for bound in [&mut low, &mut high] {
-            Self::adopt(bound, &x.ty);
-            self.fit_constant(&x, bound)?;
-        }
-        if x.ty.is_text() && low.ty.is_text() && high.ty.is_text() {
-            let mut texts = [&mut x, &mut low, &mut high];
-            collate::unify(&mut texts, self.cx.collation, true, "between")?;
-        }
-        let mut comparers = [
-            Comparer::choose(&x.ty, &low.ty, self.cx.collation, "between")?,
-            Comparer::choose(&x.ty, &high.ty, self.cx.collation, "between")?,
-        ];
-        // a number among the three makes the comparison one of numbers
-        if comparers.contains(&Comparer::Double) {
-            for e in [&mut x, &mut low, &mut high] {
-                if e.ty.is_text() {
-                    e.make_number();
-                }
-            }
-            for c in &mut comparers {
-                if matches!(c, Comparer::Text(_)) {
-                    *c = Comparer::Double;
-                }
-            }
-        }
-        let parts = [x, low, high];
-        let ty = ExprType::truth(any_null(&parts));
-        Ok(Expr {
-            node: Node::Between(Box::new(parts), Box::new(comparers), b.negated),
             ty,
         })
     }

@@ -11,6 +11,7 @@ use crate::expr::conv;
 use crate::expr::ctx::{EvalCtx, RowSource};
 use crate::expr::limited::Limited;
 use crate::expr::node::Expr;
+use crate::expr::overflow;
 use crate::expr::ty::ExprType;
 use crate::expr::val::{Int, Num, Val};
 
@@ -71,7 +72,9 @@ impl<'a> Args<'a> {
 
     /// As a whole number.
     pub(crate) fn int(&self, i: usize) -> Result<Option<Int>, SqlError> {
-        Ok(conv::to_int(&self.numeric(i)?, self.cx))
+        let v = self.numeric(i)?;
+        overflow::check(&self.args[i], &v)?;
+        Ok(conv::to_int(&v, self.cx))
     }
 
     /// As a whole number, clamped to i64.

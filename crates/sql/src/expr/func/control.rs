@@ -1,13 +1,17 @@
 //! Functions that choose among their arguments: IF, IFNULL, NULLIF, COALESCE, GREATEST, LEAST, INTERVAL …
 
+use std::cmp::Ordering;
+
 use types::SqlError;
 use types::collation::CollationId;
+use types::temporal::DateTime;
 
 use super::args::Args;
-use super::infer::{InferCx, int};
+use super::infer::{InferCx, fsp_of, int, transcode};
 use super::{FuncDef, MANY, def};
 use crate::expr::collate;
-use crate::expr::compare::Comparer;
+use crate::expr::compare::{Comparer, moment};
+use crate::expr::conv;
 use crate::expr::infer;
 use crate::expr::node::Expr;
 use crate::expr::ty::{ExprType, Shape};
@@ -80,7 +84,12 @@ fn infer_nullif(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
 }
 
 fn nullif(a: Args<'_>) -> Out<'_> {
-    let (x, y) = (a.val(0)?, a.val(1)?);
+    let x = a.val(0)?;
+    if x.is_null() {
+        // What it is compared with is not computed.
+        return Ok(Val::Null);
+    }
+    let y = a.val(1)?;
     let c = Comparer::choose(a.ty(0), a.ty(1), a.cx.collation, "nullif")?;
     if c.equal(&x, a.ty(0), &y, a.ty(1), a.cx) == Some(true) {
         Ok(Val::Null)
@@ -104,10 +113,73 @@ fn infer_extreme(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
         // mixed texts and numbers are compared as text, as MySQL 8.0 does
         cx.unify(args.iter_mut(), true)?;
     }
+    let parts: Vec<&ExprType> = args.iter().map(|a| &a.ty).collect();
+    let ty = infer::common(&parts, cx.connection, cx.name)?;
+    if ty.is_text() && args.iter().any(|a| a.ty.has_date()) {
+        // They are compared as dates, and stay what they are until then.
+        for a in args.iter_mut() {
+            transcode(a, ty.collation);
+        }
+        return Ok(ty);
+    }
     common(cx, args, 0)
 }
 
+/// The extreme of dates and of what else stands beside them, as MySQL 8.0 has it: all are read as dates, and the result is text in the
+/// form of the most detailed type among them. Where what is found is no date, they are compared as text.
+fn extreme_date<'a>(a: &Args<'a>, greatest: bool) -> Out<'a> {
+    let mut values = Vec::with_capacity(a.len());
+    for i in 0..a.len() {
+        let v = a.val(i)?;
+        if v.is_null() {
+            return Ok(Val::Null);
+        }
+        values.push(v);
+    }
+    let mut best: Option<DateTime> = None;
+    for (i, v) in values.iter().enumerate() {
+        let text = match v {
+            Val::Date(_) | Val::DateTime(_) | Val::Time(_) => None,
+            v => Some(Val::owned(conv::text_of(v, a.ty(i)).into_owned())),
+        };
+        let found = moment(text.as_ref().unwrap_or(v), a.cx);
+        let Some(d) = found else {
+            return Ok(Val::Null);
+        };
+        if best.is_none_or(|b| d != b && (d > b) == greatest) {
+            best = Some(d);
+        }
+    }
+    match best {
+        Some(d) if d != DateTime::ZERO => {
+            let timed = |e: &&Expr| matches!(e.ty.shape, Shape::DateTime(_) | Shape::Timestamp(_));
+            let v = if a.args.iter().any(|e| timed(&e)) {
+                Val::DateTime(d.with_fsp(a.args.iter().map(fsp_of).max().unwrap_or(0)))
+            } else {
+                Val::Date(d.date())
+            };
+            Ok(Val::owned(conv::text_of(&v, a.ty).into_owned()))
+        }
+        _ => {
+            let c = a.ty.collation;
+            let texts = (0..a.len()).map(|i| conv::text_of(&values[i], a.ty(i)).into_owned());
+            let best = texts.reduce(|b, t| {
+                let better = if greatest {
+                    Ordering::Greater
+                } else {
+                    Ordering::Less
+                };
+                if c.compare(&t, &b) == better { t } else { b }
+            });
+            Ok(best.map_or(Val::Null, Val::owned))
+        }
+    }
+}
+
 fn extreme(a: Args<'_>, greatest: bool) -> Out<'_> {
+    if a.ty.is_text() && a.args.iter().any(|e| e.ty.has_date()) {
+        return extreme_date(&a, greatest);
+    }
     let comparer = Comparer::choose(a.ty, a.ty, a.cx.collation, "greatest")?;
     let mut best = a.val(0)?;
     if best.is_null() {

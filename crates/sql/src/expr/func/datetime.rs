@@ -10,6 +10,7 @@ use super::string::connection_text;
 use super::{FuncDef, def, some};
 use crate::expr::conv;
 use crate::expr::node::Expr;
+use crate::expr::temporal::{Clock, clock, has_time};
 use crate::expr::ty::{ExprType, Shape};
 use crate::expr::val::Val;
 
@@ -325,30 +326,28 @@ fn addtime(a: Args<'_>, sign: i64) -> Out<'_> {
     if v.is_null() || w.is_null() || matches!(w, Val::Date(_) | Val::DateTime(_)) {
         return Ok(Val::Null);
     }
-    let by = some!(conv::to_time(&w, a.cx));
-    let micros = sign * by.micros_total();
-    let is_time = match &v {
-        Val::Time(_) => true,
-        Val::Date(_) | Val::DateTime(_) => false,
-        Val::Bytes(b) => !b.iter().any(|c| matches!(c, b'-' | b'/')) || b.starts_with(b"-"),
-        _ => true,
+    let start = match &v {
+        Val::DateTime(d) => Clock::Moment(*d),
+        v => some!(clock(v, a.cx)),
     };
+    let Clock::Time(by) = some!(clock(&w, a.cx)) else {
+        return Ok(Val::Null);
+    };
+    let micros = sign * by.micros_total();
     let text = a.ty.is_text();
-    if is_time {
-        let t = some!(conv::to_time(&v, a.cx));
-        let fsp = if text {
-            fsp_for(t.micros_total() + micros)
-        } else {
-            shown_fsp(&a)
-        };
-        let t = Time::from_micros(t.micros_total() + micros, fsp);
-        return Ok(textual(Val::Time(t), text));
+    match start {
+        Clock::Time(t) => {
+            let sum = t.micros_total() + micros;
+            let fsp = if text { fsp_for(sum) } else { shown_fsp(&a) };
+            Ok(textual(Val::Time(Time::from_micros(sum, fsp)), text))
+        }
+        Clock::Moment(d) => {
+            let sum = some!(d.to_linear()) + micros;
+            let fsp = if text { fsp_for(sum) } else { shown_fsp(&a) };
+            let d = some!(DateTime::from_linear(sum, fsp));
+            Ok(textual(Val::DateTime(d), text))
+        }
     }
-    let d = some!(conv::to_datetime(&v, a.cx));
-    let sum = some!(d.to_linear()) + micros;
-    let fsp = if text { fsp_for(sum) } else { shown_fsp(&a) };
-    let d = some!(DateTime::from_linear(sum, fsp));
-    Ok(textual(Val::DateTime(d), text))
 }
 
 /// Six digits where there is a fraction, none where there is not.
@@ -375,22 +374,25 @@ fn timediff(a: Args<'_>) -> Out<'_> {
     if x.is_null() || y.is_null() {
         return Ok(Val::Null);
     }
-    let dated = |v: &Val<'_>| match v {
-        Val::Date(_) | Val::DateTime(_) => true,
-        Val::Bytes(b) => !b.starts_with(b"-") && b.iter().any(|c| matches!(c, b'-' | b'/')),
-        _ => false,
-    };
-    let difference = match (dated(&x), dated(&y)) {
-        (true, true) => {
-            let x = some!(conv::to_datetime(&x, a.cx).and_then(DateTime::to_linear));
-            let y = some!(conv::to_datetime(&y, a.cx).and_then(DateTime::to_linear));
-            x - y
+    let typed = |v: &Val<'_>| matches!(v, Val::Date(_) | Val::DateTime(_));
+    let difference = if typed(&x) || typed(&y) {
+        if matches!(x, Val::Time(_)) || matches!(y, Val::Time(_)) {
+            return Ok(Val::Null);
         }
-        (false, false) => {
-            let x = some!(conv::to_time(&x, a.cx)).micros_total();
-            x - some!(conv::to_time(&y, a.cx)).micros_total()
+        let (timed, other) = (has_time(&x, a.cx), has_time(&y, a.cx));
+        let x = some!(conv::to_datetime(&x, a.cx).and_then(DateTime::to_linear));
+        let y = some!(conv::to_datetime(&y, a.cx).and_then(DateTime::to_linear));
+        // A date has no distance in time to a date and time.
+        if timed != other {
+            return Ok(Val::Null);
         }
-        _ => return Ok(Val::Null),
+        x - y
+    } else {
+        match (some!(clock(&x, a.cx)), some!(clock(&y, a.cx))) {
+            (Clock::Time(x), Clock::Time(y)) => x.micros_total() - y.micros_total(),
+            (Clock::Moment(x), Clock::Moment(y)) => some!(x.to_linear()) - some!(y.to_linear()),
+            _ => return Ok(Val::Null),
+        }
     };
     let t = Time::from_micros(difference, shown_fsp(&a));
     if t.micros_total() != difference {

@@ -8,6 +8,7 @@ use super::infer::{InferCx, ascii_or_null, date, fsp_of, int_or_null};
 use super::{FuncDef, def, some};
 use crate::expr::conv;
 use crate::expr::node::Expr;
+use crate::expr::temporal::{Clock, clock};
 use crate::expr::ty::{ExprType, Shape};
 use crate::expr::val::{Num, Val};
 
@@ -150,14 +151,17 @@ fn time_to_sec(a: Args<'_>) -> Out<'_> {
     Ok(Val::Int(t.micros_total() / temporal::MICROS))
 }
 
+/// The digits of a second that a number of seconds may have: text any, a constant too, a literal of bits none.
+fn seconds_fsp(e: &Expr) -> u8 {
+    match e.ty.is_text() {
+        true if e.ty.bits => 0,
+        true => 6,
+        false => fsp_of(e),
+    }
+}
+
 fn infer_sec_to_time(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
-    // Text may have any number of digits, a constant too.
-    let fsp = if args[0].ty.is_text() {
-        6
-    } else {
-        fsp_of(&args[0])
-    };
-    Ok(ExprType::plain(Shape::Time(fsp), true))
+    Ok(ExprType::plain(Shape::Time(seconds_fsp(&args[0])), true))
 }
 
 fn sec_to_time(a: Args<'_>) -> Out<'_> {
@@ -193,7 +197,9 @@ fn sec_to_time(a: Args<'_>) -> Out<'_> {
 }
 
 fn makedate(a: Args<'_>) -> Out<'_> {
-    let (year, day) = (some!(a.i64(0)?), some!(a.i64(1)?));
+    // Both are computed, whatever the first is.
+    let (day, year) = (a.i64(1)?, a.i64(0)?);
+    let (day, year) = (some!(day), some!(year));
     if day <= 0 || !(0..=9999).contains(&year) {
         return Ok(Val::Null);
     }
@@ -210,13 +216,7 @@ fn makedate(a: Args<'_>) -> Out<'_> {
 }
 
 fn infer_maketime(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
-    // text of seconds may have any fraction
-    let fsp = if args[2].ty.is_text() {
-        6
-    } else {
-        fsp_of(&args[2])
-    };
-    Ok(ExprType::plain(Shape::Time(fsp), true))
+    Ok(ExprType::plain(Shape::Time(seconds_fsp(&args[2])), true))
 }
 
 fn maketime(a: Args<'_>) -> Out<'_> {
@@ -280,7 +280,8 @@ fn period_add(a: Args<'_>) -> Out<'_> {
 }
 
 fn period_diff(a: Args<'_>) -> Out<'_> {
-    let (p, q) = (some!(a.i64(0)?), some!(a.i64(1)?));
+    let (p, q) = (a.i64(0)?, a.i64(1)?);
+    let (p, q) = (some!(p), some!(q));
     match (months(p), months(q)) {
         (Some(p), Some(q)) => Ok(Val::Int(p - q)),
         _ => Err(wrong_period("period_diff")),
@@ -316,7 +317,10 @@ fn infer_timestamp(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
 fn timestamp(a: Args<'_>) -> Out<'_> {
     let mut d = some!(a.datetime(0)?);
     if a.len() > 1 {
-        let t = some!(a.time(1)?);
+        // A date and time as a whole, written as text or a number, is no time.
+        let Clock::Time(t) = some!(clock(&a.val(1)?, a.cx)) else {
+            return Ok(Val::Null);
+        };
         let moved = d
             .to_linear()
             .and_then(|m| DateTime::from_linear(m + t.micros_total(), 6));

@@ -27,7 +27,8 @@ pub(super) const TABLE: &[FuncDef] = &[
 
 fn infer_format(cx: &InferCx<'_>, args: &mut [Expr]) -> Result<ExprType, SqlError> {
     let digits = args[0].ty.chars();
-    Ok(cx.ascii(digits + digits / 3 + 31, true))
+    let separated = digits.saturating_add(digits / 3);
+    Ok(cx.ascii(separated.saturating_add(31), true))
 }
 
 fn format(a: Args<'_>) -> Out<'_> {

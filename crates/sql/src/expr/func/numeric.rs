@@ -50,10 +50,20 @@ pub(super) const TABLE: &[FuncDef] = &[
     def("conv", 3, 3, ascii_or_null::<65>, convert_base),
 ];
 
+/// The BIGINT that a function of a whole number gives, whatever the width of the number: the absolute value of the least INT is none.
+fn whole(t: &ExprType) -> ExprType {
+    let digits = t.chars().min(20) as u8;
+    match t.shape {
+        Shape::Bit(_) => ExprType::uint(20, t.nullable),
+        _ if t.is_unsigned() => ExprType::uint(digits, t.nullable),
+        _ => ExprType::int(digits, t.nullable),
+    }
+}
+
 fn infer_abs(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
     let t = args[0].ty;
     Ok(match infer::domain(&t) {
-        Domain::Int if t.is_integer() => t,
+        Domain::Int if t.is_integer() => whole(&t),
         Domain::Int => ExprType::int(20, t.nullable),
         Domain::Decimal if matches!(t.shape, Shape::Decimal { .. }) => t,
         Domain::Decimal => ExprType::decimal(20, t.scale(), t.nullable),
@@ -88,7 +98,7 @@ fn infer_ceil(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
         }
         Shape::Decimal { .. } => ExprType::int(t.int_digits().saturating_add(2), t.nullable),
         _ => match infer::domain(&t) {
-            Domain::Int if t.is_integer() => t,
+            Domain::Int if t.is_integer() => whole(&t),
             Domain::Int | Domain::Decimal => ExprType::int(17, t.nullable),
             Domain::Double => ExprType::plain(Shape::Double { scale: 0 }, t.nullable),
         },

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use types::SqlError;
+use types::charset::Charset;
 use types::collation::{ByteSearch, CollationId};
 
 use super::args::Args;
@@ -328,8 +329,13 @@ fn soundex(a: Args<'_>) -> Out<'_> {
     while let Some((c, n)) = cs.next_char(rest) {
         let piece = &rest[..n];
         rest = &rest[n..];
-        // Letters of English, and whatever stands behind the signs of Latin-1.
-        let letter = char::from_u32(c).filter(|c| c.is_ascii_alphabetic() || *c >= '\u{C0}');
+        // Letters of English; of Unicode whatever stands behind the signs of Latin-1, of Latin-1 its letters.
+        let beyond = |c: char| match cs {
+            Charset::Utf8mb4 | Charset::Utf8mb3 => c >= '\u{C0}',
+            Charset::Latin1 => c.is_alphabetic(),
+            Charset::Ascii | Charset::Binary => false,
+        };
+        let letter = char::from_u32(c).filter(|c| c.is_ascii_alphabetic() || beyond(*c));
         let Some(letter) = letter else { continue };
         let up = letter.to_ascii_uppercase();
         let code = if up.is_ascii_uppercase() {
