@@ -19,9 +19,11 @@ pub(super) fn any_null(parts: &[Expr]) -> bool {
     parts.iter().any(|p| p.ty.nullable)
 }
 
-/// Whether the 64 bits of a whole number have the highest one: it is negative, or 2^63 and more.
-fn beyond_the_half(v: &Val<'_>) -> bool {
+/// Whether the 64 bits of a whole number have the highest one: it is negative, or 2^63 and more. The least of all is not counted where it
+/// was written with a minus: MySQL finds no room for its negative.
+fn beyond_the_half(v: &Val<'_>, written: &ast::Expr) -> bool {
     match v {
+        Val::Int(i64::MIN) => !matches!(written, ast::Expr::Unary(ast::UnaryOp::Neg, _)),
         Val::Int(i) => *i < 0,
         Val::Uint(u) | Val::Bit(u, _) => *u >= 1 << 63,
         _ => false,
@@ -77,12 +79,13 @@ impl Binder<'_> {
                 ExprType::decimal(d.precision(), 0, false),
             ));
         }
+        let written = x;
         let mut x = self.number(x)?;
         Self::adopt(&mut x, &ExprType::double(true));
         let mut domain = infer::domain(&x.ty);
         let mut ty = infer::negated(&x.ty);
         // A constant whose negative may have no room in 64 bits is negated as a decimal.
-        if domain == Domain::Int && x.as_const().is_some_and(beyond_the_half) {
+        if domain == Domain::Int && x.as_const().is_some_and(|v| beyond_the_half(v, written)) {
             domain = Domain::Decimal;
             ty = ExprType::decimal(x.ty.int_digits().clamp(1, 65), 0, x.ty.nullable);
         }
