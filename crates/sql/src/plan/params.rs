@@ -121,6 +121,9 @@ fn fits(v: &Value, ty: &ExprType) -> bool {
         (Value::Int(_), Shape::Int { unsigned, .. }) => !unsigned || !matches!(v, Value::Int(..0)),
         (Value::UInt(n), Shape::Int { unsigned, .. }) => unsigned || i64::try_from(*n).is_ok(),
         (_, Shape::Int { .. }) => false,
+        // Both are whole numbers without a sign.
+        (Value::Int(n), Shape::Year | Shape::Bit(_)) => *n >= 0,
+        (v, Shape::Year | Shape::Bit(_)) => matches!(v, Value::UInt(_)),
         (Value::Int(_) | Value::UInt(_), Shape::Decimal { .. }) => true,
         (Value::Decimal(d), Shape::Decimal { scale, .. }) => d.scale() <= scale,
         (_, Shape::Decimal { .. }) => false,

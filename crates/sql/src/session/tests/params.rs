@@ -47,8 +47,8 @@ type Runs<'a> = &'a [(&'a [Value], &'a str)];
 #[test]
 fn what_is_computed_follows_the_values() {
     let mut c = Client::in_test(&server());
-    c.run("CREATE TABLE m (a INT, d DECIMAL(10,2), s VARCHAR(10))");
-    c.run("INSERT INTO m VALUES (3, 1.25, 'x')");
+    c.run("CREATE TABLE m (a INT, d DECIMAL(10,2), s VARCHAR(10), y YEAR, b BIT(8), w DATE)");
+    c.run("INSERT INTO m VALUES (3, 1.25, 'x', 2001, 5, '2001-02-03')");
     let f = Value::Double;
     let i = Value::Int;
     let cases: &[(&str, Runs<'_>)] = &[
@@ -74,6 +74,22 @@ fn what_is_computed_follows_the_values() {
                 (&[decimal("0.333333")], "0.41666625"),
                 (&[decimal("2")], "2.50"),
             ],
+        ),
+        (
+            "SELECT ? % y FROM m",
+            &[(&[i(-4003)], "-1"), (&[decimal("4003.5")], "1.5")],
+        ),
+        (
+            "SELECT b + ? FROM m",
+            &[(&[f(0.5)], "5.5"), (&[i(-1)], "4"), (&[i(1)], "6")],
+        ),
+        (
+            "SELECT TIMESTAMP'2038-01-19 03:14:07' < ?",
+            &[(&[i(1)], "0"), (&[text("2039-01-01")], "1")],
+        ),
+        (
+            "SELECT w < ? FROM m",
+            &[(&[i(1)], "0"), (&[i(20020101)], "1")],
         ),
         ("SELECT a FROM m WHERE a + ? = 3.5", &[(&[f(0.5)], "3")]),
         (
