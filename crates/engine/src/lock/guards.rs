@@ -41,6 +41,26 @@ impl LockTable {
         r
     }
 
+    /// Makes `owner` wait among the ranges of an index, unless it does not want to; `place` is where.
+    fn stand(
+        &self,
+        owner: TxnId,
+        index: u32,
+        on_conflict: OnConflict,
+        place: impl FnOnce(Arc<WaitCell>),
+    ) -> Acquired {
+        let OnConflict::Wait { weight, timeout_us } = on_conflict else {
+            return Acquired::Conflict;
+        };
+        match self.make_wait(owner, Place::Ranges(index), weight, timeout_us) {
+            Some(wait) => {
+                place(wait.cell().clone());
+                Acquired::Wait(wait)
+            }
+            None => Acquired::Retry,
+        }
+    }
+
     fn let_go(&self, cell: Arc<WaitCell>, woken: &mut Woken) {
         self.owners.wait_over(cell.owner, None);
         cell.finish(WaitEnd::Granted);
@@ -67,16 +87,9 @@ impl LockTable {
                 }
                 Guarded::After => {}
             }
-            let OnConflict::Wait { weight, timeout_us } = on_conflict else {
-                return Acquired::Conflict;
-            };
-            match self.make_wait(owner, Place::Ranges(index), weight, timeout_us) {
-                Some(wait) => {
-                    ranges.wait_to_guard(low, high, wait.cell().clone());
-                    Acquired::Wait(wait)
-                }
-                None => Acquired::Retry,
-            }
+            self.stand(owner, index, on_conflict, |cell| {
+                ranges.wait_to_guard(low, high, cell);
+            })
         })
     }
 
@@ -107,18 +120,11 @@ impl LockTable {
             if ranges.may_insert(owner, key, |cell| self.let_go(cell, woken)) {
                 return Acquired::Granted;
             }
-            let OnConflict::Wait { weight, timeout_us } = on_conflict else {
-                return Acquired::Conflict;
-            };
-            match self.make_wait(owner, Place::Ranges(index), weight, timeout_us) {
-                Some(wait) => {
-                    ranges.wait_to_insert(key, wait.cell().clone());
-                    // Others may wait behind it from now on, also when it is let go.
-                    self.owners.add_range(owner, index);
-                    Acquired::Wait(wait)
-                }
-                None => Acquired::Retry,
-            }
+            self.stand(owner, index, on_conflict, |cell| {
+                ranges.wait_to_insert(key, cell);
+                // Others may wait behind it from now on, also when it is let go.
+                self.owners.add_range(owner, index);
+            })
         })
     }
 
