@@ -15,7 +15,7 @@ use std::sync::Arc;
 use types::SqlError;
 use types::error::codes;
 
-use super::account::{Account, AccountId, AccountState, RoutineId, TableId};
+use super::account::{Account, AccountId, AccountState, RoutineId, TableGrant, TableId};
 use super::needs::{Guarded, Needs, Right};
 use super::privilege::{COLUMN_SET, DB_SET, Priv, PrivSet, TABLE_SET};
 
@@ -272,38 +272,33 @@ impl SecurityContext {
     /// Privileges on a table as a whole, from the server's level down to it.
     pub fn on_table(&self, schema: &str, name: &str) -> PrivSet {
         let all = self.on_db(schema);
-        let id = TableId {
-            schema: schema.into(),
-            name: name.into(),
-        };
-        self.members
-            .iter()
-            .filter_map(|m| m.tables.get(&id))
+        self.table_grants(schema, name)
             .fold(all, |all, t| all.union(t.privileges))
     }
 
     /// Privileges on some column at least of a table.
     pub fn on_some_column(&self, schema: &str, name: &str) -> PrivSet {
-        let id = TableId {
+        self.table_grants(schema, name)
+            .fold(PrivSet::NONE, |all, t| all.union(t.on_columns()))
+    }
+
+    /// What the account and its roles were granted on a table. Most have nothing on single tables, and then nothing is made to look
+    /// for it: this is asked several times a statement.
+    fn table_grants(&self, schema: &str, name: &str) -> impl Iterator<Item = &TableGrant> {
+        let some = self.members.iter().any(|m| !m.tables.is_empty());
+        let id = some.then(|| TableId {
             schema: schema.into(),
             name: name.into(),
-        };
-        self.members
-            .iter()
-            .filter_map(|m| m.tables.get(&id))
-            .fold(PrivSet::NONE, |all, t| all.union(t.on_columns()))
+        });
+        let members = self.members.iter();
+        members.filter_map(move |m| m.tables.get(id.as_ref()?))
     }
 
     /// Privileges on a column, from the server's level down to it.
     pub fn on_column(&self, schema: &str, name: &str, column: &str) -> PrivSet {
-        let id = TableId {
-            schema: schema.into(),
-            name: name.into(),
-        };
         let column = column.to_lowercase();
-        self.members
-            .iter()
-            .filter_map(|m| m.tables.get(&id)?.columns.get(column.as_str()))
+        self.table_grants(schema, name)
+            .filter_map(|t| t.columns.get(column.as_str()))
             .fold(self.on_table(schema, name), |all, c| {
                 all.union(c.privileges)
             })

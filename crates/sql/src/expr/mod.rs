@@ -10,6 +10,7 @@ mod arith;
 pub mod bind;
 mod cast;
 mod collate;
+pub mod column_name;
 mod columns;
 pub mod compare;
 mod conv;

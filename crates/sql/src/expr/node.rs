@@ -2,12 +2,12 @@
 //! types are inferred. A tree of [`Expr`]; evaluation is in `eval`, text for messages in `print`.
 
 use std::fmt;
-use std::sync::Arc;
 
 use types::charset::Charset;
 use types::collation::CollationId;
 use types::temporal::IntervalUnit;
 
+use super::column_name::ColumnName;
 use super::compare::Comparer;
 use super::ctx::EvalCtx;
 use super::func::FuncDef;
@@ -41,8 +41,8 @@ pub struct Column {
     pub ordinal: u16,
     /// The stored value is UTC and becomes session time when read (TIMESTAMP of a base table).
     pub utc: bool,
-    /// How messages name it, `db.table.column` or less.
-    pub name: Arc<str>,
+    /// How messages name it.
+    pub name: ColumnName,
 }
 
 impl fmt::Debug for Column {
@@ -299,7 +299,7 @@ impl Expr {
                 slot,
                 ordinal,
                 utc: matches!(ty.shape, super::ty::Shape::Timestamp(_)),
-                name: Arc::from(name),
+                name: name.into(),
             }),
             ty,
         }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use super::column_name::ColumnName;
 use super::conv;
 use super::func::FuncDef;
 use super::infer::Arith;
@@ -50,8 +51,8 @@ fn constant(v: &Val<'_>, e: &Expr, out: &mut String) {
     }
 }
 
-fn column(name: &str, out: &mut String) {
-    for (i, part) in name.split('.').enumerate() {
+fn column(name: &ColumnName, out: &mut String) {
+    for (i, part) in name.parts().enumerate() {
         if i > 0 {
             out.push('.');
         }

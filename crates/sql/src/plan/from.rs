@@ -4,7 +4,9 @@
 //! An outer join opens a *nest*: the tables of its inner side, which are extended with NULLs together. Nest 0 is the block
 //! itself. `a RIGHT JOIN b` is `b LEFT JOIN a` with the columns in the written order.
 
+use std::cell::OnceCell;
 use std::ops::Range;
+use std::sync::Arc;
 
 use types::SqlError;
 
@@ -361,10 +363,16 @@ impl Planner<'_> {
                 "PARTITION () clause on non partitioned table",
             ));
         }
-        let (source, schema) = self.named_table(&f.name, st.usage)?;
-        let name: Box<str> = match &source {
-            TableSource::Virtual(v) => v.name().into(),
-            _ => f.name.name.clone(),
+        let source = self.named_table(&f.name, st.usage)?;
+        let schema = self.schema_of(&f.name)?;
+        let (schema, name): (Arc<str>, Arc<str>) = match &source {
+            TableSource::Virtual(v) => (schema.to_lowercase().into(), v.name().into()),
+            _ => (schema.into(), (*f.name.name).into()),
+        };
+        let alias = match &f.alias {
+            Some(alias) => (**alias).into(),
+            None if *name == *f.name.name => Arc::clone(&name),
+            None => (*f.name.name).into(),
         };
         let watched = match &source {
             TableSource::Virtual(v) => v.guard() == TableGuard::Granted,
@@ -374,13 +382,14 @@ impl Planner<'_> {
         Ok(FromTable {
             source,
             schema,
-            alias: alias.clone(),
+            alias,
             name,
             slot: st.base + st.names.tables.len() as u16,
             hints: f.hints.clone(),
             derived: Vec::new(),
             outer_joined: false,
             seen,
+            shown: OnceCell::new(),
         })
     }
 
@@ -439,6 +448,7 @@ impl Planner<'_> {
             derived,
             outer_joined: false,
             seen: None,
+            shown: OnceCell::new(),
         })
     }
 

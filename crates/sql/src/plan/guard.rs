@@ -4,6 +4,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use types::SqlError;
 use types::error::codes;
@@ -13,7 +14,7 @@ use super::names::Names;
 use super::scope::FromTable;
 use super::source::TableGuard;
 use crate::access::account::TableId;
-use crate::access::needs::{Need, Right, table};
+use crate::access::needs::{ColumnNames, Need, Right, table};
 use crate::access::privilege::TABLE_SET;
 use crate::access::{Priv, PrivSet};
 use crate::expr::bind::column_text;
@@ -50,27 +51,43 @@ const PROCESS: &[Right] = &[Right::Static(Priv::Process)];
 /// The columns of a table that a statement reads.
 #[derive(Debug)]
 pub(crate) struct Seen {
-    table: TableId,
+    table: Arc<TableId>,
     /// The account has privileges on single columns only.
     pub partial: bool,
-    /// By place, and by name, since the table's columns are not kept here.
-    columns: RefCell<Vec<Option<Box<str>>>>,
+    columns: RefCell<SeenColumns>,
+}
+
+#[derive(Debug, Default)]
+struct SeenColumns {
+    /// By place, which of them.
+    noted: Vec<bool>,
+    names: ColumnNames,
 }
 
 impl Seen {
     /// Column `i` of that name is read.
     pub fn note(&self, i: usize, name: &str) {
         let mut columns = self.columns.borrow_mut();
-        if columns.len() <= i {
-            columns.resize(i + 1, None);
+        if columns.noted.len() <= i {
+            columns.noted.resize(i + 1, false);
         }
-        if columns[i].is_none() {
-            columns[i] = Some(name.into());
+        if !columns.noted[i] {
+            columns.noted[i] = true;
+            columns.names.add(name);
         }
     }
 }
 
 impl Planner<'_> {
+    /// The name of a table, one for all needs that follow each other.
+    fn table_id(&self, schema: &str, name: &str) -> Arc<TableId> {
+        let mut last = self.guarded.borrow_mut();
+        match &*last {
+            Some(id) if *id.schema == *schema && *id.name == *name => Arc::clone(id),
+            _ => Arc::clone(last.insert(table(schema, name))),
+        }
+    }
+
     /// One thing more that the statement needs; refused at once where it is missing.
     pub(crate) fn require(&self, need: Need) -> Result<(), SqlError> {
         self.ctx.security.check(&need)?;
@@ -85,7 +102,7 @@ impl Planner<'_> {
         name: &str,
         usage: Usage,
     ) -> Result<(), SqlError> {
-        let table = || table(schema, name);
+        let table = || self.table_id(schema, name);
         let columnwise = |privileges| Need::Columnwise {
             table: table(),
             privileges,
@@ -118,7 +135,7 @@ impl Planner<'_> {
     /// Checks FOR UPDATE of a table that is read.
     pub(crate) fn guard_lock(&self, schema: &str, name: &str) -> Result<(), SqlError> {
         self.require(Need::SomeOf {
-            table: table(schema, name),
+            table: self.table_id(schema, name),
             privileges: LOCKERS,
             command: "SELECT, LOCK TABLES",
         })
@@ -131,7 +148,7 @@ impl Planner<'_> {
         name: &str,
         privilege: Priv,
     ) -> Result<(), SqlError> {
-        let table = table(schema, name);
+        let table = self.table_id(schema, name);
         let privileges = PrivSet::of(privilege);
         self.require(match privilege {
             Priv::Delete => Need::Table { table, privileges },
@@ -161,7 +178,7 @@ impl Planner<'_> {
     pub(crate) fn watch(&self, schema: &str, name: &str) -> Rc<Seen> {
         let on_table = self.ctx.security.on_table(schema, name);
         let seen = Rc::new(Seen {
-            table: table(schema, name),
+            table: self.table_id(schema, name),
             partial: !on_table.has_any(TABLE_SET) && !self.ctx.security.is_server(),
             columns: RefCell::default(),
         });
@@ -175,13 +192,13 @@ impl Planner<'_> {
         schema: &str,
         name: &str,
         privilege: Priv,
-        columns: Vec<Box<str>>,
+        columns: ColumnNames,
     ) -> Result<(), SqlError> {
         if columns.is_empty() {
             return Ok(());
         }
         self.require(Need::Columns {
-            table: table(schema, name),
+            table: self.table_id(schema, name),
             privilege,
             columns,
         })
@@ -191,7 +208,7 @@ impl Planner<'_> {
     pub(crate) fn columns_read(&self) {
         let mut needs = self.needs.borrow_mut();
         for seen in self.seen.borrow().iter() {
-            let columns: Vec<Box<str>> = seen.columns.borrow().iter().flatten().cloned().collect();
+            let columns = seen.columns.take().names;
             if !columns.is_empty() {
                 needs.add(Need::Columns {
                     table: seen.table.clone(),

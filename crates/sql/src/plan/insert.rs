@@ -268,8 +268,8 @@ fn check_row_alias(
 }
 
 /// The name of a column.
-pub(crate) fn column_name(table: &Table, column: u16) -> Box<str> {
-    table.def.columns[usize::from(column)].name.as_str().into()
+pub(crate) fn column_name(table: &Table, column: u16) -> &str {
+    &table.def.columns[usize::from(column)].name
 }
 
 /// The columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned.

@@ -32,7 +32,7 @@ mod steps;
 pub mod tree;
 mod update;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -45,6 +45,7 @@ pub use source::{
 pub use tree::*;
 
 use crate::access::SecurityContext;
+use crate::access::account::TableId;
 use crate::access::needs::Needs;
 use crate::expr::agg::AggSpec;
 use crate::expr::bind::{Binder, Clause, SubqueryKind};
@@ -111,6 +112,8 @@ pub(crate) struct Planner<'p> {
     ctes: query::Ctes,
     needs: RefCell<Needs>,
     seen: RefCell<Vec<Rc<Seen>>>,
+    /// The table that was guarded last: its needs share its name.
+    guarded: RefCell<Option<Arc<TableId>>>,
 }
 
 impl<'p> Planner<'p> {
@@ -126,6 +129,7 @@ impl<'p> Planner<'p> {
             ctes: query::Ctes::default(),
             needs: RefCell::default(),
             seen: RefCell::default(),
+            guarded: RefCell::default(),
         }
     }
 
@@ -275,19 +279,28 @@ impl<'p> Planner<'p> {
         })
     }
 
-    /// The table of a name and its schema, where it may be used so.
+    /// The schema that a name of a table means.
+    ///
+    /// # Errors
+    /// 1046 without one.
+    pub(crate) fn schema_of<'n>(&'n self, name: &'n ast::ObjectName) -> Result<&'n str, SqlError> {
+        let schema = name.schema.as_deref().or(self.ctx.schema);
+        schema.ok_or_else(SqlError::no_db)
+    }
+
+    /// The table of a name, where it may be used so.
+    ///
+    /// # Errors
+    /// 1046 without a schema, 1142 where it may not be used so, 1146 or 1109 where it is not there.
     pub(crate) fn named_table(
         &self,
         name: &ast::ObjectName,
         usage: Usage,
-    ) -> Result<(TableSource, Box<str>), SqlError> {
-        let schema = match name.schema.as_deref().or(self.ctx.schema) {
-            Some(s) => s,
-            None => return Err(SqlError::no_db()),
-        };
+    ) -> Result<TableSource, SqlError> {
+        let schema = self.schema_of(name)?;
         if let Some(v) = self.ctx.names.virtual_table(schema, &name.name) {
             self.guard_virtual(v.guard(), schema, &name.name, usage)?;
-            return Ok((TableSource::Virtual(v), schema.to_lowercase().into()));
+            return Ok(TableSource::Virtual(v));
         }
         if self.ctx.names.is_virtual_schema(schema) {
             // MySQL makes the tables of information_schema up, and stores those of performance_schema.
@@ -301,7 +314,7 @@ impl<'p> Planner<'p> {
         match self.ctx.catalog.table(schema, &name.name) {
             Some(t) => {
                 self.use_table(&t);
-                Ok((TableSource::Engine(t), schema.into()))
+                Ok(TableSource::Engine(t))
             }
             None => Err(self.ctx.catalog.why_no_table(schema, &name.name)),
         }
@@ -313,7 +326,7 @@ impl<'p> Planner<'p> {
         name: &ast::ObjectName,
         usage: Usage,
     ) -> Result<Arc<Table>, SqlError> {
-        match self.named_table(name, usage)?.0 {
+        match self.named_table(name, usage)? {
             TableSource::Engine(t) => Ok(t),
             _ => {
                 let schema = name.schema.as_deref().or(self.ctx.schema);
@@ -425,17 +438,19 @@ impl<'p> Planner<'p> {
 
     /// The names of a single stored table at a slot.
     pub(crate) fn table_names(&self, table: &Arc<Table>, slot: u16) -> Names<'static> {
+        let name: Arc<str> = table.def.name.as_str().into();
         Names {
             tables: vec![scope::FromTable {
                 source: TableSource::Engine(Arc::clone(table)),
                 schema: table.def.schema.as_str().into(),
-                alias: table.def.name.as_str().into(),
-                name: table.def.name.as_str().into(),
+                alias: Arc::clone(&name),
+                name,
                 slot,
                 hints: Vec::new(),
                 derived: Vec::new(),
                 outer_joined: false,
                 seen: None,
+                shown: OnceCell::new(),
             }],
             ..Names::default()
         }

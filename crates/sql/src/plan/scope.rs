@@ -3,6 +3,7 @@
 //! A block's tables are fixed once its FROM is bound; its expressions are then bound through a [`BlockScope`], in MySQL's order.
 //! Which of them a name stands for is for [`super::names`] to say.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use crate::expr::bind::{
     AggregatePlace, Binder, BoundSubquery, Clause, Resolved, ResolvedColumn, Scope, SubqueryKind,
     column_text,
 };
+use crate::expr::column_name::{ColumnName, TableNames};
 use crate::expr::{Column, Expr, ExprType, Node, Val};
 use crate::parse::ast;
 
@@ -39,11 +41,11 @@ pub(crate) struct FromTable {
     /// Where its rows come from.
     pub source: TableSource,
     /// Its schema; empty for a derived table.
-    pub schema: Box<str>,
+    pub schema: Arc<str>,
     /// How the statement calls it.
-    pub alias: Box<str>,
+    pub alias: Arc<str>,
     /// Its own name.
-    pub name: Box<str>,
+    pub name: Arc<str>,
     /// Its slot.
     pub slot: u16,
     /// Index hints.
@@ -54,6 +56,33 @@ pub(crate) struct FromTable {
     pub outer_joined: bool,
     /// Where it is noted which columns are read; `None` where nobody asks.
     pub seen: Option<Rc<Seen>>,
+    /// What its columns are called in messages, once one is resolved.
+    pub shown: OnceCell<Arc<dyn TableNames>>,
+}
+
+/// The names of a table of FROM.
+struct ShownNames {
+    schema: Arc<str>,
+    alias: Arc<str>,
+    source: TableSource,
+    /// The columns of a derived table.
+    derived: Vec<Box<str>>,
+}
+
+impl TableNames for ShownNames {
+    fn schema(&self) -> &str {
+        &self.schema
+    }
+
+    fn table(&self) -> &str {
+        &self.alias
+    }
+
+    fn column(&self, ordinal: u16) -> &str {
+        let at = usize::from(ordinal);
+        let own = || &*self.derived[at];
+        self.source.column_name(at).unwrap_or_else(own)
+    }
 }
 
 impl FromTable {
@@ -69,6 +98,7 @@ impl FromTable {
             derived,
             outer_joined: false,
             seen: None,
+            shown: OnceCell::new(),
         }
     }
 
@@ -83,10 +113,9 @@ impl FromTable {
 
     /// Name of a column.
     pub fn column_name(&self, i: usize) -> &str {
-        match &self.source {
-            TableSource::Engine(t) => &t.def.columns[i].name,
-            TableSource::Virtual(v) => &v.columns()[i].name,
-            TableSource::Derived(_) => &self.derived[i].name,
+        match self.source.column_name(i) {
+            Some(name) => name,
+            None => &self.derived[i].name,
         }
     }
 
@@ -130,18 +159,22 @@ impl FromTable {
 
     /// A reference to a column.
     pub fn resolved(&self, i: usize) -> ResolvedColumn {
-        let name: Arc<str> = if self.schema.is_empty() {
-            format!("{}.{}", self.alias, self.column_name(i)).into()
-        } else {
-            format!("{}.{}.{}", self.schema, self.alias, self.column_name(i)).into()
-        };
+        let shown = self.shown.get_or_init(|| {
+            let derived = self.derived.iter().map(|c| c.name.clone());
+            Arc::new(ShownNames {
+                schema: Arc::clone(&self.schema),
+                alias: Arc::clone(&self.alias),
+                source: self.source.clone(),
+                derived: derived.collect(),
+            })
+        });
         ResolvedColumn {
             slot: self.slot,
             ordinal: i as u16,
             ty: self.expr_type(i),
             utc: matches!(self.source, TableSource::Engine(_))
                 && matches!(self.data_type(i), DataType::Timestamp(_)),
-            name,
+            name: ColumnName::Of(Arc::clone(shown), i as u16),
         }
     }
 

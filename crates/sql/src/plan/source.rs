@@ -100,3 +100,17 @@ pub enum TableSource {
     /// The rows of a derived table, by its number in the plan's list of queries.
     Derived(u32),
 }
+
+impl TableSource {
+    /// The name of a column; `None` of a derived table, which is known by its number only.
+    ///
+    /// # Panics
+    /// On a column that is not there.
+    pub fn column_name(&self, i: usize) -> Option<&str> {
+        match self {
+            TableSource::Engine(t) => Some(&t.def.columns[i].name),
+            TableSource::Virtual(v) => Some(&v.columns()[i].name),
+            TableSource::Derived(_) => None,
+        }
+    }
+}

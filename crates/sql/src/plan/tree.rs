@@ -236,7 +236,7 @@ pub struct TablePlan {
     /// Where its rows come from.
     pub source: TableSource,
     /// How the statement calls it.
-    pub alias: Box<str>,
+    pub alias: Arc<str>,
     /// Its locking clause.
     pub lock: Option<LockSpec>,
 }

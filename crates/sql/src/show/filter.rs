@@ -1,7 +1,5 @@
 //! LIKE and WHERE of a SHOW, over rows that are there already.
 
-use std::sync::Arc;
-
 use types::{CollationId, SqlError, ValueRef};
 
 use super::rowset::RowSet;
@@ -78,7 +76,7 @@ impl Scope for Columns<'_> {
             ordinal: at as u16,
             ty: ExprType::of_column(&c.ty, c.nullable),
             utc: false,
-            name: Arc::from(c.name.as_str()),
+            name: c.name.as_str().into(),
         }))
     }
 }

@@ -5,7 +5,7 @@ use types::error::codes;
 
 use super::{SecurityContext, is_virtual};
 use crate::access::account::{RoutineId, TableId};
-use crate::access::needs::Need;
+use crate::access::needs::{ColumnNames, Need};
 use crate::access::privilege::{Priv, PrivSet, ROUTINE_SET, TABLE_SET};
 
 impl SecurityContext {
@@ -93,12 +93,12 @@ impl SecurityContext {
         &self,
         table: &TableId,
         privilege: Priv,
-        columns: &[Box<str>],
+        columns: &ColumnNames,
     ) -> Result<(), SqlError> {
         if self.on_table(&table.schema, &table.name).has(privilege) {
             return Ok(());
         }
-        for c in columns {
+        for c in columns.iter() {
             if !self.on_column(&table.schema, &table.name, c).has(privilege) {
                 return Err(self.no_column(privilege, c, &table.name));
             }

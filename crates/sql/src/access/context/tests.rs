@@ -53,7 +53,7 @@ fn grant_columns(a: &mut Account, table: &str, columns: &[&str], privileges: Pri
             .collect(),
         ..TableGrant::default()
     };
-    a.tables.insert(needs::table("a", table), grant);
+    a.tables.insert((*needs::table("a", table)).clone(), grant);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn columns_are_checked_one_by_one() {
     let columns = |names: &[&str]| Need::Columns {
         table: needs::table("a", "t"),
         privilege: Priv::Select,
-        columns: names.iter().map(|n| (*n).into()).collect(),
+        columns: names.iter().copied().collect(),
     };
     assert_eq!(code(&c, columns(&["ID", "V"])), 0);
     assert_eq!(code(&c, columns(&["id", "secret"])), 1143);

@@ -13,11 +13,10 @@ mod operators;
 mod special;
 mod subquery;
 
-use std::sync::Arc;
-
 use types::SqlError;
 
 use super::agg::AggSpec;
+use super::column_name::ColumnName;
 use super::ctx::EvalCtx;
 use super::node::{Column, Expr, Node};
 use super::sysvar;
@@ -73,8 +72,8 @@ pub struct ResolvedColumn {
     pub ty: ExprType,
     /// The stored value is UTC: a TIMESTAMP of a base table.
     pub utc: bool,
-    /// How messages name it: `db.table.column`.
-    pub name: Arc<str>,
+    /// How messages name it.
+    pub name: ColumnName,
 }
 
 /// What a name stands for.

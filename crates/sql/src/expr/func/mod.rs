@@ -22,6 +22,7 @@ mod string_edit;
 mod uuid;
 
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
 use types::SqlError;
@@ -142,7 +143,31 @@ impl FuncDef {
     }
 }
 
-static TABLE: LazyLock<HashMap<&'static str, &'static FuncDef>> = LazyLock::new(|| {
+/// FNV-1a of 32 bits (Fowler, Noll, Vo), for short names of ours: what a client sends is looked up and never kept.
+struct NameHasher(u32);
+
+impl Default for NameHasher {
+    fn default() -> NameHasher {
+        NameHasher(0x811C_9DC5)
+    }
+}
+
+impl Hasher for NameHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for b in bytes {
+            self.0 = (self.0 ^ u32::from(*b)).wrapping_mul(0x0100_0193);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        // The map takes its place from the low bits, and a tag from the high ones.
+        u64::from(self.0) << 32 | u64::from(self.0)
+    }
+}
+
+type Functions = HashMap<&'static str, &'static FuncDef, BuildHasherDefault<NameHasher>>;
+
+static TABLE: LazyLock<Functions> = LazyLock::new(|| {
     [
         bits::TABLE,
         control::TABLE,

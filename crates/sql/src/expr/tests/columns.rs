@@ -12,6 +12,7 @@ use crate::expr::agg::AggSpec;
 use crate::expr::bind::{
     Binder, BoundSubquery, Clause, Resolved, ResolvedColumn, Scope, SubqueryKind,
 };
+use crate::expr::column_name::{ColumnName, TableNames};
 use crate::expr::*;
 use crate::parse::ast;
 
@@ -38,6 +39,22 @@ fn columns() -> Vec<(&'static str, DataType)> {
     ]
 }
 
+struct Names;
+
+impl TableNames for Names {
+    fn schema(&self) -> &str {
+        "test"
+    }
+
+    fn table(&self) -> &str {
+        "t"
+    }
+
+    fn column(&self, ordinal: u16) -> &str {
+        columns()[usize::from(ordinal)].0
+    }
+}
+
 impl Scope for Table {
     fn column(&mut self, name: &ast::ColumnRef, clause: Clause) -> Result<Resolved, SqlError> {
         let cols = columns();
@@ -50,7 +67,7 @@ impl Scope for Table {
             ordinal: at as u16,
             ty: ExprType::of_column(&cols[at].1, true),
             utc: matches!(cols[at].1, DataType::Timestamp(_)),
-            name: format!("test.t.{}", cols[at].0).into(),
+            name: ColumnName::Of(Arc::new(Names), at as u16),
         }))
     }
 

@@ -166,12 +166,12 @@ impl Session {
             targets.extend(stored.map(|c| Target::Column(c.name.clone())));
         }
         // Before the file is looked for; the INSERTs are checked again as they are planned.
-        let mut columns: Vec<Box<str>> = Vec::new();
-        columns.extend(targets.iter().filter_map(|t| match t {
-            Target::Column(name) => Some(name.as_str().into()),
+        let named = targets.iter().filter_map(|t| match t {
+            Target::Column(name) => Some(name.as_str()),
             Target::Variable(_) => None,
-        }));
-        columns.extend(l.assignments.iter().map(|a| a.column.name.clone()));
+        });
+        let assigned = l.assignments.iter().map(|a| &*a.column.name);
+        let columns = named.chain(assigned).collect();
         self.security.check(&Need::Columns {
             table: needs::table(&name.schema, &name.name),
             privilege: Priv::Insert,

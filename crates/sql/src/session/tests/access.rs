@@ -66,7 +66,7 @@ fn on_columns(a: &mut Account, table: &str, columns: &[(&str, PrivSet)]) {
         columns: columns.collect(),
         ..TableGrant::default()
     };
-    a.tables.insert(needs::table("a", table), grant);
+    a.tables.insert((*needs::table("a", table)).clone(), grant);
 }
 
 /// The error that each way of running a statement ends with; they must agree.
@@ -405,7 +405,7 @@ fn changes_of_several_tables_need_each() {
     let (s, _root) = stage();
     change(&s, |a| {
         a.tables.insert(
-            needs::table("a", "t"),
+            (*needs::table("a", "t")).clone(),
             TableGrant {
                 privileges: SELECT.union(UPDATE).union(DELETE),
                 ..TableGrant::default()
@@ -428,7 +428,7 @@ fn changes_of_several_tables_need_each() {
     change(&s, |a| {
         on_db(a, "a", SELECT);
         a.tables.insert(
-            needs::table("a", "t"),
+            (*needs::table("a", "t")).clone(),
             TableGrant {
                 privileges: UPDATE,
                 ..TableGrant::default()
