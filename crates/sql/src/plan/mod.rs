@@ -53,6 +53,7 @@ use crate::memory::Charge;
 use crate::parse::ast;
 use crate::sink::ColumnMeta;
 use guard::{Seen, Usage};
+pub(crate) use mask::subqueries_of;
 pub(crate) use names::same_name;
 use names::{Lowest, Names};
 use params::TypedParam;
