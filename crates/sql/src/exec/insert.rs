@@ -314,10 +314,7 @@ impl Work<'_> {
             if let Some(v) = v.filter(|v| *v > 0) {
                 env.session.observe_auto_increment(&self.plan.table, v);
                 self.given_id = v;
-                // What was reserved lies below what comes next.
-                if v >= self.reserved.0 {
-                    self.reserved = (0, 0);
-                }
+                self.pass(v);
             }
             return Ok(None);
         }
@@ -331,13 +328,35 @@ impl Work<'_> {
         Ok(Some(v))
     }
 
+    /// A value was given: what is reserved goes on above it, as in MySQL.
+    fn pass(&mut self, given: u64) {
+        let (next, left) = self.reserved;
+        let Some(above) = given.checked_sub(next) else {
+            return;
+        };
+        let passed = above / self.step.0 + 1;
+        self.reserved = match left.checked_sub(passed) {
+            Some(left) if left > 0 => (next + passed * self.step.0, left),
+            _ => (0, 0),
+        };
+    }
+
     fn next_auto(&mut self, env: &mut Env<'_>) -> Result<u64, SqlError> {
         let (step, offset) = self.step;
         if self.reserved.1 == 0 {
-            let rows = self.rows_left.clamp(1, 65_536);
-            let first = env
-                .session
-                .auto_increment(&self.plan.table, rows.saturating_mul(step))?;
+            let mut rows = self.rows_left.clamp(1, 65_536);
+            let mut reserve = |rows: u64| {
+                let count = rows.saturating_mul(step);
+                env.session.auto_increment(&self.plan.table, count)
+            };
+            // Not every row may need one, and the column's type may have fewer left.
+            let first = match reserve(rows) {
+                Err(_) if rows > 1 => {
+                    rows = 1;
+                    reserve(rows)?
+                }
+                first => first?,
+            };
             let first = if step == 1 {
                 first
             } else {
