@@ -261,7 +261,7 @@ impl<'p> Planner<'p> {
         let e = e?;
         self.note_params(&e);
         for a in &aggregates[known..] {
-            a.args.iter().for_each(|e| self.note_params(e));
+            self.note_aggregated(a);
         }
         Ok(e)
     }

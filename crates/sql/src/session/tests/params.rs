@@ -121,6 +121,19 @@ fn what_is_computed_follows_the_values() {
             "SELECT IFNULL(?, 2) + ?",
             &[(&[Value::Null, i(1)], "3"), (&[f(0.5), f(0.25)], "0.75")],
         ),
+        // What MIN and MAX hand on has the type of the value.
+        (
+            "SELECT MAX(?) / 3 FROM m",
+            &[(&[i(5)], "1.6667"), (&[f(0.75)], "0.25")],
+        ),
+        // Beside an exact number text is one, with all its digits.
+        (
+            "SELECT CAST(12345678901234567.25 AS DECIMAL(20,2)) + d < ? FROM m",
+            &[
+                (&[text("12345678901234568.50")], "0"),
+                (&[text("12345678901234568.51")], "1"),
+            ],
+        ),
         (
             "SELECT ?",
             &[(&[i(5)], "5"), (&[text("a")], "a"), (&[f(0.5)], "0.5")],
