@@ -5,43 +5,20 @@ use engine::{Inserted, Updated};
 use types::convert::ConvertMode;
 use types::{DataType, SqlError, Value, ValueRef};
 
+mod ask;
+
+use ask::{Asked, Selected};
+
 use super::Env;
 use super::query::run_query;
 use super::row::{Built, OnlySubs};
-use super::rowedit::{Edit, convert, convert_mode, default_value, duplicate, missing, same_value};
+use super::rowedit::{convert, convert_mode, default_value, duplicate, missing, same_value};
 use super::store::RowStore;
 use super::sub::SubValues;
 use crate::expr::{NoRow, RowSource};
 use crate::plan::{DefaultPlan, InsertPlan, InsertRows, InsertValue};
 use crate::sink::Done;
 use crate::vars::SqlMode;
-
-/// The columns of the SELECT's tables that ON DUPLICATE KEY UPDATE reads: they lie behind the values of a selected row.
-struct Selected<'a> {
-    row: Option<(&'a RowStore, usize)>,
-    values: usize,
-    columns: &'a [(u16, u16)],
-}
-
-/// What came of asking the subqueries of ON DUPLICATE KEY UPDATE.
-enum Asked {
-    /// None of them reads the row.
-    Nothing,
-    /// They were asked for this row.
-    Row(Vec<Value>),
-    /// There is no row in the way any more.
-    Gone,
-}
-
-impl RowSource for Selected<'_> {
-    fn column(&self, slot: u16, ordinal: u16) -> ValueRef<'_> {
-        let at = self.columns.iter().position(|c| *c == (slot, ordinal));
-        match (self.row, at) {
-            (Some((rows, i)), Some(at)) => rows.column(i, self.values + at),
-            _ => ValueRef::Null,
-        }
-    }
-}
 
 /// An INSERT in progress.
 struct Work<'p> {
@@ -471,45 +448,6 @@ impl Work<'_> {
         Ok(Some(u64::from(deleted)))
     }
 
-    /// Locks the row in the way and runs the subqueries that read it, or what was to be inserted.
-    async fn ask_of_row(
-        &mut self,
-        key: &[u8],
-        row: &[Value],
-        env: &mut Env<'_>,
-        subs: &mut SubValues,
-        selected: &Selected<'_>,
-    ) -> Result<Asked, SqlError> {
-        let plan = self.plan;
-        if plan.subqueries.iter().all(|s| !s.correlated) {
-            return Ok(Asked::Nothing);
-        }
-        let mut there: Vec<Value> = Vec::new();
-        let found = env
-            .session
-            .update_key(&plan.table, key, &mut |old| {
-                there = old.to_values();
-                Ok(None)
-            })
-            .await?;
-        if matches!(found, Updated::NotFound) {
-            return Ok(Asked::Gone);
-        }
-        for (i, s) in plan.subqueries.iter().enumerate() {
-            if s.correlated {
-                let built = Built {
-                    slot: plan.slot,
-                    values: &there,
-                    inserted: row,
-                    rest: selected,
-                };
-                let rows = super::sub::fetch(s, env, &built).await?;
-                subs.set(i as u32, rows);
-            }
-        }
-        Ok(Asked::Row(there))
-    }
-
     /// ON DUPLICATE KEY UPDATE; `false` where the row in the way is gone, or no longer the one that subqueries were asked for.
     async fn update_there(
         &mut self,
@@ -523,14 +461,7 @@ impl Work<'_> {
         let plan = self.plan;
         let cx = env.cx;
         let defaults = |c: u16| plan.defaults.get(usize::from(c));
-        let edit = Edit {
-            table: &plan.table,
-            slot: plan.slot,
-            assigns: &plan.on_duplicate,
-            defaults: &defaults,
-            touch: &plan.touch,
-            mode: self.mode,
-        };
+        let edit = self.edit(&defaults);
         let line = self.line;
         let auto = self.auto;
         let mut new_row: Vec<Value> = Vec::new();

@@ -394,6 +394,7 @@ async fn collected(
         return Ok(());
     }
     let isolation = env.session.isolation();
+    let again = keys::can_look_again(block);
     let target = |i: usize| plan.targets.iter().any(|t| usize::from(t.table) == i);
     let mode = |i| keys::change_mode(keys::Role::of(block, target(i)), isolation);
     let mut join = Join::new(block, &NoRow, subs, mode);
@@ -418,7 +419,7 @@ async fn collected(
                 continue;
             }
             // Rows that are looked at again are computed when they change, and only then: an assignment may count them.
-            if !keys::can_look_again(block) {
+            if !again {
                 let values = match &block.tables[..] {
                     [_] => in_turn(plan, t, &mut join, n as u64 + 1, env).await?,
                     _ => assigned(t, stored(block, t.table)?, &join.tuple(), cx)?,
