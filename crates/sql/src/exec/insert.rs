@@ -62,7 +62,11 @@ pub(crate) async fn run(
         mode: convert_mode(cx, plan.ignore),
         auto: auto.map(|c| c as u16),
         zero_is_a_value: cx.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO),
-        reserved: (0, 0),
+        // What SET insert_id says is as good as reserved.
+        reserved: match cx.facts.insert_id {
+            0 => (0, 0),
+            first => (first, u64::MAX),
+        },
         step: (
             hot.auto_increment_increment.max(1),
             hot.auto_increment_offset,
@@ -296,6 +300,11 @@ impl Work<'_> {
             return Ok(None);
         }
         let v = self.next_auto(env)?;
+        if env.cx.facts.insert_id != 0 {
+            row[c] = self.store(ValueRef::UInt(v), c as u16, env)?;
+            env.session.observe_auto_increment(&self.plan.table, v);
+            return Ok(Some(v));
+        }
         row[c] = match &self.plan.table.def.columns[c].ty {
             DataType::Int { unsigned: true, .. } => Value::UInt(v),
             DataType::Float { .. } => Value::Float(v as f32),
