@@ -5,43 +5,20 @@ use engine::{Inserted, Updated};
 use types::convert::ConvertMode;
 use types::{DataType, SqlError, Value, ValueRef};
 
+mod ask;
+
+use ask::{Asked, Selected};
+
 use super::Env;
 use super::query::run_query;
 use super::row::{Built, OnlySubs};
-use super::rowedit::{Edit, convert, convert_mode, default_value, duplicate, missing, same_value};
+use super::rowedit::{convert, convert_mode, default_value, duplicate, missing, same_value};
 use super::store::RowStore;
 use super::sub::SubValues;
 use crate::expr::{NoRow, RowSource};
 use crate::plan::{DefaultPlan, InsertPlan, InsertRows, InsertValue};
 use crate::sink::Done;
 use crate::vars::SqlMode;
-
-/// The columns of the SELECT's tables that ON DUPLICATE KEY UPDATE reads: they lie behind the values of a selected row.
-struct Selected<'a> {
-    row: Option<(&'a RowStore, usize)>,
-    values: usize,
-    columns: &'a [(u16, u16)],
-}
-
-/// What came of asking the subqueries of ON DUPLICATE KEY UPDATE.
-enum Asked {
-    /// None of them reads the row.
-    Nothing,
-    /// They were asked for this row.
-    Row(Vec<Value>),
-    /// There is no row in the way any more.
-    Gone,
-}
-
-impl RowSource for Selected<'_> {
-    fn column(&self, slot: u16, ordinal: u16) -> ValueRef<'_> {
-        let at = self.columns.iter().position(|c| *c == (slot, ordinal));
-        match (self.row, at) {
-            (Some((rows, i)), Some(at)) => rows.column(i, self.values + at),
-            _ => ValueRef::Null,
-        }
-    }
-}
 
 /// An INSERT in progress.
 struct Work<'p> {
@@ -85,7 +62,11 @@ pub(crate) async fn run(
         mode: convert_mode(cx, plan.ignore),
         auto: auto.map(|c| c as u16),
         zero_is_a_value: cx.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO),
-        reserved: (0, 0),
+        // What SET insert_id says is as good as reserved.
+        reserved: match cx.facts.insert_id {
+            0 => (0, 0),
+            first => (first, u64::MAX),
+        },
         step: (
             hot.auto_increment_increment.max(1),
             hot.auto_increment_offset,
@@ -314,14 +295,16 @@ impl Work<'_> {
             if let Some(v) = v.filter(|v| *v > 0) {
                 env.session.observe_auto_increment(&self.plan.table, v);
                 self.given_id = v;
-                // What was reserved lies below what comes next.
-                if v >= self.reserved.0 {
-                    self.reserved = (0, 0);
-                }
+                self.pass(v);
             }
             return Ok(None);
         }
         let v = self.next_auto(env)?;
+        if env.cx.facts.insert_id != 0 {
+            row[c] = self.store(ValueRef::UInt(v), c as u16, env)?;
+            env.session.observe_auto_increment(&self.plan.table, v);
+            return Ok(Some(v));
+        }
         row[c] = match &self.plan.table.def.columns[c].ty {
             DataType::Int { unsigned: true, .. } => Value::UInt(v),
             DataType::Float { .. } => Value::Float(v as f32),
@@ -331,13 +314,35 @@ impl Work<'_> {
         Ok(Some(v))
     }
 
+    /// A value was given: what is reserved goes on above it, as in MySQL.
+    fn pass(&mut self, given: u64) {
+        let (next, left) = self.reserved;
+        let Some(above) = given.checked_sub(next) else {
+            return;
+        };
+        let passed = above / self.step.0 + 1;
+        self.reserved = match left.checked_sub(passed) {
+            Some(left) if left > 0 => (next + passed * self.step.0, left),
+            _ => (0, 0),
+        };
+    }
+
     fn next_auto(&mut self, env: &mut Env<'_>) -> Result<u64, SqlError> {
         let (step, offset) = self.step;
         if self.reserved.1 == 0 {
-            let rows = self.rows_left.clamp(1, 65_536);
-            let first = env
-                .session
-                .auto_increment(&self.plan.table, rows.saturating_mul(step))?;
+            let mut rows = self.rows_left.clamp(1, 65_536);
+            let mut reserve = |rows: u64| {
+                let count = rows.saturating_mul(step);
+                env.session.auto_increment(&self.plan.table, count)
+            };
+            // Not every row may need one, and the column's type may have fewer left.
+            let first = match reserve(rows) {
+                Err(_) if rows > 1 => {
+                    rows = 1;
+                    reserve(rows)?
+                }
+                first => first?,
+            };
             let first = if step == 1 {
                 first
             } else {
@@ -452,45 +457,6 @@ impl Work<'_> {
         Ok(Some(u64::from(deleted)))
     }
 
-    /// Locks the row in the way and runs the subqueries that read it, or what was to be inserted.
-    async fn ask_of_row(
-        &mut self,
-        key: &[u8],
-        row: &[Value],
-        env: &mut Env<'_>,
-        subs: &mut SubValues,
-        selected: &Selected<'_>,
-    ) -> Result<Asked, SqlError> {
-        let plan = self.plan;
-        if plan.subqueries.iter().all(|s| !s.correlated) {
-            return Ok(Asked::Nothing);
-        }
-        let mut there: Vec<Value> = Vec::new();
-        let found = env
-            .session
-            .update_key(&plan.table, key, &mut |old| {
-                there = old.to_values();
-                Ok(None)
-            })
-            .await?;
-        if matches!(found, Updated::NotFound) {
-            return Ok(Asked::Gone);
-        }
-        for (i, s) in plan.subqueries.iter().enumerate() {
-            if s.correlated {
-                let built = Built {
-                    slot: plan.slot,
-                    values: &there,
-                    inserted: row,
-                    rest: selected,
-                };
-                let rows = super::sub::fetch(s, env, &built).await?;
-                subs.set(i as u32, rows);
-            }
-        }
-        Ok(Asked::Row(there))
-    }
-
     /// ON DUPLICATE KEY UPDATE; `false` where the row in the way is gone, or no longer the one that subqueries were asked for.
     async fn update_there(
         &mut self,
@@ -504,14 +470,7 @@ impl Work<'_> {
         let plan = self.plan;
         let cx = env.cx;
         let defaults = |c: u16| plan.defaults.get(usize::from(c));
-        let edit = Edit {
-            table: &plan.table,
-            slot: plan.slot,
-            assigns: &plan.on_duplicate,
-            defaults: &defaults,
-            touch: &plan.touch,
-            mode: self.mode,
-        };
+        let edit = self.edit(&defaults);
         let line = self.line;
         let auto = self.auto;
         let mut new_row: Vec<Value> = Vec::new();

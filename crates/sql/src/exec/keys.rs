@@ -8,7 +8,7 @@ use types::keyenc::{KeyPart, NOT_NULL_MARK, NULL_MARK};
 use types::{DataType, SqlError, ValueRef};
 
 use super::union::union;
-use crate::expr::{EvalCtx, RowSource, Val, as_column_value};
+use crate::expr::{EvalCtx, Expr, Node, RowSource, Val, as_column_value};
 use crate::parse::ast;
 use crate::plan::{Access, Block, KeyExpr, LockSpec, RangeAccess};
 
@@ -362,9 +362,20 @@ pub(crate) fn change_mode(role: Role, isolation: Isolation) -> ReadMode {
     }
 }
 
-/// Whether the rows of a change can be judged and computed anew, each by itself, when it is their turn.
+/// Whether the rows of a change can be judged and computed anew, each by itself, when it is their turn. A condition that counts, or that is
+/// left to chance, says something else the second time.
 pub(crate) fn can_look_again(block: &Block) -> bool {
+    let acts = |e: &Expr| match &e.node {
+        Node::AssignVar(..) => true,
+        Node::Call(c) => c.def.volatile(),
+        _ => false,
+    };
+    let mut conditions = block
+        .steps
+        .iter()
+        .flat_map(|s| s.filter.iter().chain(&s.implied));
     block.tables.len() == 1
         && block.steps.iter().all(|s| s.late.is_empty())
         && !block.subqueries.iter().any(|s| s.correlated)
+        && !conditions.any(|e| e.any(&acts))
 }

@@ -88,6 +88,30 @@ impl RowSource for Built<'_> {
     }
 }
 
+/// A table's current row as the assignments so far leave it.
+pub(crate) struct Assigned<'a> {
+    /// Its slot.
+    pub slot: u16,
+    /// Columns that got values, the last ones behind.
+    pub columns: &'a [(u16, Value)],
+    /// The row as it was, the other rows and the subqueries.
+    pub rest: &'a dyn RowSource,
+}
+
+impl RowSource for Assigned<'_> {
+    fn column(&self, slot: u16, ordinal: u16) -> ValueRef<'_> {
+        let mut assigned = self.columns.iter().rev();
+        match assigned.find(|(c, _)| slot == self.slot && *c == ordinal) {
+            Some((_, v)) => v.as_ref(),
+            None => self.rest.column(slot, ordinal),
+        }
+    }
+
+    fn subqueries(&self) -> Option<&dyn SubquerySource> {
+        self.rest.subqueries()
+    }
+}
+
 /// No row but the values of subqueries.
 pub(crate) struct OnlySubs<'a> {
     /// The values.

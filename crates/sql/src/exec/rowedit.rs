@@ -161,25 +161,35 @@ impl Edit<'_> {
                 inserted,
                 rest,
             };
-            let v = match &a.value {
-                Some(e) => {
-                    let v = e.eval(cx, &built)?;
-                    let ty = &self.table.def.columns[usize::from(a.column)].ty;
-                    self.convert(v.as_assigned_ref(&e.ty, ty), a.column, line, cx)?
-                }
-                None => {
-                    let plan = (self.defaults)(a.column).unwrap_or(&DefaultPlan::Missing);
-                    default_value(plan, self.table, a.column, &built, line, &self.mode, cx)?
-                }
-            };
-            let c = usize::from(a.column);
-            new[c] = v;
+            let v = self.value(a, &built, line, cx)?;
+            new[usize::from(a.column)] = v;
         }
         for a in self.assigns {
             let c = usize::from(a.column);
             changed |= !same_value(new[c].as_ref(), old.column(c));
         }
         self.finish(new, changed, cx)
+    }
+
+    /// What a column is assigned, for a row as the assignments before leave it.
+    pub fn value(
+        &self,
+        a: &Assign,
+        row: &dyn RowSource,
+        line: u64,
+        cx: &EvalCtx<'_>,
+    ) -> Result<Value, SqlError> {
+        match &a.value {
+            Some(e) => {
+                let v = e.eval(cx, row)?;
+                let ty = &self.table.def.columns[usize::from(a.column)].ty;
+                self.convert(v.as_assigned_ref(&e.ty, ty), a.column, line, cx)
+            }
+            None => {
+                let plan = (self.defaults)(a.column).unwrap_or(&DefaultPlan::Missing);
+                default_value(plan, self.table, a.column, row, line, &self.mode, cx)
+            }
+        }
     }
 
     /// As [`apply`](Self::apply), for values that were computed before.

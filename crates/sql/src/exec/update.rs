@@ -7,8 +7,8 @@ use engine::{IndexKind, KeyBound, ReadMode, RowBatch, ScanSpec, Table, Updated, 
 use types::{SqlError, Value, ValueRef};
 
 use super::Env;
+use super::assign::{Found, assigned, in_turn};
 use super::join::{Join, all_hold, passes};
-use super::keymap::KeyMap;
 use super::keys::{self, Fit, Ranges};
 use super::output::limits;
 use super::row::{Candidate, OnlySubs};
@@ -16,7 +16,6 @@ use super::rowedit::{Edit, convert_mode, duplicate};
 use super::sort::{Sorter, write_sort_key};
 use super::sub::SubValues;
 use crate::expr::{EvalCtx, Expr, NoRow, RowSource};
-use crate::memory::{Account, Charge};
 use crate::plan::{Access, Block, DefaultPlan, UpdatePlan, UpdateTarget};
 use crate::sink::Done;
 
@@ -144,7 +143,7 @@ impl UpdatePlan {
         self.block.order.is_empty() && self.block.steps[0].late.is_empty()
     }
 
-    fn edit<'p>(
+    pub(super) fn edit<'p>(
         &'p self,
         target: &'p UpdateTarget,
         defaults: &'p (dyn Fn(u16) -> Option<&'p DefaultPlan> + Sync),
@@ -169,7 +168,7 @@ pub(crate) fn stored(block: &Block, table: u16) -> Result<&Arc<Table>, SqlError>
 }
 
 /// Finds the default of a column that is assigned DEFAULT.
-fn default_of(target: &UpdateTarget, column: u16) -> Option<&DefaultPlan> {
+pub(super) fn default_of(target: &UpdateTarget, column: u16) -> Option<&DefaultPlan> {
     target
         .defaults
         .iter()
@@ -395,6 +394,7 @@ async fn collected(
         return Ok(());
     }
     let isolation = env.session.isolation();
+    let again = keys::can_look_again(block);
     let target = |i: usize| plan.targets.iter().any(|t| usize::from(t.table) == i);
     let mode = |i| keys::change_mode(keys::Role::of(block, target(i)), isolation);
     let mut join = Join::new(block, &NoRow, subs, mode);
@@ -418,11 +418,15 @@ async fn collected(
             if !new {
                 continue;
             }
+            // Rows that are looked at again are computed when they change, and only then: an assignment may count them.
+            if !again {
+                let values = match &block.tables[..] {
+                    [_] => in_turn(plan, t, &mut join, n as u64 + 1, env).await?,
+                    _ => assigned(t, stored(block, t.table)?, &join.tuple(), cx)?,
+                };
+                f.keep(values);
+            }
             let tuple = join.tuple();
-            let stored = block.tables[usize::from(t.table)].stored();
-            let stored = stored.ok_or_else(|| SqlError::internal("a target that is not stored"))?;
-            let values = assigned(t, stored, &tuple, cx)?;
-            f.keep(values);
             if let Some(s) = &mut sorter {
                 sort_key.clear();
                 write_sort_key(&block.order, cx, &tuple, &mut sort_key)?;
@@ -457,57 +461,6 @@ async fn collected(
     Ok(())
 }
 
-/// Rows of a target that are to be changed.
-struct Found {
-    keys: KeyMap,
-    /// The assigned values of each, as of when it was found; empty for one table alone, whose values are computed anew.
-    values: Vec<Vec<Value>>,
-    charge: Charge,
-}
-
-impl Found {
-    fn new(account: &Arc<Account>) -> Found {
-        Found {
-            keys: KeyMap::new(account),
-            values: Vec::new(),
-            charge: Charge::to(account),
-        }
-    }
-
-    /// Keeps the values of a row. Where the session has no room for them, it fails at the next pause.
-    fn keep(&mut self, values: Vec<Value>) {
-        let bytes = values.iter().map(|v| match v {
-            Value::Str(b, _) | Value::Bytes(b) => b.len(),
-            _ => 0,
-        });
-        let all = (values.len() + 1) * size_of::<Value>() + bytes.sum::<usize>();
-        if self.charge.add(all) {
-            self.values.push(values);
-        }
-    }
-}
-
-/// The assigned values of a row. `DEFAULT` is left open as NULL.
-fn assigned(
-    t: &UpdateTarget,
-    table: &Table,
-    row: &dyn RowSource,
-    cx: &crate::expr::EvalCtx<'_>,
-) -> Result<Vec<Value>, SqlError> {
-    let mut out = Vec::with_capacity(t.assigns.len());
-    for a in &t.assigns {
-        out.push(match &a.value {
-            Some(e) => {
-                let v = e.eval(cx, row)?;
-                let ty = &table.def.columns[usize::from(a.column)].ty;
-                v.as_assigned_ref(&e.ty, ty).to_owned()
-            }
-            None => Value::Null,
-        });
-    }
-    Ok(out)
-}
-
 async fn change_found(
     plan: &UpdatePlan,
     t: &UpdateTarget,
@@ -540,7 +493,7 @@ async fn change_found(
         let line = tally.line + 1;
         let mut values = f.values[n].clone();
         for (v, a) in values.iter_mut().zip(&t.assigns) {
-            if a.value.is_none() {
+            if a.value.is_none() && block.tables.len() > 1 {
                 let d = default_of(t, a.column).unwrap_or(&DefaultPlan::Missing);
                 *v = super::rowedit::default_value(
                     d, edit.table, a.column, &rest, line, &edit.mode, cx,

@@ -117,6 +117,8 @@ pub struct SessionFacts {
     pub database: Option<String>,
     /// LAST_INSERT_ID() without arguments.
     pub last_insert_id: u64,
+    /// `@@insert_id`: the AUTO_INCREMENT value that the next INSERT begins with; 0 where nobody said.
+    pub insert_id: u64,
     /// FOUND_ROWS().
     pub found_rows: u64,
     /// ROW_COUNT().
@@ -150,6 +152,7 @@ impl Default for SessionFacts {
             current_role: String::new(),
             database: None,
             last_insert_id: 0,
+            insert_id: 0,
             found_rows: 0,
             row_count: -1,
             system_offset: 0,

@@ -44,6 +44,7 @@ pub(super) fn value(id: VarId, scope: Option<ReadScope>, cx: &EvalCtx<'_>) -> Va
     if def.computed {
         return match def.name {
             "last_insert_id" | "identity" => Val::Uint(cx.facts.last_insert_id),
+            "insert_id" => Val::Uint(cx.facts.insert_id),
             "timestamp" => Val::Double(cx.now_micros as f64 / 1e6),
             "warning_count" => Val::Uint(cx.facts.warning_count),
             "error_count" => Val::Uint(cx.facts.error_count),

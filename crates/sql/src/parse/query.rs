@@ -188,14 +188,27 @@ impl Parser<'_> {
                 body => return Ok(plain_query(body)),
             }
         }
-        Ok(Query {
+        let mut query = Query {
             with,
             body,
             order_by,
             limit,
             locking,
             into,
-        })
+        };
+        // What follows a query in parentheses belongs to it, unless that has its own: `(SELECT a FROM t) ORDER BY b` sees the table.
+        if let QueryBody::Nested(inner) = &mut query.body
+            && inner.order_by.is_empty()
+            && inner.limit.is_none()
+            && inner.into.is_none()
+            && (inner.with.is_none() || query.with.is_none())
+        {
+            let inner = std::mem::replace(&mut **inner, plain_query(QueryBody::Values(Vec::new())));
+            query.with = query.with.or(inner.with);
+            query.locking.splice(..0, inner.locking);
+            query.body = inner.body;
+        }
+        Ok(query)
     }
 
     /// `ORDER BY ..`, or nothing.

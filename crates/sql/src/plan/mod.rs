@@ -54,6 +54,7 @@ use crate::memory::Charge;
 use crate::parse::ast;
 use crate::sink::ColumnMeta;
 use guard::{Seen, Usage};
+pub(crate) use mask::subqueries_of;
 pub(crate) use names::same_name;
 use names::{Lowest, Names};
 use params::TypedParam;
@@ -264,7 +265,7 @@ impl<'p> Planner<'p> {
         let e = e?;
         self.note_params(&e);
         for a in &aggregates[known..] {
-            a.args.iter().for_each(|e| self.note_params(e));
+            self.note_aggregated(a);
         }
         Ok(e)
     }

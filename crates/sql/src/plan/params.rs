@@ -9,6 +9,7 @@ use types::{CollationId, Value};
 
 use super::Planner;
 use super::tree::Plan;
+use crate::expr::agg::{AggFunc, AggSpec};
 use crate::expr::{Coercibility, Expr, ExprType, Node, Shape};
 
 /// A parameter whose type decides what is computed.
@@ -44,6 +45,16 @@ impl Planner<'_> {
     pub(crate) fn note_shown(&self, e: &Expr) {
         if matches!(e.node, Node::Param(..)) {
             self.note_used(e, Use::Computed);
+        }
+    }
+
+    /// As [`note_params`](Self::note_params), for what an aggregate takes: MIN and MAX are of its type.
+    pub(crate) fn note_aggregated(&self, a: &AggSpec) {
+        for e in &a.args {
+            self.note_params(e);
+            if matches!(a.func, AggFunc::Min | AggFunc::Max) {
+                self.note_shown(e);
+            }
         }
     }
 

@@ -435,7 +435,7 @@ impl Scope for BlockScope<'_> {
                 };
                 let mut list = names.from_below.borrow_mut();
                 let e = aggregate_column(slot + 1, list.len() as u16, spec.ty);
-                spec.args.iter().for_each(|a| self.planner.note_params(a));
+                self.planner.note_aggregated(&spec);
                 list.push(*spec);
                 self.names.note_outer(&e);
                 return Ok(AggregatePlace::Around(e));

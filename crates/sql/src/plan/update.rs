@@ -198,8 +198,9 @@ impl Planner<'_> {
             t.defaults = self.assigned_defaults(&table, &t.assigns)?;
             t.touch = touched(&table, &t.assigns);
         }
+        not_moved_twice(&c.names, &targets)?;
         if c.names.tables.len() > 1 && (!u.order_by.is_empty() || u.limit.is_some()) {
-            let what = if u.limit.is_some() {
+            let what = if u.order_by.is_empty() {
                 "LIMIT"
             } else {
                 "ORDER BY"
@@ -323,6 +324,40 @@ pub(crate) fn target_table(
             ),
         )),
     }
+}
+
+/// A table that is changed under two names may not have its clustered key assigned under either: the rows found under the other would be gone.
+///
+/// # Errors
+/// 1706.
+fn not_moved_twice(names: &Names<'_>, targets: &[UpdateTarget]) -> Result<(), SqlError> {
+    let stored = |t: &UpdateTarget| match &names.tables[usize::from(t.table)].source {
+        TableSource::Engine(table) => Some(Arc::clone(table)),
+        _ => None,
+    };
+    let moves = |t: &UpdateTarget, table: &Table| {
+        let mut key = table.def.indexes[0].parts.iter();
+        key.any(|p| t.assigns.iter().any(|a| a.column == p.column))
+    };
+    for (i, a) in targets.iter().enumerate() {
+        for b in &targets[i + 1..] {
+            let (Some(x), Some(y)) = (stored(a), stored(b)) else {
+                continue;
+            };
+            if Arc::ptr_eq(&x, &y) && (moves(a, &x) || moves(b, &x)) {
+                let alias = |n: u16| &names.tables[usize::from(n)].alias;
+                return Err(SqlError::new(
+                    1706,
+                    format!(
+                        "Primary key/partition key update is not allowed since the table is updated both as '{}' and '{}'.",
+                        alias(a.table.min(b.table)),
+                        alias(a.table.max(b.table))
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A statement may not read the table it changes in a subquery.

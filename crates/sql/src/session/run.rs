@@ -14,7 +14,7 @@ use crate::expr::{EvalCtx, ExprType, Val};
 use crate::infoschema::Names;
 use crate::parse::ast::{Expr, Statement};
 use crate::plan::params::{TypedParam, type_of};
-use crate::plan::{self, Plan, PlanCtx, TimeLimit};
+use crate::plan::{self, Plan, PlanBody, PlanCtx, TimeLimit};
 use crate::sink::{Done, ResultSink};
 
 /// How often a statement is planned again because a table changed between planning and running.
@@ -287,6 +287,9 @@ impl Session {
             (r, w, n, x.cx.last_insert_id_set())
         };
         self.keep_warnings(warnings, total);
+        if matches!(plan.body, PlanBody::Insert(_)) {
+            self.facts.insert_id = 0;
+        }
         let mut done = r?;
         if let Some(id) = last_id {
             done.generated_id.get_or_insert(id);

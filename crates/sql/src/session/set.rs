@@ -244,6 +244,11 @@ impl Session {
                     self.facts.last_insert_id = n;
                 }
             }
+            "insert_id" => {
+                if let Some(n) = number {
+                    self.facts.insert_id = n;
+                }
+            }
             "timestamp" => {
                 self.fixed_timestamp = match input {
                     VarInput::Double(d) if *d > 0.0 => Some((d * 1e6) as i64),

@@ -67,7 +67,7 @@ impl EvalCtx<'_> {
     }
 
     /// The result of `f` if it adds no warning; otherwise nothing, and its warnings are forgotten.
-    pub(in crate::expr) fn quietly<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
+    pub(crate) fn quietly<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
         let before = {
             let s = self.state();
             let (warnings, errors) = (s.warning_count, s.error_count);

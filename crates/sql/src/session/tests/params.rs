@@ -44,6 +44,22 @@ fn text(s: &str) -> Value {
 /// Executions of a statement: the values of its parameters, and the rows.
 type Runs<'a> = &'a [(&'a [Value], &'a str)];
 
+/// Executes statements with one value after the other, and the other way round.
+fn check(c: &mut Client, cases: &[(&str, Runs<'_>)]) {
+    for (sql, runs) in cases {
+        let id = prepare(c, sql);
+        for (params, expected) in *runs {
+            assert_eq!(&execute(c, id, params), expected, "{sql} {params:?}");
+        }
+        // The other way round the plan of the last execution is met by the first.
+        for (params, expected) in runs.iter().rev() {
+            let got = execute(c, id, params);
+            let same = got == *expected || got.parse::<f64>().ok() == expected.parse::<f64>().ok();
+            assert!(same, "{sql} {params:?} again: {got}");
+        }
+    }
+}
+
 #[test]
 fn what_is_computed_follows_the_values() {
     let mut c = Client::in_test(&server());
@@ -126,18 +142,33 @@ fn what_is_computed_follows_the_values() {
             &[(&[i(5)], "5"), (&[text("a")], "a"), (&[f(0.5)], "0.5")],
         ),
     ];
-    for (sql, runs) in cases {
-        let id = prepare(&mut c, sql);
-        for (params, expected) in *runs {
-            assert_eq!(&execute(&mut c, id, params), expected, "{sql} {params:?}");
-        }
-        // The other way round the plan of the last execution is met by the first.
-        for (params, expected) in runs.iter().rev() {
-            let got = execute(&mut c, id, params);
-            let same = got == *expected || got.parse::<f64>().ok() == expected.parse::<f64>().ok();
-            assert!(same, "{sql} {params:?} again: {got}");
-        }
-    }
+    check(&mut c, cases);
+}
+
+#[test]
+fn what_is_handed_on_or_compared_exactly_follows_the_values() {
+    let mut c = Client::in_test(&server());
+    c.run("CREATE TABLE m (d DECIMAL(10,2))");
+    c.run("INSERT INTO m VALUES (1.25)");
+    let cases: &[(&str, Runs<'_>)] = &[
+        // What MIN and MAX hand on has the type of the value.
+        (
+            "SELECT MAX(?) / 3 FROM m",
+            &[
+                (&[Value::Int(5)], "1.6667"),
+                (&[Value::Double(0.75)], "0.25"),
+            ],
+        ),
+        // Beside an exact number text is one, with all its digits.
+        (
+            "SELECT CAST(12345678901234567.25 AS DECIMAL(20,2)) + d < ? FROM m",
+            &[
+                (&[text("12345678901234568.50")], "0"),
+                (&[text("12345678901234568.51")], "1"),
+            ],
+        ),
+    ];
+    check(&mut c, cases);
 }
 
 #[test]

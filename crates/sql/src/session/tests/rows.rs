@@ -134,3 +134,25 @@ fn revoked_rights_are_gone_at_once() {
     c.run("REVOKE SELECT ON *.* FROM u@localhost");
     assert_eq!(u.error("SELECT * FROM test.t"), 1142);
 }
+
+#[test]
+fn a_client_is_told_the_number_of_the_row_that_was_there() {
+    let mut c = Client::in_test(&server());
+    c.run("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, k INT UNIQUE, n INT)");
+    let mut told = |sql: &str| {
+        let done = c.run(sql).done;
+        (done.last_insert_id, c.one("SELECT LAST_INSERT_ID()"))
+    };
+    let first = told("INSERT INTO t (k, n) VALUES (7, 1)");
+    assert_eq!(first, (1, "1".to_owned()));
+    // MySQL's mysql_insert_id(); LAST_INSERT_ID() stays what was given last.
+    let there = told("INSERT INTO t (k, n) VALUES (7, 1) ON DUPLICATE KEY UPDATE n = n + 1");
+    assert_eq!(there, (1, "1".to_owned()));
+    let moved = told("INSERT INTO t (k, n) VALUES (7, 1) ON DUPLICATE KEY UPDATE id = 50");
+    assert_eq!(moved, (50, "1".to_owned()));
+    let asked =
+        "INSERT INTO t (k, n) VALUES (7, 1) ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id), n = 9";
+    assert_eq!(told(asked), (50, "50".to_owned()));
+    let given = told("INSERT INTO t VALUES (60, 8, 1)");
+    assert_eq!(given, (60, "50".to_owned()));
+}

@@ -1,0 +1,110 @@
+//! The values that an UPDATE assigns where they are computed as its rows are found, and kept until the rows are changed.
+
+use std::sync::Arc;
+
+use engine::Table;
+use types::{SqlError, Value};
+
+use super::Env;
+use super::join::Join;
+use super::keymap::KeyMap;
+use super::row::Assigned;
+use super::update::default_of;
+use crate::expr::RowSource;
+use crate::memory::{Account, Charge};
+use crate::plan::{UpdatePlan, UpdateTarget, subqueries_of};
+
+/// Rows of a target that are to be changed.
+pub(super) struct Found {
+    /// Their clustered keys.
+    pub keys: KeyMap,
+    /// The assigned values of each, as of when it was found; empty for one table alone, whose values are computed anew.
+    pub values: Vec<Vec<Value>>,
+    charge: Charge,
+}
+
+impl Found {
+    /// None yet.
+    pub fn new(account: &Arc<Account>) -> Found {
+        Found {
+            keys: KeyMap::new(account),
+            values: Vec::new(),
+            charge: Charge::to(account),
+        }
+    }
+
+    /// Keeps the values of a row. Where the session has no room for them, it fails at the next pause.
+    pub fn keep(&mut self, values: Vec<Value>) {
+        let bytes = values.iter().map(|v| match v {
+            Value::Str(b, _) | Value::Bytes(b) => b.len(),
+            _ => 0,
+        });
+        let all = (values.len() + 1) * size_of::<Value>() + bytes.sum::<usize>();
+        if self.charge.add(all) {
+            self.values.push(values);
+        }
+    }
+}
+
+/// The assigned values of a row of a table that is changed alone: each is computed from the row as the assignments before it leave it, and so are
+/// the subqueries that it uses (the manual, "UPDATE Statement").
+pub(super) async fn in_turn(
+    plan: &UpdatePlan,
+    t: &UpdateTarget,
+    join: &mut Join<'_>,
+    line: u64,
+    env: &mut Env<'_>,
+) -> Result<Vec<Value>, SqlError> {
+    let block = &plan.block;
+    let cx = env.cx;
+    let defaults = |c| default_of(t, c);
+    let edit = plan.edit(t, &defaults, cx)?;
+    let mut columns: Vec<(u16, Value)> = Vec::with_capacity(t.assigns.len());
+    for a in &t.assigns {
+        let mut used = Vec::new();
+        if let (Some(e), false) = (&a.value, columns.is_empty()) {
+            subqueries_of(e, &mut used);
+            used.retain(|&i| block.subqueries[i as usize].correlated);
+        }
+        for i in used {
+            let rows = {
+                let row = Assigned {
+                    slot: edit.slot,
+                    columns: &columns,
+                    rest: &join.tuple(),
+                };
+                super::sub::fetch(&block.subqueries[i as usize], env, &row).await?
+            };
+            join.subs.set(i, rows);
+        }
+        let row = Assigned {
+            slot: edit.slot,
+            columns: &columns,
+            rest: &join.tuple(),
+        };
+        let v = edit.value(a, &row, line, cx)?;
+        columns.push((a.column, v));
+    }
+    Ok(columns.into_iter().map(|(_, v)| v).collect())
+}
+
+/// The assigned values of a row, all computed from the row as it was found. `DEFAULT` is left open as NULL.
+pub(super) fn assigned(
+    t: &UpdateTarget,
+    table: &Table,
+    row: &dyn RowSource,
+    cx: &crate::expr::EvalCtx<'_>,
+) -> Result<Vec<Value>, SqlError> {
+    let mut out = Vec::with_capacity(t.assigns.len());
+    for a in &t.assigns {
+        out.push(match &a.value {
+            Some(e) => {
+                let v = e.eval(cx, row)?;
+                let ty = &table.def.columns[usize::from(a.column)].ty;
+                v.as_assigned_ref(&e.ty, ty).to_owned()
+            }
+            None => Value::Null,
+        });
+    }
+    Ok(out)
+}
