@@ -9,7 +9,10 @@ mod catalog;
 mod documented;
 mod frames;
 mod node;
+mod pattern;
 mod peer;
+mod relation;
+mod typed;
 mod words;
 
 use crate::args::Args;
