@@ -7,7 +7,7 @@
 //! - *statement* is such a text, or behind `~` a pattern of the tree ([`pattern`](super::pattern)), which is what a kind of difference is
 //!   told with: `~ @compare[time, text]` is a time that is compared with text somewhere in it.
 //! - *ours* and *theirs* are such texts; or say how the answers differ ([`relation`](super::relation)): `=null` for rows that are alike but
-//!   for where ours is NULL (`=theirs-null`, `=zeroes`, `=near`, `=sign`, `=fraction`, `=digits`, `=truth`, and several with commas), `+1292`
+//!   for where ours is NULL (`=theirs-null`, `=zeroes`, `=near`, `=sign`, `=fraction`, `=second`, `=digits`, `=truth`, and several with commas), `+1292`
 //!   and `+` for warnings that are alike but that ours may have 1292 too.
 
 use super::case::{Case, Difference};
@@ -15,7 +15,6 @@ use super::pattern::Pattern;
 use super::relation::Relation;
 use crate::step::Outcome;
 use crate::tree;
-use std::io::Write;
 
 /// A line.
 #[derive(Debug)]
@@ -86,26 +85,6 @@ fn parse(text: &str) -> Outcome<Vec<Line>> {
         });
     }
     Ok(lines)
-}
-
-/// Writes a difference to `out` in the form of a line of the list, behind the number of the line that documents it (0: none) and the number
-/// of its case.
-pub fn list(
-    out: &mut impl Write,
-    line: usize,
-    number: u64,
-    case: &Case,
-    found: &Difference,
-) -> std::io::Result<()> {
-    writeln!(
-        out,
-        "{line}\t{number}\t{} ;; {} ;; {} ;; {} ;; {}",
-        case.frame.area,
-        found.aspect.name(),
-        found.statement,
-        found.ours,
-        found.theirs
-    )
 }
 
 /// The line that documents this difference.

@@ -4,7 +4,8 @@
 //! expressions, or anything inside of these. The pattern holds if all of its terms do.
 //!
 //! ```text
-//! term   = ["!"] [".."] [asks ":"] test { "|" test } [ "(" places ")" | "[" places "]" ]
+//! term   = ["!"] [".."] [asks ":"] one { "|" one }
+//! one    = test { "|" test } [ "(" places ")" | "[" places "]" ]      the places are those of each test before them
 //! test   = "_"                anything
 //!        | "^"                the frame, whose places are its expressions
 //!        | type               int unsigned decimal real truth year text bytes bits bit label date time datetime json null,
@@ -37,6 +38,11 @@ struct Term {
     not: bool,
     deep: bool,
     asks: Option<Asks>,
+    ones: Vec<One>,
+}
+
+#[derive(Debug)]
+struct One {
     tests: Vec<Test>,
     places: Places,
 }
@@ -153,7 +159,9 @@ impl Term {
 
     /// Whether it fits just this, whatever its `!` says.
     fn at(&self, seen: Seen<'_>) -> bool {
-        self.tests.iter().any(|test| test.fits(seen)) && self.places.fit(seen)
+        self.ones
+            .iter()
+            .any(|one| one.tests.iter().any(|test| test.fits(seen)) && one.places.fit(seen))
     }
 
     /// Whether what stands in the place `at` of `parent` fits.
@@ -262,7 +270,10 @@ fn form_name(node: &Node) -> Option<String> {
         return None;
     };
     let bare = pieces.join(" ").replace(['(', ')', ','], " ");
-    let words: Vec<&str> = bare.split_whitespace().collect();
+    let words: Vec<&str> = bare
+        .split_whitespace()
+        .filter(|word| !word.starts_with('\''))
+        .collect();
     let name = words.join(" ");
     Some(match name.as_str() {
         "-" if pieces.len() == 2 => "NEG".to_owned(),
@@ -309,7 +320,7 @@ fn asked(parent: Seen<'_>, at: usize) -> Option<Asks> {
         "IF" if at == 0 => Some(Asks::Truth),
         "CASE WHEN THEN WHEN THEN END" if at % 2 == 0 => Some(Asks::Truth),
         "LENGTH" | "CHAR_LENGTH" | "BIT_LENGTH" | "ASCII" | "STRCMP" | "NOT LIKE"
-        | "GROUP_CONCAT ORDER BY id SEPARATOR '  '" => Some(Asks::Text),
+        | "GROUP_CONCAT ORDER BY id SEPARATOR" => Some(Asks::Text),
         _ => match form.gives {
             Gives::String | Gives::Is(Typed::Text | Typed::Bytes) => Some(Asks::Text),
             _ => None,
@@ -356,6 +367,19 @@ impl<'t> Reader<'t> {
         ]
         .into_iter()
         .find_map(|(word, asks)| self.took(word).then_some(asks));
+        let mut ones = vec![self.one()?];
+        while self.took("|") {
+            ones.push(self.one()?);
+        }
+        Ok(Term {
+            not,
+            deep,
+            asks,
+            ones,
+        })
+    }
+
+    fn one(&mut self) -> Result<One, String> {
         let mut tests = vec![self.test()?];
         while self.took("|") {
             tests.push(self.test()?);
@@ -370,13 +394,7 @@ impl<'t> Reader<'t> {
         } else {
             Places::Any
         };
-        Ok(Term {
-            not,
-            deep,
-            asks,
-            tests,
-            places,
-        })
+        Ok(One { tests, places })
     }
 
     /// The terms up to a bracket, and whether more places may follow.
@@ -417,5 +435,121 @@ impl<'t> Reader<'t> {
         let word: &'t str = &self.rest[..end];
         self.rest = self.rest[end..].trim_start();
         Test::read(word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::frames::FRAMES;
+    use super::super::kept;
+    use super::super::peer::Session;
+    use super::*;
+
+    fn leaf(text: &str) -> Node {
+        let column = text.starts_with(|c: char| c.is_ascii_lowercase());
+        Node::Leaf {
+            text: text.as_bytes().to_vec(),
+            kind: Kind::Any,
+            literal: !column,
+            value: None,
+        }
+    }
+
+    fn form(text: &str, filled: Vec<Node>) -> Node {
+        let form = kept::named(text).unwrap();
+        let (mut pieces, mut rest) = (Vec::new(), form.text);
+        while let Some((before, _, behind)) = node::place(rest) {
+            pieces.push(before);
+            rest = behind;
+        }
+        pieces.push(rest);
+        Node::Form {
+            form,
+            pieces,
+            places: filled,
+        }
+    }
+
+    fn holds(pattern: &str, area: &str, node: &Node) -> bool {
+        let case = Case {
+            frame: FRAMES.iter().find(|f| f.area == area).unwrap(),
+            session: Session {
+                charset: "utf8mb4",
+                strict: true,
+            },
+            nodes: vec![node.clone()],
+        };
+        Pattern::read(pattern).unwrap().holds(&case)
+    }
+
+    /// `ABS((t = 'a') + 1.5)`
+    fn sample() -> Node {
+        let compared = form("{any} = {any}", vec![leaf("t"), leaf("'a'")]);
+        let sum = form("{num} + {num}", vec![compared, leaf("1.5")]);
+        form("ABS({num})", vec![sum])
+    }
+
+    #[test]
+    fn what_a_pattern_finds() {
+        for (pattern, found) in [
+            ("ABS", true),
+            ("FLOOR", false),
+            ("ABS|FLOOR", true),
+            ("ABS(text)|FLOOR(text)|@compare[time]", true),
+            ("ABS|FLOOR(text)", false),
+            ("@compare[time, string]", true),
+            ("@compare[string, time]", true),
+            ("@compare(string, time)", false),
+            ("@compare(time, _)", true),
+            ("@compare[time, time]", false),
+            ("@compare[time, number]", false),
+            ("@arith[decimal]", true),
+            ("`+`(truth, decimal)", true),
+            ("`-`", false),
+            ("ABS(..\"'a'\")", true),
+            ("ABS(\"'a'\")", false),
+            ("ABS(decimal)", true),
+            ("ABS(num:_)", true),
+            ("ABS(text:_)", false),
+            ("@compare(num:_, _)", false),
+            ("^(ABS)", true),
+            ("^(`+`)", false),
+            ("^[computed]", true),
+            ("column & literal", true),
+            ("column & wide", false),
+            ("!FLOOR", true),
+            ("!ABS", false),
+            ("ABS & !@compare", false),
+            ("@compare[!number, string]", true),
+            ("\"*=*\"", true),
+            ("large", true),
+            ("@arith(_, ...)", true),
+            ("@arith(_)", false),
+        ] {
+            assert_eq!(holds(pattern, "expression", &sample()), found, "{pattern}");
+        }
+        assert!(holds("^(truth:number)", "where", &sample()));
+        assert!(!holds("^(truth:number)", "rows", &sample()));
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_refused() {
+        for pattern in ["", "@nothing", "lower", "ABS(", "ABS)", "ABS(_ _)", "\"a", "ABS(..., _)"] {
+            assert!(Pattern::read(pattern).is_err(), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn the_groups_name_forms_that_there_are() {
+        let forms = super::super::catalog::FORMS.iter().flat_map(|(_, forms)| *forms);
+        let all = forms.chain(super::super::catalog::AGGREGATES);
+        let names: Vec<String> = all
+            .filter_map(|f| form_name(&form(f.text, Vec::new())))
+            .collect();
+        for (group, of) in GROUPS {
+            for name in *of {
+                assert!(names.iter().any(|n| n == name), "@{group}: {name}");
+            }
+        }
     }
 }

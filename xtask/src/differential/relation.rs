@@ -28,6 +28,8 @@ pub enum Cell {
     Sign,
     /// By the fraction of a second.
     Fraction,
+    /// By a second at most, to which a fraction is rounded.
+    Second,
     /// One is a number in the digits of the other, written with an exponent or in another length.
     Digits,
     /// One is 1 and the other 0, or one of them NULL.
@@ -54,6 +56,7 @@ impl Relation {
             "near" => Ok(Cell::Near),
             "sign" => Ok(Cell::Sign),
             "fraction" => Ok(Cell::Fraction),
+            "second" => Ok(Cell::Second),
             "digits" => Ok(Cell::Digits),
             "truth" => Ok(Cell::Truth),
             _ => Err(format!("what is ={word}?")),
@@ -107,6 +110,10 @@ impl Cell {
                 let (a, b) = (whole(ours), whole(theirs));
                 a == b && a.contains(':')
             }
+            Cell::Second => match (seconds(ours), seconds(theirs)) {
+                (Some(a), Some(b)) => matches!((a - b).abs(), 0 | 1 | 86_399),
+                _ => false,
+            },
             Cell::Digits => numbers().is_some_and(|(a, b)| (a - b).abs() <= a.abs() * 1e-3),
             Cell::Truth => [ours, theirs].iter().all(|t| matches!(*t, "0" | "1" | "NULL")),
         }
@@ -125,6 +132,14 @@ fn whole(text: &str) -> &str {
     text.split_once('.').map_or(text, |(whole, _)| whole)
 }
 
+/// The second of the day of a time.
+fn seconds(text: &str) -> Option<i64> {
+    let mut parts = whole(text).rsplit(':');
+    let mut next = || parts.next()?.rsplit(' ').next()?.parse::<i64>().ok();
+    let (seconds, minutes, hours) = (next()?, next()?, next()?);
+    Some(hours.abs() * 3600 + minutes * 60 + seconds)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,6 +156,9 @@ mod tests {
         assert!(!holds("=zeroes", "*", "40", "4"));
         assert!(holds("=fraction", "*", "10:11:12.000000", "10:11:12"));
         assert!(!holds("=fraction", "*", "10:11:13.000000", "10:11:12"));
+        assert!(holds("=second", "*", "-01:02:04", "-01:02:03"));
+        assert!(holds("=second", "*", "2001-01-01 00:00:00", "2000-12-31 23:59:59.9"));
+        assert!(!holds("=second", "*", "01:02:05", "01:02:03"));
         assert!(holds("=sign", "*", "-0", "0"));
         assert!(!holds("=near", "*", "1.00001", "1"));
         assert!(!holds("=null", "*", "NULL", "1 / 2"));
