@@ -125,6 +125,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("pad", &["LPAD", "RPAD"]),
+    ("digits", &["SHA1", "SHA2", "MD5", "HEX", "BIN", "OCT", "CONV", "FORMAT", "INET_NTOA"]),
     ("log", &["LN", "LOG", "LOG2", "LOG10"]),
     ("sum", &["SUM", "AVG", "AVG DISTINCT", "STD", "VAR_SAMP"]),
 ];

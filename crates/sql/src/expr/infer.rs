@@ -206,7 +206,11 @@ pub fn common_of(parts: &[&Expr], connection: CollationId, op: &str) -> Result<E
     // A parameter that nothing is known of takes the type of the others.
     let known = |e: &&&Expr| !matches!(e.node, Node::Param(_, false));
     let mut types: Vec<&ExprType> = parts.iter().filter(known).map(|e| &e.ty).collect();
-    if !types.iter().any(|t| t.is_number()) || !types.iter().all(|t| takes_parameters(t)) {
+    let mut settled = types
+        .iter()
+        .filter(|t| t.shape != Shape::Null)
+        .peekable();
+    if settled.peek().is_none() || !settled.all(|t| takes_parameters(t)) {
         types = parts.iter().map(|e| &e.ty).collect();
     }
     let ty = common(&types, connection, op)?.words_as_text();
@@ -216,15 +220,18 @@ pub fn common_of(parts: &[&Expr], connection: CollationId, op: &str) -> Result<E
     Ok(ty)
 }
 
-/// Whether a parameter beside it may be a number.
+/// Whether a parameter beside it is a number. One beside a YEAR may have more than four digits.
 fn takes_parameters(t: &ExprType) -> bool {
-    t.is_number() || t.shape == Shape::Null
+    matches!(
+        t.shape,
+        Shape::Int { .. } | Shape::Decimal { .. } | Shape::Float { .. } | Shape::Double { .. }
+    )
 }
 
 /// One of several that have this common type, as it; a parameter that nothing is known of takes it.
 #[must_use]
 pub fn arm(mut e: Expr, ty: &ExprType, cx: &EvalCtx<'_>) -> Expr {
-    if ty.is_number() {
+    if takes_parameters(ty) {
         Binder::adopt(&mut e, ty);
     }
     e.coerced_to(ty, cx)

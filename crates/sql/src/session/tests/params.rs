@@ -65,6 +65,23 @@ fn what_is_computed_follows_the_values() {
             ],
         ),
         (
+            "SELECT COALESCE(?, ?, d) FROM m",
+            &[
+                (&[i(1), Value::Null], "1.00"),
+                (&[Value::Null, Value::Null], "1.25"),
+                (&[text("x"), Value::Null], "x"),
+                (&[decimal("0.333333"), i(1)], "0.333333"),
+            ],
+        ),
+        (
+            "SELECT CASE WHEN ? THEN ? ELSE w END FROM m",
+            &[(&[i(1), text("a")], "a"), (&[i(0), Value::Null], "2001-02-03")],
+        ),
+        (
+            "SELECT IFNULL(?, y) FROM m",
+            &[(&[Value::UInt(u64::MAX)], "18446744073709551615"), (&[Value::Null], "2001")],
+        ),
+        (
             "SELECT a * ? FROM m",
             &[(&[f(0.25)], "0.75"), (&[i(2)], "6")],
         ),
