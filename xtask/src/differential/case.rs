@@ -37,9 +37,15 @@ pub enum Aspect {
 impl Aspect {
     /// The aspect of a name.
     pub fn named(name: &str) -> Option<Aspect> {
-        [Aspect::Lost, Aspect::Error, Aspect::Text, Aspect::Type, Aspect::Warning]
-            .into_iter()
-            .find(|aspect| aspect.name() == name)
+        [
+            Aspect::Lost,
+            Aspect::Error,
+            Aspect::Text,
+            Aspect::Type,
+            Aspect::Warning,
+        ]
+        .into_iter()
+        .find(|aspect| aspect.name() == name)
     }
 
     /// Its name in the list of documented differences.

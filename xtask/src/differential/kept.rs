@@ -38,7 +38,11 @@ pub fn write(
         found.theirs.clone(),
         tree.join(&BETWEEN.to_string()),
     ];
-    let fields = fields.map(|f| f.replace('\\', "\\\\").replace('\t', "\\t").replace('\n', "\\n"));
+    let fields = fields.map(|f| {
+        f.replace('\\', "\\\\")
+            .replace('\t', "\\t")
+            .replace('\n', "\\n")
+    });
     writeln!(out, "{}", fields.join("\t"))
 }
 
@@ -73,11 +77,25 @@ pub fn read(line: &str) -> Outcome<(u64, Case, Difference)> {
         out
     };
     let fields: Vec<String> = line.split('\t').map(whole).collect();
-    let [_, number, area, charset, strict, aspect, statement, ours, theirs, tree] = &fields[..]
+    let [
+        _,
+        number,
+        area,
+        charset,
+        strict,
+        aspect,
+        statement,
+        ours,
+        theirs,
+        tree,
+    ] = &fields[..]
     else {
         return Err(format!("no difference: {line}"));
     };
-    let frame = FRAMES.iter().find(|f| f.area == area).ok_or("no such area")?;
+    let frame = FRAMES
+        .iter()
+        .find(|f| f.area == area)
+        .ok_or("no such area")?;
     let mut tokens = tree.split(BETWEEN);
     let nodes = frame
         .places
@@ -86,7 +104,10 @@ pub fn read(line: &str) -> Outcome<(u64, Case, Difference)> {
         .collect::<Option<_>>()
         .ok_or_else(|| format!("no tree: {tree}"))?;
     let session = Session {
-        charset: CHARSETS.iter().find(|c| *c == charset).ok_or("no such charset")?,
+        charset: CHARSETS
+            .iter()
+            .find(|c| *c == charset)
+            .ok_or("no such charset")?,
         strict: strict == "true",
     };
     let found = Difference {

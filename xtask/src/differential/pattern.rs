@@ -92,9 +92,24 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "compare",
         &[
-            "=", "<=>", "<", ">=", "<>", "IN", "NOT IN", "BETWEEN AND", "NOT BETWEEN AND", "NULLIF",
-            "CASE WHEN THEN ELSE END", "IN SELECT", "= ANY SELECT", "ROW =", "ROW IN", "INTERVAL",
-            "FIELD", "STRCMP",
+            "=",
+            "<=>",
+            "<",
+            ">=",
+            "<>",
+            "IN",
+            "NOT IN",
+            "BETWEEN AND",
+            "NOT BETWEEN AND",
+            "NULLIF",
+            "CASE WHEN THEN ELSE END",
+            "IN SELECT",
+            "= ANY SELECT",
+            "ROW =",
+            "ROW IN",
+            "INTERVAL",
+            "FIELD",
+            "STRCMP",
         ],
     ),
     ("between", &["BETWEEN AND", "NOT BETWEEN AND"]),
@@ -104,28 +119,100 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "choice",
         &[
-            "IF", "IFNULL", "NULLIF", "COALESCE", "CASE WHEN THEN ELSE END",
+            "IF",
+            "IFNULL",
+            "NULLIF",
+            "COALESCE",
+            "CASE WHEN THEN ELSE END",
             "CASE WHEN THEN WHEN THEN END",
         ],
     ),
     ("most", &["GREATEST", "LEAST"]),
     ("arith", &["+", "-", "*", "/", "DIV", "%", "MOD", "NEG"]),
-    ("bits", &["&", "|", "^", "<<", ">>", "~", "BIT_AND", "BIT_OR", "BIT_XOR", "BIT_COUNT"]),
-    ("interval", &["+ INTERVAL", "- INTERVAL", "DATE_ADD INTERVAL", "TIMESTAMPADD"]),
+    (
+        "bits",
+        &[
+            "&",
+            "|",
+            "^",
+            "<<",
+            ">>",
+            "~",
+            "BIT_AND",
+            "BIT_OR",
+            "BIT_XOR",
+            "BIT_COUNT",
+        ],
+    ),
+    (
+        "interval",
+        &[
+            "+ INTERVAL",
+            "- INTERVAL",
+            "DATE_ADD INTERVAL",
+            "TIMESTAMPADD",
+        ],
+    ),
     ("timesum", &["ADDTIME", "SUBTIME"]),
-    ("clock", &["HOUR", "MINUTE", "SECOND", "MICROSECOND", "TIME_TO_SEC", "TIME", "TIME_FORMAT", "EXTRACT FROM",
-        "CAST AS TIME", "CAST AS TIME 2"]),
+    (
+        "clock",
+        &[
+            "HOUR",
+            "MINUTE",
+            "SECOND",
+            "MICROSECOND",
+            "TIME_TO_SEC",
+            "TIME",
+            "TIME_FORMAT",
+            "EXTRACT FROM",
+            "CAST AS TIME",
+            "CAST AS TIME 2",
+        ],
+    ),
     (
         "calendar",
         &[
-            "YEAR", "MONTH", "DAYOFMONTH", "QUARTER", "DAYOFWEEK", "WEEKDAY", "DAYOFYEAR", "WEEK",
-            "YEARWEEK", "TO_DAYS", "TO_SECONDS", "DATEDIFF", "TIMESTAMPDIFF", "DATE", "TIMESTAMP",
-            "LAST_DAY", "DATE_FORMAT", "DAYNAME", "MONTHNAME", "UNIX_TIMESTAMP", "CONVERT_TZ", "CAST AS DATE",
-            "CAST AS DATETIME", "CAST AS DATETIME 3",
+            "YEAR",
+            "MONTH",
+            "DAYOFMONTH",
+            "QUARTER",
+            "DAYOFWEEK",
+            "WEEKDAY",
+            "DAYOFYEAR",
+            "WEEK",
+            "YEARWEEK",
+            "TO_DAYS",
+            "TO_SECONDS",
+            "DATEDIFF",
+            "TIMESTAMPDIFF",
+            "DATE",
+            "TIMESTAMP",
+            "LAST_DAY",
+            "DATE_FORMAT",
+            "DAYNAME",
+            "MONTHNAME",
+            "UNIX_TIMESTAMP",
+            "CONVERT_TZ",
+            "CAST AS DATE",
+            "CAST AS DATETIME",
+            "CAST AS DATETIME 3",
         ],
     ),
     ("pad", &["LPAD", "RPAD"]),
-    ("digits", &["SHA1", "SHA2", "MD5", "HEX", "BIN", "OCT", "CONV", "FORMAT", "INET_NTOA"]),
+    (
+        "digits",
+        &[
+            "SHA1",
+            "SHA2",
+            "MD5",
+            "HEX",
+            "BIN",
+            "OCT",
+            "CONV",
+            "FORMAT",
+            "INET_NTOA",
+        ],
+    ),
     ("log", &["LN", "LOG", "LOG2", "LOG10"]),
     ("sum", &["SUM", "AVG", "AVG DISTINCT", "STD", "VAR_SAMP"]),
 ];
@@ -320,7 +407,12 @@ fn asked(parent: Seen<'_>, at: usize) -> Option<Asks> {
         }
         "IF" if at == 0 => Some(Asks::Truth),
         "CASE WHEN THEN WHEN THEN END" if at % 2 == 0 => Some(Asks::Truth),
-        "LENGTH" | "CHAR_LENGTH" | "BIT_LENGTH" | "ASCII" | "STRCMP" | "NOT LIKE"
+        "LENGTH"
+        | "CHAR_LENGTH"
+        | "BIT_LENGTH"
+        | "ASCII"
+        | "STRCMP"
+        | "NOT LIKE"
         | "GROUP_CONCAT ORDER BY id SEPARATOR" => Some(Asks::Text),
         _ => match form.gives {
             Gives::String | Gives::Is(Typed::Text | Typed::Bytes) => Some(Asks::Text),
@@ -336,8 +428,9 @@ fn large(node: &Node) -> bool {
             let sql = String::from_utf8_lossy(text);
             let digits = sql.trim_matches('\'');
             let number = digits.parse::<f64>();
-            number.map_or(matches!(digits, "u" | "db" | "i" | "bi"), |n| n.abs() >= 2147483647.0)
-                || typed::of(node) == Typed::Bits
+            number.map_or(matches!(digits, "u" | "db" | "i" | "bi"), |n| {
+                n.abs() >= 2147483647.0
+            }) || typed::of(node) == Typed::Bits
         }
         Node::Form { form, .. } => !matches!(form.gives, Gives::Is(Typed::Truth | Typed::Year)),
     }
@@ -535,14 +628,25 @@ mod tests {
 
     #[test]
     fn what_is_no_pattern_is_refused() {
-        for pattern in ["", "@nothing", "lower", "ABS(", "ABS)", "ABS(_ _)", "\"a", "ABS(..., _)"] {
+        for pattern in [
+            "",
+            "@nothing",
+            "lower",
+            "ABS(",
+            "ABS)",
+            "ABS(_ _)",
+            "\"a",
+            "ABS(..., _)",
+        ] {
             assert!(Pattern::read(pattern).is_err(), "{pattern}");
         }
     }
 
     #[test]
     fn the_groups_name_forms_that_there_are() {
-        let forms = super::super::catalog::FORMS.iter().flat_map(|(_, forms)| *forms);
+        let forms = super::super::catalog::FORMS
+            .iter()
+            .flat_map(|(_, forms)| *forms);
         let all = forms.chain(super::super::catalog::AGGREGATES);
         let names: Vec<String> = all
             .filter_map(|f| form_name(&form(f.text, Vec::new())))

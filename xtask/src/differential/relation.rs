@@ -42,7 +42,11 @@ impl Relation {
         if ours.starts_with('+') || theirs.starts_with('+') {
             let numbers = |text: &str| -> Result<Vec<String>, String> {
                 let all = text.strip_prefix('+').ok_or("'+' belongs before both")?;
-                Ok(all.split(',').filter(|n| !n.is_empty()).map(str::to_owned).collect())
+                Ok(all
+                    .split(',')
+                    .filter(|n| !n.is_empty())
+                    .map(str::to_owned)
+                    .collect())
             };
             return Ok(Relation::More(numbers(ours)?, numbers(theirs)?));
         }
@@ -115,7 +119,9 @@ impl Cell {
                 _ => false,
             },
             Cell::Digits => numbers().is_some_and(|(a, b)| (a - b).abs() <= a.abs() * 1e-3),
-            Cell::Truth => [ours, theirs].iter().all(|t| matches!(*t, "0" | "1" | "NULL")),
+            Cell::Truth => [ours, theirs]
+                .iter()
+                .all(|t| matches!(*t, "0" | "1" | "NULL")),
         }
     }
 }
@@ -152,12 +158,22 @@ mod tests {
     fn how_cells_differ() {
         assert!(holds("=null", "*", "1 | NULL / 2 | 3", "1 | 5 / 2 | 3"));
         assert!(!holds("=null", "*", "1 | NULL / 2 | 4", "1 | 5 / 2 | 3"));
-        assert!(holds("=null,zeroes", "*", "1 | NULL / 2 | 4", "1 | 5 / 2 | 4.000"));
+        assert!(holds(
+            "=null,zeroes",
+            "*",
+            "1 | NULL / 2 | 4",
+            "1 | 5 / 2 | 4.000"
+        ));
         assert!(!holds("=zeroes", "*", "40", "4"));
         assert!(holds("=fraction", "*", "10:11:12.000000", "10:11:12"));
         assert!(!holds("=fraction", "*", "10:11:13.000000", "10:11:12"));
         assert!(holds("=second", "*", "-01:02:04", "-01:02:03"));
-        assert!(holds("=second", "*", "2001-01-01 00:00:00", "2000-12-31 23:59:59.9"));
+        assert!(holds(
+            "=second",
+            "*",
+            "2001-01-01 00:00:00",
+            "2000-12-31 23:59:59.9"
+        ));
         assert!(!holds("=second", "*", "01:02:05", "01:02:03"));
         assert!(holds("=sign", "*", "-0", "0"));
         assert!(!holds("=near", "*", "1.00001", "1"));

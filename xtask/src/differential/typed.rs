@@ -291,10 +291,16 @@ mod tests {
         assert_eq!(filled("ADDTIME({time}, {time})", &["1", "t"]), Text);
         assert_eq!(filled("IFNULL({any}, {any})", &["NULL", "d"]), Date);
         assert_eq!(filled("IFNULL({any}, {any})", &["1", "'a'"]), Text);
-        assert_eq!(filled("IF({any}, {any}, {any})", &["'a'", "1", "u"]), Decimal);
+        assert_eq!(
+            filled("IF({any}, {any}, {any})", &["'a'", "1", "u"]),
+            Decimal
+        );
         assert_eq!(filled("NULLIF({any}, {any})", &["e", "1"]), Label);
         assert_eq!(filled("{int} & {int}", &["b", "0x41"]), Bytes);
-        assert_eq!(filled("TIMESTAMPADD({unit}, {int}, {time})", &["DAY", "1", "dt"]), DateTime);
+        assert_eq!(
+            filled("TIMESTAMPADD({unit}, {int}, {time})", &["DAY", "1", "dt"]),
+            DateTime
+        );
     }
 
     #[test]

@@ -206,10 +206,7 @@ pub fn common_of(parts: &[&Expr], connection: CollationId, op: &str) -> Result<E
     // A parameter that nothing is known of takes the type of the others.
     let known = |e: &&&Expr| !matches!(e.node, Node::Param(_, false));
     let mut types: Vec<&ExprType> = parts.iter().filter(known).map(|e| &e.ty).collect();
-    let mut settled = types
-        .iter()
-        .filter(|t| t.shape != Shape::Null)
-        .peekable();
+    let mut settled = types.iter().filter(|t| t.shape != Shape::Null).peekable();
     if settled.peek().is_none() || !settled.all(|t| takes_parameters(t)) {
         types = parts.iter().map(|e| &e.ty).collect();
     }
@@ -231,8 +228,13 @@ fn takes_parameters(t: &ExprType) -> bool {
 /// One of several that have this common type, as it; a parameter that nothing is known of takes it.
 #[must_use]
 pub fn arm(mut e: Expr, ty: &ExprType, cx: &EvalCtx<'_>) -> Expr {
-    if takes_parameters(ty) {
+    if matches!(e.node, Node::Param(_, false)) && takes_parameters(ty) {
         Binder::adopt(&mut e, ty);
+        // The value may be another number that has room in the type, and is shown as one of it.
+        return Expr {
+            node: Node::Coerce(Box::new(e)),
+            ty: ty.or_null(),
+        };
     }
     e.coerced_to(ty, cx)
 }

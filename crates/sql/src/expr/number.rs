@@ -188,6 +188,19 @@ impl Expr {
         }
     }
 
+    /// Text as the double that it is where a number is asked for; a literal of bits and everything else stays.
+    #[must_use]
+    pub(in crate::expr) fn as_double(self) -> Expr {
+        if !matches!(self.ty.shape, Shape::Str { .. }) || self.ty.bits {
+            return self;
+        }
+        let ty = ExprType::double(self.ty.nullable);
+        Expr {
+            node: Node::Coerce(Box::new(self)),
+            ty,
+        }
+    }
+
     /// As [`into_number`](Self::into_number), in its place.
     pub(in crate::expr) fn make_number(&mut self) {
         if self.ty.bits || self.hands_on_number() {

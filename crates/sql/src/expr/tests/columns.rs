@@ -405,6 +405,10 @@ fn aggregates_are_exact_where_mysql_is() {
     ] {
         assert_eq!(aggregates(text, &rows), [wanted], "{text}");
     }
+    // Two texts of one number are one value.
+    let texts = [row(1, "2"), row(1, "x"), row(1, "2x"), row(1, "y")];
+    assert_eq!(aggregates("AVG(DISTINCT s)", &texts), ["1"]);
+    assert_eq!(aggregates("SUM(DISTINCT s)", &texts), ["2"]);
     for (text, wanted) in [
         ("COUNT(*)", "0"),
         ("SUM(i)", "NULL"),

@@ -75,11 +75,17 @@ fn what_is_computed_follows_the_values() {
         ),
         (
             "SELECT CASE WHEN ? THEN ? ELSE w END FROM m",
-            &[(&[i(1), text("a")], "a"), (&[i(0), Value::Null], "2001-02-03")],
+            &[
+                (&[i(1), text("a")], "a"),
+                (&[i(0), Value::Null], "2001-02-03"),
+            ],
         ),
         (
             "SELECT IFNULL(?, y) FROM m",
-            &[(&[Value::UInt(u64::MAX)], "18446744073709551615"), (&[Value::Null], "2001")],
+            &[
+                (&[Value::UInt(u64::MAX)], "18446744073709551615"),
+                (&[Value::Null], "2001"),
+            ],
         ),
         (
             "SELECT a * ? FROM m",
