@@ -190,7 +190,7 @@ impl Expr {
 
     /// Text as the double that it is where a number is asked for; a literal of bits and everything else stays.
     #[must_use]
-    pub(in crate::expr) fn as_double(self) -> Expr {
+    pub(in crate::expr) fn into_double(self) -> Expr {
         if !matches!(self.ty.shape, Shape::Str { .. }) || self.ty.bits {
             return self;
         }

@@ -130,7 +130,7 @@ impl AggSpec {
     ) -> Result<AggSpec, SqlError> {
         if distinct && func.of_numbers() {
             // Two texts of one number are one value.
-            args = args.into_iter().map(Expr::as_double).collect();
+            args = args.into_iter().map(Expr::into_double).collect();
         }
         let ty = infer(func, &mut args, cx)?;
         let comparer = match args.first() {
