@@ -130,7 +130,7 @@ fn tree_of<'t>(tokens: &mut impl Iterator<Item = &'t str>, kind: Kind) -> Option
     let token = tokens.next()?;
     if let Some(hex) = token.strip_prefix(['=', '-'])
         && hex.bytes().all(|b| b.is_ascii_hexdigit())
-        && hex.len() % 2 == 0
+        && hex.len().is_multiple_of(2)
     {
         let bytes = hex.as_bytes().chunks(2);
         let text = bytes

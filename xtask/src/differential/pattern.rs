@@ -406,7 +406,7 @@ fn asked(parent: Seen<'_>, at: usize) -> Option<Asks> {
             Some(Asks::Truth)
         }
         "IF" if at == 0 => Some(Asks::Truth),
-        "CASE WHEN THEN WHEN THEN END" if at % 2 == 0 => Some(Asks::Truth),
+        "CASE WHEN THEN WHEN THEN END" if at.is_multiple_of(2) => Some(Asks::Truth),
         "LENGTH"
         | "CHAR_LENGTH"
         | "BIT_LENGTH"

@@ -22,7 +22,7 @@ pub enum Cell {
     TheirsNull,
     /// By zeroes behind the point.
     Zeroes,
-    /// By less than a double's 15 digits show.
+    /// Of 15 digits and more, by less than a double shows of them.
     Near,
     /// By the sign of a zero.
     Sign,
@@ -108,8 +108,14 @@ impl Cell {
             Cell::Null => ours == "NULL",
             Cell::TheirsNull => theirs == "NULL",
             Cell::Zeroes => bare(ours) == bare(theirs),
-            Cell::Near => numbers().is_some_and(|(a, b)| (a - b).abs() <= a.abs() * 1e-14),
-            Cell::Sign => numbers().is_some_and(|(a, b)| a == 0.0 && b == 0.0),
+            Cell::Near => {
+                let long = digits(ours).max(digits(theirs)) >= 15;
+                long && numbers().is_some_and(|(a, b)| (a - b).abs() <= a.abs() * 1e-14)
+            }
+            Cell::Sign => {
+                let signed = ours.starts_with('-') != theirs.starts_with('-');
+                signed && numbers().is_some_and(|(a, b)| a == 0.0 && b == 0.0)
+            }
             Cell::Fraction => {
                 let (a, b) = (whole(ours), whole(theirs));
                 a == b && a.contains(':')
@@ -132,6 +138,10 @@ fn bare(text: &str) -> &str {
         true => text.trim_end_matches('0').trim_end_matches('.'),
         false => text,
     }
+}
+
+fn digits(text: &str) -> usize {
+    text.bytes().filter(u8::is_ascii_digit).count()
 }
 
 fn whole(text: &str) -> &str {
@@ -177,6 +187,8 @@ mod tests {
         assert!(!holds("=second", "*", "01:02:05", "01:02:03"));
         assert!(holds("=sign", "*", "-0", "0"));
         assert!(!holds("=near", "*", "1.00001", "1"));
+        assert!(!holds("=near", "*", "1.0", "1"));
+        assert!(holds("=near", "*", "0.1", "0.1000000000000000055"));
         assert!(!holds("=null", "*", "NULL", "1 / 2"));
     }
 

@@ -182,6 +182,7 @@ fn columns_are_compared_by_their_own_rules() {
         ("f = 0.5", "1"),
         ("e = 'APPLE'", "1"),
         ("e = 2", "1"),
+        ("d > e", "1"),
         ("e + 0", "2"),
         ("e", "apple"),
         ("CONCAT(e, s)", "appleHello"),
