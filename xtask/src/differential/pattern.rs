@@ -12,7 +12,7 @@
 //!                             number whole string temporal dated (see `typed`)
 //!        | ADDTIME            a form by the first word of its name
 //!        | `CAST AS TIME`     a form by its whole name (`form_name`)
-//!        | @compare           a group of forms (`GROUPS`)
+//!        | @compare           a group of forms (`groups`)
 //!        | "'2*'"             the text of the expression, with * for anything
 //!        | literal column computed large wide
 //! places = term { "," term } [ "," "..." ]
@@ -26,6 +26,7 @@
 
 use super::case::Case;
 use super::documented::fits;
+use super::groups::GROUPS;
 use super::node::{self, Kind, Node};
 use super::typed::{self, Gives, Typed};
 
@@ -86,136 +87,6 @@ enum Seen<'c> {
     Frame(&'c Case),
     Node(&'c Node),
 }
-
-/// Groups of forms, by their names.
-const GROUPS: &[(&str, &[&str])] = &[
-    (
-        "compare",
-        &[
-            "=",
-            "<=>",
-            "<",
-            ">=",
-            "<>",
-            "IN",
-            "NOT IN",
-            "BETWEEN AND",
-            "NOT BETWEEN AND",
-            "NULLIF",
-            "CASE WHEN THEN ELSE END",
-            "IN SELECT",
-            "= ANY SELECT",
-            "ROW =",
-            "ROW IN",
-            "INTERVAL",
-            "FIELD",
-            "STRCMP",
-        ],
-    ),
-    ("between", &["BETWEEN AND", "NOT BETWEEN AND"]),
-    ("in", &["IN", "NOT IN"]),
-    ("row", &["ROW =", "ROW IN"]),
-    ("subquery", &["SELECT", "IN SELECT", "= ANY SELECT"]),
-    (
-        "choice",
-        &[
-            "IF",
-            "IFNULL",
-            "NULLIF",
-            "COALESCE",
-            "CASE WHEN THEN ELSE END",
-            "CASE WHEN THEN WHEN THEN END",
-        ],
-    ),
-    ("most", &["GREATEST", "LEAST"]),
-    ("arith", &["+", "-", "*", "/", "DIV", "%", "MOD", "NEG"]),
-    (
-        "bits",
-        &[
-            "&",
-            "|",
-            "^",
-            "<<",
-            ">>",
-            "~",
-            "BIT_AND",
-            "BIT_OR",
-            "BIT_XOR",
-            "BIT_COUNT",
-        ],
-    ),
-    (
-        "interval",
-        &[
-            "+ INTERVAL",
-            "- INTERVAL",
-            "DATE_ADD INTERVAL",
-            "TIMESTAMPADD",
-        ],
-    ),
-    ("timesum", &["ADDTIME", "SUBTIME"]),
-    (
-        "clock",
-        &[
-            "HOUR",
-            "MINUTE",
-            "SECOND",
-            "MICROSECOND",
-            "TIME_TO_SEC",
-            "TIME",
-            "TIME_FORMAT",
-            "EXTRACT FROM",
-            "CAST AS TIME",
-            "CAST AS TIME 2",
-        ],
-    ),
-    (
-        "calendar",
-        &[
-            "YEAR",
-            "MONTH",
-            "DAYOFMONTH",
-            "QUARTER",
-            "DAYOFWEEK",
-            "WEEKDAY",
-            "DAYOFYEAR",
-            "WEEK",
-            "YEARWEEK",
-            "TO_DAYS",
-            "TO_SECONDS",
-            "DATEDIFF",
-            "TIMESTAMPDIFF",
-            "DATE",
-            "TIMESTAMP",
-            "LAST_DAY",
-            "DATE_FORMAT",
-            "DAYNAME",
-            "MONTHNAME",
-            "UNIX_TIMESTAMP",
-            "CONVERT_TZ",
-            "CAST AS DATE",
-            "CAST AS DATETIME",
-            "CAST AS DATETIME 3",
-        ],
-    ),
-    ("pad", &["LPAD", "RPAD"]),
-    (
-        "digits",
-        &[
-            "SHA1",
-            "SHA2",
-            "MD5",
-            "HEX",
-            "BIN",
-            "OCT",
-            "CONV",
-            "FORMAT",
-            "INET_NTOA",
-        ],
-    ),
-    ("log", &["LN", "LOG", "LOG2", "LOG10"]),
-    ("sum", &["SUM", "AVG", "AVG DISTINCT", "STD", "VAR_SAMP"]),
-];
 
 impl Pattern {
     /// Reads one.
@@ -353,7 +224,7 @@ impl Test {
 }
 
 /// The name of a form: what is written of it without its places, with a space for each bracket and comma.
-fn form_name(node: &Node) -> Option<String> {
+pub(super) fn form_name(node: &Node) -> Option<String> {
     let Node::Form { form, pieces, .. } = node else {
         return None;
     };
@@ -639,22 +510,6 @@ mod tests {
             "ABS(..., _)",
         ] {
             assert!(Pattern::read(pattern).is_err(), "{pattern}");
-        }
-    }
-
-    #[test]
-    fn the_groups_name_forms_that_there_are() {
-        let forms = super::super::catalog::FORMS
-            .iter()
-            .flat_map(|(_, forms)| *forms);
-        let all = forms.chain(super::super::catalog::AGGREGATES);
-        let names: Vec<String> = all
-            .filter_map(|f| form_name(&form(f.text, Vec::new())))
-            .collect();
-        for (group, of) in GROUPS {
-            for name in *of {
-                assert!(names.iter().any(|n| n == name), "@{group}: {name}");
-            }
         }
     }
 }
