@@ -116,7 +116,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
         "digits",
         &[
             "SHA1",
-            "SHA2",
+            "SHA2 256",
             "MD5",
             "HEX",
             "BIN",
