@@ -35,6 +35,19 @@ pub enum Aspect {
 }
 
 impl Aspect {
+    /// The aspect of a name.
+    pub fn named(name: &str) -> Option<Aspect> {
+        [
+            Aspect::Lost,
+            Aspect::Error,
+            Aspect::Text,
+            Aspect::Type,
+            Aspect::Warning,
+        ]
+        .into_iter()
+        .find(|aspect| aspect.name() == name)
+    }
+
     /// Its name in the list of documented differences.
     pub fn name(self) -> &'static str {
         match self {

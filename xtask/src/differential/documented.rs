@@ -1,23 +1,50 @@
 //! The list of differences that are meant: `tests/differential/documented.txt`.
 //!
-//! A line is `area ;; aspect ;; statement ;; ours ;; theirs ;; why`. The first five are patterns, in which `*` stands for anything; a
-//! difference is documented by the first line whose five patterns it fits, after it was made as small as it gets.
+//! A line is `area ;; aspect ;; statement ;; ours ;; theirs ;; why`. A difference is documented by the first line that it fits, after it was
+//! made as small as it gets.
+//!
+//! - *area* and *aspect* are texts with `*` for anything, several with `|` between them.
+//! - *statement* is such a text, or behind `~` a pattern of the tree ([`pattern`](super::pattern)), which is what a kind of difference is
+//!   told with: `~ @compare[time, text]` is a time that is compared with text somewhere in it.
+//! - *ours* and *theirs* are such texts; or say how the answers differ ([`relation`](super::relation)): `=null` for rows that are alike but
+//!   for where ours is NULL (`=theirs-null`, `=zeroes`, `=near`, `=sign`, `=fraction`, `=second`, `=digits`, `=truth`, and several with commas), `+1292`
+//!   and `+` for warnings that are alike but that ours may have 1292 too.
 
 use super::case::{Case, Difference};
+use super::pattern::Pattern;
+use super::relation::Relation;
 use crate::step::Outcome;
 use crate::tree;
-use std::io::Write;
 
 /// A line.
 #[derive(Debug)]
 pub struct Line {
     /// Its place in the file, from one.
     pub number: usize,
-    patterns: [String; 5],
+    area: String,
+    aspect: String,
+    statement: Statement,
+    answers: Relation,
     /// The reason.
     pub why: String,
     /// How many differences it has explained.
     pub used: u64,
+}
+
+/// What a line says of a statement.
+#[derive(Debug)]
+enum Statement {
+    Glob(String),
+    Tree(Pattern),
+}
+
+impl Statement {
+    fn read(text: &str) -> Outcome<Statement> {
+        match text.strip_prefix('~') {
+            Some(pattern) => Ok(Statement::Tree(Pattern::read(pattern)?)),
+            None => Ok(Statement::Glob(text.to_owned())),
+        }
+    }
 }
 
 /// Reads the list.
@@ -37,61 +64,45 @@ fn parse(text: &str) -> Outcome<Vec<Line>> {
             continue;
         }
         let parts: Vec<&str> = line.split(";;").map(str::trim).collect();
-        match parts[..] {
-            [area, aspect, statement, ours, theirs, why] if !why.is_empty() => lines.push(Line {
-                number: at + 1,
-                patterns: [area, aspect, statement, ours, theirs].map(str::to_owned),
-                why: why.to_owned(),
-                used: 0,
-            }),
-            _ => {
-                return Err(format!(
-                    "line {}: area ;; aspect ;; statement ;; ours ;; theirs ;; why",
-                    at + 1
-                ));
-            }
+        let [area, aspect, statement, ours, theirs, why] = parts[..] else {
+            return Err(format!(
+                "line {}: area ;; aspect ;; statement ;; ours ;; theirs ;; why",
+                at + 1
+            ));
+        };
+        let told = |e: String| format!("line {}: {e}", at + 1);
+        if why.is_empty() {
+            return Err(told("why?".to_owned()));
         }
+        lines.push(Line {
+            number: at + 1,
+            area: area.to_owned(),
+            aspect: aspect.to_owned(),
+            statement: Statement::read(statement).map_err(told)?,
+            answers: Relation::read(ours, theirs).map_err(told)?,
+            why: why.to_owned(),
+            used: 0,
+        });
     }
     Ok(lines)
 }
 
-/// Writes a difference to `out` in the form of a line of the list, behind the number of the line that documents it (0: none) and the number
-/// of its case.
-pub fn list(
-    out: &mut impl Write,
-    line: usize,
-    number: u64,
-    case: &Case,
-    found: &Difference,
-) -> std::io::Result<()> {
-    writeln!(
-        out,
-        "{line}\t{number}\t{} ;; {} ;; {} ;; {} ;; {}",
-        case.frame.area,
-        found.aspect.name(),
-        found.statement,
-        found.ours,
-        found.theirs
-    )
-}
-
 /// The line that documents this difference.
 pub fn find<'l>(lines: &'l mut [Line], case: &Case, found: &Difference) -> Option<&'l mut Line> {
-    let texts = [
-        case.frame.area,
-        found.aspect.name(),
-        &found.statement,
-        &found.ours,
-        &found.theirs,
-    ];
+    let one_of = |patterns: &str, text| patterns.split('|').any(|p| fits(p, text));
     lines.iter_mut().find(|line| {
-        let mut both = line.patterns.iter().zip(texts);
-        both.all(|(pattern, text)| fits(pattern, text))
+        one_of(&line.area, case.frame.area)
+            && one_of(&line.aspect, found.aspect.name())
+            && line.answers.holds(&found.ours, &found.theirs)
+            && match &line.statement {
+                Statement::Glob(glob) => fits(glob, &found.statement),
+                Statement::Tree(pattern) => pattern.holds(case),
+            }
     })
 }
 
 /// Whether `text` fits `pattern`, whose parts between the `*` must come in this order.
-fn fits(pattern: &str, text: &str) -> bool {
+pub fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
         return false;

@@ -8,8 +8,13 @@ mod case;
 mod catalog;
 mod documented;
 mod frames;
+mod groups;
+mod kept;
 mod node;
+mod pattern;
 mod peer;
+mod relation;
+mod typed;
 mod words;
 
 use crate::args::Args;
@@ -43,6 +48,8 @@ struct Plan {
     alone: bool,
     /// Where every difference is written to, for whoever works on the list.
     list: Option<String>,
+    /// A file that was so written, to which the list is held again; nothing is run.
+    judge: Option<String>,
 }
 
 /// The command.
@@ -54,6 +61,7 @@ pub fn command(args: &Args) -> Outcome<()> {
         only: Some(args.get("case", u64::MAX)?).filter(|n| *n != u64::MAX),
         alone: args.switch("alone")?,
         list: Some(args.get("list", String::new())?).filter(|path| !path.is_empty()),
+        judge: Some(args.get("judge", String::new())?).filter(|path| !path.is_empty()),
     };
     args.refuse_unread()?;
     if !plan.area.is_empty() && !FRAMES.iter().any(|f| f.area == plan.area) {
@@ -64,7 +72,25 @@ pub fn command(args: &Args) -> Outcome<()> {
             areas.join(", ")
         ));
     }
-    run(&plan)
+    match &plan.judge {
+        Some(path) => judged(&plan, path),
+        None => run(&plan),
+    }
+}
+
+/// Holds the list to differences of a file.
+fn judged(plan: &Plan, path: &str) -> Outcome<()> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{path}: {e}"))?;
+    let mut found = Found {
+        documented: documented::read()?,
+        unknown: BTreeMap::new(),
+        list: plan.list.as_deref().map(created).transpose()?,
+    };
+    for line in text.lines() {
+        let (number, case, difference) = kept::read(line)?;
+        found.note(plan, number, &case, &difference)?;
+    }
+    found.told(0)
 }
 
 /// The share of the tests.
@@ -76,6 +102,7 @@ pub fn short() -> Outcome<()> {
         only: None,
         alone: false,
         list: None,
+        judge: None,
     })
 }
 
@@ -175,7 +202,7 @@ impl Found {
         let line = documented::find(&mut self.documented, case, found);
         if let Some(list) = &mut self.list {
             let at = line.as_ref().map_or(0, |line| line.number);
-            documented::list(list, at, number, case, found).map_err(|e| format!("--list: {e}"))?;
+            kept::write(list, at, number, case, found).map_err(|e| format!("--list: {e}"))?;
         }
         if let Some(line) = line {
             line.used += 1;

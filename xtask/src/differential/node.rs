@@ -1,7 +1,7 @@
 //! Expressions as trees: made by chance from the catalogue, written as SQL, and made smaller.
 
-use super::catalog;
-use super::words::{self, Scope, pick};
+use super::catalog::{self, Form};
+use super::words::{self, Scope};
 use crate::rng::Rng;
 use wire::client::Value;
 
@@ -106,6 +106,8 @@ pub enum Node {
     },
     /// A form with its places filled.
     Form {
+        /// Which one.
+        form: &'static Form,
         /// The text between the places, one piece more than places.
         pieces: Vec<&'static str>,
         /// What fills them.
@@ -159,7 +161,7 @@ impl Node {
     /// A tree of at most `depth` forms above each other. `ours`: with forms that only our server has.
     pub fn grow(rng: &mut Rng, kind: Kind, depth: u32, scope: Scope, ours: bool) -> Node {
         if kind == Kind::Aggregate {
-            let form = pick(rng, catalog::AGGREGATES);
+            let form = words::one(rng, catalog::AGGREGATES);
             return Node::fill(rng, form, depth, scope, ours);
         }
         if depth == 0 || !kind.grows() || rng.one_in(8) {
@@ -172,11 +174,11 @@ impl Node {
             kind => kind,
         };
         let forms = Node::forms(rng, wanted, ours);
-        let form = pick(rng, forms);
+        let form = words::one(rng, forms);
         Node::fill(rng, form, depth - 1, scope, ours)
     }
 
-    fn forms(rng: &mut Rng, kind: Kind, ours: bool) -> &'static [&'static str] {
+    fn forms(rng: &mut Rng, kind: Kind, ours: bool) -> &'static [Form] {
         let table = if ours && rng.one_in(3) {
             catalog::OURS
         } else {
@@ -184,22 +186,26 @@ impl Node {
         };
         match table.iter().find(|(of, _)| *of == kind) {
             Some((_, forms)) if kind != Kind::Any || rng.one_in(5) => forms,
-            _ => pick(rng, table).1,
+            _ => words::one(rng, table).1,
         }
     }
 
     /// A form with its places filled by chance.
-    pub fn fill(rng: &mut Rng, form: &'static str, depth: u32, scope: Scope, ours: bool) -> Node {
+    pub fn fill(rng: &mut Rng, form: &'static Form, depth: u32, scope: Scope, ours: bool) -> Node {
         let mut pieces = Vec::new();
         let mut places = Vec::new();
-        let mut rest = form;
+        let mut rest = form.text;
         while let Some((before, word, behind)) = place(rest) {
             pieces.push(before);
             rest = behind;
             places.push(Node::grow(rng, word, depth, scope, ours));
         }
         pieces.push(rest);
-        Node::Form { pieces, places }
+        Node::Form {
+            form,
+            pieces,
+            places,
+        }
     }
 
     /// Writes the tree at the end of `out`.
@@ -224,7 +230,7 @@ impl Node {
                 }
                 _ => out.sql.extend_from_slice(text),
             },
-            Node::Form { pieces, places } => {
+            Node::Form { pieces, places, .. } => {
                 for (at, piece) in pieces.iter().enumerate() {
                     out.sql.extend_from_slice(piece.as_bytes());
                     let Some(node) = places.get(at) else { continue };
@@ -258,7 +264,7 @@ impl Node {
                     out.push_str(&String::from_utf8_lossy(text));
                 }
             }
-            Node::Form { pieces, places } => {
+            Node::Form { pieces, places, .. } => {
                 for (at, piece) in pieces.iter().enumerate() {
                     out.push_str(piece);
                     if let Some(node) = places.get(at) {
@@ -301,13 +307,18 @@ impl Node {
                     found.push(Node::literal(simple, *kind, Some(value)));
                 }
             }
-            Node::Form { pieces, places } => {
+            Node::Form {
+                form,
+                pieces,
+                places,
+            } => {
                 found.extend(places.iter().filter(|p| p.is_expression()).cloned());
                 for (at, place) in places.iter().enumerate() {
                     for small in place.smaller() {
                         let mut places = places.clone();
                         places[at] = small;
                         found.push(Node::Form {
+                            form,
                             pieces: pieces.clone(),
                             places,
                         });
@@ -385,7 +396,7 @@ mod tests {
             let sql = String::from_utf8_lossy(&node.sql()).into_owned();
             let bare = sql.replace("'{", "").replace(": {", "").replace(", {", "");
             let left = bare.split('\'').next().unwrap_or("");
-            assert!(!left.contains('{'), "{form} became {sql}");
+            assert!(!left.contains('{'), "{} became {sql}", form.text);
         }
     }
 
@@ -414,6 +425,7 @@ mod tests {
     #[test]
     fn literals_become_parameters_or_columns() {
         let node = Node::Form {
+            form: &catalog::AGGREGATES[0],
             pieces: vec!["", " + ", ""],
             places: vec![
                 Node::literal("1", Kind::Any, Some(Value::Int(1))),

@@ -9,6 +9,11 @@ pub fn pick<T: Copy>(rng: &mut Rng, all: &[T]) -> T {
     all[rng.below(all.len() as u64) as usize]
 }
 
+/// The same where it is not to be copied.
+pub fn one<T>(rng: &mut Rng, all: &'static [T]) -> &'static T {
+    &all[rng.below(all.len() as u64) as usize]
+}
+
 const INTEGERS: &[&str] = &[
     "0",
     "1",

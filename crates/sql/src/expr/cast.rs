@@ -30,6 +30,7 @@ pub(super) fn cast<'a>(
         CastTo::Decimal(..) | CastTo::Float | CastTo::Double | CastTo::Year => {
             e.eval_number(cx, row)?
         }
+        CastTo::Date | CastTo::Time(_) | CastTo::DateTime(_) => e.eval_moment(cx, row)?,
         _ => e.eval(cx, row)?,
     };
     if v.is_null() {

@@ -206,7 +206,9 @@ fn is_number(v: &Val<'_>) -> bool {
 pub(super) fn moment(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<DateTime> {
     let d = conv::to_datetime(v, cx);
     match v {
-        Val::Bytes(_) => Some(cast::allowed(d, v, cx).unwrap_or(DateTime::ZERO)),
+        Val::Bytes(_) | Val::Enum(..) | Val::Set(..) => {
+            Some(cast::allowed(d, v, cx).unwrap_or(DateTime::ZERO))
+        }
         _ => d,
     }
 }

@@ -458,13 +458,11 @@ fn between(
     }
     let a = low.eval(cx, row)?;
     let above = c[0].order(&v, &x.ty, &a, &low.ty, cx).map(Ordering::is_ge);
-    if above == Some(false) {
-        return Ok(Some(negated));
-    }
+    // Both bounds are read, and warned of, whatever the first says.
     let b = high.eval(cx, row)?;
     let below = c[1].order(&v, &x.ty, &b, &high.ty, cx).map(Ordering::is_le);
     Ok(match (above, below) {
-        (_, Some(false)) => Some(negated),
+        (Some(false), _) | (_, Some(false)) => Some(negated),
         (Some(true), Some(true)) => Some(!negated),
         _ => None,
     })

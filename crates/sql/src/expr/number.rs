@@ -1,8 +1,9 @@
 //! Values where a number is asked for. A hexadecimal or bit literal is one there, and so is what IF, CASE, NULLIF and ELT choose: their
 //! result is text as soon as one of the arms is, but a number is asked of the arm itself, as MySQL does. COALESCE and IFNULL make the text
-//! first.
+//! first. What is computed of times that were given as text or numbers is text too, and the number of its time where one is asked for.
 
 use types::SqlError;
+use types::temporal::{DateTime, Time};
 
 use super::compare::Comparer;
 use super::conv;
@@ -71,6 +72,7 @@ impl Expr {
             return false;
         }
         match &self.node {
+            _ if self.is_clock() => true,
             Node::Call(c) => arms(c).iter().any(Expr::is_number_arm),
             Node::Case(c) => {
                 let thens = c.arms.iter().map(|(_, _, then)| then);
@@ -78,6 +80,30 @@ impl Expr {
             }
             _ => false,
         }
+    }
+
+    /// Whether it is text that was a date or a time until it was written.
+    pub(super) fn is_clock(&self) -> bool {
+        matches!(self.ty.shape, Shape::Str { .. })
+            && match &self.node {
+                Node::DateArith(..) => true,
+                Node::Call(c) => matches!(c.def.name, "addtime" | "subtime"),
+                Node::Known(e, _) => e.is_clock(),
+                _ => false,
+            }
+    }
+
+    /// The value for a row where a date or a time is asked for.
+    ///
+    /// # Errors
+    /// As [`eval`](Self::eval).
+    pub(super) fn eval_moment<'a>(
+        &'a self,
+        cx: &'a EvalCtx<'_>,
+        row: &'a dyn RowSource,
+    ) -> Result<Val<'a>, SqlError> {
+        let v = self.eval(cx, row)?;
+        Ok(if self.is_clock() { unwritten(v) } else { v })
     }
 
     /// Whether an arm has a number of its own.
@@ -113,6 +139,9 @@ impl Expr {
                 Some(Chosen::Arm(arm)) => return arm.eval_arm(cx, row),
                 None => {}
             }
+        }
+        if self.is_clock() {
+            return self.eval_moment(cx, row);
         }
         Ok(conv::numeric(self.eval(cx, row)?, &self.ty))
     }
@@ -159,10 +188,40 @@ impl Expr {
         }
     }
 
+    /// Text as the double that it is where a number is asked for; a literal of bits and everything else stays.
+    #[must_use]
+    pub(in crate::expr) fn into_double(self) -> Expr {
+        if !matches!(self.ty.shape, Shape::Str { .. }) || self.ty.bits {
+            return self;
+        }
+        let ty = ExprType::double(self.ty.nullable);
+        Expr {
+            node: Node::Coerce(Box::new(self)),
+            ty,
+        }
+    }
+
     /// As [`into_number`](Self::into_number), in its place.
     pub(in crate::expr) fn make_number(&mut self) {
         if self.ty.bits || self.hands_on_number() {
             *self = std::mem::replace(self, Expr::null()).into_number();
         }
     }
+}
+
+/// The date or time that was written as this text.
+fn unwritten(v: Val<'_>) -> Val<'_> {
+    /// The length of a date alone.
+    const DATE: usize = 10;
+    let Val::Bytes(text) = &v else { return v };
+    // A time has its only sign in front.
+    let dated = text.iter().skip(1).any(|b| *b == b'-');
+    let read = match dated {
+        true => DateTime::parse(text).map(|p| match text.len() {
+            DATE => Val::Date(p.value.date()),
+            _ => Val::DateTime(p.value),
+        }),
+        false => Time::parse(text).map(|p| Val::Time(p.value)),
+    };
+    read.unwrap_or(v)
 }

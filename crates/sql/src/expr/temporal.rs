@@ -209,7 +209,7 @@ pub(super) fn add_interval(
     cx: &EvalCtx<'_>,
     row: &dyn RowSource,
 ) -> Result<Val<'static>, SqlError> {
-    let v = date.eval(cx, row)?;
+    let v = date.eval_moment(cx, row)?;
     let n = amount.eval(cx, row)?;
     if v.is_null() || n.is_null() {
         return Ok(Val::Null);
@@ -315,7 +315,7 @@ pub(super) fn extract(
     row: &dyn RowSource,
 ) -> Result<Val<'static>, SqlError> {
     use IntervalUnit as U;
-    let v = e.eval(cx, row)?;
+    let v = e.eval_moment(cx, row)?;
     let Some(p) = parts(&v, unit, cx) else {
         return Ok(Val::Null);
     };
@@ -360,7 +360,7 @@ pub(super) fn timestamp_diff(
     cx: &EvalCtx<'_>,
     row: &dyn RowSource,
 ) -> Result<Val<'static>, SqlError> {
-    let (x, y) = (a.eval(cx, row)?, b.eval(cx, row)?);
+    let (x, y) = (a.eval_moment(cx, row)?, b.eval_moment(cx, row)?);
     let (Some(x), Some(y)) = (
         conv::to_real_datetime(&x, cx),
         conv::to_real_datetime(&y, cx),

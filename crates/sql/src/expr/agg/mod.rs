@@ -128,6 +128,10 @@ impl AggSpec {
         source: ast::Aggregate,
         cx: &EvalCtx<'_>,
     ) -> Result<AggSpec, SqlError> {
+        if distinct && func.of_numbers() {
+            // Two texts of one number are one value.
+            args = args.into_iter().map(Expr::into_double).collect();
+        }
         let ty = infer(func, &mut args, cx)?;
         let comparer = match args.first() {
             Some(a) => Comparer::choose(&a.ty, &a.ty, cx.collation, "min")?,

@@ -47,7 +47,8 @@ pub(in crate::expr) fn fold(e: Expr, cx: &EvalCtx<'_>) -> Expr {
             && c.as_const().is_some()
     });
     // The number that an arm is would be lost.
-    if !constant || e.hands_on_number() {
+    let clock = e.is_clock();
+    if !constant || (e.hands_on_number() && !clock) {
         return e;
     }
     let value = cx.quietly(|| e.eval(cx, &NoRow).map(Val::into_owned));
@@ -58,8 +59,8 @@ pub(in crate::expr) fn fold(e: Expr, cx: &EvalCtx<'_>) -> Expr {
                 ty.nullable = false;
             }
             ty.bits = false;
-            if overflow::computes(&e) && !overflow::has_room(&v) {
-                // Who asks for a whole number has to name the expression.
+            if clock || (overflow::computes(&e) && !overflow::has_room(&v)) {
+                // Who asks for a whole number has to name the expression, or needs to know that its text was a time.
                 let node = Node::Known(Box::new(e), v);
                 return Expr { node, ty };
             }

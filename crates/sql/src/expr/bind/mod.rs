@@ -393,7 +393,7 @@ impl<'b> Binder<'b> {
     }
 
     /// Gives a parameter the type of what it is compared or combined with.
-    pub(super) fn adopt(e: &mut Expr, from: &ExprType) {
+    pub(in crate::expr) fn adopt(e: &mut Expr, from: &ExprType) {
         if matches!(e.node, Node::Param(_, false))
             && !matches!(from.shape, Shape::Null | Shape::Row(_))
         {

@@ -408,9 +408,9 @@ impl Binder<'_> {
         ty.nullable |= otherwise.is_none();
         let arms = arms
             .into_iter()
-            .map(|(w, c, t)| (w, c, t.coerced_to(&ty, self.cx)))
+            .map(|(w, c, t)| (w, c, infer::arm(t, &ty, self.cx)))
             .collect();
-        let otherwise = otherwise.map(|e| e.coerced_to(&ty, self.cx));
+        let otherwise = otherwise.map(|e| infer::arm(e, &ty, self.cx));
         Ok(Expr {
             node: Node::Case(Box::new(Case {
                 operand,

@@ -39,6 +39,11 @@ impl<'a> Args<'a> {
         self.args[i].eval(self.cx, self.row)
     }
 
+    /// Argument `i` where a date or a time is asked for.
+    pub(crate) fn moment(&self, i: usize) -> Result<Val<'a>, SqlError> {
+        self.args[i].eval_moment(self.cx, self.row)
+    }
+
     /// Argument `i` where a number is asked for.
     fn numeric(&self, i: usize) -> Result<Val<'a>, SqlError> {
         self.args[i].eval_number(self.cx, self.row)
@@ -113,12 +118,12 @@ impl<'a> Args<'a> {
 
     /// As a date.
     pub(crate) fn date(&self, i: usize) -> Result<Option<Date>, SqlError> {
-        Ok(conv::to_date(&self.val(i)?, self.cx))
+        Ok(conv::to_date(&self.moment(i)?, self.cx))
     }
 
     /// As a date and time of the calendar, without zero parts.
     pub(crate) fn real_datetime(&self, i: usize) -> Result<Option<DateTime>, SqlError> {
-        Ok(conv::to_real_datetime(&self.val(i)?, self.cx))
+        Ok(conv::to_real_datetime(&self.moment(i)?, self.cx))
     }
 
     /// As a date of the calendar, without zero parts.
@@ -128,12 +133,12 @@ impl<'a> Args<'a> {
 
     /// As a date and time.
     pub(crate) fn datetime(&self, i: usize) -> Result<Option<DateTime>, SqlError> {
-        Ok(conv::to_datetime(&self.val(i)?, self.cx))
+        Ok(conv::to_datetime(&self.moment(i)?, self.cx))
     }
 
     /// As a time.
     pub(crate) fn time(&self, i: usize) -> Result<Option<Time>, SqlError> {
-        Ok(conv::to_time(&self.val(i)?, self.cx))
+        Ok(conv::to_time(&self.moment(i)?, self.cx))
     }
 
     /// Asks for room for bytes that are about to be made, until the call is done.

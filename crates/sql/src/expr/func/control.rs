@@ -42,7 +42,7 @@ fn common(cx: &InferCx<'_>, args: &mut [Expr], from: usize) -> Inferred {
     let ty = infer::common_of(&parts, cx.connection, cx.name)?;
     for a in &mut args[from..] {
         let e = std::mem::replace(a, Expr::null());
-        *a = e.coerced_to(&ty, cx.cx);
+        *a = infer::arm(e, &ty, cx.cx);
     }
     Ok(ty)
 }

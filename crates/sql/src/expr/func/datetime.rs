@@ -321,8 +321,8 @@ fn infer_addtime(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
 }
 
 fn addtime(a: Args<'_>, sign: i64) -> Out<'_> {
-    let v = a.val(0)?;
-    let w = a.val(1)?;
+    let v = a.moment(0)?;
+    let w = a.moment(1)?;
     if v.is_null() || w.is_null() || matches!(w, Val::Date(_) | Val::DateTime(_)) {
         return Ok(Val::Null);
     }
@@ -370,7 +370,7 @@ fn infer_timediff(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
 }
 
 fn timediff(a: Args<'_>) -> Out<'_> {
-    let (x, y) = (a.val(0)?, a.val(1)?);
+    let (x, y) = (a.moment(0)?, a.moment(1)?);
     if x.is_null() || y.is_null() {
         return Ok(Val::Null);
     }
@@ -410,7 +410,7 @@ fn infer_convert_tz(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
 }
 
 fn convert_tz(a: Args<'_>) -> Out<'_> {
-    let v = a.val(0)?;
+    let v = a.moment(0)?;
     let d = some!(conv::to_datetime(&v, a.cx));
     if d.date().is_zero() {
         // No zone has this date, whatever the SQL mode.
@@ -423,7 +423,8 @@ fn convert_tz(a: Args<'_>) -> Out<'_> {
     // outside of what a TIMESTAMP holds the value stays as it is
     let unix = d.shift_seconds(-from).and_then(DateTime::to_unix_seconds);
     let moved = match unix {
-        Some(s) if (0..=32_536_771_199).contains(&s) => some!(d.shift_seconds(to - from)),
+        // the second 0 is none of a TIMESTAMP's
+        Some(s) if (1..=32_536_771_199).contains(&s) => some!(d.shift_seconds(to - from)),
         _ => d,
     };
     Ok(Val::DateTime(moved.with_fsp(shown_fsp(&a))))

@@ -318,7 +318,7 @@ fn timestamp(a: Args<'_>) -> Out<'_> {
     let mut d = some!(a.datetime(0)?);
     if a.len() > 1 {
         // A date and time as a whole, written as text or a number, is no time.
-        let Clock::Time(t) = some!(clock(&a.val(1)?, a.cx)) else {
+        let Clock::Time(t) = some!(clock(&a.moment(1)?, a.cx)) else {
             return Ok(Val::Null);
         };
         let moved = d

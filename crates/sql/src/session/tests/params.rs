@@ -172,6 +172,45 @@ fn what_is_handed_on_or_compared_exactly_follows_the_values() {
 }
 
 #[test]
+fn one_of_several_takes_the_numbers_beside_it() {
+    let mut c = Client::in_test(&server());
+    c.run("CREATE TABLE m (d DECIMAL(10,2), y YEAR, w DATE)");
+    c.run("INSERT INTO m VALUES (1.25, 2001, '2001-02-03')");
+    let i = Value::Int;
+    let cases: &[(&str, Runs<'_>)] = &[
+        (
+            "SELECT COALESCE(?, ?, d) FROM m",
+            &[
+                (&[i(1), Value::Null], "1.00"),
+                (&[Value::Null, Value::Null], "1.25"),
+                (&[text("x"), Value::Null], "x"),
+                (&[decimal("0.333333"), i(1)], "0.333333"),
+            ],
+        ),
+        (
+            "SELECT CASE WHEN ? THEN ? ELSE w END FROM m",
+            &[
+                (&[i(1), text("a")], "a"),
+                (&[i(0), Value::Null], "2001-02-03"),
+            ],
+        ),
+        (
+            "SELECT IFNULL(?, y) FROM m",
+            &[
+                (&[Value::UInt(u64::MAX)], "18446744073709551615"),
+                (&[Value::Null], "2001"),
+            ],
+        ),
+    ];
+    for (sql, runs) in cases {
+        let id = prepare(&mut c, sql);
+        for (params, expected) in *runs {
+            assert_eq!(&execute(&mut c, id, params), expected, "{sql} {params:?}");
+        }
+    }
+}
+
+#[test]
 fn stored_values_follow_them_too() {
     let mut c = Client::in_test(&server());
     c.run("CREATE TABLE m (a INT, d DECIMAL(10,2))");
