@@ -7,6 +7,7 @@
 mod analysis;
 mod check;
 mod counters;
+mod ddl;
 mod engine;
 mod error;
 mod interrupt;
@@ -19,10 +20,10 @@ mod reclaim;
 pub mod record;
 pub mod schema;
 mod session;
-mod store;
 pub mod txn;
 mod version;
 
+pub use ddl::{Keys, Reshape, Rewrite};
 pub use engine::{Engine, EngineCounters, EngineOptions};
 pub use interrupt::{Deadline, Interrupt};
 pub use notices::NoticeListener;
@@ -38,4 +39,3 @@ pub use session::{
     Committing, Inserted, Isolation, KeyBound, LockWait, ReadMode, RowBatch, Scan, ScanSpec,
     Session, Updated, Written,
 };
-pub use store::{Keys, Reshape, Rewrite};

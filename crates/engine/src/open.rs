@@ -4,6 +4,7 @@
 
 use crate::analysis::{Analysis, Loser};
 use crate::counters::Counters;
+use crate::ddl::{Leftover, catalog_def, catalog_path, load, remove_left_runs, table_path};
 use crate::engine::{Engine, EngineOptions};
 use crate::lock::LockTable;
 use crate::purge::Purge;
@@ -11,7 +12,6 @@ use crate::record::Undo;
 use crate::schema::CATALOG_ID;
 use crate::schema::{Catalog, Table, TableDef};
 use crate::session::Session;
-use crate::store::{Leftover, catalog_def, catalog_path, load, remove_left_runs, table_path};
 use crate::txn::{ActiveTxn, TxnSystem};
 use base::{Lsn, PageNo, Seams, SpaceId, TxnId};
 use btree::Tree;

@@ -9,7 +9,6 @@ mod catalog;
 mod catch_up;
 mod copy;
 mod crew;
-mod ddl;
 mod entries;
 mod leaf_rows;
 mod leftovers;
@@ -17,6 +16,7 @@ mod packing;
 mod paths;
 mod rebuild;
 mod runs;
+mod statements;
 
 pub(crate) use catalog::{catalog_def, load};
 pub(crate) use leftovers::Leftover;

@@ -6,7 +6,7 @@
 
 use super::catalog::table_row;
 use super::catch_up::Follower;
-use super::ddl::{Closed, RowChange, arrange_clustered};
+use super::statements::{Closed, RowChange, arrange_clustered};
 use super::table_path;
 use crate::error;
 use crate::record::RowRef;

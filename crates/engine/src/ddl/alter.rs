@@ -4,8 +4,8 @@
 //!
 //! Must never do: change a definition that is not the one the caller has seen.
 
-use super::ddl::{Closed, RowChange};
 use super::leftovers::Leftover;
+use super::statements::{Closed, RowChange};
 use crate::engine::Engine;
 use crate::schema::{IndexDef, Table, TableDef};
 use crate::session::Session;

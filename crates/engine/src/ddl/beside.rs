@@ -8,8 +8,8 @@
 
 use super::alter::Publish;
 use super::build::twice;
-use super::ddl::Closed;
 use super::leftovers::Leftover;
+use super::statements::Closed;
 use crate::engine::Engine;
 use crate::error;
 use crate::record::SecValue;

@@ -3,7 +3,7 @@
 //! nothing that the next start does not take out. This room never decides whether an index exists: definitions do.
 
 use super::catalog::tree_row;
-use super::ddl::RowChange;
+use super::statements::RowChange;
 use crate::engine::Engine;
 use crate::schema::Table;
 use crate::session::Session;
