@@ -224,20 +224,20 @@ fn a_table_that_is_nearly_empty_is_emptied_again_and_again_on_a_full_disk() {
 #[test]
 fn a_rebuild_on_a_full_disk_leaves_the_table_as_it_was() {
     for packed in [false, true] {
-        for beside in [false, true] {
+        for online in [false, true] {
             let (disk, e, mut s) = on_a_full_disk(packed);
             // A few pages are had, and the rest is not.
             disk.set_room(400 << 10);
             block_on(async {
                 let t = e.catalog().table("s", "t").unwrap();
                 let def = t.def.clone();
-                let r = s.rebuild_table(&t, def, Rewrite::Same, true, beside).await;
-                assert_eq!(r.unwrap_err().code, 1114, "{packed} {beside}");
+                let r = s.rebuild_table(&t, def, Rewrite::Same, true, online).await;
+                assert_eq!(r.unwrap_err().code, 1114, "{packed} {online}");
                 assert_eq!(count(&mut s).await, 300);
             });
             disk.set_room(64 << 20);
             let t = e.catalog().table("s", "t").unwrap();
-            let r = s.rebuild_table(&t, t.def.clone(), Rewrite::Same, true, beside);
+            let r = s.rebuild_table(&t, t.def.clone(), Rewrite::Same, true, online);
             assert_eq!(block_on(r).unwrap(), Some(300));
             sound(&e, "t");
         }

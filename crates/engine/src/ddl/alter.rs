@@ -124,7 +124,7 @@ impl Session {
             });
             (def, Vec::new())
         };
-        let r = self.build_beside(t, index, &mut left, &mut publish).await;
+        let r = self.build_online(t, index, &mut left, &mut publish).await;
         match r {
             Ok(()) => {
                 debug_assert!(before <= t.def.indexes.len());

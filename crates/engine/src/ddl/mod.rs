@@ -3,7 +3,6 @@
 //! commit that names them and removed after the commit that forgets them; start-up removes what no definition names.
 
 mod alter;
-mod beside;
 mod build;
 mod catalog;
 mod catch_up;
@@ -12,6 +11,7 @@ mod crew;
 mod entries;
 mod leaf_rows;
 mod leftovers;
+mod online_build;
 mod packing;
 mod paths;
 mod rebuild;

@@ -90,9 +90,9 @@ impl Session {
     /// Gives a table the definition `def`, under whatever name that has, and its rows the form that `rewrite` gives them.
     /// Ids, roots and a hidden clustered index are filled in, and the AUTO_INCREMENT counter's next value where it is 0. Gives the number of rows; `None` where the table was dropped or
     /// has another definition by now, and nothing was done. `same_key`: the clustered key is made of the same columns as before, whose values
-    /// `rewrite` leaves as they are. `beside`: others may write meanwhile, for which `rewrite` must make the same clustered key of the same row each
+    /// `rewrite` leaves as they are. `online`: others may write meanwhile, for which `rewrite` must make the same clustered key of the same row each
     /// time. The table is closed for the moment that it takes
-    /// its transactions to end, at the beginning and at the end; where `beside` is not asked for or cannot be ([`Keys::Numbered`]), all the time.
+    /// its transactions to end, at the beginning and at the end; where `online` is not asked for or cannot be ([`Keys::Numbered`]), all the time.
     ///
     /// # Errors
     /// 1050: there is a table of the new name; 1049; 1062: rows that are equal under the new definition; what `rewrite` says.
@@ -103,7 +103,7 @@ impl Session {
         mut def: TableDef,
         mut rewrite: Rewrite<'_>,
         same_key: bool,
-        beside: bool,
+        online: bool,
     ) -> Result<Option<u64>, SqlError> {
         let rewrite = &mut rewrite;
         let _shown = self.show_progress();
@@ -128,7 +128,7 @@ impl Session {
         }
         arrange_clustered(&mut def);
         let keys = Keys::between(&old.def, &def, same_key);
-        let beside = beside && keys != Keys::Numbered;
+        let online = online && keys != Keys::Numbered;
         let path = engine.data_dir().join(table_path(&def.schema, &def.name));
         let aside = path.with_extension(format!("new.{}", pager::SPACE_EXTENSION));
         // The other indexes are built when the rows are there.
@@ -141,8 +141,8 @@ impl Session {
             keys,
             threads: self.threads_for(old),
         };
-        let made = match beside {
-            true => self.rebuild_beside(old, &mut draft, rewrite).await,
+        let made = match online {
+            true => self.rebuild_online(old, &mut draft, rewrite).await,
             false => self.rebuild_closed(old, &mut draft, rewrite).await,
         };
         let Draft { def, space, .. } = draft;
@@ -197,7 +197,7 @@ impl Session {
     }
 
     /// The same while others use the table.
-    async fn rebuild_beside(
+    async fn rebuild_online(
         &mut self,
         old: &Arc<Table>,
         draft: &mut Draft,

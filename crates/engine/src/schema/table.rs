@@ -84,7 +84,7 @@ impl Watch {
     }
 }
 
-/// An index that is being built beside writers: changes of rows keep its entries, and nobody reads by it.
+/// An index that is being built online: changes of rows keep its entries, and nobody reads by it.
 pub(crate) struct Building {
     pub(crate) def: IndexDef,
     /// It is to be unique, and writers have met other rows with their own's values: these. Whoever made them so may have taken it back.

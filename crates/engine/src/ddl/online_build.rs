@@ -1,4 +1,4 @@
-//! Building an index beside writers (`docs/decisions/0015`): the steps, and what is undone when one fails.
+//! Online index builds: an index is built while writers go on (`docs/decisions/0015`): the steps, and what is undone when one fails.
 //!
 //! Writers keep the entries of the new index from before the builder's snapshot on; what the snapshot sees the builder brings, and an entry
 //! that is there already stays as its writer left it. (Mohan and Narang, "Algorithms for Creating Indexes for Very Large Tables Without
@@ -32,7 +32,7 @@ struct Pair {
 impl Session {
     /// Makes the tree of `index`, which is noted as `left`, fills it, and gives `t` the definition that `publish` makes of its own and the
     /// index. After an error the table is as it was, and the tree is to be taken out.
-    pub(super) async fn build_beside(
+    pub(super) async fn build_online(
         &mut self,
         t: &Arc<Table>,
         mut index: IndexDef,
@@ -58,7 +58,7 @@ impl Session {
             engine.show_instead(t, Table::with_building(pager, t, index.clone(), tree))
         };
         let r = self
-            .fill_beside(&building, index, left, threads, publish)
+            .fill_online(&building, index, left, threads, publish)
             .await;
         if r.is_err() {
             self.withdraw(&building).await;
@@ -66,7 +66,7 @@ impl Session {
         r
     }
 
-    async fn fill_beside(
+    async fn fill_online(
         &mut self,
         t: &Arc<Table>,
         index: IndexDef,
