@@ -284,14 +284,14 @@ impl Filling {
     /// The error for a row whose values another has: the one with this clustered key.
     async fn refused(&self, w: &mut Worker, key: &[u8]) -> SqlError {
         match w.session.values_at(&self.table, key).await {
-            Ok(values) => twice(&self.view, self.view.indexes.len() - 1, &values),
+            Ok(values) => duplicate_error(&self.view, self.view.indexes.len() - 1, &values),
             Err(e) => e,
         }
     }
 }
 
 /// Error 1062 for a row that has another's values in an index.
-pub(super) fn twice(t: &Table, index: usize, values: &[Value]) -> SqlError {
+pub(super) fn duplicate_error(t: &Table, index: usize, values: &[Value]) -> SqlError {
     let def = t.index_def(index);
     let text = |p: &IndexPart| {
         let c = usize::from(p.column);

@@ -4,7 +4,7 @@
 //!
 //! Must never do: know who else uses the old table. A row is copied as it is, or as the snapshot sees it.
 
-use super::build::twice;
+use super::build::duplicate_error;
 use super::crew::{Pace, Worker};
 use super::entries::{Entries, Sorting};
 use super::leaf_rows::{KeyRange, LeafRows};
@@ -208,7 +208,7 @@ impl Session {
     ) -> Result<(), SqlError> {
         if to.order.is_none() && key <= to.last && !to.last.is_empty() {
             if key == to.last {
-                return Err(twice(new, 0, values));
+                return Err(duplicate_error(new, 0, values));
             }
             self.put_reshaped(new, to).await?;
             to.order = Some(Entries::default());
@@ -235,12 +235,12 @@ impl Session {
                 self.give_way().await;
             }
             if let Some(n) = order.repeated() {
-                return Err(self.twice_in_run(new, to, n).await);
+                return Err(self.duplicate_in_run(new, to, n).await);
             }
         }
         let order = to.order.as_ref();
         if let Some(n) = self.put_run(new, &to.run, order).await? {
-            return Err(self.twice_in_run(new, to, n).await);
+            return Err(self.duplicate_in_run(new, to, n).await);
         }
         to.run.clear();
         to.order = to.order.take().map(|_| Entries::default());
@@ -248,17 +248,17 @@ impl Session {
     }
 
     /// The error for the row of the run that is `n`th by its key.
-    async fn twice_in_run(&mut self, new: &Table, to: &Reshaped, n: usize) -> SqlError {
+    async fn duplicate_in_run(&mut self, new: &Table, to: &Reshaped, n: usize) -> SqlError {
         let row = number_of(to.order.as_ref(), n).and_then(|n| to.run.get(n));
         let (Some((_, value)), true) = (row, row.is_some_and(|(_, v)| v.len() >= HEADER)) else {
             return error::bad_row(&new.full_name);
         };
         let row = new.layout.row(&value[HEADER..]);
         if !RowVersion::read(value).is_some_and(|v| v.external()) {
-            return twice(new, 0, &row.to_values());
+            return duplicate_error(new, 0, &row.to_values());
         }
         match self.read_outside(new, &value[HEADER..]).await {
-            Ok(outside) => twice(new, 0, &row.with_outside(&outside).to_values()),
+            Ok(outside) => duplicate_error(new, 0, &row.with_outside(&outside).to_values()),
             Err(e) => e,
         }
     }

@@ -5,7 +5,7 @@
 mod alter;
 mod build;
 mod catalog;
-mod catch_up;
+mod change_replay;
 mod copy;
 mod crew;
 mod entries;

@@ -7,7 +7,7 @@
 //! Must never do: hold the table closed for longer than it takes its transactions to end.
 
 use super::alter::Publish;
-use super::build::twice;
+use super::build::duplicate_error;
 use super::leftovers::Leftover;
 use super::statements::Closed;
 use crate::engine::Engine;
@@ -87,12 +87,15 @@ impl Session {
             .await?;
         reader.commit().await?;
         if t.is_unique(last) && !base::mutant!("equal-entries-not-looked-for") {
-            self.look_for_twice(t).await?;
+            self.find_duplicates(t).await?;
         }
         self.settle_device().await?;
         let _closed = self.close_table(t).await?;
         // What writers made equal, and have not taken back. Nobody uses the table now.
-        for values in t.building(last).map_or_else(Vec::new, |b| b.twice.take()) {
+        for values in t
+            .building(last)
+            .map_or_else(Vec::new, |b| b.maybe_duplicates.drain())
+        {
             if let Some(key) = self.one_of_two(t, &values, &[]).await? {
                 return Err(self.refused(t, &key).await?);
             }
@@ -139,7 +142,7 @@ impl Session {
 
     /// Looks whether two rows have the same values in the unique index that is being built. From its beginning on writers see to that
     /// themselves, as all entries are there.
-    async fn look_for_twice(&mut self, t: &Arc<Table>) -> Result<(), SqlError> {
+    async fn find_duplicates(&mut self, t: &Arc<Table>) -> Result<(), SqlError> {
         let mut pos = ScanPos::start();
         let mut before = Vec::new();
         let mut pins = Pins::new();
@@ -224,7 +227,7 @@ impl Session {
     /// Error 1062 of the index that is being built, for the row with this clustered key.
     async fn refused(&mut self, t: &Arc<Table>, key: &[u8]) -> Result<SqlError, SqlError> {
         let values = self.values_at(t, key).await?;
-        Ok(twice(t, t.indexes.len() - 1, &values))
+        Ok(duplicate_error(t, t.indexes.len() - 1, &values))
     }
 }
 

@@ -1,11 +1,11 @@
 //! Rebuilding a table: its rows, in another form where that is asked for, go into a new file, which then takes the old one's
 //! place ([`super::copy`] copies them). Until then nobody sees the new file, and a crash leaves the table as it was. Others go on writing where a row's new key
-//! follows from the row: rows are copied as of a snapshot, and those that have changed since are brought up to date ([`super::catch_up`]).
+//! follows from the row: rows are copied as of a snapshot, and those that have changed since are brought up to date ([`super::change_replay`]).
 //!
 //! Must never do: change a byte of the old file.
 
 use super::catalog::table_row;
-use super::catch_up::Follower;
+use super::change_replay::TableCopy;
 use super::statements::{Closed, RowChange, arrange_clustered};
 use super::table_path;
 use crate::error;
@@ -204,42 +204,42 @@ impl Session {
         rewrite: &mut Rewrite<'_>,
     ) -> Result<Made, SqlError> {
         let engine = self.engine.clone();
-        let watched = {
+        let captured = {
             // Whoever changes rows without saying so must have ended before the snapshot.
             let _closed = self.close_table(old).await?;
-            engine.show_instead(old, Table::with_watch(engine.pager(), old))
+            engine.show_instead(old, Table::with_change_capture(engine.pager(), old))
         };
         let made = async {
             let reader = self.reader_of_all().await?;
-            let filled = self.fill_draft(&watched, draft, rewrite, Some(reader));
+            let filled = self.fill_draft(&captured, draft, rewrite, Some(reader));
             let (_, filled, reader) = filled.await?;
             engine.ddl.set_unborn(Some(filled.clone()));
-            let mut copy = Follower::new(watched.clone(), filled.clone(), draft.keys, reader);
+            let mut copy = TableCopy::new(captured.clone(), filled.clone(), draft.keys, reader);
             for settled in [false, true] {
                 match rewrite {
-                    Rewrite::Same => copy = self.catch_up_aside(copy).await?,
-                    _ => self.catch_up_with(&mut copy, rewrite).await?,
+                    Rewrite::Same => copy = self.replay_changes_on_a_thread(copy).await?,
+                    _ => self.replay_changes(&mut copy, rewrite).await?,
                 }
                 if !settled {
                     self.settle_device().await?;
                 }
             }
-            let closed = self.close_table(&watched).await?;
-            self.bring_last(copy, rewrite).await?;
-            self.swap_in(&watched, draft).await?;
+            let closed = self.close_table(&captured).await?;
+            self.replay_last_changes(copy, rewrite).await?;
+            self.swap_in(&captured, draft).await?;
             Ok((filled, closed))
         }
         .await;
         match made {
             Ok((filled, closed)) => Ok(Made {
                 rows: filled.row_count_estimate(),
-                old: watched,
+                old: captured,
                 filled,
                 _closed: closed,
             }),
             Err(e) => {
                 engine.ddl.set_unborn(None);
-                self.withdraw(&watched).await;
+                self.withdraw(&captured).await;
                 Err(e)
             }
         }

@@ -16,8 +16,8 @@ pub use def::{
 };
 pub use sizes::TableSizes;
 pub use snapshot::{Catalog, Schema};
+pub(crate) use table::{ChangeCapture, key_parts};
 pub use table::{Index, Table, TableUse};
-pub(crate) use table::{Watch, key_parts};
 pub(crate) use turn::{DdlState, DdlTurn};
 
 /// Id of the table that holds the definitions, and of its tablespace.

@@ -57,16 +57,16 @@ pub struct Table {
     /// The last of `indexes`, where the definition does not name it yet.
     pub(crate) building: Option<Building>,
     /// Which rows have changed since the table began to be copied.
-    pub(crate) watch: Option<Watch>,
+    pub(crate) capture: Option<ChangeCapture>,
 }
 
-/// Keys noted by writers while a table is being copied or an index built.
+/// Change capture: keys noted by writers while a table is being copied or an index built.
 #[derive(Default)]
-pub(crate) struct Watch(Mutex<HashSet<Box<[u8]>>>);
+pub(crate) struct ChangeCapture(Mutex<HashSet<Box<[u8]>>>);
 
-impl Watch {
+impl ChangeCapture {
     /// Takes those noted so far, in order.
-    pub(crate) fn take(&self) -> Vec<Box<[u8]>> {
+    pub(crate) fn drain(&self) -> Vec<Box<[u8]>> {
         let mut keys: Vec<Box<[u8]>> = {
             let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             noted.drain().collect()
@@ -88,7 +88,7 @@ impl Watch {
 pub(crate) struct Building {
     pub(crate) def: IndexDef,
     /// It is to be unique, and writers have met other rows with their own's values: these. Whoever made them so may have taken it back.
-    pub(crate) twice: Watch,
+    pub(crate) maybe_duplicates: ChangeCapture,
 }
 
 /// What stays when a table's definition is replaced.
@@ -201,7 +201,7 @@ impl Table {
             full_name,
             row_sizes,
             building: None,
-            watch: None,
+            capture: None,
             def,
         }
     }
@@ -218,25 +218,25 @@ impl Table {
             .push(Arc::new(Index::new(key_parts(&t.def, &index), tree)));
         t.building = Some(Building {
             def: index,
-            twice: Watch::default(),
+            maybe_duplicates: ChangeCapture::default(),
         });
         t
     }
 
     /// `old`, whose changes are noted.
-    pub(crate) fn with_watch(pager: &Arc<Pager>, old: &Table) -> Table {
+    pub(crate) fn with_change_capture(pager: &Arc<Pager>, old: &Table) -> Table {
         let mut t = Table::open(pager, old.def.clone(), old.space.clone(), Some(old));
-        t.watch = Some(Watch::default());
+        t.capture = Some(ChangeCapture::default());
         t
     }
 
     /// A transaction has changed the row with this clustered key, and has not committed that yet.
     #[inline]
     pub(crate) fn note_change(&self, key: &[u8]) {
-        if let Some(w) = &self.watch
+        if let Some(c) = &self.capture
             && !base::mutant!("change-beside-a-rebuild-not-noted")
         {
-            w.note(key);
+            c.note(key);
         }
     }
 
@@ -267,11 +267,11 @@ impl Table {
 
     /// A row is to get `values` that another has in a unique index: whether it must not. Where the index is only being built it may,
     /// and if it stays so it is the build that fails.
-    pub(crate) fn refuses_twice(&self, index: usize, values: &[u8]) -> bool {
+    pub(crate) fn refuses_duplicate(&self, index: usize, values: &[u8]) -> bool {
         match self.building(index) {
             None => true,
             Some(b) => {
-                b.twice.note(values);
+                b.maybe_duplicates.note(values);
                 false
             }
         }

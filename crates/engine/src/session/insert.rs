@@ -203,7 +203,7 @@ impl Session {
             if t.is_unique(index)
                 && !null
                 && let Some(other) = self.find_duplicate(t, index, &entry[..split], key).await?
-                && t.refuses_twice(index, &entry[..split])
+                && t.refuses_duplicate(index, &entry[..split])
             {
                 self.undo_to(mark).await?;
                 return Ok(Some((index, other)));

@@ -423,7 +423,7 @@ impl Session {
             if t.is_unique(index)
                 && !null
                 && let Some(other) = self.find_duplicate(t, index, &b[..split_b], key).await?
-                && t.refuses_twice(index, &b[..split_b])
+                && t.refuses_duplicate(index, &b[..split_b])
             {
                 self.undo_to(mark).await?;
                 return Ok(Some((index, other)));

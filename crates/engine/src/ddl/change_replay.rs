@@ -1,4 +1,4 @@
-//! Bringing a copy of a table up to date while others go on changing the table.
+//! Change replay: bringing a copy of a table up to date while others go on changing the table.
 //!
 //! Writers note the keys of the rows that they change. Round after round, those rows are taken out of the copy and put there again as a
 //! snapshot of the round sees them, so that after each round the copy is what that snapshot sees: equal values in a unique index are equal
@@ -10,13 +10,13 @@
 //!
 //! Must never do: look at the order of changes. A key noted once too often does no harm, one not noted does.
 
-use super::build::twice;
+use super::build::duplicate_error;
 use super::crew::{Pace, Worker};
 use super::rebuild::{Keys, Rewrite};
 use crate::error;
 use crate::progress::Stage;
 use crate::record::{RowRef, RowVersion};
-use crate::schema::{Table, Watch};
+use crate::schema::{ChangeCapture, Table};
 use crate::session::{Inserted, Isolation, ReadMode, Session};
 use crate::txn::Snapshot;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ const CHUNK: usize = 1000;
 type Key = Box<[u8]>;
 
 /// A copy of a table that follows its changes.
-pub(super) struct Follower {
+pub(super) struct TableCopy {
     from: Arc<Table>,
     to: Arc<Table>,
     keys: Keys,
@@ -44,15 +44,15 @@ pub(super) struct Follower {
     left: Vec<Key>,
 }
 
-impl Follower {
+impl TableCopy {
     /// `to` has the rows of `from` as `reader` sees them, who is needed where they get other keys.
     pub(super) fn new(
         from: Arc<Table>,
         to: Arc<Table>,
         keys: Keys,
         reader: Option<Session>,
-    ) -> Follower {
-        Follower {
+    ) -> TableCopy {
+        TableCopy {
             from,
             to,
             keys,
@@ -64,14 +64,14 @@ impl Follower {
 
 impl Session {
     /// Brings changed rows until few are left or there are not fewer.
-    pub(super) async fn catch_up_with(
+    pub(super) async fn replay_changes(
         &mut self,
-        copy: &mut Follower,
+        copy: &mut TableCopy,
         rewrite: &mut Rewrite<'_>,
     ) -> Result<(), SqlError> {
         let mut before = usize::MAX;
         for round in 0..ROUNDS {
-            let brought = self.bring(copy, rewrite).await?;
+            let brought = self.replay_round(copy, rewrite).await?;
             if brought <= FEW || (round >= 3 && brought >= before) {
                 break;
             }
@@ -81,30 +81,33 @@ impl Session {
     }
 
     /// The same on a thread of its own, so that others of this one are not kept waiting, for rows that stay as they are.
-    pub(super) async fn catch_up_aside(&mut self, copy: Follower) -> Result<Follower, SqlError> {
-        let job = |mut w: Worker, mut copy: Follower| async move {
+    pub(super) async fn replay_changes_on_a_thread(
+        &mut self,
+        copy: TableCopy,
+    ) -> Result<TableCopy, SqlError> {
+        let job = |mut w: Worker, mut copy: TableCopy| async move {
             w.session.interrupt = w.interrupt.clone();
             let same = &mut Rewrite::Same;
-            w.session.catch_up_with(&mut copy, same).await?;
+            w.session.replay_changes(&mut copy, same).await?;
             Ok(copy)
         };
         let brought = self
-            .together("catch-up", Pace::Steady, vec![copy], job)
+            .together("change-replay", Pace::Steady, vec![copy], job)
             .await?;
         let none = || SqlError::internal("a thread that gave nothing back");
         brought.into_iter().next().ok_or_else(none)
     }
 
     /// Brings the last rows of a table that nobody uses any more.
-    pub(super) async fn bring_last(
+    pub(super) async fn replay_last_changes(
         &mut self,
-        mut copy: Follower,
+        mut copy: TableCopy,
         rewrite: &mut Rewrite<'_>,
     ) -> Result<(), SqlError> {
         if base::mutant!("last-changes-not-brought") {
             return Ok(());
         }
-        self.bring(&mut copy, rewrite).await?;
+        self.replay_round(&mut copy, rewrite).await?;
         match copy.left.is_empty() {
             true => Ok(()),
             false => Err(SqlError::internal("a closed table has changes under way")),
@@ -112,15 +115,19 @@ impl Session {
     }
 
     /// One round, for the keys noted and those left by the round before: how many they were.
-    async fn bring(
+    async fn replay_round(
         &mut self,
-        copy: &mut Follower,
+        copy: &mut TableCopy,
         rewrite: &mut Rewrite<'_>,
     ) -> Result<usize, SqlError> {
         let mut reader = self.reader_of_all().await?;
         let snapshot = reader.snapshot();
         // After the snapshot: whoever committed below it has noted what he changed.
-        let mut keys = copy.from.watch.as_ref().map_or_else(Vec::new, Watch::take);
+        let mut keys = copy
+            .from
+            .capture
+            .as_ref()
+            .map_or_else(Vec::new, ChangeCapture::drain);
         keys.append(&mut copy.left);
         keys.sort_unstable();
         keys.dedup();
@@ -134,7 +141,7 @@ impl Session {
             }
         }
         for key in &keys {
-            if self.is_unsettled(&copy.from, key, snapshot).await?
+            if self.is_pending_change(&copy.from, key, snapshot).await?
                 && !base::mutant!("change-under-way-forgotten")
             {
                 copy.left.push(key.clone());
@@ -158,16 +165,16 @@ impl Session {
         &mut self,
         copier: &mut Session,
         reader: &mut Session,
-        copy: &mut Follower,
+        copy: &mut TableCopy,
         rewrite: &mut Rewrite<'_>,
         keys: &[Key],
     ) -> Result<(), SqlError> {
         copier.begin(Isolation::ReadCommitted, false);
-        let Follower {
+        let TableCopy {
             from, to, before, ..
         } = copy;
         let all = 2 * keys.len() as u64;
-        self.interrupt.progress.begin(Stage::CatchingUp, all);
+        self.interrupt.progress.begin(Stage::ReplayingChanges, all);
         for (n, key) in keys.iter().enumerate() {
             self.pause_between(copier, n).await?;
             let Some(before) = before.as_mut() else {
@@ -194,7 +201,9 @@ impl Session {
             };
             match inserted {
                 Inserted::Done => {}
-                Inserted::Duplicate { index, .. } => return Err(twice(to, index, &values)),
+                Inserted::Duplicate { index, .. } => {
+                    return Err(duplicate_error(to, index, &values));
+                }
             }
         }
         Ok(())
@@ -222,7 +231,7 @@ impl Session {
     }
 
     /// Whether the newest version of a row is none that the snapshot sees.
-    async fn is_unsettled(
+    async fn is_pending_change(
         &self,
         t: &Table,
         key: &[u8],
