@@ -3,9 +3,9 @@
 //! taken from samples, and where each thread merges what the others have for it: DeWitt, Naughton and Schneider, "Parallel Sorting
 //! on a Shared-Nothing Architecture using Probabilistic Splitting", PDIS 1991.) Knows nothing of who else uses the table.
 
-use super::crew::{Pace, Worker};
 use super::entries::{Entries, Ordered, Sorting, cuts_of};
 use super::leaf_rows::{KeyRange, LeafRows};
+use super::parallel::{Priority, Worker};
 use super::runs::{self, Merge, Runs, merges_at_once};
 use crate::engine::Engine;
 use crate::error;
@@ -79,7 +79,7 @@ impl Session {
         let parts = parts.into_iter().enumerate().collect();
         let collect = |w, (n, part)| collect(w, f.clone(), n, part);
         let sorted = self
-            .together("index-sort", Pace::Resting, parts, collect)
+            .run_parallel("index-sort", Priority::Background, parts, collect)
             .await?;
         let entries = sorted.iter().map(|s| s.entries.len() as u64).sum();
         let in_files = sorted.iter().any(|s| s.runs.is_some());
@@ -89,7 +89,7 @@ impl Session {
             let parts = sorted.into_iter().enumerate().collect();
             let spill = |w: Worker, (n, s)| spilled(w.engine(), f.clone(), n, s);
             let files: Vec<Runs> = self
-                .together("index-sort", Pace::Resting, parts, spill)
+                .run_parallel("index-sort", Priority::Background, parts, spill)
                 .await?;
             let samples = files.iter().flat_map(Runs::samples).collect();
             let bytes_max = engine.sort_bytes_max as usize;
@@ -98,7 +98,7 @@ impl Session {
             let files = Arc::new(files);
             let bytes_each = bytes_max / merges;
             let fill = |w, range| fill_merged(w, f.clone(), files.clone(), range, bytes_each);
-            self.together("index-fill", Pace::Resting, ranges, fill)
+            self.run_parallel("index-fill", Priority::Background, ranges, fill)
                 .await?;
         } else {
             progress.begin(Stage::Inserting, entries);
@@ -107,7 +107,7 @@ impl Session {
             let ranges = KeyRange::between(cuts_of(samples, unique, threads));
             let all = Arc::new(all);
             let fill = |w, range| fill_sorted(w, f.clone(), all.clone(), range);
-            self.together("index-fill", Pace::Resting, ranges, fill)
+            self.run_parallel("index-fill", Priority::Background, ranges, fill)
                 .await?;
         }
         Ok(())
@@ -157,7 +157,7 @@ async fn collect(
     let mut entry = Vec::new();
     let mut walk = LeafRows::new(rows, f.snapshot);
     loop {
-        w.turn().await?;
+        w.yield_if_due().await?;
         // Rows that are not all in the leaf, and are completed when it is free again.
         let mut longer: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         let mut add = |key: &[u8], row: RowRef<'_>| {
@@ -192,7 +192,7 @@ async fn collect(
 async fn sort(w: &mut Worker, entries: &mut Entries) -> Result<(), SqlError> {
     let mut s = Sorting::default();
     while entries.sort_some(&mut s) {
-        w.turn().await?;
+        w.yield_if_due().await?;
         w.session.give_way().await;
     }
     Ok(())
@@ -235,7 +235,7 @@ async fn fill_sorted(
     }
     let mut at = 0;
     while at < entries.len() {
-        w.turn().await?;
+        w.yield_if_due().await?;
         let insert = || f.into.tree.insert_run(|n| entries.get(at + n), SPARE);
         let n = engine.pager().run(insert).await;
         let n = n.map_err(|e| f.failed(e))?;
@@ -257,10 +257,10 @@ async fn fill_merged(
     let io = |e| f.failed(OpError::io(e));
     let mut merge = Merge::of(&files, &range, bytes_max);
     while merge.begin_next().map_err(io)? {
-        w.turn().await?;
+        w.yield_if_due().await?;
     }
     while merge.get(0).is_some() {
-        w.turn().await?;
+        w.yield_if_due().await?;
         if f.unique
             && let Some(key) = merge.repeated()
         {

@@ -11,7 +11,7 @@
 //! Must never do: look at the order of changes. A key noted once too often does no harm, one not noted does.
 
 use super::build::duplicate_error;
-use super::crew::{Pace, Worker};
+use super::parallel::{Priority, Worker};
 use super::rebuild::{Keys, Rewrite};
 use crate::error;
 use crate::progress::Stage;
@@ -92,7 +92,7 @@ impl Session {
             Ok(copy)
         };
         let brought = self
-            .together("change-replay", Pace::Steady, vec![copy], job)
+            .run_parallel("change-replay", Priority::Foreground, vec![copy], job)
             .await?;
         let none = || SqlError::internal("a thread that gave nothing back");
         brought.into_iter().next().ok_or_else(none)

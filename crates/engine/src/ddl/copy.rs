@@ -5,9 +5,9 @@
 //! Must never do: know who else uses the old table. A row is copied as it is, or as the snapshot sees it.
 
 use super::build::duplicate_error;
-use super::crew::{Pace, Worker};
 use super::entries::{Entries, Sorting};
 use super::leaf_rows::{KeyRange, LeafRows};
+use super::parallel::{Priority, Worker};
 use super::rebuild::{Keys, Rewrite};
 use crate::error;
 use crate::progress::Stage;
@@ -137,7 +137,7 @@ impl Session {
             });
             let job = |w, range| copy_part(w, pair.clone(), range);
             let copied = self
-                .together("table-copy", Pace::Resting, parts, job)
+                .run_parallel("table-copy", Priority::Background, parts, job)
                 .await?;
             return Ok(copied.iter().sum());
         }
@@ -313,7 +313,7 @@ async fn copy_range(
     let mut copied = 0;
     let mut built = 0;
     loop {
-        w.turn().await?;
+        w.yield_if_due().await?;
         let mut take = |key: &[u8], v: RowVersion, row: &[u8]| {
             if later.is_empty() && !v.external() && new.layout.has_all_columns(row) {
                 run.push(key, false, row);

@@ -3,8 +3,8 @@
 //! An entry costs its bytes and 16 more, 32 where several buffers are put in one order, and no allocation of its own. More than
 //! memory is given for are written out in sorted runs ([`super::runs`]).
 
-use super::crew::spread;
 use super::leaf_rows::KeyRange;
+use super::parallel::spread;
 use crate::record::{SEC_VALUE, SecValue};
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! Work on all of a table, shared among several threads: each has a part of the rows, or of an index's entries.
+//! Parallel work on all of a table: each thread has a part of the rows, or of an index's entries.
 //!
 //! Must never do: return while one of them still works. If whoever waits for them goes away, they stop at their next leaf.
 
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use types::SqlError;
 
 /// Leaves read or filled, some tens of microseconds each, until others of the thread have their turn.
-const LEAVES: u32 = 4;
+const LEAVES_PER_YIELD: u32 = 4;
 
 /// Pieces that a table's rows are cut into for each thread, of which it gets neighbouring ones: so it does not matter that they are not
 /// all of one size.
@@ -23,11 +23,11 @@ const PIECES: usize = 8;
 
 /// How the threads go about their work where statements ask for all of the machine.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pace {
+pub(super) enum Priority {
     /// With rests: it can take as long as it takes.
-    Resting,
+    Background,
     /// Without: it has to be faster than statements make more of it.
-    Steady,
+    Foreground,
 }
 
 /// What the threads of one piece of work share.
@@ -63,13 +63,13 @@ impl Worker {
     ///
     /// # Errors
     /// 1317: it is to stop.
-    pub(super) async fn turn(&mut self) -> Result<(), SqlError> {
+    pub(super) async fn yield_if_due(&mut self) -> Result<(), SqlError> {
         self.interrupt.check()?;
         if self.shared.stop.load(Ordering::Acquire) {
             return Err(SqlError::query_interrupted());
         }
         self.leaves += 1;
-        if self.leaves.is_multiple_of(LEAVES) {
+        if self.leaves.is_multiple_of(LEAVES_PER_YIELD) {
             self.session.give_way().await;
         }
         Ok(())
@@ -109,10 +109,10 @@ impl Session {
     ///
     /// # Errors
     /// That of the first to fail; the others are stopped.
-    pub(super) async fn together<P, R, F>(
+    pub(super) async fn run_parallel<P, R, F>(
         &self,
         name: &str,
-        pace: Pace,
+        priority: Priority,
         mut parts: Vec<P>,
         job: impl Fn(Worker, P) -> F,
     ) -> Result<Vec<R>, SqlError>
@@ -148,7 +148,7 @@ impl Session {
                 }
                 drop(working);
             };
-            let rests = pace == Pace::Resting;
+            let rests = priority == Priority::Background;
             if let Err(e) = self.engine.spawn_work(name, rests, task) {
                 // It has ended by that; so will those that there are.
                 shared.fail(error::no_thread(&e));
