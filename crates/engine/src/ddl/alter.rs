@@ -41,7 +41,7 @@ impl Session {
         let _shown = self.show_progress();
         self.commit().await?;
         let engine = self.engine.clone();
-        let _turn = self.ddl_turn(&engine).await?;
+        let _ddl = self.lock_ddl(&engine).await?;
         let now = engine.catalog().table(&old.def.schema, &old.def.name);
         if !now.is_some_and(|t| Arc::ptr_eq(&t, old)) {
             return Ok(false);

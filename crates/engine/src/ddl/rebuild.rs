@@ -109,7 +109,7 @@ impl Session {
         let _shown = self.show_progress();
         self.commit().await?;
         let engine = self.engine.clone();
-        let _turn = self.ddl_turn(&engine).await?;
+        let _ddl = self.lock_ddl(&engine).await?;
         let catalog = engine.catalog();
         let (schema, name) = (&old.def.schema[..], &old.def.name[..]);
         if !catalog

@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::error;
 use crate::interrupt::Interrupt;
 use crate::progress::Stage;
-use crate::schema::{DdlTurn, IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef};
+use crate::schema::{DdlGuard, IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef};
 use crate::session::{Inserted, Isolation, Session};
 use base::SpaceId;
 use btree::Tree;
@@ -59,7 +59,7 @@ impl Session {
     pub async fn create_schema(&mut self, def: SchemaDef) -> Result<(), SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
-        let _turn = self.ddl_turn(&engine).await?;
+        let _ddl = self.lock_ddl(&engine).await?;
         if engine.catalog().schema(&def.name).is_some() {
             return Err(SqlError::db_exists(&def.name));
         }
@@ -74,7 +74,7 @@ impl Session {
     pub async fn alter_schema(&mut self, def: SchemaDef) -> Result<(), SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
-        let _turn = self.ddl_turn(&engine).await?;
+        let _ddl = self.lock_ddl(&engine).await?;
         let Some(old) = engine.catalog().schema(&def.name).cloned() else {
             return Err(SqlError::unknown_db(&def.name));
         };
@@ -92,7 +92,7 @@ impl Session {
     pub async fn drop_schema(&mut self, name: &str) -> Result<u64, SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
-        let _turn = self.ddl_turn(&engine).await?;
+        let _ddl = self.lock_ddl(&engine).await?;
         let Some(s) = engine.catalog().schema(name).cloned() else {
             return Err(SqlError::db_drop_missing(name));
         };
@@ -125,7 +125,7 @@ impl Session {
     pub async fn create_table(&mut self, mut def: TableDef) -> Result<(), SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
-        let _turn = self.ddl_turn(&engine).await?;
+        let _ddl = self.lock_ddl(&engine).await?;
         let catalog = engine.catalog();
         let Some(s) = catalog.schema(&def.schema) else {
             return Err(SqlError::unknown_db(&def.schema));
@@ -159,7 +159,7 @@ impl Session {
     pub async fn drop_table(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
-        let _turn = self.ddl_turn(&engine).await?;
+        let _ddl = self.lock_ddl(&engine).await?;
         let lost = engine
             .catalog()
             .lost
@@ -196,7 +196,7 @@ impl Session {
     pub async fn truncate_table(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
-        let _turn = self.ddl_turn(&engine).await?;
+        let _ddl = self.lock_ddl(&engine).await?;
         let missing = || SqlError::no_such_table(schema, name);
         let old = engine.catalog().table(schema, name).ok_or_else(missing)?;
         let _closed = self.close_table(&old).await?;
@@ -232,7 +232,7 @@ impl Session {
     ) -> Result<(), SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
-        let _turn = self.ddl_turn(&engine).await?;
+        let _ddl = self.lock_ddl(&engine).await?;
         let before = engine.catalog();
         let mut view = before.as_ref().clone();
         let mut closed = Vec::new();
@@ -293,14 +293,15 @@ impl Session {
         Ok(())
     }
 
-    pub(super) async fn ddl_turn<'e>(&self, engine: &'e Engine) -> Result<DdlTurn<'e>, SqlError> {
-        let mut turn = None;
+    /// Waits for the DDL mutex.
+    pub(super) async fn lock_ddl<'e>(&self, engine: &'e Engine) -> Result<DdlGuard<'e>, SqlError> {
+        let mut guard = None;
         self.wait_unless_killed(&engine.ddl.freed, || {
-            turn = engine.ddl.try_turn();
-            turn.is_some()
+            guard = engine.ddl.try_lock();
+            guard.is_some()
         })
         .await?;
-        turn.ok_or_else(|| SqlError::internal("no turn"))
+        guard.ok_or_else(|| SqlError::internal("no DDL guard"))
     }
 
     /// Lets the progress of a definition change be seen until what this gives is dropped.

@@ -1,4 +1,4 @@
-//! One definition change at a time: the turn, and what definition changes share.
+//! The DDL mutex: one definition change at a time; and what else definition changes share.
 
 use super::Table;
 use base::Event;
@@ -39,21 +39,21 @@ impl DdlState {
     }
 }
 
-/// Held by the one DDL statement that runs.
-pub(crate) struct DdlTurn<'a>(&'a DdlState);
+/// The DDL mutex, held by the one DDL statement that runs.
+pub(crate) struct DdlGuard<'a>(&'a DdlState);
 
 impl DdlState {
-    pub(crate) fn try_turn(&self) -> Option<DdlTurn<'_>> {
+    pub(crate) fn try_lock(&self) -> Option<DdlGuard<'_>> {
         if base::mutant!("two-definition-changes-at-once") {
             self.busy.store(true, Ordering::Release);
-            return Some(DdlTurn(self));
+            return Some(DdlGuard(self));
         }
-        // Made only when it was got: one that is dropped gives the turn back, whoever has it.
-        (!self.busy.swap(true, Ordering::Acquire)).then(|| DdlTurn(self))
+        // Made only when it was got: one that is dropped frees the mutex, whoever holds it.
+        (!self.busy.swap(true, Ordering::Acquire)).then(|| DdlGuard(self))
     }
 }
 
-impl Drop for DdlTurn<'_> {
+impl Drop for DdlGuard<'_> {
     fn drop(&mut self) {
         self.0.busy.store(false, Ordering::Release);
         self.0.freed.fire();
