@@ -210,7 +210,7 @@ impl Engine {
 
     fn table_for_purge(&self, id: u32) -> Option<Arc<Table>> {
         let named = self.catalog().tables().find(|t| t.def.id == id).cloned();
-        named.or_else(|| self.ddl.unborn(id))
+        named.or_else(|| self.ddl.pending_table(id))
     }
 
     /// First pages of the overflow chains of a row that `txid` deleted for good.

@@ -102,7 +102,7 @@ impl Session {
         }
         // What older snapshots see is not in it.
         t.indexes[last]
-            .born
+            .visible_from
             .store(snapshot.lsn.0, Ordering::Release);
         let (def, mut rows) = publish(&t.def, index);
         rows.extend(engine.named(left));

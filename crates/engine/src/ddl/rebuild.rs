@@ -166,12 +166,14 @@ impl Session {
             space.clone(),
             Some(&filled),
         ));
-        new.live.born.store(engine.log.end().0, Ordering::Release);
+        new.live
+            .visible_from
+            .store(engine.log.end().0, Ordering::Release);
         engine.change_catalog(|c| {
             c.remove_table(schema, name);
             c.put_table(new);
         });
-        engine.ddl.set_unborn(None);
+        engine.ddl.set_pending_table(None);
         engine.drop_file(old.space_id());
         // If this fails the next start does it: files follow the catalog.
         let _ = engine.pager().rename_space(space.id(), &path);
@@ -213,7 +215,7 @@ impl Session {
             let reader = self.reader_of_all().await?;
             let filled = self.fill_draft(&captured, draft, rewrite, Some(reader));
             let (_, filled, reader) = filled.await?;
-            engine.ddl.set_unborn(Some(filled.clone()));
+            engine.ddl.set_pending_table(Some(filled.clone()));
             let mut copy = TableCopy::new(captured.clone(), filled.clone(), draft.keys, reader);
             for settled in [false, true] {
                 match rewrite {
@@ -238,7 +240,7 @@ impl Session {
                 _closed: closed,
             }),
             Err(e) => {
-                engine.ddl.set_unborn(None);
+                engine.ddl.set_pending_table(None);
                 self.withdraw(&captured).await;
                 Err(e)
             }

@@ -150,7 +150,9 @@ impl Session {
             return Err(e);
         }
         let t = Arc::new(Table::open(engine.pager(), def, space, None));
-        t.live.born.store(engine.log.end().0, Ordering::Release);
+        t.live
+            .visible_from
+            .store(engine.log.end().0, Ordering::Release);
         engine.change_catalog(|c| c.put_table(t));
         Ok(())
     }
@@ -216,7 +218,9 @@ impl Session {
         }
         old.retired.store(true, Ordering::SeqCst);
         let t = Arc::new(Table::open(engine.pager(), def, space.clone(), None));
-        t.live.born.store(engine.log.end().0, Ordering::Release);
+        t.live
+            .visible_from
+            .store(engine.log.end().0, Ordering::Release);
         engine.change_catalog(|c| c.put_table(t));
         engine.drop_file(old.space_id());
         // If this fails the next start does it: files follow the catalog.

@@ -14,7 +14,7 @@ pub(crate) struct DdlState {
     /// Next table id.
     pub(crate) next_table: AtomicU32,
     /// The table that is to take another's place and is being caught up: no definition names it, and purge has work there.
-    unborn: Mutex<Option<Arc<Table>>>,
+    pending_table: Mutex<Option<Arc<Table>>>,
 }
 
 impl DdlState {
@@ -24,13 +24,19 @@ impl DdlState {
     }
 
     /// The table without a definition, if it has this id.
-    pub(crate) fn unborn(&self, id: u32) -> Option<Arc<Table>> {
-        let t = self.unborn.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn pending_table(&self, id: u32) -> Option<Arc<Table>> {
+        let t = self
+            .pending_table
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         t.as_ref().filter(|t| t.def.id == id).cloned()
     }
 
-    pub(crate) fn set_unborn(&self, t: Option<Arc<Table>>) {
-        *self.unborn.lock().unwrap_or_else(PoisonError::into_inner) = t;
+    pub(crate) fn set_pending_table(&self, t: Option<Arc<Table>>) {
+        *self
+            .pending_table
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = t;
     }
 
     pub(crate) fn set_catalog_table(&self, t: Arc<Table>) {

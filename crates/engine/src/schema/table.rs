@@ -19,7 +19,7 @@ pub struct Index {
     /// Its tree.
     pub tree: Tree,
     /// Where in the log the snapshot was that it was built from: it has nothing of what older ones see.
-    pub(crate) born: AtomicU64,
+    pub(crate) visible_from: AtomicU64,
 }
 
 impl Index {
@@ -27,7 +27,7 @@ impl Index {
         Index {
             parts,
             tree,
-            born: AtomicU64::new(0),
+            visible_from: AtomicU64::new(0),
         }
     }
 }
@@ -100,7 +100,7 @@ pub(crate) struct Live {
     /// Next hidden row id; 0 while not known yet.
     pub(crate) row_id: AtomicU64,
     /// Snapshots below this log position are older than the table or one of its indexes.
-    pub(crate) born: AtomicU64,
+    pub(crate) visible_from: AtomicU64,
     /// Rows, estimated: changes since the table was opened on top of a count at opening.
     rows: [Users; SHARDS],
     /// Statements and transactions using the table, by the thread that began to.
@@ -118,7 +118,7 @@ impl Live {
             auto_increment: AtomicU64::new(0),
             auto_increment_saved: AtomicU64::new(0),
             row_id: AtomicU64::new(0),
-            born: AtomicU64::new(0),
+            visible_from: AtomicU64::new(0),
             rows: Default::default(),
             users: Default::default(),
             given_up: AtomicI64::new(0),
@@ -181,8 +181,8 @@ impl Table {
                     // Somebody may still be at work with the other one.
                     Some((o, i)) => {
                         let index = Index::new(parts, o.indexes[i].tree.again());
-                        let born = o.indexes[i].born.load(Ordering::Acquire);
-                        index.born.store(born, Ordering::Release);
+                        let visible_from = o.indexes[i].visible_from.load(Ordering::Acquire);
+                        index.visible_from.store(visible_from, Ordering::Release);
                         Arc::new(index)
                     }
                 }

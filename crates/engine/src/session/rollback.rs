@@ -227,6 +227,6 @@ impl Session {
         }
         let catalog = self.engine.catalog();
         let named = catalog.tables().find(|t| t.def.id == id).cloned();
-        named.or_else(|| self.engine.ddl.unborn(id))
+        named.or_else(|| self.engine.ddl.pending_table(id))
     }
 }

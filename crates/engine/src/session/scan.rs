@@ -200,8 +200,10 @@ impl Session {
         if scan.mode == ReadMode::Consistent {
             self.catch_up().await?;
         }
-        let born = name.indexes[scan.index].born.load(Ordering::Acquire);
-        if self.snapshot.is_some_and(|s| s.lsn.0 < born) {
+        let visible_from = name.indexes[scan.index]
+            .visible_from
+            .load(Ordering::Acquire);
+        if self.snapshot.is_some_and(|s| s.lsn.0 < visible_from) {
             // The index holds nothing of what the snapshot sees.
             let e = OpError::Dropped(name.space_id());
             return Err(error::storage(e, &name.full_name));

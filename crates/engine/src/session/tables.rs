@@ -40,7 +40,7 @@ impl Session {
             || t.retired.load(Ordering::SeqCst)
             || self
                 .snapshot
-                .is_some_and(|s| s.lsn.0 < live.born.load(Ordering::Acquire))
+                .is_some_and(|s| s.lsn.0 < live.visible_from.load(Ordering::Acquire))
             || live.auto_increment.load(Ordering::Relaxed) == 0
         {
             return false;
@@ -62,7 +62,7 @@ impl Session {
                     return Ok(false);
                 }
                 if let Some(s) = self.snapshot
-                    && s.lsn.0 < t.live.born.load(Ordering::Acquire)
+                    && s.lsn.0 < t.live.visible_from.load(Ordering::Acquire)
                 {
                     // The table holds nothing of what the snapshot sees.
                     return Err(error::storage(OpError::Dropped(t.space_id()), &t.full_name));
