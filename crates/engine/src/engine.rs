@@ -124,7 +124,7 @@ pub struct Engine {
     pub(crate) notices: Notices,
     pub(crate) next_index: AtomicU32,
     /// Trees in the catalog that no definition names.
-    pub(crate) leftovers: AtomicUsize,
+    pub(crate) orphaned_trees: AtomicUsize,
     pub(crate) dir: std::path::PathBuf,
     /// AUTO_INCREMENT counters found by recovery, until the tables are open.
     pub(crate) recovered_counters: Mutex<crate::counters::Counters>,
@@ -171,7 +171,7 @@ impl Engine {
             counters: Counters::default(),
             notices: Notices::default(),
             next_index: AtomicU32::new(2),
-            leftovers: AtomicUsize::new(0),
+            orphaned_trees: AtomicUsize::new(0),
             dir: std::path::PathBuf::new(),
             recovered_counters: Default::default(),
             noting: Mutex::default(),

@@ -4,7 +4,7 @@
 
 use crate::analysis::{Analysis, Loser};
 use crate::counters::Counters;
-use crate::ddl::{Leftover, catalog_def, catalog_path, load, remove_left_runs, table_path};
+use crate::ddl::{OrphanedTree, catalog_def, catalog_path, load, remove_left_runs, table_path};
 use crate::engine::{Engine, EngineOptions};
 use crate::lock::LockTable;
 use crate::purge::Purge;
@@ -288,8 +288,8 @@ async fn begin(
         s.roll_back_behind();
     }
     if !left.is_empty() {
-        engine.leftovers.store(left.len(), Ordering::SeqCst);
-        engine.spawn("leftovers", engine.clone().take_out_leftovers(left));
+        engine.orphaned_trees.store(left.len(), Ordering::SeqCst);
+        engine.spawn("orphaned-trees", engine.clone().free_orphaned_trees(left));
     }
     engine.spawn("purge", engine.clone().run_purge());
     engine.spawn("flusher", engine.clone().run_flusher());
@@ -438,7 +438,7 @@ async fn load_tables(
     catalog: &Arc<Table>,
     counters: &Counters,
     report: &mut OpenReport,
-) -> Result<Vec<Leftover>, OpenError> {
+) -> Result<Vec<OrphanedTree>, OpenError> {
     let pager = engine.pager();
     let loaded = load(pager, catalog)
         .await
@@ -488,13 +488,13 @@ async fn load_tables(
         .fetch_max(top.saturating_add(1), Ordering::Relaxed);
     engine.next_index.fetch_max(next_index, Ordering::Relaxed);
     engine.change_catalog(|c| *c = view);
-    for l in &loaded.leftovers {
+    for l in &loaded.orphaned_trees {
         // Its index has no definition, and its id is not to be given out again.
         engine
             .next_index
             .fetch_max(l.index.saturating_add(1), Ordering::Relaxed);
     }
-    Ok(loaded.leftovers)
+    Ok(loaded.orphaned_trees)
 }
 
 /// Files without a whole page are the remains of a creation cut short, if no definition wants them.

@@ -395,7 +395,7 @@ impl Run {
     /// Waits for purge and rollbacks to end, and looks at everything.
     pub(crate) fn rest(&mut self, life: &mut Life) -> End {
         let engine = life.cx.engine.clone();
-        let busy = |e: &Executor| e.has("rollback") || e.has("leftovers");
+        let busy = |e: &Executor| e.has("rollback") || e.has("orphaned-trees");
         let quiet = |e: &Executor| !busy(e) && engine.counters().purge_queue == 0;
         match life.exec.run(ENDLESS, quiet) {
             Stop::Done => {}
@@ -492,7 +492,7 @@ impl Run {
         if exec.has("rollback") {
             self.count("cuts during a rollback", 1);
         }
-        if exec.has("leftovers") {
+        if exec.has("orphaned-trees") {
             self.count("cuts while dropped trees are freed", 1);
         }
         if c.purge_queue > 0 {

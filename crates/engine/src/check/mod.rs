@@ -144,7 +144,7 @@ impl Session {
         let e = &self.engine;
         e.counters().purge_queue == 0
             && e.txns.active().is_empty()
-            && e.leftovers.load(Ordering::SeqCst) == 0
+            && e.orphaned_trees.load(Ordering::SeqCst) == 0
     }
 
     /// The clustered index and what hangs on its rows; false if it could not be walked to its end.

@@ -4,7 +4,7 @@
 //!
 //! Must never do: change a definition that is not the one the caller has seen.
 
-use super::leftovers::Leftover;
+use super::orphaned_trees::OrphanedTree;
 use super::statements::{Closed, RowChange};
 use crate::engine::Engine;
 use crate::schema::{IndexDef, Table, TableDef};
@@ -21,7 +21,7 @@ pub(super) type Publish<'f> =
 struct Wanted {
     def: TableDef,
     /// Indexes that go, noted to be taken out.
-    gone: Vec<Leftover>,
+    gone: Vec<OrphanedTree>,
     /// Ids of those that have been built and are in the table's definition.
     built: Vec<u32>,
 }
@@ -51,7 +51,7 @@ impl Session {
             return Err(SqlError::internal("rows would have to be written again"));
         }
         let stays = |x: &&IndexDef| def.indexes.iter().all(|y| y.id != x.id);
-        let gone = old.def.indexes.iter().filter(stays).map(|x| Leftover {
+        let gone = old.def.indexes.iter().filter(stays).map(|x| OrphanedTree {
             table: old.def.id,
             index: x.id,
             root: x.root,
@@ -87,9 +87,9 @@ impl Session {
         // Nobody knows of these trees any more: the table is open while their pages are freed.
         let t = find()?;
         for left in &w.gone {
-            engine.leftover_unnamed();
+            engine.orphan_unnamed();
             // The index is gone; pages that stay go at the next start.
-            let _ = engine.take_out(&t, left).await;
+            let _ = engine.free_orphan(&t, left).await;
         }
         Ok(())
     }
@@ -102,12 +102,12 @@ impl Session {
         let (id, before) = (index.id, t.def.indexes.len());
         w.def.indexes[at].id = id;
         let last = w.def.indexes.iter().all(|x| x.id != 0);
-        let mut left = Leftover {
+        let mut left = OrphanedTree {
             table: t.def.id,
             index: id,
             root: base::PageNo(0),
         };
-        engine.note_leftover(&left).await?;
+        engine.note_orphan(&left).await?;
         let mut publish = |now: &TableDef, index: IndexDef| {
             w.def.indexes[at].root = index.root;
             if last {
@@ -129,10 +129,10 @@ impl Session {
             Ok(()) => {
                 debug_assert!(before <= t.def.indexes.len());
                 w.built.push(id);
-                engine.leftover_named();
+                engine.orphan_named();
             }
             // What cannot be taken out now is at the next start; why there is no index is what counts.
-            Err(_) => drop(engine.take_out(t, &left).await),
+            Err(_) => drop(engine.free_orphan(t, &left).await),
         }
         r
     }
@@ -152,8 +152,8 @@ impl Session {
         def.options.auto_increment = 0;
         def.indexes.retain(|x| !built.contains(&x.id));
         let gone = t.def.indexes.iter().filter(|x| built.contains(&x.id));
-        let gone: Vec<Leftover> = gone
-            .map(|x| Leftover {
+        let gone: Vec<OrphanedTree> = gone
+            .map(|x| OrphanedTree {
                 table: t.def.id,
                 index: x.id,
                 root: x.root,
@@ -164,8 +164,8 @@ impl Session {
             return;
         }
         for left in &gone {
-            engine.leftover_unnamed();
-            let _ = engine.take_out(&t, left).await;
+            engine.orphan_unnamed();
+            let _ = engine.free_orphan(&t, left).await;
         }
     }
 
@@ -240,7 +240,7 @@ impl Session {
 }
 
 impl Engine {
-    fn all_unnamed(&self, gone: &[Leftover]) -> Vec<RowChange> {
+    fn all_unnamed(&self, gone: &[OrphanedTree]) -> Vec<RowChange> {
         gone.iter().flat_map(|l| self.unnamed(l)).collect()
     }
 }

@@ -1,7 +1,7 @@
 //! The table of definitions: `kind`, `name`, `definition`. Kind 1 is a schema by name, kind 2 a table by its id, kind 3 a
-//! tree that no definition names ([`Leftover`]), by its table's id and its index's.
+//! tree that no definition names ([`OrphanedTree`]), by its table's id and its index's.
 
-use super::leftovers::Leftover;
+use super::orphaned_trees::OrphanedTree;
 use crate::record::{HEADER, RowVersion};
 use crate::schema::{
     CATALOG_ID, Catalog, ColumnDef, IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef,
@@ -73,7 +73,7 @@ pub(super) fn table_row(t: &TableDef) -> Vec<Value> {
 }
 
 /// The row of a tree without a definition.
-pub(super) fn tree_row(l: &Leftover) -> Vec<Value> {
+pub(super) fn tree_row(l: &OrphanedTree) -> Vec<Value> {
     vec![
         Value::UInt(TREE),
         Value::Bytes([l.table.to_be_bytes(), l.index.to_be_bytes()].concat()),
@@ -86,9 +86,9 @@ pub(super) fn is_definition(row: &[Value]) -> bool {
     !matches!(row.first(), Some(Value::UInt(TREE)))
 }
 
-fn read_tree(name: &[u8], root: &[u8]) -> Option<Leftover> {
+fn read_tree(name: &[u8], root: &[u8]) -> Option<OrphanedTree> {
     let (table, index) = name.split_first_chunk()?;
-    Some(Leftover {
+    Some(OrphanedTree {
         table: u32::from_be_bytes(*table),
         index: u32::from_be_bytes(index.try_into().ok()?),
         root: PageNo(u32::from_le_bytes(root.try_into().ok()?)),
@@ -110,7 +110,7 @@ pub(super) fn row_key(catalog: &Table, row: &[Value]) -> Vec<u8> {
 pub(crate) struct Loaded {
     pub(crate) schemas: Vec<SchemaDef>,
     pub(crate) tables: Vec<TableDef>,
-    pub(crate) leftovers: Vec<Leftover>,
+    pub(crate) orphaned_trees: Vec<OrphanedTree>,
 }
 
 /// Reads all definitions. Nobody may be changing them, and losers that did must have been rolled back.
@@ -150,7 +150,7 @@ pub(crate) async fn load(pager: &Pager, t: &Table) -> Result<Loaded, OpError> {
     let mut out = Loaded {
         schemas: Vec::new(),
         tables: Vec::new(),
-        leftovers: Vec::new(),
+        orphaned_trees: Vec::new(),
     };
     for (external, row) in rows {
         if !t.layout.fits(&row, external) {
@@ -176,7 +176,7 @@ pub(crate) async fn load(pager: &Pager, t: &Table) -> Result<Loaded, OpError> {
                 .push(SchemaDef::decode(def).ok_or_else(unknown)?),
             ValueRef::UInt(TREE) => {
                 let name = r.column(1).as_bytes().unwrap_or_default();
-                out.leftovers
+                out.orphaned_trees
                     .push(read_tree(name, def).ok_or_else(unknown)?);
             }
             ValueRef::UInt(TABLE) => out.tables.push(TableDef::decode(def).ok_or_else(unknown)?),

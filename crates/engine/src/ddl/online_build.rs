@@ -8,7 +8,7 @@
 
 use super::alter::Publish;
 use super::build::duplicate_error;
-use super::leftovers::Leftover;
+use super::orphaned_trees::OrphanedTree;
 use super::statements::Closed;
 use crate::engine::Engine;
 use crate::error;
@@ -36,7 +36,7 @@ impl Session {
         &mut self,
         t: &Arc<Table>,
         mut index: IndexDef,
-        left: &mut Leftover,
+        left: &mut OrphanedTree,
         publish: &mut Publish<'_>,
     ) -> Result<(), SqlError> {
         let engine = self.engine.clone();
@@ -46,7 +46,7 @@ impl Session {
             .run(|| Tree::create(pager, &t.space, index.id))
             .await
             .map_err(|e| error::storage(e, &t.full_name))?;
-        engine.locate_leftover(left, index.root).await?;
+        engine.locate_orphan(left, index.root).await?;
         let tree = Tree::open(pager.clone(), t.space.clone(), index.root, index.id);
         let building = {
             // A transaction that has changed rows without their entries must have ended before the first that keeps them: an entry
@@ -70,7 +70,7 @@ impl Session {
         &mut self,
         t: &Arc<Table>,
         index: IndexDef,
-        left: &Leftover,
+        left: &OrphanedTree,
         threads: usize,
         publish: &mut Publish<'_>,
     ) -> Result<(), SqlError> {

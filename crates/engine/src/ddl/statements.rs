@@ -2,7 +2,7 @@
 //! what is to be made, commits one catalog transaction durably, and then shows the new definitions to everybody.
 
 use super::catalog::{is_definition, row_key, schema_row, table_row};
-use super::packing::packed_format;
+use super::compression::packed_format;
 use super::{schema_dir, table_path};
 use crate::engine::Engine;
 use crate::error;

@@ -17,9 +17,9 @@ use types::SqlError;
 /// Pages freed before others of the thread have their turn: a fraction of a millisecond.
 const FREED_A_TURN: u32 = 32;
 
-/// A tree without a definition.
+/// An orphaned tree: one that no definition names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Leftover {
+pub(crate) struct OrphanedTree {
     pub(crate) table: u32,
     pub(crate) index: u32,
     /// Page 0: not known, the tree had no page when this was written down.
@@ -28,19 +28,19 @@ pub(crate) struct Leftover {
 
 impl Engine {
     /// Writes down that a tree is going to be made.
-    pub(super) async fn note_leftover(self: &Arc<Self>, l: &Leftover) -> Result<(), SqlError> {
+    pub(super) async fn note_orphan(self: &Arc<Self>, l: &OrphanedTree) -> Result<(), SqlError> {
         if base::mutant!("leftover-not-noted") {
             return Ok(());
         }
         self.change_rows(vec![RowChange::Put(tree_row(l))]).await?;
-        self.leftovers.fetch_add(1, Ordering::SeqCst);
+        self.orphaned_trees.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
 
     /// Writes down where the tree is.
-    pub(super) async fn locate_leftover(
+    pub(super) async fn locate_orphan(
         self: &Arc<Self>,
-        l: &mut Leftover,
+        l: &mut OrphanedTree,
         root: PageNo,
     ) -> Result<(), SqlError> {
         let before = tree_row(l);
@@ -53,7 +53,7 @@ impl Engine {
     }
 
     /// What a change of definitions that gives the tree a name does to its row here.
-    pub(super) fn named(&self, l: &Leftover) -> Vec<RowChange> {
+    pub(super) fn named(&self, l: &OrphanedTree) -> Vec<RowChange> {
         match base::mutant!("leftover-not-noted") {
             true => Vec::new(),
             false => vec![RowChange::Remove(tree_row(l))],
@@ -61,7 +61,7 @@ impl Engine {
     }
 
     /// What a change of definitions that takes the tree's name away does.
-    pub(super) fn unnamed(&self, l: &Leftover) -> Vec<RowChange> {
+    pub(super) fn unnamed(&self, l: &OrphanedTree) -> Vec<RowChange> {
         match base::mutant!("leftover-not-noted") {
             true => Vec::new(),
             false => vec![RowChange::Put(tree_row(l))],
@@ -69,38 +69,38 @@ impl Engine {
     }
 
     /// The definition that gives the tree a name is there.
-    pub(super) fn leftover_named(&self) {
+    pub(super) fn orphan_named(&self) {
         if !base::mutant!("leftover-not-noted") {
-            self.leftovers.fetch_sub(1, Ordering::SeqCst);
+            self.orphaned_trees.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
     /// The definition that took the tree's name away is there.
-    pub(super) fn leftover_unnamed(&self) {
-        self.leftovers.fetch_add(1, Ordering::SeqCst);
+    pub(super) fn orphan_unnamed(&self) {
+        self.orphaned_trees.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Frees the tree's pages and forgets it. An error leaves the rest for the next start.
-    pub(super) async fn take_out(
+    pub(super) async fn free_orphan(
         self: &Arc<Self>,
         t: &Table,
-        l: &Leftover,
+        l: &OrphanedTree,
     ) -> Result<(), SqlError> {
         let fail = |e| crate::error::storage(e, &t.full_name);
         match l.root {
             PageNo(0) => self.free_scattered(t, l.index).await.map_err(fail)?,
             _ => self.free_tree(t, l).await.map_err(fail)?,
         }
-        self.forget_leftover(l).await
+        self.forget_orphan(l).await
     }
 
-    async fn forget_leftover(self: &Arc<Self>, l: &Leftover) -> Result<(), SqlError> {
+    async fn forget_orphan(self: &Arc<Self>, l: &OrphanedTree) -> Result<(), SqlError> {
         let changes = self.named(l);
         if changes.is_empty() {
             return Ok(());
         }
         self.change_rows(changes).await?;
-        self.leftovers.fetch_sub(1, Ordering::SeqCst);
+        self.orphaned_trees.fetch_sub(1, Ordering::SeqCst);
         Ok(())
     }
 
@@ -117,7 +117,7 @@ impl Engine {
         }
     }
 
-    async fn free_tree(&self, t: &Table, l: &Leftover) -> Result<(), OpError> {
+    async fn free_tree(&self, t: &Table, l: &OrphanedTree) -> Result<(), OpError> {
         let tree = Tree::open(self.pager.clone(), t.space.clone(), l.root, l.index);
         // A crash may have come between the freeing of the last page and the end of the row.
         if !self.is_page_of(t, l.root, l.index).await? {
@@ -191,11 +191,11 @@ impl Engine {
     }
 
     /// At a start: takes out what the last run left.
-    pub(crate) async fn take_out_leftovers(self: Arc<Self>, left: Vec<Leftover>) {
+    pub(crate) async fn free_orphaned_trees(self: Arc<Self>, left: Vec<OrphanedTree>) {
         for l in left {
             let done = match self.hold_table(l.table).await {
-                Some((t, _held)) => self.take_out(&t, &l).await,
-                None => self.forget_leftover(&l).await,
+                Some((t, _held)) => self.free_orphan(&t, &l).await,
+                None => self.forget_orphan(&l).await,
             };
             if done.is_err() && self.log.failure().is_some() {
                 return;
