@@ -479,7 +479,7 @@ async fn load_tables(
         }
     }
     remove_left_runs(&*engine.seams().disk, &engine.data_dir())?;
-    remove_unborn(engine, &view, report)?;
+    remove_uncommitted(engine, &view, report)?;
     view.tables().for_each(|t| place_file(engine, t));
     let top = report.pages.max_space.max(ids.last().copied().unwrap_or(0));
     engine
@@ -498,14 +498,14 @@ async fn load_tables(
 }
 
 /// Files without a whole page are the remains of a creation cut short, if no definition wants them.
-fn remove_unborn(
+fn remove_uncommitted(
     engine: &Arc<Engine>,
     view: &Catalog,
     report: &mut OpenReport,
 ) -> Result<(), OpenError> {
     let disk = &engine.seams().disk;
     let place = |d: &TableDef| engine.data_dir().join(table_path(&d.schema, &d.name));
-    for path in &report.pages.unborn_files {
+    for path in &report.pages.uncommitted_files {
         let wanted = view.tables().any(|t| place(&t.def) == *path)
             || view.lost.values().any(|d| place(d) == *path);
         if wanted || *path == engine.data_dir().join(catalog_path()) {

@@ -67,7 +67,7 @@ pub(crate) fn open_spaces(
                 continue;
             }
             Identity::Unborn => {
-                report.unborn_files.push(path);
+                report.uncommitted_files.push(path);
                 continue;
             }
         };

@@ -13,7 +13,7 @@ pub(crate) struct DdlState {
     table: OnceLock<Arc<Table>>,
     /// Next table id.
     pub(crate) next_table: AtomicU32,
-    /// The table that is to take another's place and is being caught up: no definition names it, and purge has work there.
+    /// The table that is to take another's place and is being filled: no definition names it, and purge has work there.
     pending_table: Mutex<Option<Arc<Table>>>,
 }
 
