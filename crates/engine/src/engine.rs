@@ -3,7 +3,7 @@
 use crate::interrupt::Interrupt;
 use crate::lock::LockTable;
 use crate::notices::{NoticeListener, Notices};
-use crate::purge::Purge;
+use crate::purge_queue::PurgeQueue;
 use crate::schema::{Catalog, Table, TableSizes};
 use crate::txn::TxnSystem;
 use base::counters::Counter;
@@ -118,7 +118,7 @@ pub struct Engine {
     pub(crate) locks: Arc<LockTable>,
     pub(crate) catalog: RwLock<Arc<Catalog>>,
     pub(crate) catalog_version: AtomicU64,
-    pub(crate) purge: Purge,
+    pub(crate) purge: PurgeQueue,
     pub(crate) ddl: crate::schema::DdlState,
     pub(crate) counters: Counters,
     pub(crate) notices: Notices,
@@ -157,7 +157,7 @@ impl Engine {
         txns: Arc<TxnSystem>,
         locks: Arc<LockTable>,
         options: &EngineOptions,
-        purge: Purge,
+        purge: PurgeQueue,
     ) -> Engine {
         Engine {
             log: pager.log().clone(),

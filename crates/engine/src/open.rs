@@ -7,7 +7,7 @@ use crate::counters::Counters;
 use crate::ddl::{OrphanedTree, catalog_def, catalog_path, load, remove_left_runs, table_path};
 use crate::engine::{Engine, EngineOptions};
 use crate::lock::LockTable;
-use crate::purge::Purge;
+use crate::purge_queue::PurgeQueue;
 use crate::record::Undo;
 use crate::schema::CATALOG_ID;
 use crate::schema::{Catalog, Table, TableDef};
@@ -236,7 +236,7 @@ async fn begin(
     let clock = pager.seams().clock.clone();
     let txns = Arc::new(TxnSystem::new(TxnId(found.next.max(1))));
     let locks = LockTable::new(txns.clone(), clock, pager.seams().random.next_u64());
-    let purge = Purge::new(found.purge_queue(), found.purge_from, pager.log().end());
+    let purge = PurgeQueue::new(found.purge_queue(), found.purge_from, pager.log().end());
     let mut engine = Engine::assemble(pager.clone(), txns, locks, options, purge);
     engine.dir = dir.to_path_buf();
     let engine = Arc::new(engine);

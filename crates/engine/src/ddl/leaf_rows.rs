@@ -1,11 +1,11 @@
 //! The rows of a table, leaf after leaf in the order of their keys, for whoever makes something else of all of them.
 
 use crate::error;
+use crate::mvcc::VersionWalk;
 use crate::record::RowVersion;
 use crate::schema::Table;
 use crate::session::{Pins, Session};
 use crate::txn::Snapshot;
-use crate::version::VersionWalk;
 use btree::{Direction, ScanPos, ScanState, Visit};
 use pager::OpError;
 use types::SqlError;

@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::error;
-use crate::purge::PurgeItem;
+use crate::purge_queue::PurgeItem;
 use base::{Lsn, TxnId};
 use pager::{OpError, Purpose, RecordKind};
 use types::SqlError;

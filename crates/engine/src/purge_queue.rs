@@ -1,5 +1,5 @@
 //! The purge queue: committed transactions that left something to take out, in commit order, and the events that say when
-//! there is work. The work itself is in [`crate::reclaim`].
+//! there is work. The work itself is in [`crate::purge_worker`].
 
 use base::{Event, Lsn, TxnId, le};
 use std::collections::{BTreeMap, VecDeque};
@@ -101,7 +101,7 @@ impl Queue {
 }
 
 /// The queue, and what became of what was taken from it.
-pub(crate) struct Purge {
+pub(crate) struct PurgeQueue {
     queue: Mutex<Queue>,
     /// The items being worked on, for checkpoints.
     pub(crate) current: Mutex<VecDeque<PurgeItem>>,
@@ -120,9 +120,9 @@ pub(crate) fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     m.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-impl Purge {
+impl PurgeQueue {
     /// `items` wait, and of the commits before `taken_to` no others. They were found in the log that ends at `end`.
-    pub(crate) fn new(items: Vec<PurgeItem>, taken_to: Lsn, end: Lsn) -> Purge {
+    pub(crate) fn new(items: Vec<PurgeItem>, taken_to: Lsn, end: Lsn) -> PurgeQueue {
         let found_to = match items.is_empty() {
             true => Lsn::NONE,
             false => end,
@@ -133,7 +133,7 @@ impl Purge {
             taken_to,
         };
         items.into_iter().for_each(|i| queue.push(i));
-        Purge {
+        PurgeQueue {
             queue: Mutex::new(queue),
             current: Mutex::default(),
             held: Mutex::default(),
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn what_was_put_off_does_not_bring_back_what_is_done() {
-        let p = Purge::new(Vec::new(), Lsn::NONE, Lsn::NONE);
+        let p = PurgeQueue::new(Vec::new(), Lsn::NONE, Lsn::NONE);
         (1..=4).for_each(|n| p.push(item(n)));
         let taken = p.take(|| Lsn(350));
         assert_eq!(commits(&taken), [100, 200, 300]);
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_commit_overtaken_by_a_finished_one_is_told_by_itself() {
-        let p = Purge::new(Vec::new(), Lsn::NONE, Lsn::NONE);
+        let p = PurgeQueue::new(Vec::new(), Lsn::NONE, Lsn::NONE);
         p.push(item(2));
         assert_eq!(commits(&p.take(|| Lsn(250))), [200]);
         p.finished_one();
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn what_recovery_found_before_the_queue_s_beginning_stays_apart() {
-        let p = Purge::new(vec![item(1), item(5), item(6)], Lsn(400), Lsn(700));
+        let p = PurgeQueue::new(vec![item(1), item(5), item(6)], Lsn(400), Lsn(700));
         let left = p.pending();
         assert_eq!(
             (left.queued_from, commits(&left.current)),
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn what_the_start_found_is_done_once_none_of_it_is_left() {
-        let p = Purge::new(vec![item(1), item(2)], Lsn(100), Lsn(250));
+        let p = PurgeQueue::new(vec![item(1), item(2)], Lsn(100), Lsn(250));
         // Put off, so that it is not in the queue.
         let taken = p.take(|| Lsn(150));
         p.hold(TxnId(9), taken[0], || true);
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_start_that_found_nothing_says_nothing() {
-        let p = Purge::new(Vec::new(), Lsn(100), Lsn(250));
+        let p = PurgeQueue::new(Vec::new(), Lsn(100), Lsn(250));
         assert_eq!(p.found_is_done(), None);
     }
 }

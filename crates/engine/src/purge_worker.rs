@@ -1,9 +1,9 @@
-//! Purge: takes out what committed transactions deleted, once no snapshot needs it, and frees the overflow pages they gave
+//! The purge worker: takes out what committed transactions deleted, once no snapshot needs it, and frees the overflow pages they gave
 //! up. Driven by events (a commit that left work, the close of the snapshot that stood in the way); the work itself is
 //! read from the log, by walking the transaction's records backwards.
 
 use crate::engine::Engine;
-use crate::purge::{PurgeItem, done_note};
+use crate::purge_queue::{PurgeItem, done_note};
 use crate::record::{DELETED, HEADER, RowVersion, SecValue, Undo, UndoOp};
 use crate::schema::Table;
 use base::{Lsn, TxnId};
