@@ -1,6 +1,5 @@
-//! Multi-version concurrency control: which version of a row a reader sees, the one in the page if its writer is visible, else one
-//! of those before it, made from
-//! the before-images in the log (Larson et al.'s newest-to-oldest chains, with the log as the version store).
+//! Multi-version concurrency control: which version of a row a reader sees. That is the one in the page if its writer is visible, else one of
+//! those before it, made from the before-images in the log (Larson et al.'s newest-to-oldest chains, with the log as the version store).
 
 use crate::record::{HEADER, RowVersion, Undo, UndoOp};
 use crate::txn::{Snapshot, TxnSystem};

@@ -1,7 +1,7 @@
 //! Inserting rows.
 
 use super::chain::BuiltRow;
-use super::lockable::Block;
+use super::conflict::Conflict;
 use super::secondary::entry_key;
 use super::undo_room::SMALL_UNDO;
 use super::{Inserted, LockWait, Pins, Session};
@@ -81,7 +81,7 @@ impl Session {
 
     async fn put_row(&mut self, t: &Table, key: &[u8], row: &BuiltRow) -> Result<Put, SqlError> {
         let id = t.def.indexes[0].id;
-        let judge = self.judge(id, LockWait::Wait);
+        let check = self.conflict_check(id, LockWait::Wait);
         let mut pins = Pins::new();
         let mut change = std::mem::take(&mut self.change);
         let header = RowVersion::new(self.txid, if row.external { EXTERNAL } else { 0 }).bytes();
@@ -96,22 +96,22 @@ impl Session {
                 let mut undo = UndoOp::Insert;
                 match found.value() {
                     None => {
-                        judge.may_appear(key)?;
-                        judge.lock(key, None, Mode::Exclusive, Hold::Row)?;
+                        check.may_appear(key)?;
+                        check.lock(key, None, Mode::Exclusive, Hold::Row)?;
                     }
                     Some(value) => {
-                        let v = RowVersion::read(value).ok_or(Block::Damaged)?;
-                        let writer = judge.other_writer(v.writer());
+                        let v = RowVersion::read(value).ok_or(Conflict::Damaged)?;
+                        let writer = check.other_writer(v.writer());
                         if writer.is_none() && !v.deleted() {
                             duplicate = true;
                             return Ok(Action::Keep);
                         }
-                        judge.lock(key, writer, Mode::Exclusive, Hold::Row)?;
-                        judge.check_snapshot(v)?;
-                        judge.may_appear(key)?;
+                        check.lock(key, writer, Mode::Exclusive, Hold::Row)?;
+                        check.check_snapshot(v)?;
+                        check.may_appear(key)?;
                         let old = &value[HEADER..];
                         if !t.layout.fits(old, v.external()) {
-                            return Err(Block::Damaged);
+                            return Err(Conflict::Damaged);
                         }
                         let delta = Delta::between(old, &row.bytes);
                         if v.external() {
@@ -153,7 +153,7 @@ impl Session {
                 }
                 Ok(Err(b)) => {
                     drop(rec);
-                    if let Err(e) = self.unblock(b, &t.full_name).await {
+                    if let Err(e) = self.resolve_conflict(b, &t.full_name).await {
                         break Err(e);
                     }
                 }

@@ -6,12 +6,12 @@
 mod batch;
 mod chain;
 mod commit;
+mod conflict;
 mod counter;
 mod ddl_wait;
 mod delete;
 mod given_up;
 mod insert;
-mod lockable;
 mod outcome;
 mod read;
 mod rollback;

@@ -1,6 +1,6 @@
 //! Point reads on the clustered index, and reading overflow columns.
 
-use super::lockable::{Block, Judge};
+use super::conflict::{Conflict, ConflictCheck};
 use super::{Isolation, LockWait, Pins, ReadMode, Session};
 use crate::error;
 use crate::lock::{Bound, Hold, Mode};
@@ -203,18 +203,18 @@ impl Session {
         f: &mut (impl FnMut(Option<RowRef<'_>>) -> R + Send),
     ) -> Result<Got<R>, SqlError> {
         let mut pins = Pins::new();
-        let judge = self.judge(t.def.indexes[0].id, wait);
+        let check = self.conflict_check(t.def.indexes[0].id, wait);
         if self.guards_ranges() {
             let b = || Bound::Included(key.into());
-            while let Err(b) = judge.guard((b(), b())) {
-                self.unblock(b, &t.full_name).await?;
+            while let Err(b) = check.guard((b(), b())) {
+                self.resolve_conflict(b, &t.full_name).await?;
             }
         }
         loop {
             let r = t.indexes[0]
                 .tree
-                .get(key, |value| -> Result<Got<R>, Block> {
-                    match current(&judge, t, key, value, exclusive)? {
+                .get(key, |value| -> Result<Got<R>, Conflict> {
+                    match current(&check, t, key, value, exclusive)? {
                         None => Ok(Got::Done(f(None))),
                         Some((v, row)) if v.external() => {
                             self.hold_versions();
@@ -225,10 +225,10 @@ impl Session {
                 });
             match r {
                 Ok(Ok(g)) => return Ok(g),
-                Ok(Err(Block::Locked)) if wait == LockWait::SkipLocked => {
+                Ok(Err(Conflict::Locked)) if wait == LockWait::SkipLocked => {
                     return Ok(Got::Done(f(None)));
                 }
-                Ok(Err(b)) => self.unblock(b, &t.full_name).await?,
+                Ok(Err(b)) => self.resolve_conflict(b, &t.full_name).await?,
                 Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &t.full_name).await?,
                 Err(e) => return Err(error::storage(e, &t.full_name)),
             }
@@ -267,31 +267,31 @@ impl Session {
 
 /// The newest committed version of a row for a reader that wants to change or lock it; `None` if there is no such row.
 pub(crate) fn current<'v>(
-    judge: &Judge,
+    check: &ConflictCheck,
     t: &Table,
     key: &[u8],
     value: Option<&'v [u8]>,
     exclusive: Option<bool>,
-) -> Result<Option<(RowVersion, &'v [u8])>, Block> {
+) -> Result<Option<(RowVersion, &'v [u8])>, Conflict> {
     let Some(value) = value else { return Ok(None) };
-    let v = RowVersion::read(value).ok_or(Block::Damaged)?;
-    let writer = judge.other_writer(v.writer());
+    let v = RowVersion::read(value).ok_or(Conflict::Damaged)?;
+    let writer = check.other_writer(v.writer());
     if writer.is_none() {
-        judge.check_snapshot(v)?;
+        check.check_snapshot(v)?;
         if v.deleted() {
             return Ok(None);
         }
     }
     match exclusive {
-        Some(true) => judge.lock(key, writer, Mode::Exclusive, Hold::Table)?,
-        Some(false) => judge.lock(key, writer, Mode::Shared, Hold::Table)?,
+        Some(true) => check.lock(key, writer, Mode::Exclusive, Hold::Table)?,
+        Some(false) => check.lock(key, writer, Mode::Shared, Hold::Table)?,
         // Only to wait for the other: it is in the row.
-        None if writer.is_some() => judge.lock(key, writer, Mode::Exclusive, Hold::Table)?,
+        None if writer.is_some() => check.lock(key, writer, Mode::Exclusive, Hold::Table)?,
         None => {}
     }
     let row = &value[HEADER..];
     if !t.layout.fits(row, v.external()) {
-        return Err(Block::Damaged);
+        return Err(Conflict::Damaged);
     }
     Ok(Some((v, row)))
 }

@@ -1,7 +1,7 @@
 //! Range scans. A scan is a position, not a latch: each call looks at one leaf after the other, copies out the rows that
 //! are wanted, and survives whatever happens to the tree in between.
 
-use super::lockable::{Block, Judge};
+use super::conflict::{Conflict, ConflictCheck};
 use super::read::{Reader, current};
 use super::secondary::Candidates;
 use super::{LockWait, Pins, ReadMode, RowBatch, Session};
@@ -89,7 +89,7 @@ pub(crate) fn successor(p: &[u8]) -> Option<Vec<u8>> {
 /// What the visitor of one leaf came to.
 enum Stop {
     Wait(Wait),
-    Block(Block),
+    Conflict(Conflict),
     Sql(SqlError),
     Storage(OpError),
 }
@@ -223,7 +223,7 @@ impl Session {
             match stop {
                 Ok(()) => pins.clear(),
                 Err(Stop::Wait(w)) => self.resolve(w, &mut pins, &name.full_name).await?,
-                Err(Stop::Block(b)) => self.unblock(b, &name.full_name).await?,
+                Err(Stop::Conflict(b)) => self.resolve_conflict(b, &name.full_name).await?,
                 Err(Stop::Sql(e)) => return Err(e),
                 Err(Stop::Storage(e)) => return Err(error::storage(e, &name.full_name)),
             }
@@ -239,10 +239,10 @@ impl Session {
             _ => LockWait::Wait,
         };
         while let Some(range) = scan.guard.clone() {
-            let judge = self.judge(scan.table.def.indexes[scan.index].id, wait);
-            match judge.guard(*range) {
+            let check = self.conflict_check(scan.table.def.indexes[scan.index].id, wait);
+            match check.guard(*range) {
                 Ok(()) => scan.guard = None,
-                Err(b) => self.unblock(b, &scan.table.full_name).await?,
+                Err(b) => self.resolve_conflict(b, &scan.table.full_name).await?,
             }
         }
         Ok(())
@@ -285,14 +285,18 @@ impl Session {
     }
 
     /// What to judge locking reads by; `None` for consistent ones.
-    fn scan_judge(&mut self, scan: &Scan) -> Option<(Judge, Option<bool>, LockWait)> {
+    fn scan_check(&mut self, scan: &Scan) -> Option<(ConflictCheck, Option<bool>, LockWait)> {
         let id = scan.table.def.indexes[0].id;
         match scan.mode {
             ReadMode::Consistent => None,
             ReadMode::Lock { exclusive, wait } => {
-                Some((self.judge(id, wait), Some(exclusive), wait))
+                Some((self.conflict_check(id, wait), Some(exclusive), wait))
             }
-            ReadMode::Current => Some((self.judge(id, LockWait::Wait), None, LockWait::Wait)),
+            ReadMode::Current => Some((
+                self.conflict_check(id, LockWait::Wait),
+                None,
+                LockWait::Wait,
+            )),
         }
     }
 
@@ -304,8 +308,8 @@ impl Session {
         max_rows: usize,
         filter: &mut Filter<'_>,
     ) -> Result<(), Stop> {
-        let judge = self.scan_judge(scan);
-        let (snapshot, settled) = if judge.is_none() {
+        let check = self.scan_check(scan);
+        let (snapshot, settled) = if check.is_none() {
             self.reader_snapshots()
         } else {
             (None, None)
@@ -335,7 +339,7 @@ impl Session {
                 return Visit::StopBefore;
             }
             read += 1;
-            let taken = match &judge {
+            let taken = match &check {
                 None => take_consistent(&reader, walk, t, key, value, batch, filter),
                 Some((j, exclusive, wait)) => {
                     if is_external(value) {
@@ -375,8 +379,8 @@ impl Session {
         max_rows: usize,
         filter: &mut Filter<'_>,
     ) -> Result<(), Stop> {
-        let judge = self.scan_judge(scan);
-        let (snapshot, settled) = if judge.is_none() {
+        let check = self.scan_check(scan);
+        let (snapshot, settled) = if check.is_none() {
             self.reader_snapshots()
         } else {
             (None, None)
@@ -387,7 +391,7 @@ impl Session {
             self.gather(
                 scan,
                 snapshot.or(write_snapshot),
-                judge.is_some(),
+                check.is_some(),
                 max_rows - batch.len(),
             )
             .map_err(storage)?;
@@ -412,7 +416,7 @@ impl Session {
             let r = t.indexes[0].tree.get(c.key, |value| {
                 let Some(value) = value else { return Ok(()) };
                 let mut f = |row: RowRef<'_>| Ok(same.holds(row) && filter(row)?);
-                match &judge {
+                match &check {
                     None => take_consistent(&reader, walk, &t, c.key, value, batch, &mut f),
                     Some((j, exclusive, wait)) => {
                         if is_external(value) {
@@ -493,14 +497,14 @@ fn take_consistent(
         Seen::Older(v, row) => (v, row),
     };
     if !t.layout.fits(row, v.external()) {
-        return Err(Stop::Block(Block::Damaged));
+        return Err(Stop::Conflict(Conflict::Damaged));
     }
     push(t, key, v, row, batch, filter)
 }
 
 #[allow(clippy::too_many_arguments)]
 fn take_current(
-    judge: &Judge,
+    check: &ConflictCheck,
     t: &Table,
     key: &[u8],
     value: &[u8],
@@ -514,31 +518,31 @@ fn take_current(
     let mut asked = false;
     if exclusive.is_some() && !all {
         match RowVersion::read(value) {
-            Some(v) if judge.other_writer(v.writer()).is_none() && !v.external() => {
+            Some(v) if check.other_writer(v.writer()).is_none() && !v.external() => {
                 if v.deleted() {
-                    return judge.check_snapshot(v).map_err(Stop::Block);
+                    return check.check_snapshot(v).map_err(Stop::Conflict);
                 }
                 let row = &value[HEADER..];
                 if !t.layout.fits(row, false) {
-                    return Err(Stop::Block(Block::Damaged));
+                    return Err(Stop::Conflict(Conflict::Damaged));
                 }
                 if !filter(t.layout.row(row)).map_err(Stop::Sql)? {
-                    return judge.check_snapshot(v).map_err(Stop::Block);
+                    return check.check_snapshot(v).map_err(Stop::Conflict);
                 }
                 asked = true;
             }
             _ => {}
         }
     }
-    match current(judge, t, key, Some(value), exclusive) {
+    match current(check, t, key, Some(value), exclusive) {
         Ok(None) => Ok(()),
         Ok(Some((v, row))) if asked => {
             batch.push(key, row, v, false);
             Ok(())
         }
         Ok(Some((v, row))) => push(t, key, v, row, batch, filter),
-        Err(Block::Locked) if wait == LockWait::SkipLocked => Ok(()),
-        Err(b) => Err(Stop::Block(b)),
+        Err(Conflict::Locked) if wait == LockWait::SkipLocked => Ok(()),
+        Err(b) => Err(Stop::Conflict(b)),
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use types::SqlError;
 
 /// Why an operation on a row did not go through under the latch.
-pub(crate) enum Block {
+pub(crate) enum Conflict {
     /// Somebody else has the row: await this, then try again.
     Wait(crate::lock::LockWait),
     /// Try again at once.
@@ -26,7 +26,7 @@ pub(crate) enum Block {
 }
 
 /// What is needed to judge a row under its latch, copied out of the session so that closures can hold it.
-pub(crate) struct Judge {
+pub(crate) struct ConflictCheck {
     pub(crate) txns: Arc<TxnSystem>,
     pub(crate) locks: Arc<LockTable>,
     pub(crate) me: TxnId,
@@ -37,7 +37,7 @@ pub(crate) struct Judge {
     pub(crate) holds_absent: bool,
 }
 
-impl Judge {
+impl ConflictCheck {
     /// The other active transaction that wrote this version.
     #[inline]
     pub(crate) fn other_writer(&self, writer: TxnId) -> Option<TxnId> {
@@ -46,7 +46,7 @@ impl Judge {
 
     /// Takes the row's lock (or finds out why not). `hold` as in [`Request`].
     ///
-    /// `writer` is what [`Judge::other_writer`] said of the row's version, asked once for all that is decided under this
+    /// `writer` is what [`ConflictCheck::other_writer`] said of the row's version, asked once for all that is decided under this
     /// latch. The writer may end at any moment: who asks twice may take a row for another's first, and then for free
     /// without having looked whether it is there.
     pub(crate) fn lock(
@@ -55,7 +55,7 @@ impl Judge {
         writer: Option<TxnId>,
         mode: Mode,
         hold: Hold,
-    ) -> Result<(), Block> {
+    ) -> Result<(), Conflict> {
         let writer = match base::mutant!("writer-asked-for-twice") {
             true => writer.and_then(|w| self.other_writer(w)),
             false => writer,
@@ -73,19 +73,19 @@ impl Judge {
             Acquired::Granted | Acquired::Held => {
                 // Held while another transaction writes the row cannot be: the lock would have kept it out.
                 if writer.is_some() {
-                    Err(Block::Retry)
+                    Err(Conflict::Retry)
                 } else {
                     Ok(())
                 }
             }
-            Acquired::Retry => Err(Block::Retry),
-            Acquired::Conflict => Err(Block::Locked),
-            Acquired::Wait(w) => Err(Block::Wait(w)),
+            Acquired::Retry => Err(Conflict::Retry),
+            Acquired::Conflict => Err(Conflict::Locked),
+            Acquired::Wait(w) => Err(Conflict::Wait(w)),
         }
     }
 
     /// An entry comes to be where a reader found none: ranges that others guard must not contain it.
-    pub(crate) fn may_appear(&self, key: &[u8]) -> Result<(), Block> {
+    pub(crate) fn may_appear(&self, key: &[u8]) -> Result<(), Conflict> {
         if base::mutant!("guarded-range-not-looked-at") {
             return Ok(());
         }
@@ -94,34 +94,34 @@ impl Judge {
             .check_insert(self.me, self.index, key, self.on_conflict)
         {
             Acquired::Granted | Acquired::Held => Ok(()),
-            Acquired::Wait(w) => Err(Block::Wait(w)),
-            Acquired::Retry => Err(Block::Retry),
-            Acquired::Conflict => Err(Block::Locked),
+            Acquired::Wait(w) => Err(Conflict::Wait(w)),
+            Acquired::Retry => Err(Conflict::Retry),
+            Acquired::Conflict => Err(Conflict::Locked),
         }
     }
 
     /// A range is to stay as it is found.
-    pub(crate) fn guard(&self, range: (Bound, Bound)) -> Result<(), Block> {
+    pub(crate) fn guard(&self, range: (Bound, Bound)) -> Result<(), Conflict> {
         match self
             .locks
             .guard_range(self.me, self.index, range, self.on_conflict)
         {
             Acquired::Granted | Acquired::Held => Ok(()),
-            Acquired::Wait(w) => Err(Block::Wait(w)),
-            Acquired::Retry => Err(Block::Retry),
-            Acquired::Conflict => Err(Block::Locked),
+            Acquired::Wait(w) => Err(Conflict::Wait(w)),
+            Acquired::Retry => Err(Conflict::Retry),
+            Acquired::Conflict => Err(Conflict::Locked),
         }
     }
 
     /// Snapshot isolation: the newest committed version must be one that the snapshot sees.
     #[inline]
-    pub(crate) fn check_snapshot(&self, version: RowVersion) -> Result<(), Block> {
+    pub(crate) fn check_snapshot(&self, version: RowVersion) -> Result<(), Conflict> {
         match &self.snapshot {
             Some(s)
                 if !self.txns.visible(s, version.writer(), self.me)
                     && !base::mutant!("write-conflict-not-seen") =>
             {
-                Err(Block::Newer)
+                Err(Conflict::Newer)
             }
             _ => Ok(()),
         }
@@ -130,7 +130,7 @@ impl Judge {
     /// A transaction that looked for a row in order to change it, and found none, holds the place until its end, so that
     /// two of them cannot both find nothing and then both insert (where InnoDB's gap locks make that a deadlock).
     #[inline]
-    pub(crate) fn hold_absent(&self, key: &[u8]) -> Result<(), Block> {
+    pub(crate) fn hold_absent(&self, key: &[u8]) -> Result<(), Conflict> {
         if self.holds_absent {
             self.lock(key, None, Mode::Exclusive, Hold::Table)
         } else {
@@ -140,7 +140,7 @@ impl Judge {
 
     /// Both, for a change of a row that is there.
     #[inline]
-    pub(crate) fn may_write(&self, key: &[u8], version: RowVersion) -> Result<(), Block> {
+    pub(crate) fn may_write(&self, key: &[u8], version: RowVersion) -> Result<(), Conflict> {
         let writer = self.other_writer(version.writer());
         self.lock(key, writer, Mode::Exclusive, Hold::Row)?;
         self.check_snapshot(version)
@@ -149,7 +149,7 @@ impl Judge {
 
 impl Session {
     /// For writes and locking reads of index `index`.
-    pub(crate) fn judge(&mut self, index: u32, wait: LockWait) -> Judge {
+    pub(crate) fn conflict_check(&mut self, index: u32, wait: LockWait) -> ConflictCheck {
         let me = self.need_txid();
         let on_conflict = match wait {
             LockWait::Wait => OnConflict::Wait {
@@ -158,7 +158,7 @@ impl Session {
             },
             _ => OnConflict::Fail,
         };
-        Judge {
+        ConflictCheck {
             txns: self.engine.txns.clone(),
             locks: self.engine.locks.clone(),
             me,
@@ -169,15 +169,19 @@ impl Session {
         }
     }
 
-    /// Awaits a lock, or turns the block into the error it is. After `Ok` the operation is run again.
-    pub(crate) async fn unblock(&mut self, b: Block, table: &str) -> Result<(), SqlError> {
-        match b {
-            Block::Retry => {
+    /// Awaits a lock, or turns the conflict into the error it is. After `Ok` the operation is run again.
+    pub(crate) async fn resolve_conflict(
+        &mut self,
+        c: Conflict,
+        table: &str,
+    ) -> Result<(), SqlError> {
+        match c {
+            Conflict::Retry => {
                 self.interrupt.check()?;
                 std::hint::spin_loop();
                 Ok(())
             }
-            Block::Wait(w) => {
+            Conflict::Wait(w) => {
                 self.interrupt.check()?;
                 self.engine.counters.lock_waits.inc();
                 match w.await {
@@ -195,15 +199,15 @@ impl Session {
                     }
                 }
             }
-            Block::Locked => Err(SqlError::lock_nowait()),
-            Block::Newer => {
+            Conflict::Locked => Err(SqlError::lock_nowait()),
+            Conflict::Newer => {
                 // Nothing this transaction does can succeed on that row any more.
                 let name = table.rsplit('.').next().unwrap_or(table).to_string();
                 self.rollback().await?;
                 Err(SqlError::checkread(&name))
             }
-            Block::Damaged => Err(crate::error::bad_row(table)),
-            Block::Sql(e) => Err(e),
+            Conflict::Damaged => Err(crate::error::bad_row(table)),
+            Conflict::Sql(e) => Err(e),
         }
     }
 
