@@ -14,36 +14,36 @@ const FILTER: usize = 4096;
 
 /// What the map knows of an id.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Old {
+pub(super) enum EvictedTxn {
     Active,
     Ended(End),
 }
 
-pub(super) struct Olds {
+pub(super) struct EvictedTxns {
     len: AtomicUsize,
     filter: Box<[AtomicU32]>,
-    shards: [RwLock<HashMap<u64, Old>>; SHARDS],
+    shards: [RwLock<HashMap<u64, EvictedTxn>>; SHARDS],
 }
 
 fn mix(t: TxnId) -> usize {
     (t.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize
 }
 
-impl Olds {
-    pub(super) fn new() -> Olds {
-        Olds {
+impl EvictedTxns {
+    pub(super) fn new() -> EvictedTxns {
+        EvictedTxns {
             len: AtomicUsize::new(0),
             filter: (0..FILTER).map(|_| AtomicU32::new(0)).collect(),
             shards: Default::default(),
         }
     }
 
-    fn shard(&self, t: TxnId) -> &RwLock<HashMap<u64, Old>> {
+    fn shard(&self, t: TxnId) -> &RwLock<HashMap<u64, EvictedTxn>> {
         &self.shards[mix(t) % SHARDS]
     }
 
     #[inline]
-    pub(super) fn get(&self, t: TxnId) -> Option<Old> {
+    pub(super) fn get(&self, t: TxnId) -> Option<EvictedTxn> {
         if self.len.load(Ordering::SeqCst) == 0
             || self.filter[mix(t) / SHARDS % FILTER].load(Ordering::SeqCst) == 0
         {
@@ -57,7 +57,7 @@ impl Olds {
     }
 
     /// Adds or overwrites.
-    pub(super) fn put(&self, t: TxnId, what: Old) {
+    pub(super) fn put(&self, t: TxnId, what: EvictedTxn) {
         let mut map = self.shard(t).write().unwrap_or_else(|e| e.into_inner());
         if map.insert(t.0, what).is_none() {
             self.filter[mix(t) / SHARDS % FILTER].fetch_add(1, Ordering::SeqCst);
@@ -77,8 +77,8 @@ impl Olds {
     pub(super) fn end(&self, t: TxnId, how: End) -> bool {
         let mut map = self.shard(t).write().unwrap_or_else(|e| e.into_inner());
         match map.get_mut(&t.0) {
-            Some(old @ Old::Active) => {
-                *old = Old::Ended(how);
+            Some(old @ EvictedTxn::Active) => {
+                *old = EvictedTxn::Ended(how);
                 true
             }
             _ => false,
@@ -103,8 +103,8 @@ impl Olds {
             let mut map = shard.write().unwrap_or_else(|e| e.into_inner());
             map.retain(|&t, old| {
                 let stays = match *old {
-                    Old::Active => true,
-                    Old::Ended(how) => keep(TxnId(t), how),
+                    EvictedTxn::Active => true,
+                    EvictedTxn::Ended(how) => keep(TxnId(t), how),
                 };
                 if stays {
                     least = Some(least.map_or(t, |l| l.min(t)));
