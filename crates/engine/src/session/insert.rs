@@ -1,7 +1,7 @@
 //! Inserting rows.
 
-use super::chain::BuiltRow;
 use super::conflict::Conflict;
+use super::overflow_columns::BuiltRow;
 use super::secondary::entry_key;
 use super::undo_room::SMALL_UNDO;
 use super::{Inserted, LockWait, Pins, Session};
@@ -51,7 +51,7 @@ impl Session {
             Put::Done(old) => {
                 t.note_change(key);
                 if let Some(old) = old {
-                    self.give_up_chains(t, &old).await?;
+                    self.release_overflow_columns(t, &old).await?;
                 }
             }
         }

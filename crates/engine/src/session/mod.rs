@@ -4,7 +4,6 @@
 //! No latch is ever held across an await. What is held are pins, row locks and table uses.
 
 mod batch;
-mod chain;
 mod commit;
 mod conflict;
 mod counter;
@@ -13,6 +12,7 @@ mod delete;
 mod given_up;
 mod insert;
 mod outcome;
+mod overflow_columns;
 mod read;
 mod rollback;
 mod scan;

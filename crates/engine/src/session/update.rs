@@ -1,8 +1,8 @@
 //! Changing rows.
 
-use super::chain::{BuiltRow, build_inline};
 use super::conflict::Conflict;
 use super::insert::check_key_len;
+use super::overflow_columns::{BuiltRow, build_inline};
 use super::secondary::entry_key;
 use super::{Inserted, LockWait, Pins, Session, Updated, Written};
 use crate::error;
@@ -237,7 +237,7 @@ impl Session {
             }
         }
         if work.version.external() && !base::mutant!("old-chain-leaked") {
-            self.give_up_chains(t, &work.old).await?;
+            self.release_overflow_columns(t, &work.old).await?;
         }
         Ok(Changed::Done)
     }

@@ -1,4 +1,4 @@
-//! Long columns: writing them to overflow pages before the row that refers to them, and giving chains up.
+//! Overflow columns: long columns are written to overflow pages before the row that refers to them, and released behind it.
 
 use super::undo_room::SMALL_UNDO;
 use super::{Pins, Session};
@@ -41,7 +41,7 @@ impl Session {
         let mut bytes = Vec::new();
         let inline = build_inline(t, values, &mut b, &mut bytes)?;
         for (c, long) in &b.moved {
-            let first = self.write_chain(t, long).await?;
+            let first = self.write_overflow_column(t, long).await?;
             RowBuilder::set_reference(&t.layout, &mut bytes, *c, first, long.len() as u64);
         }
         Ok(BuiltRow {
@@ -50,7 +50,7 @@ impl Session {
         })
     }
 
-    async fn write_chain(&mut self, t: &Table, bytes: &[u8]) -> Result<PageNo, SqlError> {
+    async fn write_overflow_column(&mut self, t: &Table, bytes: &[u8]) -> Result<PageNo, SqlError> {
         self.need_txid();
         let tree = &t.indexes[0].tree;
         let mut w = OverflowWriter::new(bytes.len());
@@ -89,7 +89,11 @@ impl Session {
     }
 
     /// The row no longer refers to these chains; they go once no snapshot needs the version that did.
-    pub(super) async fn give_up_chains(&mut self, t: &Table, row: &[u8]) -> Result<(), SqlError> {
+    pub(super) async fn release_overflow_columns(
+        &mut self,
+        t: &Table,
+        row: &[u8],
+    ) -> Result<(), SqlError> {
         for x in t.layout.externals(row) {
             let mut pins = Pins::new();
             while let Err(e) = self.engine.log.admit(Purpose::Change) {
