@@ -56,8 +56,8 @@ pub(crate) struct Counters {
     pub(crate) lock_waits: Counter,
     pub(crate) lock_timeouts: Counter,
     pub(crate) purged: Counter,
-    pub(crate) purge_gave_up: Counter,
-    pub(crate) rollback_gave_up: Counter,
+    pub(crate) failed_purges: Counter,
+    pub(crate) failed_rollbacks: Counter,
 }
 
 /// A reading of all counters, for SHOW STATUS.
@@ -77,9 +77,9 @@ pub struct EngineCounters {
     pub lock_timeouts: u64,
     pub purged_entries: u64,
     /// Transactions whose deleted rows stay, marked, because the log or the device failed.
-    pub purge_gave_up: u64,
+    pub failed_purges: u64,
     /// Transactions whose rows stay locked because the log or a page that their rollback needs is damaged.
-    pub rollback_gave_up: u64,
+    pub failed_rollbacks: u64,
     /// Transactions whose deleted rows wait for purge.
     pub purge_queue: u64,
     pub pool_pages: u64,
@@ -401,8 +401,8 @@ impl Engine {
 
     /// A transaction's rollback cannot go on: its rows stay locked until the next start, if that can do better.
     #[cold]
-    pub(crate) fn rollback_gave_up(&self, txid: TxnId, why: &str) {
-        self.counters.rollback_gave_up.inc();
+    pub(crate) fn note_failed_rollback(&self, txid: TxnId, why: &str) {
+        self.counters.failed_rollbacks.inc();
         self.notices.add(format_args!(
             "transaction {} cannot be rolled back, its rows stay locked: {why}",
             txid.0
@@ -442,7 +442,7 @@ impl Engine {
         }
     }
 
-    /// Has those that gave up try again, now that a table was dropped.
+    /// Has those whose rollback failed try again, now that a table was dropped.
     pub(crate) fn roll_back_kept(&self) {
         let mut kept = self.kept.lock().unwrap_or_else(|e| e.into_inner());
         let sessions = kept.as_mut().map(std::mem::take).unwrap_or_default();
@@ -506,8 +506,8 @@ impl Engine {
             row_lock_waits: c.lock_waits.get(),
             lock_timeouts: c.lock_timeouts.get(),
             purged_entries: c.purged.get(),
-            purge_gave_up: c.purge_gave_up.get(),
-            rollback_gave_up: c.rollback_gave_up.get(),
+            failed_purges: c.failed_purges.get(),
+            failed_rollbacks: c.failed_rollbacks.get(),
             purge_queue: self.purge.len() as u64,
             pool_pages: pool.frames() as u64,
             pool_pages_free: pool.free_frames() as u64,

@@ -70,7 +70,7 @@ impl Engine {
                     Err(_) if self.stopping.load(Ordering::Acquire) => return,
                     // The log is closed or damaged: what was deleted stays, marked.
                     Err(e) => {
-                        self.counters.purge_gave_up.inc();
+                        self.counters.failed_purges.inc();
                         self.notices.add(format_args!(
                             "what transaction {} deleted stays in the files, marked: {e}",
                             item.txid.0

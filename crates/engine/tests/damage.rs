@@ -285,7 +285,7 @@ fn a_rollback_that_damage_ends_is_told_and_named_to_those_who_wait() {
         });
         let e = try_open(&hurt).unwrap();
         let until = Instant::now() + Duration::from_secs(20);
-        while e.counters().rollback_gave_up == 0 {
+        while e.counters().failed_rollbacks == 0 {
             assert!(Instant::now() < until);
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -318,7 +318,7 @@ fn a_rollback_that_damage_ends_is_told_and_named_to_those_who_wait() {
         });
         drop(s);
         sound(&e, "u");
-        assert_eq!(e.counters().rollback_gave_up, 1);
+        assert_eq!(e.counters().failed_rollbacks, 1);
         end(e);
     });
 }

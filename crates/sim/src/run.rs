@@ -411,7 +411,7 @@ impl Run {
             }
         }
         let c = engine.counters();
-        let (purge, rollback) = (c.purge_gave_up, c.rollback_gave_up);
+        let (purge, rollback) = (c.failed_purges, c.failed_rollbacks);
         if purge + rollback > 0 {
             if self.has_faults() {
                 // What it left is for the next start.

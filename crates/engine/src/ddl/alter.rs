@@ -146,7 +146,7 @@ impl Session {
         };
         t.live.closing.store(true, Ordering::SeqCst);
         let _closed = Closed(t.clone());
-        let unused = || (t.users_but_given_up() == 0).then_some(());
+        let unused = || (t.users_but_failed_rollbacks() == 0).then_some(());
         t.live.changed.wait_for(unused).await;
         let mut def = t.def.clone();
         def.options.auto_increment = 0;

@@ -133,7 +133,7 @@ impl Session {
         t.live.closing.store(true, Ordering::SeqCst);
         let _closed = Closed(t.clone());
         // Also when killed: the tree cannot be taken out while somebody writes to it.
-        let unused = || (t.users_but_given_up() == 0).then_some(());
+        let unused = || (t.users_but_failed_rollbacks() == 0).then_some(());
         t.live.changed.wait_for(unused).await;
         let pager = self.engine.pager();
         let without = Table::open(pager, t.def.clone(), t.space.clone(), Some(t));

@@ -154,7 +154,7 @@ impl Session {
         } = match made {
             Ok(made) => made,
             Err(e) => {
-                engine.give_up_file(space.id());
+                engine.abandon_file(space.id());
                 return Err(e);
             }
         };

@@ -146,7 +146,7 @@ impl Session {
             .change_rows(vec![RowChange::Put(table_row(&def))])
             .await;
         if let Err(e) = done {
-            engine.give_up_file(space.id());
+            engine.abandon_file(space.id());
             return Err(e);
         }
         let t = Arc::new(Table::open(engine.pager(), def, space, None));
@@ -213,7 +213,7 @@ impl Session {
             RowChange::Put(table_row(&def)),
         ];
         if let Err(e) = engine.change_rows(rows).await {
-            engine.give_up_file(space.id());
+            engine.abandon_file(space.id());
             return Err(e);
         }
         old.retired.store(true, Ordering::SeqCst);
@@ -320,7 +320,8 @@ impl Session {
 
     /// As [`Session::close_table`], for a table that is dropped: transactions that cannot be rolled back are not waited for.
     async fn close_table_for_good(&self, t: &Arc<Table>) -> Result<Closed, SqlError> {
-        self.close_once(t, || t.users_but_given_up() == 0).await
+        self.close_once(t, || t.users_but_failed_rollbacks() == 0)
+            .await
     }
 
     async fn close_once(
@@ -494,7 +495,7 @@ impl Engine {
 
     /// Removes the file of a creation that failed. When the log failed, nobody knows whether its commit will be found there:
     /// the next start keeps the file or removes it, as the definitions say then.
-    pub(super) fn give_up_file(&self, id: SpaceId) {
+    pub(super) fn abandon_file(&self, id: SpaceId) {
         if self.log.failure().is_none() {
             self.drop_file(id);
         }

@@ -106,7 +106,7 @@ pub(crate) struct Live {
     /// Statements and transactions using the table, by the thread that began to.
     users: [Users; SHARDS],
     /// Of the users, transactions that cannot be rolled back.
-    pub(crate) given_up: AtomicI64,
+    pub(crate) failed_rollbacks: AtomicI64,
     /// A definition change waits for the users to go, and new ones wait for it.
     pub(crate) closing: AtomicBool,
     pub(crate) changed: Event,
@@ -121,7 +121,7 @@ impl Live {
             visible_from: AtomicU64::new(0),
             rows: Default::default(),
             users: Default::default(),
-            given_up: AtomicI64::new(0),
+            failed_rollbacks: AtomicI64::new(0),
             closing: AtomicBool::new(false),
             changed: Event::new(),
         })
@@ -385,10 +385,10 @@ impl Table {
     }
 
     /// Users that a drop waits for: what cannot be rolled back need not be once the table is gone.
-    pub(crate) fn users_but_given_up(&self) -> i64 {
+    pub(crate) fn users_but_failed_rollbacks(&self) -> i64 {
         // In this order: a session counts as a user before it gives up.
-        let given_up = self.live.given_up.load(Ordering::SeqCst);
-        self.users() - given_up
+        let failed_rollbacks = self.live.failed_rollbacks.load(Ordering::SeqCst);
+        self.users() - failed_rollbacks
     }
 
     pub(crate) fn users(&self) -> i64 {

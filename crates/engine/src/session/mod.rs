@@ -9,7 +9,7 @@ mod conflict;
 mod counter;
 mod ddl_wait;
 mod delete;
-mod given_up;
+mod failed_rollback;
 mod insert;
 mod outcome;
 mod overflow_columns;

@@ -323,8 +323,8 @@ fn engine_counts(engine: &Engine, count: &mut dyn FnMut(&str, u64)) {
     count("Handler_delete", c.rows_deleted);
     count("Handler_read_rnd_next", c.rows_read);
     count("Innodb_row_lock_waits", c.row_lock_waits);
-    count("Tidemill_purge_given_up", c.purge_gave_up);
-    count("Tidemill_rollbacks_given_up", c.rollback_gave_up);
+    count("Tidemill_purge_given_up", c.failed_purges);
+    count("Tidemill_rollbacks_given_up", c.failed_rollbacks);
     count("Innodb_buffer_pool_pages_total", c.pool_pages);
     count("Innodb_buffer_pool_pages_free", c.pool_pages_free);
     let used = c.pool_pages.saturating_sub(c.pool_pages_free);

@@ -1,4 +1,4 @@
-//! Rollbacks in the background, and what becomes of one that damage ends: its session is kept with its locks and its tables,
+//! Rollbacks in the background, and failed ones: the session of a rollback that damage ends is kept with its locks and its tables,
 //! other statements are told why they wait, and a table that it holds may still be dropped, after which it tries again.
 
 use super::Session;
@@ -15,20 +15,20 @@ impl Session {
         let engine = self.engine.clone();
         engine.spawn("rollback", async move {
             if let Err(why) = self.rollback().await {
-                self.give_up(&why);
+                self.keep_failed(&why);
             }
         });
     }
 
     /// The log is closed, or something that the rollback needs is damaged: the transaction stays registered, so that the next
     /// start rolls it back, and its rows stay locked.
-    fn give_up(self, why: &SqlError) {
+    fn keep_failed(self, why: &SqlError) {
         let engine = self.engine.clone();
-        engine.rollback_gave_up(self.txid, &why.message);
+        engine.note_failed_rollback(self.txid, &why.message);
         let tables = self.tables_used();
         // Before it counts: whoever drops one of its tables from then on finds it here, and has it try again.
         engine.keep(Box::new(self));
-        count_given_up(&tables, 1);
+        count_failed_rollback(&tables, 1);
     }
 
     fn tables_used(&self) -> Vec<Arc<Table>> {
@@ -36,10 +36,10 @@ impl Session {
     }
 }
 
-/// Those who wait to drop one of the tables need not wait for a session that gave up (1), or must again (-1).
-fn count_given_up(tables: &[Arc<Table>], n: i64) {
+/// Those who wait to drop one of the tables need not wait for a session whose rollback failed (1), or must again (-1).
+fn count_failed_rollback(tables: &[Arc<Table>], n: i64) {
     for table in tables {
-        table.live.given_up.fetch_add(n, Ordering::SeqCst);
+        table.live.failed_rollbacks.fetch_add(n, Ordering::SeqCst);
         if table.live.closing.load(Ordering::SeqCst) {
             table.live.changed.fire();
         }
@@ -52,7 +52,7 @@ impl Unfinished for Session {
     }
 
     fn try_again(self: Box<Self>) {
-        count_given_up(&self.tables_used(), -1);
+        count_failed_rollback(&self.tables_used(), -1);
         self.roll_back_behind();
     }
 }
