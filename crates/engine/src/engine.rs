@@ -259,7 +259,7 @@ impl Engine {
             2 => {
                 self.arm_flusher();
                 // Others of this thread may be about to commit: one of all of them writes for all.
-                seams::give_way(&*self.seams().spawn).await;
+                seams::yield_now(&*self.seams().spawn).await;
                 self.log.wait_written(end).await
             }
             _ => {
@@ -344,11 +344,11 @@ impl Engine {
     pub(crate) fn spawn_work(
         self: &Arc<Self>,
         name: &str,
-        rests: bool,
+        throttled: bool,
         task: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         let task = self.counted(task);
-        self.seams().spawn.spawn_work(name, rests, task)
+        self.seams().spawn.spawn_work(name, throttled, task)
     }
 
     /// A task that the engine's end waits for.

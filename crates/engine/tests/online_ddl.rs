@@ -306,13 +306,13 @@ impl base::seams::Spawn for Scarce {
         base::real::Threads.spawn(name, task);
     }
 
-    fn spawn_work(&self, name: &str, rests: bool, task: base::Task) -> std::io::Result<()> {
+    fn spawn_work(&self, name: &str, throttled: bool, task: base::Task) -> std::io::Result<()> {
         let one_less = |left: u64| left.checked_sub(1);
         match self
             .left
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less)
         {
-            Ok(_) => base::real::Threads.spawn_work(name, rests, task),
+            Ok(_) => base::real::Threads.spawn_work(name, throttled, task),
             Err(_) => Err(std::io::Error::from_raw_os_error(11)),
         }
     }

@@ -81,12 +81,12 @@ impl Spawn for TakingTurns {
         base::real::Threads.spawn(name, task);
     }
 
-    fn spawn_work(&self, name: &str, rests: bool, task: Task) -> io::Result<()> {
-        base::real::Threads.spawn_work(name, rests, task)
+    fn spawn_work(&self, name: &str, throttled: bool, task: Task) -> io::Result<()> {
+        base::real::Threads.spawn_work(name, throttled, task)
     }
 
-    fn give_way(&self, cx: &mut Context<'_>) {
-        base::real::keep_pace();
+    fn yield_now(&self, cx: &mut Context<'_>) {
+        base::real::throttle();
         crate::server::movable::paused();
         // The first poll registers the waker with the runtime; outside of one (the embedded library) it wakes at once.
         let _ = pin!(tokio::task::yield_now()).poll(cx);

@@ -1,19 +1,19 @@
 //! The seams on Linux: io_uring (or a thread pool where it is refused), the system clock with one timer thread, OS
 //! threads for background tasks.
 
+mod background_throttle;
 mod closing;
 mod disk;
 mod lone;
-mod pace;
 mod pool;
 pub mod private;
 mod thread_ring;
 mod timer;
 mod uring;
 
+pub use background_throttle::{lower_priority, throttle};
 pub use disk::RealDisk;
 pub use lone::{InHand, is_alone, lend_to_requests, settle_requests};
-pub use pace::{keep as keep_pace, step_back};
 pub use thread_ring::ThreadRing;
 pub use timer::RealClock;
 
@@ -26,11 +26,11 @@ use std::task::Context;
 /// Each task on an OS thread of its own.
 pub struct Threads;
 
-fn start(name: &str, rests: bool, task: Task) -> io::Result<()> {
+fn start(name: &str, throttled: bool, task: Task) -> io::Result<()> {
     let thread = std::thread::Builder::new().name(name.to_string());
     let run = move || {
-        if rests {
-            pace::begin();
+        if throttled {
+            background_throttle::begin();
         }
         crate::block_on::park_on(task);
     };
@@ -43,12 +43,12 @@ impl Spawn for Threads {
         assert!(started.is_ok(), "cannot start thread {name}: {started:?}");
     }
 
-    fn spawn_work(&self, name: &str, rests: bool, task: Task) -> io::Result<()> {
-        start(name, rests, task)
+    fn spawn_work(&self, name: &str, throttled: bool, task: Task) -> io::Result<()> {
+        start(name, throttled, task)
     }
 
-    fn give_way(&self, cx: &mut Context<'_>) {
-        pace::keep();
+    fn yield_now(&self, cx: &mut Context<'_>) {
+        background_throttle::throttle();
         cx.waker().wake_by_ref();
     }
 

@@ -50,20 +50,20 @@ pub trait Spawn: Send + Sync {
     /// Runs `task` concurrently; `name` is for people (thread name, trace).
     fn spawn(&self, name: &str, task: Task);
 
-    /// As [`spawn`](Spawn::spawn), for long work of a statement. Where it `rests`, and the machine has less time than all ask for, it leaves
+    /// As [`spawn`](Spawn::spawn), for long work of a statement. Where it is `throttled`, and the machine has less time than all ask for, it leaves
     /// them half of what it would get, whenever it gives way.
     ///
     /// # Errors
     /// The system gives no thread; the task is dropped, not begun.
-    fn spawn_work(&self, name: &str, rests: bool, task: Task) -> io::Result<()> {
-        let _ = rests;
+    fn spawn_work(&self, name: &str, throttled: bool, task: Task) -> io::Result<()> {
+        let _ = throttled;
         self.spawn(name, task);
         Ok(())
     }
 
     /// Called by a task that has worked for a while and is about to return `Pending` so that others get their turn: has
     /// it polled again. A runtime of the embedding program may know a better place in its queue than the next.
-    fn give_way(&self, cx: &mut Context<'_>) {
+    fn yield_now(&self, cx: &mut Context<'_>) {
         cx.waker().wake_by_ref();
     }
 
@@ -81,13 +81,13 @@ pub trait Spawn: Send + Sync {
 }
 
 /// Lets other tasks of the thread run before it goes on.
-pub async fn give_way(spawn: &dyn Spawn) {
+pub async fn yield_now(spawn: &dyn Spawn) {
     let mut asked = false;
     poll_fn(|cx| {
         if std::mem::replace(&mut asked, true) {
             return Poll::Ready(());
         }
-        spawn.give_way(cx);
+        spawn.yield_now(cx);
         Poll::Pending
     })
     .await

@@ -288,7 +288,7 @@ impl Session {
         let pager = self.engine.pager().clone();
         let mut pins = pager::Pins::new();
         self.interrupt.check()?;
-        self.breathe().await;
+        self.yield_if_due().await;
         loop {
             let wait = match tree.verify(&mut walk.cursor, |k, v| visit(k, v, found)) {
                 Ok(true) => return Ok(Step::More),

@@ -193,7 +193,7 @@ async fn sort(w: &mut Worker, entries: &mut Entries) -> Result<(), SqlError> {
     let mut s = Sorting::default();
     while entries.sort_some(&mut s) {
         w.yield_if_due().await?;
-        w.session.give_way().await;
+        w.session.yield_now().await;
     }
     Ok(())
 }

@@ -164,7 +164,7 @@ impl Session {
         loop {
             self.interrupt.check()?;
             // Each leaf: what is made of its rows takes a hundred times what reading them does.
-            self.give_way().await;
+            self.yield_now().await;
             rows.clear();
             let mut take = |key: &[u8], v: RowVersion, row: &[u8]| {
                 let key = if numbers_kept { key } else { &[] };
@@ -232,7 +232,7 @@ impl Session {
         if let Some(order) = &mut to.order {
             let mut s = Sorting::default();
             while order.sort_some(&mut s) {
-                self.give_way().await;
+                self.yield_now().await;
             }
             if let Some(n) = order.repeated() {
                 return Err(self.duplicate_in_run(new, to, n).await);
@@ -284,7 +284,7 @@ impl Session {
             }
             at += n;
             if order.is_some() {
-                self.give_way().await;
+                self.yield_now().await;
             }
         }
         Ok(None)

@@ -148,7 +148,7 @@ impl Session {
         let mut pins = Pins::new();
         loop {
             self.interrupt.check()?;
-            self.breathe().await;
+            self.yield_if_due().await;
             let (pair, state) = self.next_pair(t, &mut pos, &mut before);
             if let Some(p) = pair
                 && let Some(key) = self.one_of_two(t, &p.values, &p.one).await?

@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use types::SqlError;
 
 /// Pages freed before others of the thread have their turn: a fraction of a millisecond.
-const FREED_A_TURN: u32 = 32;
+const FREED_PER_YIELD: u32 = 32;
 
 /// An orphaned tree: one that no definition names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,8 +130,8 @@ impl Engine {
                 return Err(OpError::Dropped(t.space_id()));
             }
             freed += 1;
-            if freed.is_multiple_of(FREED_A_TURN) {
-                base::seams::give_way(&*self.seams().spawn).await;
+            if freed.is_multiple_of(FREED_PER_YIELD) {
+                base::seams::yield_now(&*self.seams().spawn).await;
             }
         }
         self.free_one(&tree, l.root).await

@@ -70,7 +70,7 @@ impl Worker {
         }
         self.leaves += 1;
         if self.leaves.is_multiple_of(LEAVES_PER_YIELD) {
-            self.session.give_way().await;
+            self.session.yield_now().await;
         }
         Ok(())
     }
@@ -148,8 +148,8 @@ impl Session {
                 }
                 drop(working);
             };
-            let rests = priority == Priority::Background;
-            if let Err(e) = self.engine.spawn_work(name, rests, task) {
+            let throttled = priority == Priority::Background;
+            if let Err(e) = self.engine.spawn_work(name, throttled, task) {
                 // It has ended by that; so will those that there are.
                 shared.fail(error::no_thread(&e));
             }

@@ -77,7 +77,7 @@ impl Session {
         seen: Option<RowVersion>,
         f: &mut Doomed<'_>,
     ) -> Result<Step, SqlError> {
-        self.breathe().await;
+        self.yield_if_due().await;
         self.need_txid();
         let mut old = Vec::new();
         let mut version = RowVersion::default();

@@ -38,7 +38,7 @@ impl Session {
         key: &[u8],
         values: &[Value],
     ) -> Result<Inserted, SqlError> {
-        self.breathe().await;
+        self.yield_if_due().await;
         self.need_txid();
         let mark = self.reg.last();
         let row = self.build_row(t, values).await?;

@@ -116,7 +116,7 @@ pub struct Session {
 
 /// Leaves scanned or rows written, each some microseconds, after which a session lets other tasks of its thread run: a
 /// statement whose pages are all resident waits for nothing by itself.
-const TURN: u32 = 96;
+const WORK_PER_YIELD: u32 = 96;
 
 impl Engine {
     /// A new session.
@@ -157,17 +157,17 @@ impl Session {
 
     /// Notes a piece of work, and lets others run when it is their turn. Nothing may be latched.
     #[inline]
-    pub(crate) async fn breathe(&mut self) {
+    pub(crate) async fn yield_if_due(&mut self) {
         self.worked += 1;
-        if self.worked >= TURN {
-            self.give_way().await;
+        if self.worked >= WORK_PER_YIELD {
+            self.yield_now().await;
         }
     }
 
     /// Lets other tasks of the thread run: for loops over what is in memory already.
-    pub async fn give_way(&mut self) {
+    pub async fn yield_now(&mut self) {
         self.worked = 0;
-        base::seams::give_way(&*self.engine.seams().spawn).await;
+        base::seams::yield_now(&*self.engine.seams().spawn).await;
     }
 
     /// The engine.

@@ -19,7 +19,7 @@ impl Session {
         let mut record = Vec::new();
         let mut change = Change::default();
         while at > to {
-            self.breathe().await;
+            self.yield_if_due().await;
             self.read_for_undo(at, &mut record).await?;
             let bytes = std::mem::take(&mut record);
             let Some(r) = Record::parse(&bytes) else {

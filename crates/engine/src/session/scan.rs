@@ -214,7 +214,7 @@ impl Session {
         }
         while !scan.done && batch.len() < max_rows {
             self.interrupt.check()?;
-            self.breathe().await;
+            self.yield_if_due().await;
             let stop = if scan.index == 0 {
                 self.scan_leaf(scan, batch, max_rows, filter)
             } else {

@@ -107,7 +107,7 @@ impl Session {
         key: &[u8],
         f: &mut NewValues<'_>,
     ) -> Option<Updated> {
-        if self.guards_ranges() || self.worked + 1 >= super::TURN {
+        if self.guards_ranges() || self.worked + 1 >= super::WORK_PER_YIELD {
             return None;
         }
         self.need_txid();
@@ -166,7 +166,7 @@ impl Session {
         seen: Option<RowVersion>,
         f: &mut NewValues<'_>,
     ) -> Result<Changed, SqlError> {
-        self.breathe().await;
+        self.yield_if_due().await;
         self.need_txid();
         let mark = self.reg.last();
         let mut work = Work {

@@ -31,7 +31,7 @@ impl Env<'_> {
     pub async fn pause(&mut self) -> Result<(), SqlError> {
         self.worked = 0;
         self.check()?;
-        self.session.give_way().await;
+        self.session.yield_now().await;
         Ok(())
     }
 

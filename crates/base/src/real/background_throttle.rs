@@ -1,4 +1,4 @@
-//! Threads of long work that leave others more of a busy machine than the kernel would.
+//! The background throttle: threads of long work leave others more of a busy machine than the kernel would.
 //!
 //! Such a thread looks now and then how long it has run, and how long it was ready to run and did not. Where it was kept from running, others
 //! want its processor: it then rests for as long as it has run. On an idle machine it never rests, however long it waits for a disk. A lower
@@ -20,11 +20,11 @@ const REST_MAX: Duration = Duration::from_millis(10);
 
 thread_local! {
     /// `None`: it is none of these threads.
-    static PACE: RefCell<Option<Pace>> = const { RefCell::new(None) };
+    static THROTTLE: RefCell<Option<Throttle>> = const { RefCell::new(None) };
 }
 
 /// What the thread found when it looked last.
-struct Pace {
+struct Throttle {
     then: Instant,
     account: Account,
     /// Kept open: it tells how things are whenever it is read.
@@ -69,12 +69,12 @@ fn run_time() -> Duration {
     Duration::new(t.tv_sec.max(0) as u64, t.tv_nsec as u32)
 }
 
-/// How much nicer than others a thread is that steps back.
+/// How much nicer than others a thread is of lower priority.
 const NICER: libc::c_int = 10;
 
 /// Has the kernel run the calling thread after those that serve clients, for good: for what computes long without a pause in which it
 /// could rest, and has little to do with pages. It still gets a tenth of a processor that another wants whole, so that what it has latched is not latched for long.
-pub fn step_back() {
+pub fn lower_priority() {
     // SAFETY: plain system calls; on Linux process 0 is the calling thread alone. Refused, it stays as it was.
     unsafe {
         let now = libc::getpriority(libc::PRIO_PROCESS, 0);
@@ -85,25 +85,25 @@ pub fn step_back() {
 /// The calling thread is to rest on a busy machine.
 pub(super) fn begin() {
     let schedstat = File::open("/proc/thread-self/schedstat").ok();
-    let pace = Pace {
+    let throttle = Throttle {
         then: Instant::now(),
         account: account(schedstat.as_ref()),
         schedstat,
     };
-    PACE.set(Some(pace));
+    THROTTLE.set(Some(throttle));
 }
 
 /// Rests, if it is time for it, and the thread is one that does. Nothing may be latched.
-pub fn keep() {
-    PACE.with_borrow_mut(|pace| {
-        if let Some(p) = pace {
-            p.keep();
+pub fn throttle() {
+    THROTTLE.with_borrow_mut(|throttle| {
+        if let Some(t) = throttle {
+            t.rest_if_due();
         }
     });
 }
 
-impl Pace {
-    fn keep(&mut self) {
+impl Throttle {
+    fn rest_if_due(&mut self) {
         let passed = self.then.elapsed();
         if passed < PIECE {
             return;
@@ -160,22 +160,24 @@ mod tests {
     fn only_those_that_began_rest() {
         let stop = AtomicBool::new(false);
         // How long the looks of a thread took that ran for 50 ms.
-        let rests = |paced: bool| {
-            if paced {
+        let rests = |throttled: bool| {
+            if throttled {
                 begin();
             }
             let mut rested = Duration::ZERO;
             let begun = Instant::now();
             while begun.elapsed() < ms(50) {
                 let before = Instant::now();
-                keep();
+                throttle();
                 // What the kernel takes is less than it gives others in a row.
                 rested += before.elapsed().saturating_sub(PIECE / 2);
             }
             rested
         };
         // Each on a fresh thread.
-        let on = |paced| std::thread::scope(|s| s.spawn(|| rests(paced)).join().expect("no panic"));
+        let on = |throttled| {
+            std::thread::scope(|s| s.spawn(|| rests(throttled)).join().expect("no panic"))
+        };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         std::thread::scope(|s| {
             for _ in 0..2 * cores {
