@@ -304,7 +304,7 @@ mod tests {
         f.write_now(&AlignedBuf::copy_of(&[7u8; 4096]), 0).unwrap();
         std::thread::scope(|s| {
             let lent = s.spawn(|| {
-                crate::real::lend_to_requests();
+                crate::real::dedicate_to_requests();
                 let here = std::thread::current().id();
                 let (tell, told) = std::sync::mpsc::channel();
                 let done = move |b: IoBuf, r: io::Result<usize>| {

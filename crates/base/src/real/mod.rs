@@ -4,16 +4,16 @@
 mod background_throttle;
 mod closing;
 mod disk;
-mod lone;
 mod pool;
 pub mod private;
+mod single_client;
 mod thread_ring;
 mod timer;
 mod uring;
 
 pub use background_throttle::{lower_priority, throttle};
 pub use disk::RealDisk;
-pub use lone::{InHand, is_alone, lend_to_requests, settle_requests};
+pub use single_client::{ActiveRequest, dedicate_to_requests, is_alone, pin_requests};
 pub use thread_ring::ThreadRing;
 pub use timer::RealClock;
 

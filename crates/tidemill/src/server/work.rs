@@ -81,7 +81,7 @@ impl Shared {
         if !first.amidst {
             base::real::lower_priority();
         }
-        base::real::lend_to_requests();
+        base::real::dedicate_to_requests();
         let mut next = Some(first);
         while let Some(job) = next {
             let away = Arc::clone(&job.away);

@@ -180,7 +180,7 @@ fn start_loop(name: &str, end: Sender<Infallible>) -> io::Result<Loop> {
         .name(name.to_owned())
         .spawn(move || {
             let _end = end;
-            base::real::settle_requests();
+            base::real::pin_requests();
             let ring = ThreadRing::install().ok().map(Arc::new);
             if let Some(ring) = &ring {
                 runtime.spawn(read_pages(Arc::clone(ring)));

@@ -1,4 +1,4 @@
-//! Whether a thread that serves many clients serves but one just now.
+//! The single-client case: whether a thread that serves many clients serves but one just now.
 //!
 //! A thread with many clients hands what takes long (a page to be read, a log to be synced) to somebody else and goes on with
 //! the next of them. With a single client there is no next one: to hand it over is two threads woken for nothing, each of
@@ -15,11 +15,11 @@ const ROW: u32 = 8;
 #[derive(Clone, Copy)]
 struct State {
     /// Requests under way stay on the thread until they end.
-    settled: bool,
+    pinned: bool,
     /// The thread works for one request, which began on another.
-    lent: bool,
+    dedicated: bool,
     /// Requests under way.
-    in_hand: u32,
+    active_requests: u32,
     /// Whose the last request was.
     client: u64,
     /// How many before that were the same client's.
@@ -29,9 +29,9 @@ struct State {
 thread_local! {
     static STATE: Cell<State> = const {
         Cell::new(State {
-            settled: false,
-            lent: false,
-            in_hand: 0,
+            pinned: false,
+            dedicated: false,
+            active_requests: 0,
             client: 0,
             row: 0,
         })
@@ -41,52 +41,52 @@ thread_local! {
 /// A request under way, until it is dropped.
 #[derive(Debug)]
 #[must_use]
-pub struct InHand {
+pub struct ActiveRequest {
     counted: bool,
 }
 
 /// Says of the calling thread that a request which begins on it ends on it. Without that it is never alone.
-pub fn settle_requests() {
+pub fn pin_requests() {
     STATE.set(State {
-        settled: true,
+        pinned: true,
         ..STATE.get()
     });
 }
 
 /// Says of the calling thread that it works for one request at a time, each of which has a thread of its own to begin and to end on.
-pub fn lend_to_requests() {
+pub fn dedicate_to_requests() {
     STATE.set(State {
-        lent: true,
+        dedicated: true,
         ..STATE.get()
     });
 }
 
-impl InHand {
+impl ActiveRequest {
     /// A request of `client` begins on this thread.
     #[inline]
-    pub fn of(client: u64) -> InHand {
+    pub fn of(client: u64) -> ActiveRequest {
         let mut s = STATE.get();
-        if !s.settled {
-            return InHand { counted: false };
+        if !s.pinned {
+            return ActiveRequest { counted: false };
         }
         s.row = match s.client == client {
             true => s.row.saturating_add(1),
             false => 0,
         };
         s.client = client;
-        s.in_hand += 1;
+        s.active_requests += 1;
         STATE.set(s);
-        InHand { counted: true }
+        ActiveRequest { counted: true }
     }
 }
 
-impl Drop for InHand {
+impl Drop for ActiveRequest {
     #[inline]
     fn drop(&mut self) {
         if self.counted {
             let mut s = STATE.get();
             // A request that was cut off is dropped wherever it was.
-            s.in_hand = s.in_hand.saturating_sub(1);
+            s.active_requests = s.active_requests.saturating_sub(1);
             STATE.set(s);
         }
     }
@@ -96,7 +96,7 @@ impl Drop for InHand {
 #[inline]
 pub fn is_alone() -> bool {
     let s = STATE.get();
-    s.lent || s.in_hand == 1 && s.row >= ROW
+    s.dedicated || s.active_requests == 1 && s.row >= ROW
 }
 
 #[cfg(test)]
@@ -105,25 +105,25 @@ mod tests {
 
     fn requests(client: u64, n: u32) -> bool {
         (0..n).fold(false, |_, _| {
-            let _one = InHand::of(client);
+            let _one = ActiveRequest::of(client);
             is_alone()
         })
     }
 
     #[test]
-    fn a_lent_thread_is_alone_and_takes_what_was_cut_off() {
+    fn a_dedicated_thread_is_alone_and_takes_what_was_cut_off() {
         std::thread::scope(|s| {
             s.spawn(|| {
-                settle_requests();
-                let cut_off = InHand::of(7);
-                let lent = s.spawn(move || {
+                pin_requests();
+                let cut_off = ActiveRequest::of(7);
+                let dedicated = s.spawn(move || {
                     assert!(!is_alone());
-                    lend_to_requests();
+                    dedicate_to_requests();
                     assert!(is_alone());
                     drop(cut_off);
                     is_alone()
                 });
-                assert!(lent.join().unwrap());
+                assert!(dedicated.join().unwrap());
                 assert!(!is_alone(), "a single request of its client");
             });
         });
@@ -134,7 +134,7 @@ mod tests {
         std::thread::scope(|s| {
             s.spawn(|| {
                 assert!(!requests(7, 100), "requests may move to other threads");
-                settle_requests();
+                pin_requests();
                 assert!(!requests(7, ROW));
                 assert!(requests(7, 1));
                 assert!(!is_alone(), "nothing is under way");
@@ -142,7 +142,7 @@ mod tests {
                 assert!(!requests(7, 1), "two in turn");
                 assert!(!requests(8, 1));
                 assert!(requests(8, ROW));
-                let other = InHand::of(7);
+                let other = ActiveRequest::of(7);
                 assert!(
                     !requests(8, 2 * ROW),
                     "one of the other waits for something"
