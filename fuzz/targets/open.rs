@@ -227,7 +227,7 @@ async fn open(disk: Arc<MemDisk>) -> Result<Arc<Engine>, pager::OpenError> {
         flush_at_commit: 1,
         ..EngineOptions::default()
     };
-    Engine::open(mem::seams(disk), Path::new("/db"), options).await
+    Engine::open(mem::environment(disk), Path::new("/db"), options).await
 }
 
 /// Three tables, one of them compressed, a few committed rows, and a transaction that the crash interrupts.

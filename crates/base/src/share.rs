@@ -1,4 +1,4 @@
-//! Work for the processor alone, shared out among several threads. What is done there goes through no seam: a simulated run is the same
+//! Work for the processor alone, shared out among several threads. What is done there goes through no environment: a simulated run is the same
 //! every time, however its threads take turns.
 
 use std::thread;

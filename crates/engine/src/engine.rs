@@ -7,7 +7,7 @@ use crate::purge_queue::PurgeQueue;
 use crate::schema::{Catalog, Table, TableSizes};
 use crate::txn::TxnSystem;
 use base::counters::Counter;
-use base::{Event, Lsn, Seams, Task, TxnId, seams};
+use base::{Environment, Event, Lsn, Task, TxnId, environment};
 use pager::packed::PackCounts;
 use pager::{Log, Pager, PagerOptions};
 use std::io;
@@ -188,9 +188,9 @@ impl Engine {
         }
     }
 
-    /// The seams it lives on.
-    pub fn seams(&self) -> &Seams {
-        self.pager.seams()
+    /// The environment it lives on.
+    pub fn environment(&self) -> &Environment {
+        self.pager.environment()
     }
 
     /// The storage below.
@@ -245,7 +245,7 @@ impl Engine {
     pub(crate) fn interrupt(&self) -> Arc<Interrupt> {
         Arc::new(Interrupt::new(
             self.locks.clone(),
-            self.seams().clock.clone(),
+            self.environment().clock.clone(),
         ))
     }
 
@@ -259,7 +259,7 @@ impl Engine {
             2 => {
                 self.arm_flusher();
                 // Others of this thread may be about to commit: one of all of them writes for all.
-                seams::yield_now(&*self.seams().spawn).await;
+                environment::yield_now(&*self.environment().spawn).await;
                 self.log.wait_written(end).await
             }
             _ => {
@@ -274,8 +274,8 @@ impl Engine {
     #[inline]
     pub(crate) fn settle_commit_now(&self, end: Lsn) -> bool {
         match self.flush_at_commit() {
-            1 => self.seams().spawn.is_alone() && self.log.sync_here(end),
-            2 if !self.seams().spawn.is_alone() => false,
+            1 => self.environment().spawn.is_alone() && self.log.sync_here(end),
+            2 if !self.environment().spawn.is_alone() => false,
             2 => {
                 self.arm_flusher();
                 self.log.write_now(end)
@@ -319,8 +319,8 @@ impl Engine {
 
     /// Lets a time pass, in microseconds, unless the engine stops, which `event` announces.
     pub(crate) async fn pause(&self, us: u64, event: &Event) {
-        let clock = &self.seams().clock;
-        let timer = seams::deadline(&**clock, clock.now_us() + us);
+        let clock = &self.environment().clock;
+        let timer = environment::deadline(&**clock, clock.now_us() + us);
         let mut timer = std::pin::pin!(timer);
         std::future::poll_fn(|cx| {
             event.park(cx);
@@ -337,10 +337,10 @@ impl Engine {
         name: &str,
         task: impl Future<Output = ()> + Send + 'static,
     ) {
-        self.seams().spawn.spawn(name, self.counted(task));
+        self.environment().spawn.spawn(name, self.counted(task));
     }
 
-    /// As [`spawn`](Self::spawn), for long work of a statement; see [`base::seams::Spawn::spawn_work`].
+    /// As [`spawn`](Self::spawn), for long work of a statement; see [`base::environment::Spawn::spawn_work`].
     pub(crate) fn spawn_work(
         self: &Arc<Self>,
         name: &str,
@@ -348,7 +348,7 @@ impl Engine {
         task: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         let task = self.counted(task);
-        self.seams().spawn.spawn_work(name, throttled, task)
+        self.environment().spawn.spawn_work(name, throttled, task)
     }
 
     /// A task that the engine's end waits for.

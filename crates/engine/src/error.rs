@@ -1,7 +1,7 @@
 //! From what the storage says to what a client is told: MySQL's numbers and texts.
 
 use crate::schema::Catalog;
-use base::seams::{Shortage, shortage};
+use base::environment::{Shortage, shortage};
 use pager::OpError;
 use std::io;
 use types::SqlError;

@@ -13,7 +13,7 @@ use crate::schema::CATALOG_ID;
 use crate::schema::{Catalog, Table, TableDef};
 use crate::session::Session;
 use crate::txn::{ActiveTxn, TxnSystem};
-use base::{Lsn, PageNo, Seams, SpaceId, TxnId};
+use base::{Environment, Lsn, PageNo, SpaceId, TxnId};
 use btree::Tree;
 use pager::{
     CheckpointSource, OpError, OpenError, PageKind, Pager, Record, RecordKind, RedoTable, Report,
@@ -164,30 +164,30 @@ impl Engine {
     /// Opens `dir`, making it if it is empty or missing. Returns when statements can run; losers of a crash may still be
     /// being rolled back, with their rows locked.
     pub async fn open(
-        seams: Seams,
+        environment: Environment,
         dir: &Path,
         options: EngineOptions,
     ) -> Result<Arc<Engine>, OpenError> {
-        Engine::open_with_report(seams, dir, options)
+        Engine::open_with_report(environment, dir, options)
             .await
             .map(|(e, _)| e)
     }
 
     /// As [`Engine::open`], telling what was found.
     pub async fn open_with_report(
-        seams: Seams,
+        environment: Environment,
         dir: &Path,
         options: EngineOptions,
     ) -> Result<(Arc<Engine>, OpenReport), OpenError> {
         // Boxed: compiled in this crate and not once more wherever it is awaited.
         let opened: Pin<Box<dyn Future<Output = Result<_, OpenError>> + Send + '_>> =
-            Box::pin(recover(seams, dir, options));
+            Box::pin(recover(environment, dir, options));
         opened.await
     }
 }
 
 async fn recover(
-    seams: Seams,
+    environment: Environment,
     dir: &Path,
     options: EngineOptions,
 ) -> Result<(Arc<Engine>, OpenReport), OpenError> {
@@ -195,7 +195,8 @@ async fn recover(
     btree::register(&mut redo);
     let mut found = Analysis::new();
     let mut observe = |start: Lsn, _: Lsn, r: &Record<'_>| found.observe(start, r);
-    let (pager, pages) = pager::open(seams, options.pager.clone(), dir, redo, &mut observe).await?;
+    let (pager, pages) =
+        pager::open(environment, options.pager.clone(), dir, redo, &mut observe).await?;
     let mut made = None;
     let opened = begin(&pager, dir, &options, found, pages, &mut made).await;
     if opened.is_err() {
@@ -233,9 +234,9 @@ async fn begin(
         let why = format!("the log names transaction {}", found.next - 1);
         return Err(OpenError::Damaged(why));
     }
-    let clock = pager.seams().clock.clone();
+    let clock = pager.environment().clock.clone();
     let txns = Arc::new(TxnSystem::new(TxnId(found.next.max(1))));
-    let locks = LockTable::new(txns.clone(), clock, pager.seams().random.next_u64());
+    let locks = LockTable::new(txns.clone(), clock, pager.environment().random.next_u64());
     let purge = PurgeQueue::new(found.purge_queue(), found.purge_from, pager.log().end());
     let mut engine = Engine::assemble(pager.clone(), txns, locks, options, purge);
     engine.dir = dir.to_path_buf();
@@ -374,8 +375,8 @@ async fn open_catalog(engine: &Arc<Engine>, report: &Report) -> Result<Arc<Table
         }
         Ok(s) => s,
         Err(_) if report.created || nothing_yet(pager, report) => {
-            if pager.seams().disk.exists(&path) {
-                pager.seams().disk.remove_file(&path)?;
+            if pager.environment().disk.exists(&path) {
+                pager.environment().disk.remove_file(&path)?;
             }
             pager.create_space(id, &path, None)?
         }
@@ -478,7 +479,7 @@ async fn load_tables(
             engine.drop_file(s.id());
         }
     }
-    remove_left_runs(&*engine.seams().disk, &engine.data_dir())?;
+    remove_left_runs(&*engine.environment().disk, &engine.data_dir())?;
     remove_uncommitted(engine, &view, report)?;
     view.tables().for_each(|t| place_file(engine, t));
     let top = report.pages.max_space.max(ids.last().copied().unwrap_or(0));
@@ -503,7 +504,7 @@ fn remove_uncommitted(
     view: &Catalog,
     report: &mut OpenReport,
 ) -> Result<(), OpenError> {
-    let disk = &engine.seams().disk;
+    let disk = &engine.environment().disk;
     let place = |d: &TableDef| engine.data_dir().join(table_path(&d.schema, &d.name));
     for path in &report.pages.uncommitted_files {
         let wanted = view.tables().any(|t| place(&t.def) == *path)
@@ -537,7 +538,7 @@ fn place_file(engine: &Engine, t: &Table) {
         .data_dir()
         .join(table_path(&t.def.schema, &t.def.name));
     if t.space.path() != want {
-        let disk = &engine.seams().disk;
+        let disk = &engine.environment().disk;
         if let Some(dir) = want.parent() {
             let _ = disk.create_dir_all(dir);
         }

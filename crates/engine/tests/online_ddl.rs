@@ -6,7 +6,7 @@ mod world;
 
 use base::block_on;
 use engine::*;
-use sim::{SimDisk, seams};
+use sim::{SimDisk, environment};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -95,7 +95,7 @@ async fn write(s: &mut Session, id: i64, k: i64) {
 fn an_index_is_built_and_a_table_rebuilt_beside_writers() {
     within(300, "builds beside writers", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 2048);
+        let e = open_with(environment(&disk), 2048);
         let mut s = block_on(fill(&e, ROWS, 50));
         let w = Writers::begin(&e, 2);
         for n in 0..3 {
@@ -119,7 +119,7 @@ fn an_index_is_built_and_a_table_rebuilt_beside_writers() {
         sound(&e, "t");
         block_on(e.close()).unwrap();
         drop(e);
-        let e = open_with(seams(&disk), 2048);
+        let e = open_with(environment(&disk), 2048);
         sound(&e, "t");
         block_on(e.close()).unwrap();
     });
@@ -130,7 +130,7 @@ fn an_index_is_built_and_a_table_rebuilt_beside_writers() {
 fn a_table_is_open_while_the_pages_of_a_dropped_index_are_freed() {
     within(120, "a dropped index", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 2048);
+        let e = open_with(environment(&disk), 2048);
         let mut s = block_on(fill(&e, ROWS, 50));
         let (mut opened, mut refused) = (0, 0);
         for _ in 0..5 {
@@ -174,7 +174,7 @@ fn kill_after(s: &Session, ms: u64) -> JoinHandle<()> {
 fn a_build_that_is_refused_or_killed_leaves_nothing() {
     within(300, "builds that end early", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 2048);
+        let e = open_with(environment(&disk), 2048);
         let mut s = block_on(fill(&e, ROWS, 50));
         let w = Writers::begin(&e, 2);
         let unique = || index("u", IndexKind::Unique, &[1]);
@@ -210,7 +210,7 @@ fn a_build_that_is_refused_or_killed_leaves_nothing() {
 fn a_build_waits_for_who_may_take_a_repetition_back() {
     within(60, "a unique index", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 2048);
+        let e = open_with(environment(&disk), 2048);
         let mut s = block_on(fill(&e, 5, 50));
         let built = {
             let e = e.clone();
@@ -248,7 +248,7 @@ fn a_build_waits_for_who_may_take_a_repetition_back() {
 fn a_repetition_taken_back_is_none() {
     within(120, "a unique index beside repetitions", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 2048);
+        let e = open_with(environment(&disk), 2048);
         let mut s = block_on(fill(&e, 0, 50));
         block_on(async {
             s.begin(Isolation::ReadCommitted, false);
@@ -301,7 +301,7 @@ struct Scarce {
     left: Arc<AtomicU64>,
 }
 
-impl base::seams::Spawn for Scarce {
+impl base::environment::Spawn for Scarce {
     fn spawn(&self, name: &str, task: base::Task) {
         base::real::Threads.spawn(name, task);
     }
@@ -323,9 +323,9 @@ fn a_build_without_threads_fails_and_leaves_nothing() {
     within(120, "builds without threads", || {
         let disk = SimDisk::new();
         let left = Arc::new(AtomicU64::new(0));
-        let mut seams = sim::seams(&disk);
-        seams.spawn = Arc::new(Scarce { left: left.clone() });
-        let e = open_with(seams, 2048);
+        let mut environment = sim::environment(&disk);
+        environment.spawn = Arc::new(Scarce { left: left.clone() });
+        let e = open_with(environment, 2048);
         let mut s = block_on(fill(&e, 20_000, 50));
         let mut failed = 0;
         for n in 0..20 {
@@ -355,7 +355,7 @@ fn builds_of_several_threads_bring_every_row() {
     within(300, "builds in parts", || {
         for rows in [900, 2500, 20_000] {
             let disk = SimDisk::new();
-            let e = open_with(seams(&disk), 2048);
+            let e = open_with(environment(&disk), 2048);
             // Every tenth row is longer than a leaf takes.
             let mut s = block_on(fill(&e, rows, 50));
             block_on(async {

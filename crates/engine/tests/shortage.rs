@@ -66,7 +66,7 @@ fn recovers(e: &Arc<Engine>, s: &mut Session) {
 fn a_want_of_descriptors_is_an_error_that_passes() {
     within(300, "descriptors", || {
         let disk = Arc::new(MemDisk::default());
-        let e = open_with(mem::seams(disk.clone()), 512);
+        let e = open_with(mem::environment(disk.clone()), 512);
         let told = listen(&e);
         let mut s = block_on(fill(&e, 50, 3000));
         for _ in 0..2 {
@@ -96,7 +96,7 @@ fn a_want_of_descriptors_is_an_error_that_passes() {
 fn a_used_up_quota_is_a_full_disk() {
     within(300, "quota", || {
         let disk = Arc::new(MemDisk::default());
-        let e = open_with(mem::seams(disk.clone()), 512);
+        let e = open_with(mem::environment(disk.clone()), 512);
         let told = listen(&e);
         let mut s = block_on(fill(&e, 50, 3000));
         disk.set_quota(0);
@@ -132,7 +132,7 @@ fn a_used_up_quota_is_a_full_disk() {
 /// A table of that form with some rows, and a disk that has no room left. Gives how the table takes another row.
 fn on_a_full_disk(packed: bool) -> (Arc<MemDisk>, Arc<Engine>, Session) {
     let disk = Arc::new(MemDisk::default());
-    let e = open_with(mem::seams(disk.clone()), 512);
+    let e = open_with(mem::environment(disk.clone()), 512);
     let mut s = e.session();
     let mut def = world::def("t");
     if packed {
@@ -187,7 +187,7 @@ fn a_table_is_emptied_on_a_full_disk() {
         sound(&e, "t");
         block_on(e.abandon());
         drop((s, e));
-        let e = open_with(mem::seams(Arc::new(disk.crash(false))), 512);
+        let e = open_with(mem::environment(Arc::new(disk.crash(false))), 512);
         assert_eq!(block_on(count(&mut e.session())), 10);
         sound(&e, "t");
     }

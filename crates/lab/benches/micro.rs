@@ -170,7 +170,7 @@ fn resident_page() -> Result<(Arc<Pager>, Arc<Space>, PageNo), String> {
     };
     let mut nothing = |_: Lsn, _: Lsn, _: &pager::Record<'_>| {};
     let opened = pager::open(
-        mem::seams(disk),
+        mem::environment(disk),
         options,
         Path::new("/db"),
         redo,
@@ -178,7 +178,7 @@ fn resident_page() -> Result<(Arc<Pager>, Arc<Space>, PageNo), String> {
     );
     let (pager, _) = block_on(opened).map_err(|e| format!("{e:?}"))?;
     let dir = Path::new("/db/data/bench");
-    let made = pager.seams().disk.create_dir_all(dir);
+    let made = pager.environment().disk.create_dir_all(dir);
     made.map_err(|e| e.to_string())?;
     let space = pager.create_space(SpaceId(5), &dir.join("t.tdb"), None);
     let space = space.map_err(|e| format!("{e:?}"))?;

@@ -8,7 +8,7 @@
 //! Must never do: know what stands in a file, or what a tablespace is.
 
 use crate::shortages::{Shortages, Where};
-use base::seams::{Done, DoneSync, Shortage, shortage};
+use base::environment::{Done, DoneSync, Shortage, shortage};
 use base::{Disk, File, IoBuf, OpenMode};
 use std::collections::BTreeMap;
 use std::io;

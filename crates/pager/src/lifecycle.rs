@@ -11,7 +11,7 @@ use crate::packed::{self, PackedFormat, Shadow};
 use crate::page::{self, Page};
 use crate::pager::Pager;
 use crate::space::{self, Space};
-use base::seams::is_full;
+use base::environment::is_full;
 use base::{AlignedBuf, Lsn, OpenMode, PageNo, SpaceId};
 use std::io;
 use std::path::Path;
@@ -62,7 +62,7 @@ impl Pager {
 
     /// Sees to it that there is a spare file. Where it cannot be made, there is none.
     pub fn keep_spare(&self) {
-        let disk = &*self.seams.disk;
+        let disk = &*self.environment.disk;
         let mode = OpenMode::Buffered;
         let kept = disk.open(&self.spare, mode, true);
         if let Err(_full) = kept.and_then(|file| file.allocate(SPARE_BYTES)) {
@@ -83,7 +83,7 @@ impl Pager {
         format: Option<PackedFormat>,
         room: Room,
     ) -> Result<Space, OpError> {
-        let disk = &*self.seams.disk;
+        let disk = &*self.environment.disk;
         if disk.exists(path) {
             return Err(OpError::io(io::Error::from(io::ErrorKind::AlreadyExists)));
         }
@@ -109,7 +109,7 @@ impl Pager {
         format: Option<PackedFormat>,
         room: Room,
     ) -> Result<Space, OpError> {
-        let disk = &*self.seams.disk;
+        let disk = &*self.environment.disk;
         let full = |e: io::Error| match is_full(&e) {
             true => OpError::SpaceFull(id),
             false => OpError::io(e),
@@ -177,9 +177,12 @@ impl Pager {
         space.set_dropped();
         self.pool.forget_space(&space);
         let path = space.path();
-        self.seams.disk.remove_file(&path).map_err(OpError::io)?;
+        self.environment
+            .disk
+            .remove_file(&path)
+            .map_err(OpError::io)?;
         if let Some(dir) = path.parent() {
-            self.seams.disk.sync_dir(dir).map_err(OpError::io)?;
+            self.environment.disk.sync_dir(dir).map_err(OpError::io)?;
         }
         // Plans and sessions that remember the table keep its file open, and with it the room, as long as they do.
         let _ = space.file().truncate(0);
@@ -190,16 +193,19 @@ impl Pager {
     pub fn rename_space(&self, id: SpaceId, to: &Path) -> Result<(), OpError> {
         let space = self.space(id)?;
         let from = space.path();
-        if self.seams.disk.exists(to) {
+        if self.environment.disk.exists(to) {
             return Err(OpError::io(io::Error::from(io::ErrorKind::AlreadyExists)));
         }
-        self.seams.disk.rename(&from, to).map_err(OpError::io)?;
+        self.environment
+            .disk
+            .rename(&from, to)
+            .map_err(OpError::io)?;
         space.set_path(to);
         if base::mutant!("renamed-table-folder-not-synced") {
             return Ok(());
         }
         for dir in [from.parent(), to.parent()].into_iter().flatten() {
-            self.seams.disk.sync_dir(dir).map_err(OpError::io)?;
+            self.environment.disk.sync_dir(dir).map_err(OpError::io)?;
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ use crate::pool::{ExclusiveGuard, Pin, Pins, Pool, SharedGuard};
 use crate::redo::RedoTable;
 use crate::shortages::{ShortageListener, Shortages};
 use crate::space::Space;
-use base::{Event, Lsn, PageNo, Seams, SpaceId, TxnId};
+use base::{Environment, Event, Lsn, PageNo, SpaceId, TxnId};
 use smallvec::SmallVec;
 use std::future::Future;
 use std::io;
@@ -29,7 +29,7 @@ pub const SPACE_EXTENSION: &str = "tdb";
 
 /// The open storage of one directory.
 pub struct Pager {
-    pub(crate) seams: Seams,
+    pub(crate) environment: Environment,
     pub(crate) options: PagerOptions,
     pub(crate) pool: Arc<Pool>,
     pub(crate) log: Arc<Log>,
@@ -38,7 +38,7 @@ pub struct Pager {
     pub(crate) cleaner: Arc<CleanerState>,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) tasks: Arc<Tasks>,
-    /// The disk of the seams.
+    /// The disk of the environment.
     pub(crate) files: Arc<Files>,
     pub(crate) shortages: Arc<Shortages>,
     /// Where the spare file is.
@@ -59,9 +59,9 @@ impl Pager {
         &self.log
     }
 
-    /// The seams this pager lives on.
-    pub fn seams(&self) -> &Seams {
-        &self.seams
+    /// The environment this pager lives on.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
     }
 
     /// The options it was opened with.
@@ -409,12 +409,12 @@ impl Pager {
             log: self.log.clone(),
             state: self.cleaner.clone(),
             checkpointer: self.checkpointer.clone(),
-            spawn: self.seams.spawn.clone(),
+            spawn: self.environment.spawn.clone(),
             doublewrite,
             staging: Vec::new(),
             scratch: None,
             packers: packers(self.pool.cells_of),
-            clock: self.seams.clock.clone(),
+            clock: self.environment.clock.clone(),
         };
         self.spawn("cleaner", cleaner.run());
         self.spawn("log-sync", self.log.clone().run_sync());
@@ -422,7 +422,7 @@ impl Pager {
             "log-keeper",
             self.checkpointer
                 .clone()
-                .run_keeper(self.seams.clock.clone(), self.stop.clone()),
+                .run_keeper(self.environment.clock.clone(), self.stop.clone()),
         );
     }
 
@@ -435,7 +435,7 @@ impl Pager {
             cleaner: self.cleaner.clone(),
             came_to_end: false,
         };
-        self.seams.spawn.spawn(
+        self.environment.spawn.spawn(
             name,
             Box::pin(async move {
                 // All of it, not only the field that is named below.

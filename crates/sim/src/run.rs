@@ -197,13 +197,13 @@ impl Run {
         faulty: bool,
     ) -> Result<Option<(Arc<Engine>, OpenReport)>, String> {
         let slot: Opened = Arc::default();
-        let (seams, options) = (
-            exec.seams(Rng::new(self.rng.next(), 5)),
+        let (environment, options) = (
+            exec.environment(Rng::new(self.rng.next(), 5)),
             self.plan.options(),
         );
         let out = slot.clone();
         exec.spawn("open", async move {
-            let r = Engine::open_with_report(seams, Path::new(DIR), options).await;
+            let r = Engine::open_with_report(environment, Path::new(DIR), options).await;
             *out.lock().unwrap_or_else(|e| e.into_inner()) = Some(r.map_err(|e| e.to_string()));
         });
         let take = |s: &Opened| s.lock().unwrap_or_else(|e| e.into_inner()).take();

@@ -2,7 +2,7 @@
 //! cut may. Names are durable at once (the simulator is stricter).
 
 use crate::buf::IoBuf;
-use crate::seams::{Disk, Done, DoneSync, File, OpenMode};
+use crate::environment::{Disk, Done, DoneSync, File, OpenMode};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,11 +1,11 @@
-//! Files of the operating system behind the disk seam.
+//! Files of the operating system behind the environment's disk.
 #![allow(unsafe_code)]
 
 use super::pool::Pool;
 use super::private;
 use super::uring::{Op, Uring};
 use crate::buf::IoBuf;
-use crate::seams::{Disk, Done, DoneSync, File, OpenMode, lost_by_sync};
+use crate::environment::{Disk, Done, DoneSync, File, OpenMode, lost_by_sync};
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -264,7 +264,7 @@ impl Disk for RealDisk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seams::{read, sync, write};
+    use crate::environment::{read, sync, write};
     use crate::{AlignedBuf, block_on};
 
     fn round_trip(disk: RealDisk, name: &str) {

@@ -1,4 +1,4 @@
-//! The seams on Linux: io_uring (or a thread pool where it is refused), the system clock with one timer thread, OS
+//! The environment on Linux: io_uring (or a thread pool where it is refused), the system clock with one timer thread, OS
 //! threads for background tasks.
 
 mod background_throttle;
@@ -17,7 +17,7 @@ pub use single_client::{ActiveRequest, dedicate_to_requests, is_alone, pin_reque
 pub use thread_ring::ThreadRing;
 pub use timer::RealClock;
 
-use crate::seams::{Random, Seams, Spawn, Task};
+use crate::environment::{Environment, Random, Spawn, Task};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,9 +83,9 @@ impl Random for ProcessRandom {
     }
 }
 
-/// The real seams: io_uring if the kernel allows it, else threads.
-pub fn seams() -> Seams {
-    Seams {
+/// The real environment: io_uring if the kernel allows it, else threads.
+pub fn environment() -> Environment {
+    Environment {
         disk: Arc::new(RealDisk::new()),
         clock: Arc::new(RealClock::new()),
         random: Arc::new(ProcessRandom::default()),

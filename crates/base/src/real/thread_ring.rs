@@ -177,8 +177,8 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::environment::{Disk, OpenMode};
     use crate::real::RealDisk;
-    use crate::seams::{Disk, OpenMode};
     use crate::{AlignedBuf, IoBuf};
     use std::sync::mpsc;
 

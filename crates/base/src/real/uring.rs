@@ -4,7 +4,7 @@
 
 use super::disk::RawFile;
 use crate::buf::IoBuf;
-use crate::seams::{Done, DoneSync};
+use crate::environment::{Done, DoneSync};
 use io_uring::{IoUring, opcode, types};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -98,7 +98,7 @@ impl InFlight {
         let moved = self.moved;
         match self.op {
             Op::Read(b, _, done) | Op::Write(b, _, done) => done(b, res.map(|_| moved)),
-            Op::Sync(done) => done(res.map(|_| ()).map_err(crate::seams::lost_by_sync)),
+            Op::Sync(done) => done(res.map(|_| ()).map_err(crate::environment::lost_by_sync)),
         }
         None
     }

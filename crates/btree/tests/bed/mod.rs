@@ -34,9 +34,9 @@ fn open(
         log_buffer_bytes: 8 << 20,
         ..Default::default()
     };
-    let seams = mem::seams(disk.clone());
+    let environment = mem::environment(disk.clone());
     let (pager, report) = block_on(pager::open(
-        seams,
+        environment,
         options,
         Path::new("/db"),
         redo,
@@ -59,7 +59,7 @@ impl Bed {
         let pager = open(&disk, frames, |_, _, _| {});
         let dir = Path::new("/db/data/test");
         pager
-            .seams()
+            .environment()
             .disk
             .create_dir_all(dir)
             .expect("a folder in memory");

@@ -210,7 +210,7 @@ async fn spilled(
             Some(runs) => runs,
             None => {
                 let name = format!("index-{}-{part}.{}", f.id, runs::EXTENSION);
-                Runs::create(&engine.seams().disk, &engine.data_dir().join(name))?
+                Runs::create(&engine.environment().disk, &engine.data_dir().join(name))?
             }
         };
         runs.append(&sorted.entries)?;

@@ -131,7 +131,7 @@ impl Engine {
             }
             freed += 1;
             if freed.is_multiple_of(FREED_PER_YIELD) {
-                base::seams::yield_now(&*self.seams().spawn).await;
+                base::environment::yield_now(&*self.environment().spawn).await;
             }
         }
         self.free_one(&tree, l.root).await

@@ -5,7 +5,7 @@
 
 use super::entries::{Entries, Sample};
 use super::leaf_rows::KeyRange;
-use base::seams::{Disk, File, OpenMode};
+use base::environment::{Disk, File, OpenMode};
 use std::cmp::Ordering;
 use std::io;
 use std::ops::Range;

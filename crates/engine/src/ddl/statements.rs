@@ -115,7 +115,7 @@ impl Session {
         engine.roll_back_kept();
         // An empty folder is of no consequence, and one that is not empty is not ours to remove.
         let _ = engine
-            .seams()
+            .environment()
             .disk
             .remove_dir(&engine.data_dir().join(schema_dir(name)));
         Ok(s.tables.len() as u64)
@@ -137,7 +137,7 @@ impl Session {
             return Err(SqlError::table_exists(&def.name));
         }
         if def.options.created_us == 0 {
-            def.options.created_us = engine.seams().clock.wall_us();
+            def.options.created_us = engine.environment().clock.wall_us();
         }
         arrange_clustered(&mut def);
         let path = engine.data_dir().join(table_path(&def.schema, &def.name));
@@ -177,7 +177,7 @@ impl Session {
             });
             let path = engine.data_dir().join(table_path(schema, name));
             if engine.pager().spaces().iter().all(|s| s.path() != path) {
-                let _ = engine.seams().disk.remove_file(&path);
+                let _ = engine.environment().disk.remove_file(&path);
             }
             return Ok(());
         }
@@ -402,13 +402,13 @@ impl Engine {
         let fail = |e: OpError| error::storage(e, &name);
         // The name may be taken by what a statement that was cut short left, or by a table that waits for its own: the
         // next start gives each its place.
-        let path = if self.seams().disk.exists(&path) {
+        let path = if self.environment().disk.exists(&path) {
             path.with_extension(format!("{}.{}", def.id, pager::SPACE_EXTENSION))
         } else {
             path
         };
         if let Some(dir) = path.parent() {
-            let disk = &self.seams().disk;
+            let disk = &self.environment().disk;
             disk.create_dir_all(dir)
                 .and_then(|()| disk.sync_dir(&self.data_dir()))
                 .map_err(|e| fail(OpError::io(e)))?;
@@ -506,7 +506,7 @@ impl Engine {
         for (i, (t, def)) in renamed.iter().enumerate() {
             let to = self.data_dir().join(table_path(&def.schema, &def.name));
             if let Some(dir) = to.parent() {
-                let _ = self.seams().disk.create_dir_all(dir);
+                let _ = self.environment().disk.create_dir_all(dir);
             }
             let _ = self
                 .pager

@@ -161,7 +161,7 @@ pub(super) fn wake(woken: &Woken) {
 }
 
 impl LockTable {
-    /// An empty table. `seed` is random, from the seams.
+    /// An empty table. `seed` is random, from the environment.
     pub fn new(txns: Arc<TxnSystem>, clock: Arc<dyn Clock>, seed: u64) -> Arc<LockTable> {
         Arc::new_cyclic(|me| LockTable {
             me: me.clone(),

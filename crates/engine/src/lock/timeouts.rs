@@ -1,4 +1,4 @@
-//! Lock wait timeouts. The clock seam's timers cannot be taken back, and nearly every wait ends long before its
+//! Lock wait timeouts. The clock's timers cannot be taken back, and nearly every wait ends long before its
 //! deadline; so deadlines stand in one heap of which only the earliest live one is armed with the clock.
 
 use super::table::LockTable;

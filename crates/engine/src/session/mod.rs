@@ -167,7 +167,7 @@ impl Session {
     /// Lets other tasks of the thread run: for loops over what is in memory already.
     pub async fn yield_now(&mut self) {
         self.worked = 0;
-        base::seams::yield_now(&*self.engine.seams().spawn).await;
+        base::environment::yield_now(&*self.engine.environment().spawn).await;
     }
 
     /// The engine.

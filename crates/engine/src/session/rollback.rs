@@ -119,8 +119,9 @@ impl Session {
                 if !self.engine.stopping.load(Ordering::SeqCst) =>
             {
                 // Given up, it would keep its locks and its snapshot. No event tells that the device has room again.
-                let clock = self.engine.pager.seams().clock.clone();
-                base::seams::deadline(&*clock, clock.now_us() + pager::FULL_DISK_RETRY_US).await;
+                let clock = self.engine.pager.environment().clock.clone();
+                base::environment::deadline(&*clock, clock.now_us() + pager::FULL_DISK_RETRY_US)
+                    .await;
                 Ok(())
             }
             r => r,

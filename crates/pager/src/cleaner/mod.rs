@@ -106,7 +106,7 @@ impl Cleaner {
             self.make_free().await;
             if self.pool.free_frames() < self.pool.low_water() {
                 // What is left is pinned. Those who hold it may share this thread.
-                base::seams::yield_now(&*self.spawn).await;
+                base::environment::yield_now(&*self.spawn).await;
             }
             let end = self.log.complete().0;
             let aged = Lsn(end.saturating_sub(self.state.budget / 2));

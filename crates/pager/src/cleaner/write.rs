@@ -10,7 +10,7 @@ use crate::error::OpError;
 use crate::packed::{CellsOf, Packed, Packer, Place, Shadow};
 use crate::page::{self, PAGE_SIZE};
 use crate::space::Space;
-use base::seams::is_full;
+use base::environment::is_full;
 use base::{AlignedBuf, IoBuf, Lsn, PageNo, SpaceId};
 use std::io;
 use std::ops::Range;
@@ -365,7 +365,7 @@ fn begin(
         }
     }
     let len = bytes.len();
-    let write = base::seams::write(&**space.file(), IoBuf::owned(bytes), offset);
+    let write = base::environment::write(&**space.file(), IoBuf::owned(bytes), offset);
     Write {
         done: Box::pin(write),
         bytes: len,

@@ -176,7 +176,7 @@ impl Log {
             .ok_or(OpError::LogDamaged(lsn))?;
         let len = (block + BLOCK - first) as usize;
         let room = IoBuf::owned(AlignedBuf::zeroed(len));
-        let (buf, r) = base::seams::read(&*file, room, off).await;
+        let (buf, r) = base::environment::read(&*file, room, off).await;
         r.map_err(OpError::io)?;
         for (start, bytes) in (first..)
             .step_by(BLOCK as usize)

@@ -21,7 +21,7 @@ use super::root::{
 };
 use crate::page::PAGE_SIZE;
 use base::checksum::crc32c;
-use base::seams::is_full;
+use base::environment::is_full;
 use base::{AlignedBuf, File, PageNo, SpaceId};
 use std::collections::{BTreeSet, HashSet};
 use std::io;

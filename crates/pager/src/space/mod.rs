@@ -10,7 +10,7 @@ pub(crate) use translate::Translation;
 use crate::error::OpError;
 use crate::packed::{PackedFormat, PackedUse, Shadow};
 use crate::page::PAGE_SIZE;
-use base::seams::is_full;
+use base::environment::is_full;
 use base::{File, SpaceId};
 use std::collections::BTreeMap;
 use std::io;

@@ -1,6 +1,6 @@
 //! Pauses of what a statement does in memory: sorting, hashing, copying and comparing rows that it has. Every loop over rows makes them: in a
 //! pause the statement learns that it is to end (KILL, a limit), and others get their turn. What computes for long leaves there
-//! the thread that serves others (`base::seams`).
+//! the thread that serves others (`base::environment`).
 
 use std::cmp::Ordering;
 

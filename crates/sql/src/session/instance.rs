@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use base::{Clock, Random, Seams};
+use base::{Clock, Environment, Random};
 use engine::Engine;
 use types::SqlError;
 
@@ -92,14 +92,14 @@ impl Instance {
     /// What reading or making the account tables fails with.
     pub async fn open(
         engine: Arc<Engine>,
-        seams: &Seams,
+        environment: &Environment,
         globals: Arc<GlobalVars>,
         options: InstanceOptions,
     ) -> Result<Arc<Instance>, SqlError> {
         for (name, value) in &options.facts {
             globals.set_fact(name, value.clone());
         }
-        let clock = Arc::clone(&seams.clock);
+        let clock = Arc::clone(&environment.clock);
         // Boxed: compiled here and not once more where this is awaited.
         let load: Pin<Box<dyn Future<Output = Result<Accounts, SqlError>> + Send + '_>> =
             Box::pin(Accounts::open(&engine, clock.wall_us()));
@@ -112,7 +112,7 @@ impl Instance {
             flushed_us: AtomicU64::new(clock.now_us()),
             engine,
             clock,
-            random: Arc::clone(&seams.random),
+            random: Arc::clone(&environment.random),
             globals,
             processes: ProcessList::default(),
             accounts,

@@ -3,8 +3,8 @@
 use super::super::codec::Method;
 use super::*;
 use base::OpenMode;
+use base::environment::Disk;
 use base::mem::MemDisk;
-use base::seams::Disk;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;

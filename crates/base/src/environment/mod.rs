@@ -1,4 +1,4 @@
-//! The seams: everything that may differ between two runs. The engine is given these and uses nothing else, so that the
+//! The environment: everything that may differ between two runs. The engine is given these and uses nothing else, so that the
 //! same code runs on io_uring and on a seeded simulator.
 
 mod disk;
@@ -105,9 +105,9 @@ pub async fn leave(spawn: &dyn Spawn) {
     .await
 }
 
-/// The seams together, as handed to the engine.
+/// All of the environment, as handed to the engine.
 #[derive(Clone)]
-pub struct Seams {
+pub struct Environment {
     /// Files.
     pub disk: Arc<dyn Disk>,
     /// Time.

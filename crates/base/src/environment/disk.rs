@@ -1,4 +1,4 @@
-//! The disk seam: files, directories and the operations on them. Positioned, completion-based for pages; immediate for
+//! The disk of the environment: files, directories and the operations on them. Positioned, completion-based for pages; immediate for
 //! the log's small buffered writes and for start-up.
 
 use crate::buf::IoBuf;
