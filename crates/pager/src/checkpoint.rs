@@ -284,7 +284,7 @@ impl Checkpointer {
             return false;
         }
         *tried = (first, end);
-        self.log.ask_drain();
+        self.log.request_full_checkpoint();
         true
     }
 

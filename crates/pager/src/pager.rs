@@ -125,11 +125,11 @@ impl Pager {
         self.checkpointer.crowded.store(crowded, Ordering::Release);
         self.checkpointer.enabled.store(true, Ordering::Release);
         // The log found may be longer than what may lie behind a checkpoint.
-        self.log.press();
+        self.log.request_checkpoint();
         if self.jumped {
             // Each start after a crash takes another file, and the log that it has read is read again after the next one: a
             // checkpoint of everything gives both back.
-            self.log.ask_drain();
+            self.log.request_full_checkpoint();
         }
     }
 

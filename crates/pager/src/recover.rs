@@ -10,7 +10,7 @@ use crate::control::{self, Control, ControlError, ControlState};
 use crate::doublewrite::{self, Copies, Doublewrite};
 use crate::files::Files;
 use crate::lifecycle::SPARE;
-use crate::log::{Log, Observer, Record, Scanner, Segments, durable_behind};
+use crate::log::{Log, Observer, Record, Scanner, Segments, find_truncation};
 use crate::options::{FlushMethod, PagerOptions};
 use crate::pager::Pager;
 use crate::pool::Pool;
@@ -425,7 +425,7 @@ fn must_be_the_end(
             return Err(cut_short(segments, end, &proof));
         }
     }
-    match durable_behind(segments, end)? {
+    match find_truncation(segments, end)? {
         None => Ok(()),
         Some((at, durable)) => {
             let proof = format!("a commit at {at} says that it was durable up to {durable}");

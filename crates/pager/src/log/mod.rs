@@ -8,20 +8,20 @@
 //! Nobody delays a commit to gather others: whoever wants the log written writes everything that is complete; whoever
 //! wants it durable asks the sync task, which syncs as long as anybody asks. What arrives meanwhile is the next group.
 
+mod admission;
 mod group;
-mod lost;
 mod readback;
 pub mod record;
 mod ring;
-mod room;
 mod scan;
 mod segment;
+mod truncation_check;
 
-pub use lost::durable_behind;
 pub use record::{Record, RecordHeader, RecordKind};
 pub use ring::Ring;
 pub use scan::{Observer, Scanner};
 pub use segment::{LOG_FORMAT, Segments};
+pub use truncation_check::find_truncation;
 
 use crate::error::OpError;
 use base::counters::Counter;

@@ -1,4 +1,4 @@
-//! Who may append to the log when it runs out of room: ring, files and checkpoints set the limit.
+//! Admission: who may append to the log when it runs out of room. Ring, files and checkpoints set the limit.
 //!
 //! Three kinds of operations are told apart. A transaction's *change* is the first that is refused: what it would take to
 //! undo all that is open is kept free. What *tidies up* or prepares (merges, purge, checkpoints) comes next. What *ends* a
@@ -77,7 +77,7 @@ impl Log {
         self.look_asked.fetch_max(look, Ordering::AcqRel);
         // Likewise a round.
         let stuck = self.stuck.load(Ordering::Acquire) + 1;
-        self.press();
+        self.request_checkpoint();
         self.space_event
             .wait_for(|| {
                 // In this order: what the look has found is seen when it is over.
@@ -139,7 +139,7 @@ impl Log {
 
     /// As [`Log::wait_space`], for what must not fail: a full disk is waited out too.
     pub async fn wait_room(&self, purpose: Purpose) -> Result<(), OpError> {
-        self.press();
+        self.request_checkpoint();
         self.space_event
             .wait_for(|| match self.admit(purpose) {
                 Err(OpError::Wait(_) | OpError::LogFull(_)) => None,
@@ -158,7 +158,7 @@ impl Log {
     #[inline]
     pub fn needs_less(&self, lsn: Lsn) {
         if lsn.0 < self.kept_before.load(Ordering::Acquire) {
-            self.press();
+            self.request_checkpoint();
         }
     }
 
@@ -169,7 +169,7 @@ impl Log {
 
     /// Asks the cleaner to write everything, and to make a checkpoint. What it has done so far is a reason for the keeper to
     /// look again.
-    pub(crate) fn ask_drain(&self) {
+    pub(crate) fn request_full_checkpoint(&self) {
         let to = self.complete();
         self.drain.fetch_max(to.0, Ordering::AcqRel);
         self.growth.fire();
@@ -190,7 +190,7 @@ impl Log {
     }
 
     /// Makes those who can give the log room look at it now.
-    pub(crate) fn press(&self) {
+    pub(crate) fn request_checkpoint(&self) {
         self.urgent.store(true, Ordering::Release);
         self.growth.fire();
         self.keeper.fire();

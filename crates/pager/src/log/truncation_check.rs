@@ -1,4 +1,4 @@
-//! Whether the log was longer than what is left of it. Where no valid record begins, the log ends; a record that a power cut
+//! The truncation check: whether the log was longer than what is left of it. Where no valid record begins, the log ends; a record that a power cut
 //! left unfinished and one that was damaged later look the same. But each commit carries the position up to which the log
 //! was durable when it was made: one that is found behind the end and says that more was durable tells the two apart.
 
@@ -11,7 +11,7 @@ use std::io;
 const CHUNK: u64 = 1 << 20;
 
 /// A commit behind `end` that was made when more than `end` was durable: its position, and what was durable then.
-pub fn durable_behind(segments: &Segments, end: Lsn) -> io::Result<Option<(Lsn, Lsn)>> {
+pub fn find_truncation(segments: &Segments, end: Lsn) -> io::Result<Option<(Lsn, Lsn)>> {
     let size = segments.size();
     let mut buf = vec![0u8; CHUNK as usize];
     for n in segments.numbers() {
@@ -76,7 +76,7 @@ mod tests {
             file.write_now(&b, offset).unwrap();
         };
         let end = Lsn(size + 4096);
-        let found = || durable_behind(&log, end).unwrap();
+        let found = || find_truncation(&log, end).unwrap();
         assert_eq!(found(), None);
         // What was on its way together with the record that is missing proves nothing.
         commit(end.0 + 800, end.0);
