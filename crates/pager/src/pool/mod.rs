@@ -6,9 +6,9 @@
 
 mod ahead;
 mod arena;
-mod arrive;
 pub(crate) mod frame;
 mod guard;
+mod page_read;
 
 pub use guard::{ExclusiveGuard, Pin, Pins, SharedGuard};
 

@@ -26,7 +26,7 @@ impl Pool {
             let done = Box::new(move |buf: IoBuf, r| {
                 let found = whole(r, page::PAGE_SIZE)
                     .and_then(|()| page::check(buf.bytes(), sp.id(), page).map_err(Why::Page));
-                pool.arrived(&sp, page, fr, &state, buf, found);
+                pool.finish_page_read(&sp, page, fr, &state, buf, found);
             });
             return space
                 .file()
@@ -35,7 +35,7 @@ impl Pool {
         let mut frame = self.arena.io_buf(fr);
         let Some(place) = shadow.place(page) else {
             let never = Err(Why::Page(page::NEVER_WRITTEN));
-            return self.arrived(&sp, page, fr, &state, frame, never);
+            return self.finish_page_read(&sp, page, fr, &state, frame, never);
         };
         let (offset, len) = (shadow.offset(place.start), shadow.bytes(place));
         let block = shadow.format().block;
@@ -56,13 +56,13 @@ impl Pool {
                 to.copy_from_slice(&buf.bytes()[..page::PAGE_SIZE]);
                 page::check(to, sp.id(), page).map_err(Why::Page)
             });
-            pool.arrived(&sp, page, fr, &state, frame, found);
+            pool.finish_page_read(&sp, page, fr, &state, frame, found);
         });
         space.file().submit_read(buf, offset, done);
     }
 
     /// A page that was read stands in its frame, or what went wrong.
-    fn arrived(
+    fn finish_page_read(
         &self,
         space: &Arc<Space>,
         page: PageNo,
