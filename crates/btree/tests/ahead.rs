@@ -4,7 +4,7 @@ mod bed;
 
 use bed::{Bed, wait};
 use btree::{Direction, ScanPos, ScanState, Visit};
-use pager::packed::{Method, PackedFormat};
+use pager::compressed::{CompressedFormat, Method};
 
 /// Entries of a little more than 200 bytes: about seventy a leaf.
 const ENTRIES: u32 = 60_000;
@@ -16,8 +16,8 @@ fn value(i: u32) -> Vec<u8> {
 }
 
 /// A tree with all entries of which nearly nothing is in memory.
-fn cold(format: Option<PackedFormat>) -> Bed {
-    let bed = Bed::packed(640, format);
+fn cold(format: Option<CompressedFormat>) -> Bed {
+    let bed = Bed::compressed(640, format);
     let all: Vec<([u8; 4], Vec<u8>)> = (0..ENTRIES).map(|i| (i.to_be_bytes(), value(i))).collect();
     let mut at = 0;
     while at < all.len() {
@@ -49,7 +49,7 @@ fn scan(bed: &Bed, direction: Direction) {
     assert_eq!(seen, ENTRIES);
 }
 
-fn long_scans(format: Option<PackedFormat>) {
+fn long_scans(format: Option<CompressedFormat>) {
     let bed = cold(format);
     let leaves = u64::from(ENTRIES) * VALUE as u64 / 16384;
     for direction in [Direction::Forward, Direction::Backward] {
@@ -71,7 +71,7 @@ fn long_scans_read_ahead() {
 
 #[test]
 fn long_scans_of_packed_pages_read_ahead() {
-    long_scans(Some(PackedFormat {
+    long_scans(Some(CompressedFormat {
         unit: 512,
         block: 512,
         method: Method::Zstd,

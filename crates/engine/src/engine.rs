@@ -8,7 +8,7 @@ use crate::schema::{Catalog, Table, TableSizes};
 use crate::txn::TxnSystem;
 use base::counters::Counter;
 use base::{Environment, Event, Lsn, Task, TxnId, environment};
-use pager::packed::PackCounts;
+use pager::compressed::CompressionCounts;
 use pager::{Log, Pager, PagerOptions};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -474,20 +474,20 @@ impl Engine {
         t.sizes(&self.pager)
     }
 
-    /// What packing and unpacking of compressed tables' pages came to, by size of block; counted from zero again after a `reset`.
-    pub fn pack_counts(&self, reset: bool) -> Vec<(u32, PackCounts)> {
-        self.pager.pool().packing.all(reset)
+    /// What compression and decompression of compressed tables' pages came to, by size of block; counted from zero again after a `reset`.
+    pub fn compression_counts(&self, reset: bool) -> Vec<(u32, CompressionCounts)> {
+        self.pager.pool().compression.all(reset)
     }
 
     /// The same by table (its number) and index, while [`count_packed_indexes`](Self::count_packed_indexes) is on.
-    pub fn index_pack_counts(&self, reset: bool) -> Vec<((u32, u32), PackCounts)> {
-        let all = self.pager.pool().packing.indexes(reset);
+    pub fn index_compression_counts(&self, reset: bool) -> Vec<((u32, u32), CompressionCounts)> {
+        let all = self.pager.pool().compression.indexes(reset);
         all.into_iter().map(|((s, i), n)| ((s.0, i), n)).collect()
     }
 
-    /// Whether packing is counted for each index as well.
+    /// Whether compression is counted for each index as well.
     pub fn count_packed_indexes(&self, on: bool) {
-        self.pager.pool().packing.count_indexes(on);
+        self.pager.pool().compression.count_indexes(on);
     }
 
     /// All counters now.

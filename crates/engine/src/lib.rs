@@ -28,7 +28,7 @@ pub use engine::{Engine, EngineCounters, EngineOptions};
 pub use interrupt::{Deadline, Interrupt};
 pub use notices::NoticeListener;
 pub use open::OpenReport;
-pub use pager::packed::PackCounts;
+pub use pager::compressed::CompressionCounts;
 pub use pager::{FlushMethod, OpenError, PagerOptions};
 pub use record::{RowRef, RowVersion};
 pub use schema::{

@@ -331,9 +331,9 @@ fn damage_to_a_compressed_file_is_found_or_does_no_harm() {
         let mut s = block_on(fill(&e, 1, 1));
         let full = |id: i64| row(id, id % 50, id as u8, 150 + id as usize % 30);
         block_on(async {
-            let mut packed = def("p");
-            packed.options.row_format = "COMPRESSED".into();
-            s.create_table(packed).await.unwrap();
+            let mut compressed = def("p");
+            compressed.options.row_format = "COMPRESSED".into();
+            s.create_table(compressed).await.unwrap();
             let t = s.open_table("s", "p").await.unwrap();
             for id in 0..600 {
                 s.insert(&t, &full(id)).await.unwrap();

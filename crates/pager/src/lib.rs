@@ -8,6 +8,7 @@
 pub mod alloc;
 mod checkpoint;
 mod cleaner;
+pub mod compressed;
 mod control;
 mod doublewrite;
 mod error;
@@ -16,7 +17,6 @@ mod lifecycle;
 pub mod log;
 mod mtr;
 mod options;
-pub mod packed;
 pub mod page;
 mod pager;
 pub mod pool;

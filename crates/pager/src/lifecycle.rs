@@ -6,8 +6,8 @@
 //! Must never do: decide whether somebody still works on a tablespace. Those who call know.
 
 use crate::alloc;
+use crate::compressed::{self, CompressedFormat, Shadow};
 use crate::error::OpError;
-use crate::packed::{self, PackedFormat, Shadow};
 use crate::page::{self, Page};
 use crate::pager::Pager;
 use crate::space::{self, Space};
@@ -32,13 +32,13 @@ enum Room {
 }
 
 impl Pager {
-    /// Makes a tablespace file with its header, durable when this returns; its pages are packed if `format` says how. The file must
+    /// Makes a tablespace file with its header, durable when this returns; its pages are compressed if `format` says how. The file must
     /// not exist.
     pub fn create_space(
         &self,
         id: SpaceId,
         path: &Path,
-        format: Option<PackedFormat>,
+        format: Option<CompressedFormat>,
     ) -> Result<Arc<Space>, OpError> {
         let made = self.make_at(id, path, format, Room::Disk);
         self.made(made)
@@ -50,7 +50,7 @@ impl Pager {
         &self,
         id: SpaceId,
         path: &Path,
-        format: Option<PackedFormat>,
+        format: Option<CompressedFormat>,
         pages: u32,
     ) -> Result<Arc<Space>, OpError> {
         let made = match self.make_at(id, path, format, Room::Disk) {
@@ -80,7 +80,7 @@ impl Pager {
         &self,
         id: SpaceId,
         path: &Path,
-        format: Option<PackedFormat>,
+        format: Option<CompressedFormat>,
         room: Room,
     ) -> Result<Space, OpError> {
         let disk = &*self.environment.disk;
@@ -106,7 +106,7 @@ impl Pager {
         &self,
         id: SpaceId,
         path: &Path,
-        format: Option<PackedFormat>,
+        format: Option<CompressedFormat>,
         room: Room,
     ) -> Result<Space, OpError> {
         let disk = &*self.environment.disk;
@@ -124,10 +124,10 @@ impl Pager {
                 Space::new(id, file, path).map_err(OpError::io)?
             }
             Some(format) => {
-                let file = packed::open_file(&self.files, path, mode, true).map_err(full)?;
-                let step = self.options.packed_step_bytes;
+                let file = compressed::open_file(&self.files, path, mode, true).map_err(full)?;
+                let step = self.options.compressed_step_bytes;
                 let shadow = Shadow::create(id, file.clone(), format, step).map_err(full)?;
-                Space::packed(shadow, file, path)
+                Space::compressed(shadow, file, path)
             }
         };
         space.grow(0)?;

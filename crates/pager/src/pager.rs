@@ -2,7 +2,8 @@
 
 use crate::alloc;
 use crate::checkpoint::{CheckpointSource, Checkpointer};
-use crate::cleaner::{Cleaner, CleanerState, packers};
+use crate::cleaner::{Cleaner, CleanerState, compressors};
+use crate::compressed::Shadow;
 use crate::doublewrite::Doublewrite;
 use crate::error::{OpError, Purpose, Wait};
 use crate::files::Files;
@@ -10,7 +11,6 @@ use crate::log::record::RecordKind;
 use crate::log::{Log, Observer, Scanner};
 use crate::mtr::{Committed, Mtr, PageIx, append_plain};
 use crate::options::PagerOptions;
-use crate::packed::Shadow;
 use crate::page::{self, Page};
 use crate::pool::{ExclusiveGuard, Pin, Pins, Pool, SharedGuard};
 use crate::redo::RedoTable;
@@ -413,7 +413,7 @@ impl Pager {
             doublewrite,
             staging: Vec::new(),
             scratch: None,
-            packers: packers(self.pool.cells_of),
+            compressors: compressors(self.pool.cells_of),
             clock: self.environment.clock.clone(),
         };
         self.spawn("cleaner", cleaner.run());

@@ -88,7 +88,7 @@ pub async fn open(
     segments.hold_from(start)?;
     let pool = Arc::new(Pool::new(options.frames())?.knowing(redo.cells_of()));
     pool.set_unused(end, start);
-    pool.packing.set_clock(&environment.clock);
+    pool.compression.set_clock(&environment.clock);
     open_spaces(&files, &options, &pool, &data_dir, &copies, &mut report)?;
     restore_torn(&pool, copies, state.redo, &mut report)?;
     let log = Arc::new(Log::new(

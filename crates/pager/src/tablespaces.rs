@@ -1,10 +1,10 @@
 //! The tablespace files at start-up: which file is which tablespace, and whole pages back from the doublewrite file.
 
 use crate::alloc;
+use crate::compressed::{self, NoRoot, Shadow};
 use crate::doublewrite::Copies;
 use crate::files::Files;
 use crate::options::PagerOptions;
-use crate::packed::{self, NoRoot, Shadow};
 use crate::page::{self, PAGE_SIZE};
 use crate::pager::SPACE_EXTENSION;
 use crate::pool::Pool;
@@ -22,8 +22,8 @@ use std::sync::atomic::Ordering;
 enum Identity {
     /// This tablespace.
     Is(SpaceId),
-    /// This tablespace, whose pages are packed.
-    Packed(SpaceId),
+    /// This tablespace, whose pages are compressed.
+    Compressed(SpaceId),
     /// Nothing that this program can read.
     Unreadable,
     /// What a creation that was cut short leaves: no page of it is whole.
@@ -61,7 +61,7 @@ pub(crate) fn open_spaces(
         }
         let what = identity(&*disk.open(&path, OpenMode::Buffered, false)?, copies)?;
         let id = match what {
-            Identity::Is(id) | Identity::Packed(id) => id,
+            Identity::Is(id) | Identity::Compressed(id) => id,
             Identity::Unreadable => {
                 report.unreadable_files.push(path);
                 continue;
@@ -82,10 +82,10 @@ pub(crate) fn open_spaces(
         report.max_space = report.max_space.max(id.0);
         let mode = options.data_mode();
         let space = match what {
-            Identity::Packed(_) => {
-                let file = packed::open_file(disk, &path, mode, false)?;
-                match Shadow::open(file.clone(), options.packed_step_bytes) {
-                    Ok(shadow) => Space::packed(shadow, file, &path),
+            Identity::Compressed(_) => {
+                let file = compressed::open_file(disk, &path, mode, false)?;
+                match Shadow::open(file.clone(), options.compressed_step_bytes) {
+                    Ok(shadow) => Space::compressed(shadow, file, &path),
                     Err(NoRoot::Io(e)) => return Err(e.into()),
                     Err(NoRoot::Damaged | NoRoot::Unborn | NoRoot::Other) => {
                         report.unreadable_files.push(path);
@@ -106,7 +106,7 @@ pub(crate) fn open_spaces(
 /// its tablespace's id. A damaged id must not be believed: the file would pass for one that no definition names.
 fn identity(file: &dyn File, copies: &Copies) -> io::Result<Identity> {
     match Shadow::identity(file) {
-        Ok(id) => return Ok(Identity::Packed(id)),
+        Ok(id) => return Ok(Identity::Compressed(id)),
         Err(NoRoot::Io(e)) => return Err(e),
         Err(NoRoot::Other) => {}
         Err(NoRoot::Damaged) => return Ok(Identity::Unreadable),
@@ -151,7 +151,7 @@ pub(crate) fn restore_torn(
     let mut buf = AlignedBuf::zeroed(PAGE_SIZE);
     for ((space, pno), copy) in copies {
         report.max_space = report.max_space.max(space.0);
-        // A packed page has its last good copy in its own file.
+        // A compressed page has its last good copy in its own file.
         let plain = |s: &Arc<Space>| s.shadow().is_none();
         let Some(s) = pool.spaces.get(space).filter(plain) else {
             continue;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base::mem::{self, MemDisk};
 use base::{Lsn, PageNo, SpaceId, block_on};
 use btree::{Action, Change, Found, Tree};
-use pager::packed::PackedFormat;
+use pager::compressed::CompressedFormat;
 use pager::{Committed, OpError, Pager, PagerOptions, RedoTable, Space};
 
 /// The index id of the tree.
@@ -50,11 +50,11 @@ fn open(
 impl Bed {
     /// With a pool of `frames` pages. Checkpoints are off, so that the log keeps everything.
     pub fn new(frames: usize) -> Bed {
-        Bed::packed(frames, None)
+        Bed::compressed(frames, None)
     }
 
     /// The same in a compressed tablespace, if it has a format.
-    pub fn packed(frames: usize, format: Option<PackedFormat>) -> Bed {
+    pub fn compressed(frames: usize, format: Option<CompressedFormat>) -> Bed {
         let disk = Arc::new(MemDisk::default());
         let pager = open(&disk, frames, |_, _, _| {});
         let dir = Path::new("/db/data/test");

@@ -1,15 +1,15 @@
 //! What a table's options say of how its pages are stored.
 
 use crate::schema::TableOptions;
-use pager::packed::{Method, PackedFormat};
+use pager::compressed::{CompressedFormat, Method};
 
-/// Bytes of a unit: a page takes what it needs, to the sector, also where blocks are named. Whole blocks would give a page that packs
+/// Bytes of a unit: a page takes what it needs, to the sector, also where blocks are named. Whole blocks would give a page that compresses
 /// into a little more than one the room of two.
 const UNIT: u32 = 512;
 
-/// How the pages of a table with these options are packed; `None` where they are stored as they are. Options that do not go together
+/// How the pages of a table with these options are compressed; `None` where they are stored as they are. Options that do not go together
 /// were refused or warned about, and count for nothing here.
-pub fn packed_format(o: &TableOptions, level: u8) -> Option<PackedFormat> {
+pub fn compressed_format(o: &TableOptions, level: u8) -> Option<CompressedFormat> {
     let other = |name: &str| {
         let given = o.others.iter().find(|(n, _)| n.eq_ignore_ascii_case(name));
         given.map(|(_, v)| v.as_str())
@@ -23,7 +23,7 @@ pub fn packed_format(o: &TableOptions, level: u8) -> Option<PackedFormat> {
         _ => None,
     };
     let format = |block, method| {
-        Some(PackedFormat {
+        Some(CompressedFormat {
             unit: UNIT,
             block,
             method,

@@ -2,7 +2,7 @@
 //! what is to be made, commits one catalog transaction durably, and then shows the new definitions to everybody.
 
 use super::catalog::{is_definition, row_key, schema_row, table_row};
-use super::compression::packed_format;
+use super::compression::compressed_format;
 use super::{schema_dir, table_path};
 use crate::engine::Engine;
 use crate::error;
@@ -398,7 +398,8 @@ impl Engine {
     ) -> Result<Arc<Space>, SqlError> {
         def.id = self.ddl.next_table.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}.{}", def.schema, def.name);
-        let packing = packed_format(&def.options, self.compression_level.load(Ordering::Relaxed));
+        let compression =
+            compressed_format(&def.options, self.compression_level.load(Ordering::Relaxed));
         let fail = |e: OpError| error::storage(e, &name);
         // The name may be taken by what a statement that was cut short left, or by a table that waits for its own: the
         // next start gives each its place.
@@ -418,9 +419,10 @@ impl Engine {
             true => {
                 // Page 0, and a root for each index.
                 let pages = 1 + u32::try_from(def.indexes.len()).unwrap_or(u32::MAX - 1);
-                self.pager.create_space_at_last(id, &path, packing, pages)
+                self.pager
+                    .create_space_at_last(id, &path, compression, pages)
             }
-            false => self.pager.create_space(id, &path, packing),
+            false => self.pager.create_space(id, &path, compression),
         };
         let space = made.map_err(fail)?;
         for x in &mut def.indexes {

@@ -343,8 +343,8 @@ impl Table {
 
     /// Bytes that the table's pages take: those of the file, but for a compressed table, whose pages have places in it.
     pub fn data_bytes(&self) -> u64 {
-        match self.space.packed_use() {
-            Some(packed) => packed.bytes,
+        match self.space.compressed_use() {
+            Some(compressed) => compressed.bytes,
             None => self.file_bytes(),
         }
     }
@@ -356,7 +356,7 @@ impl Table {
 
     /// Bytes of a block of a compressed table, 512 where each page takes what it needs; `None` for a table that is not compressed.
     pub fn block_bytes(&self) -> Option<u32> {
-        self.space.packed_format().map(|f| f.block)
+        self.space.compressed_format().map(|f| f.block)
     }
 
     /// The first index that begins with the AUTO_INCREMENT column.

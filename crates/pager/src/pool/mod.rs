@@ -12,8 +12,8 @@ mod page_read;
 
 pub use guard::{ExclusiveGuard, Pin, Pins, SharedGuard};
 
+use crate::compressed::{self, CellsOf, CompressionCounters};
 use crate::error::{OpError, Wait};
-use crate::packed::{self, CellsOf, PackCounters};
 use crate::page::Page;
 use crate::space::{Space, Spaces};
 use arena::Arena;
@@ -65,8 +65,8 @@ pub struct Pool {
     unused: OnceLock<(Lsn, Lsn)>,
     /// Counters for SHOW STATUS.
     pub counters: PoolCounters,
-    /// What packing and unpacking of pages came to.
-    pub packing: PackCounters,
+    /// What compression and decompression of pages came to.
+    pub compression: CompressionCounters,
     /// Where the entries of a page lie.
     pub(crate) cells_of: CellsOf,
 }
@@ -92,12 +92,12 @@ impl Pool {
             closed: OnceLock::new(),
             unused: OnceLock::new(),
             counters: PoolCounters::default(),
-            packing: PackCounters::default(),
-            cells_of: packed::unknown,
+            compression: CompressionCounters::default(),
+            cells_of: compressed::unknown,
         })
     }
 
-    /// A pool whose packed pages may be arranged by their entries.
+    /// A pool whose compressed pages may be arranged by their entries.
     pub(crate) fn knowing(self, cells_of: CellsOf) -> Pool {
         Pool { cells_of, ..self }
     }

@@ -1,8 +1,8 @@
-//! A page's way from its file into a frame: as it lies there, or unpacked on the way.
+//! A page's way from its file into a frame: as it lies there, or decompressed on the way.
 
 use super::{Pool, Reading};
+use crate::compressed::{self, Shadow};
 use crate::error::OpError;
-use crate::packed::{self, Shadow};
 use crate::page;
 use crate::space::Space;
 use base::{AlignedBuf, IoBuf, PageNo};
@@ -46,10 +46,11 @@ impl Pool {
                 if !place.plain {
                     let here = (sp.id(), page);
                     let by = (pool.cells_of, sp.shadow().and_then(Shadow::dictionary));
-                    let unpack = || packed::unpack(buf.bytes(), here, by, to);
-                    let (r, us) = pool.packing.timed(unpack);
+                    let decompress = || compressed::decompress(buf.bytes(), here, by, to);
+                    let (r, us) = pool.compression.timed(decompress);
                     if r.is_ok() {
-                        pool.packing.unpacked(block, sp.id(), frame.bytes(), us);
+                        pool.compression
+                            .decompressed(block, sp.id(), frame.bytes(), us);
                     }
                     return r.map_err(Why::Page);
                 }

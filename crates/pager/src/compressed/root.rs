@@ -7,11 +7,11 @@
 //!   directories @64, 16 bytes each: start u64 | crc u32 | zeros u32 | crc u32 @4092
 //! from byte 8192 on, in units from the file's beginning:
 //!   directory: 1024 chunks, 16 bytes each, as those of the root; start 0: a chunk of zeros
-//!   chunk: 2048 pages, 8 bytes each: start << 16 | units << 8 | 1 plain, 2 packed; 0: never written
+//!   chunk: 2048 pages, 8 bytes each: start << 16 | units << 8 | 1 plain, 2 compressed; 0: never written
 //! ```
 
 use super::codec::Method;
-use super::{PackedFormat, Place};
+use super::{CompressedFormat, Place};
 use base::checksum::crc32c;
 use base::{AlignedBuf, File, SpaceId, le};
 use std::io;
@@ -67,7 +67,7 @@ pub(super) struct Stored {
 pub(super) struct Root {
     pub(super) space: SpaceId,
     pub(super) generation: u64,
-    pub(super) format: PackedFormat,
+    pub(super) format: CompressedFormat,
     /// Pages for which the file has room.
     pub(super) pages: u32,
     pub(super) dictionary: Option<Stored>,
@@ -121,7 +121,7 @@ impl Root {
         let whole = le::get_u64(b, 0) == MAGIC
             && le::get_u32(b, 8) == FORMAT
             && le::get_u32(b, SLOT - 4) == crc32c(&b[..SLOT - 4]);
-        let format = PackedFormat {
+        let format = CompressedFormat {
             unit: le::get_u32(b, 24),
             block: 1u32.checked_shl(b[38].into()).unwrap_or(0),
             method: Method::from_u8(b[36])?,

@@ -1,4 +1,4 @@
-//! What a compressed file is larger than its pages, given back when it is closed: holes are filled with the pages at its end, packed as they are, behind a
+//! What a compressed file is larger than its pages, given back when it is closed: holes are filled with the pages at its end, compressed as they are, behind a
 //! root of their own, and the end goes back to the file system.
 //!
 //! Must never do: run beside readers. Who has looked up a page's place would read what is there by then.

@@ -10,9 +10,9 @@ mod dictionary;
 mod run;
 mod trim;
 
-use super::PackedFormat;
-use super::PackedUse;
-use super::codec::Packer;
+use super::CompressedFormat;
+use super::CompressedUse;
+use super::codec::PageCompressor;
 use super::columns;
 use super::dictionary::Dictionary;
 use super::places::Places;
@@ -35,7 +35,7 @@ pub(crate) struct Place {
     pub(crate) start: u64,
     /// Units.
     pub(crate) units: u8,
-    /// As it is in memory, not packed.
+    /// As it is in memory, not compressed.
     pub(crate) plain: bool,
 }
 
@@ -60,11 +60,11 @@ impl From<io::Error> for NoRoot {
 /// The map of a tablespace and its free places.
 pub(crate) struct Shadow {
     space: SpaceId,
-    format: PackedFormat,
+    format: CompressedFormat,
     file: Arc<dyn File>,
-    /// `PagerOptions::packed_step_bytes`: what is given back is at least one.
+    /// `PagerOptions::compressed_step_bytes`: what is given back is at least one.
     step: u64,
-    /// What pages are packed with.
+    /// What pages are compressed with.
     dictionary: OnceLock<Dictionary>,
     /// One is there, or was tried and did not pay.
     trained: AtomicBool,
@@ -122,7 +122,7 @@ impl Shadow {
     pub(crate) fn create(
         space: SpaceId,
         file: Arc<dyn File>,
-        format: PackedFormat,
+        format: CompressedFormat,
         step: u64,
     ) -> io::Result<Shadow> {
         let shadow = Shadow {
@@ -256,8 +256,8 @@ impl Shadow {
         self.space
     }
 
-    /// How its pages are packed.
-    pub(crate) fn format(&self) -> PackedFormat {
+    /// How its pages are compressed.
+    pub(crate) fn format(&self) -> CompressedFormat {
         self.format
     }
 
@@ -267,9 +267,9 @@ impl Shadow {
     }
 
     /// What its pages take.
-    pub(crate) fn usage(&self) -> PackedUse {
+    pub(crate) fn usage(&self) -> CompressedUse {
         let (pages, units) = self.lock().used;
-        PackedUse {
+        CompressedUse {
             pages,
             bytes: units * u64::from(self.format.unit),
         }
@@ -403,17 +403,18 @@ impl Shadow {
     /// # Errors
     /// As [`take`](Self::take), and the write's.
     pub(crate) fn write_now(&self, page: PageNo, sealed: &[u8]) -> io::Result<()> {
-        let packed = Packer::new(columns::unknown).pack(sealed, self.format, None)?;
-        let units = self.format.units(packed.bytes.len());
+        let compressed =
+            PageCompressor::new(columns::unknown).compress(sealed, self.format, None)?;
+        let units = self.format.units(compressed.bytes.len());
         let start = self.take(units)?;
-        if let Err(e) = self.file.write_now(&packed.bytes, self.offset(start)) {
+        if let Err(e) = self.file.write_now(&compressed.bytes, self.offset(start)) {
             self.release(start, units);
             return Err(e);
         }
         let place = Place {
             start,
             units: units as u8,
-            plain: packed.plain,
+            plain: compressed.plain,
         };
         self.enter(page, place);
         Ok(())

@@ -1,4 +1,4 @@
-//! What packing and unpacking came to, for those who look whether it pays.
+//! What compression and decompression came to, for those who look whether it pays.
 
 use base::{Clock, SpaceId, le};
 use std::collections::BTreeMap;
@@ -8,61 +8,61 @@ use std::sync::{Arc, Mutex, OnceLock};
 /// The sizes of blocks there are, in bytes; the first for tables that name none.
 const BLOCKS: [u32; 6] = [512, 1024, 2048, 4096, 8192, 16384];
 
-/// Pages packed and unpacked.
+/// Pages compressed and decompressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct PackCounts {
-    /// Pages that were to be packed.
-    pub packs: u64,
-    /// Of these, pages that packed into a block, or into less than they are where no block was named.
-    pub packs_ok: u64,
+pub struct CompressionCounts {
+    /// Pages that were to be compressed.
+    pub compressions: u64,
+    /// Of these, pages that compressed into a block, or into less than they are where no block was named.
+    pub compressions_ok: u64,
     /// Microseconds that took.
-    pub packs_us: u64,
-    /// Pages unpacked.
-    pub unpacks: u64,
+    pub compressions_us: u64,
+    /// Pages decompressed.
+    pub decompressions: u64,
     /// Microseconds that took.
-    pub unpacks_us: u64,
+    pub decompressions_us: u64,
 }
 
-impl PackCounts {
-    fn add(&mut self, n: &PackCounts) {
-        self.packs += n.packs;
-        self.packs_ok += n.packs_ok;
-        self.packs_us += n.packs_us;
-        self.unpacks += n.unpacks;
-        self.unpacks_us += n.unpacks_us;
+impl CompressionCounts {
+    fn add(&mut self, n: &CompressionCounts) {
+        self.compressions += n.compressions;
+        self.compressions_ok += n.compressions_ok;
+        self.compressions_us += n.compressions_us;
+        self.decompressions += n.decompressions;
+        self.decompressions_us += n.decompressions_us;
     }
 }
 
 #[derive(Default)]
 struct Cell {
-    packs: AtomicU64,
-    packs_ok: AtomicU64,
-    packs_us: AtomicU64,
-    unpacks: AtomicU64,
-    unpacks_us: AtomicU64,
+    compressions: AtomicU64,
+    compressions_ok: AtomicU64,
+    compressions_us: AtomicU64,
+    decompressions: AtomicU64,
+    decompressions_us: AtomicU64,
 }
 
 impl Cell {
-    fn add(&self, n: &PackCounts) {
+    fn add(&self, n: &CompressionCounts) {
         let add = |to: &AtomicU64, n: u64| to.fetch_add(n, Ordering::Relaxed);
-        add(&self.packs, n.packs);
-        add(&self.packs_ok, n.packs_ok);
-        add(&self.packs_us, n.packs_us);
-        add(&self.unpacks, n.unpacks);
-        add(&self.unpacks_us, n.unpacks_us);
+        add(&self.compressions, n.compressions);
+        add(&self.compressions_ok, n.compressions_ok);
+        add(&self.compressions_us, n.compressions_us);
+        add(&self.decompressions, n.decompressions);
+        add(&self.decompressions_us, n.decompressions_us);
     }
 
-    fn get(&self, reset: bool) -> PackCounts {
+    fn get(&self, reset: bool) -> CompressionCounts {
         let take = |n: &AtomicU64| match reset {
             true => n.swap(0, Ordering::Relaxed),
             false => n.load(Ordering::Relaxed),
         };
-        PackCounts {
-            packs: take(&self.packs),
-            packs_ok: take(&self.packs_ok),
-            packs_us: take(&self.packs_us),
-            unpacks: take(&self.unpacks),
-            unpacks_us: take(&self.unpacks_us),
+        CompressionCounts {
+            compressions: take(&self.compressions),
+            compressions_ok: take(&self.compressions_ok),
+            compressions_us: take(&self.compressions_us),
+            decompressions: take(&self.decompressions),
+            decompressions_us: take(&self.decompressions_us),
         }
     }
 }
@@ -72,14 +72,14 @@ pub type IndexOf = (SpaceId, u32);
 
 /// The counters of an open directory, since it was opened or since they were last reset.
 #[derive(Default)]
-pub struct PackCounters {
+pub struct CompressionCounters {
     cells: [Cell; BLOCKS.len()],
     clock: OnceLock<Arc<dyn Clock>>,
     per_index: AtomicBool,
-    indexes: Mutex<BTreeMap<IndexOf, PackCounts>>,
+    indexes: Mutex<BTreeMap<IndexOf, CompressionCounts>>,
 }
 
-impl PackCounters {
+impl CompressionCounters {
     /// What time is read from. Until then all takes no time.
     pub(crate) fn set_clock(&self, clock: &Arc<dyn Clock>) {
         let _ = self.clock.set(clock.clone());
@@ -93,28 +93,28 @@ impl PackCounters {
         (r, now_us().saturating_sub(begun))
     }
 
-    /// A page was to be packed, into a block of so many bytes.
-    pub(crate) fn packed(&self, block: u32, space: SpaceId, page: &[u8], ok: bool, us: u64) {
-        let n = PackCounts {
-            packs: 1,
-            packs_ok: u64::from(ok),
-            packs_us: us,
-            ..PackCounts::default()
+    /// A page was to be compressed, into a block of so many bytes.
+    pub(crate) fn compressed(&self, block: u32, space: SpaceId, page: &[u8], ok: bool, us: u64) {
+        let n = CompressionCounts {
+            compressions: 1,
+            compressions_ok: u64::from(ok),
+            compressions_us: us,
+            ..CompressionCounts::default()
         };
         self.add(block, space, page, n);
     }
 
-    /// A page was unpacked.
-    pub(crate) fn unpacked(&self, block: u32, space: SpaceId, page: &[u8], us: u64) {
-        let n = PackCounts {
-            unpacks: 1,
-            unpacks_us: us,
-            ..PackCounts::default()
+    /// A page was decompressed.
+    pub(crate) fn decompressed(&self, block: u32, space: SpaceId, page: &[u8], us: u64) {
+        let n = CompressionCounts {
+            decompressions: 1,
+            decompressions_us: us,
+            ..CompressionCounts::default()
         };
         self.add(block, space, page, n);
     }
 
-    fn add(&self, block: u32, space: SpaceId, page: &[u8], n: PackCounts) {
+    fn add(&self, block: u32, space: SpaceId, page: &[u8], n: CompressionCounts) {
         if let Some(i) = BLOCKS.iter().position(|b| *b == block) {
             self.cells[i].add(&n);
         }
@@ -126,7 +126,7 @@ impl PackCounters {
     }
 
     /// All of them by the block's bytes, set back to zero if `reset` says so.
-    pub fn all(&self, reset: bool) -> Vec<(u32, PackCounts)> {
+    pub fn all(&self, reset: bool) -> Vec<(u32, CompressionCounts)> {
         let cells = BLOCKS.iter().zip(&self.cells);
         cells.map(|(block, c)| (*block, c.get(reset))).collect()
     }
@@ -141,7 +141,7 @@ impl PackCounters {
     }
 
     /// Those of each index, forgotten if `reset` says so.
-    pub fn indexes(&self, reset: bool) -> Vec<(IndexOf, PackCounts)> {
+    pub fn indexes(&self, reset: bool) -> Vec<(IndexOf, CompressionCounts)> {
         let mut indexes = self.indexes.lock().unwrap_or_else(|e| e.into_inner());
         let all = indexes.iter().map(|(of, n)| (*of, *n)).collect();
         if reset {

@@ -1,13 +1,13 @@
-//! A page as it lies in a compressed tablespace: packed, behind a header that tells how, or plain where packing gains nothing.
+//! A page as it lies in a compressed tablespace: compressed, behind a header that tells how, or plain where compression gains nothing.
 //!
 //! Header: crc u32 @0 | page u32 @4 | space u32 @8 | method u8 @12 | arranged u8 @13 | dictionary u16 @14 | length u32 @16 |
-//! reserved u32 @20 | lsn u64 @24. The checksum covers the rest of the header and the `length` bytes behind it. What is packed is the
-//! page behind its own checksum, which it gets anew when it is unpacked: as it is, or, a 1 at 13, as [`columns`] arranges it.
+//! reserved u32 @20 | lsn u64 @24. The checksum covers the rest of the header and the `length` bytes behind it. What is compressed is the
+//! page behind its own checksum, which it gets anew when it is decompressed: as it is, or, a 1 at 13, as [`columns`] arranges it.
 //! Of the bytes that may come from a device none is trusted.
 
 use super::columns::{self, Cells, CellsOf, Slots};
 use super::dictionary::{self, Dictionary};
-use super::{PackedFormat, widths::Widths};
+use super::{CompressedFormat, widths::Widths};
 use crate::page::{self, PAGE_SIZE};
 use base::checksum::crc32c;
 use base::{AlignedBuf, PageNo, SpaceId, le};
@@ -15,10 +15,10 @@ use std::cell::RefCell;
 use std::io;
 use zstd::zstd_safe::{CCtx, DCtx};
 
-/// Bytes in front of a packed page.
+/// Bytes in front of a compressed page.
 pub const HEADER: usize = 32;
 
-/// What packs pages.
+/// What compresses pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Method {
@@ -43,30 +43,30 @@ impl Method {
 }
 
 /// A page ready to be written: in whole units, the rest of the last one zeros.
-pub struct Packed {
+pub struct CompressedPage {
     /// What goes to the device.
     pub bytes: AlignedBuf,
     /// It is the page itself, sealed.
     pub plain: bool,
 }
 
-/// Packs pages, reusing what it needs for that.
-pub struct Packer {
+/// Compresses pages, reusing what it needs for that.
+pub struct PageCompressor {
     cells_of: CellsOf,
     cells: Cells,
     widths: Widths,
     arranged: Box<[u8; columns::MOST]>,
     body: Vec<u8>,
     zstd: Option<(u8, zstd::bulk::Compressor<'static>)>,
-    /// For packing with dictionaries.
+    /// For compression with dictionaries.
     context: Option<CCtx<'static>>,
     zlib: Option<(u32, flate2::Compress)>,
 }
 
-impl Packer {
+impl PageCompressor {
     /// One that learns from `cells_of` where the entries of a page lie.
-    pub fn new(cells_of: CellsOf) -> Packer {
-        Packer {
+    pub fn new(cells_of: CellsOf) -> PageCompressor {
+        PageCompressor {
             cells_of,
             cells: Cells::new(),
             widths: Widths::default(),
@@ -78,16 +78,16 @@ impl Packer {
         }
     }
 
-    /// Packs a sealed page where that saves a unit, by zstd with `dictionary` if there is one.
+    /// Compresses a sealed page where that saves a unit, by zstd with `dictionary` if there is one.
     ///
     /// # Errors
     /// The library found no memory; it is no page.
-    pub fn pack(
+    pub fn compress(
         &mut self,
         page: &[u8],
-        format: PackedFormat,
+        format: CompressedFormat,
         dictionary: Option<&Dictionary>,
-    ) -> io::Result<Packed> {
+    ) -> io::Result<CompressedPage> {
         let page: &[u8; PAGE_SIZE] = page
             .try_into()
             .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
@@ -99,13 +99,13 @@ impl Packer {
             format,
             dictionary: dictionary.filter(|_| format.method == Method::Zstd),
         };
-        let packed = match (most, &slots) {
+        let compressed = match (most, &slots) {
             (0, _) => None,
-            (_, None) => self.compress(What::Page(page), how)?,
-            (_, Some(slots)) => self.pack_arranged((page, slots), how)?,
+            (_, None) => self.compress_as(What::Page(page), how)?,
+            (_, Some(slots)) => self.compress_arranged((page, slots), how)?,
         };
-        let Some(n) = packed else {
-            return Ok(Packed {
+        let Some(n) = compressed else {
+            return Ok(CompressedPage {
                 bytes: AlignedBuf::copy_of(page),
                 plain: true,
             });
@@ -121,7 +121,7 @@ impl Packer {
         out[HEADER..HEADER + n].copy_from_slice(&self.body[..n]);
         let crc = crc32c(&out[4..HEADER + n]);
         le::put_u32(&mut out, 0, crc);
-        Ok(Packed {
+        Ok(CompressedPage {
             bytes: out,
             plain: false,
         })
@@ -134,7 +134,7 @@ impl Packer {
     pub(crate) fn train(
         &mut self,
         pages: &[&[u8]],
-        format: PackedFormat,
+        format: CompressedFormat,
         pays: impl Fn(usize, usize) -> bool,
     ) -> io::Result<Option<Dictionary>> {
         if format.method != Method::Zstd {
@@ -163,8 +163,8 @@ impl Packer {
         Ok(Dictionary::train(&samples, format.level, alone, pays))
     }
 
-    /// Packs a leaf by columns, as many as were best for its index when that was last tried.
-    fn pack_arranged(
+    /// Compresses a leaf by columns, as many as were best for its index when that was last tried.
+    fn compress_arranged(
         &mut self,
         (page, slots): (&[u8; PAGE_SIZE], &Slots),
         how: How<'_>,
@@ -173,12 +173,12 @@ impl Packer {
         let mut tried = Vec::new();
         for width in self.widths.next_widths(of) {
             let n = columns::arrange(page, (&self.cells, slots), width, &mut self.arranged);
-            let packed = self.compress(What::Arranged(n), how)?;
-            tried.push((packed.unwrap_or(usize::MAX), width, n));
+            let compressed = self.compress_as(What::Arranged(n), how)?;
+            tried.push((compressed.unwrap_or(usize::MAX), width, n));
         }
         let last = tried.last().copied();
         let best = tried.iter().min().copied();
-        let Some((packed, width, n)) = best else {
+        let Some((compressed, width, n)) = best else {
             return Ok(None);
         };
         if tried.len() > 1 {
@@ -186,13 +186,13 @@ impl Packer {
         }
         if best != last {
             columns::arrange(page, (&self.cells, slots), width, &mut self.arranged);
-            return self.compress(What::Arranged(n), how);
+            return self.compress_as(What::Arranged(n), how);
         }
-        Ok((packed <= how.most).then_some(packed))
+        Ok((compressed <= how.most).then_some(compressed))
     }
 
     /// Compresses into the body; gives the length, or nothing where it would be more than `most`.
-    fn compress(&mut self, what: What<'_>, how: How<'_>) -> io::Result<Option<usize>> {
+    fn compress_as(&mut self, what: What<'_>, how: How<'_>) -> io::Result<Option<usize>> {
         let (most, format) = (how.most, how.format);
         let plain = match what {
             What::Page(page) => &page[4..],
@@ -219,7 +219,7 @@ impl Packer {
                     self.context = CCtx::try_create();
                 }
                 let by = self.context.as_mut();
-                by.and_then(|by| d.pack(by, plain, &mut self.body[..most]))
+                by.and_then(|by| d.compress(by, plain, &mut self.body[..most]))
             }
             Method::Zstd => {
                 let level = format.level;
@@ -241,7 +241,7 @@ impl Packer {
 struct How<'d> {
     /// Into so many bytes, or not at all.
     most: usize,
-    format: PackedFormat,
+    format: CompressedFormat,
     dictionary: Option<&'d Dictionary>,
 }
 
@@ -249,7 +249,7 @@ struct How<'d> {
 enum What<'a> {
     /// This page, as it is.
     Page(&'a [u8; PAGE_SIZE]),
-    /// The first so many bytes of what the packer has arranged.
+    /// The first so many bytes of what the compressor has arranged.
     Arranged(usize),
 }
 
@@ -273,20 +273,20 @@ fn zstd_of(level: u8) -> io::Result<zstd::bulk::Compressor<'static>> {
     Ok(c)
 }
 
-/// What a thread needs to unpack pages.
-struct Unpacker {
+/// What a thread needs to decompress pages.
+struct PageDecompressor {
     zstd: Option<DCtx<'static>>,
     arranged: Box<[u8; columns::MOST]>,
     cells: Cells,
 }
 
 thread_local! {
-    static UNPACKER: RefCell<Option<Unpacker>> = const { RefCell::new(None) };
+    static DECOMPRESSOR: RefCell<Option<PageDecompressor>> = const { RefCell::new(None) };
 }
 
-impl Unpacker {
-    fn new() -> Unpacker {
-        Unpacker {
+impl PageDecompressor {
+    fn new() -> PageDecompressor {
+        PageDecompressor {
             zstd: None,
             arranged: Box::new([0; columns::MOST]),
             cells: Cells::new(),
@@ -294,7 +294,7 @@ impl Unpacker {
     }
 
     /// Undoes a method; gives the bytes there were.
-    fn expand(
+    fn decompress_by(
         zstd: &mut Option<DCtx<'static>>,
         (method, dictionary): (Method, Option<&Dictionary>),
         body: &[u8],
@@ -313,7 +313,7 @@ impl Unpacker {
                 }
                 let by = zstd.as_mut()?;
                 match dictionary {
-                    Some(d) => d.unpack(by, body, to),
+                    Some(d) => d.decompress(by, body, to),
                     None => by.decompress(to, body).ok(),
                 }
             }
@@ -321,12 +321,12 @@ impl Unpacker {
     }
 }
 
-/// Unpacks what was packed as this page into `out`, and seals it; what follows it in `bytes` is not looked at. `cells_of` is what the
-/// packer was told, `dictionary` what it may have used.
+/// Decompresses what was compressed as this page into `out`, and seals it; what follows it in `bytes` is not looked at. `cells_of` is what the
+/// compressor was told, `dictionary` what it may have used.
 ///
 /// # Errors
 /// What is wrong with the bytes.
-pub fn unpack(
+pub fn decompress(
     bytes: &[u8],
     (space, page): (SpaceId, PageNo),
     (cells_of, dictionary): (CellsOf, Option<&Dictionary>),
@@ -336,34 +336,39 @@ pub fn unpack(
         return Err("no place for a page");
     };
     if bytes.len() < HEADER {
-        return Err("too short for a packed page");
+        return Err("too short for a compressed page");
     }
     let length = le::get_u32(bytes, 16) as usize;
     let Some(body) = bytes[HEADER..].get(..length) else {
-        return Err("a packed page longer than its place");
+        return Err("a compressed page longer than its place");
     };
     let crc = crc32c(&bytes[4..HEADER + length]);
     if le::get_u32(bytes, 0) != crc && !base::mutant!("checksum-not-looked-at") {
         return Err("checksum mismatch");
     }
     page::check_identity(bytes, space, page)?;
-    let method = Method::from_u8(bytes[12]).ok_or("packed by an unknown method")?;
+    let method = Method::from_u8(bytes[12]).ok_or("compressed by an unknown method")?;
     let dictionary = match (le::get_u16(bytes, 14), dictionary) {
         (0, _) => None,
         (dictionary::NUMBER, Some(d)) => Some(d),
-        _ => return Err("packed with a dictionary that is not there"),
+        _ => return Err("compressed with a dictionary that is not there"),
     };
     let method = (method, dictionary);
-    UNPACKER.with_borrow_mut(|u| {
-        let u = u.get_or_insert_with(Unpacker::new);
+    DECOMPRESSOR.with_borrow_mut(|u| {
+        let u = u.get_or_insert_with(PageDecompressor::new);
         match bytes[13] {
-            0 => match Unpacker::expand(&mut u.zstd, method, body, &mut out[4..]) {
+            0 => match PageDecompressor::decompress_by(&mut u.zstd, method, body, &mut out[4..]) {
                 Some(n) if n == PAGE_SIZE - 4 => Ok(()),
-                _ => Err("a page that cannot be unpacked"),
+                _ => Err("a page that cannot be decompressed"),
             },
-            1 => match Unpacker::expand(&mut u.zstd, method, body, &mut u.arranged[..]) {
+            1 => match PageDecompressor::decompress_by(
+                &mut u.zstd,
+                method,
+                body,
+                &mut u.arranged[..],
+            ) {
                 Some(n) => columns::restore(&mut u.arranged[..n], &mut u.cells, cells_of, out),
-                None => Err("a page that cannot be unpacked"),
+                None => Err("a page that cannot be decompressed"),
             },
             _ => Err("a page in an unknown arrangement"),
         }
@@ -399,33 +404,34 @@ mod tests {
     }
 
     #[test]
-    fn what_was_packed_comes_back_and_noise_stays_plain() {
-        let mut packer = Packer::new(columns::unknown);
+    fn what_was_compressed_comes_back_and_noise_stays_plain() {
+        let mut compressor = PageCompressor::new(columns::unknown);
         for method in METHODS {
             for unit in [512u32, 1024, 2048, 4096, 8192, 16384] {
                 for noisy in [0usize, 1000, 6000, 16384] {
                     let page = sealed(|i| if i < noisy { noise(i) } else { (i / 100) as u8 });
-                    let format = PackedFormat {
+                    let format = CompressedFormat {
                         unit,
                         block: unit,
                         method,
                         level: 6,
                     };
-                    let packed = packer.pack(&page, format, None).expect("memory");
-                    assert_eq!(packed.bytes.len() % unit as usize, 0);
-                    if packed.plain {
-                        assert_eq!(&packed.bytes[..], &page[..]);
+                    let compressed = compressor.compress(&page, format, None).expect("memory");
+                    assert_eq!(compressed.bytes.len() % unit as usize, 0);
+                    if compressed.plain {
+                        assert_eq!(&compressed.bytes[..], &page[..]);
                         assert!(noisy > 5000 || unit >= 8192, "{method:?} {unit} {noisy}");
                         continue;
                     }
-                    assert!(packed.bytes.len() < PAGE_SIZE);
+                    assert!(compressed.bytes.len() < PAGE_SIZE);
                     let mut out = AlignedBuf::zeroed(PAGE_SIZE);
-                    unpack(&packed.bytes, HERE, (columns::unknown, None), &mut out)
+                    decompress(&compressed.bytes, HERE, (columns::unknown, None), &mut out)
                         .expect("a page");
                     assert_eq!(&out[..], &page[..]);
                     let other = (SpaceId(7), PageNo(8));
                     assert!(
-                        unpack(&packed.bytes, other, (columns::unknown, None), &mut out).is_err()
+                        decompress(&compressed.bytes, other, (columns::unknown, None), &mut out)
+                            .is_err()
                     );
                 }
             }
@@ -433,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_packed_by_columns_where_that_is_shorter() {
+    fn entries_are_compressed_by_columns_where_that_is_shorter() {
         let digit = |i: usize| b'0' + noise(i) % 10;
         // Digits between dashes at the same places of each row; and text in which words come again.
         let digits = |i: usize, c: usize| {
@@ -444,8 +450,8 @@ mod tests {
             }
         };
         let text = |i: usize, c: usize| WORDS[(noise(i * 40 + c / 8) % 16) as usize][c % 8];
-        let mut packer = Packer::new(pairs);
-        let format = PackedFormat {
+        let mut compressor = PageCompressor::new(pairs);
+        let format = CompressedFormat {
             unit: 512,
             block: 512,
             method: Method::Zstd,
@@ -456,33 +462,34 @@ mod tests {
             page[4..12].copy_from_slice(&[9, 0, 0, 0, 7, 0, 0, 0]);
             le::put_u32(&mut page[..], 24, index);
             page::seal(&mut page[..]);
-            let mut as_it_is = Packer::new(columns::unknown);
+            let mut as_it_is = PageCompressor::new(columns::unknown);
             let plain = as_it_is
-                .pack(&page[..], format, None)
+                .compress(&page[..], format, None)
                 .expect("memory")
                 .bytes
                 .len();
             for method in METHODS {
-                let packed = packer.pack(&page[..], PackedFormat { method, ..format }, None);
+                let compressed =
+                    compressor.compress(&page[..], CompressedFormat { method, ..format }, None);
                 let mut out = AlignedBuf::zeroed(PAGE_SIZE);
-                let bytes = packed.expect("memory").bytes;
-                unpack(&bytes, HERE, (pairs, None), &mut out).expect("a page");
+                let bytes = compressed.expect("memory").bytes;
+                decompress(&bytes, HERE, (pairs, None), &mut out).expect("a page");
                 page[64 + 70 * 4..PAGE_SIZE - 70 * 201].fill(0);
                 assert_eq!(out[4..], page[4..], "{method:?}");
-                assert!(unpack(&bytes, HERE, (columns::unknown, None), &mut out).is_err());
+                assert!(decompress(&bytes, HERE, (columns::unknown, None), &mut out).is_err());
             }
             // What was learned holds for the next page.
-            let packed = packer
-                .pack(&page[..], format, None)
+            let compressed = compressor
+                .compress(&page[..], format, None)
                 .expect("memory")
                 .bytes
                 .len();
-            (plain, packed)
+            (plain, compressed)
         };
-        let (plain, packed) = lens(1, &digits);
-        assert!(packed * 10 < plain * 9, "{packed} of {plain}");
-        let (plain, packed) = lens(2, &text);
-        assert!(packed <= plain, "{packed} of {plain}");
+        let (plain, compressed) = lens(1, &digits);
+        assert!(compressed * 10 < plain * 9, "{compressed} of {plain}");
+        let (plain, compressed) = lens(2, &text);
+        assert!(compressed <= plain, "{compressed} of {plain}");
     }
 
     const WORDS: [&[u8; 8]; 16] = [
@@ -506,7 +513,7 @@ mod tests {
 
     #[test]
     fn a_dictionary_is_made_where_it_pays() {
-        let format = PackedFormat {
+        let format = CompressedFormat {
             unit: 512,
             block: 512,
             method: Method::Zstd,
@@ -528,18 +535,23 @@ mod tests {
         // Each row a few of five hundred words.
         let letter = |w: usize, c: usize| b'a' + noise(w * 20 + c) % 26;
         let wordy = |i: usize, c: usize| letter(noise(i * 40 + c / 12) as usize * 2, c % 12);
-        let mut packer = Packer::new(pairs);
+        let mut compressor = PageCompressor::new(pairs);
         let mut train = |fill: &dyn Fn(usize, usize) -> u8| {
             let pages: Vec<_> = (0..32).map(|n| sealed(n, fill)).collect();
             let pages: Vec<&[u8]> = pages.iter().map(|p| &p[..]).collect();
             let pays = |with, without| with + without / 30 <= without;
-            packer.train(&pages, format, pays).expect("memory")
+            compressor.train(&pages, format, pays).expect("memory")
         };
         assert!(train(&noisy).is_none());
         let made = train(&wordy).expect("a dictionary");
         let page = sealed(99, &wordy);
-        let mut packed = |with| packer.pack(&page[..], format, with).expect("memory").bytes;
-        let (without, with) = (packed(None), packed(Some(&made)));
+        let mut compressed = |with| {
+            compressor
+                .compress(&page[..], format, with)
+                .expect("memory")
+                .bytes
+        };
+        let (without, with) = (compressed(None), compressed(Some(&made)));
         assert!(
             with.len() < without.len(),
             "{} {}",
@@ -547,11 +559,11 @@ mod tests {
             without.len()
         );
         let mut out = AlignedBuf::zeroed(PAGE_SIZE);
-        unpack(&with, HERE, (pairs, Some(&made)), &mut out).expect("a page");
+        decompress(&with, HERE, (pairs, Some(&made)), &mut out).expect("a page");
         assert_eq!(out[..], page[..]);
-        assert!(unpack(&with, HERE, (pairs, None), &mut out).is_err());
-        // What was packed before it came is read as it was.
-        unpack(&without, HERE, (pairs, Some(&made)), &mut out).expect("a page");
+        assert!(decompress(&with, HERE, (pairs, None), &mut out).is_err());
+        // What was compressed before it came is read as it was.
+        decompress(&without, HERE, (pairs, Some(&made)), &mut out).expect("a page");
         assert_eq!(out[..], page[..]);
     }
 
@@ -566,7 +578,7 @@ mod tests {
             honest in any::<bool>(),
         ) {
             if honest && bytes.len() >= HEADER {
-                // Everything but what is packed is right.
+                // Everything but what is compressed is right.
                 let n = bytes.len() - HEADER;
                 le::put_u32(&mut bytes, 4, 9);
                 le::put_u32(&mut bytes, 8, 7);
@@ -577,7 +589,7 @@ mod tests {
                 le::put_u32(&mut bytes, 0, crc);
             }
             let mut out = AlignedBuf::zeroed(PAGE_SIZE);
-            prop_assert!(unpack(&bytes, HERE, (pairs, None), &mut out).is_err());
+            prop_assert!(decompress(&bytes, HERE, (pairs, None), &mut out).is_err());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Compressed tablespaces: each page packed when it is written out, in as many units of the file as it needs then, never where its last
+//! Compressed tablespaces: each page compressed when it is written out, in as many units of the file as it needs then, never where its last
 //! good copy lies.
 //!
 //! In memory a page is what it always is; only the cleaner, which writes, and the read of a page that is not resident know this room.
@@ -21,9 +21,9 @@ mod shadow;
 mod tiles;
 mod widths;
 
-pub use codec::{Method, Packed, Packer, unpack};
+pub use codec::{CompressedPage, Method, PageCompressor, decompress};
 pub use columns::{Cells, CellsOf, Slots, unknown};
-pub use counts::{IndexOf, PackCounters, PackCounts};
+pub use counts::{CompressionCounters, CompressionCounts, IndexOf};
 pub use dictionary::Dictionary;
 pub(crate) use shadow::{NoRoot, Place, Shadow};
 
@@ -34,21 +34,21 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How the pages of a tablespace are packed.
+/// How the pages of a tablespace are compressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PackedFormat {
+pub struct CompressedFormat {
     /// Bytes that a page takes a multiple of: a power of two, 512 to 16,384.
     pub unit: u32,
-    /// Bytes into which a page should pack, [`unit`](Self::unit) if none were named: what the counters measure by. A page that packs into
+    /// Bytes into which a page should compress, [`unit`](Self::unit) if none were named: what the counters measure by. A page that compresses into
     /// more takes more units.
     pub block: u32,
-    /// What packs.
+    /// What compresses.
     pub method: Method,
     /// How hard it tries, 0 to 9, as `innodb_compression_level`.
     pub level: u8,
 }
 
-impl PackedFormat {
+impl CompressedFormat {
     /// Whether there is such a format.
     pub(crate) fn is_valid(&self) -> bool {
         let power = |n: u32| n.is_power_of_two() && (512..=PAGE_SIZE as u32).contains(&n);
@@ -63,7 +63,7 @@ impl PackedFormat {
 
 /// What a compressed tablespace takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct PackedUse {
+pub struct CompressedUse {
     /// Pages that have a place.
     pub pages: u64,
     /// Bytes of their places.

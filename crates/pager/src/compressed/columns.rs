@@ -1,5 +1,5 @@
 //! A leaf's entries read downwards: first byte of all, second byte of all, and so on. Rows of a table are alike from column to column
-//! and not from byte to byte, so what lies together then packs into much less; what no entry uses is left out and comes back as zeros.
+//! and not from byte to byte, so what lies together then compresses into much less; what no entry uses is left out and comes back as zeros.
 //!
 //! The idea is that of PAX (Ailamaki et al., "Weaving Relations for Cache Performance", VLDB 2001), for what goes to the device alone and
 //! without knowing columns: bytes at the same distance from their entry's beginning are taken for a column. A column of which neighbours

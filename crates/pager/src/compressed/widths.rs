@@ -4,7 +4,7 @@ use super::columns::Cells;
 
 /// What is tried: no columns, those of the row's head and the first short ones, and all.
 const WIDTHS: [usize; 3] = [0, 48, Cells::ALL];
-/// Pages of an index from one trial to the next: a trial packs three times.
+/// Pages of an index from one trial to the next: a trial compresses three times.
 const TRIAL_EACH: u8 = 32;
 /// Indexes that are remembered. Two that fall together try more often, and nothing else.
 const REMEMBERED: usize = 256;
@@ -38,7 +38,7 @@ fn seat(of: Of) -> usize {
 }
 
 impl Widths {
-    /// With how many columns the next page of an index is to be packed: several are a trial, whose result is to be [learned](Self::learn).
+    /// With how many columns the next page of an index is to be compressed: several are a trial, whose result is to be [learned](Self::learn).
     pub(super) fn next_widths(&mut self, of: Of) -> impl Iterator<Item = usize> + use<> {
         let l = &mut self.learned[seat(of)];
         let known = l.of == of && l.left > 0;

@@ -1,9 +1,9 @@
 //! The dictionary of a tablespace in its file: written once, to a place of its own. Each root from then on names it, so no root names a
-//! page that was packed with it and not the dictionary.
+//! page that was compressed with it and not the dictionary.
 
 use super::{NoRoot, Shadow, State};
-use crate::packed::dictionary::{BYTES_MAX, Dictionary, SAMPLES_MIN};
-use crate::packed::root::{Root, Stored};
+use crate::compressed::dictionary::{BYTES_MAX, Dictionary, SAMPLES_MIN};
+use crate::compressed::root::{Root, Stored};
 use crate::page::PAGE_SIZE;
 use base::AlignedBuf;
 use base::checksum::crc32c;
@@ -11,7 +11,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 
 impl Shadow {
-    /// What pages are packed with, and some were, if there is one.
+    /// What pages are compressed with, and some were, if there is one.
     pub(crate) fn dictionary(&self) -> Option<&Dictionary> {
         self.dictionary.get()
     }

@@ -2,12 +2,12 @@
 //!
 //! Trained from pages that were about to be written (zstd's own trainer: Liao, Petri, Moffat, Wirth, "Effective Construction of Relative
 //! Lempel-Ziv Dictionaries", WWW 2016), tried on others, and kept only if it pays. A file has one at most and keeps it: page headers say
-//! whether it was used, so what was packed before it came stays readable.
+//! whether it was used, so what was compressed before it came stays readable.
 
 use std::fmt;
 use zstd::zstd_safe::{CCtx, CDict, DCtx, DDict};
 
-/// The number that a page packed with a dictionary has in its header: a file has no second one.
+/// The number that a page compressed with a dictionary has in its header: a file has no second one.
 pub(super) const NUMBER: u16 = 1;
 /// Most bytes of one. Of 4, 16 and 64 KiB, 16 gave nearly all that the largest did (`docs/decisions/0016`).
 pub(super) const BYTES_MAX: usize = 16 << 10;
@@ -17,8 +17,8 @@ pub(super) const SAMPLES_MIN: usize = 16;
 /// One that can be used.
 pub struct Dictionary {
     bytes: Vec<u8>,
-    packs: CDict<'static>,
-    unpacks: DDict<'static>,
+    for_compression: CDict<'static>,
+    for_decompression: DDict<'static>,
 }
 
 impl fmt::Debug for Dictionary {
@@ -28,7 +28,7 @@ impl fmt::Debug for Dictionary {
 }
 
 impl Dictionary {
-    /// Makes bytes ready, for packing at a level of MySQL's scale; `None` if there is no memory for it.
+    /// Makes bytes ready, for compression at a level of MySQL's scale; `None` if there is no memory for it.
     pub(super) fn new(bytes: Vec<u8>, level: u8) -> Option<Dictionary> {
         let level = match level {
             0..=6 => 1,
@@ -37,8 +37,8 @@ impl Dictionary {
             _ => 6,
         };
         Some(Dictionary {
-            packs: CDict::try_create(&bytes, level)?,
-            unpacks: DDict::try_create(&bytes)?,
+            for_compression: CDict::try_create(&bytes, level)?,
+            for_decompression: DDict::try_create(&bytes)?,
             bytes,
         })
     }
@@ -48,23 +48,30 @@ impl Dictionary {
         &self.bytes
     }
 
-    /// Packs; gives the length, or nothing where `to` is too small.
-    pub(super) fn pack(&self, by: &mut CCtx<'static>, from: &[u8], to: &mut [u8]) -> Option<usize> {
-        by.compress_using_cdict(to, from, &self.packs).ok()
+    /// Compresses; gives the length, or nothing where `to` is too small.
+    pub(super) fn compress(
+        &self,
+        by: &mut CCtx<'static>,
+        from: &[u8],
+        to: &mut [u8],
+    ) -> Option<usize> {
+        by.compress_using_cdict(to, from, &self.for_compression)
+            .ok()
     }
 
-    /// Unpacks; gives the length, or nothing where the bytes make no sense.
-    pub(super) fn unpack(
+    /// Decompresses; gives the length, or nothing where the bytes make no sense.
+    pub(super) fn decompress(
         &self,
         by: &mut DCtx<'static>,
         from: &[u8],
         to: &mut [u8],
     ) -> Option<usize> {
-        by.decompress_using_ddict(to, from, &self.unpacks).ok()
+        by.decompress_using_ddict(to, from, &self.for_decompression)
+            .ok()
     }
 
-    /// Trains one from pages as they are packed, if it `pays` for the pages it was not trained from: what they pack into with it, and
-    /// without. `alone` says what such a page packs into by itself.
+    /// Trains one from pages as they are compressed, if it `pays` for the pages it was not trained from: what they compress into with it, and
+    /// without. `alone` says what such a page compresses into by itself.
     pub(super) fn train(
         samples: &[Vec<u8>],
         level: u8,
@@ -84,7 +91,7 @@ impl Dictionary {
         let mut to = vec![0; super::columns::MOST + 1024];
         let (mut with, mut without) = (0, 0);
         for s in of_turn(1) {
-            with += made.pack(&mut by, s, &mut to)?;
+            with += made.compress(&mut by, s, &mut to)?;
             without += alone(s)?;
         }
         pays(with, without).then_some(made)

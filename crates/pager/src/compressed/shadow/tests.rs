@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-const FORMAT: PackedFormat = PackedFormat {
+const FORMAT: CompressedFormat = CompressedFormat {
     unit: 1024,
     block: 4096,
     method: Method::Lz4,
@@ -51,7 +51,7 @@ fn all(s: &Shadow, model: &BTreeMap<u32, (u8, u8)>) {
         assert_eq!(read(s, page), model.get(&page).copied(), "page {page}");
     }
     let bytes: u64 = model.values().map(|(units, _)| u64::from(*units)).sum();
-    let usage = PackedUse {
+    let usage = CompressedUse {
         pages: model.len() as u64,
         bytes: bytes * u64::from(FORMAT.unit),
     };

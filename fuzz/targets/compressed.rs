@@ -1,15 +1,15 @@
-//! Packed pages from a device that lies: what is unpacked is a whole page of the right number, or is refused.
+//! Compressed pages from a device that lies: what is decompressed is a whole page of the right number, or is refused.
 
 #![no_main]
 
 use base::checksum::crc32c;
 use base::{PageNo, SpaceId, le};
 use libfuzzer_sys::fuzz_target;
-use pager::{PAGE_SIZE, packed, page};
+use pager::{PAGE_SIZE, compressed, page};
 
 const SPACE: SpaceId = SpaceId(7);
 const PAGE: PageNo = PageNo(9);
-/// Bytes in front of what is packed.
+/// Bytes in front of what is compressed.
 const HEADER: usize = 32;
 
 fuzz_target!(|data: &[u8]| {
@@ -32,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn look(bytes: &[u8], out: &mut [u8]) {
-    if packed::unpack(bytes, (SPACE, PAGE), (btree::node::cells, None), out).is_ok() {
+    if compressed::decompress(bytes, (SPACE, PAGE), (btree::node::cells, None), out).is_ok() {
         assert_eq!(page::check(out, SPACE, PAGE), Ok(()));
     }
 }
