@@ -2,9 +2,9 @@
 //!
 //! What remains is handed on as reads of versions made by others.
 
-use crate::fate::TxnId;
 use crate::history::{End, GROUPS, History, Key, Op, Value, Version};
 use crate::order::{Item, Made, Orders, deeds, name};
+use crate::outcome::TxnId;
 use crate::verdict::{Anomaly, Level, Verdict};
 use std::collections::HashMap;
 
@@ -57,7 +57,7 @@ pub(crate) fn check(
 ) -> Vec<Seen> {
     let mut seen = Vec::new();
     for (id, txn) in (0..).zip(&history.txns) {
-        if !orders.fates.committed[id as usize] {
+        if !orders.outcomes.committed[id as usize] {
             continue;
         }
         let mut walk = Walk {
@@ -176,11 +176,11 @@ impl<'a> Walk<'a> {
         }
         let who = self.who();
         for &value in base {
-            match self.orders.fates.appender(key, value) {
+            match self.orders.outcomes.appender(key, value) {
                 None => self.verdict.add(Anomaly::Garbage, || {
                     format!("{who} read {base:?} in list {key}: nobody appended {value}")
                 }),
-                Some(writer) if !self.orders.fates.committed[writer as usize] => {
+                Some(writer) if !self.orders.outcomes.committed[writer as usize] => {
                     self.saw_what_is_not(writer, || format!("{base:?} in list {key}: {value}"));
                     return false;
                 }
@@ -303,11 +303,11 @@ impl<'a> Walk<'a> {
             return;
         };
         let who = self.who();
-        match self.orders.fates.writer(key, value) {
+        match self.orders.outcomes.writer(key, value) {
             None => self.verdict.add(Anomaly::Garbage, || {
                 format!("{who} read {value} in register {key}, which nobody wrote to it")
             }),
-            Some((writer, _)) if !self.orders.fates.committed[writer as usize] => {
+            Some((writer, _)) if !self.orders.outcomes.committed[writer as usize] => {
                 self.saw_what_is_not(writer, || format!("{value} in register {key}: it"));
             }
             Some((_, Some(made))) if made != version => self.verdict.add(Anomaly::Garbage, || {
@@ -359,7 +359,8 @@ impl<'a> Walk<'a> {
         let Some(order) = self.orders.of.get(&Item::Register(key)) else {
             return;
         };
-        if self.orders.may_be_deleted.contains(&key) || self.orders.fates.vanished.contains(&key) {
+        if self.orders.may_be_deleted.contains(&key) || self.orders.outcomes.vanished.contains(&key)
+        {
             return;
         }
         let matching = order

@@ -1,6 +1,6 @@
 //! Who wrote what, and what became of the transactions whose commit was not answered.
 //!
-//! A list that only grows remembers everything, so the final state settles the fate of whoever appended. A register
+//! A list that only grows remembers everything, so the final state decides the outcome of whoever appended. A register
 //! forgets; there a value that somebody committed has read counts, or the gap that the write left in the counter.
 
 use crate::history::{End, History, Key, Op, Value, Version};
@@ -12,14 +12,14 @@ pub(crate) type TxnId = u32;
 
 /// The result.
 #[derive(Debug, Default)]
-pub(crate) struct Fates {
+pub(crate) struct Outcomes {
     /// Is it there?
     pub committed: Vec<bool>,
     /// Who appended the value (and to which list); indexed by value.
     pub appender: Vec<Option<(TxnId, Key)>>,
     /// Who wrote the value (and to which register), with the counter where it is known; indexed by value.
     pub writer: Vec<Option<(TxnId, Key, Option<Version>)>>,
-    /// Registers that some transaction of unknown fate may have written.
+    /// Registers that some transaction of unknown outcome may have written.
     pub doubtful: HashSet<Key>,
     /// Registers that a transaction without an answer wrote and that is not known to be there. Somebody who only
     /// reads may have seen it before a crash took it back.
@@ -34,7 +34,7 @@ fn put<T: Copy>(table: &mut Vec<Option<T>>, at: Value, what: T) -> bool {
     table[at].replace(what).is_some()
 }
 
-impl Fates {
+impl Outcomes {
     /// Who appended `value` to the list `key`.
     pub fn appender(&self, key: Key, value: Value) -> Option<TxnId> {
         match self.appender.get(value as usize) {
@@ -52,25 +52,25 @@ impl Fates {
     }
 }
 
-/// Finds the writers and settles the fates.
-pub(crate) fn resolve(history: &History, verdict: &mut Verdict) -> Fates {
-    let mut fates = Fates {
+/// Finds the writers and decides the outcomes.
+pub(crate) fn resolve(history: &History, verdict: &mut Verdict) -> Outcomes {
+    let mut outcomes = Outcomes {
         committed: history
             .txns
             .iter()
             .map(|t| t.end == End::Committed)
             .collect(),
-        ..Fates::default()
+        ..Outcomes::default()
     };
     for (id, txn) in (0..).zip(&history.txns) {
         for op in &txn.ops {
             let twice = match *op {
-                Op::Append { key, value } => put(&mut fates.appender, value, (id, key)),
+                Op::Append { key, value } => put(&mut outcomes.appender, value, (id, key)),
                 Op::Write {
                     key,
                     value,
                     version,
-                } => put(&mut fates.writer, value, (id, key, version)),
+                } => put(&mut outcomes.writer, value, (id, key, version)),
                 _ => false,
             };
             if twice {
@@ -80,21 +80,21 @@ pub(crate) fn resolve(history: &History, verdict: &mut Verdict) -> Fates {
             }
         }
     }
-    versions_from_reads(history, &mut fates);
+    versions_from_reads(history, &mut outcomes);
     let unknown: Vec<TxnId> = (0..)
         .zip(&history.txns)
         .filter(|(_, t)| t.end == End::Unknown)
         .map(|(id, _)| id)
         .collect();
     if !unknown.is_empty() {
-        settle(history, &unknown, &mut fates);
+        resolve_unknown(history, &unknown, &mut outcomes);
     }
-    verdict.committed += fates.committed.iter().filter(|c| **c).count() as u64;
-    fates
+    verdict.committed += outcomes.committed.iter().filter(|c| **c).count() as u64;
+    outcomes
 }
 
 /// A write without an answer gets its counter from whoever read it.
-fn versions_from_reads(history: &History, fates: &mut Fates) {
+fn versions_from_reads(history: &History, outcomes: &mut Outcomes) {
     let reads = history.txns.iter().flat_map(|t| &t.ops);
     let seen = reads.filter_map(|op| match *op {
         Op::Read {
@@ -105,7 +105,7 @@ fn versions_from_reads(history: &History, fates: &mut Fates) {
     });
     let last = history.last.registers.iter().map(|&(_, v, n)| (v, n));
     for (value, version) in seen.chain(last) {
-        if let Some(Some((_, _, known @ None))) = fates.writer.get_mut(value as usize) {
+        if let Some(Some((_, _, known @ None))) = outcomes.writer.get_mut(value as usize) {
             *known = Some(version);
         }
     }
@@ -190,12 +190,12 @@ impl Evidence {
     }
 }
 
-fn settle(history: &History, unknown: &[TxnId], fates: &mut Fates) {
-    let mut evidence = Evidence::collect(history, &fates.committed);
+fn resolve_unknown(history: &History, unknown: &[TxnId], outcomes: &mut Outcomes) {
+    let mut evidence = Evidence::collect(history, &outcomes.committed);
     for &id in unknown {
         let ops = &history.txns[id as usize].ops;
         if ops.iter().any(|op| evidence.proves(op)) {
-            fates.committed[id as usize] = true;
+            outcomes.committed[id as usize] = true;
             evidence
                 .explained
                 .extend(ops.iter().filter_map(|op| match op {
@@ -208,10 +208,10 @@ fn settle(history: &History, unknown: &[TxnId], fates: &mut Fates) {
             Op::Write { key, .. } | Op::Delete { key } => Some(*key),
             _ => None,
         });
-        fates.vanished.extend(written.clone());
+        outcomes.vanished.extend(written.clone());
         // A list would show it; for one that wrote registers only, it stays open.
         if !ops.iter().any(|op| matches!(op, Op::Append { .. })) {
-            fates.doubtful.extend(written);
+            outcomes.doubtful.extend(written);
         }
     }
 }
