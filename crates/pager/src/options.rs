@@ -30,7 +30,7 @@ pub struct PagerOptions {
     /// least 8, and one is kept free for records under way. It is 4 MiB, but for tests that want a log which is soon full.
     /// Never less than the longest record, 512 KiB.
     pub log_unit_bytes: u64,
-    /// The unit in which a compressed tablespace's file keeps house: it grows by a quarter to sixteen of it, gives back one or more, and
+    /// The unit in which a compressed tablespace's file changes its size: it grows by a quarter to sixteen of it, gives back one or more, and
     /// makes a root for itself when four are waiting to be free. It is 1 MiB, but for tests that want all of this in small files.
     pub compressed_step_bytes: u64,
     /// innodb_flush_method.

@@ -5,7 +5,7 @@ use crate::rng::Rng;
 use engine::{EngineOptions, FlushMethod, PagerOptions};
 
 /// The version of the workload: a seed says the same only under the same version. The first is the present one without the
-/// rebuilding of tables, the second the one without compressed tables, the third the one whose compressed files keep house as large ones do, the fourth the one
+/// rebuilding of tables, the second the one without compressed tables, the third the one whose compressed files change size as large ones do, the fourth the one
 /// whose tables keep their columns, the fifth the one whose rows are found in a copy by the keys that they have, the sixth the one
 /// whose transactions are all short. [`Limits::of_workload`] makes a seed mean what it meant.
 pub const WORKLOAD: u32 = 7;
@@ -85,7 +85,7 @@ pub struct Plan {
     pub frames: u64,
     /// Unit of the log's sizes.
     pub log_unit: u64,
-    /// Unit in which compressed files keep house.
+    /// Unit in which compressed files change size.
     pub compressed_step: u64,
     /// innodb_flush_log_at_trx_commit.
     pub flush: u8,

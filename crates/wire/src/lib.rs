@@ -1,6 +1,6 @@
 //! The MySQL client/server protocol as plain functions from bytes to bytes.
 //!
-//! This room frames packets, parses what clients send, proves who they are and builds what servers answer; a
+//! This crate frames packets, parses what clients send, proves who they are and builds what servers answer; a
 //! small client side does the reverse for tests, the lab and replicas. It is sans-IO: the caller owns the socket,
 //! reads into [`Decoder::space`] and writes [`PacketWriter::pending`].
 //!

@@ -1,7 +1,7 @@
 //! `cargo xtask tidy`: the habits of the tree, as a test.
 //!
 //! What a reviewer would otherwise have to remember: each module says what it is for, imports follow the order of
-//! the house, `unsafe` stays where it is allowed, files and functions stay short, words that mean "later" or
+//! the workspace, `unsafe` stays where it is allowed, files and functions stay short, words that mean "later" or
 //! "somewhere on my machine" stay out. The lists it works from lie in `xtask/tidy/` and are edited by hand, except
 //! for the ratchets, which `--bless` tightens (and, with `--raise`, loosens: a reviewer sees that in the diff).
 

@@ -1,4 +1,4 @@
-//! Imports follow the order of the house: crates as the design's table says, modules as `order.txt` lists them.
+//! Imports follow the order of the workspace: crates as the design's table says, modules as `order.txt` lists them.
 
 use super::source::{self, Source};
 use crate::step::Outcome;

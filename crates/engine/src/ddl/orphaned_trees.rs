@@ -1,6 +1,6 @@
 //! Trees that no definition names: of an index that is being built, or that was dropped and whose pages are not all free
 //! yet. Each has a row in the catalog from before its first page until after its last, so that a crash at any point leaves
-//! nothing that the next start does not take out. This room never decides whether an index exists: definitions do.
+//! nothing that the next start does not take out. This module never decides whether an index exists: definitions do.
 
 use super::catalog::tree_row;
 use super::statements::RowChange;

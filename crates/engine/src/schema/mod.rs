@@ -1,7 +1,7 @@
 //! Definitions: what tables, columns and indexes are, how they are written down in the catalog, and the immutable snapshot
 //! of all of them that statements read.
 //!
-//! This room touches no page and no transaction.
+//! This module touches no page and no transaction.
 
 mod codec;
 mod ddl_mutex;

@@ -5,7 +5,7 @@
 //! without knowing columns: bytes at the same distance from their entry's beginning are taken for a column. A column of which neighbours
 //! differ by the same step again and again (offsets, ascending keys) is written as its steps.
 //!
-//! Where entries lie is what [`CellsOf`] says, which belongs to those who lay out pages; this room looks at no page by itself. Of the
+//! Where entries lie is what [`CellsOf`] says, which belongs to those who lay out pages; this module looks at no page by itself. Of the
 //! bytes that may come from a device none is trusted.
 //!
 //! Arranged: slots at u16 @0 | slots u16 @2 | bytes of a slot u16 @4 | columns u16 @6 | slot columns written as steps u64 @8, the

@@ -1,13 +1,13 @@
 //! Compressed tablespaces: each page compressed when it is written out, in as many units of the file as it needs then, never where its last
 //! good copy lies.
 //!
-//! In memory a page is what it always is; only the cleaner, which writes, and the read of a page that is not resident know this room.
+//! In memory a page is what it always is; only the cleaner, which writes, and the read of a page that is not resident know this module.
 //! `docs/decisions/0016` has the reasons. Invariants:
 //! - A place that a durable root names is not written before a later root, which does not name it, is durable.
 //! - The map names what was written completely, and nothing else.
 //! - Nothing of this is in the log: what a page says of itself (its LSN) tells redo what is left to do.
 //!
-//! This room never looks behind a page's header, but for where those who lay out pages say that entries lie; and it knows no
+//! This module never looks behind a page's header, but for where those who lay out pages say that entries lie; and it knows no
 //! transaction.
 
 mod codec;

@@ -1,6 +1,6 @@
 //! Tablespaces: one file of pages each, grown by extents that are reserved ahead, and the registry of the open ones.
 //!
-//! This room knows files and page numbers; what stands in a page is not its business (the map of used pages lives in
+//! This module knows files and page numbers; what stands in a page is not its business (the map of used pages lives in
 //! [`crate::alloc`]).
 
 mod translate;

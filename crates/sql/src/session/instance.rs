@@ -212,7 +212,7 @@ impl Instance {
         &self.logins
     }
 
-    /// The status variables; rooms outside register their own sources.
+    /// The status variables; crates outside register their own sources.
     pub fn status(&self) -> &StatusRegistry {
         &self.status
     }

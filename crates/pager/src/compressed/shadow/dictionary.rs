@@ -26,7 +26,7 @@ impl Shadow {
         (self.step as usize / PAGE_SIZE).clamp(SAMPLES_MIN, 64)
     }
 
-    /// Whether one is worth its place: it makes pages a thirtieth smaller. Where files keep house in the small steps of tests any is, so
+    /// Whether one is worth its place: it makes pages a thirtieth smaller. Where files grow in the small steps of tests any is, so
     /// that they have some.
     pub(crate) fn dictionary_pays(&self, with: usize, without: usize) -> bool {
         self.step < 1 << 20 || with + without / 30 <= without
