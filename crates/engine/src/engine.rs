@@ -251,7 +251,7 @@ impl Engine {
 
     /// Waits as flush_log_at_trx_commit asks for a commit record that ends at `end`.
     pub(crate) async fn wait_commit(&self, end: Lsn) -> Result<(), SqlError> {
-        if self.settle_commit_now(end) {
+        if self.sync_commit_now(end) {
             return Ok(());
         }
         let r = match self.flush_at_commit() {
@@ -272,7 +272,7 @@ impl Engine {
 
     /// As [`wait_commit`](Self::wait_commit), where that waits for nothing; false where it would have to, or would fail.
     #[inline]
-    pub(crate) fn settle_commit_now(&self, end: Lsn) -> bool {
+    pub(crate) fn sync_commit_now(&self, end: Lsn) -> bool {
         match self.flush_at_commit() {
             1 => self.environment().spawn.is_alone() && self.log.sync_here(end),
             2 if !self.environment().spawn.is_alone() => false,

@@ -106,7 +106,10 @@ impl Catalog {
         if self.schema(schema).is_none() {
             return SqlError::unknown_db(schema);
         }
-        match self.lost.get(&(schema.to_string(), name.to_string())) {
+        match self
+            .tables_without_file
+            .get(&(schema.to_string(), name.to_string()))
+        {
             None => SqlError::no_such_table(schema, name),
             Some(def) => {
                 let full_name = format!("{}.{}", def.schema, def.name);

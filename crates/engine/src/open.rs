@@ -508,7 +508,7 @@ fn remove_uncommitted(
     let place = |d: &TableDef| engine.data_dir().join(table_path(&d.schema, &d.name));
     for path in &report.pages.uncommitted_files {
         let wanted = view.tables().any(|t| place(&t.def) == *path)
-            || view.lost.values().any(|d| place(d) == *path);
+            || view.tables_without_file.values().any(|d| place(d) == *path);
         if wanted || *path == engine.data_dir().join(catalog_path()) {
             continue;
         }
@@ -520,7 +520,7 @@ fn remove_uncommitted(
 
 /// A table without its file stays in the definitions, so that its name is known; using it says what is wrong.
 fn missing_table(view: &mut Catalog, def: TableDef) {
-    view.lost
+    view.tables_without_file
         .insert((def.schema.clone(), def.name.clone()), def);
 }
 

@@ -165,7 +165,7 @@ pub async fn recovered(cx: &Context, floor: Seq, damage: bool) -> Result<(), Tro
                 if *at < newest {
                     cx.count("unacknowledged commits lost");
                 }
-                cx.model().settle(*at, *sure);
+                cx.model().reset_to(*at, *sure);
                 return Ok(());
             }
             Some(w) => {

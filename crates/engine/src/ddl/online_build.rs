@@ -89,7 +89,7 @@ impl Session {
         if t.is_unique(last) && !base::mutant!("equal-entries-not-looked-for") {
             self.find_duplicates(t).await?;
         }
-        self.settle_device().await?;
+        self.flush_device_cache().await?;
         let _closed = self.close_table(t).await?;
         // What writers made equal, and have not taken back. Nobody uses the table now.
         for values in t
@@ -110,10 +110,10 @@ impl Session {
     }
 
     /// Has the device write what it keeps, as much behind a build: the commit that comes while the table is closed should not have to wait for that.
-    pub(super) async fn settle_device(&self) -> Result<(), SqlError> {
+    pub(super) async fn flush_device_cache(&self) -> Result<(), SqlError> {
         let log = &self.engine.log;
-        let settled = log.wait_durable(log.end()).await;
-        settled.map_err(|e| error::storage(e, "the log"))
+        let durable = log.wait_durable(log.end()).await;
+        durable.map_err(|e| error::storage(e, "the log"))
     }
 
     /// A session to read by whose snapshot sees what everybody has committed who has ended by now.

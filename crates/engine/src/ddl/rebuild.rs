@@ -217,13 +217,13 @@ impl Session {
             let (_, filled, reader) = filled.await?;
             engine.ddl.set_pending_table(Some(filled.clone()));
             let mut copy = TableCopy::new(captured.clone(), filled.clone(), draft.keys, reader);
-            for settled in [false, true] {
+            for flushed in [false, true] {
                 match rewrite {
                     Rewrite::Same => copy = self.replay_changes_on_a_thread(copy).await?,
                     _ => self.replay_changes(&mut copy, rewrite).await?,
                 }
-                if !settled {
-                    self.settle_device().await?;
+                if !flushed {
+                    self.flush_device_cache().await?;
                 }
             }
             let closed = self.close_table(&captured).await?;

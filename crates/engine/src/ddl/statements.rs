@@ -131,7 +131,7 @@ impl Session {
             return Err(SqlError::unknown_db(&def.schema));
         };
         let lost = catalog
-            .lost
+            .tables_without_file
             .contains_key(&(def.schema.clone(), def.name.clone()));
         if s.tables.contains_key(&def.name) || lost {
             return Err(SqlError::table_exists(&def.name));
@@ -164,7 +164,7 @@ impl Session {
         let _ddl = self.lock_ddl(&engine).await?;
         let lost = engine
             .catalog()
-            .lost
+            .tables_without_file
             .get(&(schema.to_string(), name.to_string()))
             .cloned();
         if let Some(def) = lost {
@@ -173,7 +173,8 @@ impl Session {
                 .change_rows(vec![RowChange::Remove(table_row(&def))])
                 .await?;
             engine.change_catalog(|c| {
-                c.lost.remove(&(def.schema.clone(), def.name.clone()));
+                c.tables_without_file
+                    .remove(&(def.schema.clone(), def.name.clone()));
             });
             let path = engine.data_dir().join(table_path(schema, name));
             if engine.pager().spaces().iter().all(|s| s.path() != path) {

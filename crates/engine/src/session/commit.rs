@@ -8,7 +8,7 @@ use pager::{OpError, Purpose, RecordKind};
 use types::SqlError;
 
 /// A commit whose record is in the log and may not be as durable yet as innodb_flush_log_at_trx_commit asks: nobody may be
-/// told of it before [`Session::settle`].
+/// told of it before [`Session::wait_durable`].
 #[derive(Debug)]
 #[must_use]
 pub struct Committing {
@@ -41,15 +41,15 @@ impl Session {
 
     /// Whether a commit is already as durable as it has to be, or can be made so without waiting.
     #[inline]
-    pub fn is_settled(&self, commit: &Committing) -> bool {
-        commit.end.is_none() || self.engine.settle_commit_now(commit.end)
+    pub fn is_durable_enough(&self, commit: &Committing) -> bool {
+        commit.end.is_none() || self.engine.sync_commit_now(commit.end)
     }
 
     /// Waits until a commit is as durable as innodb_flush_log_at_trx_commit asks.
     ///
     /// # Errors
     /// 1180: the log cannot be written.
-    pub async fn settle(&self, commit: Committing) -> Result<(), SqlError> {
+    pub async fn wait_durable(&self, commit: Committing) -> Result<(), SqlError> {
         if commit.end.is_none() {
             return Ok(());
         }

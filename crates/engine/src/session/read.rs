@@ -26,7 +26,7 @@ pub(crate) struct Reader<'a> {
     /// None: READ UNCOMMITTED, whatever is there.
     pub(crate) snapshot: Option<Snapshot>,
     /// What READ UNCOMMITTED reads of rows with overflow columns: those of uncommitted rows may go at any moment.
-    pub(crate) settled: Option<Snapshot>,
+    pub(crate) committed: Option<Snapshot>,
     pub(crate) me: TxnId,
 }
 
@@ -41,7 +41,7 @@ impl Reader<'_> {
             Some(s) => walk.see(&e.txns, &e.log, s, self.me, value),
             None => match RowVersion::read(value) {
                 Some(v) if v.deleted() => Ok(Seen::Nothing),
-                Some(v) if v.external() => match &self.settled {
+                Some(v) if v.external() => match &self.committed {
                     Some(s) => walk.see(&e.txns, &e.log, s, self.me, value),
                     None => Ok(Seen::Nothing),
                 },
@@ -58,7 +58,7 @@ impl Session {
     /// A transaction that has written or locked has looked at newest versions: those are there as soon as their
     /// transactions have ended, while a snapshot has only what is below the log's complete end, which the record of
     /// somebody else may still hold up. Without waiting for that, the snapshot could be older than what was seen.
-    pub(crate) async fn catch_up(&self) -> Result<(), SqlError> {
+    pub(crate) async fn wait_for_seen_commits(&self) -> Result<(), SqlError> {
         if self.snapshot.is_some() || self.txid == TxnId::NONE {
             return Ok(());
         }
@@ -67,7 +67,7 @@ impl Session {
         seen.map_err(|e| error::storage(e, "the log"))
     }
 
-    /// How a consistent read of this session judges versions, and [`Reader::settled`].
+    /// How a consistent read of this session judges versions, and [`Reader::committed`].
     pub(crate) fn reader_snapshots(&mut self) -> (Option<Snapshot>, Option<Snapshot>) {
         let snapshot = Some(self.snapshot());
         if self.isolation == Isolation::ReadUncommitted {
@@ -117,9 +117,9 @@ impl Session {
         key: &[u8],
         mut f: impl FnMut(Option<RowRef<'_>>) -> R,
     ) -> Option<R> {
-        // To catch up with the log, or to end what could not be ended, takes waiting.
-        let unsettled = self.txid != TxnId::NONE && (self.snapshot.is_none() || !self.explicit);
-        if unsettled || self.effective(ReadMode::Consistent) != ReadMode::Consistent {
+        // To wait for the log, or to end what could not be ended, takes waiting.
+        let must_wait = self.txid != TxnId::NONE && (self.snapshot.is_none() || !self.explicit);
+        if must_wait || self.effective(ReadMode::Consistent) != ReadMode::Consistent {
             return None;
         }
         let snapshots = self.reader_snapshots();
@@ -139,7 +139,7 @@ impl Session {
         key: &[u8],
         f: &mut (impl FnMut(Option<RowRef<'_>>) -> R + Send),
     ) -> Result<Got<R>, SqlError> {
-        self.catch_up().await?;
+        self.wait_for_seen_commits().await?;
         let snapshots = self.reader_snapshots();
         let mut pins = Pins::new();
         let mut walk = VersionWalk::default();
@@ -160,14 +160,14 @@ impl Session {
         &self,
         t: &Table,
         key: &[u8],
-        (snapshot, settled): (Option<Snapshot>, Option<Snapshot>),
+        (snapshot, committed): (Option<Snapshot>, Option<Snapshot>),
         walk: &mut VersionWalk,
         f: &mut impl FnMut(Option<RowRef<'_>>) -> R,
     ) -> Result<Result<Got<R>, OpError>, OpError> {
         let reader = Reader {
             session: self,
             snapshot,
-            settled,
+            committed,
             me: self.txid,
         };
         t.indexes[0].tree.get(key, |value| {

@@ -198,7 +198,7 @@ impl Session {
         let mut pins = Pins::new();
         let name = scan.table.clone();
         if scan.mode == ReadMode::Consistent {
-            self.catch_up().await?;
+            self.wait_for_seen_commits().await?;
         }
         let visible_from = name.indexes[scan.index]
             .visible_from
@@ -309,7 +309,7 @@ impl Session {
         filter: &mut Filter<'_>,
     ) -> Result<(), Stop> {
         let check = self.scan_check(scan);
-        let (snapshot, settled) = if check.is_none() {
+        let (snapshot, committed) = if check.is_none() {
             self.reader_snapshots()
         } else {
             (None, None)
@@ -318,7 +318,7 @@ impl Session {
         let reader = Reader {
             session: self,
             snapshot,
-            settled,
+            committed,
             me: self.txid,
         };
         let Scan {
@@ -380,7 +380,7 @@ impl Session {
         filter: &mut Filter<'_>,
     ) -> Result<(), Stop> {
         let check = self.scan_check(scan);
-        let (snapshot, settled) = if check.is_none() {
+        let (snapshot, committed) = if check.is_none() {
             self.reader_snapshots()
         } else {
             (None, None)
@@ -399,7 +399,7 @@ impl Session {
         let reader = Reader {
             session: self,
             snapshot,
-            settled,
+            committed,
             me: self.txid,
         };
         let t = scan.table.clone();

@@ -90,8 +90,8 @@ impl Session {
             let w = v.writer();
             let visible = snapshot.is_none_or(|s| txns.visible(&s, w, me));
             // A deleted entry is passed over when everybody who matters agrees that it is gone.
-            let settled = w == me || txns.status(w) != Status::Active;
-            if v.deleted() && visible && settled {
+            let ended = w == me || txns.status(w) != Status::Active;
+            if v.deleted() && visible && ended {
                 return Visit::Next;
             }
             let sure = !locking && visible && !v.deleted() && snapshot.is_some();

@@ -122,12 +122,12 @@ impl SessionCell {
         if late {
             self.announce(lsn);
         }
-        self.settle(lsn, next);
+        self.set_snapshot(lsn, next);
         (lsn, next)
     }
 
     #[inline]
-    fn settle(&self, lsn: Lsn, next: TxnId) {
+    fn set_snapshot(&self, lsn: Lsn, next: TxnId) {
         self.snap_next.store(next.0, Ordering::Release);
         self.snap_lsn.store(lsn.0, Ordering::Release);
     }

@@ -132,7 +132,9 @@ impl Cleaner {
             let whole = matches!(r, Ok(n) if n == w.bytes);
             let pages = &picked[w.first..w.first + w.pages];
             match (&pages[0].space.shadow(), w.places) {
-                (Some(shadow), Some((places, rest))) => settle(shadow, pages, places, rest, whole),
+                (Some(shadow), Some((places, rest))) => {
+                    enter_places(shadow, pages, places, rest, whole)
+                }
                 (None, _) => self
                     .staging
                     .extend(b.into_owned().filter(|b| b.len() == PAGE_SIZE)),
@@ -379,7 +381,7 @@ fn begin(
 }
 
 /// Pages were written to new places, with so many units behind them, or not.
-fn settle(shadow: &Shadow, pages: &[Picked], places: Vec<Place>, rest: u64, written: bool) {
+fn enter_places(shadow: &Shadow, pages: &[Picked], places: Vec<Place>, rest: u64, written: bool) {
     if let Some(last) = places.last()
         && rest > 0
     {

@@ -173,7 +173,7 @@ impl Shadow {
             rooting: Mutex::new(()),
             state: Mutex::default(),
         };
-        shadow.settle(&root)?;
+        shadow.sync_root(&root)?;
         let units = shadow.file.len()? / u64::from(root.format.unit);
         let mut s = State {
             generation: root.generation,
@@ -230,7 +230,7 @@ impl Shadow {
 
     /// Makes the root durable that was found, and in both slots: a process that was killed may have left it in one, with no sync behind
     /// it, and what it frees is going to be written over.
-    fn settle(&self, root: &Root) -> io::Result<()> {
+    fn sync_root(&self, root: &Root) -> io::Result<()> {
         self.file.sync_now()?;
         let root = root.encode();
         for slot in 0..2 {

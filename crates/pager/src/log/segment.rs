@@ -201,7 +201,7 @@ impl Segments {
     pub fn create(&self, n: u64, reuse: Option<u64>) -> io::Result<()> {
         let path = self.dir.join(name(n));
         if *self.named() == Some(n) {
-            return self.settle_name(n, &path);
+            return self.sync_name(n, &path);
         }
         if let Some(old) = reuse
             && !self.is_whole(old)
@@ -219,7 +219,7 @@ impl Segments {
             }
             drop(file);
             *self.named() = Some(n);
-            return self.settle_name(n, &path);
+            return self.sync_name(n, &path);
         }
         let tmp = self.dir.join(format!("{n:012}.tmp"));
         let made = self.create_zeroed(&tmp, n);
@@ -230,7 +230,7 @@ impl Segments {
         made?;
         self.disk.rename(&tmp, &path)?;
         *self.named() = Some(n);
-        self.settle_name(n, &path)
+        self.sync_name(n, &path)
     }
 
     /// Makes the file of a segment that nobody needs another one's.
@@ -243,7 +243,7 @@ impl Segments {
     }
 
     /// Makes the name of segment `n` durable; from then on there is the segment.
-    fn settle_name(&self, n: u64, path: &Path) -> io::Result<()> {
+    fn sync_name(&self, n: u64, path: &Path) -> io::Result<()> {
         let file = self.disk.open(path, self.mode, false)?;
         if !base::mutant!("reused-segment-folder-not-synced") {
             self.disk.sync_dir(&self.dir)?;

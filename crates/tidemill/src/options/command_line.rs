@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::cnf::{self, Setting};
 use super::known::{self, Argument, Kind, Known};
-use super::set::{Given, Unsettled};
+use super::set::{Given, Undecided};
 use super::value::canonical;
 use super::{Command, Files, Invocation, Level, Notice, Options, OptionsError, Origin};
 
@@ -107,7 +107,7 @@ struct Builder {
     command: Command,
     options: Options,
     notices: Vec<Notice>,
-    unsettled: Unsettled,
+    undecided: Undecided,
 }
 
 impl Default for Builder {
@@ -116,7 +116,7 @@ impl Default for Builder {
             command: Command::Serve,
             options: Options::default(),
             notices: Vec::new(),
-            unsettled: Unsettled::default(),
+            undecided: Undecided::default(),
         }
     }
 }
@@ -207,7 +207,7 @@ impl Builder {
                     value: &value,
                     origin: &origin,
                     notices: &mut self.notices,
-                    unsettled: &mut self.unsettled,
+                    undecided: &mut self.undecided,
                 };
                 set(&mut self.options, &mut given)
                     .map_err(|text| fault(format!("option '{}': {text}", known.name)))?;
@@ -229,7 +229,7 @@ impl Builder {
     }
 
     fn finish(mut self) -> Invocation {
-        self.unsettled.settle(&mut self.options);
+        self.undecided.apply(&mut self.options);
         Invocation {
             command: self.command,
             options: self.options,
