@@ -24,7 +24,7 @@ mod tree;
 mod verify;
 
 pub use measure::Measure;
-pub use modify::{Action, Change, Found, Outcome, Successor};
+pub use modify::{Action, Change, KeyPosition, Outcome, Successor};
 pub use node::{INLINE_TARGET, MAX_KEY, MAX_VALUE, max_value};
 pub use ops::{apply, register};
 pub use overflow::{OVERFLOW_CAPACITY, OverflowCursor, OverflowWriter};

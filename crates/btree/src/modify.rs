@@ -13,7 +13,7 @@ use crate::ops;
 use crate::tree::Tree;
 
 /// What the tree holds where the key belongs.
-pub struct Found<'a> {
+pub struct KeyPosition<'a> {
     leaf: LeafNode<'a>,
     slot: usize,
     value: Option<&'a [u8]>,
@@ -30,7 +30,7 @@ pub enum Successor {
     Infinity,
 }
 
-impl<'a> Found<'a> {
+impl<'a> KeyPosition<'a> {
     /// The key's present value.
     #[inline]
     pub fn value(&self) -> Option<&'a [u8]> {
@@ -162,7 +162,7 @@ impl Tree {
         &self,
         key: &[u8],
         change: &mut Change,
-        mut decide: impl FnMut(Found<'_>, &mut Change) -> Result<Action, E>,
+        mut decide: impl FnMut(KeyPosition<'_>, &mut Change) -> Result<Action, E>,
     ) -> Result<Result<Outcome, E>, OpError> {
         loop {
             let (no, guard) = self.leaf_exclusive(key)?;
@@ -173,7 +173,7 @@ impl Tree {
                 false => None,
             };
             change.clear();
-            let action = match decide(Found { leaf, slot, value }, change) {
+            let action = match decide(KeyPosition { leaf, slot, value }, change) {
                 Ok(Action::Keep) => return Ok(Ok(Outcome::default())),
                 Ok(action) => action,
                 Err(e) => return Ok(Err(e)),

@@ -80,7 +80,7 @@ impl Queue {
     }
 
     /// Up to `limit` items whose commits lie below `oldest`.
-    fn take(&mut self, limit: usize, oldest: Lsn) -> Vec<PurgeItem> {
+    fn pop_ready(&mut self, limit: usize, oldest: Lsn) -> Vec<PurgeItem> {
         let n = |q: &VecDeque<PurgeItem>, limit| {
             q.iter()
                 .take(limit)
@@ -209,7 +209,7 @@ impl PurgeQueue {
     /// A snapshot was given up: if it was the one in the way, there is work.
     #[inline]
     pub(crate) fn snapshot_closed(&self, s: Lsn) {
-        // Against the fence in `take`: either the cell is seen to be empty there, or what it is in the way of is seen here.
+        // Against the fence in `pop_ready`: either the cell is seen to be empty there, or what it is in the way of is seen here.
         fence(Ordering::SeqCst);
         let b = self.blocked_on.load(Ordering::Relaxed);
         if base::mutant!("purge-wakeup-lost") {
@@ -238,7 +238,7 @@ impl PurgeQueue {
     }
 
     /// Takes what may be done now; notes what is in the way otherwise. `oldest` looks for the oldest snapshot.
-    pub(crate) fn take(&self, oldest: impl FnOnce() -> Lsn) -> Vec<PurgeItem> {
+    pub(crate) fn pop_ready(&self, oldest: impl FnOnce() -> Lsn) -> Vec<PurgeItem> {
         // Before the look: a snapshot given up after it must find what it was in the way of. Without the queue's lock during
         // the look: a committing session asks for it while whoever lists the sessions waits for that one.
         let first = self.first().map_or(0, |c| c.0);
@@ -249,7 +249,7 @@ impl PurgeQueue {
             false => oldest(),
         };
         let mut q = lock(&self.queue);
-        let items = q.take(256, oldest);
+        let items = q.pop_ready(256, oldest);
         if !items.is_empty() {
             self.blocked_on.store(0, Ordering::Relaxed);
         }
@@ -301,7 +301,7 @@ mod tests {
     fn what_was_put_off_does_not_bring_back_what_is_done() {
         let p = PurgeQueue::new(Vec::new(), Lsn::NONE, Lsn::NONE);
         (1..=4).for_each(|n| p.push(item(n)));
-        let taken = p.take(|| Lsn(350));
+        let taken = p.pop_ready(|| Lsn(350));
         assert_eq!(commits(&taken), [100, 200, 300]);
         p.hold(TxnId(9), taken[0], || true);
         (0..3).for_each(|_| p.finished_one());
@@ -312,14 +312,14 @@ mod tests {
         assert_eq!(left.queued_from, Lsn(400));
         assert_eq!(commits(&left.current), [100]);
         assert_eq!(left.oldest, Lsn(50));
-        assert_eq!(commits(&p.take(|| Lsn::MAX)), [100, 400]);
+        assert_eq!(commits(&p.pop_ready(|| Lsn::MAX)), [100, 400]);
     }
 
     #[test]
     fn a_commit_overtaken_by_a_finished_one_is_told_by_itself() {
         let p = PurgeQueue::new(Vec::new(), Lsn::NONE, Lsn::NONE);
         p.push(item(2));
-        assert_eq!(commits(&p.take(|| Lsn(250))), [200]);
+        assert_eq!(commits(&p.pop_ready(|| Lsn(250))), [200]);
         p.finished_one();
         p.push(item(1));
         p.push(item(3));
@@ -344,17 +344,17 @@ mod tests {
     fn what_the_start_found_is_done_once_none_of_it_is_left() {
         let p = PurgeQueue::new(vec![item(1), item(2)], Lsn(100), Lsn(250));
         // Put off, so that it is not in the queue.
-        let taken = p.take(|| Lsn(150));
+        let taken = p.pop_ready(|| Lsn(150));
         p.hold(TxnId(9), taken[0], || true);
         p.finished_one();
         p.push(item(3));
         assert_eq!(p.found_is_done(), None);
-        p.take(|| Lsn(250));
+        p.pop_ready(|| Lsn(250));
         p.finished_one();
         assert_eq!(p.found_is_done(), None);
         p.release(TxnId(9));
         assert_eq!(p.found_is_done(), None);
-        p.take(|| Lsn(250));
+        p.pop_ready(|| Lsn(250));
         assert_eq!(p.found_is_done(), None);
         p.finished_one();
         assert_eq!(p.found_is_done(), Some(Lsn(250)));

@@ -41,7 +41,9 @@ impl Engine {
                     if self.purge.len() == 0 {
                         return None;
                     }
-                    items = self.purge.take(|| self.txns.advance(|| self.complete()));
+                    items = self
+                        .purge
+                        .pop_ready(|| self.txns.advance(|| self.complete()));
                     let early = || self.purge.first().is_some_and(|c| c >= self.complete());
                     (!items.is_empty() || early()).then_some(true)
                 })

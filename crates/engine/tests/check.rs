@@ -82,11 +82,12 @@ fn a_check_finds_entries_that_do_not_fit() {
         let gone = e
             .pager()
             .run(|| {
-                let f = |found: btree::Found<'_>, c: &mut Change| -> Result<Action, Infallible> {
-                    c.kind = pager::RecordKind::System;
-                    assert!(found.value().is_some());
-                    Ok(Action::Remove)
-                };
+                let f =
+                    |found: btree::KeyPosition<'_>, c: &mut Change| -> Result<Action, Infallible> {
+                        c.kind = pager::RecordKind::System;
+                        assert!(found.value().is_some());
+                        Ok(Action::Remove)
+                    };
                 t.indexes[1].tree.modify(&entry, &mut change, f)
             })
             .await;

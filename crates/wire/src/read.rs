@@ -32,7 +32,7 @@ impl<'a> Reader<'a> {
 
     /// The next `n` bytes.
     #[inline]
-    pub fn take(&mut self, n: usize) -> ReadResult<&'a [u8]> {
+    pub fn read_bytes(&mut self, n: usize) -> ReadResult<&'a [u8]> {
         let (head, tail) = self
             .rest
             .split_at_checked(n)
@@ -99,14 +99,14 @@ impl<'a> Reader<'a> {
     #[inline]
     pub fn lenenc_bytes(&mut self) -> ReadResult<&'a [u8]> {
         let length = self.lenenc_int()?;
-        self.take(usize::try_from(length).map_err(|_| ProtocolError::Malformed)?)
+        self.read_bytes(usize::try_from(length).map_err(|_| ProtocolError::Malformed)?)
     }
 
     /// A length-encoded string or the NULL marker 0xFB, as in text rows.
     #[inline]
     pub fn lenenc_or_null(&mut self) -> ReadResult<Option<&'a [u8]>> {
         if self.rest.first() == Some(&0xFB) {
-            self.take(1)?;
+            self.read_bytes(1)?;
             return Ok(None);
         }
         self.lenenc_bytes().map(Some)
@@ -120,8 +120,8 @@ impl<'a> Reader<'a> {
             .iter()
             .position(|&byte| byte == 0)
             .ok_or(ProtocolError::Malformed)?;
-        let found = self.take(end)?;
-        self.take(1)?;
+        let found = self.read_bytes(end)?;
+        self.read_bytes(1)?;
         Ok(found)
     }
 
@@ -168,7 +168,7 @@ mod tests {
         #[test]
         fn any_bytes_read_without_panic(bytes: Vec<u8>, n: usize) {
             let reader = Reader::new(&bytes);
-            let _ = { reader }.take(n);
+            let _ = { reader }.read_bytes(n);
             let _ = { reader }.lenenc_bytes();
             let _ = { reader }.lenenc_or_null();
             let _ = { reader }.nul_bytes();

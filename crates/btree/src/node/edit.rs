@@ -265,7 +265,11 @@ fn compact<const LEAF: bool>(b: &mut Bytes) -> EditResult {
 /// Takes `len` bytes from the heap, packing it first when it must; `slots` more slots are about to be added.
 /// The caller has checked that the bytes are there.
 #[inline]
-fn take<const LEAF: bool>(b: &mut Bytes, len: usize, slots: usize) -> Result<usize, &'static str> {
+fn alloc_cell<const LEAF: bool>(
+    b: &mut Bytes,
+    len: usize,
+    slots: usize,
+) -> Result<usize, &'static str> {
     if len + slots * SLOT > Node::<LEAF>::new(b).contiguous() {
         compact::<LEAF>(b)?;
         if len + slots * SLOT > Node::<LEAF>::new(b).contiguous() {
@@ -306,7 +310,7 @@ pub fn insert<const LEAF: bool>(
     }
     let len = cell_len::<LEAF>(suffix.len(), value.len());
     let s = slot_bytes::<LEAF>(head_of(suffix), 0, suffix.len(), value)?;
-    let at = take::<LEAF>(b, len, 1)?;
+    let at = alloc_cell::<LEAF>(b, len, 1)?;
     if LEAF {
         let value_at = at + suffix.len();
         b[at..value_at].copy_from_slice(suffix);
@@ -475,7 +479,7 @@ fn grow(
         return Err("page is full");
     }
     if klen + new <= LeafNode::new(b).contiguous() {
-        let to = take::<true>(b, klen + new, 0)?;
+        let to = alloc_cell::<true>(b, klen + new, 0)?;
         b.copy_within(at..at + klen, to);
         let (from, value) = (at + klen, to + klen);
         // A head longer than the old value leaves nothing to keep, at no place at all.
@@ -497,7 +501,7 @@ fn grow(
     let slot_at = slot_place(b, slot);
     put_u16(b, slot_at + 6, 0);
     put_u16(b, slot_at + 8, 0);
-    let taken = compact::<true>(b).and_then(|()| take::<true>(b, klen + new, 0));
+    let taken = compact::<true>(b).and_then(|()| alloc_cell::<true>(b, klen + new, 0));
     let to = match taken {
         Ok(to) => to,
         Err(why) => {

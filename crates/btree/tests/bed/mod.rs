@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use base::mem::{self, MemDisk};
 use base::{Lsn, PageNo, SpaceId, block_on};
-use btree::{Action, Change, Found, Tree};
+use btree::{Action, Change, KeyPosition, Tree};
 use pager::compressed::CompressedFormat;
 use pager::{Committed, OpError, Pager, PagerOptions, RedoTable, Space};
 
@@ -111,7 +111,7 @@ impl Bed {
         &self,
         key: &[u8],
         change: &mut Change,
-        mut decide: impl FnMut(Found<'_>, &mut Change) -> Action,
+        mut decide: impl FnMut(KeyPosition<'_>, &mut Change) -> Action,
     ) -> Option<Committed> {
         let outcome = wait(self, || {
             self.tree

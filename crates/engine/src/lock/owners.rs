@@ -124,7 +124,7 @@ impl Owners {
     }
 
     /// Takes the entry of `t` away.
-    pub(super) fn take(&self, t: TxnId) -> Option<Owner> {
+    pub(super) fn remove(&self, t: TxnId) -> Option<Owner> {
         let owner = self.shard(t).remove(&t.0);
         if owner.is_some() {
             self.present.remove(spread(t));

@@ -357,7 +357,7 @@ impl LockTable {
     }
 
     fn release_slow(&self, owner: TxnId) {
-        let Some(had) = self.owners.take(owner) else {
+        let Some(had) = self.owners.remove(owner) else {
             return;
         };
         let mut woken = Woken::new();

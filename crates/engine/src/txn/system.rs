@@ -154,7 +154,7 @@ impl TxnSystem {
     /// Takes a snapshot of now and announces it in the session's cell, in place of the one that was there.
     #[inline]
     pub fn open_snapshot(&self, cell: &SessionCell, complete: impl Fn() -> Lsn) -> Snapshot {
-        let (lsn, next) = cell.take(complete, || self.next());
+        let (lsn, next) = cell.take_snapshot(complete, || self.next());
         Snapshot {
             lsn,
             next,

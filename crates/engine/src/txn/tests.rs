@@ -64,7 +64,7 @@ impl Model {
         }
     }
 
-    fn take(&mut self, i: usize) -> Option<TxnId> {
+    fn remove_active(&mut self, i: usize) -> Option<TxnId> {
         (!self.active.is_empty()).then(|| {
             let i = i % self.active.len();
             self.sessions.remove(i);
@@ -87,14 +87,14 @@ impl Model {
                 self.outcome.push((t, Outcome::Active));
             }
             Op::Commit(i) => {
-                if let Some(t) = self.take(i) {
+                if let Some(t) = self.remove_active(i) {
                     self.lsn += 8;
                     self.sys.committed(t, Lsn(self.lsn));
                     self.set(t, Outcome::Committed(Lsn(self.lsn)));
                 }
             }
             Op::Abort(i) => {
-                if let Some(t) = self.take(i) {
+                if let Some(t) = self.remove_active(i) {
                     self.lsn += 8;
                     self.sys.aborted(t, Lsn(self.lsn));
                     self.set(t, Outcome::Aborted(Lsn(self.lsn)));
@@ -159,7 +159,7 @@ proptest! {
             m.check();
         }
         // When all is over, nothing is remembered outside of the ring.
-        while m.take(0).map(|t| m.sys.committed(t, Lsn(m.lsn))).is_some() {}
+        while m.remove_active(0).map(|t| m.sys.committed(t, Lsn(m.lsn))).is_some() {}
         (0..4).for_each(|i| m.apply(&Op::Close(i)));
         m.apply(&Op::Complete);
         m.sys.advance(|| Lsn(m.complete));

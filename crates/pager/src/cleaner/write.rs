@@ -310,7 +310,7 @@ impl Cleaner {
         };
         if n > 1 {
             let all: u64 = pages.iter().map(units).sum();
-            let Some((start, rest)) = shadow.take_run(all) else {
+            let Some((start, rest)) = shadow.allocate_run(all) else {
                 let second = pages.split_off(n / 2);
                 self.begin_compressed(picked, first, pages, writes)?;
                 return self.begin_compressed(picked, first + n / 2, second, writes);
@@ -336,7 +336,7 @@ impl Cleaner {
         let Some(page) = pages.pop() else {
             return Ok(());
         };
-        match shadow.take(units(&page)) {
+        match shadow.allocate(units(&page)) {
             Ok(mut start) => {
                 let offset = shadow.offset(start);
                 let places = Some((vec![place(&mut start, &page)], 0));

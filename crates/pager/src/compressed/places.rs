@@ -3,7 +3,7 @@
 //! Knows nothing of pages. What is freed here may be written over at once: whoever frees sees to it that nobody looks for the
 //! old bytes there any more, also after a crash.
 
-use super::runs::{BLOCK_UNITS, Found, FreeRuns};
+use super::runs::{BLOCK_UNITS, FreeRuns, RunPlace};
 
 /// Units of a file, taken or free.
 #[derive(Debug, Default)]
@@ -96,7 +96,7 @@ impl Places {
     }
 
     /// Takes a run of `n` free units, the first there is; `None` where there is none.
-    pub(crate) fn take(&mut self, n: u64) -> Option<u64> {
+    pub(crate) fn allocate(&mut self, n: u64) -> Option<u64> {
         let start = self.find(n)?;
         self.set(start, n, true);
         self.free -= n;
@@ -175,8 +175,8 @@ impl Places {
 
     fn find(&self, n: u64) -> Option<u64> {
         let mut at = match self.runs.find(n)? {
-            Found::At(unit) => return Some(unit),
-            Found::Within(block) => self.next(block * BLOCK_UNITS, false),
+            RunPlace::At(unit) => return Some(unit),
+            RunPlace::Within(block) => self.next(block * BLOCK_UNITS, false),
         };
         loop {
             let end = self.next(at, true);
@@ -217,7 +217,7 @@ mod tests {
                         let free = |s: &usize| model[*s..*s + n as usize].iter().all(|t| !t);
                         let last = (model.len() + 1).saturating_sub(n as usize);
                         let want = (0..last).find(free).map(|s| s as u64);
-                        let got = places.take(n);
+                        let got = places.allocate(n);
                         prop_assert_eq!(got, want);
                         if let Some(s) = got {
                             model[s as usize..(s + n) as usize].fill(true);
@@ -251,6 +251,9 @@ mod tests {
         let mut p = Places::new(100);
         assert!(p.claim(10, 20) && p.claim(30, 70));
         assert!(!p.claim(29, 2) && !p.claim(99, 2) && !p.claim(u64::MAX, 2));
-        assert_eq!((p.free_units(), p.take(10), p.take(1)), (10, Some(0), None));
+        assert_eq!(
+            (p.free_units(), p.allocate(10), p.allocate(1)),
+            (10, Some(0), None)
+        );
     }
 }

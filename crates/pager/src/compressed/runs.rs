@@ -68,7 +68,7 @@ impl Runs {
 
 /// Where a run is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum RunPlace {
     /// Within this block, and not in one before it nor across its start.
     Within(u64),
     /// It begins at this unit and crosses the end of a block.
@@ -107,7 +107,7 @@ impl FreeRuns {
     }
 
     /// The first run of `n` free units.
-    pub(super) fn find(&self, n: u64) -> Option<Found> {
+    pub(super) fn find(&self, n: u64) -> Option<RunPlace> {
         let fits = |run: u32| u64::from(run) >= n;
         if !self.nodes.get(1).is_some_and(|root| fits(root.longest)) {
             return None;
@@ -122,12 +122,12 @@ impl FreeRuns {
                 at *= 2;
             } else if fits(left.last.saturating_add(right.first)) {
                 // No run as long as asked for ends before the middle: this one begins there, or earlier.
-                return Some(Found::At(middle - u64::from(left.last)));
+                return Some(RunPlace::At(middle - u64::from(left.last)));
             } else {
                 (at, start) = (2 * at + 1, middle);
             }
         }
-        Some(Found::Within((at - self.leaves) as u64))
+        Some(RunPlace::Within((at - self.leaves) as u64))
     }
 }
 
@@ -160,10 +160,10 @@ mod tests {
         assert_eq!(tree.find(1), None);
         (words[7], words[8], words[20]) = (u64::MAX >> 3, u64::MAX << 2, u64::MAX << 6);
         tree.changed(&words, 0, 2);
-        assert_eq!(tree.find(3), Some(Found::Within(0)));
-        assert_eq!(tree.find(4), Some(Found::At(509)));
-        assert_eq!(tree.find(5), Some(Found::At(509)));
-        assert_eq!(tree.find(6), Some(Found::Within(2)));
+        assert_eq!(tree.find(3), Some(RunPlace::Within(0)));
+        assert_eq!(tree.find(4), Some(RunPlace::At(509)));
+        assert_eq!(tree.find(5), Some(RunPlace::At(509)));
+        assert_eq!(tree.find(6), Some(RunPlace::Within(2)));
         assert_eq!(tree.find(7), None);
     }
 }

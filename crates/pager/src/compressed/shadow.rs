@@ -332,7 +332,7 @@ impl Shadow {
         let chunks = (pages as usize).div_ceil(CHUNK_PAGES).max(s.chunks.len());
         let wanted = chunks + chunks.div_ceil(DIRECTORY_CHUNKS);
         while s.spare.len() + s.former_parts.len() < wanted {
-            let start = self.take_part(s)?;
+            let start = self.allocate_part(s)?;
             s.spare.push(start);
         }
         Ok(())
@@ -348,16 +348,16 @@ impl Shadow {
     ///
     /// # Errors
     /// The disk is full, or a root failed that would have freed places.
-    pub(crate) fn take(&self, n: u64) -> io::Result<u64> {
+    pub(crate) fn allocate(&self, n: u64) -> io::Result<u64> {
         {
             let mut s = self.lock();
-            if let Some(start) = s.places.take(n) {
+            if let Some(start) = s.places.allocate(n) {
                 return Ok(start);
             }
             // One is not made for a few places alone.
             let waiting = self.offset(s.former_units);
             if waiting < (4 * self.step).max(self.offset(s.places.units()) / 8) {
-                match self.take_more(&mut s, n) {
+                match self.allocate_more(&mut s, n) {
                     Err(e) if is_full(&e) => {}
                     r => return r,
                 }
@@ -365,14 +365,14 @@ impl Shadow {
         }
         self.make_root()?;
         let mut s = self.lock();
-        match s.places.take(n) {
+        match s.places.allocate(n) {
             Some(start) => Ok(start),
-            None => self.take_more(&mut s, n),
+            None => self.allocate_more(&mut s, n),
         }
     }
 
     /// Takes a place for which the file grows.
-    fn take_more(&self, s: &mut State, n: u64) -> io::Result<u64> {
+    fn allocate_more(&self, s: &mut State, n: u64) -> io::Result<u64> {
         let unit = u64::from(self.format.unit);
         let (least, most) = (self.step / 4 / unit, 16 * self.step / unit);
         let growth = (s.places.units() / 8).clamp(least, most);
@@ -384,7 +384,7 @@ impl Shadow {
             self.grow_file(s, end)?;
         }
         s.places
-            .take(n)
+            .allocate(n)
             .ok_or_else(|| io::Error::from(io::ErrorKind::StorageFull))
     }
 
@@ -406,7 +406,7 @@ impl Shadow {
         let compressed =
             PageCompressor::new(columns::unknown).compress(sealed, self.format, None)?;
         let units = self.format.units(compressed.bytes.len());
-        let start = self.take(units)?;
+        let start = self.allocate(units)?;
         if let Err(e) = self.file.write_now(&compressed.bytes, self.offset(start)) {
             self.release(start, units);
             return Err(e);
@@ -489,7 +489,7 @@ impl Shadow {
             s.changed.iter().map(|c| c / DIRECTORY_CHUNKS).collect();
         let wanted = s.changed.len() + of_directories.len();
         while s.spare.len() < wanted {
-            let start = self.take_part(s)?;
+            let start = self.allocate_part(s)?;
             s.spare.push(start);
         }
         let changed = std::mem::take(&mut s.changed);
@@ -534,10 +534,10 @@ impl Shadow {
         })
     }
 
-    fn take_part(&self, s: &mut State) -> io::Result<u64> {
-        match s.places.take(self.part_units()) {
+    fn allocate_part(&self, s: &mut State) -> io::Result<u64> {
+        match s.places.allocate(self.part_units()) {
             Some(start) => Ok(start),
-            None => self.take_more(s, self.part_units()),
+            None => self.allocate_more(s, self.part_units()),
         }
     }
 

@@ -25,7 +25,7 @@ const MOST: u64 = 32 << 20;
 const LEAST: u64 = 4 << 20;
 
 /// A part of a file, as it was when it was read.
-struct Block {
+struct CachedBlock {
     /// Up to here the log was written then.
     end: u64,
     bytes: Box<[u8]>,
@@ -35,7 +35,7 @@ struct Block {
 #[derive(Default)]
 struct Stripe {
     /// By their first position.
-    blocks: HashMap<u64, Arc<Block>>,
+    blocks: HashMap<u64, Arc<CachedBlock>>,
     /// Their first positions, to draw one from.
     starts: Vec<u64>,
     drawn: u64,
@@ -49,7 +49,7 @@ pub(super) struct Blocks {
 }
 
 impl Stripe {
-    fn insert(&mut self, start: u64, block: Arc<Block>, most: usize) {
+    fn insert(&mut self, start: u64, block: Arc<CachedBlock>, most: usize) {
         if self.blocks.insert(start, block).is_some() {
             return;
         }
@@ -83,12 +83,12 @@ impl Blocks {
     }
 
     /// The block that begins at `start`, if it holds the log's byte `at`.
-    fn get(&self, start: u64, at: u64) -> Option<Arc<Block>> {
+    fn get(&self, start: u64, at: u64) -> Option<Arc<CachedBlock>> {
         let block = self.stripe(start).blocks.get(&start).cloned();
         block.filter(|b| at < b.end)
     }
 
-    fn insert(&self, start: u64, block: Block) {
+    fn insert(&self, start: u64, block: CachedBlock) {
         self.stripe(start).insert(start, Arc::new(block), self.most);
     }
 
@@ -184,7 +184,7 @@ impl Log {
         {
             let end = end.min(start + BLOCK);
             let bytes = bytes.into();
-            self.blocks.insert(start, Block { end, bytes });
+            self.blocks.insert(start, CachedBlock { end, bytes });
         }
         Ok(())
     }
@@ -194,8 +194,8 @@ impl Log {
 mod tests {
     use super::*;
 
-    fn block(start: u64) -> Block {
-        Block {
+    fn block(start: u64) -> CachedBlock {
+        CachedBlock {
             end: start + BLOCK,
             bytes: vec![0; BLOCK as usize].into(),
         }

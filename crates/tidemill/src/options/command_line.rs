@@ -276,7 +276,7 @@ fn split(word: &str) -> Option<(String, Option<String>)> {
 }
 
 /// An option found under a name, which may have had a prefix.
-struct Found<'a> {
+struct MatchedOption<'a> {
     known: Known,
     /// The name it was found by.
     name: &'a str,
@@ -284,16 +284,16 @@ struct Found<'a> {
     implied: Option<&'static str>,
 }
 
-impl Found<'_> {
+impl MatchedOption<'_> {
     fn needs_value(&self) -> bool {
         self.implied.is_none() && self.known.argument == Argument::Required
     }
 }
 
-fn lookup(name: &str) -> Option<Found<'_>> {
+fn lookup(name: &str) -> Option<MatchedOption<'_>> {
     let name = name.strip_prefix("loose_").unwrap_or(name);
     if let Some(known) = known::find(name) {
-        return Some(Found {
+        return Some(MatchedOption {
             known,
             name,
             implied: None,
@@ -304,7 +304,7 @@ fn lookup(name: &str) -> Option<Found<'_>> {
         .find_map(|(prefix, value)| {
             let name = name.strip_prefix(prefix)?;
             let known = known::find(name)?;
-            (known.argument == Argument::Switch).then_some(Found {
+            (known.argument == Argument::Switch).then_some(MatchedOption {
                 known,
                 name,
                 implied: Some(value),

@@ -44,7 +44,7 @@ impl Shadow {
     pub(crate) fn keep_dictionary(&self, made: Dictionary) -> io::Result<()> {
         let bytes = made.bytes();
         let units = self.format.units(bytes.len());
-        let start = self.take(units)?;
+        let start = self.allocate(units)?;
         let mut out = AlignedBuf::zeroed(self.offset(units) as usize);
         out[..bytes.len()].copy_from_slice(bytes);
         if let Err(e) = self.file.write_now(&out, self.offset(start)) {

@@ -25,7 +25,7 @@ fn file(disk: &MemDisk) -> Arc<dyn File> {
 
 /// Writes `value` all over a new place of the page.
 fn write(s: &Shadow, page: u32, units: u8, value: u8) {
-    let start = s.take(u64::from(units)).expect("room");
+    let start = s.allocate(u64::from(units)).expect("room");
     let place = Place {
         start,
         units,
@@ -85,7 +85,7 @@ proptest! {
                     all(&s, &now);
                 }
                 2 => {
-                    let start = s.take(u64::from(units)).expect("room");
+                    let start = s.allocate(u64::from(units)).expect("room");
                     s.release(start, u64::from(units));
                 }
                 // The same few pages again and again, and others.

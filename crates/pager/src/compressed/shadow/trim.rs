@@ -79,7 +79,7 @@ impl Shadow {
         let units = u64::from(from.units);
         let start = {
             let mut s = self.lock();
-            match s.places.take(units) {
+            match s.places.allocate(units) {
                 Some(start) if start < from.start => start,
                 Some(start) => {
                     s.places.free(start, units);
