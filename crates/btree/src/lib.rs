@@ -8,8 +8,6 @@
 //! [`node`] is one page as bytes, [`ops`] its operations in the log; [`tree`] is the handle, and `descend`, `read`, `ahead`,
 //! `cuts`, `measure`, `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
 
-mod ahead;
-mod cuts;
 mod descend;
 mod fill;
 mod measure;
@@ -18,7 +16,9 @@ mod modify;
 pub mod node;
 pub mod ops;
 mod overflow;
+mod partition;
 mod read;
+mod read_ahead;
 mod split;
 mod tree;
 mod verify;

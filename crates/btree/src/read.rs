@@ -3,9 +3,9 @@
 
 use pager::OpError;
 
-use crate::ahead::Ahead;
 use crate::descend::Target;
 use crate::node::LeafNode;
+use crate::read_ahead::ReadAhead;
 use crate::tree::Tree;
 
 /// Which way a scan goes.
@@ -45,7 +45,7 @@ pub struct ScanPos {
     bound: Bound,
     key: Vec<u8>,
     entry: Vec<u8>,
-    ahead: Ahead,
+    ahead: ReadAhead,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,19 +82,19 @@ impl ScanPos {
     /// Moves to the start, see [`ScanPos::start`].
     pub fn seek_start(&mut self) {
         self.bound = Bound::Start;
-        self.ahead = Ahead::default();
+        self.ahead = ReadAhead::default();
     }
 
     /// Moves to `key`, see [`ScanPos::at`].
     pub fn seek_at(&mut self, key: &[u8]) {
         self.set(Bound::At, key);
-        self.ahead = Ahead::default();
+        self.ahead = ReadAhead::default();
     }
 
     /// Moves past `key`, see [`ScanPos::past`].
     pub fn seek_past(&mut self, key: &[u8]) {
         self.set(Bound::Past, key);
-        self.ahead = Ahead::default();
+        self.ahead = ReadAhead::default();
     }
 
     #[inline]

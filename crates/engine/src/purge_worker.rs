@@ -141,7 +141,7 @@ impl Engine {
                 match self.purge_change(&u, at, item.txid, &mut change).await {
                     Err(OpError::LogFull(_)) => {
                         // The same again when there is room.
-                        self.log.wait_room(Purpose::Tidy).await?;
+                        self.log.wait_admission_patiently(Purpose::Tidy).await?;
                         continue;
                     }
                     Err(e @ (OpError::Io(_) | OpError::Short(_))) => return Err(e),

@@ -235,7 +235,7 @@ impl Pager {
                 self.pool.wait_read(space, page).await;
                 Ok(None)
             }
-            Wait::LogSpace(purpose) => self.log.wait_space(purpose).await.map(|()| None),
+            Wait::LogSpace(purpose) => self.log.wait_admission(purpose).await.map(|()| None),
             Wait::LogRead(lsn) => self.log.fetch(lsn).await.map(|()| None),
             Wait::Grow(space) => {
                 let s = self.space(space)?;

@@ -11,7 +11,7 @@ use std::task::Context;
 
 use base::Environment;
 use base::environment::{Spawn, Task};
-use base::real::private;
+use base::real::file_modes;
 use engine::{Engine, EngineOptions, OpenReport};
 use pager::PagerOptions;
 use sql::vars::{GlobalVars, VarError};
@@ -112,7 +112,7 @@ pub async fn open(options: &Options) -> Result<Open, OpenFailure> {
     };
     let dir = &options.datadir;
     let (globals, mut warnings) = variables(options)?;
-    if private::is_open(dir) {
+    if file_modes::is_open(dir) {
         warnings.push(format!(
             "the directory {} is open to other users of this machine; its mode should be 0750, and 0640 that of the files in it",
             dir.display()
@@ -431,7 +431,7 @@ fn server_uuid(environment: &Environment, dir: &Path) -> io::Result<String> {
     }
     let uuid = random_uuid(environment);
     let text = format!("[auto]\nserver-uuid={uuid}\n");
-    private::write(&path, text.as_bytes(), private::FILE)?;
+    file_modes::write(&path, text.as_bytes(), file_modes::FILE)?;
     Ok(uuid)
 }
 

@@ -1,8 +1,8 @@
 //! Files of the operating system behind the environment's disk.
 #![allow(unsafe_code)]
 
+use super::file_modes;
 use super::pool::Pool;
-use super::private;
 use super::uring::{Op, Uring};
 use crate::buf::IoBuf;
 use crate::environment::{Disk, Done, DoneSync, File, OpenMode, lost_by_sync};
@@ -93,7 +93,7 @@ fn read_full(f: &fs::File, buf: &mut [u8], off: u64) -> io::Result<usize> {
 
 impl Drop for RawFile {
     fn drop(&mut self) {
-        super::closing::hand_over(&self.file);
+        super::deferred_close::hand_over(&self.file);
     }
 }
 
@@ -186,7 +186,7 @@ impl Disk for RealDisk {
             let mut options = fs::OpenOptions::new();
             options.read(true).write(true).custom_flags(flags);
             match create {
-                true => private::open_or_create(&options, path, private::FILE),
+                true => file_modes::open_or_create(&options, path, file_modes::FILE),
                 false => options.open(path),
             }
         };
@@ -212,7 +212,7 @@ impl Disk for RealDisk {
     }
 
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
-        private::create_dir_all(path)
+        file_modes::create_dir_all(path)
     }
 
     fn remove_dir(&self, path: &Path) -> io::Result<()> {
@@ -244,7 +244,7 @@ impl Disk for RealDisk {
         let mut options = fs::OpenOptions::new();
         options.read(true).write(true);
         let name = path.join("tidemill.lock");
-        let f = private::open_or_create(&options, &name, private::FILE)?;
+        let f = file_modes::open_or_create(&options, &name, file_modes::FILE)?;
         // SAFETY: a plain system call on an open descriptor; the lock goes with the descriptor.
         let r = unsafe { libc::flock(f.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
         if r != 0 {

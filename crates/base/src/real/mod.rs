@@ -2,10 +2,10 @@
 //! threads for background tasks.
 
 mod background_throttle;
-mod closing;
+mod deferred_close;
 mod disk;
+pub mod file_modes;
 mod pool;
-pub mod private;
 mod single_client;
 mod thread_ring;
 mod timer;

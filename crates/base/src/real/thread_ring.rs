@@ -73,7 +73,7 @@ impl ThreadRing {
 
     /// Tells the kernel what was queued and runs the completions of what has arrived. `waker` is woken when something is
     /// queued again.
-    pub fn turn(&self, waker: &Waker) {
+    pub fn poll(&self, waker: &Waker) {
         self.0.tell(waker);
         self.0.reap();
     }
@@ -215,7 +215,7 @@ mod tests {
             0,
             "what came before the first turn was told at once"
         );
-        ring.turn(Waker::noop());
+        ring.poll(Waker::noop());
         ring.end();
         drop(tell);
         let mut seen: Vec<_> = told.iter().collect();

@@ -111,7 +111,9 @@ impl Engine {
     ) -> Result<R, OpError> {
         loop {
             match self.pager.run(&mut op).await {
-                Err(OpError::LogFull(_)) => self.log.wait_room(Purpose::Tidy).await?,
+                Err(OpError::LogFull(_)) => {
+                    self.log.wait_admission_patiently(Purpose::Tidy).await?
+                }
                 r => return r,
             }
         }

@@ -197,7 +197,7 @@ impl Session {
         let tree = &t.indexes[0].tree;
         // The nodes looked at for them have to stay in memory meanwhile.
         let wanted = (threads * PIECES).min(engine.pager().pool().frames() as usize / 16);
-        let cuts = engine.pager().run(|| tree.cuts(wanted)).await;
+        let cuts = engine.pager().run(|| tree.partition_keys(wanted)).await;
         let cuts = cuts.map_err(|e| error::storage(e, &t.full_name))?;
         Ok(KeyRange::between(spread(cuts, threads)))
     }

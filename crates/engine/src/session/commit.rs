@@ -21,7 +21,7 @@ impl Session {
         if self.ended_without_record() {
             return Ok(());
         }
-        self.wait_log_room().await?;
+        self.wait_admission().await?;
         let end = self
             .record_commit()
             .map_err(|e| error::storage(e, "the log"))?;
@@ -113,7 +113,7 @@ impl Session {
             return Ok(());
         }
         self.undo_to(Lsn::NONE).await?;
-        self.wait_log_room().await?;
+        self.wait_admission().await?;
         let engine = self.engine.clone();
         let first = self.reg.first();
         let rec = self.reg.recording();
@@ -150,13 +150,13 @@ impl Session {
     }
 
     /// Waits for room in the log, however long it takes: what must not fail (commit, rollback) goes through here.
-    async fn wait_log_room(&self) -> Result<(), SqlError> {
+    async fn wait_admission(&self) -> Result<(), SqlError> {
         match self.engine.log.admit(Purpose::Undo) {
             Ok(()) => Ok(()),
             Err(OpError::Wait(_) | OpError::LogFull(_)) => self
                 .engine
                 .log
-                .wait_room(Purpose::Undo)
+                .wait_admission_patiently(Purpose::Undo)
                 .await
                 .map_err(|e| error::storage(e, "the log")),
             Err(e) => Err(error::storage(e, "the log")),

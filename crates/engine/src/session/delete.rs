@@ -2,7 +2,7 @@
 
 use super::conflict::Conflict;
 use super::secondary::entry_key;
-use super::undo_room::SMALL_UNDO;
+use super::undo_reservation::SMALL_UNDO;
 use super::{LockWait, Pins, Session, Written};
 use crate::error;
 use crate::record::{DELETED, EXTERNAL, HEADER, RowRef, RowVersion, Undo, UndoOp};

@@ -3,7 +3,7 @@
 use super::conflict::Conflict;
 use super::overflow_columns::BuiltRow;
 use super::secondary::entry_key;
-use super::undo_room::SMALL_UNDO;
+use super::undo_reservation::SMALL_UNDO;
 use super::{Inserted, LockWait, Pins, Session};
 use crate::error;
 use crate::lock::{Hold, Mode};

@@ -18,7 +18,7 @@ mod rollback;
 mod scan;
 mod secondary;
 mod tables;
-mod undo_room;
+mod undo_reservation;
 mod update;
 
 pub use batch::RowBatch;
@@ -39,7 +39,7 @@ use pager::Wait;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::SqlError;
-use undo_room::UndoRoom;
+use undo_reservation::UndoReservation;
 
 /// Isolation levels.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -107,7 +107,7 @@ pub struct Session {
     pub(crate) table_timeout_us: u64,
     /// Bytes of before-images: what the transaction would lose as a deadlock's victim.
     pub(crate) weight: u64,
-    undo_room: UndoRoom,
+    undo_reservation: UndoReservation,
     pub(crate) change: Change,
     catalog: Arc<Catalog>,
     /// Pieces of work since the session last let others run.
@@ -130,7 +130,7 @@ impl Session {
         let reg = engine.txns.register();
         let interrupt = engine.interrupt();
         let catalog = engine.catalog();
-        let undo_room = UndoRoom::new(engine.log.clone());
+        let undo_reservation = UndoReservation::new(engine.log.clone());
         Session {
             engine,
             reg,
@@ -148,7 +148,7 @@ impl Session {
             lock_timeout_us: 50_000_000,
             table_timeout_us: 50_000_000,
             weight: 0,
-            undo_room,
+            undo_reservation,
             change: Change::default(),
             catalog,
             worked: 0,
@@ -340,7 +340,7 @@ impl Session {
         self.purge_work = false;
         self.defines = false;
         self.weight = 0;
-        self.undo_room.clear();
+        self.undo_reservation.clear();
         self.savepoints.clear();
         self.statement_start = Lsn::NONE;
         self.uses.clear();
@@ -458,7 +458,7 @@ impl Drop for Session {
         // The connection went away in the middle of a transaction: its rollback goes on without it.
         let mut orphan = Session::new(self.engine.clone());
         std::mem::swap(&mut orphan.reg, &mut self.reg);
-        std::mem::swap(&mut orphan.undo_room, &mut self.undo_room);
+        std::mem::swap(&mut orphan.undo_reservation, &mut self.undo_reservation);
         orphan.txid = std::mem::take(&mut self.txid);
         orphan.uses = std::mem::take(&mut self.uses);
         orphan.snapshot = self.snapshot.take();

@@ -1,6 +1,6 @@
 //! Overflow columns: long columns are written to overflow pages before the row that refers to them, and released behind it.
 
-use super::undo_room::SMALL_UNDO;
+use super::undo_reservation::SMALL_UNDO;
 use super::{Pins, Session};
 use crate::error;
 use crate::record::{RowBuilder, Undo, UndoOp};
@@ -75,7 +75,7 @@ impl Session {
             match admitted.and_then(|()| w.step(tree, bytes, step)) {
                 Ok(Some(c)) => {
                     rec.done(c.start);
-                    self.undo_room.add(SMALL_UNDO);
+                    self.undo_reservation.add(SMALL_UNDO);
                     pins.clear();
                 }
                 Ok(None) => return Ok(w.first()),

@@ -88,7 +88,7 @@ impl Session {
                 Err(OpError::LogFull(_)) => {
                     self.engine
                         .log
-                        .wait_room(Purpose::Undo)
+                        .wait_admission_patiently(Purpose::Undo)
                         .await
                         .map_err(|e| error::storage(e, "the log"))?;
                 }
@@ -114,7 +114,12 @@ impl Session {
     /// Awaits what an undo lacked; a full disk, or a want of descriptors, is waited out.
     async fn wait_for_undo(&self, w: Wait, pins: &mut Pins) -> Result<(), OpError> {
         match self.engine.pager.resolve_into(w, pins).await {
-            Err(OpError::LogFull(_)) => self.engine.log.wait_room(Purpose::Undo).await,
+            Err(OpError::LogFull(_)) => {
+                self.engine
+                    .log
+                    .wait_admission_patiently(Purpose::Undo)
+                    .await
+            }
             Err(OpError::SpaceFull(_) | OpError::Short(_))
                 if !self.engine.stopping.load(Ordering::SeqCst) =>
             {

@@ -2,7 +2,7 @@
 
 use super::conflict::Conflict;
 use super::scan::Scan;
-use super::undo_room::SMALL_UNDO;
+use super::undo_reservation::SMALL_UNDO;
 use super::{LockWait, Pins, Session};
 use crate::error;
 use crate::lock::{Hold, Mode};

@@ -10,13 +10,13 @@
 //! This module never looks behind a page's header, but for where those who lay out pages say that entries lie; and it knows no
 //! transaction.
 
+mod allocation_map;
 mod codec;
 mod columns;
 mod counts;
 mod dictionary;
-mod places;
+mod free_runs;
 mod root;
-mod runs;
 mod shadow;
 mod tiles;
 mod widths;

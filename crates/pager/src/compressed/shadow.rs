@@ -12,10 +12,10 @@ mod trim;
 
 use super::CompressedFormat;
 use super::CompressedUse;
+use super::allocation_map::AllocationMap;
 use super::codec::PageCompressor;
 use super::columns;
 use super::dictionary::Dictionary;
-use super::places::Places;
 use super::root::{
     self, CHUNK_PAGES, DIRECTORIES_MAX, DIRECTORY_CHUNKS, FRONT, PART, Part, Root, Slots, Stored,
 };
@@ -76,7 +76,7 @@ pub(crate) struct Shadow {
 struct State {
     /// The place of each page.
     words: Vec<u64>,
-    places: Places,
+    places: AllocationMap,
     chunks: Vec<Part>,
     directories: Vec<Part>,
     /// Chunks that have changed since the last root.
@@ -178,7 +178,7 @@ impl Shadow {
         let mut s = State {
             generation: root.generation,
             room: root.pages,
-            places: Places::new(units),
+            places: AllocationMap::new(units),
             ..State::default()
         };
         let parts = shadow.part_units();

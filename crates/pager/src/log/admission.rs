@@ -71,7 +71,7 @@ impl Log {
 
     /// Waits until [`Log::admit`] would not ask to wait; on a full disk, until the keeper has looked for room once more; where pages cannot be
     /// written for want of something, until that was tried once more.
-    pub async fn wait_space(&self, purpose: Purpose) -> Result<(), OpError> {
+    pub async fn wait_admission(&self, purpose: Purpose) -> Result<(), OpError> {
         // A look that has begun may have missed room that came since.
         let look = self.look_begun.load(Ordering::Acquire) + 1;
         self.look_asked.fetch_max(look, Ordering::AcqRel);
@@ -137,8 +137,8 @@ impl Log {
         self.look_asked.load(Ordering::Acquire) > self.look_begun.load(Ordering::Acquire)
     }
 
-    /// As [`Log::wait_space`], for what must not fail: a full disk is waited out too.
-    pub async fn wait_room(&self, purpose: Purpose) -> Result<(), OpError> {
+    /// As [`Log::wait_admission`], for what must not fail: a full disk is waited out too.
+    pub async fn wait_admission_patiently(&self, purpose: Purpose) -> Result<(), OpError> {
         self.request_checkpoint();
         self.space_event
             .wait_for(|| match self.admit(purpose) {

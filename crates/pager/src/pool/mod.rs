@@ -4,11 +4,11 @@
 //! write nothing shared but (at most once a round of the clock) the frame's mark. Dirty pages are never written here:
 //! that is the cleaner's business. Latch order: see the README.
 
-mod ahead;
 mod arena;
 pub(crate) mod frame;
 mod guard;
 mod page_read;
+mod read_ahead;
 
 pub use guard::{ExclusiveGuard, Pin, Pins, SharedGuard};
 

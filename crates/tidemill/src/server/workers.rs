@@ -212,7 +212,7 @@ async fn read_pages(ring: Arc<ThreadRing>) {
     };
     poll_fn(|cx| {
         loop {
-            ring.turn(cx.waker());
+            ring.poll(cx.waker());
             match readable.poll_read_ready(cx) {
                 // What arrives from here on makes it readable again.
                 Poll::Ready(Ok(mut ready)) => ready.clear_ready(),

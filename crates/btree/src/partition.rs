@@ -13,7 +13,7 @@ impl Tree {
     ///
     /// # Errors
     /// As any read; when the node was waited for all of it begins again.
-    pub fn cuts(&self, wanted: usize) -> Result<Vec<Vec<u8>>, OpError> {
+    pub fn partition_keys(&self, wanted: usize) -> Result<Vec<Vec<u8>>, OpError> {
         let mut keys = Vec::new();
         let mut nodes = vec![self.root];
         let mut expected = None;

@@ -12,15 +12,15 @@ const STEP: u64 = 64 << 10;
 pub(super) const SMALL_UNDO: u64 = 80;
 
 /// What a session's transaction has asked for.
-pub(super) struct UndoRoom {
+pub(super) struct UndoReservation {
     log: Arc<Log>,
     needed: u64,
     reserved: u64,
 }
 
-impl UndoRoom {
-    pub(super) fn new(log: Arc<Log>) -> UndoRoom {
-        UndoRoom {
+impl UndoReservation {
+    pub(super) fn new(log: Arc<Log>) -> UndoReservation {
+        UndoReservation {
             log,
             needed: 0,
             reserved: 0,
@@ -52,11 +52,11 @@ impl Session {
     #[inline]
     pub(super) fn grew(&mut self, weight: u64, undo: u64) {
         self.weight += weight;
-        self.undo_room.add(undo);
+        self.undo_reservation.add(undo);
     }
 }
 
-impl Drop for UndoRoom {
+impl Drop for UndoReservation {
     fn drop(&mut self) {
         self.clear();
     }

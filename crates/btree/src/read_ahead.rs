@@ -18,14 +18,14 @@ const LONG: u16 = 4;
 
 /// How a scan stands to the leaves in front of it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Ahead {
+pub(crate) struct ReadAhead {
     /// Leaves passed, up to [`LONG`].
     passed: u16,
     /// Leaves to pass until the next ones are read; 0: the next miss begins it.
     left: u16,
 }
 
-impl Ahead {
+impl ReadAhead {
     /// The leaf that the scan needs was looked for: if it is not resident, it and those behind it are read.
     #[inline]
     pub(crate) fn missed<G>(

@@ -3,11 +3,11 @@
 //! Knows nothing of pages. What is freed here may be written over at once: whoever frees sees to it that nobody looks for the
 //! old bytes there any more, also after a crash.
 
-use super::runs::{BLOCK_UNITS, FreeRuns, RunPlace};
+use super::free_runs::{BLOCK_UNITS, FreeRuns, RunPlace};
 
 /// Units of a file, taken or free.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct AllocationMap {
     /// Bit set: taken. Bits behind the last unit are set.
     words: Vec<u64>,
     units: u64,
@@ -18,10 +18,10 @@ pub(crate) struct Places {
 
 const BITS: u64 = u64::BITS as u64;
 
-impl Places {
+impl AllocationMap {
     /// A file of that many units, all of them free.
-    pub(crate) fn new(units: u64) -> Places {
-        let mut p = Places::default();
+    pub(crate) fn new(units: u64) -> AllocationMap {
+        let mut p = AllocationMap::default();
         p.grow(units);
         p
     }
@@ -204,7 +204,7 @@ mod tests {
         fn it_does_what_a_list_of_units_does(
             steps in prop::collection::vec((0u8..4, 0u64..4000, 1u64..300), 1..100)
         ) {
-            let mut places = Places::new(0);
+            let mut places = AllocationMap::new(0);
             let mut model: Vec<bool> = Vec::new();
             let mut runs: Vec<(u64, u64)> = Vec::new();
             for (what, at, n) in steps {
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn units_known_to_be_used_are_claimed_once() {
-        let mut p = Places::new(100);
+        let mut p = AllocationMap::new(100);
         assert!(p.claim(10, 20) && p.claim(30, 70));
         assert!(!p.claim(29, 2) && !p.claim(99, 2) && !p.claim(u64::MAX, 2));
         assert_eq!(

@@ -21,7 +21,7 @@ fn cuts_are_spread_evenly() {
     // Some 750 leaves under one root.
     let bed = filled(60_000, 190);
     for wanted in [1, 7, 700] {
-        let cuts = wait(&bed, || bed.tree.cuts(wanted));
+        let cuts = wait(&bed, || bed.tree.partition_keys(wanted));
         assert!(cuts.len() >= wanted, "{} of {wanted}", cuts.len());
         assert!(cuts.is_sorted());
         let number = |k: &Vec<u8>| {
@@ -42,15 +42,18 @@ fn cuts_are_spread_evenly() {
 #[test]
 fn a_lone_leaf_is_not_cut() {
     let bed = filled(10, 100);
-    assert_eq!(wait(&bed, || bed.tree.cuts(100)), Vec::<Vec<u8>>::new());
+    assert_eq!(
+        wait(&bed, || bed.tree.partition_keys(100)),
+        Vec::<Vec<u8>>::new()
+    );
 }
 
 #[test]
 fn levels_are_gone_down_until_there_are_enough() {
     // Two entries a leaf, and more leaves than the root could name.
     let bed = filled(6000, 7000);
-    let few = wait(&bed, || bed.tree.cuts(1));
-    let many = wait(&bed, || bed.tree.cuts(200));
+    let few = wait(&bed, || bed.tree.partition_keys(1));
+    let many = wait(&bed, || bed.tree.partition_keys(200));
     assert!(
         !few.is_empty() && few.len() < many.len(),
         "{} {}",
