@@ -2,8 +2,9 @@
 #![allow(unsafe_code)]
 
 use super::file_modes;
+use super::operation::{Op, RawFile, read_full, run_op};
 use super::pool::Pool;
-use super::uring::{Op, Uring};
+use super::uring::Uring;
 use crate::buf::IoBuf;
 use crate::environment::{Disk, Done, DoneSync, File, OpenMode, lost_by_sync};
 use std::fs;
@@ -49,52 +50,9 @@ impl RealDisk {
     }
 }
 
-pub(super) struct RawFile {
-    pub(super) file: fs::File,
-    /// Opened past the page cache.
-    direct: bool,
-}
-
 struct RealFile {
     raw: Arc<RawFile>,
     engine: Arc<Engine>,
-}
-
-/// Carries out an operation on the calling thread and completes it.
-pub(super) fn run_op(f: &RawFile, op: Op) {
-    match op {
-        Op::Read(mut b, off, done) => {
-            let r = read_full(&f.file, b.bytes_mut(), off);
-            done(b, r)
-        }
-        Op::Write(b, off, done) => {
-            let r = f
-                .file
-                .write_all_at(b.bytes(), off)
-                .map(|()| b.bytes().len());
-            done(b, r)
-        }
-        Op::Sync(done) => done(f.file.sync_data().map_err(lost_by_sync)),
-    }
-}
-
-fn read_full(f: &fs::File, buf: &mut [u8], off: u64) -> io::Result<usize> {
-    let mut n = 0;
-    while n < buf.len() {
-        match f.read_at(&mut buf[n..], off + n as u64) {
-            Ok(0) => break,
-            Ok(k) => n += k,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(n)
-}
-
-impl Drop for RawFile {
-    fn drop(&mut self) {
-        super::deferred_close::hand_over(&self.file);
-    }
 }
 
 impl RealFile {

@@ -5,6 +5,7 @@ mod background_throttle;
 mod deferred_close;
 mod disk;
 pub mod file_modes;
+mod operation;
 mod pool;
 mod single_client;
 mod thread_ring;

@@ -8,8 +8,8 @@
 //! Must never do: block while the thread has anything else to run, or run a completion on another thread.
 #![allow(unsafe_code)]
 
-use super::disk::RawFile;
-use super::uring::{InFlight, Op};
+use super::operation::{Op, RawFile};
+use super::uring::InFlight;
 use io_uring::IoUring;
 use std::cell::RefCell;
 use std::io;
@@ -24,7 +24,7 @@ thread_local! {
     static OWN: RefCell<Option<Arc<Ring>>> = const { RefCell::new(None) };
 }
 
-/// The ring of the thread that made it. Whoever holds it must call [`ThreadRing::turn`] when its descriptor is readable and
+/// The ring of the thread that made it. Whoever holds it must call [`ThreadRing::poll`] when its descriptor is readable and
 /// when the waker given to the last turn was woken, on that same thread, and [`ThreadRing::end`] before the thread ends.
 pub struct ThreadRing(Arc<Ring>);
 
