@@ -63,15 +63,9 @@ pub async fn open(
         report.control_damaged = Some(half_damaged(&log_dir));
     }
 
-    let (segments, end, reading) = find_end(
-        &environment,
-        &options,
-        &log_dir,
-        &state,
-        observe,
-        &mut report,
-    )
-    .map_err(|e| with_control(e, &control, &log_dir))?;
+    let env = &environment;
+    let (segments, end, reading) = find_end(env, &options, &log_dir, &state, observe, &mut report)
+        .map_err(|e| with_control(e, &control, &log_dir))?;
     if !report.created {
         sync_names(&*disk, &log_dir, &data_dir)?;
     }

@@ -4,7 +4,7 @@
 //!
 //! Must never do: change a definition that is not the one the caller has seen.
 
-use super::orphaned_trees::OrphanedTree;
+use super::catalog::OrphanedTree;
 use super::statements::{Closed, RowChange};
 use crate::engine::Engine;
 use crate::schema::{IndexDef, Table, TableDef};

@@ -1,7 +1,6 @@
 //! The table of definitions: `kind`, `name`, `definition`. Kind 1 is a schema by name, kind 2 a table by its id, kind 3 a
 //! tree that no definition names ([`OrphanedTree`]), by its table's id and its index's.
 
-use super::orphaned_trees::OrphanedTree;
 use crate::record::{HEADER, RowVersion};
 use crate::schema::{
     CATALOG_ID, Catalog, ColumnDef, IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef,
@@ -70,6 +69,15 @@ pub(super) fn table_row(t: &TableDef) -> Vec<Value> {
         Value::Bytes(t.id.to_be_bytes().to_vec()),
         Value::Bytes(t.encode()),
     ]
+}
+
+/// An orphaned tree: one that no definition names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OrphanedTree {
+    pub(crate) table: u32,
+    pub(crate) index: u32,
+    /// Page 0: not known, the tree had no page when this was written down.
+    pub(crate) root: PageNo,
 }
 
 /// The row of a tree without a definition.

@@ -12,7 +12,7 @@
 
 use super::build::duplicate_error;
 use super::parallel::{Priority, Worker};
-use super::rebuild::{Keys, Rewrite};
+use super::rewrite::{Keys, Rewrite};
 use crate::error;
 use crate::progress::Stage;
 use crate::record::{RowRef, RowVersion};

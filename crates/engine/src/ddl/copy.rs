@@ -8,7 +8,7 @@ use super::build::duplicate_error;
 use super::entries::{Entries, Sorting};
 use super::leaf_rows::{KeyRange, LeafRows};
 use super::parallel::{Priority, Worker};
-use super::rebuild::{Keys, Rewrite};
+use super::rewrite::{Keys, Rewrite};
 use crate::error;
 use crate::progress::Stage;
 use crate::record::{EXTERNAL, HEADER, RowVersion};

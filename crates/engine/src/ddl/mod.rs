@@ -15,11 +15,11 @@ mod orphaned_trees;
 mod parallel;
 mod paths;
 mod rebuild;
+mod rewrite;
 mod runs;
 mod statements;
 
-pub(crate) use catalog::{catalog_def, load};
-pub(crate) use orphaned_trees::OrphanedTree;
+pub(crate) use catalog::{OrphanedTree, catalog_def, load};
 pub(crate) use paths::{catalog_path, schema_dir, table_path};
-pub use rebuild::{Keys, Reshape, Rewrite};
+pub use rewrite::{Keys, Reshape, Rewrite};
 pub(crate) use runs::remove_left as remove_left_runs;

@@ -8,7 +8,7 @@
 
 use super::alter::Publish;
 use super::build::duplicate_error;
-use super::orphaned_trees::OrphanedTree;
+use super::catalog::OrphanedTree;
 use super::statements::Closed;
 use crate::engine::Engine;
 use crate::error;

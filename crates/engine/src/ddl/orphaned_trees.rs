@@ -2,7 +2,7 @@
 //! yet. Each has a row in the catalog from before its first page until after its last, so that a crash at any point leaves
 //! nothing that the next start does not take out. This module never decides whether an index exists: definitions do.
 
-use super::catalog::tree_row;
+use super::catalog::{OrphanedTree, tree_row};
 use super::statements::RowChange;
 use crate::engine::Engine;
 use crate::schema::Table;
@@ -16,15 +16,6 @@ use types::SqlError;
 
 /// Pages freed before others of the thread have their turn: a fraction of a millisecond.
 const FREED_PER_YIELD: u32 = 32;
-
-/// An orphaned tree: one that no definition names.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct OrphanedTree {
-    pub(crate) table: u32,
-    pub(crate) index: u32,
-    /// Page 0: not known, the tree had no page when this was written down.
-    pub(crate) root: PageNo,
-}
 
 impl Engine {
     /// Writes down that a tree is going to be made.

@@ -4,6 +4,7 @@
 //! No latch is ever held across an await. What is held are pins, row locks and table uses.
 
 mod batch;
+mod candidates;
 mod commit;
 mod conflict;
 mod counter;
@@ -168,6 +169,13 @@ impl Session {
     pub async fn yield_now(&mut self) {
         self.worked = 0;
         base::environment::yield_now(&*self.engine.environment().spawn).await;
+    }
+
+    /// The transaction has made a change: what is lost with it, and what undoing it takes of the log, in bytes.
+    #[inline]
+    pub(super) fn grew(&mut self, weight: u64, undo: u64) {
+        self.weight += weight;
+        self.undo_reservation.add(undo);
     }
 
     /// The engine.

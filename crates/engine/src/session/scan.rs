@@ -1,9 +1,9 @@
 //! Range scans. A scan is a position, not a latch: each call looks at one leaf after the other, copies out the rows that
 //! are wanted, and survives whatever happens to the tree in between.
 
+use super::candidates::Candidates;
 use super::conflict::{Conflict, ConflictCheck};
 use super::read::{Reader, current};
-use super::secondary::Candidates;
 use super::{LockWait, Pins, ReadMode, RowBatch, Session};
 use crate::error;
 use crate::lock::Bound;

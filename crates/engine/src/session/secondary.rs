@@ -13,45 +13,6 @@ use btree::{Action, Direction, ScanPos, ScanState, Visit};
 use pager::{OpError, RecordKind};
 use types::SqlError;
 
-/// Entries gathered from a leaf, whose rows are to be looked up.
-#[derive(Default)]
-pub(crate) struct Candidates {
-    bytes: Vec<u8>,
-    entries: Vec<(u32, u16, u32, bool)>,
-    next: usize,
-    /// No more follow.
-    pub(super) last: bool,
-}
-
-pub(super) struct Candidate<'a> {
-    /// The whole entry key.
-    pub(super) entry: &'a [u8],
-    /// The clustered key at its end.
-    pub(super) key: &'a [u8],
-    /// The visible row certainly has these values.
-    pub(super) sure: bool,
-}
-
-impl Candidates {
-    pub(super) fn is_empty(&self) -> bool {
-        self.next == self.entries.len()
-    }
-
-    pub(super) fn first(&self) -> Option<Candidate<'_>> {
-        let (at, split, end, sure) = *self.entries.get(self.next)?;
-        let entry = &self.bytes[at as usize..end as usize];
-        Some(Candidate {
-            entry,
-            key: &entry[split as usize..],
-            sure,
-        })
-    }
-
-    pub(super) fn pop(&mut self) {
-        self.next += 1;
-    }
-}
-
 impl Session {
     /// Fills the scan's candidates from one leaf. `locking`: entries that others are changing are wanted too.
     pub(super) fn gather(
@@ -71,9 +32,7 @@ impl Session {
             candidates,
             ..
         } = scan;
-        candidates.bytes.clear();
-        candidates.entries.clear();
-        candidates.next = 0;
+        candidates.clear();
         let mut over = false;
         let tree = &table.indexes[*index].tree;
         let space = table.space.id();
@@ -95,12 +54,8 @@ impl Session {
                 return Visit::Next;
             }
             let sure = !locking && visible && !v.deleted() && snapshot.is_some();
-            let at = candidates.bytes.len() as u32;
-            candidates.bytes.extend_from_slice(key);
-            candidates
-                .entries
-                .push((at, v.split, candidates.bytes.len() as u32, sure));
-            if candidates.entries.len() >= max {
+            candidates.push(key, v.split, sure);
+            if candidates.len() >= max {
                 Visit::Stop
             } else {
                 Visit::Next

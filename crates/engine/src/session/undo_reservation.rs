@@ -1,7 +1,6 @@
 //! The room in the log that a transaction's rollback would need. It is asked for in steps, so that small transactions never
 //! touch what all sessions share: what they need is in the log's own reserve.
 
-use super::Session;
 use pager::Log;
 use std::sync::Arc;
 
@@ -44,15 +43,6 @@ impl UndoReservation {
         if self.reserved > 0 {
             self.log.release_undo(std::mem::take(&mut self.reserved));
         }
-    }
-}
-
-impl Session {
-    /// The transaction has made a change: what is lost with it, and what undoing it takes of the log, in bytes.
-    #[inline]
-    pub(super) fn grew(&mut self, weight: u64, undo: u64) {
-        self.weight += weight;
-        self.undo_reservation.add(undo);
     }
 }
 
