@@ -5,9 +5,10 @@
 //! record's own LSN is stamped into a value where the caller says so. It never blocks and never reads a device: what is
 //! missing is answered as `OpError::Wait`, with nothing changed.
 //!
-//! [`node`] is one page as bytes, [`ops`] its operations in the log; [`tree`] is the handle, and `descend`, `read`, `ahead`,
-//! `cuts`, `measure`, `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
+//! [`node`] is one page as bytes, [`ops`] its operations in the log, [`apply()`] what they do; [`tree`] is the handle, and `descend`, `read`, `read_ahead`,
+//! `partition`, `measure`, `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
 
+mod apply;
 mod descend;
 mod fill;
 mod measure;
@@ -23,11 +24,12 @@ mod split;
 mod tree;
 mod verify;
 
+pub use apply::{apply, register};
+pub use descend::Direction;
 pub use measure::Measure;
 pub use modify::{Action, Change, KeyPosition, Outcome, Successor};
 pub use node::{INLINE_TARGET, MAX_KEY, MAX_VALUE, max_value};
-pub use ops::{apply, register};
 pub use overflow::{OVERFLOW_CAPACITY, OverflowCursor, OverflowWriter};
-pub use read::{Direction, ScanPos, ScanState, Visit};
+pub use read::{ScanPos, ScanState, Visit};
 pub use tree::Tree;
 pub use verify::VerifyCursor;

@@ -3,19 +3,10 @@
 
 use pager::OpError;
 
-use crate::descend::Target;
+use crate::descend::{Direction, Target};
 use crate::node::LeafNode;
 use crate::read_ahead::ReadAhead;
 use crate::tree::Tree;
-
-/// Which way a scan goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
-    /// Ascending keys.
-    Forward,
-    /// Descending keys.
-    Backward,
-}
 
 /// What a visitor wants after an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

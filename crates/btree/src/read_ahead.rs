@@ -7,10 +7,9 @@ use base::PageNo;
 use pager::OpError;
 use smallvec::SmallVec;
 
-use crate::descend::Target;
+use crate::descend::{Direction, Target};
 use crate::node::InnerNode;
 use crate::node::view::is_inner_of;
-use crate::read::Direction;
 use crate::tree::Tree;
 
 /// Leaves that a scan must have passed before it counts as one that goes on: a range of a hundred rows passes two or three.

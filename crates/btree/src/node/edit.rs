@@ -9,7 +9,8 @@ use base::le::{get_u16, get_u32, put_u16, put_u32, put_u64};
 use pager::PAGE_SIZE;
 
 use super::hints;
-use super::view::{Entry, InnerNode, LeafNode, Node, slots_at};
+use super::slots_at;
+use super::view::{Entry, InnerNode, LeafNode, Node};
 use super::{
     Bytes, COUNT_AT, FENCES_AT, FLAGS_AT, GARBAGE_AT, HEAP_AT, HIGH_LEN_AT, INDEX_AT, INNER_CELL,
     INNER_KIND, KIND_AT, LAST_AT, LEAF_KIND, LEVEL_AT, LOW_LEN_AT, PREFIX_AT, SCORE_AT, SLOT,
