@@ -27,7 +27,7 @@ enum Identity {
     /// Nothing that this program can read.
     Unreadable,
     /// What a creation that was cut short leaves: no page of it is whole.
-    Unborn,
+    Uncommitted,
 }
 
 /// Opens every tablespace file below the data folder.
@@ -66,7 +66,7 @@ pub(crate) fn open_spaces(
                 report.unreadable_files.push(path);
                 continue;
             }
-            Identity::Unborn => {
+            Identity::Uncommitted => {
                 report.uncommitted_files.push(path);
                 continue;
             }
@@ -87,7 +87,7 @@ pub(crate) fn open_spaces(
                 match Shadow::open(file.clone(), options.compressed_step_bytes) {
                     Ok(shadow) => Space::compressed(shadow, file, &path),
                     Err(NoRoot::Io(e)) => return Err(e.into()),
-                    Err(NoRoot::Damaged | NoRoot::Unborn | NoRoot::Other) => {
+                    Err(NoRoot::Damaged | NoRoot::Uncommitted | NoRoot::Other) => {
                         report.unreadable_files.push(path);
                         continue;
                     }
@@ -110,7 +110,7 @@ fn identity(file: &dyn File, copies: &Copies) -> io::Result<Identity> {
         Err(NoRoot::Io(e)) => return Err(e),
         Err(NoRoot::Other) => {}
         Err(NoRoot::Damaged) => return Ok(Identity::Unreadable),
-        Err(NoRoot::Unborn) => return Ok(Identity::Unborn),
+        Err(NoRoot::Uncommitted) => return Ok(Identity::Uncommitted),
     }
     let mut page = vec![0u8; PAGE_SIZE];
     let n = file.read_now(&mut page, 0)?;
@@ -134,8 +134,8 @@ fn identity(file: &dyn File, copies: &Copies) -> io::Result<Identity> {
     Ok(match header {
         // Torn before any other page was written.
         Ok(()) if copies.contains_key(&(id, PageNo(0))) => Identity::Is(id),
-        Ok(()) => Identity::Unborn,
-        Err(_) if first.iter().take(64).all(|b| *b == 0) => Identity::Unborn,
+        Ok(()) => Identity::Uncommitted,
+        Err(_) if first.iter().take(64).all(|b| *b == 0) => Identity::Uncommitted,
         Err(_) => Identity::Unreadable,
     })
 }

@@ -7,7 +7,8 @@
 
 use super::columns::{self, Cells, CellsOf, Slots};
 use super::dictionary::{self, Dictionary};
-use super::{CompressedFormat, widths::Widths};
+use super::format::{CompressedFormat, Method};
+use super::widths::Widths;
 use crate::page::{self, PAGE_SIZE};
 use base::checksum::crc32c;
 use base::{AlignedBuf, PageNo, SpaceId, le};
@@ -17,30 +18,6 @@ use zstd::zstd_safe::{CCtx, DCtx};
 
 /// Bytes in front of a compressed page.
 pub const HEADER: usize = 32;
-
-/// What compresses pages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Method {
-    /// LZ4's block format.
-    Lz4 = 1,
-    /// zlib.
-    Zlib = 2,
-    /// zstd.
-    Zstd = 3,
-}
-
-impl Method {
-    /// The method with this number.
-    pub(crate) fn from_u8(n: u8) -> Option<Method> {
-        Some(match n {
-            1 => Method::Lz4,
-            2 => Method::Zlib,
-            3 => Method::Zstd,
-            _ => return None,
-        })
-    }
-}
 
 /// A page ready to be written: in whole units, the rest of the last one zeros.
 pub struct CompressedPage {

@@ -15,60 +15,26 @@ mod codec;
 mod columns;
 mod counts;
 mod dictionary;
+mod format;
 mod free_runs;
 mod root;
 mod shadow;
 mod tiles;
 mod widths;
 
-pub use codec::{CompressedPage, Method, PageCompressor, decompress};
+pub use codec::{CompressedPage, PageCompressor, decompress};
 pub use columns::{Cells, CellsOf, Slots, unknown};
 pub use counts::{CompressionCounters, CompressionCounts, IndexOf};
 pub use dictionary::Dictionary;
-pub(crate) use shadow::{NoRoot, Place, Shadow};
+pub(crate) use format::Place;
+pub use format::{CompressedFormat, CompressedUse, Method};
+pub(crate) use shadow::{NoRoot, Shadow};
 
 use crate::files::Files;
-use crate::page::PAGE_SIZE;
 use base::{AlignedBuf, File, OpenMode};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-
-/// How the pages of a tablespace are compressed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CompressedFormat {
-    /// Bytes that a page takes a multiple of: a power of two, 512 to 16,384.
-    pub unit: u32,
-    /// Bytes into which a page should compress, [`unit`](Self::unit) if none were named: what the counters measure by. A page that compresses into
-    /// more takes more units.
-    pub block: u32,
-    /// What compresses.
-    pub method: Method,
-    /// How hard it tries, 0 to 9, as `innodb_compression_level`.
-    pub level: u8,
-}
-
-impl CompressedFormat {
-    /// Whether there is such a format.
-    pub(crate) fn is_valid(&self) -> bool {
-        let power = |n: u32| n.is_power_of_two() && (512..=PAGE_SIZE as u32).contains(&n);
-        power(self.unit) && power(self.block) && self.block >= self.unit && self.level <= 9
-    }
-
-    /// Units of that many bytes.
-    pub(crate) fn units(&self, bytes: usize) -> u64 {
-        bytes.div_ceil(self.unit as usize) as u64
-    }
-}
-
-/// What a compressed tablespace takes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct CompressedUse {
-    /// Pages that have a place.
-    pub pages: u64,
-    /// Bytes of their places.
-    pub bytes: u64,
-}
 
 /// Opens the file of a compressed tablespace: past the page cache only where the device takes units as small as its.
 pub(crate) fn open_file(

@@ -10,8 +10,7 @@
 //!   chunk: 2048 pages, 8 bytes each: start << 16 | units << 8 | 1 plain, 2 compressed; 0: never written
 //! ```
 
-use super::codec::Method;
-use super::{CompressedFormat, Place};
+use super::format::{CompressedFormat, Method, Place};
 use base::checksum::crc32c;
 use base::{AlignedBuf, File, SpaceId, le};
 use std::io;
@@ -81,7 +80,7 @@ pub(super) enum Slots {
     /// It is a compressed tablespace; no root is whole.
     NoRoot,
     /// It was to become one: its first root was not written wholly.
-    Unborn,
+    Uncommitted,
     /// It is none.
     Other,
 }
@@ -160,7 +159,7 @@ impl Root {
         Ok(match newest {
             Some(r) => Slots::Root(r),
             // A root is whole in one slot before the other is written, so only zeros are a creation cut short.
-            None if named && slots().any(|s| s.iter().all(|b| *b == 0)) => Slots::Unborn,
+            None if named && slots().any(|s| s.iter().all(|b| *b == 0)) => Slots::Uncommitted,
             None if named => Slots::NoRoot,
             None => Slots::Other,
         })

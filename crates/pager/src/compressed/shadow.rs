@@ -10,12 +10,11 @@ mod dictionary;
 mod run;
 mod trim;
 
-use super::CompressedFormat;
-use super::CompressedUse;
 use super::allocation_map::AllocationMap;
 use super::codec::PageCompressor;
 use super::columns;
 use super::dictionary::Dictionary;
+use super::format::{CompressedFormat, CompressedUse, Place};
 use super::root::{
     self, CHUNK_PAGES, DIRECTORIES_MAX, DIRECTORY_CHUNKS, FRONT, PART, Part, Root, Slots, Stored,
 };
@@ -28,17 +27,6 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-/// Where a page lies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
-    /// First unit.
-    pub(crate) start: u64,
-    /// Units.
-    pub(crate) units: u8,
-    /// As it is in memory, not compressed.
-    pub(crate) plain: bool,
-}
-
 /// Why a file cannot be used as a compressed tablespace.
 pub(crate) enum NoRoot {
     /// It is none.
@@ -46,7 +34,7 @@ pub(crate) enum NoRoot {
     /// It is one, and has no root that is whole.
     Damaged,
     /// It was to become one.
-    Unborn,
+    Uncommitted,
     /// The device failed.
     Io(io::Error),
 }
@@ -150,7 +138,7 @@ impl Shadow {
         match Root::read(file)? {
             Slots::Root(r) => Ok(r.space),
             Slots::NoRoot => Err(NoRoot::Damaged),
-            Slots::Unborn => Err(NoRoot::Unborn),
+            Slots::Uncommitted => Err(NoRoot::Uncommitted),
             Slots::Other => Err(NoRoot::Other),
         }
     }
@@ -160,7 +148,7 @@ impl Shadow {
         let root = match Root::read(&*file)? {
             Slots::Root(r) => r,
             Slots::NoRoot => return Err(NoRoot::Damaged),
-            Slots::Unborn => return Err(NoRoot::Unborn),
+            Slots::Uncommitted => return Err(NoRoot::Uncommitted),
             Slots::Other => return Err(NoRoot::Other),
         };
         let shadow = Shadow {

@@ -9,6 +9,7 @@
 //! wants it durable asks the sync task, which syncs as long as anybody asks. What arrives meanwhile is the next group.
 
 mod admission;
+mod block_cache;
 mod group;
 mod readback;
 pub mod record;
@@ -30,8 +31,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
+use block_cache::Blocks;
 use group::Group;
-use readback::Blocks;
 
 /// What the log counted since start.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! A tablespace beside a list of what was written into it, with ends at any place.
 
-use super::super::codec::Method;
+use super::super::format::Method;
 use super::*;
 use base::OpenMode;
 use base::environment::Disk;
