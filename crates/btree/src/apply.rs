@@ -38,6 +38,9 @@ fn stamp_of(payload: &[u8], at: usize, lsn: Lsn) -> Option<(usize, Lsn)> {
 }
 
 /// Applies one operation to a page. `start_lsn` is the position of the record that holds it.
+///
+/// # Errors
+/// Why it does not fit the page, in words; the page may be half changed then.
 pub fn apply(op: u8, page: &mut Page, payload: &[u8], start_lsn: Lsn) -> EditResult {
     let b = page.bytes_mut();
     match op {

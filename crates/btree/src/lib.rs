@@ -5,8 +5,10 @@
 //! record's own LSN is stamped into a value where the caller says so. It never blocks and never reads a device: what is
 //! missing is answered as `OpError::Wait`, with nothing changed.
 //!
-//! [`node`] is one page as bytes, [`ops`] its operations in the log, [`apply()`] what they do; [`tree`] is the handle, and `descend`, `read`, `read_ahead`,
+//! [`node`] is one page as bytes, [`ops`] its operations in the log, [`apply()`] what they do; [`Tree`] is the handle, and `descend`, `read`, `read_ahead`,
 //! `partition`, `measure`, `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
+
+#![warn(clippy::missing_errors_doc)]
 
 mod apply;
 mod descend;

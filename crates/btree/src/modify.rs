@@ -158,6 +158,9 @@ impl Tree {
     ///
     /// A decision that cannot be carried out (a patch of an absent key, a value that no page can hold) is a defect of
     /// the caller and answered as `Corrupt`.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`], with the entry unchanged; [`OpError::Corrupt`], [`OpError::Dropped`], [`OpError::LogFull`]. The inner error is the one of `decide`.
     pub fn modify<E>(
         &self,
         key: &[u8],

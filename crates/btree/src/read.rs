@@ -106,6 +106,9 @@ impl ScanPos {
 impl Tree {
     /// Looks `key` up and gives its value to `f`, once, under the leaf's latch: copy out what is needed and touch
     /// neither tree nor pager from within.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`], before `f` was called; [`OpError::Corrupt`], [`OpError::Dropped`].
     #[inline]
     pub fn get<R>(&self, key: &[u8], f: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, OpError> {
         let (no, guard) = self.leaf_shared(Target::Key(key))?;
@@ -122,6 +125,9 @@ impl Tree {
 
     /// Visits entries from `pos` on until the leaf ends or the visitor stops; `visit` gets key and value and runs under
     /// the leaf's shared latch. On an error `pos` is as it was.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`], before `visit` was called; [`OpError::Corrupt`], [`OpError::Dropped`].
     #[inline]
     pub fn scan(
         &self,

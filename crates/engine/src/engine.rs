@@ -363,6 +363,9 @@ impl Engine {
 
     /// Clean shutdown: ends the background tasks, writes everything out, makes a last checkpoint. Sessions must have
     /// ended their transactions; what they still try fails.
+    ///
+    /// # Errors
+    /// What writing the pages or the log fails with: the next start recovers.
     pub async fn close(&self) -> Result<(), SqlError> {
         self.stop_tasks().await;
         let closed = self.pager.close().await;

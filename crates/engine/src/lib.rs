@@ -4,6 +4,8 @@
 //! around it. This crate knows rows, not SQL: it never parses, plans, or evaluates an expression, and it knows nothing of
 //! sockets or runtimes.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod analysis;
 mod check;
 mod counters;

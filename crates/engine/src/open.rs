@@ -163,6 +163,9 @@ fn oldest_active(e: &Engine) -> (Lsn, Lsn) {
 impl Engine {
     /// Opens `dir`, making it if it is empty or missing. Returns when statements can run; losers of a crash may still be
     /// being rolled back, with their rows locked.
+    ///
+    /// # Errors
+    /// [`OpenError::InUse`]: another process has the directory; what is damaged or cannot be read, by name.
     pub async fn open(
         environment: Environment,
         dir: &Path,
@@ -174,6 +177,9 @@ impl Engine {
     }
 
     /// As [`Engine::open`], telling what was found.
+    ///
+    /// # Errors
+    /// As [`Engine::open`].
     pub async fn open_with_report(
         environment: Environment,
         dir: &Path,

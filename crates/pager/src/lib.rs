@@ -5,6 +5,8 @@
 //! layers above, page operations are carried out by functions those layers register. Nothing here sleeps; operations that
 //! lack something return [`Wait`] having changed nothing.
 
+#![warn(clippy::missing_errors_doc)]
+
 pub mod alloc;
 mod checkpoint;
 mod cleaner;

@@ -34,6 +34,9 @@ enum Room {
 impl Pager {
     /// Makes a tablespace file with its header, durable when this returns; its pages are compressed if `format` says how. The file must
     /// not exist.
+    ///
+    /// # Errors
+    /// [`OpError::SpaceFull`] where the disk has no room; [`OpError::Short`], [`OpError::Io`]. The file is removed again.
     pub fn create_space(
         &self,
         id: SpaceId,
@@ -46,6 +49,9 @@ impl Pager {
 
     /// As [`Pager::create_space`], for so many `pages`; where the disk is full, from the spare file, if there is one. Only for what gives the disk
     /// as much room as it takes, and is followed by [`Pager::keep_spare`].
+    ///
+    /// # Errors
+    /// As [`Pager::create_space`], where the spare file does not help either.
     pub fn create_space_at_last(
         &self,
         id: SpaceId,
@@ -170,6 +176,9 @@ impl Pager {
     }
 
     /// Forgets a tablespace and removes its file. Nobody may be working on it.
+    ///
+    /// # Errors
+    /// [`OpError::Io`]: the file could not be removed. The tablespace is forgotten all the same, and the next start removes it.
     pub fn drop_space(&self, id: SpaceId) -> Result<(), OpError> {
         let Some(space) = self.pool.spaces.remove(id) else {
             return Ok(());
@@ -190,6 +199,9 @@ impl Pager {
     }
 
     /// Moves a tablespace's file to a name that is free.
+    ///
+    /// # Errors
+    /// [`OpError::Dropped`] for an unknown tablespace; [`OpError::Io`]: the name is taken, or the system refuses.
     pub fn rename_space(&self, id: SpaceId, to: &Path) -> Result<(), OpError> {
         let space = self.space(id)?;
         let from = space.path();

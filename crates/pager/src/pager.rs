@@ -83,6 +83,9 @@ impl Pager {
 
     /// Shows the log's records from the one at `from` up to `to`, and tells how far it came: not to `to` where the log is damaged.
     /// At start-up: it reads the device on the calling thread.
+    ///
+    /// # Errors
+    /// What reading the segments fails with.
     pub fn scan_log(&self, from: Lsn, to: Lsn, observe: &mut Observer<'_>) -> io::Result<Lsn> {
         let jumps = {
             let control = &self.checkpointer.control;
@@ -156,6 +159,9 @@ impl Pager {
     }
 
     /// See [`Pool::optimistic`].
+    ///
+    /// # Errors
+    /// As [`Pool::optimistic`].
     #[inline(always)]
     pub fn optimistic<R>(
         &self,
@@ -167,18 +173,27 @@ impl Pager {
     }
 
     /// See [`Pool::shared`].
+    ///
+    /// # Errors
+    /// As [`Pool::shared`].
     #[inline(always)]
     pub fn shared(&self, space: &Space, page: PageNo) -> Result<SharedGuard<'_>, OpError> {
         self.pool.shared(space, page)
     }
 
     /// See [`Pool::exclusive`].
+    ///
+    /// # Errors
+    /// As [`Pool::exclusive`].
     #[inline(always)]
     pub fn exclusive(&self, space: &Space, page: PageNo) -> Result<ExclusiveGuard<'_>, OpError> {
         self.pool.exclusive(space, page)
     }
 
     /// Begins a mini-transaction, if the log has room for one.
+    ///
+    /// # Errors
+    /// As [`Log::admit`].
     #[inline(always)]
     pub fn mtr(&self) -> Result<Mtr<'_>, OpError> {
         self.log.admit(Purpose::Tidy)?;
@@ -187,6 +202,9 @@ impl Pager {
 
     /// As [`Pager::mtr`], for a record of this kind, or something that prepares for one: on a full disk it makes a
     /// difference.
+    ///
+    /// # Errors
+    /// As [`Log::admit`].
     #[inline(always)]
     pub fn mtr_of(&self, kind: RecordKind) -> Result<Mtr<'_>, OpError> {
         self.log.admit(Purpose::of(kind))?;
@@ -194,6 +212,9 @@ impl Pager {
     }
 
     /// Allocates a page in the mini-transaction. See [`crate::alloc`].
+    ///
+    /// # Errors
+    /// [`OpError::Wait`] for a map page or for the file to grow; [`OpError::Corrupt`]: a map page is damaged.
     pub fn alloc_page<'p>(
         &'p self,
         mtr: &mut Mtr<'p>,
@@ -203,6 +224,9 @@ impl Pager {
     }
 
     /// Frees a page that is latched in the mini-transaction.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`] for a map page; [`OpError::Corrupt`]: a map page is damaged.
     pub fn free_page<'p>(
         &'p self,
         mtr: &mut Mtr<'p>,
@@ -213,6 +237,9 @@ impl Pager {
     }
 
     /// Appends a record that changes no page. `publish` runs before any reader can see it as complete.
+    ///
+    /// # Errors
+    /// [`OpError::Io`]: the log is closed.
     pub fn append(
         &self,
         kind: RecordKind,
@@ -225,6 +252,10 @@ impl Pager {
     }
 
     /// Awaits what a synchronous operation lacked. A page comes back pinned: keep the pin until the operation succeeded.
+    ///
+    /// # Errors
+    /// What the wait ends with: [`OpError::Dropped`], [`OpError::Corrupt`], [`OpError::SpaceFull`], [`OpError::LogFull`], [`OpError::LogDamaged`], [`OpError::Short`],
+    /// [`OpError::Io`]. Never [`OpError::Wait`].
     pub async fn resolve(&self, wait: Wait) -> Result<Option<Pin>, OpError> {
         match wait {
             Wait::Page(space, page) => {
@@ -247,6 +278,9 @@ impl Pager {
 
     /// As [`Pager::resolve`], keeping what the operation needs in `pins`. When no frame is free they are given up first:
     /// operations that each wait for one more page while holding some would wait for each other.
+    ///
+    /// # Errors
+    /// As [`Pager::resolve`].
     pub async fn resolve_into(&self, wait: Wait, pins: &mut Pins) -> Result<(), OpError> {
         let Wait::Page(space, page) = wait else {
             if wait == Wait::FreeFrame {
@@ -270,6 +304,9 @@ impl Pager {
     }
 
     /// Runs a synchronous operation as often as it takes, awaiting what it lacks in between.
+    ///
+    /// # Errors
+    /// What the operation fails with, or a wait of it ([`Pager::resolve`]). Never [`OpError::Wait`].
     pub async fn run<R>(&self, mut op: impl FnMut() -> Result<R, OpError>) -> Result<R, OpError> {
         let mut pins = Pins::new();
         loop {
@@ -323,6 +360,9 @@ impl Pager {
     }
 
     /// The open tablespace with this id.
+    ///
+    /// # Errors
+    /// [`OpError::Dropped`]: there is none.
     pub fn space(&self, id: SpaceId) -> Result<Arc<Space>, OpError> {
         self.pool.spaces.get(id).ok_or(OpError::Dropped(id))
     }
@@ -333,6 +373,9 @@ impl Pager {
     }
 
     /// Writes every page changed before now, then makes a checkpoint.
+    ///
+    /// # Errors
+    /// [`OpError::Io`]: a device failed, or the pager was closed; [`OpError::SpaceFull`], [`OpError::Short`]: pages could not be written just now.
     pub async fn flush_all(&self) -> Result<(), OpError> {
         self.flush_below(self.log.complete()).await?;
         self.checkpointer.checkpoint(false).await
@@ -366,6 +409,9 @@ impl Pager {
     }
 
     /// Clean shutdown: writes everything, makes a last checkpoint, ends the tasks. Nobody may use the pager any more.
+    ///
+    /// # Errors
+    /// As [`Pager::flush_all`]. The tasks have ended all the same; the next start recovers.
     pub async fn close(&self) -> Result<(), OpError> {
         let r = async {
             self.flush_below(self.log.complete()).await?;

@@ -29,6 +29,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 /// Opens `dir`, making it if it is empty or missing. `observe` sees every log record from the last checkpoint's redo
 /// position on, in order; for the record the checkpoint wrote it also sees it. Register redo functions in `redo` before.
+///
+/// # Errors
+/// [`OpenError::InUse`]: another process has the directory; what is damaged or cannot be read, by name.
 pub async fn open(
     environment: Environment,
     options: PagerOptions,

@@ -51,6 +51,9 @@ impl RedoTable {
     }
 
     /// Carries out one operation.
+    ///
+    /// # Errors
+    /// Why the operation does not fit the page, in words; or nobody has registered it.
     #[inline]
     pub fn apply(
         &self,

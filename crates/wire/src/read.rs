@@ -31,6 +31,9 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `n` bytes.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that.
     #[inline]
     pub fn read_bytes(&mut self, n: usize) -> ReadResult<&'a [u8]> {
         let (head, tail) = self
@@ -42,6 +45,9 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `N` bytes as an array.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> ReadResult<[u8; N]> {
         let (head, tail) = self
@@ -53,18 +59,27 @@ impl<'a> Reader<'a> {
     }
 
     /// One byte.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that.
     #[inline]
     pub fn u8(&mut self) -> ReadResult<u8> {
         Ok(self.array::<1>()?[0])
     }
 
     /// Two bytes, little endian.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that.
     #[inline]
     pub fn u16(&mut self) -> ReadResult<u16> {
         Ok(u16::from_le_bytes(self.array()?))
     }
 
     /// Three bytes, little endian.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that.
     #[inline]
     pub fn u24(&mut self) -> ReadResult<u32> {
         let [a, b, c] = self.array()?;
@@ -72,18 +87,27 @@ impl<'a> Reader<'a> {
     }
 
     /// Four bytes, little endian.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that.
     #[inline]
     pub fn u32(&mut self) -> ReadResult<u32> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
     /// Eight bytes, little endian.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that.
     #[inline]
     pub fn u64(&mut self) -> ReadResult<u64> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
     /// A length-encoded integer: one byte below 251, or a marker byte and 2, 3 or 8 bytes.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that, or the first byte begins no integer.
     #[inline]
     pub fn lenenc_int(&mut self) -> ReadResult<u64> {
         match self.u8()? {
@@ -96,6 +120,9 @@ impl<'a> Reader<'a> {
     }
 
     /// A length-encoded string.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that, or the first byte begins no integer.
     #[inline]
     pub fn lenenc_bytes(&mut self) -> ReadResult<&'a [u8]> {
         let length = self.lenenc_int()?;
@@ -103,6 +130,9 @@ impl<'a> Reader<'a> {
     }
 
     /// A length-encoded string or the NULL marker 0xFB, as in text rows.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that, or the first byte begins no integer.
     #[inline]
     pub fn lenenc_or_null(&mut self) -> ReadResult<Option<&'a [u8]>> {
         if self.rest.first() == Some(&0xFB) {
@@ -113,6 +143,9 @@ impl<'a> Reader<'a> {
     }
 
     /// Bytes up to a NUL, which is consumed and not returned.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is no NUL.
     #[inline]
     pub fn nul_bytes(&mut self) -> ReadResult<&'a [u8]> {
         let end = self

@@ -35,17 +35,35 @@ pub trait File: Send + Sync {
     /// Starts making all writes that were completed before this call durable, with the metadata needed to read them.
     fn submit_sync(&self, done: DoneSync);
     /// Reads at once; returns fewer bytes only at the end of the file.
+    ///
+    /// # Errors
+    /// What the device or the system answers.
     fn read_now(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes all of `buf` at once.
+    ///
+    /// # Errors
+    /// What the device or the system answers; `StorageFull` where there is no room.
     fn write_now(&self, buf: &[u8], offset: u64) -> io::Result<()>;
     /// Syncs at once (data, and the metadata needed to read it).
+    ///
+    /// # Errors
+    /// What the device answers. It is final: a second sync says nothing of what this one lost.
     fn sync_now(&self) -> io::Result<()>;
     /// Reserves room up to `len` bytes and extends the file to it; contents read as zeros.
     /// Fails with `StorageFull` when there is none.
+    ///
+    /// # Errors
+    /// `StorageFull` where there is no room; what the device or the system answers.
     fn allocate(&self, len: u64) -> io::Result<()>;
     /// Ends the file at `len` bytes if it is longer; what lay behind is gone, now or after a crash.
+    ///
+    /// # Errors
+    /// What the device or the system answers.
     fn truncate(&self, len: u64) -> io::Result<()>;
     /// The file's length in bytes.
+    ///
+    /// # Errors
+    /// What the system answers.
     fn len(&self) -> io::Result<u64>;
     /// Whether a write that has completed has nothing left that could fail later, but at a power cut: closing the file and opening it again loses no
     /// error.
@@ -53,10 +71,16 @@ pub trait File: Send + Sync {
         false
     }
     /// The file itself, open for as long as it is held, where this one opens it by need. `None`: it is open anyway.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
     fn held_open(&self) -> io::Result<Option<Arc<dyn File>>> {
         Ok(None)
     }
     /// True when the length is 0.
+    ///
+    /// # Errors
+    /// As [`len`](Self::len).
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
@@ -65,22 +89,46 @@ pub trait File: Send + Sync {
 /// A directory tree of files. Paths are absolute or relative to what the implementation calls its root.
 pub trait Disk: Send + Sync {
     /// Opens an existing file, or creates it when `create`; with `create` an existing file is opened as it is.
+    ///
+    /// # Errors
+    /// What the system answers; `NotFound` without `create`; `InvalidInput` where the file system does not know the mode.
     fn open(&self, path: &Path, mode: OpenMode, create: bool) -> io::Result<Arc<dyn File>>;
     /// Removes a file; durable after `sync_dir` of its folder.
+    ///
+    /// # Errors
+    /// What the system answers.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
     /// Renames within one file system, replacing an existing target atomically; durable after `sync_dir`.
+    ///
+    /// # Errors
+    /// What the system answers.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Makes a folder and its parents.
+    ///
+    /// # Errors
+    /// What the system answers.
     fn create_dir_all(&self, path: &Path) -> io::Result<()>;
     /// Removes an empty folder.
+    ///
+    /// # Errors
+    /// What the system answers; also where the folder is not empty.
     fn remove_dir(&self, path: &Path) -> io::Result<()>;
     /// Names of the entries of a folder: (name, is a folder).
+    ///
+    /// # Errors
+    /// What the system answers.
     fn read_dir(&self, path: &Path) -> io::Result<Vec<(String, bool)>>;
     /// True when a file or folder exists at `path`.
     fn exists(&self, path: &Path) -> bool;
     /// Makes creations, removals and renames in a folder durable.
+    ///
+    /// # Errors
+    /// What the device answers; final as that of a file.
     fn sync_dir(&self, path: &Path) -> io::Result<()>;
-    /// Takes the folder's owner lock for as long as the result lives; `WouldBlock` when another process has it.
+    /// Takes the folder's owner lock for as long as the result lives.
+    ///
+    /// # Errors
+    /// `WouldBlock` when another process has it; what the system answers.
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>>;
     /// How operations are carried out, for people: "io_uring", "threads", "memory".
     fn kind(&self) -> &'static str;

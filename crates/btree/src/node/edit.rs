@@ -144,6 +144,9 @@ fn is_leaf(b: &Bytes) -> bool {
 }
 
 /// Makes the page a node of this shape with these entries (suffixes without the new fences' common prefix).
+///
+/// # Errors
+/// Why it does not fit the node, in words.
 pub fn image<'e>(
     b: &mut Bytes,
     shape: &Shape<'_>,
@@ -186,6 +189,9 @@ pub(crate) fn reprefix<'a>(
 }
 
 /// Gives the node a new high fence, keeps its first `keep` entries and appends `more` (suffixes without the new prefix).
+///
+/// # Errors
+/// Why it does not fit the node, in words.
 pub fn refence<'e>(
     b: &mut Bytes,
     high: &[u8],
@@ -294,6 +300,9 @@ fn give(b: &mut Bytes, at: usize, len: usize) {
 }
 
 /// Inserts an entry at `slot`. `stamp`: offset in the value that receives `lsn`.
+///
+/// # Errors
+/// Why it does not fit the node, in words.
 pub fn insert<const LEAF: bool>(
     b: &mut Bytes,
     slot: usize,
@@ -348,6 +357,9 @@ fn note_insert(b: &mut Bytes, slot: usize, count: usize) {
 }
 
 /// Whether [`remove`] can be done.
+///
+/// # Errors
+/// Why it does not fit the node, in words.
 pub fn removable(b: &Bytes, slot: usize) -> EditResult {
     if is_leaf(b) {
         cell_to_remove::<true>(b, slot).map(drop)
@@ -369,6 +381,9 @@ fn cell_to_remove<const LEAF: bool>(
 }
 
 /// Removes the entry at `slot`.
+///
+/// # Errors
+/// Why it does not fit the node, in words.
 pub fn remove(b: &mut Bytes, slot: usize) -> EditResult {
     if is_leaf(b) {
         remove_as::<true>(b, slot)
@@ -419,6 +434,9 @@ pub fn replace_need(klen: usize, old: usize, new: usize) -> usize {
 }
 
 /// Replaces the value at `slot`; `stamp` as for [`insert`].
+///
+/// # Errors
+/// Why it does not fit the node, in words.
 pub fn replace(
     b: &mut Bytes,
     slot: usize,
@@ -522,6 +540,9 @@ fn grow(
 }
 
 /// Changes the child number at `slot` of an inner node.
+///
+/// # Errors
+/// Why it does not fit the node, in words.
 pub fn set_child(b: &mut Bytes, slot: usize, child: u32) -> EditResult {
     if slot >= InnerNode::new(b).count() {
         return Err("no such slot");

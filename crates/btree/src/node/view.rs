@@ -264,6 +264,9 @@ impl<'a, const LEAF: bool> Node<'a, LEAF> {
     }
 
     /// Checks everything that one page alone can tell: bounds, accounting, heads, order, fences.
+    ///
+    /// # Errors
+    /// The first fault, in words.
     pub fn check(&self) -> Result<(), &'static str> {
         let count = get_u16(self.b, COUNT_AT) as usize;
         if count > MAX_SLOTS {

@@ -55,7 +55,10 @@ impl RowChange {
 }
 
 impl Session {
-    /// Makes a schema; 1007 if it exists.
+    /// Makes a schema.
+    ///
+    /// # Errors
+    /// 1007: it exists. 1205 and 1317 while it waits for others; what the storage fails with.
     pub async fn create_schema(&mut self, def: SchemaDef) -> Result<(), SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
@@ -70,7 +73,10 @@ impl Session {
         Ok(())
     }
 
-    /// Changes a schema's options; 1049 if it does not exist.
+    /// Changes a schema's options.
+    ///
+    /// # Errors
+    /// 1049: it does not exist. 1205 and 1317 while it waits for others; what the storage fails with.
     pub async fn alter_schema(&mut self, def: SchemaDef) -> Result<(), SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
@@ -88,7 +94,10 @@ impl Session {
         Ok(())
     }
 
-    /// Drops a schema with its tables; gives their number. 1008 if it does not exist.
+    /// Drops a schema with its tables; gives their number.
+    ///
+    /// # Errors
+    /// 1008: it does not exist. 1205 and 1317 while it waits for others; what the storage fails with.
     pub async fn drop_schema(&mut self, name: &str) -> Result<u64, SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
@@ -121,7 +130,10 @@ impl Session {
         Ok(s.tables.len() as u64)
     }
 
-    /// Makes a table. The engine fills in ids, roots and the clustered index. 1050 if it exists, 1049 without its schema.
+    /// Makes a table. The engine fills in ids, roots and the clustered index.
+    ///
+    /// # Errors
+    /// 1050: it exists; 1049: its schema does not. 1205 and 1317 while it waits for others; what the storage fails with.
     pub async fn create_table(&mut self, mut def: TableDef) -> Result<(), SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
@@ -157,7 +169,10 @@ impl Session {
         Ok(())
     }
 
-    /// Drops a table; 1051 if it does not exist.
+    /// Drops a table.
+    ///
+    /// # Errors
+    /// 1051: it does not exist. 1205 and 1317 while it waits for others; what the storage fails with.
     pub async fn drop_table(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
@@ -196,6 +211,10 @@ impl Session {
     }
 
     /// Empties a table by giving it a new file.
+    ///
+    /// # Errors
+    /// 1146: it does not exist. 1205 and 1317 while it waits for others; what the storage fails with.
+    /// After an error the table is as it was.
     pub async fn truncate_table(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
@@ -231,6 +250,9 @@ impl Session {
     }
 
     /// Renames tables, all or none, in order: (schema, name) from and to.
+    ///
+    /// # Errors
+    /// 1146: a table does not exist; 1049: the schema of a new name does not; 1050: a new name is taken. 1205 and 1317 while it waits for others; what the storage fails with.
     pub async fn rename_tables(
         &mut self,
         pairs: &[(TableName, TableName)],

@@ -17,6 +17,9 @@ pub struct Committing {
 
 impl Session {
     /// Commits; answers when the commit is as durable as innodb_flush_log_at_trx_commit asks.
+    ///
+    /// # Errors
+    /// 1180: the log cannot be written, and whether the commit is there after the next start is not known.
     pub async fn commit(&mut self) -> Result<(), SqlError> {
         if self.ended_without_record() {
             return Ok(());
@@ -108,6 +111,9 @@ impl Session {
     }
 
     /// Undoes the whole transaction.
+    ///
+    /// # Errors
+    /// 1030: the log is closed or damaged; 1712: a page is damaged. The transaction stays as it is.
     pub async fn rollback(&mut self) -> Result<(), SqlError> {
         if self.ended_without_record() {
             return Ok(());

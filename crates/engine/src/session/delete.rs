@@ -25,6 +25,9 @@ enum Step {
 
 impl Session {
     /// Deletes a row that was read in version `seen`.
+    ///
+    /// # Errors
+    /// As [`Session::update`].
     pub async fn delete(
         &mut self,
         t: &Arc<Table>,
@@ -40,6 +43,9 @@ impl Session {
     }
 
     /// Deletes the row with this full clustered key, if there is one and `f` says so.
+    ///
+    /// # Errors
+    /// As [`Session::update`]; what `f` fails with.
     pub async fn delete_key(
         &mut self,
         t: &Arc<Table>,

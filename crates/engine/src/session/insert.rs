@@ -26,6 +26,9 @@ enum Put {
 
 impl Session {
     /// Inserts a row whose values have the columns' types. On `Duplicate` nothing was changed.
+    ///
+    /// # Errors
+    /// As [`Session::update`]; 1118: the row is too long.
     pub async fn insert(&mut self, t: &Arc<Table>, values: &[Value]) -> Result<Inserted, SqlError> {
         let key = self.new_key(t, values);
         self.insert_at(t, &key, values).await

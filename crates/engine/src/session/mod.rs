@@ -282,6 +282,9 @@ impl Session {
     }
 
     /// Undoes what the statement did. If the whole transaction was rolled back meanwhile, nothing is left to do.
+    ///
+    /// # Errors
+    /// As [`Session::rollback`].
     pub async fn statement_rollback(&mut self) -> Result<(), SqlError> {
         if self.txid != TxnId::NONE {
             let to = self.statement_start;
@@ -302,6 +305,9 @@ impl Session {
     }
 
     /// Undoes everything since the savepoint, which stays. Locks taken since stay too.
+    ///
+    /// # Errors
+    /// 1305: there is no such savepoint; as [`Session::rollback`].
     pub async fn rollback_to(&mut self, name: &str) -> Result<(), SqlError> {
         let i = self.find_savepoint(name)?;
         self.savepoints.truncate(i + 1);
@@ -313,6 +319,9 @@ impl Session {
     }
 
     /// Forgets a savepoint and those set after it.
+    ///
+    /// # Errors
+    /// 1305: there is no such savepoint.
     pub fn release_savepoint(&mut self, name: &str) -> Result<(), SqlError> {
         let i = self.find_savepoint(name)?;
         self.savepoints.truncate(i);

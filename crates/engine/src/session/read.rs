@@ -79,6 +79,10 @@ impl Session {
 
     /// Reads the row with this clustered key. `f` gets it (or `None`) once, usually under the page's latch: it must do
     /// nothing but look at the row.
+    ///
+    /// # Errors
+    /// Of a consistent read 1412 (the table has nothing of what the snapshot sees) and what the storage fails with; of others also what
+    /// [`Session::update`] fails with.
     pub async fn get<R: Send>(
         &mut self,
         t: &Table,

@@ -179,6 +179,9 @@ impl Session {
 
     /// Adds up to about `max_rows` rows for which `filter` says yes to `batch`; false when the scan is over. A batch may
     /// come back empty although more follows.
+    ///
+    /// # Errors
+    /// As [`Session::get`]; what `filter` fails with.
     pub async fn next_batch(
         &mut self,
         scan: &mut Scan,

@@ -76,6 +76,9 @@ enum Changed {
 
 impl Session {
     /// Changes the row with this full clustered key. `f` gives the new values.
+    ///
+    /// # Errors
+    /// As [`Session::update`]; what `f` fails with.
     pub async fn update_key(
         &mut self,
         t: &Arc<Table>,
@@ -143,6 +146,10 @@ impl Session {
     }
 
     /// Changes a row that was read in version `seen`.
+    ///
+    /// # Errors
+    /// 1205: a lock was not to be had in time; 1213: deadlock, the transaction was rolled back; 1020: the row has a version that the snapshot does not see,
+    /// likewise; 1317; 3024; 3572: locked, and the statement does not wait; what the storage fails with. 1118: the row is too long.
     pub async fn update(
         &mut self,
         t: &Arc<Table>,

@@ -26,6 +26,9 @@ impl Purpose {
 impl Log {
     /// Whether another operation may append now. Where files cannot be had, what room there is serves to undo what was
     /// begun, and to tidy up.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`] until the log has room, [`OpError::LogFull`] where it will have none.
     #[inline(always)]
     pub fn admit(&self, purpose: Purpose) -> Result<(), OpError> {
         let (margin, limit) = match purpose {
@@ -71,6 +74,9 @@ impl Log {
 
     /// Waits until [`Log::admit`] would not ask to wait; on a full disk, until the keeper has looked for room once more; where pages cannot be
     /// written for want of something, until that was tried once more.
+    ///
+    /// # Errors
+    /// [`OpError::LogFull`]: the disk is full; [`OpError::Io`]: the log is closed.
     pub async fn wait_admission(&self, purpose: Purpose) -> Result<(), OpError> {
         // A look that has begun may have missed room that came since.
         let look = self.look_begun.load(Ordering::Acquire) + 1;
@@ -138,6 +144,9 @@ impl Log {
     }
 
     /// As [`Log::wait_admission`], for what must not fail: a full disk is waited out too.
+    ///
+    /// # Errors
+    /// [`OpError::Io`]: the log is closed.
     pub async fn wait_admission_patiently(&self, purpose: Purpose) -> Result<(), OpError> {
         self.request_checkpoint();
         self.space_event

@@ -309,6 +309,9 @@ impl Log {
     }
 
     /// Waits until everything below `lsn` is complete.
+    ///
+    /// # Errors
+    /// [`OpError::Io`]: the log is closed, since a write or a sync of it failed.
     pub async fn wait_complete(&self, lsn: Lsn) -> Result<(), OpError> {
         if self.advance() >= lsn {
             return Ok(());
@@ -333,6 +336,9 @@ impl Log {
     }
 
     /// Waits until everything below `lsn` was handed to the operating system (survives the process, not the machine).
+    ///
+    /// # Errors
+    /// As [`Log::wait_complete`].
     pub async fn wait_written(&self, lsn: Lsn) -> Result<(), OpError> {
         if self.written() < lsn {
             self.wait_complete(lsn).await?;
@@ -353,6 +359,9 @@ impl Log {
     }
 
     /// Waits until everything below `lsn` survives a power cut.
+    ///
+    /// # Errors
+    /// As [`Log::wait_complete`]. Whether it survives is not known then.
     pub async fn wait_durable(&self, lsn: Lsn) -> Result<(), OpError> {
         if self.durable() >= lsn {
             return Ok(());

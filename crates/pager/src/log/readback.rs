@@ -16,6 +16,9 @@ const RUN: u64 = 4;
 impl Log {
     /// Copies the record at `lsn` into `out` (cleared first): from memory, else from blocks read before; else says to
     /// wait for [`Log::fetch`].
+    ///
+    /// # Errors
+    /// [`OpError::Wait`] for [`Log::fetch`]; [`OpError::LogDamaged`]: there is no such record.
     pub fn read_record(&self, lsn: Lsn, out: &mut Vec<u8>) -> Result<(), OpError> {
         out.clear();
         out.resize(record::RECORD_HEADER, 0);
@@ -53,6 +56,9 @@ impl Log {
     }
 
     /// Reads the block around `lsn` from the files, and the ones before it where somebody comes from the one behind.
+    ///
+    /// # Errors
+    /// [`OpError::LogDamaged`]: the log has no such position any more; [`OpError::Io`], [`OpError::Short`].
     pub async fn fetch(&self, lsn: Lsn) -> Result<(), OpError> {
         let block = lsn.0 / BLOCK * BLOCK;
         let backwards = self.blocks.get(block + BLOCK, block + BLOCK).is_some();

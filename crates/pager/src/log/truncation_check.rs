@@ -11,6 +11,9 @@ use std::io;
 const CHUNK: u64 = 1 << 20;
 
 /// A commit behind `end` that was made when more than `end` was durable: its position, and what was durable then.
+///
+/// # Errors
+/// What reading the segments fails with.
 pub fn find_truncation(segments: &Segments, end: Lsn) -> io::Result<Option<(Lsn, Lsn)>> {
     let size = segments.size();
     let mut buf = vec![0u8; CHUNK as usize];
