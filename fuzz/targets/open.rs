@@ -61,7 +61,7 @@ struct Left {
     segment: u64,
     tables: Vec<PathBuf>,
     /// The file of the compressed one.
-    packed: PathBuf,
+    compressed: PathBuf,
 }
 
 static LEFT: LazyLock<Left> = LazyLock::new(|| {
@@ -72,10 +72,10 @@ static LEFT: LazyLock<Left> = LazyLock::new(|| {
     block_on(log.wait_durable(log.complete())).expect("the log is written");
     let spaces = engine.pager().spaces();
     let tables = spaces.iter().map(|s| s.path()).collect();
-    let packed = spaces.iter().find(|s| s.packed_format().is_some());
-    let packed = packed.expect("a compressed table").path();
+    let compressed = spaces.iter().find(|s| s.compressed_format().is_some());
+    let compressed = compressed.expect("a compressed table").path();
     let disk = disk.crash(true);
-    let roots = bytes_of(&disk, &packed);
+    let roots = bytes_of(&disk, &compressed);
     assert!(
         le::get_u32(&roots, 32) > 0,
         "no page of the compressed table was written"
@@ -101,7 +101,7 @@ static LEFT: LazyLock<Left> = LazyLock::new(|| {
         records,
         segment,
         tables,
-        packed,
+        compressed,
     }
 });
 
@@ -162,7 +162,7 @@ impl Left {
             return;
         };
         let at = usize::from(u16::from_le_bytes(*at));
-        disk.damage(&self.packed, |file| {
+        disk.damage(&self.compressed, |file| {
             let unit = le::get_u32(file, 24) as usize;
             let part = |file: &[u8], at: usize| -> Option<usize> {
                 let start = (le::get_u64(file, at) as usize).checked_mul(unit)?;
@@ -227,7 +227,7 @@ async fn open(disk: Arc<MemDisk>) -> Result<Arc<Engine>, pager::OpenError> {
         flush_at_commit: 1,
         ..EngineOptions::default()
     };
-    Engine::open(mem::seams(disk), Path::new("/db"), options).await
+    Engine::open(mem::environment(disk), Path::new("/db"), options).await
 }
 
 /// Three tables, one of them compressed, a few committed rows, and a transaction that the crash interrupts.

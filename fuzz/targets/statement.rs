@@ -98,7 +98,7 @@ fn run(session: &mut Session, text: &[u8]) -> Result<(), types::SqlError> {
 }
 
 fn start() -> Session {
-    let seams = mem::seams(Arc::new(MemDisk::default()));
+    let environment = mem::environment(Arc::new(MemDisk::default()));
     let options = EngineOptions {
         pager: PagerOptions {
             pool_bytes: 16 << 20,
@@ -109,10 +109,10 @@ fn start() -> Session {
         ..EngineOptions::default()
     };
     block_on(async {
-        let engine = Engine::open(seams.clone(), Path::new("/data"), options);
+        let engine = Engine::open(environment.clone(), Path::new("/data"), options);
         let engine = engine.await.expect("a folder in memory");
         let globals = Arc::new(GlobalVars::new());
-        let instance = Instance::open(engine, &seams, globals, InstanceOptions::default());
+        let instance = Instance::open(engine, &environment, globals, InstanceOptions::default());
         let instance = instance.await.expect("a new database");
         let id = instance.next_connection_id();
         let mut session = Session::new(&instance, "root", "localhost", id);

@@ -60,12 +60,12 @@ impl Bed {
             doublewrite: false,
             ..PagerOptions::default()
         };
-        let seams = mem::seams(Arc::new(MemDisk::default()));
+        let environment = mem::environment(Arc::new(MemDisk::default()));
         let mut nobody = |_: Lsn, _: Lsn, _: &pager::Record<'_>| {};
-        let open = pager::open(seams, options, Path::new("/db"), redo, &mut nobody);
+        let open = pager::open(environment, options, Path::new("/db"), redo, &mut nobody);
         let (pager, _) = block_on(open).expect("a folder in memory");
         let folder = Path::new("/db/data/t");
-        let made = pager.seams().disk.create_dir_all(folder);
+        let made = pager.environment().disk.create_dir_all(folder);
         made.expect("a folder in memory");
         let space = pager.create_space(SpaceId(9), &folder.join("t.tdb"), None);
         let space = space.expect("a tablespace in memory");

@@ -56,7 +56,7 @@ pub enum Expect {
 
 /// One statement of a case file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
+pub struct CaseStatement {
     /// Line number of the verb, from 1.
     pub line: usize,
     /// The connection's name; empty is the first one.
@@ -72,7 +72,7 @@ pub struct Block {
 }
 
 /// Reads a whole file.
-pub fn parse(text: &str) -> Outcome<Vec<Block>> {
+pub fn parse(text: &str) -> Outcome<Vec<CaseStatement>> {
     let mut blocks = Vec::new();
     let mut lines = text.lines().enumerate().peekable();
     while let Some((at, line)) = lines.next() {
@@ -88,7 +88,7 @@ pub fn parse(text: &str) -> Outcome<Vec<Block>> {
     Ok(blocks)
 }
 
-fn parse_block(line: usize, header: &str, body: &[&str]) -> Outcome<Block> {
+fn parse_block(line: usize, header: &str, body: &[&str]) -> Outcome<CaseStatement> {
     let mut words = header.trim();
     let mut connection = String::new();
     if let Some(rest) = words.strip_prefix('@') {
@@ -119,7 +119,7 @@ fn parse_block(line: usize, header: &str, body: &[&str]) -> Outcome<Block> {
     if then != sql.is_empty() {
         return Err("'then' has no statement, every other verb has one".to_owned());
     }
-    Ok(Block {
+    Ok(CaseStatement {
         line,
         connection,
         only,

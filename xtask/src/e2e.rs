@@ -4,7 +4,7 @@
 //! MySQL's users are used to, and not only what we happen to return.
 
 use crate::args::Args;
-use crate::case::{self, Block, Expect};
+use crate::case::{self, CaseStatement, Expect};
 use crate::client::{Cli, Conn as _, Fault, Rows, Via};
 use crate::server::{Kind, Server, Setup};
 use crate::step::{self, Outcome};
@@ -141,7 +141,7 @@ impl Runner<'_> {
     }
 
     /// Runs one block; what came of it.
-    fn answer(&mut self, block: &Block) -> Outcome<Result<Rows, Fault>> {
+    fn answer(&mut self, block: &CaseStatement) -> Outcome<Result<Rows, Fault>> {
         let limit = if block.expect == Expect::Waits {
             BLOCKED_AFTER
         } else {
@@ -257,10 +257,14 @@ fn judge(expect: &Expect, answer: &Result<Rows, Fault>) -> Outcome<()> {
 }
 
 /// The file's text with the rows of `rows` and `sorted` blocks replaced by what came back.
-fn rewrite(text: &str, blocks: &[Block], answers: &[(usize, Result<Rows, Fault>)]) -> String {
+fn rewrite(
+    text: &str,
+    blocks: &[CaseStatement],
+    answers: &[(usize, Result<Rows, Fault>)],
+) -> String {
     let answers: HashMap<usize, &Result<Rows, Fault>> =
         answers.iter().map(|(line, a)| (*line, a)).collect();
-    let starts: HashMap<usize, &Block> = blocks.iter().map(|b| (b.line, b)).collect();
+    let starts: HashMap<usize, &CaseStatement> = blocks.iter().map(|b| (b.line, b)).collect();
     let mut out = String::new();
     let mut replace: Option<Vec<String>> = None;
     let mut skipping = false;

@@ -14,7 +14,7 @@ const TARGETS: &[(&str, u32)] = &[
     ("auth", 4096),
     ("sql_text", 4096),
     ("page", 2048),
-    ("packed", 4096),
+    ("compressed", 4096),
     ("tree", 2048),
     ("record", 4096),
     ("log_record", 4096),

@@ -190,15 +190,15 @@ impl Client {
             match self.attempt(conn.as_mut(), txn, deed, give_up) {
                 Ok(()) if give_up => {
                     tally.refused += 1;
-                    self.settle(txn, deed, Fate::Absent);
+                    self.record(txn, deed, Fate::Absent);
                 }
                 Ok(()) => {
                     tally.acknowledged += 1;
-                    self.settle(txn, deed, Fate::There);
+                    self.record(txn, deed, Fate::There);
                 }
                 Err((Fault::Server { code, .. }, _)) if CONFLICTS.contains(&code) => {
                     tally.refused += 1;
-                    self.settle(txn, deed, Fate::Absent);
+                    self.record(txn, deed, Fate::Absent);
                     if conn.run("ROLLBACK").is_err() {
                         return Ok(tally);
                     }
@@ -210,7 +210,7 @@ impl Client {
                     } else {
                         Fate::Absent
                     };
-                    self.settle(txn, deed, fate);
+                    self.record(txn, deed, fate);
                     return Ok(tally);
                 }
                 Err((fault, _)) => return Err(format!("transaction {txn} {deed:?}: {fault}")),
@@ -283,7 +283,7 @@ impl Client {
     }
 
     /// Writes down what became of `txn`.
-    fn settle(&mut self, txn: Txn, deed: Deed, fate: Fate) {
+    fn record(&mut self, txn: Txn, deed: Deed, fate: Fate) {
         self.entries.insert(txn, Entry { deed, fate });
         match (deed, fate) {
             (Deed::Transfer, Fate::There) => self.standing.push(txn),
@@ -542,8 +542,8 @@ mod tests {
     #[test]
     fn a_missing_acknowledged_transaction_is_noticed() {
         let mut client = Client::new(7, 0);
-        client.settle(1, Deed::Transfer, Fate::There);
-        client.settle(2, Deed::Transfer, Fate::Unknown);
+        client.record(1, Deed::Transfer, Fate::There);
+        client.record(2, Deed::Transfer, Fate::Unknown);
         assert!(client.verify(&found(7, &[])).is_err());
         assert!(client.verify(&found(7, &[(1, Deed::Transfer)])).is_ok());
         // Its fate was found to be absence: it must not come back.
@@ -554,7 +554,7 @@ mod tests {
     #[test]
     fn a_half_transaction_is_noticed() {
         let mut client = Client::new(7, 0);
-        client.settle(1, Deed::Transfer, Fate::Unknown);
+        client.record(1, Deed::Transfer, Fate::Unknown);
         let mut half = found(7, &[(1, Deed::Transfer)]);
         half.get_mut(&1).unwrap().pop();
         assert!(client.verify(&half).is_err());
@@ -564,8 +564,8 @@ mod tests {
     fn an_undoing_of_unknown_fate_takes_its_victim_along() {
         let book = || {
             let mut client = Client::new(7, 0);
-            client.settle(1, Deed::Transfer, Fate::There);
-            client.settle(2, Deed::Undo(1), Fate::Unknown);
+            client.record(1, Deed::Transfer, Fate::There);
+            client.record(2, Deed::Undo(1), Fate::Unknown);
             client
         };
         assert!(book().verify(&found(7, &[(1, Deed::Transfer)])).is_ok());

@@ -22,14 +22,14 @@ static SHARERS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static SHARD: Cell<usize> = const { Cell::new(usize::MAX) };
-    static LEASE: Lease = Lease::take();
+    static LEASE: Lease = Lease::acquire();
 }
 
 /// A shard, which is its thread's until that ends.
 struct Lease(usize);
 
 impl Lease {
-    fn take() -> Lease {
+    fn acquire() -> Lease {
         let free = |taken: u64| (taken != u64::MAX).then(|| taken | (taken + 1));
         let before = TAKEN.fetch_update(Ordering::Acquire, Ordering::Relaxed, free);
         let shared = |_| SHARED + SHARERS.fetch_add(1, Ordering::Relaxed) % (ALL - SHARED);

@@ -1,6 +1,6 @@
 //! The one way to wait: register a waker with the thing waited for, re-check, and be woken by the event itself.
 //!
-//! There is no timed wait here; a deadline is another event, fired by the clock seam.
+//! There is no timed wait here; a deadline is another event, fired by the environment's clock.
 
 use crate::sync::atomic::{AtomicBool, Ordering, fence};
 use crate::sync::{Mutex, MutexGuard};

@@ -1,7 +1,7 @@
 //! Seeds of random tests. A test draws the same in every run, so that green means something and red can be repeated;
 //! `TIDEMILL_SEED` makes all of them draw anew (`cargo xtask seeds` sets it to numbers nobody has tried).
 //!
-//! Only tests ask. The server's chance is the seam [`Random`](crate::Random), and never comes from here.
+//! Only tests ask. The server's chance is the environment's [`Random`](crate::Random), and never comes from here.
 
 /// The environment variable that says what random tests draw from.
 pub const VARIABLE: &str = "TIDEMILL_SEED";

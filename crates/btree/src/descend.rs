@@ -13,6 +13,15 @@ use crate::node::InnerNode;
 use crate::node::view::{covers, covers_below, is_inner_of, is_leaf_of, level};
 use crate::tree::Tree;
 
+/// Which way a scan goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// Ascending keys.
+    Forward,
+    /// Descending keys.
+    Backward,
+}
+
 /// Descents before the shape latch is taken.
 const PATIENCE: u32 = 32;
 

@@ -5,11 +5,12 @@
 //! record's own LSN is stamped into a value where the caller says so. It never blocks and never reads a device: what is
 //! missing is answered as `OpError::Wait`, with nothing changed.
 //!
-//! [`node`] is one page as bytes, [`ops`] its operations in the log; [`tree`] is the handle, and `descend`, `read`, `ahead`,
-//! `cuts`, `measure`, `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
+//! [`node`] is one page as bytes, [`ops`] its operations in the log, [`apply()`] what they do; [`Tree`] is the handle, and `descend`, `read`, `read_ahead`,
+//! `partition`, `measure`, `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
 
-mod ahead;
-mod cuts;
+#![warn(clippy::missing_errors_doc)]
+
+mod apply;
 mod descend;
 mod fill;
 mod measure;
@@ -18,16 +19,19 @@ mod modify;
 pub mod node;
 pub mod ops;
 mod overflow;
+mod partition;
 mod read;
+mod read_ahead;
 mod split;
 mod tree;
 mod verify;
 
+pub use apply::{apply, register};
+pub use descend::Direction;
 pub use measure::Measure;
-pub use modify::{Action, Change, Found, Outcome, Successor};
+pub use modify::{Action, Change, KeyPosition, Outcome, Successor};
 pub use node::{INLINE_TARGET, MAX_KEY, MAX_VALUE, max_value};
-pub use ops::{apply, register};
 pub use overflow::{OVERFLOW_CAPACITY, OverflowCursor, OverflowWriter};
-pub use read::{Direction, ScanPos, ScanState, Visit};
+pub use read::{ScanPos, ScanState, Visit};
 pub use tree::Tree;
 pub use verify::VerifyCursor;

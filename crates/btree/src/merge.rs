@@ -29,6 +29,9 @@ enum Merged {
 
 impl Tree {
     /// Merges the leaf of `key` with a neighbour if it is nearly empty, then likewise upward.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`], with what was merged so far merged; [`OpError::Corrupt`], [`OpError::Dropped`], [`OpError::LogFull`].
     pub fn merge(&self, key: &[u8]) -> Result<(), OpError> {
         let shape = self.shape.lock();
         while self.merge_pass(&shape, key)? {}

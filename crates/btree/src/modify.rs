@@ -13,7 +13,7 @@ use crate::ops;
 use crate::tree::Tree;
 
 /// What the tree holds where the key belongs.
-pub struct Found<'a> {
+pub struct KeyPosition<'a> {
     leaf: LeafNode<'a>,
     slot: usize,
     value: Option<&'a [u8]>,
@@ -30,7 +30,7 @@ pub enum Successor {
     Infinity,
 }
 
-impl<'a> Found<'a> {
+impl<'a> KeyPosition<'a> {
     /// The key's present value.
     #[inline]
     pub fn value(&self) -> Option<&'a [u8]> {
@@ -158,11 +158,14 @@ impl Tree {
     ///
     /// A decision that cannot be carried out (a patch of an absent key, a value that no page can hold) is a defect of
     /// the caller and answered as `Corrupt`.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`], with the entry unchanged; [`OpError::Corrupt`], [`OpError::Dropped`], [`OpError::LogFull`]. The inner error is the one of `decide`.
     pub fn modify<E>(
         &self,
         key: &[u8],
         change: &mut Change,
-        mut decide: impl FnMut(Found<'_>, &mut Change) -> Result<Action, E>,
+        mut decide: impl FnMut(KeyPosition<'_>, &mut Change) -> Result<Action, E>,
     ) -> Result<Result<Outcome, E>, OpError> {
         loop {
             let (no, guard) = self.leaf_exclusive(key)?;
@@ -173,7 +176,7 @@ impl Tree {
                 false => None,
             };
             change.clear();
-            let action = match decide(Found { leaf, slot, value }, change) {
+            let action = match decide(KeyPosition { leaf, slot, value }, change) {
                 Ok(Action::Keep) => return Ok(Ok(Outcome::default())),
                 Ok(action) => action,
                 Err(e) => return Ok(Err(e)),

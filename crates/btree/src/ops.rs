@@ -1,17 +1,13 @@
-//! The page operations of this crate in the log: how each is written and how it is applied. Forward execution and
-//! recovery both run [`apply`]; it is a pure function of the page, the payload and the record's start LSN.
+//! The page operations of this crate in the log: how each is written. What each does to a page is in [`crate::apply()`].
 //!
 //! An operation names a slot, not a key: what was decided once is not decided again.
 
-use base::Lsn;
-use base::le::{get_u16_or0, get_u32_or0, put_u16, put_u32};
-use pager::{Page, RedoTable};
+use base::le::{put_u16, put_u32};
 use smallvec::SmallVec;
 
-use crate::node::edit::{self, EditResult, Patch, Shape};
-use crate::node::plan::{self, Entries};
-use crate::node::{self, KIND_AT, LEAF_KIND, Node};
-use crate::overflow;
+use crate::node::Node;
+use crate::node::edit::Shape;
+use crate::node::plan;
 
 /// First operation code of this crate.
 pub const FIRST_OP: u8 = 32;
@@ -35,14 +31,8 @@ pub const OVERFLOW_FILL: u8 = 38;
 /// New successor of an overflow page: next page u32.
 pub const OVERFLOW_NEXT: u8 = 39;
 
-/// Tells a pager all that it must know of trees: what carries out their operations, and where the entries of a node lie.
-pub fn register(redo: &mut RedoTable) {
-    redo.register(FIRST_OP..LAST_OP + 1, apply);
-    redo.register_cells(node::cells);
-}
-
 /// "No stamp" in an operation.
-const NO_STAMP: u16 = u16::MAX;
+pub(crate) const NO_STAMP: u16 = u16::MAX;
 
 /// Fixed fields in front of a payload, built without the heap.
 pub(crate) type Head = SmallVec<[u8; 16]>;
@@ -132,87 +122,4 @@ pub(crate) fn refence(keep: usize, high: &[u8]) -> [u8; 4] {
     put_u16(&mut h, 0, keep as u16);
     put_u16(&mut h, 2, high.len() as u16);
     h
-}
-
-const SHORT: &str = "operation is cut short";
-
-fn rest(payload: &[u8], at: usize) -> Result<&[u8], &'static str> {
-    payload.get(at..).ok_or(SHORT)
-}
-
-fn field(payload: &[u8], at: usize) -> usize {
-    get_u16_or0(payload, at) as usize
-}
-
-fn stamp_of(payload: &[u8], at: usize, lsn: Lsn) -> Option<(usize, Lsn)> {
-    match field(payload, at) as u16 {
-        NO_STAMP => None,
-        offset => Some((offset as usize, lsn)),
-    }
-}
-
-/// Applies one operation to a page. `start_lsn` is the position of the record that holds it.
-pub fn apply(op: u8, page: &mut Page, payload: &[u8], start_lsn: Lsn) -> EditResult {
-    let b = page.bytes_mut();
-    match op {
-        LEAF_INSERT => {
-            if b[KIND_AT] != LEAF_KIND {
-                return Err("leaf operation on another page");
-            }
-            let body = rest(payload, 6)?;
-            let (suffix, value) = body.split_at_checked(field(payload, 4)).ok_or(SHORT)?;
-            let stamp = stamp_of(payload, 2, start_lsn);
-            edit::insert::<true>(b, field(payload, 0), suffix, value, stamp)
-        }
-        LEAF_REPLACE => {
-            if b[KIND_AT] != LEAF_KIND {
-                return Err("leaf operation on another page");
-            }
-            let patch = Patch {
-                head: field(payload, 4),
-                prefix: field(payload, 6),
-                suffix: field(payload, 8),
-                bytes: rest(payload, 10)?,
-            };
-            let stamp = stamp_of(payload, 2, start_lsn);
-            edit::replace(b, field(payload, 0), &patch, stamp)
-        }
-        REMOVE => edit::remove(b, field(payload, 0)),
-        IMAGE => {
-            let (low, high) = (field(payload, 5), field(payload, 7));
-            let body = rest(payload, 9)?;
-            let shape = Shape {
-                level: payload[0],
-                index_id: get_u32_or0(payload, 1),
-                low: body.get(..low).ok_or(SHORT)?,
-                high: body.get(low..low + high).ok_or(SHORT)?,
-            };
-            edit::image(b, &shape, Entries(rest(body, low + high)?))
-        }
-        REFENCE => {
-            let high = field(payload, 2);
-            let body = rest(payload, 4)?;
-            let (high, entries) = body.split_at_checked(high).ok_or(SHORT)?;
-            edit::refence(b, high, field(payload, 0), Entries(entries))
-        }
-        INNER_INSERT => {
-            if b[KIND_AT] == LEAF_KIND {
-                return Err("inner operation on a leaf");
-            }
-            let suffix = rest(payload, 6)?;
-            let child = &payload[2..6];
-            edit::insert::<false>(b, field(payload, 0), suffix, child, None)
-        }
-        OVERFLOW_FILL => {
-            let bytes = rest(payload, 8)?;
-            overflow::fill(
-                page,
-                get_u32_or0(payload, 0),
-                get_u32_or0(payload, 4),
-                bytes,
-            )
-        }
-        OVERFLOW_NEXT => overflow::set_next(page, get_u32_or0(payload, 0)),
-        _ => Err("unknown operation"),
-    }
 }

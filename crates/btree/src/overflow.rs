@@ -67,6 +67,9 @@ impl OverflowWriter {
 
     /// Writes the next page, from the end of `bytes` (the whole value, the same at every step) towards its start, as one
     /// record that `annotate` may give a transaction and a before-image. `None`: the chain is complete.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`]: call again with the same bytes; [`OpError::Corrupt`], [`OpError::Dropped`], [`OpError::LogFull`].
     pub fn step<'p>(
         &mut self,
         tree: &'p Tree,
@@ -131,6 +134,9 @@ impl Tree {
     }
 
     /// Reads one more page of a chain and appends its bytes to `out`; false at the end of the chain.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`]: call again; [`OpError::Corrupt`]: it is no page of the chain, or the chain is longer than its value.
     pub fn read_overflow_page(
         &self,
         cursor: &mut OverflowCursor,
@@ -156,6 +162,9 @@ impl Tree {
     }
 
     /// Appends the rest of a chain to `out`. After a `Wait`, call again with the same cursor and buffer.
+    ///
+    /// # Errors
+    /// As [`Tree::read_overflow_page`].
     pub fn read_overflow(
         &self,
         cursor: &mut OverflowCursor,
@@ -168,6 +177,9 @@ impl Tree {
     /// Whether the chain that begins at `first` is still the one that lost its reference in a record at `since`: it was
     /// written before that, or its freeing has begun. False when the page has been freed, or used again. Recovery may ask
     /// for a chain to be freed that was freed before the crash.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`]; [`OpError::Corrupt`]: the page is damaged; [`OpError::Dropped`].
     pub fn is_abandoned_chain(&self, first: PageNo, since: base::Lsn) -> Result<bool, OpError> {
         let page = self.pager.shared(&self.space, first)?;
         let ours = page.kind() == Some(PageKind::Overflow) && page.index_id() == self.index_id;
@@ -176,6 +188,9 @@ impl Tree {
 
     /// Frees the page behind the first one of a chain; false when the first one is all that is left. That one is freed
     /// by the record that drops the reference to it ([`crate::Change::free`]).
+    ///
+    /// # Errors
+    /// [`OpError::Wait`]; [`OpError::Corrupt`], [`OpError::Dropped`], [`OpError::LogFull`].
     pub fn shrink_overflow(&self, first: PageNo) -> Result<bool, OpError> {
         let head = self.pager.exclusive(&self.space, first)?;
         let second_no = self.overflow_link(first, &head)?;

@@ -3,19 +3,10 @@
 
 use pager::OpError;
 
-use crate::ahead::Ahead;
-use crate::descend::Target;
+use crate::descend::{Direction, Target};
 use crate::node::LeafNode;
+use crate::read_ahead::ReadAhead;
 use crate::tree::Tree;
-
-/// Which way a scan goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
-    /// Ascending keys.
-    Forward,
-    /// Descending keys.
-    Backward,
-}
 
 /// What a visitor wants after an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +36,7 @@ pub struct ScanPos {
     bound: Bound,
     key: Vec<u8>,
     entry: Vec<u8>,
-    ahead: Ahead,
+    ahead: ReadAhead,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,19 +73,19 @@ impl ScanPos {
     /// Moves to the start, see [`ScanPos::start`].
     pub fn seek_start(&mut self) {
         self.bound = Bound::Start;
-        self.ahead = Ahead::default();
+        self.ahead = ReadAhead::default();
     }
 
     /// Moves to `key`, see [`ScanPos::at`].
     pub fn seek_at(&mut self, key: &[u8]) {
         self.set(Bound::At, key);
-        self.ahead = Ahead::default();
+        self.ahead = ReadAhead::default();
     }
 
     /// Moves past `key`, see [`ScanPos::past`].
     pub fn seek_past(&mut self, key: &[u8]) {
         self.set(Bound::Past, key);
-        self.ahead = Ahead::default();
+        self.ahead = ReadAhead::default();
     }
 
     #[inline]
@@ -115,6 +106,9 @@ impl ScanPos {
 impl Tree {
     /// Looks `key` up and gives its value to `f`, once, under the leaf's latch: copy out what is needed and touch
     /// neither tree nor pager from within.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`], before `f` was called; [`OpError::Corrupt`], [`OpError::Dropped`].
     #[inline]
     pub fn get<R>(&self, key: &[u8], f: impl FnOnce(Option<&[u8]>) -> R) -> Result<R, OpError> {
         let (no, guard) = self.leaf_shared(Target::Key(key))?;
@@ -131,6 +125,9 @@ impl Tree {
 
     /// Visits entries from `pos` on until the leaf ends or the visitor stops; `visit` gets key and value and runs under
     /// the leaf's shared latch. On an error `pos` is as it was.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`], before `visit` was called; [`OpError::Corrupt`], [`OpError::Dropped`].
     #[inline]
     pub fn scan(
         &self,

@@ -79,6 +79,9 @@ impl Tree {
     }
 
     /// Makes an empty tree in a record of its own and answers its root page.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`], with nothing made; [`OpError::Corrupt`]: a map page is damaged; [`OpError::LogFull`].
     pub fn create(pager: &Pager, space: &Arc<Space>, index_id: u32) -> Result<PageNo, OpError> {
         let mut mtr = pager.mtr()?;
         let root = Tree::create_in(&mut mtr, pager, space, index_id)?;
@@ -87,6 +90,9 @@ impl Tree {
     }
 
     /// Makes an empty tree as part of the caller's record and answers its root page.
+    ///
+    /// # Errors
+    /// As [`Pager::alloc_page`].
     pub fn create_in<'p>(
         mtr: &mut Mtr<'p>,
         pager: &'p Pager,
@@ -135,6 +141,9 @@ impl Tree {
     /// Frees one page of a tree that nobody uses any more, last page first; false when only the root is left. The
     /// caller frees the root in the record that drops its own reference to it ([`crate::Change::free`]); so the
     /// destruction can go on after a crash.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`], with nothing freed; [`OpError::Corrupt`], [`OpError::Dropped`], [`OpError::LogFull`].
     pub fn destroy_step(&self) -> Result<bool, OpError> {
         let _shape = self.shape.lock();
         let mut above: Option<(ExclusiveGuard<'_>, usize)> = None;
@@ -179,6 +188,9 @@ impl Tree {
     }
 
     /// Frees a page of this tree's tablespace as part of the caller's record (undo of a half-written overflow chain).
+    ///
+    /// # Errors
+    /// [`OpError::Wait`]; [`OpError::Corrupt`]: a map page is damaged; [`OpError::Dropped`].
     pub fn free_page_in<'p>(&'p self, mtr: &mut Mtr<'p>, page: PageNo) -> Result<(), OpError> {
         self.free_page_of(mtr, &self.space, page)
     }

@@ -51,6 +51,9 @@ impl Tree {
     /// Checks the next leaf and the inner pages that begin with it, and gives each entry of the leaf to `visit`; false
     /// when there is no next leaf. The first fault found is answered as `Corrupt`. After a `Wait`, call again: nothing
     /// of this leaf has been visited yet.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`]; [`OpError::Corrupt`]: the first fault found; [`OpError::Dropped`].
     pub fn verify(
         &self,
         cursor: &mut VerifyCursor,

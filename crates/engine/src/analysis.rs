@@ -2,7 +2,7 @@
 //! counters were given out. It changes nothing and reads no page.
 
 use crate::counters::Counters;
-use crate::purge::{PurgeItem, done_noted};
+use crate::purge_queue::{PurgeItem, done_noted};
 use crate::record::Undo;
 use crate::schema::CATALOG_ID;
 use base::{Lsn, TxnId, le};

@@ -3,12 +3,12 @@
 use crate::interrupt::Interrupt;
 use crate::lock::LockTable;
 use crate::notices::{NoticeListener, Notices};
-use crate::purge::Purge;
+use crate::purge_queue::PurgeQueue;
 use crate::schema::{Catalog, Table, TableSizes};
 use crate::txn::TxnSystem;
 use base::counters::Counter;
-use base::{Event, Lsn, Seams, Task, TxnId, seams};
-use pager::packed::PackCounts;
+use base::{Environment, Event, Lsn, Task, TxnId, environment};
+use pager::compressed::CompressionCounts;
 use pager::{Log, Pager, PagerOptions};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -56,8 +56,8 @@ pub(crate) struct Counters {
     pub(crate) lock_waits: Counter,
     pub(crate) lock_timeouts: Counter,
     pub(crate) purged: Counter,
-    pub(crate) purge_gave_up: Counter,
-    pub(crate) rollback_gave_up: Counter,
+    pub(crate) failed_purges: Counter,
+    pub(crate) failed_rollbacks: Counter,
 }
 
 /// A reading of all counters, for SHOW STATUS.
@@ -77,9 +77,9 @@ pub struct EngineCounters {
     pub lock_timeouts: u64,
     pub purged_entries: u64,
     /// Transactions whose deleted rows stay, marked, because the log or the device failed.
-    pub purge_gave_up: u64,
+    pub failed_purges: u64,
     /// Transactions whose rows stay locked because the log or a page that their rollback needs is damaged.
-    pub rollback_gave_up: u64,
+    pub failed_rollbacks: u64,
     /// Transactions whose deleted rows wait for purge.
     pub purge_queue: u64,
     pub pool_pages: u64,
@@ -118,13 +118,13 @@ pub struct Engine {
     pub(crate) locks: Arc<LockTable>,
     pub(crate) catalog: RwLock<Arc<Catalog>>,
     pub(crate) catalog_version: AtomicU64,
-    pub(crate) purge: Purge,
+    pub(crate) purge: PurgeQueue,
     pub(crate) ddl: crate::schema::DdlState,
     pub(crate) counters: Counters,
     pub(crate) notices: Notices,
     pub(crate) next_index: AtomicU32,
     /// Trees in the catalog that no definition names.
-    pub(crate) leftovers: AtomicUsize,
+    pub(crate) orphaned_trees: AtomicUsize,
     pub(crate) dir: std::path::PathBuf,
     /// AUTO_INCREMENT counters found by recovery, until the tables are open.
     pub(crate) recovered_counters: Mutex<crate::counters::Counters>,
@@ -157,7 +157,7 @@ impl Engine {
         txns: Arc<TxnSystem>,
         locks: Arc<LockTable>,
         options: &EngineOptions,
-        purge: Purge,
+        purge: PurgeQueue,
     ) -> Engine {
         Engine {
             log: pager.log().clone(),
@@ -171,7 +171,7 @@ impl Engine {
             counters: Counters::default(),
             notices: Notices::default(),
             next_index: AtomicU32::new(2),
-            leftovers: AtomicUsize::new(0),
+            orphaned_trees: AtomicUsize::new(0),
             dir: std::path::PathBuf::new(),
             recovered_counters: Default::default(),
             noting: Mutex::default(),
@@ -188,9 +188,9 @@ impl Engine {
         }
     }
 
-    /// The seams it lives on.
-    pub fn seams(&self) -> &Seams {
-        self.pager.seams()
+    /// The environment it lives on.
+    pub fn environment(&self) -> &Environment {
+        self.pager.environment()
     }
 
     /// The storage below.
@@ -245,13 +245,13 @@ impl Engine {
     pub(crate) fn interrupt(&self) -> Arc<Interrupt> {
         Arc::new(Interrupt::new(
             self.locks.clone(),
-            self.seams().clock.clone(),
+            self.environment().clock.clone(),
         ))
     }
 
     /// Waits as flush_log_at_trx_commit asks for a commit record that ends at `end`.
     pub(crate) async fn wait_commit(&self, end: Lsn) -> Result<(), SqlError> {
-        if self.settle_commit_now(end) {
+        if self.sync_commit_now(end) {
             return Ok(());
         }
         let r = match self.flush_at_commit() {
@@ -259,7 +259,7 @@ impl Engine {
             2 => {
                 self.arm_flusher();
                 // Others of this thread may be about to commit: one of all of them writes for all.
-                seams::give_way(&*self.seams().spawn).await;
+                environment::yield_now(&*self.environment().spawn).await;
                 self.log.wait_written(end).await
             }
             _ => {
@@ -272,10 +272,10 @@ impl Engine {
 
     /// As [`wait_commit`](Self::wait_commit), where that waits for nothing; false where it would have to, or would fail.
     #[inline]
-    pub(crate) fn settle_commit_now(&self, end: Lsn) -> bool {
+    pub(crate) fn sync_commit_now(&self, end: Lsn) -> bool {
         match self.flush_at_commit() {
-            1 => self.seams().spawn.is_alone() && self.log.sync_here(end),
-            2 if !self.seams().spawn.is_alone() => false,
+            1 => self.environment().spawn.is_alone() && self.log.sync_here(end),
+            2 if !self.environment().spawn.is_alone() => false,
             2 => {
                 self.arm_flusher();
                 self.log.write_now(end)
@@ -319,8 +319,8 @@ impl Engine {
 
     /// Lets a time pass, in microseconds, unless the engine stops, which `event` announces.
     pub(crate) async fn pause(&self, us: u64, event: &Event) {
-        let clock = &self.seams().clock;
-        let timer = seams::deadline(&**clock, clock.now_us() + us);
+        let clock = &self.environment().clock;
+        let timer = environment::deadline(&**clock, clock.now_us() + us);
         let mut timer = std::pin::pin!(timer);
         std::future::poll_fn(|cx| {
             event.park(cx);
@@ -337,18 +337,18 @@ impl Engine {
         name: &str,
         task: impl Future<Output = ()> + Send + 'static,
     ) {
-        self.seams().spawn.spawn(name, self.counted(task));
+        self.environment().spawn.spawn(name, self.counted(task));
     }
 
-    /// As [`spawn`](Self::spawn), for long work of a statement; see [`base::seams::Spawn::spawn_work`].
+    /// As [`spawn`](Self::spawn), for long work of a statement; see [`base::environment::Spawn::spawn_work`].
     pub(crate) fn spawn_work(
         self: &Arc<Self>,
         name: &str,
-        rests: bool,
+        throttled: bool,
         task: impl Future<Output = ()> + Send + 'static,
     ) -> io::Result<()> {
         let task = self.counted(task);
-        self.seams().spawn.spawn_work(name, rests, task)
+        self.environment().spawn.spawn_work(name, throttled, task)
     }
 
     /// A task that the engine's end waits for.
@@ -363,6 +363,9 @@ impl Engine {
 
     /// Clean shutdown: ends the background tasks, writes everything out, makes a last checkpoint. Sessions must have
     /// ended their transactions; what they still try fails.
+    ///
+    /// # Errors
+    /// What writing the pages or the log fails with: the next start recovers.
     pub async fn close(&self) -> Result<(), SqlError> {
         self.stop_tasks().await;
         let closed = self.pager.close().await;
@@ -401,8 +404,8 @@ impl Engine {
 
     /// A transaction's rollback cannot go on: its rows stay locked until the next start, if that can do better.
     #[cold]
-    pub(crate) fn rollback_gave_up(&self, txid: TxnId, why: &str) {
-        self.counters.rollback_gave_up.inc();
+    pub(crate) fn note_failed_rollback(&self, txid: TxnId, why: &str) {
+        self.counters.failed_rollbacks.inc();
         self.notices.add(format_args!(
             "transaction {} cannot be rolled back, its rows stay locked: {why}",
             txid.0
@@ -442,7 +445,7 @@ impl Engine {
         }
     }
 
-    /// Has those that gave up try again, now that a table was dropped.
+    /// Has those whose rollback failed try again, now that a table was dropped.
     pub(crate) fn roll_back_kept(&self) {
         let mut kept = self.kept.lock().unwrap_or_else(|e| e.into_inner());
         let sessions = kept.as_mut().map(std::mem::take).unwrap_or_default();
@@ -474,20 +477,20 @@ impl Engine {
         t.sizes(&self.pager)
     }
 
-    /// What packing and unpacking of compressed tables' pages came to, by size of block; counted from zero again after a `reset`.
-    pub fn pack_counts(&self, reset: bool) -> Vec<(u32, PackCounts)> {
-        self.pager.pool().packing.all(reset)
+    /// What compression and decompression of compressed tables' pages came to, by size of block; counted from zero again after a `reset`.
+    pub fn compression_counts(&self, reset: bool) -> Vec<(u32, CompressionCounts)> {
+        self.pager.pool().compression.all(reset)
     }
 
     /// The same by table (its number) and index, while [`count_packed_indexes`](Self::count_packed_indexes) is on.
-    pub fn index_pack_counts(&self, reset: bool) -> Vec<((u32, u32), PackCounts)> {
-        let all = self.pager.pool().packing.indexes(reset);
+    pub fn index_compression_counts(&self, reset: bool) -> Vec<((u32, u32), CompressionCounts)> {
+        let all = self.pager.pool().compression.indexes(reset);
         all.into_iter().map(|((s, i), n)| ((s.0, i), n)).collect()
     }
 
-    /// Whether packing is counted for each index as well.
+    /// Whether compression is counted for each index as well.
     pub fn count_packed_indexes(&self, on: bool) {
-        self.pager.pool().packing.count_indexes(on);
+        self.pager.pool().compression.count_indexes(on);
     }
 
     /// All counters now.
@@ -506,8 +509,8 @@ impl Engine {
             row_lock_waits: c.lock_waits.get(),
             lock_timeouts: c.lock_timeouts.get(),
             purged_entries: c.purged.get(),
-            purge_gave_up: c.purge_gave_up.get(),
-            rollback_gave_up: c.rollback_gave_up.get(),
+            failed_purges: c.failed_purges.get(),
+            failed_rollbacks: c.failed_rollbacks.get(),
             purge_queue: self.purge.len() as u64,
             pool_pages: pool.frames() as u64,
             pool_pages_free: pool.free_frames() as u64,

@@ -1,7 +1,7 @@
 //! From what the storage says to what a client is told: MySQL's numbers and texts.
 
 use crate::schema::Catalog;
-use base::seams::{Shortage, shortage};
+use base::environment::{Shortage, shortage};
 use pager::OpError;
 use std::io;
 use types::SqlError;
@@ -106,7 +106,10 @@ impl Catalog {
         if self.schema(schema).is_none() {
             return SqlError::unknown_db(schema);
         }
-        match self.lost.get(&(schema.to_string(), name.to_string())) {
+        match self
+            .tables_without_file
+            .get(&(schema.to_string(), name.to_string()))
+        {
             None => SqlError::no_such_table(schema, name),
             Some(def) => {
                 let full_name = format!("{}.{}", def.schema, def.name);

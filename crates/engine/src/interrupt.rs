@@ -88,7 +88,10 @@ impl Interrupt {
         self.flags.load(Ordering::SeqCst) & CONNECTION != 0
     }
 
-    /// The error that ends the statement, if it is to end: 1317, or 3024 where only its time is over.
+    /// Whether the statement may go on.
+    ///
+    /// # Errors
+    /// 1317: the statement or the connection was killed; 3024: its time is over.
     #[inline]
     pub fn check(&self) -> Result<(), SqlError> {
         if self.is_set() {

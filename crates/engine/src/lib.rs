@@ -4,30 +4,33 @@
 //! around it. This crate knows rows, not SQL: it never parses, plans, or evaluates an expression, and it knows nothing of
 //! sockets or runtimes.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod analysis;
 mod check;
 mod counters;
+mod ddl;
 mod engine;
 mod error;
 mod interrupt;
 pub mod lock;
+mod mvcc;
 mod notices;
 mod open;
 mod progress;
-mod purge;
-mod reclaim;
+mod purge_queue;
+mod purge_worker;
 pub mod record;
 pub mod schema;
 mod session;
-mod store;
 pub mod txn;
-mod version;
 
+pub use ddl::{Keys, Reshape, Rewrite};
 pub use engine::{Engine, EngineCounters, EngineOptions};
 pub use interrupt::{Deadline, Interrupt};
 pub use notices::NoticeListener;
 pub use open::OpenReport;
-pub use pager::packed::PackCounts;
+pub use pager::compressed::CompressionCounts;
 pub use pager::{FlushMethod, OpenError, PagerOptions};
 pub use record::{RowRef, RowVersion};
 pub use schema::{
@@ -38,4 +41,3 @@ pub use session::{
     Committing, Inserted, Isolation, KeyBound, LockWait, ReadMode, RowBatch, Scan, ScanSpec,
     Session, Updated, Written,
 };
-pub use store::{Keys, Reshape, Rewrite};

@@ -4,16 +4,16 @@
 
 use crate::analysis::{Analysis, Loser};
 use crate::counters::Counters;
+use crate::ddl::{OrphanedTree, catalog_def, catalog_path, load, remove_left_runs, table_path};
 use crate::engine::{Engine, EngineOptions};
 use crate::lock::LockTable;
-use crate::purge::Purge;
+use crate::purge_queue::PurgeQueue;
 use crate::record::Undo;
 use crate::schema::CATALOG_ID;
 use crate::schema::{Catalog, Table, TableDef};
 use crate::session::Session;
-use crate::store::{Leftover, catalog_def, catalog_path, load, remove_left_runs, table_path};
 use crate::txn::{ActiveTxn, TxnSystem};
-use base::{Lsn, PageNo, Seams, SpaceId, TxnId};
+use base::{Environment, Lsn, PageNo, SpaceId, TxnId};
 use btree::Tree;
 use pager::{
     CheckpointSource, OpError, OpenError, PageKind, Pager, Record, RecordKind, RedoTable, Report,
@@ -163,31 +163,37 @@ fn oldest_active(e: &Engine) -> (Lsn, Lsn) {
 impl Engine {
     /// Opens `dir`, making it if it is empty or missing. Returns when statements can run; losers of a crash may still be
     /// being rolled back, with their rows locked.
+    ///
+    /// # Errors
+    /// [`OpenError::InUse`]: another process has the directory; what is damaged or cannot be read, by name.
     pub async fn open(
-        seams: Seams,
+        environment: Environment,
         dir: &Path,
         options: EngineOptions,
     ) -> Result<Arc<Engine>, OpenError> {
-        Engine::open_with_report(seams, dir, options)
+        Engine::open_with_report(environment, dir, options)
             .await
             .map(|(e, _)| e)
     }
 
     /// As [`Engine::open`], telling what was found.
+    ///
+    /// # Errors
+    /// As [`Engine::open`].
     pub async fn open_with_report(
-        seams: Seams,
+        environment: Environment,
         dir: &Path,
         options: EngineOptions,
     ) -> Result<(Arc<Engine>, OpenReport), OpenError> {
         // Boxed: compiled in this crate and not once more wherever it is awaited.
         let opened: Pin<Box<dyn Future<Output = Result<_, OpenError>> + Send + '_>> =
-            Box::pin(recover(seams, dir, options));
+            Box::pin(recover(environment, dir, options));
         opened.await
     }
 }
 
 async fn recover(
-    seams: Seams,
+    environment: Environment,
     dir: &Path,
     options: EngineOptions,
 ) -> Result<(Arc<Engine>, OpenReport), OpenError> {
@@ -195,7 +201,8 @@ async fn recover(
     btree::register(&mut redo);
     let mut found = Analysis::new();
     let mut observe = |start: Lsn, _: Lsn, r: &Record<'_>| found.observe(start, r);
-    let (pager, pages) = pager::open(seams, options.pager.clone(), dir, redo, &mut observe).await?;
+    let (pager, pages) =
+        pager::open(environment, options.pager.clone(), dir, redo, &mut observe).await?;
     let mut made = None;
     let opened = begin(&pager, dir, &options, found, pages, &mut made).await;
     if opened.is_err() {
@@ -233,10 +240,10 @@ async fn begin(
         let why = format!("the log names transaction {}", found.next - 1);
         return Err(OpenError::Damaged(why));
     }
-    let clock = pager.seams().clock.clone();
+    let clock = pager.environment().clock.clone();
     let txns = Arc::new(TxnSystem::new(TxnId(found.next.max(1))));
-    let locks = LockTable::new(txns.clone(), clock, pager.seams().random.next_u64());
-    let purge = Purge::new(found.purge_queue(), found.purge_from, pager.log().end());
+    let locks = LockTable::new(txns.clone(), clock, pager.environment().random.next_u64());
+    let purge = PurgeQueue::new(found.purge_queue(), found.purge_from, pager.log().end());
     let mut engine = Engine::assemble(pager.clone(), txns, locks, options, purge);
     engine.dir = dir.to_path_buf();
     let engine = Arc::new(engine);
@@ -288,8 +295,8 @@ async fn begin(
         s.roll_back_behind();
     }
     if !left.is_empty() {
-        engine.leftovers.store(left.len(), Ordering::SeqCst);
-        engine.spawn("leftovers", engine.clone().take_out_leftovers(left));
+        engine.orphaned_trees.store(left.len(), Ordering::SeqCst);
+        engine.spawn("orphaned-trees", engine.clone().free_orphaned_trees(left));
     }
     engine.spawn("purge", engine.clone().run_purge());
     engine.spawn("flusher", engine.clone().run_flusher());
@@ -374,8 +381,8 @@ async fn open_catalog(engine: &Arc<Engine>, report: &Report) -> Result<Arc<Table
         }
         Ok(s) => s,
         Err(_) if report.created || nothing_yet(pager, report) => {
-            if pager.seams().disk.exists(&path) {
-                pager.seams().disk.remove_file(&path)?;
+            if pager.environment().disk.exists(&path) {
+                pager.environment().disk.remove_file(&path)?;
             }
             pager.create_space(id, &path, None)?
         }
@@ -438,7 +445,7 @@ async fn load_tables(
     catalog: &Arc<Table>,
     counters: &Counters,
     report: &mut OpenReport,
-) -> Result<Vec<Leftover>, OpenError> {
+) -> Result<Vec<OrphanedTree>, OpenError> {
     let pager = engine.pager();
     let loaded = load(pager, catalog)
         .await
@@ -478,8 +485,8 @@ async fn load_tables(
             engine.drop_file(s.id());
         }
     }
-    remove_left_runs(&*engine.seams().disk, &engine.data_dir())?;
-    remove_unborn(engine, &view, report)?;
+    remove_left_runs(&*engine.environment().disk, &engine.data_dir())?;
+    remove_uncommitted(engine, &view, report)?;
     view.tables().for_each(|t| place_file(engine, t));
     let top = report.pages.max_space.max(ids.last().copied().unwrap_or(0));
     engine
@@ -488,26 +495,26 @@ async fn load_tables(
         .fetch_max(top.saturating_add(1), Ordering::Relaxed);
     engine.next_index.fetch_max(next_index, Ordering::Relaxed);
     engine.change_catalog(|c| *c = view);
-    for l in &loaded.leftovers {
+    for l in &loaded.orphaned_trees {
         // Its index has no definition, and its id is not to be given out again.
         engine
             .next_index
             .fetch_max(l.index.saturating_add(1), Ordering::Relaxed);
     }
-    Ok(loaded.leftovers)
+    Ok(loaded.orphaned_trees)
 }
 
 /// Files without a whole page are the remains of a creation cut short, if no definition wants them.
-fn remove_unborn(
+fn remove_uncommitted(
     engine: &Arc<Engine>,
     view: &Catalog,
     report: &mut OpenReport,
 ) -> Result<(), OpenError> {
-    let disk = &engine.seams().disk;
+    let disk = &engine.environment().disk;
     let place = |d: &TableDef| engine.data_dir().join(table_path(&d.schema, &d.name));
-    for path in &report.pages.unborn_files {
+    for path in &report.pages.uncommitted_files {
         let wanted = view.tables().any(|t| place(&t.def) == *path)
-            || view.lost.values().any(|d| place(d) == *path);
+            || view.tables_without_file.values().any(|d| place(d) == *path);
         if wanted || *path == engine.data_dir().join(catalog_path()) {
             continue;
         }
@@ -519,7 +526,7 @@ fn remove_unborn(
 
 /// A table without its file stays in the definitions, so that its name is known; using it says what is wrong.
 fn missing_table(view: &mut Catalog, def: TableDef) {
-    view.lost
+    view.tables_without_file
         .insert((def.schema.clone(), def.name.clone()), def);
 }
 
@@ -537,7 +544,7 @@ fn place_file(engine: &Engine, t: &Table) {
         .data_dir()
         .join(table_path(&t.def.schema, &t.def.name));
     if t.space.path() != want {
-        let disk = &engine.seams().disk;
+        let disk = &engine.environment().disk;
         if let Some(dir) = want.parent() {
             let _ = disk.create_dir_all(dir);
         }

@@ -17,7 +17,7 @@ pub enum Stage {
     /// Entries are put into an index.
     Inserting = 4,
     /// Rows that have changed meanwhile are copied again.
-    CatchingUp = 5,
+    ReplayingChanges = 5,
 }
 
 impl Stage {
@@ -27,7 +27,7 @@ impl Stage {
             2 => Stage::Copying,
             3 => Stage::Reading,
             4 => Stage::Inserting,
-            5 => Stage::CatchingUp,
+            5 => Stage::ReplayingChanges,
             _ => return None,
         })
     }
@@ -38,7 +38,7 @@ impl Stage {
             Stage::Copying => "copy to tmp table",
             Stage::Reading => "altering table (read PK and internal sort)",
             Stage::Inserting => "altering table (insert)",
-            Stage::CatchingUp => "altering table (log apply table)",
+            Stage::ReplayingChanges => "altering table (log apply table)",
         }
     }
 }

@@ -5,7 +5,7 @@ mod sim;
 mod world;
 
 use base::block_on;
-use sim::{SimDisk, seams};
+use sim::{SimDisk, environment};
 use std::sync::Arc;
 use types::ValueRef;
 use world::{fill, key, open_with, row, sound, within};
@@ -15,7 +15,7 @@ use world::{fill, key, open_with, row, sound, within};
 fn a_check_is_not_misled_by_what_goes_on_beside_it() {
     within(120, "check beside writers", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 512);
+        let e = open_with(environment(&disk), 512);
         block_on(fill(&e, 300, 10));
         let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
         let writers: Vec<_> = (0..2i64)
@@ -71,7 +71,7 @@ fn a_check_finds_entries_that_do_not_fit() {
     use btree::{Action, Change};
     use std::convert::Infallible;
     let disk = SimDisk::new();
-    let e = open_with(seams(&disk), 512);
+    let e = open_with(environment(&disk), 512);
     let mut s = block_on(fill(&e, 300, 10));
     block_on(async {
         let t = s.open_table("s", "t").await.unwrap();
@@ -82,11 +82,12 @@ fn a_check_finds_entries_that_do_not_fit() {
         let gone = e
             .pager()
             .run(|| {
-                let f = |found: btree::Found<'_>, c: &mut Change| -> Result<Action, Infallible> {
-                    c.kind = pager::RecordKind::System;
-                    assert!(found.value().is_some());
-                    Ok(Action::Remove)
-                };
+                let f =
+                    |found: btree::KeyPosition<'_>, c: &mut Change| -> Result<Action, Infallible> {
+                        c.kind = pager::RecordKind::System;
+                        assert!(found.value().is_some());
+                        Ok(Action::Remove)
+                    };
                 t.indexes[1].tree.modify(&entry, &mut change, f)
             })
             .await;

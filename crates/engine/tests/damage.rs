@@ -6,7 +6,7 @@ mod world;
 
 use base::block_on;
 use engine::*;
-use sim::{SimDisk, seams};
+use sim::{SimDisk, environment};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ fn try_open(disk: &Arc<SimDisk>) -> Result<Arc<Engine>, String> {
         flush_at_commit: 1,
         ..EngineOptions::default()
     };
-    block_on(Engine::open(seams(disk), Path::new("/db"), options)).map_err(|e| e.to_string())
+    block_on(Engine::open(environment(disk), Path::new("/db"), options)).map_err(|e| e.to_string())
 }
 
 fn end(e: Arc<Engine>) {
@@ -60,7 +60,7 @@ fn ids(e: &Arc<Engine>, among: impl Iterator<Item = i64>) -> Vec<i64> {
 fn damage_in_front_of_what_was_durable_later_is_told_from_a_torn_tail() {
     within(120, "damaged log", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 512);
+        let e = open_with(environment(&disk), 512);
         let mut s = block_on(fill(&e, 50, 50));
         block_on(e.pager().flush_all()).unwrap();
         let mut commits = Vec::new();
@@ -99,14 +99,14 @@ fn damage_in_front_of_what_was_durable_later_is_told_from_a_torn_tail() {
 fn either_copy_of_the_control_file_will_do_after_a_recovery() {
     within(120, "damaged control file", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 512);
+        let e = open_with(environment(&disk), 512);
         let mut s = block_on(fill(&e, 50, 50));
         insert(&mut s, 100, 50).unwrap();
         block_on(s.commit()).unwrap();
         drop(s);
         end(e);
         let disk = disk.killed();
-        let e = open_with(seams(&disk), 512);
+        let e = open_with(environment(&disk), 512);
         let mut s = e.session();
         insert(&mut s, 101, 50).unwrap();
         block_on(s.commit()).unwrap();
@@ -136,7 +136,7 @@ fn either_copy_of_the_control_file_will_do_after_a_recovery() {
 fn a_tablespace_is_known_by_its_other_pages_when_its_first_is_damaged() {
     within(120, "damaged header", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 512);
+        let e = open_with(environment(&disk), 512);
         block_on(fill(&e, 50, 50));
         block_on(e.close()).unwrap();
         for at in 0..64 {
@@ -181,7 +181,7 @@ fn has_its_segments(e: &Arc<Engine>) {
 fn on_a_full_disk_the_log_is_used_again_after_a_checkpoint() {
     within(300, "log on a full disk", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 512);
+        let e = open_with(environment(&disk), 512);
         let mut s = block_on(fill(&e, 50, 3000));
         has_its_segments(&e);
         disk.set_room(Some(0));
@@ -213,7 +213,7 @@ fn what_filled_the_log_can_be_rolled_back_on_the_full_disk() {
     within(300, "rollback on a full disk", || {
         for len in [200, 3000, 30_000] {
             let disk = SimDisk::new();
-            let e = open_with(seams(&disk), 512);
+            let e = open_with(environment(&disk), 512);
             let mut s = block_on(fill(&e, 50, 50));
             // Room for a table of any length, but not for the log.
             disk.set_room(Some(64 << 20));
@@ -251,7 +251,7 @@ fn what_filled_the_log_can_be_rolled_back_on_the_full_disk() {
 fn a_rollback_that_damage_ends_is_told_and_named_to_those_who_wait() {
     within(120, "rollback over damage", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 512);
+        let e = open_with(environment(&disk), 512);
         let mut s = block_on(fill(&e, 2000, 2000));
         block_on(s.create_table(def("u"))).unwrap();
         block_on(e.close()).unwrap();
@@ -285,7 +285,7 @@ fn a_rollback_that_damage_ends_is_told_and_named_to_those_who_wait() {
         });
         let e = try_open(&hurt).unwrap();
         let until = Instant::now() + Duration::from_secs(20);
-        while e.counters().rollback_gave_up == 0 {
+        while e.counters().failed_rollbacks == 0 {
             assert!(Instant::now() < until);
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -318,7 +318,7 @@ fn a_rollback_that_damage_ends_is_told_and_named_to_those_who_wait() {
         });
         drop(s);
         sound(&e, "u");
-        assert_eq!(e.counters().rollback_gave_up, 1);
+        assert_eq!(e.counters().failed_rollbacks, 1);
         end(e);
     });
 }
@@ -327,13 +327,13 @@ fn a_rollback_that_damage_ends_is_told_and_named_to_those_who_wait() {
 fn damage_to_a_compressed_file_is_found_or_does_no_harm() {
     within(300, "damaged compressed file", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 512);
+        let e = open_with(environment(&disk), 512);
         let mut s = block_on(fill(&e, 1, 1));
         let full = |id: i64| row(id, id % 50, id as u8, 150 + id as usize % 30);
         block_on(async {
-            let mut packed = def("p");
-            packed.options.row_format = "COMPRESSED".into();
-            s.create_table(packed).await.unwrap();
+            let mut compressed = def("p");
+            compressed.options.row_format = "COMPRESSED".into();
+            s.create_table(compressed).await.unwrap();
             let t = s.open_table("s", "p").await.unwrap();
             for id in 0..600 {
                 s.insert(&t, &full(id)).await.unwrap();

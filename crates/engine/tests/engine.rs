@@ -20,7 +20,7 @@ fn options(pool_mib: u64) -> EngineOptions {
 
 fn open(disk: &Arc<MemDisk>) -> Arc<Engine> {
     block_on(Engine::open(
-        mem::seams(disk.clone()),
+        mem::environment(disk.clone()),
         Path::new("/db"),
         options(16),
     ))
@@ -544,7 +544,7 @@ fn definitions_survive_and_files_follow_them() {
 fn a_small_pool_and_log_serve_many_threads() {
     let disk = Arc::new(MemDisk::default());
     let e = block_on(Engine::open(
-        mem::seams(disk.clone()),
+        mem::environment(disk.clone()),
         Path::new("/db"),
         options(2),
     ))

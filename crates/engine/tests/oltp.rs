@@ -102,7 +102,12 @@ fn indexes_agree_with_their_table_after_collisions() {
             flush_at_commit: 2,
             ..Default::default()
         };
-        let e = block_on(Engine::open(mem::seams(disk), Path::new("/db"), options)).unwrap();
+        let e = block_on(Engine::open(
+            mem::environment(disk),
+            Path::new("/db"),
+            options,
+        ))
+        .unwrap();
         let mut s = e.session();
         block_on(async {
             s.create_schema(SchemaDef {

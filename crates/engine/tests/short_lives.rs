@@ -3,8 +3,8 @@
 
 mod world;
 
+use base::environment::Task;
 use base::mem::{self, MemDisk};
-use base::seams::Task;
 use base::{Event, Spawn, block_on};
 use engine::*;
 use std::future::poll_fn;
@@ -82,10 +82,10 @@ fn log_bytes(disk: &MemDisk) -> u64 {
 /// A checkpoint, then the purge of what the life before deleted, then a row is deleted, then the end.
 fn life(disk: &Arc<MemDisk>, n: i64) -> Arc<MemDisk> {
     let gated = Arc::new(Gated::default());
-    let mut seams = mem::seams(disk.clone());
-    seams.spawn = gated.clone();
+    let mut environment = mem::environment(disk.clone());
+    environment.spawn = gated.clone();
     gated.cleaner.set(true);
-    let e = block_on(Engine::open(seams, Path::new("/db"), options())).unwrap();
+    let e = block_on(Engine::open(environment, Path::new("/db"), options())).unwrap();
     let found = e.counters().purge_queue;
     assert!(found > 0 || n == 0, "life {n}");
     // What one did not come to say is said by the next.
@@ -121,7 +121,7 @@ fn life(disk: &Arc<MemDisk>, n: i64) -> Arc<MemDisk> {
 fn what_was_purged_is_not_kept_for_the_next_start() {
     let mut disk = Arc::new(MemDisk::default());
     let e = block_on(Engine::open(
-        mem::seams(disk.clone()),
+        mem::environment(disk.clone()),
         Path::new("/db"),
         options(),
     ));
@@ -143,7 +143,7 @@ fn what_was_purged_is_not_kept_for_the_next_start() {
         assert!(bytes <= CAPACITY + CAPACITY / 5, "life {n}: {bytes} bytes");
     }
     let e = block_on(Engine::open(
-        mem::seams(disk.clone()),
+        mem::environment(disk.clone()),
         Path::new("/db"),
         options(),
     ));

@@ -66,7 +66,7 @@ fn recovers(e: &Arc<Engine>, s: &mut Session) {
 fn a_want_of_descriptors_is_an_error_that_passes() {
     within(300, "descriptors", || {
         let disk = Arc::new(MemDisk::default());
-        let e = open_with(mem::seams(disk.clone()), 512);
+        let e = open_with(mem::environment(disk.clone()), 512);
         let told = listen(&e);
         let mut s = block_on(fill(&e, 50, 3000));
         for _ in 0..2 {
@@ -96,7 +96,7 @@ fn a_want_of_descriptors_is_an_error_that_passes() {
 fn a_used_up_quota_is_a_full_disk() {
     within(300, "quota", || {
         let disk = Arc::new(MemDisk::default());
-        let e = open_with(mem::seams(disk.clone()), 512);
+        let e = open_with(mem::environment(disk.clone()), 512);
         let told = listen(&e);
         let mut s = block_on(fill(&e, 50, 3000));
         disk.set_quota(0);
@@ -130,12 +130,12 @@ fn a_used_up_quota_is_a_full_disk() {
 }
 
 /// A table of that form with some rows, and a disk that has no room left. Gives how the table takes another row.
-fn on_a_full_disk(packed: bool) -> (Arc<MemDisk>, Arc<Engine>, Session) {
+fn on_a_full_disk(compressed: bool) -> (Arc<MemDisk>, Arc<Engine>, Session) {
     let disk = Arc::new(MemDisk::default());
-    let e = open_with(mem::seams(disk.clone()), 512);
+    let e = open_with(mem::environment(disk.clone()), 512);
     let mut s = e.session();
     let mut def = world::def("t");
-    if packed {
+    if compressed {
         def.options.row_format = "COMPRESSED".into();
         let block = ("KEY_BLOCK_SIZE".to_owned(), "8".to_owned());
         def.options.others.push(block);
@@ -169,14 +169,14 @@ async fn count(s: &mut Session) -> usize {
 
 #[test]
 fn a_table_is_emptied_on_a_full_disk() {
-    for packed in [false, true] {
-        let (disk, e, mut s) = on_a_full_disk(packed);
+    for compressed in [false, true] {
+        let (disk, e, mut s) = on_a_full_disk(compressed);
         block_on(async {
             let why = s.create_table(world::def("u")).await.unwrap_err();
             assert_eq!(why.code, 1114, "{why:?}");
             for round in 0..3 {
                 s.truncate_table("s", "t").await.unwrap();
-                assert_eq!(count(&mut s).await, 0, "{packed} {round}");
+                assert_eq!(count(&mut s).await, 0, "{compressed} {round}");
                 let t = s.open_table("s", "t").await.unwrap();
                 for id in 0..10 {
                     s.insert(&t, &row(id, id % 7, 1, 3000)).await.unwrap();
@@ -187,7 +187,7 @@ fn a_table_is_emptied_on_a_full_disk() {
         sound(&e, "t");
         block_on(e.abandon());
         drop((s, e));
-        let e = open_with(mem::seams(Arc::new(disk.crash(false))), 512);
+        let e = open_with(mem::environment(Arc::new(disk.crash(false))), 512);
         assert_eq!(block_on(count(&mut e.session())), 10);
         sound(&e, "t");
     }
@@ -195,8 +195,8 @@ fn a_table_is_emptied_on_a_full_disk() {
 
 #[test]
 fn a_table_that_is_nearly_empty_is_emptied_again_and_again_on_a_full_disk() {
-    for packed in [false, true] {
-        let (disk, e, mut s) = on_a_full_disk(packed);
+    for compressed in [false, true] {
+        let (disk, e, mut s) = on_a_full_disk(compressed);
         // Everything else that is free goes to somebody else after each.
         let emptied = |s: &mut Session| {
             let r = block_on(s.truncate_table("s", "t"));
@@ -207,7 +207,7 @@ fn a_table_that_is_nearly_empty_is_emptied_again_and_again_on_a_full_disk() {
         let mut remembered = Vec::new();
         for round in 0..6 {
             remembered.push(e.catalog().table("s", "t").unwrap());
-            emptied(&mut s).unwrap_or_else(|why| panic!("{packed} {round}: {why:?}"));
+            emptied(&mut s).unwrap_or_else(|why| panic!("{compressed} {round}: {why:?}"));
             let why = block_on(s.create_table(world::def("u"))).unwrap_err();
             assert_eq!(why.code, 1114, "{why:?}");
             let t = block_on(s.open_table("s", "t")).unwrap();
@@ -215,7 +215,7 @@ fn a_table_that_is_nearly_empty_is_emptied_again_and_again_on_a_full_disk() {
                 s.insert(&t, &row(round, 1, 1, 100)).await.unwrap();
                 s.commit().await.unwrap();
             });
-            assert_eq!(block_on(count(&mut s)), 1, "{packed} {round}");
+            assert_eq!(block_on(count(&mut s)), 1, "{compressed} {round}");
         }
         sound(&e, "t");
     }
@@ -223,21 +223,21 @@ fn a_table_that_is_nearly_empty_is_emptied_again_and_again_on_a_full_disk() {
 
 #[test]
 fn a_rebuild_on_a_full_disk_leaves_the_table_as_it_was() {
-    for packed in [false, true] {
-        for beside in [false, true] {
-            let (disk, e, mut s) = on_a_full_disk(packed);
+    for compressed in [false, true] {
+        for online in [false, true] {
+            let (disk, e, mut s) = on_a_full_disk(compressed);
             // A few pages are had, and the rest is not.
             disk.set_room(400 << 10);
             block_on(async {
                 let t = e.catalog().table("s", "t").unwrap();
                 let def = t.def.clone();
-                let r = s.rebuild_table(&t, def, Rewrite::Same, true, beside).await;
-                assert_eq!(r.unwrap_err().code, 1114, "{packed} {beside}");
+                let r = s.rebuild_table(&t, def, Rewrite::Same, true, online).await;
+                assert_eq!(r.unwrap_err().code, 1114, "{compressed} {online}");
                 assert_eq!(count(&mut s).await, 300);
             });
             disk.set_room(64 << 20);
             let t = e.catalog().table("s", "t").unwrap();
-            let r = s.rebuild_table(&t, t.def.clone(), Rewrite::Same, true, beside);
+            let r = s.rebuild_table(&t, t.def.clone(), Rewrite::Same, true, online);
             assert_eq!(block_on(r).unwrap(), Some(300));
             sound(&e, "t");
         }

@@ -84,9 +84,9 @@ fn filled() -> Arc<Engine> {
         flush_at_commit: 0,
         ..EngineOptions::default()
     };
-    let seams = mem::seams(Arc::new(MemDisk::default()));
+    let environment = mem::environment(Arc::new(MemDisk::default()));
     block_on(async {
-        let engine = Engine::open(seams, Path::new("/db"), options)
+        let engine = Engine::open(environment, Path::new("/db"), options)
             .await
             .unwrap();
         let mut s = engine.session();

@@ -21,7 +21,12 @@ fn bed() -> Arc<Engine> {
         ..Default::default()
     };
     let disk = Arc::new(MemDisk::default());
-    let e = block_on(Engine::open(mem::seams(disk), Path::new("/db"), options)).unwrap();
+    let e = block_on(Engine::open(
+        mem::environment(disk),
+        Path::new("/db"),
+        options,
+    ))
+    .unwrap();
     let mut id = ColumnDef::new("id", DataType::BIGINT);
     id.auto_increment = true;
     let mut u = ColumnDef::new("u", DataType::BIGINT);

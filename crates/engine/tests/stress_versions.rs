@@ -6,7 +6,7 @@ mod world;
 
 use base::block_on;
 use engine::*;
-use sim::{Cut, Rng, SimDisk, seams};
+use sim::{Cut, Rng, SimDisk, environment};
 use std::collections::BTreeMap;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -66,10 +66,10 @@ async fn read(
 fn a_snapshot_keeps_its_versions_however_much_is_written() {
     within(60, "old snapshot", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 512);
+        let e = open_with(environment(&disk), 512);
         block_on(fill(&e, 20, 3000));
         block_on(e.close()).unwrap();
-        let e = open_with(seams(&disk), 512);
+        let e = open_with(environment(&disk), 512);
         let mut old = e.session();
         old.begin(Isolation::RepeatableRead, true);
         let want = block_on(async {
@@ -107,7 +107,7 @@ fn a_snapshot_keeps_its_versions_however_much_is_written() {
 #[test]
 fn a_new_index_is_not_used_by_an_old_snapshot() {
     let disk = SimDisk::new();
-    let e = open_with(seams(&disk), 256);
+    let e = open_with(environment(&disk), 256);
     let mut s = block_on(fill(&e, 30, 10));
     let mut old = e.session();
     block_on(async {
@@ -153,7 +153,7 @@ fn a_new_index_is_not_used_by_an_old_snapshot() {
 fn an_index_made_right_after_a_crash_holds_only_what_committed() {
     for seed in 0..4u64 {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 1024);
+        let e = open_with(environment(&disk), 1024);
         let mut s = block_on(fill(&e, 200, 100));
         block_on(async {
             s.begin(Isolation::ReadCommitted, false);
@@ -171,7 +171,7 @@ fn an_index_made_right_after_a_crash_holds_only_what_committed() {
         let after = disk.cut(Cut::Some(50), &mut Rng::new(seed));
         drop(s);
         block_on(e.abandon());
-        let e = open_with(seams(&after), 64);
+        let e = open_with(environment(&after), 64);
         block_on(async {
             let mut s = e.session();
             s.create_index("s", "t", index("k2", IndexKind::Plain, &[1, 0]))
@@ -193,7 +193,7 @@ fn an_index_made_right_after_a_crash_holds_only_what_committed() {
 fn dropping_tables_stops_nobody_else() {
     within(60, "drop", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 64);
+        let e = open_with(environment(&disk), 64);
         let mut s = block_on(fill(&e, 300, 100));
         block_on(async {
             for round in 0..15 {
@@ -244,7 +244,7 @@ fn dropping_tables_stops_nobody_else() {
 fn a_full_disk_stops_nothing_for_good() {
     within(60, "full disk", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 256);
+        let e = open_with(environment(&disk), 256);
         let mut s = block_on(fill(&e, 50, 500));
         // A snapshot keeps the log from being reused.
         let mut old = e.session();
@@ -350,7 +350,7 @@ fn entries(e: &Arc<Engine>, t: &Arc<Table>, index: usize) -> usize {
 fn a_long_purge_queue_does_not_feed_on_the_log() {
     within(100, "purge queue", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 256);
+        let e = open_with(environment(&disk), 256);
         e.set_flush_at_commit(0);
         drop(block_on(fill(&e, 50, 10)));
         let mut old = e.session();
@@ -388,7 +388,7 @@ fn a_long_purge_queue_does_not_feed_on_the_log() {
         block_on(e.close()).unwrap();
         drop(e);
         for disk in [crashed, disk] {
-            let e = open_with(seams(&disk), 256);
+            let e = open_with(environment(&disk), 256);
             sound(&e, "t");
             let t = e.catalog().table("s", "t").unwrap();
             assert_eq!((entries(&e, &t, 0), entries(&e, &t, 1)), (50, 50));
@@ -405,7 +405,7 @@ const LONG: i64 = 10_000;
 fn a_deleted_row_that_was_taken_over_and_given_back_is_purged() {
     within(100, "purge", || {
         let disk = SimDisk::new();
-        let e = open_with(seams(&disk), 256);
+        let e = open_with(environment(&disk), 256);
         drop(block_on(fill(&e, 20, 10)));
         let (mut old, mut taker, mut s) = (e.session(), e.session(), e.session());
         let t = block_on(async {

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 const DIRECT: Kinds = Kinds::WW.and(Kinds::WR);
 const ALL: Kinds = DIRECT.and(Kinds::RW);
 
-/// How many places of a knot are looked at for small circles.
+/// How many places of a component are looked at for small circles.
 const STARTS: usize = 64;
 
 /// A graph to look for circles in: which edges, and whether two `rw` may follow each other.
@@ -43,7 +43,7 @@ impl View<'_> {
     }
 
     /// The sets of places that all reach each other, larger than one.
-    fn knots(self) -> Vec<Vec<Place>> {
+    fn components(self) -> Vec<Vec<Place>> {
         let nodes = self.deps.out.len();
         let factor = if self.apart { 2 } else { 1 };
         let mut graph: DiGraph<(), ()> = DiGraph::with_capacity(nodes * factor, nodes * 4 * factor);
@@ -72,8 +72,8 @@ impl View<'_> {
             .collect()
     }
 
-    /// The shortest circle through `start` within a knot.
-    fn circle(self, start: Place, knot: &HashSet<usize>) -> Option<Vec<(Node, Edge)>> {
+    /// The shortest circle through `start` within a component.
+    fn circle(self, start: Place, component: &HashSet<usize>) -> Option<Vec<(Node, Edge)>> {
         let mut from: HashMap<Place, (Place, Edge)> = HashMap::new();
         let mut queue = VecDeque::from([start]);
         while let Some(place) = queue.pop_front() {
@@ -89,7 +89,7 @@ impl View<'_> {
                     circle.reverse();
                     return Some(circle);
                 }
-                if knot.contains(&self.index(to)) && !from.contains_key(&to) {
+                if component.contains(&self.index(to)) && !from.contains_key(&to) {
                     from.insert(to, (place, edge));
                     queue.push_back(to);
                 }
@@ -98,14 +98,14 @@ impl View<'_> {
         None
     }
 
-    /// Looks at small circles of every knot; whether there was one.
+    /// Looks at small circles of every component; whether there was one.
     fn tell(self, mut each: impl FnMut(&[(Node, Edge)])) -> bool {
-        let knots = self.knots();
-        for knot in &knots {
-            let inside: HashSet<usize> = knot.iter().map(|p| self.index(*p)).collect();
-            let step = (knot.len() / STARTS).max(1);
+        let components = self.components();
+        for component in &components {
+            let inside: HashSet<usize> = component.iter().map(|p| self.index(*p)).collect();
+            let step = (component.len() / STARTS).max(1);
             let mut told: HashSet<Vec<Node>> = HashSet::new();
-            for start in knot.iter().step_by(step) {
+            for start in component.iter().step_by(step) {
                 if let Some(circle) = self.circle(*start, &inside) {
                     let mut nodes: Vec<Node> = circle.iter().map(|c| c.0).collect();
                     nodes.sort_unstable();
@@ -115,7 +115,7 @@ impl View<'_> {
                 }
             }
         }
-        !knots.is_empty()
+        !components.is_empty()
     }
 }
 
@@ -191,7 +191,7 @@ pub(crate) fn check(history: &History, deps: &Deps, level: Level, verdict: &mut 
         verdict.add(class(circle), || words(history, deps, circle));
     };
     // Nothing at all, which is the common case, is seen by one look.
-    if view(ALL.and(Kinds::RT), false).knots().is_empty() {
+    if view(ALL.and(Kinds::RT), false).components().is_empty() {
         return;
     }
     view(Kinds::WW, false).tell(&mut note);

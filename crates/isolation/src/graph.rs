@@ -3,10 +3,10 @@
 //! Real time is a chain of moments beside them: a transaction leads to the moment at which it was acknowledged, a
 //! moment to the next, and the last moment before a beginning to what began. That is all pairs in linear space.
 
-use crate::fate::TxnId;
 use crate::history::{End, History};
-use crate::inside::Seen;
+use crate::internal::Seen;
 use crate::order::{Item, Made, Orders};
+use crate::outcome::TxnId;
 
 /// A kind of dependency, as bits so that sets of kinds can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -94,7 +94,7 @@ pub(crate) fn build(history: &History, orders: &Orders, seen: &[Seen]) -> Deps {
 }
 
 fn add_time(history: &History, orders: &Orders, deps: &mut Deps) {
-    let committed = || (0..).zip(&history.txns).zip(&orders.fates.committed);
+    let committed = || (0..).zip(&history.txns).zip(&orders.outcomes.committed);
     let mut ends: Vec<(u64, TxnId)> = committed()
         .filter(|((_, t), c)| **c && t.end == End::Committed)
         .map(|((id, t), _)| (t.ended, id))

@@ -1,7 +1,7 @@
 //! The order of versions of every list and register, and whether the final state agrees with what was acknowledged.
 
-use crate::fate::{Fates, TxnId};
 use crate::history::{End, History, Key, Op, Value, Version};
+use crate::outcome::{Outcomes, TxnId};
 use crate::verdict::{Anomaly, Verdict};
 use std::collections::HashMap;
 
@@ -41,7 +41,7 @@ pub(crate) struct Orders {
     pub place: HashMap<(Key, Value), u32>,
     /// Registers that may have been deleted: an absence is of before or of after.
     pub may_be_deleted: std::collections::HashSet<Key>,
-    pub fates: Fates,
+    pub outcomes: Outcomes,
 }
 
 /// A transaction in words: its number and its client.
@@ -57,9 +57,9 @@ pub(crate) fn deeds(history: &History, id: TxnId) -> String {
 }
 
 /// Finds the orders.
-pub(crate) fn find(history: &History, fates: Fates, verdict: &mut Verdict) -> Orders {
+pub(crate) fn find(history: &History, outcomes: Outcomes, verdict: &mut Verdict) -> Orders {
     let mut orders = Orders {
-        fates,
+        outcomes,
         ..Orders::default()
     };
     lists(history, &mut orders, verdict);
@@ -80,13 +80,13 @@ fn lists(history: &History, orders: &mut Orders, verdict: &mut Verdict) {
     for (key, values) in &history.last.lists {
         let mut versions = Vec::with_capacity(values.len());
         for &value in values {
-            let Some(writer) = orders.fates.appender(*key, value) else {
+            let Some(writer) = orders.outcomes.appender(*key, value) else {
                 verdict.add(Anomaly::Garbage, || {
                     format!("list {key} ends as {values:?}, and nobody appended {value} to it")
                 });
                 continue;
             };
-            if !orders.fates.committed[writer as usize] {
+            if !orders.outcomes.committed[writer as usize] {
                 verdict.add(Anomaly::G1a, || {
                     format!(
                         "list {key} keeps {value} of {}, which was rolled back",
@@ -114,7 +114,7 @@ fn lists(history: &History, orders: &mut Orders, verdict: &mut Verdict) {
         .flat_map(|v| v.iter().map(|m| m.value))
         .collect();
     for (id, txn) in (0..).zip(&history.txns) {
-        if !orders.fates.committed[id as usize] {
+        if !orders.outcomes.committed[id as usize] {
             continue;
         }
         for op in &txn.ops {
@@ -140,12 +140,12 @@ fn registers(history: &History, orders: &mut Orders, verdict: &mut Verdict) {
     let mut made: HashMap<Key, Vec<(Version, Value, TxnId)>> = HashMap::new();
     let mut deleted: HashMap<Key, TxnId> = HashMap::new();
     for (id, txn) in (0..).zip(&history.txns) {
-        let committed = orders.fates.committed[id as usize];
+        let committed = orders.outcomes.committed[id as usize];
         for op in &txn.ops {
             match *op {
                 Op::Write { key, value, .. } if committed => {
                     // The counter that the server named, or the one that a reader saw.
-                    if let Some((_, Some(version))) = orders.fates.writer(key, value) {
+                    if let Some((_, Some(version))) = orders.outcomes.writer(key, value) {
                         made.entry(key).or_default().push((version, value, id));
                     }
                 }
@@ -184,7 +184,7 @@ fn registers(history: &History, orders: &mut Orders, verdict: &mut Verdict) {
         } else {
             end
         };
-        if found != want && !orders.fates.doubtful.contains(&key) {
+        if found != want && !orders.outcomes.doubtful.contains(&key) {
             verdict.add(Anomaly::LostWrite, || {
                 format!(
                     "register {key} ends as {found:?} (value, counter), the last acknowledged is {want:?}"
@@ -210,7 +210,7 @@ fn registers(history: &History, orders: &mut Orders, verdict: &mut Verdict) {
         orders.of.insert(Item::Register(key), order);
     }
     for (key, (value, version)) in last {
-        if orders.fates.writer(key, value).is_none() {
+        if orders.outcomes.writer(key, value).is_none() {
             verdict.add(Anomaly::Garbage, || {
                 format!(
                     "register {key} ends as {value} (counter {version}), which nobody wrote to it"
@@ -220,7 +220,7 @@ fn registers(history: &History, orders: &mut Orders, verdict: &mut Verdict) {
     }
 }
 
-/// Counters are 1, 2, 3, … without a gap and without a double, unless somebody's fate is not known.
+/// Counters are 1, 2, 3, … without a gap and without a double, unless somebody's outcome is not known.
 fn counters_are_whole(
     history: &History,
     orders: &Orders,
@@ -240,7 +240,7 @@ fn counters_are_whole(
                     i64::from(version) - 1
                 )
             });
-        } else if version != before.0 + 1 && !orders.fates.doubtful.contains(&key) {
+        } else if version != before.0 + 1 && !orders.outcomes.doubtful.contains(&key) {
             verdict.add(Anomaly::Garbage, || {
                 format!(
                     "register {key}: counter {} was written by nobody whose commit was acknowledged \

@@ -149,7 +149,7 @@ fn main() {
         flush_at_commit: 2,
         ..EngineOptions::default()
     };
-    let e = block_on(Engine::open(real::seams(), &dir, options)).expect("an engine");
+    let e = block_on(Engine::open(real::environment(), &dir, options)).expect("an engine");
     block_on(fill(&mut e.session())).expect("rows");
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
     let mut counts: Vec<u64> = (0..).map(|i| 1 << i).take_while(|n| *n < cores).collect();

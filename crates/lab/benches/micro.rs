@@ -10,8 +10,8 @@ use btree::node::{Bytes, LeafNode, edit};
 use criterion::{Criterion, criterion_group, criterion_main};
 use engine::record::{RowBuilder, RowLayout};
 use engine::txn::TxnSystem;
+use pager::compressed::{CompressedFormat, Method, PageCompressor, decompress};
 use pager::log::{RecordKind, Ring, record};
-use pager::packed::{Method, PackedFormat, Packer, unpack};
 use pager::{PAGE_SIZE, Page, Pager, PagerOptions, RedoTable, Space};
 use std::hint::black_box;
 use std::path::Path;
@@ -66,11 +66,11 @@ fn search(c: &mut Criterion) -> Bench {
 }
 
 /// A leaf of sysbench's table as it goes to a compressed tablespace and comes from there.
-fn packing(c: &mut Criterion) {
-    must(packed(c));
+fn compression(c: &mut Criterion) {
+    must(compressed(c));
 }
 
-fn packed(c: &mut Criterion) -> Bench {
+fn compressed(c: &mut Criterion) -> Bench {
     let digit =
         |i: usize| b'0' + ((i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as u8 % 10;
     let keys: Vec<[u8; 4]> = (0..75u32)
@@ -107,24 +107,28 @@ fn packed(c: &mut Criterion) -> Bench {
     le::put_u32(bytes, 8, space.0);
     pager::page::seal(bytes);
     for (name, method) in [("LZ4", Method::Lz4), ("zstd", Method::Zstd)] {
-        let format = PackedFormat {
+        let format = CompressedFormat {
             unit: 512,
             block: 512,
             method,
             level: 6,
         };
-        let mut packer = Packer::new(btree::node::cells);
-        c.bench_function(&format!("page pack: {name}"), |b| {
-            b.iter(|| packer.pack(black_box(&bytes[..]), format, None).is_ok());
+        let mut compressor = PageCompressor::new(btree::node::cells);
+        c.bench_function(&format!("page compress: {name}"), |b| {
+            b.iter(|| {
+                compressor
+                    .compress(black_box(&bytes[..]), format, None)
+                    .is_ok()
+            });
         });
-        let packed = packer
-            .pack(&bytes[..], format, None)
+        let compressed = compressor
+            .compress(&bytes[..], format, None)
             .map_err(|e| e.to_string())?;
         let mut out = vec![0; PAGE_SIZE];
-        c.bench_function(&format!("page unpack: {name}"), |b| {
+        c.bench_function(&format!("page decompress: {name}"), |b| {
             b.iter(|| {
-                unpack(
-                    &packed.bytes,
+                decompress(
+                    &compressed.bytes,
                     (space, no),
                     (btree::node::cells, None),
                     &mut out,
@@ -170,7 +174,7 @@ fn resident_page() -> Result<(Arc<Pager>, Arc<Space>, PageNo), String> {
     };
     let mut nothing = |_: Lsn, _: Lsn, _: &pager::Record<'_>| {};
     let opened = pager::open(
-        mem::seams(disk),
+        mem::environment(disk),
         options,
         Path::new("/db"),
         redo,
@@ -178,7 +182,7 @@ fn resident_page() -> Result<(Arc<Pager>, Arc<Space>, PageNo), String> {
     );
     let (pager, _) = block_on(opened).map_err(|e| format!("{e:?}"))?;
     let dir = Path::new("/db/data/bench");
-    let made = pager.seams().disk.create_dir_all(dir);
+    let made = pager.environment().disk.create_dir_all(dir);
     made.map_err(|e| e.to_string())?;
     let space = pager.create_space(SpaceId(5), &dir.join("t.tdb"), None);
     let space = space.map_err(|e| format!("{e:?}"))?;
@@ -299,7 +303,7 @@ fn wire_encode(c: &mut Criterion) {
 criterion_group!(
     benches,
     page_search,
-    packing,
+    compression,
     log_append,
     latch,
     snapshot_check,

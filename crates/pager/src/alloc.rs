@@ -82,6 +82,9 @@ pub(crate) fn apply(
 }
 
 /// Checks that page 0 is a tablespace header this program knows.
+///
+/// # Errors
+/// What is wrong with it, in words.
 pub fn check_header(bytes: &[u8]) -> Result<(), &'static str> {
     if le::get_u64_or0(bytes, 32) != MAGIC {
         return Err("not a tablespace");

@@ -14,7 +14,7 @@ use crate::redo::RedoTable;
 use crate::shortages::{Shortages, Where};
 use crate::space;
 use base::counters::Counter;
-use base::seams::shortage;
+use base::environment::shortage;
 use base::{Clock, Event, Lsn, TxnId};
 use std::future::poll_fn;
 use std::io;
@@ -284,7 +284,7 @@ impl Checkpointer {
             return false;
         }
         *tried = (first, end);
-        self.log.ask_drain();
+        self.log.request_full_checkpoint();
         true
     }
 

@@ -1,6 +1,6 @@
 //! What a synchronous operation answers when it cannot go on: something to wait for, or a failure that names its place.
 
-use base::seams::shortage;
+use base::environment::shortage;
 use base::{Lsn, PageNo, SpaceId};
 use std::fmt;
 use std::io;

@@ -8,7 +8,7 @@
 //! Must never do: know what stands in a file, or what a tablespace is.
 
 use crate::shortages::{Shortages, Where};
-use base::seams::{Done, DoneSync, Shortage, shortage};
+use base::environment::{Done, DoneSync, Shortage, shortage};
 use base::{Disk, File, IoBuf, OpenMode};
 use std::collections::BTreeMap;
 use std::io;
@@ -47,7 +47,7 @@ struct Slot {
     /// Written to since its last sync.
     unsynced: AtomicBool,
     /// The sync before it would have been closed failed.
-    lost: OnceLock<String>,
+    failed_sync: OnceLock<String>,
 }
 
 #[derive(Clone)]
@@ -85,7 +85,7 @@ impl Slot {
             }
             if let Err(e) = open.sync_now() {
                 // Whoever syncs it next is told: a second sync might succeed without what this one has lost.
-                let _told = self.lost.set(e.to_string());
+                let _told = self.failed_sync.set(e.to_string());
                 return false;
             }
             self.unsynced.store(false, Ordering::SeqCst);
@@ -95,7 +95,7 @@ impl Slot {
     }
 
     fn sync_failed(&self) -> io::Result<()> {
-        match self.lost.get() {
+        match self.failed_sync.get() {
             None => Ok(()),
             Some(why) => Err(io::Error::other(why.clone())),
         }
@@ -130,7 +130,7 @@ impl Files {
             used: AtomicU64::new(self.opened.load(Ordering::Relaxed)),
             writing: AtomicU32::new(0),
             unsynced: AtomicBool::new(false),
-            lost: OnceLock::new(),
+            failed_sync: OnceLock::new(),
         });
         let known = Arc::downgrade(&slot);
         state.known.insert(path.to_path_buf(), known);

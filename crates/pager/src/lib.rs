@@ -5,9 +5,12 @@
 //! layers above, page operations are carried out by functions those layers register. Nothing here sleeps; operations that
 //! lack something return [`Wait`] having changed nothing.
 
+#![warn(clippy::missing_errors_doc)]
+
 pub mod alloc;
 mod checkpoint;
 mod cleaner;
+pub mod compressed;
 mod control;
 mod doublewrite;
 mod error;
@@ -16,7 +19,6 @@ mod lifecycle;
 pub mod log;
 mod mtr;
 mod options;
-pub mod packed;
 pub mod page;
 mod pager;
 pub mod pool;

@@ -6,12 +6,12 @@
 //! Must never do: decide whether somebody still works on a tablespace. Those who call know.
 
 use crate::alloc;
+use crate::compressed::{self, CompressedFormat, Shadow};
 use crate::error::OpError;
-use crate::packed::{self, PackedFormat, Shadow};
 use crate::page::{self, Page};
 use crate::pager::Pager;
 use crate::space::{self, Space};
-use base::seams::is_full;
+use base::environment::is_full;
 use base::{AlignedBuf, Lsn, OpenMode, PageNo, SpaceId};
 use std::io;
 use std::path::Path;
@@ -32,13 +32,16 @@ enum Room {
 }
 
 impl Pager {
-    /// Makes a tablespace file with its header, durable when this returns; its pages are packed if `format` says how. The file must
+    /// Makes a tablespace file with its header, durable when this returns; its pages are compressed if `format` says how. The file must
     /// not exist.
+    ///
+    /// # Errors
+    /// [`OpError::SpaceFull`] where the disk has no room; [`OpError::Short`], [`OpError::Io`]. The file is removed again.
     pub fn create_space(
         &self,
         id: SpaceId,
         path: &Path,
-        format: Option<PackedFormat>,
+        format: Option<CompressedFormat>,
     ) -> Result<Arc<Space>, OpError> {
         let made = self.make_at(id, path, format, Room::Disk);
         self.made(made)
@@ -46,11 +49,14 @@ impl Pager {
 
     /// As [`Pager::create_space`], for so many `pages`; where the disk is full, from the spare file, if there is one. Only for what gives the disk
     /// as much room as it takes, and is followed by [`Pager::keep_spare`].
+    ///
+    /// # Errors
+    /// As [`Pager::create_space`], where the spare file does not help either.
     pub fn create_space_at_last(
         &self,
         id: SpaceId,
         path: &Path,
-        format: Option<PackedFormat>,
+        format: Option<CompressedFormat>,
         pages: u32,
     ) -> Result<Arc<Space>, OpError> {
         let made = match self.make_at(id, path, format, Room::Disk) {
@@ -62,7 +68,7 @@ impl Pager {
 
     /// Sees to it that there is a spare file. Where it cannot be made, there is none.
     pub fn keep_spare(&self) {
-        let disk = &*self.seams.disk;
+        let disk = &*self.environment.disk;
         let mode = OpenMode::Buffered;
         let kept = disk.open(&self.spare, mode, true);
         if let Err(_full) = kept.and_then(|file| file.allocate(SPARE_BYTES)) {
@@ -80,10 +86,10 @@ impl Pager {
         &self,
         id: SpaceId,
         path: &Path,
-        format: Option<PackedFormat>,
+        format: Option<CompressedFormat>,
         room: Room,
     ) -> Result<Space, OpError> {
-        let disk = &*self.seams.disk;
+        let disk = &*self.environment.disk;
         if disk.exists(path) {
             return Err(OpError::io(io::Error::from(io::ErrorKind::AlreadyExists)));
         }
@@ -106,10 +112,10 @@ impl Pager {
         &self,
         id: SpaceId,
         path: &Path,
-        format: Option<PackedFormat>,
+        format: Option<CompressedFormat>,
         room: Room,
     ) -> Result<Space, OpError> {
-        let disk = &*self.seams.disk;
+        let disk = &*self.environment.disk;
         let full = |e: io::Error| match is_full(&e) {
             true => OpError::SpaceFull(id),
             false => OpError::io(e),
@@ -124,10 +130,10 @@ impl Pager {
                 Space::new(id, file, path).map_err(OpError::io)?
             }
             Some(format) => {
-                let file = packed::open_file(&self.files, path, mode, true).map_err(full)?;
-                let step = self.options.packed_step_bytes;
+                let file = compressed::open_file(&self.files, path, mode, true).map_err(full)?;
+                let step = self.options.compressed_step_bytes;
                 let shadow = Shadow::create(id, file.clone(), format, step).map_err(full)?;
-                Space::packed(shadow, file, path)
+                Space::compressed(shadow, file, path)
             }
         };
         space.grow(0)?;
@@ -170,6 +176,9 @@ impl Pager {
     }
 
     /// Forgets a tablespace and removes its file. Nobody may be working on it.
+    ///
+    /// # Errors
+    /// [`OpError::Io`]: the file could not be removed. The tablespace is forgotten all the same, and the next start removes it.
     pub fn drop_space(&self, id: SpaceId) -> Result<(), OpError> {
         let Some(space) = self.pool.spaces.remove(id) else {
             return Ok(());
@@ -177,9 +186,12 @@ impl Pager {
         space.set_dropped();
         self.pool.forget_space(&space);
         let path = space.path();
-        self.seams.disk.remove_file(&path).map_err(OpError::io)?;
+        self.environment
+            .disk
+            .remove_file(&path)
+            .map_err(OpError::io)?;
         if let Some(dir) = path.parent() {
-            self.seams.disk.sync_dir(dir).map_err(OpError::io)?;
+            self.environment.disk.sync_dir(dir).map_err(OpError::io)?;
         }
         // Plans and sessions that remember the table keep its file open, and with it the room, as long as they do.
         let _ = space.file().truncate(0);
@@ -187,19 +199,25 @@ impl Pager {
     }
 
     /// Moves a tablespace's file to a name that is free.
+    ///
+    /// # Errors
+    /// [`OpError::Dropped`] for an unknown tablespace; [`OpError::Io`]: the name is taken, or the system refuses.
     pub fn rename_space(&self, id: SpaceId, to: &Path) -> Result<(), OpError> {
         let space = self.space(id)?;
         let from = space.path();
-        if self.seams.disk.exists(to) {
+        if self.environment.disk.exists(to) {
             return Err(OpError::io(io::Error::from(io::ErrorKind::AlreadyExists)));
         }
-        self.seams.disk.rename(&from, to).map_err(OpError::io)?;
+        self.environment
+            .disk
+            .rename(&from, to)
+            .map_err(OpError::io)?;
         space.set_path(to);
         if base::mutant!("renamed-table-folder-not-synced") {
             return Ok(());
         }
         for dir in [from.parent(), to.parent()].into_iter().flatten() {
-            self.seams.disk.sync_dir(dir).map_err(OpError::io)?;
+            self.environment.disk.sync_dir(dir).map_err(OpError::io)?;
         }
         Ok(())
     }

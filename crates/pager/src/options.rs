@@ -30,9 +30,9 @@ pub struct PagerOptions {
     /// least 8, and one is kept free for records under way. It is 4 MiB, but for tests that want a log which is soon full.
     /// Never less than the longest record, 512 KiB.
     pub log_unit_bytes: u64,
-    /// The unit in which a compressed tablespace's file keeps house: it grows by a quarter to sixteen of it, gives back one or more, and
+    /// The unit in which a compressed tablespace's file changes its size: it grows by a quarter to sixteen of it, gives back one or more, and
     /// makes a root for itself when four are waiting to be free. It is 1 MiB, but for tests that want all of this in small files.
-    pub packed_step_bytes: u64,
+    pub compressed_step_bytes: u64,
     /// innodb_flush_method.
     pub flush_method: FlushMethod,
     /// innodb_doublewrite: protection against torn pages.
@@ -48,7 +48,7 @@ impl Default for PagerOptions {
             log_capacity_bytes: 1 << 30,
             log_buffer_bytes: 16 << 20,
             log_unit_bytes: 4 << 20,
-            packed_step_bytes: 1 << 20,
+            compressed_step_bytes: 1 << 20,
             flush_method: FlushMethod::default(),
             doublewrite: true,
             open_files: 4000,

@@ -159,6 +159,9 @@ pub fn seal(bytes: &mut [u8]) {
 pub const NEVER_WRITTEN: &str = "the page was never written";
 
 /// Checks a page read from the device: its checksum and that it is the page asked for.
+///
+/// # Errors
+/// What is wrong with it, in words.
 pub fn check(bytes: &[u8], space: SpaceId, page: PageNo) -> Result<(), &'static str> {
     if le::get_u32(bytes, 0) != crc32c(&bytes[4..]) && !base::mutant!("checksum-not-looked-at") {
         return Err(if bytes.iter().all(|b| *b == 0) {

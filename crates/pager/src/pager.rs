@@ -2,7 +2,8 @@
 
 use crate::alloc;
 use crate::checkpoint::{CheckpointSource, Checkpointer};
-use crate::cleaner::{Cleaner, CleanerState, packers};
+use crate::cleaner::{Cleaner, CleanerState, compressors};
+use crate::compressed::Shadow;
 use crate::doublewrite::Doublewrite;
 use crate::error::{OpError, Purpose, Wait};
 use crate::files::Files;
@@ -10,13 +11,12 @@ use crate::log::record::RecordKind;
 use crate::log::{Log, Observer, Scanner};
 use crate::mtr::{Committed, Mtr, PageIx, append_plain};
 use crate::options::PagerOptions;
-use crate::packed::Shadow;
 use crate::page::{self, Page};
 use crate::pool::{ExclusiveGuard, Pin, Pins, Pool, SharedGuard};
 use crate::redo::RedoTable;
 use crate::shortages::{ShortageListener, Shortages};
 use crate::space::Space;
-use base::{Event, Lsn, PageNo, Seams, SpaceId, TxnId};
+use base::{Environment, Event, Lsn, PageNo, SpaceId, TxnId};
 use smallvec::SmallVec;
 use std::future::Future;
 use std::io;
@@ -29,7 +29,7 @@ pub const SPACE_EXTENSION: &str = "tdb";
 
 /// The open storage of one directory.
 pub struct Pager {
-    pub(crate) seams: Seams,
+    pub(crate) environment: Environment,
     pub(crate) options: PagerOptions,
     pub(crate) pool: Arc<Pool>,
     pub(crate) log: Arc<Log>,
@@ -38,7 +38,7 @@ pub struct Pager {
     pub(crate) cleaner: Arc<CleanerState>,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) tasks: Arc<Tasks>,
-    /// The disk of the seams.
+    /// The disk of the environment.
     pub(crate) files: Arc<Files>,
     pub(crate) shortages: Arc<Shortages>,
     /// Where the spare file is.
@@ -59,9 +59,9 @@ impl Pager {
         &self.log
     }
 
-    /// The seams this pager lives on.
-    pub fn seams(&self) -> &Seams {
-        &self.seams
+    /// The environment this pager lives on.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
     }
 
     /// The options it was opened with.
@@ -83,6 +83,9 @@ impl Pager {
 
     /// Shows the log's records from the one at `from` up to `to`, and tells how far it came: not to `to` where the log is damaged.
     /// At start-up: it reads the device on the calling thread.
+    ///
+    /// # Errors
+    /// What reading the segments fails with.
     pub fn scan_log(&self, from: Lsn, to: Lsn, observe: &mut Observer<'_>) -> io::Result<Lsn> {
         let jumps = {
             let control = &self.checkpointer.control;
@@ -125,11 +128,11 @@ impl Pager {
         self.checkpointer.crowded.store(crowded, Ordering::Release);
         self.checkpointer.enabled.store(true, Ordering::Release);
         // The log found may be longer than what may lie behind a checkpoint.
-        self.log.press();
+        self.log.request_checkpoint();
         if self.jumped {
             // Each start after a crash takes another file, and the log that it has read is read again after the next one: a
             // checkpoint of everything gives both back.
-            self.log.ask_drain();
+            self.log.request_full_checkpoint();
         }
     }
 
@@ -156,6 +159,9 @@ impl Pager {
     }
 
     /// See [`Pool::optimistic`].
+    ///
+    /// # Errors
+    /// As [`Pool::optimistic`].
     #[inline(always)]
     pub fn optimistic<R>(
         &self,
@@ -167,18 +173,27 @@ impl Pager {
     }
 
     /// See [`Pool::shared`].
+    ///
+    /// # Errors
+    /// As [`Pool::shared`].
     #[inline(always)]
     pub fn shared(&self, space: &Space, page: PageNo) -> Result<SharedGuard<'_>, OpError> {
         self.pool.shared(space, page)
     }
 
     /// See [`Pool::exclusive`].
+    ///
+    /// # Errors
+    /// As [`Pool::exclusive`].
     #[inline(always)]
     pub fn exclusive(&self, space: &Space, page: PageNo) -> Result<ExclusiveGuard<'_>, OpError> {
         self.pool.exclusive(space, page)
     }
 
     /// Begins a mini-transaction, if the log has room for one.
+    ///
+    /// # Errors
+    /// As [`Log::admit`].
     #[inline(always)]
     pub fn mtr(&self) -> Result<Mtr<'_>, OpError> {
         self.log.admit(Purpose::Tidy)?;
@@ -187,6 +202,9 @@ impl Pager {
 
     /// As [`Pager::mtr`], for a record of this kind, or something that prepares for one: on a full disk it makes a
     /// difference.
+    ///
+    /// # Errors
+    /// As [`Log::admit`].
     #[inline(always)]
     pub fn mtr_of(&self, kind: RecordKind) -> Result<Mtr<'_>, OpError> {
         self.log.admit(Purpose::of(kind))?;
@@ -194,6 +212,9 @@ impl Pager {
     }
 
     /// Allocates a page in the mini-transaction. See [`crate::alloc`].
+    ///
+    /// # Errors
+    /// [`OpError::Wait`] for a map page or for the file to grow; [`OpError::Corrupt`]: a map page is damaged.
     pub fn alloc_page<'p>(
         &'p self,
         mtr: &mut Mtr<'p>,
@@ -203,6 +224,9 @@ impl Pager {
     }
 
     /// Frees a page that is latched in the mini-transaction.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`] for a map page; [`OpError::Corrupt`]: a map page is damaged.
     pub fn free_page<'p>(
         &'p self,
         mtr: &mut Mtr<'p>,
@@ -213,6 +237,9 @@ impl Pager {
     }
 
     /// Appends a record that changes no page. `publish` runs before any reader can see it as complete.
+    ///
+    /// # Errors
+    /// [`OpError::Io`]: the log is closed.
     pub fn append(
         &self,
         kind: RecordKind,
@@ -225,6 +252,10 @@ impl Pager {
     }
 
     /// Awaits what a synchronous operation lacked. A page comes back pinned: keep the pin until the operation succeeded.
+    ///
+    /// # Errors
+    /// What the wait ends with: [`OpError::Dropped`], [`OpError::Corrupt`], [`OpError::SpaceFull`], [`OpError::LogFull`], [`OpError::LogDamaged`], [`OpError::Short`],
+    /// [`OpError::Io`]. Never [`OpError::Wait`].
     pub async fn resolve(&self, wait: Wait) -> Result<Option<Pin>, OpError> {
         match wait {
             Wait::Page(space, page) => {
@@ -235,7 +266,7 @@ impl Pager {
                 self.pool.wait_read(space, page).await;
                 Ok(None)
             }
-            Wait::LogSpace(purpose) => self.log.wait_space(purpose).await.map(|()| None),
+            Wait::LogSpace(purpose) => self.log.wait_admission(purpose).await.map(|()| None),
             Wait::LogRead(lsn) => self.log.fetch(lsn).await.map(|()| None),
             Wait::Grow(space) => {
                 let s = self.space(space)?;
@@ -247,6 +278,9 @@ impl Pager {
 
     /// As [`Pager::resolve`], keeping what the operation needs in `pins`. When no frame is free they are given up first:
     /// operations that each wait for one more page while holding some would wait for each other.
+    ///
+    /// # Errors
+    /// As [`Pager::resolve`].
     pub async fn resolve_into(&self, wait: Wait, pins: &mut Pins) -> Result<(), OpError> {
         let Wait::Page(space, page) = wait else {
             if wait == Wait::FreeFrame {
@@ -270,6 +304,9 @@ impl Pager {
     }
 
     /// Runs a synchronous operation as often as it takes, awaiting what it lacks in between.
+    ///
+    /// # Errors
+    /// What the operation fails with, or a wait of it ([`Pager::resolve`]). Never [`OpError::Wait`].
     pub async fn run<R>(&self, mut op: impl FnMut() -> Result<R, OpError>) -> Result<R, OpError> {
         let mut pins = Pins::new();
         loop {
@@ -323,6 +360,9 @@ impl Pager {
     }
 
     /// The open tablespace with this id.
+    ///
+    /// # Errors
+    /// [`OpError::Dropped`]: there is none.
     pub fn space(&self, id: SpaceId) -> Result<Arc<Space>, OpError> {
         self.pool.spaces.get(id).ok_or(OpError::Dropped(id))
     }
@@ -333,6 +373,9 @@ impl Pager {
     }
 
     /// Writes every page changed before now, then makes a checkpoint.
+    ///
+    /// # Errors
+    /// [`OpError::Io`]: a device failed, or the pager was closed; [`OpError::SpaceFull`], [`OpError::Short`]: pages could not be written just now.
     pub async fn flush_all(&self) -> Result<(), OpError> {
         self.flush_below(self.log.complete()).await?;
         self.checkpointer.checkpoint(false).await
@@ -366,6 +409,9 @@ impl Pager {
     }
 
     /// Clean shutdown: writes everything, makes a last checkpoint, ends the tasks. Nobody may use the pager any more.
+    ///
+    /// # Errors
+    /// As [`Pager::flush_all`]. The tasks have ended all the same; the next start recovers.
     pub async fn close(&self) -> Result<(), OpError> {
         let r = async {
             self.flush_below(self.log.complete()).await?;
@@ -409,12 +455,12 @@ impl Pager {
             log: self.log.clone(),
             state: self.cleaner.clone(),
             checkpointer: self.checkpointer.clone(),
-            spawn: self.seams.spawn.clone(),
+            spawn: self.environment.spawn.clone(),
             doublewrite,
             staging: Vec::new(),
             scratch: None,
-            packers: packers(self.pool.cells_of),
-            clock: self.seams.clock.clone(),
+            compressors: compressors(self.pool.cells_of),
+            clock: self.environment.clock.clone(),
         };
         self.spawn("cleaner", cleaner.run());
         self.spawn("log-sync", self.log.clone().run_sync());
@@ -422,7 +468,7 @@ impl Pager {
             "log-keeper",
             self.checkpointer
                 .clone()
-                .run_keeper(self.seams.clock.clone(), self.stop.clone()),
+                .run_keeper(self.environment.clock.clone(), self.stop.clone()),
         );
     }
 
@@ -435,7 +481,7 @@ impl Pager {
             cleaner: self.cleaner.clone(),
             came_to_end: false,
         };
-        self.seams.spawn.spawn(
+        self.environment.spawn.spawn(
             name,
             Box::pin(async move {
                 // All of it, not only the field that is named below.

@@ -10,7 +10,7 @@ use crate::control::{self, Control, ControlError, ControlState};
 use crate::doublewrite::{self, Copies, Doublewrite};
 use crate::files::Files;
 use crate::lifecycle::SPARE;
-use crate::log::{Log, Observer, Record, Scanner, Segments, durable_behind};
+use crate::log::{Log, Observer, Record, Scanner, Segments, find_truncation};
 use crate::options::{FlushMethod, PagerOptions};
 use crate::pager::Pager;
 use crate::pool::Pool;
@@ -20,7 +20,7 @@ use crate::report::{OpenError, Report};
 use crate::shortages::Shortages;
 use crate::tablespaces::{open_spaces, restore_torn};
 use base::counters::Counter;
-use base::{Clock, Disk, Lsn, OpenMode, Seams, le};
+use base::{Clock, Disk, Environment, Lsn, OpenMode, le};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,21 +29,24 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 /// Opens `dir`, making it if it is empty or missing. `observe` sees every log record from the last checkpoint's redo
 /// position on, in order; for the record the checkpoint wrote it also sees it. Register redo functions in `redo` before.
+///
+/// # Errors
+/// [`OpenError::InUse`]: another process has the directory; what is damaged or cannot be read, by name.
 pub async fn open(
-    seams: Seams,
+    environment: Environment,
     options: PagerOptions,
     dir: &Path,
     mut redo: RedoTable,
     observe: &mut Observer<'_>,
 ) -> Result<(Arc<Pager>, Report), OpenError> {
     redo.register(0..32, alloc::apply);
-    let shortages = Arc::new(Shortages::new(seams.clock.clone()));
-    let files = Files::new(seams.disk, options.open_files, shortages.clone());
-    let seams = Seams {
+    let shortages = Arc::new(Shortages::new(environment.clock.clone()));
+    let files = Files::new(environment.disk, options.open_files, shortages.clone());
+    let environment = Environment {
         disk: files.clone(),
-        ..seams
+        ..environment
     };
-    let disk = seams.disk.clone();
+    let disk = environment.disk.clone();
     disk.create_dir_all(dir)?;
     let owner = disk.lock(dir).map_err(|e| match e.kind() {
         io::ErrorKind::WouldBlock => OpenError::InUse,
@@ -53,7 +56,7 @@ pub async fn open(
     let spare = give_up_spare(&*disk, dir)?;
     let mut report = Report::default();
     if !disk.exists(&log_dir.join(control::FILE)) {
-        create(&seams, &options, &log_dir, &data_dir)?;
+        create(&environment, &options, &log_dir, &data_dir)?;
         report.created = true;
     }
     let mut control = open_control(&*disk, &log_dir)?;
@@ -63,9 +66,9 @@ pub async fn open(
         report.control_damaged = Some(half_damaged(&log_dir));
     }
 
-    let (segments, end, reading) =
-        find_end(&seams, &options, &log_dir, &state, observe, &mut report)
-            .map_err(|e| with_control(e, &control, &log_dir))?;
+    let env = &environment;
+    let (segments, end, reading) = find_end(env, &options, &log_dir, &state, observe, &mut report)
+        .map_err(|e| with_control(e, &control, &log_dir))?;
     if !report.created {
         sync_names(&*disk, &log_dir, &data_dir)?;
     }
@@ -82,7 +85,7 @@ pub async fn open(
     segments.hold_from(start)?;
     let pool = Arc::new(Pool::new(options.frames())?.knowing(redo.cells_of()));
     pool.set_unused(end, start);
-    pool.packing.set_clock(&seams.clock);
+    pool.compression.set_clock(&environment.clock);
     open_spaces(&files, &options, &pool, &data_dir, &copies, &mut report)?;
     restore_torn(&pool, copies, state.redo, &mut report)?;
     let log = Arc::new(Log::new(
@@ -100,7 +103,7 @@ pub async fn open(
     let side = || Doublewrite::open(&*disk, &log_dir, clean, mode);
     let dw = options.doublewrite.then(side).transpose()?;
     let pager = Arc::new(Pager {
-        seams,
+        environment,
         options,
         pool,
         log,
@@ -180,12 +183,12 @@ fn checkpointer(
 }
 
 fn create(
-    seams: &Seams,
+    environment: &Environment,
     options: &PagerOptions,
     log_dir: &Path,
     data_dir: &Path,
 ) -> Result<(), OpenError> {
-    let disk = &*seams.disk;
+    let disk = &*environment.disk;
     disk.create_dir_all(log_dir)?;
     disk.create_dir_all(data_dir)?;
     if !disk.read_dir(data_dir)?.is_empty() {
@@ -202,8 +205,14 @@ fn create(
         }
     }
     let size = options.segment_size();
-    let db_id = seams.random.next_u64() | 1;
-    let seg = Segments::open(seams.disk.clone(), log_dir, size, db_id, OpenMode::Buffered)?;
+    let db_id = environment.random.next_u64() | 1;
+    let seg = Segments::open(
+        environment.disk.clone(),
+        log_dir,
+        size,
+        db_id,
+        OpenMode::Buffered,
+    )?;
     seg.create(1, None)?;
     let state = ControlState {
         db_id,
@@ -303,7 +312,7 @@ fn log_mode(options: &PagerOptions) -> OpenMode {
 /// Opens the log and finds its end, showing every record; and whether it was closed cleanly. If not, the task that reads
 /// it for the second pass is behind already.
 fn find_end(
-    seams: &Seams,
+    environment: &Environment,
     options: &PagerOptions,
     log_dir: &Path,
     state: &ControlState,
@@ -311,12 +320,12 @@ fn find_end(
     report: &mut Report,
 ) -> Result<(Segments, Lsn, Option<Reading>), OpenError> {
     let (size, db_id, mode) = (state.segment_size, state.db_id, log_mode(options));
-    let files = || Segments::open(seams.disk.clone(), log_dir, size, db_id, mode);
+    let files = || Segments::open(environment.disk.clone(), log_dir, size, db_id, mode);
     let read = || -> io::Result<Reading> {
         let jumps = state.jumps.clone();
         let room = options.pool_bytes / 8;
         Ok(Reading::start(
-            &*seams.spawn,
+            &*environment.spawn,
             files()?,
             jumps,
             state.redo,
@@ -335,7 +344,7 @@ fn find_end(
         }
         observe(start, end, r);
     };
-    let end = first_pass(&segments, state, &*seams.clock, &mut show, report)?;
+    let end = first_pass(&segments, state, &*environment.clock, &mut show, report)?;
     report.clean = state.clean_end == end;
     report.log_end = end;
     let reading = match reading {
@@ -413,7 +422,7 @@ fn must_be_the_end(
             return Err(cut_short(segments, end, &proof));
         }
     }
-    match durable_behind(segments, end)? {
+    match find_truncation(segments, end)? {
         None => Ok(()),
         Some((at, durable)) => {
             let proof = format!("a commit at {at} says that it was durable up to {durable}");

@@ -3,7 +3,7 @@
 //!
 //! Numbers 0..31 belong to the pager, 32..95 to the B+tree, 96..127 to the engine.
 
-use crate::packed::{self, CellsOf};
+use crate::compressed::{self, CellsOf};
 use crate::page::Page;
 use base::Lsn;
 
@@ -22,7 +22,7 @@ impl Default for RedoTable {
     fn default() -> Self {
         RedoTable {
             by_op: [None; 128],
-            cells_of: packed::unknown,
+            cells_of: compressed::unknown,
         }
     }
 }
@@ -51,6 +51,9 @@ impl RedoTable {
     }
 
     /// Carries out one operation.
+    ///
+    /// # Errors
+    /// Why the operation does not fit the page, in words; or nobody has registered it.
     #[inline]
     pub fn apply(
         &self,

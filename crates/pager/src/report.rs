@@ -89,7 +89,7 @@ pub struct Report {
     /// Tablespace files that cannot be read.
     pub unreadable_files: Vec<PathBuf>,
     /// Files that a creation may have left which was cut short: none of their pages is whole.
-    pub unborn_files: Vec<PathBuf>,
+    pub uncommitted_files: Vec<PathBuf>,
     /// The copy of the control file that is damaged, in words: the other one was used.
     pub control_damaged: Option<String>,
 }

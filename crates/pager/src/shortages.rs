@@ -3,7 +3,7 @@
 //! Decides nothing.
 
 use base::Clock;
-use base::seams::shortage;
+use base::environment::shortage;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,10 +1,10 @@
 //! The tablespace files at start-up: which file is which tablespace, and whole pages back from the doublewrite file.
 
 use crate::alloc;
+use crate::compressed::{self, NoRoot, Shadow};
 use crate::doublewrite::Copies;
 use crate::files::Files;
 use crate::options::PagerOptions;
-use crate::packed::{self, NoRoot, Shadow};
 use crate::page::{self, PAGE_SIZE};
 use crate::pager::SPACE_EXTENSION;
 use crate::pool::Pool;
@@ -22,12 +22,12 @@ use std::sync::atomic::Ordering;
 enum Identity {
     /// This tablespace.
     Is(SpaceId),
-    /// This tablespace, whose pages are packed.
-    Packed(SpaceId),
+    /// This tablespace, whose pages are compressed.
+    Compressed(SpaceId),
     /// Nothing that this program can read.
     Unreadable,
     /// What a creation that was cut short leaves: no page of it is whole.
-    Unborn,
+    Uncommitted,
 }
 
 /// Opens every tablespace file below the data folder.
@@ -61,13 +61,13 @@ pub(crate) fn open_spaces(
         }
         let what = identity(&*disk.open(&path, OpenMode::Buffered, false)?, copies)?;
         let id = match what {
-            Identity::Is(id) | Identity::Packed(id) => id,
+            Identity::Is(id) | Identity::Compressed(id) => id,
             Identity::Unreadable => {
                 report.unreadable_files.push(path);
                 continue;
             }
-            Identity::Unborn => {
-                report.unborn_files.push(path);
+            Identity::Uncommitted => {
+                report.uncommitted_files.push(path);
                 continue;
             }
         };
@@ -82,12 +82,12 @@ pub(crate) fn open_spaces(
         report.max_space = report.max_space.max(id.0);
         let mode = options.data_mode();
         let space = match what {
-            Identity::Packed(_) => {
-                let file = packed::open_file(disk, &path, mode, false)?;
-                match Shadow::open(file.clone(), options.packed_step_bytes) {
-                    Ok(shadow) => Space::packed(shadow, file, &path),
+            Identity::Compressed(_) => {
+                let file = compressed::open_file(disk, &path, mode, false)?;
+                match Shadow::open(file.clone(), options.compressed_step_bytes) {
+                    Ok(shadow) => Space::compressed(shadow, file, &path),
                     Err(NoRoot::Io(e)) => return Err(e.into()),
-                    Err(NoRoot::Damaged | NoRoot::Unborn | NoRoot::Other) => {
+                    Err(NoRoot::Damaged | NoRoot::Uncommitted | NoRoot::Other) => {
                         report.unreadable_files.push(path);
                         continue;
                     }
@@ -106,11 +106,11 @@ pub(crate) fn open_spaces(
 /// its tablespace's id. A damaged id must not be believed: the file would pass for one that no definition names.
 fn identity(file: &dyn File, copies: &Copies) -> io::Result<Identity> {
     match Shadow::identity(file) {
-        Ok(id) => return Ok(Identity::Packed(id)),
+        Ok(id) => return Ok(Identity::Compressed(id)),
         Err(NoRoot::Io(e)) => return Err(e),
         Err(NoRoot::Other) => {}
         Err(NoRoot::Damaged) => return Ok(Identity::Unreadable),
-        Err(NoRoot::Unborn) => return Ok(Identity::Unborn),
+        Err(NoRoot::Uncommitted) => return Ok(Identity::Uncommitted),
     }
     let mut page = vec![0u8; PAGE_SIZE];
     let n = file.read_now(&mut page, 0)?;
@@ -134,8 +134,8 @@ fn identity(file: &dyn File, copies: &Copies) -> io::Result<Identity> {
     Ok(match header {
         // Torn before any other page was written.
         Ok(()) if copies.contains_key(&(id, PageNo(0))) => Identity::Is(id),
-        Ok(()) => Identity::Unborn,
-        Err(_) if first.iter().take(64).all(|b| *b == 0) => Identity::Unborn,
+        Ok(()) => Identity::Uncommitted,
+        Err(_) if first.iter().take(64).all(|b| *b == 0) => Identity::Uncommitted,
         Err(_) => Identity::Unreadable,
     })
 }
@@ -151,7 +151,7 @@ pub(crate) fn restore_torn(
     let mut buf = AlignedBuf::zeroed(PAGE_SIZE);
     for ((space, pno), copy) in copies {
         report.max_space = report.max_space.max(space.0);
-        // A packed page has its last good copy in its own file.
+        // A compressed page has its last good copy in its own file.
         let plain = |s: &Arc<Space>| s.shadow().is_none();
         let Some(s) = pool.spaces.get(space).filter(plain) else {
             continue;

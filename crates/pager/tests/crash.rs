@@ -1,8 +1,8 @@
 //! The pager against power cuts: whatever was durable in the log is there after recovery, on every disk the cut may leave.
 
+use base::environment::Task;
 use base::mem::{self, MemDisk};
-use base::seams::Task;
-use base::{Event, Lsn, PageNo, Seams, SpaceId, Spawn, TxnId, block_on};
+use base::{Environment, Event, Lsn, PageNo, SpaceId, Spawn, TxnId, block_on};
 use pager::log::record::RecordKind;
 use pager::{CheckpointSource, OpError, Page, PageKind, Pager, PagerOptions, RedoTable};
 use std::collections::BTreeMap;
@@ -45,10 +45,10 @@ fn open(disk: &Arc<MemDisk>, pool_pages: u64) -> (Arc<Pager>, pager::Report, u64
 }
 
 fn open_with(disk: &Arc<MemDisk>, options: PagerOptions) -> (Arc<Pager>, pager::Report, u64) {
-    open_on(mem::seams(disk.clone()), options)
+    open_on(mem::environment(disk.clone()), options)
 }
 
-fn open_on(seams: Seams, options: PagerOptions) -> (Arc<Pager>, pager::Report, u64) {
+fn open_on(environment: Environment, options: PagerOptions) -> (Arc<Pager>, pager::Report, u64) {
     let mut redo = RedoTable::default();
     redo.register(32..64, apply);
     let mut seen = 0;
@@ -58,7 +58,7 @@ fn open_on(seams: Seams, options: PagerOptions) -> (Arc<Pager>, pager::Report, u
         }
     };
     let (p, r) = block_on(pager::open(
-        seams,
+        environment,
         options,
         Path::new("/db"),
         redo,
@@ -70,7 +70,7 @@ fn open_on(seams: Seams, options: PagerOptions) -> (Arc<Pager>, pager::Report, u
 
 fn create_pages(p: &Arc<Pager>, n: usize) -> (Arc<pager::Space>, Vec<PageNo>) {
     let dir = Path::new("/db/data/test");
-    p.seams().disk.create_dir_all(dir).unwrap();
+    p.environment().disk.create_dir_all(dir).unwrap();
     let space = p
         .create_space(SpaceId(5), &dir.join("t.tdb"), None)
         .unwrap();
@@ -424,7 +424,7 @@ struct Held {
     stopped: AtomicBool,
 }
 
-/// The seam; what is held is shared with the test.
+/// The environment; what is held is shared with the test.
 struct HeldSpawn(Arc<Held>);
 
 impl Held {
@@ -479,9 +479,9 @@ impl CheckpointSource for Needs {
 /// left of the disk.
 fn life(disk: &Arc<MemDisk>, needs: &Arc<Needs>, n: u64, rests: bool) -> (bool, Arc<MemDisk>) {
     let held = Arc::new(Held::default());
-    let mut seams = mem::seams(disk.clone());
-    seams.spawn = Arc::new(HeldSpawn(held.clone()));
-    let (p, ..) = open_on(seams, small_log());
+    let mut environment = mem::environment(disk.clone());
+    environment.spawn = Arc::new(HeldSpawn(held.clone()));
+    let (p, ..) = open_on(environment, small_log());
     p.set_checkpoint_source(needs.clone());
     p.start_checkpoints();
     let waited = end_recovery(&p, &held);

@@ -5,7 +5,7 @@ mod sim;
 use base::{Lsn, PageNo, SpaceId, TxnId, block_on};
 use pager::log::record::RecordKind;
 use pager::{OpError, Page, PageKind, Pager, PagerOptions, RedoTable, Report};
-use sim::{Cut, Rng, SimDisk, seams};
+use sim::{Cut, Rng, SimDisk, environment};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -42,7 +42,7 @@ fn try_open(
     let mut redo = RedoTable::default();
     redo.register(32..64, apply);
     block_on(pager::open(
-        seams(disk),
+        environment(disk),
         options(pool_pages),
         Path::new("/db"),
         redo,
@@ -73,7 +73,7 @@ fn within<T: Send + 'static>(
 
 fn create(p: &Arc<Pager>, id: u32, n: usize) -> (Arc<pager::Space>, Vec<PageNo>) {
     let dir = Path::new("/db/data/test");
-    p.seams().disk.create_dir_all(dir).unwrap();
+    p.environment().disk.create_dir_all(dir).unwrap();
     let space = p
         .create_space(SpaceId(id), &dir.join(format!("t{id}.tdb")), None)
         .unwrap();

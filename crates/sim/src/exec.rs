@@ -4,8 +4,8 @@
 use crate::disk::SimDisk;
 use crate::rng::Rng;
 use crate::time::{Chance, Time};
-use base::Seams;
-use base::seams::{Spawn, Task};
+use base::Environment;
+use base::environment::{Spawn, Task};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -133,9 +133,9 @@ impl Executor {
         }
     }
 
-    /// The seams for an engine.
-    pub fn seams(&self, rng: Rng) -> Seams {
-        Seams {
+    /// The environment for an engine.
+    pub fn environment(&self, rng: Rng) -> Environment {
+        Environment {
             disk: Arc::new(self.disk.clone()),
             clock: self.time.clone(),
             random: Arc::new(Chance(Mutex::new(rng))),

@@ -1,19 +1,19 @@
-//! The simulator: the real engine on simulated seams, one thread, everything that could differ decided by a seed. It cuts
+//! The simulator: the real engine on a simulated environment, one thread, everything that could differ decided by a seed. It cuts
 //! the power at any operation of the disk, recovers, and compares with a model of what was acknowledged.
 //!
 //! Nothing in here runs in a server, and nothing of the engine is replaced but what it is given through
-//! `base::seams`.
+//! `base::environment`.
 
 mod client;
 mod context;
 mod damage;
 mod disk;
 mod exec;
-pub mod kept;
 mod model;
 mod plan;
 mod rng;
 mod run;
+pub mod seed_file;
 mod shape;
 mod time;
 mod verify;

@@ -5,7 +5,7 @@
 
 mod master;
 
-use sim::{Limits, kept, simulate};
+use sim::{Limits, seed_file, simulate};
 use std::io::Write;
 
 const USAGE: &str =
@@ -58,7 +58,7 @@ fn parse() -> Result<Args, String> {
             "--stop" => a.stop = true,
             "--worker" => a.worker = true,
             "--quiet" => a.quiet = true,
-            _ if kept::flag(&mut a.limits, &arg, &mut value)? => {}
+            _ if seed_file::flag(&mut a.limits, &arg, &mut value)? => {}
             _ => return Err(format!("{arg}: unknown")),
         }
     }

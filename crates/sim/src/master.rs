@@ -1,7 +1,7 @@
 //! The parent: deals seeds to worker processes, adds up what they report, and notices those that die or hang.
 
 use crate::Args;
-use sim::{Limits, WORKLOAD, kept};
+use sim::{Limits, WORKLOAD, seed_file};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -118,7 +118,7 @@ fn process(
     let exe = std::env::current_exe().ok()?;
     let child = Command::new(exe)
         .args(["--worker", "--seeds", &format!("{from}..{to}")])
-        .args(kept::flags(limits))
+        .args(seed_file::flags(limits))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
@@ -258,7 +258,7 @@ fn print(t: &Totals, took: Duration) {
     for (seed, l, why) in &t.failures {
         println!(
             "FAIL v{WORKLOAD} {seed} {}: {why}",
-            kept::flags(l).join(" ")
+            seed_file::flags(l).join(" ")
         );
     }
     if let Some(d) = t.first_failure {
@@ -277,7 +277,7 @@ fn print(t: &Totals, took: Duration) {
 /// Seeds from a file.
 fn read_kept(file: &str) -> Vec<(u64, Limits)> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
-    text.lines().filter_map(kept::line).collect()
+    text.lines().filter_map(seed_file::line).collect()
 }
 
 fn keep(file: &str, new: &[(u64, Limits, String)]) {
@@ -294,6 +294,10 @@ fn keep(file: &str, new: &[(u64, Limits, String)]) {
     };
     for (seed, l, why) in new {
         let why: String = why.chars().take(100).collect();
-        let _ = writeln!(f, "v{WORKLOAD} {seed} {} # {why}", kept::flags(l).join(" "));
+        let _ = writeln!(
+            f,
+            "v{WORKLOAD} {seed} {} # {why}",
+            seed_file::flags(l).join(" ")
+        );
     }
 }

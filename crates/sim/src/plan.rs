@@ -5,7 +5,7 @@ use crate::rng::Rng;
 use engine::{EngineOptions, FlushMethod, PagerOptions};
 
 /// The version of the workload: a seed says the same only under the same version. The first is the present one without the
-/// rebuilding of tables, the second the one without compressed tables, the third the one whose compressed files keep house as large ones do, the fourth the one
+/// rebuilding of tables, the second the one without compressed tables, the third the one whose compressed files change size as large ones do, the fourth the one
 /// whose tables keep their columns, the fifth the one whose rows are found in a copy by the keys that they have, the sixth the one
 /// whose transactions are all short. [`Limits::of_workload`] makes a seed mean what it meant.
 pub const WORKLOAD: u32 = 7;
@@ -85,8 +85,8 @@ pub struct Plan {
     pub frames: u64,
     /// Unit of the log's sizes.
     pub log_unit: u64,
-    /// Unit in which compressed files keep house.
-    pub packed_step: u64,
+    /// Unit in which compressed files change size.
+    pub compressed_step: u64,
     /// innodb_flush_log_at_trx_commit.
     pub flush: u8,
     /// innodb_flush_method.
@@ -106,7 +106,7 @@ pub struct Plan {
     /// Of definition changes, some rebuild a table.
     pub rebuild: bool,
     /// Of the tables, some are compressed.
-    pub packed: bool,
+    pub compressed: bool,
     /// Columns are added, dropped and changed.
     pub columns: bool,
     /// Some rebuilds take the rows' keys for new ones, and so find rows by what was made of them.
@@ -158,7 +158,7 @@ impl Plan {
             frames: r.pick(&[64, 64, 80, 128, 256]),
             log_unit: r.pick(&[512 << 10, 512 << 10, 1 << 20]),
             // Not drawn: what older seeds draw after it stays the same.
-            packed_step: match seed / 5 % 4 {
+            compressed_step: match seed / 5 % 4 {
                 _ if limits.large_steps => 1 << 20,
                 0 => 1 << 20,
                 1 => 64 << 10,
@@ -173,7 +173,7 @@ impl Plan {
             long: r.pick(&[0, 0, 6000, 20_000, 70_000]),
             ddl: r.pick(&[0, 60, 20, 8]),
             rebuild: !limits.no_rebuild,
-            packed: !limits.no_packed,
+            compressed: !limits.no_packed,
             columns: !limits.no_columns,
             made_keys: !limits.same_keys,
             giant: 0,
@@ -183,7 +183,7 @@ impl Plan {
             rot,
             verbose: false,
         };
-        // Not drawn: see `packed_step`.
+        // Not drawn: see `compressed_step`.
         if !limits.short && (seed / 3).is_multiple_of(8) {
             p.outgrow_segments();
         }
@@ -223,7 +223,7 @@ impl Plan {
                 log_unit_bytes: self.log_unit,
                 log_capacity_bytes: 8 * self.log_unit,
                 log_buffer_bytes: 2 * self.log_unit,
-                packed_step_bytes: self.packed_step,
+                compressed_step_bytes: self.compressed_step,
                 flush_method: self.method,
                 doublewrite: self.doublewrite,
                 // Fewer than there are tables: they are closed and opened all the time.
@@ -231,7 +231,11 @@ impl Plan {
             },
             flush_at_commit: self.flush,
             // Seeds of older workloads: all in memory.
-            sort_bytes_max: if self.packed { self.pad * 40 } else { 64 << 20 },
+            sort_bytes_max: if self.compressed {
+                self.pad * 40
+            } else {
+                64 << 20
+            },
             builders_max: 3,
             builder_rows_min: 8,
         }

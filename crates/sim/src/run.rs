@@ -197,13 +197,13 @@ impl Run {
         faulty: bool,
     ) -> Result<Option<(Arc<Engine>, OpenReport)>, String> {
         let slot: Opened = Arc::default();
-        let (seams, options) = (
-            exec.seams(Rng::new(self.rng.next(), 5)),
+        let (environment, options) = (
+            exec.environment(Rng::new(self.rng.next(), 5)),
             self.plan.options(),
         );
         let out = slot.clone();
         exec.spawn("open", async move {
-            let r = Engine::open_with_report(seams, Path::new(DIR), options).await;
+            let r = Engine::open_with_report(environment, Path::new(DIR), options).await;
             *out.lock().unwrap_or_else(|e| e.into_inner()) = Some(r.map_err(|e| e.to_string()));
         });
         let take = |s: &Opened| s.lock().unwrap_or_else(|e| e.into_inner()).take();
@@ -395,7 +395,7 @@ impl Run {
     /// Waits for purge and rollbacks to end, and looks at everything.
     pub(crate) fn rest(&mut self, life: &mut Life) -> End {
         let engine = life.cx.engine.clone();
-        let busy = |e: &Executor| e.has("rollback") || e.has("leftovers");
+        let busy = |e: &Executor| e.has("rollback") || e.has("orphaned-trees");
         let quiet = |e: &Executor| !busy(e) && engine.counters().purge_queue == 0;
         match life.exec.run(ENDLESS, quiet) {
             Stop::Done => {}
@@ -411,7 +411,7 @@ impl Run {
             }
         }
         let c = engine.counters();
-        let (purge, rollback) = (c.purge_gave_up, c.rollback_gave_up);
+        let (purge, rollback) = (c.failed_purges, c.failed_rollbacks);
         if purge + rollback > 0 {
             if self.has_faults() {
                 // What it left is for the next start.
@@ -492,7 +492,7 @@ impl Run {
         if exec.has("rollback") {
             self.count("cuts during a rollback", 1);
         }
-        if exec.has("leftovers") {
+        if exec.has("orphaned-trees") {
             self.count("cuts while dropped trees are freed", 1);
         }
         if c.purge_queue > 0 {

@@ -1,7 +1,7 @@
 //! Simulated time: stands still while a task runs, and jumps when nobody has anything to do.
 
 use crate::rng::Rng;
-use base::seams::{Clock, Random};
+use base::environment::{Clock, Random};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::task::Waker;

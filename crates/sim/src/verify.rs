@@ -12,7 +12,7 @@ use std::sync::Arc;
 type Rows = BTreeMap<i64, Row>;
 
 /// What is in a table.
-struct Found {
+struct TableContents {
     indexes: BTreeSet<String>,
     shape: Shape,
     /// None: it cannot be read, because a page of it is damaged.
@@ -20,7 +20,7 @@ struct Found {
 }
 
 /// Reads everything. `damage`: a table may say that it is damaged, but nothing wrong.
-async fn read_all(cx: &Context, damage: bool) -> Result<BTreeMap<String, Found>, Trouble> {
+async fn read_all(cx: &Context, damage: bool) -> Result<BTreeMap<String, TableContents>, Trouble> {
     let mut out = BTreeMap::new();
     let catalog = cx.engine.catalog();
     let Some(schema) = catalog.schema(SCHEMA) else {
@@ -67,7 +67,7 @@ async fn read_all(cx: &Context, damage: bool) -> Result<BTreeMap<String, Found>,
                 return Err(Trouble::Wrong(format!("{name}: u of {r:?} is not unique")));
             }
         }
-        let found = Found {
+        let found = TableContents {
             indexes: t.def.indexes[1..].iter().map(|x| x.name.clone()).collect(),
             shape: Shape::of(&t.def),
             rows,
@@ -111,7 +111,7 @@ async fn read_index(s: &mut Session, t: &Arc<Table>, index: usize) -> Result<Row
 
 fn disagreement(
     cx: &Context,
-    found: &BTreeMap<String, Found>,
+    found: &BTreeMap<String, TableContents>,
     at: Seq,
     damage: bool,
 ) -> Option<String> {
@@ -165,7 +165,7 @@ pub async fn recovered(cx: &Context, floor: Seq, damage: bool) -> Result<(), Tro
                 if *at < newest {
                     cx.count("unacknowledged commits lost");
                 }
-                cx.model().settle(*at, *sure);
+                cx.model().reset_to(*at, *sure);
                 return Ok(());
             }
             Some(w) => {

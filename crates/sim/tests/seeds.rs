@@ -1,6 +1,6 @@
 //! The kept seeds, a few new ones, and that a seed is the same run every time.
 
-use sim::{Limits, kept, simulate};
+use sim::{Limits, seed_file, simulate};
 
 fn passes(seed: u64, limits: &Limits) {
     let o = simulate(seed, limits, false);
@@ -11,7 +11,7 @@ fn passes(seed: u64, limits: &Limits) {
 fn seeds_that_once_failed_pass() {
     let text = include_str!("../seeds.txt");
     for line in text.lines().filter(|l| l.starts_with('v')) {
-        let (seed, limits) = kept::line(line).expect("v<workload> <seed> [limits]");
+        let (seed, limits) = seed_file::line(line).expect("v<workload> <seed> [limits]");
         passes(seed, &limits);
     }
 }

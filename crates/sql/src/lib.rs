@@ -1,6 +1,6 @@
 //! The SQL layer: text in, result rows out.
 //!
-//! Rooms, from the bottom: `parse` (text to tree), `vars` (system variables), `access` (who may do what), `expr` (typed
+//! Modules, from the bottom: `parse` (text to tree), `vars` (system variables), `access` (who may do what), `expr` (typed
 //! expressions), `plan` (tree to plan), `exec` (plan to rows), `ddl`, `show` and `infoschema` (definitions and what the server tells of itself), `cache`
 //! (parsed and planned statements by text), `memory` (what sessions hold, and its limits), `session` (one
 //! connection). Results leave through [`sink`].

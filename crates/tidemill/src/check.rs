@@ -11,7 +11,7 @@ use crate::options::Options;
 
 /// What a check found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Found {
+pub struct CheckSummary {
     /// Tables that are sound.
     pub sound: usize,
     /// Tables that are damaged.
@@ -26,7 +26,7 @@ pub fn run(
     options: &Options,
     only: Option<&str>,
     out: &mut dyn Write,
-) -> Result<Found, OpenFailure> {
+) -> Result<CheckSummary, OpenFailure> {
     let database = block_on(open(options))?;
     for line in database.recovery() {
         say(out, &line);
@@ -59,8 +59,8 @@ async fn check_tables(
     database: &Open,
     only: Option<&str>,
     out: &mut dyn Write,
-) -> Result<Found, SqlError> {
-    let mut found = Found::default();
+) -> Result<CheckSummary, SqlError> {
+    let mut found = CheckSummary::default();
     let catalog = database.engine.catalog();
     let mut session = database.engine.session();
     let mut met = false;

@@ -34,6 +34,8 @@
 //! [`Database`], [`Connection`], [`Statement`], [`Transaction`], [`Rows`] and [`Error`] are the stable interface. The modules
 //! are those of the `tidemill` program: what its command line means, and its four commands.
 
+#![warn(clippy::missing_errors_doc)]
+
 pub mod check;
 mod embed;
 pub mod log;

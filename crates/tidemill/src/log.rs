@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use base::real::private;
+use base::real::file_modes;
 use types::DateTime;
 
 /// Where lines go.
@@ -32,7 +32,7 @@ impl Log {
     pub fn file(path: &Path) -> io::Result<Log> {
         let mut options = OpenOptions::new();
         options.append(true);
-        let file = private::open_or_create(&options, path, private::FILE)?;
+        let file = file_modes::open_or_create(&options, path, file_modes::FILE)?;
         Ok(Log {
             file: Some(Mutex::new(file)),
         })

@@ -9,9 +9,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Context;
 
-use base::Seams;
-use base::real::private;
-use base::seams::{Spawn, Task};
+use base::Environment;
+use base::environment::{Spawn, Task};
+use base::real::file_modes;
 use engine::{Engine, EngineOptions, OpenReport};
 use pager::PagerOptions;
 use sql::vars::{GlobalVars, VarError};
@@ -81,12 +81,12 @@ impl Spawn for TakingTurns {
         base::real::Threads.spawn(name, task);
     }
 
-    fn spawn_work(&self, name: &str, rests: bool, task: Task) -> io::Result<()> {
-        base::real::Threads.spawn_work(name, rests, task)
+    fn spawn_work(&self, name: &str, throttled: bool, task: Task) -> io::Result<()> {
+        base::real::Threads.spawn_work(name, throttled, task)
     }
 
-    fn give_way(&self, cx: &mut Context<'_>) {
-        base::real::keep_pace();
+    fn yield_now(&self, cx: &mut Context<'_>) {
+        base::real::throttle();
         crate::server::movable::paused();
         // The first poll registers the waker with the runtime; outside of one (the embedded library) it wakes at once.
         let _ = pin!(tokio::task::yield_now()).poll(cx);
@@ -106,25 +106,26 @@ impl Spawn for TakingTurns {
 /// # Errors
 /// Says what stands in the way; nothing stays locked.
 pub async fn open(options: &Options) -> Result<Open, OpenFailure> {
-    let seams = Seams {
+    let environment = Environment {
         spawn: Arc::new(TakingTurns),
-        ..base::real::seams()
+        ..base::real::environment()
     };
     let dir = &options.datadir;
     let (globals, mut warnings) = variables(options)?;
-    if private::is_open(dir) {
+    if file_modes::is_open(dir) {
         warnings.push(format!(
             "the directory {} is open to other users of this machine; its mode should be 0750, and 0640 that of the files in it",
             dir.display()
         ));
     }
-    let (engine, report) = Engine::open_with_report(seams.clone(), dir, engine_options(options))
-        .await
-        .map_err(|e| match e {
-            engine::OpenError::InUse => OpenFailure::InUse(dir.clone()),
-            e => OpenFailure::Storage(dir.clone(), e.to_string()),
-        })?;
-    match join(&seams, &engine, globals, dir).await {
+    let (engine, report) =
+        Engine::open_with_report(environment.clone(), dir, engine_options(options))
+            .await
+            .map_err(|e| match e {
+                engine::OpenError::InUse => OpenFailure::InUse(dir.clone()),
+                e => OpenFailure::Storage(dir.clone(), e.to_string()),
+            })?;
+    match join(&environment, &engine, globals, dir).await {
         Ok(instance) => Ok(Open {
             engine,
             instance,
@@ -206,12 +207,12 @@ impl Open {
 }
 
 async fn join(
-    seams: &Seams,
+    environment: &Environment,
     engine: &Arc<Engine>,
     globals: Arc<GlobalVars>,
     dir: &Path,
 ) -> Result<Arc<Instance>, OpenFailure> {
-    let uuid = server_uuid(seams, dir).map_err(|e| OpenFailure::Io(dir.to_owned(), e))?;
+    let uuid = server_uuid(environment, dir).map_err(|e| OpenFailure::Io(dir.to_owned(), e))?;
     globals.set_fact("server_uuid", sql::vars::VarValue::text(uuid.as_str()));
     let options = InstanceOptions {
         node: node_of(&uuid),
@@ -219,7 +220,7 @@ async fn join(
         password_verifier: Some(Arc::new(is_password)),
         ..InstanceOptions::default()
     };
-    Instance::open(Arc::clone(engine), seams, globals, options)
+    Instance::open(Arc::clone(engine), environment, globals, options)
         .await
         .map_err(OpenFailure::Sql)
 }
@@ -410,7 +411,7 @@ fn shown_directory(dir: &Path) -> String {
 }
 
 /// The server's identity, kept in the directory's `auto.cnf` as MySQL does; made on first start.
-fn server_uuid(seams: &Seams, dir: &Path) -> io::Result<String> {
+fn server_uuid(environment: &Environment, dir: &Path) -> io::Result<String> {
     let path = dir.join("auto.cnf");
     match std::fs::read(&path) {
         Ok(bytes) => {
@@ -428,9 +429,9 @@ fn server_uuid(seams: &Seams, dir: &Path) -> io::Result<String> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         Err(e) => return Err(e),
     }
-    let uuid = random_uuid(seams);
+    let uuid = random_uuid(environment);
     let text = format!("[auto]\nserver-uuid={uuid}\n");
-    private::write(&path, text.as_bytes(), private::FILE)?;
+    file_modes::write(&path, text.as_bytes(), file_modes::FILE)?;
     Ok(uuid)
 }
 
@@ -444,8 +445,8 @@ fn is_uuid(text: &str) -> bool {
 }
 
 /// A UUID of version 4.
-fn random_uuid(seams: &Seams) -> String {
-    let (a, b) = (seams.random.next_u64(), seams.random.next_u64());
+fn random_uuid(environment: &Environment) -> String {
+    let (a, b) = (environment.random.next_u64(), environment.random.next_u64());
     format!(
         "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
         a >> 32,
@@ -477,17 +478,20 @@ mod tests {
     fn the_uuid_stays() {
         let dir = std::env::temp_dir().join(format!("tidemill-uuid-{}", std::process::id()));
         std::fs::create_dir_all(&dir).expect("a folder");
-        let seams = base::real::seams();
-        let first = server_uuid(&seams, &dir).expect("a uuid");
+        let environment = base::real::environment();
+        let first = server_uuid(&environment, &dir).expect("a uuid");
         assert_eq!((first.len(), &first[14..15]), (36, "4"), "{first}");
-        assert_eq!(server_uuid(&seams, &dir).expect("the same"), first);
+        assert_eq!(server_uuid(&environment, &dir).expect("the same"), first);
         // Damaged, it is made anew.
         let path = dir.join("auto.cnf");
         for at in [3, 15, 25, 28] {
             let mut bytes = std::fs::read(&path).expect("the file");
             bytes[at] ^= 0x80;
             std::fs::write(&path, bytes).expect("damage");
-            assert!(is_uuid(&server_uuid(&seams, &dir).expect("a uuid")), "{at}");
+            assert!(
+                is_uuid(&server_uuid(&environment, &dir).expect("a uuid")),
+                "{at}"
+            );
         }
         std::fs::remove_dir_all(&dir).expect("removal");
     }

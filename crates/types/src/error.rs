@@ -1,6 +1,6 @@
 //! Errors and warnings as a MySQL client sees them: a number, a SQLSTATE and a message.
 //!
-//! Every room above converts its failures into [`SqlError`] before they reach a client. This module never logs, never
+//! Every crate above converts its failures into [`SqlError`] before they reach a client. This module never logs, never
 //! decides whether an error aborts a statement or a transaction, and keeps no list of warnings: the session does.
 
 pub mod codes;

@@ -278,7 +278,7 @@ impl<'a> Command<'a> {
 
 fn short_bytes<'a>(reader: &mut Reader<'a>) -> ReadResult<&'a [u8]> {
     let length = reader.u8()?;
-    reader.take(usize::from(length))
+    reader.read_bytes(usize::from(length))
 }
 
 fn register<'a>(reader: &mut Reader<'a>) -> ReadResult<RegisterReplica<'a>> {
@@ -302,7 +302,7 @@ fn register<'a>(reader: &mut Reader<'a>) -> ReadResult<RegisterReplica<'a>> {
 fn binlog_dump_gtid<'a>(reader: &mut Reader<'a>) -> ReadResult<Command<'a>> {
     let long_bytes = |reader: &mut Reader<'a>| {
         let length = reader.u32()?;
-        reader.take(length as usize)
+        reader.read_bytes(length as usize)
     };
     let flags = reader.u16()?;
     let server_id = reader.u32()?;

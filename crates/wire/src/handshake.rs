@@ -123,15 +123,15 @@ impl<'a> Greeting<'a> {
         let server_version = reader.nul_bytes()?;
         let connection_id = reader.u32()?;
         let mut nonce = [0; 20];
-        nonce[..8].copy_from_slice(reader.take(8)?);
+        nonce[..8].copy_from_slice(reader.read_bytes(8)?);
         reader.u8()?;
         let low = reader.u16()?;
         let collation = reader.u8()?;
         let status = reader.u16()?;
         let high = reader.u16()?;
         reader.u8()?;
-        reader.take(10)?;
-        nonce[8..].copy_from_slice(reader.take(12)?);
+        reader.read_bytes(10)?;
+        nonce[8..].copy_from_slice(reader.read_bytes(12)?);
         reader.u8()?;
         Ok(Greeting {
             server_version,
@@ -197,7 +197,7 @@ impl<'a> ClientHello<'a> {
         let max_packet = reader.u32()?;
         // One byte, by the letter; two since the ids outgrew it, of what was filler.
         let collation = u16::from(reader.u8()?);
-        reader.take(23)?;
+        reader.read_bytes(23)?;
         if has(named, capability::SSL) && reader.is_empty() {
             return Ok(ClientHello::SslRequest { capabilities });
         }
@@ -211,7 +211,7 @@ impl<'a> ClientHello<'a> {
             reader.lenenc_bytes()?
         } else if has(named, capability::SECURE_CONNECTION) {
             let length = reader.u8()?;
-            reader.take(usize::from(length))?
+            reader.read_bytes(usize::from(length))?
         } else {
             reader.nul_bytes()?
         };
@@ -332,7 +332,7 @@ impl<'a> ChangeUser<'a> {
         let user = reader.nul_bytes()?;
         let auth_response = if has(capabilities, capability::SECURE_CONNECTION) {
             let length = reader.u8()?;
-            reader.take(usize::from(length))?
+            reader.read_bytes(usize::from(length))?
         } else {
             reader.nul_bytes()?
         };

@@ -129,7 +129,7 @@ impl ParamTypes {
         }
         let mut nulls = &[][..];
         if sent > 0 {
-            nulls = reader.take(sent.div_ceil(8))?;
+            nulls = reader.read_bytes(sent.div_ceil(8))?;
             if reader.u8()? != 0 {
                 self.types.clear();
                 for index in 0..sent {
@@ -267,7 +267,7 @@ impl<'a> QueryAttributes<'a> {
         if count == 0 {
             return Ok(QueryAttributes::default());
         }
-        let nulls = reader.take(count.div_ceil(8))?;
+        let nulls = reader.read_bytes(count.div_ceil(8))?;
         if reader.u8()? != 1 {
             return Err(ProtocolError::Malformed);
         }
@@ -314,7 +314,7 @@ impl<'a> QueryAttributes<'a> {
 
 fn skip_names(reader: &mut Reader<'_>, count: usize) -> ReadResult<()> {
     for _ in 0..count {
-        reader.take(2)?;
+        reader.read_bytes(2)?;
         reader.lenenc_bytes()?;
     }
     Ok(())

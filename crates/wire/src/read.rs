@@ -31,8 +31,11 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `n` bytes.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that.
     #[inline]
-    pub fn take(&mut self, n: usize) -> ReadResult<&'a [u8]> {
+    pub fn read_bytes(&mut self, n: usize) -> ReadResult<&'a [u8]> {
         let (head, tail) = self
             .rest
             .split_at_checked(n)
@@ -42,6 +45,9 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `N` bytes as an array.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> ReadResult<[u8; N]> {
         let (head, tail) = self
@@ -53,18 +59,27 @@ impl<'a> Reader<'a> {
     }
 
     /// One byte.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that.
     #[inline]
     pub fn u8(&mut self) -> ReadResult<u8> {
         Ok(self.array::<1>()?[0])
     }
 
     /// Two bytes, little endian.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that.
     #[inline]
     pub fn u16(&mut self) -> ReadResult<u16> {
         Ok(u16::from_le_bytes(self.array()?))
     }
 
     /// Three bytes, little endian.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that.
     #[inline]
     pub fn u24(&mut self) -> ReadResult<u32> {
         let [a, b, c] = self.array()?;
@@ -72,18 +87,27 @@ impl<'a> Reader<'a> {
     }
 
     /// Four bytes, little endian.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that.
     #[inline]
     pub fn u32(&mut self) -> ReadResult<u32> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
     /// Eight bytes, little endian.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that.
     #[inline]
     pub fn u64(&mut self) -> ReadResult<u64> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
     /// A length-encoded integer: one byte below 251, or a marker byte and 2, 3 or 8 bytes.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that, or the first byte begins no integer.
     #[inline]
     pub fn lenenc_int(&mut self) -> ReadResult<u64> {
         match self.u8()? {
@@ -96,23 +120,32 @@ impl<'a> Reader<'a> {
     }
 
     /// A length-encoded string.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that, or the first byte begins no integer.
     #[inline]
     pub fn lenenc_bytes(&mut self) -> ReadResult<&'a [u8]> {
         let length = self.lenenc_int()?;
-        self.take(usize::try_from(length).map_err(|_| ProtocolError::Malformed)?)
+        self.read_bytes(usize::try_from(length).map_err(|_| ProtocolError::Malformed)?)
     }
 
     /// A length-encoded string or the NULL marker 0xFB, as in text rows.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is less than that, or the first byte begins no integer.
     #[inline]
     pub fn lenenc_or_null(&mut self) -> ReadResult<Option<&'a [u8]>> {
         if self.rest.first() == Some(&0xFB) {
-            self.take(1)?;
+            self.read_bytes(1)?;
             return Ok(None);
         }
         self.lenenc_bytes().map(Some)
     }
 
     /// Bytes up to a NUL, which is consumed and not returned.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: there is no NUL.
     #[inline]
     pub fn nul_bytes(&mut self) -> ReadResult<&'a [u8]> {
         let end = self
@@ -120,8 +153,8 @@ impl<'a> Reader<'a> {
             .iter()
             .position(|&byte| byte == 0)
             .ok_or(ProtocolError::Malformed)?;
-        let found = self.take(end)?;
-        self.take(1)?;
+        let found = self.read_bytes(end)?;
+        self.read_bytes(1)?;
         Ok(found)
     }
 
@@ -168,7 +201,7 @@ mod tests {
         #[test]
         fn any_bytes_read_without_panic(bytes: Vec<u8>, n: usize) {
             let reader = Reader::new(&bytes);
-            let _ = { reader }.take(n);
+            let _ = { reader }.read_bytes(n);
             let _ = { reader }.lenenc_bytes();
             let _ = { reader }.lenenc_or_null();
             let _ = { reader }.nul_bytes();

@@ -42,6 +42,9 @@ pub struct Time {
 
 impl DateTime {
     /// Reads a length byte (0, 4, 7 or 11) and as many bytes.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: another length, or less than that.
     pub fn read(reader: &mut Reader<'_>) -> ReadResult<DateTime> {
         let length = reader.u8()?;
         let mut value = DateTime::default();
@@ -91,6 +94,9 @@ impl DateTime {
 
 impl Time {
     /// Reads a length byte (0, 8 or 12) and as many bytes.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Malformed`]: another length, or less than that.
     pub fn read(reader: &mut Reader<'_>) -> ReadResult<Time> {
         let length = reader.u8()?;
         let mut value = Time::default();

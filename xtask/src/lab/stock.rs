@@ -133,7 +133,7 @@ impl Stock {
         let peer = peers::start(&order)?;
         peer.make_database(DATABASE)?;
         fill(peer.as_ref(), who, data)?;
-        peer.settle(DATABASE, &tables(data))?;
+        peer.finish_load(DATABASE, &tables(data))?;
         peer.stop()?;
         self.loaded.push((who, data));
         let (seconds, mib) = (

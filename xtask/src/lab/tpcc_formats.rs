@@ -12,7 +12,7 @@ use crate::tree::{self, Scratch};
 use std::time::Instant;
 
 /// What a server made of the tables in one format.
-struct Found {
+struct FormatResult {
     to_s: Option<f64>,
     back_s: Option<f64>,
     mib: f64,
@@ -66,7 +66,7 @@ pub(super) fn measure(warehouses: u32) -> Outcome<()> {
                 "    {}: {mib:.0} MiB, to it {to_s:.2?} s, back {back_s:.2?} s",
                 format.name
             );
-            all.push(Found { to_s, back_s, mib });
+            all.push(FormatResult { to_s, back_s, mib });
         }
         if who == Who::Tidemill {
             tpcc::check(&*peer, who, warehouses.min(2))?;
@@ -86,7 +86,7 @@ pub(super) fn measure(warehouses: u32) -> Outcome<()> {
     Ok(())
 }
 
-fn table(all: &[Found], whole: Option<f64>) -> Table {
+fn table(all: &[FormatResult], whole: Option<f64>) -> Table {
     let mut table = Table::new(&[
         "format", "server", "mib", "to_s", "back_s", "size", "to", "back",
     ]);
@@ -95,7 +95,8 @@ fn table(all: &[Found], whole: Option<f64>) -> Table {
         let peer = &all[FORMATS.len() + f];
         for (w, who) in WHOS.into_iter().enumerate() {
             let own = &all[w * FORMATS.len() + f];
-            let ratio = |of: fn(&Found) -> Option<f64>| of(own).zip(of(peer)).map(|(a, b)| a / b);
+            let ratio =
+                |of: fn(&FormatResult) -> Option<f64>| of(own).zip(of(peer)).map(|(a, b)| a / b);
             table.row(vec![
                 format.name.into(),
                 who.name().into(),

@@ -118,7 +118,7 @@ impl Fuzz<'_, '_> {
             12 => self.switches(&roles),
             13 => self.dynamic(&all),
             14 => self.everything(&all),
-            15..18 => self.take(&all),
+            15..18 => self.revoke_some(&all),
             18 => self.restrict(&users),
             _ => self.give(&all),
         }
@@ -239,7 +239,7 @@ impl Fuzz<'_, '_> {
         Ok(())
     }
 
-    fn take(&mut self, all: &[String]) -> Outcome<()> {
+    fn revoke_some(&mut self, all: &[String]) -> Outcome<()> {
         let Some(name) = self.one_of(all) else {
             return Ok(());
         };

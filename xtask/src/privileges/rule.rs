@@ -142,7 +142,7 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn take(&mut self, c: char) -> bool {
+    fn accept(&mut self, c: char) -> bool {
         match self.rest.trim_start().strip_prefix(c) {
             Some(rest) => {
                 self.rest = rest;
@@ -154,7 +154,7 @@ impl<'a> Parser<'a> {
 
     fn or(&mut self) -> Outcome<Rule> {
         let mut rule = self.and()?;
-        while self.take('|') {
+        while self.accept('|') {
             rule = Rule::Or(Box::new(rule), Box::new(self.and()?));
         }
         Ok(rule)
@@ -162,19 +162,19 @@ impl<'a> Parser<'a> {
 
     fn and(&mut self) -> Outcome<Rule> {
         let mut rule = self.one()?;
-        while self.take('&') {
+        while self.accept('&') {
             rule = Rule::And(Box::new(rule), Box::new(self.one()?));
         }
         Ok(rule)
     }
 
     fn one(&mut self) -> Outcome<Rule> {
-        if self.take('!') {
+        if self.accept('!') {
             return Ok(Rule::Not(Box::new(self.one()?)));
         }
-        if self.take('(') {
+        if self.accept('(') {
             let rule = self.or()?;
-            return if self.take(')') {
+            return if self.accept(')') {
                 Ok(rule)
             } else {
                 Err(format!("a bracket is open before '{}'", self.rest))
@@ -185,9 +185,9 @@ impl<'a> Parser<'a> {
             return Err(format!("no name before '{}'", self.rest));
         }
         let mut object = Vec::new();
-        if self.rest.starts_with('(') && self.take('(') {
+        if self.rest.starts_with('(') && self.accept('(') {
             let inside = self.word(|c| c != ')');
-            self.take(')');
+            self.accept(')');
             object = inside.split('.').map(|p| p.trim().to_owned()).collect();
         }
         Ok(Rule::Ask(name.to_owned(), object))

@@ -1,4 +1,4 @@
-//! Imports follow the order of the house: crates as the design's table says, modules as `order.txt` lists them.
+//! Imports follow the order of the workspace: crates as the design's table says, modules as `order.txt` lists them.
 
 use super::source::{self, Source};
 use crate::step::Outcome;
@@ -11,8 +11,8 @@ const LIST: &str = "order.txt";
 struct Order {
     /// Crate → the crates it may import.
     crates: BTreeMap<String, BTreeSet<String>>,
-    /// Crate → its modules, the lowest first.
-    modules: BTreeMap<String, Vec<String>>,
+    /// Crate → its modules with their ranks, the lowest first. Modules of one rank import each other.
+    modules: BTreeMap<String, Vec<(String, usize)>>,
 }
 
 fn read(root: &Path) -> Outcome<Order> {
@@ -34,11 +34,20 @@ fn read(root: &Path) -> Outcome<Order> {
             let may = may.split_whitespace().map(str::to_owned).collect();
             order.crates.insert(name.trim().to_owned(), may);
         } else {
-            order
+            let modules = order
                 .modules
                 .get_mut(&section)
-                .ok_or_else(|| format!("{LIST}:{at}: no section above"))?
-                .extend(line.split_whitespace().map(str::to_owned));
+                .ok_or_else(|| format!("{LIST}:{at}: no section above"))?;
+            let mut rank = modules.last().map_or(0, |m| m.1 + 1);
+            // A group stands on one line.
+            let mut grouped = false;
+            for word in line.split_whitespace() {
+                grouped |= word.starts_with('(');
+                let name = word.trim_start_matches('(').trim_end_matches(')');
+                modules.push((name.to_owned(), rank));
+                grouped &= !word.ends_with(')');
+                rank += usize::from(!grouped);
+            }
         }
     }
     Ok(order)
@@ -95,9 +104,17 @@ fn dependencies(manifest: &str) -> Vec<(usize, &str)> {
     found
 }
 
-/// In a crate with a section in the list, a module imports only modules that stand above it there.
+/// A module imports only modules of its crate that stand above it in the list, or with it in a group.
 pub fn modules(root: &Path, sources: &[Source], complaints: &mut Vec<String>) -> Outcome<()> {
-    for (name, listed) in read(root)?.modules {
+    let order = read(root)?;
+    let crates: BTreeSet<&str> = sources
+        .iter()
+        .filter_map(|s| Some(s.crate_and_module()?.0))
+        .chain(order.modules.keys().map(String::as_str))
+        .collect();
+    for name in crates {
+        let none = Vec::new();
+        let listed = order.modules.get(name).unwrap_or(&none);
         let of_crate: Vec<(&Source, &str)> = sources
             .iter()
             .filter_map(|s| match s.crate_and_module() {
@@ -110,7 +127,7 @@ pub fn modules(root: &Path, sources: &[Source], complaints: &mut Vec<String>) ->
             .iter()
             .find(|s| s.1 == "lib.rs")
             .map_or_else(BTreeMap::new, |s| reexports(&s.0.shipped, &modules));
-        let rank = |module: &str| listed.iter().position(|l| l == module);
+        let rank = |module: &str| listed.iter().find(|l| l.0 == module).map(|l| l.1);
         let mut uses: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
         for (source, inside) in &of_crate {
             let Some(module) = top_module(inside) else {
@@ -149,9 +166,22 @@ pub fn modules(root: &Path, sources: &[Source], complaints: &mut Vec<String>) ->
                 suggestion(&modules, &uses)
             ));
         }
-        for gone in listed.iter().filter(|l| !modules.contains(l.as_str())) {
+        for (gone, _) in listed.iter().filter(|l| !modules.contains(l.0.as_str())) {
             complaints.push(format!(
                 "xtask/tidy/{LIST}:1: [{name}] lists {gone}, and there is no such module"
+            ));
+        }
+        for (apart, _) in listed.iter().filter(|(module, rank)| {
+            let mut group = listed.iter().filter(|l| l.1 == *rank && l.0 != *module);
+            let (mut alone, mut imports) = (true, false);
+            group.by_ref().for_each(|(other, _)| {
+                alone = false;
+                imports |= uses.get(module.as_str()).is_some_and(|u| u.contains(other));
+            });
+            !alone && !imports
+        }) {
+            complaints.push(format!(
+                "xtask/tidy/{LIST}:1: [{name}] {apart} imports none of its group; it can stand before it"
             ));
         }
     }
@@ -240,32 +270,40 @@ fn reexports(code: &str, modules: &BTreeSet<&str>) -> BTreeMap<String, String> {
     found
 }
 
-/// An order that fits the imports as they are, or the modules that import each other in a circle.
-fn suggestion(modules: &BTreeSet<&str>, uses: &BTreeMap<&str, BTreeSet<String>>) -> String {
-    let mut placed: Vec<&str> = Vec::new();
-    while placed.len() < modules.len() {
-        let ready = modules.iter().copied().find(|m| {
-            !placed.contains(m)
-                && uses
-                    .get(m)
-                    .is_none_or(|u| u.iter().all(|t| placed.contains(&t.as_str())))
-        });
-        match ready {
-            Some(module) => placed.push(module),
-            None => {
-                let circle: Vec<&str> = modules
-                    .iter()
-                    .copied()
-                    .filter(|m| !placed.contains(m))
-                    .collect();
-                return format!(
-                    "no order fits: among {} some import each other in a circle",
-                    circle.join(" ")
-                );
-            }
-        }
+/// What a module imports, directly or not.
+fn reached<'u>(uses: &'u BTreeMap<&str, BTreeSet<String>>, from: &'u str) -> BTreeSet<&'u str> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![from];
+    while let Some(module) = open.pop() {
+        let used = uses.get(module).into_iter().flatten();
+        open.extend(used.map(String::as_str).filter(|to| found.insert(*to)));
     }
-    format!("an order that fits: {}", placed.join(" "))
+    found
+}
+
+/// An order that fits the imports as they are; modules that import each other in a circle as a group.
+fn suggestion(modules: &BTreeSet<&str>, uses: &BTreeMap<&str, BTreeSet<String>>) -> String {
+    let reach: BTreeMap<&str, BTreeSet<&str>> =
+        modules.iter().map(|m| (*m, reached(uses, m))).collect();
+    let mut placed: BTreeSet<&str> = BTreeSet::new();
+    let mut words: Vec<String> = Vec::new();
+    while placed.len() < modules.len() {
+        // Itself, and who is reached by it and reaches it.
+        let group = modules.iter().copied().find_map(|m| {
+            let group: Vec<&str> = (modules.iter().copied())
+                .filter(|o| *o == m || reach[m].contains(o) && reach[o].contains(m))
+                .collect();
+            let ready = |o: &&str| placed.contains(o) || group.contains(o);
+            (!placed.contains(m) && reach[m].iter().all(ready)).then_some(group)
+        });
+        let Some(group) = group else { break };
+        placed.extend(&group);
+        words.push(match group.len() {
+            1 => group[0].to_owned(),
+            _ => format!("({})", group.join(" ")),
+        });
+    }
+    format!("an order that fits: {}", words.join(" "))
 }
 
 #[cfg(test)]
@@ -310,6 +348,6 @@ mod tests {
             ("a", BTreeSet::from(["b".to_owned()])),
             ("b", BTreeSet::from(["a".to_owned()])),
         ]);
-        assert!(suggestion(&modules, &circle).contains("circle"));
+        assert_eq!(suggestion(&modules, &circle), "an order that fits: (a b) c");
     }
 }

@@ -153,11 +153,12 @@ fn blank(out: &mut [u8], range: Range<usize>) {
     }
 }
 
-/// Blanks the items under `#[cfg(test)]`.
+/// Blanks the items under `#[cfg(test)]`, alone or with other conditions.
 fn blank_tests(code: &str) -> String {
     let mut out = code.as_bytes().to_vec();
-    for (at, attribute) in code.match_indices("#[cfg(test)]") {
-        let mut item = at + attribute.len();
+    let alone = code.match_indices("#[cfg(test)]");
+    for (at, _) in alone.chain(code.match_indices("#[cfg(all(test,")) {
+        let mut item = matching(code, at + 1);
         // Other attributes may stand between it and the item.
         while let Some(skip) = code[item..].find(|c: char| !c.is_whitespace()) {
             item += skip;

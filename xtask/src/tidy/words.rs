@@ -137,7 +137,7 @@ pub fn readmes(root: &Path, complaints: &mut Vec<String>) -> Outcome<()> {
         let dir = manifest.trim_end_matches("Cargo.toml");
         if !root.join(dir).join("README.md").is_file() {
             complaints.push(format!(
-                "{manifest}:1: no README.md beside it (the room's contract)"
+                "{manifest}:1: no README.md beside it (the crate's contract)"
             ));
         }
     }

@@ -1,6 +1,6 @@
 //! A clock that stands still until it is told to move.
 
-use crate::seams::Clock;
+use crate::environment::Clock;
 use std::sync::Mutex;
 use std::task::Waker;
 

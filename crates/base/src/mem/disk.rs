@@ -2,7 +2,7 @@
 //! cut may. Names are durable at once (the simulator is stricter).
 
 use crate::buf::IoBuf;
-use crate::seams::{Disk, Done, DoneSync, File, OpenMode};
+use crate::environment::{Disk, Done, DoneSync, File, OpenMode};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,7 @@ impl Limits {
 struct Descriptor(Arc<Limits>);
 
 impl Descriptor {
-    fn take(limits: &Arc<Limits>) -> io::Result<Descriptor> {
+    fn acquire(limits: &Arc<Limits>) -> io::Result<Descriptor> {
         let mut left = lock(&limits.descriptors);
         *left = left
             .checked_sub(1)
@@ -262,7 +262,7 @@ impl File for MemFile {
 
 impl Disk for MemDisk {
     fn open(&self, path: &Path, _mode: OpenMode, create: bool) -> io::Result<Arc<dyn File>> {
-        let descriptor = Descriptor::take(&self.limits)?;
+        let descriptor = Descriptor::acquire(&self.limits)?;
         let mut t = lock(&self.tree);
         let content = match t.files.get(path) {
             Some(c) => c.clone(),
@@ -306,7 +306,7 @@ impl Disk for MemDisk {
     }
 
     fn read_dir(&self, path: &Path) -> io::Result<Vec<(String, bool)>> {
-        let _for_a_moment = Descriptor::take(&self.limits)?;
+        let _for_a_moment = Descriptor::acquire(&self.limits)?;
         let t = lock(&self.tree);
         if !t.dirs.contains(path) {
             return Err(not_found());
@@ -337,7 +337,7 @@ impl Disk for MemDisk {
     }
 
     fn sync_dir(&self, _path: &Path) -> io::Result<()> {
-        Descriptor::take(&self.limits).map(drop)
+        Descriptor::acquire(&self.limits).map(drop)
     }
 
     fn lock(&self, _path: &Path) -> io::Result<Box<dyn Send + Sync>> {

@@ -1,11 +1,12 @@
-//! Files of the operating system behind the disk seam.
+//! Files of the operating system behind the environment's disk.
 #![allow(unsafe_code)]
 
+use super::file_modes;
+use super::operation::{Op, RawFile, read_full, run_op};
 use super::pool::Pool;
-use super::private;
-use super::uring::{Op, Uring};
+use super::uring::Uring;
 use crate::buf::IoBuf;
-use crate::seams::{Disk, Done, DoneSync, File, OpenMode, lost_by_sync};
+use crate::environment::{Disk, Done, DoneSync, File, OpenMode, lost_by_sync};
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -49,52 +50,9 @@ impl RealDisk {
     }
 }
 
-pub(super) struct RawFile {
-    pub(super) file: fs::File,
-    /// Opened past the page cache.
-    direct: bool,
-}
-
 struct RealFile {
     raw: Arc<RawFile>,
     engine: Arc<Engine>,
-}
-
-/// Carries out an operation on the calling thread and completes it.
-pub(super) fn run_op(f: &RawFile, op: Op) {
-    match op {
-        Op::Read(mut b, off, done) => {
-            let r = read_full(&f.file, b.bytes_mut(), off);
-            done(b, r)
-        }
-        Op::Write(b, off, done) => {
-            let r = f
-                .file
-                .write_all_at(b.bytes(), off)
-                .map(|()| b.bytes().len());
-            done(b, r)
-        }
-        Op::Sync(done) => done(f.file.sync_data().map_err(lost_by_sync)),
-    }
-}
-
-fn read_full(f: &fs::File, buf: &mut [u8], off: u64) -> io::Result<usize> {
-    let mut n = 0;
-    while n < buf.len() {
-        match f.read_at(&mut buf[n..], off + n as u64) {
-            Ok(0) => break,
-            Ok(k) => n += k,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(n)
-}
-
-impl Drop for RawFile {
-    fn drop(&mut self) {
-        super::closing::hand_over(&self.file);
-    }
 }
 
 impl RealFile {
@@ -186,7 +144,7 @@ impl Disk for RealDisk {
             let mut options = fs::OpenOptions::new();
             options.read(true).write(true).custom_flags(flags);
             match create {
-                true => private::open_or_create(&options, path, private::FILE),
+                true => file_modes::open_or_create(&options, path, file_modes::FILE),
                 false => options.open(path),
             }
         };
@@ -212,7 +170,7 @@ impl Disk for RealDisk {
     }
 
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
-        private::create_dir_all(path)
+        file_modes::create_dir_all(path)
     }
 
     fn remove_dir(&self, path: &Path) -> io::Result<()> {
@@ -244,7 +202,7 @@ impl Disk for RealDisk {
         let mut options = fs::OpenOptions::new();
         options.read(true).write(true);
         let name = path.join("tidemill.lock");
-        let f = private::open_or_create(&options, &name, private::FILE)?;
+        let f = file_modes::open_or_create(&options, &name, file_modes::FILE)?;
         // SAFETY: a plain system call on an open descriptor; the lock goes with the descriptor.
         let r = unsafe { libc::flock(f.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
         if r != 0 {
@@ -264,7 +222,7 @@ impl Disk for RealDisk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seams::{read, sync, write};
+    use crate::environment::{read, sync, write};
     use crate::{AlignedBuf, block_on};
 
     fn round_trip(disk: RealDisk, name: &str) {
@@ -304,7 +262,7 @@ mod tests {
         f.write_now(&AlignedBuf::copy_of(&[7u8; 4096]), 0).unwrap();
         std::thread::scope(|s| {
             let lent = s.spawn(|| {
-                crate::real::lend_to_requests();
+                crate::real::dedicate_to_requests();
                 let here = std::thread::current().id();
                 let (tell, told) = std::sync::mpsc::channel();
                 let done = move |b: IoBuf, r: io::Result<usize>| {

@@ -1,23 +1,24 @@
-//! The seams on Linux: io_uring (or a thread pool where it is refused), the system clock with one timer thread, OS
+//! The environment on Linux: io_uring (or a thread pool where it is refused), the system clock with one timer thread, OS
 //! threads for background tasks.
 
-mod closing;
+mod background_throttle;
+mod deferred_close;
 mod disk;
-mod lone;
-mod pace;
+pub mod file_modes;
+mod operation;
 mod pool;
-pub mod private;
+mod single_client;
 mod thread_ring;
 mod timer;
 mod uring;
 
+pub use background_throttle::{lower_priority, throttle};
 pub use disk::RealDisk;
-pub use lone::{InHand, is_alone, lend_to_requests, settle_requests};
-pub use pace::{keep as keep_pace, step_back};
+pub use single_client::{ActiveRequest, dedicate_to_requests, is_alone, pin_requests};
 pub use thread_ring::ThreadRing;
 pub use timer::RealClock;
 
-use crate::seams::{Random, Seams, Spawn, Task};
+use crate::environment::{Environment, Random, Spawn, Task};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,11 +27,11 @@ use std::task::Context;
 /// Each task on an OS thread of its own.
 pub struct Threads;
 
-fn start(name: &str, rests: bool, task: Task) -> io::Result<()> {
+fn start(name: &str, throttled: bool, task: Task) -> io::Result<()> {
     let thread = std::thread::Builder::new().name(name.to_string());
     let run = move || {
-        if rests {
-            pace::begin();
+        if throttled {
+            background_throttle::begin();
         }
         crate::block_on::park_on(task);
     };
@@ -43,12 +44,12 @@ impl Spawn for Threads {
         assert!(started.is_ok(), "cannot start thread {name}: {started:?}");
     }
 
-    fn spawn_work(&self, name: &str, rests: bool, task: Task) -> io::Result<()> {
-        start(name, rests, task)
+    fn spawn_work(&self, name: &str, throttled: bool, task: Task) -> io::Result<()> {
+        start(name, throttled, task)
     }
 
-    fn give_way(&self, cx: &mut Context<'_>) {
-        pace::keep();
+    fn yield_now(&self, cx: &mut Context<'_>) {
+        background_throttle::throttle();
         cx.waker().wake_by_ref();
     }
 
@@ -83,9 +84,9 @@ impl Random for ProcessRandom {
     }
 }
 
-/// The real seams: io_uring if the kernel allows it, else threads.
-pub fn seams() -> Seams {
-    Seams {
+/// The real environment: io_uring if the kernel allows it, else threads.
+pub fn environment() -> Environment {
+    Environment {
         disk: Arc::new(RealDisk::new()),
         clock: Arc::new(RealClock::new()),
         random: Arc::new(ProcessRandom::default()),

@@ -1,7 +1,6 @@
 //! The fallback where io_uring is refused (many containers): a few threads doing positioned reads and writes.
 
-use super::disk::{RawFile, run_op};
-use super::uring::Op;
+use super::operation::{Op, RawFile, run_op};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 

@@ -8,8 +8,8 @@
 //! Must never do: block while the thread has anything else to run, or run a completion on another thread.
 #![allow(unsafe_code)]
 
-use super::disk::RawFile;
-use super::uring::{InFlight, Op};
+use super::operation::{Op, RawFile};
+use super::uring::InFlight;
 use io_uring::IoUring;
 use std::cell::RefCell;
 use std::io;
@@ -24,7 +24,7 @@ thread_local! {
     static OWN: RefCell<Option<Arc<Ring>>> = const { RefCell::new(None) };
 }
 
-/// The ring of the thread that made it. Whoever holds it must call [`ThreadRing::turn`] when its descriptor is readable and
+/// The ring of the thread that made it. Whoever holds it must call [`ThreadRing::poll`] when its descriptor is readable and
 /// when the waker given to the last turn was woken, on that same thread, and [`ThreadRing::end`] before the thread ends.
 pub struct ThreadRing(Arc<Ring>);
 
@@ -73,7 +73,7 @@ impl ThreadRing {
 
     /// Tells the kernel what was queued and runs the completions of what has arrived. `waker` is woken when something is
     /// queued again.
-    pub fn turn(&self, waker: &Waker) {
+    pub fn poll(&self, waker: &Waker) {
         self.0.tell(waker);
         self.0.reap();
     }
@@ -177,8 +177,8 @@ impl Ring {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::environment::{Disk, OpenMode};
     use crate::real::RealDisk;
-    use crate::seams::{Disk, OpenMode};
     use crate::{AlignedBuf, IoBuf};
     use std::sync::mpsc;
 
@@ -215,7 +215,7 @@ mod tests {
             0,
             "what came before the first turn was told at once"
         );
-        ring.turn(Waker::noop());
+        ring.poll(Waker::noop());
         ring.end();
         drop(tell);
         let mut seen: Vec<_> = told.iter().collect();

@@ -1,6 +1,6 @@
 //! The system clock, with one timer thread that is asleep unless somebody set a deadline.
 
-use crate::seams::Clock;
+use crate::environment::Clock;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex};

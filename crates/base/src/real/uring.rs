@@ -2,24 +2,14 @@
 //! A thread with a ring of its own ([`super::ThreadRing`]) reads through that one.
 #![allow(unsafe_code)]
 
-use super::disk::RawFile;
-use crate::buf::IoBuf;
-use crate::seams::{Done, DoneSync};
+use super::operation::{Op, RawFile};
 use io_uring::{IoUring, opcode, types};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// Submission entries; more operations than this may be in flight (the completion queue does not drop).
 const ENTRIES: u32 = 512;
-
-/// One operation with its completion.
-pub(super) enum Op {
-    Read(IoBuf, u64, Done),
-    Write(IoBuf, u64, Done),
-    Sync(DoneSync),
-}
 
 /// An operation under way. The kernel holds its address until it completes.
 pub(super) struct InFlight {
@@ -98,7 +88,7 @@ impl InFlight {
         let moved = self.moved;
         match self.op {
             Op::Read(b, _, done) | Op::Write(b, _, done) => done(b, res.map(|_| moved)),
-            Op::Sync(done) => done(res.map(|_| ()).map_err(crate::seams::lost_by_sync)),
+            Op::Sync(done) => done(res.map(|_| ()).map_err(crate::environment::lost_by_sync)),
         }
         None
     }
@@ -206,11 +196,5 @@ impl Shared {
                 return;
             }
         }
-    }
-}
-
-impl RawFile {
-    fn fd(&self) -> i32 {
-        self.file.as_raw_fd()
     }
 }

@@ -2,7 +2,7 @@
 
 use base::le::get_u16;
 use pager::PAGE_SIZE;
-use pager::packed::{Cells, Slots};
+use pager::compressed::{Cells, Slots};
 
 use super::{
     Bytes, COUNT_AT, FENCES_AT, HIGH_LEN_AT, KIND_AT, LEAF_KIND, LEVEL_AT, LOW_LEN_AT, MAX_SLOTS,
@@ -10,7 +10,7 @@ use super::{
 };
 
 /// The cells of a leaf in the order of their keys; `None` for other pages, and for leaves that are damaged. Nothing behind the slots is
-/// looked at. (A [`pager::packed::CellsOf`].)
+/// looked at. (A [`pager::compressed::CellsOf`].)
 pub fn cells(page: &[u8], cells: &mut Cells) -> Option<Slots> {
     let b: &Bytes = page.try_into().ok()?;
     let count = get_u16(b, COUNT_AT) as usize;

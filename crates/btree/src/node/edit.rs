@@ -9,7 +9,8 @@ use base::le::{get_u16, get_u32, put_u16, put_u32, put_u64};
 use pager::PAGE_SIZE;
 
 use super::hints;
-use super::view::{Entry, InnerNode, LeafNode, Node, slots_at};
+use super::slots_at;
+use super::view::{Entry, InnerNode, LeafNode, Node};
 use super::{
     Bytes, COUNT_AT, FENCES_AT, FLAGS_AT, GARBAGE_AT, HEAP_AT, HIGH_LEN_AT, INDEX_AT, INNER_CELL,
     INNER_KIND, KIND_AT, LAST_AT, LEAF_KIND, LEVEL_AT, LOW_LEN_AT, PREFIX_AT, SCORE_AT, SLOT,
@@ -143,6 +144,9 @@ fn is_leaf(b: &Bytes) -> bool {
 }
 
 /// Makes the page a node of this shape with these entries (suffixes without the new fences' common prefix).
+///
+/// # Errors
+/// Why it does not fit the node, in words.
 pub fn image<'e>(
     b: &mut Bytes,
     shape: &Shape<'_>,
@@ -185,6 +189,9 @@ pub(crate) fn reprefix<'a>(
 }
 
 /// Gives the node a new high fence, keeps its first `keep` entries and appends `more` (suffixes without the new prefix).
+///
+/// # Errors
+/// Why it does not fit the node, in words.
 pub fn refence<'e>(
     b: &mut Bytes,
     high: &[u8],
@@ -265,7 +272,11 @@ fn compact<const LEAF: bool>(b: &mut Bytes) -> EditResult {
 /// Takes `len` bytes from the heap, packing it first when it must; `slots` more slots are about to be added.
 /// The caller has checked that the bytes are there.
 #[inline]
-fn take<const LEAF: bool>(b: &mut Bytes, len: usize, slots: usize) -> Result<usize, &'static str> {
+fn alloc_cell<const LEAF: bool>(
+    b: &mut Bytes,
+    len: usize,
+    slots: usize,
+) -> Result<usize, &'static str> {
     if len + slots * SLOT > Node::<LEAF>::new(b).contiguous() {
         compact::<LEAF>(b)?;
         if len + slots * SLOT > Node::<LEAF>::new(b).contiguous() {
@@ -289,6 +300,9 @@ fn give(b: &mut Bytes, at: usize, len: usize) {
 }
 
 /// Inserts an entry at `slot`. `stamp`: offset in the value that receives `lsn`.
+///
+/// # Errors
+/// Why it does not fit the node, in words.
 pub fn insert<const LEAF: bool>(
     b: &mut Bytes,
     slot: usize,
@@ -306,7 +320,7 @@ pub fn insert<const LEAF: bool>(
     }
     let len = cell_len::<LEAF>(suffix.len(), value.len());
     let s = slot_bytes::<LEAF>(head_of(suffix), 0, suffix.len(), value)?;
-    let at = take::<LEAF>(b, len, 1)?;
+    let at = alloc_cell::<LEAF>(b, len, 1)?;
     if LEAF {
         let value_at = at + suffix.len();
         b[at..value_at].copy_from_slice(suffix);
@@ -343,6 +357,9 @@ fn note_insert(b: &mut Bytes, slot: usize, count: usize) {
 }
 
 /// Whether [`remove`] can be done.
+///
+/// # Errors
+/// Why it does not fit the node, in words.
 pub fn removable(b: &Bytes, slot: usize) -> EditResult {
     if is_leaf(b) {
         cell_to_remove::<true>(b, slot).map(drop)
@@ -364,6 +381,9 @@ fn cell_to_remove<const LEAF: bool>(
 }
 
 /// Removes the entry at `slot`.
+///
+/// # Errors
+/// Why it does not fit the node, in words.
 pub fn remove(b: &mut Bytes, slot: usize) -> EditResult {
     if is_leaf(b) {
         remove_as::<true>(b, slot)
@@ -414,6 +434,9 @@ pub fn replace_need(klen: usize, old: usize, new: usize) -> usize {
 }
 
 /// Replaces the value at `slot`; `stamp` as for [`insert`].
+///
+/// # Errors
+/// Why it does not fit the node, in words.
 pub fn replace(
     b: &mut Bytes,
     slot: usize,
@@ -475,7 +498,7 @@ fn grow(
         return Err("page is full");
     }
     if klen + new <= LeafNode::new(b).contiguous() {
-        let to = take::<true>(b, klen + new, 0)?;
+        let to = alloc_cell::<true>(b, klen + new, 0)?;
         b.copy_within(at..at + klen, to);
         let (from, value) = (at + klen, to + klen);
         // A head longer than the old value leaves nothing to keep, at no place at all.
@@ -497,7 +520,7 @@ fn grow(
     let slot_at = slot_place(b, slot);
     put_u16(b, slot_at + 6, 0);
     put_u16(b, slot_at + 8, 0);
-    let taken = compact::<true>(b).and_then(|()| take::<true>(b, klen + new, 0));
+    let taken = compact::<true>(b).and_then(|()| alloc_cell::<true>(b, klen + new, 0));
     let to = match taken {
         Ok(to) => to,
         Err(why) => {
@@ -517,6 +540,9 @@ fn grow(
 }
 
 /// Changes the child number at `slot` of an inner node.
+///
+/// # Errors
+/// Why it does not fit the node, in words.
 pub fn set_child(b: &mut Bytes, slot: usize, child: u32) -> EditResult {
     if slot >= InnerNode::new(b).count() {
         return Err("no such slot");

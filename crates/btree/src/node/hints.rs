@@ -6,8 +6,7 @@
 
 use base::le::get_u16;
 
-use super::view::slots_at;
-use super::{Bytes, COUNT_AT, HINTS_AT, SLOT};
+use super::{Bytes, COUNT_AT, HINTS_AT, SLOT, slots_at};
 
 /// Number of hints.
 pub const HINTS: usize = 16;

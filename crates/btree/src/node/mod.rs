@@ -32,6 +32,7 @@ mod model_test;
 pub use cells::cells;
 pub use view::{InnerNode, LeafNode, Node};
 
+use base::le::get_u16;
 use pager::{PAGE_HEADER, PAGE_SIZE, PageKind};
 
 /// The bytes of one page.
@@ -117,4 +118,11 @@ pub const fn cell_len<const LEAF: bool>(suffix: usize, value: usize) -> usize {
     } else {
         INNER_CELL + suffix
     }
+}
+
+/// Where the slots begin: behind the fences.
+#[inline(always)]
+pub(crate) fn slots_at(b: &Bytes) -> usize {
+    let fences = get_u16(b, LOW_LEN_AT) as usize + get_u16(b, HIGH_LEN_AT) as usize;
+    (FENCES_AT + fences).min(PAGE_SIZE)
 }

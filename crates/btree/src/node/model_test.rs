@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base::{Lsn, le};
 use pager::PAGE_SIZE;
-use pager::packed::Cells;
+use pager::compressed::Cells;
 use proptest::prelude::*;
 
 use super::edit::{self, Patch, Shape};

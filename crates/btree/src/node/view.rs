@@ -10,7 +10,7 @@ use base::le::{get_u16, get_u32};
 use super::{
     BODY, Bytes, COUNT_AT, FENCES_AT, GARBAGE_AT, HEAP_AT, HIGH_LEN_AT, INDEX_AT, INNER_CELL,
     INNER_KIND, KIND_AT, LAST_AT, LEAF_KIND, LEVEL_AT, LOW_LEN_AT, MAX_SLOTS, PREFIX_AT, SCORE_AT,
-    SLOT, cell_len, fence_prefix, head_of, hints,
+    SLOT, cell_len, fence_prefix, head_of, hints, slots_at,
 };
 use pager::PAGE_SIZE;
 
@@ -65,13 +65,6 @@ pub fn high_fence(b: &Bytes) -> &[u8] {
     let start = FENCES_AT + get_u16(b, LOW_LEN_AT) as usize;
     let end = start + get_u16(b, HIGH_LEN_AT) as usize;
     b.get(start..end).unwrap_or(&[])
-}
-
-/// Where the slots begin: behind the fences.
-#[inline(always)]
-pub(crate) fn slots_at(b: &Bytes) -> usize {
-    let fences = get_u16(b, LOW_LEN_AT) as usize + get_u16(b, HIGH_LEN_AT) as usize;
-    (FENCES_AT + fences).min(PAGE_SIZE)
 }
 
 /// True when `key` lies within the node's fences.
@@ -271,6 +264,9 @@ impl<'a, const LEAF: bool> Node<'a, LEAF> {
     }
 
     /// Checks everything that one page alone can tell: bounds, accounting, heads, order, fences.
+    ///
+    /// # Errors
+    /// The first fault, in words.
     pub fn check(&self) -> Result<(), &'static str> {
         let count = get_u16(self.b, COUNT_AT) as usize;
         if count > MAX_SLOTS {

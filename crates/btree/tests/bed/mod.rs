@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use base::mem::{self, MemDisk};
 use base::{Lsn, PageNo, SpaceId, block_on};
-use btree::{Action, Change, Found, Tree};
-use pager::packed::PackedFormat;
+use btree::{Action, Change, KeyPosition, Tree};
+use pager::compressed::CompressedFormat;
 use pager::{Committed, OpError, Pager, PagerOptions, RedoTable, Space};
 
 /// The index id of the tree.
@@ -34,9 +34,9 @@ fn open(
         log_buffer_bytes: 8 << 20,
         ..Default::default()
     };
-    let seams = mem::seams(disk.clone());
+    let environment = mem::environment(disk.clone());
     let (pager, report) = block_on(pager::open(
-        seams,
+        environment,
         options,
         Path::new("/db"),
         redo,
@@ -50,16 +50,16 @@ fn open(
 impl Bed {
     /// With a pool of `frames` pages. Checkpoints are off, so that the log keeps everything.
     pub fn new(frames: usize) -> Bed {
-        Bed::packed(frames, None)
+        Bed::compressed(frames, None)
     }
 
     /// The same in a compressed tablespace, if it has a format.
-    pub fn packed(frames: usize, format: Option<PackedFormat>) -> Bed {
+    pub fn compressed(frames: usize, format: Option<CompressedFormat>) -> Bed {
         let disk = Arc::new(MemDisk::default());
         let pager = open(&disk, frames, |_, _, _| {});
         let dir = Path::new("/db/data/test");
         pager
-            .seams()
+            .environment()
             .disk
             .create_dir_all(dir)
             .expect("a folder in memory");
@@ -111,7 +111,7 @@ impl Bed {
         &self,
         key: &[u8],
         change: &mut Change,
-        mut decide: impl FnMut(Found<'_>, &mut Change) -> Action,
+        mut decide: impl FnMut(KeyPosition<'_>, &mut Change) -> Action,
     ) -> Option<Committed> {
         let outcome = wait(self, || {
             self.tree

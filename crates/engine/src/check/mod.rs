@@ -144,7 +144,7 @@ impl Session {
         let e = &self.engine;
         e.counters().purge_queue == 0
             && e.txns.active().is_empty()
-            && e.leftovers.load(Ordering::SeqCst) == 0
+            && e.orphaned_trees.load(Ordering::SeqCst) == 0
     }
 
     /// The clustered index and what hangs on its rows; false if it could not be walked to its end.
@@ -288,7 +288,7 @@ impl Session {
         let pager = self.engine.pager().clone();
         let mut pins = pager::Pins::new();
         self.interrupt.check()?;
-        self.breathe().await;
+        self.yield_if_due().await;
         loop {
             let wait = match tree.verify(&mut walk.cursor, |k, v| visit(k, v, found)) {
                 Ok(true) => return Ok(Step::More),

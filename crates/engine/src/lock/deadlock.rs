@@ -7,11 +7,27 @@
 //! A transaction that holds nothing anybody could wait for cannot close a cycle and does not search. The search looks
 //! at each queue position once: a waiter's blockers include all of what those ahead of it wait for.
 
-use super::table::LockTable;
+use super::queue::Blockers;
 use super::wait::{WaitCell, WaitEnd};
+use base::TxnId;
 use std::cmp::Reverse;
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Who waits for whom: the lock table, as the search knows it.
+pub(super) trait WaitsFor {
+    /// Whom a waiter waits for.
+    fn blockers(&self, cell: &Arc<WaitCell>) -> Blockers;
+
+    /// The wait of a transaction, if it waits.
+    fn waiting(&self, t: TxnId) -> Option<Arc<WaitCell>>;
+
+    /// True when others may wait for a transaction.
+    fn holds_any(&self, t: TxnId) -> bool;
+
+    /// Takes a waiter out of its queue.
+    fn end_wait(&self, cell: &Arc<WaitCell>, end: WaitEnd);
+}
 
 /// A wait met by the search, and the wait from which it was reached.
 struct Node {
@@ -20,7 +36,7 @@ struct Node {
 }
 
 /// The waits of a cycle through `start`, if there is one.
-fn find_cycle(table: &LockTable, start: &Arc<WaitCell>) -> Option<Vec<Arc<WaitCell>>> {
+fn find_cycle(table: &impl WaitsFor, start: &Arc<WaitCell>) -> Option<Vec<Arc<WaitCell>>> {
     let mut seen = HashSet::from([start.owner]);
     let mut nodes = vec![Node {
         cell: start.clone(),
@@ -41,7 +57,7 @@ fn find_cycle(table: &LockTable, start: &Arc<WaitCell>) -> Option<Vec<Arc<WaitCe
         seen.extend(blockers.ahead);
         for holder in blockers.holders {
             if seen.insert(holder)
-                && let Some(cell) = table.owners.waiting(holder)
+                && let Some(cell) = table.waiting(holder)
             {
                 open.push(nodes.len());
                 nodes.push(Node { cell, from: at });
@@ -51,19 +67,25 @@ fn find_cycle(table: &LockTable, start: &Arc<WaitCell>) -> Option<Vec<Arc<WaitCe
     None
 }
 
-/// Ends every deadlock that the wait `start` is part of, by ending one wait in each with [`WaitEnd::Deadlock`].
-pub(super) fn resolve(table: &LockTable, start: &Arc<WaitCell>) {
-    if !table.owners.holds_any(start.owner) {
-        return;
-    }
-    let _one_at_a_time = table.detector.lock().unwrap_or_else(|e| e.into_inner());
-    while start.ended().is_none() {
-        let Some(cycle) = find_cycle(table, start) else {
+/// Searches, one at a time.
+#[derive(Default)]
+pub(super) struct Detector(Mutex<()>);
+
+impl Detector {
+    /// Ends every deadlock that the wait `start` is part of, by ending one wait in each with [`WaitEnd::Deadlock`].
+    pub(super) fn resolve(&self, table: &impl WaitsFor, start: &Arc<WaitCell>) {
+        if !table.holds_any(start.owner) {
             return;
-        };
-        let cost = |c: &&Arc<WaitCell>| (c.weight, !Arc::ptr_eq(c, start), Reverse(c.owner));
-        if let Some(victim) = cycle.iter().min_by_key(cost) {
-            table.cancel(victim, WaitEnd::Deadlock);
+        }
+        let _one_at_a_time = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while start.ended().is_none() {
+            let Some(cycle) = find_cycle(table, start) else {
+                return;
+            };
+            let cost = |c: &&Arc<WaitCell>| (c.weight, !Arc::ptr_eq(c, start), Reverse(c.owner));
+            if let Some(victim) = cycle.iter().min_by_key(cost) {
+                table.end_wait(victim, WaitEnd::Deadlock);
+            }
         }
     }
 }

@@ -11,7 +11,7 @@
 //! * [`owners`]: what each transaction holds and waits for.
 //! * [`wait`]: the future a waiter awaits.
 //! * [`deadlock`]: the search for a cycle when a wait begins.
-//! * [`timeouts`]: lock wait timeouts, from the clock seam.
+//! * [`timeouts`]: lock wait timeouts, from the environment's clock.
 //! * [`filter`]: hashing, and the counting filter that makes an absent lock one load.
 //!
 //! What never happens here: nothing blocks (a conflict is a value, waiting is a future), nobody is woken who cannot go

@@ -2,19 +2,12 @@
 //! or that somebody waits for, have an entry; ending one that has none is one load.
 
 use super::filter::Filter;
-use super::wait::WaitCell;
+use super::wait::{QueueRef, WaitCell};
 use base::TxnId;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 const SHARDS: usize = 64;
-
-/// Names a queue of the table: the hash of its name and its number among all queues ever made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct QueueRef {
-    pub(super) hash: u64,
-    pub(super) id: u64,
-}
 
 #[derive(Debug, Default)]
 pub(super) struct Owner {
@@ -124,7 +117,7 @@ impl Owners {
     }
 
     /// Takes the entry of `t` away.
-    pub(super) fn take(&self, t: TxnId) -> Option<Owner> {
+    pub(super) fn remove(&self, t: TxnId) -> Option<Owner> {
         let owner = self.shard(t).remove(&t.0);
         if owner.is_some() {
             self.present.remove(spread(t));

@@ -4,13 +4,13 @@
 //! makes "look at the row's writer, look at the table, write the row" one step, with one load when nobody uses the
 //! table. What is granted stays granted until [`LockTable::release_all`] (or [`LockTable::unlock`]).
 
-use super::deadlock;
+use super::deadlock::{Detector, WaitsFor};
 use super::filter::{Filter, hash};
-use super::owners::{Owners, QueueRef};
+use super::owners::Owners;
 use super::queue::{Blockers, Mode, Queue, Verdict};
 use super::ranges::Ranges;
-use super::timeouts::Timeouts;
-use super::wait::{LockWait, Place, WaitCell, WaitEnd};
+use super::timeouts::{Expires, Timeouts};
+use super::wait::{LockWait, Place, QueueRef, WaitCell, WaitEnd, Waits};
 use crate::txn::TxnSystem;
 use base::{Clock, TxnId};
 use smallvec::SmallVec;
@@ -146,7 +146,7 @@ pub struct LockTable {
     pub(super) range_filter: Filter,
     pub(super) range_shards: Box<[RangeShard]>,
     pub(super) owners: Owners,
-    pub(super) detector: Mutex<()>,
+    detector: Detector,
     timeouts: Timeouts,
 }
 
@@ -161,7 +161,7 @@ pub(super) fn wake(woken: &Woken) {
 }
 
 impl LockTable {
-    /// An empty table. `seed` is random, from the seams.
+    /// An empty table. `seed` is random, from the environment.
     pub fn new(txns: Arc<TxnSystem>, clock: Arc<dyn Clock>, seed: u64) -> Arc<LockTable> {
         Arc::new_cyclic(|me| LockTable {
             me: me.clone(),
@@ -172,7 +172,7 @@ impl LockTable {
             range_filter: Filter::new(1024),
             range_shards: (0..RANGE_SHARDS).map(|_| Mutex::default()).collect(),
             owners: Owners::new(),
-            detector: Mutex::new(()),
+            detector: Detector::default(),
             timeouts: Timeouts::new(clock),
         })
     }
@@ -357,7 +357,7 @@ impl LockTable {
     }
 
     fn release_slow(&self, owner: TxnId) {
-        let Some(had) = self.owners.take(owner) else {
+        let Some(had) = self.owners.remove(owner) else {
             return;
         };
         let mut woken = Woken::new();
@@ -396,19 +396,6 @@ impl LockTable {
         self.owners.waiting(owner).is_some()
     }
 
-    /// Takes a waiter out of its queue with `end`; false when its wait had ended already.
-    pub(super) fn cancel(&self, cell: &Arc<WaitCell>, end: WaitEnd) -> bool {
-        match cell.place {
-            Place::Queue(place) => {
-                let mut woken = Woken::new();
-                let was_waiting = self.cancel_in_queue(cell, place, end, &mut woken);
-                wake(&woken);
-                was_waiting
-            }
-            Place::Ranges(index) => self.cancel_in_ranges(cell, index, end),
-        }
-    }
-
     fn cancel_in_queue(
         &self,
         cell: &Arc<WaitCell>,
@@ -435,21 +422,46 @@ impl LockTable {
         woken.push(cell.clone());
     }
 
-    pub(super) fn begin_wait(&self, cell: &Arc<WaitCell>) {
-        deadlock::resolve(self, cell);
+    /// Nothing is locked, guarded or waited for.
+    pub fn is_empty(&self) -> bool {
+        self.shards.iter().all(|s| guard(&s.0).map.is_empty())
+            && self.range_shards.iter().all(|s| guard(s).is_empty())
+    }
+}
+
+impl Waits for LockTable {
+    fn begin_wait(&self, cell: &Arc<WaitCell>) {
+        self.detector.resolve(self, cell);
         if cell.ended().is_none() {
-            self.timeouts.add(&self.me, cell);
+            let me: Weak<dyn Expires> = self.me.clone();
+            self.timeouts.add(&me, cell);
         }
     }
 
-    pub(super) fn expire(&self) {
-        self.timeouts.expire(&self.me, |cell, end| {
+    fn cancel(&self, cell: &Arc<WaitCell>, end: WaitEnd) -> bool {
+        match cell.place {
+            Place::Queue(place) => {
+                let mut woken = Woken::new();
+                let was_waiting = self.cancel_in_queue(cell, place, end, &mut woken);
+                wake(&woken);
+                was_waiting
+            }
+            Place::Ranges(index) => self.cancel_in_ranges(cell, index, end),
+        }
+    }
+}
+
+impl Expires for LockTable {
+    fn expire(&self) {
+        let me: Weak<dyn Expires> = self.me.clone();
+        self.timeouts.expire(&me, |cell, end| {
             self.cancel(cell, end);
         });
     }
+}
 
-    /// Whom a waiter waits for.
-    pub(super) fn blockers(&self, cell: &Arc<WaitCell>) -> Blockers {
+impl WaitsFor for LockTable {
+    fn blockers(&self, cell: &Arc<WaitCell>) -> Blockers {
         match cell.place {
             Place::Queue(place) => self
                 .shard(place.hash)
@@ -470,9 +482,15 @@ impl LockTable {
         }
     }
 
-    /// Nothing is locked, guarded or waited for.
-    pub fn is_empty(&self) -> bool {
-        self.shards.iter().all(|s| guard(&s.0).map.is_empty())
-            && self.range_shards.iter().all(|s| guard(s).is_empty())
+    fn waiting(&self, t: TxnId) -> Option<Arc<WaitCell>> {
+        self.owners.waiting(t)
+    }
+
+    fn holds_any(&self, t: TxnId) -> bool {
+        self.owners.holds_any(t)
+    }
+
+    fn end_wait(&self, cell: &Arc<WaitCell>, end: WaitEnd) {
+        self.cancel(cell, end);
     }
 }

@@ -1,7 +1,6 @@
-//! Lock wait timeouts. The clock seam's timers cannot be taken back, and nearly every wait ends long before its
+//! Lock wait timeouts. The clock's timers cannot be taken back, and nearly every wait ends long before its
 //! deadline; so deadlines stand in one heap of which only the earliest live one is armed with the clock.
 
-use super::table::LockTable;
 use super::wait::{WaitCell, WaitEnd};
 use base::Clock;
 use std::cmp::Reverse;
@@ -50,8 +49,14 @@ pub(super) struct Timeouts {
     state: Mutex<State>,
 }
 
+/// Who has waits with deadlines: the lock table, as the clock knows it.
+pub(super) trait Expires: Send + Sync {
+    /// The clock rang: ends the waits that are due.
+    fn expire(&self);
+}
+
 /// What the clock wakes: the table, if it is still there.
-struct Alarm(Weak<LockTable>);
+struct Alarm(Weak<dyn Expires>);
 
 impl Wake for Alarm {
     fn wake(self: Arc<Self>) {
@@ -78,7 +83,7 @@ impl Timeouts {
     }
 
     /// Watches a wait that has a deadline.
-    pub(super) fn add(&self, table: &Weak<LockTable>, cell: &Arc<WaitCell>) {
+    pub(super) fn add(&self, table: &Weak<dyn Expires>, cell: &Arc<WaitCell>) {
         let Some(at_us) = cell.deadline_us else {
             return;
         };
@@ -106,13 +111,17 @@ impl Timeouts {
         }
     }
 
-    fn arm(&self, table: &Weak<LockTable>, at_us: u64) {
+    fn arm(&self, table: &Weak<dyn Expires>, at_us: u64) {
         self.clock
             .wake_at(at_us, Waker::from(Arc::new(Alarm(table.clone()))));
     }
 
     /// The clock rang: ends what is due and arms the next.
-    pub(super) fn expire(&self, table: &Weak<LockTable>, cancel: impl Fn(&Arc<WaitCell>, WaitEnd)) {
+    pub(super) fn expire(
+        &self,
+        table: &Weak<dyn Expires>,
+        cancel: impl Fn(&Arc<WaitCell>, WaitEnd),
+    ) {
         let now = self.clock.now_us();
         let mut due = Vec::new();
         let next = {

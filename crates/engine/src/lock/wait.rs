@@ -1,7 +1,5 @@
 //! The future in which a transaction waits for a lock.
 
-use super::owners::QueueRef;
-use super::table::LockTable;
 use base::TxnId;
 use std::future::Future;
 use std::pin::Pin;
@@ -31,6 +29,13 @@ fn code(end: WaitEnd) -> u8 {
         WaitEnd::Timeout => 3,
         WaitEnd::Killed => 4,
     }
+}
+
+/// Names a queue of the table: the hash of its name and its number among all queues ever made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct QueueRef {
+    pub(super) hash: u64,
+    pub(super) id: u64,
 }
 
 /// Where a waiter stands.
@@ -102,18 +107,27 @@ impl WaitCell {
     }
 }
 
+/// Where waits stand: the lock table, as a wait knows it.
+pub(super) trait Waits: Send + Sync {
+    /// The wait begins: looks for a deadlock and sets the timeout.
+    fn begin_wait(&self, cell: &Arc<WaitCell>);
+
+    /// Takes a waiter out of its queue with `end`; false when its wait had ended already.
+    fn cancel(&self, cell: &Arc<WaitCell>, end: WaitEnd) -> bool;
+}
+
 /// A wait in progress: the request stands in its queue. Await it with no latch held. The search for a deadlock and the
 /// timeout begin with the first poll. Dropping it gives the place in the queue up (or, when the lock had been granted
 /// in that moment, leaves it held until the transaction ends).
 #[must_use = "a wait that is dropped gives up its place in the queue"]
 pub struct LockWait {
-    table: Arc<LockTable>,
+    table: Arc<dyn Waits>,
     cell: Arc<WaitCell>,
     begun: bool,
 }
 
 impl LockWait {
-    pub(super) fn new(table: Arc<LockTable>, cell: Arc<WaitCell>) -> LockWait {
+    pub(super) fn new(table: Arc<dyn Waits>, cell: Arc<WaitCell>) -> LockWait {
         LockWait {
             table,
             cell,

@@ -38,23 +38,23 @@ impl Out {
 struct In<'a>(&'a [u8]);
 
 impl<'a> In<'a> {
-    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+    fn read_bytes(&mut self, n: usize) -> Option<&'a [u8]> {
         let (a, b) = self.0.split_at_checked(n)?;
         self.0 = b;
         Some(a)
     }
     fn u8(&mut self) -> Option<u8> {
-        self.take(1).map(|b| b[0])
+        self.read_bytes(1).map(|b| b[0])
     }
     fn u32(&mut self) -> Option<u32> {
-        self.take(4).map(|b| base::le::get_u32(b, 0))
+        self.read_bytes(4).map(|b| base::le::get_u32(b, 0))
     }
     fn u64(&mut self) -> Option<u64> {
-        self.take(8).map(|b| base::le::get_u64(b, 0))
+        self.read_bytes(8).map(|b| base::le::get_u64(b, 0))
     }
     fn bytes(&mut self) -> Option<&'a [u8]> {
         let n = self.u32()? as usize;
-        self.take(n)
+        self.read_bytes(n)
     }
     fn str(&mut self) -> Option<String> {
         String::from_utf8(self.bytes()?.to_vec()).ok()

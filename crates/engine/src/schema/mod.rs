@@ -1,24 +1,24 @@
 //! Definitions: what tables, columns and indexes are, how they are written down in the catalog, and the immutable snapshot
 //! of all of them that statements read.
 //!
-//! This room touches no page and no transaction.
+//! This module touches no page and no transaction.
 
 mod codec;
+mod ddl_mutex;
 mod def;
 mod sizes;
 mod snapshot;
 mod table;
-mod turn;
 
+pub(crate) use ddl_mutex::{DdlGuard, DdlState};
 pub use def::{
     ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexOptions, IndexPart, SchemaDef, TableDef,
     TableOptions,
 };
 pub use sizes::TableSizes;
 pub use snapshot::{Catalog, Schema};
+pub(crate) use table::{ChangeCapture, key_parts};
 pub use table::{Index, Table, TableUse};
-pub(crate) use table::{Watch, key_parts};
-pub(crate) use turn::{DdlState, DdlTurn};
 
 /// Id of the table that holds the definitions, and of its tablespace.
 pub(crate) const CATALOG_ID: u32 = 1;

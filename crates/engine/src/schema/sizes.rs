@@ -14,22 +14,22 @@ pub struct TableSizes {
     pub index: u64,
     /// In its file, and free.
     pub free: u64,
-    /// What its pages take for each 100 bytes that they have unpacked; `None` for a table that is not compressed, or has no page on disk yet.
-    pub packed_percent: Option<u64>,
+    /// What its pages take for each 100 bytes that they have decompressed; `None` for a table that is not compressed, or has no page on disk yet.
+    pub compressed_percent: Option<u64>,
 }
 
 impl Table {
     /// What it takes, from what is in memory of its maps and inner nodes. Where one of those is missing all in use counts as data.
     pub(crate) fn sizes(&self, pager: &Pager) -> TableSizes {
         let file = self.file_bytes();
-        let packed = self.space.packed_use();
+        let compressed = self.space.compressed_use();
         let page = PAGE_SIZE as u64;
         let used = self.used_pages(pager).unwrap_or(file / page);
         let others = self.indexes.iter().skip(1);
         let pages = others.map(|x| x.tree.measure(false).map(|m| m.pages));
         let others: u64 = pages.sum::<Result<u64, OpError>>().unwrap_or(0);
         let others = others.min(used);
-        let (data, index) = match packed {
+        let (data, index) = match compressed {
             None => ((used - others) * page, others * page),
             // Pages that were never written have no place yet; the shares are the same.
             Some(p) => {
@@ -41,7 +41,7 @@ impl Table {
             data,
             index,
             free: file.saturating_sub(data + index),
-            packed_percent: packed
+            compressed_percent: compressed
                 .filter(|p| p.pages > 0)
                 .map(|p| (p.bytes * 100).div_ceil(p.pages * page)),
         }

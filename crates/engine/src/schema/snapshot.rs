@@ -21,7 +21,7 @@ pub struct Catalog {
     pub version: u64,
     pub(crate) schemas: BTreeMap<String, Arc<Schema>>,
     /// Tables whose file is missing, by schema and name.
-    pub(crate) lost: BTreeMap<(String, String), TableDef>,
+    pub(crate) tables_without_file: BTreeMap<(String, String), TableDef>,
 }
 
 impl Catalog {
@@ -44,7 +44,7 @@ impl Catalog {
     pub fn defines(&self, schema: &str, name: &str) -> bool {
         self.table(schema, name).is_some()
             || self
-                .lost
+                .tables_without_file
                 .contains_key(&(schema.to_string(), name.to_string()))
     }
 

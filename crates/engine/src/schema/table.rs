@@ -19,7 +19,7 @@ pub struct Index {
     /// Its tree.
     pub tree: Tree,
     /// Where in the log the snapshot was that it was built from: it has nothing of what older ones see.
-    pub(crate) born: AtomicU64,
+    pub(crate) visible_from: AtomicU64,
 }
 
 impl Index {
@@ -27,7 +27,7 @@ impl Index {
         Index {
             parts,
             tree,
-            born: AtomicU64::new(0),
+            visible_from: AtomicU64::new(0),
         }
     }
 }
@@ -57,16 +57,16 @@ pub struct Table {
     /// The last of `indexes`, where the definition does not name it yet.
     pub(crate) building: Option<Building>,
     /// Which rows have changed since the table began to be copied.
-    pub(crate) watch: Option<Watch>,
+    pub(crate) capture: Option<ChangeCapture>,
 }
 
-/// Keys noted by writers while a table is being copied or an index built.
+/// Change capture: keys noted by writers while a table is being copied or an index built.
 #[derive(Default)]
-pub(crate) struct Watch(Mutex<HashSet<Box<[u8]>>>);
+pub(crate) struct ChangeCapture(Mutex<HashSet<Box<[u8]>>>);
 
-impl Watch {
+impl ChangeCapture {
     /// Takes those noted so far, in order.
-    pub(crate) fn take(&self) -> Vec<Box<[u8]>> {
+    pub(crate) fn drain(&self) -> Vec<Box<[u8]>> {
         let mut keys: Vec<Box<[u8]>> = {
             let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             noted.drain().collect()
@@ -84,11 +84,11 @@ impl Watch {
     }
 }
 
-/// An index that is being built beside writers: changes of rows keep its entries, and nobody reads by it.
+/// An index that is being built online: changes of rows keep its entries, and nobody reads by it.
 pub(crate) struct Building {
     pub(crate) def: IndexDef,
     /// It is to be unique, and writers have met other rows with their own's values: these. Whoever made them so may have taken it back.
-    pub(crate) twice: Watch,
+    pub(crate) maybe_duplicates: ChangeCapture,
 }
 
 /// What stays when a table's definition is replaced.
@@ -100,13 +100,13 @@ pub(crate) struct Live {
     /// Next hidden row id; 0 while not known yet.
     pub(crate) row_id: AtomicU64,
     /// Snapshots below this log position are older than the table or one of its indexes.
-    pub(crate) born: AtomicU64,
+    pub(crate) visible_from: AtomicU64,
     /// Rows, estimated: changes since the table was opened on top of a count at opening.
     rows: [Users; SHARDS],
     /// Statements and transactions using the table, by the thread that began to.
     users: [Users; SHARDS],
     /// Of the users, transactions that cannot be rolled back.
-    pub(crate) given_up: AtomicI64,
+    pub(crate) failed_rollbacks: AtomicI64,
     /// A definition change waits for the users to go, and new ones wait for it.
     pub(crate) closing: AtomicBool,
     pub(crate) changed: Event,
@@ -118,10 +118,10 @@ impl Live {
             auto_increment: AtomicU64::new(0),
             auto_increment_saved: AtomicU64::new(0),
             row_id: AtomicU64::new(0),
-            born: AtomicU64::new(0),
+            visible_from: AtomicU64::new(0),
             rows: Default::default(),
             users: Default::default(),
-            given_up: AtomicI64::new(0),
+            failed_rollbacks: AtomicI64::new(0),
             closing: AtomicBool::new(false),
             changed: Event::new(),
         })
@@ -181,8 +181,8 @@ impl Table {
                     // Somebody may still be at work with the other one.
                     Some((o, i)) => {
                         let index = Index::new(parts, o.indexes[i].tree.again());
-                        let born = o.indexes[i].born.load(Ordering::Acquire);
-                        index.born.store(born, Ordering::Release);
+                        let visible_from = o.indexes[i].visible_from.load(Ordering::Acquire);
+                        index.visible_from.store(visible_from, Ordering::Release);
                         Arc::new(index)
                     }
                 }
@@ -201,7 +201,7 @@ impl Table {
             full_name,
             row_sizes,
             building: None,
-            watch: None,
+            capture: None,
             def,
         }
     }
@@ -218,25 +218,25 @@ impl Table {
             .push(Arc::new(Index::new(key_parts(&t.def, &index), tree)));
         t.building = Some(Building {
             def: index,
-            twice: Watch::default(),
+            maybe_duplicates: ChangeCapture::default(),
         });
         t
     }
 
     /// `old`, whose changes are noted.
-    pub(crate) fn with_watch(pager: &Arc<Pager>, old: &Table) -> Table {
+    pub(crate) fn with_change_capture(pager: &Arc<Pager>, old: &Table) -> Table {
         let mut t = Table::open(pager, old.def.clone(), old.space.clone(), Some(old));
-        t.watch = Some(Watch::default());
+        t.capture = Some(ChangeCapture::default());
         t
     }
 
     /// A transaction has changed the row with this clustered key, and has not committed that yet.
     #[inline]
     pub(crate) fn note_change(&self, key: &[u8]) {
-        if let Some(w) = &self.watch
+        if let Some(c) = &self.capture
             && !base::mutant!("change-beside-a-rebuild-not-noted")
         {
-            w.note(key);
+            c.note(key);
         }
     }
 
@@ -267,11 +267,11 @@ impl Table {
 
     /// A row is to get `values` that another has in a unique index: whether it must not. Where the index is only being built it may,
     /// and if it stays so it is the build that fails.
-    pub(crate) fn refuses_twice(&self, index: usize, values: &[u8]) -> bool {
+    pub(crate) fn refuses_duplicate(&self, index: usize, values: &[u8]) -> bool {
         match self.building(index) {
             None => true,
             Some(b) => {
-                b.twice.note(values);
+                b.maybe_duplicates.note(values);
                 false
             }
         }
@@ -343,8 +343,8 @@ impl Table {
 
     /// Bytes that the table's pages take: those of the file, but for a compressed table, whose pages have places in it.
     pub fn data_bytes(&self) -> u64 {
-        match self.space.packed_use() {
-            Some(packed) => packed.bytes,
+        match self.space.compressed_use() {
+            Some(compressed) => compressed.bytes,
             None => self.file_bytes(),
         }
     }
@@ -356,7 +356,7 @@ impl Table {
 
     /// Bytes of a block of a compressed table, 512 where each page takes what it needs; `None` for a table that is not compressed.
     pub fn block_bytes(&self) -> Option<u32> {
-        self.space.packed_format().map(|f| f.block)
+        self.space.compressed_format().map(|f| f.block)
     }
 
     /// The first index that begins with the AUTO_INCREMENT column.
@@ -385,10 +385,10 @@ impl Table {
     }
 
     /// Users that a drop waits for: what cannot be rolled back need not be once the table is gone.
-    pub(crate) fn users_but_given_up(&self) -> i64 {
+    pub(crate) fn users_but_failed_rollbacks(&self) -> i64 {
         // In this order: a session counts as a user before it gives up.
-        let given_up = self.live.given_up.load(Ordering::SeqCst);
-        self.users() - given_up
+        let failed_rollbacks = self.live.failed_rollbacks.load(Ordering::SeqCst);
+        self.users() - failed_rollbacks
     }
 
     pub(crate) fn users(&self) -> i64 {

@@ -2,13 +2,13 @@
 
 use super::Session;
 use crate::error;
-use crate::purge::PurgeItem;
+use crate::purge_queue::PurgeItem;
 use base::{Lsn, TxnId};
 use pager::{OpError, Purpose, RecordKind};
 use types::SqlError;
 
 /// A commit whose record is in the log and may not be as durable yet as innodb_flush_log_at_trx_commit asks: nobody may be
-/// told of it before [`Session::settle`].
+/// told of it before [`Session::wait_durable`].
 #[derive(Debug)]
 #[must_use]
 pub struct Committing {
@@ -17,11 +17,14 @@ pub struct Committing {
 
 impl Session {
     /// Commits; answers when the commit is as durable as innodb_flush_log_at_trx_commit asks.
+    ///
+    /// # Errors
+    /// 1180: the log cannot be written, and whether the commit is there after the next start is not known.
     pub async fn commit(&mut self) -> Result<(), SqlError> {
         if self.ended_without_record() {
             return Ok(());
         }
-        self.wait_log_room().await?;
+        self.wait_admission().await?;
         let end = self
             .record_commit()
             .map_err(|e| error::storage(e, "the log"))?;
@@ -41,15 +44,15 @@ impl Session {
 
     /// Whether a commit is already as durable as it has to be, or can be made so without waiting.
     #[inline]
-    pub fn is_settled(&self, commit: &Committing) -> bool {
-        commit.end.is_none() || self.engine.settle_commit_now(commit.end)
+    pub fn is_durable_enough(&self, commit: &Committing) -> bool {
+        commit.end.is_none() || self.engine.sync_commit_now(commit.end)
     }
 
     /// Waits until a commit is as durable as innodb_flush_log_at_trx_commit asks.
     ///
     /// # Errors
     /// 1180: the log cannot be written.
-    pub async fn settle(&self, commit: Committing) -> Result<(), SqlError> {
+    pub async fn wait_durable(&self, commit: Committing) -> Result<(), SqlError> {
         if commit.end.is_none() {
             return Ok(());
         }
@@ -108,12 +111,15 @@ impl Session {
     }
 
     /// Undoes the whole transaction.
+    ///
+    /// # Errors
+    /// 1030: the log is closed or damaged; 1712: a page is damaged. The transaction stays as it is.
     pub async fn rollback(&mut self) -> Result<(), SqlError> {
         if self.ended_without_record() {
             return Ok(());
         }
         self.undo_to(Lsn::NONE).await?;
-        self.wait_log_room().await?;
+        self.wait_admission().await?;
         let engine = self.engine.clone();
         let first = self.reg.first();
         let rec = self.reg.recording();
@@ -150,13 +156,13 @@ impl Session {
     }
 
     /// Waits for room in the log, however long it takes: what must not fail (commit, rollback) goes through here.
-    async fn wait_log_room(&self) -> Result<(), SqlError> {
+    async fn wait_admission(&self) -> Result<(), SqlError> {
         match self.engine.log.admit(Purpose::Undo) {
             Ok(()) => Ok(()),
             Err(OpError::Wait(_) | OpError::LogFull(_)) => self
                 .engine
                 .log
-                .wait_room(Purpose::Undo)
+                .wait_admission_patiently(Purpose::Undo)
                 .await
                 .map_err(|e| error::storage(e, "the log")),
             Err(e) => Err(error::storage(e, "the log")),

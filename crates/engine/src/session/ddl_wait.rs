@@ -1,7 +1,7 @@
 //! Waiting for something other than a row: with a timeout and KILL as further ends.
 
 use super::Session;
-use base::{Event, seams};
+use base::{Event, environment};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
@@ -14,8 +14,8 @@ impl Session {
         event: &Event,
         mut ready: impl FnMut() -> bool,
     ) -> Result<(), SqlError> {
-        let clock = &self.engine.seams().clock;
-        let timer = seams::deadline(
+        let clock = &self.engine.environment().clock;
+        let timer = environment::deadline(
             &**clock,
             clock.now_us().saturating_add(self.table_timeout_us),
         );

@@ -1,8 +1,8 @@
 //! Deleting rows: marking them, for older snapshots, until purge takes them out.
 
-use super::lockable::Block;
+use super::conflict::Conflict;
 use super::secondary::entry_key;
-use super::undo_room::SMALL_UNDO;
+use super::undo_reservation::SMALL_UNDO;
 use super::{LockWait, Pins, Session, Written};
 use crate::error;
 use crate::record::{DELETED, EXTERNAL, HEADER, RowRef, RowVersion, Undo, UndoOp};
@@ -25,6 +25,9 @@ enum Step {
 
 impl Session {
     /// Deletes a row that was read in version `seen`.
+    ///
+    /// # Errors
+    /// As [`Session::update`].
     pub async fn delete(
         &mut self,
         t: &Arc<Table>,
@@ -40,6 +43,9 @@ impl Session {
     }
 
     /// Deletes the row with this full clustered key, if there is one and `f` says so.
+    ///
+    /// # Errors
+    /// As [`Session::update`]; what `f` fails with.
     pub async fn delete_key(
         &mut self,
         t: &Arc<Table>,
@@ -77,7 +83,7 @@ impl Session {
         seen: Option<RowVersion>,
         f: &mut Doomed<'_>,
     ) -> Result<Step, SqlError> {
-        self.breathe().await;
+        self.yield_if_due().await;
         self.need_txid();
         let mut old = Vec::new();
         let mut version = RowVersion::default();
@@ -121,7 +127,7 @@ impl Session {
         version: &mut RowVersion,
     ) -> Result<Step, SqlError> {
         let id = t.def.indexes[0].id;
-        let judge = self.judge(id, LockWait::Wait);
+        let check = self.conflict_check(id, LockWait::Wait);
         let mut pins = Pins::new();
         let mut change = std::mem::take(&mut self.change);
         let done = loop {
@@ -130,24 +136,24 @@ impl Session {
             let rec = reg.recording();
             let r = t.indexes[0].tree.modify(key, &mut change, |found, c| {
                 let Some(value) = found.value() else {
-                    judge.hold_absent(key)?;
+                    check.hold_absent(key)?;
                     step = Step::NotFound;
                     return Ok(Action::Keep);
                 };
-                let v = RowVersion::read(value).ok_or(Block::Damaged)?;
-                judge.may_write(key, v)?;
+                let v = RowVersion::read(value).ok_or(Conflict::Damaged)?;
+                check.may_write(key, v)?;
                 let row = &value[HEADER..];
                 step = if v.deleted() {
-                    judge.hold_absent(key)?;
+                    check.hold_absent(key)?;
                     Step::NotFound
                 } else if seen.is_some_and(|s| s != v) {
                     Step::Moved
                 } else if !t.layout.fits(row, v.external()) {
-                    return Err(Block::Damaged);
+                    return Err(Conflict::Damaged);
                 } else if seen.is_none() && v.external() {
                     engine.txns.hold(reg, || engine.complete());
                     Step::Outside(v, row.to_vec())
-                } else if seen.is_none() && !f(t.layout.row(row)).map_err(Block::Sql)? {
+                } else if seen.is_none() && !f(t.layout.row(row)).map_err(Conflict::Sql)? {
                     Step::Spared
                 } else {
                     Step::Done
@@ -188,7 +194,7 @@ impl Session {
                 }
                 Ok(Err(b)) => {
                     drop(rec);
-                    if let Err(e) = self.unblock(b, &t.full_name).await {
+                    if let Err(e) = self.resolve_conflict(b, &t.full_name).await {
                         break Err(e);
                     }
                 }

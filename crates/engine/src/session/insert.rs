@@ -1,9 +1,9 @@
 //! Inserting rows.
 
-use super::chain::BuiltRow;
-use super::lockable::Block;
+use super::conflict::Conflict;
+use super::overflow_columns::BuiltRow;
 use super::secondary::entry_key;
-use super::undo_room::SMALL_UNDO;
+use super::undo_reservation::SMALL_UNDO;
 use super::{Inserted, LockWait, Pins, Session};
 use crate::error;
 use crate::lock::{Hold, Mode};
@@ -26,6 +26,9 @@ enum Put {
 
 impl Session {
     /// Inserts a row whose values have the columns' types. On `Duplicate` nothing was changed.
+    ///
+    /// # Errors
+    /// As [`Session::update`]; 1118: the row is too long.
     pub async fn insert(&mut self, t: &Arc<Table>, values: &[Value]) -> Result<Inserted, SqlError> {
         let key = self.new_key(t, values);
         self.insert_at(t, &key, values).await
@@ -38,7 +41,7 @@ impl Session {
         key: &[u8],
         values: &[Value],
     ) -> Result<Inserted, SqlError> {
-        self.breathe().await;
+        self.yield_if_due().await;
         self.need_txid();
         let mark = self.reg.last();
         let row = self.build_row(t, values).await?;
@@ -51,7 +54,7 @@ impl Session {
             Put::Done(old) => {
                 t.note_change(key);
                 if let Some(old) = old {
-                    self.give_up_chains(t, &old).await?;
+                    self.release_overflow_columns(t, &old).await?;
                 }
             }
         }
@@ -81,7 +84,7 @@ impl Session {
 
     async fn put_row(&mut self, t: &Table, key: &[u8], row: &BuiltRow) -> Result<Put, SqlError> {
         let id = t.def.indexes[0].id;
-        let judge = self.judge(id, LockWait::Wait);
+        let check = self.conflict_check(id, LockWait::Wait);
         let mut pins = Pins::new();
         let mut change = std::mem::take(&mut self.change);
         let header = RowVersion::new(self.txid, if row.external { EXTERNAL } else { 0 }).bytes();
@@ -96,22 +99,22 @@ impl Session {
                 let mut undo = UndoOp::Insert;
                 match found.value() {
                     None => {
-                        judge.may_appear(key)?;
-                        judge.lock(key, None, Mode::Exclusive, Hold::Row)?;
+                        check.may_appear(key)?;
+                        check.lock(key, None, Mode::Exclusive, Hold::Row)?;
                     }
                     Some(value) => {
-                        let v = RowVersion::read(value).ok_or(Block::Damaged)?;
-                        let writer = judge.other_writer(v.writer());
+                        let v = RowVersion::read(value).ok_or(Conflict::Damaged)?;
+                        let writer = check.other_writer(v.writer());
                         if writer.is_none() && !v.deleted() {
                             duplicate = true;
                             return Ok(Action::Keep);
                         }
-                        judge.lock(key, writer, Mode::Exclusive, Hold::Row)?;
-                        judge.check_snapshot(v)?;
-                        judge.may_appear(key)?;
+                        check.lock(key, writer, Mode::Exclusive, Hold::Row)?;
+                        check.check_snapshot(v)?;
+                        check.may_appear(key)?;
                         let old = &value[HEADER..];
                         if !t.layout.fits(old, v.external()) {
-                            return Err(Block::Damaged);
+                            return Err(Conflict::Damaged);
                         }
                         let delta = Delta::between(old, &row.bytes);
                         if v.external() {
@@ -153,7 +156,7 @@ impl Session {
                 }
                 Ok(Err(b)) => {
                     drop(rec);
-                    if let Err(e) = self.unblock(b, &t.full_name).await {
+                    if let Err(e) = self.resolve_conflict(b, &t.full_name).await {
                         break Err(e);
                     }
                 }
@@ -203,7 +206,7 @@ impl Session {
             if t.is_unique(index)
                 && !null
                 && let Some(other) = self.find_duplicate(t, index, &entry[..split], key).await?
-                && t.refuses_twice(index, &entry[..split])
+                && t.refuses_duplicate(index, &entry[..split])
             {
                 self.undo_to(mark).await?;
                 return Ok(Some((index, other)));

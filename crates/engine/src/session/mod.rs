@@ -4,21 +4,22 @@
 //! No latch is ever held across an await. What is held are pins, row locks and table uses.
 
 mod batch;
-mod chain;
+mod candidates;
 mod commit;
+mod conflict;
 mod counter;
 mod ddl_wait;
 mod delete;
-mod given_up;
+mod failed_rollback;
 mod insert;
-mod lockable;
 mod outcome;
+mod overflow_columns;
 mod read;
 mod rollback;
 mod scan;
 mod secondary;
 mod tables;
-mod undo_room;
+mod undo_reservation;
 mod update;
 
 pub use batch::RowBatch;
@@ -39,7 +40,7 @@ use pager::Wait;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::SqlError;
-use undo_room::UndoRoom;
+use undo_reservation::UndoReservation;
 
 /// Isolation levels.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -107,7 +108,7 @@ pub struct Session {
     pub(crate) table_timeout_us: u64,
     /// Bytes of before-images: what the transaction would lose as a deadlock's victim.
     pub(crate) weight: u64,
-    undo_room: UndoRoom,
+    undo_reservation: UndoReservation,
     pub(crate) change: Change,
     catalog: Arc<Catalog>,
     /// Pieces of work since the session last let others run.
@@ -116,7 +117,7 @@ pub struct Session {
 
 /// Leaves scanned or rows written, each some microseconds, after which a session lets other tasks of its thread run: a
 /// statement whose pages are all resident waits for nothing by itself.
-const TURN: u32 = 96;
+const WORK_PER_YIELD: u32 = 96;
 
 impl Engine {
     /// A new session.
@@ -130,7 +131,7 @@ impl Session {
         let reg = engine.txns.register();
         let interrupt = engine.interrupt();
         let catalog = engine.catalog();
-        let undo_room = UndoRoom::new(engine.log.clone());
+        let undo_reservation = UndoReservation::new(engine.log.clone());
         Session {
             engine,
             reg,
@@ -148,7 +149,7 @@ impl Session {
             lock_timeout_us: 50_000_000,
             table_timeout_us: 50_000_000,
             weight: 0,
-            undo_room,
+            undo_reservation,
             change: Change::default(),
             catalog,
             worked: 0,
@@ -157,17 +158,24 @@ impl Session {
 
     /// Notes a piece of work, and lets others run when it is their turn. Nothing may be latched.
     #[inline]
-    pub(crate) async fn breathe(&mut self) {
+    pub(crate) async fn yield_if_due(&mut self) {
         self.worked += 1;
-        if self.worked >= TURN {
-            self.give_way().await;
+        if self.worked >= WORK_PER_YIELD {
+            self.yield_now().await;
         }
     }
 
     /// Lets other tasks of the thread run: for loops over what is in memory already.
-    pub async fn give_way(&mut self) {
+    pub async fn yield_now(&mut self) {
         self.worked = 0;
-        base::seams::give_way(&*self.engine.seams().spawn).await;
+        base::environment::yield_now(&*self.engine.environment().spawn).await;
+    }
+
+    /// The transaction has made a change: what is lost with it, and what undoing it takes of the log, in bytes.
+    #[inline]
+    pub(super) fn grew(&mut self, weight: u64, undo: u64) {
+        self.weight += weight;
+        self.undo_reservation.add(undo);
     }
 
     /// The engine.
@@ -274,6 +282,9 @@ impl Session {
     }
 
     /// Undoes what the statement did. If the whole transaction was rolled back meanwhile, nothing is left to do.
+    ///
+    /// # Errors
+    /// As [`Session::rollback`].
     pub async fn statement_rollback(&mut self) -> Result<(), SqlError> {
         if self.txid != TxnId::NONE {
             let to = self.statement_start;
@@ -294,6 +305,9 @@ impl Session {
     }
 
     /// Undoes everything since the savepoint, which stays. Locks taken since stay too.
+    ///
+    /// # Errors
+    /// 1305: there is no such savepoint; as [`Session::rollback`].
     pub async fn rollback_to(&mut self, name: &str) -> Result<(), SqlError> {
         let i = self.find_savepoint(name)?;
         self.savepoints.truncate(i + 1);
@@ -305,6 +319,9 @@ impl Session {
     }
 
     /// Forgets a savepoint and those set after it.
+    ///
+    /// # Errors
+    /// 1305: there is no such savepoint.
     pub fn release_savepoint(&mut self, name: &str) -> Result<(), SqlError> {
         let i = self.find_savepoint(name)?;
         self.savepoints.truncate(i);
@@ -340,7 +357,7 @@ impl Session {
         self.purge_work = false;
         self.defines = false;
         self.weight = 0;
-        self.undo_room.clear();
+        self.undo_reservation.clear();
         self.savepoints.clear();
         self.statement_start = Lsn::NONE;
         self.uses.clear();
@@ -458,7 +475,7 @@ impl Drop for Session {
         // The connection went away in the middle of a transaction: its rollback goes on without it.
         let mut orphan = Session::new(self.engine.clone());
         std::mem::swap(&mut orphan.reg, &mut self.reg);
-        std::mem::swap(&mut orphan.undo_room, &mut self.undo_room);
+        std::mem::swap(&mut orphan.undo_reservation, &mut self.undo_reservation);
         orphan.txid = std::mem::take(&mut self.txid);
         orphan.uses = std::mem::take(&mut self.uses);
         orphan.snapshot = self.snapshot.take();

@@ -1,13 +1,13 @@
 //! Point reads on the clustered index, and reading overflow columns.
 
-use super::lockable::{Block, Judge};
+use super::conflict::{Conflict, ConflictCheck};
 use super::{Isolation, LockWait, Pins, ReadMode, Session};
 use crate::error;
 use crate::lock::{Bound, Hold, Mode};
+use crate::mvcc::{Seen, VersionWalk};
 use crate::record::{HEADER, RowRef, RowVersion};
 use crate::schema::Table;
 use crate::txn::Snapshot;
-use crate::version::{Seen, VersionWalk};
 use base::TxnId;
 use btree::OverflowCursor;
 use pager::OpError;
@@ -26,7 +26,7 @@ pub(crate) struct Reader<'a> {
     /// None: READ UNCOMMITTED, whatever is there.
     pub(crate) snapshot: Option<Snapshot>,
     /// What READ UNCOMMITTED reads of rows with overflow columns: those of uncommitted rows may go at any moment.
-    pub(crate) settled: Option<Snapshot>,
+    pub(crate) committed: Option<Snapshot>,
     pub(crate) me: TxnId,
 }
 
@@ -41,7 +41,7 @@ impl Reader<'_> {
             Some(s) => walk.see(&e.txns, &e.log, s, self.me, value),
             None => match RowVersion::read(value) {
                 Some(v) if v.deleted() => Ok(Seen::Nothing),
-                Some(v) if v.external() => match &self.settled {
+                Some(v) if v.external() => match &self.committed {
                     Some(s) => walk.see(&e.txns, &e.log, s, self.me, value),
                     None => Ok(Seen::Nothing),
                 },
@@ -58,7 +58,7 @@ impl Session {
     /// A transaction that has written or locked has looked at newest versions: those are there as soon as their
     /// transactions have ended, while a snapshot has only what is below the log's complete end, which the record of
     /// somebody else may still hold up. Without waiting for that, the snapshot could be older than what was seen.
-    pub(crate) async fn catch_up(&self) -> Result<(), SqlError> {
+    pub(crate) async fn wait_for_seen_commits(&self) -> Result<(), SqlError> {
         if self.snapshot.is_some() || self.txid == TxnId::NONE {
             return Ok(());
         }
@@ -67,7 +67,7 @@ impl Session {
         seen.map_err(|e| error::storage(e, "the log"))
     }
 
-    /// How a consistent read of this session judges versions, and [`Reader::settled`].
+    /// How a consistent read of this session judges versions, and [`Reader::committed`].
     pub(crate) fn reader_snapshots(&mut self) -> (Option<Snapshot>, Option<Snapshot>) {
         let snapshot = Some(self.snapshot());
         if self.isolation == Isolation::ReadUncommitted {
@@ -79,6 +79,10 @@ impl Session {
 
     /// Reads the row with this clustered key. `f` gets it (or `None`) once, usually under the page's latch: it must do
     /// nothing but look at the row.
+    ///
+    /// # Errors
+    /// Of a consistent read 1412 (the table has nothing of what the snapshot sees) and what the storage fails with; of others also what
+    /// [`Session::update`] fails with.
     pub async fn get<R: Send>(
         &mut self,
         t: &Table,
@@ -117,9 +121,9 @@ impl Session {
         key: &[u8],
         mut f: impl FnMut(Option<RowRef<'_>>) -> R,
     ) -> Option<R> {
-        // To catch up with the log, or to end what could not be ended, takes waiting.
-        let unsettled = self.txid != TxnId::NONE && (self.snapshot.is_none() || !self.explicit);
-        if unsettled || self.effective(ReadMode::Consistent) != ReadMode::Consistent {
+        // To wait for the log, or to end what could not be ended, takes waiting.
+        let must_wait = self.txid != TxnId::NONE && (self.snapshot.is_none() || !self.explicit);
+        if must_wait || self.effective(ReadMode::Consistent) != ReadMode::Consistent {
             return None;
         }
         let snapshots = self.reader_snapshots();
@@ -139,7 +143,7 @@ impl Session {
         key: &[u8],
         f: &mut (impl FnMut(Option<RowRef<'_>>) -> R + Send),
     ) -> Result<Got<R>, SqlError> {
-        self.catch_up().await?;
+        self.wait_for_seen_commits().await?;
         let snapshots = self.reader_snapshots();
         let mut pins = Pins::new();
         let mut walk = VersionWalk::default();
@@ -160,14 +164,14 @@ impl Session {
         &self,
         t: &Table,
         key: &[u8],
-        (snapshot, settled): (Option<Snapshot>, Option<Snapshot>),
+        (snapshot, committed): (Option<Snapshot>, Option<Snapshot>),
         walk: &mut VersionWalk,
         f: &mut impl FnMut(Option<RowRef<'_>>) -> R,
     ) -> Result<Result<Got<R>, OpError>, OpError> {
         let reader = Reader {
             session: self,
             snapshot,
-            settled,
+            committed,
             me: self.txid,
         };
         t.indexes[0].tree.get(key, |value| {
@@ -203,18 +207,18 @@ impl Session {
         f: &mut (impl FnMut(Option<RowRef<'_>>) -> R + Send),
     ) -> Result<Got<R>, SqlError> {
         let mut pins = Pins::new();
-        let judge = self.judge(t.def.indexes[0].id, wait);
+        let check = self.conflict_check(t.def.indexes[0].id, wait);
         if self.guards_ranges() {
             let b = || Bound::Included(key.into());
-            while let Err(b) = judge.guard((b(), b())) {
-                self.unblock(b, &t.full_name).await?;
+            while let Err(b) = check.guard((b(), b())) {
+                self.resolve_conflict(b, &t.full_name).await?;
             }
         }
         loop {
             let r = t.indexes[0]
                 .tree
-                .get(key, |value| -> Result<Got<R>, Block> {
-                    match current(&judge, t, key, value, exclusive)? {
+                .get(key, |value| -> Result<Got<R>, Conflict> {
+                    match current(&check, t, key, value, exclusive)? {
                         None => Ok(Got::Done(f(None))),
                         Some((v, row)) if v.external() => {
                             self.hold_versions();
@@ -225,10 +229,10 @@ impl Session {
                 });
             match r {
                 Ok(Ok(g)) => return Ok(g),
-                Ok(Err(Block::Locked)) if wait == LockWait::SkipLocked => {
+                Ok(Err(Conflict::Locked)) if wait == LockWait::SkipLocked => {
                     return Ok(Got::Done(f(None)));
                 }
-                Ok(Err(b)) => self.unblock(b, &t.full_name).await?,
+                Ok(Err(b)) => self.resolve_conflict(b, &t.full_name).await?,
                 Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &t.full_name).await?,
                 Err(e) => return Err(error::storage(e, &t.full_name)),
             }
@@ -267,31 +271,31 @@ impl Session {
 
 /// The newest committed version of a row for a reader that wants to change or lock it; `None` if there is no such row.
 pub(crate) fn current<'v>(
-    judge: &Judge,
+    check: &ConflictCheck,
     t: &Table,
     key: &[u8],
     value: Option<&'v [u8]>,
     exclusive: Option<bool>,
-) -> Result<Option<(RowVersion, &'v [u8])>, Block> {
+) -> Result<Option<(RowVersion, &'v [u8])>, Conflict> {
     let Some(value) = value else { return Ok(None) };
-    let v = RowVersion::read(value).ok_or(Block::Damaged)?;
-    let writer = judge.other_writer(v.writer());
+    let v = RowVersion::read(value).ok_or(Conflict::Damaged)?;
+    let writer = check.other_writer(v.writer());
     if writer.is_none() {
-        judge.check_snapshot(v)?;
+        check.check_snapshot(v)?;
         if v.deleted() {
             return Ok(None);
         }
     }
     match exclusive {
-        Some(true) => judge.lock(key, writer, Mode::Exclusive, Hold::Table)?,
-        Some(false) => judge.lock(key, writer, Mode::Shared, Hold::Table)?,
+        Some(true) => check.lock(key, writer, Mode::Exclusive, Hold::Table)?,
+        Some(false) => check.lock(key, writer, Mode::Shared, Hold::Table)?,
         // Only to wait for the other: it is in the row.
-        None if writer.is_some() => judge.lock(key, writer, Mode::Exclusive, Hold::Table)?,
+        None if writer.is_some() => check.lock(key, writer, Mode::Exclusive, Hold::Table)?,
         None => {}
     }
     let row = &value[HEADER..];
     if !t.layout.fits(row, v.external()) {
-        return Err(Block::Damaged);
+        return Err(Conflict::Damaged);
     }
     Ok(Some((v, row)))
 }

@@ -19,7 +19,7 @@ impl Session {
         let mut record = Vec::new();
         let mut change = Change::default();
         while at > to {
-            self.breathe().await;
+            self.yield_if_due().await;
             self.read_for_undo(at, &mut record).await?;
             let bytes = std::mem::take(&mut record);
             let Some(r) = Record::parse(&bytes) else {
@@ -88,7 +88,7 @@ impl Session {
                 Err(OpError::LogFull(_)) => {
                     self.engine
                         .log
-                        .wait_room(Purpose::Undo)
+                        .wait_admission_patiently(Purpose::Undo)
                         .await
                         .map_err(|e| error::storage(e, "the log"))?;
                 }
@@ -114,13 +114,19 @@ impl Session {
     /// Awaits what an undo lacked; a full disk, or a want of descriptors, is waited out.
     async fn wait_for_undo(&self, w: Wait, pins: &mut Pins) -> Result<(), OpError> {
         match self.engine.pager.resolve_into(w, pins).await {
-            Err(OpError::LogFull(_)) => self.engine.log.wait_room(Purpose::Undo).await,
+            Err(OpError::LogFull(_)) => {
+                self.engine
+                    .log
+                    .wait_admission_patiently(Purpose::Undo)
+                    .await
+            }
             Err(OpError::SpaceFull(_) | OpError::Short(_))
                 if !self.engine.stopping.load(Ordering::SeqCst) =>
             {
                 // Given up, it would keep its locks and its snapshot. No event tells that the device has room again.
-                let clock = self.engine.pager.seams().clock.clone();
-                base::seams::deadline(&*clock, clock.now_us() + pager::FULL_DISK_RETRY_US).await;
+                let clock = self.engine.pager.environment().clock.clone();
+                base::environment::deadline(&*clock, clock.now_us() + pager::FULL_DISK_RETRY_US)
+                    .await;
                 Ok(())
             }
             r => r,
@@ -227,6 +233,6 @@ impl Session {
         }
         let catalog = self.engine.catalog();
         let named = catalog.tables().find(|t| t.def.id == id).cloned();
-        named.or_else(|| self.engine.ddl.unborn(id))
+        named.or_else(|| self.engine.ddl.pending_table(id))
     }
 }

@@ -1,15 +1,15 @@
 //! Range scans. A scan is a position, not a latch: each call looks at one leaf after the other, copies out the rows that
 //! are wanted, and survives whatever happens to the tree in between.
 
-use super::lockable::{Block, Judge};
+use super::candidates::Candidates;
+use super::conflict::{Conflict, ConflictCheck};
 use super::read::{Reader, current};
-use super::secondary::Candidates;
 use super::{LockWait, Pins, ReadMode, RowBatch, Session};
 use crate::error;
 use crate::lock::Bound;
+use crate::mvcc::{Seen, VersionWalk};
 use crate::record::{HEADER, RowRef, RowVersion};
 use crate::schema::Table;
-use crate::version::{Seen, VersionWalk};
 use btree::{Direction, ScanPos, ScanState, Visit};
 use pager::{OpError, Wait};
 use std::sync::Arc;
@@ -89,7 +89,7 @@ pub(crate) fn successor(p: &[u8]) -> Option<Vec<u8>> {
 /// What the visitor of one leaf came to.
 enum Stop {
     Wait(Wait),
-    Block(Block),
+    Conflict(Conflict),
     Sql(SqlError),
     Storage(OpError),
 }
@@ -179,6 +179,9 @@ impl Session {
 
     /// Adds up to about `max_rows` rows for which `filter` says yes to `batch`; false when the scan is over. A batch may
     /// come back empty although more follows.
+    ///
+    /// # Errors
+    /// As [`Session::get`]; what `filter` fails with.
     pub async fn next_batch(
         &mut self,
         scan: &mut Scan,
@@ -198,10 +201,12 @@ impl Session {
         let mut pins = Pins::new();
         let name = scan.table.clone();
         if scan.mode == ReadMode::Consistent {
-            self.catch_up().await?;
+            self.wait_for_seen_commits().await?;
         }
-        let born = name.indexes[scan.index].born.load(Ordering::Acquire);
-        if self.snapshot.is_some_and(|s| s.lsn.0 < born) {
+        let visible_from = name.indexes[scan.index]
+            .visible_from
+            .load(Ordering::Acquire);
+        if self.snapshot.is_some_and(|s| s.lsn.0 < visible_from) {
             // The index holds nothing of what the snapshot sees.
             let e = OpError::Dropped(name.space_id());
             return Err(error::storage(e, &name.full_name));
@@ -212,7 +217,7 @@ impl Session {
         }
         while !scan.done && batch.len() < max_rows {
             self.interrupt.check()?;
-            self.breathe().await;
+            self.yield_if_due().await;
             let stop = if scan.index == 0 {
                 self.scan_leaf(scan, batch, max_rows, filter)
             } else {
@@ -221,7 +226,7 @@ impl Session {
             match stop {
                 Ok(()) => pins.clear(),
                 Err(Stop::Wait(w)) => self.resolve(w, &mut pins, &name.full_name).await?,
-                Err(Stop::Block(b)) => self.unblock(b, &name.full_name).await?,
+                Err(Stop::Conflict(b)) => self.resolve_conflict(b, &name.full_name).await?,
                 Err(Stop::Sql(e)) => return Err(e),
                 Err(Stop::Storage(e)) => return Err(error::storage(e, &name.full_name)),
             }
@@ -237,10 +242,10 @@ impl Session {
             _ => LockWait::Wait,
         };
         while let Some(range) = scan.guard.clone() {
-            let judge = self.judge(scan.table.def.indexes[scan.index].id, wait);
-            match judge.guard(*range) {
+            let check = self.conflict_check(scan.table.def.indexes[scan.index].id, wait);
+            match check.guard(*range) {
                 Ok(()) => scan.guard = None,
-                Err(b) => self.unblock(b, &scan.table.full_name).await?,
+                Err(b) => self.resolve_conflict(b, &scan.table.full_name).await?,
             }
         }
         Ok(())
@@ -283,14 +288,18 @@ impl Session {
     }
 
     /// What to judge locking reads by; `None` for consistent ones.
-    fn scan_judge(&mut self, scan: &Scan) -> Option<(Judge, Option<bool>, LockWait)> {
+    fn scan_check(&mut self, scan: &Scan) -> Option<(ConflictCheck, Option<bool>, LockWait)> {
         let id = scan.table.def.indexes[0].id;
         match scan.mode {
             ReadMode::Consistent => None,
             ReadMode::Lock { exclusive, wait } => {
-                Some((self.judge(id, wait), Some(exclusive), wait))
+                Some((self.conflict_check(id, wait), Some(exclusive), wait))
             }
-            ReadMode::Current => Some((self.judge(id, LockWait::Wait), None, LockWait::Wait)),
+            ReadMode::Current => Some((
+                self.conflict_check(id, LockWait::Wait),
+                None,
+                LockWait::Wait,
+            )),
         }
     }
 
@@ -302,8 +311,8 @@ impl Session {
         max_rows: usize,
         filter: &mut Filter<'_>,
     ) -> Result<(), Stop> {
-        let judge = self.scan_judge(scan);
-        let (snapshot, settled) = if judge.is_none() {
+        let check = self.scan_check(scan);
+        let (snapshot, committed) = if check.is_none() {
             self.reader_snapshots()
         } else {
             (None, None)
@@ -312,7 +321,7 @@ impl Session {
         let reader = Reader {
             session: self,
             snapshot,
-            settled,
+            committed,
             me: self.txid,
         };
         let Scan {
@@ -333,7 +342,7 @@ impl Session {
                 return Visit::StopBefore;
             }
             read += 1;
-            let taken = match &judge {
+            let taken = match &check {
                 None => take_consistent(&reader, walk, t, key, value, batch, filter),
                 Some((j, exclusive, wait)) => {
                     if is_external(value) {
@@ -373,8 +382,8 @@ impl Session {
         max_rows: usize,
         filter: &mut Filter<'_>,
     ) -> Result<(), Stop> {
-        let judge = self.scan_judge(scan);
-        let (snapshot, settled) = if judge.is_none() {
+        let check = self.scan_check(scan);
+        let (snapshot, committed) = if check.is_none() {
             self.reader_snapshots()
         } else {
             (None, None)
@@ -385,7 +394,7 @@ impl Session {
             self.gather(
                 scan,
                 snapshot.or(write_snapshot),
-                judge.is_some(),
+                check.is_some(),
                 max_rows - batch.len(),
             )
             .map_err(storage)?;
@@ -393,7 +402,7 @@ impl Session {
         let reader = Reader {
             session: self,
             snapshot,
-            settled,
+            committed,
             me: self.txid,
         };
         let t = scan.table.clone();
@@ -410,7 +419,7 @@ impl Session {
             let r = t.indexes[0].tree.get(c.key, |value| {
                 let Some(value) = value else { return Ok(()) };
                 let mut f = |row: RowRef<'_>| Ok(same.holds(row) && filter(row)?);
-                match &judge {
+                match &check {
                     None => take_consistent(&reader, walk, &t, c.key, value, batch, &mut f),
                     Some((j, exclusive, wait)) => {
                         if is_external(value) {
@@ -491,14 +500,14 @@ fn take_consistent(
         Seen::Older(v, row) => (v, row),
     };
     if !t.layout.fits(row, v.external()) {
-        return Err(Stop::Block(Block::Damaged));
+        return Err(Stop::Conflict(Conflict::Damaged));
     }
     push(t, key, v, row, batch, filter)
 }
 
 #[allow(clippy::too_many_arguments)]
 fn take_current(
-    judge: &Judge,
+    check: &ConflictCheck,
     t: &Table,
     key: &[u8],
     value: &[u8],
@@ -512,31 +521,31 @@ fn take_current(
     let mut asked = false;
     if exclusive.is_some() && !all {
         match RowVersion::read(value) {
-            Some(v) if judge.other_writer(v.writer()).is_none() && !v.external() => {
+            Some(v) if check.other_writer(v.writer()).is_none() && !v.external() => {
                 if v.deleted() {
-                    return judge.check_snapshot(v).map_err(Stop::Block);
+                    return check.check_snapshot(v).map_err(Stop::Conflict);
                 }
                 let row = &value[HEADER..];
                 if !t.layout.fits(row, false) {
-                    return Err(Stop::Block(Block::Damaged));
+                    return Err(Stop::Conflict(Conflict::Damaged));
                 }
                 if !filter(t.layout.row(row)).map_err(Stop::Sql)? {
-                    return judge.check_snapshot(v).map_err(Stop::Block);
+                    return check.check_snapshot(v).map_err(Stop::Conflict);
                 }
                 asked = true;
             }
             _ => {}
         }
     }
-    match current(judge, t, key, Some(value), exclusive) {
+    match current(check, t, key, Some(value), exclusive) {
         Ok(None) => Ok(()),
         Ok(Some((v, row))) if asked => {
             batch.push(key, row, v, false);
             Ok(())
         }
         Ok(Some((v, row))) => push(t, key, v, row, batch, filter),
-        Err(Block::Locked) if wait == LockWait::SkipLocked => Ok(()),
-        Err(b) => Err(Stop::Block(b)),
+        Err(Conflict::Locked) if wait == LockWait::SkipLocked => Ok(()),
+        Err(b) => Err(Stop::Conflict(b)),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Secondary entries: gathering them for a scan, and keeping them in step with rows.
 
-use super::lockable::Block;
+use super::conflict::Conflict;
 use super::scan::Scan;
-use super::undo_room::SMALL_UNDO;
+use super::undo_reservation::SMALL_UNDO;
 use super::{LockWait, Pins, Session};
 use crate::error;
 use crate::lock::{Hold, Mode};
@@ -12,45 +12,6 @@ use crate::txn::{Snapshot, Status};
 use btree::{Action, Direction, ScanPos, ScanState, Visit};
 use pager::{OpError, RecordKind};
 use types::SqlError;
-
-/// Entries gathered from a leaf, whose rows are to be looked up.
-#[derive(Default)]
-pub(crate) struct Candidates {
-    bytes: Vec<u8>,
-    entries: Vec<(u32, u16, u32, bool)>,
-    next: usize,
-    /// No more follow.
-    pub(super) last: bool,
-}
-
-pub(super) struct Candidate<'a> {
-    /// The whole entry key.
-    pub(super) entry: &'a [u8],
-    /// The clustered key at its end.
-    pub(super) key: &'a [u8],
-    /// The visible row certainly has these values.
-    pub(super) sure: bool,
-}
-
-impl Candidates {
-    pub(super) fn is_empty(&self) -> bool {
-        self.next == self.entries.len()
-    }
-
-    pub(super) fn first(&self) -> Option<Candidate<'_>> {
-        let (at, split, end, sure) = *self.entries.get(self.next)?;
-        let entry = &self.bytes[at as usize..end as usize];
-        Some(Candidate {
-            entry,
-            key: &entry[split as usize..],
-            sure,
-        })
-    }
-
-    pub(super) fn pop(&mut self) {
-        self.next += 1;
-    }
-}
 
 impl Session {
     /// Fills the scan's candidates from one leaf. `locking`: entries that others are changing are wanted too.
@@ -71,9 +32,7 @@ impl Session {
             candidates,
             ..
         } = scan;
-        candidates.bytes.clear();
-        candidates.entries.clear();
-        candidates.next = 0;
+        candidates.clear();
         let mut over = false;
         let tree = &table.indexes[*index].tree;
         let space = table.space.id();
@@ -90,17 +49,13 @@ impl Session {
             let w = v.writer();
             let visible = snapshot.is_none_or(|s| txns.visible(&s, w, me));
             // A deleted entry is passed over when everybody who matters agrees that it is gone.
-            let settled = w == me || txns.status(w) != Status::Active;
-            if v.deleted() && visible && settled {
+            let ended = w == me || txns.status(w) != Status::Active;
+            if v.deleted() && visible && ended {
                 return Visit::Next;
             }
             let sure = !locking && visible && !v.deleted() && snapshot.is_some();
-            let at = candidates.bytes.len() as u32;
-            candidates.bytes.extend_from_slice(key);
-            candidates
-                .entries
-                .push((at, v.split, candidates.bytes.len() as u32, sure));
-            if candidates.entries.len() >= max {
+            candidates.push(key, v.split, sure);
+            if candidates.len() >= max {
                 Visit::Stop
             } else {
                 Visit::Next
@@ -172,7 +127,7 @@ impl Session {
     ) -> Result<(), SqlError> {
         let id = t.index_def(index).id;
         let building = t.building(index).is_some();
-        let judge = self.judge(id, LockWait::Wait);
+        let check = self.conflict_check(id, LockWait::Wait);
         let mut pins = Pins::new();
         let mut change = std::mem::take(&mut self.change);
         let r = loop {
@@ -189,20 +144,20 @@ impl Session {
                             }
                             Some(0)
                         }
-                        None if must_exist => return Err(Block::Damaged),
+                        None if must_exist => return Err(Conflict::Damaged),
                         None => {
                             // A new place in the index: somebody may have read this range and want it to stay empty.
-                            judge.may_appear(entry)?;
+                            check.may_appear(entry)?;
                             None
                         }
-                        Some(v) => Some(SecValue::read(v).ok_or(Block::Damaged)?.word),
+                        Some(v) => Some(SecValue::read(v).ok_or(Conflict::Damaged)?.word),
                     };
                     if old.is_some_and(|w| (w as u8 & DELETED != 0) == must_exist) {
                         // Marked where it should be live, or live where it should be marked or absent.
-                        return Err(Block::Damaged);
+                        return Err(Conflict::Damaged);
                     }
                     if old.is_some() && !must_exist {
-                        judge.may_appear(entry)?;
+                        check.may_appear(entry)?;
                     }
                     c.value.extend_from_slice(&new.bytes());
                     c.kind = RecordKind::Change;
@@ -226,7 +181,7 @@ impl Session {
                 }
                 Ok(Err(b)) => {
                     drop(rec);
-                    if let Err(e) = self.unblock(b, &t.full_name).await {
+                    if let Err(e) = self.resolve_conflict(b, &t.full_name).await {
                         break Err(e);
                     }
                 }
@@ -257,17 +212,17 @@ impl Session {
             return Ok(None);
         }
         let id = t.index_def(index).id;
-        let value_lock = self.judge(id, LockWait::Wait);
+        let value_lock = self.conflict_check(id, LockWait::Wait);
         while !base::mutant!("unique-value-not-locked")
             && let Err(b) = value_lock.lock(prefix, None, Mode::Exclusive, Hold::Table)
         {
-            self.unblock(b, &t.full_name).await?;
+            self.resolve_conflict(b, &t.full_name).await?;
         }
-        let row_lock = self.judge(t.def.indexes[0].id, LockWait::Wait);
+        let row_lock = self.conflict_check(t.def.indexes[0].id, LockWait::Wait);
         let mut pins = Pins::new();
         let mut pos = ScanPos::at(prefix);
         loop {
-            let mut stop: Option<Result<Vec<u8>, Block>> = None;
+            let mut stop: Option<Result<Vec<u8>, Conflict>> = None;
             let mut over = false;
             let state = t.indexes[index]
                 .tree
@@ -286,7 +241,7 @@ impl Session {
                         // Whether it stays or goes is the other transaction's to say.
                         match row_lock.lock(clustered, Some(other), Mode::Exclusive, Hold::Table) {
                             // Ours now, or to be looked at again: the entry has changed meanwhile.
-                            Ok(()) => stop = Some(Err(Block::Retry)),
+                            Ok(()) => stop = Some(Err(Conflict::Retry)),
                             Err(b) => stop = Some(Err(b)),
                         }
                         return Visit::StopBefore;
@@ -299,7 +254,7 @@ impl Session {
                 });
             match (stop, state) {
                 (Some(Ok(k)), _) => return Ok(Some(k)),
-                (Some(Err(b)), _) => self.unblock(b, &t.full_name).await?,
+                (Some(Err(b)), _) => self.resolve_conflict(b, &t.full_name).await?,
                 (None, Ok(ScanState::End)) => return Ok(None),
                 (None, Ok(_)) if over => return Ok(None),
                 (None, Ok(_)) => {}

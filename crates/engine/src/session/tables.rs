@@ -10,6 +10,9 @@ use types::SqlError;
 
 impl Session {
     /// Opens a table for the rest of the transaction.
+    ///
+    /// # Errors
+    /// 1049, 1146: there is no such table; 1712: its file is missing; as [`Session::reopen`].
     pub async fn open_table(&mut self, schema: &str, name: &str) -> Result<Arc<Table>, SqlError> {
         loop {
             let catalog = self.catalog().clone();
@@ -40,7 +43,7 @@ impl Session {
             || t.retired.load(Ordering::SeqCst)
             || self
                 .snapshot
-                .is_some_and(|s| s.lsn.0 < live.born.load(Ordering::Acquire))
+                .is_some_and(|s| s.lsn.0 < live.visible_from.load(Ordering::Acquire))
             || live.auto_increment.load(Ordering::Relaxed) == 0
         {
             return false;
@@ -50,6 +53,9 @@ impl Session {
     }
 
     /// Holds `t` for the rest of the transaction; false if it was replaced or dropped.
+    ///
+    /// # Errors
+    /// 1412: the table is younger than the snapshot; 1205, 1317, 3024 while its definition changes; what the storage fails with.
     #[inline]
     pub async fn reopen(&mut self, t: &Arc<Table>) -> Result<bool, SqlError> {
         if self.uses.iter().any(|u| Arc::ptr_eq(&u.table, t)) {
@@ -62,7 +68,7 @@ impl Session {
                     return Ok(false);
                 }
                 if let Some(s) = self.snapshot
-                    && s.lsn.0 < t.live.born.load(Ordering::Acquire)
+                    && s.lsn.0 < t.live.visible_from.load(Ordering::Acquire)
                 {
                     // The table holds nothing of what the snapshot sees.
                     return Err(error::storage(OpError::Dropped(t.space_id()), &t.full_name));

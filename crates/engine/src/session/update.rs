@@ -1,8 +1,8 @@
 //! Changing rows.
 
-use super::chain::{BuiltRow, build_inline};
+use super::conflict::Conflict;
 use super::insert::check_key_len;
-use super::lockable::Block;
+use super::overflow_columns::{BuiltRow, build_inline};
 use super::secondary::entry_key;
 use super::{Inserted, LockWait, Pins, Session, Updated, Written};
 use crate::error;
@@ -76,6 +76,9 @@ enum Changed {
 
 impl Session {
     /// Changes the row with this full clustered key. `f` gives the new values.
+    ///
+    /// # Errors
+    /// As [`Session::update`]; what `f` fails with.
     pub async fn update_key(
         &mut self,
         t: &Arc<Table>,
@@ -107,7 +110,7 @@ impl Session {
         key: &[u8],
         f: &mut NewValues<'_>,
     ) -> Option<Updated> {
-        if self.guards_ranges() || self.worked + 1 >= super::TURN {
+        if self.guards_ranges() || self.worked + 1 >= super::WORK_PER_YIELD {
             return None;
         }
         self.need_txid();
@@ -143,6 +146,10 @@ impl Session {
     }
 
     /// Changes a row that was read in version `seen`.
+    ///
+    /// # Errors
+    /// 1205: a lock was not to be had in time; 1213: deadlock, the transaction was rolled back; 1020: the row has a version that the snapshot does not see,
+    /// likewise; 1317; 3024; 3572: locked, and the statement does not wait; what the storage fails with. 1118: the row is too long.
     pub async fn update(
         &mut self,
         t: &Arc<Table>,
@@ -166,7 +173,7 @@ impl Session {
         seen: Option<RowVersion>,
         f: &mut NewValues<'_>,
     ) -> Result<Changed, SqlError> {
-        self.breathe().await;
+        self.yield_if_due().await;
         self.need_txid();
         let mark = self.reg.last();
         let mut work = Work {
@@ -237,7 +244,7 @@ impl Session {
             }
         }
         if work.version.external() && !base::mutant!("old-chain-leaked") {
-            self.give_up_chains(t, &work.old).await?;
+            self.release_overflow_columns(t, &work.old).await?;
         }
         Ok(Changed::Done)
     }
@@ -254,7 +261,7 @@ impl Session {
         loop {
             match self.change_once(t, key, seen, f, work) {
                 Ok(Ok(step)) => return Ok(step),
-                Ok(Err(b)) => self.unblock(b, &t.full_name).await?,
+                Ok(Err(b)) => self.resolve_conflict(b, &t.full_name).await?,
                 Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &t.full_name).await?,
                 Err(e) => return Err(error::storage(e, &t.full_name)),
             }
@@ -269,23 +276,23 @@ impl Session {
         seen: Option<RowVersion>,
         f: &mut NewValues<'_>,
         work: &mut Work,
-    ) -> Result<Result<Step, Block>, OpError> {
+    ) -> Result<Result<Step, Conflict>, OpError> {
         let id = t.def.indexes[0].id;
-        let judge = self.judge(id, LockWait::Wait);
+        let check = self.conflict_check(id, LockWait::Wait);
         let (engine, reg, txid) = (&self.engine, &self.reg, self.txid);
         let change = &mut self.change;
         let mut step = Step::Done;
         let rec = reg.recording();
         let r = t.indexes[0].tree.modify(key, change, |found, c| {
             let Some(value) = found.value() else {
-                judge.hold_absent(key)?;
+                check.hold_absent(key)?;
                 step = Step::NotFound;
                 return Ok(Action::Keep);
             };
-            let v = RowVersion::read(value).ok_or(Block::Damaged)?;
-            judge.may_write(key, v)?;
+            let v = RowVersion::read(value).ok_or(Conflict::Damaged)?;
+            check.may_write(key, v)?;
             if v.deleted() {
-                judge.hold_absent(key)?;
+                check.hold_absent(key)?;
                 step = Step::NotFound;
                 return Ok(Action::Keep);
             }
@@ -295,7 +302,7 @@ impl Session {
             }
             let old = &value[HEADER..];
             if !t.layout.fits(old, v.external()) {
-                return Err(Block::Damaged);
+                return Err(Conflict::Damaged);
             }
             match new_row(t, key, (v, old), f, work)? {
                 New::Row => {}
@@ -423,7 +430,7 @@ impl Session {
             if t.is_unique(index)
                 && !null
                 && let Some(other) = self.find_duplicate(t, index, &b[..split_b], key).await?
-                && t.refuses_twice(index, &b[..split_b])
+                && t.refuses_duplicate(index, &b[..split_b])
             {
                 self.undo_to(mark).await?;
                 return Ok(Some((index, other)));
@@ -447,7 +454,7 @@ fn new_row(
     (v, old): (RowVersion, &[u8]),
     f: &mut NewValues<'_>,
     work: &mut Work,
-) -> Result<New, Block> {
+) -> Result<New, Conflict> {
     work.flags = 0;
     match &work.prepared {
         Some(p) if p.version == v => {
@@ -462,13 +469,13 @@ fn new_row(
         None if v.external() => return Ok(New::Step(Step::Outside(v, old.to_vec()))),
         None => {}
     }
-    let Some(values) = f(t.layout.row(old)).map_err(Block::Sql)? else {
+    let Some(values) = f(t.layout.row(old)).map_err(Conflict::Sql)? else {
         return Ok(New::Step(Step::Unchanged));
     };
     if key_differs(t, key, &values) {
         return Ok(New::Step(Step::Rekey(v, values)));
     }
-    if !build_inline(t, &values, &mut work.builder, &mut work.new).map_err(Block::Sql)? {
+    if !build_inline(t, &values, &mut work.builder, &mut work.new).map_err(Conflict::Sql)? {
         return Ok(New::Step(Step::Long(v, values)));
     }
     Ok(New::Row)

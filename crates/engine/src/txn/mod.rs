@@ -2,7 +2,7 @@
 //!
 //! * [`slots`]: the ring of transaction slots. A transaction id is handed out at the first write and names a slot
 //!   (`id % slots`) that says *active* or *ended at this LSN*. Beginning and ending touch that slot and one counter.
-//! * [`olds`]: the few transactions whose slot was taken by a younger one before everybody had forgotten them: still
+//! * [`evicted_txns`]: the few transactions whose slot was taken by a younger one before everybody had forgotten them: still
 //!   active after a whole turn of the ring, or ended but not yet for some old snapshot.
 //! * [`snapshot`]: a snapshot is an LSN; each session announces the one it uses in a cell of its own, from which the
 //!   oldest one in use is computed when purge (or the ring) asks.
@@ -12,7 +12,7 @@
 //! visibility (the ring's sweep takes one once every [`slots::BLOCK`] transactions), nothing waits, nothing knows pages,
 //! rows or log records. Waiting for a transaction to end is the business of [`crate::lock`].
 
-pub mod olds;
+pub mod evicted_txns;
 pub mod slots;
 pub mod snapshot;
 pub mod system;

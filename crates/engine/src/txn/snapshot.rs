@@ -107,7 +107,7 @@ impl SessionCell {
 
     /// Takes a snapshot of now in place of the one that was there: how far it sees, and the id from which on it sees nothing.
     #[inline]
-    pub(super) fn take(
+    pub(super) fn take_snapshot(
         &self,
         complete: impl Fn() -> Lsn,
         next: impl Fn() -> TxnId,
@@ -122,12 +122,12 @@ impl SessionCell {
         if late {
             self.announce(lsn);
         }
-        self.settle(lsn, next);
+        self.set_snapshot(lsn, next);
         (lsn, next)
     }
 
     #[inline]
-    fn settle(&self, lsn: Lsn, next: TxnId) {
+    fn set_snapshot(&self, lsn: Lsn, next: TxnId) {
         self.snap_next.store(next.0, Ordering::Release);
         self.snap_lsn.store(lsn.0, Ordering::Release);
     }
@@ -360,7 +360,7 @@ mod loom_model {
                 sweeping.commit();
                 sweeping.registry.in_use(|| sweeping.complete()).oldest()
             });
-            let (lsn, _) = cell.take(|| bed.complete(), || bed.next());
+            let (lsn, _) = cell.take_snapshot(|| bed.complete(), || bed.next());
             let oldest = t.join().unwrap();
             assert!(
                 oldest <= lsn,

@@ -1,6 +1,6 @@
 //! The transaction system: ids, ends, snapshots and the visibility test, on top of ring, side map and cells.
 
-use super::olds::{Old, Olds};
+use super::evicted_txns::{EvictedTxn, EvictedTxns};
 use super::slots::{BLOCK, DEFAULT_BITS, End, Ring, SlotView, Status};
 use super::snapshot::{ActiveTxn, Registration, Registry, SessionCell, Snapshot};
 use base::{Lsn, TxnId};
@@ -26,7 +26,7 @@ pub struct TxnSystem {
     start: u64,
     block: u64,
     ring: Ring,
-    olds: Olds,
+    evicted_txns: EvictedTxns,
     registry: Arc<Registry>,
     /// How far the floor has looked into the ring. Held by the sweep.
     sweep: Mutex<u64>,
@@ -49,7 +49,7 @@ impl TxnSystem {
             start,
             block: BLOCK.min((ring.len() / 4).max(1)),
             ring,
-            olds: Olds::new(),
+            evicted_txns: EvictedTxns::new(),
             registry: Arc::default(),
             sweep: Mutex::new(start),
         }
@@ -63,7 +63,7 @@ impl TxnSystem {
     /// Makes a loser found by recovery active again, in a cell of its own, until its rollback ends it. To be called
     /// before traffic, with an id below the one given to [`TxnSystem::new`].
     pub fn adopt(&self, cell: &SessionCell, txn: ActiveTxn) {
-        self.olds.put(txn.txid, Old::Active);
+        self.evicted_txns.put(txn.txid, EvictedTxn::Active);
         self.floor.0.fetch_min(txn.txid.0, Ordering::SeqCst);
         cell.start(txn.txid, txn.first, txn.last);
     }
@@ -116,7 +116,7 @@ impl TxnSystem {
     #[inline]
     fn end(&self, t: TxnId, how: End) {
         if !self.ring.end(t, how) {
-            let known = self.olds.end(t, how);
+            let known = self.evicted_txns.end(t, how);
             debug_assert!(known, "{t:?} ended twice or never began");
         }
     }
@@ -137,9 +137,9 @@ impl TxnSystem {
 
     #[cold]
     fn old_status(&self, t: TxnId) -> Status {
-        match self.olds.get(t) {
-            Some(Old::Active) => Status::Active,
-            Some(Old::Ended(how)) => how.status(),
+        match self.evicted_txns.get(t) {
+            Some(EvictedTxn::Active) => Status::Active,
+            Some(EvictedTxn::Ended(how)) => how.status(),
             None => Status::Frozen,
         }
     }
@@ -154,7 +154,7 @@ impl TxnSystem {
     /// Takes a snapshot of now and announces it in the session's cell, in place of the one that was there.
     #[inline]
     pub fn open_snapshot(&self, cell: &SessionCell, complete: impl Fn() -> Lsn) -> Snapshot {
-        let (lsn, next) = cell.take(complete, || self.next());
+        let (lsn, next) = cell.take_snapshot(complete, || self.next());
         Snapshot {
             lsn,
             next,
@@ -207,7 +207,7 @@ impl TxnSystem {
 
     /// Transactions remembered outside of the ring; for status displays and tests.
     pub fn remembered(&self) -> usize {
-        self.olds.len()
+        self.evicted_txns.len()
     }
 
     fn lock_sweep(&self) -> MutexGuard<'_, u64> {
@@ -232,7 +232,7 @@ impl TxnSystem {
             v += 1;
             self.vacated.store(v, Ordering::Release);
         }
-        let least = self.olds.sweep(|t, how| in_use.needs(t, how.lsn()));
+        let least = self.evicted_txns.sweep(|t, how| in_use.needs(t, how.lsn()));
         *looked = (*looked).max(v - self.ring.len());
         let next = self.next.0.load(Ordering::SeqCst);
         while *looked < next {
@@ -256,15 +256,15 @@ impl TxnSystem {
         let ended = match self.ring.view(t) {
             SlotView::Ended(how) => Some(how),
             _ => {
-                self.olds.put(t, Old::Active);
+                self.evicted_txns.put(t, EvictedTxn::Active);
                 self.ring.mark_moved(t).err()
             }
         };
         if let Some(how) = ended {
             if needed(t, how) {
-                self.olds.put(t, Old::Ended(how));
+                self.evicted_txns.put(t, EvictedTxn::Ended(how));
             } else {
-                self.olds.remove(t);
+                self.evicted_txns.remove(t);
             }
         }
         self.ring.vacate(t);

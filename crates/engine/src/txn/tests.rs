@@ -31,7 +31,7 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Fate {
+enum Outcome {
     Active,
     Committed(Lsn),
     Aborted(Lsn),
@@ -43,7 +43,7 @@ struct Model {
     snaps: Vec<Option<Snapshot>>,
     sessions: Vec<Registration>,
     active: Vec<TxnId>,
-    fate: Vec<(TxnId, Fate)>,
+    outcome: Vec<(TxnId, Outcome)>,
     lsn: u64,
     complete: u64,
 }
@@ -58,13 +58,13 @@ impl Model {
             snaps: vec![None; 4],
             sessions: Vec::new(),
             active: Vec::new(),
-            fate: Vec::new(),
+            outcome: Vec::new(),
             lsn: 100,
             complete: 100,
         }
     }
 
-    fn take(&mut self, i: usize) -> Option<TxnId> {
+    fn remove_active(&mut self, i: usize) -> Option<TxnId> {
         (!self.active.is_empty()).then(|| {
             let i = i % self.active.len();
             self.sessions.remove(i);
@@ -72,8 +72,8 @@ impl Model {
         })
     }
 
-    fn set(&mut self, t: TxnId, f: Fate) {
-        self.fate.iter_mut().find(|x| x.0 == t).unwrap().1 = f;
+    fn set(&mut self, t: TxnId, f: Outcome) {
+        self.outcome.iter_mut().find(|x| x.0 == t).unwrap().1 = f;
     }
 
     fn apply(&mut self, op: &Op) {
@@ -84,20 +84,20 @@ impl Model {
                 let t = self.sys.begin(&cell, || complete);
                 self.sessions.push(cell);
                 self.active.push(t);
-                self.fate.push((t, Fate::Active));
+                self.outcome.push((t, Outcome::Active));
             }
             Op::Commit(i) => {
-                if let Some(t) = self.take(i) {
+                if let Some(t) = self.remove_active(i) {
                     self.lsn += 8;
                     self.sys.committed(t, Lsn(self.lsn));
-                    self.set(t, Fate::Committed(Lsn(self.lsn)));
+                    self.set(t, Outcome::Committed(Lsn(self.lsn)));
                 }
             }
             Op::Abort(i) => {
-                if let Some(t) = self.take(i) {
+                if let Some(t) = self.remove_active(i) {
                     self.lsn += 8;
                     self.sys.aborted(t, Lsn(self.lsn));
-                    self.set(t, Fate::Aborted(Lsn(self.lsn)));
+                    self.set(t, Outcome::Aborted(Lsn(self.lsn)));
                 }
             }
             Op::Complete => self.complete = self.lsn + 8,
@@ -123,24 +123,24 @@ impl Model {
     }
 
     fn check(&self) {
-        for &(t, fate) in &self.fate {
+        for &(t, outcome) in &self.outcome {
             let status = self.sys.status(t);
-            match (status, fate) {
-                (Status::Active, f) => assert_eq!(f, Fate::Active),
-                (Status::Committed(a), f) => assert_eq!(f, Fate::Committed(a)),
-                (Status::Aborted(a), f) => assert_eq!(f, Fate::Aborted(a)),
-                (Status::Frozen, f) => assert_ne!(f, Fate::Active),
+            match (status, outcome) {
+                (Status::Active, f) => assert_eq!(f, Outcome::Active),
+                (Status::Committed(a), f) => assert_eq!(f, Outcome::Committed(a)),
+                (Status::Aborted(a), f) => assert_eq!(f, Outcome::Aborted(a)),
+                (Status::Frozen, f) => assert_ne!(f, Outcome::Active),
             }
-            assert_eq!(self.sys.is_active(t), fate == Fate::Active);
+            assert_eq!(self.sys.is_active(t), outcome == Outcome::Active);
             for s in self.snaps.iter().flatten() {
                 let seen = self.sys.visible(s, t, TxnId::NONE);
-                match fate {
-                    Fate::Active => assert!(!seen),
-                    Fate::Committed(at) => {
-                        assert_eq!(seen, at < s.lsn, "{t:?} {fate:?} {s:?} {status:?}")
+                match outcome {
+                    Outcome::Active => assert!(!seen),
+                    Outcome::Committed(at) => {
+                        assert_eq!(seen, at < s.lsn, "{t:?} {outcome:?} {s:?} {status:?}")
                     }
                     // An aborted transaction whose rollback ended below the snapshot left no row to ask about.
-                    Fate::Aborted(at) => assert!(!seen || at < s.lsn),
+                    Outcome::Aborted(at) => assert!(!seen || at < s.lsn),
                 }
                 assert!(self.sys.visible(s, t, t));
             }
@@ -159,7 +159,7 @@ proptest! {
             m.check();
         }
         // When all is over, nothing is remembered outside of the ring.
-        while m.take(0).map(|t| m.sys.committed(t, Lsn(m.lsn))).is_some() {}
+        while m.remove_active(0).map(|t| m.sys.committed(t, Lsn(m.lsn))).is_some() {}
         (0..4).for_each(|i| m.apply(&Op::Close(i)));
         m.apply(&Op::Complete);
         m.sys.advance(|| Lsn(m.complete));

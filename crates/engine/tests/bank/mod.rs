@@ -2,7 +2,7 @@
 
 pub(crate) mod readers;
 
-use crate::sim::{Rng, SimDisk, seams};
+use crate::sim::{Rng, SimDisk, environment};
 use crate::world::{index, pager_options, table};
 use base::block_on;
 use engine::*;
@@ -25,7 +25,7 @@ pub(crate) fn options(frames: u64, flush_at_commit: u8) -> EngineOptions {
 
 pub(crate) fn open(disk: &Arc<SimDisk>, frames: u64) -> (Arc<Engine>, engine_report::Report) {
     block_on(Engine::open_with_report(
-        seams(disk),
+        environment(disk),
         Path::new("/db"),
         options(frames, 1),
     ))

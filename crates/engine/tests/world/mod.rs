@@ -25,11 +25,11 @@ pub fn open(disk: &Arc<MemDisk>) -> Arc<Engine> {
         pager: pager_options(512),
         ..EngineOptions::default()
     };
-    let seams = mem::seams(disk.clone());
-    block_on(Engine::open(seams, Path::new("/db"), options)).expect("open")
+    let environment = mem::environment(disk.clone());
+    block_on(Engine::open(environment, Path::new("/db"), options)).expect("open")
 }
 
-pub fn open_with(seams: base::Seams, frames: u64) -> Arc<Engine> {
+pub fn open_with(environment: base::Environment, frames: u64) -> Arc<Engine> {
     let options = EngineOptions {
         pager: pager_options(frames),
         flush_at_commit: 1,
@@ -38,7 +38,7 @@ pub fn open_with(seams: base::Seams, frames: u64) -> Arc<Engine> {
         builders_max: 3,
         builder_rows_min: 1000,
     };
-    block_on(Engine::open(seams, Path::new("/db"), options)).expect("open")
+    block_on(Engine::open(environment, Path::new("/db"), options)).expect("open")
 }
 
 /// Fails instead of hanging when `f` does not come to its end.

@@ -6,10 +6,10 @@
 //! the rate of change with no timer and no knob, and a page that changes often is written once per half budget.
 
 use crate::checkpoint::{Checkpointer, FULL_DISK_RETRY_US};
+use crate::compressed::PageCompressor;
 use crate::doublewrite::{BATCH, Doublewrite};
 use crate::error::OpError;
 use crate::log::Log;
-use crate::packed::Packer;
 use crate::pool::Pool;
 use crate::pool::frame::{COLD, Frame};
 use crate::shortages::Where;
@@ -23,7 +23,7 @@ use std::task::Poll;
 
 mod write;
 
-pub(crate) use write::packers;
+pub(crate) use write::compressors;
 
 /// What the cleaner needs to know and tells.
 pub(crate) struct CleanerState {
@@ -78,8 +78,8 @@ pub(crate) struct Cleaner {
     pub(crate) scratch: Option<AlignedBuf>,
     /// Files of tables that may be open.
     pub(crate) open_files: u64,
-    /// One for each thread that packs, at least one.
-    pub(crate) packers: Vec<Packer>,
+    /// One for each thread that compresses, at least one.
+    pub(crate) compressors: Vec<PageCompressor>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -106,7 +106,7 @@ impl Cleaner {
             self.make_free().await;
             if self.pool.free_frames() < self.pool.low_water() {
                 // What is left is pinned. Those who hold it may share this thread.
-                base::seams::give_way(&*self.spawn).await;
+                base::environment::yield_now(&*self.spawn).await;
             }
             let end = self.log.complete().0;
             let aged = Lsn(end.saturating_sub(self.state.budget / 2));
@@ -279,12 +279,12 @@ impl Cleaner {
         // Cached: a frame may change hands while they are being sorted.
         frames.sort_by_cached_key(|f| self.pool.frame(*f).identity().map(|(s, p)| (s.0, p.0)));
         // Compressed tablespaces apart: their pages need no copy in the doublewrite file, and a batch is copied there as a whole.
-        let (packed, plain): (Vec<u32>, Vec<u32>) = frames.into_iter().partition(|f| {
+        let (compressed, plain): (Vec<u32>, Vec<u32>) = frames.into_iter().partition(|f| {
             let id = self.pool.frame(*f).identity();
             let space = id.and_then(|(s, _)| self.pool.spaces.get(s));
             space.is_some_and(|s| s.shadow().is_some())
         });
-        for frames in [plain, packed] {
+        for frames in [plain, compressed] {
             let mut rest = &frames[..];
             while !rest.is_empty() {
                 let (batch, later) = rest.split_at(self.batch(rest));

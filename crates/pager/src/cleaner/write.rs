@@ -1,16 +1,16 @@
-//! A batch of dirty pages on its way to the device: copied, behind its log, into the doublewrite file if torn pages would be lost, packed where
+//! A batch of dirty pages on its way to the device: copied, behind its log, into the doublewrite file if torn pages would be lost, compressed where
 //! their tablespace is compressed.
 //!
-//! Neighbours in a file are one write. Packed pages that are written together are made neighbours, as far as there is room for that, and their
+//! Neighbours in a file are one write. Compressed pages that are written together are made neighbours, as far as there is room for that, and their
 //! write one of whole blocks of the file system: one of less the file system does by itself, with everybody else's to the file kept waiting.
 
 use super::Cleaner;
+use crate::compressed::{CellsOf, CompressedPage, PageCompressor, Place, Shadow};
 use crate::doublewrite::BATCH;
 use crate::error::OpError;
-use crate::packed::{CellsOf, Packed, Packer, Place, Shadow};
 use crate::page::{self, PAGE_SIZE};
 use crate::space::Space;
-use base::seams::is_full;
+use base::environment::is_full;
 use base::{AlignedBuf, IoBuf, Lsn, PageNo, SpaceId};
 use std::io;
 use std::ops::Range;
@@ -20,18 +20,18 @@ use std::sync::atomic::Ordering;
 
 /// Pages of which a dictionary is trained, at most.
 const SAMPLES_MOST: usize = 64;
-/// Pages that make it worth while to have another thread pack a part of them: about a millisecond's.
+/// Pages that make it worth while to have another thread compress a part of them: about a millisecond's.
 const PAGES_A_THREAD: usize = 8;
-/// Threads that pack, at most.
+/// Threads that compress, at most.
 const PACKERS_MAX: usize = 4;
 /// Bytes of pages that are written at once, at most.
 const RUN_BYTES_MAX: usize = 512 << 10;
 
-/// What those who pack need: as many as there are cores, up to a few.
-pub(crate) fn packers(cells_of: CellsOf) -> Vec<Packer> {
+/// What those who compress need: as many as there are cores, up to a few.
+pub(crate) fn compressors(cells_of: CellsOf) -> Vec<PageCompressor> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let packer = |_| Packer::new(cells_of);
-    (0..cores.min(PACKERS_MAX)).map(packer).collect()
+    let compressor = |_| PageCompressor::new(cells_of);
+    (0..cores.min(PACKERS_MAX)).map(compressor).collect()
 }
 
 /// A dirty page picked for writing.
@@ -52,8 +52,8 @@ struct Write {
     places: Option<(Vec<Place>, u64)>,
 }
 
-/// A page as it is packed, and the microseconds that took; none where its tablespace is not compressed.
-type PackedPage = Option<(io::Result<Packed>, u64)>;
+/// A page as it is compressed, and the microseconds that took; none where its tablespace is not compressed.
+type TimedCompression = Option<(io::Result<CompressedPage>, u64)>;
 
 impl Cleaner {
     pub(super) async fn write_batch(&mut self, frames: &[u32]) -> Result<(), OpError> {
@@ -123,16 +123,18 @@ impl Cleaner {
             }
         }
         self.look_for_dictionaries(staged, picked)?;
-        let packed = self.pack(staged, picked);
+        let compressed = self.compress(staged, picked);
         let mut writes = Vec::with_capacity(picked.len());
-        let begun = self.begin_writes(staged, picked, packed, &mut writes);
+        let begun = self.begin_writes(staged, picked, compressed, &mut writes);
         let mut failed = begun.err();
         for w in writes {
             let (b, r) = w.done.await;
             let whole = matches!(r, Ok(n) if n == w.bytes);
             let pages = &picked[w.first..w.first + w.pages];
             match (&pages[0].space.shadow(), w.places) {
-                (Some(shadow), Some((places, rest))) => settle(shadow, pages, places, rest, whole),
+                (Some(shadow), Some((places, rest))) => {
+                    enter_places(shadow, pages, places, rest, whole)
+                }
                 (None, _) => self
                     .staging
                     .extend(b.into_owned().filter(|b| b.len() == PAGE_SIZE)),
@@ -177,7 +179,7 @@ impl Cleaner {
             let pages = staged[first * PAGE_SIZE..(first + n) * PAGE_SIZE].chunks_exact(PAGE_SIZE);
             let pages: Vec<&[u8]> = pages.take(SAMPLES_MOST).collect();
             let pays = |with, without| shadow.dictionary_pays(with, without);
-            let made = self.packers[0].train(&pages, shadow.format(), pays);
+            let made = self.compressors[0].train(&pages, shadow.format(), pays);
             let kept = match made.map_err(OpError::io)? {
                 Some(made) => shadow.keep_dictionary(made),
                 None => Ok(()),
@@ -191,25 +193,25 @@ impl Cleaner {
         Ok(())
     }
 
-    /// Packs the pages of compressed tablespaces, several threads a run of them each.
-    fn pack(&mut self, staged: &[u8], picked: &[Picked]) -> Vec<PackedPage> {
+    /// Compresses the pages of compressed tablespaces, several threads a run of them each.
+    fn compress(&mut self, staged: &[u8], picked: &[Picked]) -> Vec<TimedCompression> {
         if picked.iter().all(|p| p.space.shadow().is_none()) {
             return picked.iter().map(|_| None).collect();
         }
-        let packing = &self.pool.packing;
-        let threads = (picked.len() / PAGES_A_THREAD).clamp(1, self.packers.len());
+        let compression = &self.pool.compression;
+        let threads = (picked.len() / PAGES_A_THREAD).clamp(1, self.compressors.len());
         let each = picked.len().div_ceil(threads);
         let pages = staged.chunks(each * PAGE_SIZE).zip(picked.chunks(each));
         let parts = base::share_out(
-            self.packers.iter_mut().zip(pages).collect(),
-            |(packer, (staged, picked))| {
+            self.compressors.iter_mut().zip(pages).collect(),
+            |(compressor, (staged, picked))| {
                 let pages = staged.chunks_exact(PAGE_SIZE).zip(picked);
-                let pack = |(page, p): (&[u8], &Picked)| {
+                let compress = |(page, p): (&[u8], &Picked)| {
                     let shadow = p.space.shadow()?;
                     let (format, dictionary) = (shadow.format(), shadow.dictionary());
-                    Some(packing.timed(|| packer.pack(page, format, dictionary)))
+                    Some(compression.timed(|| compressor.compress(page, format, dictionary)))
                 };
-                pages.map(pack).collect::<Vec<_>>()
+                pages.map(compress).collect::<Vec<_>>()
             },
         );
         parts.into_iter().flatten().collect()
@@ -220,51 +222,54 @@ impl Cleaner {
         &mut self,
         staged: &[u8],
         picked: &[Picked],
-        packed: Vec<PackedPage>,
+        compressed: Vec<TimedCompression>,
         writes: &mut Vec<Write>,
     ) -> io::Result<()> {
-        // Pages of one tablespace that are to be written at once: the first one's number, and what they are packed into.
+        // Pages of one tablespace that are to be written at once: the first one's number, and what they are compressed into.
         let (mut first, mut bytes, mut run) = (0, 0, Vec::new());
-        for (i, packed) in packed.into_iter().enumerate() {
+        for (i, compressed) in compressed.into_iter().enumerate() {
             let p = &picked[i];
             p.space.unsynced.store(true, Ordering::Release);
             if i > first {
                 let before = &picked[i - 1];
                 let same = before.space.id() == p.space.id();
-                let next = packed.is_some() || before.page.0 + 1 == p.page.0;
+                let next = compressed.is_some() || before.page.0 + 1 == p.page.0;
                 if !(same && next) || bytes >= RUN_BYTES_MAX {
                     self.begin_run(staged, picked, first..i, std::mem::take(&mut run), writes)?;
                     (first, bytes) = (i, 0);
                 }
             }
-            let Some((packed, us)) = packed else {
+            let Some((compressed, us)) = compressed else {
                 bytes += PAGE_SIZE;
                 continue;
             };
-            let packed = packed?;
-            if let Some(format) = p.space.packed_format() {
-                let fits = !packed.plain
-                    && (format.block == format.unit || packed.bytes.len() <= format.block as usize);
+            let compressed = compressed?;
+            if let Some(format) = p.space.compressed_format() {
+                let fits = !compressed.plain
+                    && (format.block == format.unit
+                        || compressed.bytes.len() <= format.block as usize);
                 let (id, page) = (p.space.id(), &staged[i * PAGE_SIZE..(i + 1) * PAGE_SIZE]);
-                self.pool.packing.packed(format.block, id, page, fits, us);
+                self.pool
+                    .compression
+                    .compressed(format.block, id, page, fits, us);
             }
-            bytes += packed.bytes.len();
-            run.push(packed);
+            bytes += compressed.bytes.len();
+            run.push(compressed);
         }
         self.begin_run(staged, picked, first..picked.len(), run, writes)
     }
 
-    /// Starts the writes of pages of one tablespace: packed ones, or such as follow each other in the file.
+    /// Starts the writes of pages of one tablespace: compressed ones, or such as follow each other in the file.
     fn begin_run(
         &mut self,
         staged: &[u8],
         picked: &[Picked],
         pages: Range<usize>,
-        packed: Vec<Packed>,
+        compressed: Vec<CompressedPage>,
         writes: &mut Vec<Write>,
     ) -> io::Result<()> {
-        if !packed.is_empty() {
-            return self.begin_packed(picked, pages.start, packed, writes);
+        if !compressed.is_empty() {
+            return self.begin_compressed(picked, pages.start, compressed, writes);
         }
         let bytes = &staged[pages.start * PAGE_SIZE..pages.end * PAGE_SIZE];
         let staging = match pages.len() {
@@ -278,13 +283,13 @@ impl Cleaner {
         Ok(())
     }
 
-    /// Starts the writes of packed pages of one tablespace, the first of which is the one with the number `first`: where one place can be found
+    /// Starts the writes of compressed pages of one tablespace, the first of which is the one with the number `first`: where one place can be found
     /// for all of them at once, else for the halves. A page for which the disk has no room stays dirty.
-    fn begin_packed(
+    fn begin_compressed(
         &self,
         picked: &[Picked],
         first: usize,
-        mut pages: Vec<Packed>,
+        mut pages: Vec<CompressedPage>,
         writes: &mut Vec<Write>,
     ) -> io::Result<()> {
         let n = pages.len();
@@ -292,8 +297,8 @@ impl Cleaner {
             return Ok(());
         };
         let format = shadow.format();
-        let units = |p: &Packed| format.units(p.bytes.len());
-        let place = |start: &mut u64, p: &Packed| {
+        let units = |p: &CompressedPage| format.units(p.bytes.len());
+        let place = |start: &mut u64, p: &CompressedPage| {
             let units = units(p);
             let place = Place {
                 start: *start,
@@ -305,10 +310,10 @@ impl Cleaner {
         };
         if n > 1 {
             let all: u64 = pages.iter().map(units).sum();
-            let Some((start, rest)) = shadow.take_run(all) else {
+            let Some((start, rest)) = shadow.allocate_run(all) else {
                 let second = pages.split_off(n / 2);
-                self.begin_packed(picked, first, pages, writes)?;
-                return self.begin_packed(picked, first + n / 2, second, writes);
+                self.begin_compressed(picked, first, pages, writes)?;
+                return self.begin_compressed(picked, first + n / 2, second, writes);
             };
             let mut bytes = AlignedBuf::zeroed((all + rest) as usize * format.unit as usize);
             let (mut next, mut at) = (start, 0);
@@ -331,7 +336,7 @@ impl Cleaner {
         let Some(page) = pages.pop() else {
             return Ok(());
         };
-        match shadow.take(units(&page)) {
+        match shadow.allocate(units(&page)) {
             Ok(mut start) => {
                 let offset = shadow.offset(start);
                 let places = Some((vec![place(&mut start, &page)], 0));
@@ -365,7 +370,7 @@ fn begin(
         }
     }
     let len = bytes.len();
-    let write = base::seams::write(&**space.file(), IoBuf::owned(bytes), offset);
+    let write = base::environment::write(&**space.file(), IoBuf::owned(bytes), offset);
     Write {
         done: Box::pin(write),
         bytes: len,
@@ -376,7 +381,7 @@ fn begin(
 }
 
 /// Pages were written to new places, with so many units behind them, or not.
-fn settle(shadow: &Shadow, pages: &[Picked], places: Vec<Place>, rest: u64, written: bool) {
+fn enter_places(shadow: &Shadow, pages: &[Picked], places: Vec<Place>, rest: u64, written: bool) {
     if let Some(last) = places.last()
         && rest > 0
     {

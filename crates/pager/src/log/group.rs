@@ -1,21 +1,21 @@
 //! The group commit: who writes the log, who syncs it, and who waits for either.
 //!
 //! Contract: whoever waits for a position is answered only when it is written (or durable), or when the log has failed or
-//! ended; nobody who waits is forgotten. One thread at a time has the turn to write. Nothing here touches a file, and
-//! nothing here knows what a record is: what a turn does is the caller's.
+//! ended; nobody who waits is forgotten. One thread at a time is the writer, the leader of its group. Nothing here touches a file, and
+//! nothing here knows what a record is: what a writer does is the caller's.
 
 use crate::error::{self, OpError};
 use base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use base::sync::{Mutex, MutexGuard};
 use base::{Event, Lsn};
 
-/// How far the log is written and durable. `T` is what the thread needs that has the turn to write.
+/// How far the log is written and durable. `T` is what the writer needs.
 pub(super) struct Group<T> {
     written: AtomicU64,
     durable: AtomicU64,
     /// Somebody wants everything below to be durable.
     wanted: AtomicU64,
-    turn: Mutex<T>,
+    writer: Mutex<T>,
     written_event: Event,
     durable_event: Event,
     /// Fired when a sync is wanted, or at the end.
@@ -31,7 +31,7 @@ impl<T> Group<T> {
             written: AtomicU64::new(start.0),
             durable: AtomicU64::new(start.0),
             wanted: AtomicU64::new(0),
-            turn: Mutex::new(state),
+            writer: Mutex::new(state),
             written_event: Event::new(),
             durable_event: Event::new(),
             sync_event: Event::new(),
@@ -57,20 +57,20 @@ impl<T> Group<T> {
         self.dsync
     }
 
-    /// The turn to write; others who want it wait for what this one does.
-    fn turn(&self) -> MutexGuard<'_, T> {
-        self.turn.lock().unwrap_or_else(|e| e.into_inner())
+    /// The right to write; others who want it wait for what this one does.
+    fn lock_writer(&self) -> MutexGuard<'_, T> {
+        self.writer.lock().unwrap_or_else(|e| e.into_inner())
     }
 
     /// Writes, if nobody else is at it: false if somebody is.
     pub(super) fn try_write(&self, write: impl FnOnce(&mut T)) -> bool {
         {
-            let Ok(mut state) = self.turn.try_lock() else {
+            let Ok(mut state) = self.writer.try_lock() else {
                 return false;
             };
             write(&mut state);
         }
-        // Only now: whoever found the turn taken and parked must find it free when woken.
+        // Only now: whoever found the writer locked and parked must find it free when woken.
         if !base::mutant!("turn-ended-without-a-word") {
             self.tell_written();
         }
@@ -79,7 +79,7 @@ impl<T> Group<T> {
 
     /// Writes, after whoever is at it.
     pub(super) fn write<R>(&self, write: impl FnOnce(&mut T) -> R) -> R {
-        let r = write(&mut self.turn());
+        let r = write(&mut self.lock_writer());
         self.tell_written();
         r
     }
@@ -91,7 +91,7 @@ impl<T> Group<T> {
         }
     }
 
-    /// In its turn, a writer has handed everything below `to` over. It tells those who wait when the turn ends.
+    /// The writer has handed everything below `to` over. It tells those who wait when it ends.
     pub(super) fn set_written(&self, to: Lsn) {
         self.written.store(to.0, Ordering::Release);
         if self.dsync {

@@ -8,20 +8,21 @@
 //! Nobody delays a commit to gather others: whoever wants the log written writes everything that is complete; whoever
 //! wants it durable asks the sync task, which syncs as long as anybody asks. What arrives meanwhile is the next group.
 
+mod admission;
+mod block_cache;
 mod group;
-mod lost;
 mod readback;
 pub mod record;
 mod ring;
-mod room;
 mod scan;
 mod segment;
+mod truncation_check;
 
-pub use lost::durable_behind;
 pub use record::{Record, RecordHeader, RecordKind};
 pub use ring::Ring;
 pub use scan::{Observer, Scanner};
 pub use segment::{LOG_FORMAT, Segments};
+pub use truncation_check::find_truncation;
 
 use crate::error::OpError;
 use base::counters::Counter;
@@ -30,8 +31,8 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
+use block_cache::Blocks;
 use group::Group;
-use readback::Blocks;
 
 /// What the log counted since start.
 #[derive(Default)]
@@ -308,6 +309,9 @@ impl Log {
     }
 
     /// Waits until everything below `lsn` is complete.
+    ///
+    /// # Errors
+    /// [`OpError::Io`]: the log is closed, since a write or a sync of it failed.
     pub async fn wait_complete(&self, lsn: Lsn) -> Result<(), OpError> {
         if self.advance() >= lsn {
             return Ok(());
@@ -332,6 +336,9 @@ impl Log {
     }
 
     /// Waits until everything below `lsn` was handed to the operating system (survives the process, not the machine).
+    ///
+    /// # Errors
+    /// As [`Log::wait_complete`].
     pub async fn wait_written(&self, lsn: Lsn) -> Result<(), OpError> {
         if self.written() < lsn {
             self.wait_complete(lsn).await?;
@@ -352,6 +359,9 @@ impl Log {
     }
 
     /// Waits until everything below `lsn` survives a power cut.
+    ///
+    /// # Errors
+    /// As [`Log::wait_complete`]. Whether it survives is not known then.
     pub async fn wait_durable(&self, lsn: Lsn) -> Result<(), OpError> {
         if self.durable() >= lsn {
             return Ok(());

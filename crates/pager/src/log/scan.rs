@@ -60,6 +60,9 @@ impl<'a> Scanner<'a> {
     }
 
     /// The next record with its start and end, or `None` at the end of the log.
+    ///
+    /// # Errors
+    /// What reading the segments fails with. A damaged record is no error but the end.
     pub fn next_record(&mut self) -> io::Result<Option<(Lsn, Lsn, Record<'_>)>> {
         while let Some((_, to)) = self.jumps.iter().find(|(from, _)| *from == self.at) {
             self.at = *to;

@@ -41,6 +41,9 @@ fn name(n: u64) -> String {
 
 impl Segments {
     /// Looks at the folder. `mode` is how the log is written.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or what a former start left cannot be removed.
     pub fn open(
         disk: Arc<dyn Disk>,
         dir: &Path,
@@ -99,6 +102,9 @@ impl Segments {
     }
 
     /// The segment that holds `lsn`, and the file offset of it; none where there is no such segment.
+    ///
+    /// # Errors
+    /// The segment cannot be opened.
     pub fn locate(&self, lsn: Lsn) -> io::Result<Option<(Arc<dyn File>, u64)>> {
         let file = self.file_of(lsn.0 / self.size)?;
         Ok(file.map(|f| (f, SEGMENT_HEADER + lsn.0 % self.size)))
@@ -126,6 +132,9 @@ impl Segments {
     }
 
     /// Opens the segments from the one of `lsn` on: the log is written there, which must not fail for want of a descriptor.
+    ///
+    /// # Errors
+    /// A segment cannot be opened.
     pub fn hold_from(&self, lsn: Lsn) -> io::Result<()> {
         for n in self.numbers() {
             if n >= lsn.0 / self.size
@@ -156,6 +165,9 @@ impl Segments {
     }
 
     /// Checks the header of segment `n`.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
     pub fn verify_header(&self, n: u64) -> Result<(), String> {
         let what = self.describe_file(n);
         let file = self.file_of(n).map_err(|e| format!("{what}: {e}"))?;
@@ -201,7 +213,7 @@ impl Segments {
     pub fn create(&self, n: u64, reuse: Option<u64>) -> io::Result<()> {
         let path = self.dir.join(name(n));
         if *self.named() == Some(n) {
-            return self.settle_name(n, &path);
+            return self.sync_name(n, &path);
         }
         if let Some(old) = reuse
             && !self.is_whole(old)
@@ -219,7 +231,7 @@ impl Segments {
             }
             drop(file);
             *self.named() = Some(n);
-            return self.settle_name(n, &path);
+            return self.sync_name(n, &path);
         }
         let tmp = self.dir.join(format!("{n:012}.tmp"));
         let made = self.create_zeroed(&tmp, n);
@@ -230,7 +242,7 @@ impl Segments {
         made?;
         self.disk.rename(&tmp, &path)?;
         *self.named() = Some(n);
-        self.settle_name(n, &path)
+        self.sync_name(n, &path)
     }
 
     /// Makes the file of a segment that nobody needs another one's.
@@ -243,7 +255,7 @@ impl Segments {
     }
 
     /// Makes the name of segment `n` durable; from then on there is the segment.
-    fn settle_name(&self, n: u64, path: &Path) -> io::Result<()> {
+    fn sync_name(&self, n: u64, path: &Path) -> io::Result<()> {
         let file = self.disk.open(path, self.mode, false)?;
         if !base::mutant!("reused-segment-folder-not-synced") {
             self.disk.sync_dir(&self.dir)?;
@@ -285,6 +297,9 @@ impl Segments {
     }
 
     /// Removes segment `n`'s file.
+    ///
+    /// # Errors
+    /// What the system answers.
     pub fn remove(&self, n: u64) -> io::Result<()> {
         if self.remove_entry(n) {
             self.disk.remove_file(&self.dir.join(name(n)))?;

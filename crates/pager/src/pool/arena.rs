@@ -1,6 +1,6 @@
 //! The frames' memory and the only places where a page's bytes are made from a frame number.
 //!
-//! `unsafe` invariants of this room:
+//! `unsafe` invariants of this module:
 //! - the arena is mapped once and lives as long as the pool; frame numbers are always below `frames`;
 //! - a `&mut Page` is made only by the holder of the frame's exclusive latch (or the sole owner of a frame that is in no
 //!   translation array);

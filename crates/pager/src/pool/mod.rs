@@ -4,16 +4,16 @@
 //! write nothing shared but (at most once a round of the clock) the frame's mark. Dirty pages are never written here:
 //! that is the cleaner's business. Latch order: see the README.
 
-mod ahead;
 mod arena;
-mod arrive;
 pub(crate) mod frame;
 mod guard;
+mod page_read;
+mod read_ahead;
 
 pub use guard::{ExclusiveGuard, Pin, Pins, SharedGuard};
 
+use crate::compressed::{self, CellsOf, CompressionCounters};
 use crate::error::{OpError, Wait};
-use crate::packed::{self, CellsOf, PackCounters};
 use crate::page::Page;
 use crate::space::{Space, Spaces};
 use arena::Arena;
@@ -65,8 +65,8 @@ pub struct Pool {
     unused: OnceLock<(Lsn, Lsn)>,
     /// Counters for SHOW STATUS.
     pub counters: PoolCounters,
-    /// What packing and unpacking of pages came to.
-    pub packing: PackCounters,
+    /// What compression and decompression of pages came to.
+    pub compression: CompressionCounters,
     /// Where the entries of a page lie.
     pub(crate) cells_of: CellsOf,
 }
@@ -77,6 +77,9 @@ fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Pool {
     /// A pool of `frames` pages (at least 64).
+    ///
+    /// # Errors
+    /// The system has no memory for it.
     pub fn new(frames: u32) -> io::Result<Pool> {
         let frames = frames.max(64);
         Ok(Pool {
@@ -92,12 +95,12 @@ impl Pool {
             closed: OnceLock::new(),
             unused: OnceLock::new(),
             counters: PoolCounters::default(),
-            packing: PackCounters::default(),
-            cells_of: packed::unknown,
+            compression: CompressionCounters::default(),
+            cells_of: compressed::unknown,
         })
     }
 
-    /// A pool whose packed pages may be arranged by their entries.
+    /// A pool whose compressed pages may be arranged by their entries.
     pub(crate) fn knowing(self, cells_of: CellsOf) -> Pool {
         Pool { cells_of, ..self }
     }
@@ -135,6 +138,9 @@ impl Pool {
 
     /// Runs `f` on the page's bytes without latching; the result counts only if the page did not change meanwhile,
     /// else `f` runs again. `f` must cope with any bytes.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`] for a page that is not resident; [`OpError::Dropped`].
     #[inline(always)]
     pub fn optimistic<R>(
         &self,
@@ -161,6 +167,9 @@ impl Pool {
     }
 
     /// Latches a resident page for reading.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`] for a page that is not resident; [`OpError::Dropped`].
     #[inline(always)]
     pub fn shared<'p>(&'p self, space: &Space, page: PageNo) -> Result<SharedGuard<'p>, OpError> {
         loop {
@@ -182,6 +191,9 @@ impl Pool {
     }
 
     /// Latches a resident page for changing it in a mini-transaction.
+    ///
+    /// # Errors
+    /// [`OpError::Wait`] for a page that is not resident; [`OpError::Dropped`].
     #[inline(always)]
     pub fn exclusive<'p>(
         &'p self,
@@ -315,6 +327,9 @@ impl Pool {
     }
 
     /// Waits until a frame is (probably) free.
+    ///
+    /// # Errors
+    /// The page cleaner has ended, and there will be none: what it ended with.
     pub async fn wait_free(&self) -> Result<(), OpError> {
         self.counters.free_waits.inc();
         self.free_event
@@ -381,6 +396,9 @@ impl Pool {
     }
 
     /// Reads the page in if it is not resident, and pins it.
+    ///
+    /// # Errors
+    /// [`OpError::Dropped`]; [`OpError::Corrupt`]: the page is damaged; [`OpError::Short`], [`OpError::Io`].
     pub async fn fetch(self: &Arc<Self>, space: &Arc<Space>, page: PageNo) -> Result<Pin, OpError> {
         loop {
             match self.fetch_now(space, page).await {

@@ -27,7 +27,7 @@ pub(crate) async fn second_pass(
     mut reading: Reading,
     report: &mut Report,
 ) -> Result<(), OpenError> {
-    let began = pager.seams.clock.now_us();
+    let began = pager.environment.clock.now_us();
     while let Some(chunk) = reading.next().await? {
         // Sorted: the last one's is the highest.
         let highest = chunk.ops.last().map_or(0, |o| o.space.0);
@@ -35,7 +35,7 @@ pub(crate) async fn second_pass(
         redo_chunk(pager, &chunk.ops, &chunk.bytes, report).await?;
         reading.give_back(chunk);
     }
-    report.redo_us = pager.seams.clock.now_us() - began;
+    report.redo_us = pager.environment.clock.now_us() - began;
     Ok(())
 }
 

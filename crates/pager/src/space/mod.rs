@@ -1,16 +1,16 @@
 //! Tablespaces: one file of pages each, grown by extents that are reserved ahead, and the registry of the open ones.
 //!
-//! This room knows files and page numbers; what stands in a page is not its business (the map of used pages lives in
+//! This module knows files and page numbers; what stands in a page is not its business (the map of used pages lives in
 //! [`crate::alloc`]).
 
 mod translate;
 
 pub(crate) use translate::Translation;
 
+use crate::compressed::{CompressedFormat, CompressedUse, Shadow};
 use crate::error::OpError;
-use crate::packed::{PackedFormat, PackedUse, Shadow};
 use crate::page::PAGE_SIZE;
-use base::seams::is_full;
+use base::environment::is_full;
 use base::{File, SpaceId};
 use std::collections::BTreeMap;
 use std::io;
@@ -22,11 +22,11 @@ use std::sync::{Arc, Mutex, RwLock};
 const EXTENT_MIN: u32 = 16;
 /// Pages of the largest extent (64 MiB).
 const EXTENT_MAX: u32 = 4096;
-/// Pages of the largest extent of a compressed tablespace, for which it keeps room as if they could not be packed, also in a file that is
+/// Pages of the largest extent of a compressed tablespace, for which it keeps room as if they could not be compressed, also in a file that is
 /// closed.
-const EXTENT_MAX_PACKED: u32 = 64;
+const EXTENT_MAX_COMPRESSED: u32 = 64;
 
-/// Bytes of the file of a new tablespace that has room for so many pages, if these are not packed.
+/// Bytes of the file of a new tablespace that has room for so many pages, if these are not compressed.
 pub(crate) fn new_file_bytes(pages: u32) -> u64 {
     u64::from(pages.next_multiple_of(EXTENT_MIN)) * PAGE_SIZE as u64
 }
@@ -36,7 +36,7 @@ pub struct Space {
     id: SpaceId,
     file: Arc<dyn File>,
     path: Mutex<PathBuf>,
-    /// Where its pages lie, if they are packed.
+    /// Where its pages lie, if they are compressed.
     shadow: Option<Shadow>,
     pub(crate) translation: Translation,
     /// Pages for which the file has room.
@@ -58,8 +58,8 @@ impl Space {
         Ok(Space::with(id, file, path, room, None))
     }
 
-    /// Wraps an open file whose pages are packed.
-    pub(crate) fn packed(shadow: Shadow, file: Arc<dyn File>, path: &Path) -> Space {
+    /// Wraps an open file whose pages are compressed.
+    pub(crate) fn compressed(shadow: Shadow, file: Arc<dyn File>, path: &Path) -> Space {
         Space::with(shadow.space(), file, path, shadow.room(), Some(shadow))
     }
 
@@ -96,19 +96,19 @@ impl Space {
         &self.file
     }
 
-    /// Where its pages lie, if they are packed.
+    /// Where its pages lie, if they are compressed.
     #[inline(always)]
     pub(crate) fn shadow(&self) -> Option<&Shadow> {
         self.shadow.as_ref()
     }
 
-    /// How its pages are packed, if they are.
-    pub fn packed_format(&self) -> Option<PackedFormat> {
+    /// How its pages are compressed, if they are.
+    pub fn compressed_format(&self) -> Option<CompressedFormat> {
         self.shadow.as_ref().map(Shadow::format)
     }
 
-    /// What its pages take, if they are packed.
-    pub fn packed_use(&self) -> Option<PackedUse> {
+    /// What its pages take, if they are compressed.
+    pub fn compressed_use(&self) -> Option<CompressedUse> {
         self.shadow.as_ref().map(Shadow::usage)
     }
 
@@ -152,7 +152,7 @@ impl Space {
             return Ok(());
         }
         let (share, most) = match self.shadow {
-            Some(_) => (16, EXTENT_MAX_PACKED),
+            Some(_) => (16, EXTENT_MAX_COMPRESSED),
             None => (4, EXTENT_MAX),
         };
         let extent = (room / share).clamp(EXTENT_MIN, most);
@@ -228,7 +228,7 @@ impl Spaces {
     }
 }
 
-/// Makes durable what every space got written since this was last done: by a sync, for those whose pages are packed by a root.
+/// Makes durable what every space got written since this was last done: by a sync, for those whose pages are compressed by a root.
 /// Where writes are durable when they complete, the former need none.
 ///
 /// # Errors
@@ -248,7 +248,7 @@ pub(crate) fn sync_written(spaces: &Spaces, durable_writes: bool) -> Result<(), 
             s.unsynced.store(true, Ordering::Release);
             match OpError::io(e) {
                 _ if s.is_dropped() => {}
-                // What is packed has no copy in the doublewrite file; what is not must not be taken for synced.
+                // What is compressed has no copy in the doublewrite file; what is not must not be taken for synced.
                 OpError::Short(e) if is_full(&e) && s.shadow.is_some() => {
                     full = full.and(Err(OpError::SpaceFull(s.id())));
                 }

@@ -4,8 +4,8 @@
 //! writes of pages complete on other threads.
 #![allow(dead_code)]
 
-use base::seams::{Disk, Done, DoneSync, File, OpenMode};
-use base::{IoBuf, Random, Seams};
+use base::environment::{Disk, Done, DoneSync, File, OpenMode};
+use base::{Environment, IoBuf, Random};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -277,9 +277,9 @@ impl Random for SeededRandom {
     }
 }
 
-/// Seams over the disk with real threads and time.
-pub fn seams(disk: &Arc<SimDisk>) -> Seams {
-    Seams {
+/// Environment over the disk with real threads and time.
+pub fn environment(disk: &Arc<SimDisk>) -> Environment {
+    Environment {
         disk: disk.clone(),
         clock: Arc::new(base::real::RealClock::new()),
         random: Arc::new(SeededRandom(AtomicU64::new(42))),

@@ -29,7 +29,7 @@ enum Ddl {
 impl Client {
     /// A row format for a table that is made, another one perhaps for one that is rebuilt.
     fn choose_format(&mut self, def: &mut TableDef) {
-        if !self.cx.plan.packed || self.rng.one_in(2) {
+        if !self.cx.plan.compressed || self.rng.one_in(2) {
             return;
         }
         let o = &mut def.options;

@@ -3,7 +3,7 @@
 use super::content::Data;
 use super::{Flying, SimDisk, Work, class, dead, lock};
 use base::IoBuf;
-use base::seams::{Done, DoneSync, File};
+use base::environment::{Done, DoneSync, File};
 use std::io;
 use std::path::{Path, PathBuf};
 

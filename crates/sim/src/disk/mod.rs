@@ -11,7 +11,7 @@ pub use content::Cut;
 use crate::rng::Rng;
 use crate::time::Time;
 use base::IoBuf;
-use base::seams::{Disk, Done, DoneSync, File, OpenMode};
+use base::environment::{Disk, Done, DoneSync, File, OpenMode};
 use content::{Content, Data, SECTOR};
 use file::SimFile;
 use names::{Change, Tree};

@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn made_up_passwords_are_strong() {
-        let r = base::mem::seams(Arc::new(base::mem::MemDisk::default())).random;
+        let r = base::mem::environment(Arc::new(base::mem::MemDisk::default())).random;
         let strong = Strength {
             policy: 2,
             length: 20,

@@ -1,6 +1,6 @@
 //! Statements that change definitions: databases, tables, indexes; and those that look after tables.
 //!
-//! Each commits the open transaction first and is atomic by itself: the engine makes it so. This room turns what was written
+//! Each commits the open transaction first and is atomic by itself: the engine makes it so. This module turns what was written
 //! into the engine's definitions, with MySQL's checks and errors, and never touches a row except through a plan.
 
 mod alter;

@@ -1,6 +1,6 @@
 //! Pauses of what a statement does in memory: sorting, hashing, copying and comparing rows that it has. Every loop over rows makes them: in a
 //! pause the statement learns that it is to end (KILL, a limit), and others get their turn. What computes for long leaves there
-//! the thread that serves others (`base::seams`).
+//! the thread that serves others (`base::environment`).
 
 use std::cmp::Ordering;
 
@@ -31,7 +31,7 @@ impl Env<'_> {
     pub async fn pause(&mut self) -> Result<(), SqlError> {
         self.worked = 0;
         self.check()?;
-        self.session.give_way().await;
+        self.session.yield_now().await;
         Ok(())
     }
 

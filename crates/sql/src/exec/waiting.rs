@@ -136,7 +136,7 @@ pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'sta
             None => Val::Null,
         },
         Special::RandomBytes(n) => {
-            let random = &engine.seams().random;
+            let random = &engine.environment().random;
             let mut bytes = Vec::with_capacity(n + 8);
             while bytes.len() < n {
                 bytes.extend_from_slice(&random.next_u64().to_le_bytes());
@@ -160,10 +160,10 @@ async fn wait(
     event: &Event,
     mut ready: impl FnMut() -> bool,
 ) -> Woken {
-    let clock = &env.session.engine().seams().clock;
+    let clock = &env.session.engine().environment().clock;
     let interrupt = env.session.interrupt();
     let micros = (seconds.clamp(0.0, LONGEST) * 1e6) as u64;
-    let timer = base::seams::deadline(&**clock, clock.now_us().saturating_add(micros));
+    let timer = base::environment::deadline(&**clock, clock.now_us().saturating_add(micros));
     let mut timer = pin!(timer);
     poll_fn(|cx| {
         event.park(cx);

@@ -129,7 +129,7 @@ pub struct SessionFacts {
     pub warning_count: u64,
     /// `@@error_count` of the statement before.
     pub error_count: u64,
-    /// Seed for UUID() and salts, from the chance seam.
+    /// Seed for UUID() and salts, from the environment's random source.
     pub seed: u64,
     /// Where RAND() stands.
     pub chance: Chance,

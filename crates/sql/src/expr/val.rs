@@ -103,7 +103,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// What the storage and wire rooms call the same value; `ty` says whether text has a collation and whether a
+    /// What the storage and wire crates call the same value; `ty` says whether text has a collation and whether a
     /// number is single precision.
     pub fn to_value(&self, ty: &ExprType) -> Value {
         match self {

@@ -57,7 +57,7 @@ impl TableFacts {
     /// Of a table; `offset` is the session's from UTC in seconds.
     pub fn of(t: &Table, engine: &Engine, offset: i32) -> TableFacts {
         let rows = t.row_count_estimate();
-        // What is on the disk, packed or not.
+        // What is on the disk, compressed or not.
         let sizes = engine.table_sizes(t);
         let o = &t.def.options;
         let mut options: Vec<String> = row_format::shown(o)
@@ -70,7 +70,7 @@ impl TableFacts {
         if !o.row_format.is_empty() {
             options.insert(0, format!("row_format={}", o.row_format));
         }
-        if let Some(percent) = sizes.packed_percent {
+        if let Some(percent) = sizes.compressed_percent {
             options.push(format!("packed_to={percent}%"));
         }
         let has_auto = t.def.columns.iter().any(|c| c.auto_increment);
@@ -262,23 +262,23 @@ fn innodb_indexes(v: &View<'_>) -> Vec<Vec<Value>> {
     out
 }
 
-/// Counts of packing, as the tables about it show them.
-fn packing(c: &engine::PackCounts) -> [Value; 5] {
+/// Counts of compression, as the tables about it show them.
+fn counts(c: &engine::CompressionCounts) -> [Value; 5] {
     let seconds = |us: u64| int((us / 1_000_000) as i64);
     [
-        int(c.packs as i64),
-        int(c.packs_ok as i64),
-        seconds(c.packs_us),
-        int(c.unpacks as i64),
-        seconds(c.unpacks_us),
+        int(c.compressions as i64),
+        int(c.compressions_ok as i64),
+        seconds(c.compressions_us),
+        int(c.decompressions as i64),
+        seconds(c.decompressions_us),
     ]
 }
 
 fn compression(v: &View<'_>, reset: bool) -> Vec<Vec<Value>> {
-    let all = v.ctx.engine.pack_counts(reset).into_iter();
+    let all = v.ctx.engine.compression_counts(reset).into_iter();
     all.map(|(unit, c)| {
         let mut row = vec![int(i64::from(unit))];
-        row.extend(packing(&c));
+        row.extend(counts(&c));
         row
     })
     .collect()
@@ -286,7 +286,7 @@ fn compression(v: &View<'_>, reset: bool) -> Vec<Vec<Value>> {
 
 /// By index, for those of tables that the session may see.
 fn index_compression(v: &View<'_>, reset: bool) -> Vec<Vec<Value>> {
-    let all = v.ctx.engine.index_pack_counts(reset).into_iter();
+    let all = v.ctx.engine.index_compression_counts(reset).into_iter();
     let tables = v.tables();
     all.filter_map(|((table, index), c)| {
         let t = tables.iter().find(|t| t.def.id == table)?;
@@ -296,7 +296,7 @@ fn index_compression(v: &View<'_>, reset: bool) -> Vec<Vec<Value>> {
             _ => &i.name,
         };
         let mut row = vec![name(&t.def.schema), name(&t.def.name), name(shown)];
-        row.extend(packing(&c));
+        row.extend(counts(&c));
         Some(row)
     })
     .collect()

@@ -184,7 +184,7 @@ impl Session {
         }
         let commit = self.engine.commit_now();
         Some(match commit {
-            Some(c) if self.engine.is_settled(&c) => AtOnce::Done(self.over(Ok(done), sink)),
+            Some(c) if self.engine.is_durable_enough(&c) => AtOnce::Done(self.over(Ok(done), sink)),
             commit => AtOnce::Unsettled(Unsettled { done, commit }),
         })
     }
@@ -200,7 +200,7 @@ impl Session {
     ) -> Result<(), SqlError> {
         let Unsettled { done, commit } = rest;
         let outcome = match commit {
-            Some(commit) => self.engine.settle(commit).await.map(|()| done),
+            Some(commit) => self.engine.wait_durable(commit).await.map(|()| done),
             // In a box, as it is rare and has all that a rollback may wait for.
             None => Box::pin(self.end_statement(Ok(done))).await,
         };

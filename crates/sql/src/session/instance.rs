@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use base::{Clock, Random, Seams};
+use base::{Clock, Environment, Random};
 use engine::Engine;
 use types::SqlError;
 
@@ -92,14 +92,14 @@ impl Instance {
     /// What reading or making the account tables fails with.
     pub async fn open(
         engine: Arc<Engine>,
-        seams: &Seams,
+        environment: &Environment,
         globals: Arc<GlobalVars>,
         options: InstanceOptions,
     ) -> Result<Arc<Instance>, SqlError> {
         for (name, value) in &options.facts {
             globals.set_fact(name, value.clone());
         }
-        let clock = Arc::clone(&seams.clock);
+        let clock = Arc::clone(&environment.clock);
         // Boxed: compiled here and not once more where this is awaited.
         let load: Pin<Box<dyn Future<Output = Result<Accounts, SqlError>> + Send + '_>> =
             Box::pin(Accounts::open(&engine, clock.wall_us()));
@@ -112,7 +112,7 @@ impl Instance {
             flushed_us: AtomicU64::new(clock.now_us()),
             engine,
             clock,
-            random: Arc::clone(&seams.random),
+            random: Arc::clone(&environment.random),
             globals,
             processes: ProcessList::default(),
             accounts,
@@ -212,7 +212,7 @@ impl Instance {
         &self.logins
     }
 
-    /// The status variables; rooms outside register their own sources.
+    /// The status variables; crates outside register their own sources.
     pub fn status(&self) -> &StatusRegistry {
         &self.status
     }
@@ -323,8 +323,8 @@ fn engine_counts(engine: &Engine, count: &mut dyn FnMut(&str, u64)) {
     count("Handler_delete", c.rows_deleted);
     count("Handler_read_rnd_next", c.rows_read);
     count("Innodb_row_lock_waits", c.row_lock_waits);
-    count("Tidemill_purge_given_up", c.purge_gave_up);
-    count("Tidemill_rollbacks_given_up", c.rollback_gave_up);
+    count("Tidemill_purge_given_up", c.failed_purges);
+    count("Tidemill_rollbacks_given_up", c.failed_rollbacks);
     count("Innodb_buffer_pool_pages_total", c.pool_pages);
     count("Innodb_buffer_pool_pages_free", c.pool_pages_free);
     let used = c.pool_pages.saturating_sub(c.pool_pages_free);

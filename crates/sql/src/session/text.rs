@@ -104,7 +104,7 @@ impl Session {
 
     /// Goes on where computing for long keeps nobody waiting.
     pub(crate) async fn leave(&self) {
-        base::seams::leave(&*self.engine.engine().seams().spawn).await;
+        base::environment::leave(&*self.engine.engine().environment().spawn).await;
     }
 
     fn has_large_variables(&self) -> bool {

@@ -1,7 +1,7 @@
 //! System variables and status variables: what there is (`defs_*`, `registry`), what SET may give (`assign`),
 //! where values live (`store`, `hot`), how they are shown (`value`), and the names of SHOW STATUS (`status`).
 //!
-//! This room never acts on a value: whoever obeys a variable reads it from [`SessionVars::hot`] or
+//! This module never acts on a value: whoever obeys a variable reads it from [`SessionVars::hot`] or
 //! [`GlobalVars::hot`], or registers an observer. It imports nothing of the engine.
 
 mod assign;

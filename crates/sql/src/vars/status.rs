@@ -1,4 +1,4 @@
-//! SHOW STATUS: the names clients expect, and where their values come from. Rooms that count something register a
+//! SHOW STATUS: the names clients expect, and where their values come from. Crates that count something register a
 //! [`StatusSource`]; a name that nobody reports is shown as zero, so that monitoring finds every name it asks for.
 
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::cnf::{self, Setting};
 use super::known::{self, Argument, Kind, Known};
-use super::set::{Given, Unsettled};
+use super::set::{Given, Undecided};
 use super::value::canonical;
 use super::{Command, Files, Invocation, Level, Notice, Options, OptionsError, Origin};
 
@@ -107,7 +107,7 @@ struct Builder {
     command: Command,
     options: Options,
     notices: Vec<Notice>,
-    unsettled: Unsettled,
+    undecided: Undecided,
 }
 
 impl Default for Builder {
@@ -116,7 +116,7 @@ impl Default for Builder {
             command: Command::Serve,
             options: Options::default(),
             notices: Vec::new(),
-            unsettled: Unsettled::default(),
+            undecided: Undecided::default(),
         }
     }
 }
@@ -207,7 +207,7 @@ impl Builder {
                     value: &value,
                     origin: &origin,
                     notices: &mut self.notices,
-                    unsettled: &mut self.unsettled,
+                    undecided: &mut self.undecided,
                 };
                 set(&mut self.options, &mut given)
                     .map_err(|text| fault(format!("option '{}': {text}", known.name)))?;
@@ -229,7 +229,7 @@ impl Builder {
     }
 
     fn finish(mut self) -> Invocation {
-        self.unsettled.settle(&mut self.options);
+        self.undecided.apply(&mut self.options);
         Invocation {
             command: self.command,
             options: self.options,
@@ -276,7 +276,7 @@ fn split(word: &str) -> Option<(String, Option<String>)> {
 }
 
 /// An option found under a name, which may have had a prefix.
-struct Found<'a> {
+struct MatchedOption<'a> {
     known: Known,
     /// The name it was found by.
     name: &'a str,
@@ -284,16 +284,16 @@ struct Found<'a> {
     implied: Option<&'static str>,
 }
 
-impl Found<'_> {
+impl MatchedOption<'_> {
     fn needs_value(&self) -> bool {
         self.implied.is_none() && self.known.argument == Argument::Required
     }
 }
 
-fn lookup(name: &str) -> Option<Found<'_>> {
+fn lookup(name: &str) -> Option<MatchedOption<'_>> {
     let name = name.strip_prefix("loose_").unwrap_or(name);
     if let Some(known) = known::find(name) {
-        return Some(Found {
+        return Some(MatchedOption {
             known,
             name,
             implied: None,
@@ -304,7 +304,7 @@ fn lookup(name: &str) -> Option<Found<'_>> {
         .find_map(|(prefix, value)| {
             let name = name.strip_prefix(prefix)?;
             let known = known::find(name)?;
-            (known.argument == Argument::Switch).then_some(Found {
+            (known.argument == Argument::Switch).then_some(MatchedOption {
                 known,
                 name,
                 implied: Some(value),

@@ -21,22 +21,22 @@ pub(super) struct Given<'a> {
     /// What to log.
     pub(super) notices: &'a mut Vec<Notice>,
     /// What is settled once everything has been read.
-    pub(super) unsettled: &'a mut Unsettled,
+    pub(super) undecided: &'a mut Undecided,
 }
 
 /// Values that depend on one another whatever their order: the log's size, which has an older and a newer option, and
 /// limits that default to a multiple of another.
 #[derive(Debug, Default)]
-pub(super) struct Unsettled {
+pub(super) struct Undecided {
     capacity: Option<u64>,
     file_size: Option<u64>,
     files: Option<u64>,
     io_capacity_max: Option<u32>,
 }
 
-impl Unsettled {
+impl Undecided {
     /// Fills the fields, once everything has been read.
-    pub(super) fn settle(&self, options: &mut Options) {
+    pub(super) fn apply(&self, options: &mut Options) {
         let by_files = || {
             let files = self.files.unwrap_or(2);
             self.file_size.map(|file| file.saturating_mul(files))
@@ -229,17 +229,17 @@ pub(super) fn buffer_pool_size(options: &mut Options, given: &mut Given<'_>) -> 
 }
 
 pub(super) fn redo_log_capacity(_: &mut Options, given: &mut Given<'_>) -> Set {
-    given.unsettled.capacity = Some(given.number(LEAST_LOG, MOST_LOG)?);
+    given.undecided.capacity = Some(given.number(LEAST_LOG, MOST_LOG)?);
     Ok(())
 }
 
 pub(super) fn log_file_size(_: &mut Options, given: &mut Given<'_>) -> Set {
-    given.unsettled.file_size = Some(given.number(4 << 20, MOST_LOG)?);
+    given.undecided.file_size = Some(given.number(4 << 20, MOST_LOG)?);
     Ok(())
 }
 
 pub(super) fn log_files_in_group(_: &mut Options, given: &mut Given<'_>) -> Set {
-    given.unsettled.files = Some(given.number(1, 100)?);
+    given.undecided.files = Some(given.number(1, 100)?);
     Ok(())
 }
 
@@ -281,7 +281,7 @@ pub(super) fn io_capacity(options: &mut Options, given: &mut Given<'_>) -> Set {
 }
 
 pub(super) fn io_capacity_max(_: &mut Options, given: &mut Given<'_>) -> Set {
-    given.unsettled.io_capacity_max = Some(given.small(100, u32::MAX)?);
+    given.undecided.io_capacity_max = Some(given.small(100, u32::MAX)?);
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base::real::InHand;
+use base::real::ActiveRequest;
 use sql::Session;
 use sql::session::ClientFlags;
 use types::error::codes;
@@ -209,10 +209,10 @@ impl Connection {
             }
             let sequence = self.link.input.sequence();
             self.link.output.writer.set_sequence(sequence);
-            let in_hand = InHand::of(self.session.id());
+            let active_request = ActiveRequest::of(self.session.id());
             let flow = self.command(place).await;
             come_back().await;
-            drop(in_hand);
+            drop(active_request);
             let flushed = self.link.flush().await;
             self.count_traffic();
             match flow {

@@ -1,6 +1,6 @@
 //! The server: listens, serves every connection as a task of its own, and stops without losing what it acknowledged.
 //!
-//! Rooms: `listen`, `accept` and `admin` (sockets), `budget` (memory), `descriptors` (files), `stop` (the end), `workers` (the threads that serve),
+//! Modules: `listen`, `accept` and `admin` (sockets), `budget` (memory), `descriptors` (files), `stop` (the end), `workers` (the threads that serve),
 //! `movable` and `work` (long work leaves them), `registry` (who is connected), `stream`, `tls` and `link` (bytes and
 //! packets), `login`, `connection` and `command` (what a client asks), `results`, `encode` and `cursor` (what it
 //! gets), `caught` (a panic stays in its connection). The server runs no SQL of its own and knows nothing of pages.

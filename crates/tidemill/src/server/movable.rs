@@ -1,7 +1,7 @@
 //! A connection's task that goes elsewhere to compute: it is polled by its loop as long as it has little to do, and by a thread of its own
 //! ([`WorkThreads`]) while a statement of it computes for long, so that it keeps nobody waiting who shares the loop.
 //!
-//! A task asks for it, through the seam ([`leave`]), before what is known to last, or has computed for long between its pauses
+//! A task asks for it, through the environment ([`leave`]), before what is known to last, or has computed for long between its pauses
 //! ([`paused`]), or has kept the loop waiting several times of late. It comes back when its command is over ([`come_back`]). Exactly one
 //! thread polls it at any time. Whoever wakes it need not know where it is.
 //!

@@ -79,9 +79,9 @@ impl Shared {
     fn run(&self, first: Job) {
         let kind = usize::from(first.amidst);
         if !first.amidst {
-            base::real::step_back();
+            base::real::lower_priority();
         }
-        base::real::lend_to_requests();
+        base::real::dedicate_to_requests();
         let mut next = Some(first);
         while let Some(job) = next {
             let away = Arc::clone(&job.away);

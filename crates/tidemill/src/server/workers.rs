@@ -180,7 +180,7 @@ fn start_loop(name: &str, end: Sender<Infallible>) -> io::Result<Loop> {
         .name(name.to_owned())
         .spawn(move || {
             let _end = end;
-            base::real::settle_requests();
+            base::real::pin_requests();
             let ring = ThreadRing::install().ok().map(Arc::new);
             if let Some(ring) = &ring {
                 runtime.spawn(read_pages(Arc::clone(ring)));
@@ -212,7 +212,7 @@ async fn read_pages(ring: Arc<ThreadRing>) {
     };
     poll_fn(|cx| {
         loop {
-            ring.turn(cx.waker());
+            ring.poll(cx.waker());
             match readable.poll_read_ready(cx) {
                 // What arrives from here on makes it readable again.
                 Poll::Ready(Ok(mut ready)) => ready.clear_ready(),

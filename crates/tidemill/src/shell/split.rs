@@ -93,7 +93,7 @@ impl Splitter {
                 State::Plain if matches!(c, '\'' | '"' | '`') => self.state = State::Quoted(c),
                 State::Plain => {}
             }
-            self.take(&rest[..taken]);
+            self.push_piece(&rest[..taken]);
             rest = &rest[taken..];
         }
         if !self.text.is_empty() {
@@ -109,7 +109,7 @@ impl Splitter {
         done.pop()
     }
 
-    fn take(&mut self, piece: &str) {
+    fn push_piece(&mut self, piece: &str) {
         if self.text.is_empty() {
             if piece.trim().is_empty() {
                 return;

@@ -8,22 +8,22 @@ use std::sync::Arc;
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+    fn read_bytes(&mut self, n: usize) -> Option<&'a [u8]> {
         let (head, tail) = self.0.split_at_checked(n)?;
         self.0 = tail;
         Some(head)
     }
 
     fn u8(&mut self) -> Option<u8> {
-        self.take(1).map(|b| b[0])
+        self.read_bytes(1).map(|b| b[0])
     }
 
     fn u16(&mut self) -> Option<u16> {
-        self.take(2).map(|b| u16::from_le_bytes([b[0], b[1]]))
+        self.read_bytes(2).map(|b| u16::from_le_bytes([b[0], b[1]]))
     }
 
     fn u32(&mut self) -> Option<u32> {
-        self.take(4)
+        self.read_bytes(4)
             .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
     }
 
@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
         let mut names = Vec::new();
         for _ in 0..n {
             let len = self.u32()? as usize;
-            names.push(self.take(len)?.into());
+            names.push(self.read_bytes(len)?.into());
         }
         Some(Arc::new(Labels { names, collation }))
     }

@@ -1,4 +1,4 @@
-//! One constructor for each error that several rooms raise, so that the text is written once.
+//! One constructor for each error that several crates raise, so that the text is written once.
 
 use super::SqlError;
 use super::codes::*;

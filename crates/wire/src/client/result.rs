@@ -246,7 +246,7 @@ fn read_binary_row(packet: &[u8], columns: &[Column]) -> ReadResult<Vec<Value>> 
     if reader.u8()? != 0 {
         return Err(ProtocolError::Malformed);
     }
-    let bitmap = reader.take((columns.len() + 2).div_ceil(8))?;
+    let bitmap = reader.read_bytes((columns.len() + 2).div_ceil(8))?;
     let mut row = Vec::with_capacity(columns.len());
     for (index, column) in columns.iter().enumerate() {
         let bit = index + 2;

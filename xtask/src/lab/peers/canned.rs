@@ -98,7 +98,7 @@ impl Peer for Canned {
         Ok(())
     }
 
-    fn settle(&self, _database: &str, _tables: &[String]) -> Outcome<()> {
+    fn finish_load(&self, _database: &str, _tables: &[String]) -> Outcome<()> {
         Ok(())
     }
 

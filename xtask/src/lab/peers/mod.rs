@@ -158,7 +158,7 @@ pub trait Peer {
     fn make_database(&self, name: &str) -> Outcome<()>;
 
     /// Brings statistics and old rows in order, as each server's manual asks for after a load.
-    fn settle(&self, database: &str, tables: &[String]) -> Outcome<()>;
+    fn finish_load(&self, database: &str, tables: &[String]) -> Outcome<()>;
 
     /// How often it has synced its log.
     fn log_syncs(&self) -> Option<u64>;

@@ -112,7 +112,7 @@ impl Peer for Mysql {
         self.ask("", &sql).map(drop)
     }
 
-    fn settle(&self, database: &str, tables: &[String]) -> Outcome<()> {
+    fn finish_load(&self, database: &str, tables: &[String]) -> Outcome<()> {
         for table in tables {
             self.ask(database, &format!("ANALYZE TABLE {table}"))?;
         }

@@ -266,7 +266,7 @@ impl Peer for Postgres {
         self.psql("postgres", &sql).map(drop)
     }
 
-    fn settle(&self, database: &str, _tables: &[String]) -> Outcome<()> {
+    fn finish_load(&self, database: &str, _tables: &[String]) -> Outcome<()> {
         self.psql(database, "VACUUM ANALYZE").map(drop)
     }
 

@@ -44,7 +44,7 @@ impl Row {
             .all(|(&o, &m)| o == who || !conflict(m, mode))
     }
 
-    fn settle(&mut self) -> Vec<TxnId> {
+    fn grant_waiting(&mut self) -> Vec<TxnId> {
         let mut out = Vec::new();
         while let Some(&(who, mode, _)) = self.waiting.first() {
             if !self.free(who, mode) {
@@ -192,11 +192,15 @@ impl Model {
         for row in self.rows.values_mut() {
             row.waiting.retain(|w| !who.contains(&w.0));
         }
-        self.settle();
+        self.grant_waiting();
     }
 
-    fn settle(&mut self) {
-        let granted: BTreeSet<_> = self.rows.values_mut().flat_map(|r| r.settle()).collect();
+    fn grant_waiting(&mut self) {
+        let granted: BTreeSet<_> = self
+            .rows
+            .values_mut()
+            .flat_map(|r| r.grant_waiting())
+            .collect();
         for s in self.sessions.iter_mut().filter(|s| granted.contains(&s.id)) {
             let wait = s.wait.take().expect("it waited");
             assert_eq!(wait.ended(), Some(WaitEnd::Granted));
@@ -216,7 +220,7 @@ impl Model {
         for row in self.rows.values_mut() {
             row.held.remove(&id);
         }
-        self.settle();
+        self.grant_waiting();
         let cell = &self.sessions[who].cell;
         self.sessions[who].id = self.w.begin(cell);
     }
@@ -270,7 +274,7 @@ impl Model {
                         row.held.remove(&self.sessions[who].id);
                     }
                     self.sessions[who].last_key = None;
-                    self.settle();
+                    self.grant_waiting();
                 }
             }
         }

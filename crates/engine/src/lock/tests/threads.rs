@@ -43,7 +43,7 @@ impl Stress {
     }
 
     /// Takes one row; false when the transaction must end.
-    fn take(&self, me: TxnId, key: usize, exclusive: bool, how: &mut [u8; KEYS]) -> bool {
+    fn acquire(&self, me: TxnId, key: usize, exclusive: bool, how: &mut [u8; KEYS]) -> bool {
         loop {
             let wait = {
                 let mut row = self.rows[key].lock().unwrap();
@@ -132,7 +132,7 @@ impl Stress {
             let mut how = [0u8; KEYS];
             for _ in 0..1 + rng.below(4) {
                 let (key, exclusive) = (rng.below(KEYS as u64) as usize, rng.below(2) == 0);
-                if !self.take(me, key, exclusive, &mut how) {
+                if !self.acquire(me, key, exclusive, &mut how) {
                     break;
                 }
                 if rng.below(8) == 0 {

@@ -128,7 +128,7 @@ pub(super) async fn bring_about(s: &mut Session, def: TableDef) -> Result<(), Sq
     if schema::same_shape(&old.def, &def) {
         return Ok(());
     }
-    let now_us = s.engine().seams().clock.wall_us();
+    let now_us = s.engine().environment().clock.wall_us();
     let wanted = def.clone();
     let stored: Arc<Table> = Arc::clone(&old);
     let mut reshape = move |row: RowRef<'_>| Ok(carried(&stored.def, &wanted, row, now_us));

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::block_on;
-use base::mem::{MemDisk, seams};
+use base::mem::{MemDisk, environment};
 use engine::{Engine, EngineOptions, Isolation, PagerOptions, SchemaDef, TableDef};
 use types::CollationId;
 
@@ -28,7 +28,7 @@ async fn engine_on(disk: &Arc<MemDisk>) -> Arc<Engine> {
         },
         ..EngineOptions::default()
     };
-    Engine::open(seams(Arc::clone(disk)), Path::new("/data"), options)
+    Engine::open(environment(Arc::clone(disk)), Path::new("/data"), options)
         .await
         .expect("an engine")
 }

@@ -312,7 +312,7 @@ pub async fn write(
     if changed.is_empty() {
         return Ok(false);
     }
-    let now_us = engine.seams().clock.wall_us();
+    let now_us = engine.environment().clock.wall_us();
     let mut s = engine.session();
     s.begin(Isolation::ReadCommitted, false);
     s.statement_begin(Isolation::ReadCommitted);

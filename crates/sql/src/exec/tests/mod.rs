@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::block_on;
-use base::mem::{MemDisk, seams};
+use base::mem::{MemDisk, environment};
 use engine::{Engine, EngineOptions, PagerOptions};
 use types::SqlError;
 use types::convert::to_text;
@@ -28,7 +28,7 @@ pub(super) struct Client {
 impl Client {
     /// An empty server; the connection is in the database `test`.
     pub fn new() -> Client {
-        let seams = seams(Arc::new(MemDisk::default()));
+        let environment = environment(Arc::new(MemDisk::default()));
         let instance = block_on(async {
             let options = EngineOptions {
                 pager: PagerOptions {
@@ -39,11 +39,11 @@ impl Client {
                 },
                 ..EngineOptions::default()
             };
-            let engine = Engine::open(seams.clone(), Path::new("/data"), options)
+            let engine = Engine::open(environment.clone(), Path::new("/data"), options)
                 .await
                 .expect("an engine");
             let globals = Arc::new(GlobalVars::new());
-            Instance::open(engine, &seams, globals, InstanceOptions::default())
+            Instance::open(engine, &environment, globals, InstanceOptions::default())
                 .await
                 .expect("an instance")
         });

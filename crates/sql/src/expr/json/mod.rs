@@ -1,5 +1,5 @@
 //! JSON: documents (`value`), their text (`read`) and paths into them (`path`). The SQL functions over them are
-//! in `func::json`. This room knows no SQL types and stores nothing.
+//! in `func::json`. This module knows no SQL types and stores nothing.
 
 pub(crate) mod path;
 pub(crate) mod read;

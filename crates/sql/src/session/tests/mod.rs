@@ -27,7 +27,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::block_on;
-use base::mem::{MemDisk, seams};
+use base::mem::{MemDisk, environment};
 use engine::{Engine, EngineOptions, PagerOptions};
 use types::{SqlError, Value};
 
@@ -47,7 +47,7 @@ pub(super) fn server_on(disk: Arc<MemDisk>) -> Arc<Instance> {
 
 /// The same, with memory to sort so many bytes of an index or of rows at a time.
 pub(super) fn server_that_sorts(disk: Arc<MemDisk>, sort_bytes_max: u64) -> Arc<Instance> {
-    let seams = seams(disk);
+    let environment = environment(disk);
     block_on(async {
         let options = EngineOptions {
             pager: PagerOptions {
@@ -60,7 +60,7 @@ pub(super) fn server_that_sorts(disk: Arc<MemDisk>, sort_bytes_max: u64) -> Arc<
             sort_bytes_max,
             ..EngineOptions::default()
         };
-        let engine = Engine::open(seams.clone(), Path::new("/data"), options)
+        let engine = Engine::open(environment.clone(), Path::new("/data"), options)
             .await
             .expect("an engine");
         let options = InstanceOptions {
@@ -72,7 +72,7 @@ pub(super) fn server_that_sorts(disk: Arc<MemDisk>, sort_bytes_max: u64) -> Arc<
             })),
             ..InstanceOptions::default()
         };
-        Instance::open(engine, &seams, Arc::new(GlobalVars::new()), options)
+        Instance::open(engine, &environment, Arc::new(GlobalVars::new()), options)
             .await
             .expect("an instance")
     })

@@ -1,7 +1,7 @@
 //! TLS for the server's clients: the context that new connections are offered, made at the start and anew by ALTER INSTANCE
 //! RELOAD TLS, and the channel that a connection's bytes go through.
 //!
-//! Rooms: `suites` and `names` (OpenSSL's words for rustls' things), `files` (what the variables name), `certificates` (made
+//! Modules: `suites` and `names` (OpenSSL's words for rustls' things), `files` (what the variables name), `certificates` (made
 //! where there are none), `sessions` (what can be resumed), `context` (all of that together), `channel` (one connection),
 //! `status`. Only the server comes here: the embedded library has none of it. What never happens: a list or file that cannot
 //! be used in full is used in part.

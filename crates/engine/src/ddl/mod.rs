@@ -1,0 +1,25 @@
+//! The catalog on disk and the statements that change it. Definitions are rows of one internal table, changed by ordinary
+//! transactions: a DDL statement is atomic because its transaction is. Files follow the catalog: they are made before the
+//! commit that names them and removed after the commit that forgets them; start-up removes what no definition names.
+
+mod alter;
+mod build;
+mod catalog;
+mod change_replay;
+mod compression;
+mod copy;
+mod entries;
+mod leaf_rows;
+mod online_build;
+mod orphaned_trees;
+mod parallel;
+mod paths;
+mod rebuild;
+mod rewrite;
+mod runs;
+mod statements;
+
+pub(crate) use catalog::{OrphanedTree, catalog_def, load};
+pub(crate) use paths::{catalog_path, schema_dir, table_path};
+pub use rewrite::{Keys, Reshape, Rewrite};
+pub(crate) use runs::remove_left as remove_left_runs;

@@ -1,0 +1,262 @@
+//! Rebuilding a table: its rows, in another form where that is asked for, go into a new file, which then takes the old one's
+//! place ([`super::copy`] copies them). Until then nobody sees the new file, and a crash leaves the table as it was. Others go on writing where a row's new key
+//! follows from the row: rows are copied as of a snapshot, and those that have changed since are brought up to date ([`super::change_replay`]).
+//!
+//! Must never do: change a byte of the old file.
+
+use super::catalog::table_row;
+use super::change_replay::TableCopy;
+use super::rewrite::{Keys, Rewrite};
+use super::statements::{Closed, RowChange, arrange_clustered};
+use super::table_path;
+use crate::error;
+use crate::schema::{Index, IndexDef, Table, TableDef, key_parts};
+use crate::session::Session;
+use btree::Tree;
+use pager::Space;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use types::SqlError;
+
+/// A definition, without the indexes that are still to be built, and the file for it.
+struct Draft {
+    def: TableDef,
+    others: Vec<IndexDef>,
+    space: Arc<Space>,
+    keys: Keys,
+    /// Threads to fill it, at most.
+    threads: usize,
+}
+
+/// A definition that names the new file, and a table that nobody sees yet.
+struct Made {
+    rows: u64,
+    old: Arc<Table>,
+    filled: Arc<Table>,
+    _closed: Closed,
+}
+
+impl Session {
+    /// Gives a table the definition `def`, under whatever name that has, and its rows the form that `rewrite` gives them.
+    /// Ids, roots and a hidden clustered index are filled in, and the AUTO_INCREMENT counter's next value where it is 0. Gives the number of rows; `None` where the table was dropped or
+    /// has another definition by now, and nothing was done. `same_key`: the clustered key is made of the same columns as before, whose values
+    /// `rewrite` leaves as they are. `online`: others may write meanwhile, for which `rewrite` must make the same clustered key of the same row each
+    /// time. The table is closed for the moment that it takes
+    /// its transactions to end, at the beginning and at the end; where `online` is not asked for or cannot be ([`Keys::Numbered`]), all the time.
+    ///
+    /// # Errors
+    /// 1050: there is a table of the new name; 1049; 1062: rows that are equal under the new definition; what `rewrite` says.
+    /// After an error the table is as it was.
+    pub async fn rebuild_table(
+        &mut self,
+        old: &Arc<Table>,
+        mut def: TableDef,
+        mut rewrite: Rewrite<'_>,
+        same_key: bool,
+        online: bool,
+    ) -> Result<Option<u64>, SqlError> {
+        let rewrite = &mut rewrite;
+        let _shown = self.show_progress();
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _ddl = self.lock_ddl(&engine).await?;
+        let catalog = engine.catalog();
+        let (schema, name) = (&old.def.schema[..], &old.def.name[..]);
+        if !catalog
+            .table(schema, name)
+            .is_some_and(|t| Arc::ptr_eq(&t, old))
+        {
+            return Ok(None);
+        }
+        if (&def.schema[..], &def.name[..]) != (schema, name) {
+            if catalog.schema(&def.schema).is_none() {
+                return Err(SqlError::unknown_db(&def.schema));
+            }
+            if catalog.table(&def.schema, &def.name).is_some() {
+                return Err(SqlError::table_exists(&def.name));
+            }
+        }
+        arrange_clustered(&mut def);
+        let keys = Keys::between(&old.def, &def, same_key);
+        let online = online && keys != Keys::Numbered;
+        let path = engine.data_dir().join(table_path(&def.schema, &def.name));
+        let aside = path.with_extension(format!("new.{}", pager::SPACE_EXTENSION));
+        // The other indexes are built when the rows are there.
+        let others = def.indexes.split_off(1);
+        let space = engine.make_space(&mut def, aside, false).await?;
+        let mut draft = Draft {
+            def,
+            others,
+            space,
+            keys,
+            threads: self.threads_for(old),
+        };
+        let made = match online {
+            true => self.rebuild_online(old, &mut draft, rewrite).await,
+            false => self.rebuild_closed(old, &mut draft, rewrite).await,
+        };
+        let Draft { def, space, .. } = draft;
+        let Made {
+            rows,
+            old,
+            filled,
+            _closed,
+        } = match made {
+            Ok(made) => made,
+            Err(e) => {
+                engine.abandon_file(space.id());
+                return Err(e);
+            }
+        };
+        old.retired.store(true, Ordering::SeqCst);
+        // With what is known of the rows: their number, the next row id.
+        let new = Arc::new(Table::open(
+            engine.pager(),
+            def,
+            space.clone(),
+            Some(&filled),
+        ));
+        new.live
+            .visible_from
+            .store(engine.log.end().0, Ordering::Release);
+        engine.change_catalog(|c| {
+            c.remove_table(schema, name);
+            c.put_table(new);
+        });
+        engine.ddl.set_pending_table(None);
+        engine.drop_file(old.space_id());
+        // If this fails the next start does it: files follow the catalog.
+        let _ = engine.pager().rename_space(space.id(), &path);
+        Ok(Some(rows))
+    }
+
+    /// Fills the new file while nobody uses the table, and makes the definition name it.
+    async fn rebuild_closed(
+        &mut self,
+        old: &Arc<Table>,
+        draft: &mut Draft,
+        rewrite: &mut Rewrite<'_>,
+    ) -> Result<Made, SqlError> {
+        let closed = self.close_table(old).await?;
+        let (rows, filled, _) = self.fill_draft(old, draft, rewrite, None).await?;
+        self.swap_in(old, draft).await?;
+        Ok(Made {
+            rows,
+            old: old.clone(),
+            filled,
+            _closed: closed,
+        })
+    }
+
+    /// The same while others use the table.
+    async fn rebuild_online(
+        &mut self,
+        old: &Arc<Table>,
+        draft: &mut Draft,
+        rewrite: &mut Rewrite<'_>,
+    ) -> Result<Made, SqlError> {
+        let engine = self.engine.clone();
+        let captured = {
+            // Whoever changes rows without saying so must have ended before the snapshot.
+            let _closed = self.close_table(old).await?;
+            engine.show_instead(old, Table::with_change_capture(engine.pager(), old))
+        };
+        let made = async {
+            let reader = self.reader_of_all().await?;
+            let filled = self.fill_draft(&captured, draft, rewrite, Some(reader));
+            let (_, filled, reader) = filled.await?;
+            engine.ddl.set_pending_table(Some(filled.clone()));
+            let mut copy = TableCopy::new(captured.clone(), filled.clone(), draft.keys, reader);
+            for flushed in [false, true] {
+                match rewrite {
+                    Rewrite::Same => copy = self.replay_changes_on_a_thread(copy).await?,
+                    _ => self.replay_changes(&mut copy, rewrite).await?,
+                }
+                if !flushed {
+                    self.flush_device_cache().await?;
+                }
+            }
+            let closed = self.close_table(&captured).await?;
+            self.replay_last_changes(copy, rewrite).await?;
+            self.swap_in(&captured, draft).await?;
+            Ok((filled, closed))
+        }
+        .await;
+        match made {
+            Ok((filled, closed)) => Ok(Made {
+                rows: filled.row_count_estimate(),
+                old: captured,
+                filled,
+                _closed: closed,
+            }),
+            Err(e) => {
+                engine.ddl.set_pending_table(None);
+                self.withdraw(&captured).await;
+                Err(e)
+            }
+        }
+    }
+
+    /// Puts the rows, those that `reader` sees where there is one, into the new file and builds its other indexes; gives their number, the table that the file is,
+    /// and the reader where it is still needed: the old keys of rows that get other ones are found by what it sees.
+    async fn fill_draft(
+        &mut self,
+        old: &Arc<Table>,
+        draft: &mut Draft,
+        rewrite: &mut Rewrite<'_>,
+        mut reader: Option<Session>,
+    ) -> Result<(u64, Arc<Table>, Option<Session>), SqlError> {
+        let engine = self.engine.clone();
+        let Draft {
+            def,
+            others,
+            space,
+            keys,
+            threads,
+        } = draft;
+        let open = |def: &TableDef, old: Option<&Table>| {
+            Arc::new(Table::open(engine.pager(), def.clone(), space.clone(), old))
+        };
+        let new = open(def, None);
+        let snapshot = reader.as_mut().map(Session::snapshot);
+        let rows = self
+            .copy_rows(old, &new, (rewrite, *keys), snapshot, *threads)
+            .await?;
+        if *keys == Keys::Kept
+            && let Some(mut reader) = reader.take()
+        {
+            // Purge need not wait for what follows.
+            reader.commit().await?;
+        }
+        for mut index in others.drain(..) {
+            index.id = engine.next_index.fetch_add(1, Ordering::Relaxed);
+            let make = || Tree::create(engine.pager(), space, index.id);
+            let fail = |e| error::storage(e, &new.full_name);
+            index.root = engine.pager().run(make).await.map_err(fail)?;
+            let tree = Tree::open(engine.pager().clone(), space.clone(), index.root, index.id);
+            let into = Arc::new(Index::new(key_parts(def, &index), tree));
+            self.fill_index(&new, &index, into, None, *threads).await?;
+            def.indexes.push(index);
+        }
+        Ok((rows, open(def, Some(&new)), reader))
+    }
+
+    /// Makes the definition name the new file, durably. Nobody uses the table.
+    async fn swap_in(&mut self, old: &Table, draft: &mut Draft) -> Result<(), SqlError> {
+        let def = &mut draft.def;
+        if old.def.auto_increment_column().is_some() && def.auto_increment_column().is_some() {
+            // What is asked for counts even where it is lower: the new file holds the rows above which the counter must be.
+            if def.options.auto_increment == 0 {
+                def.options.auto_increment = old.counter();
+            }
+        }
+        let changes = vec![
+            RowChange::Remove(table_row(&old.def)),
+            RowChange::Put(table_row(def)),
+        ];
+        if base::mutant!("old-file-dropped-before-the-swap") {
+            self.engine.drop_file(old.space_id());
+        }
+        self.engine.change_rows(changes).await
+    }
+}

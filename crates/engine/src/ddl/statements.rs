@@ -1,0 +1,572 @@
+//! The statements that change definitions. One runs at a time; each waits until nobody uses the tables it changes, makes
+//! what is to be made, commits one catalog transaction durably, and then shows the new definitions to everybody.
+
+use super::catalog::{is_definition, row_key, schema_row, table_row};
+use super::compression::compressed_format;
+use super::{schema_dir, table_path};
+use crate::engine::Engine;
+use crate::error;
+use crate::interrupt::Interrupt;
+use crate::progress::Stage;
+use crate::schema::{DdlGuard, IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef};
+use crate::session::{Inserted, Isolation, Session};
+use base::SpaceId;
+use btree::Tree;
+use pager::{OpError, RecordKind, Space};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use types::SqlError;
+
+/// Keeps new users off a table while its definition changes.
+pub(super) struct Closed(pub(super) Arc<Table>);
+
+/// A definition change whose progress is shown until this is dropped.
+pub(super) struct Shown(Arc<Interrupt>);
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.0.progress.end();
+    }
+}
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        self.0.live.closing.store(false, Ordering::SeqCst);
+        self.0.live.changed.fire();
+    }
+}
+
+/// A table by schema and name.
+pub type TableName = (String, String);
+
+/// One change of the catalog's rows.
+pub(super) enum RowChange {
+    Put(Vec<types::Value>),
+    Remove(Vec<types::Value>),
+}
+
+impl RowChange {
+    /// Whether it is a definition's row.
+    fn defines(&self) -> bool {
+        let (RowChange::Put(row) | RowChange::Remove(row)) = self;
+        is_definition(row)
+    }
+}
+
+impl Session {
+    /// Makes a schema.
+    ///
+    /// # Errors
+    /// 1007: it exists. 1205 and 1317 while it waits for others; what the storage fails with.
+    pub async fn create_schema(&mut self, def: SchemaDef) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _ddl = self.lock_ddl(&engine).await?;
+        if engine.catalog().schema(&def.name).is_some() {
+            return Err(SqlError::db_exists(&def.name));
+        }
+        engine
+            .change_rows(vec![RowChange::Put(schema_row(&def))])
+            .await?;
+        engine.change_catalog(|c| c.put_schema(def));
+        Ok(())
+    }
+
+    /// Changes a schema's options.
+    ///
+    /// # Errors
+    /// 1049: it does not exist. 1205 and 1317 while it waits for others; what the storage fails with.
+    pub async fn alter_schema(&mut self, def: SchemaDef) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _ddl = self.lock_ddl(&engine).await?;
+        let Some(old) = engine.catalog().schema(&def.name).cloned() else {
+            return Err(SqlError::unknown_db(&def.name));
+        };
+        engine
+            .change_rows(vec![
+                RowChange::Remove(schema_row(&old.def)),
+                RowChange::Put(schema_row(&def)),
+            ])
+            .await?;
+        engine.change_catalog(|c| c.put_schema(def));
+        Ok(())
+    }
+
+    /// Drops a schema with its tables; gives their number.
+    ///
+    /// # Errors
+    /// 1008: it does not exist. 1205 and 1317 while it waits for others; what the storage fails with.
+    pub async fn drop_schema(&mut self, name: &str) -> Result<u64, SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _ddl = self.lock_ddl(&engine).await?;
+        let Some(s) = engine.catalog().schema(name).cloned() else {
+            return Err(SqlError::db_drop_missing(name));
+        };
+        let mut closed = Vec::new();
+        let mut rows = vec![RowChange::Remove(schema_row(&s.def))];
+        for t in s.tables.values() {
+            closed.push(self.close_table_for_good(t).await?);
+            rows.push(RowChange::Remove(table_row(&t.def)));
+        }
+        engine.change_rows(rows).await?;
+        for t in s.tables.values() {
+            t.retired.store(true, Ordering::SeqCst);
+        }
+        engine.change_catalog(|c| {
+            c.schemas.remove(name);
+        });
+        for t in s.tables.values() {
+            engine.drop_file(t.space_id());
+        }
+        engine.roll_back_kept();
+        // An empty folder is of no consequence, and one that is not empty is not ours to remove.
+        let _ = engine
+            .environment()
+            .disk
+            .remove_dir(&engine.data_dir().join(schema_dir(name)));
+        Ok(s.tables.len() as u64)
+    }
+
+    /// Makes a table. The engine fills in ids, roots and the clustered index.
+    ///
+    /// # Errors
+    /// 1050: it exists; 1049: its schema does not. 1205 and 1317 while it waits for others; what the storage fails with.
+    pub async fn create_table(&mut self, mut def: TableDef) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _ddl = self.lock_ddl(&engine).await?;
+        let catalog = engine.catalog();
+        let Some(s) = catalog.schema(&def.schema) else {
+            return Err(SqlError::unknown_db(&def.schema));
+        };
+        let lost = catalog
+            .tables_without_file
+            .contains_key(&(def.schema.clone(), def.name.clone()));
+        if s.tables.contains_key(&def.name) || lost {
+            return Err(SqlError::table_exists(&def.name));
+        }
+        if def.options.created_us == 0 {
+            def.options.created_us = engine.environment().clock.wall_us();
+        }
+        arrange_clustered(&mut def);
+        let path = engine.data_dir().join(table_path(&def.schema, &def.name));
+        let space = engine.make_space(&mut def, path, false).await?;
+        let done = engine
+            .change_rows(vec![RowChange::Put(table_row(&def))])
+            .await;
+        if let Err(e) = done {
+            engine.abandon_file(space.id());
+            return Err(e);
+        }
+        let t = Arc::new(Table::open(engine.pager(), def, space, None));
+        t.live
+            .visible_from
+            .store(engine.log.end().0, Ordering::Release);
+        engine.change_catalog(|c| c.put_table(t));
+        Ok(())
+    }
+
+    /// Drops a table.
+    ///
+    /// # Errors
+    /// 1051: it does not exist. 1205 and 1317 while it waits for others; what the storage fails with.
+    pub async fn drop_table(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _ddl = self.lock_ddl(&engine).await?;
+        let lost = engine
+            .catalog()
+            .tables_without_file
+            .get(&(schema.to_string(), name.to_string()))
+            .cloned();
+        if let Some(def) = lost {
+            // Its file is missing or unreadable: the definition goes, and what is left of the file.
+            engine
+                .change_rows(vec![RowChange::Remove(table_row(&def))])
+                .await?;
+            engine.change_catalog(|c| {
+                c.tables_without_file
+                    .remove(&(def.schema.clone(), def.name.clone()));
+            });
+            let path = engine.data_dir().join(table_path(schema, name));
+            if engine.pager().spaces().iter().all(|s| s.path() != path) {
+                let _ = engine.environment().disk.remove_file(&path);
+            }
+            return Ok(());
+        }
+        let missing = || SqlError::bad_table(&format!("{schema}.{name}"));
+        let t = engine.catalog().table(schema, name).ok_or_else(missing)?;
+        let _closed = self.close_table_for_good(&t).await?;
+        engine
+            .change_rows(vec![RowChange::Remove(table_row(&t.def))])
+            .await?;
+        t.retired.store(true, Ordering::SeqCst);
+        engine.change_catalog(|c| c.remove_table(schema, name));
+        engine.drop_file(t.space_id());
+        engine.roll_back_kept();
+        Ok(())
+    }
+
+    /// Empties a table by giving it a new file.
+    ///
+    /// # Errors
+    /// 1146: it does not exist. 1205 and 1317 while it waits for others; what the storage fails with.
+    /// After an error the table is as it was.
+    pub async fn truncate_table(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _ddl = self.lock_ddl(&engine).await?;
+        let missing = || SqlError::no_such_table(schema, name);
+        let old = engine.catalog().table(schema, name).ok_or_else(missing)?;
+        let _closed = self.close_table(&old).await?;
+        let mut def = old.def.clone();
+        def.options.auto_increment = 0;
+        def.columns.iter_mut().for_each(|c| c.fill = None);
+        let path = engine.data_dir().join(table_path(schema, name));
+        let aside = path.with_extension(format!("new.{}", pager::SPACE_EXTENSION));
+        let space = engine.make_space(&mut def, aside, true).await?;
+        let rows = vec![
+            RowChange::Remove(table_row(&old.def)),
+            RowChange::Put(table_row(&def)),
+        ];
+        if let Err(e) = engine.change_rows(rows).await {
+            engine.abandon_file(space.id());
+            return Err(e);
+        }
+        old.retired.store(true, Ordering::SeqCst);
+        let t = Arc::new(Table::open(engine.pager(), def, space.clone(), None));
+        t.live
+            .visible_from
+            .store(engine.log.end().0, Ordering::Release);
+        engine.change_catalog(|c| c.put_table(t));
+        engine.drop_file(old.space_id());
+        // If this fails the next start does it: files follow the catalog.
+        let _ = engine.pager().rename_space(space.id(), &path);
+        engine.pager().keep_spare();
+        Ok(())
+    }
+
+    /// Renames tables, all or none, in order: (schema, name) from and to.
+    ///
+    /// # Errors
+    /// 1146: a table does not exist; 1049: the schema of a new name does not; 1050: a new name is taken. 1205 and 1317 while it waits for others; what the storage fails with.
+    pub async fn rename_tables(
+        &mut self,
+        pairs: &[(TableName, TableName)],
+    ) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _ddl = self.lock_ddl(&engine).await?;
+        let before = engine.catalog();
+        let mut view = before.as_ref().clone();
+        let mut closed = Vec::new();
+        let mut renamed: Vec<(Arc<Table>, TableDef)> = Vec::new();
+        for ((fs, fname), (ts, tname)) in pairs {
+            let t = view
+                .table(fs, fname)
+                .ok_or_else(|| SqlError::no_such_table(fs, fname))?;
+            if view.schema(ts).is_none() {
+                return Err(SqlError::unknown_db(ts));
+            }
+            if view.table(ts, tname).is_some() {
+                return Err(SqlError::table_exists(tname));
+            }
+            let origin = renamed.iter().position(|(_, d)| d.id == t.def.id);
+            let first = origin.map_or(t.clone(), |i| renamed[i].0.clone());
+            if origin.is_none() {
+                closed.push(self.close_table(&first).await?);
+            }
+            let mut def = t.def.clone();
+            def.schema = ts.clone();
+            def.name = tname.clone();
+            view.remove_table(fs, fname);
+            view.put_table(Arc::new(Table::open(
+                engine.pager(),
+                def.clone(),
+                t.space.clone(),
+                Some(&first),
+            )));
+            match origin {
+                Some(i) => renamed[i].1 = def,
+                None => renamed.push((first, def)),
+            }
+        }
+        let mut rows = Vec::new();
+        for (old, def) in &renamed {
+            rows.push(RowChange::Remove(table_row(&old.def)));
+            rows.push(RowChange::Put(table_row(def)));
+        }
+        engine.change_rows(rows).await?;
+        for (old, _) in &renamed {
+            old.retired.store(true, Ordering::SeqCst);
+        }
+        engine.change_catalog(|c| {
+            for (old, _) in &renamed {
+                c.remove_table(&old.def.schema, &old.def.name);
+            }
+            for (old, def) in &renamed {
+                c.put_table(Arc::new(Table::open(
+                    engine.pager(),
+                    def.clone(),
+                    old.space.clone(),
+                    Some(old),
+                )));
+            }
+        });
+        engine.move_files(&renamed);
+        Ok(())
+    }
+
+    /// Waits for the DDL mutex.
+    pub(super) async fn lock_ddl<'e>(&self, engine: &'e Engine) -> Result<DdlGuard<'e>, SqlError> {
+        let mut guard = None;
+        self.wait_unless_killed(&engine.ddl.freed, || {
+            guard = engine.ddl.try_lock();
+            guard.is_some()
+        })
+        .await?;
+        guard.ok_or_else(|| SqlError::internal("no DDL guard"))
+    }
+
+    /// Lets the progress of a definition change be seen until what this gives is dropped.
+    pub(super) fn show_progress(&self) -> Shown {
+        Shown(self.interrupt.clone())
+    }
+
+    /// Keeps new users off the table and waits for those there are.
+    pub(super) async fn close_table(&self, t: &Arc<Table>) -> Result<Closed, SqlError> {
+        self.close_once(t, || t.users() == 0).await
+    }
+
+    /// As [`Session::close_table`], for a table that is dropped: transactions that cannot be rolled back are not waited for.
+    async fn close_table_for_good(&self, t: &Arc<Table>) -> Result<Closed, SqlError> {
+        self.close_once(t, || t.users_but_failed_rollbacks() == 0)
+            .await
+    }
+
+    async fn close_once(
+        &self,
+        t: &Arc<Table>,
+        unused: impl FnMut() -> bool,
+    ) -> Result<Closed, SqlError> {
+        t.live.closing.store(true, Ordering::SeqCst);
+        let closed = Closed(t.clone());
+        self.interrupt.progress.begin(Stage::Waiting, 0);
+        let unused = self.wait_unless_killed(&t.live.changed, unused).await;
+        self.interrupt.progress.end();
+        unused.map(|()| closed)
+    }
+}
+
+impl Engine {
+    /// Changes rows of the catalog in one transaction, durable when this returns.
+    pub(super) async fn change_rows(
+        self: &Arc<Self>,
+        changes: Vec<RowChange>,
+    ) -> Result<(), SqlError> {
+        let Some(catalog) = self.ddl.catalog_table() else {
+            return Err(SqlError::internal("no catalog"));
+        };
+        let mut s = Session::new(self.clone());
+        s.begin(Isolation::ReadCommitted, false);
+        s.defines = changes.iter().any(RowChange::defines);
+        for c in &changes {
+            let r = match c {
+                RowChange::Put(row) => s.insert(&catalog, row).await.map(|i| i == Inserted::Done),
+                RowChange::Remove(row) => {
+                    let key = row_key(&catalog, row);
+                    s.delete_key(&catalog, &key, &mut |_| Ok(true)).await
+                }
+            };
+            match r {
+                Ok(true) => {}
+                Ok(false) => {
+                    let (what, row) = match c {
+                        RowChange::Put(r) => ("twice", r),
+                        RowChange::Remove(r) => ("missing", r),
+                    };
+                    let key = &row[..2];
+                    s.rollback().await?;
+                    if let Some(e) = self.log.failure() {
+                        // A change that could not be made durable took place in memory, and nobody was shown it.
+                        return Err(error::storage(OpError::Io(e), "the catalog"));
+                    }
+                    return Err(SqlError::internal(&format!(
+                        "the catalog and its rows disagree: {key:?} is {what}"
+                    )));
+                }
+                Err(e) => {
+                    s.rollback().await?;
+                    return Err(e);
+                }
+            }
+        }
+        s.commit().await?;
+        let end = self.log.end();
+        self.log
+            .wait_durable(end)
+            .await
+            .map_err(|e| error::storage(e, "the catalog"))
+    }
+
+    /// Makes a definition's file with an empty tree for each index; fills in ids and roots. `at_last`: on a full disk from what is kept for that.
+    pub(super) async fn make_space(
+        &self,
+        def: &mut TableDef,
+        path: PathBuf,
+        at_last: bool,
+    ) -> Result<Arc<Space>, SqlError> {
+        def.id = self.ddl.next_table.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}.{}", def.schema, def.name);
+        let compression =
+            compressed_format(&def.options, self.compression_level.load(Ordering::Relaxed));
+        let fail = |e: OpError| error::storage(e, &name);
+        // The name may be taken by what a statement that was cut short left, or by a table that waits for its own: the
+        // next start gives each its place.
+        let path = if self.environment().disk.exists(&path) {
+            path.with_extension(format!("{}.{}", def.id, pager::SPACE_EXTENSION))
+        } else {
+            path
+        };
+        if let Some(dir) = path.parent() {
+            let disk = &self.environment().disk;
+            disk.create_dir_all(dir)
+                .and_then(|()| disk.sync_dir(&self.data_dir()))
+                .map_err(|e| fail(OpError::io(e)))?;
+        }
+        let id = SpaceId(def.id);
+        let made = match at_last {
+            true => {
+                // Page 0, and a root for each index.
+                let pages = 1 + u32::try_from(def.indexes.len()).unwrap_or(u32::MAX - 1);
+                self.pager
+                    .create_space_at_last(id, &path, compression, pages)
+            }
+            false => self.pager.create_space(id, &path, compression),
+        };
+        let space = made.map_err(fail)?;
+        for x in &mut def.indexes {
+            x.id = self.next_index.fetch_add(1, Ordering::Relaxed);
+            match self
+                .pager
+                .run(|| Tree::create(&self.pager, &space, x.id))
+                .await
+            {
+                Ok(root) => x.root = root,
+                Err(e) => {
+                    self.drop_file(space.id());
+                    return Err(fail(e));
+                }
+            }
+        }
+        Ok(space)
+    }
+
+    /// Replaces a table's definition on disk, with other rows of the catalog, and for everybody. The AUTO_INCREMENT counter goes on at
+    /// the definition's, which may be lower, but above all rows; as before where that is 0. Nobody uses the table.
+    pub(super) async fn replace_def(
+        self: &Arc<Self>,
+        old: &Arc<Table>,
+        mut def: TableDef,
+        also: Vec<RowChange>,
+    ) -> Result<(), SqlError> {
+        let next = match def.options.auto_increment {
+            0 => {
+                def.options.auto_increment = old.def.options.auto_increment;
+                None
+            }
+            n => Some(Session::new(self.clone()).counter_from(old, n).await?),
+        };
+        let mut rows = vec![
+            RowChange::Remove(table_row(&old.def)),
+            RowChange::Put(table_row(&def)),
+        ];
+        rows.extend(also);
+        self.change_rows(rows).await?;
+        let new = Table::open(self.pager(), def, old.space.clone(), Some(old));
+        let set = next.map(|next| self.set_counter(&new, next));
+        self.show_instead(old, new);
+        match set {
+            Some(end) => self
+                .log
+                .wait_durable(end?)
+                .await
+                .map_err(|e| error::storage(e, &old.full_name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Has the counter of a table go on at `next`; gives the end of the record that says so.
+    fn set_counter(&self, t: &Table, next: u64) -> Result<base::Lsn, SqlError> {
+        let _noting = self.noting.lock().unwrap_or_else(|x| x.into_inner());
+        t.live.auto_increment_saved.store(next, Ordering::Relaxed);
+        t.live.auto_increment.store(next, Ordering::Relaxed);
+        let body = crate::counters::set_note(t.def.id, next);
+        let none = (base::TxnId::NONE, base::Lsn::NONE);
+        let at = self
+            .pager
+            .append(RecordKind::Note, none.0, none.1, &body, |_, _| {});
+        at.map(|at| at.end)
+            .map_err(|e| error::storage(e, &t.full_name))
+    }
+
+    /// Removes a file that no definition names. A failure leaves it for the next start to remove.
+    pub(crate) fn drop_file(&self, id: SpaceId) {
+        let _ = self.pager.drop_space(id);
+    }
+
+    /// Removes the file of a creation that failed. When the log failed, nobody knows whether its commit will be found there:
+    /// the next start keeps the file or removes it, as the definitions say then.
+    pub(super) fn abandon_file(&self, id: SpaceId) {
+        if self.log.failure().is_none() {
+            self.drop_file(id);
+        }
+    }
+
+    fn move_files(&self, renamed: &[(Arc<Table>, TableDef)]) {
+        // Through names aside, since the new names may be others' old ones. What fails is put right at the next start.
+        for (i, (t, def)) in renamed.iter().enumerate() {
+            let to = self.data_dir().join(table_path(&def.schema, &def.name));
+            if let Some(dir) = to.parent() {
+                let _ = self.environment().disk.create_dir_all(dir);
+            }
+            let _ = self
+                .pager
+                .rename_space(t.space_id(), &to.with_extension(format!("moving{i}.tdb")));
+        }
+        for (t, def) in renamed {
+            let to = self.data_dir().join(table_path(&def.schema, &def.name));
+            let _ = self.pager.rename_space(t.space_id(), &to);
+        }
+    }
+
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.dir.join("data")
+    }
+}
+
+/// Puts the clustered index first, adding a hidden one where no key serves.
+pub(super) fn arrange_clustered(def: &mut TableDef) {
+    match def.clustered_choice() {
+        Some(i) => {
+            let x = def.indexes.remove(i);
+            def.indexes.insert(0, x);
+        }
+        None => def.indexes.insert(
+            0,
+            IndexDef {
+                id: 0,
+                name: "GEN_CLUST_INDEX".to_string(),
+                kind: IndexKind::Hidden,
+                parts: Vec::<IndexPart>::new(),
+                comment: String::new(),
+                root: base::PageNo(0),
+                invisible: false,
+                asked: Default::default(),
+            },
+        ),
+    }
+}

@@ -1,0 +1,67 @@
+//! The DDL mutex: one definition change at a time; and what else definition changes share.
+
+use super::Table;
+use base::Event;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// What DDL statements share.
+#[derive(Default)]
+pub(crate) struct DdlState {
+    busy: AtomicBool,
+    pub(crate) freed: Event,
+    table: OnceLock<Arc<Table>>,
+    /// Next table id.
+    pub(crate) next_table: AtomicU32,
+    /// The table that is to take another's place and is being filled: no definition names it, and purge has work there.
+    pending_table: Mutex<Option<Arc<Table>>>,
+}
+
+impl DdlState {
+    /// The table that holds the definitions.
+    pub(crate) fn catalog_table(&self) -> Option<Arc<Table>> {
+        self.table.get().cloned()
+    }
+
+    /// The table without a definition, if it has this id.
+    pub(crate) fn pending_table(&self, id: u32) -> Option<Arc<Table>> {
+        let t = self
+            .pending_table
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        t.as_ref().filter(|t| t.def.id == id).cloned()
+    }
+
+    pub(crate) fn set_pending_table(&self, t: Option<Arc<Table>>) {
+        *self
+            .pending_table
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = t;
+    }
+
+    pub(crate) fn set_catalog_table(&self, t: Arc<Table>) {
+        let set = self.table.set(t);
+        assert!(set.is_ok(), "the catalog table is opened once");
+    }
+}
+
+/// The DDL mutex, held by the one DDL statement that runs.
+pub(crate) struct DdlGuard<'a>(&'a DdlState);
+
+impl DdlState {
+    pub(crate) fn try_lock(&self) -> Option<DdlGuard<'_>> {
+        if base::mutant!("two-definition-changes-at-once") {
+            self.busy.store(true, Ordering::Release);
+            return Some(DdlGuard(self));
+        }
+        // Made only when it was got: one that is dropped frees the mutex, whoever holds it.
+        (!self.busy.swap(true, Ordering::Acquire)).then(|| DdlGuard(self))
+    }
+}
+
+impl Drop for DdlGuard<'_> {
+    fn drop(&mut self) {
+        self.0.busy.store(false, Ordering::Release);
+        self.0.freed.fire();
+    }
+}
