@@ -139,7 +139,7 @@ const COMMANDS: &[Command] = &[
     ),
     (
         "differential",
-        "random statements beside MariaDB and by two ways [--statements N] [--seed N] [--area NAME] [--case N] [--alone] [--list FILE]",
+        "random statements beside MariaDB and by two ways [--statements N] [--seed N] [--area NAME] [--case N] [--alone] [--list FILE] [--judge FILE]",
         differential::command,
     ),
     (

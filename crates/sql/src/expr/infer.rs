@@ -217,11 +217,11 @@ pub fn common_of(parts: &[&Expr], connection: CollationId, op: &str) -> Result<E
     Ok(ty)
 }
 
-/// Whether a parameter beside it is a number. One beside a YEAR may have more than four digits.
+/// Whether a parameter beside it is a number of that type. One beside a YEAR may have more than four digits, one beside a FLOAT more than six.
 fn takes_parameters(t: &ExprType) -> bool {
     matches!(
         t.shape,
-        Shape::Int { .. } | Shape::Decimal { .. } | Shape::Float { .. } | Shape::Double { .. }
+        Shape::Int { .. } | Shape::Decimal { .. } | Shape::Double { .. }
     )
 }
 

@@ -53,7 +53,7 @@ fn choice<'e>(
         ("nullif", [x, y]) => {
             cx.tick(1)?;
             let how = Comparer::choose(&x.ty, &y.ty, cx.collation, "nullif")?;
-            let (a, b) = (x.eval(cx, row)?, y.eval(cx, row)?);
+            let (a, b) = how.pair(x, y, cx, row)?;
             let same = how.equal(&a, &x.ty, &b, &y.ty, cx) == Some(true);
             Ok(Some(if same {
                 Chosen::Nothing
@@ -62,6 +62,27 @@ fn choice<'e>(
             }))
         }
         _ => Ok(None),
+    }
+}
+
+impl Comparer {
+    /// The values of two expressions as it compares them: as numbers, the text of a time is the number of that.
+    ///
+    /// # Errors
+    /// As [`Expr::eval`].
+    pub(super) fn pair<'a>(
+        &self,
+        x: &'a Expr,
+        y: &'a Expr,
+        cx: &'a EvalCtx<'_>,
+        row: &'a dyn RowSource,
+    ) -> Result<(Val<'a>, Val<'a>), SqlError> {
+        let numbers = matches!(self, Comparer::Int | Comparer::Exact | Comparer::Double);
+        let value = |e: &'a Expr| match numbers && e.is_clock() {
+            true => e.eval_moment(cx, row),
+            false => e.eval(cx, row),
+        };
+        Ok((value(x)?, value(y)?))
     }
 }
 

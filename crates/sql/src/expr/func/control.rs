@@ -89,9 +89,9 @@ fn nullif(a: Args<'_>) -> Out<'_> {
         // What it is compared with is not computed.
         return Ok(Val::Null);
     }
-    let y = a.val(1)?;
     let c = Comparer::choose(a.ty(0), a.ty(1), a.cx.collation, "nullif")?;
-    if c.equal(&x, a.ty(0), &y, a.ty(1), a.cx) == Some(true) {
+    let (p, q) = c.pair(&a.args[0], &a.args[1], a.cx, a.row)?;
+    if c.equal(&p, a.ty(0), &q, a.ty(1), a.cx) == Some(true) {
         Ok(Val::Null)
     } else {
         Ok(x)

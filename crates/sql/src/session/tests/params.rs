@@ -174,8 +174,8 @@ fn what_is_handed_on_or_compared_exactly_follows_the_values() {
 #[test]
 fn one_of_several_takes_the_numbers_beside_it() {
     let mut c = Client::in_test(&server());
-    c.run("CREATE TABLE m (d DECIMAL(10,2), y YEAR, w DATE)");
-    c.run("INSERT INTO m VALUES (1.25, 2001, '2001-02-03')");
+    c.run("CREATE TABLE m (d DECIMAL(10,2), y YEAR, w DATE, f FLOAT)");
+    c.run("INSERT INTO m VALUES (1.25, 2001, '2001-02-03', 1.5)");
     let i = Value::Int;
     let cases: &[(&str, Runs<'_>)] = &[
         (
@@ -193,6 +193,10 @@ fn one_of_several_takes_the_numbers_beside_it() {
                 (&[i(1), text("a")], "a"),
                 (&[i(0), Value::Null], "2001-02-03"),
             ],
+        ),
+        (
+            "SELECT CASE WHEN ? THEN ? ELSE f END FROM m",
+            &[(&[i(1), i(2_147_483_647)], "2147483647")],
         ),
         (
             "SELECT IFNULL(?, y) FROM m",
