@@ -18,7 +18,7 @@ use crate::plan::{UpdatePlan, UpdateTarget, subqueries_of};
 pub(super) struct Found {
     /// Their clustered keys.
     pub keys: KeyMap,
-    /// The assigned values of each, as of when it was found; empty for one table alone, whose values are computed anew.
+    /// The assigned values of each, as of when it was found; empty where rows are looked at again and computed when they change.
     pub values: Vec<Vec<Value>>,
     charge: Charge,
 }

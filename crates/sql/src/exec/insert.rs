@@ -317,14 +317,20 @@ impl Work<'_> {
     /// A value was given: what is reserved goes on above it, as in MySQL.
     fn pass(&mut self, given: u64) {
         let (next, left) = self.reserved;
-        let Some(above) = given.checked_sub(next) else {
+        if left == 0 || given < next {
             return;
-        };
-        let passed = above / self.step.0 + 1;
-        self.reserved = match left.checked_sub(passed) {
-            Some(left) if left > 0 => (next + passed * self.step.0, left),
-            _ => (0, 0),
-        };
+        }
+        let below = (given - next) / self.step.0;
+        match left.checked_sub(below) {
+            // The last of them that is not above it, and one further.
+            Some(left) if left > 0 => self.go_on(next + below * self.step.0, left),
+            _ => self.reserved = (0, 0),
+        }
+    }
+
+    /// `v` is used, the first of the `left` values that are reserved.
+    fn go_on(&mut self, v: u64, left: u64) {
+        self.reserved = (v.saturating_add(self.step.0), left - 1);
     }
 
     fn next_auto(&mut self, env: &mut Env<'_>) -> Result<u64, SqlError> {
@@ -352,8 +358,12 @@ impl Work<'_> {
             };
             self.reserved = (first, rows);
         }
-        let v = self.reserved.0;
-        self.reserved = (v + step, self.reserved.1 - 1);
+        let (v, left) = self.reserved;
+        if v == u64::MAX {
+            // As in MySQL, the greatest number of 64 bits may be given and is never made.
+            return Err(SqlError::autoinc_exhausted());
+        }
+        self.go_on(v, left);
         Ok(v)
     }
 
