@@ -26,8 +26,8 @@
 //! (cells parted by tabs, in order), `sorted` (the same in any order), `waits` (the statement must be blocked),
 //! and `then` with one of the others, which takes the answer of the statement that waits.
 
-use crate::server::Kind;
-use crate::step::Outcome;
+use harness::server::Kind;
+use harness::step::Outcome;
 
 /// What must come of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,14 +3,15 @@
 //! The same files run against MariaDB with `--server mariadb`: that is how an expected result is known to be what
 //! MySQL's users are used to, and not only what we happen to return.
 
-use crate::args::Args;
 use crate::case::{self, CaseStatement, Expect};
-use crate::client::{Cli, Conn as _, Fault, Rows, Via};
-use crate::server::{Kind, Server, Setup};
-use crate::step::{self, Outcome};
-use crate::sysbench::{BULK_INSERT, Load, SCRIPTS};
-use crate::tree::{self, Scratch};
 use crate::{edges, protocol};
+use harness::args::Args;
+use harness::client::{Cli, Conn as _, Fault, Rows, Via};
+use harness::scratch::Scratch;
+use harness::server::{Kind, Server, Setup};
+use harness::step::{self, Outcome};
+use harness::sysbench::{BULK_INSERT, Load, SCRIPTS};
+use harness::workspace;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -78,7 +79,7 @@ fn run(kind: Kind, only: &str, bless: bool, scratch: &Scratch) -> Outcome<()> {
 }
 
 fn files() -> Outcome<Vec<PathBuf>> {
-    let dir = tree::root().join("tests").join("sql");
+    let dir = workspace::root().join("tests").join("sql");
     let entries = std::fs::read_dir(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     let mut files: Vec<PathBuf> = entries
         .filter_map(Result::ok)
@@ -130,7 +131,7 @@ struct Runner<'a> {
 impl Runner<'_> {
     fn connection(&mut self, name: &str) -> Outcome<&mut Cli> {
         if !self.connections.contains_key(name) {
-            let mut cli = Cli::open(self.setup, Via::Socket).map_err(|e| e.to_string())?;
+            let mut cli = Cli::open(Via::Socket(&self.setup.socket)).map_err(|e| e.to_string())?;
             cli.run(&format!("USE {}", self.database))
                 .map_err(|e| format!("USE: {e}"))?;
             self.connections.insert(name.to_owned(), cli);
@@ -298,7 +299,7 @@ fn rewrite(
 /// The same program over TCP, for one query.
 fn over_tcp(server: &Server) -> Outcome<()> {
     step::announce("a query over TCP");
-    let mut cli = Cli::open(server.setup(), Via::Tcp).map_err(|e| e.to_string())?;
+    let mut cli = Cli::open(Via::Tcp(server.setup().port)).map_err(|e| e.to_string())?;
     let rows = cli
         .run("SELECT 6 * 7")
         .map_err(|e| format!("over TCP: {e}"))?;

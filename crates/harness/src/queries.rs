@@ -4,7 +4,7 @@ use crate::client::Conn;
 use crate::step::Outcome;
 
 /// CHECK TABLE on each; an error unless every one says OK.
-pub fn tables(conn: &mut dyn Conn, database: &str, tables: &[String]) -> Outcome<()> {
+pub fn check_tables(conn: &mut dyn Conn, database: &str, tables: &[String]) -> Outcome<()> {
     for table in tables {
         let sql = format!("CHECK TABLE {database}.{table}");
         let rows = conn.run(&sql).map_err(|e| format!("{sql}: {e}"))?;
@@ -17,11 +17,6 @@ pub fn tables(conn: &mut dyn Conn, database: &str, tables: &[String]) -> Outcome
         }
     }
     Ok(())
-}
-
-/// The names of sysbench's tables.
-pub fn sbtest_names(count: u32) -> Vec<String> {
-    (1..=count).map(|n| format!("sbtest{n}")).collect()
 }
 
 /// A number from SHOW GLOBAL STATUS, where the server has it.

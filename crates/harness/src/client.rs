@@ -3,9 +3,9 @@
 //! Two of them: [`Cli`] drives the unmodified `mariadb` program, for what a user would see; [`connect`] gives the
 //! fast one, for what is asked thousands of times.
 
-use crate::server::Setup;
 use std::fmt;
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -49,8 +49,8 @@ pub trait Conn: Send {
 }
 
 /// Opens the fast connection: the project's own client on the Unix socket, as root.
-pub fn connect(setup: &Setup) -> Result<Box<dyn Conn>, Fault> {
-    let mut conn = blocking::Conn::connect_unix(&setup.socket, "root", "", None).map_err(fault)?;
+pub fn connect(socket: &Path) -> Result<Box<dyn Conn>, Fault> {
+    let mut conn = blocking::Conn::connect_unix(socket, "root", "", None).map_err(fault)?;
     conn.set_read_timeout(Some(PATIENCE)).map_err(fault)?;
     Ok(Box::new(Fast(conn)))
 }
@@ -97,11 +97,11 @@ fn fault(error: ClientError) -> Fault {
 
 /// How to reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Via {
-    /// The Unix socket.
-    Socket,
-    /// TCP on 127.0.0.1.
-    Tcp,
+pub enum Via<'a> {
+    /// A Unix socket.
+    Socket(&'a Path),
+    /// A TCP port of 127.0.0.1.
+    Tcp(u16),
 }
 
 /// A connection held by a `mariadb` program in batch mode.
@@ -130,7 +130,7 @@ const ECHO: &str = "--------------";
 
 impl Cli {
     /// Starts the program and connects.
-    pub fn open(setup: &Setup, via: Via) -> Result<Cli, Fault> {
+    pub fn open(via: Via<'_>) -> Result<Cli, Fault> {
         let lost = |e: std::io::Error| Fault::Lost(format!("mariadb: {e}"));
         let (output, output_end) = std::io::pipe().map_err(lost)?;
         let errors_end = output_end.try_clone().map_err(lost)?;
@@ -148,12 +148,12 @@ impl Cli {
             "--default-character-set=utf8mb4",
         ]);
         match via {
-            Via::Socket => command
+            Via::Socket(path) => command
                 .arg("--protocol=socket")
-                .arg(format!("--socket={}", setup.socket.display())),
-            Via::Tcp => command
+                .arg(format!("--socket={}", path.display())),
+            Via::Tcp(port) => command
                 .args(["--protocol=tcp", "--host=127.0.0.1"])
-                .arg(format!("--port={}", setup.port)),
+                .arg(format!("--port={port}")),
         };
         let mut child = command
             .stdin(Stdio::piped())

@@ -3,9 +3,9 @@
 //! Only processes started here are ever signalled, by their own handle or id; a server that is still there when
 //! its handle goes out of scope is killed.
 
-use crate::client::{self, Conn};
+use crate::client::{self, Conn, Fault};
 use crate::step::{self, Outcome, Said};
-use crate::tree;
+use crate::workspace;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -69,6 +69,14 @@ pub struct Setup {
 static SOCKETS: AtomicU32 = AtomicU32::new(0);
 
 impl Setup {
+    /// A fresh data directory below `dir` for the server program at `program`, which is ours.
+    ///
+    /// # Errors
+    /// No TCP port is free.
+    pub fn tidemill(program: &Path, dir: &Path) -> Outcome<Setup> {
+        Setup::of(Kind::Tidemill, program.to_path_buf(), dir)
+    }
+
     /// A fresh data directory below `dir` for a server of this kind (which is built first, if it is ours).
     pub fn new(kind: Kind, dir: &Path) -> Outcome<Setup> {
         let setup = Setup::over(kind, dir)?;
@@ -81,9 +89,13 @@ impl Setup {
     /// The data directory that a server of this kind has left below `dir`.
     pub fn over(kind: Kind, dir: &Path) -> Outcome<Setup> {
         let program = match kind {
-            Kind::Tidemill => tree::release_server()?,
+            Kind::Tidemill => workspace::release_server()?,
             Kind::MariaDb => mariadbd()?,
         };
+        Setup::of(kind, program, dir)
+    }
+
+    fn of(kind: Kind, program: PathBuf, dir: &Path) -> Outcome<Setup> {
         let datadir = dir.join(format!("{}-data", kind.name()));
         let socket = short_path("sock");
         let setup = Setup {
@@ -217,6 +229,14 @@ impl Setup {
         command
     }
 
+    /// A new connection through the Unix socket, as root, with no database chosen.
+    ///
+    /// # Errors
+    /// Nobody answers there, or the server refuses.
+    pub fn connect(&self) -> Result<Box<dyn Conn>, Fault> {
+        client::connect(&self.socket)
+    }
+
     /// Starts the server; it may not answer yet.
     pub fn spawn(&self) -> Outcome<Server> {
         // A server that was killed leaves its socket behind; connecting to it must fail, not hang.
@@ -311,15 +331,15 @@ impl Server {
         &self.setup
     }
 
-    /// A new connection through the Unix socket, as root, with no database chosen.
+    /// As [`Setup::connect`], with the error as a sentence.
     pub fn connect(&self) -> Outcome<Box<dyn Conn>> {
-        client::connect(&self.setup).map_err(|e| e.to_string())
+        self.setup.connect().map_err(|e| e.to_string())
     }
 
     /// Waits until a query is answered; the time since the process was started.
     pub fn wait_ready(&mut self, limit: Duration) -> Outcome<Duration> {
         loop {
-            if let Ok(mut conn) = client::connect(&self.setup)
+            if let Ok(mut conn) = self.setup.connect()
                 && conn.run("SELECT 1").is_ok()
             {
                 return Ok(self.begun.elapsed());

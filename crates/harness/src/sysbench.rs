@@ -64,6 +64,11 @@ impl Reach {
     }
 }
 
+/// The names of sysbench's tables.
+pub fn table_names(count: u32) -> Vec<String> {
+    (1..=count).map(|n| format!("sbtest{n}")).collect()
+}
+
 /// One use of sysbench.
 #[derive(Debug, Clone)]
 pub struct Load {
@@ -150,7 +155,7 @@ impl Load {
 
     /// Makes the database and fills the tables; what was there is dropped.
     pub fn prepare(&self, setup: &Setup) -> Outcome<()> {
-        let mut conn = crate::client::connect(setup).map_err(|e| e.to_string())?;
+        let mut conn = setup.connect().map_err(|e| e.to_string())?;
         for sql in ["DROP DATABASE IF EXISTS", "CREATE DATABASE"] {
             conn.run(&format!("{sql} {}", self.database))
                 .map_err(|e| format!("{sql} {}: {e}", self.database))?;

@@ -1,84 +1,10 @@
-//! Where things are: the workspace, the target directory, scratch space, the release server.
+//! Scratch folders, and what there is on a disk.
 
 use crate::step::{self, Outcome};
+use crate::workspace::target_dir;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-
-/// The root of the workspace.
-pub fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_path_buf()
-}
-
-/// Cargo itself: the one that runs us, or the one on the PATH.
-pub fn cargo() -> Command {
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(program);
-    command.current_dir(root());
-    command
-}
-
-/// Cargo's target directory, wherever the user's configuration puts it.
-pub fn target_dir() -> Outcome<PathBuf> {
-    if let Some(dir) = std::env::var_os("CARGO_TARGET_DIR") {
-        return Ok(root().join(dir));
-    }
-    let text = step::must(cargo().args(["metadata", "--format-version=1", "--no-deps"]))?;
-    let key = "\"target_directory\":\"";
-    let from = text
-        .find(key)
-        .ok_or("cargo metadata names no target_directory")?
-        + key.len();
-    let len = text[from..].find('"').ok_or("cargo metadata is cut off")?;
-    Ok(PathBuf::from(text[from..from + len].replace("\\\\", "\\")))
-}
-
-/// Bytes of the files below `dir`.
-pub fn size_of(dir: &Path) -> Outcome<u64> {
-    let mut sum = 0;
-    for entry in std::fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))? {
-        let entry = entry.map_err(|e| e.to_string())?;
-        let meta = entry.metadata().map_err(|e| e.to_string())?;
-        sum += if meta.is_dir() {
-            size_of(&entry.path())?
-        } else {
-            meta.len()
-        };
-    }
-    Ok(sum)
-}
-
-/// Builds the server with the release profile and returns its path.
-pub fn release_server() -> Outcome<PathBuf> {
-    if let Some(given) = std::env::var_os("TIDEMILL_SERVER") {
-        return Ok(PathBuf::from(given));
-    }
-    step::visibly(cargo().args(["build", "--release", "--package", "tidemill"]))?;
-    let program = target_dir()?.join("release").join("tidemill");
-    if program.is_file() {
-        Ok(program)
-    } else {
-        Err(format!("the build left no {}", program.display()))
-    }
-}
-
-/// Builds a server that counts nothing, and returns its path: what statistics cost is the difference to it.
-pub fn uncounted_server() -> Outcome<PathBuf> {
-    if let Some(given) = std::env::var_os("TIDEMILL_UNCOUNTED_SERVER") {
-        return Ok(PathBuf::from(given));
-    }
-    let dir = target_dir()?.join("uncounted");
-    let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
-    step::visibly(
-        cargo()
-            .args(["build", "--release", "--package", "tidemill"])
-            .arg("--target-dir")
-            .arg(&dir)
-            .env("RUSTFLAGS", format!("{flags} --cfg tidemill_uncounted")),
-    )?;
-    Ok(dir.join("release").join("tidemill"))
-}
 
 /// A directory that is removed when it goes out of scope, unless somebody asks to keep it.
 ///
@@ -166,4 +92,19 @@ impl Drop for Scratch {
             let _ = std::fs::remove_dir_all(&self.path);
         }
     }
+}
+
+/// Bytes of the files below `dir`.
+pub fn size_of(dir: &Path) -> Outcome<u64> {
+    let mut sum = 0;
+    for entry in std::fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))? {
+        let entry = entry.map_err(|e| e.to_string())?;
+        let meta = entry.metadata().map_err(|e| e.to_string())?;
+        sum += if meta.is_dir() {
+            size_of(&entry.path())?
+        } else {
+            meta.len()
+        };
+    }
+    Ok(sum)
 }
