@@ -2,8 +2,8 @@
 
 use crate::crash::{self, Plan};
 use crate::{
-    damage, differential, dumps, e2e, few_files, full_disk, fuzz, hostile, isolation, power_cuts,
-    privileges, purge_stop, seeds, sim, slt, starts, tidy, tls,
+    damage, differential, few_files, full_disk, fuzz, hostile, isolation, power_cuts, privileges,
+    purge_stop, seeds, sim, starts, tidy,
 };
 use harness::args::Args;
 use harness::step::Outcome;
@@ -35,11 +35,11 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     tests.args(["test", "--workspace"]);
     step::visibly_within(tests.env(seeds::VARIABLE, seed.to_string()), TESTS_MAX)?;
     fuzz::share(seed)?;
-    e2e::all()?;
-    slt::all()?;
+    torture::e2e::all()?;
+    torture::slt::all()?;
     differential::short()?;
-    tls::all()?;
-    dumps::short()?;
+    torture::tls::all()?;
+    torture::dumps::short()?;
     crash::run(&Plan::new(rounds, seed))?;
     starts::run(starts::Plan::new(60, seed))?;
     purge_stop::run(300_000)?;

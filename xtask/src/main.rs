@@ -7,15 +7,11 @@
 //! Every command prints what it does while it does it and ends with one line, `PASS` or `FAIL`; the exit status
 //! says the same.
 
-mod case;
 mod ci;
 mod compare;
 mod crash;
 mod damage;
 mod differential;
-mod dumps;
-mod e2e;
-mod edges;
 mod few_files;
 mod full_disk;
 mod fuzz;
@@ -31,16 +27,13 @@ mod planted;
 mod power_cuts;
 mod pressure;
 mod privileges;
-mod protocol;
 mod purge_stop;
 mod recovery_time;
 mod seeds;
 mod sim;
-mod slt;
 mod starts;
 mod syncs;
 mod tidy;
-mod tls;
 
 use harness::args::Args;
 use harness::step::Outcome;
@@ -64,7 +57,7 @@ const COMMANDS: &[Command] = &[
     (
         "e2e",
         "SQL case files and a short sysbench smoke [--server tidemill|mariadb] [--bless] [--only NAME]",
-        e2e::command,
+        torture::e2e::command,
     ),
     (
         "crash",
@@ -81,7 +74,7 @@ const COMMANDS: &[Command] = &[
     (
         "tls",
         "TLS with the programs mariadb and openssl",
-        tls::command,
+        torture::tls::command,
     ),
     (
         "hostile",
@@ -97,7 +90,7 @@ const COMMANDS: &[Command] = &[
     (
         "dumps",
         "tables of every column type, dumped and restored by mariadb-dump and mydumper, beside MariaDB [--short] [--only SET]",
-        dumps::command,
+        torture::dumps::command,
     ),
     (
         "full-disk",
@@ -124,7 +117,7 @@ const COMMANDS: &[Command] = &[
     (
         "slt",
         "sqllogictest files: DIR... [--jobs 2] [--only PART] [--server tidemill|mariadb]",
-        slt::command,
+        torture::slt::command,
     ),
     (
         "differential",
