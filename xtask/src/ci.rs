@@ -1,14 +1,15 @@
 //! `cargo xtask test` and `cargo xtask ci`: what must pass before a change is kept.
 
-use crate::crash::{self, Plan};
-use crate::{
-    damage, differential, few_files, full_disk, fuzz, hostile, isolation, power_cuts, privileges,
-    purge_stop, seeds, sim, starts, tidy,
-};
+use crate::{fuzz, seeds, sim, tidy};
 use harness::args::Args;
-use harness::step::Outcome;
-use harness::{install, step, workspace};
+use harness::step::{self, Outcome};
+use harness::{install, workspace};
 use std::time::Duration;
+use torture::crash::{self, Plan, purge_stop, starts};
+use torture::{
+    damage, differential, dumps, e2e, few_files, full_disk, hostile, isolation, power_cuts,
+    privileges, slt, tls,
+};
 
 /// The unit and property tests take three minutes on two busy cores.
 const TESTS_MAX: Duration = Duration::from_secs(20 * 60);
@@ -35,11 +36,11 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     tests.args(["test", "--workspace"]);
     step::visibly_within(tests.env(seeds::VARIABLE, seed.to_string()), TESTS_MAX)?;
     fuzz::share(seed)?;
-    torture::e2e::all()?;
-    torture::slt::all()?;
+    e2e::all()?;
+    slt::all()?;
     differential::short()?;
-    torture::tls::all()?;
-    torture::dumps::short()?;
+    tls::all()?;
+    dumps::short()?;
     crash::run(&Plan::new(rounds, seed))?;
     starts::run(starts::Plan::new(60, seed))?;
     purge_stop::run(300_000)?;

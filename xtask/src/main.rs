@@ -8,31 +8,13 @@
 //! says the same.
 
 mod ci;
-mod compare;
-mod crash;
-mod damage;
-mod differential;
-mod few_files;
-mod full_disk;
 mod fuzz;
-mod hostile;
-mod isolation;
-mod lab;
-mod ledger;
-mod matrix;
 mod miri;
 mod models;
 mod mutants;
 mod planted;
-mod power_cuts;
-mod pressure;
-mod privileges;
-mod purge_stop;
-mod recovery_time;
 mod seeds;
 mod sim;
-mod starts;
-mod syncs;
 mod tidy;
 
 use harness::args::Args;
@@ -63,13 +45,13 @@ const COMMANDS: &[Command] = &[
         "crash",
         "kill -9 under load, then prove nothing was lost [--rounds N] [--threads 64] [--seconds S] [--seed X]; kill -9 in a row: \
          --starts N [--capacity-mb 256]; SIGTERM while purge works: --purge-stop [--rows 10000000]",
-        crash::command,
+        torture::crash::command,
     ),
     (
         "isolation",
         "anomaly scenarios and checked histories [--server tidemill|mariadb] [--transactions N] [--seconds S] \
          [--seed X] [--levels rc,rr,ser]",
-        isolation::command,
+        torture::isolation::command,
     ),
     (
         "tls",
@@ -79,13 +61,13 @@ const COMMANDS: &[Command] = &[
     (
         "hostile",
         "careless and malicious clients, 10,000 idle connections [--short] [--only NAME] [--idle N] [--rounds N]",
-        hostile::command,
+        torture::hostile::command,
     ),
     (
         "damage",
         "single bits flipped in every kind of file, the log cut at every byte of its end [--short] [--seed X] [--bits N] \
          [--grounds killed,busy] [--only FILE]",
-        damage::command,
+        torture::damage::command,
     ),
     (
         "dumps",
@@ -95,24 +77,24 @@ const COMMANDS: &[Command] = &[
     (
         "full-disk",
         "a server on a small file system that is filled to its last block (as root) [--mb 96] [--rounds 6] [--seed X]",
-        full_disk::command,
+        torture::full_disk::command,
     ),
     (
         "power-cuts",
         "the server on a file system that forgets at a power cut what was not synced [--cuts 100] [--clients 8] [--seed X] \
          [--flush-method M] [--forget-syncs] [--forget-names]",
-        power_cuts::command,
+        torture::power_cuts::command,
     ),
     (
         "few-files",
         "ulimit -n 64, with more tables and clients [--files 64] [--tables 100] [--clients 200] [--seconds 20] [--seed X]",
-        few_files::command,
+        torture::few_files::command,
     ),
     (
         "privileges",
         "who may do what: grants x statements x doors, beside MariaDB; scenarios; random accounts [--matrix] [--alone] [--server S] \
          [--grant PART] [--statement PART] [--skip PARTS] [--scenarios] [--scenario PART] [--fuzz SECONDS] [--seed N]",
-        privileges::command,
+        torture::privileges::command,
     ),
     (
         "slt",
@@ -122,37 +104,37 @@ const COMMANDS: &[Command] = &[
     (
         "differential",
         "random statements beside MariaDB and by two ways [--statements N] [--seed N] [--area NAME] [--case N] [--alone] [--list FILE] [--judge FILE]",
-        differential::command,
+        torture::differential::command,
     ),
     (
         "compare",
         "Tidemill beside MariaDB [--seconds S] [--rows 2000000] [--threads 1,8,64,256] [--tests a,b]",
-        compare::command,
+        lab::compare::command,
     ),
     (
         "lab",
         "the experiments beside MariaDB and PostgreSQL: E02 E11 ... | all [--quick] [--seconds 10] [--repeats 5] [--readme]",
-        lab::command,
+        lab::experiments::command,
     ),
     (
         "sysbench-matrix",
         "every sysbench script at every thread count [--tables 4] [--table-size 250000] [--seconds 10]",
-        matrix::command,
+        lab::sysbench_matrix::command,
     ),
     (
         "pressure",
         "a 64 MiB pool over 1 GB of data; memory must stay bounded [--seconds 300] [--rows 5000000]",
-        pressure::command,
+        lab::pressure::command,
     ),
     (
         "recovery-time",
         "kill with 1 GB of log to replay, time the first query [--log-mb 1024] [--limit-ms 5000]",
-        recovery_time::command,
+        lab::recovery_time::command,
     ),
     (
         "syncs",
         "system calls a durable commit costs, at 1 and 64 clients [--seconds 10]",
-        syncs::command,
+        lab::syncs::command,
     ),
     (
         "models",

@@ -2,7 +2,7 @@
 //!
 //! A side's own options are part of the data, so that nothing is set for one server that the report does not show.
 
-use super::peers::{Terms, Who};
+use crate::peers::{Terms, Who};
 use std::fmt;
 
 /// One experiment of the list that defines the product.

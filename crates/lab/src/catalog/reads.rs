@@ -1,10 +1,8 @@
 //! Experiments that only read.
 
-use super::super::experiment::{
-    Against, Bar, Experiment, Figure, Limit, Load, Part, Probe, Series, Side,
-};
-use super::super::peers::Who;
 use super::{CANNED, LARGE, MARIADB, PLAIN, POSTGRES, TIDEMILL, TIGHT};
+use crate::experiment::{Against, Bar, Experiment, Figure, Limit, Load, Part, Probe, Series, Side};
+use crate::peers::Who;
 
 /// The disk by itself, as E01 uses it.
 const ONE_READ: Side = Side::disk("fio, 1 read at a time", Probe::Read(1));

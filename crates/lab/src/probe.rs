@@ -3,7 +3,7 @@
 //!
 //! It has rows of its own, behind the load's, so that it waits for the server and never for another client's lock.
 
-use super::peers::Peer;
+use crate::peers::Peer;
 use harness::step::Outcome;
 use harness::sysbench::Reach;
 use std::sync::atomic::{AtomicBool, Ordering};

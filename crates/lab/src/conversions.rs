@@ -5,10 +5,10 @@
 //! throughput and whose longest transaction are read second by second; a ninth client tells the longest single statement. What the clients lose in the seconds that a change touches is
 //! laid to the change alone, however short it was: its share of the usual throughput is `1 - lost / (usual * duration)`.
 
-use super::machine;
-use super::peers::{self, Order, Peer, Terms, Who};
-use super::probe::Probe;
-use super::stock::DATABASE;
+use crate::dataset_cache::DATABASE;
+use crate::machine;
+use crate::peers::{self, Order, Peer, Terms, Who};
+use crate::probe::Probe;
 use harness::args::Args;
 use harness::install;
 use harness::scratch::Scratch;

@@ -8,8 +8,8 @@ mod reads;
 mod scale;
 mod writes;
 
-use super::experiment::{Data, Experiment, Load, Probe, Series, Side};
-use super::peers::{Terms, Who};
+use crate::experiment::{Data, Experiment, Load, Probe, Series, Side};
+use crate::peers::{Terms, Who};
 
 /// All of them, in the order in which they run.
 pub const ALL: &[&Experiment] = &[
@@ -100,8 +100,8 @@ pub fn cached_point_select() -> &'static Series {
 
 #[cfg(test)]
 mod tests {
-    use super::super::experiment::Against;
     use super::*;
+    use crate::experiment::Against;
 
     #[test]
     fn names_are_unique_and_bars_name_sides() {

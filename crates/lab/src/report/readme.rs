@@ -2,10 +2,10 @@
 //!
 //! They are made from records of one machine and stand between two marks; what is around them is written by hand.
 
-use super::super::experiment::Figure;
-use super::super::record::{Point, Record, SeriesRecord};
 use super::plot::{self, Group};
 use super::rate;
+use crate::experiment::Figure;
+use crate::record::{Point, Record, SeriesRecord};
 use harness::step::Outcome;
 use harness::workspace;
 use std::fmt::Write as _;

@@ -1,12 +1,12 @@
 //! The machine: what it is, and what it can do without a database.
 
-use super::catalog;
-use super::experiment::{Data, Probe, Side};
-use super::fio::Fio;
-use super::measure::{self, Job};
-use super::peers::{Terms, Who};
-use super::record::{Limits, Machine};
-use super::stock::Stock;
+use crate::catalog;
+use crate::dataset_cache::DatasetCache;
+use crate::experiment::{Data, Probe, Side};
+use crate::fio::Fio;
+use crate::measure::{self, Job};
+use crate::peers::{Terms, Who};
+use crate::record::{Limits, Machine};
 use harness::step::{self, Outcome};
 use std::path::Path;
 use std::process::Command;
@@ -70,7 +70,7 @@ fn busy() -> f64 {
 }
 
 /// Measures what the machine can do at most.
-pub fn limits(fio: &Fio, stock: &mut Stock, seconds: u64) -> Outcome<Limits> {
+pub fn limits(fio: &Fio, cache: &mut DatasetCache, seconds: u64) -> Outcome<Limits> {
     step::announce("what the machine can do without a database");
     let mut limits = Limits::default();
     for (name, probe) in [
@@ -100,7 +100,7 @@ pub fn limits(fio: &Fio, stock: &mut Stock, seconds: u64) -> Outcome<Limits> {
         flush: 1,
         disk_mb_s: 0,
     };
-    let started = stock.start(&Side::plain(Who::Canned), nothing, terms, "")?;
+    let started = cache.start(&Side::plain(Who::Canned), nothing, terms, "")?;
     for &clients in CANNED_CLIENTS {
         let job = Job {
             load: catalog::POINT_SELECT,

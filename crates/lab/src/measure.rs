@@ -1,12 +1,12 @@
 //! One run of one side.
 
-use super::course::Course;
-use super::experiment::{Data, Load, Probe};
-use super::fio::Fio;
-use super::peers::{Peer, Who};
-use super::record::Run;
-use super::stock::DATABASE;
-use super::tpcc;
+use crate::course::Course;
+use crate::dataset_cache::DATABASE;
+use crate::experiment::{Data, Load, Probe};
+use crate::fio::Fio;
+use crate::peers::{Peer, Who};
+use crate::record::Run;
+use crate::tpcc;
 use harness::process;
 use harness::step::Outcome;
 use harness::sysbench;

@@ -4,11 +4,11 @@
 //! a thousand rows from one connection, gets an index, and is converted from plain pages and back. Sides alternate; what is on the
 //! disk is looked at after a clean shutdown.
 
-use super::conversions::timed;
-use super::machine;
-use super::peers::{self, Order, Terms, Who};
-use super::stock::{DATABASE, occupied_mib};
-use super::tpcc_formats;
+use crate::conversions::timed;
+use crate::dataset_cache::{DATABASE, occupied_mib};
+use crate::machine;
+use crate::peers::{self, Order, Terms, Who};
+use crate::tpcc_formats;
 use harness::args::Args;
 use harness::install;
 use harness::rng::Rng;

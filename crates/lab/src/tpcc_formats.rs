@@ -1,11 +1,11 @@
 //! E12 and E13 on TPC-C's tables: what converting all of them to each row format and back takes, and what is on the disk then.
 
-use super::conversions::timed;
-use super::formats::{FORMATS, TERMS, WHOS, packed_whole};
-use super::machine;
-use super::peers::{self, Order, Who};
-use super::stock::{DATABASE, occupied_mib};
-use super::tpcc;
+use crate::conversions::timed;
+use crate::dataset_cache::{DATABASE, occupied_mib};
+use crate::formats::{FORMATS, TERMS, WHOS, packed_whole};
+use crate::machine;
+use crate::peers::{self, Order, Who};
+use crate::tpcc;
 use harness::scratch::Scratch;
 use harness::step::{self, Outcome};
 use harness::table::{Cell, Table};

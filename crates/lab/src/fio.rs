@@ -1,6 +1,6 @@
 //! The disk by itself, measured with `fio`: what no database on this machine can exceed.
 
-use super::experiment::Probe;
+use crate::experiment::Probe;
 use harness::step::{self, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

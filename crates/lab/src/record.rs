@@ -2,8 +2,8 @@
 //!
 //! Reports and the README are made from this and from nothing else, so that a figure in them can be traced to its runs.
 
-use super::experiment::Figure;
-use super::fio::Disk;
+use crate::experiment::Figure;
+use crate::fio::Disk;
 use harness::table::median;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! Experiments on what is shared: between tables, and between cores.
 
-use super::super::experiment::{Against, Bar, Data, Experiment, Figure, Limit, Series, Side};
-use super::super::peers::Who;
 use super::{CACHED, MARIADB, PLAIN, POSTGRES, ROOMY_LAZY, TIDEMILL, UPDATE};
+use crate::experiment::{Against, Bar, Data, Experiment, Figure, Limit, Series, Side};
+use crate::peers::Who;
 
 /// As many rows as [`CACHED`], in sixteen tables.
 const SIXTEEN: Data = Data::Rows {

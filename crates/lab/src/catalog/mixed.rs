@@ -1,8 +1,8 @@
 //! Experiments whose transactions read and write.
 
-use super::super::experiment::{Against, Bar, Data, Experiment, Figure, Limit, Load, Series, Side};
-use super::super::peers::{Terms, Who};
 use super::{PLAIN, ROOMY, ROOMY_LAZY, TIGHT};
+use crate::experiment::{Against, Bar, Data, Experiment, Figure, Limit, Load, Series, Side};
+use crate::peers::{Terms, Who};
 
 /// Not behind the best peer, at any number of clients.
 const ABOVE_PEERS: Bar = Bar::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(1.0));

@@ -2,8 +2,8 @@
 //!
 //! It knows no Unix sockets, so that every side is reached through TCP on 127.0.0.1.
 
-use super::peers::{Peer, Who};
-use super::stock::DATABASE;
+use crate::dataset_cache::DATABASE;
+use crate::peers::{Peer, Who};
 use harness::step::{self, Outcome};
 use harness::workspace;
 use std::path::PathBuf;

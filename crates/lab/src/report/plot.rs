@@ -2,8 +2,8 @@
 //!
 //! Text takes the colour of its surroundings, so that the same plot is readable on white and on black.
 
-use super::super::record::Spread;
 use super::thousands;
+use crate::record::Spread;
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 720.0;
@@ -90,7 +90,7 @@ fn frame(title: &str, scale: &Scale) -> String {
     for value in scale.lines() {
         let y = scale.y(value);
         let label = if value < 10.0 {
-            super::super::judge::short(value)
+            crate::judge::short(value)
         } else {
             thousands(value)
         };

@@ -1,7 +1,7 @@
 //! Holding results to their bars.
 
-use super::experiment::{Against, Bar, Figure, Limit, Series};
-use super::record::{Outcomes, Point, SeriesRecord, Verdict};
+use crate::experiment::{Against, Bar, Figure, Limit, Series};
+use crate::record::{Outcomes, Point, SeriesRecord, Verdict};
 
 /// The verdicts of a series, bar after bar.
 pub fn judge(series: &Series, record: &SeriesRecord) -> Vec<Verdict> {
@@ -164,9 +164,9 @@ impl Verdict {
 
 #[cfg(test)]
 mod tests {
-    use super::super::catalog::cached_point_select;
-    use super::super::record::{Run, SideRecord};
     use super::*;
+    use crate::catalog::cached_point_select;
+    use crate::record::{Run, SideRecord};
 
     fn record(ours: f64, theirs: f64, canned: f64) -> SeriesRecord {
         let result = |side: &str, rate: f64| Outcomes {

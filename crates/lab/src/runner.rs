@@ -3,15 +3,15 @@
 //! All servers of a series are up at the same time, and those whose turn it is not are stopped where they stand, so that
 //! their background work costs the others nothing. Each round goes through the sides in the other direction.
 
-use super::experiment::{Data, Load, Part, Series, Side, What};
-use super::fio::Fio;
-use super::judge;
-use super::machine;
-use super::measure::{self, Job};
-use super::peers::{Terms, Who};
-use super::record::{Outcomes, Point, Run, SeriesRecord, SideRecord};
-use super::stock::{Started, Stock};
-use super::tpcc;
+use crate::dataset_cache::{DatasetCache, Started};
+use crate::experiment::{Data, Load, Part, Series, Side, What};
+use crate::fio::Fio;
+use crate::judge;
+use crate::machine;
+use crate::measure::{self, Job};
+use crate::peers::{Terms, Who};
+use crate::record::{Outcomes, Point, Run, SeriesRecord, SideRecord};
+use crate::tpcc;
 use harness::step::{self, Outcome};
 use harness::workspace;
 
@@ -116,7 +116,7 @@ impl Plan {
 /// What runs experiments.
 pub struct Runner<'a> {
     plan: &'a Plan,
-    stock: &'a mut Stock,
+    cache: &'a mut DatasetCache,
     fio: &'a Fio,
 }
 
@@ -136,8 +136,8 @@ enum Running {
 
 impl<'a> Runner<'a> {
     /// A runner with what a run has made ready.
-    pub fn new(plan: &'a Plan, stock: &'a mut Stock, fio: &'a Fio) -> Runner<'a> {
-        Runner { plan, stock, fio }
+    pub fn new(plan: &'a Plan, cache: &'a mut DatasetCache, fio: &'a Fio) -> Runner<'a> {
+        Runner { plan, cache, fio }
     }
 
     /// Runs a series. What fails is in the record.
@@ -199,7 +199,7 @@ impl<'a> Runner<'a> {
             0 => String::new(),
             n => format!("0-{}", n - 1),
         };
-        let started = self.stock.start(side, data, terms, &cores)?;
+        let started = self.cache.start(side, data, terms, &cores)?;
         started.peer()?.pause(true)?;
         Ok(Running::Server(who, started))
     }
@@ -350,8 +350,8 @@ fn described(seat: &Seat) -> SideRecord {
 
 #[cfg(test)]
 mod tests {
-    use super::super::catalog;
     use super::*;
+    use crate::catalog;
 
     fn plan() -> Plan {
         Plan {

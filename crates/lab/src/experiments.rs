@@ -4,36 +4,19 @@
 //! from which the verdicts, the report and the README's table are made. Nothing here links the engine, and nothing is
 //! set for one server that the report does not print.
 
-mod catalog;
-mod conversions;
-mod course;
-mod experiment;
-mod fio;
-mod formats;
-mod judge;
-mod machine;
-mod measure;
-mod peers;
-mod probe;
-mod record;
-mod report;
-mod runner;
-mod stock;
-mod tpcc;
-mod tpcc_formats;
-
-use experiment::Experiment;
-use fio::Fio;
+use crate::dataset_cache::DatasetCache;
+use crate::experiment::Experiment;
+use crate::fio::Fio;
+use crate::record::{ExperimentRecord, Record};
+use crate::runner::{Plan, Runner};
+use crate::{catalog, conversions, formats, machine, report};
 use harness::args::Args;
 use harness::install;
 use harness::scratch::Scratch;
 use harness::step::{self, Outcome};
 use harness::table::{Cell, Table};
 use harness::workspace;
-use record::{ExperimentRecord, Record};
-use runner::{Plan, Runner};
 use std::path::{Path, PathBuf};
-use stock::Stock;
 
 /// The version of the record's form.
 const FORMAT: u32 = 1;
@@ -146,8 +129,8 @@ fn run(experiments: &[&'static Experiment], plan: &Plan, name: &str) -> Outcome<
     );
     let path = place(&record, name)?;
     let fio = Fio::new(scratch.path(), if plan.quick { 256 } else { 2048 })?;
-    let mut stock = Stock::new(scratch.path());
-    record.limits = machine::limits(&fio, &mut stock, plan.seconds)?;
+    let mut cache = DatasetCache::new(scratch.path());
+    record.limits = machine::limits(&fio, &mut cache, plan.seconds)?;
     for (at, experiment) in experiments.iter().enumerate() {
         let progress = format!("[{}/{}] {}", at + 1, experiments.len(), experiment.id);
         let mut done = ExperimentRecord {
@@ -161,7 +144,7 @@ fn run(experiments: &[&'static Experiment], plan: &Plan, name: &str) -> Outcome<
                 "{progress} {}: {}",
                 experiment.title, series.label
             ));
-            let mut runner = Runner::new(plan, &mut stock, &fio);
+            let mut runner = Runner::new(plan, &mut cache, &fio);
             done.series.push(runner.series(series));
         }
         record.experiments.push(done);

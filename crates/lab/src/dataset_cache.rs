@@ -3,9 +3,9 @@
 //! A side always begins with a copy: what an earlier experiment's writes did to the tables, or how far its purge and
 //! its vacuum had come, must not show in a later one.
 
-use super::experiment::{Data, Side, What};
-use super::peers::{self, Order, Peer, Terms, Who};
-use super::tpcc;
+use crate::experiment::{Data, Side, What};
+use crate::peers::{self, Order, Peer, Terms, Who};
+use crate::tpcc;
 use harness::step::{self, Outcome};
 use harness::sysbench;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ const LOADING: Terms = Terms {
 
 /// The directories of one run.
 #[derive(Debug)]
-pub struct Stock {
+pub struct DatasetCache {
     dir: PathBuf,
     loaded: Vec<(Who, Data)>,
     copies: usize,
@@ -56,10 +56,10 @@ pub fn tables(data: Data) -> Vec<String> {
     }
 }
 
-impl Stock {
-    /// An empty stock in `dir`.
-    pub fn new(dir: &Path) -> Stock {
-        Stock {
+impl DatasetCache {
+    /// An empty cache in `dir`.
+    pub fn new(dir: &Path) -> DatasetCache {
+        DatasetCache {
             dir: dir.to_path_buf(),
             loaded: Vec::new(),
             copies: 0,

@@ -1,12 +1,12 @@
 //! The whole record as one page.
 
-use super::super::experiment::Figure;
-use super::super::record::{
+use super::plot::{self, Group};
+use super::{rate, thousands};
+use crate::experiment::Figure;
+use crate::record::{
     ExperimentRecord, Limits, Outcomes, Point, Record, Run, SeriesRecord, SideRecord, Spread,
     Verdict,
 };
-use super::plot::{self, Group};
-use super::{rate, thousands};
 use std::fmt::Write as _;
 
 const STYLE: &str = "

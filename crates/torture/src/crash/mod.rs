@@ -2,12 +2,13 @@
 //!
 //! Each round: sysbench oltp_read_write and the ledger's clients at work with durable commits, a kill at a random
 //! moment (sometimes a second one during the recovery), restart, then the ledger's book, the row counts that
-//! sysbench's transactions conserve, CHECK TABLE on every table, a clean stop and the offline check. [`crate::starts`] and [`crate::purge_stop`] are
+//! sysbench's transactions conserve, CHECK TABLE on every table, a clean stop and the offline check. [`starts`] and [`purge_stop`] are
 //! cases of their own.
 
+pub mod purge_stop;
+pub mod starts;
+
 use crate::ledger::{Book, Tally};
-use crate::purge_stop;
-use crate::starts;
 use harness::args::Args;
 use harness::queries;
 use harness::rng::{self, Rng};

@@ -1,10 +1,10 @@
 //! Experiments that change rows.
 
-use super::super::experiment::{Against, Bar, Experiment, Figure, Limit, Series, Side};
-use super::super::peers::{Terms, Who};
 use super::{
     LARGE, MARIADB, PLAIN, POSTGRES, ROOMY_LAZY, SYNC, SYNC_DIRECT, TIDEMILL, TIGHT, UPDATE,
 };
+use crate::experiment::{Against, Bar, Experiment, Figure, Limit, Series, Side};
+use crate::peers::{Terms, Who};
 
 /// The most clients lose next to nothing, with nothing to set.
 const FLAT: Bar = Bar::new(Figure::Rate, Against::OwnPeak, Limit::AtLeast(0.95));
