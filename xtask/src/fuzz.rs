@@ -1,7 +1,6 @@
 //! `cargo xtask fuzz`: builds the targets of `fuzz/` with coverage instrumentation, on the stable toolchain, and runs each
 //! for a while.
 
-use harness::args::Args;
 use harness::step::{self, Outcome};
 use harness::workspace;
 use std::fs;
@@ -57,12 +56,21 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Seconds of each target.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// Only targets whose names contain this.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    target: String,
+}
+
 /// `cargo xtask fuzz`.
-pub fn command(args: &Args) -> Outcome<()> {
-    let seconds: u64 = args.get("seconds", 60)?;
-    let only: String = args.get("target", String::new())?;
-    args.refuse_unread()?;
-    run(seconds, &only)
+pub fn command(options: &Options) -> Outcome<()> {
+    let (seconds, only) = (options.seconds, &options.target);
+    run(seconds, only)
 }
 
 /// The share of CI: what is in the corpus, and a little more where ten minutes found nothing.

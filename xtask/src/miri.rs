@@ -3,7 +3,6 @@
 //!
 //! Miri comes with nightly toolchains alone, so this is no part of `cargo xtask test`.
 
-use harness::args::Args;
 use harness::step::{self, Outcome};
 use harness::workspace;
 use std::process::Command;
@@ -20,11 +19,17 @@ const RUNS: &[(&str, &[&str], &[&str])] = &[
     ("btree", &["--test", "damage"], &[]),
 ];
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The toolchain that Miri comes with.
+    #[arg(long, default_value = "nightly")]
+    toolchain: String,
+}
+
 /// `cargo xtask miri`.
-pub fn command(args: &Args) -> Outcome<()> {
-    let toolchain: String = args.get("toolchain", "nightly".to_owned())?;
-    args.refuse_unread()?;
-    run(&toolchain)
+pub fn command(options: &Options) -> Outcome<()> {
+    run(&options.toolchain)
 }
 
 fn run(toolchain: &str) -> Outcome<()> {

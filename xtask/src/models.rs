@@ -2,7 +2,6 @@
 //!
 //! The planted bugs are compiled in, and none is switched on: `cargo xtask mutants` runs the same programs with each.
 
-use harness::args::Args;
 use harness::step::{self, Outcome};
 use harness::workspace;
 use std::path::PathBuf;
@@ -11,14 +10,20 @@ use std::process::Command;
 /// Crates with models.
 const CRATES: [&str; 3] = ["base", "pager", "engine"];
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Preemptions of a thread in one order.
+    #[arg(long, default_value_t = 3)]
+    preemptions: u32,
+}
+
 /// `cargo xtask models`.
-pub fn command(args: &Args) -> Outcome<()> {
-    let preemptions: u32 = args.get("preemptions", 3)?;
-    args.refuse_unread()?;
+pub fn command(options: &Options) -> Outcome<()> {
     for (_, program) in built()? {
         let mut test = Command::new(program);
         test.arg("loom_model::")
-            .env("LOOM_MAX_PREEMPTIONS", preemptions.to_string());
+            .env("LOOM_MAX_PREEMPTIONS", options.preemptions.to_string());
         step::visibly(&mut test)?;
     }
     Ok(())

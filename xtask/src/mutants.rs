@@ -4,7 +4,6 @@
 
 use crate::planted::{MODELS, SIM, STRESS};
 use crate::{models, seeds, sim};
-use harness::args::Args;
 use harness::step::{self, Outcome};
 use harness::workspace;
 use std::path::{Path, PathBuf};
@@ -55,15 +54,31 @@ impl Plan {
     }
 }
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Seconds for each planted bug.
+    #[arg(long, default_value_t = 600)]
+    seconds_each: u64,
+    /// Threads of the simulator.
+    #[arg(long, default_value_t = 2)]
+    threads: u64,
+    /// Only bugs whose names contain this.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    only: String,
+    /// One tool alone: sim, stress or model.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    by: String,
+}
+
 /// `cargo xtask mutants`.
-pub fn command(args: &Args) -> Outcome<()> {
+pub fn command(options: &Options) -> Outcome<()> {
     let plan = Plan {
-        each: args.get("seconds-each", 600)?,
-        threads: args.get("threads", 2)?,
-        only: args.get("only", String::new())?,
+        each: options.seconds_each,
+        threads: options.threads,
+        only: options.only.clone(),
     };
-    let by: String = args.get("by", String::new())?;
-    args.refuse_unread()?;
+    let by = &options.by;
     let mut rows = Vec::new();
     for (tool, find) in [
         (

@@ -1,6 +1,5 @@
 //! `cargo xtask sim`: builds the simulator and runs it. The engine is linked into that program and never into this one.
 
-use harness::args::Args;
 use harness::step::{self, Outcome};
 use harness::workspace;
 use std::path::{Path, PathBuf};
@@ -9,13 +8,31 @@ use std::process::Command;
 /// Seeds that once failed, from the root of the tree.
 const KEPT: &str = "crates/sim/seeds.txt";
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Seconds.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// Threads.
+    #[arg(long, default_value_t = 2)]
+    threads: u64,
+    /// One seed alone.
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    seed: u64,
+    /// Keep seeds that fail in crates/sim/seeds.txt.
+    #[arg(long)]
+    keep: bool,
+}
+
 /// `cargo xtask sim`.
-pub fn command(args: &Args) -> Outcome<()> {
-    let seconds: u64 = args.get("seconds", 60)?;
-    let threads: u64 = args.get("threads", 2)?;
-    let seed: u64 = args.get("seed", 0)?;
-    let keep = args.has("keep");
-    args.refuse_unread()?;
+pub fn command(options: &Options) -> Outcome<()> {
+    let Options {
+        seconds,
+        threads,
+        seed,
+        keep,
+    } = *options;
     let program = build(None)?;
     let mut run = Command::new(program);
     run.args(["--seconds", &seconds.to_string()])

@@ -1,6 +1,5 @@
 //! Installing the programs that the tests drive, through apt where there is apt.
 
-use crate::args::Args;
 use crate::server::runs_as_root;
 use crate::step::{self, Outcome};
 use std::path::Path;
@@ -52,9 +51,8 @@ const NO_CLUSTER: &str = "create_main_cluster = false";
 /// Programs without which `cargo xtask test` cannot run.
 const NEEDED: &[&str] = &["sysbench", "mariadb", "openssl", "c++"];
 
-/// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    args.refuse_unread()?;
+/// `cargo xtask install`: all of it.
+pub fn all() -> Outcome<()> {
     ensure()?;
     peers(true)
 }

@@ -4,7 +4,6 @@
 //! `TIDEMILL_SERVER` names, or one that the caller names (`server::Setup::tidemill`), as an integration test does with
 //! `env!("CARGO_BIN_EXE_tidemill")`.
 
-pub mod args;
 pub mod cgroup;
 pub mod client;
 pub mod install;

@@ -14,23 +14,20 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Which server program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Kind {
     /// Ours, the release build.
     Tidemill,
     /// Debian's mariadbd.
+    #[value(name = "mariadb")]
     MariaDb,
 }
 
 impl FromStr for Kind {
-    type Err = ();
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Kind, ()> {
-        match text {
-            "tidemill" => Ok(Kind::Tidemill),
-            "mariadb" => Ok(Kind::MariaDb),
-            _ => Err(()),
-        }
+    fn from_str(text: &str) -> Result<Kind, String> {
+        clap::ValueEnum::from_str(text, false)
     }
 }
 

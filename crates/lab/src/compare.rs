@@ -4,7 +4,6 @@
 //! of the machine falls on both alike; the side that waits is stopped (SIGSTOP), so that its background work costs
 //! the other nothing. Every run is made several times: the spread between equal runs is the noise, and is printed.
 
-use harness::args::Args;
 use harness::process;
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
@@ -29,20 +28,57 @@ struct Side {
     samples: Vec<Sample>,
 }
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Seconds of a run.
+    #[arg(long, default_value_t = 10)]
+    seconds: u64,
+    /// Rows of the table.
+    #[arg(long, default_value_t = 2_000_000)]
+    rows: u64,
+    /// Numbers of clients.
+    #[arg(long, value_delimiter = ',', default_value = "1,8,64,256")]
+    threads: Vec<u32>,
+    /// Runs of each.
+    #[arg(long, default_value_t = 3)]
+    repeats: usize,
+    /// The buffer pool.
+    #[arg(long, default_value = "4G")]
+    pool: String,
+    /// innodb_flush_log_at_trx_commit.
+    #[arg(long, default_value_t = 2)]
+    flush: u32,
+    /// Scripts of sysbench.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "oltp_point_select,oltp_update_non_index,oltp_read_write"
+    )]
+    tests: Vec<String>,
+    /// The servers, in the order of the first turn.
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "mariadb,tidemill"
+    )]
+    sides: Vec<Kind>,
+}
+
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let seconds = args.get("seconds", 10)?;
-    let rows = args.get("rows", 2_000_000)?;
-    let threads: Vec<u32> = args.list("threads", "1,8,64,256")?;
-    let repeats = args.get("repeats", 3usize)?.max(1);
-    let pool: String = args.get("pool", "4G".to_owned())?;
-    let flush = args.get("flush", 2u32)?;
-    let tests: Vec<String> = args.list(
-        "tests",
-        "oltp_point_select,oltp_update_non_index,oltp_read_write",
-    )?;
-    let sides: Vec<Kind> = args.list("sides", "mariadb,tidemill")?;
-    args.refuse_unread()?;
+pub fn command(options: &Options) -> Outcome<()> {
+    let Options {
+        seconds,
+        rows,
+        threads,
+        repeats,
+        pool,
+        flush,
+        tests,
+        sides,
+    } = options.clone();
+    let repeats = repeats.max(1);
     let scripts: Vec<&'static str> = tests
         .iter()
         .map(|test| {

@@ -9,7 +9,6 @@ use crate::dataset_cache::DATABASE;
 use crate::machine;
 use crate::peers::{self, Order, Peer, Terms, Who};
 use crate::probe::Probe;
-use harness::args::Args;
 use harness::install;
 use harness::scratch::Scratch;
 use harness::step::{self, Outcome};
@@ -87,13 +86,27 @@ struct Runs {
     usual_statement_ms: Vec<f64>,
 }
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Rows of the table.
+    #[arg(long, default_value_t = 1_000_000)]
+    rows: u64,
+    /// Runs of each.
+    #[arg(long, default_value_t = 3)]
+    repeats: usize,
+    /// These servers alone.
+    #[arg(long, value_delimiter = ',')]
+    sides: Vec<String>,
+    /// Clients beside MariaDB's statements too.
+    #[arg(long)]
+    peer_beside: bool,
+}
+
 /// `cargo xtask lab conversions`.
-pub fn command(args: &Args) -> Outcome<()> {
-    let rows: u64 = args.get("rows", 1_000_000)?;
-    let repeats: usize = args.get("repeats", 3)?;
-    let sides: Vec<String> = args.list("sides", "")?;
-    let peer_beside = args.switch("peer-beside")?;
-    args.refuse_unread()?;
+pub fn command(options: &Options) -> Outcome<()> {
+    let (rows, repeats) = (options.rows, options.repeats);
+    let (sides, peer_beside) = (&options.sides, options.peer_beside);
     install::peers(false)?;
     let scratch = Scratch::new("conversions")?;
     let cores = machine::describe(scratch.path()).cores;

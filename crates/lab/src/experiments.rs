@@ -10,7 +10,6 @@ use crate::fio::Fio;
 use crate::record::{ExperimentRecord, Record};
 use crate::runner::{Plan, Runner};
 use crate::{catalog, conversions, formats, machine, report};
-use harness::args::Args;
 use harness::install;
 use harness::scratch::Scratch;
 use harness::step::{self, Outcome};
@@ -21,31 +20,71 @@ use std::path::{Path, PathBuf};
 /// The version of the record's form.
 const FORMAT: u32 = 1;
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Options {
+    /// Experiments by name, or `all`; without one they are listed.
+    #[arg(value_name = "EXPERIMENT")]
+    experiments: Vec<String>,
+    /// Every experiment for a moment: does it all work?
+    #[arg(long)]
+    quick: bool,
+    /// Seconds of a run: 10, or 2 of a quick one.
+    #[arg(long)]
+    seconds: Option<u64>,
+    /// Runs of each side: 5, or 2 of a quick one.
+    #[arg(long)]
+    repeats: Option<usize>,
+    /// These numbers of clients alone.
+    #[arg(long, value_delimiter = ',')]
+    clients: Vec<u32>,
+    /// These sides alone, by the beginnings of their names.
+    #[arg(long, value_delimiter = ',')]
+    sides: Vec<String>,
+    /// MyRocks as a further peer wherever MariaDB is one.
+    #[arg(long)]
+    myrocks: bool,
+    /// Then make the README's table and picture.
+    #[arg(long)]
+    readme: bool,
+    /// Run nothing: make the page, and with --readme the README's table, from these records.
+    #[arg(long, value_name = "RECORD.json,...")]
+    from: Option<String>,
+    #[command(subcommand)]
+    statements: Option<Statements>,
+}
+
+/// Measurements of single statements.
+#[derive(Debug, Clone, clap::Subcommand)]
+enum Statements {
+    /// Row formats beside each other: size, time to load, time to read.
+    Formats(formats::Options),
+    /// A table's format changed, with clients beside it.
+    Conversions(conversions::Options),
+}
+
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let words = args.words();
-    if words == ["formats"] {
-        return formats::command(args);
+pub fn command(options: &Options) -> Outcome<()> {
+    match &options.statements {
+        Some(Statements::Formats(options)) => return formats::command(options),
+        Some(Statements::Conversions(options)) => return conversions::command(options),
+        None => {}
     }
-    if words == ["conversions"] {
-        return conversions::command(args);
-    }
-    let quick = args.switch("quick")?;
-    let readme = args.switch("readme")?;
-    let from: String = args.get("from", String::new())?;
+    let (quick, readme) = (options.quick, options.readme);
     let plan = Plan {
         quick,
-        seconds: args.get("seconds", if quick { 2 } else { 10 })?,
-        repeats: args.get("repeats", if quick { 2 } else { 5 })?,
-        clients: args.list("clients", "")?,
-        sides: args.list("sides", "")?,
-        myrocks: args.switch("myrocks")?,
+        seconds: options.seconds.unwrap_or(if quick { 2 } else { 10 }),
+        repeats: options.repeats.unwrap_or(if quick { 2 } else { 5 }),
+        clients: options.clients.clone(),
+        sides: options.sides.clone(),
+        myrocks: options.myrocks,
     };
-    args.refuse_unread()?;
-    if !from.is_empty() {
-        return again(&from, readme);
+    if let Some(from) = &options.from {
+        return again(from, readme);
     }
-    let experiments = chosen(&words)?;
+    let words = &options.experiments;
+    let experiments = chosen(words)?;
     if experiments.is_empty() {
         list();
         return Ok(());
@@ -54,7 +93,7 @@ pub fn command(args: &Args) -> Outcome<()> {
         return Err("the README is not made from a quick run".to_owned());
     }
     install::peers(plan.myrocks)?;
-    let name = name_of(&words);
+    let name = name_of(words);
     let path = run(&experiments, &plan, &name)?;
     if readme {
         again(&path.display().to_string(), true)?;

@@ -9,7 +9,6 @@ use crate::dataset_cache::{DATABASE, occupied_mib};
 use crate::machine;
 use crate::peers::{self, Order, Terms, Who};
 use crate::tpcc_formats;
-use harness::args::Args;
 use harness::install;
 use harness::rng::Rng;
 use harness::scratch::Scratch;
@@ -93,13 +92,27 @@ const MYROCKS: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Rows of the table.
+    #[arg(long, default_value_t = 2_000_000)]
+    rows: u64,
+    /// Runs of each.
+    #[arg(long, default_value_t = 3)]
+    repeats: usize,
+    /// TPC-C's tables instead, of so many warehouses.
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    warehouses: u32,
+    /// MyRocks too.
+    #[arg(long)]
+    myrocks: bool,
+}
+
 /// `cargo xtask lab formats`.
-pub fn command(args: &Args) -> Outcome<()> {
-    let rows: u64 = args.get("rows", 2_000_000)?;
-    let repeats: usize = args.get("repeats", 3)?;
-    let warehouses: u32 = args.get("warehouses", 0)?;
-    let myrocks = args.switch("myrocks")?;
-    args.refuse_unread()?;
+pub fn command(options: &Options) -> Outcome<()> {
+    let (rows, repeats) = (options.rows, options.repeats);
+    let (warehouses, myrocks) = (options.warehouses, options.myrocks);
     install::peers(myrocks)?;
     if warehouses > 0 {
         return tpcc_formats::measure(warehouses);

@@ -1,6 +1,5 @@
 //! `cargo xtask pressure`: a small pool over much data for minutes; no error, and memory stays bounded.
 
-use harness::args::Args;
 use harness::process;
 use harness::queries;
 use harness::scratch::{self, Scratch};
@@ -16,16 +15,43 @@ const MIB: u64 = 1 << 20;
 /// What the server may use beyond its pool and log buffers.
 const SLACK: u64 = 200 * MIB;
 
+/// The flags of the command.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct Options {
+    /// The server program.
+    #[arg(long, value_enum, default_value_t = Kind::Tidemill)]
+    server: Kind,
+    /// The buffer pool, MiB.
+    #[arg(long, default_value_t = 64)]
+    pool_mb: u64,
+    /// The log's buffer, MiB.
+    #[arg(long, default_value_t = 16)]
+    log_buffer_mb: u64,
+    /// Rows in all.
+    #[arg(long, default_value_t = 4_800_000)]
+    rows: u64,
+    /// Tables.
+    #[arg(long, default_value_t = 4)]
+    tables: u32,
+    /// Clients.
+    #[arg(long, default_value_t = 64)]
+    threads: u32,
+    /// Seconds under load.
+    #[arg(long, default_value_t = 300)]
+    seconds: u64,
+}
+
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let kind = args.get("server", Kind::Tidemill)?;
-    let pool_mib: u64 = args.get("pool-mb", 64)?;
-    let log_buffer_mib: u64 = args.get("log-buffer-mb", 16)?;
-    let rows: u64 = args.get("rows", 4_800_000)?;
-    let tables: u32 = args.get("tables", 4)?;
-    let threads: u32 = args.get("threads", 64)?;
-    let seconds: u64 = args.get("seconds", 300)?;
-    args.refuse_unread()?;
+pub fn command(options: &Options) -> Outcome<()> {
+    let Options {
+        server: kind,
+        pool_mb: pool_mib,
+        log_buffer_mb: log_buffer_mib,
+        rows,
+        tables,
+        threads,
+        seconds,
+    } = *options;
     let bound = (pool_mib + log_buffer_mib) * MIB + SLACK;
     let mut scratch = Scratch::new("pressure")?;
     let setup = Setup::new(kind, scratch.path())?

@@ -1,6 +1,5 @@
 //! `cargo xtask recovery-time`: how long after a kill the first query is served, with much log to replay.
 
-use harness::args::Args;
 use harness::queries;
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
@@ -10,14 +9,32 @@ use std::time::{Duration, Instant};
 
 const MIB: u64 = 1 << 20;
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The server program.
+    #[arg(long, value_enum, default_value_t = Kind::Tidemill)]
+    server: Kind,
+    /// The log that is to be replayed, MiB.
+    #[arg(long, default_value_t = 1024)]
+    log_mb: u64,
+    /// The longest that the first query may take, in ms.
+    #[arg(long, default_value_t = 5000)]
+    limit_ms: u64,
+    /// Rows of the table.
+    #[arg(long, default_value_t = 1_000_000)]
+    rows: u64,
+    /// The buffer pool.
+    #[arg(long, default_value = "4G")]
+    pool: String,
+}
+
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let kind = args.get("server", Kind::Tidemill)?;
-    let wanted: u64 = args.get("log-mb", 1024)? * MIB;
-    let limit = Duration::from_millis(args.get("limit-ms", 5000)?);
-    let rows: u64 = args.get("rows", 1_000_000)?;
-    let pool: String = args.get("pool", "4G".to_owned())?;
-    args.refuse_unread()?;
+pub fn command(options: &Options) -> Outcome<()> {
+    let kind = options.server;
+    let wanted = options.log_mb * MIB;
+    let limit = Duration::from_millis(options.limit_ms);
+    let (rows, pool) = (options.rows, &options.pool);
     let mut scratch = Scratch::new("recovery-time")?;
     let setup = Setup::new(kind, scratch.path())?
         .option(&format!("innodb-buffer-pool-size={pool}"))

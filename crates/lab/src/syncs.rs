@@ -3,7 +3,6 @@
 //! With one client a commit is one sync; with many, a sync serves many commits. No commit sleeps, and none waits
 //! on a futex with a time limit: a wait that needs a timer is a wait for an event that nobody signals.
 
-use harness::args::Args;
 use harness::queries;
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
@@ -24,11 +23,20 @@ const SLEEPS: &[&str] = &["nanosleep", "clock_nanosleep"];
 /// How long the arguments of futex calls are watched.
 const WATCHED_SECONDS: u64 = 3;
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The server program.
+    #[arg(long, value_enum, default_value_t = Kind::Tidemill)]
+    server: Kind,
+    /// Seconds of a run.
+    #[arg(long, default_value_t = 10)]
+    seconds: u64,
+}
+
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let kind = args.get("server", Kind::Tidemill)?;
-    let seconds = args.get("seconds", 10)?;
-    args.refuse_unread()?;
+pub fn command(options: &Options) -> Outcome<()> {
+    let (kind, seconds) = (options.server, options.seconds);
     let scratch = Scratch::new("syncs")?;
     let setup = Setup::new(kind, scratch.path())?
         .option("innodb-flush-log-at-trx-commit=1")

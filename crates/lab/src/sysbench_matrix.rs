@@ -2,7 +2,6 @@
 //!
 //! The only errors tolerated are the conflicts that sysbench itself retries; they are counted.
 
-use harness::args::Args;
 use harness::scratch::Scratch;
 use harness::server::{Kind, Setup};
 use harness::step::{self, Outcome};
@@ -10,17 +9,48 @@ use harness::sysbench::{BULK_INSERT, Figures, Load, SCRIPTS};
 use harness::table::{Cell, Table};
 use harness::workspace;
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The server program.
+    #[arg(long, value_enum, default_value_t = Kind::Tidemill)]
+    server: Kind,
+    /// Numbers of clients.
+    #[arg(long, value_delimiter = ',', default_value = "1,8,64,256")]
+    threads: Vec<u32>,
+    /// sysbench's --db-ps-mode.
+    #[arg(long, value_delimiter = ',', default_value = "auto,disable")]
+    ps_modes: Vec<String>,
+    /// Only scripts whose names contain one of these.
+    #[arg(long, value_delimiter = ',')]
+    scripts: Vec<String>,
+    /// Rows of each table.
+    #[arg(long, default_value_t = 250_000)]
+    table_size: u64,
+    /// Tables.
+    #[arg(long, default_value_t = 4)]
+    tables: u32,
+    /// Seconds of a run.
+    #[arg(long, default_value_t = 10)]
+    seconds: u64,
+    /// innodb_flush_log_at_trx_commit.
+    #[arg(long, default_value_t = 2)]
+    flush: u32,
+}
+
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let kind = args.get("server", Kind::Tidemill)?;
-    let threads: Vec<u32> = args.list("threads", "1,8,64,256")?;
-    let modes: Vec<String> = args.list("ps-modes", "auto,disable")?;
-    let only: Vec<String> = args.list("scripts", "")?;
-    let mut load = Load::new(SCRIPTS[0], args.get("table-size", 250_000)?);
-    load.tables = args.get("tables", 4)?;
-    load.seconds = args.get("seconds", 10)?;
-    let flush: u32 = args.get("flush", 2)?;
-    args.refuse_unread()?;
+pub fn command(options: &Options) -> Outcome<()> {
+    let Options {
+        server: kind,
+        threads,
+        ps_modes: modes,
+        scripts: only,
+        flush,
+        ..
+    } = options.clone();
+    let mut load = Load::new(SCRIPTS[0], options.table_size);
+    load.tables = options.tables;
+    load.seconds = options.seconds;
     let mut scratch = Scratch::new("matrix")?;
     let setup = Setup::new(kind, scratch.path())?
         .option("innodb-buffer-pool-size=2G")

@@ -5,7 +5,6 @@
 
 use crate::case::{self, CaseStatement, Expect};
 use crate::{edges, protocol};
-use harness::args::Args;
 use harness::client::{Cli, Conn as _, Fault, Rows, Via};
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
@@ -22,14 +21,24 @@ const BLOCKED_AFTER: Duration = Duration::from_millis(250);
 /// A statement that must answer, does so within this time.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The server program.
+    #[arg(long, value_enum, default_value_t = Kind::Tidemill)]
+    server: Kind,
+    /// Only files whose names contain this.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    only: String,
+    /// Write what the server answers into the files.
+    #[arg(long)]
+    bless: bool,
+}
+
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let kind = args.get("server", Kind::Tidemill)?;
-    let only: String = args.get("only", String::new())?;
-    let bless = args.has("bless");
-    args.refuse_unread()?;
+pub fn command(options: &Options) -> Outcome<()> {
     let mut scratch = Scratch::new("e2e")?;
-    let result = run(kind, &only, bless, &scratch);
+    let result = run(options.server, &options.only, options.bless, &scratch);
     if result.is_err() {
         scratch.keep();
     }

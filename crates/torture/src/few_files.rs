@@ -3,7 +3,6 @@
 //! With too few it does not start, and says why. With few everything works, or is refused with one of MySQL's errors for that: no answer is lost, no row that
 //! was acknowledged either, also when the server is killed there, and when the clients are gone all goes on without a restart.
 
-use harness::args::Args;
 use harness::client::{Conn, Fault};
 use harness::queries;
 use harness::rng::{self, Rng};
@@ -18,34 +17,35 @@ use std::time::Duration;
 const CLEAR: [u16; 4] = [1016, 1040, 1041, 1135];
 
 /// What is tried.
-#[derive(Debug, Clone, Copy)]
-struct Plan {
-    /// `ulimit -n`.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct Options {
+    /// `ulimit -n` of the server.
+    #[arg(long, default_value_t = 64)]
     files: u64,
+    /// Tables.
+    #[arg(long, default_value_t = 100)]
     tables: u64,
+    /// Clients at once.
+    #[arg(long, default_value_t = 200)]
     clients: u64,
+    /// Seconds under load.
+    #[arg(long, default_value_t = 20)]
     seconds: u64,
+    /// Where the random numbers come from; a new seed each time without it.
+    #[arg(long, default_value_t = rng::fresh_seed(), hide_default_value = true)]
     seed: u64,
 }
 
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let plan = Plan {
-        files: args.get("files", 64)?,
-        tables: args.get("tables", 100)?,
-        clients: args.get("clients", 200)?,
-        seconds: args.get("seconds", 20)?,
-        seed: args.get("seed", rng::fresh_seed())?,
-    };
-    args.refuse_unread()?;
-    run(plan)
+pub fn command(options: &Options) -> Outcome<()> {
+    run(*options)
 }
 
 /// The share of the tests.
 pub fn short(seed: u64) -> Outcome<()> {
     // Each core has threads with rings and event descriptors of their own.
     let cores = std::thread::available_parallelism().map_or(2, |n| n.get() as u64);
-    run(Plan {
+    run(Options {
         files: 52 + 6 * cores.max(2),
         tables: 100,
         clients: 200,
@@ -54,7 +54,7 @@ pub fn short(seed: u64) -> Outcome<()> {
     })
 }
 
-fn run(plan: Plan) -> Outcome<()> {
+fn run(plan: Options) -> Outcome<()> {
     step::announce(&format!(
         "{} files, {} tables, {} clients, --seed {}",
         plan.files, plan.tables, plan.clients, plan.seed
@@ -91,7 +91,7 @@ impl Met {
     }
 }
 
-fn trial(plan: Plan, scratch: &Scratch) -> Outcome<()> {
+fn trial(plan: Options, scratch: &Scratch) -> Outcome<()> {
     let setup = Setup::new(Kind::Tidemill, scratch.path())?
         .option("innodb-buffer-pool-size=5M")
         .redo_capacity("32M");
@@ -152,7 +152,7 @@ fn make_tables(server: &Server, tables: u64) -> Outcome<()> {
 }
 
 /// Clients come, do something in any of the tables, and stay or go.
-fn crowd(plan: Plan, setup: &Setup, met: &Met) -> Outcome<()> {
+fn crowd(plan: Options, setup: &Setup, met: &Met) -> Outcome<()> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let clients: Vec<_> = (0..plan.clients)
@@ -181,7 +181,13 @@ fn crowd(plan: Plan, setup: &Setup, met: &Met) -> Outcome<()> {
     })
 }
 
-fn client(plan: Plan, setup: &Setup, rng: &mut Rng, over: &AtomicBool, met: &Met) -> Outcome<()> {
+fn client(
+    plan: Options,
+    setup: &Setup,
+    rng: &mut Rng,
+    over: &AtomicBool,
+    met: &Met,
+) -> Outcome<()> {
     while !over.load(Ordering::Relaxed) {
         let mut conn = match setup.connect() {
             Ok(conn) => conn,

@@ -2,7 +2,6 @@
 //!
 //! The library's own tests (crates/tidemill/tests/tls.rs) try the same from inside with a client of ours; here nobody is ours.
 
-use harness::args::Args;
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
 use harness::step::{self, Outcome, Said};
@@ -19,12 +18,6 @@ const SECURE_TRANSPORT_REQUIRED: &str = "3159";
 const TLS_SETUP_FAILED: &str = "3888";
 /// The type of TLS record that an alert comes in.
 const ALERT: u8 = 21;
-
-/// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    args.refuse_unread()?;
-    all()
-}
 
 /// All of it, in some seconds.
 pub fn all() -> Outcome<()> {

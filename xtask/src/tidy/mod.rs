@@ -15,16 +15,25 @@ mod source;
 mod variables;
 mod words;
 
-use harness::args::Args;
 use harness::step::{self, Outcome};
 use harness::workspace;
 use source::Source;
 use std::path::Path;
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Tighten the lists: take away what holds no more.
+    #[arg(long)]
+    bless: bool,
+    /// With --bless: loosen the ratchets too.
+    #[arg(long, requires = "bless")]
+    raise: bool,
+}
+
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let (bless, raise) = (args.has("bless"), args.has("raise"));
-    args.refuse_unread()?;
+pub fn command(options: &Options) -> Outcome<()> {
+    let (bless, raise) = (options.bless, options.raise);
     if bless {
         length::bless(&workspace::root(), raise)?;
         let sources = Source::of_tree(&workspace::root())?;

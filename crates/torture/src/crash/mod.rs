@@ -5,11 +5,10 @@
 //! sysbench's transactions conserve, CHECK TABLE on every table, a clean stop and the offline check. [`starts`] and [`purge_stop`] are
 //! cases of their own.
 
-pub mod purge_stop;
-pub mod starts;
+mod purge_stop;
+mod starts;
 
 use crate::ledger::{Book, Tally};
-use harness::args::Args;
 use harness::queries;
 use harness::rng::{self, Rng};
 use harness::scratch::Scratch;
@@ -20,7 +19,7 @@ use std::time::Duration;
 
 /// What a series of crashes is made of.
 #[derive(Debug, Clone)]
-pub struct Plan {
+struct Plan {
     /// How many kills.
     pub rounds: u32,
     /// Connections of sysbench.
@@ -41,54 +40,98 @@ pub struct Plan {
     pub seed: u64,
 }
 
-impl Plan {
-    /// The plan of bar and CI alike; flags may change it.
-    pub fn new(rounds: u32, seed: u64) -> Plan {
-        Plan {
-            rounds,
-            threads: 64,
-            clients: 8,
-            seconds: 8,
-            table_size: 20_000,
-            tables: 4,
-            kind: Kind::Tidemill,
-            flush: 1,
-            seed,
-        }
-    }
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// How many kills.
+    #[arg(long, default_value_t = 20)]
+    rounds: u32,
+    /// Connections of sysbench.
+    #[arg(long, default_value_t = 64)]
+    threads: u32,
+    /// Connections of the ledger.
+    #[arg(long, default_value_t = 8)]
+    clients: u32,
+    /// The latest moment of a kill, in seconds after the load began.
+    #[arg(long, default_value_t = 8)]
+    seconds: u64,
+    /// Rows in each of sysbench's tables.
+    #[arg(long, default_value_t = 20_000)]
+    table_size: u64,
+    /// Tables of sysbench.
+    #[arg(long, default_value_t = 4)]
+    tables: u32,
+    /// innodb_flush_log_at_trx_commit; with 0 the series must fail.
+    #[arg(long, default_value_t = 1)]
+    flush: u32,
+    /// The server program.
+    #[arg(long, value_enum, default_value_t = Kind::Tidemill)]
+    server: Kind,
+    /// Instead: so many kills in a row, with a few acknowledged rows between.
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    starts: u32,
+    /// The log's capacity in that, MiB.
+    #[arg(long, default_value_t = 256, requires = "starts")]
+    capacity_mb: u64,
+    /// Instead: SIGTERM while purge works.
+    #[arg(long)]
+    purge_stop: bool,
+    /// The rows that are deleted in that.
+    #[arg(long, default_value_t = 10_000_000, requires = "purge_stop")]
+    rows: u64,
+    /// Where the random numbers come from; a new seed each time without it.
+    #[arg(long, default_value_t = rng::fresh_seed(), hide_default_value = true)]
+    seed: u64,
 }
 
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    if args.switch("purge-stop")? {
-        let rows = args.get("rows", 10_000_000)?;
-        args.refuse_unread()?;
-        return purge_stop::run(rows);
+pub fn command(options: &Options) -> Outcome<()> {
+    if options.purge_stop {
+        return purge_stop::run(options.rows);
     }
-    let starts = args.get("starts", 0)?;
-    if starts > 0 {
-        let mut plan = starts::Plan::new(starts, args.get("seed", rng::fresh_seed())?);
-        plan.capacity_mib = args.get("capacity-mb", plan.capacity_mib)?;
-        args.refuse_unread()?;
-        return starts::run(plan);
+    if options.starts > 0 {
+        return starts::run(starts::Plan {
+            starts: options.starts,
+            capacity_mib: options.capacity_mb,
+            seed: options.seed,
+        });
     }
-    let mut plan = Plan::new(
-        args.get("rounds", 20)?,
-        args.get("seed", rng::fresh_seed())?,
-    );
-    plan.threads = args.get("threads", plan.threads)?;
-    plan.clients = args.get("clients", plan.clients)?;
-    plan.seconds = args.get("seconds", plan.seconds)?;
-    plan.table_size = args.get("table-size", plan.table_size)?;
-    plan.tables = args.get("tables", plan.tables)?;
-    plan.flush = args.get("flush", plan.flush)?;
-    plan.kind = args.get("server", plan.kind)?;
-    args.refuse_unread()?;
-    run(&plan)
+    run(&Plan {
+        rounds: options.rounds,
+        threads: options.threads,
+        clients: options.clients,
+        seconds: options.seconds,
+        table_size: options.table_size,
+        tables: options.tables,
+        kind: options.server,
+        flush: options.flush,
+        seed: options.seed,
+    })
+}
+
+/// The share of `cargo xtask test`: so many crashes, kills in a row, and a stop while purge works.
+pub fn short(rounds: u32, seed: u64) -> Outcome<()> {
+    run(&Plan {
+        rounds,
+        threads: 64,
+        clients: 8,
+        seconds: 8,
+        table_size: 20_000,
+        tables: 4,
+        kind: Kind::Tidemill,
+        flush: 1,
+        seed,
+    })?;
+    starts::run(starts::Plan {
+        starts: 60,
+        capacity_mib: 256,
+        seed,
+    })?;
+    purge_stop::run(300_000)
 }
 
 /// Runs the plan to its end or to the first thing that is wrong.
-pub fn run(plan: &Plan) -> Outcome<()> {
+fn run(plan: &Plan) -> Outcome<()> {
     step::announce(&format!(
         "crash: {} rounds on {}, {} sysbench threads and {} ledger clients, --seed {}",
         plan.rounds,

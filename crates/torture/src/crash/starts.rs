@@ -26,17 +26,6 @@ pub struct Plan {
     pub seed: u64,
 }
 
-impl Plan {
-    /// The plan of bar and tests alike.
-    pub fn new(starts: u32, seed: u64) -> Plan {
-        Plan {
-            starts,
-            capacity_mib: 256,
-            seed,
-        }
-    }
-}
-
 /// A table with a counter, and what must be in it.
 struct Counted {
     name: &'static str,

@@ -1,14 +1,14 @@
 //! The log cut at every byte of its end: what is left must be exactly the transactions whose commit is left as a whole.
 
-use super::ground::Ground;
+use super::fixture::Fixture;
 use super::trial::{Case, Damage, Rule};
 use harness::step::Outcome;
 use std::path::Path;
 
 /// The cases: the last `bytes` of the log, every `step` bytes, cut off; and wiped, at every eighth of these.
-pub fn cases(ground: &Ground, bytes: u64, step: u64) -> Outcome<Vec<Case>> {
-    let log = &ground.log;
-    let commits = ground.commits()?;
+pub fn cases(fixture: &Fixture, bytes: u64, step: u64) -> Outcome<Vec<Case>> {
+    let log = &fixture.log;
+    let commits = fixture.commits()?;
     let mut cases = Vec::new();
     let from = log.end().saturating_sub(bytes).max(log.control.checkpoint);
     let ends = log.records.iter().flat_map(|r| [r.start, r.end]);
@@ -40,7 +40,7 @@ pub fn cases(ground: &Ground, bytes: u64, step: u64) -> Outcome<Vec<Case>> {
         let mut damages = vec![(Damage::Cut { to: offset }, kept(at))];
         if n % 8 == 0 {
             // Zeros over zeros are no damage: a commit that ends in them is whole all the same.
-            let zeros = zeros_from(&ground.datadir.join(&file), offset)?;
+            let zeros = zeros_from(&fixture.datadir.join(&file), offset)?;
             damages.push((Damage::Wipe { from: offset }, kept(at + zeros)));
         }
         for (damage, kept) in damages {

@@ -8,14 +8,13 @@
 
 mod content;
 mod cut;
-mod ground;
+mod fixture;
 mod layout;
 mod places;
 mod served;
 mod trial;
 
-use ground::Ground;
-use harness::args::Args;
+use fixture::Fixture;
 use harness::rng::{self, Rng};
 use harness::scratch::Scratch;
 use harness::step::{self, Outcome};
@@ -33,13 +32,13 @@ struct Plan {
     seed: u64,
     /// Random bits a part of a file.
     bits: u64,
-    /// At most this many cases a file of a ground.
+    /// At most this many cases a file of a fixture.
     most: usize,
     /// Bytes at the end of the log that are cut off, and how far apart.
     cut: (u64, u64),
     /// One in so many cases is tried on a server too.
     served: usize,
-    grounds: Vec<String>,
+    fixtures: Vec<String>,
     /// Only files with this in their name.
     only: String,
     jobs: usize,
@@ -54,7 +53,7 @@ fn full(seed: u64) -> Plan {
         most: 400,
         cut: (4096, 1),
         served: 40,
-        grounds: ground::NAMES.map(str::to_owned).to_vec(),
+        fixtures: fixture::NAMES.map(str::to_owned).to_vec(),
         only: String::new(),
         jobs: 2,
         single: None,
@@ -67,30 +66,65 @@ fn small(seed: u64) -> Plan {
         most: 18,
         cut: (2048, 64),
         served: 30,
-        grounds: vec!["again".to_owned(), "busy".to_owned()],
+        fixtures: vec!["again".to_owned(), "busy".to_owned()],
         ..full(seed)
     }
 }
 
+/// The flags of the command; without one, the number is that of the short or of the full form.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The share of `cargo xtask test`.
+    #[arg(long)]
+    short: bool,
+    /// Random bits of each part of a file.
+    #[arg(long)]
+    bits: Option<u64>,
+    /// At most this many cases of each file.
+    #[arg(long)]
+    most: Option<usize>,
+    /// Bytes at the end of the log that are cut off.
+    #[arg(long, value_name = "BYTES")]
+    cut: Option<u64>,
+    /// One in so many cases is tried on a server too.
+    #[arg(long, value_name = "CASES")]
+    served: Option<usize>,
+    /// Cases at once.
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Only files with this in their name.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    only: String,
+    /// The data directories that are damaged: clean, killed, again, busy.
+    #[arg(long, alias = "grounds", value_delimiter = ',')]
+    fixtures: Vec<String>,
+    /// One case: the offset in the file `--only`.
+    #[arg(long, value_name = "OFFSET")]
+    at: Option<u64>,
+    /// The bit of the byte at that offset.
+    #[arg(long, default_value_t = 0, requires = "at")]
+    bit: u8,
+    /// Where the random numbers come from; a new seed each time without it.
+    #[arg(long, default_value_t = rng::fresh_seed(), hide_default_value = true)]
+    seed: u64,
+}
+
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let seed = args.get("seed", rng::fresh_seed())?;
-    let mut plan = if args.has("short") {
-        small(seed)
-    } else {
-        full(seed)
+pub fn command(options: &Options) -> Outcome<()> {
+    let mut plan = match options.short {
+        true => small(options.seed),
+        false => full(options.seed),
     };
-    plan.bits = args.get("bits", plan.bits)?;
-    plan.most = args.get("most", plan.most)?;
-    plan.cut.0 = args.get("cut", plan.cut.0)?;
-    plan.served = args.get("served", plan.served)?.max(1);
-    plan.jobs = args.get("jobs", plan.jobs)?.max(1);
-    plan.only = args.get("only", plan.only.clone())?;
-    plan.grounds = args.list("grounds", &plan.grounds.join(","))?;
-    if args.has("at") {
-        plan.single = Some((args.get("at", 0)?, args.get("bit", 0)?));
+    plan.bits = options.bits.unwrap_or(plan.bits);
+    plan.most = options.most.unwrap_or(plan.most);
+    plan.cut.0 = options.cut.unwrap_or(plan.cut.0);
+    plan.served = options.served.unwrap_or(plan.served).max(1);
+    plan.jobs = options.jobs.unwrap_or(plan.jobs).max(1);
+    plan.only = options.only.clone();
+    if !options.fixtures.is_empty() {
+        plan.fixtures = options.fixtures.clone();
     }
-    args.refuse_unread()?;
+    plan.single = options.at.map(|at| (at, options.bit));
     run(&plan)
 }
 
@@ -109,7 +143,7 @@ fn run(plan: &Plan) -> Outcome<()> {
         tally: Mutex::default(),
         failures: Mutex::default(),
     };
-    let result = series.grounds(&scratch);
+    let result = series.fixtures(&scratch);
     if result.is_err() {
         scratch.keep();
     }
@@ -133,7 +167,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Series<'_> {
-    fn grounds(&mut self, scratch: &Scratch) -> Outcome<()> {
+    fn fixtures(&mut self, scratch: &Scratch) -> Outcome<()> {
         let script = scratch.path().join("script.sql");
         std::fs::write(&script, trial::script()).map_err(|e| e.to_string())?;
         let benches: Vec<Bench> = (0..self.plan.jobs)
@@ -144,21 +178,21 @@ impl Series<'_> {
                 said: scratch.path().join(format!("bench-{n}.said")),
             })
             .collect();
-        let names = ground::NAMES
+        let names = fixture::NAMES
             .iter()
-            .filter(|n| self.plan.grounds.iter().any(|g| g == *n));
+            .filter(|n| self.plan.fixtures.iter().any(|g| g == *n));
         for name in names {
-            let ground = ground::make(name, scratch.path(), self.plan.seed)?;
-            let cases = self.cases(&ground)?;
+            let fixture = fixture::make(name, scratch.path(), self.plan.seed)?;
+            let cases = self.cases(&fixture)?;
             println!(
                 "    {name}: {} cases; the log is read from {}, its last checkpoint is at {}, it ends at {}",
                 cases.len(),
-                ground.log.control.redo,
-                ground.log.control.checkpoint,
-                ground.log.end()
+                fixture.log.control.redo,
+                fixture.log.control.checkpoint,
+                fixture.log.end()
             );
-            self.try_all(&ground, &cases, &benches);
-            served::some(&ground, &cases, self.plan.served, scratch.path())
+            self.try_all(&fixture, &cases, &benches);
+            served::some(&fixture, &cases, self.plan.served, scratch.path())
                 .unwrap_or_else(|why| lock(&self.failures).push(why));
         }
         self.print();
@@ -169,18 +203,18 @@ impl Series<'_> {
         }
     }
 
-    fn cases(&self, ground: &Ground) -> Outcome<Vec<(&'static str, Case)>> {
+    fn cases(&self, fixture: &Fixture) -> Outcome<Vec<(&'static str, Case)>> {
         let plan = self.plan;
         let mut rng = Rng::new(plan.seed ^ 0xca5e);
         let mut all = Vec::new();
-        for (file, len) in layout::files(&ground.datadir)? {
+        for (file, len) in layout::files(&fixture.datadir)? {
             let Some(kind) = places::kind_of(&file) else {
                 continue;
             };
             if !file.contains(&plan.only) {
                 continue;
             }
-            let mut cases = places::of_file(ground, &file, len, plan.bits, &mut rng)?;
+            let mut cases = places::of_file(fixture, &file, len, plan.bits, &mut rng)?;
             if let Some((at, bit)) = plan.single {
                 cases.retain(|c| matches!(c.damage, Damage::Flip { at: a, .. } if a == at));
                 for case in &mut cases {
@@ -195,15 +229,15 @@ impl Series<'_> {
             }
             all.extend(cases.into_iter().map(|c| (kind, c)));
         }
-        let cuts = matches!(ground.name, "killed" | "again") && plan.single.is_none();
+        let cuts = matches!(fixture.name, "killed" | "again") && plan.single.is_none();
         if cuts && "cut".contains(&plan.only) {
-            let cut = cut::cases(ground, plan.cut.0, plan.cut.1)?;
+            let cut = cut::cases(fixture, plan.cut.0, plan.cut.1)?;
             all.extend(cut.into_iter().map(|c| ("log cut", c)));
         }
         Ok(all)
     }
 
-    fn try_all(&self, ground: &Ground, cases: &[(&'static str, Case)], benches: &[Bench]) {
+    fn try_all(&self, fixture: &Fixture, cases: &[(&'static str, Case)], benches: &[Bench]) {
         let next = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for bench in benches {
@@ -213,17 +247,17 @@ impl Series<'_> {
                         let Some((kind, case)) = cases.get(n) else {
                             return;
                         };
-                        self.try_one(ground, n, kind, case, bench);
+                        self.try_one(fixture, n, kind, case, bench);
                     }
                 });
             }
         });
     }
 
-    fn try_one(&self, ground: &Ground, n: usize, kind: &'static str, case: &Case, bench: &Bench) {
+    fn try_one(&self, fixture: &Fixture, n: usize, kind: &'static str, case: &Case, bench: &Bench) {
         // One in eight is started twice: what the first start made of the damage must last.
         let starts = if n.is_multiple_of(8) { 2 } else { 1 };
-        match bench.run(&ground.datadir, case, &ground.book, starts) {
+        match bench.run(&fixture.datadir, case, &fixture.book, starts) {
             Ok((verdict, message)) => {
                 let mut tally = lock(&self.tally);
                 let of_kind = tally.entry(kind).or_default();
@@ -243,8 +277,8 @@ impl Series<'_> {
                 failures.push(case.file.clone());
                 if failures.len() <= 40 {
                     println!(
-                        "    FAILED: --grounds {} --only {} {}, {}: {why}",
-                        ground.name,
+                        "    FAILED: --fixtures {} --only {} {}, {}: {why}",
+                        fixture.name,
                         case.file,
                         arguments(case.damage),
                         case.place

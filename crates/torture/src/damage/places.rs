@@ -1,7 +1,7 @@
 //! Where the damage is done: for each file of a directory the places worth trying, and what may come of each.
 
 use super::content::{COMPRESSED, TABLES};
-use super::ground::Ground;
+use super::fixture::Fixture;
 use super::layout::{self, PAGE, SEGMENT_HEADER, SLOT};
 use super::trial::{Case, Damage, Rule};
 use harness::rng::Rng;
@@ -26,7 +26,7 @@ fn stem(file: &str) -> &str {
     name.strip_suffix(".tdb").unwrap_or(name)
 }
 
-impl Ground {
+impl Fixture {
     fn all(&self) -> usize {
         self.book.transactions()
     }
@@ -127,7 +127,7 @@ fn flip(file: &str, at: u64, place: String, rule: Rule, rng: &mut Rng) -> Case {
 
 /// The cases for the file, systematic ones and at most `random` random ones a part of it.
 pub fn of_file(
-    ground: &Ground,
+    fixture: &Fixture,
     file: &str,
     len: u64,
     random: u64,
@@ -135,11 +135,11 @@ pub fn of_file(
 ) -> Outcome<Vec<Case>> {
     let mut cases = Vec::new();
     match kind_of(file) {
-        Some("control") => of_control(ground, file, random, rng, &mut cases),
+        Some("control") => of_control(fixture, file, random, rng, &mut cases),
         Some("catalog" | "accounts" | "tablespace") => {
-            of_pages(ground, file, len, random, rng, &mut cases)?;
+            of_pages(fixture, file, len, random, rng, &mut cases)?;
         }
-        Some("log") => of_segment(ground, file, len, random, rng, &mut cases)?,
+        Some("log") => of_segment(fixture, file, len, random, rng, &mut cases)?,
         Some("doublewrite") => {
             for _ in 0..random * 4 {
                 let at = rng.below(len);
@@ -147,7 +147,7 @@ pub fn of_file(
                     file,
                     at,
                     "anywhere".to_owned(),
-                    ground.harmless(),
+                    fixture.harmless(),
                     rng,
                 ));
             }
@@ -155,24 +155,24 @@ pub fn of_file(
         Some("auto.cnf") => {
             for at in 0..len {
                 let place = format!("byte {at}");
-                cases.push(flip(file, at, place, ground.harmless(), rng));
+                cases.push(flip(file, at, place, fixture.harmless(), rng));
             }
         }
         _ => {}
     }
-    whole(ground, file, len, &mut cases);
+    whole(fixture, file, len, &mut cases);
     Ok(cases)
 }
 
 /// The file cut short, or gone. The log's cuts are a matter of their own.
-fn whole(ground: &Ground, file: &str, len: u64, cases: &mut Vec<Case>) {
+fn whole(fixture: &Fixture, file: &str, len: u64, cases: &mut Vec<Case>) {
     if matches!(kind_of(file), None | Some("log")) {
         return;
     }
-    let mut rule = ground.rule_of(file);
+    let mut rule = fixture.rule_of(file);
     if kind_of(file) == Some("control") {
         // A directory without it is not told from one whose making was cut short, but by the tables in it.
-        rule = ground.or_refused(&["log/control"]);
+        rule = fixture.or_refused(&["log/control"]);
     }
     let damages = [
         ("empty", Damage::Cut { to: 0 }),
@@ -192,9 +192,9 @@ fn whole(ground: &Ground, file: &str, len: u64, cases: &mut Vec<Case>) {
     }
 }
 
-fn of_control(ground: &Ground, file: &str, random: u64, rng: &mut Rng, cases: &mut Vec<Case>) {
+fn of_control(fixture: &Fixture, file: &str, random: u64, rng: &mut Rng, cases: &mut Vec<Case>) {
     for slot in 0..2 {
-        let which = if slot == ground.log.control.slot {
+        let which = if slot == fixture.log.control.slot {
             "the newer slot"
         } else {
             "the older slot"
@@ -206,26 +206,26 @@ fn of_control(ground: &Ground, file: &str, random: u64, rng: &mut Rng, cases: &m
         for at in known.chain(other) {
             let place = format!("{which}, byte {at}");
             let at = (slot * SLOT) as u64 + at;
-            let rule = ground.or_refused(&["log/control"]);
+            let rule = fixture.or_refused(&["log/control"]);
             cases.push(flip(file, at, place, rule, rng));
         }
     }
 }
 
 fn of_pages(
-    ground: &Ground,
+    fixture: &Fixture,
     file: &str,
     len: u64,
     random: u64,
     rng: &mut Rng,
     cases: &mut Vec<Case>,
 ) -> Outcome<()> {
-    let rule = ground.rule_of(file);
+    let rule = fixture.rule_of(file);
     if COMPRESSED.contains(&stem(file)) {
         of_packed(file, len, random, &rule, rng, cases);
         return Ok(());
     }
-    for (kind, pages) in layout::pages(&ground.datadir.join(file))? {
+    for (kind, pages) in layout::pages(&fixture.datadir.join(file))? {
         let words = match kind {
             0 => "a free page",
             1 => "the map page",
@@ -276,14 +276,14 @@ fn of_packed(file: &str, len: u64, random: u64, rule: &Rule, rng: &mut Rng, case
 }
 
 fn of_segment(
-    ground: &Ground,
+    fixture: &Fixture,
     file: &str,
     len: u64,
     random: u64,
     rng: &mut Rng,
     cases: &mut Vec<Case>,
 ) -> Outcome<()> {
-    let log = &ground.log;
+    let log = &fixture.log;
     let named = log
         .segments
         .iter()
@@ -291,17 +291,17 @@ fn of_segment(
     let Some((number, _)) = named else {
         return Ok(());
     };
-    let header = ground.or_refused(&["log segment"]);
+    let header = fixture.or_refused(&["log segment"]);
     for at in 0..64 {
         let place = format!("header, byte {at}");
         cases.push(flip(file, at, place, header.clone(), rng));
     }
-    if ground.name == "clean" {
+    if fixture.name == "clean" {
         // Nothing of it is needed but that it ends where it was closed.
         for _ in 0..random * 4 {
             let at = SEGMENT_HEADER + rng.below(len - SEGMENT_HEADER);
             let rule = match log.position(*number, at) {
-                Some(p) if p >= log.end() => ground.harmless(),
+                Some(p) if p >= log.end() => fixture.harmless(),
                 _ => header.clone(),
             };
             cases.push(flip(file, at, "anywhere".to_owned(), rule, rng));
@@ -340,8 +340,8 @@ fn of_segment(
     for (position, place) in spots {
         let skipped = position < log.end() && position > log.control.redo && !log.holds(position);
         let rule = match skipped {
-            true => ground.harmless(),
-            false => ground.rule_at(position)?,
+            true => fixture.harmless(),
+            false => fixture.rule_at(position)?,
         };
         if let Some((inside, at)) = log.place(position)
             && inside == file

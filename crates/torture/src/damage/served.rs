@@ -1,7 +1,7 @@
 //! A sample of the damage under a running server: statements fail by name, the server and the other tables do not.
 
 use super::content::{QUESTIONS, TABLES};
-use super::ground::Ground;
+use super::fixture::Fixture;
 use super::trial::{Case, Ended, Verdict, copy_directory, judge, short};
 use harness::client::{Conn, Fault};
 use harness::server::{Kind, Setup};
@@ -13,12 +13,12 @@ use std::time::Duration;
 
 /// Starts a server on every `each`th case.
 pub fn some(
-    ground: &Ground,
+    fixture: &Fixture,
     cases: &[(&'static str, Case)],
     each: usize,
     dir: &Path,
 ) -> Outcome<()> {
-    let dir = dir.join(format!("served-{}", ground.name));
+    let dir = dir.join(format!("served-{}", fixture.name));
     std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     let setup = Setup::new(Kind::Tidemill, &dir)?
         .option("innodb-buffer-pool-size=5M")
@@ -29,9 +29,9 @@ pub fn some(
     for (_, case) in cases.iter().skip(each / 2).step_by(each) {
         tried += 1;
         let _ = std::fs::remove_file(&setup.log);
-        copy_directory(&ground.datadir, &setup.datadir)?;
+        copy_directory(&fixture.datadir, &setup.datadir)?;
         case.damage.apply(&setup.datadir.join(&case.file))?;
-        if let Err(why) = one(ground, case, &setup) {
+        if let Err(why) = one(fixture, case, &setup) {
             println!(
                 "    FAILED under a server: {} {:?}, {}: {why}",
                 case.file, case.damage, case.place
@@ -41,7 +41,7 @@ pub fn some(
     }
     println!(
         "    {}: {tried} of them under a running server",
-        ground.name
+        fixture.name
     );
     match failed.len() {
         0 => Ok(()),
@@ -49,7 +49,7 @@ pub fn some(
     }
 }
 
-fn one(ground: &Ground, case: &Case, setup: &Setup) -> Outcome<()> {
+fn one(fixture: &Fixture, case: &Case, setup: &Setup) -> Outcome<()> {
     let mut server = setup.spawn()?;
     let started = server.wait_ready(Duration::from_secs(30));
     let name = setup.datadir.display().to_string();
@@ -57,14 +57,14 @@ fn one(ground: &Ground, case: &Case, setup: &Setup) -> Outcome<()> {
         let text = why.replace(&name, "DIR");
         // What the program answers with when a directory cannot be opened.
         let status = ExitStatus::from_raw(2 << 8);
-        return judge(&Ended { status, text }, &case.rule, &ground.book).map(drop);
+        return judge(&Ended { status, text }, &case.rule, &fixture.book).map(drop);
     }
     let mut conn = server.connect()?;
     let ended = Ended {
         status: ExitStatus::default(),
         text: asked(conn.as_mut())?,
     };
-    let verdict = judge(&ended, &case.rule, &ground.book)
+    let verdict = judge(&ended, &case.rule, &fixture.book)
         .map_err(|why| format!("{why}\n{}", short(&ended.text)))?;
     for (table, name) in TABLES.iter().enumerate() {
         let may_fail = case.rule.table == Some(table) || !case.rule.words.is_empty();

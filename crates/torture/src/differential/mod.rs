@@ -20,7 +20,6 @@ mod words;
 use case::Case;
 use documented::Line;
 use frames::{FRAMES, Judge};
-use harness::args::Args;
 use harness::rng;
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
@@ -40,62 +39,65 @@ const SHARE: u64 = 20_000;
 const SHOWN: usize = 400;
 
 /// What is run.
-struct Plan {
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// How many statements.
+    #[arg(long, default_value_t = 100_000)]
     statements: u64,
+    /// Where the random numbers come from; a new seed each time without it.
+    #[arg(long, default_value_t = rng::fresh_seed(), hide_default_value = true)]
     seed: u64,
+    /// Statements of this area alone.
+    #[arg(long, default_value = "", hide_default_value = true)]
     area: String,
+    /// The statement of this number alone, made small.
+    #[arg(long = "case", value_name = "NUMBER")]
     only: Option<u64>,
+    /// Without MariaDB.
+    #[arg(long)]
     alone: bool,
-    /// Where every difference is written to, for whoever works on the list.
+    /// Write every difference to this file, with the line that documents it.
+    #[arg(long, value_name = "FILE")]
     list: Option<String>,
-    /// A file that was so written, to which the list is held again; nothing is run.
+    /// Hold the list to the differences of this file again; no statement is run.
+    #[arg(long, value_name = "FILE")]
     judge: Option<String>,
 }
 
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let plan = Plan {
-        statements: args.get("statements", 100_000)?,
-        seed: args.get("seed", rng::fresh_seed())?,
-        area: args.get("area", String::new())?,
-        only: Some(args.get("case", u64::MAX)?).filter(|n| *n != u64::MAX),
-        alone: args.switch("alone")?,
-        list: Some(args.get("list", String::new())?).filter(|path| !path.is_empty()),
-        judge: Some(args.get("judge", String::new())?).filter(|path| !path.is_empty()),
-    };
-    args.refuse_unread()?;
-    if !plan.area.is_empty() && !FRAMES.iter().any(|f| f.area == plan.area) {
+pub fn command(options: &Options) -> Outcome<()> {
+    if !options.area.is_empty() && !FRAMES.iter().any(|f| f.area == options.area) {
         let areas: Vec<&str> = FRAMES.iter().map(|f| f.area).collect();
         return Err(format!(
             "no area '{}'; there are {}",
-            plan.area,
+            options.area,
             areas.join(", ")
         ));
     }
-    match &plan.judge {
-        Some(path) => judged(&plan, path),
-        None => run(&plan),
+    match &options.judge {
+        Some(path) => judged(options, path),
+        None => run(options),
     }
 }
 
 /// Holds the list to differences of a file.
-fn judged(plan: &Plan, path: &str) -> Outcome<()> {
+fn judged(options: &Options, path: &str) -> Outcome<()> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{path}: {e}"))?;
     let mut found = Found {
         documented: documented::read()?,
         unknown: BTreeMap::new(),
-        list: plan.list.as_deref().map(created).transpose()?,
+        list: options.list.as_deref().map(created).transpose()?,
     };
     for line in text.lines() {
         let (number, case, difference) = kept::read(line)?;
-        found.note(plan, number, &case, &difference)?;
+        found.note(options, number, &case, &difference)?;
     }
     found.told(0)
 }
 
 /// The share of the tests.
 pub fn short() -> Outcome<()> {
-    run(&Plan {
+    run(&Options {
         statements: SHARE,
         seed: SHARE_SEED,
         area: String::new(),
@@ -106,16 +108,16 @@ pub fn short() -> Outcome<()> {
     })
 }
 
-fn run(plan: &Plan) -> Outcome<()> {
+fn run(options: &Options) -> Outcome<()> {
     let mut scratch = Scratch::new("differential")?;
-    let result = serve(plan, &scratch);
+    let result = serve(options, &scratch);
     if result.is_err() {
         scratch.keep();
     }
     result
 }
 
-fn serve(plan: &Plan, scratch: &Scratch) -> Outcome<()> {
+fn serve(options: &Options, scratch: &Scratch) -> Outcome<()> {
     let start = |kind| -> Outcome<Server> {
         Setup::new(kind, scratch.path())?
             .option("innodb-buffer-pool-size=64M")
@@ -126,7 +128,7 @@ fn serve(plan: &Plan, scratch: &Scratch) -> Outcome<()> {
     };
     let mut server = start(Kind::Tidemill)?;
     let mut ours = Peer::open(server.setup())?;
-    let beside = if plan.alone {
+    let beside = if options.alone {
         None
     } else {
         Some(start(Kind::MariaDb)?)
@@ -137,16 +139,20 @@ fn serve(plan: &Plan, scratch: &Scratch) -> Outcome<()> {
     };
     step::announce(&format!(
         "{} random statements, seed {}{}",
-        plan.statements,
-        plan.seed,
-        if plan.alone { "" } else { ", beside MariaDB" }
+        options.statements,
+        options.seed,
+        if options.alone {
+            ""
+        } else {
+            ", beside MariaDB"
+        }
     ));
     let mut found = Found {
         documented: documented::read()?,
         unknown: BTreeMap::new(),
-        list: plan.list.as_deref().map(created).transpose()?,
+        list: options.list.as_deref().map(created).transpose()?,
     };
-    let result = cases(plan, &mut ours, theirs.as_mut(), &mut found);
+    let result = cases(options, &mut ours, theirs.as_mut(), &mut found);
     // A server that went is a finding, whatever else there is.
     server.must_run()?;
     let statements = result?;
@@ -169,21 +175,21 @@ fn created(path: &str) -> Outcome<BufWriter<File>> {
 }
 
 fn cases(
-    plan: &Plan,
+    options: &Options,
     ours: &mut Peer,
     mut theirs: Option<&mut Peer>,
     found: &mut Found,
 ) -> Outcome<u64> {
     let mut statements = 0;
-    let mut number = plan.only.unwrap_or(0);
-    while statements < plan.statements {
-        let case = Case::of(plan.seed, number, &plan.area).ok_or("no frame")?;
+    let mut number = options.only.unwrap_or(0);
+    while statements < options.statements {
+        let case = Case::of(options.seed, number, &options.area).ok_or("no frame")?;
         statements += case.frame.steps.len() as u64;
         if let Some(difference) = case.run(ours, theirs.as_deref_mut())? {
             let (case, difference) = case.shrunk(difference, ours, theirs.as_deref_mut())?;
-            found.note(plan, number, &case, &difference)?;
+            found.note(options, number, &case, &difference)?;
         }
-        if plan.only.is_some() {
+        if options.only.is_some() {
             break;
         }
         number += 1;
@@ -194,7 +200,7 @@ fn cases(
 impl Found {
     fn note(
         &mut self,
-        plan: &Plan,
+        options: &Options,
         number: u64,
         case: &Case,
         found: &case::Difference,
@@ -218,7 +224,7 @@ impl Found {
                 "[{}] differs in {} {beside} (--seed {} --case {number})\n  {}",
                 case.frame.area,
                 found.aspect.name(),
-                plan.seed,
+                options.seed,
                 found.told
             );
             (0, told)

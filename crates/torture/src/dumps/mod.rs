@@ -9,7 +9,6 @@ mod tools;
 mod whole;
 
 use contents::Tables;
-use harness::args::Args;
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
 use harness::step::{self, Outcome};
@@ -87,12 +86,20 @@ impl Set {
     }
 }
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The share of `cargo xtask test`.
+    #[arg(long)]
+    short: bool,
+    /// Only sets of tables whose names contain this.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    only: String,
+}
+
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let little = args.switch("short")?;
-    let only = args.get("only", String::new())?;
-    args.refuse_unread()?;
-    run(little, &only)
+pub fn command(options: &Options) -> Outcome<()> {
+    run(options.short, &options.only)
 }
 
 /// The share of CI.

@@ -10,22 +10,33 @@ mod filesystem;
 
 use course::{Course, Narrow};
 use filesystem::{FileSystem, Made};
-use harness::args::Args;
 use harness::rng;
 use harness::scratch::Scratch;
 use harness::step::{self, Outcome};
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The size of the file system, MiB.
+    #[arg(long, default_value_t = 96)]
+    mb: u64,
+    /// How many times it is filled.
+    #[arg(long, default_value_t = 6)]
+    rounds: u32,
+    /// The share of `cargo xtask test`.
+    #[arg(long)]
+    short: bool,
+    /// Where the random numbers come from; a new seed each time without it.
+    #[arg(long, default_value_t = rng::fresh_seed(), hide_default_value = true)]
+    seed: u64,
+}
+
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let mib = args.get("mb", 96)?;
-    let rounds = args.get("rounds", 6)?;
-    let seed = args.get("seed", rng::fresh_seed())?;
-    let little = args.has("short");
-    args.refuse_unread()?;
-    if little {
-        return short(seed);
+pub fn command(options: &Options) -> Outcome<()> {
+    if options.short {
+        return short(options.seed);
     }
-    match run(mib, rounds, seed)? {
+    match run(options.mb, options.rounds, options.seed)? {
         None => Ok(()),
         Some(why) => Err(format!("not tried: {why}")),
     }

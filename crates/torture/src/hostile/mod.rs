@@ -10,11 +10,11 @@ mod limits;
 mod rude;
 
 use account::Attack;
-use harness::args::Args;
 use harness::process;
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
 use harness::step::{self, Outcome};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wire::client::blocking::Conn;
@@ -81,28 +81,59 @@ const SHORT: Scale = Scale {
     },
 };
 
+/// The flags of the command; without one, the number is that of the short or of the full form.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The share of `cargo xtask test`.
+    #[arg(long)]
+    short: bool,
+    /// The case whose name contains this alone.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    only: String,
+    /// Idle connections.
+    #[arg(long)]
+    idle: Option<usize>,
+    /// Busy connections beside the idle ones.
+    #[arg(long)]
+    active: Option<u32>,
+    /// Seconds of one measurement.
+    #[arg(long)]
+    seconds: Option<u64>,
+    /// Pairs of measurements with and without the idle connections.
+    #[arg(long)]
+    rounds: Option<u32>,
+    /// Seconds that the account without privileges attacks.
+    #[arg(long, value_name = "SECONDS")]
+    attack: Option<u64>,
+    /// One kind of abuse alone, by its place in the list.
+    #[arg(long, value_name = "NUMBER")]
+    abuse: Option<usize>,
+    /// Connections of the attackers.
+    #[arg(long)]
+    abusers: Option<u64>,
+    /// Attack the server of this socket until the standard input ends.
+    #[arg(long, value_name = "SOCKET")]
+    attack_on: Option<PathBuf>,
+}
+
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let mut scale = if args.has("short") { SHORT } else { FULL };
-    scale.idle = args.get("idle", scale.idle)?;
-    scale.active = args.get("active", scale.active)?;
-    scale.seconds = args.get("seconds", scale.seconds)?;
-    scale.rounds = args.get("rounds", scale.rounds)?;
-    scale.attack.seconds = args.get("attack", scale.attack.seconds)?;
-    let abuse = args.get("abuse", usize::MAX)?;
-    scale.attack.abuse = Some(abuse).filter(|n| *n < usize::MAX);
-    scale.attack.abusers = args.get("abusers", scale.attack.abusers)?;
-    let only = args.get("only", String::new())?;
-    let attacked = args.get("attack-on", String::new())?;
-    args.refuse_unread()?;
-    if !attacked.is_empty() {
+pub fn command(options: &Options) -> Outcome<()> {
+    let mut scale = if options.short { SHORT } else { FULL };
+    scale.idle = options.idle.unwrap_or(scale.idle);
+    scale.active = options.active.unwrap_or(scale.active);
+    scale.seconds = options.seconds.unwrap_or(scale.seconds);
+    scale.rounds = options.rounds.unwrap_or(scale.rounds);
+    scale.attack.seconds = options.attack.unwrap_or(scale.attack.seconds);
+    scale.attack.abuse = options.abuse;
+    scale.attack.abusers = options.abusers.unwrap_or(scale.attack.abusers);
+    if let Some(socket) = &options.attack_on {
         return account::attackers::attack(&account::attackers::Orders {
-            socket: attacked.into(),
+            socket: socket.clone(),
             abusers: scale.attack.abusers,
             abuse: scale.attack.abuse,
         });
     }
-    run(&scale, &only)
+    run(&scale, &options.only)
 }
 
 /// The short form.

@@ -1,6 +1,6 @@
 //! One client: small random transactions over lists and registers, written down with what came back.
 
-use super::ground::{self, DATABASE, Ground, WIDTH};
+use super::fixture::{self, DATABASE, Fixture, WIDTH};
 use ::isolation::{End, Key, Level, Op, Txn, Value};
 use harness::rng::Rng;
 use harness::server::Setup;
@@ -82,7 +82,7 @@ pub struct Client<'a> {
     /// The server.
     pub setup: &'a Setup,
     /// What is shared with the others.
-    pub ground: &'a Ground,
+    pub fixture: &'a Fixture,
     /// The level of all its transactions.
     pub level: Level,
     /// Its chance.
@@ -146,17 +146,17 @@ impl Client<'_> {
                     break;
                 }
             }
-            self.ground.connections[self.id as usize].store(0, Ordering::Relaxed);
+            self.fixture.connections[self.id as usize].store(0, Ordering::Relaxed);
         }
         Ok(())
     }
 
     fn stopped(&self) -> bool {
-        self.ground.stop.load(Ordering::Relaxed)
+        self.fixture.stop.load(Ordering::Relaxed)
     }
 
     fn connect(&mut self) -> Outcome<Option<Conn>> {
-        let Ok(mut conn) = ground::open(self.setup) else {
+        let Ok(mut conn) = fixture::open(self.setup) else {
             return Ok(None);
         };
         let setting = format!(
@@ -166,8 +166,8 @@ impl Client<'_> {
         match conn.query(&setting) {
             Ok(results) => {
                 let id = results.last().map(|r| &r.rows[0][0]);
-                let id = ground::number(id.ok_or("no connection id")?)?;
-                self.ground.connections[self.id as usize].store(u64::from(id), Ordering::Relaxed);
+                let id = fixture::number(id.ok_or("no connection id")?)?;
+                self.fixture.connections[self.id as usize].store(u64::from(id), Ordering::Relaxed);
                 Ok(Some(conn))
             }
             Err(e) => match failure(e, &setting) {
@@ -179,7 +179,7 @@ impl Client<'_> {
 
     /// One transaction; false where the connection is gone.
     fn transaction(&mut self, conn: &mut Conn) -> Outcome<bool> {
-        let began = self.ground.now();
+        let began = self.fixture.now();
         let alone = self.rng.one_in(8);
         let mut current = Current {
             conn,
@@ -251,12 +251,12 @@ impl Client<'_> {
         match end {
             End::Committed => {
                 self.tally.committed += 1;
-                self.ground.committed.fetch_add(1, Ordering::Relaxed);
+                self.fixture.committed.fetch_add(1, Ordering::Relaxed);
             }
             End::Aborted => {
                 self.tally.aborted += 1;
                 for key in created {
-                    self.ground.not_created(*key);
+                    self.fixture.not_created(*key);
                 }
             }
             End::Unknown => self.tally.unknown += 1,
@@ -266,7 +266,7 @@ impl Client<'_> {
             ops,
             end,
             began,
-            ended: self.ground.now(),
+            ended: self.fixture.now(),
         });
     }
 
@@ -296,16 +296,16 @@ impl Client<'_> {
     }
 
     fn list(&mut self) -> Key {
-        self.ground.list_head() + self.rng.below(u64::from(WIDTH)) as Key
+        self.fixture.list_head() + self.rng.below(u64::from(WIDTH)) as Key
     }
 
     fn register(&mut self) -> Key {
-        self.ground.register_head() + self.rng.below(u64::from(WIDTH)) as Key
+        self.fixture.register_head() + self.rng.below(u64::from(WIDTH)) as Key
     }
 
     fn append(&mut self, current: &mut Current<'_>, alone: bool) -> Result<(), Failure> {
         let key = self.list();
-        let value = self.ground.append();
+        let value = self.fixture.append();
         let form = self.rng.below(12);
         let update = form < 6;
         let longer = format!("v = CONCAT(v, ',', '{value}')");
@@ -357,8 +357,8 @@ impl Client<'_> {
         let rows = current.run(&sql)?.rows;
         let mut found = Vec::new();
         for row in &rows {
-            let key = ground::number(&row[0]).map_err(Failure::Wrong)?;
-            let values = ground::list(&row[1]).map_err(Failure::Wrong)?;
+            let key = fixture::number(&row[0]).map_err(Failure::Wrong)?;
+            let values = fixture::list(&row[1]).map_err(Failure::Wrong)?;
             found.push(key);
             current.ops.push(Op::List { key, values });
         }
@@ -411,9 +411,9 @@ impl Client<'_> {
         key: Key,
         alone: bool,
     ) -> Result<(), Failure> {
-        let value = self.ground.write();
-        let group = ground::group(value);
-        let insert = self.ground.may_create(key);
+        let value = self.fixture.write();
+        let group = fixture::group(value);
+        let insert = self.fixture.may_create(key);
         let new = format!("v = {value}, g = {group}, n = LAST_INSERT_ID(n + 1)");
         let sql = match self.rng.below(6) {
             _ if insert => format!("INSERT INTO registers VALUES ({key}, {value}, {group}, 1)"),
@@ -448,7 +448,7 @@ impl Client<'_> {
             }
             Err(other) => {
                 if insert {
-                    self.ground.not_created(key);
+                    self.fixture.not_created(key);
                 }
                 Err(other)
             }
@@ -456,7 +456,7 @@ impl Client<'_> {
     }
 
     fn read_index(&mut self, current: &mut Current<'_>) -> Result<(), Failure> {
-        let low = self.ground.register_head();
+        let low = self.fixture.register_head();
         let high = low + WIDTH;
         // The group of a value written a moment ago, as often as not.
         let group: Value = self.rng.below(u64::from(::isolation::GROUPS)) as Value;
@@ -513,7 +513,7 @@ fn registers(current: &mut Current<'_>, sql: &str) -> Result<Vec<Key>, Failure> 
     let rows = current.run(sql)?.rows;
     let mut found = Vec::new();
     for row in &rows {
-        let cell = |n: usize| ground::number(&row[n]).map_err(Failure::Wrong);
+        let cell = |n: usize| fixture::number(&row[n]).map_err(Failure::Wrong);
         let key = cell(0)?;
         found.push(key);
         current.ops.push(Op::Read {

@@ -6,38 +6,37 @@
 //! MariaDB is run to see that the same eyes find what is known to be there.
 
 mod client;
-mod ground;
+mod fixture;
+mod nemesis;
 mod play;
 mod scenario;
-mod trouble;
 
 use ::isolation::{History, Level, Txn, Verdict};
 use client::{Client, Tally};
-use ground::Ground;
-use harness::args::Args;
+use fixture::Fixture;
 use harness::rng::{self, Rng};
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
 use harness::step::{self, Outcome};
+use nemesis::{Done, Nemesis};
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use trouble::{Done, Trouble};
 
 /// A level on the command line.
 #[derive(Debug, Clone, Copy)]
-struct Short(Level);
+pub struct Short(Level);
 
 impl FromStr for Short {
-    type Err = ();
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Short, ()> {
+    fn from_str(text: &str) -> Result<Short, String> {
         Ok(Short(match text {
             "ru" => Level::ReadUncommitted,
             "rc" => Level::ReadCommitted,
             "rr" => Level::RepeatableRead,
             "ser" => Level::Serializable,
-            _ => return Err(()),
+            _ => return Err("a level is ru, rc, rr or ser".to_owned()),
         }))
     }
 }
@@ -68,63 +67,90 @@ struct Plan {
     bless: bool,
 }
 
-impl Plan {
-    fn new(kind: Kind, seed: u64) -> Plan {
-        Plan {
-            kind,
-            levels: vec![Level::RepeatableRead, Level::Serializable],
-            transactions: 50_000,
-            seconds: 600,
-            window: 25_000,
-            clients: 16,
-            kill_every: 20,
-            crash_every: 4,
-            flush: 1,
-            seed,
-            orders: 40,
-            only: String::new(),
-            bless: false,
-        }
-    }
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The server program.
+    #[arg(long, value_enum, default_value_t = Kind::Tidemill)]
+    server: Kind,
+    /// The levels of the workload: ru, rc, rr, ser.
+    #[arg(long, value_delimiter = ',', default_value = "rc,rr,ser")]
+    levels: Vec<Short>,
+    /// Commits to reach at each level.
+    #[arg(long, default_value_t = 50_000)]
+    transactions: u64,
+    /// Or seconds, whichever is over first.
+    #[arg(long, default_value_t = 600)]
+    seconds: u64,
+    /// Commits of one window.
+    #[arg(long, default_value_t = 25_000)]
+    window: u64,
+    /// Clients at once.
+    #[arg(long, default_value_t = 16)]
+    clients: u32,
+    /// Milliseconds between KILLs.
+    #[arg(long, default_value_t = 20, value_name = "MS")]
+    kill_every: u64,
+    /// One window in so many has a crash; 0 for none.
+    #[arg(long, default_value_t = 4, value_name = "WINDOWS")]
+    crash_every: u64,
+    /// innodb_flush_log_at_trx_commit.
+    #[arg(long, default_value_t = 1)]
+    flush: u32,
+    /// How many orders of each scenario are tried; 0 for no scenarios.
+    #[arg(long, default_value_t = 40)]
+    orders: usize,
+    /// Only scenarios whose names contain this.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    only: String,
+    /// Pin what the scenarios give.
+    #[arg(long)]
+    bless: bool,
+    /// Where the random numbers come from; a new seed each time without it.
+    #[arg(long, default_value_t = rng::fresh_seed(), hide_default_value = true)]
+    seed: u64,
 }
 
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let kind = args.get("server", Kind::Tidemill)?;
-    let mut plan = Plan::new(kind, args.get("seed", rng::fresh_seed())?);
-    plan.levels = args
-        .list::<Short>("levels", "rc,rr,ser")?
-        .into_iter()
-        .map(|s| s.0)
-        .collect();
-    plan.transactions = args.get("transactions", plan.transactions)?;
-    plan.seconds = args.get("seconds", plan.seconds)?;
-    plan.window = args.get("window", plan.window)?.max(100);
-    plan.clients = args.get("clients", plan.clients)?.max(1);
-    plan.kill_every = args.get("kill-every", plan.kill_every)?;
-    plan.crash_every = args.get("crash-every", plan.crash_every)?;
-    plan.flush = args.get("flush", plan.flush)?;
-    plan.orders = args.get("orders", plan.orders)?;
-    plan.only = args.get("only", plan.only)?;
-    plan.bless = args.has("bless");
-    args.refuse_unread()?;
-    workload(&plan)
+pub fn command(options: &Options) -> Outcome<()> {
+    workload(&Plan {
+        kind: options.server,
+        levels: options.levels.iter().map(|s| s.0).collect(),
+        transactions: options.transactions,
+        seconds: options.seconds,
+        window: options.window.max(100),
+        clients: options.clients.max(1),
+        kill_every: options.kill_every,
+        crash_every: options.crash_every,
+        flush: options.flush,
+        seed: options.seed,
+        orders: options.orders,
+        only: options.only.clone(),
+        bless: options.bless,
+    })
 }
 
 /// The share of it that every run of the tests has: a minute at most.
 pub fn short(seed: u64) -> Outcome<()> {
-    let mut plan = Plan::new(Kind::Tidemill, seed);
-    plan.levels = vec![
-        Level::ReadCommitted,
-        Level::RepeatableRead,
-        Level::Serializable,
-    ];
-    plan.transactions = 6_000;
-    plan.seconds = 10;
-    plan.window = 3_000;
-    plan.crash_every = 2;
-    plan.orders = 1;
-    workload(&plan)
+    workload(&Plan {
+        kind: Kind::Tidemill,
+        levels: vec![
+            Level::ReadCommitted,
+            Level::RepeatableRead,
+            Level::Serializable,
+        ],
+        transactions: 6_000,
+        seconds: 10,
+        window: 3_000,
+        clients: 16,
+        kill_every: 20,
+        crash_every: 2,
+        flush: 1,
+        seed,
+        orders: 1,
+        only: String::new(),
+        bless: false,
+    })
 }
 
 fn workload(plan: &Plan) -> Outcome<()> {
@@ -205,12 +231,12 @@ impl Series<'_> {
         let mut window = 0;
         while self.tally.committed < self.plan.transactions && Instant::now() < deadline {
             window += 1;
-            let trouble = Trouble {
+            let nemesis = Nemesis {
                 kill_every: self.plan.kill_every,
                 crash: self.plan.crash_every > 0 && window % self.plan.crash_every == 0,
             };
             server = self
-                .window(server, trouble, deadline, rng)
+                .window(server, nemesis, deadline, rng)
                 .map_err(|e| format!("window {window}: {e}"))?;
             if window % 8 == 0 {
                 println!(
@@ -235,7 +261,7 @@ impl Series<'_> {
     fn window(
         &mut self,
         server: Server,
-        trouble: Trouble,
+        nemesis: Nemesis,
         deadline: Instant,
         rng: &mut Rng,
     ) -> Outcome<Server> {
@@ -243,13 +269,13 @@ impl Series<'_> {
             .plan
             .window
             .min(self.plan.transactions - self.tally.committed);
-        ground::tables(self.setup)?;
-        let ground = Ground::new(target, self.plan.clients);
+        fixture::tables(self.setup)?;
+        let fixture = Fixture::new(target, self.plan.clients);
         let mut clients: Vec<Client<'_>> = (0..self.plan.clients)
             .map(|id| Client {
                 id,
                 setup: self.setup,
-                ground: &ground,
+                fixture: &fixture,
                 level: self.level,
                 rng: Rng::new(rng.next_u64()),
                 txns: Vec::new(),
@@ -263,14 +289,14 @@ impl Series<'_> {
                     scope.spawn(|| {
                         let outcome = client.work();
                         if outcome.is_err() {
-                            client.ground.stop.store(true, Ordering::Relaxed);
+                            client.fixture.stop.store(true, Ordering::Relaxed);
                         }
                         outcome
                     })
                 })
                 .collect();
-            let made = trouble::make(self.setup, &ground, trouble, target, deadline, rng, server);
-            ground.stop.store(true, Ordering::Relaxed);
+            let made = nemesis::make(self.setup, &fixture, nemesis, target, deadline, rng, server);
+            fixture.stop.store(true, Ordering::Relaxed);
             let outcomes: Vec<Outcome<()>> = workers
                 .into_iter()
                 .map(|w| w.join().unwrap_or_else(|_| Err("a client panicked".into())))
@@ -293,7 +319,7 @@ impl Series<'_> {
         let history = History {
             txns,
             crashes: done.crashes as u32,
-            last: ground::last(self.setup)?,
+            last: fixture::last(self.setup)?,
         };
         self.verdict.merge(::isolation::check(&history, self.level));
         Ok(server)

@@ -4,7 +4,7 @@
 //! counts as blocked; what its session does next waits for it.
 
 use super::client::level_name;
-use super::ground::{DATABASE, open};
+use super::fixture::{DATABASE, open};
 use super::scenario::{self, Scenario, Step};
 use ::isolation::Level;
 use harness::server::{Server, Setup};

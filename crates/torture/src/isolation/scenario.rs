@@ -81,14 +81,12 @@ pub struct Scenario {
 fn kind_and_levels(words: &str) -> Outcome<(Kind, Vec<Level>)> {
     let mut words = words.split_whitespace();
     let kind = words.next().unwrap_or_default();
-    let kind = kind
-        .parse()
-        .map_err(|()| format!("'{kind}' is no server"))?;
+    let kind = kind.parse().map_err(|_| format!("'{kind}' is no server"))?;
     let levels = words
         .map(|w| {
             w.parse::<Short>()
                 .map(|s| s.0)
-                .map_err(|()| format!("'{w}' is no level"))
+                .map_err(|_| format!("'{w}' is no level"))
         })
         .collect::<Outcome<_>>()?;
     Ok((kind, levels))

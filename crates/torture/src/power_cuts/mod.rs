@@ -14,7 +14,6 @@ mod volume;
 
 use course::{Course, Ended};
 use disk::{Disk, Lies};
-use harness::args::Args;
 use harness::rng;
 use harness::scratch::Scratch;
 use harness::step::{self, Outcome};
@@ -39,17 +38,42 @@ pub struct Plan {
     pub seed: u64,
 }
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// How many times the power goes.
+    #[arg(long, default_value_t = 100)]
+    cuts: u32,
+    /// Connections of the ledger.
+    #[arg(long, default_value_t = 8)]
+    clients: u32,
+    /// `innodb_flush_method`; drawn at each start without it.
+    #[arg(long, value_name = "METHOD")]
+    flush_method: Option<String>,
+    /// A planted fault, which must be found: syncs are answered and nothing is done.
+    #[arg(long)]
+    forget_syncs: bool,
+    /// A planted fault, which must be found: syncs of folders are answered and nothing is done.
+    #[arg(long)]
+    forget_names: bool,
+    /// Where the random numbers come from; a new seed each time without it.
+    #[arg(long, default_value_t = rng::fresh_seed(), hide_default_value = true)]
+    seed: u64,
+}
+
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let flush_method = args.get("flush-method", String::new())?;
+pub fn command(options: &Options) -> Outcome<()> {
     let plan = Plan {
-        cuts: args.get("cuts", 100)?,
-        clients: args.get("clients", 8)?,
-        lies: lies(args)?,
-        flush_method: Some(flush_method).filter(|m| !m.is_empty()),
-        seed: args.get("seed", rng::fresh_seed())?,
+        cuts: options.cuts,
+        clients: options.clients,
+        lies: match (options.forget_syncs, options.forget_names) {
+            (true, _) => Lies::All,
+            (false, true) => Lies::Names,
+            (false, false) => Lies::None,
+        },
+        flush_method: options.flush_method.clone(),
+        seed: options.seed,
     };
-    args.refuse_unread()?;
     match run(&plan)? {
         None => Ok(()),
         Some(why) => Err(format!("not tried: {why}")),
@@ -74,16 +98,6 @@ pub fn short(seed: u64) -> Outcome<()> {
         run(&plan)?;
     }
     Ok(())
-}
-
-/// The planted fault that is asked for.
-fn lies(args: &Args) -> Outcome<Lies> {
-    let (syncs, names) = (args.switch("forget-syncs")?, args.switch("forget-names")?);
-    Ok(match (syncs, names) {
-        (true, _) => Lies::All,
-        (false, true) => Lies::Names,
-        _ => Lies::None,
-    })
 }
 
 /// Runs the plan; why it could not, where this machine lets nobody mount a file system.

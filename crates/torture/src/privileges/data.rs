@@ -224,7 +224,7 @@ fn static_grant(privileges: &[String], level: &Level, to: &str) -> String {
 }
 
 fn server(text: &str) -> Outcome<Kind> {
-    text.parse().map_err(|()| format!("'{text}' is no server"))
+    text.parse().map_err(|_| format!("'{text}' is no server"))
 }
 
 /// Reads the statements.

@@ -204,12 +204,12 @@ impl Fuzz<'_, '_> {
         if let Some(account) = self.world.accounts.get_mut(&name) {
             let old = std::mem::replace(&mut account.password, password.clone());
             account.locked = locked;
-            if old != password && self.ground.session(&name, &old, &[]).is_ok() {
+            if old != password && self.fixture.session(&name, &old, &[]).is_ok() {
                 return Err(format!(
                     "{name} logs in with the password that was replaced"
                 ));
             }
-            if self.ground.session(&name, &password, &[]).is_ok() == locked {
+            if self.fixture.session(&name, &password, &[]).is_ok() == locked {
                 return Err(format!("{name}, locked: {locked}, and its new password"));
             }
         }
@@ -333,7 +333,7 @@ impl Fuzz<'_, '_> {
         let sql = format!("GRANT {role}@localhost TO {to}@localhost{option}");
         if self.world.closes_a_circle(&role, &to) {
             self.note(format!("root: {sql} (a circle)"));
-            return match self.ground.root(&sql) {
+            return match self.fixture.root(&sql) {
                 Ok(()) => Err(format!("a circle of roles was made: {sql}")),
                 Err(_) => Ok(()),
             };

@@ -6,7 +6,7 @@
 use super::data::Statement;
 use super::doors::{Door, Got};
 use super::judge::{self, Expected, Verdict, Wrong};
-use super::matrix::{Ground, Session};
+use super::matrix::{Fixture, Session};
 use super::world::World;
 use harness::rng::Rng;
 use harness::step::Outcome;
@@ -32,7 +32,7 @@ pub struct Done {
 
 /// A run.
 pub struct Fuzz<'g, 's> {
-    pub ground: &'g mut Ground<'s>,
+    pub fixture: &'g mut Fixture<'s>,
     statements: &'g [Statement],
     pub rng: Rng,
     pub world: World,
@@ -44,7 +44,7 @@ pub struct Fuzz<'g, 's> {
 
 /// Makes so many steps.
 pub fn run(
-    ground: &mut Ground<'_>,
+    fixture: &mut Fixture<'_>,
     statements: &[Statement],
     seed: u64,
     steps: u32,
@@ -55,7 +55,7 @@ pub fn run(
         ..World::default()
     };
     let mut fuzz = Fuzz {
-        ground,
+        fixture,
         statements,
         rng,
         world,
@@ -92,16 +92,16 @@ impl Fuzz<'_, '_> {
 
     fn end(&mut self) -> Outcome<()> {
         self.sessions.clear();
-        self.ground.root("SET GLOBAL mandatory_roles = ''")?;
+        self.fixture.root("SET GLOBAL mandatory_roles = ''")?;
         for name in self.world.accounts.keys() {
-            self.ground
+            self.fixture
                 .root(&format!("DROP USER IF EXISTS {name}@localhost"))?;
         }
         for sql in [
             "SET GLOBAL activate_all_roles_on_login = OFF",
             "SET GLOBAL partial_revokes = OFF",
         ] {
-            self.ground.root(sql)?;
+            self.fixture.root(sql)?;
         }
         Ok(())
     }
@@ -118,7 +118,7 @@ impl Fuzz<'_, '_> {
     pub fn root(&mut self, sql: &str) -> Outcome<()> {
         self.note(format!("root: {sql}"));
         self.done.changes += 1;
-        self.ground.root(sql)
+        self.fixture.root(sql)
     }
 
     /// A session, an old one or a new one.
@@ -129,7 +129,7 @@ impl Fuzz<'_, '_> {
                 return Ok(None);
             };
             let account = self.world.accounts[&user].clone();
-            let session = self.ground.session(&user, &account.password, &[]);
+            let session = self.fixture.session(&user, &account.password, &[]);
             self.note(format!("{user}: logs in"));
             match (session, account.locked) {
                 (Err(_), true) => return Ok(None),
@@ -202,7 +202,7 @@ impl Fuzz<'_, '_> {
         }
         let doors = Door::of(&statement.sql, &statement.doors);
         let door = doors[self.rng.below(doors.len() as u64) as usize];
-        let got = self.ground.cell(&mut open.session, statement, door);
+        let got = self.fixture.cell(&mut open.session, statement, door);
         let verdict = judge::judge(statement, &held, &expected, &got);
         self.done.tries += 1;
         self.done.refused += u64::from(matches!(got, Got::Error(..)) && !expected.allows());

@@ -66,7 +66,7 @@ pub enum Wrong {
     /// It was refused, with another error than MySQL's.
     OtherError(String),
     /// It failed for another reason than access.
-    Trouble(String),
+    Nemesis(String),
 }
 
 impl Wrong {
@@ -78,7 +78,7 @@ impl Wrong {
             Wrong::Strict(_) => "STRICT",
             Wrong::Unseen(_) => "UNSEEN",
             Wrong::OtherError(_) => "ERROR",
-            Wrong::Trouble(_) => "TROUBLE",
+            Wrong::Nemesis(_) => "TROUBLE",
         }
     }
 
@@ -90,7 +90,7 @@ impl Wrong {
             | Wrong::Strict(s)
             | Wrong::Unseen(s)
             | Wrong::OtherError(s)
-            | Wrong::Trouble(s) => s,
+            | Wrong::Nemesis(s) => s,
         }
     }
 }
@@ -109,7 +109,7 @@ pub enum Verdict {
 /// Judges an answer.
 pub fn judge(statement: &Statement, held: &Held, expected: &Expected, got: &Got) -> Verdict {
     match got {
-        Got::Lost(why) => Verdict::Wrong(Wrong::Trouble(why.clone())),
+        Got::Lost(why) => Verdict::Wrong(Wrong::Nemesis(why.clone())),
         Got::Error(code, _) if ABSENT.contains(code) => Verdict::Absent,
         Got::Error(code, text) => error(statement, expected, *code, text),
         Got::Fine(rows) if expected.allows() => rows
@@ -139,7 +139,7 @@ fn error(statement: &Statement, expected: &Expected, code: u16, text: &str) -> V
         }
         match refused {
             true => Wrong::Strict(said),
-            false => Wrong::Trouble(said),
+            false => Wrong::Nemesis(said),
         }
     } else if refused {
         Wrong::OtherError(format!("{said}; expected {:?}", expected.refusals))

@@ -1,6 +1,6 @@
 //! The matrix: every grant, every statement, every door, on one server.
 //!
-//! One connection a grant; what succeeded is undone by root, so that each cell finds the same ground. Nothing is judged here.
+//! One connection a grant; what succeeded is undone by root, so that each cell finds the same things. Nothing is judged here.
 
 use super::data::{Grant, Statement};
 use super::doors::{self, Door, Got};
@@ -62,7 +62,7 @@ pub fn id(conn: &mut Conn) -> Outcome<String> {
 }
 
 /// Everything on one server.
-pub struct Ground<'a> {
+pub struct Fixture<'a> {
     setup: &'a Setup,
     root: Conn,
     victim: Conn,
@@ -71,12 +71,12 @@ pub struct Ground<'a> {
     text_only: bool,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> Fixture<'a> {
     /// Makes databases, tables, accounts and roles.
-    pub fn new(setup: &'a Setup, ground: &str, text_only: bool) -> Outcome<Ground<'a>> {
+    pub fn new(setup: &'a Setup, fixture: &str, text_only: bool) -> Outcome<Fixture<'a>> {
         let open = |user: &str| connect(setup, user, "").map_err(|e| format!("{user}: {e}"));
         let mut root = open("root")?;
-        for (at, line) in super::data::lines(ground) {
+        for (at, line) in super::data::lines(fixture) {
             let (kind, sql) = match line.split_once(": ") {
                 Some(("tidemill", sql)) => (Some(Kind::Tidemill), sql),
                 Some(("mariadb", sql)) => (Some(Kind::MariaDb), sql),
@@ -86,10 +86,10 @@ impl<'a> Ground<'a> {
                 && let Err(e) = root.query(sql)
             {
                 // The matrix tells what does not work without it.
-                println!("    ground, line {at}: {sql}: {e}");
+                println!("    fixture, line {at}: {sql}: {e}");
             }
         }
-        Ok(Ground {
+        Ok(Fixture {
             setup,
             root,
             victim: open("victim")?,

@@ -20,7 +20,6 @@ mod world;
 use beside::Answers;
 use data::{Grant, Statement};
 use doors::Door;
-use harness::args::Args;
 use harness::rng;
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
@@ -51,28 +50,63 @@ impl Plan {
     }
 }
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The server program.
+    #[arg(long, value_enum, default_value_t = Kind::Tidemill)]
+    server: Kind,
+    /// Without MariaDB beside it.
+    #[arg(long)]
+    alone: bool,
+    /// The matrix alone.
+    #[arg(long)]
+    matrix: bool,
+    /// Only grants whose names contain this.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    grant: String,
+    /// Only statements whose names contain this.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    statement: String,
+    /// No statements whose names contain one of these.
+    #[arg(long, value_delimiter = ',', value_name = "PARTS")]
+    skip: Vec<String>,
+    /// The scenarios alone.
+    #[arg(long)]
+    scenarios: bool,
+    /// Only scenarios whose names contain this.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    scenario: String,
+    /// Random accounts and statements for so many seconds, and nothing else.
+    #[arg(
+        long,
+        default_value_t = 0,
+        hide_default_value = true,
+        value_name = "SECONDS"
+    )]
+    fuzz: u64,
+    /// Where the random numbers come from; a new seed each time without it.
+    #[arg(long, default_value_t = rng::fresh_seed(), hide_default_value = true)]
+    seed: u64,
+}
+
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
+pub fn command(options: &Options) -> Outcome<()> {
     let plan = Plan {
-        kind: args.get("server", Kind::Tidemill)?,
-        beside: !args.has("alone"),
-        grant: args.get("grant", String::new())?,
-        statement: args.get("statement", String::new())?,
-        skip: args.list("skip", "")?,
+        kind: options.server,
+        beside: !options.alone,
+        grant: options.grant.clone(),
+        statement: options.statement.clone(),
+        skip: options.skip.clone(),
     };
-    let (only, scenarios) = (args.get("scenario", String::new())?, args.has("scenarios"));
-    let matrix = args.has("matrix");
-    let fuzz = args.get("fuzz", 0)?;
-    let seed = args.get("seed", rng::fresh_seed())?;
-    args.refuse_unread()?;
-    if fuzz > 0 {
-        let until = Until::Time(Duration::from_secs(fuzz));
-        return kept(|scratch| fuzzed(scratch, &plan, until, seed));
+    if options.fuzz > 0 {
+        let until = Until::Time(Duration::from_secs(options.fuzz));
+        return kept(|scratch| fuzzed(scratch, &plan, until, options.seed));
     }
-    if scenarios || !only.is_empty() {
-        return kept(|scratch| stories(scratch, &only));
+    if options.scenarios || !options.scenario.is_empty() {
+        return kept(|scratch| stories(scratch, &options.scenario));
     }
-    let part = matrix || !(plan.grant.is_empty() && plan.statement.is_empty());
+    let part = options.matrix || !(plan.grant.is_empty() && plan.statement.is_empty());
     kept(|scratch| whole(&plan, scratch))?;
     if part || plan.kind != Kind::Tidemill {
         return Ok(());
@@ -117,7 +151,7 @@ fn fuzzed(scratch: &Scratch, plan: &Plan, until: Until, seed: u64) -> Outcome<()
     let setup = server.setup().clone();
     let mut statements = data::statements(&data::text("statements.txt")?)?;
     statements.retain(|s| plan.asks(s));
-    let mut ground = matrix::Ground::new(&setup, &data::text("ground.sql")?, false)?;
+    let mut fixture = matrix::Fixture::new(&setup, &data::text("fixture.sql")?, false)?;
     let begun = Instant::now();
     let mut total = fuzz::Done::default();
     for (world, seed) in (seed..).enumerate() {
@@ -128,7 +162,7 @@ fn fuzzed(scratch: &Scratch, plan: &Plan, until: Until, seed: u64) -> Outcome<()
         if over {
             break;
         }
-        let done = fuzz::run(&mut ground, &statements, seed, WORLD)
+        let done = fuzz::run(&mut fixture, &statements, seed, WORLD)
             .map_err(|why| format!("{why}\n(repeat with --seed {seed})"))?;
         total.changes += done.changes;
         total.tries += done.tries;
@@ -138,7 +172,7 @@ fn fuzzed(scratch: &Scratch, plan: &Plan, until: Until, seed: u64) -> Outcome<()
         "    {} changes of accounts, {} statements tried, {} of them refused as they must be",
         total.changes, total.tries, total.refused
     );
-    drop(ground);
+    drop(fixture);
     server.must_run()?;
     server.terminate()
 }
@@ -231,8 +265,8 @@ fn one<'d>(
     let mut server = server(kind, scratch.path())?;
     let setup = server.setup().clone();
     let mut tally = Tally::default();
-    let ground = data::text("ground.sql")?;
-    matrix::Ground::new(&setup, &ground, text_only)?.run(grants, statements, &mut tally)?;
+    let fixture = data::text("fixture.sql")?;
+    matrix::Fixture::new(&setup, &fixture, text_only)?.run(grants, statements, &mut tally)?;
     server.must_run()?;
     server.terminate()?;
     if kind == Kind::Tidemill || !text_only {

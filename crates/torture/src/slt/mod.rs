@@ -9,7 +9,6 @@ mod script;
 
 use db::{Db, Letter, Letters, Refused};
 use feature::{Feature, Features};
-use harness::args::Args;
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
 use harness::step::{self, Outcome};
@@ -36,18 +35,27 @@ struct Verdict {
     first: Option<String>,
 }
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Directories of files (.test, .slt, each also as .gz).
+    #[arg(required = true, value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+    /// The server program.
+    #[arg(long, value_enum, default_value_t = Kind::Tidemill)]
+    server: Kind,
+    /// Files at once.
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+    /// Only files whose paths contain this.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    only: String,
+}
+
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let kind = args.get("server", Kind::Tidemill)?;
-    let jobs = args.get("jobs", 2usize)?.max(1);
-    let only: String = args.get("only", String::new())?;
-    let dirs = args.words();
-    args.refuse_unread()?;
-    if dirs.is_empty() {
-        return Err("slt wants a directory of files (.test, .slt, each also as .gz)".to_owned());
-    }
-    for dir in dirs {
-        run(kind, Path::new(&dir), &only, jobs)?;
+pub fn command(options: &Options) -> Outcome<()> {
+    for dir in &options.dirs {
+        run(options.server, dir, &options.only, options.jobs.max(1))?;
     }
     Ok(())
 }

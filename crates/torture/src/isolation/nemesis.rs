@@ -1,6 +1,6 @@
 //! What goes wrong on purpose while the clients work: statements and connections are killed, and the server is.
 
-use super::ground::{self, Ground};
+use super::fixture::{self, Fixture};
 use harness::rng::Rng;
 use harness::server::{Server, Setup};
 use harness::step::Outcome;
@@ -10,7 +10,7 @@ use wire::client::blocking::Conn;
 
 /// How often what is tried.
 #[derive(Debug, Clone, Copy)]
-pub struct Trouble {
+pub struct Nemesis {
     /// Milliseconds between two KILLs on average; 0 for none.
     pub kill_every: u64,
     /// Is the server killed once in this window?
@@ -28,11 +28,11 @@ pub struct Done {
     pub crashes: u64,
 }
 
-/// Makes trouble until the window has its transactions or its time is over. The server may be another one then.
+/// Disturbs the clients until the window has its transactions or its time is over. The server may be another one then.
 pub fn make(
     setup: &Setup,
-    ground: &Ground,
-    trouble: Trouble,
+    fixture: &Fixture,
+    nemesis: Nemesis,
     target: u64,
     deadline: Instant,
     rng: &mut Rng,
@@ -41,12 +41,12 @@ pub fn make(
     let mut server = server;
     let mut done = Done::default();
     let mut conn: Option<Conn> = None;
-    let mut crash_at = trouble
+    let mut crash_at = nemesis
         .crash
         .then(|| target / 8 + rng.below((target / 2).max(1)));
     loop {
-        let committed = ground.committed.load(Ordering::Relaxed);
-        if committed >= target || Instant::now() >= deadline || ground.stop.load(Ordering::Relaxed)
+        let committed = fixture.committed.load(Ordering::Relaxed);
+        if committed >= target || Instant::now() >= deadline || fixture.stop.load(Ordering::Relaxed)
         {
             return Ok((server, done));
         }
@@ -57,20 +57,20 @@ pub fn make(
             server = setup.start()?;
             done.crashes += 1;
         }
-        if trouble.kill_every == 0 {
+        if nemesis.kill_every == 0 {
             std::thread::sleep(Duration::from_millis(5));
             server.must_run()?;
             continue;
         }
-        std::thread::sleep(Duration::from_millis(1 + rng.below(2 * trouble.kill_every)));
+        std::thread::sleep(Duration::from_millis(1 + rng.below(2 * nemesis.kill_every)));
         server.must_run()?;
-        let client = rng.below(ground.connections.len() as u64) as usize;
-        let victim = ground.connections[client].load(Ordering::Relaxed);
+        let client = rng.below(fixture.connections.len() as u64) as usize;
+        let victim = fixture.connections[client].load(Ordering::Relaxed);
         if victim == 0 {
             continue;
         }
         if conn.is_none() {
-            conn = ground::open(setup).ok();
+            conn = fixture::open(setup).ok();
         }
         let Some(killer) = &mut conn else { continue };
         let sql = if rng.one_in(5) {

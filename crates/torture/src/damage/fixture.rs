@@ -14,7 +14,7 @@ const LARGE: u32 = 6;
 const SMALL: u32 = 16;
 
 /// A stopped directory that is never opened itself.
-pub struct Ground {
+pub struct Fixture {
     /// A word for it.
     pub name: &'static str,
     /// The directory.
@@ -47,7 +47,7 @@ fn killed(server: Server, book: &Book) -> Outcome<()> {
 /// - `again`: the same, then started again with a history behind the jump of the recovery, and killed again.
 /// - `busy`: a small pool and a small log under many changes, so that pages are in the doublewrite file and newer on
 ///   the device than at the last checkpoint; killed.
-pub fn make(name: &'static str, dir: &Path, seed: u64) -> Outcome<Ground> {
+pub fn make(name: &'static str, dir: &Path, seed: u64) -> Outcome<Fixture> {
     let at = dir.join(name);
     std::fs::create_dir_all(&at).map_err(|e| format!("{}: {e}", at.display()))?;
     let setup = Setup::new(Kind::Tidemill, &at)?
@@ -78,7 +78,7 @@ pub fn make(name: &'static str, dir: &Path, seed: u64) -> Outcome<Ground> {
     copy_directory(&setup.datadir, &datadir)?;
     std::fs::remove_dir_all(&setup.datadir).map_err(|e| e.to_string())?;
     let log = Log::read(&datadir)?;
-    Ok(Ground {
+    Ok(Fixture {
         name,
         datadir,
         book,

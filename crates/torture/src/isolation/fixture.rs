@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The shared state of one window.
 #[derive(Debug)]
-pub struct Ground {
+pub struct Fixture {
     epoch: Instant,
     next_append: AtomicU32,
     next_write: AtomicU32,
@@ -39,12 +39,12 @@ pub struct Ground {
     pub connections: Vec<AtomicU64>,
 }
 
-impl Ground {
+impl Fixture {
     /// For a window of about `transactions`.
-    pub fn new(transactions: u64, clients: u32) -> Ground {
+    pub fn new(transactions: u64, clients: u32) -> Fixture {
         // Far more than one register write a transaction there are not.
         let registers = transactions as usize * 4 / LIFE as usize + 1000;
-        Ground {
+        Fixture {
             epoch: Instant::now(),
             next_append: AtomicU32::new(1),
             next_write: AtomicU32::new(1),
