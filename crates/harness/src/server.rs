@@ -6,6 +6,8 @@
 use crate::client::{self, Conn, Fault};
 use crate::step::{self, Outcome, Said};
 use crate::workspace;
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,20 +16,29 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Which server program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Ours, the release build.
     Tidemill,
     /// Debian's mariadbd.
-    #[value(name = "mariadb")]
     MariaDb,
+}
+
+impl ValueEnum for Kind {
+    fn value_variants<'a>() -> &'a [Kind] {
+        &[Kind::Tidemill, Kind::MariaDb]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()))
+    }
 }
 
 impl FromStr for Kind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Kind, String> {
-        clap::ValueEnum::from_str(text, false)
+        ValueEnum::from_str(text, false)
     }
 }
 

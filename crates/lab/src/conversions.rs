@@ -5,7 +5,7 @@
 //! throughput and whose longest transaction are read second by second; a ninth client tells the longest single statement. What the clients lose in the seconds that a change touches is
 //! laid to the change alone, however short it was: its share of the usual throughput is `1 - lost / (usual * duration)`.
 
-use crate::dataset_cache::DATABASE;
+use crate::experiment::DATABASE;
 use crate::machine;
 use crate::peers::{self, Order, Peer, Terms, Who};
 use crate::probe::Probe;

@@ -3,7 +3,7 @@
 //! A side always begins with a copy: what an earlier experiment's writes did to the tables, or how far its purge and
 //! its vacuum had come, must not show in a later one.
 
-use crate::experiment::{Data, Side, What};
+use crate::experiment::{DATABASE, Data, Side, What};
 use crate::peers::{self, Order, Peer, Terms, Who};
 use crate::tpcc;
 use harness::step::{self, Outcome};
@@ -11,9 +11,6 @@ use harness::sysbench;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
-
-/// The database of the tables.
-pub const DATABASE: &str = "sbtest";
 
 /// How the loading server is set up: the same for all, and of no consequence for what is measured later.
 const LOADING: Terms = Terms {

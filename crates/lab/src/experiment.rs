@@ -5,6 +5,9 @@
 use crate::peers::{Terms, Who};
 use std::fmt;
 
+/// The database of the tables.
+pub const DATABASE: &str = "sbtest";
+
 /// One experiment of the list that defines the product.
 #[derive(Debug)]
 pub struct Experiment {

@@ -9,7 +9,7 @@ use crate::experiment::Experiment;
 use crate::fio::Fio;
 use crate::record::{ExperimentRecord, Record};
 use crate::runner::{Plan, Runner};
-use crate::{catalog, conversions, formats, machine, report};
+use crate::{catalog, conversions, formats, machine, report, tpcc_formats};
 use harness::install;
 use harness::scratch::Scratch;
 use harness::step::{self, Outcome};
@@ -67,6 +67,10 @@ enum Statements {
 /// The command.
 pub fn command(options: &Options) -> Outcome<()> {
     match &options.statements {
+        Some(Statements::Formats(options)) if options.warehouses > 0 => {
+            install::peers(options.myrocks)?;
+            return tpcc_formats::measure(options.warehouses);
+        }
         Some(Statements::Formats(options)) => return formats::command(options),
         Some(Statements::Conversions(options)) => return conversions::command(options),
         None => {}

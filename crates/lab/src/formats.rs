@@ -5,10 +5,10 @@
 //! disk is looked at after a clean shutdown.
 
 use crate::conversions::timed;
-use crate::dataset_cache::{DATABASE, occupied_mib};
+use crate::dataset_cache::occupied_mib;
+use crate::experiment::DATABASE;
 use crate::machine;
 use crate::peers::{self, Order, Terms, Who};
-use crate::tpcc_formats;
 use harness::install;
 use harness::rng::Rng;
 use harness::scratch::Scratch;
@@ -103,20 +103,17 @@ pub struct Options {
     repeats: usize,
     /// TPC-C's tables instead, of so many warehouses.
     #[arg(long, default_value_t = 0, hide_default_value = true)]
-    warehouses: u32,
+    pub(super) warehouses: u32,
     /// MyRocks too.
     #[arg(long)]
-    myrocks: bool,
+    pub(super) myrocks: bool,
 }
 
 /// `cargo xtask lab formats`.
 pub fn command(options: &Options) -> Outcome<()> {
     let (rows, repeats) = (options.rows, options.repeats);
-    let (warehouses, myrocks) = (options.warehouses, options.myrocks);
+    let myrocks = options.myrocks;
     install::peers(myrocks)?;
-    if warehouses > 0 {
-        return tpcc_formats::measure(warehouses);
-    }
     let scratch = Scratch::new("formats")?;
     let cores = machine::describe(scratch.path()).cores;
     let statements = inserts(rows);

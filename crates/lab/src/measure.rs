@@ -1,7 +1,7 @@
 //! One run of one side.
 
 use crate::course::Course;
-use crate::dataset_cache::DATABASE;
+use crate::experiment::DATABASE;
 use crate::experiment::{Data, Load, Probe};
 use crate::fio::Fio;
 use crate::peers::{Peer, Who};

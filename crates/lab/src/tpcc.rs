@@ -2,7 +2,7 @@
 //!
 //! It knows no Unix sockets, so that every side is reached through TCP on 127.0.0.1.
 
-use crate::dataset_cache::DATABASE;
+use crate::experiment::DATABASE;
 use crate::peers::{Peer, Who};
 use harness::step::{self, Outcome};
 use harness::workspace;

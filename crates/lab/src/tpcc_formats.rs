@@ -1,7 +1,8 @@
 //! E12 and E13 on TPC-C's tables: what converting all of them to each row format and back takes, and what is on the disk then.
 
 use crate::conversions::timed;
-use crate::dataset_cache::{DATABASE, occupied_mib};
+use crate::dataset_cache::occupied_mib;
+use crate::experiment::DATABASE;
 use crate::formats::{FORMATS, TERMS, WHOS, packed_whole};
 use crate::machine;
 use crate::peers::{self, Order, Who};

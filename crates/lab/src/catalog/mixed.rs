@@ -1,6 +1,6 @@
 //! Experiments whose transactions read and write.
 
-use super::{PLAIN, ROOMY, ROOMY_LAZY, TIGHT};
+use super::parts::{PLAIN, ROOMY, ROOMY_LAZY, TIGHT};
 use crate::experiment::{Against, Bar, Data, Experiment, Figure, Limit, Load, Series, Side};
 use crate::peers::{Terms, Who};
 

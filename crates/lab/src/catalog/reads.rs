@@ -1,6 +1,6 @@
 //! Experiments that only read.
 
-use super::{CANNED, LARGE, MARIADB, PLAIN, POSTGRES, TIDEMILL, TIGHT};
+use super::parts::{CANNED, LARGE, MARIADB, PLAIN, POSTGRES, TIDEMILL, TIGHT};
 use crate::experiment::{Against, Bar, Experiment, Figure, Limit, Load, Part, Probe, Series, Side};
 use crate::peers::Who;
 

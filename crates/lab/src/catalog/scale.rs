@@ -1,6 +1,6 @@
 //! Experiments on what is shared: between tables, and between cores.
 
-use super::{CACHED, MARIADB, PLAIN, POSTGRES, ROOMY_LAZY, TIDEMILL, UPDATE};
+use super::parts::{CACHED, MARIADB, PLAIN, POSTGRES, ROOMY_LAZY, TIDEMILL, UPDATE};
 use crate::experiment::{Against, Bar, Data, Experiment, Figure, Limit, Series, Side};
 use crate::peers::Who;
 

@@ -1,6 +1,6 @@
 //! Experiments that change rows.
 
-use super::{
+use super::parts::{
     LARGE, MARIADB, PLAIN, POSTGRES, ROOMY_LAZY, SYNC, SYNC_DIRECT, TIDEMILL, TIGHT, UPDATE,
 };
 use crate::experiment::{Against, Bar, Experiment, Figure, Limit, Series, Side};

@@ -1,7 +1,7 @@
 //! The server that only sends canned answers (`crates/lab`): what the client and the kernel's sockets leave possible.
 
 use super::guard::Guard;
-use super::{Order, Peer};
+use super::peer::{Order, Peer};
 use harness::server::short_path;
 use harness::step::{self, Outcome};
 use harness::sysbench::Reach;

@@ -1,8 +1,8 @@
 //! Tidemill and MariaDB: what speaks MySQL's protocol and takes MySQL's options.
 
 use super::guard::Guard;
+use super::peer::{Order, Peer, Who};
 use super::slow_disk::SlowDisk;
-use super::{Order, Peer, Who};
 use harness::client::Conn;
 use harness::queries;
 use harness::server::{Kind, Server, Setup};

@@ -5,7 +5,7 @@
 
 use super::confined::{self, Confined};
 use super::guard::Guard;
-use super::{Order, Peer};
+use super::peer::{Order, Peer};
 use harness::process;
 use harness::server::{free_port, runs_as_root, short_path};
 use harness::step::{self, Outcome};

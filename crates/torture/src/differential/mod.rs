@@ -8,6 +8,7 @@ mod case;
 mod catalog;
 mod documented;
 mod frames;
+mod glob;
 mod groups;
 mod kept;
 mod node;

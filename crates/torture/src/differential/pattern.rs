@@ -25,7 +25,7 @@
 //!   range. `wide` has characters beyond ASCII.
 
 use super::case::Case;
-use super::documented::fits;
+use super::glob::fits;
 use super::groups::GROUPS;
 use super::node::{self, Kind, Node};
 use super::typed::{self, Gives, Typed};

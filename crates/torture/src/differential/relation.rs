@@ -1,6 +1,6 @@
 //! What a line of the list says of the two answers: a text with `*` in it, how the one follows from the other, or which warnings one has more.
 
-use super::documented::fits;
+use super::glob::fits;
 
 /// What is said of our answer and the other.
 #[derive(Debug)]

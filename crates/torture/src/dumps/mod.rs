@@ -118,7 +118,8 @@ fn run(short: bool, only: &str) -> Outcome<()> {
         }
         if only.is_empty() {
             rounds += 1;
-            whole::trip(servers.tidemill.setup(), scratch.path())
+            let databases: Vec<&str> = SETS.iter().map(|s| s.name).collect();
+            whole::trip(servers.tidemill.setup(), &databases, scratch.path())
                 .map_err(|e| format!("all databases: {e}"))?;
             println!("    all databases: restored into a fresh server, with accounts");
         }

@@ -1,6 +1,6 @@
 //! Thousands of idle connections beside some busy ones: what an idle one costs in memory, and the busy ones in speed.
 
-use super::{Stage, connect, query};
+use super::stage::{Stage, connect, query};
 use harness::process;
 use harness::step::Outcome;
 use harness::sysbench::Load;

@@ -8,41 +8,19 @@ mod account;
 mod crowd;
 mod limits;
 mod rude;
+mod stage;
 
-use account::Attack;
-use harness::process;
 use harness::scratch::Scratch;
-use harness::server::{Kind, Server, Setup};
+use harness::server::{Kind, Setup};
 use harness::step::{self, Outcome};
+use stage::{Attack, Scale, Stage, connect, number, query};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use wire::client::blocking::Conn;
-use wire::client::{ClientError, Value};
-
-/// The longest that any answer here may take.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long a bystander may have to wait for `SELECT 1`. The machine may be busy; a server that waits for one of these
 /// clients is far beyond it.
 const BYSTANDER_WAITS: Duration = Duration::from_millis(1500);
-
-/// How much of everything.
-#[derive(Debug, Clone, Copy)]
-pub struct Scale {
-    half_open: usize,
-    slow_readers: usize,
-    statements: u64,
-    deaths: usize,
-    idle: usize,
-    active: u32,
-    /// Seconds of one measurement with sysbench.
-    seconds: u64,
-    /// Pairs of measurements, with and without the idle connections; 0 for only their memory.
-    rounds: u32,
-    /// Of an account without privileges.
-    attack: Attack,
-}
 
 /// As the issue asks for it.
 const FULL: Scale = Scale {
@@ -139,64 +117,6 @@ pub fn command(options: &Options) -> Outcome<()> {
 /// The short form.
 pub fn short() -> Outcome<()> {
     run(&SHORT, "")
-}
-
-/// What a case is given.
-pub struct Stage<'a> {
-    server: &'a Server,
-    setup: &'a Setup,
-    scale: &'a Scale,
-}
-
-impl Stage<'_> {
-    /// A connection in the database of the cases.
-    fn open(&self) -> Outcome<Conn> {
-        let mut conn = connect(self.setup).map_err(|e| e.to_string())?;
-        query(&mut conn, "USE hostile")?;
-        Ok(conn)
-    }
-
-    /// Sets a global variable.
-    fn set(&self, name: &str, value: u64) -> Outcome<()> {
-        query(&mut self.open()?, &format!("SET GLOBAL {name} = {value}")).map(drop)
-    }
-
-    /// The server's resident memory.
-    fn resident(&self) -> Outcome<u64> {
-        process::resident(self.server.pid())
-    }
-}
-
-/// A new connection, as root.
-fn connect(setup: &Setup) -> Result<Conn, ClientError> {
-    let mut conn = Conn::connect_unix(&setup.socket, "root", "", None)?;
-    conn.set_read_timeout(Some(PATIENCE))?;
-    Ok(conn)
-}
-
-/// Runs a statement.
-fn query(conn: &mut Conn, sql: &str) -> Outcome<Vec<Vec<Value>>> {
-    let mut results = conn.query(sql).map_err(|e| format!("{sql:.80}: {e}"))?;
-    Ok(results.pop().unwrap_or_default().rows)
-}
-
-/// The single number that a statement gives.
-fn number(conn: &mut Conn, sql: &str) -> Outcome<u64> {
-    let rows = query(conn, sql)?;
-    match rows.first().and_then(|row| row.first()) {
-        Some(Value::Bytes(text)) => String::from_utf8_lossy(text)
-            .parse()
-            .map_err(|_| format!("{sql} gives {rows:?}")),
-        _ => Err(format!("{sql} gives {rows:?}")),
-    }
-}
-
-/// It must be this error.
-fn refused<T: std::fmt::Debug>(what: &str, got: Result<T, ClientError>, code: u16) -> Outcome<()> {
-    match got {
-        Err(ClientError::Server(e)) if e.code == code => Ok(()),
-        other => Err(format!("{what}: wanted error {code}, got {other:.200?}")),
-    }
 }
 
 /// The attack of an account without privileges, on a server of its own. In every run of the tests it is short, and a bystander may wait longer:

@@ -1,6 +1,6 @@
 //! Clients that break off, do not answer, do not read, or talk out of turn.
 
-use super::{PATIENCE, Stage, number, query};
+use super::stage::{PATIENCE, Stage, number, query};
 use harness::step::Outcome;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;

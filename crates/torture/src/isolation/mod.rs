@@ -19,27 +19,9 @@ use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
 use harness::step::{self, Outcome};
 use nemesis::{Done, Nemesis};
-use std::str::FromStr;
+use scenario::Short;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-/// A level on the command line.
-#[derive(Debug, Clone, Copy)]
-pub struct Short(Level);
-
-impl FromStr for Short {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Short, String> {
-        Ok(Short(match text {
-            "ru" => Level::ReadUncommitted,
-            "rc" => Level::ReadCommitted,
-            "rr" => Level::RepeatableRead,
-            "ser" => Level::Serializable,
-            _ => return Err("a level is ru, rc, rr or ser".to_owned()),
-        }))
-    }
-}
 
 /// What the workload is made of.
 #[derive(Debug, Clone)]

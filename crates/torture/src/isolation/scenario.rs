@@ -23,11 +23,29 @@
 //! order gives is pinned by `expect`: rows parted by `;`, cells by `,`, `none` for no row, `ok`, an error's number,
 //! `waits` for a step that is blocked (its answer comes later), `-` for one after the end of its transaction.
 
-use super::Short;
 use ::isolation::Level;
 use harness::server::Kind;
 use harness::step::Outcome;
 use std::fmt::Write as _;
+use std::str::FromStr;
+
+/// A level on the command line.
+#[derive(Debug, Clone, Copy)]
+pub struct Short(pub Level);
+
+impl FromStr for Short {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Short, String> {
+        Ok(Short(match text {
+            "ru" => Level::ReadUncommitted,
+            "rc" => Level::ReadCommitted,
+            "rr" => Level::RepeatableRead,
+            "ser" => Level::Serializable,
+            _ => return Err("a level is ru, rc, rr or ser".to_owned()),
+        }))
+    }
+}
 
 /// What is named by `anomaly`: a step and what it gives.
 pub type Clause = Vec<(String, String)>;

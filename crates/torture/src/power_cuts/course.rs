@@ -1,6 +1,5 @@
 //! A series of power cuts on one disk: load, cut, kill, mount again, start, verify, stop, check.
 
-use super::Plan;
 use super::content::Unsynced;
 use super::definitions::Definitions;
 use super::disk::{Disk, Lies};
@@ -12,6 +11,21 @@ use harness::step::Outcome;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+
+/// What a series is made of.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// How many times the power goes.
+    pub cuts: u32,
+    /// Connections of the ledger.
+    pub clients: u32,
+    /// The planted fault: syncs that the file system answers without doing anything.
+    pub lies: Lies,
+    /// `innodb_flush_method`; without it, chance decides at each start.
+    pub flush_method: Option<String>,
+    /// Where the chance comes from.
+    pub seed: u64,
+}
 
 /// How a series ended that did not end well.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ mod disk;
 mod mount;
 mod volume;
 
-use course::{Course, Ended};
+use course::{Course, Ended, Plan};
 use disk::{Disk, Lies};
 use harness::rng;
 use harness::scratch::Scratch;
@@ -22,21 +22,6 @@ use mount::Mount;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
-
-/// What a series is made of.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    /// How many times the power goes.
-    pub cuts: u32,
-    /// Connections of the ledger.
-    pub clients: u32,
-    /// The planted fault: syncs that the file system answers without doing anything.
-    pub lies: Lies,
-    /// `innodb_flush_method`; without it, chance decides at each start.
-    pub flush_method: Option<String>,
-    /// Where the chance comes from.
-    pub seed: u64,
-}
 
 /// The flags of the command.
 #[derive(Debug, Clone, clap::Args)]

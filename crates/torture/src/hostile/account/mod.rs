@@ -8,7 +8,7 @@ mod abuse;
 pub mod attackers;
 mod group;
 
-use super::{number, query};
+use super::stage::{Attack, number, query};
 use attackers::{Attackers, Orders};
 use group::Group;
 use harness::process;
@@ -20,19 +20,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use wire::client::blocking::Conn;
 use wire::client::{ClientError, Value};
-
-/// How much of it.
-#[derive(Debug, Clone, Copy)]
-pub struct Attack {
-    /// How long.
-    pub seconds: u64,
-    /// Connections at once; more than the server has places for.
-    pub abusers: u64,
-    /// How long a bystander may have to wait.
-    pub waits: Duration,
-    /// One kind of abuse alone, by its place in the list.
-    pub abuse: Option<usize>,
-}
 
 /// Memory of the server and of the kernel for it.
 const MEMORY: u64 = 1 << 30;
