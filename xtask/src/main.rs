@@ -7,7 +7,6 @@
 //! Every command prints what it does while it does it and ends with one line, `PASS` or `FAIL`; the exit status
 //! says the same.
 
-mod case;
 mod ci;
 mod compare;
 mod crash;
@@ -63,7 +62,7 @@ const COMMANDS: &[Command] = &[
     ),
     (
         "e2e",
-        "SQL case files and a short sysbench smoke [--server tidemill|mariadb] [--bless] [--only NAME]",
+        "the SQL cases through the mariadb program and a short sysbench smoke [--server tidemill|mariadb] [--only PART]",
         e2e::command,
     ),
     (
