@@ -1,12 +1,13 @@
 //! `cargo xtask test` and `cargo xtask ci`: what must pass before a change is kept.
 
-use crate::args::Args;
 use crate::crash::{self, Plan};
-use crate::step::Outcome;
 use crate::{
-    damage, differential, dumps, e2e, few_files, full_disk, fuzz, hostile, install, isolation,
-    power_cuts, privileges, purge_stop, seeds, sim, slt, starts, step, tidy, tls, tree,
+    damage, differential, dumps, e2e, few_files, full_disk, fuzz, hostile, isolation, power_cuts,
+    privileges, purge_stop, seeds, sim, slt, starts, tidy, tls,
 };
+use harness::args::Args;
+use harness::step::Outcome;
+use harness::{install, step, workspace};
 use std::time::Duration;
 
 /// The unit and property tests take three minutes on two busy cores.
@@ -28,9 +29,9 @@ fn test_flags(args: &Args) -> Outcome<(u32, u64)> {
 
 fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     install::ensure()?;
-    step::visibly(tree::cargo().args(["test", "--workspace", "--no-run"]))?;
+    step::visibly(workspace::cargo().args(["test", "--workspace", "--no-run"]))?;
     println!("random tests draw from --seed {seed}");
-    let mut tests = tree::cargo();
+    let mut tests = workspace::cargo();
     tests.args(["test", "--workspace"]);
     step::visibly_within(tests.env(seeds::VARIABLE, seed.to_string()), TESTS_MAX)?;
     fuzz::share(seed)?;
@@ -55,13 +56,13 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
 /// `cargo xtask ci`: format, lints, tidy, then `test`.
 pub fn ci(args: &Args) -> Outcome<()> {
     let (rounds, seed) = test_flags(args)?;
-    step::visibly(tree::cargo().args(["fmt", "--all", "--check"]))?;
+    step::visibly(workspace::cargo().args(["fmt", "--all", "--check"]))?;
     step::visibly(
-        tree::cargo()
+        workspace::cargo()
             .args(["fmt", "--check", "--manifest-path"])
-            .arg(tree::root().join("fuzz/Cargo.toml")),
+            .arg(workspace::root().join("fuzz/Cargo.toml")),
     )?;
-    step::visibly(tree::cargo().args([
+    step::visibly(workspace::cargo().args([
         "clippy",
         "--workspace",
         "--all-targets",

@@ -4,13 +4,14 @@
 //! of the machine falls on both alike; the side that waits is stopped (SIGSTOP), so that its background work costs
 //! the other nothing. Every run is made several times: the spread between equal runs is the noise, and is printed.
 
-use crate::args::Args;
-use crate::procfs;
-use crate::report::{Cell, Table, median};
-use crate::server::{Kind, Server, Setup};
-use crate::step::{self, Outcome};
-use crate::sysbench::{Load, SCRIPTS};
-use crate::tree::{self, Scratch};
+use harness::args::Args;
+use harness::process;
+use harness::scratch::Scratch;
+use harness::server::{Kind, Server, Setup};
+use harness::step::{self, Outcome};
+use harness::sysbench::{Load, SCRIPTS};
+use harness::table::{Cell, Table, median};
+use harness::workspace;
 use std::time::Duration;
 
 /// What one run gave.
@@ -81,7 +82,7 @@ pub fn command(args: &Args) -> Outcome<()> {
         "noise: the fastest of the equal runs by the slowest. cpu: server microseconds a query, \
          from /proc. ratios: Tidemill by MariaDB."
     );
-    table.save(&tree::target_dir()?.join("xtask").join("compare.json"))?;
+    table.save(&workspace::target_dir()?.join("xtask").join("compare.json"))?;
     for side in sides {
         side.server.signal("CONT")?;
         side.server.terminate()?;
@@ -120,9 +121,9 @@ impl Side {
         };
         warm.run(self.server.setup())?;
         let pid = self.server.pid();
-        let before = procfs::cpu_time(pid)?;
+        let before = process::cpu_time(pid)?;
         let figures = load.run(self.server.setup())?;
-        let cpu = procfs::cpu_time(pid)?.saturating_sub(before);
+        let cpu = process::cpu_time(pid)?.saturating_sub(before);
         self.server.signal("STOP")?;
         let sample = Sample {
             qps: figures.qps,

@@ -5,16 +5,16 @@
 //! sysbench's transactions conserve, CHECK TABLE on every table, a clean stop and the offline check. [`crate::starts`] and [`crate::purge_stop`] are
 //! cases of their own.
 
-use crate::args::Args;
-use crate::check;
 use crate::ledger::{Book, Tally};
 use crate::purge_stop;
-use crate::rng::{self, Rng};
-use crate::server::{Kind, Server, Setup};
 use crate::starts;
-use crate::step::{self, Outcome};
-use crate::sysbench::Load;
-use crate::tree::Scratch;
+use harness::args::Args;
+use harness::queries;
+use harness::rng::{self, Rng};
+use harness::scratch::Scratch;
+use harness::server::{Kind, Server, Setup};
+use harness::step::{self, Outcome};
+use harness::sysbench::Load;
 use std::time::Duration;
 
 /// What a series of crashes is made of.
@@ -219,12 +219,12 @@ impl<'a> Series<'a> {
     fn verify(&mut self, server: &Server) -> Outcome<u64> {
         let mut conn = server.connect()?;
         let there = self.book.verify(conn.as_mut())?;
-        let names = check::sbtest_names(self.plan.tables);
-        check::tables(conn.as_mut(), self.load.database, &names)?;
+        let names = harness::sysbench::table_names(self.plan.tables);
+        queries::check_tables(conn.as_mut(), self.load.database, &names)?;
         for name in names {
             // Each of sysbench's transactions deletes a row and inserts it again.
             let sql = format!("SELECT COUNT(*) FROM {}.{name}", self.load.database);
-            let count = check::number(conn.as_mut(), &sql)?;
+            let count = queries::number(conn.as_mut(), &sql)?;
             if count != self.plan.table_size {
                 return Err(format!(
                     "{name} has {count} rows, not {}",

@@ -1,8 +1,8 @@
 //! End-to-end tests of the program at its edges: options, a directory with two masters, a damaged file.
 
-use crate::client::Fault;
-use crate::server::{Server, Setup};
-use crate::step::{self, Outcome};
+use harness::client::Fault;
+use harness::server::{Server, Setup};
+use harness::step::{self, Outcome};
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::os::unix::fs::FileExt;

@@ -3,13 +3,13 @@
 //! With too few it does not start, and says why. With few everything works, or is refused with one of MySQL's errors for that: no answer is lost, no row that
 //! was acknowledged either, also when the server is killed there, and when the clients are gone all goes on without a restart.
 
-use crate::args::Args;
-use crate::check;
-use crate::client::{self, Conn, Fault};
-use crate::rng::{self, Rng};
-use crate::server::{Kind, Server, Setup};
-use crate::step::{self, Outcome};
-use crate::tree::Scratch;
+use harness::args::Args;
+use harness::client::{Conn, Fault};
+use harness::queries;
+use harness::rng::{self, Rng};
+use harness::scratch::Scratch;
+use harness::server::{Kind, Server, Setup};
+use harness::step::{self, Outcome};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -183,7 +183,7 @@ fn crowd(plan: Plan, setup: &Setup, met: &Met) -> Outcome<()> {
 
 fn client(plan: Plan, setup: &Setup, rng: &mut Rng, over: &AtomicBool, met: &Met) -> Outcome<()> {
     while !over.load(Ordering::Relaxed) {
-        let mut conn = match client::connect(setup) {
+        let mut conn = match setup.connect() {
             Ok(conn) => conn,
             Err(fault) => {
                 met.refused(&fault)?;
@@ -218,11 +218,11 @@ fn verify(server: &Server, tables: u64, rows: u64) -> Outcome<()> {
     let mut sum = 0;
     for t in 0..tables {
         let sql = format!("SELECT COUNT(*) FROM {}", name(t));
-        sum += check::number(conn.as_mut(), &sql)?;
+        sum += queries::number(conn.as_mut(), &sql)?;
     }
     if sum != rows {
         return Err(format!("{rows} rows were acknowledged, {sum} are there"));
     }
     let names: Vec<String> = (0..tables).map(|t| format!("t{t}")).collect();
-    check::tables(conn.as_mut(), "few", &names)
+    queries::check_tables(conn.as_mut(), "few", &names)
 }

@@ -10,11 +10,11 @@
 //! - one whose answer never came is there entirely or not at all, and from then on its fate is fixed;
 //! - each account's balance and count of moves is what the journal says, so nothing was applied twice or in part.
 
-use crate::check;
-use crate::client::{Conn, Fault};
-use crate::rng::Rng;
-use crate::server::Setup;
-use crate::step::Outcome;
+use harness::client::{Conn, Fault};
+use harness::queries;
+use harness::rng::Rng;
+use harness::server::Setup;
+use harness::step::Outcome;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -109,7 +109,7 @@ fn pad(rng: &mut Rng) -> String {
     };
     let mut text = String::with_capacity(len as usize + 16);
     while text.len() < len as usize {
-        text.push_str(&format!("{:016x}", rng.next()));
+        text.push_str(&format!("{:016x}", rng.next_u64()));
     }
     text.truncate(len as usize);
     text
@@ -168,7 +168,7 @@ impl Client {
     /// Writes until the connection is lost or `stop` is set; an error is one that a client must never see.
     pub fn write(&mut self, setup: &Setup, stop: &AtomicBool) -> Outcome<Tally> {
         let mut tally = Tally::default();
-        let opened = crate::client::connect(setup);
+        let opened = setup.connect();
         let Ok(mut conn) = opened else {
             return Ok(tally);
         };
@@ -439,7 +439,7 @@ impl Book {
     pub fn verify(&mut self, conn: &mut dyn Conn) -> Outcome<u64> {
         let there = self.compare(conn)?;
         let tables: Vec<String> = TABLES.iter().map(|t| (*t).to_owned()).collect();
-        check::tables(conn, DATABASE, &tables)?;
+        queries::check_tables(conn, DATABASE, &tables)?;
         Ok(there)
     }
 

@@ -7,11 +7,7 @@
 //! Every command prints what it does while it does it and ends with one line, `PASS` or `FAIL`; the exit status
 //! says the same.
 
-mod args;
-mod case;
-mod check;
 mod ci;
-mod client;
 mod compare;
 mod crash;
 mod damage;
@@ -23,7 +19,6 @@ mod few_files;
 mod full_disk;
 mod fuzz;
 mod hostile;
-mod install;
 mod isolation;
 mod lab;
 mod ledger;
@@ -35,26 +30,19 @@ mod planted;
 mod power_cuts;
 mod pressure;
 mod privileges;
-mod procfs;
 mod protocol;
 mod purge_stop;
 mod recovery_time;
-mod report;
-mod rng;
 mod seeds;
-mod server;
 mod sim;
 mod slt;
 mod starts;
-mod step;
 mod syncs;
-mod sysbench;
 mod tidy;
 mod tls;
-mod tree;
 
-use args::Args;
-use step::Outcome;
+use harness::args::Args;
+use harness::step::Outcome;
 
 /// One command: its name, one line of help, and what it runs.
 type Command = (&'static str, &'static str, fn(&Args) -> Outcome<()>);
@@ -74,7 +62,7 @@ const COMMANDS: &[Command] = &[
     ),
     (
         "e2e",
-        "SQL case files and a short sysbench smoke [--server tidemill|mariadb] [--bless] [--only NAME]",
+        "the SQL cases through the mariadb program and a short sysbench smoke [--server tidemill|mariadb] [--only PART]",
         e2e::command,
     ),
     (
@@ -206,7 +194,7 @@ const COMMANDS: &[Command] = &[
     (
         "install",
         "install the programs the tests drive (Debian and Ubuntu, through apt)",
-        install::command,
+        harness::install::command,
     ),
 ];
 

@@ -2,12 +2,13 @@
 //!
 //! The only errors tolerated are the conflicts that sysbench itself retries; they are counted.
 
-use crate::args::Args;
-use crate::report::{Cell, Table};
-use crate::server::{Kind, Setup};
-use crate::step::{self, Outcome};
-use crate::sysbench::{BULK_INSERT, Figures, Load, SCRIPTS};
-use crate::tree::{self, Scratch};
+use harness::args::Args;
+use harness::scratch::Scratch;
+use harness::server::{Kind, Setup};
+use harness::step::{self, Outcome};
+use harness::sysbench::{BULK_INSERT, Figures, Load, SCRIPTS};
+use harness::table::{Cell, Table};
+use harness::workspace;
 
 /// The command.
 pub fn command(args: &Args) -> Outcome<()> {
@@ -66,7 +67,7 @@ pub fn command(args: &Args) -> Outcome<()> {
     println!();
     table.print();
     table.save(
-        &tree::target_dir()?
+        &workspace::target_dir()?
             .join("xtask")
             .join(format!("sysbench-matrix-{}.json", kind.name())),
     )?;

@@ -3,9 +3,9 @@
 //!
 //! Miri comes with nightly toolchains alone, so this is no part of `cargo xtask test`.
 
-use crate::args::Args;
-use crate::step::{self, Outcome};
-use crate::tree;
+use harness::args::Args;
+use harness::step::{self, Outcome};
+use harness::workspace;
 use std::process::Command;
 
 /// A crate, and what of it is run: `--lib` or a test program, and names that must be left out.
@@ -36,7 +36,7 @@ fn run(toolchain: &str) -> Outcome<()> {
         "--profile=minimal",
         "--component=miri,rust-src",
     ]))?;
-    let built = tree::target_dir()?.join("miri");
+    let built = workspace::target_dir()?.join("miri");
     for (name, what, without) in RUNS {
         step::announce(&format!("Miri: {name} {}", what.join(" ")));
         let mut test = Command::new("cargo");
@@ -44,7 +44,7 @@ fn run(toolchain: &str) -> Outcome<()> {
             .args(["miri", "test", "-p", name])
             .args(*what)
             .args(["--", "--test-threads=1"])
-            .current_dir(tree::root())
+            .current_dir(workspace::root())
             .env("CARGO_TARGET_DIR", &built)
             // The tests ask for the time and read their own files.
             .env("MIRIFLAGS", "-Zmiri-disable-isolation");

@@ -2,10 +2,11 @@
 //! tries new seeds until one fails; the threads of `engine`'s `stress_promises` run again and again; a model must pass without
 //! its bug and fail with it.
 
-use crate::args::Args;
 use crate::planted::{MODELS, SIM, STRESS};
-use crate::step::{self, Outcome};
-use crate::{models, seeds, sim, tree};
+use crate::{models, seeds, sim};
+use harness::args::Args;
+use harness::step::{self, Outcome};
+use harness::workspace;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -102,7 +103,7 @@ fn add(rows: &mut Vec<Row>, row: Row) {
 }
 
 fn target() -> Outcome<PathBuf> {
-    Ok(tree::target_dir()?.join("mutants"))
+    Ok(workspace::target_dir()?.join("mutants"))
 }
 
 fn by_simulator(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
@@ -182,7 +183,7 @@ fn by_stress(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
     if wanted.is_empty() {
         return Ok(());
     }
-    let mut build = tree::cargo();
+    let mut build = workspace::cargo();
     build
         .args(["test", "--profile", "sim", "--package", "engine"])
         .args(["--test", "stress_promises", "--no-run"])

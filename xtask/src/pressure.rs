@@ -1,13 +1,13 @@
 //! `cargo xtask pressure`: a small pool over much data for minutes; no error, and memory stays bounded.
 
-use crate::args::Args;
-use crate::check;
-use crate::procfs;
-use crate::report::{Cell, Table};
-use crate::server::{Kind, Setup};
-use crate::step::{self, Outcome};
-use crate::sysbench::Load;
-use crate::tree::{self, Scratch};
+use harness::args::Args;
+use harness::process;
+use harness::queries;
+use harness::scratch::{self, Scratch};
+use harness::server::{Kind, Setup};
+use harness::step::{self, Outcome};
+use harness::sysbench::Load;
+use harness::table::{Cell, Table};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ pub fn command(args: &Args) -> Outcome<()> {
     load.prepare(&setup)?;
     println!(
         "    data directory: {} MiB",
-        tree::size_of(&setup.datadir)? / MIB
+        scratch::size_of(&setup.datadir)? / MIB
     );
     let mut table = Table::new(&[
         "test",
@@ -74,10 +74,10 @@ pub fn command(args: &Args) -> Outcome<()> {
             broken.push(format!("{script}: {} MiB resident", most / MIB));
         }
     }
-    check::tables(
+    queries::check_tables(
         server.connect()?.as_mut(),
         load.database,
-        &check::sbtest_names(tables),
+        &harness::sysbench::table_names(tables),
     )?;
     server.terminate()?;
     setup.check_offline()?;
@@ -101,7 +101,7 @@ fn watched<T>(pid: u32, work: impl FnOnce() -> Outcome<T>) -> Outcome<(T, u64)> 
         let watcher = scope.spawn(|| {
             let mut most = 0;
             while !done.load(Ordering::Relaxed) {
-                most = procfs::resident(pid).unwrap_or(0).max(most);
+                most = process::resident(pid).unwrap_or(0).max(most);
                 std::thread::park_timeout(Duration::from_secs(1));
             }
             most

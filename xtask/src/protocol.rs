@@ -3,8 +3,8 @@
 //! Prepared statements with every kind of value, several statements in one packet, packets over 16 MiB, the small
 //! commands, and bytes that make no sense: those end their own connection and nobody else's.
 
-use crate::server::{Server, Setup};
-use crate::step::{self, Outcome};
+use harness::server::{Server, Setup};
+use harness::step::{self, Outcome};
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;

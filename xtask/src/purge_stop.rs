@@ -1,11 +1,11 @@
 //! `cargo xtask crash --purge-stop`: SIGTERM while purge is at a DELETE of many rows. The stop must not wait for it, and the next start goes on
 //! with it.
 
-use crate::check;
-use crate::client::Conn;
-use crate::server::{Kind, Server, Setup};
-use crate::step::{self, Outcome};
-use crate::tree::Scratch;
+use harness::client::Conn;
+use harness::queries;
+use harness::scratch::Scratch;
+use harness::server::{Kind, Server, Setup};
+use harness::step::{self, Outcome};
 use std::time::{Duration, Instant};
 
 /// The longest that a stop may take.
@@ -82,11 +82,11 @@ fn goes_on(server: &Server, rows: u64) -> Outcome<()> {
     if taken_out == 0 {
         return Err("nothing was purged after the start".to_owned());
     }
-    let there = check::number(conn.as_mut(), "SELECT COUNT(*) FROM stop.t")?;
+    let there = queries::number(conn.as_mut(), "SELECT COUNT(*) FROM stop.t")?;
     if there > 0 {
         return Err(format!("{there} deleted rows are there"));
     }
-    check::tables(conn.as_mut(), "stop", &["t".to_owned()])
+    queries::check_tables(conn.as_mut(), "stop", &["t".to_owned()])
 }
 
 fn must(conn: &mut dyn Conn, sql: &str) -> Outcome<()> {

@@ -1,11 +1,11 @@
 //! `cargo xtask recovery-time`: how long after a kill the first query is served, with much log to replay.
 
-use crate::args::Args;
-use crate::check;
-use crate::server::{Kind, Server, Setup};
-use crate::step::{self, Outcome};
-use crate::sysbench::Load;
-use crate::tree::Scratch;
+use harness::args::Args;
+use harness::queries;
+use harness::scratch::Scratch;
+use harness::server::{Kind, Server, Setup};
+use harness::step::{self, Outcome};
+use harness::sysbench::Load;
 use std::time::{Duration, Instant};
 
 const MIB: u64 = 1 << 20;
@@ -39,7 +39,7 @@ pub fn command(args: &Args) -> Outcome<()> {
     let took = server.wait_ready(Duration::from_secs(600))?;
     let mut conn = server.connect()?;
     let begun = Instant::now();
-    let count = check::number(conn.as_mut(), "SELECT COUNT(*) FROM sbtest.sbtest1")?;
+    let count = queries::number(conn.as_mut(), "SELECT COUNT(*) FROM sbtest.sbtest1")?;
     println!(
         "    {} MiB of log ({}), first query after {} ms; a count of all rows took {} ms more",
         log.bytes / MIB,
@@ -51,7 +51,11 @@ pub fn command(args: &Args) -> Outcome<()> {
         scratch.keep();
         return Err(format!("{count} rows after recovery, not {rows}"));
     }
-    check::tables(conn.as_mut(), load.database, &check::sbtest_names(1))?;
+    queries::check_tables(
+        conn.as_mut(),
+        load.database,
+        &harness::sysbench::table_names(1),
+    )?;
     drop(conn);
     server.terminate()?;
     setup.check_offline()?;
@@ -71,12 +75,12 @@ struct Written {
 }
 
 /// Bytes of log that a recovery would have to replay now: MariaDB tells them, MySQL and Tidemill tell both ends.
-fn checkpoint_age(conn: &mut dyn crate::client::Conn) -> Option<(u64, &'static str)> {
-    if let Some(bytes) = check::status(conn, "Innodb_checkpoint_age") {
+fn checkpoint_age(conn: &mut dyn harness::client::Conn) -> Option<(u64, &'static str)> {
+    if let Some(bytes) = queries::status(conn, "Innodb_checkpoint_age") {
         return Some((bytes, "Innodb_checkpoint_age"));
     }
-    let now = check::status(conn, "Innodb_redo_log_current_lsn")?;
-    let from = check::status(conn, "Innodb_redo_log_checkpoint_lsn")?;
+    let now = queries::status(conn, "Innodb_redo_log_current_lsn")?;
+    let from = queries::status(conn, "Innodb_redo_log_checkpoint_lsn")?;
     Some((now.saturating_sub(from), "Innodb_redo_log_*_lsn"))
 }
 
@@ -84,7 +88,8 @@ fn checkpoint_age(conn: &mut dyn crate::client::Conn) -> Option<(u64, &'static s
 /// written since the start of the load) has `wanted` bytes.
 fn write_log(server: &Server, load: &Load, wanted: u64) -> Outcome<Written> {
     let mut conn = server.connect()?;
-    let written = |conn: &mut dyn crate::client::Conn| check::status(conn, "Innodb_os_log_written");
+    let written =
+        |conn: &mut dyn harness::client::Conn| queries::status(conn, "Innodb_os_log_written");
     let at_start = written(conn.as_mut()).unwrap_or(0);
     let mut background = load.spawn(server.setup())?;
     let begun = Instant::now();

@@ -1,10 +1,10 @@
 //! `cargo xtask seeds`: the unit and property tests again and again, each time from a seed that nobody has tried. The tests of every
 //! day draw from one fixed seed (`base::seed`), so what is found here is a find of this command: it becomes a fixed case.
 
-use crate::args::Args;
-use crate::rng::{self, Rng};
-use crate::step::{self, Outcome};
-use crate::tree;
+use harness::args::Args;
+use harness::rng::{self, Rng};
+use harness::step::{self, Outcome};
+use harness::workspace;
 use std::time::{Duration, Instant};
 
 /// The variable that says what random tests draw from.
@@ -37,7 +37,7 @@ pub fn command(args: &Args) -> Outcome<()> {
     let mut runs = 0;
     loop {
         step::announce(&format!("{VARIABLE}={seed}"));
-        let mut test = tree::cargo();
+        let mut test = workspace::cargo();
         test.args(["test", "--quiet", "--lib", "--bins", "--tests"]);
         match package.is_empty() {
             true => test.arg("--workspace"),
@@ -54,6 +54,6 @@ pub fn command(args: &Args) -> Outcome<()> {
             println!("{runs} seeds, nothing found");
             return Ok(());
         }
-        seed = rng.next() >> 16;
+        seed = rng.next_u64() >> 16;
     }
 }

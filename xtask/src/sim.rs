@@ -1,8 +1,8 @@
 //! `cargo xtask sim`: builds the simulator and runs it. The engine is linked into that program and never into this one.
 
-use crate::args::Args;
-use crate::step::{self, Outcome};
-use crate::tree;
+use harness::args::Args;
+use harness::step::{self, Outcome};
+use harness::workspace;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,7 +24,7 @@ pub fn command(args: &Args) -> Outcome<()> {
         run.args(["--seed", &seed.to_string()]);
     }
     run.arg(if keep { "--keep" } else { "--kept" })
-        .arg(tree::root().join(KEPT));
+        .arg(workspace::root().join(KEPT));
     step::visibly(&mut run)
 }
 
@@ -41,20 +41,20 @@ pub fn share(number: u64) -> Outcome<()> {
     let mut run = Command::new(program);
     run.args(["--seeds", &format!("{from}..{}", from + SHARE)]);
     run.args(["--threads", "2"]);
-    run.arg("--kept").arg(tree::root().join(KEPT));
+    run.arg("--kept").arg(workspace::root().join(KEPT));
     step::visibly(&mut run)
 }
 
 /// Builds the simulator; `mutants`: with the planted bugs, into this folder.
 pub fn build(mutants: Option<&Path>) -> Outcome<PathBuf> {
-    let mut cargo = tree::cargo();
+    let mut cargo = workspace::cargo();
     cargo.args(["build", "--profile", "sim", "--package", "sim"]);
     let dir = match mutants {
         Some(d) => {
             cargo.env("RUSTFLAGS", MUTANTS).env("CARGO_TARGET_DIR", d);
             d.to_path_buf()
         }
-        None => tree::target_dir()?,
+        None => workspace::target_dir()?,
     };
     step::visibly(&mut cargo)?;
     Ok(dir.join("sim").join("sim"))

@@ -5,12 +5,12 @@
 //! those may be lost; and the directory may at no time have more than the log's capacity and a fifth of it, though the kills come before a
 //! checkpoint beside the statements can end.
 
-use crate::check;
-use crate::client::Conn;
-use crate::rng::Rng;
-use crate::server::{Kind, Setup};
-use crate::step::{self, Outcome};
-use crate::tree::{self, Scratch};
+use harness::client::Conn;
+use harness::queries;
+use harness::rng::Rng;
+use harness::scratch::{self, Scratch};
+use harness::server::{Kind, Setup};
+use harness::step::{self, Outcome};
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
@@ -81,7 +81,7 @@ impl Counted {
             conn,
             &format!("INSERT INTO starts.{name} (round) VALUES ({round})"),
         )?;
-        let given = check::number(conn, "SELECT LAST_INSERT_ID()")?;
+        let given = queries::number(conn, "SELECT LAST_INSERT_ID()")?;
         if given != self.next {
             return Err(format!("{name} gives {given}, and {} is next", self.next));
         }
@@ -176,7 +176,7 @@ fn series(plan: Plan, scratch: &Scratch) -> Outcome<()> {
         });
         done.map_err(|why| server.with_log(&format!("start {round}: {why}")))?;
         server.kill9()?;
-        most = most.max(tree::size_of(&setup.datadir)?);
+        most = most.max(scratch::size_of(&setup.datadir)?);
     }
     let mut server = setup.spawn()?;
     server.wait_ready(Duration::from_secs(120))?;
@@ -185,7 +185,7 @@ fn series(plan: Plan, scratch: &Scratch) -> Outcome<()> {
     drop(conn);
     server.terminate()?;
     setup.check_offline()?;
-    let size = tree::size_of(&setup.datadir)?;
+    let size = scratch::size_of(&setup.datadir)?;
     println!(
         "    {} kills: no value skipped, none given twice, all rows there; the directory has {} MiB, {} at most, of a log of {}; \
          slowest first query {} ms",

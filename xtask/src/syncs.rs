@@ -3,13 +3,13 @@
 //! With one client a commit is one sync; with many, a sync serves many commits. No commit sleeps, and none waits
 //! on a futex with a time limit: a wait that needs a timer is a wait for an event that nobody signals.
 
-use crate::args::Args;
-use crate::check;
-use crate::report::{Cell, Table};
-use crate::server::{Kind, Server, Setup};
-use crate::step::{self, Outcome};
-use crate::sysbench::{Figures, Load};
-use crate::tree::Scratch;
+use harness::args::Args;
+use harness::queries;
+use harness::scratch::Scratch;
+use harness::server::{Kind, Server, Setup};
+use harness::step::{self, Outcome};
+use harness::sysbench::{Figures, Load};
+use harness::table::{Cell, Table};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -125,11 +125,11 @@ impl Seen {
 fn measure(server: &Server, load: &Load, dir: &Path) -> Outcome<Seen> {
     let counts = dir.join(format!("strace-counts-{}", load.threads));
     let mut conn = server.connect()?;
-    let before = check::status(conn.as_mut(), "Innodb_os_log_fsyncs");
+    let before = queries::status(conn.as_mut(), "Innodb_os_log_fsyncs");
     let tracer = Tracer::attach(server, &["-c"], &counts)?;
     let figures = load.run(server.setup())?;
     tracer.detach()?;
-    let after = check::status(conn.as_mut(), "Innodb_os_log_fsyncs");
+    let after = queries::status(conn.as_mut(), "Innodb_os_log_fsyncs");
     // A second, shorter run sees the arguments: a summary does not tell a wait with a limit from one without.
     let waits = dir.join(format!("strace-waits-{}", load.threads));
     let tracer = Tracer::attach(server, &["-e", "trace=futex"], &waits)?;

@@ -2,10 +2,10 @@
 //!
 //! The library's own tests (crates/tidemill/tests/tls.rs) try the same from inside with a client of ours; here nobody is ours.
 
-use crate::args::Args;
-use crate::server::{Kind, Server, Setup};
-use crate::step::{self, Outcome, Said};
-use crate::tree::Scratch;
+use harness::args::Args;
+use harness::scratch::Scratch;
+use harness::server::{Kind, Server, Setup};
+use harness::step::{self, Outcome, Said};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;

@@ -4,9 +4,9 @@
 //! row. The last transactions are counted: after damage to the end of the log the rows must be those of some number of
 //! them, in all tables alike.
 
-use crate::client::Conn;
-use crate::rng::Rng;
-use crate::step::Outcome;
+use harness::client::Conn;
+use harness::rng::Rng;
+use harness::step::Outcome;
 use std::collections::BTreeMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -94,7 +94,7 @@ fn chance((table, id): Key, version: u32) -> Rng {
 fn word(rng: &mut Rng, len: u64) -> String {
     let mut text = String::with_capacity(len as usize + 16);
     while (text.len() as u64) < len {
-        text.push_str(&format!("{:016x}", rng.next()));
+        text.push_str(&format!("{:016x}", rng.next_u64()));
     }
     text.truncate(len as usize);
     text

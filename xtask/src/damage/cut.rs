@@ -2,7 +2,7 @@
 
 use super::ground::Ground;
 use super::trial::{Case, Damage, Rule};
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::path::Path;
 
 /// The cases: the last `bytes` of the log, every `step` bytes, cut off; and wiped, at every eighth of these.

@@ -3,8 +3,8 @@
 use super::content::Book;
 use super::layout::Log;
 use super::trial::copy_directory;
-use crate::server::{Kind, Server, Setup};
-use crate::step::Outcome;
+use harness::server::{Kind, Server, Setup};
+use harness::step::Outcome;
 use std::path::{Path, PathBuf};
 
 /// Transactions with long texts among those that are counted.

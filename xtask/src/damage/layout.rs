@@ -1,7 +1,7 @@
 //! Reads a stopped directory's files by docs/format.md, independently of the program: where the pages are and of which
 //! kind, where the log's records begin and end.
 
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -14,12 +14,13 @@ mod places;
 mod served;
 mod trial;
 
-use crate::args::Args;
-use crate::report::Table;
-use crate::rng::{self, Rng};
-use crate::step::{self, Outcome};
-use crate::tree::{self, Scratch};
 use ground::Ground;
+use harness::args::Args;
+use harness::rng::{self, Rng};
+use harness::scratch::Scratch;
+use harness::step::{self, Outcome};
+use harness::table::Table;
+use harness::workspace;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -100,7 +101,7 @@ pub fn short(seed: u64) -> Outcome<()> {
 
 fn run(plan: &Plan) -> Outcome<()> {
     step::announce(&format!("damaged files, --seed {}", plan.seed));
-    let program = tree::release_server()?;
+    let program = workspace::release_server()?;
     let mut scratch = Scratch::in_memory("damage", 1 << 30)?;
     let mut series = Series {
         plan,

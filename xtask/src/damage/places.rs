@@ -4,8 +4,8 @@ use super::content::{COMPRESSED, TABLES};
 use super::ground::Ground;
 use super::layout::{self, PAGE, SEGMENT_HEADER, SLOT};
 use super::trial::{Case, Damage, Rule};
-use crate::rng::Rng;
-use crate::step::Outcome;
+use harness::rng::Rng;
+use harness::step::Outcome;
 
 /// Which kind a file is; none for one that holds nothing.
 pub fn kind_of(file: &str) -> Option<&'static str> {

@@ -3,9 +3,9 @@
 use super::content::{QUESTIONS, TABLES};
 use super::ground::Ground;
 use super::trial::{Case, Ended, Verdict, copy_directory, judge, short};
-use crate::client::{Conn, Fault};
-use crate::server::{Kind, Setup};
-use crate::step::Outcome;
+use harness::client::{Conn, Fault};
+use harness::server::{Kind, Setup};
+use harness::step::Outcome;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;

@@ -1,7 +1,7 @@
 //! One trial: a copy of a directory, damage to one of its files, a start of the program on it, and the judgement.
 
 use super::content::{Book, QUESTIONS, TABLES, digest};
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -111,7 +111,7 @@ pub fn bounded(command: &mut Command, input: &Path, said: &Path) -> Outcome<Ende
         .stdout(output)
         .stderr(errors)
         .spawn()
-        .map_err(|e| format!("{}: {e}", crate::step::shown(command)))?;
+        .map_err(|e| format!("{}: {e}", harness::step::shown(command)))?;
     let begun = Instant::now();
     let status = loop {
         match child.try_wait().map_err(failed)? {
@@ -151,7 +151,7 @@ pub fn short(text: &str) -> String {
         .filter(|l| !dull(l))
         .map(|l| format!("      {l:.300}"))
         .collect();
-    crate::step::tail(&lines.join("\n"), 30)
+    harness::step::tail(&lines.join("\n"), 30)
 }
 
 /// The statements of a trial, in the shell's language.

@@ -4,8 +4,8 @@ use super::frames::{FRAMES, Frame, Judge, Sessions, Step};
 use super::node::{Kind, Literals, Node};
 use super::peer::{Answer, LOST, Peer, Session, written};
 use super::words::{Scope, pick};
-use crate::rng::Rng;
-use crate::step::Outcome;
+use harness::rng::Rng;
+use harness::step::Outcome;
 use std::collections::BTreeMap;
 
 /// A case.
@@ -81,7 +81,7 @@ const TRIES: u32 = 200;
 impl Case {
     /// The case of this number in the stream of `seed`; `area`: of this one alone.
     pub fn of(seed: u64, number: u64, area: &str) -> Option<Case> {
-        let mut rng = Rng::new(Rng::new(seed).next() ^ Rng::new(number).next());
+        let mut rng = Rng::new(Rng::new(seed).next_u64() ^ Rng::new(number).next_u64());
         let frames: Vec<&'static Frame> = FRAMES
             .iter()
             .filter(|f| area.is_empty() || f.area == area)

@@ -13,8 +13,8 @@
 use super::case::{Case, Difference};
 use super::pattern::Pattern;
 use super::relation::Relation;
-use crate::step::Outcome;
-use crate::tree;
+use harness::step::Outcome;
+use harness::workspace;
 
 /// A line.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Statement {
 
 /// Reads the list.
 pub fn read() -> Outcome<Vec<Line>> {
-    let path = tree::root()
+    let path = workspace::root()
         .join("tests")
         .join("differential")
         .join("documented.txt");

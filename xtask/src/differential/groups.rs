@@ -137,7 +137,7 @@ mod tests {
     use super::super::pattern::form_name;
     use super::super::words::Scope;
     use super::*;
-    use crate::rng::Rng;
+    use harness::rng::Rng;
 
     #[test]
     fn they_name_forms_that_there_are() {

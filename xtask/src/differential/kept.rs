@@ -5,7 +5,7 @@ use super::catalog::{self, Form};
 use super::frames::FRAMES;
 use super::node::{self, Kind, Node};
 use super::peer::Session;
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::io::Write;
 
 /// Between the parts of a tree.

@@ -2,7 +2,7 @@
 
 use super::catalog::{self, Form};
 use super::words::{self, Scope};
-use crate::rng::Rng;
+use harness::rng::Rng;
 use wire::client::Value;
 
 /// What may stand in a place.

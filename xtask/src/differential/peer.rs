@@ -3,8 +3,8 @@
 use super::frames::Step;
 use super::node::{Literals, Node, Written};
 use super::words;
-use crate::server::Setup;
-use crate::step::Outcome;
+use harness::server::Setup;
+use harness::step::Outcome;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use wire::client::{ClientError, Column, Login, ResultSet, Value, blocking};

@@ -264,7 +264,7 @@ mod tests {
     use super::super::catalog;
     use super::super::words::Scope;
     use super::*;
-    use crate::rng::Rng;
+    use harness::rng::Rng;
 
     fn filled(text: &str, places: &[&str]) -> Typed {
         let mut forms = catalog::FORMS.iter().flat_map(|(_, forms)| *forms);

@@ -1,7 +1,7 @@
 //! The leaves of the grammar: literals of every kind, columns, and words that are no expressions (units, character sets, types).
 
 use super::node::{Kind, Node};
-use crate::rng::Rng;
+use harness::rng::Rng;
 use wire::client::Value;
 
 /// One of `all`.

@@ -1,7 +1,7 @@
 //! What is in a database, as bytes: definitions and rows, compared.
 
-use crate::server::{Kind, Setup};
-use crate::step::Outcome;
+use harness::server::{Kind, Setup};
+use harness::step::Outcome;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::client::Value;

@@ -8,11 +8,12 @@ mod contents;
 mod tools;
 mod whole;
 
-use crate::args::Args;
-use crate::server::{Kind, Server, Setup};
-use crate::step::{self, Outcome};
-use crate::tree::{self, Scratch};
 use contents::Tables;
+use harness::args::Args;
+use harness::scratch::Scratch;
+use harness::server::{Kind, Server, Setup};
+use harness::step::{self, Outcome};
+use harness::workspace;
 use std::path::Path;
 use tools::Way;
 
@@ -165,7 +166,7 @@ impl Servers {
             .as_ref()
             .map(Server::setup)
             .filter(|_| set.shared);
-        let file = tree::root().join(format!("tests/dumps/{}.sql", set.name));
+        let file = workspace::root().join(format!("tests/dumps/{}.sql", set.name));
         for server in [Some(ours), theirs].into_iter().flatten() {
             let made =
                 make_empty(server, set.name).and_then(|()| tools::load(server, set.name, &file));
@@ -251,7 +252,7 @@ mod tests {
 
     #[test]
     fn every_file_of_tables_is_tried() {
-        let dir = tree::root().join("tests/dumps");
+        let dir = workspace::root().join("tests/dumps");
         let mut files: Vec<String> = std::fs::read_dir(dir)
             .unwrap()
             .map(|e| e.unwrap().file_name().into_string().unwrap())

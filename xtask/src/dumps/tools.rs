@@ -1,7 +1,7 @@
 //! The programs that dump and restore, unmodified, as a user calls them.
 
-use crate::server::Setup;
-use crate::step::{self, Outcome};
+use harness::server::Setup;
+use harness::step::{self, Outcome};
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};

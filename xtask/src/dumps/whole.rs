@@ -1,8 +1,8 @@
 //! A whole server: `mariadb-dump --all-databases`, restored into a fresh one, accounts and all.
 
 use super::{SETS, contents, tools};
-use crate::server::{Kind, Setup};
-use crate::step::Outcome;
+use harness::server::{Kind, Setup};
+use harness::step::Outcome;
 use std::path::Path;
 use wire::client::Value;
 use wire::client::blocking::Conn;

@@ -1,7 +1,7 @@
 //! Statements on a full disk: they succeed, or say that there is no room, in time.
 
-use crate::server::Setup;
-use crate::step::Outcome;
+use harness::server::Setup;
+use harness::step::Outcome;
 use std::time::{Duration, Instant};
 use wire::client::blocking::Conn;
 use wire::client::{ClientError, Value};

@@ -2,10 +2,10 @@
 
 use super::asks::{FULL, connect, fits, must, number, optimized, query};
 use super::filesystem::FileSystem;
-use crate::procfs;
-use crate::rng::Rng;
-use crate::server::{Kind, Server, Setup};
-use crate::step::Outcome;
+use harness::process;
+use harness::rng::Rng;
+use harness::server::{Kind, Server, Setup};
+use harness::step::Outcome;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -258,9 +258,9 @@ impl<'a> Course<'a> {
         let longest = longest.map_err(|why| server.with_log(&why))?;
         // Nobody asks for anything: nobody may be at work either, such as by trying again and again.
         std::thread::sleep(Duration::from_secs(1));
-        let before = procfs::cpu_time(pid)?;
+        let before = process::cpu_time(pid)?;
         std::thread::sleep(Duration::from_secs(2));
-        let spent = procfs::cpu_time(pid)?.saturating_sub(before);
+        let spent = process::cpu_time(pid)?.saturating_sub(before);
         println!(
             "      a reader waited {} ms at most; idle on the full disk, the server uses {} ms of CPU in 2 s",
             longest.as_millis(),

@@ -1,6 +1,6 @@
 //! A small file system of our own: ext4 in a file, mounted on a folder, and unmounted whatever happens.
 
-use crate::step::{self, Outcome};
+use harness::step::{self, Outcome};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ impl FileSystem {
 
     /// Free bytes, as `df` says.
     pub fn free(&self) -> u64 {
-        crate::tree::free_bytes(&self.at).unwrap_or(0)
+        harness::scratch::free_bytes(&self.at).unwrap_or(0)
     }
 
     fn ballast(&self) -> PathBuf {

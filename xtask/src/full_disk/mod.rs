@@ -8,12 +8,12 @@ mod asks;
 mod course;
 mod filesystem;
 
-use crate::args::Args;
-use crate::rng;
-use crate::step::{self, Outcome};
-use crate::tree::Scratch;
 use course::{Course, Narrow};
 use filesystem::{FileSystem, Made};
+use harness::args::Args;
+use harness::rng;
+use harness::scratch::Scratch;
+use harness::step::{self, Outcome};
 
 /// The command.
 pub fn command(args: &Args) -> Outcome<()> {

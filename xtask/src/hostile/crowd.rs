@@ -1,9 +1,9 @@
 //! Thousands of idle connections beside some busy ones: what an idle one costs in memory, and the busy ones in speed.
 
 use super::{Stage, connect, query};
-use crate::procfs;
-use crate::step::Outcome;
-use crate::sysbench::Load;
+use harness::process;
+use harness::step::Outcome;
+use harness::sysbench::Load;
 use std::time::Duration;
 use wire::client::blocking::Conn;
 
@@ -43,9 +43,9 @@ struct Speed {
 impl Speed {
     fn measure(stage: &Stage<'_>, load: &Load) -> Outcome<Speed> {
         let pid = stage.server.pid();
-        let before = procfs::cpu_time(pid)?;
+        let before = process::cpu_time(pid)?;
         let figures = load.run(stage.setup)?;
-        let spent = procfs::cpu_time(pid)?.saturating_sub(before);
+        let spent = process::cpu_time(pid)?.saturating_sub(before);
         Ok(Speed {
             tps: figures.tps,
             cpu_us: spent.as_micros() as f64 / figures.transactions.max(1) as f64,

@@ -1,7 +1,7 @@
 //! Limits that a client runs into, by mistake or on purpose: each says so with MySQL's error.
 
 use super::{Stage, connect, number, query, refused};
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::time::Duration;
 use wire::client::{ClientError, Value};
 

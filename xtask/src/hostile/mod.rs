@@ -9,12 +9,12 @@ mod crowd;
 mod limits;
 mod rude;
 
-use crate::args::Args;
-use crate::procfs;
-use crate::server::{Kind, Server, Setup};
-use crate::step::{self, Outcome};
-use crate::tree::Scratch;
 use account::Attack;
+use harness::args::Args;
+use harness::process;
+use harness::scratch::Scratch;
+use harness::server::{Kind, Server, Setup};
+use harness::step::{self, Outcome};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wire::client::blocking::Conn;
@@ -132,7 +132,7 @@ impl Stage<'_> {
 
     /// The server's resident memory.
     fn resident(&self) -> Outcome<u64> {
-        procfs::resident(self.server.pid())
+        process::resident(self.server.pid())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Clients that break off, do not answer, do not read, or talk out of turn.
 
 use super::{PATIENCE, Stage, number, query};
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};

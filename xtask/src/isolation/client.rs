@@ -1,10 +1,10 @@
 //! One client: small random transactions over lists and registers, written down with what came back.
 
 use super::ground::{self, DATABASE, Ground, WIDTH};
-use crate::rng::Rng;
-use crate::server::Setup;
-use crate::step::Outcome;
 use ::isolation::{End, Key, Level, Op, Txn, Value};
+use harness::rng::Rng;
+use harness::server::Setup;
+use harness::step::Outcome;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use wire::client::blocking::Conn;

@@ -3,9 +3,9 @@
 //! Keys are used for a while and then left behind, in step with the number of writes, so that there are always some
 //! that nobody has written yet, some that everybody fights for and some that are at rest.
 
-use crate::server::Setup;
-use crate::step::Outcome;
 use ::isolation::{Final, GROUPS, Key, Value};
+use harness::server::Setup;
+use harness::step::Outcome;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use wire::client::blocking::Conn;

@@ -11,14 +11,14 @@ mod play;
 mod scenario;
 mod trouble;
 
-use crate::args::Args;
-use crate::rng::{self, Rng};
-use crate::server::{Kind, Server, Setup};
-use crate::step::{self, Outcome};
-use crate::tree::Scratch;
 use ::isolation::{History, Level, Txn, Verdict};
 use client::{Client, Tally};
 use ground::Ground;
+use harness::args::Args;
+use harness::rng::{self, Rng};
+use harness::scratch::Scratch;
+use harness::server::{Kind, Server, Setup};
+use harness::step::{self, Outcome};
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -251,7 +251,7 @@ impl Series<'_> {
                 setup: self.setup,
                 ground: &ground,
                 level: self.level,
-                rng: Rng::new(rng.next()),
+                rng: Rng::new(rng.next_u64()),
                 txns: Vec::new(),
                 tally: Tally::default(),
             })

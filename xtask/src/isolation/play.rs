@@ -6,10 +6,10 @@
 use super::client::level_name;
 use super::ground::{DATABASE, open};
 use super::scenario::{self, Scenario, Step};
-use crate::server::{Server, Setup};
-use crate::step::{self, Outcome};
-use crate::tree;
 use ::isolation::Level;
+use harness::server::{Server, Setup};
+use harness::step::{self, Outcome};
+use harness::workspace;
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -266,7 +266,7 @@ fn happened(scenario: &Scenario, trace: &[(String, String)]) -> bool {
 }
 
 fn files() -> Outcome<Vec<PathBuf>> {
-    let dir = tree::root().join("tests").join("isolation");
+    let dir = workspace::root().join("tests").join("isolation");
     let entries = std::fs::read_dir(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     let mut files: Vec<PathBuf> = entries
         .filter_map(Result::ok)

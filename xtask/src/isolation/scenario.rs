@@ -24,9 +24,9 @@
 //! `waits` for a step that is blocked (its answer comes later), `-` for one after the end of its transaction.
 
 use super::Short;
-use crate::server::Kind;
-use crate::step::Outcome;
 use ::isolation::Level;
+use harness::server::Kind;
+use harness::step::Outcome;
 use std::fmt::Write as _;
 
 /// What is named by `anomaly`: a step and what it gives.

@@ -1,9 +1,9 @@
 //! What goes wrong on purpose while the clients work: statements and connections are killed, and the server is.
 
 use super::ground::{self, Ground};
-use crate::rng::Rng;
-use crate::server::{Server, Setup};
-use crate::step::Outcome;
+use harness::rng::Rng;
+use harness::server::{Server, Setup};
+use harness::step::Outcome;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use wire::client::blocking::Conn;

@@ -9,12 +9,13 @@ use super::machine;
 use super::peers::{self, Order, Peer, Terms, Who};
 use super::probe::Probe;
 use super::stock::DATABASE;
-use crate::args::Args;
-use crate::install;
-use crate::report::{Cell, Table, median};
-use crate::step::{self, Outcome};
-use crate::sysbench::{self, Reach, Second, Watched};
-use crate::tree::{self, Scratch};
+use harness::args::Args;
+use harness::install;
+use harness::scratch::Scratch;
+use harness::step::{self, Outcome};
+use harness::sysbench::{self, Reach, Second, Watched};
+use harness::table::{Cell, Table, median};
+use harness::workspace;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -161,7 +162,7 @@ pub fn command(args: &Args) -> Outcome<()> {
         return Ok(());
     }
     let name = format!("{}-{cores}-cores-conversions.json", machine::today());
-    let path = tree::root().join("docs").join("benchmarks").join(name);
+    let path = workspace::root().join("docs").join("benchmarks").join(name);
     table.save(&path)?;
     println!(
         "    {rows} rows, medians of {repeats}; written: {}",

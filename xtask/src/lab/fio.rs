@@ -1,7 +1,7 @@
 //! The disk by itself, measured with `fio`: what no database on this machine can exceed.
 
 use super::experiment::Probe;
-use crate::step::{self, Outcome};
+use harness::step::{self, Outcome};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -9,12 +9,13 @@ use super::machine;
 use super::peers::{self, Order, Terms, Who};
 use super::stock::{DATABASE, occupied_mib};
 use super::tpcc_formats;
-use crate::args::Args;
-use crate::install;
-use crate::report::{Cell, Table, median};
-use crate::rng::Rng;
-use crate::step::{self, Outcome};
-use crate::tree::{self, Scratch};
+use harness::args::Args;
+use harness::install;
+use harness::rng::Rng;
+use harness::scratch::Scratch;
+use harness::step::{self, Outcome};
+use harness::table::{Cell, Table, median};
+use harness::workspace;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
@@ -142,7 +143,7 @@ pub fn command(args: &Args) -> Outcome<()> {
     }
     table.print();
     let name = format!("{}-{cores}-cores-formats.json", machine::today());
-    let path = tree::root().join("docs").join("benchmarks").join(name);
+    let path = workspace::root().join("docs").join("benchmarks").join(name);
     table.save(&path)?;
     println!(
         "    {rows} rows, medians of {repeats}; written: {}",

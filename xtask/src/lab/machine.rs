@@ -7,7 +7,7 @@ use super::measure::{self, Job};
 use super::peers::{Terms, Who};
 use super::record::{Limits, Machine};
 use super::stock::Stock;
-use crate::step::{self, Outcome};
+use harness::step::{self, Outcome};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

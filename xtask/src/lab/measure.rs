@@ -7,9 +7,9 @@ use super::peers::{Peer, Who};
 use super::record::Run;
 use super::stock::DATABASE;
 use super::tpcc;
-use crate::procfs;
-use crate::step::Outcome;
-use crate::sysbench;
+use harness::process;
+use harness::step::Outcome;
+use harness::sysbench;
 use std::time::Duration;
 
 /// What is run.
@@ -47,13 +47,13 @@ fn page_bytes(who: Who) -> f64 {
 pub fn server(peer: &dyn Peer, who: Who, job: &Job) -> Outcome<Run> {
     let pid = peer.pid();
     let syncs = peer.log_syncs();
-    let before = procfs::usage(pid)?;
+    let before = process::usage(pid)?;
     let (served, memory) = std::thread::scope(|scope| {
         // In the middle, while the clients are there: memory for connections is gone when they are.
         let seconds = job.seconds;
         let sampler = scope.spawn(move || {
             std::thread::sleep(Duration::from_millis(seconds * 500));
-            procfs::resident_together(pid).ok()
+            process::resident_together(pid).ok()
         });
         let served = clients(peer, who, job);
         (served, sampler.join().ok().flatten())
@@ -63,7 +63,7 @@ pub fn server(peer: &dyn Peer, who: Who, job: &Job) -> Outcome<Run> {
         queries,
         commits,
     } = served?;
-    let used = procfs::usage(pid)?.since(before);
+    let used = process::usage(pid)?.since(before);
     let synced = syncs.zip(peer.log_syncs());
     let queries = queries.max(1) as f64;
     run.cpu_us = Some(used.cpu.as_secs_f64() * 1e6 / queries);

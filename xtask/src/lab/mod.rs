@@ -22,14 +22,14 @@ mod stock;
 mod tpcc;
 mod tpcc_formats;
 
-use crate::args::Args;
-use crate::install;
-use crate::report::{Cell, Table};
-use crate::step::{self, Outcome};
-use crate::tree::{self, Scratch};
 use experiment::Experiment;
 use fio::Fio;
-pub use peers::own_group;
+use harness::args::Args;
+use harness::install;
+use harness::scratch::Scratch;
+use harness::step::{self, Outcome};
+use harness::table::{Cell, Table};
+use harness::workspace;
 use record::{ExperimentRecord, Record};
 use runner::{Plan, Runner};
 use std::path::{Path, PathBuf};
@@ -176,9 +176,9 @@ fn run(experiments: &[&'static Experiment], plan: &Plan, name: &str) -> Outcome<
 /// Where the record goes: a quick one is not kept.
 fn place(record: &Record, name: &str) -> Outcome<PathBuf> {
     let dir = if record.quick {
-        tree::target_dir()?.join("xtask").join("lab")
+        workspace::target_dir()?.join("xtask").join("lab")
     } else {
-        tree::root().join("docs").join("benchmarks")
+        workspace::root().join("docs").join("benchmarks")
     };
     std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     let cores = record.machine.cores;

@@ -4,8 +4,8 @@
 //! It has rows of its own, behind the load's, so that it waits for the server and never for another client's lock.
 
 use super::peers::Peer;
-use crate::step::Outcome;
-use crate::sysbench::Reach;
+use harness::step::Outcome;
+use harness::sysbench::Reach;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;

@@ -4,7 +4,7 @@
 
 use super::experiment::Figure;
 use super::fio::Disk;
-use crate::report::median;
+use harness::table::median;
 use serde::{Deserialize, Serialize};
 
 /// The whole run.

@@ -12,8 +12,8 @@ use super::peers::{Terms, Who};
 use super::record::{Outcomes, Point, Run, SeriesRecord, SideRecord};
 use super::stock::{Started, Stock};
 use super::tpcc;
-use crate::step::{self, Outcome};
-use crate::tree;
+use harness::step::{self, Outcome};
+use harness::workspace;
 
 /// How much smaller tables and pools are in a quick run.
 const QUICK_DIVISOR: u64 = 10;
@@ -292,10 +292,10 @@ fn consistent(started: &Started, who: Who, data: Data) -> Outcome<()> {
 fn failed(side: &Side, why: &str) -> String {
     println!("    {} FAILED: {why}", side.name);
     let mut text = why.to_owned();
-    let target = tree::target_dir().unwrap_or_default();
+    let target = workspace::target_dir().unwrap_or_default();
     for (place, name) in [
         (target, "<target>"),
-        (tree::root(), "<tree>"),
+        (workspace::root(), "<tree>"),
         (std::env::temp_dir(), "<temporary>"),
     ] {
         let place = place.display().to_string();

@@ -6,9 +6,8 @@
 use super::experiment::{Data, Side, What};
 use super::peers::{self, Order, Peer, Terms, Who};
 use super::tpcc;
-use crate::check;
-use crate::step::{self, Outcome};
-use crate::sysbench;
+use harness::step::{self, Outcome};
+use harness::sysbench;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -52,7 +51,7 @@ fn folder(who: Who, data: Data) -> String {
 /// The tables of a database, by name.
 pub fn tables(data: Data) -> Vec<String> {
     match data {
-        Data::Rows { tables, .. } => check::sbtest_names(tables),
+        Data::Rows { tables, .. } => harness::sysbench::table_names(tables),
         Data::Warehouses(_) => tpcc::TABLES.iter().map(|t| (*t).to_owned()).collect(),
     }
 }
@@ -160,7 +159,7 @@ fn fill(peer: &dyn Peer, who: Who, data: Data) -> Outcome<()> {
             if options.is_empty() {
                 return Ok(());
             }
-            for table in check::sbtest_names(tables) {
+            for table in harness::sysbench::table_names(tables) {
                 peer.ask(DATABASE, &format!("ALTER TABLE {table} {options}"))?;
             }
             Ok(())

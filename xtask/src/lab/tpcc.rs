@@ -4,8 +4,8 @@
 
 use super::peers::{Peer, Who};
 use super::stock::DATABASE;
-use crate::step::{self, Outcome};
-use crate::tree;
+use harness::step::{self, Outcome};
+use harness::workspace;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -61,10 +61,10 @@ fn build() -> Outcome<PathBuf> {
                 .to_owned(),
         );
     }
-    let out = tree::target_dir()?.join("xtask").join("go-tpc");
+    let out = workspace::target_dir()?.join("xtask").join("go-tpc");
     step::visibly(
         Command::new("go")
-            .current_dir(tree::root().join("crates/lab/go-tpc"))
+            .current_dir(workspace::root().join("crates/lab/go-tpc"))
             .arg("build")
             .arg("-o")
             .arg(&out)

@@ -6,9 +6,10 @@ use super::machine;
 use super::peers::{self, Order, Who};
 use super::stock::{DATABASE, occupied_mib};
 use super::tpcc;
-use crate::report::{Cell, Table};
-use crate::step::{self, Outcome};
-use crate::tree::{self, Scratch};
+use harness::scratch::Scratch;
+use harness::step::{self, Outcome};
+use harness::table::{Cell, Table};
+use harness::workspace;
 use std::time::Instant;
 
 /// What a server made of the tables in one format.
@@ -77,7 +78,7 @@ pub(super) fn measure(warehouses: u32) -> Outcome<()> {
     let table = table(&all, whole);
     table.print();
     let name = format!("{}-{cores}-cores-formats-tpcc.json", machine::today());
-    let path = tree::root().join("docs").join("benchmarks").join(name);
+    let path = workspace::root().join("docs").join("benchmarks").join(name);
     table.save(&path)?;
     println!(
         "    {warehouses} warehouses, once; written: {}",

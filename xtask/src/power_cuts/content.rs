@@ -1,7 +1,7 @@
 //! What is in a file: the bytes that a reader sees now, those that a power cut cannot take any more, and the changes between
 //! the two. It must never let a change reach the durable bytes but by a sync or at a cut.
 
-use crate::rng::Rng;
+use harness::rng::Rng;
 use std::collections::BTreeMap;
 
 /// The unit in which a file has room; ranges that were never written have none.

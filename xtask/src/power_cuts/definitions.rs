@@ -4,11 +4,11 @@
 //! Each statement is a transaction of its own. After a cut everything acknowledged must be there, and the statement that got no
 //! answer must have happened as a whole or not at all.
 
-use crate::check;
-use crate::client::{self, Conn, Fault};
-use crate::rng::Rng;
-use crate::server::Setup;
-use crate::step::Outcome;
+use harness::client::{Conn, Fault};
+use harness::queries;
+use harness::rng::Rng;
+use harness::server::Setup;
+use harness::step::Outcome;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -51,7 +51,7 @@ impl Definitions {
     /// Works until the connection is lost or `stop` is set; how many statements were acknowledged.
     pub fn work(&mut self, setup: &Setup, stop: &AtomicBool) -> Outcome<u64> {
         let mut done = 0;
-        let Ok(mut conn) = client::connect(setup) else {
+        let Ok(mut conn) = setup.connect() else {
             return Ok(done);
         };
         while !stop.load(Ordering::Relaxed) {
@@ -149,7 +149,7 @@ impl Definitions {
             let start = format!("{database}.");
             let names = self.there.keys().filter_map(|t| t.strip_prefix(&start));
             let names: Vec<String> = names.map(str::to_owned).collect();
-            check::tables(conn, database, &names)?;
+            queries::check_tables(conn, database, &names)?;
         }
         Ok(())
     }

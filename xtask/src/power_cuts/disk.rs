@@ -3,7 +3,7 @@
 
 use super::content::{Losses, Unsynced};
 use super::volume::Volume;
-use crate::rng::Rng;
+use harness::rng::Rng;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 

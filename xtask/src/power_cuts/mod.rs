@@ -12,12 +12,13 @@ mod disk;
 mod mount;
 mod volume;
 
-use crate::args::Args;
-use crate::rng;
-use crate::step::{self, Outcome};
-use crate::tree::{self, Scratch};
 use course::{Course, Ended};
 use disk::{Disk, Lies};
+use harness::args::Args;
+use harness::rng;
+use harness::scratch::Scratch;
+use harness::step::{self, Outcome};
+use harness::workspace;
 use mount::Mount;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -98,7 +99,7 @@ fn run(plan: &Plan) -> Outcome<Option<String>> {
         },
         plan.seed
     ));
-    mount::unmount_left(&tree::target_dir()?.join("xtask"));
+    mount::unmount_left(&workspace::target_dir()?.join("xtask"));
     let mut scratch = Scratch::new("power-cuts")?;
     let at = scratch.path().join("disk");
     let owner = std::fs::metadata(scratch.path()).map_err(|e| e.to_string())?;

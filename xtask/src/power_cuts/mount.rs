@@ -4,14 +4,14 @@
 use super::content::{BLOCK, Content};
 use super::disk::{Disk, Lies, Weight};
 use super::volume::{Folder, Ino, Kind, Node, Refused, Volume};
-use crate::server::runs_as_root;
-use crate::step::{self, Outcome};
 use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags,
     Generation, INodeNo, LockOwner, MountOption, OpenFlags, RenameFlags, ReplyAttr, ReplyCreate,
     ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyStatfs, ReplyWrite, Request,
     TimeOrNow, WriteFlags,
 };
+use harness::server::runs_as_root;
+use harness::step::{self, Outcome};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -5,7 +5,7 @@
 //! are taken as durable at once.
 
 use super::content::{Content, Losses, Unsynced};
-use crate::rng::Rng;
+use harness::rng::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 

@@ -4,7 +4,7 @@ use super::data::{self, Grant, Statement};
 use super::doors::Got;
 use super::held::like;
 use super::judge::{Expected, REFUSALS};
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::collections::BTreeMap;
 
 /// What one server answered, beside what the rules say, by the names of grant and statement.

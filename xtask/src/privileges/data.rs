@@ -5,9 +5,9 @@
 
 use super::held::{Held, Level};
 use super::rule::Rule;
-use crate::server::Kind;
-use crate::step::Outcome;
-use crate::tree;
+use harness::server::Kind;
+use harness::step::Outcome;
+use harness::workspace;
 
 /// One way of having privileges.
 #[derive(Debug, Clone, Default)]
@@ -79,7 +79,10 @@ pub struct Statement {
 
 /// The text of a file of the tests.
 pub fn text(name: &str) -> Outcome<String> {
-    let path = tree::root().join("tests").join("privileges").join(name);
+    let path = workspace::root()
+        .join("tests")
+        .join("privileges")
+        .join(name);
     std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))
 }
 

@@ -4,7 +4,7 @@ use super::data;
 use super::fuzz::{Fuzz, Open};
 use super::held::{Held, Level};
 use super::world::Account;
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::collections::BTreeSet;
 
 /// Users, and roles, at most.

@@ -8,8 +8,8 @@ use super::doors::{Door, Got};
 use super::judge::{self, Expected, Verdict, Wrong};
 use super::matrix::{Ground, Session};
 use super::world::World;
-use crate::rng::Rng;
-use crate::step::Outcome;
+use harness::rng::Rng;
+use harness::step::Outcome;
 use std::collections::{BTreeSet, VecDeque};
 
 /// An open session, and the roles that the model has active in it.

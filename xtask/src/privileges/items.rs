@@ -3,9 +3,9 @@
 use super::doors::shown;
 use super::matrix::{connect, must};
 use super::scenario;
-use crate::rng::Rng;
-use crate::server::{Kind, Setup};
-use crate::step::Outcome;
+use harness::rng::Rng;
+use harness::server::{Kind, Setup};
+use harness::step::Outcome;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixStream;

@@ -5,8 +5,8 @@
 use super::data::{Grant, Statement};
 use super::doors::{self, Door, Got};
 use super::judge::Expected;
-use crate::server::{Kind, Setup};
-use crate::step::Outcome;
+use harness::server::{Kind, Setup};
+use harness::step::Outcome;
 use std::time::Duration;
 use wire::client::blocking::Conn;
 use wire::client::{ClientError, Value};

@@ -5,7 +5,7 @@
 //! `any(m.t)`, `any(m.t.v)` and `whole(m.t)` ask for whatever privilege, `shown(m.t.v)` for one that columns can have. Pure functions of a text and a [`Held`].
 
 use super::held::{Held, OF_DATABASES, OF_SERVER, OF_TABLES};
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::collections::BTreeSet;
 
 /// The columns of the tables of the tests, for `*`.

@@ -6,8 +6,8 @@
 use super::data;
 use super::doors::shown;
 use super::matrix::must;
-use crate::server::Setup;
-use crate::step::Outcome;
+use harness::server::Setup;
+use harness::step::Outcome;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wire::capability;

@@ -3,7 +3,7 @@
 //! The type letters of a query say how a value is written, and not what the server calls its type: `I` as an integer, `R` with three
 //! digits behind the point, `T` as text. The crate does not hand them to the connection, so they are set before each record.
 
-use crate::server::Setup;
+use harness::server::Setup;
 use sqllogictest::{ColumnType, DB, DBOutput};
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex};

@@ -7,12 +7,13 @@ mod db;
 mod feature;
 mod script;
 
-use crate::args::Args;
-use crate::server::{Kind, Server, Setup};
-use crate::step::{self, Outcome};
-use crate::tree::{self, Scratch};
 use db::{Db, Letter, Letters, Refused};
 use feature::{Feature, Features};
+use harness::args::Args;
+use harness::scratch::Scratch;
+use harness::server::{Kind, Server, Setup};
+use harness::step::{self, Outcome};
+use harness::workspace;
 use sqllogictest::parser::{Control, ResultMode};
 use sqllogictest::{QueryExpect, Record, Runner, TestErrorKind};
 use std::collections::BTreeMap;
@@ -55,7 +56,7 @@ pub fn command(args: &Args) -> Outcome<()> {
 pub fn all() -> Outcome<()> {
     run(
         Kind::Tidemill,
-        &tree::root().join("tests").join("slt"),
+        &workspace::root().join("tests").join("slt"),
         "",
         2,
     )

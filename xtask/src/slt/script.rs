@@ -3,8 +3,8 @@
 //! Two things of the original are not the crate's: a comment behind a condition (`onlyif mysql # DIV`), and a `halt` under a
 //! condition, which ends the file for one server alone. Both are settled here, line for line, so that places in messages stay right.
 
-use crate::step::Outcome;
 use flate2::read::GzDecoder;
+use harness::step::Outcome;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 //! since they stand for other machines than the bystander's.
 
 use super::abuse::Abuser;
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};

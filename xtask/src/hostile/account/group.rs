@@ -1,8 +1,8 @@
 //! A control group that a server is put into before it begins, so that it finds its limit there. Where none can be had (which takes root),
 //! there is no limit.
 
-use crate::lab::own_group;
-use crate::step::Outcome;
+use harness::cgroup::own_group;
+use harness::step::Outcome;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};

@@ -9,12 +9,12 @@ pub mod attackers;
 mod group;
 
 use super::{number, query};
-use crate::procfs;
-use crate::server::{Kind, Server, Setup};
-use crate::step::Outcome;
-use crate::tree::Scratch;
 use attackers::{Attackers, Orders};
 use group::Group;
+use harness::process;
+use harness::scratch::Scratch;
+use harness::server::{Kind, Server, Setup};
+use harness::step::Outcome;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -276,7 +276,7 @@ fn watch(
         if took > ROOT_WAITS {
             return Err(format!("root took {} ms", took.as_millis()));
         }
-        let held = procfs::resident(server.pid())?;
+        let held = process::resident(server.pid())?;
         seen.most.fetch_max(held, Ordering::Relaxed);
         if group.is_some() && held > MEMORY {
             return Err(format!("the server holds {} MiB", held >> 20));

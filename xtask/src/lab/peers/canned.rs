@@ -2,10 +2,10 @@
 
 use super::guard::Guard;
 use super::{Order, Peer};
-use crate::server::short_path;
-use crate::step::{self, Outcome};
-use crate::sysbench::Reach;
-use crate::tree;
+use harness::server::short_path;
+use harness::step::{self, Outcome};
+use harness::sysbench::Reach;
+use harness::workspace;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -27,10 +27,12 @@ fn program() -> Outcome<PathBuf> {
             if let Some(given) = std::env::var_os("TIDEMILL_CANNED_SERVER") {
                 return Ok(PathBuf::from(given));
             }
-            let mut cargo = tree::cargo();
+            let mut cargo = workspace::cargo();
             cargo.args(["build", "--release", "--package", "lab"]);
             step::visibly(cargo.args(["--bin", "canned-server"]))?;
-            Ok(tree::target_dir()?.join("release").join("canned-server"))
+            Ok(workspace::target_dir()?
+                .join("release")
+                .join("canned-server"))
         })
         .clone()
 }

@@ -4,7 +4,8 @@
 //! Both kinds of control groups are known: the unified ones, and the memory controller of the older kind. Where neither can
 //! be used (which takes root), the server has all of the machine's memory, and its settings in the report do not show a limit.
 
-use crate::step::{self, Outcome};
+use harness::cgroup::own_group;
+use harness::step::{self, Outcome};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,24 +22,6 @@ pub struct Confined {
     dir: PathBuf,
     limit: &'static str,
     pool_mib: u64,
-}
-
-/// Our own group for what a controller limits, and whether it is of the older kind, which has a tree of groups for each.
-pub fn own_group(controller: &str) -> Option<(PathBuf, bool)> {
-    let text = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let of = |controller: &str| {
-        text.lines().find_map(|line| {
-            let (_, rest) = line.split_once(':')?;
-            let (controllers, path) = rest.split_once(':')?;
-            let found = controllers.split(',').any(|c| c == controller);
-            found.then(|| path.trim_start_matches('/').to_owned())
-        })
-    };
-    let root = Path::new("/sys/fs/cgroup");
-    match of(controller) {
-        Some(path) => Some((root.join(controller).join(path), true)),
-        None => Some((root.join(of("")?), false)),
-    }
 }
 
 impl Confined {

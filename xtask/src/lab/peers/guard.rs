@@ -3,7 +3,7 @@
 //! A handle that is dropped ends its server, but a process that is killed drops nothing, and a server that was stopped
 //! in its turn would stay so for ever.
 
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 

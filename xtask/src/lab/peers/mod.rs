@@ -11,10 +11,8 @@ mod mysql;
 mod postgres;
 mod slow_disk;
 
-pub use confined::own_group;
-
-use crate::step::Outcome;
-use crate::sysbench::Reach;
+use harness::step::Outcome;
+use harness::sysbench::Reach;
 use std::fmt;
 use std::path::Path;
 

@@ -3,12 +3,12 @@
 use super::guard::Guard;
 use super::slow_disk::SlowDisk;
 use super::{Order, Peer, Who};
-use crate::check;
-use crate::client::Conn;
-use crate::server::{Kind, Server, Setup};
-use crate::step::Outcome;
-use crate::sysbench::Reach;
-use crate::tree;
+use harness::client::Conn;
+use harness::queries;
+use harness::server::{Kind, Server, Setup};
+use harness::step::Outcome;
+use harness::sysbench::Reach;
+use harness::workspace;
 use std::cell::RefCell;
 
 /// One of them, running.
@@ -36,7 +36,7 @@ impl Mysql {
             Setup::new(kind, order.dir)?
         };
         if order.who == Who::Uncounted {
-            setup.program = tree::uncounted_server()?;
+            setup.program = workspace::uncounted_server()?;
         }
         let terms = order.terms;
         setup = match order.who {
@@ -120,7 +120,7 @@ impl Peer for Mysql {
     }
 
     fn log_syncs(&self) -> Option<u64> {
-        check::status(self.conn.borrow_mut().as_mut(), "Innodb_os_log_fsyncs")
+        queries::status(self.conn.borrow_mut().as_mut(), "Innodb_os_log_fsyncs")
     }
 
     fn pause(&self, pause: bool) -> Outcome<()> {

@@ -6,10 +6,10 @@
 use super::confined::{self, Confined};
 use super::guard::Guard;
 use super::{Order, Peer};
-use crate::procfs;
-use crate::server::{free_port, runs_as_root, short_path};
-use crate::step::{self, Outcome};
-use crate::sysbench::Reach;
+use harness::process;
+use harness::server::{free_port, runs_as_root, short_path};
+use harness::step::{self, Outcome};
+use harness::sysbench::Reach;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -199,7 +199,7 @@ impl Postgres {
     /// Sends a signal to the server and all of its processes.
     fn signal(&self, name: &str) -> Outcome<()> {
         let mut pids = vec![self.child.id()];
-        pids.extend(procfs::children(self.child.id())?);
+        pids.extend(process::children(self.child.id())?);
         let words: Vec<String> = pids.iter().map(u32::to_string).collect();
         let said = step::quietly(Command::new("kill").arg(format!("-{name}")).args(&words))?;
         // One of the children may have ended in between; the server itself must be there.
@@ -210,7 +210,7 @@ impl Postgres {
     }
 
     fn child_is_there(&self) -> bool {
-        procfs::cpu_time(self.child.id()).is_ok()
+        process::cpu_time(self.child.id()).is_ok()
     }
 
     /// Sends a signal to the server, and waits for its end.

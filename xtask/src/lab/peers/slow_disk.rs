@@ -1,8 +1,8 @@
 //! A disk that moves fewer bytes a second than the machine's: what the volumes are that most databases in the cloud run on. A control group holds one
 //! server to it; what the kernel writes by itself (logs that are not written past its cache) is in nobody's limit.
 
-use super::confined::own_group;
-use crate::step::Outcome;
+use harness::cgroup::own_group;
+use harness::step::Outcome;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -6,8 +6,8 @@ use super::super::experiment::Figure;
 use super::super::record::{Point, Record, SeriesRecord};
 use super::plot::{self, Group};
 use super::rate;
-use crate::step::Outcome;
-use crate::tree;
+use harness::step::Outcome;
+use harness::workspace;
 use std::fmt::Write as _;
 
 const BEGIN: &str = "<!-- made by cargo xtask lab: begin -->";
@@ -28,10 +28,10 @@ pub fn update(records: &[(Record, String)]) -> Outcome<()> {
     {
         return Err("figures of two machines do not belong into one table".to_owned());
     }
-    let path = tree::root().join("README.md");
+    let path = workspace::root().join("README.md");
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     let new = replaced(&text, &table(records))?;
-    let picture = tree::root().join(PICTURE);
+    let picture = workspace::root().join(PICTURE);
     std::fs::write(&picture, plot::standalone(&drawing(records)))
         .map_err(|e| format!("{}: {e}", picture.display()))?;
     std::fs::write(&path, new).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_readme_has_its_marks() {
-        let text = std::fs::read_to_string(tree::root().join("README.md")).unwrap();
+        let text = std::fs::read_to_string(workspace::root().join("README.md")).unwrap();
         assert!(replaced(&text, "").is_ok());
     }
 }
