@@ -1,6 +1,7 @@
 //! The server from outside: the protocol's commands, accounts, limits, bad input, shutdown.
 
 mod bed;
+mod cases;
 mod users;
 
 use std::time::{Duration, Instant};

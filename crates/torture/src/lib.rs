@@ -3,7 +3,6 @@
 //! Nothing here links the engine: what is said about durability, isolation or access is said about the program that a
 //! user runs. Each module is a command of `cargo xtask`.
 
-mod case;
 mod crash;
 mod damage;
 mod differential;
@@ -26,7 +25,7 @@ use harness::step::Outcome;
 /// A command of `cargo xtask`, with its flags.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
-    /// SQL case files and a moment of each sysbench script.
+    /// The SQL cases through the mariadb program, and a moment of each sysbench script.
     E2e(e2e::Options),
     /// sqllogictest files.
     Slt(slt::Options),
