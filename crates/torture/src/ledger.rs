@@ -3,11 +3,11 @@
 //! Every transaction has a number and writes several rows that carry it: transfers between accounts whose sum is
 //! zero, the journal rows that explain them, now and then a long text, now and then the exact undoing of an
 //! earlier transaction. What a transaction must have written is a function of its number (and of the one it
-//! undoes), so the book outside of the server holds no more than a fate a transaction. After a crash:
+//! undoes), so the book outside of the server holds no more than one outcome per transaction. After a crash:
 //!
 //! - an acknowledged transaction is there, every row and byte of it;
 //! - one that was rolled back, or that the server refused, is not there;
-//! - one whose answer never came is there entirely or not at all, and from then on its fate is fixed;
+//! - one whose answer never came is there entirely or not at all, and from then on its outcome is fixed;
 //! - each account's balance and count of moves is what the journal says, so nothing was applied twice or in part.
 
 use harness::client::{Conn, Fault};
@@ -53,7 +53,7 @@ enum Deed {
 
 /// What became of a transaction, as far as its client knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum TxnOutcome {
     /// The server acknowledged the commit: its rows must be there.
     There,
     /// Rolled back, refused, undone, or found absent after a crash: no row may be there.
@@ -65,7 +65,7 @@ pub enum Fate {
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     deed: Deed,
-    fate: Fate,
+    outcome: TxnOutcome,
 }
 
 /// The rows that transfer `txn` of the run with this seed writes, accounts ascending, sum zero.
@@ -190,27 +190,27 @@ impl Client {
             match self.attempt(conn.as_mut(), txn, deed, give_up) {
                 Ok(()) if give_up => {
                     tally.refused += 1;
-                    self.record(txn, deed, Fate::Absent);
+                    self.record(txn, deed, TxnOutcome::Absent);
                 }
                 Ok(()) => {
                     tally.acknowledged += 1;
-                    self.record(txn, deed, Fate::There);
+                    self.record(txn, deed, TxnOutcome::There);
                 }
                 Err((Fault::Server { code, .. }, _)) if CONFLICTS.contains(&code) => {
                     tally.refused += 1;
-                    self.record(txn, deed, Fate::Absent);
+                    self.record(txn, deed, TxnOutcome::Absent);
                     if conn.run("ROLLBACK").is_err() {
                         return Ok(tally);
                     }
                 }
                 Err((Fault::Lost(_) | Fault::Waiting, committing)) => {
                     tally.unknown += u64::from(committing);
-                    let fate = if committing {
-                        Fate::Unknown
+                    let outcome = if committing {
+                        TxnOutcome::Unknown
                     } else {
-                        Fate::Absent
+                        TxnOutcome::Absent
                     };
-                    self.record(txn, deed, fate);
+                    self.record(txn, deed, outcome);
                     return Ok(tally);
                 }
                 Err((fault, _)) => return Err(format!("transaction {txn} {deed:?}: {fault}")),
@@ -283,17 +283,17 @@ impl Client {
     }
 
     /// Writes down what became of `txn`.
-    fn record(&mut self, txn: Txn, deed: Deed, fate: Fate) {
-        self.entries.insert(txn, Entry { deed, fate });
-        match (deed, fate) {
-            (Deed::Transfer, Fate::There) => self.standing.push(txn),
-            (Deed::Undo(victim), Fate::There | Fate::Unknown) => {
+    fn record(&mut self, txn: Txn, deed: Deed, outcome: TxnOutcome) {
+        self.entries.insert(txn, Entry { deed, outcome });
+        match (deed, outcome) {
+            (Deed::Transfer, TxnOutcome::There) => self.standing.push(txn),
+            (Deed::Undo(victim), TxnOutcome::There | TxnOutcome::Unknown) => {
                 self.standing.retain(|t| *t != victim);
                 if let Some(entry) = self.entries.get_mut(&victim) {
-                    entry.fate = if fate == Fate::There {
-                        Fate::Absent
+                    entry.outcome = if outcome == TxnOutcome::There {
+                        TxnOutcome::Absent
                     } else {
-                        Fate::Unknown
+                        TxnOutcome::Unknown
                     };
                 }
             }
@@ -301,7 +301,7 @@ impl Client {
         }
     }
 
-    /// Compares the journal rows of this client with its part of the book, and fixes the fates left open.
+    /// Compares the journal rows of this client with its part of the book, and fixes the outcomes left open.
     fn verify(&mut self, found: &BTreeMap<Txn, Vec<(u64, Row)>>) -> Outcome<()> {
         for (txn, rows) in found {
             let entry = self
@@ -319,12 +319,12 @@ impl Client {
                 ));
             }
         }
-        // An undoing and what it undoes share one fate: exactly one of the two is there.
+        // An undoing and what it undoes share one outcome: exactly one of the two is there.
         let undone: HashMap<Txn, Txn> = self
             .entries
             .iter()
-            .filter_map(|(txn, entry)| match (entry.deed, entry.fate) {
-                (Deed::Undo(victim), Fate::Unknown) => Some((victim, *txn)),
+            .filter_map(|(txn, entry)| match (entry.deed, entry.outcome) {
+                (Deed::Undo(victim), TxnOutcome::Unknown) => Some((victim, *txn)),
                 _ => None,
             })
             .collect();
@@ -342,18 +342,22 @@ impl Client {
         }
         for (txn, entry) in &mut self.entries {
             let is_there = found.contains_key(txn);
-            match (entry.fate, is_there) {
-                (Fate::There, false) => {
+            match (entry.outcome, is_there) {
+                (TxnOutcome::There, false) => {
                     return Err(format!("ACKNOWLEDGED transaction {txn} is missing"));
                 }
-                (Fate::Absent, true) => {
+                (TxnOutcome::Absent, true) => {
                     return Err(format!(
                         "transaction {txn} ({:?}) was rolled back or undone, but is there",
                         entry.deed
                     ));
                 }
-                (Fate::Unknown, _) => {
-                    entry.fate = if is_there { Fate::There } else { Fate::Absent };
+                (TxnOutcome::Unknown, _) => {
+                    entry.outcome = if is_there {
+                        TxnOutcome::There
+                    } else {
+                        TxnOutcome::Absent
+                    };
                     if is_there && entry.deed == Deed::Transfer {
                         self.standing.push(*txn);
                     }
@@ -542,11 +546,11 @@ mod tests {
     #[test]
     fn a_missing_acknowledged_transaction_is_noticed() {
         let mut client = Client::new(7, 0);
-        client.record(1, Deed::Transfer, Fate::There);
-        client.record(2, Deed::Transfer, Fate::Unknown);
+        client.record(1, Deed::Transfer, TxnOutcome::There);
+        client.record(2, Deed::Transfer, TxnOutcome::Unknown);
         assert!(client.verify(&found(7, &[])).is_err());
         assert!(client.verify(&found(7, &[(1, Deed::Transfer)])).is_ok());
-        // Its fate was found to be absence: it must not come back.
+        // Its outcome was found to be absence: it must not come back.
         let both = found(7, &[(1, Deed::Transfer), (2, Deed::Transfer)]);
         assert!(client.verify(&both).is_err());
     }
@@ -554,7 +558,7 @@ mod tests {
     #[test]
     fn a_half_transaction_is_noticed() {
         let mut client = Client::new(7, 0);
-        client.record(1, Deed::Transfer, Fate::Unknown);
+        client.record(1, Deed::Transfer, TxnOutcome::Unknown);
         let mut half = found(7, &[(1, Deed::Transfer)]);
         half.get_mut(&1).unwrap().pop();
         assert!(client.verify(&half).is_err());
@@ -564,8 +568,8 @@ mod tests {
     fn an_undoing_of_unknown_fate_takes_its_victim_along() {
         let book = || {
             let mut client = Client::new(7, 0);
-            client.record(1, Deed::Transfer, Fate::There);
-            client.record(2, Deed::Undo(1), Fate::Unknown);
+            client.record(1, Deed::Transfer, TxnOutcome::There);
+            client.record(2, Deed::Undo(1), TxnOutcome::Unknown);
             client
         };
         assert!(book().verify(&found(7, &[(1, Deed::Transfer)])).is_ok());
