@@ -1,6 +1,6 @@
 //! TLS of a started server, tried with the programs `mariadb` and `openssl`: what it offers, demands and refuses.
 //!
-//! The library's own tests (crates/tidemill/tests/tls.rs) try the same from inside with a client of ours; here nobody is ours.
+//! The server's own tests (crates/tidemill-server/tests/tls.rs) try the same from inside with a client of ours; here nobody is ours.
 
 use crate::args::Args;
 use crate::server::{Kind, Server, Setup};

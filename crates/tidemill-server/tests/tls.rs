@@ -129,14 +129,14 @@ fn large_packets_both_ways_and_a_client_that_reads_late() -> Result<(), ClientEr
     let long = "x".repeat(3 << 20);
     let answer = conn.query(&format!("SELECT LENGTH('{long}') AS n, 'y'"))?;
     assert_eq!(
-        server::texts(&answer[0]),
+        test_server::texts(&answer[0]),
         [[(3 << 20).to_string(), "y".to_owned()]]
     );
     conn.ask("SELECT REPEAT('abc', 5000000) AS t UNION ALL SELECT 'end'")?;
     // The socket's buffers fill up; the server waits with a record half sent.
     std::thread::sleep(Duration::from_millis(300));
     let answer = conn.answer()?;
-    let texts = server::texts(&answer[0]);
+    let texts = test_server::texts(&answer[0]);
     assert_eq!(
         (texts[0][0].len(), texts[1][0].as_str()),
         (15_000_000, "end")

@@ -11,7 +11,7 @@ use sql::session::ClientFlags;
 
 use crate::error::{Error, Result};
 use crate::rows::{Each, Keep, Row, Rows, Summary};
-use crate::shared::Shared;
+use crate::shared_directory::SharedDirectory;
 use crate::value::{Params, Value};
 
 /// What has become of the transaction that a [`Transaction`] stands for.
@@ -32,11 +32,11 @@ pub struct Connection {
     session: RefCell<Option<Session>>,
     guarded: Cell<Guarded>,
     /// Keeps the database open.
-    _database: Arc<Shared>,
+    _database: Arc<SharedDirectory>,
 }
 
 impl Connection {
-    pub(super) fn new(database: Arc<Shared>) -> Connection {
+    pub(super) fn new(database: Arc<SharedDirectory>) -> Connection {
         let instance = database.instance();
         let id = instance.next_connection_id();
         let session = Session::of_the_server(instance, id);

@@ -10,13 +10,13 @@ use crate::connection::Connection;
 use crate::error::{Error, Result};
 use crate::open;
 use crate::options::OpenOptions;
-use crate::shared::Shared;
+use crate::shared_directory::SharedDirectory;
 
 /// An open database. Clones share it; the last one to go closes it.
 ///
 /// One process owns a directory at a time; a second gets [`ErrorKind::InUse`](crate::ErrorKind::InUse).
 #[derive(Clone)]
-pub struct Database(Arc<Shared>);
+pub struct Database(Arc<SharedDirectory>);
 
 impl Database {
     /// Opens the database in `dir`, making it if the directory is empty or missing. After a crash this recovers it first.
@@ -56,6 +56,6 @@ impl OpenOptions {
     pub fn open(&self, dir: impl AsRef<Path>) -> Result<Database> {
         let environment = base::real::environment();
         let opened = open::open(dir.as_ref(), self, &environment, GlobalVars::new());
-        Ok(Database(Arc::new(Shared::new(block_on(opened)?))))
+        Ok(Database(Arc::new(SharedDirectory::new(block_on(opened)?))))
     }
 }

@@ -44,7 +44,7 @@ pub mod open;
 mod options;
 mod rows;
 mod server_uuid;
-mod shared;
+mod shared_directory;
 mod value;
 
 pub use connection::{Connection, Statement, Transaction};
@@ -55,3 +55,8 @@ pub use options::{Durability, OpenOptions};
 pub use rows::{ColumnIndex, Row, Rows, Summary};
 pub use types::{Date, DateTime, Decimal, Time};
 pub use value::{FromValue, Params, ToValue, Value};
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

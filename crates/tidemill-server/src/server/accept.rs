@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::lifecycle;
 use super::listen::Listeners;
 use super::registry::Registry;
-use super::shared::Server;
+use super::server_state::Server;
 use crate::offload::Task;
 
 /// How long nobody is let in after the process ran out of descriptors.

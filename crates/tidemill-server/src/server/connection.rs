@@ -17,7 +17,7 @@ use super::names;
 use super::packet_stream::PacketStream;
 use super::peer::Peer;
 use super::prepared::Prepared;
-use super::shared::Server;
+use super::server_state::Server;
 
 /// A connection whose client is logged in.
 pub struct Connection {

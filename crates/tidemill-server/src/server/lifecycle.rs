@@ -16,7 +16,7 @@ use super::connection::Connection;
 use super::login::{Refused, login};
 use super::packet_stream::{Gone, PacketStream};
 use super::registry::{Asking, ConnectionSlot};
-use super::shared::Server;
+use super::server_state::Server;
 use super::socket::Incoming;
 use super::stream::Stream;
 use crate::offload::{on_loop, return_to_loop};

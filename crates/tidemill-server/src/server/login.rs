@@ -16,7 +16,7 @@ use wire::handshake::{ClientHello, Greeting, HandshakeResponse, Nonce, SERVER_VE
 
 use super::packet_stream::{Gone, PacketStream};
 use super::peer::Peer;
-use super::shared::Server;
+use super::server_state::Server;
 use super::tls::Context;
 use crate::offload::{offload, return_to_loop};
 

@@ -1,7 +1,7 @@
 //! The server: listens, serves every connection as a task of its own, and stops without losing what it acknowledged.
 //!
 //! Modules: `listen`, `accept` and `admin` (sockets), `budget` (memory), `descriptors` (files), `stop` (the end), `workers` (the event loops),
-//! `shared` (what connections share), `registry` (who is connected), `socket`, `peer`, `tls`, `stream` and `packet_stream` (from a socket to
+//! `server_state` (what connections share), `registry` (who is connected), `socket`, `peer`, `tls`, `stream` and `packet_stream` (from a socket to
 //! bytes to packets), `login`, `decoys`, `connection`, `lifecycle` and `command` (what a client asks), `results`, `encode`, `names`,
 //! `definitions`, `prepared` and `cursor` (what it gets), `catch_unwind` (a panic stays in its connection). The server runs no SQL of its own
 //! and knows nothing of pages.
@@ -27,7 +27,7 @@ mod peer;
 mod prepared;
 mod registry;
 mod results;
-mod shared;
+mod server_state;
 mod socket;
 mod stop;
 mod stream;
@@ -53,7 +53,7 @@ pub use error::ServeError;
 use error::system;
 use listen::Listeners;
 use registry::Registry;
-use shared::Server;
+use server_state::Server;
 use workers::Workers;
 
 /// Where a server listens.

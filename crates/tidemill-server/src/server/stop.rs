@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::error::ServeError;
 use super::registry::Registry;
-use super::shared::Server;
+use super::server_state::Server;
 
 /// How long running statements may go on once the server stops.
 const GRACE: Duration = Duration::from_secs(4);

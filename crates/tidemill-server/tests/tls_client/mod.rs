@@ -171,7 +171,7 @@ impl SecureConn {
     pub fn status(&mut self, name: &str) -> String {
         let sql = format!("SHOW SESSION STATUS LIKE '{name}'");
         let answer = self.query(&sql).expect("SHOW STATUS");
-        let rows = super::bed::texts(&answer[0]);
+        let rows = super::test_server::texts(&answer[0]);
         rows.first().map(|row| row[1].clone()).unwrap_or_default()
     }
 }

@@ -10,14 +10,14 @@ use crate::error::Result;
 use crate::open::OpenDirectory;
 
 /// The open directory of a [`Database`](crate::Database).
-pub(crate) struct Shared {
+pub(crate) struct SharedDirectory {
     directory: OpenDirectory,
     closed: AtomicBool,
 }
 
-impl Shared {
-    pub(crate) fn new(directory: OpenDirectory) -> Shared {
-        Shared {
+impl SharedDirectory {
+    pub(crate) fn new(directory: OpenDirectory) -> SharedDirectory {
+        SharedDirectory {
             directory,
             closed: AtomicBool::new(false),
         }
@@ -34,7 +34,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedDirectory {
     fn drop(&mut self) {
         if !self.closed.swap(true, Ordering::SeqCst) {
             // Nobody is left to tell; the log has everything that was acknowledged.
