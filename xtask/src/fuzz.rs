@@ -1,9 +1,8 @@
 //! `cargo xtask fuzz`: builds the targets of `fuzz/` with coverage instrumentation, on the stable toolchain, and runs each
 //! for a while.
 
-use crate::args::Args;
-use crate::step::{self, Outcome};
-use crate::tree;
+use harness::step::{self, Outcome};
+use harness::workspace;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -57,12 +56,21 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Seconds of each target.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// Only targets whose names contain this.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    target: String,
+}
+
 /// `cargo xtask fuzz`.
-pub fn command(args: &Args) -> Outcome<()> {
-    let seconds: u64 = args.get("seconds", 60)?;
-    let only: String = args.get("target", String::new())?;
-    args.refuse_unread()?;
-    run(seconds, &only)
+pub fn command(options: &Options) -> Outcome<()> {
+    let (seconds, only) = (options.seconds, &options.target);
+    run(seconds, only)
 }
 
 /// The share of CI: what is in the corpus, and a little more where ten minutes found nothing.
@@ -86,14 +94,14 @@ fn run_each(only: &str, seconds_of: impl Fn(&str) -> u64, seed: Option<u64>) -> 
     if only == STATEMENT.0 {
         targets = vec![&STATEMENT];
     }
-    let built = tree::target_dir()?.join("fuzz");
+    let built = workspace::target_dir()?.join("fuzz");
     let host = host()?;
     step::announce("building the fuzz targets");
-    let mut build = tree::cargo();
+    let mut build = workspace::cargo();
     build
         .args(["build", "--release", "--target", &host])
         .arg("--manifest-path")
-        .arg(tree::root().join("fuzz/Cargo.toml"))
+        .arg(workspace::root().join("fuzz/Cargo.toml"))
         .env("CARGO_TARGET_DIR", &built)
         .env("RUSTFLAGS", INSTRUMENT);
     for (name, _) in &targets {
@@ -143,7 +151,7 @@ fn one(
     // libFuzzer takes 32 bits, and 0 for a seed of its own choice.
     .args(seed.map(|s| format!("-seed={}", s % u64::from(u32::MAX) + 1)))
     .arg(&learned)
-    .arg(tree::root().join("fuzz/corpus").join(name));
+    .arg(workspace::root().join("fuzz/corpus").join(name));
     for (_, front, files) in LINES.iter().filter(|l| l.0 == name) {
         run.arg(lines(built, name, front, files)?);
     }
@@ -199,7 +207,7 @@ fn lines(built: &Path, name: &str, front: &str, files: &[&str]) -> Outcome<PathB
     let to = folder(built, "lines", name)?;
     let mut n = 0;
     for file in files {
-        let from = tree::root().join("crates/sql/src").join(file);
+        let from = workspace::root().join("crates/sql/src").join(file);
         let text = fs::read_to_string(&from).map_err(|e| format!("{}: {e}", from.display()))?;
         for line in text
             .lines()

@@ -3,9 +3,8 @@
 //!
 //! Miri comes with nightly toolchains alone, so this is no part of `cargo xtask test`.
 
-use crate::args::Args;
-use crate::step::{self, Outcome};
-use crate::tree;
+use harness::step::{self, Outcome};
+use harness::workspace;
 use std::process::Command;
 
 /// A crate, and what of it is run: `--lib` or a test program, and names that must be left out.
@@ -20,11 +19,17 @@ const RUNS: &[(&str, &[&str], &[&str])] = &[
     ("btree", &["--test", "damage"], &[]),
 ];
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// The toolchain that Miri comes with.
+    #[arg(long, default_value = "nightly")]
+    toolchain: String,
+}
+
 /// `cargo xtask miri`.
-pub fn command(args: &Args) -> Outcome<()> {
-    let toolchain: String = args.get("toolchain", "nightly".to_owned())?;
-    args.refuse_unread()?;
-    run(&toolchain)
+pub fn command(options: &Options) -> Outcome<()> {
+    run(&options.toolchain)
 }
 
 fn run(toolchain: &str) -> Outcome<()> {
@@ -36,7 +41,7 @@ fn run(toolchain: &str) -> Outcome<()> {
         "--profile=minimal",
         "--component=miri,rust-src",
     ]))?;
-    let built = tree::target_dir()?.join("miri");
+    let built = workspace::target_dir()?.join("miri");
     for (name, what, without) in RUNS {
         step::announce(&format!("Miri: {name} {}", what.join(" ")));
         let mut test = Command::new("cargo");
@@ -44,7 +49,7 @@ fn run(toolchain: &str) -> Outcome<()> {
             .args(["miri", "test", "-p", name])
             .args(*what)
             .args(["--", "--test-threads=1"])
-            .current_dir(tree::root())
+            .current_dir(workspace::root())
             .env("CARGO_TARGET_DIR", &built)
             // The tests ask for the time and read their own files.
             .env("MIRIFLAGS", "-Zmiri-disable-isolation");

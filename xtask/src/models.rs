@@ -2,23 +2,28 @@
 //!
 //! The planted bugs are compiled in, and none is switched on: `cargo xtask mutants` runs the same programs with each.
 
-use crate::args::Args;
-use crate::step::{self, Outcome};
-use crate::tree;
+use harness::step::{self, Outcome};
+use harness::workspace;
 use std::path::PathBuf;
 use std::process::Command;
 
 /// Crates with models.
 const CRATES: [&str; 3] = ["base", "pager", "engine"];
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Preemptions of a thread in one order.
+    #[arg(long, default_value_t = 3)]
+    preemptions: u32,
+}
+
 /// `cargo xtask models`.
-pub fn command(args: &Args) -> Outcome<()> {
-    let preemptions: u32 = args.get("preemptions", 3)?;
-    args.refuse_unread()?;
+pub fn command(options: &Options) -> Outcome<()> {
     for (_, program) in built()? {
         let mut test = Command::new(program);
         test.arg("loom_model::")
-            .env("LOOM_MAX_PREEMPTIONS", preemptions.to_string());
+            .env("LOOM_MAX_PREEMPTIONS", options.preemptions.to_string());
         step::visibly(&mut test)?;
     }
     Ok(())
@@ -26,13 +31,13 @@ pub fn command(args: &Args) -> Outcome<()> {
 
 /// The test programs with the models in them, by crate.
 pub fn built() -> Outcome<Vec<(String, PathBuf)>> {
-    let mut build = tree::cargo();
+    let mut build = workspace::cargo();
     build.args(["test", "--release", "--lib", "--no-run"]);
     for name in CRATES {
         build.args(["--package", name]);
     }
     build
-        .env("CARGO_TARGET_DIR", tree::target_dir()?.join("models"))
+        .env("CARGO_TARGET_DIR", workspace::target_dir()?.join("models"))
         .env("RUSTFLAGS", "--cfg tidemill_model --cfg tidemill_mutants");
     programs(&mut build)
 }
@@ -47,7 +52,7 @@ pub fn programs(build: &mut Command) -> Outcome<Vec<(String, PathBuf)>> {
         let path = PathBuf::from(path.trim_end_matches(')'));
         let file = path.file_name()?.to_string_lossy().into_owned();
         let name = file.rsplit_once('-')?.0.to_owned();
-        Some((name, tree::root().join(path)))
+        Some((name, workspace::root().join(path)))
     };
     Ok(said.lines().filter_map(program).collect())
 }

@@ -2,10 +2,10 @@
 //! tries new seeds until one fails; the threads of `engine`'s `stress_promises` run again and again; a model must pass without
 //! its bug and fail with it.
 
-use crate::args::Args;
 use crate::planted::{MODELS, SIM, STRESS};
-use crate::step::{self, Outcome};
-use crate::{models, seeds, sim, tree};
+use crate::{models, seeds, sim};
+use harness::step::{self, Outcome};
+use harness::workspace;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -54,15 +54,31 @@ impl Plan {
     }
 }
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Seconds for each planted bug.
+    #[arg(long, default_value_t = 600)]
+    seconds_each: u64,
+    /// Threads of the simulator.
+    #[arg(long, default_value_t = 2)]
+    threads: u64,
+    /// Only bugs whose names contain this.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    only: String,
+    /// One tool alone: sim, stress or model.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    by: String,
+}
+
 /// `cargo xtask mutants`.
-pub fn command(args: &Args) -> Outcome<()> {
+pub fn command(options: &Options) -> Outcome<()> {
     let plan = Plan {
-        each: args.get("seconds-each", 600)?,
-        threads: args.get("threads", 2)?,
-        only: args.get("only", String::new())?,
+        each: options.seconds_each,
+        threads: options.threads,
+        only: options.only.clone(),
     };
-    let by: String = args.get("by", String::new())?;
-    args.refuse_unread()?;
+    let by = &options.by;
     let mut rows = Vec::new();
     for (tool, find) in [
         (
@@ -102,7 +118,7 @@ fn add(rows: &mut Vec<Row>, row: Row) {
 }
 
 fn target() -> Outcome<PathBuf> {
-    Ok(tree::target_dir()?.join("mutants"))
+    Ok(workspace::target_dir()?.join("mutants"))
 }
 
 fn by_simulator(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
@@ -182,7 +198,7 @@ fn by_stress(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
     if wanted.is_empty() {
         return Ok(());
     }
-    let mut build = tree::cargo();
+    let mut build = workspace::cargo();
     build
         .args(["test", "--profile", "sim", "--package", "engine"])
         .args(["--test", "stress_promises", "--no-run"])

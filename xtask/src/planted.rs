@@ -168,13 +168,13 @@ pub const MODELS: &[(&str, &str, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tree;
+    use harness::workspace;
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
 
     /// The texts of the crates, each with its crate's name and its module's path.
     fn sources() -> Vec<(String, String, String)> {
-        let crates = tree::root().join("crates");
+        let crates = workspace::root().join("crates");
         let mut open: Vec<PathBuf> = vec![crates.clone()];
         let mut found = Vec::new();
         while let Some(dir) = open.pop() {

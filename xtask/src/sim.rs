@@ -1,21 +1,38 @@
 //! `cargo xtask sim`: builds the simulator and runs it. The engine is linked into that program and never into this one.
 
-use crate::args::Args;
-use crate::step::{self, Outcome};
-use crate::tree;
+use harness::step::{self, Outcome};
+use harness::workspace;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Seeds that once failed, from the root of the tree.
 const KEPT: &str = "crates/sim/seeds.txt";
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Seconds.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// Threads.
+    #[arg(long, default_value_t = 2)]
+    threads: u64,
+    /// One seed alone.
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    seed: u64,
+    /// Keep seeds that fail in crates/sim/seeds.txt.
+    #[arg(long)]
+    keep: bool,
+}
+
 /// `cargo xtask sim`.
-pub fn command(args: &Args) -> Outcome<()> {
-    let seconds: u64 = args.get("seconds", 60)?;
-    let threads: u64 = args.get("threads", 2)?;
-    let seed: u64 = args.get("seed", 0)?;
-    let keep = args.has("keep");
-    args.refuse_unread()?;
+pub fn command(options: &Options) -> Outcome<()> {
+    let Options {
+        seconds,
+        threads,
+        seed,
+        keep,
+    } = *options;
     let program = build(None)?;
     let mut run = Command::new(program);
     run.args(["--seconds", &seconds.to_string()])
@@ -24,7 +41,7 @@ pub fn command(args: &Args) -> Outcome<()> {
         run.args(["--seed", &seed.to_string()]);
     }
     run.arg(if keep { "--keep" } else { "--kept" })
-        .arg(tree::root().join(KEPT));
+        .arg(workspace::root().join(KEPT));
     step::visibly(&mut run)
 }
 
@@ -41,20 +58,20 @@ pub fn share(number: u64) -> Outcome<()> {
     let mut run = Command::new(program);
     run.args(["--seeds", &format!("{from}..{}", from + SHARE)]);
     run.args(["--threads", "2"]);
-    run.arg("--kept").arg(tree::root().join(KEPT));
+    run.arg("--kept").arg(workspace::root().join(KEPT));
     step::visibly(&mut run)
 }
 
 /// Builds the simulator; `mutants`: with the planted bugs, into this folder.
 pub fn build(mutants: Option<&Path>) -> Outcome<PathBuf> {
-    let mut cargo = tree::cargo();
+    let mut cargo = workspace::cargo();
     cargo.args(["build", "--profile", "sim", "--package", "sim"]);
     let dir = match mutants {
         Some(d) => {
             cargo.env("RUSTFLAGS", MUTANTS).env("CARGO_TARGET_DIR", d);
             d.to_path_buf()
         }
-        None => tree::target_dir()?,
+        None => workspace::target_dir()?,
     };
     step::visibly(&mut cargo)?;
     Ok(dir.join("sim").join("sim"))

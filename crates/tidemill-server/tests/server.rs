@@ -1,5 +1,6 @@
 //! The server from outside: the protocol's commands, accounts, limits, bad input, shutdown.
 
+mod cases;
 mod test_server;
 mod unknown_users;
 

@@ -6,7 +6,7 @@
 
 use super::paths::{self, Import};
 use super::source::Source;
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Files and functions stay short: soft limits, and ratchets for what is longer.
 
 use super::source::{self, Source};
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! One word, one meaning: words that once had many are declared in the places that `meanings.txt` lists, and in no other.
 
 use super::source::{self, Source};
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -15,21 +15,30 @@ mod source;
 mod variables;
 mod words;
 
-use crate::args::Args;
-use crate::step::{self, Outcome};
-use crate::tree;
+use harness::step::{self, Outcome};
+use harness::workspace;
 use source::Source;
 use std::path::Path;
 
+/// The flags of the command.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Options {
+    /// Tighten the lists: take away what holds no more.
+    #[arg(long)]
+    bless: bool,
+    /// With --bless: loosen the ratchets too.
+    #[arg(long, requires = "bless")]
+    raise: bool,
+}
+
 /// The command.
-pub fn command(args: &Args) -> Outcome<()> {
-    let (bless, raise) = (args.has("bless"), args.has("raise"));
-    args.refuse_unread()?;
+pub fn command(options: &Options) -> Outcome<()> {
+    let (bless, raise) = (options.bless, options.raise);
     if bless {
-        length::bless(&tree::root(), raise)?;
-        let sources = Source::of_tree(&tree::root())?;
-        variables::bless(&tree::root(), &sources)?;
-        cycles::bless(&tree::root(), raise, &sources)?;
+        length::bless(&workspace::root(), raise)?;
+        let sources = Source::of_tree(&workspace::root())?;
+        variables::bless(&workspace::root(), &sources)?;
+        cycles::bless(&workspace::root(), raise, &sources)?;
     }
     all()
 }
@@ -37,10 +46,10 @@ pub fn command(args: &Args) -> Outcome<()> {
 /// Every check; an error counting the complaints, which are printed.
 pub fn all() -> Outcome<()> {
     step::announce("tidy");
-    for line in cycles::summary(&Source::of_tree(&tree::root())?) {
+    for line in cycles::summary(&Source::of_tree(&workspace::root())?) {
         println!("    {line}");
     }
-    let complaints = complaints(&tree::root())?;
+    let complaints = complaints(&workspace::root())?;
     for complaint in &complaints {
         println!("    {complaint}");
     }
@@ -94,7 +103,7 @@ fn list(root: &Path, name: &str) -> Outcome<Vec<(usize, String)>> {
 mod tests {
     #[test]
     fn the_tree_is_tidy() {
-        let complaints = super::complaints(&crate::tree::root()).unwrap();
+        let complaints = super::complaints(&harness::workspace::root()).unwrap();
         assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
     }
 }

@@ -1,7 +1,7 @@
 //! Imports follow the order of the workspace: crates as the design's table says, modules as `order.txt` lists them.
 
 use super::source::{self, Source};
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 //!
 //! This is a lexer's view, not a parser's: enough to find words, braces and paths, and no more.
 
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::ops::Range;
 use std::path::Path;
 

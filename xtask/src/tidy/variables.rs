@@ -4,7 +4,7 @@
 //! typed field made of it (`vars/hot.rs`) is used. This is a lexer's view: it finds what is forgotten, and no more.
 
 use super::source::{Source, words};
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Words that have no place in the tree, and words that must be there.
 
 use super::source::{self, Source};
-use crate::step::Outcome;
+use harness::step::Outcome;
 use std::path::Path;
 
 /// Names that say nothing about what is inside.

@@ -1,0 +1,333 @@
+//! `cargo xtask hostile --only account`: an account without any privilege does everything at once that may stop a server, which has 1 GiB and
+//! two cores.
+//!
+//! Meanwhile a bystander's point selects are answered, root connects (with all connections taken) and ends what it likes, and at the end
+//! the server stops in ten seconds although it is still under attack. It is not restarted, and it stays below its limit of memory.
+
+mod abuse;
+pub mod attackers;
+mod group;
+
+use super::stage::{Attack, number, query};
+use attackers::{Attackers, Orders};
+use group::Group;
+use harness::process;
+use harness::scratch::Scratch;
+use harness::server::{Kind, Server, Setup};
+use harness::step::Outcome;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use wire::client::blocking::Conn;
+use wire::client::{ClientError, Value};
+
+/// Memory of the server and of the kernel for it.
+const MEMORY: u64 = 1 << 30;
+/// Places for connections.
+const PLACES: u64 = 40;
+/// How long root may take to connect and to ask.
+const ROOT_WAITS: Duration = Duration::from_secs(5);
+/// How long a statement may take to end that was killed.
+const KILL_TAKES: Duration = Duration::from_secs(5);
+/// How long the end may take.
+const END_TAKES: Duration = Duration::from_secs(10);
+
+/// What has been seen.
+#[derive(Default)]
+struct Seen {
+    over: AtomicBool,
+    selects: AtomicU64,
+    longest_us: AtomicU64,
+    /// Waits beyond half of what is allowed.
+    long_waits: Mutex<Vec<String>>,
+    root: AtomicU64,
+    killed: AtomicU64,
+    most: AtomicU64,
+    abuses: AtomicU64,
+    late_us: AtomicU64,
+}
+
+impl Seen {
+    fn waits(&self) -> MutexGuard<'_, Vec<String>> {
+        self.long_waits
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs the attack on a server of its own below `scratch`.
+pub fn run(attack: &Attack, scratch: &Scratch) -> Outcome<String> {
+    if let Some(n) = attack.abuse {
+        let (name, _) = abuse::ABUSES.get(n).ok_or("there is no such abuse")?;
+        println!("    only: {name}");
+    }
+    let group = Group::new(MEMORY);
+    let dir = scratch.path().join("account");
+    std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    let mut setup = Setup::new(Kind::Tidemill, &dir)?
+        .option("innodb-buffer-pool-size=128M")
+        .option("max-allowed-packet=64M")
+        .option("innodb-flush-log-at-trx-commit=2")
+        .option(&format!("max-connections={PLACES}"));
+    if std::thread::available_parallelism().map_or(1, usize::from) > 2 {
+        setup.cores = "0,1".to_owned();
+    }
+    let program = setup.program.clone();
+    if let Some(group) = &group {
+        setup.program = group.wrapper(&dir, &program)?;
+    }
+    let mut server = setup.start()?;
+    prepare(&setup)?;
+    let seen = Seen::default();
+    let attacked = under_attack(attack, &setup, &mut server, &seen, group.as_ref());
+    // Nobody is left to wait for what never comes.
+    seen.over.store(true, Ordering::Relaxed);
+    let end = attacked?;
+    setup.program = program;
+    setup.check_offline()?;
+    let count = |n: &AtomicU64| n.load(Ordering::Relaxed);
+    let confined = match group {
+        Some(_) => "under a control group of 1024 MiB",
+        None => "without a control group",
+    };
+    Ok(format!(
+        "{} abuses in {} s {confined}: {} selects of a bystander, the longest {:.1} ms (who only sleeps came up to {:.1} ms \
+         late); root came {} times and ended {} statements; at most {} MiB; ended in {:.1} s",
+        count(&seen.abuses),
+        attack.seconds,
+        count(&seen.selects),
+        count(&seen.longest_us) as f64 / 1000.0,
+        count(&seen.late_us) as f64 / 1000.0,
+        count(&seen.root),
+        count(&seen.killed),
+        count(&seen.most) >> 20,
+        end.as_secs_f64(),
+    ))
+}
+
+fn root(setup: &Setup) -> Outcome<Conn> {
+    let begun = Instant::now();
+    let mut conn = loop {
+        match Conn::connect_unix(&setup.socket, "root", "", None) {
+            Ok(conn) => break conn,
+            // Its own connection before this one may still be on its way out of the place that is kept for it.
+            Err(ClientError::Server(e)) if e.code == 1040 && begun.elapsed() < ROOT_WAITS => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(e) => return Err(format!("root cannot connect: {e}")),
+        }
+    };
+    conn.set_read_timeout(Some(ROOT_WAITS))
+        .map_err(|e| e.to_string())?;
+    Ok(conn)
+}
+
+fn prepare(setup: &Setup) -> Outcome<()> {
+    let mut conn = root(setup)?;
+    for sql in [
+        "CREATE DATABASE hostile",
+        "CREATE TABLE hostile.rows_ (id INT PRIMARY KEY, pad VARCHAR(1000))",
+        "INSERT INTO hostile.rows_ VALUES (1, REPEAT('x', 500))",
+        "CREATE USER nobody@localhost IDENTIFIED BY ''",
+        "CREATE USER bystander@localhost IDENTIFIED BY ''",
+        "GRANT SELECT ON hostile.* TO bystander@localhost",
+    ] {
+        query(&mut conn, sql)?;
+    }
+    Ok(())
+}
+
+/// The attack from its first statement to the end of the server; how long that end took.
+fn under_attack(
+    attack: &Attack,
+    setup: &Setup,
+    server: &mut Server,
+    seen: &Seen,
+    group: Option<&Group>,
+) -> Outcome<Duration> {
+    let orders = Orders {
+        socket: setup.socket.clone(),
+        abusers: attack.abusers,
+        abuse: attack.abuse,
+    };
+    let attackers = Attackers::start(&orders)?;
+    std::thread::scope(|scope| {
+        let bystander = scope.spawn(|| bystander(setup, seen, attack.waits));
+        scope.spawn(|| sleeper(seen));
+        let watched = watch(attack, setup, server, seen, group);
+        let killed = watched.and_then(|()| kills(setup));
+        // The server ends while it is attacked; the bystander has seen enough.
+        let longest = Duration::from_micros(seen.longest_us.load(Ordering::Relaxed));
+        let selects = seen.selects.load(Ordering::Relaxed);
+        let ended = killed.and_then(|()| end(server));
+        seen.over.store(true, Ordering::Relaxed);
+        let abuses = attackers.stop()?;
+        seen.abuses.store(abuses, Ordering::Relaxed);
+        let stood = bystander
+            .join()
+            .unwrap_or_else(|_| Err("the bystander panicked".to_owned()));
+        let ended = ended?;
+        if selects == 0 {
+            return Err(format!("the bystander asked nothing: {stood:?}"));
+        }
+        if longest > attack.waits {
+            let late = seen.late_us.load(Ordering::Relaxed) / 1000;
+            return Err(format!(
+                "a bystander waited {} ms (who only sleeps came up to {late} ms late); all long waits: {}",
+                longest.as_millis(),
+                seen.waits().join(", ")
+            ));
+        }
+        if ended > END_TAKES {
+            return Err(format!("the server took {} s to end", ended.as_secs()));
+        }
+        Ok(ended)
+    })
+}
+
+/// Asks for one row again and again, until the server ends.
+fn bystander(setup: &Setup, seen: &Seen, allowed: Duration) -> Outcome<()> {
+    let begun = Instant::now();
+    let fail = |e: ClientError| format!("the bystander: {e}");
+    let mut conn = Conn::connect_unix(&setup.socket, "bystander", "", Some("hostile"));
+    while conn.is_err() && !seen.over.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(10));
+        conn = Conn::connect_unix(&setup.socket, "bystander", "", Some("hostile"));
+    }
+    let mut conn = conn.map_err(fail)?;
+    while !seen.over.load(Ordering::Relaxed) {
+        let asked = Instant::now();
+        let answer = conn
+            .query("SELECT pad FROM rows_ WHERE id = 1")
+            .map_err(fail)?;
+        let took = asked.elapsed().as_micros() as u64;
+        if answer[0].rows.len() != 1 {
+            return Err("the bystander's row is gone".to_owned());
+        }
+        seen.longest_us.fetch_max(took, Ordering::Relaxed);
+        if took > allowed.as_micros() as u64 / 2 {
+            let mut all = seen.waits();
+            all.push(format!(
+                "{:.1} s: {} ms",
+                begun.elapsed().as_secs_f64(),
+                took / 1000
+            ));
+        }
+        seen.selects.fetch_add(1, Ordering::Relaxed);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(())
+}
+
+/// Asks nobody for anything: how late it comes is the machine's, whatever the server does.
+fn sleeper(seen: &Seen) {
+    let nap = Duration::from_millis(5);
+    while !seen.over.load(Ordering::Relaxed) {
+        let begun = Instant::now();
+        std::thread::sleep(nap);
+        let late = begun.elapsed().saturating_sub(nap).as_micros() as u64;
+        seen.late_us.fetch_max(late, Ordering::Relaxed);
+    }
+}
+
+/// Comes as root once a second, looks around, and ends statements that have run for long.
+fn watch(
+    attack: &Attack,
+    setup: &Setup,
+    server: &mut Server,
+    seen: &Seen,
+    group: Option<&Group>,
+) -> Outcome<()> {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(attack.seconds) {
+        std::thread::sleep(Duration::from_millis(500));
+        server.must_run()?;
+        let asked = Instant::now();
+        let mut conn = root(setup)?;
+        let list = query(&mut conn, "SHOW PROCESSLIST")?;
+        seen.root.fetch_add(1, Ordering::Relaxed);
+        let text = |v: &Value| match v {
+            Value::Bytes(b) => String::from_utf8_lossy(b).into_owned(),
+            _ => String::new(),
+        };
+        for row in &list {
+            let (id, user, command) = (text(&row[0]), text(&row[1]), text(&row[4]));
+            let seconds: u64 = text(&row[5]).parse().unwrap_or(0);
+            if user == "nobody" && command != "Sleep" && seconds >= 3 {
+                // It may have ended meanwhile.
+                let _gone = query(&mut conn, &format!("KILL {id}"));
+                seen.killed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let took = asked.elapsed();
+        if took > ROOT_WAITS {
+            return Err(format!("root took {} ms", took.as_millis()));
+        }
+        let held = process::resident(server.pid())?;
+        seen.most.fetch_max(held, Ordering::Relaxed);
+        if group.is_some() && held > MEMORY {
+            return Err(format!("the server holds {} MiB", held >> 20));
+        }
+    }
+    Ok(())
+}
+
+/// What root kills ends soon, however it computes.
+fn kills(setup: &Setup) -> Outcome<()> {
+    let mut conn = root(setup)?;
+    // Places for those that are to be killed, whatever the others do.
+    query(&mut conn, "SET GLOBAL max_connections = 1000")?;
+    for sql in [
+        "SELECT SLEEP(1000)",
+        "SELECT COUNT(*) FROM information_schema.columns a, information_schema.columns b, information_schema.columns c \
+         WHERE a.column_name > b.column_name AND c.column_name < a.column_name",
+        "SELECT BENCHMARK(1e16, 1)",
+    ] {
+        std::thread::scope(|scope| {
+            // Root's own account has a place for it among those of the account under attack, or one that becomes free.
+            let (tell, told) = std::sync::mpsc::channel();
+            scope.spawn(move || {
+                let begun = Instant::now();
+                while begun.elapsed() < ROOT_WAITS {
+                    if let Ok(mut victim) = abuse::connect(&setup.socket) {
+                        let _patience = victim.set_read_timeout(Some(2 * KILL_TAKES));
+                        if let Ok(id) = number(&mut victim, "SELECT CONNECTION_ID()") {
+                            let _gone = tell.send(id);
+                            let _killed = victim.query(sql);
+                            return;
+                        }
+                    }
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+            });
+            let Ok(id) = told.recv() else {
+                return Err("no place for a statement to be killed".to_owned());
+            };
+            std::thread::sleep(Duration::from_millis(300));
+            match conn.query(&format!("KILL {id}")) {
+                // It has failed already: there is not enough memory for it.
+                Err(ClientError::Server(e)) if e.code == 1094 => return Ok(()),
+                other => other.map_err(|e| format!("KILL: {e}"))?,
+            };
+            let killed = Instant::now();
+            let there =
+                format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {id}");
+            while number(&mut conn, &there)? > 0 {
+                if killed.elapsed() > KILL_TAKES {
+                    return Err(format!("killed, and goes on: {sql:.60}"));
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// SIGTERM, and how long the end takes. The exit status must be 0.
+fn end(server: &mut Server) -> Outcome<Duration> {
+    let asked = Instant::now();
+    server.signal("TERM")?;
+    server.ended(2 * END_TAKES)?;
+    Ok(asked.elapsed())
+}
