@@ -1,9 +1,9 @@
 //! TLS of a started server, tried with the programs `mariadb` and `openssl`: what it offers, demands and refuses.
 //!
-//! The server's own tests (crates/tidemill-server/tests/tls.rs) try the same from inside with a client of ours; here nobody is ours.
+//! `tests/tls.rs` tries the same from inside with a client of ours; here nobody is ours.
 
-use harness::scratch::Scratch;
-use harness::server::{Kind, Server, Setup};
+use super::{Program, are_installed};
+use harness::server::{Server, Setup};
 use harness::step::{self, Outcome, Said};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -19,34 +19,37 @@ const TLS_SETUP_FAILED: &str = "3888";
 /// The type of TLS record that an alert comes in.
 const ALERT: u8 = 21;
 
-/// All of it, in some seconds.
-pub fn all() -> Outcome<()> {
-    step::announce("TLS, with the programs mariadb and openssl");
-    let scratch = Scratch::new("tls")?;
-    let setup = Setup::new(Kind::Tidemill, scratch.path())?.without("auto-generate-certs");
+/// All of it, on one server.
+#[test]
+fn tls_with_the_programs_mariadb_and_openssl() -> Outcome<()> {
+    if !are_installed(&["mariadb", "openssl"]) {
+        return Ok(());
+    }
+    let program = Program::new("tls")?;
+    let setup = program.setup.clone().without("auto-generate-certs");
     let server = setup.start()?;
-    let bench = Bench {
+    let served = Served {
         setup: &setup,
-        foreign: foreign_identity(scratch.path())?,
+        foreign: foreign_identity(&setup.datadir.with_extension("foreign"))?,
     };
-    bench.made_files()?;
-    bench.versions()?;
-    bench.certificates()?;
-    bench.accounts(&server)?;
-    bench.demanded()?;
-    bench.injection()?;
-    bench.reload(&server)?;
+    served.made_files()?;
+    served.versions()?;
+    served.certificates()?;
+    served.accounts(&server)?;
+    served.demanded()?;
+    served.injection()?;
+    served.reload(&server)?;
     server.terminate()?;
     refused_starts(&setup)
 }
 
-struct Bench<'a> {
+struct Served<'a> {
     setup: &'a Setup,
     /// A certificate of an authority that the server does not know, and its key.
     foreign: (PathBuf, PathBuf),
 }
 
-impl Bench<'_> {
+impl Served<'_> {
     fn file(&self, name: &str) -> PathBuf {
         self.setup.datadir.join(name)
     }
@@ -110,7 +113,6 @@ impl Bench<'_> {
                 return Err(format!("{name} has mode {found:o}, not {mode:o}"));
             }
         }
-        println!("    certificates made at the first start, keys for their owner only");
         Ok(())
     }
 
@@ -140,9 +142,6 @@ impl Bench<'_> {
             options.push(format!("--tls-version={version}"));
             expect(&self.secure(&options, "SELECT 'in'")?, false, "ERROR")?;
         }
-        println!(
-            "    a client's certificate: accepted from the server's authority, refused from another"
-        );
         Ok(())
     }
 
@@ -210,7 +209,6 @@ impl Bench<'_> {
                 expect(said, lets_in, text).map_err(|e| format!("REQUIRE {demand}: {e}"))?;
             }
         }
-        println!("    REQUIRE SSL, X509, SUBJECT, ISSUER and CIPHER of an account");
         Ok(())
     }
 
@@ -222,7 +220,6 @@ impl Bench<'_> {
         let off = "SET GLOBAL require_secure_transport = OFF";
         expect(&self.secure(&[], off)?, true, "")?;
         expect(&self.plain("SELECT 'in'")?, true, "in")?;
-        println!("    require_secure_transport: no TCP without TLS");
         Ok(())
     }
 
@@ -257,7 +254,6 @@ impl Bench<'_> {
         if said.text.trim() != "alive" {
             return Err("plaintext before TLS was carried out".to_owned());
         }
-        println!("    plaintext behind the request for TLS: an alert, and nothing carried out");
         Ok(())
     }
 
@@ -289,7 +285,6 @@ impl Bench<'_> {
         }
         expect(&self.openssl(&["-tls1_2"])?, false, "alert")?;
         expect(&self.openssl(&["-tls1_3"])?, true, "TLSv1.3")?;
-        println!("    RELOAD TLS: what cannot be used changes nothing, what can is used at once");
         Ok(())
     }
 }
@@ -304,6 +299,7 @@ fn showing(cert: &Path, key: &Path) -> Vec<String> {
 
 /// A certificate that signs itself, and its key.
 fn foreign_identity(dir: &Path) -> Outcome<(PathBuf, PathBuf)> {
+    std::fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
     let (cert, key) = (dir.join("foreign.pem"), dir.join("foreign-key.pem"));
     step::must(
         Command::new("openssl")
@@ -337,7 +333,6 @@ fn refused_starts(setup: &Setup) -> Outcome<()> {
         ];
         expect(&setup.say(&named)?, false, text)?;
     }
-    println!("    unknown ciphers, versions and missing files: no start");
     Ok(())
 }
 

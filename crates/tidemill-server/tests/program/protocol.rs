@@ -1,10 +1,11 @@
-//! End-to-end tests of the protocol itself: what the `mariadb` program never sends.
+//! The protocol itself: what the `mariadb` program never sends.
 //!
 //! Prepared statements with every kind of value, several statements in one packet, packets over 16 MiB, the small
 //! commands, and bytes that make no sense: those end their own connection and nobody else's.
 
-use harness::server::{Server, Setup};
-use harness::step::{self, Outcome};
+use super::Program;
+use harness::server::Setup;
+use harness::step::Outcome;
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -14,37 +15,6 @@ use wire::command::code;
 
 /// The longest that any answer here may take.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Runs all of it.
-pub fn run(server: &Server) -> Outcome<()> {
-    type Test = (&'static str, fn(&Setup) -> Outcome<()>);
-    const TESTS: &[Test] = &[
-        ("prepared statements", prepared),
-        ("many statements in one packet", multi),
-        ("a packet over 16 MiB", large),
-        ("ping, statistics, init db", small_commands),
-        ("reset connection, change user", fresh_sessions),
-        ("kill", kill),
-        ("nonsense", nonsense),
-    ];
-    step::announce("protocol");
-    let setup = server.setup();
-    let mut failed = Vec::new();
-    for (name, test) in TESTS {
-        match test(setup) {
-            Ok(()) => println!("    {name}"),
-            Err(why) => {
-                println!("    {name}: FAILED: {why}");
-                failed.push(*name);
-            }
-        }
-    }
-    if failed.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("protocol tests that failed: {}", failed.join(", ")))
-    }
-}
 
 fn open(setup: &Setup, database: Option<&str>) -> Outcome<Conn> {
     let mut conn =
@@ -71,12 +41,15 @@ fn expect<T: PartialEq + std::fmt::Debug>(what: &str, got: T, want: T) -> Outcom
     }
 }
 
-fn prepared(setup: &Setup) -> Outcome<()> {
+#[test]
+fn prepared_statements_of_every_kind_of_value() -> Outcome<()> {
+    let program = Program::of_either_kind("prepared")?;
+    let _server = program.start()?;
+    let setup = &program.setup;
     let mut conn = open(setup, None)?;
     let fail = |e: ClientError| e.to_string();
-    query(&mut conn, "DROP DATABASE IF EXISTS case_prepared")?;
-    query(&mut conn, "CREATE DATABASE case_prepared")?;
-    query(&mut conn, "USE case_prepared")?;
+    query(&mut conn, "CREATE DATABASE apart")?;
+    query(&mut conn, "USE apart")?;
     query(
         &mut conn,
         "CREATE TABLE t (id BIGINT PRIMARY KEY, d DOUBLE, s VARCHAR(40), n DECIMAL(10,2), \
@@ -158,7 +131,11 @@ fn prepared(setup: &Setup) -> Outcome<()> {
     }
 }
 
-fn multi(setup: &Setup) -> Outcome<()> {
+#[test]
+fn several_statements_in_one_packet() -> Outcome<()> {
+    let program = Program::of_either_kind("multi")?;
+    let _server = program.start()?;
+    let setup = &program.setup;
     let mut conn = open(setup, None)?;
     let results = conn
         .query("SELECT 1; SET @m = 2; SELECT @m")
@@ -181,7 +158,11 @@ fn multi(setup: &Setup) -> Outcome<()> {
     )
 }
 
-fn large(setup: &Setup) -> Outcome<()> {
+#[test]
+fn packets_over_16_mib() -> Outcome<()> {
+    let program = Program::of_either_kind("large")?;
+    let _server = program.start()?;
+    let setup = &program.setup;
     let mut conn = open(setup, None)?;
     // Just at, and well over, the length at which a packet is split.
     for len in [(1 << 24) - 1 - 16, 1 << 24, 40 << 20] {
@@ -196,7 +177,25 @@ fn large(setup: &Setup) -> Outcome<()> {
     Ok(())
 }
 
-fn small_commands(setup: &Setup) -> Outcome<()> {
+/// A table of four rows.
+fn make_table(setup: &Setup) -> Outcome<()> {
+    let mut conn = open(setup, None)?;
+    for sql in [
+        "CREATE DATABASE apart",
+        "CREATE TABLE apart.t (id INT PRIMARY KEY)",
+        "INSERT INTO apart.t VALUES (1), (2), (3), (4)",
+    ] {
+        query(&mut conn, sql)?;
+    }
+    Ok(())
+}
+
+#[test]
+fn small_commands() -> Outcome<()> {
+    let program = Program::of_either_kind("small-commands")?;
+    let _server = program.start()?;
+    let setup = &program.setup;
+    make_table(setup)?;
     let mut conn = open(setup, None)?;
     let fail = |e: ClientError| e.to_string();
     conn.command(code::PING, b"").map_err(fail)?;
@@ -204,12 +203,11 @@ fn small_commands(setup: &Setup) -> Outcome<()> {
     if !String::from_utf8_lossy(&statistics).contains("Uptime") {
         return Err("COM_STATISTICS does not tell the uptime".to_owned());
     }
-    conn.command(code::INIT_DB, b"case_prepared")
-        .map_err(fail)?;
+    conn.command(code::INIT_DB, b"apart").map_err(fail)?;
     expect(
         "the database",
         query(&mut conn, "SELECT DATABASE()")?,
-        vec![vec![text("case_prepared")]],
+        vec![vec![text("apart")]],
     )?;
     match conn.command(code::INIT_DB, b"no_such_database") {
         Err(ClientError::Server(e)) => expect("an unknown database", e.code, 1049),
@@ -217,8 +215,13 @@ fn small_commands(setup: &Setup) -> Outcome<()> {
     }
 }
 
-fn fresh_sessions(setup: &Setup) -> Outcome<()> {
-    let mut conn = open(setup, Some("case_prepared"))?;
+#[test]
+fn a_reset_or_a_change_of_user_begins_a_session() -> Outcome<()> {
+    let program = Program::of_either_kind("fresh-sessions")?;
+    let _server = program.start()?;
+    let setup = &program.setup;
+    make_table(setup)?;
+    let mut conn = open(setup, Some("apart"))?;
     let fail = |e: ClientError| e.to_string();
     let count = "SELECT COUNT(*) FROM t";
     query(&mut conn, "SET @x = 1")?;
@@ -236,12 +239,11 @@ fn fresh_sessions(setup: &Setup) -> Outcome<()> {
         vec![vec![text("4")]],
     )?;
     query(&mut conn, "SET @x = 1")?;
-    conn.change_user("root", "", Some("case_prepared"))
-        .map_err(fail)?;
+    conn.change_user("root", "", Some("apart")).map_err(fail)?;
     expect(
         "a user variable after a change of user",
         query(&mut conn, "SELECT @x, DATABASE()")?,
-        vec![vec![Value::Null, text("case_prepared")]],
+        vec![vec![Value::Null, text("apart")]],
     )?;
     match Conn::connect_unix(&setup.socket, "nobody_of_that_name", "x", None) {
         Err(ClientError::Server(e)) => expect("an unknown user", e.code, 1045),
@@ -249,7 +251,11 @@ fn fresh_sessions(setup: &Setup) -> Outcome<()> {
     }
 }
 
-fn kill(setup: &Setup) -> Outcome<()> {
+#[test]
+fn a_killed_connection_ends() -> Outcome<()> {
+    let program = Program::of_either_kind("kill")?;
+    let _server = program.start()?;
+    let setup = &program.setup;
     let mut victim = open(setup, None)?;
     let mut killer = open(setup, None)?;
     let id = query(&mut victim, "SELECT CONNECTION_ID()")?[0][0]
@@ -262,8 +268,12 @@ fn kill(setup: &Setup) -> Outcome<()> {
     }
 }
 
-/// Bytes that are no packet, before and after the login.
-fn nonsense(setup: &Setup) -> Outcome<()> {
+/// Before and after the login.
+#[test]
+fn nonsense_ends_its_own_connection() -> Outcome<()> {
+    let program = Program::of_either_kind("nonsense")?;
+    let _server = program.start()?;
+    let setup = &program.setup;
     let mut bystander = open(setup, None)?;
     let fail = |e: std::io::Error| e.to_string();
     for bytes in [
