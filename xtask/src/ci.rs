@@ -1,6 +1,6 @@
 //! `cargo xtask test` and `cargo xtask ci`: what must pass before a change is kept.
 
-use crate::{fuzz, seeds, sim, tidy};
+use crate::{fuzz, seeds, sim};
 use harness::step::{self, Outcome};
 use harness::{install, workspace};
 use std::time::Duration;

@@ -12,7 +12,6 @@ mod mutants;
 mod planted;
 mod seeds;
 mod sim;
-mod tidy;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use harness::install;

@@ -161,7 +161,7 @@ fn test(
     seconds: u64,
     bug: Option<&str>,
     seed: u64,
-) -> Outcome<step::Said> {
+) -> Outcome<step::Output> {
     let mut run = Command::new("timeout");
     run.args(["--kill-after=5", &seconds.to_string()])
         .arg(program)

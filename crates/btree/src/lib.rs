@@ -9,6 +9,8 @@
 //! `partition`, `measure`, `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
 
 #![warn(clippy::missing_errors_doc)]
+// Every wait is for an event (clippy.toml).
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod apply;
 mod descend;

@@ -5,6 +5,8 @@
 //! sockets or runtimes.
 
 #![warn(clippy::missing_errors_doc)]
+// Every wait is for an event (clippy.toml).
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod analysis;
 mod check;

@@ -9,9 +9,9 @@ const KIB: u64 = 1024;
 
 /// What one process tells of itself.
 fn ask<T>(pid: u32, question: impl Fn(&Process) -> ProcResult<T>) -> Outcome<T> {
-    let told = |e: ProcError| format!("/proc/{pid}: {e}");
-    let process = Process::new(pid.cast_signed()).map_err(told)?;
-    question(&process).map_err(told)
+    let failed = |e: ProcError| format!("/proc/{pid}: {e}");
+    let process = Process::new(pid.cast_signed()).map_err(failed)?;
+    question(&process).map_err(failed)
 }
 
 /// User plus system time of all threads of `pid`, the finished ones included.

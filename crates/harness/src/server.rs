@@ -4,7 +4,7 @@
 //! its handle goes out of scope is killed.
 
 use crate::client::{self, Conn, Fault};
-use crate::step::{self, Outcome, Said};
+use crate::step::{self, Outcome, Output};
 use crate::workspace;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -168,7 +168,7 @@ impl Setup {
 
     /// Starts the server with more options, where it is expected to refuse; what it said. One that has not ended
     /// after ten seconds is stopped, and counts as a success.
-    pub fn say(&self, more: &[&str]) -> Outcome<Said> {
+    pub fn try_start(&self, more: &[&str]) -> Outcome<Output> {
         let log = self.log.with_extension("refused.log");
         let _ = std::fs::remove_file(&log);
         let mut setup = self.clone();
@@ -185,7 +185,7 @@ impl Setup {
                 None => std::thread::sleep(Duration::from_millis(5)),
             }
         };
-        Ok(Said {
+        Ok(Output {
             success,
             text: step::tail_of_file(&setup.log, 50),
         })

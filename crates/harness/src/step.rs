@@ -72,7 +72,7 @@ pub fn visibly_within(command: &mut Command, limit: Duration) -> Outcome<()> {
 
 /// What a quiet program said.
 #[derive(Debug)]
-pub struct Said {
+pub struct Output {
     /// Did it exit with 0?
     pub success: bool,
     /// Standard output, then standard error.
@@ -80,7 +80,7 @@ pub struct Said {
 }
 
 /// Runs `command` quietly and returns what it said; an error only where it could not be started.
-pub fn quietly(command: &mut Command) -> Outcome<Said> {
+pub fn quietly(command: &mut Command) -> Outcome<Output> {
     let line = shown(command);
     let out = command
         .stdin(Stdio::null())
@@ -88,7 +88,7 @@ pub fn quietly(command: &mut Command) -> Outcome<Said> {
         .map_err(|e| format!("{line}: {e}"))?;
     let mut text = String::from_utf8_lossy(&out.stdout).into_owned();
     text.push_str(&String::from_utf8_lossy(&out.stderr));
-    Ok(Said {
+    Ok(Output {
         success: out.status.success(),
         text,
     })

@@ -244,16 +244,16 @@ impl Load {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(|e| format!("sysbench: {e}"))?;
-        let told = Arc::new(Mutex::new(Told::default()));
+        let progress = Arc::new(Mutex::new(Progress::default()));
         if let Some(out) = child.stdout.take() {
-            listen(out, &told);
+            listen(out, &progress);
         }
         if let Some(err) = child.stderr.take() {
-            listen(err, &told);
+            listen(err, &progress);
         }
         Ok(Watched {
             load: Background(child),
-            told,
+            progress,
         })
     }
 }
@@ -288,19 +288,19 @@ impl Second {
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct Progress {
     seconds: Vec<Second>,
     complaints: String,
 }
 
 /// Keeps what is said until nothing more is said.
-fn listen(from: impl Read + Send + 'static, told: &Arc<Mutex<Told>>) {
-    let told = told.clone();
+fn listen(from: impl Read + Send + 'static, progress: &Arc<Mutex<Progress>>) {
+    let progress = progress.clone();
     std::thread::spawn(move || {
         for line in BufReader::new(from).lines().map_while(Result::ok) {
-            let mut told = told.lock().unwrap_or_else(|e| e.into_inner());
-            told.complaints.push_str(&complaints(&line));
-            told.seconds.extend(Second::parse(&line));
+            let mut progress = progress.lock().unwrap_or_else(|e| e.into_inner());
+            progress.complaints.push_str(&complaints(&line));
+            progress.seconds.extend(Second::parse(&line));
         }
     });
 }
@@ -309,7 +309,7 @@ fn listen(from: impl Read + Send + 'static, told: &Arc<Mutex<Told>>) {
 #[derive(Debug)]
 pub struct Watched {
     load: Background,
-    told: Arc<Mutex<Told>>,
+    progress: Arc<Mutex<Progress>>,
 }
 
 impl Watched {
@@ -318,12 +318,12 @@ impl Watched {
     /// # Errors
     /// A statement has failed, or the load has ended by itself.
     pub fn seconds(&mut self) -> Outcome<Vec<Second>> {
-        let told = self.told.lock().unwrap_or_else(|e| e.into_inner());
-        if !told.complaints.is_empty() {
-            return Err(told.complaints.clone());
+        let progress = self.progress.lock().unwrap_or_else(|e| e.into_inner());
+        if !progress.complaints.is_empty() {
+            return Err(progress.complaints.clone());
         }
         match self.load.runs() {
-            true => Ok(told.seconds.clone()),
+            true => Ok(progress.seconds.clone()),
             false => Err("sysbench has ended".to_owned()),
         }
     }
@@ -333,7 +333,7 @@ impl Watched {
     /// Waits until a second has been told of that ended after `then`: the seconds so far.
     ///
     /// # Errors
-    /// As [`seconds`](Self::seconds), and nothing was told for a minute.
+    /// As [`seconds`](Self::seconds), and nothing was said for a minute.
     pub fn seconds_until(&mut self, then: Instant) -> Outcome<Vec<Second>> {
         let begun = Instant::now();
         loop {

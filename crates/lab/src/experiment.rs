@@ -1,4 +1,4 @@
-//! What an experiment is: data. Which sides, which load, how many clients, and the bar that the result is held to.
+//! What an experiment is: data. Which sides, which load, how many clients, and the target that the result is held to.
 //!
 //! A side's own options are part of the data, so that nothing is set for one server that the report does not show.
 
@@ -15,7 +15,7 @@ pub struct Experiment {
     pub id: &'static str,
     /// What it is about.
     pub title: &'static str,
-    /// What was once seen on MySQL and PBXT, the reason for the bar.
+    /// What was once seen on MySQL and PBXT, the reason for the target.
     pub seen: &'static str,
     /// What is run for it, one after the other.
     pub series: &'static [Series],
@@ -41,7 +41,7 @@ pub struct Series {
     /// Who runs.
     pub sides: &'static [Side],
     /// What the result is held to.
-    pub bars: &'static [Bar],
+    pub targets: &'static [Target],
     /// Its name in the README, if it stands there.
     pub headline: Option<&'static str>,
 }
@@ -249,7 +249,7 @@ impl Figure {
     }
 }
 
-/// What a figure is divided by before it is held to the bar.
+/// What a figure is divided by before it is held to the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Against {
     /// Nothing.
@@ -262,7 +262,7 @@ pub enum Against {
     OwnPeak,
 }
 
-/// Where the bar lies.
+/// What the target is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Limit {
     /// Not below.
@@ -275,7 +275,7 @@ pub enum Limit {
 
 /// What a result is held to.
 #[derive(Debug, Clone, Copy)]
-pub struct Bar {
+pub struct Target {
     /// Whose figure.
     pub side: &'static str,
     /// Which.
@@ -290,10 +290,10 @@ pub struct Bar {
     pub ours: bool,
 }
 
-impl Bar {
-    /// A bar on Tidemill's figure, at all numbers of clients.
-    pub const fn new(figure: Figure, against: Against, limit: Limit) -> Bar {
-        Bar {
+impl Target {
+    /// A target on Tidemill's figure, at all numbers of clients.
+    pub const fn new(figure: Figure, against: Against, limit: Limit) -> Target {
+        Target {
             side: Who::Tidemill.name(),
             figure,
             against,
@@ -304,17 +304,17 @@ impl Bar {
     }
 
     /// The same for another side.
-    pub const fn of(self, side: &'static str) -> Bar {
-        Bar { side, ..self }
+    pub const fn of(self, side: &'static str) -> Target {
+        Target { side, ..self }
     }
 
     /// The same at these numbers of clients alone.
-    pub const fn at(self, clients: &'static [u32]) -> Bar {
-        Bar { clients, ..self }
+    pub const fn at(self, clients: &'static [u32]) -> Target {
+        Target { clients, ..self }
     }
 
     /// The same, with a number that the lab has chosen.
-    pub const fn chosen(self) -> Bar {
-        Bar { ours: true, ..self }
+    pub const fn chosen(self) -> Target {
+        Target { ours: true, ..self }
     }
 }

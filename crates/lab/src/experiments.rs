@@ -246,9 +246,16 @@ fn again(from: &str, readme: bool) -> Outcome<()> {
     }
 }
 
-/// Prints every verdict. A missed bar is a result; a side that could not be run is a failure.
+/// Prints every verdict. A missed target is a result; a side that could not be run is a failure.
 fn conclude(record: &Record) -> Outcome<()> {
-    let mut table = Table::new(&["experiment", "series", "bar", "clients", "ratio", "verdict"]);
+    let mut table = Table::new(&[
+        "experiment",
+        "series",
+        "target",
+        "clients",
+        "ratio",
+        "verdict",
+    ]);
     let mut failures = Vec::new();
     for experiment in &record.experiments {
         for series in &experiment.series {
@@ -256,7 +263,7 @@ fn conclude(record: &Record) -> Outcome<()> {
                 table.row(vec![
                     experiment.id.as_str().into(),
                     series.label.as_str().into(),
-                    verdict.bar.as_str().into(),
+                    verdict.target.as_str().into(),
                     u64::from(verdict.clients).into(),
                     verdict.value.map_or(Cell::Missing, |v| Cell::Number(v, 3)),
                     verdict.words().into(),

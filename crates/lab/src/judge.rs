@@ -1,51 +1,51 @@
-//! Holding results to their bars.
+//! Holding results to their targets.
 
-use crate::experiment::{Against, Bar, Figure, Limit, Series};
+use crate::experiment::{Against, Figure, Limit, Series, Target};
 use crate::record::{Outcomes, Point, SeriesRecord, Verdict};
 
-/// The verdicts of a series, bar after bar.
+/// The verdicts of a series, target after target.
 pub fn judge(series: &Series, record: &SeriesRecord) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
-    for bar in series.bars {
+    for target in series.targets {
         let last = record.points.last().map(|p| p.clients);
-        let asked = record.points.iter().filter(|point| match bar.against {
+        let asked = record.points.iter().filter(|point| match target.against {
             Against::OwnPeak => Some(point.clients) == last,
-            _ => bar.clients.is_empty() || bar.clients.contains(&point.clients),
+            _ => target.clients.is_empty() || target.clients.contains(&point.clients),
         });
         for point in asked {
             // A side that was left out on the command line is not judged.
-            if point.of(bar.side).is_some() {
-                verdicts.push(verdict(bar, record, point));
+            if point.of(target.side).is_some() {
+                verdicts.push(verdict(target, record, point));
             }
         }
     }
     verdicts
 }
 
-/// The bar in words.
-fn words(bar: &Bar) -> String {
-    let whose = match bar.side {
+/// The target in words.
+fn words(target: &Target) -> String {
+    let whose = match target.side {
         "tidemill" => String::new(),
         other => format!("{other}: "),
     };
-    let limit = match bar.limit {
+    let limit = match target.limit {
         Limit::AtLeast(x) => format!("at least {}", short(x)),
         Limit::AtMost(x) => format!("at most {}", short(x)),
         Limit::Within(x) => format!("within {} % of", short(x * 100.0)),
     };
-    let against = match (bar.against, bar.limit) {
+    let against = match (target.against, target.limit) {
         (Against::Nothing, _) => String::new(),
         (Against::Side(name), Limit::Within(_)) => format!(" '{name}'"),
         (Against::Side(name), _) => format!(" of '{name}'"),
         (Against::BestPeer, _) => " of the best peer".to_owned(),
         (Against::OwnPeak, _) => " of its own peak".to_owned(),
     };
-    let chosen = if bar.ours {
+    let chosen = if target.ours {
         " (number chosen by the lab)"
     } else {
         ""
     };
-    format!("{whose}{} {limit}{against}{chosen}", bar.figure.name())
+    format!("{whose}{} {limit}{against}{chosen}", target.figure.name())
 }
 
 /// A number with as many digits as it needs, three at most.
@@ -57,20 +57,20 @@ pub fn short(x: f64) -> String {
 /// What a figure is divided by: its name, its value and its noise.
 type Reference = (String, f64, f64);
 
-fn verdict(bar: &Bar, record: &SeriesRecord, point: &Point) -> Verdict {
+fn verdict(target: &Target, record: &SeriesRecord, point: &Point) -> Verdict {
     let mut verdict = Verdict {
-        bar: words(bar),
+        target: words(target),
         clients: point.clients,
         ..Verdict::default()
     };
-    let own = point.of(bar.side);
-    let Some((own, value)) = own.and_then(|o| Some((o, o.middle(bar.figure)?))) else {
+    let own = point.of(target.side);
+    let Some((own, value)) = own.and_then(|o| Some((o, o.middle(target.figure)?))) else {
         verdict.figures = missing(own);
         return verdict;
     };
-    verdict.noise = own.noise(bar.figure);
-    let shown = shown(bar.figure, value);
-    let ratio = match reference(bar, record, point) {
+    verdict.noise = own.noise(target.figure);
+    let shown = shown(target.figure, value);
+    let ratio = match reference(target, record, point) {
         None => value,
         Some(Err(why)) => {
             verdict.figures = why;
@@ -78,14 +78,14 @@ fn verdict(bar: &Bar, record: &SeriesRecord, point: &Point) -> Verdict {
         }
         Some(Ok((name, by, noise))) => {
             verdict.noise = verdict.noise.max(noise);
-            verdict.figures = format!("{shown} by {} of {name}", self::shown(bar.figure, by));
+            verdict.figures = format!("{shown} by {} of {name}", self::shown(target.figure, by));
             value / by
         }
     };
     if verdict.figures.is_empty() {
         verdict.figures = shown;
     }
-    let by = match bar.limit {
+    let by = match target.limit {
         Limit::AtLeast(limit) => ratio / limit - 1.0,
         Limit::AtMost(limit) => 1.0 - ratio / limit,
         Limit::Within(limit) => limit - (ratio - 1.0).abs(),
@@ -96,27 +96,35 @@ fn verdict(bar: &Bar, record: &SeriesRecord, point: &Point) -> Verdict {
     verdict
 }
 
-fn reference(bar: &Bar, record: &SeriesRecord, point: &Point) -> Option<Result<Reference, String>> {
-    match bar.against {
+fn reference(
+    target: &Target,
+    record: &SeriesRecord,
+    point: &Point,
+) -> Option<Result<Reference, String>> {
+    match target.against {
         Against::Nothing => None,
         Against::Side(name) => Some(match point.of(name) {
-            Some(other) => match other.middle(bar.figure) {
-                Some(by) => Ok((name.to_owned(), by, other.noise(bar.figure))),
+            Some(other) => match other.middle(target.figure) {
+                Some(by) => Ok((name.to_owned(), by, other.noise(target.figure))),
                 None => Err(missing(Some(other))),
             },
             None => Err(format!("{name} was not run")),
         }),
-        Against::BestPeer => Some(match record.best_peer(point, bar.figure) {
+        Against::BestPeer => Some(match record.best_peer(point, target.figure) {
             Some((name, by)) => {
-                let noise = point.of(name).map_or(1.0, |o| o.noise(bar.figure));
+                let noise = point.of(name).map_or(1.0, |o| o.noise(target.figure));
                 Ok((name.to_owned(), by, noise))
             }
             None => Err("no peer was run".to_owned()),
         }),
         Against::OwnPeak => {
             let all = record.points.iter().filter_map(|p| {
-                let own = p.of(bar.side)?;
-                Some((p.clients, own.middle(bar.figure)?, own.noise(bar.figure)))
+                let own = p.of(target.side)?;
+                Some((
+                    p.clients,
+                    own.middle(target.figure)?,
+                    own.noise(target.figure),
+                ))
             });
             let peak = all.max_by(|a, b| a.1.total_cmp(&b.1));
             peak.map(|(clients, by, noise)| Ok((format!("its own at {clients}"), by, noise)))
@@ -139,7 +147,7 @@ fn shown(figure: Figure, value: f64) -> String {
 }
 
 impl Verdict {
-    /// Is it closer to the bar than two equal runs were to each other?
+    /// Is it closer to the target than two equal runs were to each other?
     pub fn within_noise(&self) -> bool {
         self.by.abs() < self.noise - 1.0
     }

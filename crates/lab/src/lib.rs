@@ -4,7 +4,6 @@ pub mod canned;
 mod catalog;
 mod compare;
 mod conversions;
-mod course;
 mod dataset_cache;
 mod experiment;
 mod experiments;
@@ -22,6 +21,7 @@ mod report;
 mod runner;
 mod syncs;
 mod sysbench_matrix;
+mod time_series;
 mod tpcc;
 mod tpcc_formats;
 

@@ -1,11 +1,11 @@
 //! One run of one side.
 
-use crate::course::Course;
 use crate::experiment::DATABASE;
 use crate::experiment::{Data, Load, Probe};
 use crate::fio::Fio;
 use crate::peers::{Peer, Who};
 use crate::record::Run;
+use crate::time_series::TimeSeries;
 use crate::tpcc;
 use harness::process;
 use harness::step::Outcome;
@@ -115,19 +115,19 @@ fn clients(peer: &dyn Peer, who: Who, job: &Job) -> Outcome<Served> {
 
 fn rows_served(load: &sysbench::Load, peer: &dyn Peer) -> Outcome<Served> {
     let (figures, text) = load.report(peer.reach())?;
-    let course = Course::parse(&text);
+    let time_series = TimeSeries::parse(&text);
     Ok(Served {
         queries: figures.queries,
         commits: figures.transactions,
         run: Run {
             rate: figures.qps,
             tps: figures.tps,
-            p50_ms: course.percentile(0.5),
-            p95_ms: course.percentile(0.95),
-            p99_ms: course.percentile(0.99),
-            max_ms: course.max_ms,
+            p50_ms: time_series.percentile(0.5),
+            p95_ms: time_series.percentile(0.95),
+            p99_ms: time_series.percentile(0.99),
+            max_ms: time_series.max_ms,
             retried: figures.ignored,
-            seconds: course.seconds,
+            seconds: time_series.seconds,
             ..Run::default()
         },
     })

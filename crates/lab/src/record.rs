@@ -92,7 +92,7 @@ pub struct SeriesRecord {
     pub sides: Vec<SideRecord>,
     /// What came of it.
     pub points: Vec<Point>,
-    /// What came of the bars.
+    /// What came of the targets.
     pub verdicts: Vec<Verdict>,
     /// Why it ended early, if it did.
     pub failed: Option<String>,
@@ -166,22 +166,23 @@ pub struct Run {
     pub seconds: Vec<f64>,
 }
 
-/// What came of one bar at one number of clients.
+/// What came of one target at one number of clients.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The bar in words.
-    pub bar: String,
+    /// The target in words.
+    #[serde(rename = "bar")]
+    pub target: String,
     /// Clients.
     pub clients: u32,
     /// The two figures in words.
     pub figures: String,
-    /// What was held to the bar; nothing where it could not be measured.
+    /// What was held to the target; nothing where it could not be measured.
     pub value: Option<f64>,
     /// Met?
     pub met: bool,
-    /// By how much, as a share of the bar; negative where it was missed.
+    /// By how much, as a share of the target; negative where it was missed.
     pub by: f64,
-    /// The ratio of two equal runs: what lies closer to the bar than this is not decided.
+    /// The ratio of two equal runs: what lies closer to the target than this is not decided.
     pub noise: f64,
 }
 

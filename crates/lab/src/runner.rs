@@ -120,8 +120,8 @@ pub struct Runner<'a> {
     fio: &'a Fio,
 }
 
-/// A side in its seat: running until it fails.
-struct Seat {
+/// A side and what became of it: running until it fails.
+struct SideState {
     side: Side,
     running: Result<Running, String>,
     data: Data,
@@ -155,22 +155,22 @@ impl<'a> Runner<'a> {
             seconds: self.plan.seconds_of(series),
             ..SeriesRecord::default()
         };
-        let mut seats = Vec::new();
+        let mut states = Vec::new();
         for side in self.plan.sides_of(series) {
-            let seat = self.seat(side, data, terms);
-            record.sides.push(described(&seat));
-            seats.push(seat);
+            let state = self.start_side(side, data, terms);
+            record.sides.push(described(&state));
+            states.push(state);
         }
         for clients in self.plan.clients_of(series) {
-            let point = self.point(series, &mut seats, clients);
+            let point = self.point(series, &mut states, clients);
             record.points.push(point);
         }
-        for seat in seats {
-            if let Ok(Running::Server(who, started)) = seat.running {
-                let checked = consistent(&started, who, seat.data);
+        for state in states {
+            if let Ok(Running::Server(who, started)) = state.running {
+                let checked = consistent(&started, who, state.data);
                 if let Err(why) = checked.and_then(|()| started.stop()) {
-                    let name = seat.side.name;
-                    let why = failed(&seat.side, &why);
+                    let name = state.side.name;
+                    let why = failed(&state.side, &why);
                     record.failed = Some(format!("{name} did not end as it should: {why}"));
                 }
             }
@@ -179,14 +179,14 @@ impl<'a> Runner<'a> {
         record
     }
 
-    fn seat(&mut self, side: Side, data: Data, terms: Terms) -> Seat {
+    fn start_side(&mut self, side: Side, data: Data, terms: Terms) -> SideState {
         let data = side.data.map_or(data, |own| self.plan.data_of(own));
         let running = match side.what {
             What::Disk(probe) => Ok(Running::Disk(probe)),
             What::Server(who) => self.start(&side, who, data, terms),
         };
         let running = running.map_err(|why| failed(&side, &why));
-        Seat {
+        SideState {
             side,
             running,
             data,
@@ -205,7 +205,7 @@ impl<'a> Runner<'a> {
     }
 
     /// All sides at one number of clients, again and again.
-    fn point(&self, series: &Series, seats: &mut [Seat], clients: u32) -> Point {
+    fn point(&self, series: &Series, states: &mut [SideState], clients: u32) -> Point {
         let job = Job {
             load: series.load,
             data: series.data,
@@ -214,29 +214,29 @@ impl<'a> Runner<'a> {
             cores: String::new(),
         };
         step::announce(&format!("{}, {clients} clients", job.load.name()));
-        let mut runs: Vec<Vec<Run>> = seats.iter().map(|_| Vec::new()).collect();
+        let mut runs: Vec<Vec<Run>> = states.iter().map(|_| Vec::new()).collect();
         for round in 0..self.plan.repeats_of(series) {
-            let mut order: Vec<usize> = (0..seats.len()).collect();
+            let mut order: Vec<usize> = (0..states.len()).collect();
             if round % 2 == 1 {
                 order.reverse();
             }
             for at in order {
-                let seat = &mut seats[at];
-                match self.turn(seat, &job) {
+                let state = &mut states[at];
+                match self.turn(state, &job) {
                     Ok(Some(run)) => {
-                        tell(seat, &run, series.load);
+                        tell(state, &run, series.load);
                         runs[at].push(run);
                     }
                     Ok(None) => {}
                     // Dropping the server ends it.
-                    Err(why) => seat.running = Err(failed(&seat.side, &why)),
+                    Err(why) => state.running = Err(failed(&state.side, &why)),
                 }
             }
         }
-        let results = seats.iter().zip(runs).map(|(seat, runs)| Outcomes {
-            side: seat.side.name.to_owned(),
+        let results = states.iter().zip(runs).map(|(state, runs)| Outcomes {
+            side: state.side.name.to_owned(),
             runs,
-            failed: seat.running.as_ref().err().cloned(),
+            failed: state.running.as_ref().err().cloned(),
         });
         Point {
             clients,
@@ -245,8 +245,8 @@ impl<'a> Runner<'a> {
     }
 
     /// One run of one side; nothing where it has failed before.
-    fn turn(&self, seat: &mut Seat, job: &Job) -> Outcome<Option<Run>> {
-        let (who, started) = match &seat.running {
+    fn turn(&self, state: &mut SideState, job: &Job) -> Outcome<Option<Run>> {
+        let (who, started) = match &state.running {
             Err(_) => return Ok(None),
             Ok(Running::Disk(probe)) => {
                 return measure::disk(self.fio, *probe, job.seconds).map(Some);
@@ -254,8 +254,8 @@ impl<'a> Runner<'a> {
             Ok(Running::Server(who, started)) => (*who, started),
         };
         let job = Job {
-            data: seat.data,
-            cores: left_over(seat.side.cores),
+            data: state.data,
+            cores: left_over(state.side.cores),
             ..job.clone()
         };
         let peer = started.peer()?;
@@ -265,13 +265,13 @@ impl<'a> Runner<'a> {
         // first time, a pool smaller than the data fills as well.
         let first = if self.plan.quick { 2 } else { 8 };
         let warming = Job {
-            seconds: if seat.warm { 1 } else { first },
+            seconds: if state.warm { 1 } else { first },
             ..job.clone()
         };
         measure::server(peer, who, &warming)?;
         let run = measure::server(peer, who, &job)?;
         peer.pause(true)?;
-        seat.warm = true;
+        state.warm = true;
         Ok(Some(run))
     }
 }
@@ -316,27 +316,27 @@ fn left_over(used: usize) -> String {
     }
 }
 
-fn tell(seat: &Seat, run: &Run, load: Load) {
+fn tell(state: &SideState, run: &Run, load: Load) {
     let cpu = run
         .cpu_us
         .map_or(String::new(), |us| format!("{us:>8.1} us CPU each"));
     println!(
         "    {:<28} {:>9.0} {}  p99 {:>8.2} ms {cpu}",
-        seat.side.name,
+        state.side.name,
         run.rate,
         load.unit(),
         run.p99_ms
     );
 }
 
-fn described(seat: &Seat) -> SideRecord {
+fn described(state: &SideState) -> SideRecord {
     let mut record = SideRecord {
-        name: seat.side.name.to_owned(),
-        peer: seat.side.is_peer(),
-        limit: seat.side.part == Part::Limit,
+        name: state.side.name.to_owned(),
+        peer: state.side.is_peer(),
+        limit: state.side.part == Part::Limit,
         ..SideRecord::default()
     };
-    match &seat.running {
+    match &state.running {
         Ok(Running::Server(who, started)) => {
             record.tables_mib = started.tables_mib(*who);
             record.version.clone_from(&started.version);

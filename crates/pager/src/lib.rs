@@ -6,6 +6,8 @@
 //! lack something return [`Wait`] having changed nothing.
 
 #![warn(clippy::missing_errors_doc)]
+// Every wait is for an event (clippy.toml).
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod alloc;
 mod checkpoint;

@@ -5,6 +5,9 @@
 //! (parsed and planned statements by text), `memory` (what sessions hold, and its limits), `session` (one
 //! connection). Results leave through [`sink`].
 
+// Every wait is for an event (clippy.toml).
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod access;
 pub mod cache;
 pub mod ddl;

@@ -1,11 +1,11 @@
 //! Experiments whose transactions read and write.
 
 use super::parts::{PLAIN, ROOMY, ROOMY_LAZY, TIGHT};
-use crate::experiment::{Against, Bar, Data, Experiment, Figure, Limit, Load, Series, Side};
+use crate::experiment::{Against, Data, Experiment, Figure, Limit, Load, Series, Side, Target};
 use crate::peers::{Terms, Who};
 
 /// Not behind the best peer, at any number of clients.
-const ABOVE_PEERS: Bar = Bar::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(1.0));
+const ABOVE_PEERS: Target = Target::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(1.0));
 
 /// Sysbench's table of so many rows with a row format.
 const fn formatted(rows: u64, options: &'static str, cached: bool) -> Data {
@@ -53,8 +53,8 @@ const CACHED_FORMATS: [Side; 10] = formats(1_000_000, true);
 /// Four times the memory for pages that [`TIGHT`] gives.
 const LARGE_FORMATS: [Side; 10] = formats(2_500_000, false);
 
-const fn rate(side: &'static str, against: &'static str, at_least: f64) -> Bar {
-    Bar::new(
+const fn rate(side: &'static str, against: &'static str, at_least: f64) -> Target {
+    Target::new(
         Figure::Rate,
         Against::Side(against),
         Limit::AtLeast(at_least),
@@ -63,7 +63,7 @@ const fn rate(side: &'static str, against: &'static str, at_least: f64) -> Bar {
 }
 
 /// What is asked of row formats where data is four times the memory for pages.
-const LARGE_BARS: &[Bar] = &[
+const LARGE_TARGETS: &[Target] = &[
     rate("tidemill, 8 KiB", "tidemill, plain", 1.0),
     rate("tidemill, adaptive", "tidemill, plain", 1.0),
     rate("tidemill, 4 KiB", "tidemill, 8 KiB", 0.9),
@@ -84,7 +84,7 @@ pub const E14: Experiment = Experiment {
             load: Load::Sysbench("oltp_read_write", &[]),
             clients: &[8, 64, 256],
             terms: ROOMY_LAZY,
-            bars: &[ABOVE_PEERS.chosen()],
+            targets: &[ABOVE_PEERS.chosen()],
             headline: Some("read/write"),
             ..PLAIN
         },
@@ -94,7 +94,7 @@ pub const E14: Experiment = Experiment {
             clients: &[8, 64],
             terms: ROOMY_LAZY,
             sides: &CACHED_FORMATS,
-            bars: &[
+            targets: &[
                 rate("tidemill, 8 KiB", "tidemill, plain", 0.9),
                 rate("tidemill, 4 KiB", "tidemill, plain", 0.9),
                 rate("tidemill, 2 KiB", "tidemill, plain", 0.9),
@@ -113,7 +113,7 @@ pub const E14: Experiment = Experiment {
             clients: &[8, 64],
             terms: TIGHT,
             sides: &LARGE_FORMATS,
-            bars: LARGE_BARS,
+            targets: LARGE_TARGETS,
             ..PLAIN
         },
     ],
@@ -135,20 +135,20 @@ pub const E14_SLOW: Experiment = Experiment {
             ..TIGHT
         },
         sides: &LARGE_FORMATS,
-        bars: LARGE_BARS,
+        targets: LARGE_TARGETS,
         ..PLAIN
     }],
 };
 
 /// Twice the best peer.
-const TWICE: Bar = Bar::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.0));
+const TWICE: Target = Target::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.0));
 
 const TPCC: Series = Series {
     load: Load::Tpcc(&[]),
     clients: &[1, 8, 32],
     seconds: 12,
     data: Data::Warehouses(5),
-    bars: &[TWICE],
+    targets: &[TWICE],
     ..PLAIN
 };
 

@@ -1,6 +1,6 @@
 //! The experiments, as data.
 //!
-//! Where a bar's number is not in the list of experiments, it is marked as chosen by the lab. Where the list asks for
+//! Where a target's number is not in the list of experiments, it is marked as chosen by the lab. Where the list asks for
 //! something that Tidemill does not have yet (row formats, replication), there is no experiment yet either.
 
 mod mixed;
@@ -45,19 +45,19 @@ mod tests {
     use crate::experiment::Against;
 
     #[test]
-    fn names_are_unique_and_bars_name_sides() {
+    fn names_are_unique_and_targets_name_sides() {
         for series in ALL.iter().flat_map(|e| e.series) {
             let mut names: Vec<&str> = series.sides.iter().map(|s| s.name).collect();
             names.sort_unstable();
             names.dedup();
             assert_eq!(names.len(), series.sides.len(), "{}", series.label);
-            for bar in series.bars {
-                assert!(names.contains(&bar.side), "{}: {bar:?}", series.label);
-                if let Against::Side(other) = bar.against {
-                    assert!(names.contains(&other), "{}: {bar:?}", series.label);
+            for target in series.targets {
+                assert!(names.contains(&target.side), "{}: {target:?}", series.label);
+                if let Against::Side(other) = target.against {
+                    assert!(names.contains(&other), "{}: {target:?}", series.label);
                 }
-                let there = bar.clients.iter().all(|c| series.clients.contains(c));
-                assert!(there, "{}: {bar:?}", series.label);
+                let there = target.clients.iter().all(|c| series.clients.contains(c));
+                assert!(there, "{}: {target:?}", series.label);
             }
         }
     }

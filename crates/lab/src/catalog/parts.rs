@@ -66,6 +66,6 @@ pub const PLAIN: Series = Series {
     data: CACHED,
     terms: ROOMY,
     sides: &[TIDEMILL, MARIADB, POSTGRES],
-    bars: &[],
+    targets: &[],
     headline: None,
 };

@@ -1,7 +1,9 @@
 //! Experiments that only read.
 
 use super::parts::{CANNED, LARGE, MARIADB, PLAIN, POSTGRES, TIDEMILL, TIGHT};
-use crate::experiment::{Against, Bar, Experiment, Figure, Limit, Load, Part, Probe, Series, Side};
+use crate::experiment::{
+    Against, Experiment, Figure, Limit, Load, Part, Probe, Series, Side, Target,
+};
 use crate::peers::Who;
 
 /// The disk by itself, as E01 uses it.
@@ -9,7 +11,7 @@ const ONE_READ: Side = Side::disk("fio, 1 read at a time", Probe::Read(1));
 const MANY_READS: Side = Side::disk("fio, 32 reads at a time", Probe::Read(32));
 
 /// A point select misses the pool at most once, since what is above the leaves stays there.
-const ONE_PAGE_A_QUERY: Bar = Bar::new(Figure::Reads, Against::Nothing, Limit::AtMost(1.1));
+const ONE_PAGE_A_QUERY: Target = Target::new(Figure::Reads, Against::Nothing, Limit::AtMost(1.1));
 
 pub const E01: Experiment = Experiment {
     id: "E01",
@@ -22,8 +24,8 @@ pub const E01: Experiment = Experiment {
             data: LARGE,
             terms: TIGHT,
             sides: &[TIDEMILL, MARIADB, POSTGRES, ONE_READ],
-            bars: &[
-                Bar::new(
+            targets: &[
+                Target::new(
                     Figure::Rate,
                     Against::Side(ONE_READ.name),
                     Limit::AtLeast(0.85),
@@ -38,8 +40,8 @@ pub const E01: Experiment = Experiment {
             data: LARGE,
             terms: TIGHT,
             sides: &[TIDEMILL, MARIADB, POSTGRES, MANY_READS],
-            bars: &[
-                Bar::new(
+            targets: &[
+                Target::new(
                     Figure::Rate,
                     Against::Side(MANY_READS.name),
                     Limit::AtLeast(0.9),
@@ -58,11 +60,11 @@ pub const E02: Experiment = Experiment {
     series: &[Series {
         label: "cached",
         sides: &[TIDEMILL, MARIADB, POSTGRES, CANNED],
-        bars: &[
-            Bar::new(Figure::Cpu, Against::BestPeer, Limit::AtMost(0.33)),
-            Bar::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.3)).at(&[64]),
-            Bar::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.8)).at(&[256]),
-            Bar::new(
+        targets: &[
+            Target::new(Figure::Cpu, Against::BestPeer, Limit::AtMost(0.33)),
+            Target::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.3)).at(&[64]),
+            Target::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.8)).at(&[256]),
+            Target::new(
                 Figure::Rate,
                 Against::Side(CANNED.name),
                 Limit::AtLeast(0.85),
@@ -91,13 +93,13 @@ const STATISTICS: Series = Series {
         ),
         Side::tuned(Who::MariaDb, "mariadb, userstat", &["userstat=ON"]),
     ],
-    bars: &[
-        Bar::new(
+    targets: &[
+        Target::new(
             Figure::Rate,
             Against::Side(UNCOUNTED.name),
             Limit::AtLeast(0.99),
         ),
-        Bar::new(
+        Target::new(
             Figure::Cpu,
             Against::Side(UNCOUNTED.name),
             Limit::AtMost(1.01),
@@ -163,9 +165,9 @@ const DISTINCT: Load = Load::Sysbench(
 
 const SCANS: Series = Series {
     clients: &[8, 64],
-    bars: &[
-        Bar::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.0)),
-        Bar::new(Figure::Cpu, Against::BestPeer, Limit::AtMost(1.0)).chosen(),
+    targets: &[
+        Target::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.0)),
+        Target::new(Figure::Cpu, Against::BestPeer, Limit::AtMost(1.0)).chosen(),
     ],
     ..PLAIN
 };

@@ -1,7 +1,7 @@
 //! Experiments on what is shared: between tables, and between cores.
 
 use super::parts::{CACHED, MARIADB, PLAIN, POSTGRES, ROOMY_LAZY, TIDEMILL, UPDATE};
-use crate::experiment::{Against, Bar, Data, Experiment, Figure, Limit, Series, Side};
+use crate::experiment::{Against, Data, Experiment, Figure, Limit, Series, Side, Target};
 use crate::peers::Who;
 
 /// As many rows as [`CACHED`], in sixteen tables.
@@ -24,7 +24,7 @@ const TABLES: Series = Series {
         Side::on(Who::MariaDb, "mariadb, 1 table", CACHED),
         Side::on(Who::MariaDb, "mariadb, 16 tables", SIXTEEN),
     ],
-    bars: &[Bar::new(
+    targets: &[Target::new(
         Figure::Rate,
         Against::Side(MANY_TABLES.name),
         Limit::AtLeast(0.95),
@@ -69,7 +69,7 @@ const CORES: Series = Series {
         Side::cores(Who::Postgres, "postgres, 1 core", 1),
         POSTGRES,
     ],
-    bars: &[Bar::new(
+    targets: &[Target::new(
         Figure::Cpu,
         Against::Side(ONE_CORE.name),
         Limit::AtMost(1.1),

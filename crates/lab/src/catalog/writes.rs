@@ -3,11 +3,11 @@
 use super::parts::{
     LARGE, MARIADB, PLAIN, POSTGRES, ROOMY_LAZY, SYNC, SYNC_DIRECT, TIDEMILL, TIGHT, UPDATE,
 };
-use crate::experiment::{Against, Bar, Experiment, Figure, Limit, Series, Side};
+use crate::experiment::{Against, Experiment, Figure, Limit, Series, Side, Target};
 use crate::peers::{Terms, Who};
 
 /// The most clients lose next to nothing, with nothing to set.
-const FLAT: Bar = Bar::new(Figure::Rate, Against::OwnPeak, Limit::AtLeast(0.95));
+const FLAT: Target = Target::new(Figure::Rate, Against::OwnPeak, Limit::AtLeast(0.95));
 
 const NO_FSYNC: Side = Side::tuned(
     Who::Tidemill,
@@ -38,13 +38,13 @@ pub const E04: Experiment = Experiment {
             ),
             POSTGRES,
         ],
-        bars: &[
-            Bar::new(
+        targets: &[
+            Target::new(
                 Figure::Rate,
                 Against::Side(NO_FSYNC.name),
                 Limit::AtLeast(0.97),
             ),
-            Bar::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.0)).at(&[64]),
+            Target::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.0)).at(&[64]),
             FLAT,
         ],
         ..PLAIN
@@ -67,7 +67,7 @@ pub const E05: Experiment = Experiment {
             log_mib: 256,
             ..TIGHT
         },
-        bars: &[Bar::new(
+        targets: &[Target::new(
             Figure::WorstSecond,
             Against::Nothing,
             Limit::AtLeast(0.7),
@@ -85,10 +85,10 @@ pub const E06: Experiment = Experiment {
         load: UPDATE,
         clients: &[8, 64, 256],
         terms: ROOMY_LAZY,
-        bars: &[
-            Bar::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.0)).at(&[8]),
-            Bar::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.5)).at(&[64]),
-            Bar::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(3.0)).at(&[256]),
+        targets: &[
+            Target::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.0)).at(&[8]),
+            Target::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.5)).at(&[64]),
+            Target::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(3.0)).at(&[256]),
             FLAT,
         ],
         headline: Some("update"),
@@ -151,10 +151,10 @@ pub const E07: Experiment = Experiment {
                 &["innodb-io-capacity=16384", "innodb-io-capacity-max=32768"],
             ),
         ],
-        bars: &[
-            Bar::new(Figure::Rate, Against::Side(FAST.name), SAME).of(SLOW.name),
-            Bar::new(Figure::Rate, Against::Side(FAST.name), SAME).of(MIDDLING.name),
-            Bar::new(Figure::Rate, Against::Side(TIDEMILL.name), SAME)
+        targets: &[
+            Target::new(Figure::Rate, Against::Side(FAST.name), SAME).of(SLOW.name),
+            Target::new(Figure::Rate, Against::Side(FAST.name), SAME).of(MIDDLING.name),
+            Target::new(Figure::Rate, Against::Side(TIDEMILL.name), SAME)
                 .of(EIGHT_POOLS.name)
                 .chosen(),
         ],
@@ -184,9 +184,11 @@ pub const E08: Experiment = Experiment {
                 &["innodb-flush-neighbors=0"],
             ),
         ],
-        bars: &[Bar::new(Figure::Rate, Against::Side(TIDEMILL.name), SAME)
-            .of(NEIGHBOURS.name)
-            .chosen()],
+        targets: &[
+            Target::new(Figure::Rate, Against::Side(TIDEMILL.name), SAME)
+                .of(NEIGHBOURS.name)
+                .chosen(),
+        ],
         ..BUSY
     }],
 };
@@ -214,13 +216,13 @@ pub const E11: Experiment = Experiment {
             SYNC,
             SYNC_DIRECT,
         ],
-        bars: &[
-            Bar::new(Figure::Rate, Against::Side(SYNC.name), Limit::AtLeast(0.85)).at(&[1]),
-            Bar::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.0)).at(&[64]),
-            Bar::new(Figure::Syncs, Against::Nothing, Limit::AtMost(1.05))
+        targets: &[
+            Target::new(Figure::Rate, Against::Side(SYNC.name), Limit::AtLeast(0.85)).at(&[1]),
+            Target::new(Figure::Rate, Against::BestPeer, Limit::AtLeast(2.0)).at(&[64]),
+            Target::new(Figure::Syncs, Against::Nothing, Limit::AtMost(1.05))
                 .at(&[1])
                 .chosen(),
-            Bar::new(Figure::Syncs, Against::Nothing, Limit::AtMost(0.1)).at(&[64]),
+            Target::new(Figure::Syncs, Against::Nothing, Limit::AtMost(0.1)).at(&[64]),
         ],
         headline: Some("durable update"),
         ..PLAIN

@@ -118,7 +118,7 @@ fn class(verdict: &Verdict) -> &'static str {
 }
 
 fn summary(out: &mut String, record: &Record) {
-    out.push_str("<h2>The bars</h2>\n<table><tr><th>experiment</th><th>met</th><th>missed</th><th>closer than the noise, \
+    out.push_str("<h2>The targets</h2>\n<table><tr><th>experiment</th><th>met</th><th>missed</th><th>closer than the noise, \
                   or not measured</th></tr>\n");
     for experiment in &record.experiments {
         let all = || experiment.series.iter().flat_map(|s| &s.verdicts);
@@ -170,14 +170,14 @@ fn verdicts(out: &mut String, verdicts: &[Verdict]) {
     if verdicts.is_empty() {
         return;
     }
-    out.push_str("<table><tr><th>bar</th><th>clients</th><th>ratio</th><th>figures</th><th>verdict</th></tr>\n");
+    out.push_str("<table><tr><th>target</th><th>clients</th><th>ratio</th><th>figures</th><th>verdict</th></tr>\n");
     for verdict in verdicts {
         let value = verdict.value.map_or("-".to_owned(), |v| format!("{v:.3}"));
         let _ = writeln!(
             out,
             "<tr><td>{}</td><td>{}</td><td>{value}</td><td class=\"words\">{}</td>\
              <td class=\"words {}\">{}</td></tr>",
-            escaped(&verdict.bar),
+            escaped(&verdict.target),
             verdict.clients,
             escaped(&verdict.figures),
             class(verdict),

@@ -130,15 +130,15 @@ fn table(records: &[(Record, String)]) -> String {
         out,
         "\nRead as ratios: `cargo xtask lab`, {}, all servers in turn in one run on {} cores shared with the clients, the same \
          memory and the same durability, Unix sockets (TCP for TPC-C), medians of {} runs of {} s; equal halves of the runs \
-         differed by {:.0} % at most. Of {} bars of the experiments {} are met. The whole reports have every figure, the \
+         differed by {:.0} % at most. {} of {} performance targets are met. The whole reports have every figure, the \
          settings, and what the machine could do without a database: {}.",
         dates.join(" and "),
         all().map(|r| r.machine.cores).max().unwrap_or(0),
         span(all().map(|r| r.repeats as u64)),
         span(all().map(|r| r.seconds)),
         (noise - 1.0) * 100.0,
-        verdicts().count(),
         verdicts().filter(|v| v.met).count(),
+        verdicts().count(),
         reports.join("; ")
     );
     out

@@ -147,7 +147,7 @@ fn the_shell_needs_no_server() -> Outcome<()> {
 
 /// Starting with these options must fail; what the program said.
 fn refused(setup: &Setup, more: &[&str], what: &str) -> Outcome<String> {
-    let said = setup.say(more)?;
+    let said = setup.try_start(more)?;
     if said.success {
         Err(format!("{what} is accepted"))
     } else if said.text.contains("panicked") {

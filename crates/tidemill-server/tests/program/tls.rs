@@ -4,7 +4,7 @@
 
 use super::{Program, are_installed};
 use harness::server::{Server, Setup};
-use harness::step::{self, Outcome, Said};
+use harness::step::{self, Outcome, Output};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
@@ -55,18 +55,18 @@ impl Served<'_> {
     }
 
     /// `mariadb` over TCP, which verifies the server's certificate and name.
-    fn secure(&self, more: &[String], sql: &str) -> Outcome<Said> {
+    fn secure(&self, more: &[String], sql: &str) -> Outcome<Output> {
         let ca = format!("--ssl-ca={}", self.file("ca.pem").display());
         let mut options = vec![ca, "--ssl-verify-server-cert".to_owned()];
         options.extend_from_slice(more);
         self.mariadb(&options, sql)
     }
 
-    fn plain(&self, sql: &str) -> Outcome<Said> {
+    fn plain(&self, sql: &str) -> Outcome<Output> {
         self.mariadb(&["--skip-ssl".to_owned()], sql)
     }
 
-    fn mariadb(&self, more: &[String], sql: &str) -> Outcome<Said> {
+    fn mariadb(&self, more: &[String], sql: &str) -> Outcome<Output> {
         step::quietly(
             Command::new("mariadb")
                 .args(["--no-defaults", "--host=127.0.0.1", "--protocol=tcp"])
@@ -77,7 +77,7 @@ impl Served<'_> {
         )
     }
 
-    fn openssl(&self, more: &[&str]) -> Outcome<Said> {
+    fn openssl(&self, more: &[&str]) -> Outcome<Output> {
         step::quietly(
             Command::new("openssl")
                 .args([
@@ -331,13 +331,13 @@ fn refused_starts(setup: &Setup) -> Outcome<()> {
             "--ssl-key=server-key.pem",
             option,
         ];
-        expect(&setup.say(&named)?, false, text)?;
+        expect(&setup.try_start(&named)?, false, text)?;
     }
     Ok(())
 }
 
 /// An error unless a program ended so and said so.
-fn expect(said: &Said, success: bool, text: &str) -> Outcome<()> {
+fn expect(said: &Output, success: bool, text: &str) -> Outcome<()> {
     if said.success == success && said.text.contains(text) {
         return Ok(());
     }

@@ -71,16 +71,16 @@ fn parse(text: &str) -> Outcome<Vec<Line>> {
                 at + 1
             ));
         };
-        let told = |e: String| format!("line {}: {e}", at + 1);
+        let failed = |e: String| format!("line {}: {e}", at + 1);
         if why.is_empty() {
-            return Err(told("why?".to_owned()));
+            return Err(failed("why?".to_owned()));
         }
         lines.push(Line {
             number: at + 1,
             area: area.to_owned(),
             aspect: aspect.to_owned(),
-            statement: Statement::read(statement).map_err(told)?,
-            answers: Relation::read(ours, theirs).map_err(told)?,
+            statement: Statement::read(statement).map_err(failed)?,
+            answers: Relation::read(ours, theirs).map_err(failed)?,
             why: why.to_owned(),
             used: 0,
         });

@@ -6,11 +6,11 @@
 
 mod case;
 mod catalog;
+mod difference_file;
 mod documented;
 mod frames;
 mod glob;
 mod groups;
-mod kept;
 mod node;
 mod pattern;
 mod peer;
@@ -90,10 +90,10 @@ fn judged(options: &Options, path: &str) -> Outcome<()> {
         list: options.list.as_deref().map(created).transpose()?,
     };
     for line in text.lines() {
-        let (number, case, difference) = kept::read(line)?;
+        let (number, case, difference) = difference_file::read(line)?;
         found.note(options, number, &case, &difference)?;
     }
-    found.told(0)
+    found.report(0)
 }
 
 /// The share of the tests.
@@ -158,7 +158,7 @@ fn serve(options: &Options, scratch: &Scratch) -> Outcome<()> {
     server.must_run()?;
     let statements = result?;
     server.terminate()?;
-    found.told(statements)
+    found.report(statements)
 }
 
 /// What came of a run.
@@ -209,7 +209,8 @@ impl Found {
         let line = documented::find(&mut self.documented, case, found);
         if let Some(list) = &mut self.list {
             let at = line.as_ref().map_or(0, |line| line.number);
-            kept::write(list, at, number, case, found).map_err(|e| format!("--list: {e}"))?;
+            difference_file::write(list, at, number, case, found)
+                .map_err(|e| format!("--list: {e}"))?;
         }
         if let Some(line) = line {
             line.used += 1;
@@ -234,7 +235,7 @@ impl Found {
         Ok(())
     }
 
-    fn told(&self, statements: u64) -> Outcome<()> {
+    fn report(&self, statements: u64) -> Outcome<()> {
         let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
         for line in self.documented.iter().filter(|l| l.used > 0) {
             *reasons.entry(&line.why).or_default() += line.used;

@@ -405,8 +405,8 @@ impl<'t> Reader<'t> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::difference_file;
     use super::super::frames::FRAMES;
-    use super::super::kept;
     use super::super::peer::Session;
     use super::*;
 
@@ -421,7 +421,7 @@ mod tests {
     }
 
     fn form(text: &str, filled: Vec<Node>) -> Node {
-        let form = kept::named(text).unwrap();
+        let form = difference_file::named(text).unwrap();
         let (mut pieces, mut rest) = (Vec::new(), form.text);
         while let Some((before, _, behind)) = node::place(rest) {
             pieces.push(before);

@@ -340,11 +340,11 @@ impl Peer {
 }
 
 fn connect(setup: &Setup, database: Option<&str>) -> Outcome<blocking::Conn> {
-    let told = |e: ClientError| format!("{}: {e}", setup.kind.name());
+    let failed = |e: ClientError| format!("{}: {e}", setup.kind.name());
     let mut login = Login::new("root", "", database, true);
     login.allow_files();
-    let mut conn = blocking::Conn::connect_unix_with(&setup.socket, login).map_err(told)?;
-    conn.set_read_timeout(Some(PATIENCE)).map_err(told)?;
+    let mut conn = blocking::Conn::connect_unix_with(&setup.socket, login).map_err(failed)?;
+    conn.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
     Ok(conn)
 }
 

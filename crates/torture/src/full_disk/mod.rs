@@ -4,15 +4,15 @@
 //! was rolled back is gone, definitions are as they were, nothing that was acknowledged is lost, also if the server is
 //! killed just then. When there is room again, statements succeed, without a restart. Every wait has a bound.
 
-mod asks;
-mod course;
 mod filesystem;
+mod round;
+mod statements;
 
-use course::{Course, Narrow};
 use filesystem::{FileSystem, Made};
 use harness::rng;
 use harness::scratch::Scratch;
 use harness::step::{self, Outcome};
+use round::{Narrow, Round};
 
 /// The flags of the command.
 #[derive(Debug, Clone, clap::Args)]
@@ -61,8 +61,8 @@ fn run(mib: u64, rounds: u32, seed: u64) -> Outcome<Option<String>> {
         };
         let narrow = Narrow::of_round(round);
         println!("    round {}: {}", round + 1, narrow.words());
-        let result = Course::new(&disk, scratch.path(), narrow, seed ^ u64::from(round))
-            .and_then(|mut course| course.run());
+        let result = Round::new(&disk, scratch.path(), narrow, seed ^ u64::from(round))
+            .and_then(|mut round| round.run());
         if let Err(why) = result {
             scratch.keep();
             return Err(format!("round {}: {why}", round + 1));

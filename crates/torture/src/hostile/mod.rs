@@ -5,7 +5,7 @@
 //! left open for the whole run. The short form is a part of `cargo xtask test`; the long one has the full numbers.
 
 mod account;
-mod crowd;
+mod idle_connections;
 mod limits;
 mod rude;
 mod stage;
@@ -139,7 +139,7 @@ const CASES: &[(&str, Case)] = &[
     ("prepared statements without end", limits::statements),
     ("too many connections", limits::connections),
     ("idle for too long", limits::idle),
-    ("a crowd of idle connections", crowd::crowd),
+    ("a crowd of idle connections", idle_connections::crowd),
 ];
 
 fn run(scale: &Scale, only: &str) -> Outcome<()> {

@@ -6,19 +6,19 @@
 //! anything more; what was durable is mounted again, and the server starts on it. Everything acknowledged must be there.
 
 mod content;
-mod course;
 mod definitions;
 mod disk;
 mod mount;
+mod series;
 mod volume;
 
-use course::{Course, Ended, Plan};
 use disk::{Disk, Lies};
 use harness::rng;
 use harness::scratch::Scratch;
 use harness::step::{self, Outcome};
 use harness::workspace;
 use mount::Mount;
+use series::{Ended, Plan, Series};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
@@ -107,8 +107,8 @@ fn run(plan: &Plan) -> Outcome<Option<String>> {
         Ok(mounted) => mounted,
         Err(why) => return Ok(Some(why)),
     };
-    let result = Course::new(plan, disk.clone(), mounted, scratch.path(), &at)
-        .and_then(|mut course| course.run());
+    let result = Series::new(plan, disk.clone(), mounted, scratch.path(), &at)
+        .and_then(|mut series| series.run());
     let judged = judge(plan, result);
     if judged.is_err() {
         save(&disk, &at, scratch.path());

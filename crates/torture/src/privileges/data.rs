@@ -69,8 +69,8 @@ pub struct Statement {
     pub undo: Vec<String>,
     /// What the session says after it succeeded.
     pub after: Vec<String>,
-    /// The doors by name; empty for those of its kind.
-    pub doors: Vec<String>,
+    /// The protocols by name; empty for those of its kind.
+    pub protocols: Vec<String>,
     /// Only on this server.
     pub only: Option<Kind>,
     /// Run only where it must be refused.
@@ -271,7 +271,7 @@ fn statement_line(statement: &mut Statement, line: &str) -> Outcome<()> {
         "then" => statement.then.extend(codes(rest)?),
         "undo" => statement.undo.push(rest.to_owned()),
         "after" => statement.after.push(rest.to_owned()),
-        "doors" => statement.doors.extend(words(rest)),
+        "doors" => statement.protocols.extend(words(rest)),
         "only" => statement.only = Some(server(rest)?),
         "refused-only" => statement.refused_only = true,
         _ => {

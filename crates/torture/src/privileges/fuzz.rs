@@ -4,9 +4,9 @@
 //! open before. A run is repeated by its seed. Statements and rules are those of the matrix.
 
 use super::data::Statement;
-use super::doors::{Door, Got};
 use super::judge::{self, Expected, Verdict, Wrong};
 use super::matrix::{Fixture, Session};
+use super::protocols::{Got, Protocol};
 use super::world::World;
 use harness::rng::Rng;
 use harness::step::Outcome;
@@ -182,7 +182,7 @@ impl Fuzz<'_, '_> {
         Ok(())
     }
 
-    /// One statement of the matrix, through one door.
+    /// One statement of the matrix, through one protocol.
     fn try_one(&mut self) -> Outcome<()> {
         let Some(at) = self.session()? else {
             return Ok(());
@@ -200,9 +200,9 @@ impl Fuzz<'_, '_> {
         if of_itself || own || ((statement.refused_only || unlocks) && expected.allows()) {
             return Ok(());
         }
-        let doors = Door::of(&statement.sql, &statement.doors);
-        let door = doors[self.rng.below(doors.len() as u64) as usize];
-        let got = self.fixture.cell(&mut open.session, statement, door);
+        let protocols = Protocol::of(&statement.sql, &statement.protocols);
+        let protocol = protocols[self.rng.below(protocols.len() as u64) as usize];
+        let got = self.fixture.cell(&mut open.session, statement, protocol);
         let verdict = judge::judge(statement, &held, &expected, &got);
         self.done.tries += 1;
         self.done.refused += u64::from(matches!(got, Got::Error(..)) && !expected.allows());
@@ -211,7 +211,7 @@ impl Fuzz<'_, '_> {
         self.note(format!(
             "{user}, roles {active:?}: [{}] by {}: {}",
             statement.name,
-            door.name(),
+            protocol.name(),
             words(&got)
         ));
         match verdict {
@@ -222,7 +222,7 @@ impl Fuzz<'_, '_> {
                 wrong.word(),
                 statement.name,
                 statement.sql,
-                door.name(),
+                protocol.name(),
                 wrong.detail()
             )),
         }

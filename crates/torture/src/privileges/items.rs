@@ -1,7 +1,7 @@
 //! What needs more than steps in a row: many administrators at once, the modes of files, and what a stranger learns of names.
 
-use super::doors::shown;
 use super::matrix::{connect, must};
+use super::protocols::shown;
 use super::scenario;
 use harness::rng::Rng;
 use harness::server::{Kind, Setup};

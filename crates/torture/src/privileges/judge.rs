@@ -1,8 +1,8 @@
 //! What must come of a statement for what somebody holds, and whether it did. Pure functions.
 
 use super::data::Statement;
-use super::doors::{Got, Rows};
 use super::held::Held;
+use super::protocols::{Got, Rows};
 use std::collections::BTreeSet;
 
 /// Errors that refuse for want of a privilege.

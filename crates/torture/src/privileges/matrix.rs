@@ -1,10 +1,10 @@
-//! The matrix: every grant, every statement, every door, on one server.
+//! The matrix: every grant, every statement, every protocol, on one server.
 //!
 //! One connection a grant; what succeeded is undone by root, so that each cell finds the same things. Nothing is judged here.
 
 use super::data::{Grant, Statement};
-use super::doors::{self, Door, Got};
 use super::judge::Expected;
+use super::protocols::{self, Got, Protocol};
 use harness::server::{Kind, Setup};
 use harness::step::Outcome;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub struct Cell<'a> {
     /// What it asked.
     pub statement: &'a Statement,
     /// How.
-    pub door: Door,
+    pub protocol: Protocol,
     /// What came back.
     pub got: Got,
 }
@@ -57,7 +57,7 @@ pub fn id(conn: &mut Conn) -> Outcome<String> {
     Ok(rows
         .first()
         .and_then(|row| row.first())
-        .map(doors::shown)
+        .map(protocols::shown)
         .unwrap_or_default())
 }
 
@@ -67,7 +67,7 @@ pub struct Fixture<'a> {
     root: Conn,
     victim: Conn,
     system: Conn,
-    /// Only the first door.
+    /// Only the first protocol.
     text_only: bool,
 }
 
@@ -182,19 +182,19 @@ impl<'a> Fixture<'a> {
             if statement.refused_only && Expected::of(statement, &grant.held).allows() {
                 continue;
             }
-            let mut doors = Door::of(&statement.sql, &statement.doors);
+            let mut protocols = Protocol::of(&statement.sql, &statement.protocols);
             if self.text_only {
-                doors.truncate(1);
+                protocols.truncate(1);
             }
-            for door in doors {
-                let got = self.cell(&mut session, statement, door);
+            for protocol in protocols {
+                let got = self.cell(&mut session, statement, protocol);
                 if matches!(got, Got::Lost(_)) || statement.after.iter().any(|line| line == LOGIN) {
                     session = self.session(name, "", &grant.session)?;
                 }
                 sink.cell(Cell {
                     grant,
                     statement,
-                    door,
+                    protocol,
                     got,
                 });
             }
@@ -203,7 +203,12 @@ impl<'a> Fixture<'a> {
     }
 
     /// Sends one statement, and undoes what came of it.
-    pub fn cell(&mut self, session: &mut Session, statement: &Statement, door: Door) -> Got {
+    pub fn cell(
+        &mut self,
+        session: &mut Session,
+        statement: &Statement,
+        protocol: Protocol,
+    ) -> Got {
         let sql = session.filled(&statement.sql);
         let first = sql.split(' ').next().unwrap_or_default();
         let inside = matches!(first, "INSERT" | "UPDATE" | "DELETE" | "REPLACE")
@@ -212,12 +217,12 @@ impl<'a> Fixture<'a> {
         if inside && let Err(e) = session.conn.query("BEGIN") {
             return e.into();
         }
-        let got = doors::send(&mut session.conn, door, &sql);
+        let got = protocols::send(&mut session.conn, protocol, &sql);
         let got = session.named(got);
         if inside && let Err(e) = session.conn.query("ROLLBACK") {
             return Got::Lost(format!("ROLLBACK: {e}"));
         }
-        if matches!(got, Got::Fine(_)) && door != Door::Explain {
+        if matches!(got, Got::Fine(_)) && protocol != Protocol::Explain {
             if let Err(why) = session.say_after(&statement.after) {
                 return Got::Lost(why);
             }

@@ -1,30 +1,30 @@
 //! `cargo xtask privileges`: who may do what, tried from outside.
 //!
 //! The matrix sends every statement of `tests/privileges/statements.txt` as every account of `grants.txt`, through every
-//! door, and holds the answers to the rules beside the statements, which follow MySQL 8.0's manual. MariaDB is asked the same;
+//! protocol, and holds the answers to the rules beside the statements, which follow MySQL 8.0's manual. MariaDB is asked the same;
 //! where its answers differ, `mariadb.txt` has the reason. It never looks at how the server decides.
 
-mod beside;
 mod data;
 mod deal;
-mod doors;
 mod fuzz;
 mod held;
 mod items;
 mod judge;
+mod mariadb;
 mod matrix;
+mod protocols;
 mod rule;
 mod scenario;
 mod world;
 
-use beside::Answers;
 use data::{Grant, Statement};
-use doors::Door;
 use harness::rng;
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
 use harness::step::{self, Outcome};
 use judge::{Expected, Verdict, Wrong};
+use mariadb::Answers;
+use protocols::Protocol;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -238,7 +238,7 @@ fn whole(plan: &Plan, scratch: &Scratch) -> Outcome<()> {
         let kind = Kind::MariaDb;
         let theirs = one(kind, true, &grants, &statements, scratch, &mut Vec::new())?;
         let all = plan.grant.is_empty() && plan.statement.is_empty() && plan.skip.is_empty();
-        failed.extend(beside::compare(&theirs, all)?);
+        failed.extend(mariadb::compare(&theirs, all)?);
     }
     match failed.is_empty() {
         true => Ok(()),
@@ -295,7 +295,7 @@ impl<'d> matrix::Sink<'d> for Tally<'d> {
     fn cell(&mut self, cell: matrix::Cell<'d>) {
         let expected = Expected::of(cell.statement, &cell.grant.held);
         let verdict = judge::judge(cell.statement, &cell.grant.held, &expected, &cell.got);
-        if cell.door == Door::Text {
+        if cell.protocol == Protocol::Text {
             self.answers
                 .note(cell.grant, cell.statement, &expected, &cell.got);
         }
@@ -313,7 +313,7 @@ impl<'d> Tally<'d> {
         match verdict {
             Verdict::Fine => {}
             Verdict::Absent => {
-                if cell.door == Door::Text {
+                if cell.protocol == Protocol::Text {
                     self.absent.insert(&cell.statement.name);
                 }
             }
@@ -321,7 +321,7 @@ impl<'d> Tally<'d> {
                 *self.counts.entry(wrong.word()).or_default() += 1;
                 let group = (wrong.word(), &*cell.statement.name, shortened(&wrong, cell));
                 let entry = self.wrong.entry(group).or_default();
-                entry.0.insert(cell.door.name());
+                entry.0.insert(cell.protocol.name());
                 entry.1.insert(&cell.grant.name);
             }
         }
@@ -331,8 +331,8 @@ impl<'d> Tally<'d> {
         for (grant, why) in &self.unmade {
             println!("    UNMADE [{grant}]: {why}");
         }
-        for ((word, statement, detail), (doors, grants)) in &self.wrong {
-            let doors: Vec<&str> = doors.iter().copied().collect();
+        for ((word, statement, detail), (protocols, grants)) in &self.wrong {
+            let protocols: Vec<&str> = protocols.iter().copied().collect();
             let some: Vec<&str> = grants.iter().take(8).copied().collect();
             let more = match grants.len() > some.len() {
                 true => format!(" and {} more", grants.len() - some.len()),
@@ -340,7 +340,7 @@ impl<'d> Tally<'d> {
             };
             println!(
                 "    {word} [{statement}] by {}: {detail}\n        as: {}{more}",
-                doors.join(", "),
+                protocols.join(", "),
                 some.join("; ")
             );
         }
@@ -365,7 +365,7 @@ impl<'d> Tally<'d> {
 /// The detail without the name of the account, which would make every line its own group.
 fn shortened(wrong: &Wrong, cell: &matrix::Cell<'_>) -> String {
     let mut detail = wrong.detail().to_owned();
-    if !matches!(cell.got, doors::Got::Error(..)) {
+    if !matches!(cell.got, protocols::Got::Error(..)) {
         return detail;
     }
     for quote in ['\'', '`'] {

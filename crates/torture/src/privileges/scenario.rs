@@ -4,8 +4,8 @@
 //! `tests/privileges/README.md`.
 
 use super::data;
-use super::doors::shown;
 use super::matrix::must;
+use super::protocols::shown;
 use harness::server::Setup;
 use harness::step::Outcome;
 use std::collections::BTreeMap;

@@ -102,7 +102,7 @@ fn serve(kind: Kind, files: &[PathBuf], jobs: usize, scratch: &Scratch) -> Outco
     let verdicts = all_files(&server, files, jobs)?;
     server.must_run()?;
     server.terminate()?;
-    told(files, &verdicts)
+    report(files, &verdicts)
 }
 
 /// The verdict on each file, in their order.
@@ -132,7 +132,7 @@ fn all_files(server: &Server, files: &[PathBuf], jobs: usize) -> Outcome<Vec<Ver
 }
 
 /// Prints a line for each file and the sums; an error where a record was wrong.
-fn told(files: &[PathBuf], verdicts: &[Verdict]) -> Outcome<()> {
+fn report(files: &[PathBuf], verdicts: &[Verdict]) -> Outcome<()> {
     let mut excluded: BTreeMap<Feature, usize> = BTreeMap::new();
     let mut failed = 0;
     for (path, verdict) in files.iter().zip(verdicts) {

@@ -40,15 +40,15 @@ pub fn files(dir: &Path) -> Outcome<Vec<PathBuf>> {
 
 /// The text of a file, packed or not.
 pub fn text(path: &Path) -> Outcome<String> {
-    let told = |e: std::io::Error| format!("{}: {e}", path.display());
+    let failed = |e: std::io::Error| format!("{}: {e}", path.display());
     let mut text = String::new();
-    let mut file = std::fs::File::open(path).map_err(told)?;
+    let mut file = std::fs::File::open(path).map_err(failed)?;
     if path.extension().is_some_and(|e| e == "gz") {
         GzDecoder::new(file)
             .read_to_string(&mut text)
-            .map_err(told)?;
+            .map_err(failed)?;
     } else {
-        file.read_to_string(&mut text).map_err(told)?;
+        file.read_to_string(&mut text).map_err(failed)?;
     }
     Ok(text)
 }

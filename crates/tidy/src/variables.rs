@@ -3,7 +3,7 @@
 //! A variable is read where its name stands as a literal in shipped code outside the tables that define it, or where the
 //! typed field made of it (`vars/hot.rs`) is used. This is a lexer's view: it finds what is forgotten, and no more.
 
-use super::source::{Source, words};
+use crate::source::{Source, words};
 use harness::step::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -117,7 +117,7 @@ fn defined(sources: &[Source]) -> BTreeMap<String, String> {
                 else {
                     continue;
                 };
-                let end = super::source::matching(&source.code, at + definer.len() - 1);
+                let end = crate::source::matching(&source.code, at + definer.len() - 1);
                 let tail: String = source.code[end..]
                     .chars()
                     .take_while(|c| !matches!(c, ',' | '{'))

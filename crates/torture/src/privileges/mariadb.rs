@@ -1,9 +1,9 @@
 //! MariaDB's answers beside ours, and the file of the reasons why some differ.
 
 use super::data::{self, Grant, Statement};
-use super::doors::Got;
 use super::held::like;
 use super::judge::{Expected, REFUSALS};
+use super::protocols::Got;
 use harness::step::Outcome;
 use std::collections::BTreeMap;
 

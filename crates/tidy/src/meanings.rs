@@ -1,6 +1,7 @@
 //! One word, one meaning: words that once had many are declared in the places that `meanings.txt` lists, and in no other.
 
-use super::source::{self, Source};
+use crate::lists;
+use crate::source::{self, Source};
 use harness::step::Outcome;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +16,7 @@ type Homes = BTreeMap<String, Vec<(usize, String)>>;
 
 fn homes(root: &Path) -> Outcome<Homes> {
     let mut homes = Homes::new();
-    for (at, line) in super::list(root, LIST)? {
+    for (at, line) in lists::list(root, LIST)? {
         let (word, paths) = line
             .split_once(':')
             .ok_or_else(|| format!("{LIST}:{at}: no colon"))?;

@@ -1,8 +1,8 @@
-//! The course of a run, as sysbench tells it: what was done in each second, and how often each latency was seen.
+//! What sysbench tells of a run, second by second: what was done in each second, and how often each latency was seen.
 
 /// What `--report-interval=1 --histogram=on` adds to sysbench's report.
 #[derive(Debug, Default, PartialEq)]
-pub struct Course {
+pub struct TimeSeries {
     /// Queries in each second.
     pub seconds: Vec<f64>,
     /// Latencies in milliseconds, ascending, and how many transactions took that long.
@@ -11,33 +11,33 @@ pub struct Course {
     pub max_ms: f64,
 }
 
-impl Course {
+impl TimeSeries {
     /// Reads the report.
-    pub fn parse(text: &str) -> Course {
-        let mut course = Course::default();
+    pub fn parse(text: &str) -> TimeSeries {
+        let mut time_series = TimeSeries::default();
         for line in text.lines() {
             // `[ 3s ] thds: 8 tps: 1.00 qps: 20.00 (r/w/o: 14.00/4.00/2.00) lat (ms,95%): 0.30 ...`
             if line.starts_with("[ ")
                 && let Some((_, after)) = line.split_once(" qps: ")
                 && let Some(qps) = after.split_whitespace().next().and_then(|w| w.parse().ok())
             {
-                course.seconds.push(qps);
+                time_series.seconds.push(qps);
             } else if let Some((value, bar)) = line.split_once('|')
                 && let Ok(value) = value.trim().parse()
                 && let Some(count) = bar.split_whitespace().last().and_then(|w| w.parse().ok())
             {
-                course.histogram.push((value, count));
+                time_series.histogram.push((value, count));
             } else if let Some(max) = line.trim_start().strip_prefix("max:")
                 && let Ok(max) = max.trim().parse()
             {
-                course.max_ms = max;
+                time_series.max_ms = max;
             }
         }
         // In the first second the clients still prepare their statements.
-        if course.seconds.len() > 2 {
-            course.seconds.remove(0);
+        if time_series.seconds.len() > 2 {
+            time_series.seconds.remove(0);
         }
-        course
+        time_series
     }
 
     /// The latency below which `share` of the transactions stayed, milliseconds.
@@ -76,11 +76,11 @@ Latency (ms):
 
     #[test]
     fn the_course_is_read() {
-        let course = Course::parse(REPORT);
-        assert_eq!(course.seconds, [90.5, 80.0]);
-        assert_eq!(course.percentile(0.5), 0.1);
-        assert_eq!(course.percentile(0.95), 0.2);
-        assert_eq!(course.percentile(0.99), 9.0);
-        assert_eq!(course.max_ms, 84.94);
+        let time_series = TimeSeries::parse(REPORT);
+        assert_eq!(time_series.seconds, [90.5, 80.0]);
+        assert_eq!(time_series.percentile(0.5), 0.1);
+        assert_eq!(time_series.percentile(0.95), 0.2);
+        assert_eq!(time_series.percentile(0.99), 9.0);
+        assert_eq!(time_series.max_ms, 84.94);
     }
 }

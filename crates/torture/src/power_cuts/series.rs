@@ -68,7 +68,7 @@ struct Counted {
 
 /// A series under way.
 #[derive(Debug)]
-pub struct Course<'a> {
+pub struct Series<'a> {
     plan: &'a Plan,
     rng: Rng,
     disk: Disk,
@@ -80,7 +80,7 @@ pub struct Course<'a> {
     counted: Counted,
 }
 
-impl<'a> Course<'a> {
+impl<'a> Series<'a> {
     /// A series on an empty disk that is mounted on `at`.
     pub fn new(
         plan: &'a Plan,
@@ -88,13 +88,13 @@ impl<'a> Course<'a> {
         mounted: Mount,
         dir: &Path,
         at: &Path,
-    ) -> Result<Course<'a>, Ended> {
+    ) -> Result<Series<'a>, Ended> {
         let mut setup = Setup::new(Kind::Tidemill, dir)?
             .option("innodb-buffer-pool-size=5M")
             .option("max-connections=100")
             .redo_capacity("32M");
         setup.datadir = at.join("data");
-        Ok(Course {
+        Ok(Series {
             plan,
             rng: Rng::new(plan.seed),
             disk,

@@ -7,7 +7,7 @@ use wire::command::code;
 
 /// One way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Door {
+pub enum Protocol {
     /// COM_QUERY, or the small command that the text names.
     Text,
     /// PREPARE and EXECUTE in SQL.
@@ -24,50 +24,62 @@ pub enum Door {
     Do,
 }
 
-impl Door {
+impl Protocol {
     /// Its name in the files and reports.
     pub fn name(self) -> &'static str {
         match self {
-            Door::Text => "text",
-            Door::Prepare => "prepare",
-            Door::Binary => "binary",
-            Door::Cursor => "cursor",
-            Door::Explain => "explain",
-            Door::Set => "set",
-            Door::Do => "do",
+            Protocol::Text => "text",
+            Protocol::Prepare => "prepare",
+            Protocol::Binary => "binary",
+            Protocol::Cursor => "cursor",
+            Protocol::Explain => "explain",
+            Protocol::Set => "set",
+            Protocol::Do => "do",
         }
     }
 
-    const ALL: &[Door] = &[
-        Door::Text,
-        Door::Prepare,
-        Door::Binary,
-        Door::Cursor,
-        Door::Explain,
-        Door::Set,
-        Door::Do,
+    const ALL: &[Protocol] = &[
+        Protocol::Text,
+        Protocol::Prepare,
+        Protocol::Binary,
+        Protocol::Cursor,
+        Protocol::Explain,
+        Protocol::Set,
+        Protocol::Do,
     ];
 
-    /// The doors for a statement: those named, or those that its first word allows.
-    pub fn of(sql: &str, named: &[String]) -> Vec<Door> {
+    /// The protocols for a statement: those named, or those that its first word allows.
+    pub fn of(sql: &str, named: &[String]) -> Vec<Protocol> {
         if !named.is_empty() {
-            let is_named = |door: &&Door| named.iter().any(|name| name == door.name());
-            return Door::ALL.iter().filter(is_named).copied().collect();
+            let is_named = |protocol: &&Protocol| named.iter().any(|name| name == protocol.name());
+            return Protocol::ALL.iter().filter(is_named).copied().collect();
         }
         let first = sql.split([' ', '(']).next().unwrap_or_default();
         let plain = ![" INTO ", " FOR UPDATE", " FOR SHARE", " LOCK IN "]
             .iter()
             .any(|words| sql.contains(words));
         match first {
-            "SELECT" | "WITH" | "TABLE" | "VALUES" if plain => Door::ALL.to_vec(),
-            "SELECT" if sql.contains(" INTO ") => vec![Door::Text, Door::Prepare, Door::Binary],
-            "SELECT" => Door::ALL[..5].to_vec(),
-            "INSERT" | "UPDATE" | "DELETE" | "REPLACE" => {
-                vec![Door::Text, Door::Prepare, Door::Binary, Door::Explain]
+            "SELECT" | "WITH" | "TABLE" | "VALUES" if plain => Protocol::ALL.to_vec(),
+            "SELECT" if sql.contains(" INTO ") => {
+                vec![Protocol::Text, Protocol::Prepare, Protocol::Binary]
             }
-            "SHOW" | "DESCRIBE" => vec![Door::Text, Door::Prepare, Door::Binary, Door::Cursor],
-            "COM_INIT_DB" | "COM_FIELD_LIST" | "PREPARE" | "BEGIN" => vec![Door::Text],
-            _ => vec![Door::Text, Door::Prepare, Door::Binary],
+            "SELECT" => Protocol::ALL[..5].to_vec(),
+            "INSERT" | "UPDATE" | "DELETE" | "REPLACE" => {
+                vec![
+                    Protocol::Text,
+                    Protocol::Prepare,
+                    Protocol::Binary,
+                    Protocol::Explain,
+                ]
+            }
+            "SHOW" | "DESCRIBE" => vec![
+                Protocol::Text,
+                Protocol::Prepare,
+                Protocol::Binary,
+                Protocol::Cursor,
+            ],
+            "COM_INIT_DB" | "COM_FIELD_LIST" | "PREPARE" | "BEGIN" => vec![Protocol::Text],
+            _ => vec![Protocol::Text, Protocol::Prepare, Protocol::Binary],
         }
     }
 }
@@ -75,7 +87,7 @@ impl Door {
 /// What came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Got {
-    /// Success, with every cell of every row where the door shows rows.
+    /// Success, with every cell of every row where the protocol shows rows.
     Fine(Option<Rows>),
     /// The server's error.
     Error(u16, String),
@@ -123,19 +135,19 @@ impl From<ClientError> for Got {
     }
 }
 
-/// Sends a statement through a door.
-pub fn send(conn: &mut Conn, door: Door, sql: &str) -> Got {
-    let sent = match door {
-        Door::Text => by_text(conn, sql),
-        Door::Explain => conn.query(&format!("EXPLAIN {sql}")).map(|_| None),
-        Door::Set => conn
+/// Sends a statement through a protocol.
+pub fn send(conn: &mut Conn, protocol: Protocol, sql: &str) -> Got {
+    let sent = match protocol {
+        Protocol::Text => by_text(conn, sql),
+        Protocol::Explain => conn.query(&format!("EXPLAIN {sql}")).map(|_| None),
+        Protocol::Set => conn
             .query(&format!("SET @zz = (SELECT COUNT(*) FROM ({sql}) zz)"))
             .map(|_| None),
-        Door::Do => conn
+        Protocol::Do => conn
             .query(&format!("DO (SELECT COUNT(*) FROM ({sql}) zz)"))
             .map(|_| None),
-        Door::Prepare => by_prepare(conn, sql),
-        Door::Binary | Door::Cursor => by_binary(conn, sql, door == Door::Cursor),
+        Protocol::Prepare => by_prepare(conn, sql),
+        Protocol::Binary | Protocol::Cursor => by_binary(conn, sql, protocol == Protocol::Cursor),
     };
     match sent {
         Ok(rows) => Got::Fine(rows),

@@ -1,6 +1,7 @@
 //! Imports follow the order of the workspace: crates as the design's table says, modules as `order.txt` lists them.
 
-use super::source::{self, Source};
+use crate::lists;
+use crate::source::{self, Source};
 use harness::step::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,7 +22,7 @@ fn read(root: &Path) -> Outcome<Order> {
         modules: BTreeMap::new(),
     };
     let mut section = String::new();
-    for (at, line) in super::list(root, LIST)? {
+    for (at, line) in lists::list(root, LIST)? {
         if let Some(name) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
             section = name.to_owned();
             if section != "crates" {

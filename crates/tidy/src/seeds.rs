@@ -1,6 +1,6 @@
 //! Random tests draw from fixed seeds, so that green is no luck: `base::seed` decides which, in one place.
 
-use super::source::{self, Source};
+use crate::source::{self, Source};
 
 /// What each `proptest!` begins with.
 const BEGIN: &str = "#![proptest_config(";

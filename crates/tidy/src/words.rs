@@ -1,6 +1,7 @@
 //! Words that have no place in the tree, and words that must be there.
 
-use super::source::{self, Source};
+use crate::lists;
+use crate::source::{self, Source};
 use harness::step::Outcome;
 use std::path::Path;
 
@@ -9,19 +10,8 @@ const EMPTY_NAMES: &[&str] = &[
     "util", "utils", "helper", "helpers", "common", "misc", "shared", "stuff",
 ];
 
-/// Crates in which waiting for time to pass, instead of an event, is a defect.
-const EVENT_DRIVEN: &[&str] = &["pager", "btree", "engine", "sql"];
-
-/// Ways of waiting for time.
-const WAITS: &[&str] = &[
-    "sleep(",
-    "sleep_until(",
-    "sleep_ms(",
-    "park_timeout(",
-    "wait_timeout(",
-    "wait_timeout_while(",
-    "recv_timeout(",
-];
+/// A file longer than this has more than one idea in it.
+const FILE_LINES: usize = 600;
 
 /// Each file says at its top what it is for.
 pub fn module_docs(source: &Source, complaints: &mut Vec<String>) {
@@ -51,16 +41,7 @@ pub fn module_name(source: &Source, complaints: &mut Vec<String>) {
 }
 
 /// Nothing is left for later.
-pub fn forbidden_in_code(source: &Source, complaints: &mut Vec<String>) {
-    for word in ["todo!", "unimplemented!", "#[ignore"] {
-        for at in source::words(&source.code, word) {
-            complaints.push(format!(
-                "{}:{}: {word} leaves something open",
-                source.path,
-                source::line_of(&source.code, at)
-            ));
-        }
-    }
+pub fn left_for_later(source: &Source, complaints: &mut Vec<String>) {
     for word in [
         concat!("FIX", "ME"),
         concat!("X", "XX"),
@@ -74,24 +55,20 @@ pub fn forbidden_in_code(source: &Source, complaints: &mut Vec<String>) {
             ));
         }
     }
+    for at in source::words(&source.code, "#[ignore") {
+        let line = source::line_of(&source.code, at);
+        complaints.push(format!("{}:{line}: a test that does not run", source.path));
+    }
 }
 
-/// Every wait of the engine is for an event.
-pub fn waits_by_time(source: &Source, complaints: &mut Vec<String>) {
-    let of_engine = source
-        .crate_and_module()
-        .is_some_and(|(name, _)| EVENT_DRIVEN.contains(&name));
-    if !of_engine {
-        return;
-    }
-    for wait in WAITS {
-        for at in source::words(&source.shipped, wait) {
-            complaints.push(format!(
-                "{}:{}: {wait}…) waits for time; wait for the event itself",
-                source.path,
-                source::line_of(&source.shipped, at)
-            ));
-        }
+/// No file is long.
+pub fn length(source: &Source, complaints: &mut Vec<String>) {
+    let lines = source.text.lines().count();
+    if lines > FILE_LINES {
+        complaints.push(format!(
+            "{}:{FILE_LINES}: {lines} lines; split it (at most {FILE_LINES} a file)",
+            source.path
+        ));
     }
 }
 
@@ -144,58 +121,26 @@ pub fn readmes(root: &Path, complaints: &mut Vec<String>) -> Outcome<()> {
     Ok(())
 }
 
-/// `unsafe` stands only in the listed modules, each time under a comment that says why it holds.
+/// `unsafe` is allowed in the listed files alone. (The compiler refuses it elsewhere, and clippy where no comment gives its reason.)
 pub fn unsafe_code(root: &Path, sources: &[Source], complaints: &mut Vec<String>) -> Outcome<()> {
-    let list = super::list(root, "unsafe.txt")?;
-    for source in sources {
-        let listed = list.iter().any(|(_, path)| *path == source.path);
-        for at in source::words(&source.code, "unsafe") {
-            let line = source::line_of(&source.code, at);
-            if !listed {
-                complaints.push(format!(
-                    "{}:{line}: unsafe outside of the modules in xtask/tidy/unsafe.txt",
-                    source.path
-                ));
-            } else if !has_reason(&source.text, line) {
-                complaints.push(format!(
-                    "{}:{line}: unsafe without a SAFETY comment above it",
-                    source.path
-                ));
-            }
+    let list = lists::list(root, "unsafe.txt")?;
+    let allows = |s: &Source| s.code.contains("allow(unsafe_code");
+    for source in sources.iter().filter(|s| allows(s)) {
+        if !list.iter().any(|(_, path)| *path == source.path) {
+            complaints.push(format!(
+                "{}:1: allows unsafe code, and is not in xtask/tidy/unsafe.txt",
+                source.path
+            ));
         }
     }
     for (at, path) in &list {
-        let used = sources
-            .iter()
-            .any(|s| s.path == *path && source::words(&s.code, "unsafe").next().is_some());
-        if !used {
+        if !sources.iter().any(|s| s.path == *path && allows(s)) {
             complaints.push(format!(
                 "xtask/tidy/unsafe.txt:{at}: {path} is gone or has no unsafe"
             ));
         }
     }
     Ok(())
-}
-
-/// Does a comment on this line, or in the lines right above the statement, give the invariant?
-fn has_reason(text: &str, line: usize) -> bool {
-    let lines: Vec<&str> = text.lines().collect();
-    let mut code_lines = 0;
-    for at in (0..line.min(lines.len())).rev() {
-        let trimmed = lines[at].trim_start();
-        if trimmed.contains("SAFETY") || trimmed.contains("# Safety") {
-            return true;
-        }
-        let is_comment = trimmed.starts_with("//") || trimmed.starts_with("#[");
-        if !is_comment {
-            code_lines += 1;
-            // A statement may begin a few lines above its unsafe block.
-            if code_lines > 4 {
-                return false;
-            }
-        }
-    }
-    false
 }
 
 #[cfg(test)]
@@ -221,24 +166,10 @@ mod tests {
     }
 
     #[test]
-    fn later_and_sleep() {
-        let later = format!("fn f() {{ {}!() }}\n// {}\n", "todo", concat!("FIX", "ME"));
-        assert_eq!(
-            complaints("crates/a/src/b.rs", &later, forbidden_in_code),
-            2
-        );
-        let nap =
-            "fn f() { std::thread::sleep(d) }\n#[cfg(test)]\nmod tests { fn g() { sleep(d) } }\n";
-        assert_eq!(complaints("crates/engine/src/b.rs", nap, waits_by_time), 1);
-        assert_eq!(complaints("crates/wire/src/b.rs", nap, waits_by_time), 0);
-    }
-
-    #[test]
-    fn a_reason_is_found_above() {
-        assert!(has_reason(
-            "// SAFETY: alive.\nlet x =\n    unsafe { y };",
-            3
-        ));
-        assert!(!has_reason("let x =\n    unsafe { y };", 2));
+    fn later_and_long() {
+        let later = format!("#[ignore]\n// {}\n", concat!("FIX", "ME"));
+        assert_eq!(complaints("crates/a/src/b.rs", &later, left_for_later), 2);
+        assert_eq!(complaints("a.rs", &"\n".repeat(600), length), 0);
+        assert_eq!(complaints("a.rs", &"\n".repeat(601), length), 1);
     }
 }

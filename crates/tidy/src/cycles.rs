@@ -4,8 +4,9 @@
 //! A file needs another of its crate where it names something that the other declares, by a path or an import; a name that is only
 //! handed on (`pub use`) counts for whoever uses it. Methods of one type in several files are not seen.
 
-use super::paths::{self, Import};
-use super::source::Source;
+use crate::lists;
+use crate::paths::{self, Import};
+use crate::source::Source;
 use harness::step::Outcome;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -209,7 +210,7 @@ pub fn summary(sources: &[Source]) -> Vec<String> {
 
 /// Complains about files in cycles that are not listed, and about listed ones that are in none.
 pub fn check(root: &Path, sources: &[Source], complaints: &mut Vec<String>) -> Outcome<()> {
-    let listed = super::list(root, LIST)?;
+    let listed = lists::list(root, LIST)?;
     let mut cyclic = BTreeSet::new();
     for (_, (_, cycles)) in of_tree(sources) {
         for cycle in cycles {

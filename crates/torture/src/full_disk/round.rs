@@ -1,7 +1,7 @@
 //! One round: load until nothing more fits, look at what still works, kill, start on the full disk, make room, go on.
 
-use super::asks::{FULL, connect, fits, must, number, optimized, query};
 use super::filesystem::FileSystem;
+use super::statements::{FULL, connect, fits, must, number, optimized, query};
 use harness::process;
 use harness::rng::Rng;
 use harness::server::{Kind, Server, Setup};
@@ -46,7 +46,7 @@ impl Narrow {
 }
 
 /// A round.
-pub struct Course<'a> {
+pub struct Round<'a> {
     disk: &'a FileSystem,
     setup: Setup,
     narrow: Narrow,
@@ -74,14 +74,14 @@ fn tablespaces(dir: &Path) -> Outcome<BTreeSet<PathBuf>> {
     Ok(all)
 }
 
-impl<'a> Course<'a> {
+impl<'a> Round<'a> {
     /// A new server on the file system.
     pub fn new(
         disk: &'a FileSystem,
         scratch: &Path,
         narrow: Narrow,
         seed: u64,
-    ) -> Outcome<Course<'a>> {
+    ) -> Outcome<Round<'a>> {
         let mut setup = Setup::new(Kind::Tidemill, scratch)?
             .option("innodb-flush-log-at-trx-commit=1")
             .option("innodb-buffer-pool-size=16M")
@@ -92,7 +92,7 @@ impl<'a> Course<'a> {
                 "128M"
             });
         setup.datadir = disk.path().join("data");
-        Ok(Course {
+        Ok(Round {
             disk,
             setup,
             narrow,

@@ -1,6 +1,6 @@
 //! Imports and paths of one file, as far as a lexer's view tells them.
 
-use super::source;
+use crate::source;
 
 /// One name that an import brings in.
 #[derive(Debug, PartialEq, Eq)]
