@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 // Taken in as source: the crate it is in would bring the whole server and its runtime to be built with it.
 #[allow(dead_code, unused_imports)]
-#[path = "../../crates/tidemill/src/options/mod.rs"]
+#[path = "../../crates/tidemill-server/src/options/mod.rs"]
 mod options;
 
 /// One file, which every path names; its folder holds nothing.

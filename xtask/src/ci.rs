@@ -30,7 +30,9 @@ fn run_tests(rounds: u32, seed: u64) -> Outcome<()> {
     step::visibly(workspace::cargo().args(["test", "--workspace", "--no-run"]))?;
     println!("random tests draw from --seed {seed}");
     let mut tests = workspace::cargo();
-    tests.args(["test", "--workspace"]);
+    tests
+        .args(["test", "--workspace"])
+        .env("TIDEMILL_ALL_TESTS", "1");
     step::visibly_within(tests.env(seeds::VARIABLE, seed.to_string()), TESTS_MAX)?;
     fuzz::share(seed)?;
     torture::share(rounds, seed)?;

@@ -39,7 +39,7 @@ pub fn release_server() -> Outcome<PathBuf> {
     if let Some(given) = std::env::var_os("TIDEMILL_SERVER") {
         return Ok(PathBuf::from(given));
     }
-    step::visibly(cargo().args(["build", "--release", "--package", "tidemill"]))?;
+    step::visibly(cargo().args(["build", "--release", "--package", "tidemill-server"]))?;
     let program = target_dir()?.join("release").join("tidemill");
     if program.is_file() {
         Ok(program)
@@ -57,7 +57,7 @@ pub fn uncounted_server() -> Outcome<PathBuf> {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     step::visibly(
         cargo()
-            .args(["build", "--release", "--package", "tidemill"])
+            .args(["build", "--release", "--package", "tidemill-server"])
             .arg("--target-dir")
             .arg(&dir)
             .env("RUSTFLAGS", format!("{flags} --cfg tidemill_uncounted")),

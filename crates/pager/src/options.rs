@@ -17,6 +17,18 @@ pub enum FlushMethod {
     ODsync,
 }
 
+impl FlushMethod {
+    /// MySQL's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FlushMethod::Fsync => "fsync",
+            FlushMethod::ODirect => "O_DIRECT",
+            FlushMethod::ODirectNoFsync => "O_DIRECT_NO_FSYNC",
+            FlushMethod::ODsync => "O_DSYNC",
+        }
+    }
+}
+
 /// Options of a pager.
 #[derive(Clone, Debug)]
 pub struct PagerOptions {

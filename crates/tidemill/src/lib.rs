@@ -1,4 +1,5 @@
-//! Tidemill: a transactional SQL database that speaks MySQL's language, as a library in your process and as a server.
+//! Tidemill: a transactional SQL database that speaks MySQL's language, as a library in your process. The server is the package
+//! `tidemill-server`.
 //!
 //! ```
 //! use tidemill::Database;
@@ -31,21 +32,31 @@
 //! # }
 //! ```
 //!
-//! [`Database`], [`Connection`], [`Statement`], [`Transaction`], [`Rows`] and [`Error`] are the stable interface. The modules
-//! are those of the `tidemill` program: what its command line means, and its four commands.
+//! Every call blocks until it is done. What the crate's root names is the stable interface; [`open`] is for programs with a front end
+//! of their own.
 
 #![warn(clippy::missing_errors_doc)]
 
-pub mod check;
-mod embed;
-pub mod log;
+mod connection;
+mod database;
+mod error;
 pub mod open;
-pub mod options;
-pub mod server;
-pub mod shell;
+mod options;
+mod rows;
+mod server_uuid;
+mod shared_directory;
+mod value;
 
-pub use embed::{
-    ColumnIndex, Connection, Database, Error, ErrorKind, FromValue, OpenOptions, Params, Result,
-    Row, Rows, Statement, Summary, ToValue, Transaction, Value,
-};
+pub use connection::{Connection, Statement, Transaction};
+pub use database::Database;
+pub use engine::FlushMethod;
+pub use error::{Error, ErrorKind, Result};
+pub use options::{Durability, OpenOptions};
+pub use rows::{ColumnIndex, Row, Rows, Summary};
 pub use types::{Date, DateTime, Decimal, Time};
+pub use value::{FromValue, Params, ToValue, Value};
+
+/// The README's example compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tidemill::{Database, Error, ErrorKind, OpenOptions, Row};
+use tidemill::{Database, Durability, Error, ErrorKind, FlushMethod, OpenOptions, Row};
 
 /// A directory that goes when it is dropped.
 struct Dir(PathBuf);
@@ -24,7 +24,7 @@ impl Drop for Dir {
 fn small() -> OpenOptions {
     OpenOptions::new()
         .buffer_pool_size(16 << 20)
-        .set("innodb-redo-log-capacity", "64M")
+        .redo_log_capacity(64 << 20)
 }
 
 const SETUP: &str = "CREATE DATABASE d; USE d; \
@@ -108,8 +108,32 @@ fn errors_are_mysqls() -> Result<(), Error> {
         .execute("INSERT INTO t (id) VALUES (?)", (1, 2))
         .unwrap_err();
     assert_eq!(e.kind(), ErrorKind::Usage);
-    let e = small().set("no-such-option", "1").open(&dir.0).err();
-    assert_eq!(e.map(|e| e.kind()), Some(ErrorKind::Open));
+    Ok(())
+}
+
+#[test]
+fn options_are_in_force_and_shown() -> Result<(), Error> {
+    let dir = Dir::new("options");
+    for (name, value) in [("no_such_variable", "1"), ("innodb-doublewrite", "0")] {
+        let e = small().variable(name, value).open(&dir.0).err();
+        assert_eq!(e.map(|e| e.kind()), Some(ErrorKind::Open), "{name}");
+    }
+    let database = small()
+        .durability(Durability::Written)
+        .flush_method(FlushMethod::Fsync)
+        .variable("sql_mode", "ANSI_QUOTES")
+        .open(&dir.0)?;
+    let connection = database.connect()?;
+    let row = connection.query_row(
+        "SELECT @@innodb_buffer_pool_size, @@innodb_flush_log_at_trx_commit, @@innodb_flush_method, @@sql_mode, @@version",
+        (),
+    )?;
+    let row = row.expect("a row");
+    assert_eq!(row.get::<u64>(0)?, 16 << 20);
+    assert_eq!(row.get::<u64>(1)?, 2);
+    assert_eq!(row.get::<String>(2)?, "fsync");
+    assert_eq!(row.get::<String>(3)?, "ANSI_QUOTES");
+    assert!(row.get::<String>(4)?.ends_with("tidemill"));
     Ok(())
 }
 

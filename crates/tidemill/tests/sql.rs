@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use slt::{Answer, Client, Failure, Letter, Session, cell};
-use tidemill::{Connection, Database, Error, ErrorKind, OpenOptions, Value};
+use tidemill::{Connection, Database, Durability, Error, ErrorKind, OpenOptions, Value};
 
 /// The embedded library as a client of the cases.
 struct Embedded(Database);
@@ -74,9 +74,9 @@ fn cases() -> Result<(), String> {
     let dir = Dir(dir);
     let database = OpenOptions::new()
         .buffer_pool_size(64 << 20)
-        .set("innodb-redo-log-capacity", "64M")
-        .set("innodb-flush-log-at-trx-commit", "2")
-        .set("innodb-lock-wait-timeout", "5")
+        .redo_log_capacity(64 << 20)
+        .durability(Durability::Written)
+        .variable("innodb_lock_wait_timeout", "5")
         .open(&dir.0)
         .map_err(|e| e.to_string())?;
     let cases = Path::new(env!("CARGO_MANIFEST_DIR"))

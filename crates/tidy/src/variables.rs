@@ -13,8 +13,8 @@ const LIST: &str = "docs/variables.md";
 /// Where variables are defined and kept: a name there reads nothing.
 const TABLES: &str = "crates/sql/src/vars/";
 /// Where options are obeyed or handed on to variables, and where those are told of that do nothing.
-const OPTIONS: &str = "crates/tidemill/src/options/known.rs";
-const WITHOUT_EFFECT: &str = "crates/tidemill/src/options/without_effect.rs";
+const OPTIONS: &str = "crates/tidemill-server/src/options/known.rs";
+const WITHOUT_EFFECT: &str = "crates/tidemill-server/src/options/without_effect.rs";
 /// Where tables are named, one of them like a variable.
 const NAMESAKES: &str = "crates/sql/src/infoschema/empty.rs";
 const REGISTRY: &str = "crates/sql/src/vars/registry.rs";
@@ -138,9 +138,14 @@ fn read_ones(sources: &[Source], defined: &BTreeMap<String, String>) -> BTreeSet
     let readers: Vec<&Source> = sources
         .iter()
         .filter(|s| {
-            let reads = ["crates/sql/", "crates/tidemill/", "crates/engine/"]
-                .iter()
-                .any(|c| s.path.starts_with(c));
+            let reads = [
+                "crates/sql/",
+                "crates/tidemill/",
+                "crates/tidemill-server/",
+                "crates/engine/",
+            ]
+            .iter()
+            .any(|c| s.path.starts_with(c));
             reads
                 && !s.shipped.is_empty()
                 && !s.path.starts_with(TABLES)

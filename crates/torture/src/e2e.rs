@@ -3,7 +3,6 @@
 //! The same cases run against MariaDB with `--server mariadb`: that is how an expected result is known to be what
 //! MySQL's users are used to, and not only what we happen to return.
 
-use crate::{edges, protocol};
 use harness::client::{Cli, Conn as _, Fault, Via};
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
@@ -62,7 +61,6 @@ fn run(kind: Kind, only: &str, scratch: &Scratch) -> Outcome<()> {
     server.must_run()?;
     if only.is_empty() {
         over_tcp(&server)?;
-        protocol::run(&server)?;
         smoke(&server)?;
         server.must_run()?;
     }
@@ -70,8 +68,7 @@ fn run(kind: Kind, only: &str, scratch: &Scratch) -> Outcome<()> {
         return server.terminate();
     }
     server.terminate()?;
-    setup.check_offline()?;
-    edges::run(&setup, setup.start()?)
+    setup.check_offline()
 }
 
 /// Runs the SQL cases through the `mariadb` program.

@@ -8,7 +8,6 @@ mod damage;
 mod differential;
 mod dumps;
 mod e2e;
-mod edges;
 mod few_files;
 mod full_disk;
 mod hostile;
@@ -16,11 +15,10 @@ mod isolation;
 mod ledger;
 mod power_cuts;
 mod privileges;
-mod protocol;
 mod slt;
-mod tls;
 
-use harness::step::Outcome;
+use harness::step::{self, Outcome};
+use harness::workspace;
 
 /// A command of `cargo xtask`, with its flags.
 #[derive(Debug, clap::Subcommand)]
@@ -63,7 +61,7 @@ impl Command {
             Command::E2e(options) => e2e::command(options),
             Command::Slt(options) => slt::command(options),
             Command::Differential(options) => differential::command(options),
-            Command::Tls => tls::all(),
+            Command::Tls => tls(),
             Command::Dumps(options) => dumps::command(options),
             Command::Isolation(options) => isolation::command(options),
             Command::Privileges(options) => privileges::command(options),
@@ -77,6 +75,16 @@ impl Command {
     }
 }
 
+/// The tests of TLS with other people's programs, which `cargo test` runs too.
+fn tls() -> Outcome<()> {
+    step::visibly(
+        workspace::cargo()
+            .args(["test", "--package", "tidemill-server"])
+            .args(["--test", "program", "tls"])
+            .env("TIDEMILL_ALL_TESTS", "1"),
+    )
+}
+
 /// The share of `cargo xtask test`: all of it in a short form, with so many crashes.
 ///
 /// # Errors
@@ -85,7 +93,6 @@ pub fn share(rounds: u32, seed: u64) -> Outcome<()> {
     e2e::all()?;
     slt::all()?;
     differential::short()?;
-    tls::all()?;
     dumps::short()?;
     crash::short(rounds, seed)?;
     few_files::short(seed)?;

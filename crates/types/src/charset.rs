@@ -247,6 +247,16 @@ pub fn convert(from: Charset, to: Charset, s: &[u8], out: &mut Vec<u8>) -> bool 
     lossy
 }
 
+/// A string as UTF-8, whatever it is made of; what is no character becomes a replacement character or `?`.
+pub fn to_utf8(from: Charset, s: &[u8]) -> String {
+    if from.is_utf8() || s.is_ascii() {
+        return String::from_utf8_lossy(s).into_owned();
+    }
+    let mut converted = Vec::with_capacity(s.len() + s.len() / 2);
+    convert(from, Charset::Utf8mb4, s, &mut converted);
+    String::from_utf8_lossy(&converted).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -58,7 +58,7 @@ pub(super) async fn run(
             return Err(SqlError::new(
                 codes::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON,
                 format!(
-                    "LOCK={lock} is not supported. Reason: rows get numbers, or a primary key that does not follow from them. Try LOCK=EXCLUSIVE."
+                    "LOCK={lock} is not supported. Reason: an AUTO_INCREMENT column or a primary key whose values the rows do not have yet requires a lock. Try LOCK=EXCLUSIVE."
                 ),
             ));
         }

@@ -1,0 +1,14 @@
+//! The server of Tidemill: everything of the `tidemill` program but `main`, so that tests can start it in their own process.
+//!
+//! The database itself is the library `tidemill`, which this opens ([`open`]). What is added: the command line and my.cnf ([`options`]),
+//! sockets, logins and the protocol ([`server`]), and the commands that need no server ([`shell`], [`check`]).
+
+#![warn(clippy::missing_errors_doc)]
+
+pub mod check;
+pub mod log;
+mod offload;
+pub mod open;
+pub mod options;
+pub mod server;
+pub mod shell;
