@@ -12,7 +12,6 @@ use engine::Committing;
 use types::{SqlError, Value};
 
 use super::process::Command;
-use super::transaction::engine_isolation;
 use super::{Com, Session};
 use crate::access::Ready;
 use crate::exec;
@@ -117,7 +116,7 @@ impl Session {
             if !self.vars.hot().autocommit {
                 return None;
             }
-            isolation = engine_isolation(self.vars.usual_isolation()?);
+            isolation = self.vars.usual_isolation()?;
         }
         self.engine.statement_begin(isolation);
         Some(own)

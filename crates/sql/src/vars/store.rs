@@ -10,7 +10,9 @@ use super::assign::{self, VarInput};
 use super::charsets;
 use super::def::VarKind;
 use super::error::{VarError, VarWarning};
-use super::hot::{GlobalHot, Isolation, SessionHot};
+use types::Isolation;
+
+use super::hot::{GlobalHot, SessionHot};
 use super::registry::{self, VarId};
 use super::sql_mode::SqlMode;
 use super::value::VarValue;

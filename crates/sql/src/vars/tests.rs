@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use types::Isolation;
+
 use super::*;
 
 fn session() -> SessionVars {

@@ -17,6 +17,8 @@ mod without_effect;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use types::Isolation;
+
 pub use command_line::{USAGE, parse};
 
 /// What the program is to do.
@@ -80,31 +82,6 @@ pub enum FlushMethod {
     ODirect,
     /// Pages past the page cache; no sync after they are written.
     ODirectNoFsync,
-}
-
-/// Default isolation level (`transaction_isolation`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Isolation {
-    /// READ-UNCOMMITTED.
-    ReadUncommitted,
-    /// READ-COMMITTED.
-    ReadCommitted,
-    /// REPEATABLE-READ.
-    RepeatableRead,
-    /// SERIALIZABLE.
-    Serializable,
-}
-
-impl Isolation {
-    /// MySQL's name, with dashes.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Isolation::ReadUncommitted => "READ-UNCOMMITTED",
-            Isolation::ReadCommitted => "READ-COMMITTED",
-            Isolation::RepeatableRead => "REPEATABLE-READ",
-            Isolation::Serializable => "SERIALIZABLE",
-        }
-    }
 }
 
 impl FlushMethod {

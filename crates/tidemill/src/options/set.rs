@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use types::Isolation;
+
 use super::value::{choice, size, switch};
-use super::{FlushLog, FlushMethod, Isolation, Level, Notice, OPEN_FILES_LEAST, Options, Origin};
+use super::{FlushLog, FlushMethod, Level, Notice, OPEN_FILES_LEAST, Options, Origin};
 
 /// Why a value was refused; the option's name is put before it.
 pub(super) type Fault = String;
@@ -306,13 +308,7 @@ pub(super) fn force_recovery(_: &mut Options, given: &mut Given<'_>) -> Set {
 
 pub(super) fn transaction_isolation(options: &mut Options, given: &mut Given<'_>) -> Set {
     let spaced = given.value.trim().replace(' ', "-");
-    let levels = [
-        Isolation::ReadUncommitted,
-        Isolation::ReadCommitted,
-        Isolation::RepeatableRead,
-        Isolation::Serializable,
-    ]
-    .map(|level| (level.name(), level));
+    let levels = Isolation::ALL.map(|level| (level.name(), level));
     options.transaction_isolation =
         choice(&spaced, &levels).map_or_else(|| given.choice(&levels), Ok)?;
     Ok(())
