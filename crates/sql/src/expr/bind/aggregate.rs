@@ -3,7 +3,7 @@
 use types::SqlError;
 
 use super::{AggregatePlace, Binder, Clause, WindowUse};
-use crate::expr::agg::{AggFunc, AggSpec};
+use crate::expr::agg::AggSpec;
 use crate::expr::node::{Expr, Node};
 use crate::expr::ty::Shape;
 use crate::parse::ast;
@@ -70,8 +70,6 @@ impl Binder<'_> {
     }
 
     fn spec(&mut self, a: &ast::Aggregate) -> Result<AggSpec, SqlError> {
-        let func =
-            AggFunc::from_ast(a.func).ok_or_else(|| SqlError::not_supported("ST_COLLECT"))?;
         let args = self.bind_all(&a.args)?;
         if args.iter().any(|e| matches!(e.ty.shape, Shape::Row(_))) {
             return Err(super::wrong_columns(1));
@@ -83,7 +81,7 @@ impl Binder<'_> {
             .collect::<Result<Vec<_>, SqlError>>()?;
         let separator = a.separator.as_deref().unwrap_or(b",").to_vec();
         AggSpec::new(
-            func,
+            a.func,
             a.distinct,
             args,
             order_by,
