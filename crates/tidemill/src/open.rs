@@ -20,7 +20,7 @@ use types::SqlError;
 use wire::auth::Credential;
 use wire::handshake::{CACHING_SHA2_PASSWORD, NATIVE_PASSWORD};
 
-use crate::options::{FlushLog, FlushMethod, Options};
+use crate::options::{FlushLog, Options};
 
 /// An open database: the engine of one directory and what all its sessions share.
 pub struct Open {
@@ -247,12 +247,7 @@ pub fn engine_options(options: &Options) -> EngineOptions {
             pool_bytes: options.buffer_pool_size,
             log_capacity_bytes: options.log_capacity,
             log_buffer_bytes: options.log_buffer_size,
-            flush_method: match options.flush_method {
-                FlushMethod::Fsync => pager::FlushMethod::Fsync,
-                FlushMethod::ODsync => pager::FlushMethod::ODsync,
-                FlushMethod::ODirect => pager::FlushMethod::ODirect,
-                FlushMethod::ODirectNoFsync => pager::FlushMethod::ODirectNoFsync,
-            },
+            flush_method: options.flush_method,
             doublewrite: options.doublewrite,
             open_files: options.open_files(),
             ..PagerOptions::default()

@@ -17,6 +17,7 @@ mod without_effect;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use pager::FlushMethod;
 use types::Isolation;
 
 pub use command_line::{USAGE, parse};
@@ -69,31 +70,6 @@ pub enum FlushLog {
     AtCommit,
     /// 2: written at commit, synced once a second.
     WriteAtCommit,
-}
-
-/// How pages and log reach the disk (`innodb_flush_method`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FlushMethod {
-    /// Through the page cache, then fsync.
-    Fsync,
-    /// The log opened O_DSYNC, pages through the page cache.
-    ODsync,
-    /// Pages past the page cache.
-    ODirect,
-    /// Pages past the page cache; no sync after they are written.
-    ODirectNoFsync,
-}
-
-impl FlushMethod {
-    /// MySQL's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            FlushMethod::Fsync => "fsync",
-            FlushMethod::ODsync => "O_DSYNC",
-            FlushMethod::ODirect => "O_DIRECT",
-            FlushMethod::ODirectNoFsync => "O_DIRECT_NO_FSYNC",
-        }
-    }
 }
 
 /// Options that are obeyed, with their defaults filled in. Sizes are bytes, timeouts seconds.
