@@ -14,6 +14,7 @@ mod join;
 mod keep;
 mod keymap;
 mod keys;
+mod named_locks;
 mod output;
 mod pause;
 mod query;
@@ -31,10 +32,10 @@ mod waiting;
 
 pub(crate) use direct::point_get_now;
 pub(crate) use insert::whole;
+pub use named_locks::NamedLocks;
 pub(crate) use row::Built;
 pub(crate) use rowedit::now_value;
 pub(crate) use update::run_now as update_now;
-pub use waiting::release_named_locks;
 
 use std::sync::Arc;
 
@@ -64,6 +65,8 @@ pub struct ExecCtx<'a> {
     pub found_rows: bool,
     /// The connection, as owner of named locks.
     pub connection_id: u64,
+    /// The instance's named locks.
+    pub named_locks: &'a NamedLocks,
 }
 
 /// What the parts of the executor pass around.
@@ -72,6 +75,7 @@ pub(crate) struct Env<'e> {
     pub cx: &'e EvalCtx<'e>,
     pub security: &'e SecurityContext,
     pub connection_id: u64,
+    pub named_locks: &'e NamedLocks,
     pub spools: spool::Spools,
     /// Rows since the last pause.
     worked: u32,
@@ -133,6 +137,7 @@ pub async fn run(
         cx: &ctx.cx,
         security: ctx.security,
         connection_id: ctx.connection_id,
+        named_locks: ctx.named_locks,
         spools: spool::Spools::default(),
         worked: 0,
     };
@@ -241,6 +246,7 @@ pub async fn eval_scalar(
         cx: &ctx.cx,
         security: ctx.security,
         connection_id: ctx.connection_id,
+        named_locks: ctx.named_locks,
         spools: spool::Spools::default(),
         worked: 0,
     };

@@ -42,7 +42,6 @@ use crate::access::login::Login;
 use crate::access::needs::Need;
 use crate::access::{AccountId, SecurityContext};
 use crate::cache::StatementCache;
-use crate::exec;
 use crate::expr::{SessionFacts, UserVars};
 use crate::memory::{Account, Charge};
 use crate::parse;
@@ -369,7 +368,9 @@ impl Session {
 
     /// Gives back what GET_LOCK took.
     fn release_user_locks(&self) {
-        exec::release_named_locks(&self.instance.engine, self.facts.connection_id);
+        self.instance
+            .named_locks
+            .release_all(self.facts.connection_id);
     }
 
     fn forget_state(&mut self) {

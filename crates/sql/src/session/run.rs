@@ -214,6 +214,7 @@ impl Session {
             security: &self.security,
             found_rows: false,
             connection_id: self.facts.connection_id,
+            named_locks: &self.instance.named_locks,
         };
         exec::eval_scalar(&ctx, &mut x, expr).await
     }
@@ -280,6 +281,7 @@ impl Session {
                 security: &self.security,
                 found_rows: self.client.found_rows,
                 connection_id: id,
+                named_locks: &self.instance.named_locks,
             };
             let r = exec::run(plan, &mut x, sink).await;
             let (w, n) = x.cx.take_warnings();

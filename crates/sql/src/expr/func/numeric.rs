@@ -398,6 +398,7 @@ fn rand(a: Args<'_>) -> Out<'_> {
         return Ok(Val::Double(a.cx.random()));
     }
     let seed = a.i64(0)?.unwrap_or(0);
+    // A plan does not move while it runs: the place of the arguments says which call it is. Two copies of one call are two calls.
     let call = a.args.as_ptr() as usize;
     let restart = a.args[0].as_const().is_none() && a.args[0].reads_row();
     Ok(Val::Double(a.cx.seeded_random(call, seed, restart)))
