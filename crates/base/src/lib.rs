@@ -5,6 +5,8 @@
 //!
 //! This crate never knows what a page, a log record or a transaction is.
 
+#![warn(clippy::disallowed_types)]
+
 pub mod block_on;
 pub mod buf;
 pub mod checksum;
@@ -14,6 +16,7 @@ pub mod event;
 pub mod fork_join;
 pub mod ids;
 pub mod le;
+pub mod lock;
 pub mod mem;
 pub mod mutant;
 pub mod real;

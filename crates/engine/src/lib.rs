@@ -4,7 +4,7 @@
 //! around it. This crate knows rows, not SQL: it never parses, plans, or evaluates an expression, and it knows nothing of
 //! sockets or runtimes.
 
-#![warn(clippy::missing_errors_doc)]
+#![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 
 mod analysis;
 mod check;

@@ -5,7 +5,7 @@
 //! layers above, page operations are carried out by functions those layers register. Nothing here sleeps; operations that
 //! lack something return [`Wait`] having changed nothing.
 
-#![warn(clippy::missing_errors_doc)]
+#![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 
 pub mod alloc;
 mod checkpoint;

@@ -6,9 +6,10 @@ use crate::rng::Rng;
 use crate::time::{Chance, Time};
 use base::Environment;
 use base::environment::{Spawn, Task};
+use base::lock::{Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
 struct Slot {
@@ -54,7 +55,7 @@ pub enum Stop {
 }
 
 fn lock(m: &Mutex<Tasks>) -> MutexGuard<'_, Tasks> {
-    m.lock().unwrap_or_else(|e| e.into_inner())
+    m.lock()
 }
 
 struct TaskWaker {

@@ -9,10 +9,11 @@ use crate::plan::{Limits, Plan};
 use crate::rng::Rng;
 use crate::time::Time;
 use crate::{context::Trouble, damage, verify};
+use base::lock::Mutex;
 use engine::{Engine, OpenReport};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// Where the engine's directory is on the simulated disk.
 pub const DIR: &str = "/db";
@@ -204,10 +205,10 @@ impl Run {
         let out = slot.clone();
         exec.spawn("open", async move {
             let r = Engine::open_with_report(environment, Path::new(DIR), options).await;
-            *out.lock().unwrap_or_else(|e| e.into_inner()) = Some(r.map_err(|e| e.to_string()));
+            *out.lock() = Some(r.map_err(|e| e.to_string()));
         });
-        let take = |s: &Opened| s.lock().unwrap_or_else(|e| e.into_inner()).take();
-        let there = |s: &Opened| s.lock().unwrap_or_else(|e| e.into_inner()).is_some();
+        let take = |s: &Opened| s.lock().take();
+        let there = |s: &Opened| s.lock().is_some();
         let stop = exec.run(ENDLESS, |_| there(&slot));
         match stop {
             Stop::Cut => {
@@ -266,13 +267,12 @@ impl Run {
         let out = slot.clone();
         life.exec.spawn(name, async move {
             let r = f.await;
-            *out.lock().unwrap_or_else(|e| e.into_inner()) = Some(r);
+            *out.lock() = Some(r);
         });
-        let there =
-            |s: &Arc<Mutex<Option<_>>>| s.lock().unwrap_or_else(|e| e.into_inner()).is_some();
+        let there = |s: &Arc<Mutex<Option<_>>>| s.lock().is_some();
         match life.exec.run(ENDLESS, |_| there(&slot)) {
             Stop::Cut => End::Cut,
-            Stop::Done => match slot.lock().unwrap_or_else(|e| e.into_inner()).take() {
+            Stop::Done => match slot.lock().take() {
                 Some(Ok(())) => End::Fine,
                 Some(Err(Trouble::Wrong(w))) => End::Wrong(format!("{name}: {w}")),
                 r => End::Wrong(format!("{name}: {r:?}")),
@@ -284,7 +284,7 @@ impl Run {
     /// Compares, works, rests.
     fn work(&mut self, life: &mut Life, faulty: bool) -> End {
         let floor = {
-            let m = self.model.lock().unwrap_or_else(|e| e.into_inner());
+            let m = self.model.lock();
             if self.killed { m.written } else { m.durable }
         };
         let cx = life.cx.clone();
@@ -552,7 +552,7 @@ impl Run {
 
     fn finale(&mut self, life: &mut Life, again: bool) -> End {
         let floor = {
-            let m = self.model.lock().unwrap_or_else(|e| e.into_inner());
+            let m = self.model.lock();
             if self.killed { m.written } else { m.durable }
         };
         let cx = life.cx.clone();

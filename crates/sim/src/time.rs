@@ -2,8 +2,8 @@
 
 use crate::rng::Rng;
 use base::environment::{Clock, Random};
+use base::lock::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
 use std::task::Waker;
 
 /// The clock.
@@ -15,7 +15,7 @@ pub struct Time {
 
 impl Time {
     fn lock(&self) -> MutexGuard<'_, Vec<(u64, Waker)>> {
-        self.timers.lock().unwrap_or_else(|e| e.into_inner())
+        self.timers.lock()
     }
 
     /// Microseconds since the start.
@@ -87,6 +87,6 @@ pub struct Chance(pub Mutex<Rng>);
 
 impl Random for Chance {
     fn next_u64(&self) -> u64 {
-        self.0.lock().unwrap_or_else(|e| e.into_inner()).next()
+        self.0.lock().next()
     }
 }

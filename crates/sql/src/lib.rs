@@ -5,6 +5,8 @@
 //! (parsed and planned statements by text), `memory` (what sessions hold, and its limits), `session` (one
 //! connection). Results leave through [`sink`].
 
+#![warn(clippy::disallowed_types)]
+
 pub mod access;
 pub mod cache;
 pub mod ddl;

@@ -34,7 +34,7 @@
 //! [`Database`], [`Connection`], [`Statement`], [`Transaction`], [`Rows`] and [`Error`] are the stable interface. The modules
 //! are those of the `tidemill` program: what its command line means, and its four commands.
 
-#![warn(clippy::missing_errors_doc)]
+#![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 
 pub mod check;
 mod embed;

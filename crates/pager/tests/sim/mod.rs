@@ -5,12 +5,13 @@
 #![allow(dead_code)]
 
 use base::environment::{Disk, Done, DoneSync, File, OpenMode};
+use base::lock::{Mutex, MutexGuard};
 use base::{Environment, IoBuf, Random};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, mpsc};
+use std::sync::{Arc, mpsc};
 
 const SECTOR: usize = 512;
 
@@ -141,13 +142,13 @@ struct Trap {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
+        self.state.lock()
     }
 
     /// The state, about to be changed.
     fn change(&self) -> MutexGuard<'_, State> {
         let s = self.lock();
-        let mut trap = self.trap.lock().unwrap_or_else(|e| e.into_inner());
+        let mut trap = self.trap.lock();
         if let Some(t) = &mut *trap
             && t.sprung.is_none()
         {
@@ -210,7 +211,7 @@ impl SimDisk {
 
     /// Cuts the power (for the copy that [`SimDisk::sprung`] gives) before the `n`th changing operation from now.
     pub fn arm(&self, n: u64, cut: Cut, rng: &Rng) {
-        *self.0.trap.lock().unwrap() = Some(Trap {
+        *self.0.trap.lock() = Some(Trap {
             left: n,
             cut,
             rng: rng.clone(),
@@ -220,7 +221,7 @@ impl SimDisk {
 
     /// What the cut left, if it came.
     pub fn sprung(&self) -> Option<Arc<SimDisk>> {
-        self.0.trap.lock().unwrap().take().and_then(|t| t.sprung)
+        self.0.trap.lock().take().and_then(|t| t.sprung)
     }
 
     /// The disk as a power cut at this moment leaves it.
@@ -243,7 +244,7 @@ impl SimDisk {
 
     /// From now on writes to files whose path ends with `suffix` fail.
     pub fn break_writes(&self, suffix: &str) {
-        *self.0.broken.lock().unwrap() = Some(suffix.to_string());
+        *self.0.broken.lock() = Some(suffix.to_string());
     }
 
     /// Changes the bytes of the files whose path ends with `suffix`, durably.
@@ -313,7 +314,7 @@ impl SimFile {
     fn later(&self, job: Job) {
         let n = self.disk.turn.fetch_add(1, Ordering::Relaxed) as usize;
         let w = &self.disk.workers[n % self.disk.workers.len()];
-        let _ = w.lock().unwrap_or_else(|e| e.into_inner()).send(job);
+        let _ = w.lock().send(job);
     }
 
     fn me(&self) -> SimFile {
@@ -360,7 +361,7 @@ impl File for SimFile {
     }
 
     fn write_now(&self, buf: &[u8], offset: u64) -> io::Result<()> {
-        let broken = self.disk.broken.lock().unwrap().clone();
+        let broken = self.disk.broken.lock().clone();
         if broken.is_some_and(|b| self.path.to_string_lossy().ends_with(&b)) {
             return Err(io::Error::other("broken"));
         }

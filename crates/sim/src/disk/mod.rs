@@ -12,13 +12,14 @@ use crate::rng::Rng;
 use crate::time::Time;
 use base::IoBuf;
 use base::environment::{Disk, Done, DoneSync, File, OpenMode};
+use base::lock::{Mutex, MutexGuard};
 use content::{Content, Data, SECTOR};
 use file::SimFile;
 use names::{Change, Tree};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// What goes wrong, as chances of one in so many operations; 0: never.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,7 +93,7 @@ pub struct SimDisk {
 }
 
 fn lock(m: &Mutex<State>) -> MutexGuard<'_, State> {
-    m.lock().unwrap_or_else(|e| e.into_inner())
+    m.lock()
 }
 
 fn dead() -> io::Error {

@@ -4,8 +4,9 @@
 //! force for all sessions, open ones included, once that is durable. A statement is acknowledged after that; none can lose another.
 //! Reading takes no lock that a change holds while it waits.
 
+use base::lock::{Mutex, RwLock};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use base::Event;
 use engine::Engine;
@@ -29,11 +30,7 @@ struct Turn<'a>(&'a Accounts);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        *self
-            .0
-            .changing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = false;
+        *self.0.changing.lock() = false;
         self.0.changed.fire();
     }
 }
@@ -62,7 +59,7 @@ impl Accounts {
 
     /// The accounts as of now.
     pub fn snapshot(&self) -> Arc<AccountState> {
-        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.state.read())
     }
 
     /// A number that differs whenever the accounts may differ.
@@ -78,7 +75,7 @@ impl Accounts {
 
     async fn turn(&self) -> Turn<'_> {
         let free = || {
-            let mut busy = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut busy = self.changing.lock();
             if *busy {
                 return None;
             }
@@ -90,7 +87,7 @@ impl Accounts {
     }
 
     fn publish(&self, state: AccountState) {
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+        *self.state.write() = Arc::new(state);
         self.version.fetch_add(1, Ordering::Release);
     }
 

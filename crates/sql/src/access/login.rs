@@ -5,9 +5,10 @@
 //! wrong password get the same answer; an account that is blocked after failed attempts says so whatever the password, so that nobody can go
 //! on guessing. Never here: a packet, a hash that is computed.
 
+use base::lock::{Mutex, MutexGuard};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use types::SqlError;
 
@@ -116,7 +117,7 @@ impl Hour {
 }
 
 fn locked<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(PoisonError::into_inner)
+    m.lock()
 }
 
 /// 1226.

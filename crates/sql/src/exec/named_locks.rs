@@ -1,7 +1,7 @@
 //! The named locks of an instance (GET_LOCK, RELEASE_LOCK): who holds which, and how often it was taken.
 
+use base::lock::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base::Event;
 
@@ -27,7 +27,7 @@ pub struct NamedLocks {
 
 impl NamedLocks {
     fn held(&self) -> MutexGuard<'_, HashMap<String, Holder>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock()
     }
 
     /// Fired when a lock is free again.

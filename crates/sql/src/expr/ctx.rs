@@ -7,9 +7,10 @@ mod clock;
 mod random;
 mod warnings;
 
+use base::lock::{Mutex, MutexGuard};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use types::depth::{self, Depth, Level as Deeper};
 use types::{Pace, SqlError, Value, ValueRef, Warning, Watch};
@@ -342,7 +343,7 @@ impl<'s> EvalCtx<'s> {
 
     #[cold]
     fn hold_large(&self, bytes: usize) -> Result<(), SqlError> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         if !self.holds.swap(true, Ordering::Relaxed) {
             *held = Charge::to(self.memory());
         }
@@ -363,7 +364,7 @@ impl<'s> EvalCtx<'s> {
 
     #[cold]
     fn held_bytes(&self) -> u64 {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.held.lock();
         held.bytes()
     }
 
@@ -381,7 +382,7 @@ impl<'s> EvalCtx<'s> {
 
     #[cold]
     fn keep_large(&self, mark: u64, bytes: usize) -> Result<(), SqlError> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         if !self.holds.swap(true, Ordering::Relaxed) {
             *held = Charge::to(self.memory());
         }
@@ -402,7 +403,7 @@ impl<'s> EvalCtx<'s> {
 
     /// What is held for values, which somebody else needs from now on.
     pub fn take_held(&self) -> Charge {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         self.holds.store(false, Ordering::Relaxed);
         std::mem::take(&mut held)
     }
@@ -440,7 +441,7 @@ impl<'s> EvalCtx<'s> {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Counts `work` that is about to be done: bytes looked at, or other steps of a few nanoseconds. Every loop of an evaluation
@@ -518,9 +519,6 @@ impl<'s> EvalCtx<'s> {
 
     /// Runs `f` on the user variables.
     pub fn with_user_vars<R>(&self, f: impl FnOnce(&mut UserVars) -> R) -> R {
-        f(&mut self
-            .user_vars
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner))
+        f(&mut self.user_vars.lock())
     }
 }

@@ -5,7 +5,8 @@ mod columns;
 mod limits;
 mod nasty;
 
-use std::sync::{Arc, Mutex};
+use base::lock::Mutex;
+use std::sync::Arc;
 
 use super::bind::{Binder, Clause, NoColumns};
 use super::*;

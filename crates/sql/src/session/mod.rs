@@ -31,10 +31,11 @@ pub mod transport;
 #[cfg(test)]
 mod tests;
 
+use base::lock::Mutex;
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use types::{SqlError, Value, Warning};
 

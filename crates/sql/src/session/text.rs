@@ -108,10 +108,7 @@ impl Session {
     }
 
     fn has_large_variables(&self) -> bool {
-        let vars = self.user_vars.lock();
-        vars.unwrap_or_else(std::sync::PoisonError::into_inner)
-            .bytes()
-            > LARGE_VARIABLES
+        self.user_vars.lock().bytes() > LARGE_VARIABLES
     }
 
     /// A text that is no statement: the error is the statement's outcome.

@@ -7,11 +7,12 @@
 //!
 //! Must never do: poll a task on two threads, or lose a wake-up while it moves.
 
+use base::lock::{Mutex, MutexGuard};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
@@ -237,7 +238,7 @@ pub(super) struct Away(Mutex<State>);
 
 impl Away {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// The task is now the caller's, to be polled on this thread until it moves or ends; `stop` says that it is to be dropped.

@@ -46,7 +46,7 @@ impl Stress {
     fn acquire(&self, me: TxnId, key: usize, exclusive: bool, how: &mut [u8; KEYS]) -> bool {
         loop {
             let wait = {
-                let mut row = self.rows[key].lock().unwrap();
+                let mut row = self.rows[key].lock();
                 let writer = (*row != me && self.w.txns.is_active(*row)).then_some(*row);
                 let (mode, hold) = match exclusive {
                     true => (Mode::Exclusive, Hold::Row),

@@ -2,7 +2,8 @@
 //!
 //! They are for queries, never for secrets: whoever sees two of them can tell the next.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use base::lock::Mutex;
+use std::sync::Arc;
 
 use super::EvalCtx;
 
@@ -30,14 +31,14 @@ impl Chance {
 
     /// Sets one of the two seeds, as `rand_seed1` (0) and `rand_seed2` (1) do.
     pub fn set(&self, which: usize, seed: u32) {
-        let mut at = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut at = self.0.lock();
         if let Some(place) = at.get_mut(which) {
             *place = seed;
         }
     }
 
     fn next(&self) -> f64 {
-        next_random(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        next_random(&mut self.0.lock())
     }
 }
 

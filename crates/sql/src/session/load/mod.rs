@@ -342,7 +342,7 @@ impl Session {
                     let chars = u32::MAX;
                     let ty = ExprType::text(chars, load.collation, Coercibility::Implicit, true);
                     let var = UserVar { value, ty };
-                    let mut vars = self.user_vars.lock().unwrap_or_else(|e| e.into_inner());
+                    let mut vars = self.user_vars.lock();
                     vars.set(name, var);
                 }
             }
