@@ -20,6 +20,7 @@ pub mod lock;
 pub mod mem;
 pub mod mutant;
 pub mod real;
+pub mod rng;
 pub mod seed;
 pub mod sync;
 
@@ -29,3 +30,4 @@ pub use environment::{Clock, Disk, Environment, File, OpenMode, Random, Spawn, T
 pub use event::Event;
 pub use fork_join::share_out;
 pub use ids::{Lsn, PageNo, SpaceId, TxnId};
+pub use rng::SplitMix64;

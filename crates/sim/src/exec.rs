@@ -2,9 +2,9 @@
 //! the disk completes. The engine's background tasks and the clients are tasks alike.
 
 use crate::disk::SimDisk;
-use crate::rng::Rng;
 use crate::time::{Chance, Time};
 use base::Environment;
+use base::SplitMix64;
 use base::environment::{Spawn, Task};
 use base::lock::{Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,7 +34,7 @@ pub struct Executor {
     pub time: Arc<Time>,
     /// The disk.
     pub disk: SimDisk,
-    rng: Rng,
+    rng: SplitMix64,
     steps: u64,
     hash: u64,
 }
@@ -123,7 +123,7 @@ fn add(tasks: &Mutex<Tasks>, name: &str, task: Task) {
 
 impl Executor {
     /// Without tasks.
-    pub fn new(disk: SimDisk, time: Arc<Time>, rng: Rng) -> Executor {
+    pub fn new(disk: SimDisk, time: Arc<Time>, rng: SplitMix64) -> Executor {
         Executor {
             tasks: Arc::default(),
             time,
@@ -135,7 +135,7 @@ impl Executor {
     }
 
     /// The environment for an engine.
-    pub fn environment(&self, rng: Rng) -> Environment {
+    pub fn environment(&self, rng: SplitMix64) -> Environment {
         Environment {
             disk: Arc::new(self.disk.clone()),
             clock: self.time.clone(),

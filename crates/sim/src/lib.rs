@@ -13,7 +13,6 @@ mod disk;
 mod exec;
 mod model;
 mod plan;
-mod rng;
 mod run;
 pub mod seed_file;
 mod shape;

@@ -6,9 +6,9 @@ use crate::disk::{Counts, Cut, Faults, SimDisk, Survivor};
 use crate::exec::{Executor, Stop};
 use crate::model::Model;
 use crate::plan::{Limits, Plan};
-use crate::rng::Rng;
 use crate::time::Time;
 use crate::{context::Trouble, damage, verify};
+use base::SplitMix64;
 use base::lock::Mutex;
 use engine::{Engine, OpenReport};
 use std::path::Path;
@@ -36,7 +36,7 @@ pub struct Outcome {
 /// A seed under way.
 pub(crate) struct Run {
     pub(crate) plan: Plan,
-    pub(crate) rng: Rng,
+    pub(crate) rng: SplitMix64,
     pub(crate) model: Arc<Mutex<Model>>,
     pub(crate) counts: Counts,
     trace: u64,
@@ -84,7 +84,7 @@ pub fn simulate(seed: u64, limits: &Limits, verbose: bool) -> Outcome {
         eprintln!("{plan:?}");
     }
     let mut run = Run {
-        rng: Rng::new(seed, 2),
+        rng: SplitMix64::stream(seed, 2),
         model: Arc::default(),
         counts: Counts::new(),
         trace: 0,
@@ -169,7 +169,7 @@ impl Run {
     }
 
     pub(crate) fn start(&mut self, from: Survivor) -> SimDisk {
-        let rng = Rng::new(self.rng.next(), 3);
+        let rng = SplitMix64::stream(self.rng.next(), 3);
         SimDisk::start(from, Arc::new(Time::default()), rng)
     }
 
@@ -187,7 +187,7 @@ impl Run {
     }
 
     pub(crate) fn executor(&mut self, disk: &SimDisk) -> Executor {
-        let rng = Rng::new(self.rng.next(), 4);
+        let rng = SplitMix64::stream(self.rng.next(), 4);
         Executor::new(disk.clone(), disk.time(), rng)
     }
 
@@ -199,7 +199,7 @@ impl Run {
     ) -> Result<Option<(Arc<Engine>, OpenReport)>, String> {
         let slot: Opened = Arc::default();
         let (environment, options) = (
-            exec.environment(Rng::new(self.rng.next(), 5)),
+            exec.environment(SplitMix64::stream(self.rng.next(), 5)),
             self.plan.options(),
         );
         let out = slot.clone();
@@ -302,7 +302,7 @@ impl Run {
                 e => return e,
             }
         }
-        let c = Client::new(life.cx.clone(), 0, Rng::new(self.rng.next(), 6));
+        let c = Client::new(life.cx.clone(), 0, SplitMix64::stream(self.rng.next(), 6));
         // It sees to it that there are tables.
         match self.task(life, "prepare", async move { c.prepare().await }) {
             End::Fine => {}
@@ -360,7 +360,7 @@ impl Run {
     fn clients(&mut self, life: &mut Life) -> End {
         let left = Arc::new(AtomicU64::new(self.plan.clients));
         for n in 1..=self.plan.clients {
-            let c = Client::new(life.cx.clone(), n, Rng::new(self.rng.next(), 6));
+            let c = Client::new(life.cx.clone(), n, SplitMix64::stream(self.rng.next(), 6));
             let left = left.clone();
             life.exec.spawn("client", async move {
                 c.run().await;

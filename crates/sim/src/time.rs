@@ -1,6 +1,6 @@
 //! Simulated time: stands still while a task runs, and jumps when nobody has anything to do.
 
-use crate::rng::Rng;
+use base::SplitMix64;
 use base::environment::{Clock, Random};
 use base::lock::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,7 +83,7 @@ impl Clock for Time {
 }
 
 /// The engine's own chance.
-pub struct Chance(pub Mutex<Rng>);
+pub struct Chance(pub Mutex<SplitMix64>);
 
 impl Random for Chance {
     fn next_u64(&self) -> u64 {

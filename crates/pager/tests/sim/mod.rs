@@ -6,7 +6,8 @@
 
 use base::environment::{Disk, Done, DoneSync, File, OpenMode};
 use base::lock::{Mutex, MutexGuard};
-use base::{Environment, IoBuf, Random};
+use base::rng::SharedSplitMix64;
+use base::{Environment, IoBuf, Random, SplitMix64};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,31 +16,9 @@ use std::sync::{Arc, mpsc};
 
 const SECTOR: usize = 512;
 
-/// A small generator, so that a failure can be repeated from its seed.
-#[derive(Clone)]
-pub struct Rng(u64);
-
-impl Rng {
-    /// The generator of this number under the seed of all random tests.
-    pub fn new(n: u64) -> Rng {
-        Rng(base::seed::nth("rng", n))
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    pub fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
+/// The generator of this number under the seed of all random tests, so that a failure can be repeated.
+pub fn seeded(n: u64) -> SplitMix64 {
+    SplitMix64::new(base::seed::nth("rng", n))
 }
 
 /// What a power cut leaves of the writes that were not synced.
@@ -78,7 +57,7 @@ impl Content {
         }
     }
 
-    fn after_cut(&self, cut: Cut, rng: &mut Rng) -> Content {
+    fn after_cut(&self, cut: Cut, rng: &mut SplitMix64) -> Content {
         let mut img = self.durable.clone();
         let len = match cut {
             Cut::Nothing => img.len(),
@@ -136,7 +115,7 @@ struct Inner {
 struct Trap {
     left: u64,
     cut: Cut,
-    rng: Rng,
+    rng: SplitMix64,
     sprung: Option<Arc<SimDisk>>,
 }
 
@@ -163,7 +142,7 @@ impl Inner {
 }
 
 impl State {
-    fn after_cut(&self, cut: Cut, rng: &mut Rng) -> State {
+    fn after_cut(&self, cut: Cut, rng: &mut SplitMix64) -> State {
         let named: BTreeSet<usize> = self.files.values().copied().collect();
         let contents = self.contents.iter().enumerate();
         State {
@@ -210,7 +189,7 @@ impl SimDisk {
     }
 
     /// Cuts the power (for the copy that [`SimDisk::sprung`] gives) before the `n`th changing operation from now.
-    pub fn arm(&self, n: u64, cut: Cut, rng: &Rng) {
+    pub fn arm(&self, n: u64, cut: Cut, rng: &SplitMix64) {
         *self.0.trap.lock() = Some(Trap {
             left: n,
             cut,
@@ -225,7 +204,7 @@ impl SimDisk {
     }
 
     /// The disk as a power cut at this moment leaves it.
-    pub fn cut(&self, cut: Cut, rng: &mut Rng) -> Arc<SimDisk> {
+    pub fn cut(&self, cut: Cut, rng: &mut SplitMix64) -> Arc<SimDisk> {
         SimDisk::of(self.0.lock().after_cut(cut, rng))
     }
 
@@ -270,11 +249,11 @@ impl SimDisk {
     }
 }
 
-struct SeededRandom(AtomicU64);
+struct SeededRandom(SharedSplitMix64);
 
 impl Random for SeededRandom {
     fn next_u64(&self) -> u64 {
-        Rng(self.0.fetch_add(0x1234_5678_9ABC_DEF1, Ordering::Relaxed)).next()
+        self.0.next()
     }
 }
 
@@ -283,7 +262,7 @@ pub fn environment(disk: &Arc<SimDisk>) -> Environment {
     Environment {
         disk: disk.clone(),
         clock: Arc::new(base::real::RealClock::new()),
-        random: Arc::new(SeededRandom(AtomicU64::new(42))),
+        random: Arc::new(SeededRandom(SharedSplitMix64::new(42))),
         spawn: Arc::new(base::real::Threads),
     }
 }

@@ -8,9 +8,9 @@ mod names;
 
 pub use content::Cut;
 
-use crate::rng::Rng;
 use crate::time::Time;
 use base::IoBuf;
+use base::SplitMix64;
 use base::environment::{Disk, Done, DoneSync, File, OpenMode};
 use base::lock::{Mutex, MutexGuard};
 use content::{Content, Data, SECTOR};
@@ -62,7 +62,7 @@ pub(crate) struct State {
     tree: Tree,
     flying: Vec<Flying>,
     seq: u64,
-    rng: Rng,
+    rng: SplitMix64,
     faults: Faults,
     medium: Medium,
     /// Bytes by which files may still grow.
@@ -275,7 +275,7 @@ impl Survivor {
 
 impl SimDisk {
     /// Goes on with what a cut left.
-    pub fn start(from: Survivor, time: Arc<Time>, rng: Rng) -> SimDisk {
+    pub fn start(from: Survivor, time: Arc<Time>, rng: SplitMix64) -> SimDisk {
         SimDisk {
             state: Arc::new(Mutex::new(State {
                 contents: from.contents,
