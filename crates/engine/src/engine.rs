@@ -15,6 +15,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use types::SqlError;
+use types::error::codes;
 
 /// How an engine is opened.
 #[derive(Clone, Debug)]
@@ -265,7 +266,12 @@ impl Engine {
                 self.log.wait_complete(end).await
             }
         };
-        r.map_err(|e| SqlError::new(1180, format!("Got error during COMMIT: {e}")))
+        r.map_err(|e| {
+            SqlError::new(
+                codes::ER_ERROR_DURING_COMMIT,
+                format!("Got error during COMMIT: {e}"),
+            )
+        })
     }
 
     /// As [`wait_commit`](Self::wait_commit), where that waits for nothing; false where it would have to, or would fail.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use types::SqlError;
+use types::error::codes;
 
 use super::account::{Account, AccountId, AccountState, Limits};
 use super::password::has_expired;
@@ -123,7 +124,7 @@ fn locked<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
 /// 1226.
 fn exceeded(user: &str, resource: &str, limit: u32) -> SqlError {
     SqlError::new(
-        1226,
+        codes::ER_USER_LIMIT_REACHED,
         format!("User '{user}' has exceeded the '{resource}' resource (current value: {limit})"),
     )
 }
@@ -214,7 +215,7 @@ impl Logins {
         }
         if a.locked {
             return Err(SqlError::new(
-                3118,
+                codes::ER_ACCOUNT_HAS_BEEN_LOCKED,
                 format!(
                     "Access denied for user '{}'@'{}'. Account is locked.",
                     attempt.user, attempt.host
@@ -224,7 +225,7 @@ impl Logins {
         let expired = has_expired(a, settings.default_lifetime, settings.now_us);
         if expired && settings.disconnect_on_expired && !settings.handles_expired {
             return Err(SqlError::new(
-                1862,
+                codes::ER_MUST_CHANGE_PASSWORD_LOGIN,
                 "Your password has expired. To log in you must change it using a client that supports expired passwords.",
             ));
         }
@@ -277,7 +278,7 @@ impl Logins {
             }
         };
         Err(SqlError::new(
-            3955,
+            codes::ER_USER_ACCESS_DENIED_FOR_USER_ACCOUNT_BLOCKED_BY_PASSWORD_LOCK,
             format!(
                 "Access denied for user '{}'@'{}'. Account is blocked for {whole} day(s) ({rest} day(s) remaining) due to {} \
                  consecutive failed logins.",
@@ -304,7 +305,7 @@ impl Logins {
             }
         } else if settings.max_user_connections > 0 && open > settings.max_user_connections {
             return Err(SqlError::new(
-                1203,
+                codes::ER_TOO_MANY_USER_CONNECTIONS,
                 format!(
                     "User {} already has more than 'max_user_connections' active connections",
                     id.user

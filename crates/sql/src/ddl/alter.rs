@@ -153,7 +153,7 @@ fn refuse(a: &AlterAction) -> Result<(), SqlError> {
             Err(SqlError::cant_drop(name))
         }
         AlterAction::Enforce(name, _) => Err(SqlError::new(
-            3821,
+            codes::ER_CHECK_CONSTRAINT_NOT_FOUND,
             format!("Check constraint '{name}' is not found in the table."),
         )),
         AlterAction::Tablespace(_) => refused("TABLESPACE"),

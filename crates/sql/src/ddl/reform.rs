@@ -281,7 +281,7 @@ impl<'a> Draft<'a> {
             && at.is_none_or(|at| self.indexes[at].kind == IndexKind::Plain)
         {
             let text = format!("Constraint '{name}' does not exist.");
-            return Err(SqlError::new(3940, text));
+            return Err(SqlError::new(codes::ER_CONSTRAINT_NOT_FOUND, text));
         }
         self.indexes
             .remove(at.ok_or_else(|| SqlError::cant_drop(name))?);

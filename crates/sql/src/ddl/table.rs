@@ -275,7 +275,7 @@ pub fn column(
     }
     if def.comment.chars().count() > 1024 {
         return Err(SqlError::new(
-            1629,
+            codes::ER_TOO_LONG_FIELD_COMMENT,
             format!("Comment for field '{name}' is too long (max = 1024)"),
         ));
     }
@@ -481,11 +481,15 @@ fn refuse_place(name: &str, value: &str, warnings: &mut Vec<Warning>) -> Result<
                 .eq_ignore_ascii_case("innodb_file_per_table") =>
         {
             let text = format!("Tablespace {} doesn't exist.", value.trim_matches('`'));
-            return Err(SqlError::new(3510, text));
+            return Err(SqlError::new(codes::ER_TABLESPACE_MISSING_WITH_NAME, text));
         }
         "INDEX_DIRECTORY" => {
             let text = "<INDEX DIRECTORY> option ignored";
-            warnings.push(Warning::new(Level::Warning, 1618, text.to_owned()));
+            warnings.push(Warning::new(
+                Level::Warning,
+                codes::WARN_OPTION_IGNORED,
+                text.to_owned(),
+            ));
             return Ok(());
         }
         _ => return Ok(()),

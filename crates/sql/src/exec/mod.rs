@@ -40,6 +40,7 @@ pub(crate) use update::run_now as update_now;
 use std::sync::Arc;
 
 use engine::Session;
+use types::error::codes;
 use types::{SqlError, Value};
 
 use crate::access::{Ready, SecurityContext};
@@ -51,7 +52,7 @@ use query::run_query;
 use store::RowStore;
 
 /// The error of a plan whose tables have changed since it was made: plan again.
-pub const STALE: u16 = 1615;
+pub const STALE: u16 = types::error::codes::ER_NEED_REPREPARE;
 
 /// What a statement runs with.
 pub struct ExecCtx<'a> {
@@ -208,7 +209,10 @@ async fn into_variables(q: &QueryPlan, env: &mut Env<'_>) -> Result<Done, SqlErr
             }
         }
         _ => {
-            return Err(SqlError::new(1172, "Result consisted of more than one row"));
+            return Err(SqlError::new(
+                codes::ER_TOO_MANY_ROWS,
+                "Result consisted of more than one row",
+            ));
         }
     }
     Ok(Done {

@@ -41,7 +41,7 @@ impl NamedLocks {
     }
 
     /// Takes the lock if it is free or held by this connection already. `charge` is for a lock that nobody holds.
-    pub(super) fn take(&self, name: &str, connection: u64, charge: &mut Charge) -> bool {
+    pub(super) fn acquire(&self, name: &str, connection: u64, charge: &mut Charge) -> bool {
         let mut held = self.held();
         let h = held.entry(name.to_owned()).or_insert_with(|| Holder {
             connection,

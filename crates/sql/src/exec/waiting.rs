@@ -35,7 +35,7 @@ pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'sta
             if !charge.set(LOCK + 2 * name.len()) {
                 env.check()?;
             }
-            let take = || locks.take(&name, me, &mut charge);
+            let take = || locks.acquire(&name, me, &mut charge);
             match wait(env, seconds, locks.released(), take).await {
                 Woken::Ready => Val::Int(1),
                 Woken::Late => Val::Int(0),

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use types::SqlError;
 use types::decimal::Decimal;
+use types::error::codes;
 
 use super::AggSpec;
 use super::concat::Concat;
@@ -321,7 +322,7 @@ impl Accumulator {
             (State::Object(members), [(k, kt), (v, vt), ..]) => {
                 if k.is_null() {
                     return Err(SqlError::new(
-                        3158,
+                        codes::ER_JSON_DOCUMENT_NULL_KEY,
                         "JSON documents may not contain NULL member names.",
                     ));
                 }

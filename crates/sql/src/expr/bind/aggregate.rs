@@ -1,6 +1,7 @@
 //! Aggregates: collected into the list of the query block, each once, and referred to by their place in it.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::{AggregatePlace, Binder, Clause, WindowUse};
 use crate::expr::agg::AggSpec;
@@ -10,7 +11,10 @@ use crate::parse::ast;
 
 /// Error 1111: an aggregate where none may stand.
 fn invalid_use() -> SqlError {
-    SqlError::new(1111, "Invalid use of group function")
+    SqlError::new(
+        codes::ER_INVALID_GROUP_FUNC_USE,
+        "Invalid use of group function",
+    )
 }
 
 impl Binder<'_> {

@@ -3,6 +3,7 @@
 use types::SqlError;
 use types::charset::Charset;
 use types::collation::CollationId;
+use types::error::codes;
 use types::temporal::IntervalUnit;
 
 use super::Binder;
@@ -88,11 +89,11 @@ impl Binder<'_> {
                 self.function("json_member_of", args)
             }
             A::Match(_) => Err(SqlError::new(
-                1191,
+                codes::ER_FT_MATCHING_KEY_NOT_FOUND,
                 "Can't find FULLTEXT index matching the column list",
             )),
             A::Default => Err(SqlError::new(
-                1064,
+                codes::ER_PARSE_ERROR,
                 "DEFAULT is not allowed in this expression",
             )),
             _ => Err(SqlError::not_supported("this expression")),
@@ -132,7 +133,7 @@ impl Binder<'_> {
         let fsp = |f: u8| {
             if f > 6 {
                 Err(SqlError::new(
-                    1426,
+                    codes::ER_TOO_BIG_PRECISION,
                     format!("Too-big precision {f} specified for 'CAST'. Maximum is 6."),
                 ))
             } else {
@@ -163,7 +164,7 @@ impl Binder<'_> {
                 let p = if *precision == 0 { 10 } else { *precision };
                 if *scale > 30 {
                     return Err(SqlError::new(
-                        1425,
+                        codes::ER_TOO_BIG_SCALE,
                         format!(
                             "Too big scale {scale} specified for column 'CAST'. Maximum is 30."
                         ),
@@ -171,13 +172,13 @@ impl Binder<'_> {
                 }
                 if p > 65 {
                     return Err(SqlError::new(
-                        1426,
+                        codes::ER_TOO_BIG_PRECISION,
                         format!("Too-big precision {p} specified for 'CAST'. Maximum is 65."),
                     ));
                 }
                 if *scale > p {
                     return Err(SqlError::new(
-                        1427,
+                        codes::ER_M_BIGGER_THAN_D,
                         "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column 'CAST').",
                     ));
                 }

@@ -1,6 +1,7 @@
 //! Numeric functions: rounding, powers, logarithms, trigonometry, RAND, CONV.
 
 use types::SqlError;
+use types::error::codes;
 
 use types::decimal::arith::Rounding;
 
@@ -320,7 +321,10 @@ fn exp(a: Args<'_>) -> Out<'_> {
 
 /// NULL with warning 3020: there is no logarithm of it.
 fn no_logarithm<'a>(a: Args<'a>) -> Val<'a> {
-    a.cx.warn_error(SqlError::new(3020, "Invalid argument for logarithm"));
+    a.cx.warn_error(SqlError::new(
+        codes::ER_INVALID_ARGUMENT_FOR_LOGARITHM,
+        "Invalid argument for logarithm",
+    ));
     Val::Null
 }
 

@@ -4,6 +4,7 @@
 //! takes away what he could not give.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::actor::{Actor, Outcome, SYSTEM_USER};
 use super::errors::*;
@@ -38,7 +39,7 @@ pub(super) fn grant(
     if let Some((account, with)) = &g.as_account {
         if level != Level::Global {
             let text = "GRANT ... AS is currently supported only for global privileges.";
-            return Err(SqlError::new(3835, text));
+            return Err(SqlError::new(codes::ER_UNSUPPORTED_USE_OF_GRANT_AS, text));
         }
         let other = given_as(actor, state, account, with.as_ref())?;
         may_give(&other, &level, &mut w).map_err(|_| grant_as_denied())?;
@@ -48,7 +49,7 @@ pub(super) fn grant(
     for id in actor.ids(&g.to)? {
         if state.find(&id).is_none() {
             return Err(SqlError::new(
-                1410,
+                codes::ER_CANT_CREATE_USER_WITH_GRANT,
                 "You are not allowed to create a user with GRANT",
             ));
         }
@@ -247,7 +248,7 @@ fn given_as(
 /// 3836.
 fn grant_as_denied() -> SqlError {
     SqlError::new(
-        3836,
+        codes::ER_UKNOWN_AUTH_ID_OR_ACCESS_DENIED_FOR_GRANT_AS,
         "Either some of the authorization IDs in the AS clause are invalid or the current user lacks privileges to execute the statement.",
     )
 }
@@ -456,7 +457,7 @@ fn revoke_everything(
         actor.may_touch(state, &id)?;
         let Some(a) = state.find_mut(&id) else {
             let e = SqlError::new(
-                1269,
+                codes::ER_REVOKE_GRANTS,
                 "Can't revoke all privileges for one or more of the requested users",
             );
             match ignore_unknown {
@@ -490,7 +491,7 @@ fn may_proxy(actor: &Actor, state: &AccountState, of: &AccountId) -> Result<(), 
         return Ok(());
     }
     Err(SqlError::new(
-        1698,
+        codes::ER_ACCESS_DENIED_NO_PASSWORD_ERROR,
         format!(
             "Access denied for user '{}'@'{}'",
             actor.account.user, actor.host
@@ -511,7 +512,7 @@ fn grant_proxy(
     for id in actor.ids(to)? {
         if state.find(&id).is_none() {
             return Err(SqlError::new(
-                1410,
+                codes::ER_CANT_CREATE_USER_WITH_GRANT,
                 "You are not allowed to create a user with GRANT",
             ));
         }

@@ -120,7 +120,7 @@ pub(super) fn wanted(list: &[Privilege], level: &Level) -> Result<Wanted, SqlErr
                 (None, Some(name)) if p.columns.is_empty() => {
                     if *level != Level::Global {
                         return Err(SqlError::new(
-                            3619,
+                            codes::ER_ILLEGAL_PRIVILEGE_LEVEL,
                             format!("Illegal privilege level specified for {name}"),
                         ));
                     }
@@ -201,7 +201,7 @@ pub(super) fn check_exists(actor: &Actor, level: &Level, w: &Wanted) -> Result<(
         Level::Routine(r) => {
             let kind = if r.procedure { "PROCEDURE" } else { "FUNCTION" };
             Err(SqlError::new(
-                1305,
+                codes::ER_SP_DOES_NOT_EXIST,
                 format!("{kind} {}.{} does not exist", r.schema, r.name),
             ))
         }
