@@ -26,9 +26,9 @@ pub struct Accounts {
 }
 
 /// The right to change the accounts, given back when dropped.
-struct Turn<'a>(&'a Accounts);
+struct ChangeGuard<'a>(&'a Accounts);
 
-impl Drop for Turn<'_> {
+impl Drop for ChangeGuard<'_> {
     fn drop(&mut self) {
         *self.0.changing.lock() = false;
         self.0.changed.fire();
@@ -73,7 +73,7 @@ impl Accounts {
         self.version.fetch_add(1, Ordering::Release);
     }
 
-    async fn turn(&self) -> Turn<'_> {
+    async fn turn(&self) -> ChangeGuard<'_> {
         let free = || {
             let mut busy = self.changing.lock();
             if *busy {
@@ -83,7 +83,7 @@ impl Accounts {
             Some(())
         };
         self.changed.wait_for(free).await;
-        Turn(self)
+        ChangeGuard(self)
     }
 
     fn publish(&self, state: AccountState) {

@@ -93,25 +93,25 @@ impl Drop for Usage {
 struct Counts {
     /// Connections open now.
     connections: AtomicU32,
-    hour: Mutex<Hour>,
+    hour: Mutex<HourlyUsage>,
 }
 
 /// What an account used since the hour began.
 #[derive(Debug, Clone, Copy, Default)]
-struct Hour {
+struct HourlyUsage {
     began_us: i64,
     connections: u32,
     questions: u32,
     updates: u32,
 }
 
-impl Hour {
+impl HourlyUsage {
     /// Begins a new hour where the old one is over, or lies ahead of a clock that was put back.
     fn turn(&mut self, now_us: i64) {
         if now_us - self.began_us >= HOUR_US || now_us < self.began_us {
-            *self = Hour {
+            *self = HourlyUsage {
                 began_us: now_us,
-                ..Hour::default()
+                ..HourlyUsage::default()
             };
         }
     }
@@ -191,7 +191,7 @@ impl Logins {
         let mut counts = locked(&self.counts);
         counts.retain(|_, c| Arc::strong_count(c) > 1);
         for c in counts.values() {
-            *locked(&c.hour) = Hour::default();
+            *locked(&c.hour) = HourlyUsage::default();
         }
     }
 

@@ -10,7 +10,7 @@ use crate::expr::EvalCtx;
 use crate::parse::ast::{self, ColumnAttr, KeyDef, KeyPart, KeyPartKind, TableOption, TypeKind};
 
 use super::datatype::{self, TypeCtx};
-use super::row_format::{self, Asked};
+use super::row_format::{self, FormatUse};
 use super::{check_identifier, comment, default, keys};
 
 /// Columns of a table, at most.
@@ -48,8 +48,8 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
     let mut options = options(name, &stmt.options, ctx)?;
     let vars = ctx.cx.vars;
     row_format::complete(&mut options, vars);
-    row_format::check(name, &options, Asked::Create, vars, &mut ctx.warnings)?;
-    let longest = keys::Longest::of(&options, ctx.cx);
+    row_format::check(name, &options, FormatUse::Create, vars, &mut ctx.warnings)?;
+    let longest = keys::KeyLimits::of(&options, ctx.cx);
     let mut columns: Vec<ColumnDef> = Vec::with_capacity(stmt.columns.len());
     let mut indexes: Vec<IndexDef> = Vec::new();
     let mut own_keys: Vec<ast::IndexDef> = Vec::new();

@@ -16,7 +16,7 @@ use types::depth::{self, Depth, Level as Deeper};
 use types::{Pace, SqlError, Value, ValueRef, Warning, Watch};
 
 pub use clock::WallClock;
-pub use random::Chance;
+pub use random::RandState;
 
 use super::ty::ExprType;
 use super::val::Val;
@@ -133,7 +133,7 @@ pub struct SessionFacts {
     /// Seed for UUID() and salts, from the environment's random source.
     pub seed: u64,
     /// Where RAND() stands.
-    pub chance: Chance,
+    pub chance: RandState,
     /// What SYSDATE() reads.
     pub clock: WallClock,
     /// Identity of this server in UUID().
@@ -161,7 +161,7 @@ impl Default for SessionFacts {
             error_count: 0,
             seed: 0x9E37_79B9_7F4A_7C15,
             clock: WallClock::default(),
-            chance: Chance::new(0x9E37_79B9_7F4A_7C15),
+            chance: RandState::new(0x9E37_79B9_7F4A_7C15),
             node: [2, 0, 0, 0, 0, 1],
             memory: Arc::default(),
             watcher: Watcher::default(),

@@ -2,8 +2,8 @@
 //! `expression => ERROR number`; `;; numbers` behind a value are the warnings, `@ name = value` sets a variable.
 
 mod columns;
+mod edge_values;
 mod limits;
-mod nasty;
 
 use base::lock::Mutex;
 use std::sync::Arc;

@@ -5,7 +5,6 @@
 //! Whatever it must undo when it ends is undone by [`Session::close`], which its owner awaits.
 
 pub mod accounts;
-mod at_once;
 mod com;
 mod diagnostics;
 mod dispatch;
@@ -14,9 +13,10 @@ mod gate;
 mod init;
 mod instance;
 mod kill;
-mod lasting;
 mod load;
+mod long_running;
 mod names;
+mod nonblocking;
 mod prepared;
 mod process;
 mod run;
@@ -49,7 +49,6 @@ use crate::parse;
 use crate::sink::StateChange;
 use crate::vars::{SessionVars, SqlMode};
 
-pub use at_once::{AtOnce, Unsettled};
 pub use com::{COM_NAMES, Com};
 pub use diagnostics::Diagnostics;
 pub(crate) use instance::session_counts;
@@ -57,6 +56,7 @@ pub use instance::{
     Instance, InstanceOptions, PasswordHasher, PasswordVerifier, ServerCounts, TlsReload,
 };
 pub(crate) use names::TableName;
+pub use nonblocking::{NonblockingOutcome, UnacknowledgedChange};
 pub use prepared::PreparedInfo;
 pub use process::{Command, Process, ProcessRow};
 

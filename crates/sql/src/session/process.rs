@@ -62,9 +62,9 @@ impl Command {
 
 /// A counter that one connection writes and anyone may read.
 #[derive(Debug, Default)]
-pub struct OwnCounter(AtomicU64);
+pub struct SingleWriterCounter(AtomicU64);
 
-impl OwnCounter {
+impl SingleWriterCounter {
     /// Adds `n`; only the owning connection calls this, so that it takes no locked instruction.
     #[inline]
     pub fn add(&self, n: u64) {
@@ -83,25 +83,25 @@ impl OwnCounter {
 #[derive(Debug)]
 pub struct Counts {
     /// Statements sent by the client.
-    pub questions: OwnCounter,
+    pub questions: SingleWriterCounter,
     /// Statements in all.
-    pub queries: OwnCounter,
+    pub queries: SingleWriterCounter,
     /// Bytes from the client; the server adds to it.
-    pub bytes_received: OwnCounter,
+    pub bytes_received: SingleWriterCounter,
     /// Bytes to the client; the server adds to it.
-    pub bytes_sent: OwnCounter,
+    pub bytes_sent: SingleWriterCounter,
     /// `Com_` counters, by the numbers of [`super::com`].
-    pub com: [OwnCounter; COM_COUNT],
+    pub com: [SingleWriterCounter; COM_COUNT],
 }
 
 impl Default for Counts {
     fn default() -> Counts {
         Counts {
-            questions: OwnCounter::default(),
-            queries: OwnCounter::default(),
-            bytes_received: OwnCounter::default(),
-            bytes_sent: OwnCounter::default(),
-            com: std::array::from_fn(|_| OwnCounter::default()),
+            questions: SingleWriterCounter::default(),
+            queries: SingleWriterCounter::default(),
+            bytes_received: SingleWriterCounter::default(),
+            bytes_sent: SingleWriterCounter::default(),
+            com: std::array::from_fn(|_| SingleWriterCounter::default()),
         }
     }
 }

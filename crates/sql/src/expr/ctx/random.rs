@@ -20,13 +20,13 @@ fn next_random(s: &mut [u32; 2]) -> f64 {
 
 /// Where RAND() of a connection stands: one statement goes on where the one before ended.
 #[derive(Debug, Clone)]
-pub struct Chance(Arc<Mutex<[u32; 2]>>);
+pub struct RandState(Arc<Mutex<[u32; 2]>>);
 
-impl Chance {
+impl RandState {
     /// Starts anew from a seed.
-    pub fn new(seed: u64) -> Chance {
+    pub fn new(seed: u64) -> RandState {
         let at = [(seed >> 32) as u32 % RAND_MAX, seed as u32 % RAND_MAX];
-        Chance(Arc::new(Mutex::new(at)))
+        RandState(Arc::new(Mutex::new(at)))
     }
 
     /// Sets one of the two seeds, as `rand_seed1` (0) and `rand_seed2` (1) do.

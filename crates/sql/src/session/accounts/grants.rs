@@ -8,8 +8,8 @@ use types::error::codes;
 
 use super::actor::{Actor, Outcome, SYSTEM_USER};
 use super::errors::*;
+use super::requested::{Level, RequestedPrivileges, check_exists, level, wanted};
 use super::roles;
-use super::wanted::{Level, Wanted, check_exists, level, wanted};
 use crate::access::account::{Account, ColumnGrant, ProxyGrant, RoutineGrant, TableGrant};
 use crate::access::privilege::{DB_SET, Priv};
 use crate::access::{AccountId, AccountState, PrivSet, SecurityContext};
@@ -66,7 +66,11 @@ pub(super) fn grant(
 }
 
 /// Refuses to give what is not the actor's to give. Of the dynamic privileges that ALL means those are left that are.
-fn may_give(powers: &SecurityContext, level: &Level, w: &mut Wanted) -> Result<(), SqlError> {
+fn may_give(
+    powers: &SecurityContext,
+    level: &Level,
+    w: &mut RequestedPrivileges,
+) -> Result<(), SqlError> {
     let needed = w.set.with(Priv::GrantOption);
     match level {
         Level::Global => {
@@ -257,7 +261,7 @@ fn grant_as_denied() -> SqlError {
 fn give(
     a: &mut Account,
     level: &Level,
-    w: &Wanted,
+    w: &RequestedPrivileges,
     option: bool,
     limits: &Restrictions,
     grantor: &AccountId,
@@ -369,7 +373,12 @@ pub(super) fn revoke(
 }
 
 /// Takes from what an account has. Nothing has happened after an error.
-fn take(a: &mut Account, level: &Level, w: &Wanted, partial: bool) -> Result<(), SqlError> {
+fn take(
+    a: &mut Account,
+    level: &Level,
+    w: &RequestedPrivileges,
+    partial: bool,
+) -> Result<(), SqlError> {
     match level {
         Level::Global => {
             a.privileges = a.privileges.minus(w.set);

@@ -8,7 +8,7 @@ mod actor;
 mod errors;
 mod grants;
 mod passwords;
-mod wanted;
+mod requested;
 
 mod roles;
 mod show;
