@@ -83,7 +83,7 @@ impl Event {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Waker>> {
-        self.wakers.lock().unwrap_or_else(|e| e.into_inner())
+        self.wakers.lock()
     }
 }
 

@@ -15,11 +15,9 @@ pub fn share_out<P: Send, R: Send>(parts: Vec<P>, job: impl Fn(P) -> R + Sync) -
         let others: Vec<_> = parts
             .map(|part| {
                 // Kept until it is known that somebody has it.
-                let slot = std::sync::Arc::new(std::sync::Mutex::new(Some(part)));
+                let slot = std::sync::Arc::new(crate::lock::Mutex::new(Some(part)));
                 let theirs = slot.clone();
-                let take = |slot: &std::sync::Mutex<Option<P>>| {
-                    slot.lock().unwrap_or_else(|e| e.into_inner()).take()
-                };
+                let take = |slot: &crate::lock::Mutex<Option<P>>| slot.lock().take();
                 let spawned = thread::Builder::new()
                     .name("share".to_owned())
                     .spawn_scoped(scope, move || take(&theirs).map(job));
@@ -33,12 +31,7 @@ pub fn share_out<P: Send, R: Send>(parts: Vec<P>, job: impl Fn(P) -> R + Sync) -
                 Some(Err(panic)) => std::panic::resume_unwind(panic),
                 None => None,
             };
-            let mine = || {
-                slot.lock()
-                    .unwrap_or_else(|e| e.into_inner())
-                    .take()
-                    .map(job)
-            };
+            let mine = || slot.lock().take().map(job);
             done.extend(theirs.or_else(mine));
         }
         done

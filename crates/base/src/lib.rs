@@ -5,6 +5,8 @@
 //!
 //! This crate never knows what a page, a log record or a transaction is.
 
+#![warn(clippy::disallowed_types)]
+
 pub mod block_on;
 pub mod buf;
 pub mod checksum;
@@ -14,9 +16,11 @@ pub mod event;
 pub mod fork_join;
 pub mod ids;
 pub mod le;
+pub mod lock;
 pub mod mem;
 pub mod mutant;
 pub mod real;
+pub mod rng;
 pub mod seed;
 pub mod sync;
 
@@ -26,3 +30,4 @@ pub use environment::{Clock, Disk, Environment, File, OpenMode, Random, Spawn, T
 pub use event::Event;
 pub use fork_join::share_out;
 pub use ids::{Lsn, PageNo, SpaceId, TxnId};
+pub use rng::SplitMix64;

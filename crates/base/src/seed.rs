@@ -3,6 +3,8 @@
 //!
 //! Only tests ask. The server's chance is the environment's [`Random`](crate::Random), and never comes from here.
 
+use crate::rng::SplitMix64;
+
 /// The environment variable that says what random tests draw from.
 pub const VARIABLE: &str = "TIDEMILL_SEED";
 
@@ -36,10 +38,7 @@ pub fn nth(name: &str, n: u64) -> u64 {
 }
 
 fn mixed(n: u64) -> u64 {
-    let mut z = n.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+    SplitMix64::new(n).next()
 }
 
 /// How a `proptest!` draws: `#![proptest_config(base::seeded!())]`, with a number of cases if it is not the usual one. `cargo xtask

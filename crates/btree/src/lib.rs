@@ -8,7 +8,7 @@
 //! [`node`] is one page as bytes, [`ops`] its operations in the log, [`apply()`] what they do; [`Tree`] is the handle, and `descend`, `read`, `read_ahead`,
 //! `partition`, `measure`, `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
 
-#![warn(clippy::missing_errors_doc)]
+#![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 // Every wait is for an event (clippy.toml).
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

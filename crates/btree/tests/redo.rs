@@ -5,14 +5,14 @@ mod bed;
 use std::collections::{BTreeMap, HashMap};
 
 use base::{Lsn, PageNo};
-use bed::{Bed, Dice, wait};
+use bed::{Bed, seeded, wait};
 use btree::{Action, Change, OverflowWriter, VerifyCursor};
 use pager::Page;
 
 #[test]
 fn replayed_operations_give_equal_pages() {
     let bed = Bed::new(4096);
-    let mut dice = Dice::new(5);
+    let mut dice = seeded(5);
     let mut change = Change::default();
     for step in 0..30_000u64 {
         let growing = step / 5000 % 2 == 0;
@@ -80,7 +80,7 @@ fn replayed_operations_give_equal_pages() {
 #[test]
 fn a_crash_leaves_the_tree_that_the_log_tells() {
     let bed = Bed::new(2048);
-    let mut dice = Dice::new(11);
+    let mut dice = seeded(11);
     let mut change = Change::default();
     let mut map = BTreeMap::new();
     for round in 0..3 {

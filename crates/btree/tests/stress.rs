@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bed::{Bed, Dice, wait};
+use bed::{Bed, seeded, wait};
 use btree::{Action, Change, Direction, ScanPos, ScanState, VerifyCursor, Visit};
 
 const THREADS: u64 = 4;
@@ -22,7 +22,7 @@ fn owner_of(k: &[u8]) -> u64 {
 
 /// Inserts, patches, removes and reads its own keys; `wave` makes the population grow and shrink.
 fn work(bed: &Bed, me: u64, steps: u64, keys: u64) -> BTreeMap<u64, Vec<u8>> {
-    let mut dice = Dice::new(me + 1);
+    let mut dice = seeded(me + 1);
     let mut mine = BTreeMap::new();
     let mut change = Change::default();
     for step in 0..steps {

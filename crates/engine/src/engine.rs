@@ -7,13 +7,15 @@ use crate::purge_queue::PurgeQueue;
 use crate::schema::{Catalog, Table, TableSizes};
 use crate::txn::TxnSystem;
 use base::counters::Counter;
+use base::lock::{Mutex, RwLock};
 use base::{Environment, Event, Lsn, Task, TxnId, environment};
 use pager::compressed::CompressionCounts;
 use pager::{Log, Pager, PagerOptions};
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
 use types::SqlError;
+use types::error::codes;
 
 /// How an engine is opened.
 #[derive(Clone, Debug)]
@@ -200,10 +202,7 @@ impl Engine {
 
     /// The definitions as of now.
     pub fn catalog(&self) -> Arc<Catalog> {
-        self.catalog
-            .read()
-            .unwrap_or_else(|e| e.into_inner())
-            .clone()
+        self.catalog.read().clone()
     }
 
     /// Grows with every change of a definition.
@@ -213,7 +212,7 @@ impl Engine {
     }
 
     pub(crate) fn change_catalog(&self, f: impl FnOnce(&mut Catalog)) {
-        let mut c = self.catalog.write().unwrap_or_else(|e| e.into_inner());
+        let mut c = self.catalog.write();
         let mut next = Catalog::clone(&c);
         f(&mut next);
         next.version += 1;
@@ -267,7 +266,12 @@ impl Engine {
                 self.log.wait_complete(end).await
             }
         };
-        r.map_err(|e| SqlError::new(1180, format!("Got error during COMMIT: {e}")))
+        r.map_err(|e| {
+            SqlError::new(
+                codes::ER_ERROR_DURING_COMMIT,
+                format!("Got error during COMMIT: {e}"),
+            )
+        })
     }
 
     /// As [`wait_commit`](Self::wait_commit), where that waits for nothing; false where it would have to, or would fail.
@@ -417,7 +421,7 @@ impl Engine {
     pub(crate) fn timed_out(&self) -> SqlError {
         let mut e = SqlError::lock_wait_timeout();
         let holding = {
-            let kept = self.kept.lock().unwrap_or_else(|e| e.into_inner());
+            let kept = self.kept.lock();
             kept.as_ref().is_some_and(|kept| !kept.is_empty())
         };
         if holding
@@ -435,7 +439,7 @@ impl Engine {
     /// Keeps a session whose rollback cannot go on until the engine has stopped: its cell stays registered, so that
     /// checkpoints go on listing its transaction, which the next start rolls back.
     pub(crate) fn keep(&self, session: Box<dyn Unfinished>) {
-        let mut kept = self.kept.lock().unwrap_or_else(|e| e.into_inner());
+        let mut kept = self.kept.lock();
         match &mut *kept {
             Some(sessions) => sessions.push(session),
             None => {
@@ -447,7 +451,7 @@ impl Engine {
 
     /// Has those whose rollback failed try again, now that a table was dropped.
     pub(crate) fn roll_back_kept(&self) {
-        let mut kept = self.kept.lock().unwrap_or_else(|e| e.into_inner());
+        let mut kept = self.kept.lock();
         let sessions = kept.as_mut().map(std::mem::take).unwrap_or_default();
         drop(kept);
         for session in sessions {
@@ -457,7 +461,7 @@ impl Engine {
 
     /// The last checkpoint was made: the sessions that were kept refer to the engine, and go.
     fn let_go(&self) {
-        let kept = self.kept.lock().unwrap_or_else(|e| e.into_inner()).take();
+        let kept = self.kept.lock().take();
         for session in kept.into_iter().flatten() {
             session.forget_transaction();
         }

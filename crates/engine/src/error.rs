@@ -7,17 +7,17 @@ use std::io;
 use types::SqlError;
 
 /// ER_GET_ERRNO.
-const GET_ERRNO: u16 = 1030;
+const GET_ERRNO: u16 = types::error::codes::ER_GET_ERRNO;
 /// ER_CANT_OPEN_FILE.
-const CANT_OPEN_FILE: u16 = 1016;
+const CANT_OPEN_FILE: u16 = types::error::codes::ER_CANT_OPEN_FILE;
 /// ER_OUT_OF_RESOURCES.
-const OUT_OF_RESOURCES: u16 = 1041;
+const OUT_OF_RESOURCES: u16 = types::error::codes::ER_OUT_OF_RESOURCES;
 /// ER_CANT_CREATE_THREAD.
 const CANT_CREATE_THREAD: u16 = 1135;
 /// ER_INDEX_CORRUPT.
-const INDEX_CORRUPT: u16 = 1712;
+const INDEX_CORRUPT: u16 = types::error::codes::ER_INDEX_CORRUPT;
 /// ER_TABLE_DEF_CHANGED.
-const DEF_CHANGED: u16 = 1412;
+const DEF_CHANGED: u16 = types::error::codes::ER_TABLE_DEF_CHANGED;
 
 /// The client's error for a storage failure met while working on `table` ("schema.table").
 #[cold]

@@ -6,9 +6,10 @@
 
 use crate::lock::LockTable;
 use crate::progress::Progress;
+use base::lock::{Mutex, MutexGuard};
 use base::{Clock, Event, TxnId};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 use types::{SqlError, Watch};
 
@@ -111,7 +112,7 @@ impl Interrupt {
     }
 
     fn timing(&self) -> MutexGuard<'_, Timing> {
-        self.timing.lock().unwrap_or_else(|e| e.into_inner())
+        self.timing.lock()
     }
 
     /// Ends the running statement with 3024 once `limit_us` microseconds have passed, unless the result is dropped before. `None` where

@@ -4,7 +4,7 @@
 //! around it. This crate knows rows, not SQL: it never parses, plans, or evaluates an expression, and it knows nothing of
 //! sockets or runtimes.
 
-#![warn(clippy::missing_errors_doc)]
+#![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 // Every wait is for an event (clippy.toml).
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

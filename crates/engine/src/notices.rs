@@ -1,8 +1,9 @@
 //! What background work met and no client is told of: damage that a rollback or purge cannot get past. Kept here for the
 //! server's log and SHOW ENGINE STATUS. Nothing in here decides anything.
 
+use base::lock::Mutex;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// So many different texts are kept; a database that is damaged in more places has told enough.
 const KEPT_MAX: usize = 256;
@@ -27,7 +28,7 @@ impl Notices {
     #[cold]
     pub(crate) fn add(&self, text: impl fmt::Display) {
         let text = text.to_string();
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         if state.texts.len() >= KEPT_MAX || state.texts.contains(&text) {
             return;
         }
@@ -42,14 +43,14 @@ impl Notices {
 
     /// All so far.
     pub(crate) fn all(&self) -> Vec<String> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock();
         state.texts.clone()
     }
 
     /// From now on `listener` is told; first of what came before.
     pub(crate) fn listen(&self, listener: NoticeListener) {
         let before = {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut state = self.state.lock();
             state.listener = Some(listener.clone());
             state.texts.clone()
         };
@@ -72,13 +73,11 @@ mod tests {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let ear = heard.clone();
         notices.listen(Arc::new(move |text| {
-            if let Ok(mut heard) = ear.lock() {
-                heard.push(text.to_owned());
-            }
+            ear.lock().push(text.to_owned());
         }));
         notices.add("b");
         notices.add("c");
-        assert_eq!(*heard.lock().expect("lock"), ["a", "b", "c"]);
+        assert_eq!(*heard.lock(), ["a", "b", "c"]);
         for n in 0..2 * KEPT_MAX {
             notices.add(n);
         }

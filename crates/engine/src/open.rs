@@ -13,6 +13,7 @@ use crate::schema::CATALOG_ID;
 use crate::schema::{Catalog, Table, TableDef};
 use crate::session::Session;
 use crate::txn::{ActiveTxn, TxnSystem};
+use base::lock::Mutex;
 use base::{Environment, Lsn, PageNo, SpaceId, TxnId};
 use btree::Tree;
 use pager::{
@@ -23,7 +24,7 @@ use std::future::Future;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 /// Transaction numbers end here; no server lives long enough to come so far.
 const TXID_MAX: u64 = 1 << 60;
@@ -98,7 +99,7 @@ impl CheckpointSource for Source {
         };
         let (now, active) = oldest_active(&e);
         let snapshot = e.txns.oldest_snapshot(|| e.complete());
-        let mut h = self.history.lock().unwrap_or_else(|x| x.into_inner());
+        let mut h = self.history.lock();
         // An entry that says no more than the one before it is none.
         if h.last().is_none_or(|(_, a)| *a != active) {
             h.push((now, active));
@@ -124,10 +125,10 @@ impl CheckpointSource for Source {
 /// Notes all counters. Logged now, the notes lie behind the position that this checkpoint lets recovery scan from, and so does the
 /// record of every row whose number the notes do not cover.
 fn note_counters(e: &Engine) {
-    let _noting = e.noting.lock().unwrap_or_else(|x| x.into_inner());
+    let _noting = e.noting.lock();
     // Until the tables are open, what recovery found stands for them.
     let recovered = e.recovered_counters.lock();
-    let mut counters = recovered.unwrap_or_else(|x| x.into_inner()).clone();
+    let mut counters = recovered.clone();
     for t in e.catalog().tables() {
         let next = t.live.auto_increment.load(Ordering::Relaxed);
         // A table that was not used since the start keeps what it had.
@@ -252,7 +253,7 @@ async fn begin(
     report.losers = losers.len();
     let recovered = |c: Counters| {
         let mut place = engine.recovered_counters.lock();
-        **place.as_mut().unwrap_or_else(|e| e.get_mut()) = c;
+        *place = c;
     };
     recovered(found.counters.clone());
     engine

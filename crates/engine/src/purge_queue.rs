@@ -1,9 +1,9 @@
 //! The purge queue: committed transactions that left something to take out, in commit order, and the events that say when
 //! there is work. The work itself is in [`crate::purge_worker`].
 
+use base::lock::Mutex;
 use base::{Event, Lsn, TxnId, le};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 /// First byte of a note in the log that says which commits wait no more.
@@ -117,7 +117,7 @@ pub(crate) struct PurgeQueue {
 }
 
 pub(crate) fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(|e| e.into_inner())
+    m.lock()
 }
 
 impl PurgeQueue {

@@ -407,13 +407,8 @@ fn what_was_committed_survives_and_what_was_not_is_gone() {
         let disk = Arc::new(MemDisk::default());
         let (e, mut a, _) = setup(&disk);
         let mut model: BTreeMap<i64, i64> = BTreeMap::new();
-        let mut rng = base::seed::nth("commits", round) | 1;
-        let mut next = || {
-            rng ^= rng << 13;
-            rng ^= rng >> 7;
-            rng ^= rng << 17;
-            rng
-        };
+        let mut rng = base::SplitMix64::new(base::seed::nth("commits", round));
+        let mut next = || rng.next();
         block_on(async {
             for _ in 0..400 {
                 let mut view = model.clone();

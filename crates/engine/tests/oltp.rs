@@ -132,13 +132,8 @@ fn indexes_agree_with_their_table_after_collisions() {
                 let e = e.clone();
                 sc.spawn(move || {
                     let mut s = e.session();
-                    let mut x = base::seed::nth("oltp", w) | 1;
-                    let mut rnd = move || {
-                        x ^= x << 13;
-                        x ^= x >> 7;
-                        x ^= x << 17;
-                        x
-                    };
+                    let mut rng = base::SplitMix64::new(base::seed::nth("oltp", w));
+                    let mut rnd = move || rng.next();
                     for _ in 0..3000 {
                         s.begin(isolation, false);
                         if let Err(e) = block_on(transaction(&mut s, &mut rnd, rows)) {

@@ -10,9 +10,10 @@ mod world;
 use bank::readers::*;
 use bank::*;
 
+use base::SplitMix64;
 use base::block_on;
 use engine::*;
-use sim::{Cut, Rng, SimDisk};
+use sim::{Cut, SimDisk, seeded};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -25,7 +26,7 @@ async fn change(
     t: &Arc<Table>,
     id: i64,
     by: i64,
-    rng: &mut Rng,
+    rng: &mut SplitMix64,
 ) -> Result<bool, SqlError> {
     let k = key(t, id);
     let new_pad = rng.one_in(3).then(|| "q".repeat(rng.below(400) as usize));
@@ -72,7 +73,11 @@ async fn change(
 }
 
 /// One transaction. Gives its number when it committed.
-async fn transfer(sh: &Shared, s: &mut Session, rng: &mut Rng) -> Result<Option<i64>, SqlError> {
+async fn transfer(
+    sh: &Shared,
+    s: &mut Session,
+    rng: &mut SplitMix64,
+) -> Result<Option<i64>, SqlError> {
     let isolation = match rng.below(4) {
         0 => Isolation::ReadCommitted,
         1 if rng.one_in(4) => Isolation::Serializable,
@@ -129,7 +134,7 @@ async fn transfer(sh: &Shared, s: &mut Session, rng: &mut Rng) -> Result<Option<
 }
 
 fn worker(sh: &Arc<Shared>, seed: u64) {
-    let mut rng = Rng::new(seed);
+    let mut rng = seeded(seed);
     let mut s = sh.engine.session();
     s.set_lock_wait_timeout(2);
     s.set_table_wait_timeout(2);
@@ -202,7 +207,7 @@ struct Plan {
 }
 
 fn run(plan: &Plan) -> (u64, u64) {
-    let mut rng = Rng::new(plan.seed);
+    let mut rng = seeded(plan.seed);
     let mut disk = SimDisk::new();
     let (e, _) = open(&disk, plan.frames);
     block_on(setup(&e));
@@ -287,7 +292,7 @@ fn run(plan: &Plan) -> (u64, u64) {
 
 /// Changes definitions under the others.
 fn definer(sh: &Arc<Shared>, seed: u64) {
-    let mut rng = Rng::new(seed);
+    let mut rng = seeded(seed);
     let mut s = sh.engine.session();
     s.set_lock_wait_timeout(1);
     s.set_table_wait_timeout(1);

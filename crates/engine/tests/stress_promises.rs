@@ -3,8 +3,8 @@
 
 mod world;
 
-use base::block_on;
 use base::mem::{self, MemDisk};
+use base::{SplitMix64, block_on};
 use engine::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -73,24 +73,12 @@ async fn all(s: &mut Session, t: &Arc<Table>) -> Result<Vec<(i64, i64)>, SqlErro
     }
 }
 
-/// xorshift.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % n
-    }
-}
-
 /// The same in all threads, each with a session and chance of its own.
-fn threads(e: &Arc<Engine>, name: &str, work: impl Fn(u64, Session, Dice) + Sync) {
+fn threads(e: &Arc<Engine>, name: &str, work: impl Fn(u64, Session, SplitMix64) + Sync) {
     std::thread::scope(|scope| {
         for n in 0..THREADS {
             let (work, s) = (&work, e.session());
-            let dice = Dice(base::seed::nth(name, n) | 1);
+            let dice = SplitMix64::new(base::seed::nth(name, n));
             scope.spawn(move || work(n, s, dice));
         }
     });

@@ -6,7 +6,7 @@ mod world;
 
 use base::block_on;
 use engine::*;
-use sim::{Cut, Rng, SimDisk, environment};
+use sim::{Cut, SimDisk, environment, seeded};
 use std::collections::BTreeMap;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -168,7 +168,7 @@ fn an_index_made_right_after_a_crash_holds_only_what_committed() {
                 .await
                 .unwrap();
         });
-        let after = disk.cut(Cut::Some(50), &mut Rng::new(seed));
+        let after = disk.cut(Cut::Some(50), &mut seeded(seed));
         drop(s);
         block_on(e.abandon());
         let e = open_with(environment(&after), 64);
@@ -383,7 +383,7 @@ fn a_long_purge_queue_does_not_feed_on_the_log() {
             e.counters().log_bytes - before < 100_000,
             "checkpoints that long"
         );
-        let crashed = disk.cut(Cut::Some(50), &mut Rng::new(1));
+        let crashed = disk.cut(Cut::Some(50), &mut seeded(1));
         drop(old);
         block_on(e.close()).unwrap();
         drop(e);

@@ -15,11 +15,12 @@ use crate::shortages::{Shortages, Where};
 use crate::space;
 use base::counters::Counter;
 use base::environment::shortage;
+use base::lock::Mutex;
 use base::{Clock, Event, Lsn, TxnId};
 use std::future::poll_fn;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::task::Poll;
 
 /// What the layer above contributes to a checkpoint.
@@ -146,7 +147,7 @@ impl Checkpointer {
             self.log.wait_durable(at.end).await?;
         }
         {
-            let mut control = self.control.lock().unwrap_or_else(|e| e.into_inner());
+            let mut control = self.control.lock();
             control.state.redo = redo;
             control.state.checkpoint = at.start;
             control.state.clean_end = if clean { at.end } else { Lsn::NONE };
@@ -191,7 +192,7 @@ impl Checkpointer {
             self.data_syncs.inc();
         }
         // One at a time: whoever finds a file marked as synced must be able to rely on that sync being over.
-        let _one = self.syncing.lock().unwrap_or_else(|e| e.into_inner());
+        let _one = self.syncing.lock();
         let r = space::sync_written(&self.pool.spaces, !self.sync_data);
         if let Err(OpError::Io(e)) = &r {
             // What a failed sync has lost is not known, and a second one that succeeds says nothing about it.
@@ -229,7 +230,7 @@ impl Checkpointer {
         let needed = self.first_needed();
         let size = self.log.segments().size();
         let jumps = {
-            let control = self.control.lock().unwrap_or_else(|e| e.into_inner());
+            let control = self.control.lock();
             control.state.jumps.clone()
         };
         let jumped = |n: u64| {
@@ -364,7 +365,7 @@ impl Checkpointer {
     /// more files than the log may have. One start alone leaves few, and may have much to write.
     pub(crate) fn was_left_crowded(&self) -> bool {
         let redo = self.redo_lsn.load(Ordering::Acquire);
-        let control = self.control.lock().unwrap_or_else(|e| e.into_inner());
+        let control = self.control.lock();
         let since = |(_, to): &&(Lsn, Lsn)| to.0 > redo;
         control.state.jumps.iter().filter(since).count() > 1 && self.has_too_many()
     }

@@ -9,12 +9,13 @@
 
 use crate::shortages::{Shortages, Where};
 use base::environment::{Done, DoneSync, Shortage, shortage};
+use base::lock::{Mutex, MutexGuard, RwLock};
 use base::{Disk, File, IoBuf, OpenMode};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// A disk on which the files of tables are open by need. Every other operation that the system has no descriptor for is tried again with one of those.
 pub(crate) struct Files {
@@ -63,18 +64,18 @@ struct TableFile {
 }
 
 fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(PoisonError::into_inner)
+    m.lock()
 }
 
 impl Slot {
     fn open_file(&self) -> Option<Arc<dyn File>> {
-        let file = self.file.read().unwrap_or_else(PoisonError::into_inner);
+        let file = self.file.read();
         file.clone()
     }
 
     /// Closes it, unless writes are under way. `sync`: also where writes of it could still fail, which it is synced for.
     fn close(&self, sync: bool) -> bool {
-        let mut file = self.file.write().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file.write();
         let Some(open) = &*file else { return true };
         if self.writing.load(Ordering::SeqCst) > 0 {
             return false;
@@ -179,7 +180,7 @@ impl Files {
             return Ok(None);
         };
         let file = self.open_with(&mut state, &path, slot.mode, false)?;
-        *slot.file.write().unwrap_or_else(PoisonError::into_inner) = Some(file.clone());
+        *slot.file.write() = Some(file.clone());
         state.open.push(slot.clone());
         Ok(Some(file))
     }

@@ -5,7 +5,7 @@
 //! layers above, page operations are carried out by functions those layers register. Nothing here sleeps; operations that
 //! lack something return [`Wait`] having changed nothing.
 
-#![warn(clippy::missing_errors_doc)]
+#![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 // Every wait is for an event (clippy.toml).
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

@@ -18,14 +18,29 @@ pub enum FlushMethod {
 }
 
 impl FlushMethod {
+    /// All of them, in the order in which a message names them.
+    pub const ALL: [FlushMethod; 4] = [
+        FlushMethod::Fsync,
+        FlushMethod::ODsync,
+        FlushMethod::ODirect,
+        FlushMethod::ODirectNoFsync,
+    ];
+
     /// MySQL's name.
     pub const fn name(self) -> &'static str {
         match self {
             FlushMethod::Fsync => "fsync",
+            FlushMethod::ODsync => "O_DSYNC",
             FlushMethod::ODirect => "O_DIRECT",
             FlushMethod::ODirectNoFsync => "O_DIRECT_NO_FSYNC",
-            FlushMethod::ODsync => "O_DSYNC",
         }
+    }
+
+    /// The method of a name, in upper or lower case. MySQL's numbers of these names differ between versions, so that none is one here.
+    pub fn by_name(name: &str) -> Option<FlushMethod> {
+        Self::ALL
+            .into_iter()
+            .find(|method| method.name().eq_ignore_ascii_case(name))
     }
 }
 

@@ -89,7 +89,7 @@ impl Pager {
     pub fn scan_log(&self, from: Lsn, to: Lsn, observe: &mut Observer<'_>) -> io::Result<Lsn> {
         let jumps = {
             let control = &self.checkpointer.control;
-            let c = control.lock().unwrap_or_else(|e| e.into_inner());
+            let c = control.lock();
             c.state.jumps.clone()
         };
         let mut scan = Scanner::new(self.log.segments(), &jumps, from);

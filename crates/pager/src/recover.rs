@@ -20,12 +20,13 @@ use crate::report::{OpenError, Report};
 use crate::shortages::Shortages;
 use crate::tablespaces::{open_spaces, restore_torn};
 use base::counters::Counter;
+use base::lock::Mutex;
 use base::{Clock, Disk, Environment, Lsn, OpenMode, le};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 /// Opens `dir`, making it if it is empty or missing. `observe` sees every log record from the last checkpoint's redo
 /// position on, in order; for the record the checkpoint wrote it also sees it. Register redo functions in `redo` before.

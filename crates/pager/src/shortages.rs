@@ -4,9 +4,10 @@
 
 use base::Clock;
 use base::environment::shortage;
+use base::lock::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Who is told, in words for people. Must not wait.
 pub type ShortageListener = Arc<dyn Fn(&str) + Send + Sync>;
@@ -59,7 +60,7 @@ impl Shortages {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// From now on `listener` is told.
@@ -121,7 +122,7 @@ mod tests {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let ear = heard.clone();
         shortages.listen(Arc::new(move |text| {
-            ear.lock().unwrap().push(text.to_owned());
+            ear.lock().push(text.to_owned());
         }));
         let full = io::Error::from(io::ErrorKind::StorageFull);
         for round in 0..3 {
@@ -135,7 +136,7 @@ mod tests {
             shortages.passed(Where::Log);
             shortages.passed(Where::Log);
         }
-        let heard = heard.lock().unwrap();
+        let heard = heard.lock();
         assert_eq!(heard.len(), 5, "{heard:?}");
         assert!(heard[0].contains("log") && heard[1].contains("pages"));
     }

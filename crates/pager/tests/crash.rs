@@ -128,14 +128,11 @@ fn what_was_durable_survives_any_cut() {
         assert!(r.created);
         let (space, pages) = create_pages(&p, 200);
         let mut model: BTreeMap<(u32, u32), u64> = BTreeMap::new();
-        let mut rng = base::seed::nth("crash", round);
+        let mut rng = base::SplitMix64::new(base::seed::nth("crash", round));
         let mut last = Lsn::NONE;
         for i in 0..20_000u64 {
-            rng = rng
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
-            let page = pages[(rng >> 33) as usize % pages.len()];
-            let at = 64 + ((rng >> 20) as u32 % 2000) * 8;
+            let page = pages[rng.below(pages.len() as u64) as usize];
+            let at = 64 + rng.below(2000) as u32 * 8;
             last = set(&p, &space, page, at, i).unwrap();
             model.insert((page.0, at), i);
         }

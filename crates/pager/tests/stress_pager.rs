@@ -5,7 +5,7 @@ mod sim;
 use base::{Lsn, PageNo, SpaceId, TxnId, block_on};
 use pager::log::record::RecordKind;
 use pager::{OpError, Page, PageKind, Pager, PagerOptions, RedoTable, Report};
-use sim::{Cut, Rng, SimDisk, environment};
+use sim::{Cut, SimDisk, environment, seeded};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -137,7 +137,7 @@ fn stop(p: &Arc<Pager>) {
 #[test]
 fn a_killed_process_leaves_nothing_for_a_later_power_cut_to_take() {
     for round in 0..8u64 {
-        let mut rng = Rng::new(round);
+        let mut rng = seeded(round);
         let disk = SimDisk::new();
         // With the small pool pages were written, with the large one only the log.
         let (p, _) = open(&disk, if round < 4 { 64 } else { 512 });
@@ -206,7 +206,7 @@ fn no_record_of_a_lost_end_is_taken_for_a_new_one() {
     let first = put(&p, &space, pages[0], 64, &[1; 2000]).unwrap();
     let second = put(&p, &space, pages[1], 64, &[2; 2000]).unwrap();
     block_on(p.log().wait_written(second)).unwrap();
-    let after = disk.cut(Cut::All, &mut Rng::new(1));
+    let after = disk.cut(Cut::All, &mut seeded(1));
     stop(&p);
     let size = 4u64 << 20;
     let name = format!("{:012}.log", r.log_end.0 / size);
@@ -219,7 +219,7 @@ fn no_record_of_a_lost_end_is_taken_for_a_new_one() {
     let space = p.space(SpaceId(5)).unwrap();
     let again = put(&p, &space, pages[0], 64, &[3; 2000]).unwrap();
     block_on(p.log().wait_durable(again)).unwrap();
-    let after = after.cut(Cut::Nothing, &mut Rng::new(2));
+    let after = after.cut(Cut::Nothing, &mut seeded(2));
     stop(&p);
     let mut seen = 0;
     let (p, _) = try_open(&after, 64, &mut |_, _, r| {
@@ -238,7 +238,7 @@ fn a_directory_half_made_can_be_opened() {
     for cut in [Cut::Nothing, Cut::Some(50), Cut::All] {
         for n in 1.. {
             let disk = SimDisk::new();
-            disk.arm(n, cut, &Rng::new(n));
+            disk.arm(n, cut, &seeded(n));
             let (p, _) = open(&disk, 64);
             stop(&p);
             let Some(after) = disk.sprung() else { break };
@@ -275,7 +275,7 @@ fn a_full_log_can_be_written_after_recovery() {
                 last = put(&p, &space, PageNo(1), 64, &[7; 16000]).unwrap();
             }
             block_on(p.log().wait_durable(last)).unwrap();
-            disk = disk.cut(Cut::Some(50), &mut Rng::new(round));
+            disk = disk.cut(Cut::Some(50), &mut seeded(round));
             stop(&p);
         }
         let (p, _) = open(&disk, 4096);
@@ -348,7 +348,7 @@ fn a_page_is_never_in_two_frames() {
             for t in 0..3u64 {
                 let (p, space, done) = (&p, &space, &done);
                 s.spawn(move || {
-                    let mut rng = Rng::new(t);
+                    let mut rng = seeded(t);
                     while !done.load(Ordering::Relaxed) {
                         let no = PageNo(1 + rng.below(200) as u32);
                         match block_on(p.run(|| p.shared(space, no).map(|g| g.lsn()))) {
@@ -366,7 +366,7 @@ fn a_page_is_never_in_two_frames() {
                 .map(|t| {
                     let (p, space, turn) = (&p, &space, &turn);
                     s.spawn(move || {
-                        let mut rng = Rng::new(100 + t);
+                        let mut rng = seeded(100 + t);
                         let mut mine: Vec<(PageNo, u64)> = Vec::new();
                         for _ in 0..4000 {
                             if mine.len() < 40 && !rng.one_in(3) {
@@ -411,7 +411,7 @@ fn a_broken_device_hangs_nobody() {
                 for t in 0..3u64 {
                     let (p, space, pages) = (&p, &space, &pages);
                     s.spawn(move || {
-                        let mut rng = Rng::new(t);
+                        let mut rng = seeded(t);
                         loop {
                             let page = pages[rng.below(200) as usize];
                             let Ok(lsn) = put(p, space, page, 64, &[1; 500]) else {
@@ -448,7 +448,7 @@ fn checkpoints_beside_each_other_lose_nothing() {
             for t in 0..3usize {
                 let (p, space, pages, done, acked) = (&p, &space, &pages, &done, &acked);
                 s.spawn(move || {
-                    let mut rng = Rng::new(seed * 10 + t as u64);
+                    let mut rng = seeded(seed * 10 + t as u64);
                     let mut n = 0;
                     while !done.load(Ordering::Relaxed) {
                         let i = t * 30 + rng.below(30) as usize;
@@ -470,7 +470,7 @@ fn checkpoints_beside_each_other_lose_nothing() {
                     }
                 });
             }
-            let mut rng = Rng::new(seed);
+            let mut rng = seeded(seed);
             for _ in 0..3 {
                 std::thread::sleep(Duration::from_millis(200));
                 let before: Vec<u64> = acked.iter().map(|a| a.load(Ordering::Acquire)).collect();
@@ -504,7 +504,7 @@ fn operations_share_a_pool_smaller_than_what_they_want() {
             for t in 0..24u64 {
                 let (p, space, pages) = (&p, &space, &pages);
                 s.spawn(move || {
-                    let mut rng = Rng::new(t);
+                    let mut rng = seeded(t);
                     for i in 0..60u64 {
                         let mut want: Vec<PageNo> =
                             (0..6).map(|_| pages[rng.below(300) as usize]).collect();

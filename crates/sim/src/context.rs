@@ -4,12 +4,13 @@ use crate::disk::{Counts, SimDisk};
 use crate::model::{Life, Model, Write};
 use crate::plan::Plan;
 use crate::shape::Row;
+use base::lock::{Mutex, MutexGuard};
 use engine::Engine;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 use types::SqlError;
 
 /// What a SERIALIZABLE transaction has read: nobody may change it before it ends.
@@ -78,7 +79,7 @@ impl From<SqlError> for Trouble {
 }
 
 fn held<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(|e| e.into_inner())
+    m.lock()
 }
 
 impl Context {

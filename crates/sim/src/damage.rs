@@ -35,7 +35,7 @@ pub(crate) fn rot(run: &mut Run, mut on: Survivor) -> Result<(), String> {
     run.count("damaged pages listed", report.pages.damaged.len() as u64);
     let cx = Context::new(engine, disk.clone(), run.model.clone(), run.plan.clone());
     let mut life = Life::new(exec, Arc::new(cx));
-    let floor = run.model.lock().unwrap_or_else(|e| e.into_inner()).durable;
+    let floor = run.model.lock().durable;
     let cx = life.cx.clone();
     let end = run.task(&mut life, "verify after bit rot", async move {
         verify::recovered(&cx, floor, true).await

@@ -2,13 +2,14 @@
 //! the disk completes. The engine's background tasks and the clients are tasks alike.
 
 use crate::disk::SimDisk;
-use crate::rng::Rng;
 use crate::time::{Chance, Time};
 use base::Environment;
+use base::SplitMix64;
 use base::environment::{Spawn, Task};
+use base::lock::{Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 
 struct Slot {
@@ -33,7 +34,7 @@ pub struct Executor {
     pub time: Arc<Time>,
     /// The disk.
     pub disk: SimDisk,
-    rng: Rng,
+    rng: SplitMix64,
     steps: u64,
     hash: u64,
 }
@@ -54,7 +55,7 @@ pub enum Stop {
 }
 
 fn lock(m: &Mutex<Tasks>) -> MutexGuard<'_, Tasks> {
-    m.lock().unwrap_or_else(|e| e.into_inner())
+    m.lock()
 }
 
 struct TaskWaker {
@@ -122,7 +123,7 @@ fn add(tasks: &Mutex<Tasks>, name: &str, task: Task) {
 
 impl Executor {
     /// Without tasks.
-    pub fn new(disk: SimDisk, time: Arc<Time>, rng: Rng) -> Executor {
+    pub fn new(disk: SimDisk, time: Arc<Time>, rng: SplitMix64) -> Executor {
         Executor {
             tasks: Arc::default(),
             time,
@@ -134,7 +135,7 @@ impl Executor {
     }
 
     /// The environment for an engine.
-    pub fn environment(&self, rng: Rng) -> Environment {
+    pub fn environment(&self, rng: SplitMix64) -> Environment {
         Environment {
             disk: Arc::new(self.disk.clone()),
             clock: self.time.clone(),

@@ -4,6 +4,8 @@
 //! Nothing in here runs in a server, and nothing of the engine is replaced but what it is given through
 //! `base::environment`.
 
+#![warn(clippy::disallowed_types)]
+
 mod client;
 mod context;
 mod damage;
@@ -11,7 +13,6 @@ mod disk;
 mod exec;
 mod model;
 mod plan;
-mod rng;
 mod run;
 pub mod seed_file;
 mod shape;

@@ -1,12 +1,13 @@
 //! The parent: deals seeds to worker processes, adds up what they report, and notices those that die or hang.
 
 use crate::Args;
+use base::lock::Mutex;
 use sim::{Limits, WORKLOAD, seed_file};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Seeds a worker gets at a time.
@@ -24,7 +25,7 @@ struct Totals {
 }
 
 fn held(t: &Mutex<Totals>) -> std::sync::MutexGuard<'_, Totals> {
-    t.lock().unwrap_or_else(|e| e.into_inner())
+    t.lock()
 }
 
 /// Runs what is asked for; true if nothing was wrong.

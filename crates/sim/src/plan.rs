@@ -1,7 +1,7 @@
 //! What a seed stands for: sizes, clients, faults. Everything that is chosen once a seed is chosen here.
 
 use crate::disk::{Cut, Faults, Medium};
-use crate::rng::Rng;
+use base::SplitMix64;
 use engine::{EngineOptions, FlushMethod, PagerOptions};
 
 /// The version of the workload: a seed says the same only under the same version. The first is the present one without the
@@ -128,7 +128,7 @@ pub struct Plan {
 impl Plan {
     /// The plan of a seed.
     pub fn of(seed: u64, limits: &Limits) -> Plan {
-        let mut r = Rng::new(seed, 1);
+        let mut r = SplitMix64::stream(seed, 1);
         let kind = r.below(100);
         let mut faults = Faults::default();
         let (mut small_room, mut rot) = (false, false);
@@ -250,7 +250,7 @@ impl Plan {
     }
 
     /// How the power goes this time.
-    pub fn cut(&self, rng: &mut Rng) -> Cut {
+    pub fn cut(&self, rng: &mut SplitMix64) -> Cut {
         match rng.below(10) {
             0 => Cut::Nothing,
             1 => Cut::All,

@@ -6,13 +6,14 @@ use crate::disk::{Counts, Cut, Faults, SimDisk, Survivor};
 use crate::exec::{Executor, Stop};
 use crate::model::Model;
 use crate::plan::{Limits, Plan};
-use crate::rng::Rng;
 use crate::time::Time;
 use crate::{context::Trouble, damage, verify};
+use base::SplitMix64;
+use base::lock::Mutex;
 use engine::{Engine, OpenReport};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// Where the engine's directory is on the simulated disk.
 pub const DIR: &str = "/db";
@@ -35,7 +36,7 @@ pub struct Outcome {
 /// A seed under way.
 pub(crate) struct Run {
     pub(crate) plan: Plan,
-    pub(crate) rng: Rng,
+    pub(crate) rng: SplitMix64,
     pub(crate) model: Arc<Mutex<Model>>,
     pub(crate) counts: Counts,
     trace: u64,
@@ -83,7 +84,7 @@ pub fn simulate(seed: u64, limits: &Limits, verbose: bool) -> Outcome {
         eprintln!("{plan:?}");
     }
     let mut run = Run {
-        rng: Rng::new(seed, 2),
+        rng: SplitMix64::stream(seed, 2),
         model: Arc::default(),
         counts: Counts::new(),
         trace: 0,
@@ -168,7 +169,7 @@ impl Run {
     }
 
     pub(crate) fn start(&mut self, from: Survivor) -> SimDisk {
-        let rng = Rng::new(self.rng.next(), 3);
+        let rng = SplitMix64::stream(self.rng.next(), 3);
         SimDisk::start(from, Arc::new(Time::default()), rng)
     }
 
@@ -186,7 +187,7 @@ impl Run {
     }
 
     pub(crate) fn executor(&mut self, disk: &SimDisk) -> Executor {
-        let rng = Rng::new(self.rng.next(), 4);
+        let rng = SplitMix64::stream(self.rng.next(), 4);
         Executor::new(disk.clone(), disk.time(), rng)
     }
 
@@ -198,16 +199,16 @@ impl Run {
     ) -> Result<Option<(Arc<Engine>, OpenReport)>, String> {
         let slot: Opened = Arc::default();
         let (environment, options) = (
-            exec.environment(Rng::new(self.rng.next(), 5)),
+            exec.environment(SplitMix64::stream(self.rng.next(), 5)),
             self.plan.options(),
         );
         let out = slot.clone();
         exec.spawn("open", async move {
             let r = Engine::open_with_report(environment, Path::new(DIR), options).await;
-            *out.lock().unwrap_or_else(|e| e.into_inner()) = Some(r.map_err(|e| e.to_string()));
+            *out.lock() = Some(r.map_err(|e| e.to_string()));
         });
-        let take = |s: &Opened| s.lock().unwrap_or_else(|e| e.into_inner()).take();
-        let there = |s: &Opened| s.lock().unwrap_or_else(|e| e.into_inner()).is_some();
+        let take = |s: &Opened| s.lock().take();
+        let there = |s: &Opened| s.lock().is_some();
         let stop = exec.run(ENDLESS, |_| there(&slot));
         match stop {
             Stop::Cut => {
@@ -266,13 +267,12 @@ impl Run {
         let out = slot.clone();
         life.exec.spawn(name, async move {
             let r = f.await;
-            *out.lock().unwrap_or_else(|e| e.into_inner()) = Some(r);
+            *out.lock() = Some(r);
         });
-        let there =
-            |s: &Arc<Mutex<Option<_>>>| s.lock().unwrap_or_else(|e| e.into_inner()).is_some();
+        let there = |s: &Arc<Mutex<Option<_>>>| s.lock().is_some();
         match life.exec.run(ENDLESS, |_| there(&slot)) {
             Stop::Cut => End::Cut,
-            Stop::Done => match slot.lock().unwrap_or_else(|e| e.into_inner()).take() {
+            Stop::Done => match slot.lock().take() {
                 Some(Ok(())) => End::Fine,
                 Some(Err(Trouble::Wrong(w))) => End::Wrong(format!("{name}: {w}")),
                 r => End::Wrong(format!("{name}: {r:?}")),
@@ -284,7 +284,7 @@ impl Run {
     /// Compares, works, rests.
     fn work(&mut self, life: &mut Life, faulty: bool) -> End {
         let floor = {
-            let m = self.model.lock().unwrap_or_else(|e| e.into_inner());
+            let m = self.model.lock();
             if self.killed { m.written } else { m.durable }
         };
         let cx = life.cx.clone();
@@ -302,7 +302,7 @@ impl Run {
                 e => return e,
             }
         }
-        let c = Client::new(life.cx.clone(), 0, Rng::new(self.rng.next(), 6));
+        let c = Client::new(life.cx.clone(), 0, SplitMix64::stream(self.rng.next(), 6));
         // It sees to it that there are tables.
         match self.task(life, "prepare", async move { c.prepare().await }) {
             End::Fine => {}
@@ -360,7 +360,7 @@ impl Run {
     fn clients(&mut self, life: &mut Life) -> End {
         let left = Arc::new(AtomicU64::new(self.plan.clients));
         for n in 1..=self.plan.clients {
-            let c = Client::new(life.cx.clone(), n, Rng::new(self.rng.next(), 6));
+            let c = Client::new(life.cx.clone(), n, SplitMix64::stream(self.rng.next(), 6));
             let left = left.clone();
             life.exec.spawn("client", async move {
                 c.run().await;
@@ -552,7 +552,7 @@ impl Run {
 
     fn finale(&mut self, life: &mut Life, again: bool) -> End {
         let floor = {
-            let m = self.model.lock().unwrap_or_else(|e| e.into_inner());
+            let m = self.model.lock();
             if self.killed { m.written } else { m.durable }
         };
         let cx = life.cx.clone();

@@ -1,8 +1,8 @@
 //! The tables of the workload and the rows in them. A row's bytes follow from a few numbers, so the model keeps the
 //! numbers and every byte that is read can be checked against them.
 
-use crate::rng::Rng;
 use base::PageNo;
+use base::SplitMix64;
 use engine::{ColumnDef, IndexDef, IndexKind, IndexPart, RowRef, Table, TableDef, TableOptions};
 use types::keyenc::encode_key;
 use types::{CollationId, DataType, LobSize, Value, ValueRef};
@@ -248,7 +248,7 @@ fn long_name(id: i64) -> Vec<u8> {
 }
 
 fn pattern(tag: i64, len: usize, salt: u64) -> Vec<u8> {
-    let mut rng = Rng::new(tag as u64, salt);
+    let mut rng = SplitMix64::stream(tag as u64, salt);
     let mut out = Vec::with_capacity(len + 8);
     while out.len() < len {
         let word = rng.next();

@@ -1,9 +1,9 @@
 //! Simulated time: stands still while a task runs, and jumps when nobody has anything to do.
 
-use crate::rng::Rng;
+use base::SplitMix64;
 use base::environment::{Clock, Random};
+use base::lock::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
 use std::task::Waker;
 
 /// The clock.
@@ -15,7 +15,7 @@ pub struct Time {
 
 impl Time {
     fn lock(&self) -> MutexGuard<'_, Vec<(u64, Waker)>> {
-        self.timers.lock().unwrap_or_else(|e| e.into_inner())
+        self.timers.lock()
     }
 
     /// Microseconds since the start.
@@ -83,10 +83,10 @@ impl Clock for Time {
 }
 
 /// The engine's own chance.
-pub struct Chance(pub Mutex<Rng>);
+pub struct Chance(pub Mutex<SplitMix64>);
 
 impl Random for Chance {
     fn next_u64(&self) -> u64 {
-        self.0.lock().unwrap_or_else(|e| e.into_inner()).next()
+        self.0.lock().next()
     }
 }

@@ -5,6 +5,7 @@
 //! (parsed and planned statements by text), `memory` (what sessions hold, and its limits), `session` (one
 //! connection). Results leave through [`sink`].
 
+#![warn(clippy::disallowed_types)]
 // Every wait is for an event (clippy.toml).
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

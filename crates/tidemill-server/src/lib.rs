@@ -3,7 +3,7 @@
 //! The database itself is the library `tidemill`, which this opens ([`open`]). What is added: the command line and my.cnf ([`options`]),
 //! sockets, logins and the protocol ([`server`]), and the commands that need no server ([`shell`], [`check`]).
 
-#![warn(clippy::missing_errors_doc)]
+#![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 
 pub mod check;
 pub mod log;

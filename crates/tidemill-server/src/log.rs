@@ -2,11 +2,11 @@
 //!
 //! It never fails: what cannot be written is lost.
 
+use base::lock::Mutex;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use base::real::file_modes;
@@ -57,10 +57,7 @@ impl Log {
         let line = format!("{} 0 [{level}] {text}\n", timestamp());
         // One write a line, so that lines of several threads do not mix. A full disk must not stop the server.
         let _lost = match &self.file {
-            Some(file) => file
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .write_all(line.as_bytes()),
+            Some(file) => file.lock().write_all(line.as_bytes()),
             None => io::stderr().lock().write_all(line.as_bytes()),
         };
     }

@@ -35,7 +35,7 @@
 //! Every call blocks until it is done. What the crate's root names is the stable interface; [`open`] is for programs with a front end
 //! of their own.
 
-#![warn(clippy::missing_errors_doc)]
+#![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 
 mod connection;
 mod database;

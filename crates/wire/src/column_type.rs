@@ -1,5 +1,7 @@
 //! Column types and flags as they stand in column definitions and parameter types.
 
+pub use types::datatype::field_flags::*;
+
 /// The type byte of a column or parameter (`MYSQL_TYPE_*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -117,39 +119,6 @@ impl ColumnType {
         })
     }
 }
-
-/// Column flag: NOT NULL.
-pub const NOT_NULL: u16 = 1;
-/// Column flag: part of the primary key.
-pub const PRI_KEY: u16 = 2;
-/// Column flag: part of a unique key.
-pub const UNIQUE_KEY: u16 = 4;
-/// Column flag: part of a key that is not unique.
-pub const MULTIPLE_KEY: u16 = 8;
-/// Column flag: a BLOB or TEXT.
-pub const BLOB: u16 = 16;
-/// Column flag: UNSIGNED.
-pub const UNSIGNED: u16 = 32;
-/// Column flag: ZEROFILL.
-pub const ZEROFILL: u16 = 64;
-/// Column flag: binary collation.
-pub const BINARY: u16 = 128;
-/// Column flag: an ENUM.
-pub const ENUM: u16 = 256;
-/// Column flag: AUTO_INCREMENT.
-pub const AUTO_INCREMENT: u16 = 512;
-/// Column flag: a TIMESTAMP.
-pub const TIMESTAMP: u16 = 1024;
-/// Column flag: a SET.
-pub const SET: u16 = 2048;
-/// Column flag: NOT NULL without a default.
-pub const NO_DEFAULT_VALUE: u16 = 4096;
-/// Column flag: ON UPDATE CURRENT_TIMESTAMP.
-pub const ON_UPDATE_NOW: u16 = 8192;
-/// Column flag: part of some key.
-pub const PART_KEY: u16 = 16384;
-/// Column flag: a number (set by client libraries, and by servers for 4.0's sake).
-pub const NUM: u16 = 32768;
 
 /// The collation id of `binary`: numbers, dates and BLOBs are sent with it.
 pub const BINARY_COLLATION: u16 = 63;

@@ -8,7 +8,7 @@
 //! wait, know SQL, or panic on bytes a peer sent. Between a query packet and its row packets nothing here
 //! allocates once the connection's buffers have grown.
 
-#![warn(clippy::missing_errors_doc)]
+#![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 
 pub mod auth;
 pub mod capability;

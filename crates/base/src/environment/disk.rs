@@ -2,10 +2,11 @@
 //! the log's small buffered writes and for start-up.
 
 use crate::buf::IoBuf;
+use crate::lock::Mutex;
 use std::future::Future;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 /// How a file is opened for I/O.
@@ -149,7 +150,7 @@ impl<T> Shared<T> {
 
     fn set(&self, v: T) {
         let waker = {
-            let mut s = self.state.lock().unwrap_or_else(|e| e.into_inner());
+            let mut s = self.state.lock();
             s.0 = Some(v);
             s.1.take()
         };
@@ -162,7 +163,7 @@ impl<T> Shared<T> {
 impl<T> Future for Pending<T> {
     type Output = T;
     fn poll(self: std::pin::Pin<&mut Self>, cx: &mut std::task::Context<'_>) -> Poll<T> {
-        let mut s = self.0.state.lock().unwrap_or_else(|e| e.into_inner());
+        let mut s = self.0.state.lock();
         match s.0.take() {
             Some(v) => Poll::Ready(v),
             None => {

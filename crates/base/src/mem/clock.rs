@@ -1,7 +1,7 @@
 //! A clock that stands still until it is told to move.
 
 use crate::environment::Clock;
-use std::sync::Mutex;
+use crate::lock::Mutex;
 use std::task::Waker;
 
 /// Time in microseconds, advanced by [`ManualClock::advance`].
@@ -14,7 +14,7 @@ impl ManualClock {
     /// Moves time on and wakes whoever is due.
     pub fn advance(&self, us: u64) {
         let due: Vec<Waker> = {
-            let mut s = self.state.lock().unwrap_or_else(|e| e.into_inner());
+            let mut s = self.state.lock();
             s.0 += us;
             let now = s.0;
             let (due, rest) = std::mem::take(&mut s.1)
@@ -29,7 +29,7 @@ impl ManualClock {
 
 impl Clock for ManualClock {
     fn now_us(&self) -> u64 {
-        self.state.lock().unwrap_or_else(|e| e.into_inner()).0
+        self.state.lock().0
     }
 
     fn wall_us(&self) -> i64 {
@@ -37,7 +37,7 @@ impl Clock for ManualClock {
     }
 
     fn wake_at(&self, at_us: u64, waker: Waker) {
-        let mut s = self.state.lock().unwrap_or_else(|e| e.into_inner());
+        let mut s = self.state.lock();
         if s.0 >= at_us {
             drop(s);
             waker.wake();

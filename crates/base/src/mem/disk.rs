@@ -3,10 +3,11 @@
 
 use crate::buf::IoBuf;
 use crate::environment::{Disk, Done, DoneSync, File, OpenMode};
+use crate::lock::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Files that may be open at once, where nobody says otherwise.
 const DESCRIPTORS: u64 = 1 << 40;
@@ -102,7 +103,7 @@ impl Default for MemDisk {
 }
 
 fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(|e| e.into_inner())
+    m.lock()
 }
 
 fn not_found() -> io::Error {

@@ -19,9 +19,9 @@ pub use thread_ring::ThreadRing;
 pub use timer::RealClock;
 
 use crate::environment::{Environment, Random, Spawn, Task};
+use crate::rng::SharedSplitMix64;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Context;
 
 /// Each task on an OS thread of its own.
@@ -58,13 +58,13 @@ impl Spawn for Threads {
     }
 }
 
-/// SplitMix64 seeded from the standard library's per-process random state.
-pub struct ProcessRandom(AtomicU64);
+/// Seeded from the standard library's per-process random state.
+pub struct ProcessRandom(SharedSplitMix64);
 
 impl Default for ProcessRandom {
     fn default() -> Self {
         use std::hash::{BuildHasher, Hasher};
-        ProcessRandom(AtomicU64::new(
+        ProcessRandom(SharedSplitMix64::new(
             std::collections::hash_map::RandomState::new()
                 .build_hasher()
                 .finish(),
@@ -74,13 +74,7 @@ impl Default for ProcessRandom {
 
 impl Random for ProcessRandom {
     fn next_u64(&self) -> u64 {
-        let mut z = self
-            .0
-            .fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed)
-            .wrapping_add(0x9E37_79B9_7F4A_7C15);
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.next()
     }
 }
 

@@ -1,8 +1,9 @@
 //! The fallback where io_uring is refused (many containers): a few threads doing positioned reads and writes.
 
 use super::operation::{Op, RawFile, run_op};
+use crate::lock::Mutex;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
 
 /// Threads that carry out blocking operations; as many as a device needs to be kept busy.
 const WORKERS: usize = 16;
@@ -24,7 +25,7 @@ impl Pool {
                 .name(format!("io-{i}"))
                 .spawn(move || {
                     loop {
-                        let next = rx.lock().unwrap_or_else(|e| e.into_inner()).recv();
+                        let next = rx.lock().recv();
                         match next {
                             Ok((file, op)) => run_op(&file, op),
                             Err(_) => return,

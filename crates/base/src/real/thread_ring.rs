@@ -10,11 +10,12 @@
 
 use super::operation::{Op, RawFile};
 use super::uring::InFlight;
+use crate::lock::{Mutex, MutexGuard};
 use io_uring::IoUring;
 use std::cell::RefCell;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::task::Waker;
 
 /// Reads of one thread under way at once; what comes beyond takes the shared ring.
@@ -101,7 +102,7 @@ impl AsRawFd for ThreadRing {
 
 impl Ring {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
+        self.state.lock()
     }
 
     fn push(&self, file: &Arc<RawFile>, op: Op) -> Result<(), Op> {

@@ -1,9 +1,10 @@
 //! The system clock, with one timer thread that is asleep unless somebody set a deadline.
 
 use crate::environment::Clock;
+use crate::lock::{Condvar, Mutex};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -51,7 +52,7 @@ impl Shared {
     }
 
     fn run(&self) {
-        let mut t = self.timers.lock().unwrap_or_else(|e| e.into_inner());
+        let mut t = self.timers.lock();
         loop {
             if t.closed {
                 return;
@@ -67,17 +68,14 @@ impl Shared {
             if !due.is_empty() {
                 drop(t);
                 due.into_iter().for_each(Waker::wake);
-                t = self.timers.lock().unwrap_or_else(|e| e.into_inner());
+                t = self.timers.lock();
                 continue;
             }
             t = match t.queue.first_key_value() {
-                None => self.changed.wait(t).unwrap_or_else(|e| e.into_inner()),
+                None => self.changed.wait(t),
                 Some(((at, _), _)) => {
                     let left = Duration::from_micros(at.saturating_sub(now).max(1));
-                    self.changed
-                        .wait_timeout(t, left)
-                        .unwrap_or_else(|e| e.into_inner())
-                        .0
+                    self.changed.wait_timeout(t, left)
                 }
             };
         }
@@ -97,7 +95,7 @@ impl Clock for RealClock {
     }
 
     fn wake_at(&self, at_us: u64, waker: Waker) {
-        let mut t = self.shared.timers.lock().unwrap_or_else(|e| e.into_inner());
+        let mut t = self.shared.timers.lock();
         t.seq += 1;
         let seq = t.seq;
         let first = t
@@ -120,11 +118,7 @@ impl Clock for RealClock {
 
 impl Drop for RealClock {
     fn drop(&mut self) {
-        self.shared
-            .timers
-            .lock()
-            .unwrap_or_else(|e| e.into_inner())
-            .closed = true;
+        self.shared.timers.lock().closed = true;
         self.shared.changed.notify_one();
     }
 }

@@ -3,10 +3,11 @@
 #![allow(unsafe_code)]
 
 use super::operation::{Op, RawFile};
+use crate::lock::Mutex;
 use io_uring::{IoUring, opcode, types};
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// Submission entries; more operations than this may be in flight (the completion queue does not drop).
 const ENTRIES: u32 = 512;
@@ -145,7 +146,7 @@ impl Shared {
     }
 
     fn push_entry(&self, entry: &io_uring::squeue::Entry) {
-        let _one = self.submit.lock().unwrap_or_else(|e| e.into_inner());
+        let _one = self.submit.lock();
         loop {
             // SAFETY: the submission queue is only touched under `submit`; the entry's memory lives in its InFlight.
             let pushed = unsafe { self.ring.submission_shared().push(entry).is_ok() };

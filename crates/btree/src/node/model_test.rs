@@ -220,12 +220,9 @@ proptest! {
     #[test]
     fn any_bytes_can_be_searched(seed in any::<u64>(), count in any::<u16>(), probe in key()) {
         let mut b = Box::new([0u8; PAGE_SIZE]);
-        let mut x = seed | 1;
+        let mut rng = base::SplitMix64::new(seed);
         for byte in b.iter_mut() {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
-            *byte = x as u8;
+            *byte = rng.next() as u8;
         }
         le::put_u16(&mut b[..], COUNT_AT, count);
         let (leaf, inner) = (LeafNode::new(&b), InnerNode::new(&b));

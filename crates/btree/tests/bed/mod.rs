@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::mem::{self, MemDisk};
-use base::{Lsn, PageNo, SpaceId, block_on};
+use base::{Lsn, PageNo, SpaceId, SplitMix64, block_on};
 use btree::{Action, Change, KeyPosition, Tree};
 use pager::compressed::CompressedFormat;
 use pager::{Committed, OpError, Pager, PagerOptions, RedoTable, Space};
@@ -154,19 +154,7 @@ pub fn wait<R>(bed: &Bed, op: impl FnMut() -> Result<R, OpError>) -> R {
     block_on(bed.pager.run(op)).expect("no device error and no damage")
 }
 
-/// A small generator of numbers (xorshift).
-pub struct Dice(u64);
-
-impl Dice {
-    pub fn new(seed: u64) -> Dice {
-        Dice(base::seed::nth("dice", seed) | 1)
-    }
-
-    /// A number below `n`.
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % n
-    }
+/// The generator of this number under the seed of all random tests.
+pub fn seeded(n: u64) -> SplitMix64 {
+    SplitMix64::new(base::seed::nth("dice", n))
 }

@@ -43,6 +43,7 @@ impl Session {
         let engine = self.engine.clone();
         let _ddl = self.lock_ddl(&engine).await?;
         let now = engine.catalog().table(&old.def.schema, &old.def.name);
+        // A change of a table's definition makes a new one: the same one is one that nobody has changed.
         if !now.is_some_and(|t| Arc::ptr_eq(&t, old)) {
             return Ok(false);
         }

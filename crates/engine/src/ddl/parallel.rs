@@ -9,9 +9,10 @@ use crate::interrupt::Interrupt;
 use crate::schema::Table;
 use crate::session::Session;
 use base::Event;
+use base::lock::Mutex;
 use std::future::Future;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use types::SqlError;
 
 /// Leaves read or filled, some tens of microseconds each, until others of the thread have their turn.
@@ -42,7 +43,7 @@ struct Shared {
 
 impl Shared {
     fn fail(&self, e: SqlError) {
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failure = self.failure.lock();
         failure.get_or_insert(e);
         self.stop.store(true, Ordering::Release);
     }
@@ -141,7 +142,7 @@ impl Session {
             let task = async move {
                 match work.await {
                     Ok(r) => {
-                        let mut all = results.lock().unwrap_or_else(PoisonError::into_inner);
+                        let mut all = results.lock();
                         all.push((i, r));
                     }
                     Err(e) => working.0.fail(e),
@@ -156,15 +157,11 @@ impl Session {
         }
         let none_left = || (shared.working.load(Ordering::Acquire) == 0).then_some(());
         shared.ended.wait_for(none_left).await;
-        let failure = shared
-            .failure
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let failure = shared.failure.lock().take();
         if let Some(e) = failure {
             return Err(e);
         }
-        let mut all = std::mem::take(&mut *results.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut all = std::mem::take(&mut *results.lock());
         if all.len() < n {
             return Err(SqlError::internal("a thread has not done its part"));
         }

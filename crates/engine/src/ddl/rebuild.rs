@@ -62,6 +62,7 @@ impl Session {
         let _ddl = self.lock_ddl(&engine).await?;
         let catalog = engine.catalog();
         let (schema, name) = (&old.def.schema[..], &old.def.name[..]);
+        // A change of a table's definition makes a new one: the same one is one that nobody has changed.
         if !catalog
             .table(schema, name)
             .is_some_and(|t| Arc::ptr_eq(&t, old))

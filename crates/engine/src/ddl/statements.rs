@@ -501,7 +501,7 @@ impl Engine {
 
     /// Has the counter of a table go on at `next`; gives the end of the record that says so.
     fn set_counter(&self, t: &Table, next: u64) -> Result<base::Lsn, SqlError> {
-        let _noting = self.noting.lock().unwrap_or_else(|x| x.into_inner());
+        let _noting = self.noting.lock();
         t.live.auto_increment_saved.store(next, Ordering::Relaxed);
         t.live.auto_increment.store(next, Ordering::Relaxed);
         let body = crate::counters::set_note(t.def.id, next);

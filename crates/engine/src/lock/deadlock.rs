@@ -10,9 +10,10 @@
 use super::queue::Blockers;
 use super::wait::{WaitCell, WaitEnd};
 use base::TxnId;
+use base::lock::Mutex;
 use std::cmp::Reverse;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Who waits for whom: the lock table, as the search knows it.
 pub(super) trait WaitsFor {
@@ -77,7 +78,7 @@ impl Detector {
         if !table.holds_any(start.owner) {
             return;
         }
-        let _one_at_a_time = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one_at_a_time = self.0.lock();
         while start.ended().is_none() {
             let Some(cycle) = find_cycle(table, start) else {
                 return;

@@ -5,8 +5,9 @@ use super::ranges::{Bound, Guarded, Ranges};
 use super::table::{Acquired, LockTable, OnConflict, RANGE_SHARDS, Woken, guard, wake};
 use super::wait::{Place, WaitCell, WaitEnd};
 use base::TxnId;
+use base::lock::MutexGuard;
 use std::collections::HashMap;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 
 impl LockTable {
     fn range_hash(index: u32) -> u64 {

@@ -4,8 +4,9 @@
 use super::filter::Filter;
 use super::wait::{QueueRef, WaitCell};
 use base::TxnId;
+use base::lock::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 const SHARDS: usize = 64;
 
@@ -45,10 +46,7 @@ impl Owners {
     }
 
     fn shard(&self, t: TxnId) -> MutexGuard<'_, HashMap<u64, Owner>> {
-        self.shards[(spread(t) >> 58) as usize % SHARDS]
-            .0
-            .lock()
-            .unwrap_or_else(|e| e.into_inner())
+        self.shards[(spread(t) >> 58) as usize % SHARDS].0.lock()
     }
 
     /// False when `t` certainly has no entry.

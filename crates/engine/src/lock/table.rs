@@ -12,12 +12,13 @@ use super::ranges::Ranges;
 use super::timeouts::{Expires, Timeouts};
 use super::wait::{LockWait, Place, QueueRef, WaitCell, WaitEnd, Waits};
 use crate::txn::TxnSystem;
+use base::lock::{Mutex, MutexGuard};
 use base::{Clock, TxnId};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 
 const SHARDS: usize = 256;
 pub(super) const RANGE_SHARDS: usize = 16;
@@ -151,7 +152,7 @@ pub struct LockTable {
 }
 
 pub(super) fn guard<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(|e| e.into_inner())
+    m.lock()
 }
 
 pub(super) fn wake(woken: &Woken) {

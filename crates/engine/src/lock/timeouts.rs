@@ -3,9 +3,10 @@
 
 use super::wait::{WaitCell, WaitEnd};
 use base::Clock;
+use base::lock::{Mutex, MutexGuard};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Wake, Waker};
 
 struct Entry {
@@ -75,7 +76,7 @@ impl Timeouts {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
+        self.state.lock()
     }
 
     pub(super) fn now_us(&self) -> u64 {

@@ -1,10 +1,11 @@
 //! The future in which a transaction waits for a lock.
 
 use base::TxnId;
+use base::lock::Mutex;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
 /// How a wait ended.
@@ -92,14 +93,14 @@ impl WaitCell {
 
     /// Wakes whoever polls the wait.
     pub(super) fn wake(&self) {
-        let waker = self.waker.lock().unwrap_or_else(|e| e.into_inner()).take();
+        let waker = self.waker.lock().take();
         if let Some(w) = waker {
             w.wake();
         }
     }
 
     fn park(&self, cx: &Context<'_>) {
-        let mut slot = self.waker.lock().unwrap_or_else(|e| e.into_inner());
+        let mut slot = self.waker.lock();
         match &mut *slot {
             Some(w) if w.will_wake(cx.waker()) => {}
             other => *other = Some(cx.waker().clone()),

@@ -2,8 +2,9 @@
 
 use super::Table;
 use base::Event;
+use base::lock::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// What DDL statements share.
 #[derive(Default)]
@@ -25,18 +26,12 @@ impl DdlState {
 
     /// The table without a definition, if it has this id.
     pub(crate) fn pending_table(&self, id: u32) -> Option<Arc<Table>> {
-        let t = self
-            .pending_table
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let t = self.pending_table.lock();
         t.as_ref().filter(|t| t.def.id == id).cloned()
     }
 
     pub(crate) fn set_pending_table(&self, t: Option<Arc<Table>>) {
-        *self
-            .pending_table
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = t;
+        *self.pending_table.lock() = t;
     }
 
     pub(crate) fn set_catalog_table(&self, t: Arc<Table>) {

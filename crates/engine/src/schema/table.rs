@@ -3,12 +3,13 @@
 use super::def::{IndexDef, IndexKind, TableDef};
 use crate::record::RowLayout;
 use base::counters::{SHARDS, shard};
+use base::lock::Mutex;
 use base::{Event, SpaceId};
 use btree::Tree;
 use pager::{Pager, Space};
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use types::keyenc::KeyPart;
 use types::{DataType, Value};
 
@@ -68,7 +69,7 @@ impl ChangeCapture {
     /// Takes those noted so far, in order.
     pub(crate) fn drain(&self) -> Vec<Box<[u8]>> {
         let mut keys: Vec<Box<[u8]>> = {
-            let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut noted = self.0.lock();
             noted.drain().collect()
         };
         keys.sort_unstable();
@@ -77,7 +78,7 @@ impl ChangeCapture {
 
     #[cold]
     fn note(&self, key: &[u8]) {
-        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = self.0.lock();
         if !keys.contains(key) {
             keys.insert(key.into());
         }

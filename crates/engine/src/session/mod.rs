@@ -39,23 +39,9 @@ pub(crate) use pager::Pins;
 use pager::Wait;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+pub use types::Isolation;
 use types::SqlError;
 use undo_reservation::UndoReservation;
-
-/// Isolation levels.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub enum Isolation {
-    /// Reads what is there, committed or not.
-    ReadUncommitted,
-    /// Each statement reads what was committed when it began.
-    ReadCommitted,
-    /// Snapshot isolation: all statements read what was committed at the first read; a write to a row that changed since
-    /// is refused (1020).
-    #[default]
-    RepeatableRead,
-    /// Reads lock, and guard the ranges they read.
-    Serializable,
-}
 
 /// What a reader does about locked rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

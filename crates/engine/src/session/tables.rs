@@ -34,6 +34,7 @@ impl Session {
     /// As [`Session::reopen`], where it has to wait for nothing; false where it would have to, and where the table cannot be used.
     #[inline]
     pub fn reopen_now(&mut self, t: &Arc<Table>) -> bool {
+        // The definition itself, and not its name: another one of this name is another table.
         if self.uses.iter().any(|u| Arc::ptr_eq(&u.table, t)) {
             return true;
         }

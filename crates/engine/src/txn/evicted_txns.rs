@@ -5,8 +5,8 @@
 
 use super::slots::End;
 use base::TxnId;
+use base::lock::RwLock;
 use std::collections::HashMap;
-use std::sync::RwLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 const SHARDS: usize = 16;
@@ -49,16 +49,12 @@ impl EvictedTxns {
         {
             return None;
         }
-        self.shard(t)
-            .read()
-            .unwrap_or_else(|e| e.into_inner())
-            .get(&t.0)
-            .copied()
+        self.shard(t).read().get(&t.0).copied()
     }
 
     /// Adds or overwrites.
     pub(super) fn put(&self, t: TxnId, what: EvictedTxn) {
-        let mut map = self.shard(t).write().unwrap_or_else(|e| e.into_inner());
+        let mut map = self.shard(t).write();
         if map.insert(t.0, what).is_none() {
             self.filter[mix(t) / SHARDS % FILTER].fetch_add(1, Ordering::SeqCst);
             self.len.fetch_add(1, Ordering::SeqCst);
@@ -66,7 +62,7 @@ impl EvictedTxns {
     }
 
     pub(super) fn remove(&self, t: TxnId) {
-        let mut map = self.shard(t).write().unwrap_or_else(|e| e.into_inner());
+        let mut map = self.shard(t).write();
         if map.remove(&t.0).is_some() {
             self.len.fetch_sub(1, Ordering::SeqCst);
             self.filter[mix(t) / SHARDS % FILTER].fetch_sub(1, Ordering::SeqCst);
@@ -75,7 +71,7 @@ impl EvictedTxns {
 
     /// Ends a transaction that is in the map as active; false when it is not there.
     pub(super) fn end(&self, t: TxnId, how: End) -> bool {
-        let mut map = self.shard(t).write().unwrap_or_else(|e| e.into_inner());
+        let mut map = self.shard(t).write();
         match map.get_mut(&t.0) {
             Some(old @ EvictedTxn::Active) => {
                 *old = EvictedTxn::Ended(how);
@@ -100,7 +96,7 @@ impl EvictedTxns {
         }
         let mut least: Option<u64> = None;
         for shard in &self.shards {
-            let mut map = shard.write().unwrap_or_else(|e| e.into_inner());
+            let mut map = shard.write();
             map.retain(|&t, old| {
                 let stays = match *old {
                     EvictedTxn::Active => true,

@@ -272,7 +272,7 @@ impl InUse {
 
 impl Registry {
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<SessionCell>>> {
-        self.cells.lock().unwrap_or_else(|e| e.into_inner())
+        self.cells.lock()
     }
 
     pub(super) fn register(self: &Arc<Self>) -> Registration {

@@ -3,9 +3,10 @@
 use super::evicted_txns::{EvictedTxn, EvictedTxns};
 use super::slots::{BLOCK, DEFAULT_BITS, End, Ring, SlotView, Status};
 use super::snapshot::{ActiveTxn, Registration, Registry, SessionCell, Snapshot};
+use base::lock::{Mutex, MutexGuard};
 use base::{Lsn, TxnId};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 #[repr(align(128))]
 struct Padded(AtomicU64);
@@ -83,13 +84,9 @@ impl TxnSystem {
         let t = TxnId(self.next.0.fetch_add(1, Ordering::SeqCst));
         // A sweep waits for handed-out slots to be taken, so nobody blocks on the sweep before having taken its own.
         while t.0 >= self.vacated.load(Ordering::Acquire) {
-            let looked = match self.sweep.try_lock() {
-                Ok(looked) => looked,
-                Err(TryLockError::Poisoned(e)) => e.into_inner(),
-                Err(TryLockError::WouldBlock) => {
-                    std::thread::yield_now();
-                    continue;
-                }
+            let Some(looked) = self.sweep.try_lock() else {
+                std::thread::yield_now();
+                continue;
             };
             self.advance_holding(looked, t.0 + 2 * self.block, &complete);
         }
@@ -211,7 +208,7 @@ impl TxnSystem {
     }
 
     fn lock_sweep(&self) -> MutexGuard<'_, u64> {
-        self.sweep.lock().unwrap_or_else(|e| e.into_inner())
+        self.sweep.lock()
     }
 
     /// The sweep: frees the slots of ids below `target`, forgets what nobody needs, advances the floor.

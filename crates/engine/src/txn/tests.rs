@@ -1,11 +1,12 @@
 //! The transaction system against an oracle that remembers everything, and under threads.
 
 use super::*;
+use base::lock::Mutex;
 use base::{Lsn, TxnId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -205,7 +206,7 @@ struct FakeLog {
 
 impl FakeLog {
     fn reserve(&self) -> u64 {
-        let mut s = self.state.lock().unwrap();
+        let mut s = self.state.lock();
         s.0 += 8;
         let at = s.0;
         s.1.insert(at);
@@ -213,7 +214,7 @@ impl FakeLog {
     }
 
     fn fill(&self, at: u64) {
-        let mut s = self.state.lock().unwrap();
+        let mut s = self.state.lock();
         s.1.remove(&at);
         let complete = s.1.first().copied().unwrap_or(s.0 + 8);
         self.complete.fetch_max(complete, Ordering::AcqRel);

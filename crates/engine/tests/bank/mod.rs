@@ -2,8 +2,9 @@
 
 pub(crate) mod readers;
 
-use crate::sim::{Rng, SimDisk, environment};
+use crate::sim::{SimDisk, environment, seeded};
 use crate::world::{index, pager_options, table};
+use base::SplitMix64;
 use base::block_on;
 use engine::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -89,7 +90,7 @@ pub(crate) fn int(r: &RowRef<'_>, c: usize) -> i64 {
 pub(crate) const ACCOUNTS: i64 = 120;
 pub(crate) const START: i64 = 1000;
 
-pub(crate) fn long_bytes(rng: &mut Rng) -> Vec<u8> {
+pub(crate) fn long_bytes(rng: &mut SplitMix64) -> Vec<u8> {
     // Often short, sometimes on overflow pages, one of them or several.
     let n = match rng.below(12) {
         0 => 5_000 + rng.below(9_000),
@@ -99,7 +100,7 @@ pub(crate) fn long_bytes(rng: &mut Rng) -> Vec<u8> {
     vec![b'x'; n as usize]
 }
 
-pub(crate) fn account(id: i64, bal: i64, cnt: i64, rng: &mut Rng) -> Vec<Value> {
+pub(crate) fn account(id: i64, bal: i64, cnt: i64, rng: &mut SplitMix64) -> Vec<Value> {
     vec![
         Value::Int(id),
         Value::Int(bal),
@@ -127,7 +128,7 @@ pub(crate) async fn setup(e: &Arc<Engine>) {
     s.create_table(journal()).await.unwrap();
     s.begin(Isolation::ReadCommitted, false);
     let t = s.open_table("s", "a").await.unwrap();
-    let mut rng = Rng::new(99);
+    let mut rng = seeded(99);
     for id in 0..ACCOUNTS {
         s.insert(&t, &account(id, START, 0, &mut rng))
             .await

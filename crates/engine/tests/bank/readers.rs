@@ -50,7 +50,7 @@ pub(crate) async fn read_all(
 
 pub(crate) async fn read_once(
     sh: &Shared,
-    rng: &mut Rng,
+    rng: &mut SplitMix64,
     hold: &mut Option<Session>,
 ) -> Result<(), String> {
     let mut s = match hold.take() {
@@ -137,7 +137,7 @@ pub(crate) async fn journal_rows(
 }
 
 pub(crate) fn reader(sh: &Arc<Shared>, seed: u64) {
-    let mut rng = Rng::new(seed);
+    let mut rng = seeded(seed);
     let mut hold = None;
     while !sh.stop.load(Ordering::Relaxed) {
         if let Err(e) = block_on(read_once(sh, &mut rng, &mut hold)) {
@@ -150,7 +150,7 @@ pub(crate) fn reader(sh: &Arc<Shared>, seed: u64) {
 
 /// Reads at the other levels: no sums hold, but no error may come and no bytes of something else.
 pub(crate) fn dirty_reader(sh: &Arc<Shared>, seed: u64) {
-    let mut rng = Rng::new(seed);
+    let mut rng = seeded(seed);
     let mut s = sh.engine.session();
     while !sh.stop.load(Ordering::Relaxed) {
         let level = [Isolation::ReadUncommitted, Isolation::ReadCommitted][rng.below(2) as usize];

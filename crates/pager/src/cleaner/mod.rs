@@ -14,11 +14,12 @@ use crate::pool::Pool;
 use crate::pool::frame::{COLD, Frame};
 use crate::shortages::Where;
 use base::counters::Counter;
+use base::lock::Mutex;
 use base::{AlignedBuf, Clock, Lsn, Spawn};
 use std::future::poll_fn;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
 mod write;
@@ -44,7 +45,7 @@ impl CleanerState {
     /// There was no room on the disk for a page or the root of a tablespace, or its file could not be opened.
     fn note_starved(&self, why: OpError) {
         let round = self.rounds.load(Ordering::Relaxed);
-        *self.starved.1.lock().unwrap_or_else(|e| e.into_inner()) = Some(why);
+        *self.starved.1.lock() = Some(why);
         self.starved.0.store(round, Ordering::Release);
     }
 
@@ -53,7 +54,7 @@ impl CleanerState {
         if self.starved.0.load(Ordering::Acquire) <= round {
             return None;
         }
-        let why = self.starved.1.lock().unwrap_or_else(|e| e.into_inner());
+        let why = self.starved.1.lock();
         why.clone()
     }
 }

@@ -503,12 +503,9 @@ mod tests {
             page::seal(&mut page[..]);
             page
         };
-        // By the last step of splitmix64: `noise` repeats itself too much for this.
-        let noisy = |i: usize, c: usize| {
-            let x = ((i * 300 + c + 1) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            ((x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB) >> 40) as u8
-        };
+        // `noise` repeats itself too much for this.
+        let noisy =
+            |i: usize, c: usize| (base::SplitMix64::new((i * 300 + c) as u64).next() >> 40) as u8;
         // Each row a few of five hundred words.
         let letter = |w: usize, c: usize| b'a' + noise(w * 20 + c) % 26;
         let wordy = |i: usize, c: usize| letter(noise(i * 40 + c / 12) as usize * 2, c % 12);

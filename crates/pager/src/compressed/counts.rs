@@ -1,9 +1,10 @@
 //! What compression and decompression came to, for those who look whether it pays.
 
+use base::lock::Mutex;
 use base::{Clock, SpaceId, le};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 /// The sizes of blocks there are, in bytes; the first for tables that name none.
 const BLOCKS: [u32; 6] = [512, 1024, 2048, 4096, 8192, 16384];
@@ -120,7 +121,7 @@ impl CompressionCounters {
         }
         if self.per_index.load(Ordering::Relaxed) {
             let of = (space, le::get_u32_or0(page, 24));
-            let mut indexes = self.indexes.lock().unwrap_or_else(|e| e.into_inner());
+            let mut indexes = self.indexes.lock();
             indexes.entry(of).or_default().add(&n);
         }
     }
@@ -142,7 +143,7 @@ impl CompressionCounters {
 
     /// Those of each index, forgotten if `reset` says so.
     pub fn indexes(&self, reset: bool) -> Vec<(IndexOf, CompressionCounts)> {
-        let mut indexes = self.indexes.lock().unwrap_or_else(|e| e.into_inner());
+        let mut indexes = self.indexes.lock();
         let all = indexes.iter().map(|(of, n)| (*of, *n)).collect();
         if reset {
             indexes.clear();

@@ -21,11 +21,12 @@ use super::root::{
 use crate::page::PAGE_SIZE;
 use base::checksum::crc32c;
 use base::environment::is_full;
+use base::lock::{Mutex, MutexGuard};
 use base::{AlignedBuf, File, PageNo, SpaceId};
 use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 /// Why a file cannot be used as a compressed tablespace.
 pub(crate) enum NoRoot {
@@ -282,7 +283,7 @@ impl Shadow {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
+        self.state.lock()
     }
 
     /// Where a page lies; `None` for one that was never written.
@@ -413,7 +414,7 @@ impl Shadow {
     /// # Errors
     /// The device failed: there will be no other root. `StorageFull`: nothing has changed, and it may be tried again.
     pub(crate) fn make_root(&self) -> io::Result<()> {
-        let _one = self.rooting.lock().unwrap_or_else(|e| e.into_inner());
+        let _one = self.rooting.lock();
         let (making, file) = {
             let mut s = self.lock();
             if s.failed {

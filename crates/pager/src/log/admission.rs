@@ -107,7 +107,7 @@ impl Log {
             Some(n) => io::Error::from_raw_os_error(n),
             None => io::Error::from(e.kind()),
         };
-        let mut why = self.shortage.lock().unwrap_or_else(|e| e.into_inner());
+        let mut why = self.shortage.lock();
         *why = Arc::new(e);
     }
 
@@ -119,7 +119,7 @@ impl Log {
     }
 
     fn shortage(&self) -> Arc<io::Error> {
-        let why = self.shortage.lock().unwrap_or_else(|e| e.into_inner());
+        let why = self.shortage.lock();
         why.clone()
     }
 

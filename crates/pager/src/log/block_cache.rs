@@ -4,8 +4,9 @@
 //! chain has its records in the same ones. What nobody can need any more is given up with the log's files.
 
 use base::Lsn;
+use base::lock::{Mutex, MutexGuard};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// Bytes of the log that are kept and given up together.
 pub(super) const BLOCK: u64 = 16 << 10;
@@ -70,7 +71,7 @@ impl Blocks {
 
     fn stripe(&self, start: u64) -> MutexGuard<'_, Stripe> {
         let stripe = &self.stripes[(start / BLOCK) as usize % STRIPES];
-        stripe.lock().unwrap_or_else(|e| e.into_inner())
+        stripe.lock()
     }
 
     /// The block that begins at `start`, if it holds the log's byte `at`.
@@ -87,7 +88,7 @@ impl Blocks {
     /// Gives up what lies before `lsn`.
     pub(super) fn forget_before(&self, lsn: Lsn) {
         for stripe in &self.stripes {
-            let mut s = stripe.lock().unwrap_or_else(|e| e.into_inner());
+            let mut s = stripe.lock();
             let Stripe { blocks, starts, .. } = &mut *s;
             starts.retain(|start| start + BLOCK > lsn.0);
             blocks.retain(|start, _| start + BLOCK > lsn.0);
@@ -100,7 +101,7 @@ impl Blocks {
     /// Bytes kept.
     #[cfg(test)]
     fn bytes(&self) -> u64 {
-        let of = |s: &Mutex<Stripe>| s.lock().unwrap().starts.len() as u64 * BLOCK;
+        let of = |s: &Mutex<Stripe>| s.lock().starts.len() as u64 * BLOCK;
         self.stripes.iter().map(of).sum()
     }
 }

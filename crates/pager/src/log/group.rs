@@ -59,13 +59,13 @@ impl<T> Group<T> {
 
     /// The right to write; others who want it wait for what this one does.
     fn lock_writer(&self) -> MutexGuard<'_, T> {
-        self.writer.lock().unwrap_or_else(|e| e.into_inner())
+        self.writer.lock()
     }
 
     /// Writes, if nobody else is at it: false if somebody is.
     pub(super) fn try_write(&self, write: impl FnOnce(&mut T)) -> bool {
         {
-            let Ok(mut state) = self.writer.try_lock() else {
+            let Some(mut state) = self.writer.try_lock() else {
                 return false;
             };
             write(&mut state);

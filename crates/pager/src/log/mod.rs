@@ -26,10 +26,11 @@ pub use truncation_check::find_truncation;
 
 use crate::error::OpError;
 use base::counters::Counter;
+use base::lock::{Mutex, MutexGuard};
 use base::{AlignedBuf, Event, File, Lsn};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use block_cache::Blocks;
 use group::Group;
@@ -388,7 +389,7 @@ impl Log {
     /// The sync task: syncs as long as somebody asks, ends after [`Log::close`].
     pub(crate) async fn run_sync(self: Arc<Log>) {
         while self.group.wait_asked(|| self.failed.get().is_some()).await {
-            self.sync_once(self.syncing.lock().unwrap_or_else(|e| e.into_inner()));
+            self.sync_once(self.syncing.lock());
         }
     }
 
@@ -399,7 +400,7 @@ impl Log {
             if self.group.dsync() {
                 return self.write_now(lsn);
             }
-            if let Ok(turn) = self.syncing.try_lock() {
+            if let Some(turn) = self.syncing.try_lock() {
                 self.sync_once(turn);
             }
         }

@@ -4,11 +4,12 @@
 //! Segment `n` holds the log positions `n*size .. (n+1)*size`; its file is a 4 KiB header and then those bytes.
 
 use base::checksum::crc32c;
+use base::lock::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use base::{AlignedBuf, Disk, File, Lsn, OpenMode, le};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
 /// Bytes before the log bytes in a segment file.
 pub const SEGMENT_HEADER: u64 = 4096;
@@ -117,7 +118,7 @@ impl Segments {
             Some(Some(file)) => return Ok(Some(file)),
             Some(None) => {}
         }
-        let mut read = self.read.lock().unwrap_or_else(|e| e.into_inner());
+        let mut read = self.read.lock();
         if let Some((_, file)) = read.iter().find(|(m, _)| *m == n) {
             return Ok(Some(file.clone()));
         }
@@ -266,7 +267,7 @@ impl Segments {
     }
 
     fn named(&self) -> MutexGuard<'_, Option<u64>> {
-        self.named.lock().unwrap_or_else(|e| e.into_inner())
+        self.named.lock()
     }
 
     /// A file that is too short (somebody has cut it) would have to grow while the log is written.
@@ -309,16 +310,16 @@ impl Segments {
 
     /// From now on there is no such segment; false: there was none.
     fn remove_entry(&self, n: u64) -> bool {
-        let mut read = self.read.lock().unwrap_or_else(|e| e.into_inner());
+        let mut read = self.read.lock();
         read.retain(|(m, _)| *m != n);
         self.write_lock().remove(&n).is_some()
     }
 
     fn read_lock(&self) -> RwLockReadGuard<'_, BTreeMap<u64, Option<Arc<dyn File>>>> {
-        self.files.read().unwrap_or_else(|e| e.into_inner())
+        self.files.read()
     }
 
     fn write_lock(&self) -> RwLockWriteGuard<'_, BTreeMap<u64, Option<Arc<dyn File>>>> {
-        self.files.write().unwrap_or_else(|e| e.into_inner())
+        self.files.write()
     }
 }

@@ -18,12 +18,13 @@ use crate::page::Page;
 use crate::space::{Space, Spaces};
 use arena::Arena;
 use base::counters::Counter;
+use base::lock::{Mutex, MutexGuard};
 use base::{Event, Lsn, PageNo, SpaceId};
 use frame::{COLD, FRESH, Frame, HOT};
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 /// What the pool counted since start.
 #[derive(Default)]
@@ -72,7 +73,7 @@ pub struct Pool {
 }
 
 fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(|e| e.into_inner())
+    m.lock()
 }
 
 impl Pool {

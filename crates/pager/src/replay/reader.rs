@@ -2,11 +2,12 @@
 //! records, and has chunks ready when the pages can be changed.
 
 use crate::log::{Scanner, Segments};
+use base::lock::{Mutex, MutexGuard};
 use base::{Event, Lsn, PageNo, SpaceId, Spawn};
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Bytes of log whose operations are sorted by page at once.
 const CHUNK: usize = 32 << 20;
@@ -97,7 +98,7 @@ struct Slots {
 
 impl Handover {
     fn lock(&self) -> MutexGuard<'_, Slots> {
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
+        self.state.lock()
     }
 
     /// Puts a chunk in when fewer than `most` wait; gives one to fill, or none when nobody wants more.

@@ -11,12 +11,13 @@ use crate::compressed::{CompressedFormat, CompressedUse, Shadow};
 use crate::error::OpError;
 use crate::page::PAGE_SIZE;
 use base::environment::is_full;
+use base::lock::{Mutex, RwLock};
 use base::{File, SpaceId};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
 
 /// Pages of the first extent.
 const EXTENT_MIN: u32 = 16;
@@ -114,11 +115,11 @@ impl Space {
 
     /// Where its file is.
     pub fn path(&self) -> PathBuf {
-        self.path.lock().unwrap_or_else(|e| e.into_inner()).clone()
+        self.path.lock().clone()
     }
 
     pub(crate) fn set_path(&self, path: &Path) {
-        *self.path.lock().unwrap_or_else(|e| e.into_inner()) = path.to_path_buf();
+        *self.path.lock() = path.to_path_buf();
     }
 
     /// Pages the file has room for.
@@ -146,7 +147,7 @@ impl Space {
 
     /// Grows the file by an extent, if nobody has done so since it had `seen` pages of room.
     pub(crate) fn grow(&self, seen: u32) -> Result<(), OpError> {
-        let _one = self.growing.lock().unwrap_or_else(|e| e.into_inner());
+        let _one = self.growing.lock();
         let room = self.room();
         if room > seen {
             return Ok(());
@@ -193,38 +194,22 @@ pub struct Spaces {
 impl Spaces {
     /// The space with this id.
     pub fn get(&self, id: SpaceId) -> Option<Arc<Space>> {
-        self.map
-            .read()
-            .unwrap_or_else(|e| e.into_inner())
-            .get(&id)
-            .cloned()
+        self.map.read().get(&id).cloned()
     }
 
     /// All of them.
     pub fn all(&self) -> Vec<Arc<Space>> {
-        let mut v: Vec<_> = self
-            .map
-            .read()
-            .unwrap_or_else(|e| e.into_inner())
-            .values()
-            .cloned()
-            .collect();
+        let mut v: Vec<_> = self.map.read().values().cloned().collect();
         v.sort_by_key(|s| s.id());
         v
     }
 
     pub(crate) fn insert(&self, s: Arc<Space>) {
-        self.map
-            .write()
-            .unwrap_or_else(|e| e.into_inner())
-            .insert(s.id(), s);
+        self.map.write().insert(s.id(), s);
     }
 
     pub(crate) fn remove(&self, id: SpaceId) -> Option<Arc<Space>> {
-        self.map
-            .write()
-            .unwrap_or_else(|e| e.into_inner())
-            .remove(&id)
+        self.map.write().remove(&id)
     }
 }
 

@@ -5,40 +5,20 @@
 #![allow(dead_code)]
 
 use base::environment::{Disk, Done, DoneSync, File, OpenMode};
-use base::{Environment, IoBuf, Random};
+use base::lock::{Mutex, MutexGuard};
+use base::rng::SharedSplitMix64;
+use base::{Environment, IoBuf, Random, SplitMix64};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, mpsc};
+use std::sync::{Arc, mpsc};
 
 const SECTOR: usize = 512;
 
-/// A small generator, so that a failure can be repeated from its seed.
-#[derive(Clone)]
-pub struct Rng(u64);
-
-impl Rng {
-    /// The generator of this number under the seed of all random tests.
-    pub fn new(n: u64) -> Rng {
-        Rng(base::seed::nth("rng", n))
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    pub fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
+/// The generator of this number under the seed of all random tests, so that a failure can be repeated.
+pub fn seeded(n: u64) -> SplitMix64 {
+    SplitMix64::new(base::seed::nth("rng", n))
 }
 
 /// What a power cut leaves of the writes that were not synced.
@@ -77,7 +57,7 @@ impl Content {
         }
     }
 
-    fn after_cut(&self, cut: Cut, rng: &mut Rng) -> Content {
+    fn after_cut(&self, cut: Cut, rng: &mut SplitMix64) -> Content {
         let mut img = self.durable.clone();
         let len = match cut {
             Cut::Nothing => img.len(),
@@ -135,19 +115,19 @@ struct Inner {
 struct Trap {
     left: u64,
     cut: Cut,
-    rng: Rng,
+    rng: SplitMix64,
     sprung: Option<Arc<SimDisk>>,
 }
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|e| e.into_inner())
+        self.state.lock()
     }
 
     /// The state, about to be changed.
     fn change(&self) -> MutexGuard<'_, State> {
         let s = self.lock();
-        let mut trap = self.trap.lock().unwrap_or_else(|e| e.into_inner());
+        let mut trap = self.trap.lock();
         if let Some(t) = &mut *trap
             && t.sprung.is_none()
         {
@@ -162,7 +142,7 @@ impl Inner {
 }
 
 impl State {
-    fn after_cut(&self, cut: Cut, rng: &mut Rng) -> State {
+    fn after_cut(&self, cut: Cut, rng: &mut SplitMix64) -> State {
         let named: BTreeSet<usize> = self.files.values().copied().collect();
         let contents = self.contents.iter().enumerate();
         State {
@@ -209,8 +189,8 @@ impl SimDisk {
     }
 
     /// Cuts the power (for the copy that [`SimDisk::sprung`] gives) before the `n`th changing operation from now.
-    pub fn arm(&self, n: u64, cut: Cut, rng: &Rng) {
-        *self.0.trap.lock().unwrap() = Some(Trap {
+    pub fn arm(&self, n: u64, cut: Cut, rng: &SplitMix64) {
+        *self.0.trap.lock() = Some(Trap {
             left: n,
             cut,
             rng: rng.clone(),
@@ -220,11 +200,11 @@ impl SimDisk {
 
     /// What the cut left, if it came.
     pub fn sprung(&self) -> Option<Arc<SimDisk>> {
-        self.0.trap.lock().unwrap().take().and_then(|t| t.sprung)
+        self.0.trap.lock().take().and_then(|t| t.sprung)
     }
 
     /// The disk as a power cut at this moment leaves it.
-    pub fn cut(&self, cut: Cut, rng: &mut Rng) -> Arc<SimDisk> {
+    pub fn cut(&self, cut: Cut, rng: &mut SplitMix64) -> Arc<SimDisk> {
         SimDisk::of(self.0.lock().after_cut(cut, rng))
     }
 
@@ -243,7 +223,7 @@ impl SimDisk {
 
     /// From now on writes to files whose path ends with `suffix` fail.
     pub fn break_writes(&self, suffix: &str) {
-        *self.0.broken.lock().unwrap() = Some(suffix.to_string());
+        *self.0.broken.lock() = Some(suffix.to_string());
     }
 
     /// Changes the bytes of the files whose path ends with `suffix`, durably.
@@ -269,11 +249,11 @@ impl SimDisk {
     }
 }
 
-struct SeededRandom(AtomicU64);
+struct SeededRandom(SharedSplitMix64);
 
 impl Random for SeededRandom {
     fn next_u64(&self) -> u64 {
-        Rng(self.0.fetch_add(0x1234_5678_9ABC_DEF1, Ordering::Relaxed)).next()
+        self.0.next()
     }
 }
 
@@ -282,7 +262,7 @@ pub fn environment(disk: &Arc<SimDisk>) -> Environment {
     Environment {
         disk: disk.clone(),
         clock: Arc::new(base::real::RealClock::new()),
-        random: Arc::new(SeededRandom(AtomicU64::new(42))),
+        random: Arc::new(SeededRandom(SharedSplitMix64::new(42))),
         spawn: Arc::new(base::real::Threads),
     }
 }
@@ -313,7 +293,7 @@ impl SimFile {
     fn later(&self, job: Job) {
         let n = self.disk.turn.fetch_add(1, Ordering::Relaxed) as usize;
         let w = &self.disk.workers[n % self.disk.workers.len()];
-        let _ = w.lock().unwrap_or_else(|e| e.into_inner()).send(job);
+        let _ = w.lock().send(job);
     }
 
     fn me(&self) -> SimFile {
@@ -360,7 +340,7 @@ impl File for SimFile {
     }
 
     fn write_now(&self, buf: &[u8], offset: u64) -> io::Result<()> {
-        let broken = self.disk.broken.lock().unwrap().clone();
+        let broken = self.disk.broken.lock().clone();
         if broken.is_some_and(|b| self.path.to_string_lossy().ends_with(&b)) {
             return Err(io::Error::other("broken"));
         }

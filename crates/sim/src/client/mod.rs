@@ -8,8 +8,8 @@ pub use read::difference;
 
 use crate::context::{Context, Guard, Trouble, impatient, pause};
 use crate::model::{Life, Seq, Write};
-use crate::rng::Rng;
 use crate::shape::{Row, SCHEMA};
+use base::SplitMix64;
 use engine::{Interrupt, Isolation, Session, Table};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ impl Tx {
 /// A client.
 pub struct Client {
     pub(crate) cx: Arc<Context>,
-    pub(crate) rng: Rng,
+    pub(crate) rng: SplitMix64,
     pub(crate) number: u64,
     /// The definition change under way is to be killed, after so many polls.
     kill: Option<(Arc<Interrupt>, u64)>,
@@ -56,7 +56,7 @@ pub struct Client {
 
 impl Client {
     /// A client with its own chance.
-    pub fn new(cx: Arc<Context>, number: u64, rng: Rng) -> Client {
+    pub fn new(cx: Arc<Context>, number: u64, rng: SplitMix64) -> Client {
         Client {
             cx,
             rng,

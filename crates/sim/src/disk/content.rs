@@ -1,7 +1,7 @@
 //! What one file holds: the bytes a reader sees, the bytes that a power cut cannot take, and the writes in between.
 //! Never decides whether a fault happens; it only knows what each one does to bytes.
 
-use crate::rng::Rng;
+use base::SplitMix64;
 use std::sync::Arc;
 
 /// Granularity of the sparse store; nothing depends on it.
@@ -188,7 +188,7 @@ impl Content {
     }
 
     /// A sync failed: what it covered arrived in part and is forgotten, so that no later sync writes it.
-    pub fn fail_sync(&mut self, upto: u64, sector: usize, rng: &mut Rng) {
+    pub fn fail_sync(&mut self, upto: u64, sector: usize, rng: &mut SplitMix64) {
         let later = self
             .pending
             .iter()
@@ -214,7 +214,7 @@ impl Content {
         cut: Cut,
         flying: &[(usize, Data)],
         sector: usize,
-        rng: &mut Rng,
+        rng: &mut SplitMix64,
     ) -> Content {
         if cut == Cut::Kill {
             let pending = self.pending.iter().map(|p| Pending {
@@ -254,7 +254,7 @@ impl Content {
     }
 }
 
-fn arrive(img: &mut Bytes, data: &Data, at: usize, cut: Cut, sector: usize, rng: &mut Rng) {
+fn arrive(img: &mut Bytes, data: &Data, at: usize, cut: Cut, sector: usize, rng: &mut SplitMix64) {
     let n = data.len();
     match cut {
         Cut::Nothing => {}

@@ -8,17 +8,18 @@ mod names;
 
 pub use content::Cut;
 
-use crate::rng::Rng;
 use crate::time::Time;
 use base::IoBuf;
+use base::SplitMix64;
 use base::environment::{Disk, Done, DoneSync, File, OpenMode};
+use base::lock::{Mutex, MutexGuard};
 use content::{Content, Data, SECTOR};
 use file::SimFile;
 use names::{Change, Tree};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// What goes wrong, as chances of one in so many operations; 0: never.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,7 +62,7 @@ pub(crate) struct State {
     tree: Tree,
     flying: Vec<Flying>,
     seq: u64,
-    rng: Rng,
+    rng: SplitMix64,
     faults: Faults,
     medium: Medium,
     /// Bytes by which files may still grow.
@@ -92,7 +93,7 @@ pub struct SimDisk {
 }
 
 fn lock(m: &Mutex<State>) -> MutexGuard<'_, State> {
-    m.lock().unwrap_or_else(|e| e.into_inner())
+    m.lock()
 }
 
 fn dead() -> io::Error {
@@ -274,7 +275,7 @@ impl Survivor {
 
 impl SimDisk {
     /// Goes on with what a cut left.
-    pub fn start(from: Survivor, time: Arc<Time>, rng: Rng) -> SimDisk {
+    pub fn start(from: Survivor, time: Arc<Time>, rng: SplitMix64) -> SimDisk {
         SimDisk {
             state: Arc::new(Mutex::new(State {
                 contents: from.contents,

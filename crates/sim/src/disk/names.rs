@@ -1,7 +1,7 @@
 //! Names: which file a path leads to, now and after a power cut. A creation, a removal or a renaming is durable once its
 //! folder was synced, and may be before.
 
-use crate::rng::Rng;
+use base::SplitMix64;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -106,7 +106,7 @@ impl Tree {
     }
 
     /// What a cut leaves: each change for itself, or, as journals do, a prefix of them.
-    pub fn after(&self, keep: u64, prefix: bool, rng: &mut Rng) -> Tree {
+    pub fn after(&self, keep: u64, prefix: bool, rng: &mut SplitMix64) -> Tree {
         let mut names = self.durable.clone();
         let upto = rng.below(self.pending.len() as u64 + 1) as usize;
         for (i, c) in self.pending.iter().enumerate() {

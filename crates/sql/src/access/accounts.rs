@@ -4,8 +4,9 @@
 //! force for all sessions, open ones included, once that is durable. A statement is acknowledged after that; none can lose another.
 //! Reading takes no lock that a change holds while it waits.
 
+use base::lock::{Mutex, RwLock};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use base::Event;
 use engine::Engine;
@@ -25,15 +26,11 @@ pub struct Accounts {
 }
 
 /// The right to change the accounts, given back when dropped.
-struct Turn<'a>(&'a Accounts);
+struct ChangeGuard<'a>(&'a Accounts);
 
-impl Drop for Turn<'_> {
+impl Drop for ChangeGuard<'_> {
     fn drop(&mut self) {
-        *self
-            .0
-            .changing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = false;
+        *self.0.changing.lock() = false;
         self.0.changed.fire();
     }
 }
@@ -62,7 +59,7 @@ impl Accounts {
 
     /// The accounts as of now.
     pub fn snapshot(&self) -> Arc<AccountState> {
-        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.state.read())
     }
 
     /// A number that differs whenever the accounts may differ.
@@ -76,9 +73,9 @@ impl Accounts {
         self.version.fetch_add(1, Ordering::Release);
     }
 
-    async fn turn(&self) -> Turn<'_> {
+    async fn turn(&self) -> ChangeGuard<'_> {
         let free = || {
-            let mut busy = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut busy = self.changing.lock();
             if *busy {
                 return None;
             }
@@ -86,11 +83,11 @@ impl Accounts {
             Some(())
         };
         self.changed.wait_for(free).await;
-        Turn(self)
+        ChangeGuard(self)
     }
 
     fn publish(&self, state: AccountState) {
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+        *self.state.write() = Arc::new(state);
         self.version.fetch_add(1, Ordering::Release);
     }
 

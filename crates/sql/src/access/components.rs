@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::Engine;
 use types::SqlError;
+use types::error::codes;
 
 use super::tables::components as table;
 
@@ -57,13 +58,13 @@ impl Components {
             let known = &**urn == VALIDATE_PASSWORD && !urns[..at].contains(urn);
             if install && (!known || self.validates_passwords()) {
                 return Err(SqlError::new(
-                    3529,
+                    codes::ER_COMPONENTS_CANT_LOAD,
                     format!("Cannot load component from specified URN: '{urn}'."),
                 ));
             }
             if !install && (!known || !self.validates_passwords()) {
                 return Err(SqlError::new(
-                    3537,
+                    codes::ER_COMPONENTS_UNLOAD_NOT_LOADED,
                     format!(
                         "Component specified by URN '{urn}' to unload has not been loaded before."
                     ),

@@ -5,11 +5,13 @@
 //! wrong password get the same answer; an account that is blocked after failed attempts says so whatever the password, so that nobody can go
 //! on guessing. Never here: a packet, a hash that is computed.
 
+use base::lock::{Mutex, MutexGuard};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use types::SqlError;
+use types::error::codes;
 
 use super::account::{Account, AccountId, AccountState, Limits};
 use super::password::has_expired;
@@ -91,38 +93,38 @@ impl Drop for Usage {
 struct Counts {
     /// Connections open now.
     connections: AtomicU32,
-    hour: Mutex<Hour>,
+    hour: Mutex<HourlyUsage>,
 }
 
 /// What an account used since the hour began.
 #[derive(Debug, Clone, Copy, Default)]
-struct Hour {
+struct HourlyUsage {
     began_us: i64,
     connections: u32,
     questions: u32,
     updates: u32,
 }
 
-impl Hour {
+impl HourlyUsage {
     /// Begins a new hour where the old one is over, or lies ahead of a clock that was put back.
     fn turn(&mut self, now_us: i64) {
         if now_us - self.began_us >= HOUR_US || now_us < self.began_us {
-            *self = Hour {
+            *self = HourlyUsage {
                 began_us: now_us,
-                ..Hour::default()
+                ..HourlyUsage::default()
             };
         }
     }
 }
 
 fn locked<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(PoisonError::into_inner)
+    m.lock()
 }
 
 /// 1226.
 fn exceeded(user: &str, resource: &str, limit: u32) -> SqlError {
     SqlError::new(
-        1226,
+        codes::ER_USER_LIMIT_REACHED,
         format!("User '{user}' has exceeded the '{resource}' resource (current value: {limit})"),
     )
 }
@@ -189,7 +191,7 @@ impl Logins {
         let mut counts = locked(&self.counts);
         counts.retain(|_, c| Arc::strong_count(c) > 1);
         for c in counts.values() {
-            *locked(&c.hour) = Hour::default();
+            *locked(&c.hour) = HourlyUsage::default();
         }
     }
 
@@ -213,7 +215,7 @@ impl Logins {
         }
         if a.locked {
             return Err(SqlError::new(
-                3118,
+                codes::ER_ACCOUNT_HAS_BEEN_LOCKED,
                 format!(
                     "Access denied for user '{}'@'{}'. Account is locked.",
                     attempt.user, attempt.host
@@ -223,7 +225,7 @@ impl Logins {
         let expired = has_expired(a, settings.default_lifetime, settings.now_us);
         if expired && settings.disconnect_on_expired && !settings.handles_expired {
             return Err(SqlError::new(
-                1862,
+                codes::ER_MUST_CHANGE_PASSWORD_LOGIN,
                 "Your password has expired. To log in you must change it using a client that supports expired passwords.",
             ));
         }
@@ -276,7 +278,7 @@ impl Logins {
             }
         };
         Err(SqlError::new(
-            3955,
+            codes::ER_USER_ACCESS_DENIED_FOR_USER_ACCOUNT_BLOCKED_BY_PASSWORD_LOCK,
             format!(
                 "Access denied for user '{}'@'{}'. Account is blocked for {whole} day(s) ({rest} day(s) remaining) due to {} \
                  consecutive failed logins.",
@@ -303,7 +305,7 @@ impl Logins {
             }
         } else if settings.max_user_connections > 0 && open > settings.max_user_connections {
             return Err(SqlError::new(
-                1203,
+                codes::ER_TOO_MANY_USER_CONNECTIONS,
                 format!(
                     "User {} already has more than 'max_user_connections' active connections",
                     id.user

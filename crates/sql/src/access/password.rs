@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use base::Random;
 use types::SqlError;
+use types::error::codes;
 
 use super::account::{Account, OldPassword, PasswordPolicy};
 use crate::vars::{GlobalVars, VarValue};
@@ -64,7 +65,7 @@ impl History {
             self.covers(at, old, now_us) && verify(&a.plugin, &old.auth_string, password)
         }) {
             return Err(SqlError::new(
-                3638,
+                codes::ER_CREDENTIALS_CONTRADICT_TO_HISTORY,
                 format!(
                     "Cannot use these credentials for '{}@{}' because they contradict the password history policy",
                     a.id.user, a.id.host
@@ -174,7 +175,7 @@ impl Strength {
         let weak = self.is_user_name(&text, user) || self.rate(&text) < 25 + 25 * (self.policy + 1);
         match weak {
             true => Err(SqlError::new(
-                1819,
+                codes::ER_NOT_VALID_PASSWORD,
                 "Your password does not satisfy the current policy requirements",
             )),
             false => Ok(()),

@@ -1,4 +1,4 @@
-//! CREATE INDEX, DROP INDEX and ALTER TABLE. [`reform`] says what all actions together make of the definition. Where rows stay as they are the
+//! CREATE INDEX, DROP INDEX and ALTER TABLE. [`altered_table`] says what all actions together make of the definition. Where rows stay as they are the
 //! engine changes the definition, builds what indexes are new and drops what is gone; where not, [`rebuild`] writes the rows again.
 //!
 //! Must never do: look up a position in one definition of a table and use it in another. What comes of the actions is worked out from the
@@ -18,9 +18,9 @@ use crate::session::TableName;
 use crate::sink::Done;
 use crate::vars::SqlMode;
 
-use super::reform::{Origin, Reform};
+use super::altered_table::{AlteredTable, Origin};
 use super::table::{self, DefCtx};
-use super::{check_identifier, keys, rebuild, reform};
+use super::{altered_table, check_identifier, keys, rebuild};
 
 fn done() -> Done {
     Done {
@@ -52,15 +52,18 @@ pub async fn drop_index(s: &mut Session, stmt: &DropIndex) -> Result<Done, SqlEr
 }
 
 /// How the statement wants to be carried out.
-struct Way<'a> {
+struct AlterMethod<'a> {
     algorithm: &'a str,
     lock: &'a str,
 }
 
-impl<'a> Way<'a> {
+impl<'a> AlterMethod<'a> {
     /// # Errors
     /// 1800, 1801; 1221, 1846 where the clauses do not go together.
-    fn of(algorithm: &'a Option<Name>, lock: &'a Option<Name>) -> Result<Way<'a>, SqlError> {
+    fn of(
+        algorithm: &'a Option<Name>,
+        lock: &'a Option<Name>,
+    ) -> Result<AlterMethod<'a>, SqlError> {
         let algorithm = algorithm.as_deref().unwrap_or("DEFAULT");
         let lock = lock.as_deref().unwrap_or("DEFAULT");
         if !matches!(algorithm, "DEFAULT" | "INSTANT" | "INPLACE" | "COPY") {
@@ -84,7 +87,7 @@ impl<'a> Way<'a> {
                 codes::ER_ALTER_OPERATION_NOT_SUPPORTED_REASON,
                 "LOCK=NONE is not supported. Reason: COPY algorithm requires a lock. Try LOCK=SHARED.",
             )),
-            _ => Ok(Way { algorithm, lock }),
+            _ => Ok(AlterMethod { algorithm, lock }),
         }
     }
 
@@ -102,7 +105,7 @@ impl<'a> Way<'a> {
 
 /// ALTER TABLE. What cannot be carried out is refused before anything is.
 pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
-    let way = Way::of(&stmt.algorithm, &stmt.lock)?;
+    let way = AlterMethod::of(&stmt.algorithm, &stmt.lock)?;
     let n = s.changeable_name(&stmt.name)?;
     s.implicit_commit().await?;
     s.find_table(&n)?;
@@ -112,7 +115,9 @@ pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
     let renamed = target(s, &n, &stmt.actions)?;
     loop {
         let t = s.find_table(&n)?;
-        let mut made = with_def_ctx(s, &t.def, |ctx| reform::reform(&t.def, &stmt.actions, ctx))?;
+        let mut made = with_def_ctx(s, &t.def, |ctx| {
+            altered_table::apply(&t.def, &stmt.actions, ctx)
+        })?;
         let again = way.algorithm == "COPY" || stmt.actions.iter().any(writes_rows);
         let stays = match again {
             true => None,
@@ -153,7 +158,7 @@ fn refuse(a: &AlterAction) -> Result<(), SqlError> {
             Err(SqlError::cant_drop(name))
         }
         AlterAction::Enforce(name, _) => Err(SqlError::new(
-            3821,
+            codes::ER_CHECK_CONSTRAINT_NOT_FOUND,
             format!("Check constraint '{name}' is not found in the table."),
         )),
         AlterAction::Tablespace(_) => refused("TABLESPACE"),
@@ -233,7 +238,11 @@ fn renamed(s: &mut Session, n: &TableName, to: &ObjectName) -> Result<TableName,
 
 /// The definition that the actions make, where no row has to be written for it: those there are mean the same under it, also in columns that
 /// are added at the end and can be filled with what is the same for all of them.
-fn unwritten(s: &mut Session, old: &TableDef, made: &Reform) -> Result<Option<TableDef>, SqlError> {
+fn unwritten(
+    s: &mut Session,
+    old: &TableDef,
+    made: &AlteredTable,
+) -> Result<Option<TableDef>, SqlError> {
     let had = old.columns.len();
     let mut def = made.def.clone();
     let columns = old.columns.iter().zip(&def.columns).zip(&made.origins);
@@ -312,7 +321,7 @@ fn same_indexes(old: &TableDef, new: &TableDef) -> bool {
 async fn rewrite(
     s: &mut Session,
     t: &Arc<Table>,
-    made: &Reform,
+    made: &AlteredTable,
     lock: &str,
 ) -> Result<Option<Done>, SqlError> {
     let rows = rebuild::run(s, t, made, lock).await?;
@@ -328,7 +337,7 @@ async fn rewrite(
 pub(super) async fn rebuild_as_is(s: &mut Session, n: &TableName) -> Result<(), SqlError> {
     loop {
         let t = s.find_table(n)?;
-        let made = with_def_ctx(s, &t.def, |ctx| reform::reform(&t.def, &[], ctx))?;
+        let made = with_def_ctx(s, &t.def, |ctx| altered_table::apply(&t.def, &[], ctx))?;
         if rebuild::run(s, &t, &made, "DEFAULT").await?.is_some() {
             return Ok(());
         }

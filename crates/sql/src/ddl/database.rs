@@ -1,6 +1,7 @@
 //! CREATE, ALTER and DROP DATABASE.
 
 use engine::SchemaDef;
+use types::error::codes;
 use types::{CollationId, Level, SqlError, Warning};
 
 use crate::parse::ast::{AlterDatabase, CreateDatabase, DatabaseOptions};
@@ -99,7 +100,7 @@ pub async fn drop(s: &mut Session, if_exists: bool, name: &str) -> Result<Done, 
     }
     if name == "mysql" {
         return Err(SqlError::new(
-            3552,
+            codes::ER_NO_SYSTEM_SCHEMA_ACCESS,
             "Access to system schema 'mysql' is rejected.",
         ));
     }

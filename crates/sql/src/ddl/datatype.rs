@@ -29,8 +29,11 @@ pub struct TypeCtx<'a> {
 }
 
 fn deprecated(ctx: &mut TypeCtx<'_>, text: &str) {
-    ctx.warnings
-        .push(Warning::new(Level::Warning, 1681, text.to_owned()));
+    ctx.warnings.push(Warning::new(
+        Level::Warning,
+        codes::ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT,
+        text.to_owned(),
+    ));
 }
 
 /// The character set of a name.
@@ -153,7 +156,7 @@ pub fn resolve(
             n @ 1..=64 => DataType::Bit(n as u8),
             0 => {
                 return Err(SqlError::new(
-                    3013,
+                    codes::ER_INVALID_FIELD_SIZE,
                     format!("Invalid size for column '{name}'."),
                 ));
             }
@@ -166,7 +169,7 @@ pub fn resolve(
         TypeKind::Year(None | Some(4)) => DataType::Year,
         TypeKind::Year(_) => {
             return Err(SqlError::new(
-                1818,
+                codes::ER_INVALID_YEAR_COLUMN_LENGTH,
                 "Supports only YEAR or YEAR(4) column.".to_owned(),
             ));
         }

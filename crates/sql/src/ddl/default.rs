@@ -205,7 +205,7 @@ impl Scope for Others<'_> {
             });
             return Err(match gone {
                 Some((column, table)) => SqlError::new(
-                    3766,
+                    codes::ER_DEPENDENT_BY_DEFAULT_GENERATED_VALUE,
                     format!(
                         "Column '{column}' of table '{table}' has a default value expression dependency and cannot be dropped or renamed."
                     ),

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use types::error::codes;
 use types::{Level, SqlError, Warning};
 
 use crate::parse::ast::{DropTables, ObjectKind, ObjectName};
@@ -22,7 +23,7 @@ pub async fn tables(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError
         let list = if there { &mut found } else { &mut missing };
         if !seen.insert((t.schema.clone(), t.name.clone())) {
             return Err(SqlError::new(
-                1066,
+                codes::ER_NONUNIQ_TABLE,
                 format!("Not unique table/alias: '{}'", t.name),
             ));
         }
@@ -58,7 +59,10 @@ pub async fn views(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError>
         let t = s.changeable_name(n)?;
         let full = format!("{}.{}", t.schema, t.name);
         if s.engine.catalog().table(&t.schema, &t.name).is_some() {
-            return Err(SqlError::new(1347, format!("'{full}' is not VIEW")));
+            return Err(SqlError::new(
+                codes::ER_WRONG_OBJECT,
+                format!("'{full}' is not VIEW"),
+            ));
         }
         missing.push(full);
     }
@@ -84,13 +88,22 @@ pub async fn object(
         Ok(schema) => format!("{schema}.{}", name.name),
         Err(_) => name.name.to_string(),
     };
-    let does_not_exist =
-        |what: &str, name: &str| SqlError::new(1305, format!("{what} {name} does not exist"));
+    let does_not_exist = |what: &str, name: &str| {
+        SqlError::new(
+            codes::ER_SP_DOES_NOT_EXIST,
+            format!("{what} {name} does not exist"),
+        )
+    };
     let e = match kind {
-        ObjectKind::Trigger => SqlError::new(1360, "Trigger does not exist"),
+        ObjectKind::Trigger => {
+            SqlError::new(codes::ER_TRG_DOES_NOT_EXIST, "Trigger does not exist")
+        }
         ObjectKind::Procedure => does_not_exist("PROCEDURE", &full),
         ObjectKind::Function => does_not_exist("FUNCTION", &full),
-        ObjectKind::Event => SqlError::new(1539, format!("Unknown event '{}'", name.name)),
+        ObjectKind::Event => SqlError::new(
+            codes::ER_EVENT_DOES_NOT_EXIST,
+            format!("Unknown event '{}'", name.name),
+        ),
         ObjectKind::Package | ObjectKind::PackageBody => does_not_exist("PACKAGE", &full),
         _ => return Err(SqlError::not_supported("DROP of this kind")),
     };

@@ -17,17 +17,17 @@ const MAX_KEYS: usize = 64;
 
 /// How long the key of an index may be.
 #[derive(Debug, Clone, Copy)]
-pub struct Longest {
+pub struct KeyLimits {
     /// Bytes of a part.
     part: u64,
     /// Outside strict mode a part of an index that is not unique is cut, with a warning.
     cut: bool,
 }
 
-impl Longest {
+impl KeyLimits {
     /// As the table's format and the session's mode have it.
-    pub fn of(options: &TableOptions, cx: &EvalCtx<'_>) -> Longest {
-        Longest {
+    pub fn of(options: &TableOptions, cx: &EvalCtx<'_>) -> KeyLimits {
+        KeyLimits {
             part: row_format::longest_part(options),
             cut: !cx.sql_mode.strict(),
         }
@@ -55,7 +55,7 @@ pub fn index_position(indexes: &[IndexDef], name: &str) -> Option<usize> {
 pub fn build(
     columns: &[ColumnDef],
     def: &ast::IndexDef,
-    longest: Longest,
+    longest: KeyLimits,
     warnings: &mut Vec<Warning>,
 ) -> Result<IndexDef, SqlError> {
     let kind = match def.kind {
@@ -144,7 +144,7 @@ fn asked(options: &ast::IndexOptions, warnings: &mut Vec<Warning>) -> IndexOptio
     }
 }
 
-fn check_length(part: u64, all: u64, longest: Longest) -> Result<(), SqlError> {
+fn check_length(part: u64, all: u64, longest: KeyLimits) -> Result<(), SqlError> {
     if part > longest.part {
         return Err(SqlError::key_too_long(longest.part as usize));
     }
@@ -161,7 +161,7 @@ fn check_length(part: u64, all: u64, longest: Longest) -> Result<(), SqlError> {
 pub fn check_again(
     columns: &[ColumnDef],
     index: &mut IndexDef,
-    longest: Longest,
+    longest: KeyLimits,
 ) -> Result<(), SqlError> {
     let mut bytes = 0;
     for p in &mut index.parts {

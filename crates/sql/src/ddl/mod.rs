@@ -4,6 +4,7 @@
 //! into the engine's definitions, with MySQL's checks and errors, and never touches a row except through a plan.
 
 mod alter;
+mod altered_table;
 mod create;
 mod database;
 pub mod datatype;
@@ -12,7 +13,6 @@ mod drop;
 pub mod keys;
 mod maintain;
 mod rebuild;
-mod reform;
 pub(crate) mod row_format;
 mod table;
 
@@ -128,7 +128,7 @@ fn comment(bytes: Option<&[u8]>, kind: &str, name: &str) -> Result<String, SqlEr
     ))
 }
 
-/// Longest name of a database, table, column or index, in characters.
+/// KeyLimits name of a database, table, column or index, in characters.
 const MAX_NAME: usize = 64;
 
 /// Checks a name that is to be given to something; an empty index name means that none was written.

@@ -12,8 +12,8 @@ use crate::expr::{EvalCtx, Expr, NoRow};
 use crate::session::{Session, scalar};
 use crate::vars::SqlMode;
 
+use super::altered_table::{AlteredTable, Origin};
 use super::default;
-use super::reform::{Origin, Reform};
 
 /// How a column's value comes about.
 enum Source {
@@ -44,15 +44,15 @@ struct Maker<'a, 's> {
 pub(super) async fn run(
     s: &mut Session,
     old: &Arc<Table>,
-    reform: &Reform,
+    altered: &AlteredTable,
     lock: &str,
 ) -> Result<Option<u64>, SqlError> {
     let now = s.now_micros();
     let (r, warnings, total) = {
         let cx = EvalCtx::new(&s.facts, &s.vars, &s.user_vars, Session::NO_PARAMS, now);
-        let mut maker = Maker::new(&old.def, reform, &cx)?;
-        let same_key = reform.keeps_key(&old.def);
-        let keys = Keys::between(&old.def, &reform.def, same_key);
+        let mut maker = Maker::new(&old.def, altered, &cx)?;
+        let same_key = altered.keeps_key(&old.def);
+        let keys = Keys::between(&old.def, &altered.def, same_key);
         let can = maker.is_repeatable(keys);
         if matches!(lock, "NONE" | "SHARED") && !can {
             return Err(SqlError::new(
@@ -69,7 +69,7 @@ pub(super) async fn run(
             true => Rewrite::Same,
             false => Rewrite::Each(&mut reshape),
         };
-        let def = reform.def.clone();
+        let def = altered.def.clone();
         let r = s
             .engine
             .rebuild_table(old, def, rewrite, same_key, beside)
@@ -84,12 +84,12 @@ pub(super) async fn run(
 impl<'a, 's> Maker<'a, 's> {
     fn new(
         old: &'a TableDef,
-        reform: &'a Reform,
+        altered: &'a AlteredTable,
         cx: &'a EvalCtx<'s>,
     ) -> Result<Maker<'a, 's>, SqlError> {
-        let new = &reform.def;
+        let new = &altered.def;
         let mode = scalar::convert_mode(cx);
-        let columns = new.columns.iter().enumerate().zip(&reform.origins);
+        let columns = new.columns.iter().enumerate().zip(&altered.origins);
         let sources = columns.map(|((at, c), origin)| {
             Ok(match origin {
                 Origin::Kept(n) => Source::Kept(usize::from(*n)),
@@ -107,7 +107,7 @@ impl<'a, 's> Maker<'a, 's> {
         let keeps_zero = cx.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO);
         let auto = new
             .auto_increment_column()
-            .filter(|&c| match reform.origins[c] {
+            .filter(|&c| match altered.origins[c] {
                 Origin::Kept(n) | Origin::Converted(n) => {
                     !keeps_zero && !old.columns[usize::from(n)].auto_increment
                 }

@@ -1,7 +1,7 @@
 //! ROW_FORMAT, KEY_BLOCK_SIZE and COMPRESSION of a table: which go together, and what MySQL says where they do not
 //! (`create_table_info_t::create_options_are_invalid` of its InnoDB).
 //!
-//! A definition keeps what was written. What follows from it, the bytes that a part of a key may have, is asked for here.
+//! A definition keeps what was written. What follows from it, the bytes that a part of a key may have, is wanted for here.
 
 use engine::TableOptions;
 use types::error::codes;
@@ -15,9 +15,9 @@ const SHORT_PART_BYTES: u64 = 767;
 /// ER_UNSUPPORTED_EXTENSION, under which InnoDB warns of COMPRESSION.
 const UNSUPPORTED_EXTENSION: u16 = 1112;
 
-/// What a statement wants with the options it checks.
+/// Which statement checks the options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum FormatUse {
     /// CREATE TABLE.
     Create,
     /// ALTER TABLE.
@@ -97,7 +97,7 @@ fn is_block(size: Option<&str>) -> bool {
 pub(super) fn check(
     table: &str,
     o: &TableOptions,
-    asked: Asked,
+    wanted: FormatUse,
     vars: &SessionVars,
     warnings: &mut Vec<Warning>,
 ) -> Result<(), SqlError> {
@@ -146,12 +146,12 @@ pub(super) fn check(
             say("COMPRESSION", UNSUPPORTED_EXTENSION, text);
         }
     }
-    match (wrong, asked) {
-        (Some(_), Asked::Create) if strict => Err(SqlError::new(
+    match (wrong, wanted) {
+        (Some(_), FormatUse::Create) if strict => Err(SqlError::new(
             codes::ER_ILLEGAL_HA,
             format!("Table storage engine for '{table}' doesn't have this option"),
         )),
-        (Some(option), Asked::Alter) if strict => Err(SqlError::new(
+        (Some(option), FormatUse::Alter) if strict => Err(SqlError::new(
             codes::ER_ILLEGAL_HA_CREATE_OPTION,
             format!("Table storage engine 'InnoDB' does not support the create option '{option}'"),
         )),

@@ -10,7 +10,7 @@ use crate::expr::EvalCtx;
 use crate::parse::ast::{self, ColumnAttr, KeyDef, KeyPart, KeyPartKind, TableOption, TypeKind};
 
 use super::datatype::{self, TypeCtx};
-use super::row_format::{self, Asked};
+use super::row_format::{self, FormatUse};
 use super::{check_identifier, comment, default, keys};
 
 /// Columns of a table, at most.
@@ -48,8 +48,8 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
     let mut options = options(name, &stmt.options, ctx)?;
     let vars = ctx.cx.vars;
     row_format::complete(&mut options, vars);
-    row_format::check(name, &options, Asked::Create, vars, &mut ctx.warnings)?;
-    let longest = keys::Longest::of(&options, ctx.cx);
+    row_format::check(name, &options, FormatUse::Create, vars, &mut ctx.warnings)?;
+    let longest = keys::KeyLimits::of(&options, ctx.cx);
     let mut columns: Vec<ColumnDef> = Vec::with_capacity(stmt.columns.len());
     let mut indexes: Vec<IndexDef> = Vec::new();
     let mut own_keys: Vec<ast::IndexDef> = Vec::new();
@@ -275,7 +275,7 @@ pub fn column(
     }
     if def.comment.chars().count() > 1024 {
         return Err(SqlError::new(
-            1629,
+            codes::ER_TOO_LONG_FIELD_COMMENT,
             format!("Comment for field '{name}' is too long (max = 1024)"),
         ));
     }
@@ -481,11 +481,15 @@ fn refuse_place(name: &str, value: &str, warnings: &mut Vec<Warning>) -> Result<
                 .eq_ignore_ascii_case("innodb_file_per_table") =>
         {
             let text = format!("Tablespace {} doesn't exist.", value.trim_matches('`'));
-            return Err(SqlError::new(3510, text));
+            return Err(SqlError::new(codes::ER_TABLESPACE_MISSING_WITH_NAME, text));
         }
         "INDEX_DIRECTORY" => {
             let text = "<INDEX DIRECTORY> option ignored";
-            warnings.push(Warning::new(Level::Warning, 1618, text.to_owned()));
+            warnings.push(Warning::new(
+                Level::Warning,
+                codes::WARN_OPTION_IGNORED,
+                text.to_owned(),
+            ));
             return Ok(());
         }
         _ => return Ok(()),

@@ -267,17 +267,16 @@ fn bounded(
         KeyBound::Excluded(key)
     };
     let mut ends = [None, None];
-    for (end, bound) in ends.iter_mut().zip([&r.low, &r.high]) {
+    for (end, bound, is_low) in [(0, &r.low, true), (1, &r.high, false)] {
         let Some((k, inside)) = bound else { continue };
         let mut key = prefix.to_vec();
         match append(part, k, cx, row, &mut key)? {
-            Fit::Exact if *inside => *end = Some(KeyBound::Included(key)),
-            Fit::Exact => *end = Some(KeyBound::Excluded(key)),
+            Fit::Exact if *inside => ends[end] = Some(KeyBound::Included(key)),
+            Fit::Exact => ends[end] = Some(KeyBound::Excluded(key)),
             Fit::Null => return none,
             Fit::No => return Ok(Ranges::Inexact),
             // A bound beyond the column's values is no bound, or lets nothing through.
             fit => {
-                let is_low = std::ptr::eq(bound, &r.low);
                 if is_low == (fit == Fit::Above) {
                     return none;
                 }

@@ -14,6 +14,7 @@ mod join;
 mod keep;
 mod keymap;
 mod keys;
+mod named_locks;
 mod output;
 mod pause;
 mod query;
@@ -31,14 +32,15 @@ mod waiting;
 
 pub(crate) use direct::point_get_now;
 pub(crate) use insert::whole;
+pub use named_locks::NamedLocks;
 pub(crate) use row::Built;
 pub(crate) use rowedit::now_value;
 pub(crate) use update::run_now as update_now;
-pub use waiting::release_named_locks;
 
 use std::sync::Arc;
 
 use engine::Session;
+use types::error::codes;
 use types::{SqlError, Value};
 
 use crate::access::{Ready, SecurityContext};
@@ -50,7 +52,7 @@ use query::run_query;
 use store::RowStore;
 
 /// The error of a plan whose tables have changed since it was made: plan again.
-pub const STALE: u16 = 1615;
+pub const STALE: u16 = types::error::codes::ER_NEED_REPREPARE;
 
 /// What a statement runs with.
 pub struct ExecCtx<'a> {
@@ -64,6 +66,8 @@ pub struct ExecCtx<'a> {
     pub found_rows: bool,
     /// The connection, as owner of named locks.
     pub connection_id: u64,
+    /// The instance's named locks.
+    pub named_locks: &'a NamedLocks,
 }
 
 /// What the parts of the executor pass around.
@@ -72,6 +76,7 @@ pub(crate) struct Env<'e> {
     pub cx: &'e EvalCtx<'e>,
     pub security: &'e SecurityContext,
     pub connection_id: u64,
+    pub named_locks: &'e NamedLocks,
     pub spools: spool::Spools,
     /// Rows since the last pause.
     worked: u32,
@@ -133,6 +138,7 @@ pub async fn run(
         cx: &ctx.cx,
         security: ctx.security,
         connection_id: ctx.connection_id,
+        named_locks: ctx.named_locks,
         spools: spool::Spools::default(),
         worked: 0,
     };
@@ -203,7 +209,10 @@ async fn into_variables(q: &QueryPlan, env: &mut Env<'_>) -> Result<Done, SqlErr
             }
         }
         _ => {
-            return Err(SqlError::new(1172, "Result consisted of more than one row"));
+            return Err(SqlError::new(
+                codes::ER_TOO_MANY_ROWS,
+                "Result consisted of more than one row",
+            ));
         }
     }
     Ok(Done {
@@ -241,6 +250,7 @@ pub async fn eval_scalar(
         cx: &ctx.cx,
         security: ctx.security,
         connection_id: ctx.connection_id,
+        named_locks: ctx.named_locks,
         spools: spool::Spools::default(),
         worked: 0,
     };

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use types::error::codes;
 use types::{SqlError, ValueRef};
 
 use super::Env;
@@ -36,7 +37,7 @@ impl Limits {
 }
 
 fn count(e: &Expr, cx: &EvalCtx<'_>) -> Result<u64, SqlError> {
-    let wrong = || SqlError::new(1210, "Incorrect arguments to LIMIT");
+    let wrong = || SqlError::new(codes::ER_WRONG_ARGUMENTS, "Incorrect arguments to LIMIT");
     match e.eval(cx, &NoRow)? {
         Val::Int(i) => u64::try_from(i).map_err(|_| wrong()),
         Val::Uint(u) => Ok(u),

@@ -125,6 +125,7 @@ impl RowStore {
     }
 
     fn label(&mut self, l: &Arc<Labels>) -> u32 {
+        // By place: labels that are only equal are kept twice, which costs less than to compare them.
         let known = self.labels.iter().rposition(|k| Arc::ptr_eq(k, l));
         known.unwrap_or_else(|| {
             self.labels.push(Arc::clone(l));

@@ -2,6 +2,7 @@
 //! row for a correlated one.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::Env;
 use super::query::run_query;
@@ -50,7 +51,10 @@ impl SubValues {
 }
 
 fn too_many_rows() -> SqlError {
-    SqlError::new(1242, "Subquery returns more than 1 row")
+    SqlError::new(
+        codes::ER_SUBQUERY_NO_1_ROW,
+        "Subquery returns more than 1 row",
+    )
 }
 
 /// Runs a subquery for the rows around it.

@@ -2,6 +2,7 @@
 //! its division by zero (NULL and 1365).
 
 use types::SqlError;
+use types::error::codes;
 
 use super::conv;
 use super::ctx::{EvalCtx, RowSource};
@@ -241,7 +242,7 @@ fn bytewise(
     }
     if x.len() != y.len() {
         return Err(SqlError::new(
-            3513,
+            codes::ER_INVALID_BITWISE_OPERANDS_SIZE,
             "Binary operands of bitwise operators must be of equal length",
         ));
     }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use types::SqlError;
 use types::charset::{self, Charset};
 use types::decimal::Decimal;
+use types::error::codes;
 use types::temporal::DateTime;
 
 use super::conv;
@@ -91,7 +92,7 @@ fn signed(v: &Val<'_>, cx: &EvalCtx<'_>) -> i64 {
             };
             if matches!(v, Val::Bytes(_)) && !i.is_negative() && i.bits() > i64::MAX as u64 {
                 cx.warn_error(SqlError::new(
-                    1105,
+                    codes::ER_UNKNOWN_ERROR,
                     "Cast to signed converted positive out-of-range integer to its negative complement",
                 ));
             }
@@ -132,7 +133,7 @@ fn unsigned(v: &Val<'_>, cx: &EvalCtx<'_>) -> u64 {
     };
     if matches!(v, Val::Bytes(_)) && i.is_negative() {
         cx.warn_error(SqlError::new(
-            1105,
+            codes::ER_UNKNOWN_ERROR,
             "Cast to unsigned converted negative integer to its positive complement",
         ));
     }
@@ -377,7 +378,7 @@ pub(super) fn temporal_constant(
         Some(d) if date_only && d.micros_of_day() == 0 => Ok(Val::Date(d.date())),
         Some(d) => Ok(Val::DateTime(d)),
         None => Err(SqlError::new(
-            1525,
+            codes::ER_WRONG_VALUE,
             format!(
                 "Incorrect {} value: '{}'",
                 if date_only { "DATE" } else { "DATETIME" },

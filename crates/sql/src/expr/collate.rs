@@ -3,6 +3,7 @@
 use types::SqlError;
 use types::charset::{self, Charset};
 use types::collation::CollationId;
+use types::error::codes;
 
 use super::func;
 use super::node::{Expr, Node};
@@ -219,7 +220,7 @@ fn illegal_mix(all: &[Collated], op: &str) -> SqlError {
     let one = |c: &Collated| format!("({},{})", c.collation.name(), c.coercibility.word());
     match all {
         [a, b] => SqlError::new(
-            1267,
+            codes::ER_CANT_AGGREGATE_2COLLATIONS,
             format!(
                 "Illegal mix of collations {} and {} for operation '{op}'",
                 one(a),
@@ -227,7 +228,7 @@ fn illegal_mix(all: &[Collated], op: &str) -> SqlError {
             ),
         ),
         [a, b, c] => SqlError::new(
-            1270,
+            codes::ER_CANT_AGGREGATE_3COLLATIONS,
             format!(
                 "Illegal mix of collations {}, {}, {} for operation '{op}'",
                 one(a),
@@ -236,7 +237,7 @@ fn illegal_mix(all: &[Collated], op: &str) -> SqlError {
             ),
         ),
         _ => SqlError::new(
-            1271,
+            codes::ER_CANT_AGGREGATE_NCOLLATIONS,
             format!("Illegal mix of collations for operation '{op}'"),
         ),
     }

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 
 use types::SqlError;
 use types::collation::CollationId;
+use types::error::codes;
 use types::temporal::DateTime;
 
 use super::cast;
@@ -47,7 +48,7 @@ impl Comparer {
         Ok(match (a.shape, b.shape) {
             (Shape::Row(n), _) | (_, Shape::Row(n)) => {
                 return Err(SqlError::new(
-                    1241,
+                    codes::ER_OPERAND_COLUMNS,
                     format!("Operand should contain {n} column(s)"),
                 ));
             }

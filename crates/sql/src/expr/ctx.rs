@@ -7,15 +7,16 @@ mod clock;
 mod random;
 mod warnings;
 
+use base::lock::{Mutex, MutexGuard};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use types::depth::{self, Depth, Level as Deeper};
 use types::{Pace, SqlError, Value, ValueRef, Warning, Watch};
 
 pub use clock::WallClock;
-pub use random::Chance;
+pub use random::RandState;
 
 use super::ty::ExprType;
 use super::val::Val;
@@ -132,7 +133,7 @@ pub struct SessionFacts {
     /// Seed for UUID() and salts, from the environment's random source.
     pub seed: u64,
     /// Where RAND() stands.
-    pub chance: Chance,
+    pub chance: RandState,
     /// What SYSDATE() reads.
     pub clock: WallClock,
     /// Identity of this server in UUID().
@@ -160,7 +161,7 @@ impl Default for SessionFacts {
             error_count: 0,
             seed: 0x9E37_79B9_7F4A_7C15,
             clock: WallClock::default(),
-            chance: Chance::new(0x9E37_79B9_7F4A_7C15),
+            chance: RandState::new(0x9E37_79B9_7F4A_7C15),
             node: [2, 0, 0, 0, 0, 1],
             memory: Arc::default(),
             watcher: Watcher::default(),
@@ -342,7 +343,7 @@ impl<'s> EvalCtx<'s> {
 
     #[cold]
     fn hold_large(&self, bytes: usize) -> Result<(), SqlError> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         if !self.holds.swap(true, Ordering::Relaxed) {
             *held = Charge::to(self.memory());
         }
@@ -363,7 +364,7 @@ impl<'s> EvalCtx<'s> {
 
     #[cold]
     fn held_bytes(&self) -> u64 {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.held.lock();
         held.bytes()
     }
 
@@ -381,7 +382,7 @@ impl<'s> EvalCtx<'s> {
 
     #[cold]
     fn keep_large(&self, mark: u64, bytes: usize) -> Result<(), SqlError> {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         if !self.holds.swap(true, Ordering::Relaxed) {
             *held = Charge::to(self.memory());
         }
@@ -402,7 +403,7 @@ impl<'s> EvalCtx<'s> {
 
     /// What is held for values, which somebody else needs from now on.
     pub fn take_held(&self) -> Charge {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held.lock();
         self.holds.store(false, Ordering::Relaxed);
         std::mem::take(&mut held)
     }
@@ -440,7 +441,7 @@ impl<'s> EvalCtx<'s> {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Counts `work` that is about to be done: bytes looked at, or other steps of a few nanoseconds. Every loop of an evaluation
@@ -518,9 +519,6 @@ impl<'s> EvalCtx<'s> {
 
     /// Runs `f` on the user variables.
     pub fn with_user_vars<R>(&self, f: impl FnOnce(&mut UserVars) -> R) -> R {
-        f(&mut self
-            .user_vars
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner))
+        f(&mut self.user_vars.lock())
     }
 }

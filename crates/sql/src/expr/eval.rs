@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use std::cmp::Ordering;
 
+use types::error::codes;
 use types::{SqlError, ValueRef};
 
 use super::arith;
@@ -157,7 +158,10 @@ impl Expr {
                     cx,
                 )
             }
-            Node::Row(_) => Err(SqlError::new(1241, "Operand should contain 1 column(s)")),
+            Node::Row(_) => Err(SqlError::new(
+                codes::ER_OPERAND_COLUMNS,
+                "Operand should contain 1 column(s)",
+            )),
             _ => Ok(Val::truth(self.truth(cx, row)?)),
         }
     }

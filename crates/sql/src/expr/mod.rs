@@ -39,7 +39,7 @@ mod tests;
 pub use compare::Comparer;
 pub use conv::{into_text, text_of as value_text, write_text};
 pub use ctx::{
-    Chance, EvalCtx, NoRow, PENDING, RowSource, SessionFacts, Special, SubquerySource, UserVar,
+    EvalCtx, NoRow, PENDING, RandState, RowSource, SessionFacts, Special, SubquerySource, UserVar,
     UserVars, ValuesRow, WallClock, Watcher,
 };
 pub use eval::eval_constant;

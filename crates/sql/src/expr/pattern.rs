@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use types::SqlError;
 use types::charset::Charset;
 use types::collation::CollationId;
+use types::error::codes;
 
 use super::conv;
 use super::ctx::{EvalCtx, RowSource};
@@ -133,7 +134,12 @@ pub(super) fn build(
             b'm' => multi = true,
             b'n' => dot_all = true,
             b'u' => unix = true,
-            _ => return Err(SqlError::new(1210, "Incorrect arguments to regexp_like")),
+            _ => {
+                return Err(SqlError::new(
+                    codes::ER_WRONG_ARGUMENTS,
+                    "Incorrect arguments to regexp_like",
+                ));
+            }
         }
     }
     if text.is_empty() {
@@ -228,7 +234,7 @@ impl RegexpNode {
         let chars = charset.char_count(&text) as i64;
         if pos < 1 || pos > chars + 1 {
             return Err(SqlError::new(
-                3686,
+                codes::ER_REGEXP_INDEX_OUTOFBOUNDS_ERROR,
                 "Index out of bounds in regular expression search.",
             ));
         }

@@ -3,6 +3,7 @@
 
 use regex::bytes::{Regex, RegexBuilder};
 use types::SqlError;
+use types::error::codes;
 
 /// Most bytes of a compiled expression.
 const SIZE_MAX: usize = 4 << 20;
@@ -42,12 +43,18 @@ pub(super) type Groups = Vec<Option<(usize, usize)>>;
 
 /// Error 3699.
 fn timeout() -> SqlError {
-    SqlError::new(3699, "Timeout exceeded in regular expression match.")
+    SqlError::new(
+        codes::ER_REGEXP_TIME_OUT,
+        "Timeout exceeded in regular expression match.",
+    )
 }
 
 /// Error 3685.
 pub(super) fn illegal() -> SqlError {
-    SqlError::new(3685, "Illegal argument to a regular expression.")
+    SqlError::new(
+        codes::ER_REGEXP_ILLEGAL_ARGUMENT,
+        "Illegal argument to a regular expression.",
+    )
 }
 
 /// MySQL's words for what is wrong with a pattern.
@@ -59,7 +66,7 @@ fn fault(why: &str) -> SqlError {
     } else {
         "Syntax error in regular expression."
     };
-    SqlError::new(3691, text)
+    SqlError::new(codes::ER_REGEXP_MISMATCHED_PAREN, text)
 }
 
 impl Compiled {

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use types::SqlError;
 use types::decimal::Decimal;
 use types::decimal::arith::Rounding;
+use types::error::codes;
 use types::temporal::{self, Date, DateTime, Days, Interval, IntervalUnit, Time};
 
 use super::conv;
@@ -194,7 +195,7 @@ fn interval(v: &Val<'_>, ty: &ExprType, unit: IntervalUnit, cx: &EvalCtx<'_>) ->
 #[cold]
 fn overflow(cx: &EvalCtx<'_>) -> Val<'static> {
     cx.warn_error(SqlError::new(
-        1441,
+        codes::ER_DATETIME_FUNCTION_OVERFLOW,
         "Datetime function: datetime field overflow",
     ));
     Val::Null

@@ -2,10 +2,11 @@
 //! `expression => ERROR number`; `;; numbers` behind a value are the warnings, `@ name = value` sets a variable.
 
 mod columns;
+mod edge_values;
 mod limits;
-mod nasty;
 
-use std::sync::{Arc, Mutex};
+use base::lock::Mutex;
+use std::sync::Arc;
 
 use super::bind::{Binder, Clause, NoColumns};
 use super::*;

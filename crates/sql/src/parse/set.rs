@@ -97,20 +97,20 @@ impl Parser<'_> {
         }))
     }
 
-    fn isolation_level(&mut self) -> R<IsolationLevel> {
+    fn isolation_level(&mut self) -> R<Isolation> {
         if self.eat(Kw::SERIALIZABLE) {
-            return Ok(IsolationLevel::Serializable);
+            return Ok(Isolation::Serializable);
         }
         if self.eat(Kw::REPEATABLE) {
             self.expect(Kw::READ)?;
-            return Ok(IsolationLevel::RepeatableRead);
+            return Ok(Isolation::RepeatableRead);
         }
         self.expect(Kw::READ)?;
         if self.eat(Kw::COMMITTED) {
-            return Ok(IsolationLevel::ReadCommitted);
+            return Ok(Isolation::ReadCommitted);
         }
         self.expect(Kw::UNCOMMITTED)?;
-        Ok(IsolationLevel::ReadUncommitted)
+        Ok(Isolation::ReadUncommitted)
     }
 
     fn set_item(&mut self, sticky: &mut Option<VarScope>) -> R<SetItem> {

@@ -6,6 +6,7 @@
 
 use engine::{IndexKind, Table};
 use types::SqlError;
+use types::error::codes;
 
 use super::from::row_equals;
 use super::optimize::CondInfo;
@@ -63,7 +64,7 @@ impl Allowed {
             for name in &h.indexes {
                 let i = table.def.index(name).ok_or_else(|| {
                     SqlError::new(
-                        1176,
+                        codes::ER_KEY_DOES_NOT_EXITS,
                         format!("Key '{name}' doesn't exist in table '{}'", t.alias),
                     )
                 })?;

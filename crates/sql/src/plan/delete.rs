@@ -1,6 +1,7 @@
 //! DELETE from one table or from several joined ones.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::Planner;
 use super::guard::Usage;
@@ -43,7 +44,7 @@ impl Planner<'_> {
                     match at {
                         Some(i) if out.contains(&(i as u16)) => {
                             return Err(SqlError::new(
-                                1066,
+                                codes::ER_NONUNIQ_TABLE,
                                 format!("Not unique table/alias: '{}'", t.name),
                             ));
                         }

@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use types::SqlError;
+use types::error::codes;
 
 use super::Planner;
 use super::guard::Usage;
@@ -129,7 +130,7 @@ impl Planner<'_> {
         let n = count(from);
         if n > MAX_TABLES {
             return Err(SqlError::new(
-                1116,
+                codes::ER_TOO_MANY_TABLES,
                 format!("Too many tables; MySQL can only use {MAX_TABLES} tables in a join"),
             ));
         }
@@ -359,7 +360,7 @@ impl Planner<'_> {
         }
         if !f.partitions.is_empty() {
             return Err(SqlError::new(
-                1747,
+                codes::ER_PARTITION_CLAUSE_ON_NONPARTITIONED,
                 "PARTITION () clause on non partitioned table",
             ));
         }
@@ -403,7 +404,7 @@ impl Planner<'_> {
         let (plan, outputs) = self.query(query, st.names.parent)?;
         if !columns.is_empty() && columns.len() != outputs.len() {
             return Err(SqlError::new(
-                1353,
+                codes::ER_VIEW_WRONG_LIST,
                 "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts",
             ));
         }
@@ -486,7 +487,7 @@ fn add(t: FromTable, nest: u16, st: &mut FromState<'_, '_>) -> Result<(), SqlErr
         .any(|o| o.alias == t.alias && o.schema == t.schema);
     if twice {
         return Err(SqlError::new(
-            1066,
+            codes::ER_NONUNIQ_TABLE,
             format!("Not unique table/alias: '{}'", t.alias),
         ));
     }

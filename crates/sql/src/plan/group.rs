@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use engine::IndexKind;
 use types::SqlError;
+use types::error::codes;
 
 use super::from::Cond;
 use super::names::Names;
@@ -185,7 +186,7 @@ pub(crate) fn check(
             let n = i + 1;
             return Err(if keys.is_empty() {
                 SqlError::new(
-                    1140,
+                    codes::ER_MIX_OF_GROUP_FUNC_AND_FIELDS,
                     format!(
                         "In aggregated query without GROUP BY, expression #{n} of {place} contains nonaggregated column '{}'; this is incompatible with sql_mode=only_full_group_by",
                         c.name
@@ -193,7 +194,7 @@ pub(crate) fn check(
                 )
             } else {
                 SqlError::new(
-                    1055,
+                    codes::ER_WRONG_FIELD_WITH_GROUP,
                     format!(
                         "Expression #{n} of {place} is not in GROUP BY clause and contains nonaggregated column '{}' which is not functionally dependent on columns in GROUP BY clause; this is incompatible with sql_mode=only_full_group_by",
                         c.name
@@ -227,7 +228,7 @@ pub(crate) fn check_distinct(items: &[Item<'_>], order: &[SortKey]) -> Result<()
         });
         if let Some(name) = loose {
             return Err(SqlError::new(
-                3065,
+                codes::ER_FIELD_IN_ORDER_NOT_SELECT,
                 format!(
                     "Expression #{} of ORDER BY clause is not in SELECT list, references column '{name}' which is not in SELECT list; this is incompatible with DISTINCT",
                     i + 1

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use engine::Table;
 use types::SqlError;
+use types::error::codes;
 
 use super::Planner;
 use super::guard::Usage;
@@ -249,13 +250,13 @@ fn check_row_alias(
 ) -> Result<(), SqlError> {
     if *alias.name == *table.name {
         return Err(SqlError::new(
-            1066,
+            codes::ER_NONUNIQ_TABLE,
             format!("Not unique table/alias: '{}'", alias.name),
         ));
     }
     if !alias.columns.is_empty() && alias.columns.len() != columns {
         return Err(SqlError::new(
-            1353,
+            codes::ER_VIEW_WRONG_LIST,
             "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts",
         ));
     }
@@ -307,7 +308,7 @@ fn insert_columns(
             as u16;
         if !may_repeat && out.contains(&at) {
             return Err(SqlError::new(
-                1110,
+                codes::ER_FIELD_SPECIFIED_TWICE,
                 format!("Column '{}' specified twice", c.name),
             ));
         }

@@ -14,6 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 use types::SqlError;
+use types::error::codes;
 
 use super::scope::{FromTable, column_expr};
 use super::select::Item;
@@ -292,7 +293,7 @@ impl<'s> Names<'s> {
                 }
                 if bound == Some(Clause::FieldList) && names.comes_later(c) {
                     return Err(SqlError::new(
-                        1247,
+                        codes::ER_ILLEGAL_REFERENCE,
                         format!(
                             "Reference '{}' not supported (forward reference in item list)",
                             c.name

@@ -10,7 +10,7 @@ use super::optimize::{CondInfo, Ordered, Request};
 use super::scope::FromTable;
 use super::source::TableSource;
 use super::tree::{Access, RangeAccess, SortKey};
-use crate::expr::agg::AggFunc;
+use crate::parse::ast::AggregateFunc;
 
 fn stored(t: &FromTable) -> Option<&Arc<Table>> {
     match &t.source {
@@ -125,8 +125,8 @@ pub(crate) fn first_of_index(
         return None;
     };
     let max = match agg.func {
-        AggFunc::Max => true,
-        AggFunc::Min => false,
+        AggregateFunc::Max => true,
+        AggregateFunc::Min => false,
         _ => return None,
     };
     let t = &req.names.tables[*first];

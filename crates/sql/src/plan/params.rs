@@ -9,8 +9,9 @@ use types::{CollationId, Value};
 
 use super::Planner;
 use super::tree::Plan;
-use crate::expr::agg::{AggFunc, AggSpec};
+use crate::expr::agg::AggSpec;
 use crate::expr::{Coercibility, Expr, ExprType, Node, Shape};
+use crate::parse::ast::AggregateFunc;
 
 /// A parameter whose type decides what is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +53,7 @@ impl Planner<'_> {
     pub(crate) fn note_aggregated(&self, a: &AggSpec) {
         for e in &a.args {
             self.note_params(e);
-            if matches!(a.func, AggFunc::Min | AggFunc::Max) {
+            if matches!(a.func, AggregateFunc::Min | AggregateFunc::Max) {
                 self.note_shown(e);
             }
         }

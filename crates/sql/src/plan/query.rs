@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use types::SqlError;
+use types::error::codes;
 use types::keyenc::KeyPart;
 use types::{DataType, IntWidth};
 
@@ -211,7 +212,7 @@ impl Planner<'_> {
             let (query, _) = self.operand(&term.body, parent)?;
             if query.types.len() != types.len() {
                 return Err(SqlError::new(
-                    1222,
+                    codes::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT,
                     "The used SELECT statements have a different number of columns",
                 ));
             }
@@ -335,7 +336,7 @@ impl Planner<'_> {
                 ast::Expr::Column(c) if c.qualifier.is_some() => {
                     let table = c.qualifier.as_ref().map_or("", |q| &q.table);
                     return Err(SqlError::new(
-                        1250,
+                        codes::ER_TABLENAME_NOT_ALLOWED_HERE,
                         format!(
                             "Table '{table}' from one of the SELECTs cannot be used in global ORDER clause"
                         ),
@@ -348,7 +349,7 @@ impl Planner<'_> {
                     if !aggregates.is_empty() || !names.from_below.borrow().is_empty() {
                         let n = i + 1;
                         return Err(SqlError::new(
-                            3028,
+                            codes::ER_AGGREGATE_ORDER_FOR_UNION,
                             format!(
                                 "Expression #{n} of ORDER BY contains aggregate function and applies to the result of a UNION"
                             ),
@@ -385,7 +386,7 @@ impl Planner<'_> {
                         ast::IntoVariable::User(name) => plan.into.push(name.clone()),
                         ast::IntoVariable::Local(c) => {
                             return Err(SqlError::new(
-                                1327,
+                                codes::ER_SP_UNDECLARED_VAR,
                                 format!("Undeclared variable: {}", c.name),
                             ));
                         }
@@ -395,7 +396,7 @@ impl Planner<'_> {
                     Ok(())
                 } else {
                     Err(SqlError::new(
-                        1222,
+                        codes::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT,
                         "The used SELECT statements have a different number of columns",
                     ))
                 }
@@ -403,7 +404,7 @@ impl Planner<'_> {
             Some(_) => {
                 self.require(Need::Server(Priv::File))?;
                 Err(SqlError::new(
-                    1290,
+                    codes::ER_OPTION_PREVENTS_STATEMENT,
                     "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement",
                 ))
             }

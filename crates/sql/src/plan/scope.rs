@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::ColumnDefault;
+use types::error::codes;
 use types::{DataType, SqlError, Value};
 
 use super::Planner;
@@ -249,7 +250,7 @@ impl<'a> BlockScope<'a> {
         let grouped = item.expr.any(&|x| matches!(x.node, Node::Aggregate(_)));
         if grouped && names.clause.get() == Some(Clause::FieldList) {
             return Err(SqlError::new(
-                1247,
+                codes::ER_ILLEGAL_REFERENCE,
                 format!(
                     "Reference '{}' not supported (reference to group function)",
                     item.name
@@ -423,7 +424,10 @@ impl Scope for BlockScope<'_> {
             if reads(names) {
                 let clause = names.clause.get();
                 if names.in_aggregate.get() {
-                    return Err(SqlError::new(1111, "Invalid use of group function"));
+                    return Err(SqlError::new(
+                        codes::ER_INVALID_GROUP_FUNC_USE,
+                        "Invalid use of group function",
+                    ));
                 }
                 let fits = matches!(
                     clause,

@@ -2,6 +2,7 @@
 //! rewritten to read the group's row, and the whole handed to the optimizer.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::Planner;
 use super::from::{FromState, Joins, push_conjuncts};
@@ -253,7 +254,7 @@ impl Planner<'_> {
             match item {
                 ast::SelectItem::Wildcard(None) => {
                     if b.names.tables.is_empty() {
-                        return Err(SqlError::new(1096, "No tables used"));
+                        return Err(SqlError::new(codes::ER_NO_TABLES_USED, "No tables used"));
                     }
                     star(&mut b.names);
                 }
@@ -316,7 +317,10 @@ impl Planner<'_> {
                     .iter()
                     .find(|i| group::Known::of([&i.expr]).has(&e))
                     .map_or_else(String::new, |i| i.name.to_string());
-                return Err(SqlError::new(1056, format!("Can't group on '{name}'")));
+                return Err(SqlError::new(
+                    codes::ER_WRONG_GROUP_FIELD,
+                    format!("Can't group on '{name}'"),
+                ));
             }
             keys.push(e);
         }
@@ -405,7 +409,7 @@ impl Planner<'_> {
             for t in &l.of {
                 if !names.tables.iter().any(|f| *f.alias == *t.name) {
                     return Err(SqlError::new(
-                        3568,
+                        codes::ER_UNRESOLVED_TABLE_LOCK,
                         format!("Unresolved table name '{}' in locking clause.", t.name),
                     ));
                 }
@@ -497,7 +501,7 @@ fn table_star(wanted: &ast::ObjectName, names: &mut Names<'_>) -> Result<(), Sql
     });
     let Some(t) = table else {
         return Err(SqlError::new(
-            1051,
+            codes::ER_BAD_TABLE_ERROR,
             format!("Unknown table '{}'", wanted.name),
         ));
     };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use engine::Table;
 use types::SqlError;
+use types::error::codes;
 
 use super::Planner;
 use super::from::{FromState, Joins, push_conjuncts};
@@ -137,7 +138,7 @@ impl Planner<'_> {
             .any(|s| matches!(s.access, Access::Full { .. }) && s.buffer.is_none());
         if everything && block.limit.is_none() && self.ctx.cx.vars.hot().safe_updates {
             return Err(SqlError::new(
-                1175,
+                codes::ER_UPDATE_WITHOUT_KEY_IN_SAFE_MODE,
                 "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column. ",
             ));
         }
@@ -206,7 +207,7 @@ impl Planner<'_> {
                 "ORDER BY"
             };
             return Err(SqlError::new(
-                1221,
+                codes::ER_WRONG_USAGE,
                 format!("Incorrect usage of UPDATE and {what}"),
             ));
         }
@@ -317,7 +318,7 @@ pub(crate) fn target_table(
     match &t.source {
         TableSource::Engine(t) => Ok(Arc::clone(t)),
         _ => Err(SqlError::new(
-            1288,
+            codes::ER_NON_UPDATABLE_TABLE,
             format!(
                 "The target table {} of the {verb} is not updatable",
                 t.alias
@@ -347,7 +348,7 @@ fn not_moved_twice(names: &Names<'_>, targets: &[UpdateTarget]) -> Result<(), Sq
             if Arc::ptr_eq(&x, &y) && (moves(a, &x) || moves(b, &x)) {
                 let alias = |n: u16| &names.tables[usize::from(n)].alias;
                 return Err(SqlError::new(
-                    1706,
+                    codes::ER_MULTI_UPDATE_KEY_CONFLICT,
                     format!(
                         "Primary key/partition key update is not allowed since the table is updated both as '{}' and '{}'.",
                         alias(a.table.min(b.table)),
@@ -367,7 +368,7 @@ fn not_moved_twice(names: &Names<'_>, targets: &[UpdateTarget]) -> Result<(), Sq
 pub(crate) fn not_read_below(table: &Arc<Table>, subqueries: &[SubPlan]) -> Result<(), SqlError> {
     if subqueries.iter().any(|s| reads(&s.query, table)) {
         return Err(SqlError::new(
-            1093,
+            codes::ER_UPDATE_TABLE_USED,
             format!(
                 "You can't specify target table '{}' for update in FROM clause",
                 table.def.name

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use types::{Level, SqlError, Value, Warning};
 
-use super::{Session, lasting};
+use super::{Session, long_running};
 use crate::access::Granted;
 use crate::parse::ast::{FlushItem, ResetItem, SetItem, ShowWhat, Statement};
 use crate::sink::{Done, ResultSink};
@@ -77,7 +77,7 @@ impl Session {
         Box::pin(async move {
             let granted = self.permit(statement)?;
             let granted = &granted;
-            if lasting::statement_lasts(statement) {
+            if long_running::is_long_running_statement(statement) {
                 self.leave().await;
             }
             match statement {

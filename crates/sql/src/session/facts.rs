@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::Interrupt;
 
 use crate::access::AccountId;
-use crate::expr::{Chance, SessionFacts, WallClock, Watcher};
+use crate::expr::{RandState, SessionFacts, WallClock, Watcher};
 use crate::memory::Account;
 
 use super::instance::Instance;
@@ -27,7 +27,7 @@ pub(super) fn new(
         system_offset: instance.options.system_offset,
         seed: instance.random.next_u64(),
         clock: WallClock(Some(Arc::clone(&instance.clock))),
-        chance: Chance::new(instance.random.next_u64()),
+        chance: RandState::new(instance.random.next_u64()),
         node: instance.options.node,
         memory: Arc::clone(memory),
         watcher: Watcher(Some(interrupt)),

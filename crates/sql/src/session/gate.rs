@@ -4,6 +4,7 @@
 //! A session of an account with neither pays nothing: it is not gated, and its statements do not come here.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::Session;
 use crate::access::AccountState;
@@ -41,7 +42,7 @@ impl Gate {
 /// 1820.
 fn expired() -> SqlError {
     SqlError::new(
-        1820,
+        codes::ER_MUST_CHANGE_PASSWORD,
         "You must reset your password using ALTER USER statement before executing this statement.",
     )
 }

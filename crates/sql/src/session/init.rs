@@ -7,7 +7,7 @@ use crate::access::statement::CONNECTIONS;
 use crate::sink::Collector;
 
 /// ER_NEW_ABORTING_CONNECTION.
-const ABORTING: u16 = 1184;
+const ABORTING: u16 = types::error::codes::ER_NEW_ABORTING_CONNECTION;
 
 impl Session {
     /// Runs `init_connect`, unless the account may administer connections: whoever mends a faulty one has to get in.

@@ -16,6 +16,7 @@ use super::process::ProcessList;
 use crate::access::components::Components;
 use crate::access::login::Logins;
 use crate::access::{AccountId, Accounts};
+use crate::exec::NamedLocks;
 use crate::memory::Budget;
 use crate::parse::ast::Account;
 use crate::vars::{GlobalVars, StatusRegistry, StatusSource, StatusValue, VarValue};
@@ -57,6 +58,7 @@ pub struct Instance {
     pub(crate) processes: ProcessList,
     pub(crate) accounts: Accounts,
     pub(crate) logins: Logins,
+    pub(crate) named_locks: NamedLocks,
     pub(crate) components: Components,
     pub(crate) status: StatusRegistry,
     pub(crate) options: InstanceOptions,
@@ -117,6 +119,7 @@ impl Instance {
             processes: ProcessList::default(),
             accounts,
             logins: Logins::default(),
+            named_locks: NamedLocks::default(),
             components,
             status: StatusRegistry::new(),
             options,

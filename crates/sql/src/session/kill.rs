@@ -27,7 +27,7 @@ impl Session {
     /// KILL, and COM_PROCESS_KILL.
     ///
     /// # Errors
-    /// As [`kill`](Self::kill).
+    /// As the statement: 1094, 1095, 1227; 1317 where it is this very connection.
     pub fn kill_id(&mut self, id: u64, query_only: bool) -> Result<Done, SqlError> {
         self.secure();
         let owner = self

@@ -5,7 +5,6 @@
 //! Whatever it must undo when it ends is undone by [`Session::close`], which its owner awaits.
 
 pub mod accounts;
-mod at_once;
 mod com;
 mod diagnostics;
 mod dispatch;
@@ -14,9 +13,10 @@ mod gate;
 mod init;
 mod instance;
 mod kill;
-mod lasting;
 mod load;
+mod long_running;
 mod names;
+mod nonblocking;
 mod prepared;
 mod process;
 mod run;
@@ -31,10 +31,11 @@ pub mod transport;
 #[cfg(test)]
 mod tests;
 
+use base::lock::Mutex;
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use types::{SqlError, Value, Warning};
 
@@ -42,14 +43,12 @@ use crate::access::login::Login;
 use crate::access::needs::Need;
 use crate::access::{AccountId, SecurityContext};
 use crate::cache::StatementCache;
-use crate::exec;
 use crate::expr::{SessionFacts, UserVars};
 use crate::memory::{Account, Charge};
 use crate::parse;
 use crate::sink::StateChange;
 use crate::vars::{SessionVars, SqlMode};
 
-pub use at_once::{AtOnce, Unsettled};
 pub use com::{COM_NAMES, Com};
 pub use diagnostics::Diagnostics;
 pub(crate) use instance::session_counts;
@@ -57,6 +56,7 @@ pub use instance::{
     Instance, InstanceOptions, PasswordHasher, PasswordVerifier, ServerCounts, TlsReload,
 };
 pub(crate) use names::TableName;
+pub use nonblocking::{NonblockingOutcome, UnacknowledgedChange};
 pub use prepared::PreparedInfo;
 pub use process::{Command, Process, ProcessRow};
 
@@ -369,7 +369,9 @@ impl Session {
 
     /// Gives back what GET_LOCK took.
     fn release_user_locks(&self) {
-        exec::release_named_locks(&self.instance.engine, self.facts.connection_id);
+        self.instance
+            .named_locks
+            .release_all(self.facts.connection_id);
     }
 
     fn forget_state(&mut self) {

@@ -3,9 +3,10 @@
 //!
 //! A connection writes its own entry without touching anything shared; whoever lists or sums reads all entries.
 
+use base::lock::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::Interrupt;
 use types::SqlError;
@@ -61,9 +62,9 @@ impl Command {
 
 /// A counter that one connection writes and anyone may read.
 #[derive(Debug, Default)]
-pub struct OwnCounter(AtomicU64);
+pub struct SingleWriterCounter(AtomicU64);
 
-impl OwnCounter {
+impl SingleWriterCounter {
     /// Adds `n`; only the owning connection calls this, so that it takes no locked instruction.
     #[inline]
     pub fn add(&self, n: u64) {
@@ -82,25 +83,25 @@ impl OwnCounter {
 #[derive(Debug)]
 pub struct Counts {
     /// Statements sent by the client.
-    pub questions: OwnCounter,
+    pub questions: SingleWriterCounter,
     /// Statements in all.
-    pub queries: OwnCounter,
+    pub queries: SingleWriterCounter,
     /// Bytes from the client; the server adds to it.
-    pub bytes_received: OwnCounter,
+    pub bytes_received: SingleWriterCounter,
     /// Bytes to the client; the server adds to it.
-    pub bytes_sent: OwnCounter,
+    pub bytes_sent: SingleWriterCounter,
     /// `Com_` counters, by the numbers of [`super::com`].
-    pub com: [OwnCounter; COM_COUNT],
+    pub com: [SingleWriterCounter; COM_COUNT],
 }
 
 impl Default for Counts {
     fn default() -> Counts {
         Counts {
-            questions: OwnCounter::default(),
-            queries: OwnCounter::default(),
-            bytes_received: OwnCounter::default(),
-            bytes_sent: OwnCounter::default(),
-            com: std::array::from_fn(|_| OwnCounter::default()),
+            questions: SingleWriterCounter::default(),
+            queries: SingleWriterCounter::default(),
+            bytes_received: SingleWriterCounter::default(),
+            bytes_sent: SingleWriterCounter::default(),
+            com: std::array::from_fn(|_| SingleWriterCounter::default()),
         }
     }
 }
@@ -163,7 +164,7 @@ pub struct ProcessRow {
 
 impl Process {
     fn text(&self) -> MutexGuard<'_, Text> {
-        self.text.lock().unwrap_or_else(PoisonError::into_inner)
+        self.text.lock()
     }
 
     /// How KILL reaches it.
@@ -249,7 +250,7 @@ pub struct ProcessList {
 
 impl ProcessList {
     fn list(&self) -> MutexGuard<'_, List> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+        self.list.lock()
     }
 
     /// An id that no connection had before, from 1.
@@ -294,7 +295,7 @@ impl ProcessList {
             .is_some_and(|p| Arc::ptr_eq(p, process));
         if mine {
             l.live.remove(&process.id);
-            let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            let ended = self.ended.lock();
             ended.add_all(&process.counts);
         }
     }
@@ -348,7 +349,7 @@ impl ProcessList {
     pub fn counts(&self) -> Counts {
         let sum = Counts::default();
         let l = self.list();
-        sum.add_all(&self.ended.lock().unwrap_or_else(PoisonError::into_inner));
+        sum.add_all(&self.ended.lock());
         for p in l.live.values() {
             sum.add_all(&p.counts);
         }

@@ -7,7 +7,6 @@ use types::error::codes;
 use types::{SqlError, Value, Warning};
 
 use super::Session;
-use super::transaction::engine_isolation;
 use crate::access::{Authorized, Ready, statement};
 use crate::exec::{self, ExecCtx};
 use crate::expr::{EvalCtx, ExprType, Val};
@@ -186,7 +185,7 @@ impl Session {
         params: &[Value],
     ) -> Result<(Val<'static>, ExprType), SqlError> {
         self.begin_implicit();
-        let level = engine_isolation(self.vars.hot().isolation);
+        let level = self.vars.hot().isolation;
         self.engine.statement_begin(level);
         let outcome = self.eval_in_statement(expr, params).await;
         let (value, ty) = self.end_statement(outcome).await?;
@@ -215,6 +214,7 @@ impl Session {
             security: &self.security,
             found_rows: false,
             connection_id: self.facts.connection_id,
+            named_locks: &self.instance.named_locks,
         };
         exec::eval_scalar(&ctx, &mut x, expr).await
     }
@@ -250,7 +250,7 @@ impl Session {
             if plan.writes && read_only {
                 return Err(SqlError::read_only_transaction());
             }
-            isolation = engine_isolation(level);
+            isolation = level;
         }
         if plan.writes {
             self.check_server_read_only()?;
@@ -281,6 +281,7 @@ impl Session {
                 security: &self.security,
                 found_rows: self.client.found_rows,
                 connection_id: id,
+                named_locks: &self.instance.named_locks,
             };
             let r = exec::run(plan, &mut x, sink).await;
             let (w, n) = x.cx.take_warnings();

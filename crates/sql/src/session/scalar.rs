@@ -1,6 +1,7 @@
 //! Values of expressions that read no row: SET, defaults, KILL, LIMIT of a SHOW.
 
 use types::convert::{self, ConvertMode, Target};
+use types::error::codes;
 use types::{DataType, Date, SqlError, Value};
 
 use crate::expr::bind::{Binder, Clause, NoColumns};
@@ -67,5 +68,6 @@ pub fn stored(
 pub fn unsigned(expr: &ast::Expr, cx: &EvalCtx<'_>) -> Result<u64, SqlError> {
     let (v, ty) = constant(expr, cx)?;
     let n = convert::to_int(v.as_value_ref(&ty));
-    u64::try_from(n).map_err(|_| SqlError::new(1210, "Incorrect arguments to LIMIT"))
+    u64::try_from(n)
+        .map_err(|_| SqlError::new(codes::ER_WRONG_ARGUMENTS, "Incorrect arguments to LIMIT"))
 }

@@ -1,7 +1,5 @@
 //! SET in all its forms.
 
-use std::sync::PoisonError;
-
 use types::{SqlError, Value, Warning};
 
 use super::{Session, scalar};
@@ -190,10 +188,7 @@ impl Session {
     }
 
     fn set_user_var(&mut self, name: &str, value: Val<'static>, ty: ExprType) {
-        self.user_vars
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .set(name, UserVar { value, ty });
+        self.user_vars.lock().set(name, UserVar { value, ty });
     }
 
     /// Sets a system variable and lets what depends on it know.

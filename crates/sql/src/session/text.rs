@@ -3,7 +3,7 @@
 use types::{Pace, SqlError};
 
 use super::{
-    Com, Command, LARGE_VARIABLES, Outcome, Session, com, dispatch, lasting, out_of_memory,
+    Com, Command, LARGE_VARIABLES, Outcome, Session, com, dispatch, long_running, out_of_memory,
     parse_error, run,
 };
 use crate::memory::{self, Account, Charge};
@@ -99,7 +99,7 @@ impl Session {
 
     /// Whether a text may compute for long without a pause, so that whoever serves others should not be the one to prepare it.
     pub fn lasts(&self, sql: &[u8]) -> bool {
-        lasting::text_lasts(sql, self.has_large_variables())
+        long_running::is_long_running_text(sql, self.has_large_variables())
     }
 
     /// Goes on where computing for long keeps nobody waiting.
@@ -108,10 +108,7 @@ impl Session {
     }
 
     fn has_large_variables(&self) -> bool {
-        let vars = self.user_vars.lock();
-        vars.unwrap_or_else(std::sync::PoisonError::into_inner)
-            .bytes()
-            > LARGE_VARIABLES
+        self.user_vars.lock().bytes() > LARGE_VARIABLES
     }
 
     /// A text that is no statement: the error is the statement's outcome.

@@ -67,10 +67,7 @@ impl Session {
 
     /// The value of a user variable; NULL where it is not set.
     fn user_value(&self, name: &str) -> Value {
-        let vars = self
-            .user_vars
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let vars = self.user_vars.lock();
         vars.get(name)
             .map_or(Value::Null, |v| v.value.to_value(&v.ty))
     }

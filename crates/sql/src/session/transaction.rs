@@ -1,35 +1,16 @@
 //! Transaction control: BEGIN, COMMIT, ROLLBACK, savepoints, SET TRANSACTION, autocommit, and what a statement's end does
 //! to the transaction around it.
 
-use types::SqlError;
+use types::{Isolation, SqlError};
 
 use super::Session;
 use crate::memory;
-use crate::parse::ast::{BeginTransaction, Completion, IsolationLevel, VarScope};
+use crate::parse::ast::{BeginTransaction, Completion, VarScope};
 use crate::sink::Done;
-use crate::vars::{Isolation, VarInput};
+use crate::vars::VarInput;
 
 /// What a savepoint takes; names are short.
 const SAVEPOINT: usize = 128;
-
-/// The engine's name of a level.
-pub(crate) fn engine_isolation(level: Isolation) -> engine::Isolation {
-    match level {
-        Isolation::ReadUncommitted => engine::Isolation::ReadUncommitted,
-        Isolation::ReadCommitted => engine::Isolation::ReadCommitted,
-        Isolation::RepeatableRead => engine::Isolation::RepeatableRead,
-        Isolation::Serializable => engine::Isolation::Serializable,
-    }
-}
-
-fn level(level: IsolationLevel) -> Isolation {
-    match level {
-        IsolationLevel::ReadUncommitted => Isolation::ReadUncommitted,
-        IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
-        IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
-        IsolationLevel::Serializable => Isolation::Serializable,
-    }
-}
 
 impl Session {
     /// Commits what is open, as statements that change definitions do before they begin.
@@ -42,7 +23,7 @@ impl Session {
 
     fn begin_with(&mut self, read_only: Option<bool>) {
         let (isolation, default_read_only) = self.vars.begin_transaction();
-        self.isolation = engine_isolation(isolation);
+        self.isolation = isolation;
         self.engine
             .begin(self.isolation, read_only.unwrap_or(default_read_only));
     }
@@ -113,7 +94,7 @@ impl Session {
     pub(crate) fn set_transaction(
         &mut self,
         scope: Option<VarScope>,
-        isolation: Option<IsolationLevel>,
+        isolation: Option<Isolation>,
         read_only: Option<bool>,
     ) -> Result<(), SqlError> {
         let Some(scope) = scope else {
@@ -123,7 +104,7 @@ impl Session {
                 ));
             }
             if let Some(i) = isolation {
-                self.vars.set_next_isolation(level(i));
+                self.vars.set_next_isolation(i);
             }
             if let Some(r) = read_only {
                 self.vars.set_next_read_only(r);
@@ -131,7 +112,7 @@ impl Session {
             return Ok(());
         };
         if let Some(i) = isolation {
-            let word = VarInput::Text(level(i).as_str().to_owned());
+            let word = VarInput::Text(i.name().to_owned());
             self.set_variable(Some(scope), "transaction_isolation", &word)?;
         }
         if let Some(r) = read_only {

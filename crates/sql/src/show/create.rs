@@ -2,6 +2,7 @@
 
 use engine::{ColumnDef, ColumnDefault, IndexDef, IndexKind, TableDef, TableOptions};
 use types::datatype::{write_hex, write_literal};
+use types::error::codes;
 use types::{Charset, CollationId, DataType, SqlError, Value};
 
 use super::columns::now_text;
@@ -280,18 +281,29 @@ pub(super) fn object(
     kind: ObjectKind,
     name: &ObjectName,
 ) -> Result<RowSet, SqlError> {
-    let missing = |what: &str| SqlError::new(1305, format!("{what} {} does not exist", name.name));
+    let missing = |what: &str| {
+        SqlError::new(
+            codes::ER_SP_DOES_NOT_EXIST,
+            format!("{what} {} does not exist", name.name),
+        )
+    };
     match kind {
         ObjectKind::Table => table(s, name),
         ObjectKind::View => {
             let n = s.full_name(name)?;
             s.find_table(&n)?;
             let full = format!("{}.{}", n.schema, n.name);
-            Err(SqlError::new(1347, format!("'{full}' is not VIEW")))
+            Err(SqlError::new(
+                codes::ER_WRONG_OBJECT,
+                format!("'{full}' is not VIEW"),
+            ))
         }
-        ObjectKind::Trigger => Err(SqlError::new(1360, "Trigger does not exist")),
+        ObjectKind::Trigger => Err(SqlError::new(
+            codes::ER_TRG_DOES_NOT_EXIST,
+            "Trigger does not exist",
+        )),
         ObjectKind::Event => Err(SqlError::new(
-            1539,
+            codes::ER_EVENT_DOES_NOT_EXIST,
             format!("Unknown event '{}'", name.name),
         )),
         ObjectKind::Procedure => Err(missing("PROCEDURE")),

@@ -1,6 +1,7 @@
 //! SHOW of what the server is made of: engines, character sets, collations, plugins, privileges, grants; and of what it
 //! does not have, with the right columns and no rows.
 
+use types::error::codes;
 use types::{Charset, CollationId, DataType, SqlError, Value};
 
 use super::rowset::{RowSet, text};
@@ -167,7 +168,10 @@ pub(super) fn fixed(s: &mut Session, what: &ShowWhat) -> Result<RowSet, SqlError
             nothing(&["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"])
         }
         ShowWhat::BinaryLogs => {
-            return Err(SqlError::new(1381, "You are not using binary logging"));
+            return Err(SqlError::new(
+                codes::ER_NO_BINARY_LOGGING,
+                "You are not using binary logging",
+            ));
         }
         ShowWhat::BinlogEvents { .. } => nothing(&[
             "Log_name",
@@ -233,7 +237,7 @@ pub(super) fn fixed(s: &mut Session, what: &ShowWhat) -> Result<RowSet, SqlError
                 "PROCEDURE"
             };
             return Err(SqlError::new(
-                1305,
+                codes::ER_SP_DOES_NOT_EXIST,
                 format!("{what} {} does not exist", name.name),
             ));
         }

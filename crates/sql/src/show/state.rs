@@ -1,5 +1,6 @@
 //! SHOW VARIABLES, STATUS, WARNINGS, ERRORS, PROCESSLIST, ENGINE .. STATUS.
 
+use types::error::codes;
 use types::{DataType, SqlError, Value};
 
 use super::rowset::{RowSet, text, text_or_null};
@@ -158,7 +159,7 @@ pub(super) fn processes(s: &mut Session, full: bool) -> RowSet {
 pub(super) fn engine_status(s: &mut Session, name: &str, topic: &str) -> Result<RowSet, SqlError> {
     if !name.eq_ignore_ascii_case("InnoDB") && !name.eq_ignore_ascii_case("ALL") {
         return Err(SqlError::new(
-            1286,
+            codes::ER_UNKNOWN_STORAGE_ENGINE,
             format!("Unknown storage engine '{name}'"),
         ));
     }

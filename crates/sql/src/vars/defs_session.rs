@@ -2,13 +2,8 @@
 //! A table only; names, limits and defaults are those of the MySQL 8.0 reference manual.
 
 use super::def::*;
+use types::Isolation;
 
-const ISOLATION: &[&str] = &[
-    "READ-UNCOMMITTED",
-    "READ-COMMITTED",
-    "REPEATABLE-READ",
-    "SERIALIZABLE",
-];
 const U32: u64 = u32::MAX as u64;
 const U64: u64 = u64::MAX;
 const YEAR_SECONDS: u64 = 31_536_000;
@@ -146,8 +141,13 @@ pub(super) const SESSION: &[VarDef] = &[
     )
     .hidden(),
     // Transactions.
-    word("transaction_isolation", Both, "REPEATABLE-READ", ISOLATION),
-    word("tx_isolation", Both, "REPEATABLE-READ", ISOLATION).hidden(),
+    word(
+        "transaction_isolation",
+        Both,
+        "REPEATABLE-READ",
+        Isolation::NAMES,
+    ),
+    word("tx_isolation", Both, "REPEATABLE-READ", Isolation::NAMES).hidden(),
     flag("transaction_read_only", Both, false),
     flag("tx_read_only", Both, false).hidden(),
     flag("transaction_allow_batching", Session, false),

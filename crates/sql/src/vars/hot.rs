@@ -7,42 +7,9 @@ use super::def::VarDef;
 use super::sql_mode::SqlMode;
 use super::time_zone::TimeZone;
 use super::value::VarValue;
+use types::Isolation;
 use types::charset::Charset;
 use types::collation::CollationId;
-
-/// Transaction isolation levels in the order of `transaction_isolation`'s words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Isolation {
-    /// READ-UNCOMMITTED.
-    ReadUncommitted,
-    /// READ-COMMITTED.
-    ReadCommitted,
-    /// REPEATABLE-READ.
-    RepeatableRead,
-    /// SERIALIZABLE.
-    Serializable,
-}
-
-impl Isolation {
-    fn from_ordinal(n: u64) -> Isolation {
-        match n {
-            0 => Isolation::ReadUncommitted,
-            1 => Isolation::ReadCommitted,
-            3 => Isolation::Serializable,
-            _ => Isolation::RepeatableRead,
-        }
-    }
-
-    /// The word of `transaction_isolation`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Isolation::ReadUncommitted => "READ-UNCOMMITTED",
-            Isolation::ReadCommitted => "READ-COMMITTED",
-            Isolation::RepeatableRead => "REPEATABLE-READ",
-            Isolation::Serializable => "SERIALIZABLE",
-        }
-    }
-}
 
 fn charset(value: &VarValue) -> Option<Charset> {
     value.as_str().and_then(Charset::by_name)
@@ -150,7 +117,7 @@ impl SessionHot {
         let n = value.as_u64();
         match def.name {
             "autocommit" => self.autocommit = n != 0,
-            "transaction_isolation" => self.isolation = Isolation::from_ordinal(n),
+            "transaction_isolation" => self.isolation = Isolation::by_number(n).unwrap_or_default(),
             "transaction_read_only" => self.tx_read_only = n != 0,
             "sql_mode" => self.sql_mode = SqlMode::from_bits(n),
             "time_zone" => {

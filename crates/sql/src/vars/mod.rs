@@ -27,7 +27,7 @@ mod tests;
 pub use assign::VarInput;
 pub use def::{VarDef, VarDefault, VarKind, VarScope};
 pub use error::{VarError, VarWarning};
-pub use hot::{GlobalHot, Isolation, SessionHot};
+pub use hot::{GlobalHot, SessionHot};
 pub use registry::{VarId, all, count, lookup, lookup_option};
 pub use restricted::is_restricted;
 pub use sql_mode::SqlMode;

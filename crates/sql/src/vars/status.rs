@@ -1,9 +1,10 @@
 //! SHOW STATUS: the names clients expect, and where their values come from. Crates that count something register a
 //! [`StatusSource`]; a name that nobody reports is shown as zero, so that monitoring finds every name it asks for.
 
+use base::lock::RwLock;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// The value of a status variable.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,10 +53,7 @@ impl StatusRegistry {
 
     /// Adds a source for the life of the server.
     pub fn register(&self, source: Arc<dyn StatusSource>) {
-        self.sources
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(source);
+        self.sources.write().push(source);
     }
 
     /// The rows of SHOW GLOBAL STATUS in the order of names. With `session`, its reports replace the
@@ -72,7 +70,7 @@ impl StatusRegistry {
                 ((*n).to_owned(), v)
             })
             .collect();
-        let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
+        let sources = self.sources.read();
         let mut seen: BTreeMap<String, StatusValue> = BTreeMap::new();
         for s in sources.iter() {
             s.report(&mut |name, value| {

@@ -4,13 +4,16 @@
 //! Values computed from a session's state (`warning_count`, `last_insert_id`, `timestamp` …) are not kept here;
 //! whoever evaluates `@@name` asks the session first for those marked `computed`.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use base::lock::RwLock;
+use std::sync::Arc;
 
 use super::assign::{self, VarInput};
 use super::charsets;
 use super::def::VarKind;
 use super::error::{VarError, VarWarning};
-use super::hot::{GlobalHot, Isolation, SessionHot};
+use types::Isolation;
+
+use super::hot::{GlobalHot, SessionHot};
 use super::registry::{self, VarId};
 use super::sql_mode::SqlMode;
 use super::value::VarValue;
@@ -69,7 +72,7 @@ impl GlobalVars {
     }
 
     fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.current.read())
     }
 
     /// The values that are read without a lock.
@@ -79,10 +82,7 @@ impl GlobalVars {
 
     /// Calls `observer` with the name and value after every change of a global value.
     pub fn observe(&self, observer: impl Fn(&'static str, &VarValue) + Send + Sync + 'static) {
-        self.observers
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(Box::new(observer));
+        self.observers.write().push(Box::new(observer));
     }
 
     /// The server's value of a variable.
@@ -152,7 +152,7 @@ impl GlobalVars {
             changed.push(twin);
         }
         {
-            let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+            let mut current = self.current.write();
             let mut next = Snapshot::clone(&current);
             for (id, value) in &changed {
                 next.hot.apply(id.def(), value);
@@ -161,10 +161,7 @@ impl GlobalVars {
             }
             *current = Arc::new(next);
         }
-        let observers = self
-            .observers
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
+        let observers = self.observers.read();
         for (id, value) in &changed {
             for o in observers.iter() {
                 o(id.def().name, value);

@@ -1,6 +1,9 @@
 //! Tests of SET and of reading, against MySQL's numbers and texts.
 
-use std::sync::{Arc, Mutex};
+use base::lock::Mutex;
+use std::sync::Arc;
+
+use types::Isolation;
 
 use super::*;
 
@@ -238,7 +241,7 @@ fn observers_see_changes() {
     let g = GlobalVars::new();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&seen);
-    g.observe(move |n, v| log.lock().unwrap().push((n, v.clone())));
+    g.observe(move |n, v| log.lock().push((n, v.clone())));
     g.set(
         "innodb_flush_log_at_trx_commit",
         &VarInput::Int(2),
@@ -247,7 +250,7 @@ fn observers_see_changes() {
     .unwrap();
     assert_eq!(g.hot().flush_log_at_trx_commit(), 2);
     assert_eq!(
-        *seen.lock().unwrap(),
+        *seen.lock(),
         [("innodb_flush_log_at_trx_commit", VarValue::Uint(2))]
     );
 }

@@ -4,8 +4,9 @@
 //!
 //! Must never do: poll a task on two threads, or lose a wake-up while it moves.
 
+use base::lock::{Mutex, MutexGuard};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::Duration;
@@ -108,7 +109,7 @@ impl Handover {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// The task is now the caller's, to be polled on this thread until it moves or ends; `stop` says that it is to be dropped.

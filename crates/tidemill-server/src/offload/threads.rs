@@ -7,8 +7,9 @@
 //!
 //! Must never do: take a task that may not leave its loop; wait for a task that cannot be interrupted.
 
+use base::lock::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
@@ -70,7 +71,7 @@ impl std::fmt::Debug for WorkThreads {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn is_closed(&self) -> bool {
@@ -114,10 +115,7 @@ impl Shared {
                 s.kinds[kind].idle -= 1;
                 return None;
             }
-            s = self.given[kind]
-                .wait_timeout(s, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            s = self.given[kind].wait_timeout(s, left);
         }
     }
 }
@@ -184,16 +182,11 @@ impl WorkThreads {
             if s.at_work.is_empty() || left.is_zero() {
                 return s.at_work.len();
             }
-            s = self
-                .0
-                .done
-                .wait_timeout(s, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            s = self.0.done.wait_timeout(s, left);
         }
     }
 }
 
 fn taken_from(slot: &Mutex<Option<Job>>) -> Option<Job> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+    slot.lock().take()
 }

@@ -18,6 +18,8 @@ mod without_effect;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use types::Isolation;
+
 pub use command_line::{USAGE, parse};
 pub use pager::FlushMethod;
 
@@ -69,31 +71,6 @@ pub enum FlushLog {
     AtCommit,
     /// 2: written at commit, synced once a second.
     WriteAtCommit,
-}
-
-/// Default isolation level (`transaction_isolation`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Isolation {
-    /// READ-UNCOMMITTED.
-    ReadUncommitted,
-    /// READ-COMMITTED.
-    ReadCommitted,
-    /// REPEATABLE-READ.
-    RepeatableRead,
-    /// SERIALIZABLE.
-    Serializable,
-}
-
-impl Isolation {
-    /// MySQL's name, with dashes.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Isolation::ReadUncommitted => "READ-UNCOMMITTED",
-            Isolation::ReadCommitted => "READ-COMMITTED",
-            Isolation::RepeatableRead => "REPEATABLE-READ",
-            Isolation::Serializable => "SERIALIZABLE",
-        }
-    }
 }
 
 /// Options that are obeyed, with their defaults filled in. Sizes are bytes, timeouts seconds.

@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
+use pager::FlushMethod;
+use types::Isolation;
+
 use super::value::{choice, size, switch};
-use super::{FlushLog, FlushMethod, Isolation, Level, Notice, OPEN_FILES_LEAST, Options, Origin};
+use super::{FlushLog, Level, Notice, OPEN_FILES_LEAST, Options, Origin};
 
 /// Why a value was refused; the option's name is put before it.
 pub(super) type Fault = String;
@@ -259,17 +262,8 @@ pub(super) fn flush_log_at_trx_commit(options: &mut Options, given: &mut Given<'
 
 pub(super) fn flush_method(options: &mut Options, given: &mut Given<'_>) -> Set {
     // By name alone: the numbers of these names differ between versions.
-    let methods = [
-        FlushMethod::Fsync,
-        FlushMethod::ODsync,
-        FlushMethod::ODirect,
-        FlushMethod::ODirectNoFsync,
-    ];
-    let found = methods
-        .into_iter()
-        .find(|method| method.name().eq_ignore_ascii_case(given.value.trim()));
-    options.flush_method = found.ok_or_else(|| {
-        let names = methods.map(FlushMethod::name).join(", ");
+    options.flush_method = FlushMethod::by_name(given.value.trim()).ok_or_else(|| {
+        let names = FlushMethod::ALL.map(FlushMethod::name).join(", ");
         format!("'{}' is not one of {names}", given.value)
     })?;
     Ok(())
@@ -306,13 +300,7 @@ pub(super) fn force_recovery(_: &mut Options, given: &mut Given<'_>) -> Set {
 
 pub(super) fn transaction_isolation(options: &mut Options, given: &mut Given<'_>) -> Set {
     let spaced = given.value.trim().replace(' ', "-");
-    let levels = [
-        Isolation::ReadUncommitted,
-        Isolation::ReadCommitted,
-        Isolation::RepeatableRead,
-        Isolation::Serializable,
-    ]
-    .map(|level| (level.name(), level));
+    let levels = Isolation::ALL.map(|level| (level.name(), level));
     options.transaction_isolation =
         choice(&spaced, &levels).map_or_else(|| given.choice(&levels), Ok)?;
     Ok(())

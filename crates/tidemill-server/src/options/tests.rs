@@ -1,8 +1,10 @@
 //! Command lines and option files as users write them.
 
+use super::super::FlushLog;
 use super::super::cnf::tests::Listed;
-use super::super::{FlushLog, FlushMethod, Isolation};
 use super::*;
+use pager::FlushMethod;
+use types::Isolation;
 
 fn run(line: &[&str], files: &[(&str, &str)]) -> Result<Invocation, OptionsError> {
     let words = line.iter().map(|word| (*word).to_owned());

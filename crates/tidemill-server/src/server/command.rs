@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use sql::memory::Charge;
-use sql::session::{AtOnce, PreparedInfo};
+use sql::session::{NonblockingOutcome, PreparedInfo};
 use types::SqlError;
 use types::error::codes;
 use wire::ProtocolError;
@@ -165,12 +165,12 @@ impl Connection {
             .with_definitions(&mut prepared.definitions);
         let session = &mut self.session;
         let params = &self.params;
-        let outcome = match catch_unwind_now(|| session.execute_at_once(id, params, &mut results)) {
-            Ok(AtOnce::Done(done)) => Ok(done),
-            Ok(AtOnce::Unsettled(rest)) => {
-                catch_unwind(pin!(session.finish_at_once(rest, &mut results))).await
+        let outcome = match catch_unwind_now(|| session.execute_nonblocking(id, params, &mut results)) {
+            Ok(NonblockingOutcome::Done(done)) => Ok(done),
+            Ok(NonblockingOutcome::Unacknowledged(rest)) => {
+                catch_unwind(pin!(session.finish_nonblocking(rest, &mut results))).await
             }
-            Ok(AtOnce::Refused) => {
+            Ok(NonblockingOutcome::Refused) => {
                 catch_unwind(pin!(session.execute_prepared(id, params, &mut results))).await
             }
             Err(panic) => Err(panic),

@@ -3,10 +3,11 @@
 //! Who has not logged in yet is counted apart, so that sockets without a user keep no user out: when there are too many of
 //! those, the next one waits a moment at the door, and if none has logged in or gone by then, the oldest goes.
 
+use base::lock::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap};
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -132,7 +133,7 @@ pub enum Asking {
 
 impl Registry {
     fn open(&self) -> MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 
     /// A place for connection `id` until it has logged in, or `None` where the server stops. Where more than `max_unauthenticated` have not, the

@@ -455,6 +455,7 @@ fn enumeration(v: ValueRef<'_>, l: &Labels, s: &mut Sink<'_, '_>) -> SqlResult<u
     let count = l.names.len() as i128;
     let by_number = |n: i128| (1..=count).contains(&n).then_some(n as u16);
     let found = match v {
+        // The same definition, and not one that is like it: nothing has to be looked for.
         ValueRef::Enum(n, from) if std::ptr::eq(&**from, l) => Some(n),
         ValueRef::Str(..) | ValueRef::Bytes(_) | ValueRef::Enum(..) | ValueRef::Set(..) => {
             let b = super::assign_string::bytes_in(v, l.collation.charset());

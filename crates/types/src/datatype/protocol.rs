@@ -61,7 +61,9 @@ pub mod field_flags {
     pub const NO_DEFAULT_VALUE: u16 = 4096;
     /// ON UPDATE CURRENT_TIMESTAMP.
     pub const ON_UPDATE_NOW: u16 = 8192;
-    /// A number.
+    /// Part of some key.
+    pub const PART_KEY: u16 = 16384;
+    /// A number; client libraries set it themselves.
     pub const NUM: u16 = 32768;
 }
 

@@ -16,8 +16,8 @@ pub use rsa_keys::{RsaKeys, encrypt_password};
 pub use scramble::{native_scramble, sha2_scramble};
 pub use sha256_crypt::sha256_crypt;
 
+use base::lock::RwLock;
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
 
 /// What all connections of a server share for authentication.
 #[derive(Debug, Default)]
@@ -40,12 +40,12 @@ const CACHE_ENTRIES: usize = 10_000;
 
 impl FastAuthCache {
     fn get(&self, stored: &[u8]) -> Option<[u8; 32]> {
-        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        let entries = self.entries.read();
         entries.get(stored).copied()
     }
 
     fn insert(&self, stored: &[u8], digest: [u8; 32]) {
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.write();
         if entries.len() >= CACHE_ENTRIES {
             entries.clear();
         }
@@ -54,7 +54,7 @@ impl FastAuthCache {
 
     /// Forgets everything (FLUSH PRIVILEGES).
     pub fn clear(&self) {
-        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.write();
         entries.clear();
     }
 }

@@ -6,9 +6,10 @@ mod threads;
 
 use super::*;
 use crate::txn::{Registration, TxnSystem};
+use base::lock::Mutex;
 use base::{Clock, Lsn, TxnId};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::{Wake, Waker};
 
 /// A clock that stands until it is told to go on.
@@ -23,7 +24,7 @@ impl HandClock {
     pub(super) fn advance(&self, us: u64) {
         let now = self.now.fetch_add(us, Ordering::SeqCst) + us;
         let due: Vec<_> = {
-            let mut t = self.timers.lock().unwrap();
+            let mut t = self.timers.lock();
             let (due, rest) = std::mem::take(&mut *t)
                 .into_iter()
                 .partition(|x| x.0 <= now);
@@ -49,7 +50,7 @@ impl Clock for HandClock {
 
     fn wake_at(&self, at_us: u64, waker: Waker) {
         self.armed.fetch_add(1, Ordering::SeqCst);
-        self.timers.lock().unwrap().push((at_us, waker));
+        self.timers.lock().push((at_us, waker));
     }
 }
 

@@ -1,21 +1,10 @@
 //! Threads that lock several rows in any order: nobody is forgotten, and nobody shares what is exclusive.
 
 use super::*;
-use base::block_on;
+use base::{SplitMix64, block_on};
 use std::sync::atomic::AtomicI64;
 
 const KEYS: usize = 5;
-
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % n
-    }
-}
 
 /// A row as a page would hold it: the mutex is the page latch, the value is the writer in the row header.
 struct Stress {
@@ -46,7 +35,7 @@ impl Stress {
     fn acquire(&self, me: TxnId, key: usize, exclusive: bool, how: &mut [u8; KEYS]) -> bool {
         loop {
             let wait = {
-                let mut row = self.rows[key].lock().unwrap();
+                let mut row = self.rows[key].lock();
                 let writer = (*row != me && self.w.txns.is_active(*row)).then_some(*row);
                 let (mode, hold) = match exclusive {
                     true => (Mode::Exclusive, Hold::Row),
@@ -125,7 +114,7 @@ impl Stress {
     }
 
     fn run(&self, seed: u64, rounds: usize) {
-        let mut rng = Rng(base::seed::nth("lockers", seed) | 1);
+        let mut rng = SplitMix64::new(base::seed::nth("lockers", seed));
         let cell = self.w.txns.register();
         for _ in 0..rounds {
             let me = self.w.begin(&cell);
@@ -173,7 +162,7 @@ fn kills_and_timeouts_race_with_grants() {
             .collect();
         let (s, stop) = (&s, &stop);
         scope.spawn(move || {
-            let mut rng = Rng(base::seed::of("killer") | 1);
+            let mut rng = SplitMix64::new(base::seed::of("killer"));
             while !stop.load(Ordering::Relaxed) {
                 s.w.clock.advance(10);
                 s.w.table

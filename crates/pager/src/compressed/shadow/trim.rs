@@ -20,7 +20,7 @@ impl Shadow {
         if self.fill_holes()? {
             self.make_root()?;
         }
-        let _one = self.rooting.lock().unwrap_or_else(|e| e.into_inner());
+        let _one = self.rooting.lock();
         let mut s = self.lock();
         self.move_spare(&mut s)?;
         self.give_back(&mut s, 1)
@@ -45,7 +45,7 @@ impl Shadow {
     /// Whether a page was moved.
     fn fill_holes(&self) -> io::Result<bool> {
         let mut last = {
-            let _one = self.rooting.lock().unwrap_or_else(|e| e.into_inner());
+            let _one = self.rooting.lock();
             let mut s = self.lock();
             self.move_spare(&mut s)?;
             let (units, end) = (s.places.units(), s.places.taken_end());

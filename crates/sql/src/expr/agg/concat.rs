@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use types::error::codes;
 use types::{Level, Warning};
 
 use super::AggSpec;
@@ -62,7 +63,7 @@ impl Concat {
             self.joined.truncate(end);
             cx.warn(Warning::new(
                 Level::Warning,
-                1260,
+                codes::ER_CUT_VALUE_GROUP_CONCAT,
                 format!("Row {} was cut by GROUP_CONCAT()", self.count),
             ));
         }

@@ -14,90 +14,30 @@ use super::func::json_type;
 use super::infer::{Domain, domain};
 use super::node::Expr;
 use super::ty::{Coercibility, ExprType};
-use crate::parse::ast;
+use crate::parse::ast::{self, AggregateFunc};
 pub use state::Accumulator;
 
-/// Aggregate functions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AggFunc {
-    /// COUNT.
-    Count,
-    /// SUM.
-    Sum,
-    /// AVG.
-    Avg,
-    /// MIN.
-    Min,
-    /// MAX.
-    Max,
-    /// BIT_AND.
-    BitAnd,
-    /// BIT_OR.
-    BitOr,
-    /// BIT_XOR.
-    BitXor,
-    /// STD, STDDEV, STDDEV_POP.
-    StdPop,
-    /// STDDEV_SAMP.
-    StdSamp,
-    /// VARIANCE, VAR_POP.
-    VarPop,
-    /// VAR_SAMP.
-    VarSamp,
-    /// GROUP_CONCAT.
-    GroupConcat,
-    /// JSON_ARRAYAGG.
-    JsonArray,
-    /// JSON_OBJECTAGG.
-    JsonObject,
-}
-
-impl AggFunc {
-    /// The function of the tree; `None` for what is not supported.
-    pub fn from_ast(f: ast::AggregateFunc) -> Option<AggFunc> {
-        use ast::AggregateFunc as A;
-        Some(match f {
-            A::Count => AggFunc::Count,
-            A::Sum => AggFunc::Sum,
-            A::Avg => AggFunc::Avg,
-            A::Min => AggFunc::Min,
-            A::Max => AggFunc::Max,
-            A::BitAnd => AggFunc::BitAnd,
-            A::BitOr => AggFunc::BitOr,
-            A::BitXor => AggFunc::BitXor,
-            A::StdPop => AggFunc::StdPop,
-            A::StdSamp => AggFunc::StdSamp,
-            A::VarPop => AggFunc::VarPop,
-            A::VarSamp => AggFunc::VarSamp,
-            A::GroupConcat => AggFunc::GroupConcat,
-            A::JsonArrayAgg => AggFunc::JsonArray,
-            A::JsonObjectAgg => AggFunc::JsonObject,
-            A::StCollect => return None,
-        })
-    }
-
-    /// It computes with numbers, so that hexadecimal and bit literals are numbers to it.
-    const fn of_numbers(self) -> bool {
-        matches!(
-            self,
-            AggFunc::Sum
-                | AggFunc::Avg
-                | AggFunc::BitAnd
-                | AggFunc::BitOr
-                | AggFunc::BitXor
-                | AggFunc::StdPop
-                | AggFunc::StdSamp
-                | AggFunc::VarPop
-                | AggFunc::VarSamp
-        )
-    }
+/// The function computes with numbers, so that hexadecimal and bit literals are numbers to it.
+const fn is_of_numbers(func: AggregateFunc) -> bool {
+    matches!(
+        func,
+        AggregateFunc::Sum
+            | AggregateFunc::Avg
+            | AggregateFunc::BitAnd
+            | AggregateFunc::BitOr
+            | AggregateFunc::BitXor
+            | AggregateFunc::StdPop
+            | AggregateFunc::StdSamp
+            | AggregateFunc::VarPop
+            | AggregateFunc::VarSamp
+    )
 }
 
 /// One aggregate of a query block.
 #[derive(Debug, Clone)]
 pub struct AggSpec {
     /// Which function.
-    pub func: AggFunc,
+    pub func: AggregateFunc,
     /// DISTINCT was written.
     pub distinct: bool,
     /// Its arguments; none for COUNT(*).
@@ -120,7 +60,7 @@ impl AggSpec {
     /// # Errors
     /// 1267, 1271.
     pub(super) fn new(
-        func: AggFunc,
+        func: AggregateFunc,
         distinct: bool,
         mut args: Vec<Expr>,
         order_by: Vec<(Expr, bool)>,
@@ -128,7 +68,7 @@ impl AggSpec {
         source: ast::Aggregate,
         cx: &EvalCtx<'_>,
     ) -> Result<AggSpec, SqlError> {
-        if distinct && func.of_numbers() {
+        if distinct && is_of_numbers(func) {
             // Two texts of one number are one value.
             args = args.into_iter().map(Expr::into_double).collect();
         }
@@ -151,7 +91,7 @@ impl AggSpec {
 
     /// COUNT(*): rows are counted without being looked at.
     pub fn is_count_star(&self) -> bool {
-        self.func == AggFunc::Count && self.args.is_empty()
+        self.func == AggregateFunc::Count && self.args.is_empty()
     }
 
     /// The empty state of a group.
@@ -165,8 +105,8 @@ impl AggSpec {
     }
 }
 
-fn infer(func: AggFunc, args: &mut [Expr], cx: &EvalCtx<'_>) -> Result<ExprType, SqlError> {
-    if func.of_numbers() {
+fn infer(func: AggregateFunc, args: &mut [Expr], cx: &EvalCtx<'_>) -> Result<ExprType, SqlError> {
+    if is_of_numbers(func) {
         args.iter_mut().for_each(Expr::make_number);
     }
     let first = args.first().map_or(ExprType::int(1, false), |a| a.ty);
@@ -178,23 +118,25 @@ fn infer(func: AggFunc, args: &mut [Expr], cx: &EvalCtx<'_>) -> Result<ExprType,
     let digits = first.int_digits();
     let increment = cx.vars.hot().div_precision_increment;
     Ok(match func {
-        AggFunc::Count => ExprType::int(21, false),
-        AggFunc::Sum if exact => {
+        AggregateFunc::Count => ExprType::int(21, false),
+        AggregateFunc::Sum if exact => {
             ExprType::decimal(digits.saturating_add(scale).saturating_add(22), scale, true)
         }
-        AggFunc::Avg if exact => {
+        AggregateFunc::Avg if exact => {
             let s = scale.saturating_add(increment).min(30);
             ExprType::decimal(digits.saturating_add(s), s, true)
         }
-        AggFunc::Min | AggFunc::Max => first.or_null().words_as_text(),
-        AggFunc::BitAnd | AggFunc::BitOr | AggFunc::BitXor => ExprType::uint(21, false),
-        AggFunc::Sum
-        | AggFunc::Avg
-        | AggFunc::StdPop
-        | AggFunc::StdSamp
-        | AggFunc::VarPop
-        | AggFunc::VarSamp => ExprType::double(true),
-        AggFunc::GroupConcat => {
+        AggregateFunc::Min | AggregateFunc::Max => first.or_null().words_as_text(),
+        AggregateFunc::BitAnd | AggregateFunc::BitOr | AggregateFunc::BitXor => {
+            ExprType::uint(21, false)
+        }
+        AggregateFunc::Sum
+        | AggregateFunc::Avg
+        | AggregateFunc::StdPop
+        | AggregateFunc::StdSamp
+        | AggregateFunc::VarPop
+        | AggregateFunc::VarSamp => ExprType::double(true),
+        AggregateFunc::GroupConcat => {
             let mut texts: Vec<&mut Expr> = args.iter_mut().collect();
             let c = collate::unify(&mut texts, cx.collation, false, "group_concat")?;
             let collation = if c.coercibility >= Coercibility::Numeric {
@@ -206,10 +148,11 @@ fn infer(func: AggFunc, args: &mut [Expr], cx: &EvalCtx<'_>) -> Result<ExprType,
             let chars = (cx.vars.hot().group_concat_max_len / width).min(u64::from(u32::MAX));
             ExprType::text(chars as u32, collation, Coercibility::Implicit, true)
         }
-        AggFunc::JsonArray | AggFunc::JsonObject => {
+        AggregateFunc::JsonArrayAgg | AggregateFunc::JsonObjectAgg => {
             let mut ty = json_type(true);
             ty.collation = CollationId::UTF8MB4_BIN;
             ty
         }
+        AggregateFunc::StCollect => return Err(SqlError::not_supported("ST_COLLECT")),
     })
 }

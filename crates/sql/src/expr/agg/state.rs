@@ -5,9 +5,10 @@ use std::collections::HashSet;
 
 use types::SqlError;
 use types::decimal::Decimal;
+use types::error::codes;
 
+use super::AggSpec;
 use super::concat::Concat;
-use super::{AggFunc, AggSpec};
 use crate::expr::conv;
 use crate::expr::ctx::{EvalCtx, RowSource};
 use crate::expr::infer::{Domain, domain};
@@ -18,6 +19,7 @@ use crate::expr::overflow;
 use crate::expr::ty::{ExprType, Shape};
 use crate::expr::val::{Val, shown_decimal};
 use crate::memory::Charge;
+use crate::parse::ast::AggregateFunc;
 
 /// What has been seen of a group.
 #[derive(Debug, Clone)]
@@ -57,23 +59,25 @@ enum State {
 impl Accumulator {
     pub(super) fn new(spec: &AggSpec) -> Accumulator {
         let state = match spec.func {
-            AggFunc::Count => State::Count(0),
-            AggFunc::Sum | AggFunc::Avg => {
+            AggregateFunc::Count => State::Count(0),
+            AggregateFunc::Sum | AggregateFunc::Avg => {
                 match spec.args.first().map_or(Domain::Int, |a| domain(&a.ty)) {
                     Domain::Int => State::Whole(0, 0),
                     Domain::Decimal => State::Exact(Decimal::ZERO, 0),
                     Domain::Double => State::Double(0.0, 0),
                 }
             }
-            AggFunc::Min | AggFunc::Max => State::Extreme(None),
-            AggFunc::BitAnd => State::Bits(u64::MAX),
-            AggFunc::BitOr | AggFunc::BitXor => State::Bits(0),
-            AggFunc::StdPop | AggFunc::StdSamp | AggFunc::VarPop | AggFunc::VarSamp => {
-                State::Moments(0, 0.0, 0.0)
-            }
-            AggFunc::GroupConcat => State::Concat(Concat::default()),
-            AggFunc::JsonArray => State::Array(None),
-            AggFunc::JsonObject => State::Object(None),
+            AggregateFunc::Min | AggregateFunc::Max => State::Extreme(None),
+            AggregateFunc::BitAnd => State::Bits(u64::MAX),
+            AggregateFunc::BitOr | AggregateFunc::BitXor => State::Bits(0),
+            AggregateFunc::StdPop
+            | AggregateFunc::StdSamp
+            | AggregateFunc::VarPop
+            | AggregateFunc::VarSamp => State::Moments(0, 0.0, 0.0),
+            AggregateFunc::GroupConcat => State::Concat(Concat::default()),
+            // No ST_COLLECT gets here: its type is refused.
+            AggregateFunc::JsonArrayAgg | AggregateFunc::StCollect => State::Array(None),
+            AggregateFunc::JsonObjectAgg => State::Object(None),
         };
         Accumulator {
             state,
@@ -129,8 +133,10 @@ impl Accumulator {
             return Ok(());
         }
         match spec.func {
-            AggFunc::GroupConcat => return self.add_text(spec, cx, row),
-            AggFunc::JsonArray | AggFunc::JsonObject => return self.add_json(spec, cx, row),
+            AggregateFunc::GroupConcat => return self.add_text(spec, cx, row),
+            AggregateFunc::JsonArrayAgg | AggregateFunc::JsonObjectAgg => {
+                return self.add_json(spec, cx, row);
+            }
             _ => {}
         }
         let Some(arg) = spec.args.first() else {
@@ -203,7 +209,7 @@ impl Accumulator {
                 let better = match best {
                     None => true,
                     Some(b) => match spec.comparer.order(v, ty, b, ty, cx) {
-                        Some(o) if spec.func == AggFunc::Min => o.is_lt(),
+                        Some(o) if spec.func == AggregateFunc::Min => o.is_lt(),
                         Some(o) => o.is_gt(),
                         None => false,
                     },
@@ -223,8 +229,8 @@ impl Accumulator {
                 }
                 let b = conv::to_int(v, cx).map_or(0, |i| i.bits());
                 match spec.func {
-                    AggFunc::BitAnd => *bits &= b,
-                    AggFunc::BitOr => *bits |= b,
+                    AggregateFunc::BitAnd => *bits &= b,
+                    AggregateFunc::BitOr => *bits |= b,
                     _ => *bits ^= b,
                 }
             }
@@ -316,7 +322,7 @@ impl Accumulator {
             (State::Object(members), [(k, kt), (v, vt), ..]) => {
                 if k.is_null() {
                     return Err(SqlError::new(
-                        3158,
+                        codes::ER_JSON_DOCUMENT_NULL_KEY,
                         "JSON documents may not contain NULL member names.",
                     ));
                 }
@@ -335,7 +341,7 @@ impl Accumulator {
     /// # Errors
     /// 1690 where a sum of doubles is not finite.
     pub fn finish(self, spec: &AggSpec, cx: &EvalCtx<'_>) -> Result<Val<'static>, SqlError> {
-        let average = spec.func == AggFunc::Avg;
+        let average = spec.func == AggregateFunc::Avg;
         let increment = cx.vars.hot().div_precision_increment;
         Ok(match self.state {
             State::Count(n) => Val::Int(i64::try_from(n).unwrap_or(i64::MAX)),
@@ -352,13 +358,13 @@ impl Accumulator {
             State::Extreme(best) => best.unwrap_or(Val::Null),
             State::Bits(b) => Val::Uint(b),
             State::Moments(n, _, m2) => {
-                let sample = matches!(spec.func, AggFunc::StdSamp | AggFunc::VarSamp);
+                let sample = matches!(spec.func, AggregateFunc::StdSamp | AggregateFunc::VarSamp);
                 if n == 0 || (sample && n == 1) {
                     return Ok(Val::Null);
                 }
                 let variance = m2 / (n - u64::from(sample)) as f64;
                 match spec.func {
-                    AggFunc::StdPop | AggFunc::StdSamp => Val::Double(variance.sqrt()),
+                    AggregateFunc::StdPop | AggregateFunc::StdSamp => Val::Double(variance.sqrt()),
                     _ => Val::Double(variance),
                 }
             }

@@ -1,16 +1,20 @@
 //! Aggregates: collected into the list of the query block, each once, and referred to by their place in it.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::{AggregatePlace, Binder, Clause, WindowUse};
-use crate::expr::agg::{AggFunc, AggSpec};
+use crate::expr::agg::AggSpec;
 use crate::expr::node::{Expr, Node};
 use crate::expr::ty::Shape;
 use crate::parse::ast;
 
 /// Error 1111: an aggregate where none may stand.
 fn invalid_use() -> SqlError {
-    SqlError::new(1111, "Invalid use of group function")
+    SqlError::new(
+        codes::ER_INVALID_GROUP_FUNC_USE,
+        "Invalid use of group function",
+    )
 }
 
 impl Binder<'_> {
@@ -70,8 +74,6 @@ impl Binder<'_> {
     }
 
     fn spec(&mut self, a: &ast::Aggregate) -> Result<AggSpec, SqlError> {
-        let func =
-            AggFunc::from_ast(a.func).ok_or_else(|| SqlError::not_supported("ST_COLLECT"))?;
         let args = self.bind_all(&a.args)?;
         if args.iter().any(|e| matches!(e.ty.shape, Shape::Row(_))) {
             return Err(super::wrong_columns(1));
@@ -83,7 +85,7 @@ impl Binder<'_> {
             .collect::<Result<Vec<_>, SqlError>>()?;
         let separator = a.separator.as_deref().unwrap_or(b",").to_vec();
         AggSpec::new(
-            func,
+            a.func,
             a.distinct,
             args,
             order_by,

@@ -3,6 +3,7 @@
 use types::charset::{self, Charset};
 use types::collation::CollationId;
 use types::decimal::Decimal;
+use types::error::codes;
 use types::temporal::Time;
 use types::{SqlError, Warning};
 
@@ -47,7 +48,7 @@ impl Binder<'_> {
             A::Float(f) => {
                 if !f.is_finite() {
                     return Err(SqlError::new(
-                        1367,
+                        codes::ER_ILLEGAL_VALUE_FOR_TYPE,
                         "Illegal double value found during parsing",
                     ));
                 }
@@ -114,7 +115,7 @@ impl Binder<'_> {
     fn temporal(&self, kind: ast::TemporalKind, b: &[u8]) -> Result<Expr, SqlError> {
         let wrong = |name: &str| {
             SqlError::new(
-                1525,
+                codes::ER_WRONG_VALUE,
                 format!("Incorrect {name} value: '{}'", String::from_utf8_lossy(b)),
             )
         };

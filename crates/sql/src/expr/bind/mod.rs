@@ -14,6 +14,7 @@ mod special;
 mod subquery;
 
 use types::SqlError;
+use types::error::codes;
 
 use super::agg::AggSpec;
 use super::column_name::ColumnName;
@@ -220,7 +221,10 @@ pub fn column_text(c: &ast::ColumnRef) -> String {
 
 /// Error 1241: an operand has the wrong number of columns.
 pub(super) fn wrong_columns(n: usize) -> SqlError {
-    SqlError::new(1241, format!("Operand should contain {n} column(s)"))
+    SqlError::new(
+        codes::ER_OPERAND_COLUMNS,
+        format!("Operand should contain {n} column(s)"),
+    )
 }
 
 /// Binds expressions of one clause.

@@ -1,6 +1,7 @@
 //! Operators, CASE, IN, BETWEEN, LIKE and REGEXP.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::{Binder, wrong_columns};
 use crate::expr::collate;
@@ -319,7 +320,7 @@ impl Binder<'_> {
     }
 
     fn escape(&mut self, e: &ast::Expr) -> Result<Option<u32>, SqlError> {
-        let wrong = || SqlError::new(1210, "Incorrect arguments to ESCAPE");
+        let wrong = || SqlError::new(codes::ER_WRONG_ARGUMENTS, "Incorrect arguments to ESCAPE");
         let e = self.bind(e)?;
         let v = e.as_const().ok_or_else(wrong)?;
         if v.is_null() {

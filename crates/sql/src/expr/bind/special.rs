@@ -3,6 +3,7 @@
 use types::SqlError;
 use types::charset::Charset;
 use types::collation::CollationId;
+use types::error::codes;
 use types::temporal::IntervalUnit;
 
 use super::Binder;
@@ -25,13 +26,13 @@ impl Binder<'_> {
                 let x = self.bind(x)?;
                 Ok(Expr {
                     ty: ExprType::int(extract_digits(*unit), true),
-                    node: Node::Extract(unit_of(*unit), Box::new(x)),
+                    node: Node::Extract(*unit, Box::new(x)),
                 })
             }
             A::TimestampDiff(d) => {
                 let pair = [self.bind(&d.from)?, self.bind(&d.to)?];
                 Ok(Expr {
-                    node: Node::TimestampDiff(unit_of(d.unit), Box::new(pair)),
+                    node: Node::TimestampDiff(d.unit, Box::new(pair)),
                     ty: ExprType::int(21, true),
                 })
             }
@@ -88,11 +89,11 @@ impl Binder<'_> {
                 self.function("json_member_of", args)
             }
             A::Match(_) => Err(SqlError::new(
-                1191,
+                codes::ER_FT_MATCHING_KEY_NOT_FOUND,
                 "Can't find FULLTEXT index matching the column list",
             )),
             A::Default => Err(SqlError::new(
-                1064,
+                codes::ER_PARSE_ERROR,
                 "DEFAULT is not allowed in this expression",
             )),
             _ => Err(SqlError::not_supported("this expression")),
@@ -132,7 +133,7 @@ impl Binder<'_> {
         let fsp = |f: u8| {
             if f > 6 {
                 Err(SqlError::new(
-                    1426,
+                    codes::ER_TOO_BIG_PRECISION,
                     format!("Too-big precision {f} specified for 'CAST'. Maximum is 6."),
                 ))
             } else {
@@ -163,7 +164,7 @@ impl Binder<'_> {
                 let p = if *precision == 0 { 10 } else { *precision };
                 if *scale > 30 {
                     return Err(SqlError::new(
-                        1425,
+                        codes::ER_TOO_BIG_SCALE,
                         format!(
                             "Too big scale {scale} specified for column 'CAST'. Maximum is 30."
                         ),
@@ -171,13 +172,13 @@ impl Binder<'_> {
                 }
                 if p > 65 {
                     return Err(SqlError::new(
-                        1426,
+                        codes::ER_TOO_BIG_PRECISION,
                         format!("Too-big precision {p} specified for 'CAST'. Maximum is 65."),
                     ));
                 }
                 if *scale > p {
                     return Err(SqlError::new(
-                        1427,
+                        codes::ER_M_BIGGER_THAN_D,
                         "For float(M,D), double(M,D) or decimal(M,D), M must be >= D (column 'CAST').",
                     ));
                 }
@@ -295,13 +296,13 @@ impl Binder<'_> {
     fn date_arith(&mut self, d: &ast::DateArith) -> Result<Expr, SqlError> {
         let date = self.bind(&d.date)?;
         let mut amount = self.bind(&d.amount)?;
-        if !unit_of(d.unit).is_compound() {
+        if !d.unit.is_compound() {
             amount.make_number();
         }
         if matches!(amount.node, Node::Param(..)) {
             Self::adopt(&mut amount, &ExprType::decimal(20, 6, true));
         }
-        let unit = unit_of(d.unit);
+        let unit = d.unit;
         let fraction = if unit.has_micros() {
             6
         } else if unit == IntervalUnit::Second {
@@ -376,8 +377,8 @@ impl Binder<'_> {
     }
 }
 
-fn extract_digits(unit: ast::IntervalUnit) -> u8 {
-    use ast::IntervalUnit as U;
+fn extract_digits(unit: IntervalUnit) -> u8 {
+    use IntervalUnit as U;
     match unit {
         U::Year => 4,
         U::YearMonth => 6,
@@ -386,33 +387,5 @@ fn extract_digits(unit: ast::IntervalUnit) -> u8 {
         U::Microsecond | U::DayMinute | U::HourSecond => 7,
         U::DaySecond | U::SecondMicrosecond => 9,
         _ => 21,
-    }
-}
-
-/// The unit of the tree as the calendar's.
-pub(super) fn unit_of(u: ast::IntervalUnit) -> IntervalUnit {
-    use IntervalUnit as T;
-    use ast::IntervalUnit as U;
-    match u {
-        U::Microsecond => T::Microsecond,
-        U::Second => T::Second,
-        U::Minute => T::Minute,
-        U::Hour => T::Hour,
-        U::Day => T::Day,
-        U::Week => T::Week,
-        U::Month => T::Month,
-        U::Quarter => T::Quarter,
-        U::Year => T::Year,
-        U::SecondMicrosecond => T::SecondMicrosecond,
-        U::MinuteMicrosecond => T::MinuteMicrosecond,
-        U::MinuteSecond => T::MinuteSecond,
-        U::HourMicrosecond => T::HourMicrosecond,
-        U::HourSecond => T::HourSecond,
-        U::HourMinute => T::HourMinute,
-        U::DayMicrosecond => T::DayMicrosecond,
-        U::DaySecond => T::DaySecond,
-        U::DayMinute => T::DayMinute,
-        U::DayHour => T::DayHour,
-        U::YearMonth => T::YearMonth,
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! They are for queries, never for secrets: whoever sees two of them can tell the next.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use base::lock::Mutex;
+use std::sync::Arc;
 
 use super::EvalCtx;
 
@@ -19,25 +20,25 @@ fn next_random(s: &mut [u32; 2]) -> f64 {
 
 /// Where RAND() of a connection stands: one statement goes on where the one before ended.
 #[derive(Debug, Clone)]
-pub struct Chance(Arc<Mutex<[u32; 2]>>);
+pub struct RandState(Arc<Mutex<[u32; 2]>>);
 
-impl Chance {
+impl RandState {
     /// Starts anew from a seed.
-    pub fn new(seed: u64) -> Chance {
+    pub fn new(seed: u64) -> RandState {
         let at = [(seed >> 32) as u32 % RAND_MAX, seed as u32 % RAND_MAX];
-        Chance(Arc::new(Mutex::new(at)))
+        RandState(Arc::new(Mutex::new(at)))
     }
 
     /// Sets one of the two seeds, as `rand_seed1` (0) and `rand_seed2` (1) do.
     pub fn set(&self, which: usize, seed: u32) {
-        let mut at = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut at = self.0.lock();
         if let Some(place) = at.get_mut(which) {
             *place = seed;
         }
     }
 
     fn next(&self) -> f64 {
-        next_random(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        next_random(&mut self.0.lock())
     }
 }
 

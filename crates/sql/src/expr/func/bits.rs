@@ -1,6 +1,7 @@
 //! Numbers as text in other bases and bits: HEX, UNHEX, BIN, OCT, BIT_COUNT, EXPORT_SET, MAKE_SET, CRC32.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::args::Args;
 use super::infer::{InferCx, ascii, bytes, int, text_type, uint};
@@ -109,7 +110,7 @@ fn unhex(a: Args<'_>) -> Out<'_> {
             (Some(h), Some(l)) => out.push((h << 4 | l) as u8),
             _ => {
                 a.cx.warn_error(SqlError::new(
-                    1411,
+                    codes::ER_WRONG_VALUE_FOR_TYPE,
                     format!(
                         "Incorrect string value: '{}' for function unhex",
                         crate::expr::conv::shown(&t)

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use types::SqlError;
 use types::collation::CollationId;
+use types::error::codes;
 use types::temporal::DateTime;
 
 use super::args::Args;
@@ -239,7 +240,10 @@ fn infer_name_const(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
     if args.iter().all(|a| a.as_const().is_some()) {
         Ok(args[1].ty)
     } else {
-        Err(SqlError::new(1210, "Incorrect arguments to NAME_CONST"))
+        Err(SqlError::new(
+            codes::ER_WRONG_ARGUMENTS,
+            "Incorrect arguments to NAME_CONST",
+        ))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The clock, sums and differences of times, formatting and reading them.
 
 use types::SqlError;
+use types::error::codes;
 use types::temporal::StrToDate;
 use types::temporal::{self, Date, DateTime, Time, TimeZone};
 
@@ -238,7 +239,7 @@ fn str_to_date(a: Args<'_>) -> Out<'_> {
     let shown = || String::from_utf8_lossy(&t).into_owned();
     let Some((v, left_over)) = temporal::str_to_date(&t, &f) else {
         a.cx.warn_error(SqlError::new(
-            1411,
+            codes::ER_WRONG_VALUE_FOR_TYPE,
             format!(
                 "Incorrect datetime value: '{}' for function str_to_date",
                 shown()
@@ -256,7 +257,7 @@ fn str_to_date(a: Args<'_>) -> Out<'_> {
         && (a.cx.sql_mode.has(SqlMode::NO_ZERO_DATE) || a.cx.sql_mode.has(SqlMode::NO_ZERO_IN_DATE))
     {
         a.cx.warn_error(SqlError::new(
-            1411,
+            codes::ER_WRONG_VALUE_FOR_TYPE,
             format!(
                 "Incorrect datetime value: '{}' for function str_to_date",
                 shown()

@@ -1,6 +1,7 @@
 //! Parts of dates and times, and dates and times from parts.
 
 use types::SqlError;
+use types::error::codes;
 use types::temporal::{self, Date, DateTime, Time};
 
 use super::args::Args;
@@ -267,7 +268,10 @@ fn months(period: i64) -> Option<i64> {
 }
 
 fn wrong_period(function: &str) -> SqlError {
-    SqlError::new(1210, format!("Incorrect arguments to {function}"))
+    SqlError::new(
+        codes::ER_WRONG_ARGUMENTS,
+        format!("Incorrect arguments to {function}"),
+    )
 }
 
 fn period_add(a: Args<'_>) -> Out<'_> {

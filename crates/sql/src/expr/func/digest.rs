@@ -4,6 +4,7 @@ use md5::{Digest, Md5};
 use sha1::Sha1;
 use sha2::{Sha224, Sha256, Sha384, Sha512};
 use types::SqlError;
+use types::error::codes;
 
 use super::args::Args;
 use super::infer::{InferCx, ascii};
@@ -65,7 +66,7 @@ fn random_bytes(a: Args<'_>) -> Out<'_> {
     match usize::try_from(n) {
         Ok(n @ 1..=1024) => a.cx.special(Special::RandomBytes(n)),
         _ => Err(SqlError::new(
-            1690,
+            codes::ER_DATA_OUT_OF_RANGE,
             "length value is out of range in 'random_bytes'",
         )),
     }

@@ -1,6 +1,7 @@
 //! Numbers and bytes formatted for people: FORMAT, FORMAT_BYTES, FORMAT_PICO_TIME.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::args::Args;
 use super::infer::{InferCx, ascii_or_null};
@@ -92,7 +93,10 @@ fn separators(a: &Args<'_>) -> Result<(&'static str, &'static str), SqlError> {
     });
     let Some(locale) = known.map(str::as_bytes) else {
         let shown = given.map_or("NULL".into(), |l| conv::shown(&l).into_owned());
-        a.cx.warn_error(SqlError::new(1649, format!("Unknown locale: '{shown}'")));
+        a.cx.warn_error(SqlError::new(
+            codes::ER_UNKNOWN_LOCALE,
+            format!("Unknown locale: '{shown}'"),
+        ));
         return Ok((",", "."));
     };
     let language = locale.split(|b| *b == b'_').next().unwrap_or_default();

@@ -3,6 +3,7 @@
 use types::SqlError;
 use types::charset::Charset;
 use types::collation::CollationId;
+use types::error::codes;
 
 use crate::expr::collate::{self, Collated};
 use crate::expr::ctx::EvalCtx;
@@ -208,7 +209,7 @@ pub(super) fn fsp_argument(cx: &InferCx<'_>, args: &[Expr], i: usize) -> Result<
         Some(Some(Val::Int(n @ 0..=6))) => Ok(*n as u8),
         Some(Some(Val::Uint(n @ 0..=6))) => Ok(*n as u8),
         Some(v) => Err(SqlError::new(
-            1426,
+            codes::ER_TOO_BIG_PRECISION,
             format!(
                 "Too-big precision {} specified for '{}'. Maximum is 6.",
                 match v {

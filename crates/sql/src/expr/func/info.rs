@@ -2,6 +2,7 @@
 
 use types::SqlError;
 use types::charset::Charset;
+use types::error::codes;
 
 use super::args::Args;
 use super::infer::{InferCx, collation_name, int_not_null, int_or_null, system};
@@ -147,7 +148,7 @@ fn benchmark(a: Args<'_>) -> Out<'_> {
     let n = some!(a.i64(0)?);
     if n < 0 {
         a.cx.warn_error(SqlError::new(
-            1411,
+            codes::ER_WRONG_VALUE_FOR_TYPE,
             format!("Incorrect count value: '{n}' for function benchmark"),
         ));
         return Ok(Val::Null);
@@ -164,7 +165,10 @@ fn benchmark(a: Args<'_>) -> Out<'_> {
 fn sql_sleep(a: Args<'_>) -> Out<'_> {
     match a.f64(0)? {
         Some(s) if s >= 0.0 => a.cx.special(Special::Sleep(s)),
-        _ => Err(SqlError::new(1210, "Incorrect arguments to sleep.")),
+        _ => Err(SqlError::new(
+            codes::ER_WRONG_ARGUMENTS,
+            "Incorrect arguments to sleep.",
+        )),
     }
 }
 
@@ -174,7 +178,7 @@ fn lock_name(a: Args<'_>) -> Result<String, SqlError> {
     let name = String::from_utf8_lossy(&name).to_lowercase();
     if name.is_empty() || name.chars().count() > 64 {
         return Err(SqlError::new(
-            3057,
+            codes::ER_USER_LOCK_WRONG_NAME,
             format!("Incorrect user-level lock name '{name}'."),
         ));
     }

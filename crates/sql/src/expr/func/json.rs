@@ -2,6 +2,7 @@
 
 use types::SqlError;
 use types::charset::Charset;
+use types::error::codes;
 
 use super::args::Args;
 use super::infer::{InferCx, ascii_or_null, int, int_or_null, json, json_type};
@@ -56,7 +57,7 @@ pub(super) fn document(a: Args<'_>, i: usize, function: &str) -> Result<Option<J
     match &v {
         Val::Null => Ok(None),
         Val::Bytes(b) if a.ty(i).charset() == Charset::Binary => Err(SqlError::new(
-            3144,
+            codes::ER_INVALID_JSON_CHARSET,
             format!(
                 "Cannot create a JSON value from a string with CHARACTER SET 'binary'. ({} bytes)",
                 b.len()
@@ -69,7 +70,7 @@ pub(super) fn document(a: Args<'_>, i: usize, function: &str) -> Result<Option<J
                 .map_err(|e| doc::invalid(&e, i + 1, function))
         }
         _ => Err(SqlError::new(
-            3146,
+            codes::ER_INVALID_TYPE_FOR_JSON,
             format!(
                 "Invalid data type for JSON data in argument {} to function {function}; a JSON string or JSON type is required.",
                 i + 1
@@ -105,13 +106,13 @@ pub(super) fn path(a: Args<'_>, i: usize, wild: bool) -> Result<Option<Path>, Sq
     };
     let p = Path::parse(&String::from_utf8_lossy(&t)).map_err(|at| {
         SqlError::new(
-            3143,
+            codes::ER_INVALID_JSON_PATH,
             format!("Invalid JSON path expression. The error is around character position {at}."),
         )
     })?;
     if !wild && p.is_wild() {
         return Err(SqlError::new(
-            3149,
+            codes::ER_INVALID_JSON_PATH_WILDCARD,
             "In this situation, path expressions may not contain the * and ** tokens or an array range.",
         ));
     }
@@ -276,7 +277,7 @@ fn wants_all(a: Args<'_>, i: usize, function: &str) -> Result<Option<bool>, SqlE
         b"one" => Ok(Some(false)),
         b"all" => Ok(Some(true)),
         _ => Err(SqlError::new(
-            3154,
+            codes::ER_JSON_BAD_ONE_OR_ALL_ARG,
             format!("The oneOrAll argument to {function} may take these values: 'one' or 'all'."),
         )),
     }
@@ -433,7 +434,7 @@ fn json_object(a: Args<'_>) -> Out<'_> {
     for i in (0..a.len()).step_by(2) {
         let Some(k) = a.text(i)? else {
             return Err(SqlError::new(
-                3158,
+                codes::ER_JSON_DOCUMENT_NULL_KEY,
                 "JSON documents may not contain NULL member names.",
             ));
         };

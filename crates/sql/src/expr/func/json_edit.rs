@@ -1,6 +1,7 @@
 //! JSON functions that change a document: SET, INSERT, REPLACE, REMOVE, ARRAY_APPEND, MERGE.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::args::Args;
 use super::infer::json;
@@ -154,7 +155,7 @@ fn remove(a: Args<'_>) -> Out<'_> {
         let p = some!(path(a, i, false)?);
         let Some((last, parents)) = p.steps.split_last() else {
             return Err(SqlError::new(
-                3153,
+                codes::ER_JSON_VACUOUS_PATH,
                 "The path expression '$' is not allowed in this context.",
             ));
         };

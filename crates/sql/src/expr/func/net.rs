@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use types::SqlError;
+use types::error::codes;
 
 use super::args::Args;
 use super::infer::{InferCx, ascii_or_null, bytes, int_not_null};
@@ -55,7 +56,7 @@ fn inet_aton(a: Args<'_>) -> Out<'_> {
             Ok(v) if v <= 255 && p.bytes().all(|b| b.is_ascii_digit()) => v,
             _ => {
                 a.cx.warn_error(SqlError::new(
-                    1411,
+                    codes::ER_WRONG_VALUE_FOR_TYPE,
                     format!("Incorrect string value: '{text}' for function inet_aton"),
                 ));
                 return Ok(Val::Null);

@@ -1,6 +1,7 @@
 //! Numeric functions: rounding, powers, logarithms, trigonometry, RAND, CONV.
 
 use types::SqlError;
+use types::error::codes;
 
 use types::decimal::arith::Rounding;
 
@@ -320,7 +321,10 @@ fn exp(a: Args<'_>) -> Out<'_> {
 
 /// NULL with warning 3020: there is no logarithm of it.
 fn no_logarithm<'a>(a: Args<'a>) -> Val<'a> {
-    a.cx.warn_error(SqlError::new(3020, "Invalid argument for logarithm"));
+    a.cx.warn_error(SqlError::new(
+        codes::ER_INVALID_ARGUMENT_FOR_LOGARITHM,
+        "Invalid argument for logarithm",
+    ));
     Val::Null
 }
 
@@ -398,6 +402,7 @@ fn rand(a: Args<'_>) -> Out<'_> {
         return Ok(Val::Double(a.cx.random()));
     }
     let seed = a.i64(0)?.unwrap_or(0);
+    // A plan does not move while it runs: the place of the arguments says which call it is. Two copies of one call are two calls.
     let call = a.args.as_ptr() as usize;
     let restart = a.args[0].as_const().is_none() && a.args[0].reads_row();
     Ok(Val::Double(a.cx.seeded_random(call, seed, restart)))

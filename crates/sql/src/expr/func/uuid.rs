@@ -1,6 +1,7 @@
 //! UUIDs. UUID() is version 1, as MySQL's: a time, a sequence and this server's node, so that it needs no randomness.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::args::Args;
 use super::infer::{InferCx, ascii_or_null, int_or_null};
@@ -115,7 +116,7 @@ fn is_uuid(a: Args<'_>) -> Out<'_> {
 
 fn wrong(value: &[u8], function: &str) -> SqlError {
     SqlError::new(
-        1411,
+        codes::ER_WRONG_VALUE_FOR_TYPE,
         format!(
             "Incorrect string value: '{}' for function {function}",
             String::from_utf8_lossy(value)

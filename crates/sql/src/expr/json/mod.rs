@@ -10,6 +10,7 @@ pub(crate) use read::parse;
 pub(crate) use value::Json;
 
 use types::SqlError;
+use types::error::codes;
 
 use super::conv;
 use super::ty::{ExprType, Shape};
@@ -21,7 +22,7 @@ pub(crate) fn invalid(e: &read::JsonError, n: usize, function: &str) -> SqlError
         return too_deep();
     }
     SqlError::new(
-        3141,
+        codes::ER_INVALID_JSON_TEXT_IN_PARAM,
         format!(
             "Invalid JSON text in argument {n} to function {function}: \"{}\" at position {}.",
             e.why, e.at

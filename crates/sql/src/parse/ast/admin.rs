@@ -1,5 +1,7 @@
 //! Transactions, variables, accounts, maintenance, replication.
 
+pub use types::Isolation;
+
 use super::{Account, Expr, Name, ObjectName, VarScope};
 
 /// `START TRANSACTION ..`.
@@ -125,7 +127,7 @@ pub enum SetItem {
         /// `GLOBAL`, `SESSION`, or `None` for the next transaction only.
         scope: Option<VarScope>,
         /// `ISOLATION LEVEL`.
-        isolation: Option<IsolationLevel>,
+        isolation: Option<Isolation>,
         /// `READ ONLY` (`Some(true)`) or `READ WRITE`.
         read_only: Option<bool>,
     },
@@ -142,19 +144,6 @@ pub enum SetItem {
     },
     /// `RESOURCE GROUP name`
     ResourceGroup(Name),
-}
-
-/// Isolation levels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IsolationLevel {
-    /// `READ UNCOMMITTED`
-    ReadUncommitted,
-    /// `READ COMMITTED`
-    ReadCommitted,
-    /// `REPEATABLE READ`
-    RepeatableRead,
-    /// `SERIALIZABLE`
-    Serializable,
 }
 
 /// Verbs of table maintenance.

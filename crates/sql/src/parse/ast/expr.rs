@@ -1,5 +1,7 @@
 //! Scalar expressions.
 
+pub use types::temporal::IntervalUnit;
+
 use super::{Aggregate, Call, Name, Query, WindowCall};
 
 /// A scalar (or row) expression.
@@ -402,32 +404,6 @@ pub enum CastType {
     Json,
     /// `POINT`, `GEOMETRY`, .. : the type's name.
     Geometry(Name),
-}
-
-/// Units of `INTERVAL` and `EXTRACT`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum IntervalUnit {
-    Microsecond,
-    Second,
-    Minute,
-    Hour,
-    Day,
-    Week,
-    Month,
-    Quarter,
-    Year,
-    SecondMicrosecond,
-    MinuteMicrosecond,
-    MinuteSecond,
-    HourMicrosecond,
-    HourSecond,
-    HourMinute,
-    DayMicrosecond,
-    DaySecond,
-    DayMinute,
-    DayHour,
-    YearMonth,
 }
 
 /// `date +/- INTERVAL amount unit`.

@@ -383,28 +383,6 @@ fn aggregate_name(func: AggregateFunc) -> &'static str {
 }
 
 /// A unit's name in lower case.
-pub(super) fn unit(unit: IntervalUnit) -> &'static str {
-    use IntervalUnit as U;
-    match unit {
-        U::Microsecond => "microsecond",
-        U::Second => "second",
-        U::Minute => "minute",
-        U::Hour => "hour",
-        U::Day => "day",
-        U::Week => "week",
-        U::Month => "month",
-        U::Quarter => "quarter",
-        U::Year => "year",
-        U::SecondMicrosecond => "second_microsecond",
-        U::MinuteMicrosecond => "minute_microsecond",
-        U::MinuteSecond => "minute_second",
-        U::HourMicrosecond => "hour_microsecond",
-        U::HourSecond => "hour_second",
-        U::HourMinute => "hour_minute",
-        U::DayMicrosecond => "day_microsecond",
-        U::DaySecond => "day_second",
-        U::DayMinute => "day_minute",
-        U::DayHour => "day_hour",
-        U::YearMonth => "year_month",
-    }
+pub(super) fn unit(unit: IntervalUnit) -> String {
+    unit.name().to_ascii_lowercase()
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use base::Random;
 use engine::Catalog;
+use types::error::codes;
 use types::{SqlError, Warning};
 
 use crate::access::needs::Right;
@@ -148,7 +149,7 @@ pub(super) fn named(user: &str, host: &str) -> Result<AccountId, SqlError> {
     let (user, host) = (user.trim_matches(space), host.trim_matches(space));
     let too_long = |text: &str, what: &str, most: usize| {
         SqlError::new(
-            1470,
+            codes::ER_WRONG_STRING_LENGTH,
             format!("String '{text}' is too long for {what} (should be no longer than {most})"),
         )
     };
@@ -159,11 +160,14 @@ pub(super) fn named(user: &str, host: &str) -> Result<AccountId, SqlError> {
         return Err(too_long(host, "host name", HOST_CHARS));
     }
     if host.contains('@') || !host.is_ascii() || host.bytes().any(|b| b.is_ascii_control()) {
-        return Err(SqlError::new(1105, format!("Malformed hostname ({host})")));
+        return Err(SqlError::new(
+            codes::ER_UNKNOWN_ERROR,
+            format!("Malformed hostname ({host})"),
+        ));
     }
     if user.contains('\0') || user.chars().any(|c| u32::from(c) > 0xFFFF) {
         return Err(SqlError::new(
-            1300,
+            codes::ER_INVALID_CHARACTER_STRING,
             format!("Invalid utf8mb3 character string: '{user}'"),
         ));
     }

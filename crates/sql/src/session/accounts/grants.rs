@@ -4,11 +4,12 @@
 //! takes away what he could not give.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::actor::{Actor, Outcome, SYSTEM_USER};
 use super::errors::*;
+use super::requested::{Level, RequestedPrivileges, check_exists, level, wanted};
 use super::roles;
-use super::wanted::{Level, Wanted, check_exists, level, wanted};
 use crate::access::account::{Account, ColumnGrant, ProxyGrant, RoutineGrant, TableGrant};
 use crate::access::privilege::{DB_SET, Priv};
 use crate::access::{AccountId, AccountState, PrivSet, SecurityContext};
@@ -38,7 +39,7 @@ pub(super) fn grant(
     if let Some((account, with)) = &g.as_account {
         if level != Level::Global {
             let text = "GRANT ... AS is currently supported only for global privileges.";
-            return Err(SqlError::new(3835, text));
+            return Err(SqlError::new(codes::ER_UNSUPPORTED_USE_OF_GRANT_AS, text));
         }
         let other = given_as(actor, state, account, with.as_ref())?;
         may_give(&other, &level, &mut w).map_err(|_| grant_as_denied())?;
@@ -48,7 +49,7 @@ pub(super) fn grant(
     for id in actor.ids(&g.to)? {
         if state.find(&id).is_none() {
             return Err(SqlError::new(
-                1410,
+                codes::ER_CANT_CREATE_USER_WITH_GRANT,
                 "You are not allowed to create a user with GRANT",
             ));
         }
@@ -65,7 +66,11 @@ pub(super) fn grant(
 }
 
 /// Refuses to give what is not the actor's to give. Of the dynamic privileges that ALL means those are left that are.
-fn may_give(powers: &SecurityContext, level: &Level, w: &mut Wanted) -> Result<(), SqlError> {
+fn may_give(
+    powers: &SecurityContext,
+    level: &Level,
+    w: &mut RequestedPrivileges,
+) -> Result<(), SqlError> {
     let needed = w.set.with(Priv::GrantOption);
     match level {
         Level::Global => {
@@ -247,7 +252,7 @@ fn given_as(
 /// 3836.
 fn grant_as_denied() -> SqlError {
     SqlError::new(
-        3836,
+        codes::ER_UKNOWN_AUTH_ID_OR_ACCESS_DENIED_FOR_GRANT_AS,
         "Either some of the authorization IDs in the AS clause are invalid or the current user lacks privileges to execute the statement.",
     )
 }
@@ -256,7 +261,7 @@ fn grant_as_denied() -> SqlError {
 fn give(
     a: &mut Account,
     level: &Level,
-    w: &Wanted,
+    w: &RequestedPrivileges,
     option: bool,
     limits: &Restrictions,
     grantor: &AccountId,
@@ -368,7 +373,12 @@ pub(super) fn revoke(
 }
 
 /// Takes from what an account has. Nothing has happened after an error.
-fn take(a: &mut Account, level: &Level, w: &Wanted, partial: bool) -> Result<(), SqlError> {
+fn take(
+    a: &mut Account,
+    level: &Level,
+    w: &RequestedPrivileges,
+    partial: bool,
+) -> Result<(), SqlError> {
     match level {
         Level::Global => {
             a.privileges = a.privileges.minus(w.set);
@@ -456,7 +466,7 @@ fn revoke_everything(
         actor.may_touch(state, &id)?;
         let Some(a) = state.find_mut(&id) else {
             let e = SqlError::new(
-                1269,
+                codes::ER_REVOKE_GRANTS,
                 "Can't revoke all privileges for one or more of the requested users",
             );
             match ignore_unknown {
@@ -490,7 +500,7 @@ fn may_proxy(actor: &Actor, state: &AccountState, of: &AccountId) -> Result<(), 
         return Ok(());
     }
     Err(SqlError::new(
-        1698,
+        codes::ER_ACCESS_DENIED_NO_PASSWORD_ERROR,
         format!(
             "Access denied for user '{}'@'{}'",
             actor.account.user, actor.host
@@ -511,7 +521,7 @@ fn grant_proxy(
     for id in actor.ids(to)? {
         if state.find(&id).is_none() {
             return Err(SqlError::new(
-                1410,
+                codes::ER_CANT_CREATE_USER_WITH_GRANT,
                 "You are not allowed to create a user with GRANT",
             ));
         }

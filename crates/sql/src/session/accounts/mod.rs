@@ -8,7 +8,7 @@ mod actor;
 mod errors;
 mod grants;
 mod passwords;
-mod wanted;
+mod requested;
 
 mod roles;
 mod show;
@@ -19,6 +19,7 @@ mod users;
 use std::sync::Arc;
 
 use types::SqlError;
+use types::error::codes;
 
 use actor::{Actor, Outcome};
 
@@ -176,7 +177,7 @@ impl Session {
             let state = self.instance.accounts.snapshot();
             if off && state.iter().any(|a| !a.restrictions.is_empty()) {
                 return Err(SqlError::new(
-                    3896,
+                    codes::ER_PARTIAL_REVOKES_EXIST,
                     "At least one partial revoke exists on a database. The system variable '@@partial_revokes' must be set to ON.",
                 ));
             }
@@ -205,7 +206,7 @@ impl Session {
             let id = self.account_id(a)?;
             if roles::has_system_user(&state, &id) {
                 return Err(SqlError::new(
-                    3880,
+                    codes::ER_DA_AUTH_ID_WITH_SYSTEM_USER_PRIV_IN_MANDATORY_ROLES,
                     format!(
                         "Cannot set mandatory_roles: AuthId {} has 'SYSTEM_USER' privilege.",
                         id.ticked()

@@ -1,5 +1,6 @@
 //! Passwords that are set: by CREATE USER, ALTER USER and SET PASSWORD. Every password that comes into force comes through here.
 
+use types::error::codes;
 use types::{SqlError, Warning};
 
 use super::actor::{Actor, Outcome};
@@ -122,7 +123,7 @@ pub(super) fn set(
     let id = actor.id(account.as_ref().unwrap_or(&ast::Account::CurrentUser))?;
     if id.user.is_empty() && id == actor.account {
         return Err(SqlError::new(
-            1131,
+            codes::ER_PASSWORD_ANONYMOUS_USER,
             "You are using MySQL as an anonymous user and anonymous users are not allowed to change passwords",
         ));
     }
@@ -134,9 +135,12 @@ pub(super) fn set(
         actor.may_touch(state, &id)?;
     }
     let mut out = Outcome::default();
-    let old = state
-        .find(&id)
-        .ok_or_else(|| SqlError::new(1133, "Can't find any matching row in the user table"))?;
+    let old = state.find(&id).ok_or_else(|| {
+        SqlError::new(
+            codes::ER_PASSWORD_NO_MATCH,
+            "Can't find any matching row in the user table",
+        )
+    })?;
     let mut a = Account::clone(old);
     check_current(actor, state, &a, replace.as_deref())?;
     if *retain {
@@ -162,7 +166,7 @@ fn put(
     let before = std::mem::take(&mut a.auth_string);
     if retain && before.is_empty() {
         return Err(SqlError::new(
-            3878,
+            codes::ER_SECOND_PASSWORD_CANNOT_BE_EMPTY,
             format!(
                 "Empty password can not be retained as second password for user '{}'@'{}'.",
                 a.id.user, a.id.host
@@ -219,7 +223,7 @@ fn check_current(
             || a.auth_string.is_empty();
         return match own && required && !exempt {
             true => Err(SqlError::new(
-                3892,
+                codes::ER_MISSING_CURRENT_PASSWORD,
                 "Current password needs to be specified in the REPLACE clause in order to change it.",
             )),
             false => Ok(()),
@@ -227,14 +231,14 @@ fn check_current(
     };
     if !own {
         return Err(SqlError::new(
-            3893,
+            codes::ER_CURRENT_PASSWORD_NOT_REQUIRED,
             "Do not specify the current password while changing it for other users.",
         ));
     }
     match verify(actor, &a.plugin, &a.auth_string, given) {
         true => Ok(()),
         false => Err(SqlError::new(
-            3891,
+            codes::ER_INCORRECT_CURRENT_PASSWORD,
             "Incorrect current password. Specify the correct password which has to be replaced.",
         )),
     }

@@ -1,6 +1,7 @@
 //! Roles: made, dropped, granted, made default and made active.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::actor::{Actor, DEFAULT_PLUGIN, Outcome, SYSTEM_USER};
 use super::errors::*;
@@ -103,7 +104,7 @@ pub(super) fn grant(
     for id in &to {
         if id.user.is_empty() {
             return Err(SqlError::new(
-                3876,
+                codes::ER_CANNOT_GRANT_ROLES_TO_ANONYMOUS_USER,
                 "Cannot grant roles to an anonymous user.",
             ));
         }
@@ -134,7 +135,7 @@ pub(super) fn grant(
 /// 3897.
 pub(super) fn system_user_to_mandatory(id: &AccountId) -> SqlError {
     SqlError::new(
-        3897,
+        codes::ER_CANNOT_GRANT_SYSTEM_PRIV_TO_MANDATORY_ROLE,
         format!(
             "AuthId {} is set as mandatory_roles. Cannot grant the '{SYSTEM_USER}' privilege.",
             id.ticked()

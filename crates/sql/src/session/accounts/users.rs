@@ -1,6 +1,7 @@
 //! CREATE USER, ALTER USER, DROP USER, RENAME USER.
 
 use types::SqlError;
+use types::error::codes;
 
 use super::actor::{Actor, DEFAULT_PLUGIN, Outcome};
 use super::errors::{does_not_exist, exists_already, failed, mandatory};
@@ -173,7 +174,7 @@ pub(super) fn rename(
         actor.may_touch(state, &from)?;
         if state.is_granted(&from) || actor.mandatory.contains(&from) {
             let text = "Renaming of a role identifier is forbidden";
-            return Err(SqlError::new(3532, text));
+            return Err(SqlError::new(codes::ER_RENAME_ROLE, text));
         }
         // Whatever was granted to the mandatory role of that name would become this account's.
         if actor.mandatory.contains(&to) || !state.rename(&from, &to) {
@@ -192,7 +193,7 @@ fn small(what: &str, n: u64, most: u64) -> Result<u64, SqlError> {
     match n <= most {
         true => Ok(n),
         false => Err(SqlError::new(
-            1525,
+            codes::ER_WRONG_VALUE,
             format!("Incorrect {what} value: '{n}'"),
         )),
     }
@@ -287,7 +288,7 @@ fn take_attribute(a: &mut Account, attribute: &UserAttribute) -> Result<(), SqlE
             Ok(json @ Json::Object(_)) => json,
             _ => {
                 return Err(SqlError::new(
-                    3976,
+                    codes::ER_INVALID_USER_ATTRIBUTE_JSON,
                     "The user attribute must be a valid JSON object",
                 ));
             }

@@ -37,7 +37,7 @@ pub(super) fn open(path: &[u8], allowed: &str) -> Result<File, SqlError> {
     let kind = file.metadata().map_err(|e| not_there(&given, &e))?;
     if !kind.is_file() {
         return Err(SqlError::new(
-            1085,
+            codes::ER_TEXTFILE_NOT_READABLE,
             format!("The file '{given}' must be in the database directory or be readable by all"),
         ));
     }
@@ -76,7 +76,7 @@ fn why(e: &io::Error) -> String {
 fn not_there(given: &str, e: &io::Error) -> SqlError {
     let errno = e.raw_os_error().unwrap_or(0);
     SqlError::new(
-        13,
+        codes::EE_STAT,
         format!(
             "Can't get stat of '{given}' (OS errno {errno} - {})",
             why(e)
@@ -87,7 +87,7 @@ fn not_there(given: &str, e: &io::Error) -> SqlError {
 fn not_opened(given: &str, e: &io::Error) -> SqlError {
     let errno = e.raw_os_error().unwrap_or(0);
     SqlError::new(
-        29,
+        codes::EE_FILENOTFOUND,
         format!("File '{given}' not found (OS errno {errno} - {})", why(e)),
     )
 }

@@ -15,7 +15,6 @@ use types::{Charset, CollationId, DataType, Level, SqlError, Value, Warning};
 
 use self::lines::{Field, Read, Shape};
 use super::Session;
-use super::transaction::engine_isolation;
 use crate::access::needs::{self, Need};
 use crate::access::{Authorized, Granted, Priv};
 use crate::expr::{Coercibility, ExprType, UserVar, Val};
@@ -102,7 +101,7 @@ impl Session {
         self.begin_implicit();
         if !self.engine.in_transaction() {
             let (level, _) = self.vars.begin_transaction();
-            self.isolation = engine_isolation(level);
+            self.isolation = level;
         }
         self.engine.statement_begin(self.isolation);
         let outcome = self.load_lines(&mut load, &shape, &mut source, sink).await;
@@ -343,7 +342,7 @@ impl Session {
                     let chars = u32::MAX;
                     let ty = ExprType::text(chars, load.collation, Coercibility::Implicit, true);
                     let var = UserVar { value, ty };
-                    let mut vars = self.user_vars.lock().unwrap_or_else(|e| e.into_inner());
+                    let mut vars = self.user_vars.lock();
                     vars.set(name, var);
                 }
             }

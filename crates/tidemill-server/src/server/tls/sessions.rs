@@ -1,7 +1,7 @@
 //! TLS sessions that clients may resume: kept in memory for a while, and counted.
 
+use base::lock::{Mutex, MutexGuard};
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use base::counters::Counter;
@@ -60,7 +60,7 @@ impl Sessions {
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock()
     }
 
     fn found(&self, session: Option<(Instant, Vec<u8>)>) -> Option<Vec<u8>> {

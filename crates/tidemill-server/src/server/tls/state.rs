@@ -1,8 +1,9 @@
 //! What new connections are offered: the context in force, made at the start and anew by ALTER INSTANCE RELOAD TLS, and how often it was
 //! used.
 
+use base::lock::RwLock;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use base::counters::Counter;
 use sql::vars::{GlobalVars, VarValue};
@@ -61,8 +62,7 @@ impl Tls {
 
     /// What new connections are offered; `None` for no TLS.
     pub(crate) fn context(&self) -> Option<Arc<Context>> {
-        let current = self.current.read();
-        current.unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.read().clone()
     }
 
     /// Names the files of the data directory, which are made where none is there.
@@ -123,7 +123,7 @@ impl Tls {
             // Both words are of the variable's list.
             let _listed = self.globals.set_option(name, word);
         }
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.write();
         *current = context.map(Arc::new);
     }
 }

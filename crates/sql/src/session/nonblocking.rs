@@ -3,7 +3,7 @@
 //!
 //! What waits is a future, and a future of all that a statement may wait for is thousands of bytes of states and code. Most
 //! statements on one row wait for nothing but the log; they run here as plain calls, from the packet to the row, and what
-//! remains to be waited for is a future of its own ([`Session::finish_at_once`]). Whatever is not as simple as that is
+//! remains to be waited for is a future of its own ([`Session::finish_nonblocking`]). Whatever is not as simple as that is
 //! refused before anything has happened, and then runs as every statement does.
 //!
 //! Must never do: wait, report an error of the statement, or leave a trace of what it refused.
@@ -12,7 +12,6 @@ use engine::Committing;
 use types::{SqlError, Value};
 
 use super::process::Command;
-use super::transaction::engine_isolation;
 use super::{Com, Session};
 use crate::access::Ready;
 use crate::exec;
@@ -22,18 +21,18 @@ use crate::sink::{Done, ResultSink};
 
 /// What came of an execution that was not to wait.
 #[derive(Debug)]
-pub enum AtOnce {
+pub enum NonblockingOutcome {
     /// Nothing: [`execute_prepared`](Session::execute_prepared) is to be called.
     Refused,
     /// It is over.
     Done(Result<(), SqlError>),
-    /// The change is made, and [`finish_at_once`](Session::finish_at_once) is to be called.
-    Unsettled(Unsettled),
+    /// The change is made, and [`finish_nonblocking`](Session::finish_nonblocking) is to be called.
+    Unacknowledged(UnacknowledgedChange),
 }
 
 /// A change that was made and may not be acknowledged yet.
 #[derive(Debug)]
-pub struct Unsettled {
+pub struct UnacknowledgedChange {
     done: Done,
     /// `None`: it is still to be committed.
     commit: Option<Committing>,
@@ -41,14 +40,14 @@ pub struct Unsettled {
 
 impl Session {
     /// COM_STMT_EXECUTE, where it is one that waits for nothing.
-    pub fn execute_at_once(
+    pub fn execute_nonblocking(
         &mut self,
         id: u32,
         params: &[Value],
         sink: &mut dyn ResultSink,
-    ) -> AtOnce {
+    ) -> NonblockingOutcome {
         self.try_at_once(id, params, sink)
-            .unwrap_or(AtOnce::Refused)
+            .unwrap_or(NonblockingOutcome::Refused)
     }
 
     fn try_at_once(
@@ -56,7 +55,7 @@ impl Session {
         id: u32,
         params: &[Value],
         sink: &mut dyn ResultSink,
-    ) -> Option<AtOnce> {
+    ) -> Option<NonblockingOutcome> {
         let p = self.prepared.get(id)?;
         let plan = self.ready_plan(p, params)?;
         if !self.is_secure() {
@@ -84,7 +83,7 @@ impl Session {
                     found_rows: rows,
                     ..Done::default()
                 };
-                Some(AtOnce::Done(self.over(Ok(done), sink)))
+                Some(NonblockingOutcome::Done(self.over(Ok(done), sink)))
             }
             PlanBody::Update(update) => self.update_at_once(update, plan, params, com, sink),
             _ => None,
@@ -117,7 +116,7 @@ impl Session {
             if !self.vars.hot().autocommit {
                 return None;
             }
-            isolation = engine_isolation(self.vars.usual_isolation()?);
+            isolation = self.vars.usual_isolation()?;
         }
         self.engine.statement_begin(isolation);
         Some(own)
@@ -151,7 +150,7 @@ impl Session {
         params: &[Value],
         com: Com,
         sink: &mut dyn ResultSink,
-    ) -> Option<AtOnce> {
+    ) -> Option<NonblockingOutcome> {
         let read_only = match self.engine.in_transaction() {
             true => self.engine.is_read_only(),
             false => self.vars.hot().tx_read_only,
@@ -180,12 +179,14 @@ impl Session {
         done.generated_id = last_id;
         done.last_insert_id = last_id.unwrap_or(0);
         if !own {
-            return Some(AtOnce::Done(self.over(Ok(done), sink)));
+            return Some(NonblockingOutcome::Done(self.over(Ok(done), sink)));
         }
         let commit = self.engine.commit_now();
         Some(match commit {
-            Some(c) if self.engine.is_durable_enough(&c) => AtOnce::Done(self.over(Ok(done), sink)),
-            commit => AtOnce::Unsettled(Unsettled { done, commit }),
+            Some(c) if self.engine.is_durable_enough(&c) => {
+                NonblockingOutcome::Done(self.over(Ok(done), sink))
+            }
+            commit => NonblockingOutcome::Unacknowledged(UnacknowledgedChange { done, commit }),
         })
     }
 
@@ -193,12 +194,12 @@ impl Session {
     ///
     /// # Errors
     /// 1180 and others of the log: what was changed is not acknowledged.
-    pub async fn finish_at_once(
+    pub async fn finish_nonblocking(
         &mut self,
-        rest: Unsettled,
+        rest: UnacknowledgedChange,
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
-        let Unsettled { done, commit } = rest;
+        let UnacknowledgedChange { done, commit } = rest;
         let outcome = match commit {
             Some(commit) => self.engine.wait_durable(commit).await.map(|()| done),
             // In a box, as it is rare and has all that a rollback may wait for.

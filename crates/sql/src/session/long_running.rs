@@ -1,7 +1,7 @@
 //! Which statements may compute for long without a pause, as their text says before anybody has parsed it: constants are computed while
 //! a statement is planned, so that the plan would tell too late.
 //!
-//! A guess on the safe side: whatever is taken for lasting runs where it keeps nobody waiting, a little later, and with the same result.
+//! A guess on the safe side: whatever is taken for long-running runs where it keeps nobody waiting, a little later, and with the same result.
 //!
 //! Must never do: decide anything but where a statement runs.
 
@@ -206,7 +206,7 @@ const LASTING: &[&str] = &[
 ];
 
 /// Whether a word is one of those; few begin with their letters.
-fn is_lasting(word: &[u8]) -> bool {
+fn is_long_running(word: &[u8]) -> bool {
     matches!(word.first(), Some(b'i' | b'p' | b'r' | b'u'))
         && LASTING.iter().any(|l| l.as_bytes() == word)
 }
@@ -240,7 +240,7 @@ fn is_heavy(word: &[u8]) -> bool {
 }
 
 /// Whether a text may compute for long without a pause. `large`: the session's variables have values that are.
-pub(super) fn text_lasts(text: &[u8], large: bool) -> bool {
+pub(super) fn is_long_running_text(text: &[u8], large: bool) -> bool {
     if text.len() > LONG_TEXT {
         return true;
     }
@@ -278,7 +278,7 @@ pub(super) fn text_lasts(text: &[u8], large: bool) -> bool {
         }
         let rest = text[at..].trim_ascii_start();
         let called = rest.first() == Some(&b'(') || rest.starts_with(b"/*");
-        if called && is_heavy(word) || is_lasting(word) {
+        if called && is_heavy(word) || is_long_running(word) {
             return true;
         }
     }
@@ -286,7 +286,7 @@ pub(super) fn text_lasts(text: &[u8], large: bool) -> bool {
 }
 
 /// Whether a statement that is not planned may last.
-pub(super) fn statement_lasts(statement: &Statement) -> bool {
+pub(super) fn is_long_running_statement(statement: &Statement) -> bool {
     !matches!(
         statement,
         Statement::Begin(_)
@@ -309,7 +309,7 @@ mod tests {
 
     #[test]
     fn what_repeats_grows_searches_or_waits_lasts() {
-        let lasts = |text: &str| text_lasts(text.as_bytes(), false);
+        let lasts = |text: &str| is_long_running_text(text.as_bytes(), false);
         for text in [
             "SELECT BENCHMARK(1e16, 1)",
             "select Repeat\n ('x', 10)",
@@ -335,7 +335,9 @@ mod tests {
         ] {
             assert!(!lasts(text), "{text}");
         }
-        assert!(text_lasts(b"SELECT @a", true) && !text_lasts(b"SELECT 1", true));
+        assert!(
+            is_long_running_text(b"SELECT @a", true) && !is_long_running_text(b"SELECT 1", true)
+        );
         let pattern = format!("SELECT '{}' LIKE '{}'", "a".repeat(4000), "%a".repeat(999));
         assert!(lasts(&pattern));
         assert!(lasts(&format!("SELECT 1 /* {} */", " ".repeat(LONG_TEXT))));
@@ -352,6 +354,6 @@ mod tests {
             }
         }
         assert!(func::names().all(|name| name.len() <= LONGEST_WORD));
-        assert!(LASTING.iter().all(|l| is_lasting(l.as_bytes())));
+        assert!(LASTING.iter().all(|l| is_long_running(l.as_bytes())));
     }
 }

@@ -11,7 +11,7 @@ use types::{CollationId, DataType, SqlError, Warning};
 
 use crate::parse::ast::{self, AlterAction, ColumnPosition, KeyDef, TableOption};
 
-use super::row_format::{self, Asked};
+use super::row_format::{self, FormatUse};
 use super::table::{self, DefCtx};
 use super::{alter, check_identifier, default, keys};
 
@@ -27,14 +27,14 @@ pub(super) enum Origin {
 }
 
 /// What a table is to become.
-pub(super) struct Reform {
+pub(super) struct AlteredTable {
     /// Its definition, without the hidden clustered index; indexes that the table has not got yet have id 0.
     pub def: TableDef,
     /// For each column where its values come from.
     pub origins: Vec<Origin>,
 }
 
-impl Reform {
+impl AlteredTable {
     /// Every row keeps the values of its clustered key.
     pub(super) fn keeps_key(&self, old: &TableDef) -> bool {
         let (Some(was), Some(is)) = (old.indexes.first(), self.def.clustered_choice()) else {
@@ -71,15 +71,15 @@ struct Draft<'a> {
 ///
 /// # Errors
 /// Those of definitions; 1054, 1060, 1061, 1090, 1091, 1176.
-pub(super) fn reform(
+pub(super) fn apply(
     old: &TableDef,
     actions: &[AlterAction],
     ctx: &mut DefCtx<'_, '_>,
-) -> Result<Reform, SqlError> {
+) -> Result<AlteredTable, SqlError> {
     let mut draft = Draft::new(old);
     let options = draft.options(actions, ctx)?;
     ctx.collation = options.collation;
-    let longest = keys::Longest::of(&options, ctx.cx);
+    let longest = keys::KeyLimits::of(&options, ctx.cx);
     for a in actions {
         draft.change_columns(a, ctx)?;
     }
@@ -281,7 +281,7 @@ impl<'a> Draft<'a> {
             && at.is_none_or(|at| self.indexes[at].kind == IndexKind::Plain)
         {
             let text = format!("Constraint '{name}' does not exist.");
-            return Err(SqlError::new(3940, text));
+            return Err(SqlError::new(codes::ER_CONSTRAINT_NOT_FOUND, text));
         }
         self.indexes
             .remove(at.ok_or_else(|| SqlError::cant_drop(name))?);
@@ -291,7 +291,7 @@ impl<'a> Draft<'a> {
     fn add_key(
         &mut self,
         written: &ast::IndexDef,
-        longest: keys::Longest,
+        longest: keys::KeyLimits,
         warnings: &mut Vec<Warning>,
     ) -> Result<(), SqlError> {
         let mut index = keys::build(&self.defs(), written, longest, warnings)?;
@@ -305,7 +305,7 @@ impl<'a> Draft<'a> {
     fn change_keys(
         &mut self,
         a: &AlterAction,
-        longest: keys::Longest,
+        longest: keys::KeyLimits,
         warnings: &mut Vec<Warning>,
     ) -> Result<(), SqlError> {
         match a {
@@ -371,7 +371,7 @@ impl<'a> Draft<'a> {
             row_format::check(
                 &self.old.name,
                 &options,
-                Asked::Alter,
+                FormatUse::Alter,
                 ctx.cx.vars,
                 warnings,
             )?;
@@ -382,9 +382,9 @@ impl<'a> Draft<'a> {
     fn finish(
         mut self,
         options: TableOptions,
-        longest: keys::Longest,
+        longest: keys::KeyLimits,
         ctx: &mut DefCtx<'_, '_>,
-    ) -> Result<Reform, SqlError> {
+    ) -> Result<AlteredTable, SqlError> {
         let position = |number: u16| self.columns.iter().position(|c| c.number == number);
         for p in self.indexes.iter_mut().flat_map(|i| &mut i.parts) {
             let at = position(p.column);
@@ -417,7 +417,7 @@ impl<'a> Draft<'a> {
             }
         });
         let origins = origins.collect();
-        Ok(Reform {
+        Ok(AlteredTable {
             def: TableDef {
                 id: 0,
                 schema: self.old.schema.clone(),

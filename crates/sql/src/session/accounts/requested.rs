@@ -23,7 +23,7 @@ pub(super) enum Level {
 
 /// The privileges of a list.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Wanted {
+pub(super) struct RequestedPrivileges {
     /// Static ones on the object as a whole.
     pub set: PrivSet,
     /// Static ones on columns: the column as it was written.
@@ -36,7 +36,7 @@ pub(super) struct Wanted {
     pub usage: bool,
 }
 
-impl Wanted {
+impl RequestedPrivileges {
     /// Whether nothing but dynamic privileges was named.
     pub fn is_dynamic_alone(&self) -> bool {
         self.set.is_empty() && !self.usage && !self.dynamic.is_empty()
@@ -100,8 +100,8 @@ impl Level {
 ///
 /// # Errors
 /// 1149, 1144, 1221, 3619.
-pub(super) fn wanted(list: &[Privilege], level: &Level) -> Result<Wanted, SqlError> {
-    let mut w = Wanted::default();
+pub(super) fn wanted(list: &[Privilege], level: &Level) -> Result<RequestedPrivileges, SqlError> {
+    let mut w = RequestedPrivileges::default();
     for p in list {
         match &*p.name {
             "ALL" | "ALL PRIVILEGES" => {
@@ -120,7 +120,7 @@ pub(super) fn wanted(list: &[Privilege], level: &Level) -> Result<Wanted, SqlErr
                 (None, Some(name)) if p.columns.is_empty() => {
                     if *level != Level::Global {
                         return Err(SqlError::new(
-                            3619,
+                            codes::ER_ILLEGAL_PRIVILEGE_LEVEL,
                             format!("Illegal privilege level specified for {name}"),
                         ));
                     }
@@ -139,7 +139,12 @@ pub(super) fn wanted(list: &[Privilege], level: &Level) -> Result<Wanted, SqlErr
     Ok(w)
 }
 
-fn add(w: &mut Wanted, p: &Privilege, privilege: Priv, level: &Level) -> Result<(), SqlError> {
+fn add(
+    w: &mut RequestedPrivileges,
+    p: &Privilege,
+    privilege: Priv,
+    level: &Level,
+) -> Result<(), SqlError> {
     if !level.possible().has(privilege) {
         return Err(level.impossible());
     }
@@ -174,7 +179,11 @@ fn add(w: &mut Wanted, p: &Privilege, privilege: Priv, level: &Level) -> Result<
 ///
 /// # Errors
 /// 1146, 1054, 1305.
-pub(super) fn check_exists(actor: &Actor, level: &Level, w: &Wanted) -> Result<(), SqlError> {
+pub(super) fn check_exists(
+    actor: &Actor,
+    level: &Level,
+    w: &RequestedPrivileges,
+) -> Result<(), SqlError> {
     match level {
         Level::Global | Level::Db(_) => Ok(()),
         Level::Table(t) if infoschema::canonical_schema(&t.schema).is_some() => Ok(()),
@@ -201,7 +210,7 @@ pub(super) fn check_exists(actor: &Actor, level: &Level, w: &Wanted) -> Result<(
         Level::Routine(r) => {
             let kind = if r.procedure { "PROCEDURE" } else { "FUNCTION" };
             Err(SqlError::new(
-                1305,
+                codes::ER_SP_DOES_NOT_EXIST,
                 format!("{kind} {}.{} does not exist", r.schema, r.name),
             ))
         }

@@ -39,18 +39,6 @@ const VALUES: &[&str] = &[
     "TRUE",
 ];
 
-/// A small deterministic generator (xorshift).
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % n as u64) as usize
-    }
-}
-
 fn run(text: &str, bench: &Bench) {
     let Ok(tree) = parse(text, &bench.vars) else {
         return;
@@ -77,13 +65,13 @@ fn text_of_type(e: &Expr) -> String {
 #[test]
 fn functions_survive_any_arguments() {
     let bench = Bench::new();
-    let mut dice = Dice(base::seed::of("nasty") | 1);
+    let mut rng = base::SplitMix64::new(base::seed::of("nasty"));
     let mut names: Vec<&str> = func::names().filter(|n| *n != "benchmark").collect();
     names.sort_unstable();
     for name in names {
         for _ in 0..150 {
-            let n = dice.roll(5);
-            let args: Vec<&str> = (0..n).map(|_| VALUES[dice.roll(VALUES.len())]).collect();
+            let n = rng.below(5);
+            let args: Vec<&str> = (0..n).map(|_| rng.pick(VALUES)).collect();
             run(&format!("{name}({})", args.join(", ")), &bench);
         }
     }

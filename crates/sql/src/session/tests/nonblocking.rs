@@ -4,7 +4,7 @@ use base::block_on;
 use types::Value;
 
 use super::{Client, server};
-use crate::session::AtOnce;
+use crate::session::NonblockingOutcome;
 use crate::sink::Collector;
 
 /// The first column of each row: numbers as they are, of anything else the length.
@@ -18,33 +18,33 @@ fn numbers(sink: &Collector) -> Vec<i64> {
 }
 
 /// What an execution without waiting gives: `None` where it refuses.
-fn at_once(c: &mut Client, id: u32, param: Value) -> Option<Vec<i64>> {
+fn nonblocking(c: &mut Client, id: u32, param: Value) -> Option<Vec<i64>> {
     let mut sink = Collector::new();
-    match c.session.execute_at_once(id, &[param], &mut sink) {
-        AtOnce::Refused => {
+    match c.session.execute_nonblocking(id, &[param], &mut sink) {
+        NonblockingOutcome::Refused => {
             assert!(sink.results.is_empty(), "it refused, and wrote something");
             None
         }
-        AtOnce::Done(done) => {
+        NonblockingOutcome::Done(done) => {
             done.expect("a point read");
             Some(numbers(&sink))
         }
-        AtOnce::Unsettled(_) => panic!("a read has nothing to settle"),
+        NonblockingOutcome::Unacknowledged(_) => panic!("a read has nothing to settle"),
     }
 }
 
 /// A change without waiting but for the log: rows changed and what the client is told, `None` where it refuses.
 fn change_at_once(c: &mut Client, id: u32, params: &[Value]) -> Option<(u64, String)> {
     let mut sink = Collector::new();
-    let done = match c.session.execute_at_once(id, params, &mut sink) {
-        AtOnce::Refused => {
+    let done = match c.session.execute_nonblocking(id, params, &mut sink) {
+        NonblockingOutcome::Refused => {
             assert!(sink.results.is_empty(), "it refused, and wrote something");
             return None;
         }
-        AtOnce::Done(done) => done,
-        AtOnce::Unsettled(rest) => {
+        NonblockingOutcome::Done(done) => done,
+        NonblockingOutcome::Unacknowledged(rest) => {
             assert!(sink.results.is_empty(), "acknowledged too early");
-            block_on(c.session.finish_at_once(rest, &mut sink))
+            block_on(c.session.finish_nonblocking(rest, &mut sink))
         }
     };
     done.expect("a change");
@@ -78,10 +78,10 @@ fn both_ways_find_the_same() {
     table(&mut c);
     let id = prepare(&mut c, "SELECT v FROM t WHERE id = ?");
     for key in [1, 4, 9, -1] {
-        let found = at_once(&mut c, id, Value::Int(key)).expect("in memory");
+        let found = nonblocking(&mut c, id, Value::Int(key)).expect("in memory");
         assert_eq!(found, waiting(&mut c, id, Value::Int(key)), "{key}");
     }
-    assert_eq!(at_once(&mut c, id, Value::UInt(3)), Some(vec![30]));
+    assert_eq!(nonblocking(&mut c, id, Value::UInt(3)), Some(vec![30]));
     // FOUND_ROWS, ROW_COUNT and the counters go on as after any statement.
     assert_eq!(c.one("SELECT FOUND_ROWS()"), "1");
 }
@@ -97,9 +97,9 @@ fn what_is_not_that_simple_is_refused() {
         Value::Double(1.0),
         Value::Bytes(b"1".to_vec()),
     ] {
-        assert_eq!(at_once(&mut c, id, value.clone()), None, "{value:?}");
+        assert_eq!(nonblocking(&mut c, id, value.clone()), None, "{value:?}");
     }
-    assert_eq!(at_once(&mut c, id + 7, Value::Int(1)), None);
+    assert_eq!(nonblocking(&mut c, id + 7, Value::Int(1)), None);
     for sql in [
         "SELECT v FROM t WHERE id = ? FOR UPDATE",
         "SELECT v + 1 FROM t WHERE id = ?",
@@ -114,22 +114,22 @@ fn what_is_not_that_simple_is_refused() {
         "DELETE FROM t WHERE id = ?",
     ] {
         let other = prepare(&mut c, sql);
-        assert_eq!(at_once(&mut c, other, Value::Int(1)), None, "{sql}");
+        assert_eq!(nonblocking(&mut c, other, Value::Int(1)), None, "{sql}");
     }
     let long = prepare(&mut c, "SELECT long_text FROM t WHERE id = ?");
-    assert_eq!(at_once(&mut c, long, Value::Int(5)), None);
-    assert!(at_once(&mut c, long, Value::Int(4)).is_some());
+    assert_eq!(nonblocking(&mut c, long, Value::Int(5)), None);
+    assert!(nonblocking(&mut c, long, Value::Int(4)).is_some());
     c.run("ALTER TABLE t ADD INDEX (v)");
-    assert_eq!(at_once(&mut c, id, Value::Int(1)), None, "an old plan");
+    assert_eq!(nonblocking(&mut c, id, Value::Int(1)), None, "an old plan");
     assert_eq!(waiting(&mut c, id, Value::Int(1)), [10]);
-    assert!(at_once(&mut c, id, Value::Int(1)).is_some());
+    assert!(nonblocking(&mut c, id, Value::Int(1)).is_some());
     c.run("CREATE USER plain");
     c.run("GRANT SELECT ON test.t TO plain");
     let mut plain = Client::of(&c.session.instance.clone(), "plain");
     let other = prepare(&mut plain, "SELECT v FROM test.t WHERE id = ?");
-    assert!(at_once(&mut plain, other, Value::Int(1)).is_some());
+    assert!(nonblocking(&mut plain, other, Value::Int(1)).is_some());
     c.run("REVOKE SELECT ON test.t FROM plain");
-    assert_eq!(at_once(&mut plain, other, Value::Int(1)), None);
+    assert_eq!(nonblocking(&mut plain, other, Value::Int(1)), None);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn snapshots_and_own_changes_are_those_of_the_transaction() {
     let (mut a, mut b) = (Client::in_test(&server), Client::in_test(&server));
     table(&mut a);
     let id = prepare(&mut a, "SELECT v FROM t WHERE id = ?");
-    let one = |c: &mut Client| at_once(c, id, Value::Int(1));
+    let one = |c: &mut Client| nonblocking(c, id, Value::Int(1));
     a.run("BEGIN");
     assert_eq!(one(&mut a), Some(vec![10]));
     b.run("UPDATE t SET v = 11 WHERE id = 1");
@@ -148,11 +148,11 @@ fn snapshots_and_own_changes_are_those_of_the_transaction() {
     // A transaction that has written before its snapshot was taken must wait for the log first.
     a.run("BEGIN");
     a.run("UPDATE t SET v = 21 WHERE id = 2");
-    assert_eq!(at_once(&mut a, id, Value::Int(2)), None);
+    assert_eq!(nonblocking(&mut a, id, Value::Int(2)), None);
     assert_eq!(waiting(&mut a, id, Value::Int(2)), [21]);
-    assert_eq!(at_once(&mut a, id, Value::Int(2)), Some(vec![21]));
+    assert_eq!(nonblocking(&mut a, id, Value::Int(2)), Some(vec![21]));
     a.run("ROLLBACK");
-    assert_eq!(at_once(&mut a, id, Value::Int(2)), Some(vec![20]));
+    assert_eq!(nonblocking(&mut a, id, Value::Int(2)), Some(vec![20]));
     // What is set for the next transaction alone is not used up by being refused.
     a.run("SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED");
     b.run("BEGIN");
@@ -166,7 +166,7 @@ fn snapshots_and_own_changes_are_those_of_the_transaction() {
     assert_eq!(waiting(&mut a, id, Value::Int(1)), [11]);
     assert_eq!(one(&mut a), Some(vec![11]));
     a.run("BEGIN");
-    assert_eq!(at_once(&mut a, id, Value::Int(3)), None);
+    assert_eq!(nonblocking(&mut a, id, Value::Int(3)), None);
     a.run("COMMIT");
     // Without autocommit the first read begins a transaction.
     a.run("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ");
@@ -185,7 +185,7 @@ fn a_refused_read_holds_no_table() {
     let (mut a, mut b) = (Client::in_test(&server), Client::in_test(&server));
     table(&mut a);
     let id = prepare(&mut a, "SELECT long_text FROM t WHERE id = ?");
-    assert_eq!(at_once(&mut a, id, Value::Int(5)), None);
+    assert_eq!(nonblocking(&mut a, id, Value::Int(5)), None);
     b.run("SET lock_wait_timeout = 1");
     b.run("DROP TABLE t");
 }
