@@ -4,14 +4,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use parse::ast::Statement;
-use parse::{Options, is_blank, parse, parse_expr};
+use sql_parser::ast::Statement;
+use sql_parser::{Options, is_blank, parse, parse_expr};
 use types::Charset;
-
-// Taken in as source: the rest of its crate takes minutes to build, and the parser needs none of it.
-#[allow(dead_code, unused_imports)]
-#[path = "../../crates/sql/src/parse/mod.rs"]
-mod parse;
 
 const NESTED_TOO_DEEPLY: u16 = 1436;
 

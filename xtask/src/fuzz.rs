@@ -38,20 +38,23 @@ const LINES: &[(&str, &str, &[&str])] = &[
     (
         "sql_text",
         "\0",
-        &["parse/testdata/grammar.sql", "parse/testdata/clients.sql"],
+        &[
+            "sql-parser/src/testdata/grammar.sql",
+            "sql-parser/src/testdata/clients.sql",
+        ],
     ),
     (
         "statement",
         "\0SELECT ",
         &[
-            "expr/testdata/binding.txt",
-            "expr/testdata/control.txt",
-            "expr/testdata/dates.txt",
-            "expr/testdata/info.txt",
-            "expr/testdata/json.txt",
-            "expr/testdata/numbers.txt",
-            "expr/testdata/operators.txt",
-            "expr/testdata/strings.txt",
+            "sql-expr/src/testdata/binding.txt",
+            "sql-expr/src/testdata/control.txt",
+            "sql-expr/src/testdata/dates.txt",
+            "sql-expr/src/testdata/info.txt",
+            "sql-expr/src/testdata/json.txt",
+            "sql-expr/src/testdata/numbers.txt",
+            "sql-expr/src/testdata/operators.txt",
+            "sql-expr/src/testdata/strings.txt",
         ],
     ),
 ];
@@ -207,7 +210,7 @@ fn lines(built: &Path, name: &str, front: &str, files: &[&str]) -> Outcome<PathB
     let to = folder(built, "lines", name)?;
     let mut n = 0;
     for file in files {
-        let from = workspace::root().join("crates/sql/src").join(file);
+        let from = workspace::root().join("crates").join(file);
         let text = fs::read_to_string(&from).map_err(|e| format!("{}: {e}", from.display()))?;
         for line in text
             .lines()

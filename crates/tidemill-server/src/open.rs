@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use base::real::file_modes;
 use engine::OpenReport;
-use sql::vars::{GlobalVars, VarError};
+use sql_expr::vars::{GlobalVars, VarError};
 use tidemill::open::{OpenDirectory, OpenFailure};
 use tidemill::{Durability, OpenOptions};
 

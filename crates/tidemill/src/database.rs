@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use base::block_on;
-use sql::vars::GlobalVars;
+use sql_expr::vars::GlobalVars;
 
 use crate::connection::Connection;
 use crate::error::{Error, Result};

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use base::Environment;
 use engine::{Engine, EngineOptions, OpenReport};
-use sql::vars::{GlobalVars, VarValue};
 use sql::{Instance, InstanceOptions};
+use sql_expr::vars::{GlobalVars, VarValue};
 use types::SqlError;
 use wire::auth::Credential;
 use wire::handshake::{CACHING_SHA2_PASSWORD, NATIVE_PASSWORD, SERVER_VERSION};

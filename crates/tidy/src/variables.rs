@@ -11,14 +11,14 @@ use std::path::Path;
 const LIST: &str = "docs/variables.md";
 
 /// Where variables are defined and kept: a name there reads nothing.
-const TABLES: &str = "crates/sql/src/vars/";
+const TABLES: &str = "crates/sql-expr/src/vars/";
 /// Where options are obeyed or handed on to variables, and where those are told of that do nothing.
 const OPTIONS: &str = "crates/tidemill-server/src/options/known.rs";
 const WITHOUT_EFFECT: &str = "crates/tidemill-server/src/options/without_effect.rs";
 /// Where tables are named, one of them like a variable.
 const NAMESAKES: &str = "crates/sql/src/infoschema/empty.rs";
-const REGISTRY: &str = "crates/sql/src/vars/registry.rs";
-const HOT: &str = "crates/sql/src/vars/hot.rs";
+const REGISTRY: &str = "crates/sql-expr/src/vars/registry.rs";
+const HOT: &str = "crates/sql-expr/src/vars/hot.rs";
 
 /// The functions that define one.
 const DEFINERS: &[&str] = &[
@@ -105,7 +105,7 @@ fn defined(sources: &[Source]) -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for source in sources
         .iter()
-        .filter(|s| s.path.starts_with("crates/sql/src/vars/defs_"))
+        .filter(|s| s.path.starts_with("crates/sql-expr/src/vars/defs_"))
     {
         for definer in DEFINERS {
             for at in words(&source.code, definer) {
@@ -140,6 +140,7 @@ fn read_ones(sources: &[Source], defined: &BTreeMap<String, String>) -> BTreeSet
         .filter(|s| {
             let reads = [
                 "crates/sql/",
+                "crates/sql-expr/",
                 "crates/tidemill/",
                 "crates/tidemill-server/",
                 "crates/engine/",
@@ -261,7 +262,7 @@ mod tests {
     fn sources() -> Vec<Source> {
         [
             (
-                "crates/sql/src/vars/defs_x.rs",
+                "crates/sql-expr/src/vars/defs_x.rs",
                 "const X: &[V] = &[flag(\"a\", Both, true), uint(\"b\", Both, 1, 0, 2).computed(), text(\"c\", Both, \"\"), flag(\"d\", Both, true)];",
             ),
             (HOT, "match n {\n\"c\" => self.see = n,\n}"),

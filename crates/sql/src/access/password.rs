@@ -10,7 +10,7 @@ use types::SqlError;
 use types::error::codes;
 
 use super::account::{Account, OldPassword, PasswordPolicy};
-use crate::vars::{GlobalVars, VarValue};
+use sql_expr::vars::{GlobalVars, VarValue};
 
 const DAY_US: i64 = 86_400 * 1_000_000;
 

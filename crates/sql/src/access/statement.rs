@@ -10,7 +10,7 @@ use types::SqlError;
 use super::account::{AccountId, RoutineId};
 use super::needs::{Need, Needs, Right, table};
 use super::privilege::{Priv, PrivSet};
-use crate::parse::ast::{
+use sql_parser::ast::{
     self, AlterAction, FlushItem, KeyDef, LockMode, MaintenanceVerb, ObjectKind, ObjectName,
     ResetItem, SetItem, ShowWhat, Statement, VarScope, Xa,
 };
@@ -409,7 +409,7 @@ impl Collector<'_> {
                     self.one_of(SYSTEM_VARIABLES)?;
                     self.one_of(PERSIST_ONLY)
                 }
-                None | Some(VarScope::Session) if crate::vars::is_restricted(name) => {
+                None | Some(VarScope::Session) if sql_expr::vars::is_restricted(name) => {
                     self.one_of(SESSION_VARIABLES)
                 }
                 None | Some(VarScope::Session) => Ok(()),

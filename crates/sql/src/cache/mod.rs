@@ -120,7 +120,7 @@ mod tests {
             locks: false,
             private: false,
             time_limit: TimeLimit::Never,
-            charge: crate::memory::Charge::default(),
+            charge: sql_expr::memory::Charge::default(),
             body: PlanBody::Do(Box::new(Block::empty(0))),
         });
         SecurityContext::of_the_server(0, AccountId::default())

@@ -10,13 +10,13 @@ use engine::{ColumnDef, ColumnDefault, IndexDef, IndexKind, Table, TableDef};
 use types::error::codes;
 use types::{DataType, SqlError};
 
-use crate::parse::ast::{
-    AlterAction, AlterTable, CreateIndex, DropIndex, KeyDef, Name, ObjectName, TableOption,
-};
 use crate::session::Session;
 use crate::session::TableName;
 use crate::sink::Done;
-use crate::vars::SqlMode;
+use sql_expr::vars::SqlMode;
+use sql_parser::ast::{
+    AlterAction, AlterTable, CreateIndex, DropIndex, KeyDef, Name, ObjectName, TableOption,
+};
 
 use super::altered_table::{AlteredTable, Origin};
 use super::table::{self, DefCtx};

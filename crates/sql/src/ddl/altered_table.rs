@@ -9,7 +9,7 @@ use types::datatype::{Labels, LobSize};
 use types::error::codes;
 use types::{CollationId, DataType, SqlError, Warning};
 
-use crate::parse::ast::{self, AlterAction, ColumnPosition, KeyDef, TableOption};
+use sql_parser::ast::{self, AlterAction, ColumnPosition, KeyDef, TableOption};
 
 use super::row_format::{self, FormatUse};
 use super::table::{self, DefCtx};

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use engine::{ColumnDef, ColumnDefault, IndexKind, TableDef};
 use types::{CollationId, DataType, Level, SqlError, Warning};
 
-use crate::parse::ast::{self, CreateTable};
 use crate::plan::Plan;
 use crate::session::Session;
 use crate::sink::{Done, ResultSink};
-use crate::vars::SqlMode;
+use sql_expr::vars::SqlMode;
+use sql_parser::ast::{self, CreateTable};
 
 use super::table::{self, DefCtx};
 use super::{check_identifier, keys};

@@ -4,9 +4,9 @@ use engine::SchemaDef;
 use types::error::codes;
 use types::{CollationId, Level, SqlError, Warning};
 
-use crate::parse::ast::{AlterDatabase, CreateDatabase, DatabaseOptions};
 use crate::session::Session;
 use crate::sink::Done;
+use sql_parser::ast::{AlterDatabase, CreateDatabase, DatabaseOptions};
 
 use super::{check_identifier, table};
 

@@ -9,7 +9,7 @@ use types::datatype::Labels;
 use types::error::codes;
 use types::{Charset, CollationId, DataType, IntWidth, Level, LobSize, SqlError, Warning};
 
-use crate::parse::ast::{self, FloatLength, TypeKind};
+use sql_parser::ast::{self, FloatLength, TypeKind};
 
 /// Most bytes of a row as MySQL counts them, and of a VARCHAR.
 pub const MAX_ROW_BYTES: u64 = 65_535;

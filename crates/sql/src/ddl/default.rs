@@ -6,10 +6,10 @@ use engine::{ColumnDef, ColumnDefault, TableDef};
 use types::error::codes;
 use types::{Charset, DataType, SqlError, Value};
 
-use crate::expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
-use crate::expr::{EvalCtx, Expr, ExprType, Val, value_text};
-use crate::parse::{Options, ast, parse_expr};
 use crate::session::{parse_error, scalar};
+use sql_expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
+use sql_expr::{EvalCtx, Expr, ExprType, Val, value_text};
+use sql_parser::{Options, ast, parse_expr};
 
 /// The precision of a `CURRENT_TIMESTAMP[(n)]`, if the expression is one.
 fn now_precision(expr: &ast::Expr) -> Option<u64> {

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use types::error::codes;
 use types::{Level, SqlError, Warning};
 
-use crate::parse::ast::{DropTables, ObjectKind, ObjectName};
 use crate::session::Session;
 use crate::sink::Done;
+use sql_parser::ast::{DropTables, ObjectKind, ObjectName};
 
 /// DROP TABLE: all of the tables or, where one is missing, none.
 pub async fn tables(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError> {

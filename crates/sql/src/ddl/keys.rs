@@ -7,8 +7,8 @@ use types::error::codes;
 use types::{DataType, Level, SqlError, Warning};
 
 use super::row_format;
-use crate::expr::EvalCtx;
-use crate::parse::ast::{self, KeyPartKind};
+use sql_expr::EvalCtx;
+use sql_parser::ast::{self, KeyPartKind};
 
 /// Most bytes of an index key, of one part as well as of all together.
 pub const MAX_KEY_BYTES: u64 = 3072;

@@ -10,10 +10,10 @@ use types::error::codes;
 use types::{DataType, Level, SqlError, Value, Warning};
 
 use crate::infoschema;
-use crate::parse::ast::{MaintenanceVerb, TableMaintenance};
 use crate::session::{Session, TableName};
 use crate::show::RowSet;
 use crate::sink::{Done, ResultSink};
+use sql_parser::ast::{MaintenanceVerb, TableMaintenance};
 
 /// Carries out the verb for each table and reports on each.
 pub async fn run(

@@ -20,9 +20,9 @@ use types::SqlError;
 use types::error::codes;
 
 use crate::access::Granted;
-use crate::parse::ast::{ObjectName, Statement};
 use crate::session::Session;
 use crate::sink::{Done, ResultSink};
+use sql_parser::ast::{ObjectName, Statement};
 
 /// Carries out a statement that changes definitions or looks after tables.
 ///

@@ -8,9 +8,9 @@ use types::error::codes;
 use types::{DataType, SqlError, Value, ValueRef};
 
 use crate::exec::{Built, now_value, whole};
-use crate::expr::{EvalCtx, Expr, NoRow};
 use crate::session::{Session, scalar};
-use crate::vars::SqlMode;
+use sql_expr::vars::SqlMode;
+use sql_expr::{EvalCtx, Expr, NoRow};
 
 use super::altered_table::{AlteredTable, Origin};
 use super::default;

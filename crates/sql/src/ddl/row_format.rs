@@ -8,7 +8,7 @@ use types::error::codes;
 use types::{Level, SqlError, Warning};
 
 use super::keys::MAX_KEY_BYTES;
-use crate::vars::SessionVars;
+use sql_expr::vars::SessionVars;
 
 /// Bytes of a column that an index may have in the formats that keep a part of each long column in the row.
 const SHORT_PART_BYTES: u64 = 767;

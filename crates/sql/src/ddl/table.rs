@@ -6,8 +6,8 @@ use engine::{ColumnDef, ColumnDefault, IndexDef, IndexKind, TableDef, TableOptio
 use types::error::codes;
 use types::{CollationId, DataType, Level, SqlError, Warning};
 
-use crate::expr::EvalCtx;
-use crate::parse::ast::{self, ColumnAttr, KeyDef, KeyPart, KeyPartKind, TableOption, TypeKind};
+use sql_expr::EvalCtx;
+use sql_parser::ast::{self, ColumnAttr, KeyDef, KeyPart, KeyPartKind, TableOption, TypeKind};
 
 use super::datatype::{self, TypeCtx};
 use super::row_format::{self, FormatUse};

@@ -10,9 +10,9 @@ use super::join::Join;
 use super::keymap::KeyMap;
 use super::row::Assigned;
 use super::update::default_of;
-use crate::expr::RowSource;
-use crate::memory::{Account, Charge};
 use crate::plan::{UpdatePlan, UpdateTarget, subqueries_of};
+use sql_expr::RowSource;
+use sql_expr::memory::{Account, Charge};
 
 /// Rows of a target that are to be changed.
 pub(super) struct Found {
@@ -93,7 +93,7 @@ pub(super) fn assigned(
     t: &UpdateTarget,
     table: &Table,
     row: &dyn RowSource,
-    cx: &crate::expr::EvalCtx<'_>,
+    cx: &sql_expr::EvalCtx<'_>,
 ) -> Result<Vec<Value>, SqlError> {
     let mut out = Vec::with_capacity(t.assigns.len());
     for a in &t.assigns {

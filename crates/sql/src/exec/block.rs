@@ -13,9 +13,9 @@ use super::output::{Output, flush_now_and_then, limits};
 use super::row::{Candidate, OnlySubs};
 use super::spool;
 use super::sub::{SubValues, fetch};
-use crate::expr::RowSource;
 use crate::plan::{Access, Block};
 use crate::sink::ResultSink;
+use sql_expr::RowSource;
 
 /// What a query came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

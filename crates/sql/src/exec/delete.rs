@@ -12,9 +12,9 @@ use super::row::{Candidate, OnlySubs};
 use super::sort::{Sorter, write_sort_key};
 use super::sub::SubValues;
 use super::update::{possible, stored};
-use crate::expr::NoRow;
 use crate::plan::{Access, DeletePlan};
 use crate::sink::Done;
+use sql_expr::NoRow;
 
 /// Runs a DELETE.
 pub(crate) async fn run(plan: &DeletePlan, env: &mut Env<'_>) -> Result<Done, SqlError> {

@@ -8,10 +8,10 @@ use super::ExecCtx;
 use super::join::all_hold;
 use super::keys::{self, Fit};
 use super::row::Candidate;
-use crate::expr::{EvalCtx, NoRow, Node, RowSource, Val};
 use crate::plan::{Plan, PointGet};
 use crate::sink::{Done, ResultSink};
 use smallvec::SmallVec;
+use sql_expr::{EvalCtx, NoRow, Node, RowSource, Val};
 
 /// Writes a row that was found, where its conditions hold.
 #[inline]

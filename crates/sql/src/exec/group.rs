@@ -7,10 +7,10 @@ use types::{SqlError, ValueRef};
 
 use super::keymap::KeyMap;
 use super::store::RowStore;
-use crate::expr::agg::Accumulator;
-use crate::expr::{AGGREGATE_SLOT, EvalCtx, RowSource, SubquerySource, Val, write_group_key};
-use crate::memory::{Account, Charge};
 use crate::plan::{GROUP_SLOT, GroupPlan};
+use sql_expr::agg::Accumulator;
+use sql_expr::memory::{Account, Charge};
+use sql_expr::{AGGREGATE_SLOT, EvalCtx, RowSource, SubquerySource, Val, write_group_key};
 
 /// Groups so far.
 pub(crate) struct Grouper<'p> {

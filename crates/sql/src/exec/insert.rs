@@ -15,10 +15,10 @@ use super::row::{Built, OnlySubs};
 use super::rowedit::{convert, convert_mode, default_value, duplicate, missing, same_value};
 use super::store::RowStore;
 use super::sub::SubValues;
-use crate::expr::{NoRow, RowSource};
 use crate::plan::{DefaultPlan, InsertPlan, InsertRows, InsertValue};
 use crate::sink::Done;
-use crate::vars::SqlMode;
+use sql_expr::vars::SqlMode;
+use sql_expr::{NoRow, RowSource};
 
 /// An INSERT in progress.
 struct Work<'p> {

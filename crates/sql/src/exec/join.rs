@@ -12,8 +12,8 @@ use super::keep::{Kept, keep};
 use super::keys::{self, KeyRange, Ranges};
 use super::row::{Candidate, Tuple};
 use super::sub::{SubValues, fetch};
-use crate::expr::{EvalCtx, Expr, RowSource};
 use crate::plan::{Block, LateExpr, Step};
+use sql_expr::{EvalCtx, Expr, RowSource};
 
 /// Where a table's current row is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

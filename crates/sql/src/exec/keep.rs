@@ -12,9 +12,9 @@ use super::query::run_query;
 use super::row::{Candidate, OnlySubs};
 use super::store::RowStore;
 use super::sub::SubValues;
-use crate::expr::{EvalCtx, RowSource, Val, write_group_key};
-use crate::memory::Charge;
 use crate::plan::{Block, HashKey, Step, TableSource, VirtualCtx};
+use sql_expr::memory::Charge;
+use sql_expr::{EvalCtx, RowSource, Val, write_group_key};
 
 /// Kept rows.
 pub(crate) struct Kept {
@@ -154,7 +154,7 @@ impl Kept {
 }
 
 /// Appends a value; `false` for NULL, which equals nothing.
-fn write_hash_key(k: &HashKey, v: &Val<'_>, ty: &crate::expr::ExprType, out: &mut Vec<u8>) -> bool {
+fn write_hash_key(k: &HashKey, v: &Val<'_>, ty: &sql_expr::ExprType, out: &mut Vec<u8>) -> bool {
     if v.is_null() {
         return false;
     }
@@ -185,7 +185,7 @@ impl RowSource for KeptRow<'_> {
         }
     }
 
-    fn subqueries(&self) -> Option<&dyn crate::expr::SubquerySource> {
+    fn subqueries(&self) -> Option<&dyn sql_expr::SubquerySource> {
         self.rest.subqueries()
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use types::SqlError;
 
-use crate::memory::{Account, Charge, SMALL};
+use sql_expr::memory::{Account, Charge, SMALL};
 
 /// A numbered set of byte strings.
 pub(crate) struct KeyMap {

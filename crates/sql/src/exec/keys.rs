@@ -8,9 +8,9 @@ use types::keyenc::{KeyPart, NOT_NULL_MARK, NULL_MARK};
 use types::{DataType, SqlError, ValueRef};
 
 use super::union::union;
-use crate::expr::{EvalCtx, Expr, Node, RowSource, Val, as_column_value};
-use crate::parse::ast;
 use crate::plan::{Access, Block, KeyExpr, LockSpec, RangeAccess};
+use sql_expr::{EvalCtx, Expr, Node, RowSource, Val, as_column_value};
+use sql_parser::ast;
 
 /// A range of an index.
 pub(crate) type KeyRange = (KeyBound, KeyBound);

@@ -44,11 +44,11 @@ use types::error::codes;
 use types::{SqlError, Value};
 
 use crate::access::{Ready, SecurityContext};
-use crate::expr::{EvalCtx, ExprType, NoRow, PENDING, UserVar, Val};
-use crate::parse::ast;
 use crate::plan::{Plan, PlanBody, PlanCtx, QueryPlan, prepare_values};
 use crate::sink::{Done, ResultSink};
 use query::run_query;
+use sql_expr::{EvalCtx, ExprType, NoRow, PENDING, UserVar, Val};
+use sql_parser::ast;
 use store::RowStore;
 
 /// The error of a plan whose tables have changed since it was made: plan again.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use base::Event;
 
-use crate::expr::Val;
-use crate::memory::Charge;
+use sql_expr::Val;
+use sql_expr::memory::Charge;
 
 /// A named lock's holder, and how often it took it.
 struct Holder {

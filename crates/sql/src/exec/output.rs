@@ -9,10 +9,10 @@ use types::{SqlError, ValueRef};
 use super::Env;
 use super::keymap::KeyMap;
 use super::sort::{Sorter, write_sort_key};
-use crate::expr::{EvalCtx, Expr, NoRow, RowSource, Shape, Val, write_group_key};
-use crate::memory::Account;
 use crate::plan::{Block, LimitPlan, SortKey, Yields};
 use crate::sink::ResultSink;
+use sql_expr::memory::Account;
+use sql_expr::{EvalCtx, Expr, NoRow, RowSource, Shape, Val, write_group_key};
 
 /// LIMIT, evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

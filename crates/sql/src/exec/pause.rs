@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use types::SqlError;
 
 use super::Env;
-use crate::memory::Charge;
+use sql_expr::memory::Charge;
 
 /// Rows from one pause to the next: a fraction of a millisecond.
 const ROWS: u32 = 256;

@@ -13,11 +13,11 @@ use super::row::OnlySubs;
 use super::sort::{Sorter, write_sort_key};
 use super::store::RowStore;
 use super::sub::SubValues;
-use crate::expr::{ExprType, RowSource, Val, write_group_key};
-use crate::memory::Charge;
-use crate::parse::ast::SetOp;
 use crate::plan::{Body, OUTPUT_SLOT, QueryPlan, SetArm, SubPlan};
 use crate::sink::ResultSink;
+use sql_expr::memory::Charge;
+use sql_expr::{ExprType, RowSource, Val, write_group_key};
+use sql_parser::ast::SetOp;
 
 /// A running query.
 pub(crate) type Running<'a> = Pin<Box<dyn Future<Output = Result<Counts, SqlError>> + Send + 'a>>;
@@ -97,7 +97,7 @@ async fn collect(
 }
 
 async fn value_rows(
-    list: &[Vec<crate::expr::Expr>],
+    list: &[Vec<sql_expr::Expr>],
     subqueries: &[SubPlan],
     env: &mut Env<'_>,
     outer: &dyn RowSource,

@@ -5,7 +5,7 @@ use types::{Value, ValueRef};
 
 use super::join::Level;
 use super::sub::SubValues;
-use crate::expr::{INSERTED_SLOT, RowSource, SubquerySource};
+use sql_expr::{INSERTED_SLOT, RowSource, SubquerySource};
 
 /// The rows a join stands at, and those of the blocks around it.
 #[derive(Clone, Copy)]

@@ -7,9 +7,9 @@ use types::convert::{ConvertMode, Target, assign, to_text, zero_value};
 use types::{DataType, SqlError, Value, ValueRef, Warning};
 
 use super::row::Built;
-use crate::expr::{EvalCtx, RowSource};
 use crate::plan::{Assign, DefaultPlan};
-use crate::vars::SqlMode;
+use sql_expr::vars::SqlMode;
+use sql_expr::{EvalCtx, RowSource};
 
 /// How values are converted for a statement.
 pub(crate) fn convert_mode(cx: &EvalCtx<'_>, ignore: bool) -> ConvertMode {

@@ -13,9 +13,9 @@ use types::{SqlError, ValueRef};
 use super::Env;
 use super::pause;
 use super::store::RowStore;
-use crate::expr::{EvalCtx, RowSource, Val};
-use crate::memory::{Account, Charge};
 use crate::plan::SortKey;
+use sql_expr::memory::{Account, Charge};
+use sql_expr::{EvalCtx, RowSource, Val};
 
 #[derive(Clone, Copy)]
 struct Entry {

@@ -12,8 +12,8 @@ use types::SqlError;
 use super::Env;
 use super::keep::{Kept, keep_stored};
 use super::sub::SubValues;
-use crate::expr::RowSource;
 use crate::plan::Block;
+use sql_expr::RowSource;
 
 /// Executions before rows are kept.
 const SCANS_BEFORE: u32 = 4;

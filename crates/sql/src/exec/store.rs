@@ -8,8 +8,8 @@ use std::sync::Arc;
 use types::datatype::Labels;
 use types::{CollationId, Date, DateTime, Decimal, Time, ValueRef};
 
-use crate::memory::{Account, Charge};
 use crate::sink::{ColumnMeta, Done, ResultSink};
+use sql_expr::memory::{Account, Charge};
 
 const NULL: u8 = 0;
 const INT: u8 = 1;

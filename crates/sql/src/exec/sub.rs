@@ -7,9 +7,9 @@ use types::error::codes;
 use super::Env;
 use super::query::run_query;
 use super::store::RowStore;
-use crate::expr::bind::SubqueryKind;
-use crate::expr::{RowSource, SubquerySource, Val};
 use crate::plan::SubPlan;
+use sql_expr::bind::SubqueryKind;
+use sql_expr::{RowSource, SubquerySource, Val};
 
 /// Values of a block's subqueries, for the row at hand.
 #[derive(Default)]

@@ -15,9 +15,9 @@ use super::row::{Candidate, OnlySubs};
 use super::rowedit::{Edit, convert_mode, duplicate};
 use super::sort::{Sorter, write_sort_key};
 use super::sub::SubValues;
-use crate::expr::{EvalCtx, Expr, NoRow, RowSource};
 use crate::plan::{Access, Block, DefaultPlan, UpdatePlan, UpdateTarget};
 use crate::sink::Done;
+use sql_expr::{EvalCtx, Expr, NoRow, RowSource};
 
 /// What an UPDATE has come to.
 #[derive(Default)]

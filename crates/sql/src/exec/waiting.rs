@@ -11,8 +11,8 @@ use types::SqlError;
 
 use super::Env;
 use super::named_locks::LOCK;
-use crate::expr::{Special, Val};
-use crate::memory::Charge;
+use sql_expr::memory::Charge;
+use sql_expr::{Special, Val};
 
 /// Longest wait, for times that are out of reason.
 const LONGEST: f64 = 1e9;

@@ -4,7 +4,7 @@
 use types::Value;
 
 use super::spec::{Spec, View, int, text};
-use crate::parse::keyword;
+use sql_parser::reserved_words;
 
 /// The words that may be identifiers.
 const FREE: &str = "\
@@ -48,7 +48,7 @@ UNINSTALL UNKNOWN UNREGISTER UNTIL UPGRADE URL USER USER_RESOURCES USE_FRM VALID
 WEIGHT_STRING WITHOUT WORK WRAPPER X509 XA XID XML YEAR ZONE";
 
 fn keywords(_: &View<'_>) -> Vec<Vec<Value>> {
-    let mut all: Vec<(&str, i64)> = keyword::reserved_words().map(|w| (w, 1)).collect();
+    let mut all: Vec<(&str, i64)> = reserved_words().map(|w| (w, 1)).collect();
     all.extend(FREE.split(' ').map(|w| (w, 0)));
     all.sort_unstable();
     all.into_iter()
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn no_word_is_there_twice() {
-        let mut all: Vec<&str> = FREE.split(' ').chain(keyword::reserved_words()).collect();
+        let mut all: Vec<&str> = FREE.split(' ').chain(reserved_words()).collect();
         let n = all.len();
         all.sort_unstable();
         all.dedup();

@@ -5,7 +5,7 @@ use types::{Charset, CollationId, Value};
 
 use super::spec::{Spec, View, int, name, text, text_or_null, uint};
 use crate::show::{ENGINES, PLUGINS};
-use crate::vars::ReadScope;
+use sql_expr::vars::ReadScope;
 
 fn character_sets(_: &View<'_>) -> Vec<Vec<Value>> {
     let mut all = Charset::ALL;

@@ -14,8 +14,8 @@ use super::range::{Sarg, sarg};
 use super::scope::FromTable;
 use super::source::TableSource;
 use super::tree::{Access, KeyExpr, RangeAccess};
-use crate::expr::{Comparer, Expr, Members, Node, Val};
-use crate::parse::ast;
+use sql_expr::{Comparer, Expr, Members, Node, Val};
+use sql_parser::ast;
 
 /// Fewest rows a table is taken to have.
 const FEWEST_ROWS: f64 = 1000.0;

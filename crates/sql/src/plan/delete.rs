@@ -9,7 +9,7 @@ use super::source::TableSource;
 use super::tree::DeletePlan;
 use super::update::{can_stream, not_read_below, target_table};
 use crate::access::Priv;
-use crate::parse::ast;
+use sql_parser::ast;
 
 impl Planner<'_> {
     /// Plans DELETE.

@@ -6,9 +6,9 @@ use types::{CollationId, DataType, SqlError, Value};
 use super::Planner;
 use super::tree::{Access, Block, Body, KeyExpr, PlanBody, QueryPlan, RangeAccess, Step};
 use super::{TableSource, source};
-use crate::expr::Node;
-use crate::parse::ast;
 use crate::sink::ColumnMeta;
+use sql_expr::Node;
+use sql_parser::ast;
 
 /// The rows of an EXPLAIN so far.
 #[derive(Default)]
@@ -179,8 +179,8 @@ impl Listing {
         let id = self.next_id;
         let impossible = b.constant.iter().any(|e| {
             e.as_const().is_some_and(|v| match v {
-                crate::expr::Val::Null => true,
-                crate::expr::Val::Int(n) => *n == 0,
+                sql_expr::Val::Null => true,
+                sql_expr::Val::Int(n) => *n == 0,
                 _ => false,
             })
         });

@@ -1,7 +1,7 @@
 //! Recognises the statements that go straight from page to packet.
 
 use super::tree::{Access, Block, Body, FIRST_SPECIAL_SLOT, PointGet, QueryPlan};
-use crate::expr::{Expr, Val};
+use sql_expr::{Expr, Val};
 
 /// The columns of a select list that is nothing but columns whose values need no conversion.
 pub(crate) fn plain_columns(output: &[Expr]) -> Option<Vec<(u16, u16)>> {

@@ -17,9 +17,9 @@ use super::names::{Listed, Lowest, Names, same_name};
 use super::scope::{DerivedColumn, FromTable};
 use super::source::{TableGuard, TableSource};
 use super::tree::{QueryPlan, SubPlan};
-use crate::expr::bind::Clause;
-use crate::expr::{CmpOp, Comparer, Expr, ExprType, Node};
-use crate::parse::ast;
+use sql_expr::bind::Clause;
+use sql_expr::{CmpOp, Comparer, Expr, ExprType, Node};
+use sql_parser::ast;
 
 /// A condition and the nest it belongs to.
 pub(crate) struct Cond {
@@ -420,12 +420,12 @@ impl Planner<'_> {
             let mut ty = plan.types[i];
             // What is computed there is a column here.
             if ty.is_text() {
-                ty.coercibility = crate::expr::Coercibility::Implicit;
+                ty.coercibility = sql_expr::Coercibility::Implicit;
                 ty.ascii = false;
             }
             // A TIMESTAMP of a derived table is in the session's zone.
-            if let crate::expr::Shape::Timestamp(f) = ty.shape {
-                ty.shape = crate::expr::Shape::DateTime(f);
+            if let sql_expr::Shape::Timestamp(f) = ty.shape {
+                ty.shape = sql_expr::Shape::DateTime(f);
             }
             derived.push(DerivedColumn {
                 name,

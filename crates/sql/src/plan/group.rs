@@ -14,7 +14,7 @@ use super::names::Names;
 use super::select::Item;
 use super::source::TableSource;
 use super::tree::{GROUP_SLOT, SortKey};
-use crate::expr::{CmpOp, Column, Expr, Node};
+use sql_expr::{CmpOp, Column, Expr, Node};
 
 /// Bound expressions, of which it is asked whether another one is the same as any: each is written down once, as thousands of them
 /// may be asked for among thousands.

@@ -17,8 +17,8 @@ use crate::access::account::TableId;
 use crate::access::needs::{ColumnNames, Need, Right, table};
 use crate::access::privilege::TABLE_SET;
 use crate::access::{Priv, PrivSet};
-use crate::expr::bind::column_text;
-use crate::parse::ast;
+use sql_expr::bind::column_text;
+use sql_parser::ast;
 
 /// What a statement does with a table that it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,9 +15,9 @@ use super::tree::{
     Assign, Body, DefaultPlan, InsertPlan, InsertRows, InsertValue, SubPlan, Yields,
 };
 use crate::access::Priv;
-use crate::expr::bind::{Binder, Clause, column_text};
-use crate::expr::{Expr, Node};
-use crate::parse::ast;
+use sql_expr::bind::{Binder, Clause, column_text};
+use sql_expr::{Expr, Node};
+use sql_parser::ast;
 
 impl Planner<'_> {
     /// Plans INSERT and REPLACE.

@@ -1,7 +1,7 @@
 //! Which tables and subqueries an expression reads.
 
 use super::tree::{Access, Block, Body, FIRST_SPECIAL_SLOT, QueryPlan, RangeAccess, SubPlan};
-use crate::expr::{Expr, Node};
+use sql_expr::{Expr, Node};
 
 /// The subqueries an expression uses, by index.
 pub(crate) fn subqueries_of(e: &Expr, out: &mut Vec<u32>) {

@@ -47,11 +47,6 @@ pub use tree::*;
 use crate::access::SecurityContext;
 use crate::access::account::TableId;
 use crate::access::needs::Needs;
-use crate::expr::agg::AggSpec;
-use crate::expr::bind::{Binder, Clause, SubqueryKind};
-use crate::expr::{CmpOp, Comparer, EvalCtx, Expr, ExprType, Node};
-use crate::memory::Charge;
-use crate::parse::ast;
 use crate::sink::ColumnMeta;
 use guard::{Seen, Usage};
 pub(crate) use mask::subqueries_of;
@@ -59,6 +54,11 @@ pub(crate) use names::same_name;
 use names::{Lowest, Names};
 use params::TypedParam;
 use scope::BlockScope;
+use sql_expr::agg::AggSpec;
+use sql_expr::bind::{Binder, Clause, SubqueryKind};
+use sql_expr::memory::Charge;
+use sql_expr::{CmpOp, Comparer, EvalCtx, Expr, ExprType, Node};
+use sql_parser::ast;
 
 /// What planning looks at.
 pub struct PlanCtx<'a> {
@@ -421,7 +421,7 @@ impl<'p> Planner<'p> {
             return Ok(DefaultPlan::Missing);
         };
         let sql = format!("DO {text}");
-        let parsed = crate::parse::parse_one(sql.as_bytes(), &crate::parse::Options::default());
+        let parsed = sql_parser::parse_one(sql.as_bytes(), &sql_parser::Options::default());
         let Ok((ast::Statement::Do(exprs), _)) = parsed else {
             return Err(SqlError::invalid_default(&def.name));
         };

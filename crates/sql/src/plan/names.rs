@@ -18,10 +18,10 @@ use types::error::codes;
 
 use super::scope::{FromTable, column_expr};
 use super::select::Item;
-use crate::expr::agg::AggSpec;
-use crate::expr::bind::{Clause, Resolved, column_text};
-use crate::expr::{Expr, Node};
-use crate::parse::ast;
+use sql_expr::agg::AggSpec;
+use sql_expr::bind::{Clause, Resolved, column_text};
+use sql_expr::{Expr, Node};
+use sql_parser::ast;
 
 /// Whether two column names are the same.
 pub(crate) fn same_name(a: &str, b: &str) -> bool {

@@ -11,8 +11,8 @@ use super::order;
 use super::range::rejects_null;
 use super::steps::build_steps;
 use super::tree::{SortKey, Step, SubPlan};
-use crate::expr::agg::AggSpec;
-use crate::expr::{Expr, Node};
+use sql_expr::agg::AggSpec;
+use sql_expr::{Expr, Node};
 
 /// What a block wants.
 pub(crate) struct Request<'a> {

@@ -10,7 +10,7 @@ use super::optimize::{CondInfo, Ordered, Request};
 use super::scope::FromTable;
 use super::source::TableSource;
 use super::tree::{Access, RangeAccess, SortKey};
-use crate::parse::ast::AggregateFunc;
+use sql_parser::ast::AggregateFunc;
 
 fn stored(t: &FromTable) -> Option<&Arc<Table>> {
     match &t.source {

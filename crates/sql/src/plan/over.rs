@@ -10,7 +10,7 @@ use super::optimize::{Request, optimize};
 use super::scope::{DerivedColumn, FromTable};
 use super::select::finish_block;
 use super::tree::{Block, Body, QueryPlan, TablePlan};
-use crate::expr::{Expr, Node};
+use sql_expr::{Expr, Node};
 
 /// A block that yields all rows of the derived table that is the only one of `names`.
 pub(crate) fn whole_of(names: &Names<'_>) -> Result<Block, SqlError> {

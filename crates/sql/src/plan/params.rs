@@ -9,9 +9,9 @@ use types::{CollationId, Value};
 
 use super::Planner;
 use super::tree::Plan;
-use crate::expr::agg::AggSpec;
-use crate::expr::{Coercibility, Expr, ExprType, Node, Shape};
-use crate::parse::ast::AggregateFunc;
+use sql_expr::agg::AggSpec;
+use sql_expr::{Coercibility, Expr, ExprType, Node, Shape};
+use sql_parser::ast::AggregateFunc;
 
 /// A parameter whose type decides what is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,10 +15,10 @@ use super::scope::{DerivedColumn, FromTable};
 use super::tree::{Body, LimitPlan, OUTPUT_SLOT, QueryPlan, SetArm, SortKey, SubPlan};
 use crate::access::Priv;
 use crate::access::needs::Need;
-use crate::expr::bind::Clause;
-use crate::expr::{Expr, ExprType, Node, Shape, infer};
-use crate::parse::ast;
 use crate::sink::ColumnMeta;
+use sql_expr::bind::Clause;
+use sql_expr::{Expr, ExprType, Node, Shape, infer};
+use sql_parser::ast;
 
 /// The common table expressions in sight, innermost last.
 #[derive(Default)]

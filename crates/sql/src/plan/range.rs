@@ -2,7 +2,7 @@
 
 use types::CollationId;
 
-use crate::expr::{CmpOp, Expr, ExprType, Members, Node, Shape, StrKind, index_comparable};
+use sql_expr::{CmpOp, Expr, ExprType, Members, Node, Shape, StrKind, index_comparable};
 
 /// What a condition says about a column.
 pub(crate) enum Sarg {

@@ -17,14 +17,14 @@ use super::names::{Found, Listed, Lowest, Names, resolved_expr, same_name};
 use super::select::Item;
 use super::source::TableSource;
 use super::tree::{DefaultPlan, INSERTED, SubPlan};
-use crate::expr::agg::AggSpec;
-use crate::expr::bind::{
+use sql_expr::agg::AggSpec;
+use sql_expr::bind::{
     AggregatePlace, Binder, BoundSubquery, Clause, Resolved, ResolvedColumn, Scope, SubqueryKind,
     column_text,
 };
-use crate::expr::column_name::{ColumnName, TableNames};
-use crate::expr::{Column, Expr, ExprType, Node, Val};
-use crate::parse::ast;
+use sql_expr::column_name::{ColumnName, TableNames};
+use sql_expr::{Column, Expr, ExprType, Node, Val};
+use sql_parser::ast;
 
 /// A column of a derived table.
 #[derive(Debug, Clone)]

@@ -17,12 +17,12 @@ use super::source::TableSource;
 use super::tree::{
     Block, Body, GroupPlan, LockSpec, QueryPlan, SortKey, SubAggregates, SubPlan, TablePlan,
 };
-use crate::expr::agg::AggSpec;
-use crate::expr::bind::{Clause, column_text};
-use crate::expr::{Expr, Node};
-use crate::parse::ast;
 use crate::sink::ColumnMeta;
-use crate::vars::SqlMode;
+use sql_expr::agg::AggSpec;
+use sql_expr::bind::{Clause, column_text};
+use sql_expr::vars::SqlMode;
+use sql_expr::{Expr, Node};
+use sql_parser::ast;
 
 /// A bound select item.
 pub(crate) struct Item<'s> {
@@ -547,7 +547,7 @@ impl GroupPlan {
                     .filter_map(Expr::as_column)
                     .any(|c| (c.slot, c.ordinal) == (slot, ordinal));
                 if !known {
-                    let any = crate::expr::ExprType::null();
+                    let any = sql_expr::ExprType::null();
                     self.carried.push(Expr::column(slot, ordinal, any, ""));
                 }
             }

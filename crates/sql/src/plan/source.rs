@@ -4,8 +4,8 @@
 //! Virtual tables are rows made on the spot from what the server knows; they never touch storage and take no locks.
 
 use crate::access::SecurityContext;
-use crate::expr::EvalCtx;
 use engine::{Catalog, Engine, Table};
+use sql_expr::EvalCtx;
 use std::sync::Arc;
 use types::{DataType, SqlError, Value};
 

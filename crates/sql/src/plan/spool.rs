@@ -6,7 +6,7 @@
 use super::mask::{access_exprs, subqueries_of};
 use super::steps::hashable;
 use super::tree::{Block, HashKey, Step};
-use crate::expr::{CmpOp, Expr, Node};
+use sql_expr::{CmpOp, Expr, Node};
 
 /// The step of a block of one stored table, as one whose rows are kept and looked up by hash; `None` where its rows depend on
 /// the rows around in another way than by equal values, or not at all.

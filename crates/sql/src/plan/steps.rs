@@ -5,7 +5,7 @@ use super::mask::{access_exprs, subqueries_of, tables_of};
 use super::optimize::{CondInfo, Ordered, Request};
 use super::source::TableSource;
 use super::tree::{HashKey, LateExpr, NestPlan, Step, SubPlan};
-use crate::expr::{CmpOp, Comparer, Expr, Node, Shape};
+use sql_expr::{CmpOp, Comparer, Expr, Node, Shape};
 
 /// Makes the steps of a block.
 pub(crate) fn build_steps(req: &Request<'_>, ordered: Ordered, conds: Vec<CondInfo>) -> Vec<Step> {

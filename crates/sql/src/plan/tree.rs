@@ -4,7 +4,7 @@
 //! Tables have *slots*: numbers unique in the whole statement, consecutive within one query block, so that an expression of a
 //! subquery can name a row of the block around it.
 
-use crate::memory::Charge;
+use sql_expr::memory::Charge;
 use std::sync::Arc;
 
 use engine::Table;
@@ -14,11 +14,11 @@ use types::keyenc::KeyPart;
 use super::params::TypedParam;
 use super::source::TableSource;
 use crate::access::needs::{Guarded, Needs};
-use crate::expr::agg::AggSpec;
-use crate::expr::bind::SubqueryKind;
-use crate::expr::{Expr, ExprType};
-use crate::parse::ast;
 use crate::sink::ColumnMeta;
+use sql_expr::agg::AggSpec;
+use sql_expr::bind::SubqueryKind;
+use sql_expr::{Expr, ExprType};
+use sql_parser::ast;
 
 /// Slot of the columns a grouped row carries besides its aggregates.
 pub const GROUP_SLOT: u16 = u16::MAX - 2;
@@ -26,7 +26,7 @@ pub const GROUP_SLOT: u16 = u16::MAX - 2;
 pub const OUTPUT_SLOT: u16 = u16::MAX - 3;
 /// Slots from here on are none of a table.
 pub const FIRST_SPECIAL_SLOT: u16 = u16::MAX - 16;
-pub(crate) use crate::expr::INSERTED_SLOT as INSERTED;
+pub(crate) use sql_expr::INSERTED_SLOT as INSERTED;
 
 /// A statement ready to run any number of times.
 pub struct Plan {
@@ -150,7 +150,7 @@ pub struct LockSpec {
     /// FOR UPDATE.
     pub exclusive: bool,
     /// What to do about rows others hold.
-    pub wait: crate::parse::ast::LockWait,
+    pub wait: sql_parser::ast::LockWait,
 }
 
 /// A query: a block, a list of rows, or a set operation over queries.
@@ -182,7 +182,7 @@ pub enum Body {
 /// A further operand of a set operation.
 pub struct SetArm {
     /// The operation.
-    pub op: crate::parse::ast::SetOp,
+    pub op: sql_parser::ast::SetOp,
     /// ALL.
     pub all: bool,
     /// The operand.

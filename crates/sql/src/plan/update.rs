@@ -19,8 +19,8 @@ use super::tree::{
     UpdateTarget,
 };
 use crate::access::Priv;
-use crate::expr::bind::{Clause, column_text};
-use crate::parse::ast;
+use sql_expr::bind::{Clause, column_text};
+use sql_parser::ast;
 
 /// The block of an UPDATE or DELETE while it is put together.
 pub(crate) struct Change<'n> {

@@ -1,6 +1,6 @@
 //! Which `Com_` counter a statement adds to.
 
-use crate::parse::ast::{self, MaintenanceVerb, ShowWhat, Statement};
+use sql_parser::ast::{self, MaintenanceVerb, ShowWhat, Statement};
 
 macro_rules! com {
     ($($name:ident = $text:literal,)*) => {

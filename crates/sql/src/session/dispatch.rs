@@ -6,8 +6,8 @@ use types::{Level, SqlError, Value, Warning};
 
 use super::{Session, long_running};
 use crate::access::Granted;
-use crate::parse::ast::{FlushItem, ResetItem, SetItem, ShowWhat, Statement};
 use crate::sink::{Done, ResultSink};
+use sql_parser::ast::{FlushItem, ResetItem, SetItem, ShowWhat, Statement};
 
 /// ER_DA_SSL_LIBRARY_ERROR.
 const TLS_SETUP_FAILED: u16 = 3888;
@@ -237,7 +237,7 @@ impl Session {
     async fn lock_tables(
         &mut self,
         _: &Granted,
-        tables: &[crate::parse::ast::LockTable],
+        tables: &[sql_parser::ast::LockTable],
     ) -> Result<Done, SqlError> {
         self.implicit_commit().await?;
         for t in tables {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use engine::Interrupt;
 
 use crate::access::AccountId;
-use crate::expr::{RandState, SessionFacts, WallClock, Watcher};
-use crate::memory::Account;
+use sql_expr::memory::Account;
+use sql_expr::{RandState, SessionFacts, WallClock, Watcher};
 
 use super::instance::Instance;
 

@@ -10,7 +10,7 @@ use super::Session;
 use crate::access::AccountState;
 use crate::access::account::Limits;
 use crate::access::login::{Login, Usage};
-use crate::parse::ast::{Account, SetItem, Statement};
+use sql_parser::ast::{Account, SetItem, Statement};
 
 /// The state of a session's gate.
 #[derive(Debug, Default)]

@@ -17,9 +17,9 @@ use crate::access::components::Components;
 use crate::access::login::Logins;
 use crate::access::{AccountId, Accounts};
 use crate::exec::NamedLocks;
-use crate::memory::Budget;
-use crate::parse::ast::Account;
-use crate::vars::{GlobalVars, StatusRegistry, StatusSource, StatusValue, VarValue};
+use sql_expr::memory::Budget;
+use sql_expr::vars::{GlobalVars, StatusRegistry, StatusSource, StatusValue, VarValue};
+use sql_parser::ast::Account;
 
 /// Makes what is stored of a password by an authentication plugin: `(plugin, password)`; `None` for a plugin it does not
 /// know. The server gives it, since authentication is the protocol's business.
@@ -197,7 +197,7 @@ impl Instance {
         let Some(VarValue::Text(list)) = self.globals.value_by_name("mandatory_roles") else {
             return Vec::new();
         };
-        let parsed = crate::parse::parse_accounts(list.as_bytes()).unwrap_or_default();
+        let parsed = sql_parser::parse_accounts(list.as_bytes()).unwrap_or_default();
         let named = parsed.iter().filter_map(|a| match a {
             Account::Named { user, host } => Some(AccountId::new(user, host)),
             Account::CurrentUser => None,

@@ -6,8 +6,8 @@ use types::error::codes;
 use super::Session;
 use crate::access::needs::Right;
 use crate::access::{Priv, statement};
-use crate::parse::ast;
 use crate::sink::Done;
+use sql_parser::ast;
 
 impl Session {
     /// Whether the account sees other accounts' connections.

@@ -5,8 +5,8 @@
 //!
 //! Must never do: decide anything but where a statement runs.
 
-use crate::expr::func;
-use crate::parse::ast::Statement;
+use sql_expr::func;
+use sql_parser::ast::Statement;
 
 /// Longer texts take long to parse and to plan.
 const LONG_TEXT: usize = 16 << 10;

@@ -43,11 +43,10 @@ use crate::access::login::Login;
 use crate::access::needs::Need;
 use crate::access::{AccountId, SecurityContext};
 use crate::cache::StatementCache;
-use crate::expr::{SessionFacts, UserVars};
-use crate::memory::{Account, Charge};
-use crate::parse;
 use crate::sink::StateChange;
-use crate::vars::{SessionVars, SqlMode};
+use sql_expr::memory::{Account, Charge};
+use sql_expr::vars::{SessionVars, SqlMode};
+use sql_expr::{SessionFacts, UserVars};
 
 pub use com::{COM_NAMES, Com};
 pub use diagnostics::Diagnostics;
@@ -305,9 +304,9 @@ impl Session {
     }
 
     /// How a text of the client is read: by the present `sql_mode` and `character_set_client`.
-    pub(crate) fn parse_options(&self) -> parse::Options {
+    pub(crate) fn parse_options(&self) -> sql_parser::Options {
         let mode = self.vars.hot().sql_mode;
-        parse::Options {
+        sql_parser::Options {
             ansi_quotes: mode.has(SqlMode::ANSI_QUOTES),
             pipes_as_concat: mode.has(SqlMode::PIPES_AS_CONCAT),
             high_not_precedence: mode.has(SqlMode::HIGH_NOT_PRECEDENCE),
@@ -507,7 +506,7 @@ fn out_of_memory() -> SqlError {
 }
 
 /// A parse error as the client gets it.
-pub(crate) fn parse_error(e: &parse::ParseError) -> SqlError {
+pub(crate) fn parse_error(e: &sql_parser::ParseError) -> SqlError {
     SqlError {
         code: e.code(),
         sqlstate: e.sqlstate(),

@@ -7,9 +7,9 @@ use types::{CollationId, SqlError};
 
 use super::Session;
 use crate::infoschema;
-use crate::parse::ast::ObjectName;
 use crate::sink::StateChange;
-use crate::vars::VarValue;
+use sql_expr::vars::VarValue;
+use sql_parser::ast::ObjectName;
 
 /// A table's full name.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,9 +15,9 @@ use super::process::Command;
 use super::{Com, Session};
 use crate::access::Ready;
 use crate::exec;
-use crate::expr::EvalCtx;
 use crate::plan::{Plan, PlanBody, PointGet, UpdatePlan};
 use crate::sink::{Done, ResultSink};
+use sql_expr::EvalCtx;
 
 /// What came of an execution that was not to wait.
 #[derive(Debug)]

@@ -10,11 +10,10 @@ use types::{Pace, SqlError, Value};
 
 use super::{Com, Outcome, Session, com, dispatch};
 use crate::access::Authorized;
-use crate::memory::{self, Charge};
-use crate::parse;
-use crate::parse::ast::Statement;
 use crate::plan::Plan;
 use crate::sink::{ColumnMeta, Done, ResultSink};
+use sql_expr::memory::{self, Charge};
+use sql_parser::ast::Statement;
 
 use super::process::Command;
 
@@ -178,18 +177,18 @@ impl Session {
         if !charge.set(PREPARED + memory::of_text(sql)) {
             self.memory().check()?;
         }
-        let options = parse::Options {
+        let options = sql_parser::Options {
             placeholders: true,
             ..self.parse_options()
         };
         let watch = self.engine.interrupt();
         let pace = Pace::new(Some(&*watch));
         let parsed =
-            parse::parse_paced(sql, &options, &pace).map_err(|e| super::parse_error(&e))?;
+            sql_parser::parse_paced(sql, &options, &pace).map_err(|e| super::parse_error(&e))?;
         let (statement, used) = (parsed.statement, parsed.consumed);
         self.admit_preparation(&statement)?;
         let tail = &sql[used..];
-        if !parse::is_blank(tail, &options) {
+        if !sql_parser::is_blank(tail, &options) {
             let line = 1 + sql[..used].iter().filter(|b| **b == b'\n').count();
             let near = options.utf8(tail);
             return Err(SqlError::parse_error(&String::from_utf8_lossy(&near), line));

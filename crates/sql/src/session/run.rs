@@ -9,12 +9,12 @@ use types::{SqlError, Value, Warning};
 use super::Session;
 use crate::access::{Authorized, Ready, statement};
 use crate::exec::{self, ExecCtx};
-use crate::expr::{EvalCtx, ExprType, Val};
 use crate::infoschema::Names;
-use crate::parse::ast::{Expr, Statement};
 use crate::plan::params::{TypedParam, type_of};
 use crate::plan::{self, Plan, PlanBody, PlanCtx, TimeLimit};
 use crate::sink::{Done, ResultSink};
+use sql_expr::{EvalCtx, ExprType, Val};
+use sql_parser::ast::{Expr, Statement};
 
 /// How often a statement is planned again because a table changed between planning and running.
 pub(super) const REPLANS: usize = 16;

@@ -4,10 +4,10 @@ use types::convert::{self, ConvertMode, Target};
 use types::error::codes;
 use types::{DataType, Date, SqlError, Value};
 
-use crate::expr::bind::{Binder, Clause, NoColumns};
-use crate::expr::{EvalCtx, ExprType, NoRow, Val};
-use crate::parse::ast;
-use crate::vars::SqlMode;
+use sql_expr::bind::{Binder, Clause, NoColumns};
+use sql_expr::vars::SqlMode;
+use sql_expr::{EvalCtx, ExprType, NoRow, Val};
+use sql_parser::ast;
 
 /// The value of an expression without columns and subqueries, and its type.
 ///

@@ -10,7 +10,7 @@ use types::SqlError;
 use super::Session;
 use crate::access::needs::{Needs, Right};
 use crate::access::{AccountId, AccountState, Granted, Priv, SecurityContext, statement};
-use crate::parse::ast::Statement;
+use sql_parser::ast::Statement;
 
 impl Session {
     /// What it may do, as of the statement at hand.

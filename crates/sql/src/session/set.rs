@@ -5,10 +5,10 @@ use types::{SqlError, Value, Warning};
 use super::{Session, scalar};
 use crate::access::Granted;
 use crate::access::statement::CONNECTIONS;
-use crate::expr::{ExprType, UserVar, Val};
-use crate::parse::ast::{Expr, SetItem, VarScope};
 use crate::sink::{Done, StateChange};
-use crate::vars::{self, VarInput, VarValue};
+use sql_expr::vars::{self, VarInput, VarValue};
+use sql_expr::{ExprType, UserVar, Val};
+use sql_parser::ast::{Expr, SetItem, VarScope};
 
 /// Variables whose changes a client is told (`session_track_system_variables` of a fresh server).
 const TRACKED: &[&str] = &[

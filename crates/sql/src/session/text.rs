@@ -6,10 +6,9 @@ use super::{
     Com, Command, LARGE_VARIABLES, Outcome, Session, com, dispatch, long_running, out_of_memory,
     parse_error, run,
 };
-use crate::memory::{self, Account, Charge};
-use crate::parse;
 use crate::sink::{Done, ResultSink};
-use crate::vars::SqlMode;
+use sql_expr::memory::{self, Account, Charge};
+use sql_expr::vars::SqlMode;
 
 impl Session {
     /// Carries out the statements of a text, one result each. The first error ends it and is returned; results before
@@ -65,12 +64,12 @@ impl Session {
             let rest = &sql[at..];
             let watch = self.engine.interrupt();
             let pace = Pace::new(Some(&*watch));
-            let (statement, used) = match parse::parse_paced(rest, &options, &pace) {
+            let (statement, used) = match sql_parser::parse_paced(rest, &options, &pace) {
                 Ok(parsed) => (parsed.statement, parsed.consumed),
                 Err(e) => return self.refuse(parse_error(&e)),
             };
             let tail = &rest[used..];
-            let more = !tail.is_empty() && !parse::is_blank(tail, &options);
+            let more = !tail.is_empty() && !sql_parser::is_blank(tail, &options);
             if more && !self.client.multi_statements {
                 let line = 1 + sql[..at + used].iter().filter(|b| **b == b'\n').count();
                 let near = options.utf8(tail.trim_ascii_start());

@@ -3,8 +3,8 @@
 use types::{Charset, SqlError, Value};
 
 use super::Session;
-use crate::parse::ast::{Name, PrepareSource};
 use crate::sink::{Done, ResultSink};
+use sql_parser::ast::{Name, PrepareSource};
 
 impl Session {
     /// PREPARE name FROM text.

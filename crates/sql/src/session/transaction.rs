@@ -4,10 +4,10 @@
 use types::{Isolation, SqlError};
 
 use super::Session;
-use crate::memory;
-use crate::parse::ast::{BeginTransaction, Completion, VarScope};
 use crate::sink::Done;
-use crate::vars::VarInput;
+use sql_expr::memory;
+use sql_expr::vars::VarInput;
+use sql_parser::ast::{BeginTransaction, Completion, VarScope};
 
 /// What a savepoint takes; names are short.
 const SAVEPOINT: usize = 128;

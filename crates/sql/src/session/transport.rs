@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::access::TlsRequirement;
-use crate::vars::{StatusSource, StatusValue};
+use sql_expr::vars::{StatusSource, StatusValue};
 
 /// The TLS of one connection, and the certificate its client showed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,9 +14,9 @@ use crate::access::needs::{self, Need};
 use crate::access::privilege::COLUMN_SET;
 use crate::ddl::keys;
 use crate::infoschema;
-use crate::parse::ast::ObjectName;
 use crate::session::{Session, TableName};
 use crate::sink::ColumnMeta;
+use sql_parser::ast::ObjectName;
 
 /// What metadata says of a column beyond its definition.
 pub(crate) struct ColumnFacts {

@@ -8,9 +8,9 @@ use types::{Charset, CollationId, DataType, SqlError, Value};
 use super::columns::now_text;
 use super::rowset::RowSet;
 use crate::ddl::keys;
-use crate::parse::ast::{ObjectKind, ObjectName};
 use crate::session::Session;
-use crate::vars::SqlMode;
+use sql_expr::vars::SqlMode;
+use sql_parser::ast::{ObjectKind, ObjectName};
 
 /// A name in backticks.
 pub fn quote(name: &str) -> String {

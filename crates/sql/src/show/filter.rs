@@ -3,11 +3,11 @@
 use types::{CollationId, SqlError, ValueRef};
 
 use super::rowset::RowSet;
-use crate::expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
-use crate::expr::{ExprType, ValuesRow};
-use crate::parse::ast::{ColumnRef, ShowFilter};
 use crate::session::Session;
 use crate::sink::ColumnMeta;
+use sql_expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
+use sql_expr::{ExprType, ValuesRow};
+use sql_parser::ast::{ColumnRef, ShowFilter};
 
 /// Keeps the rows that the filter lets through.
 ///

@@ -16,9 +16,9 @@ pub use create::{create_table_text, default_text, quote};
 pub use rowset::RowSet;
 
 use crate::access::Granted;
-use crate::parse::ast::{Describe, Show, ShowWhat};
 use crate::session::Session;
 use crate::sink::{ColumnMeta, Done, ResultSink};
+use sql_parser::ast::{Describe, Show, ShowWhat};
 
 pub(crate) use columns::{cardinality, column_facts, column_privileges};
 pub(crate) use server::{ENGINES, PLUGINS};

@@ -8,8 +8,8 @@ use super::rowset::{RowSet, text};
 use crate::access::Priv;
 use crate::access::needs::Right;
 use crate::infoschema::{self, TableFacts};
-use crate::parse::ast::ShowFilter;
 use crate::session::Session;
+use sql_parser::ast::ShowFilter;
 
 /// The pattern that a column's title carries: `Tables_in_app (a%)`.
 fn title(base: &str, filter: Option<&ShowFilter>) -> String {

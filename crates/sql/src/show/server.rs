@@ -6,8 +6,8 @@ use types::{Charset, CollationId, DataType, SqlError, Value};
 
 use super::rowset::{RowSet, text};
 use crate::access::privilege::PRIVILEGES;
-use crate::parse::ast::{Account, ObjectKind, ShowWhat};
 use crate::session::Session;
+use sql_parser::ast::{Account, ObjectKind, ShowWhat};
 
 /// Engines: name, support, comment, transactions, XA, savepoints.
 pub(crate) const ENGINES: &[[&str; 6]] = &[[

@@ -4,10 +4,10 @@ use types::error::codes;
 use types::{DataType, SqlError, Value};
 
 use super::rowset::{RowSet, text, text_or_null};
-use crate::parse::ast::{Limit, VarScope};
 use crate::session::transport::TransportStatus;
 use crate::session::{Process, Session, scalar, session_counts};
-use crate::vars::{ReadScope, StatusSource, StatusValue};
+use sql_expr::vars::{ReadScope, StatusSource, StatusValue};
+use sql_parser::ast::{Limit, VarScope};
 
 fn pairs() -> RowSet {
     RowSet::texts(&["Variable_name", "Value"], &[64, 1024])

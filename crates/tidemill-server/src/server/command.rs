@@ -2,8 +2,8 @@
 
 use std::pin::pin;
 
-use sql::memory::Charge;
 use sql::session::{NonblockingOutcome, PreparedInfo};
+use sql_expr::memory::Charge;
 use types::SqlError;
 use types::error::codes;
 use wire::ProtocolError;
@@ -165,16 +165,17 @@ impl Connection {
             .with_definitions(&mut prepared.definitions);
         let session = &mut self.session;
         let params = &self.params;
-        let outcome = match catch_unwind_now(|| session.execute_nonblocking(id, params, &mut results)) {
-            Ok(NonblockingOutcome::Done(done)) => Ok(done),
-            Ok(NonblockingOutcome::Unacknowledged(rest)) => {
-                catch_unwind(pin!(session.finish_nonblocking(rest, &mut results))).await
-            }
-            Ok(NonblockingOutcome::Refused) => {
-                catch_unwind(pin!(session.execute_prepared(id, params, &mut results))).await
-            }
-            Err(panic) => Err(panic),
-        };
+        let outcome =
+            match catch_unwind_now(|| session.execute_nonblocking(id, params, &mut results)) {
+                Ok(NonblockingOutcome::Done(done)) => Ok(done),
+                Ok(NonblockingOutcome::Unacknowledged(rest)) => {
+                    catch_unwind(pin!(session.finish_nonblocking(rest, &mut results))).await
+                }
+                Ok(NonblockingOutcome::Refused) => {
+                    catch_unwind(pin!(session.execute_prepared(id, params, &mut results))).await
+                }
+                Err(panic) => Err(panic),
+            };
         let outcome = finish(outcome, &mut results);
         self.status = results.status();
         if form == Form::Cursor {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use sql::memory::{Account, Charge};
+use sql_expr::memory::{Account, Charge};
 use wire::packet::PacketWriter;
 use wire::response::write_rows_end;
 use wire::status;

@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rustls::ServerConnection;
-use sql::memory::{Account, Charge};
+use sql_expr::memory::{Account, Charge};
 use tokio::time::{Instant, Sleep, sleep_until};
 use types::SqlError;
 use wire::packet::PacketPlace;

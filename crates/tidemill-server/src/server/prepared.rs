@@ -1,7 +1,7 @@
 //! What the protocol keeps of a prepared statement beside the session's plan: parameter types, long data, an open
 //! cursor.
 
-use sql::memory::Charge;
+use sql_expr::memory::Charge;
 use types::SqlError;
 use wire::param::{LongData, ParamTypes};
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::access::account::Account;
 use crate::access::privilege::{DB_SET, Priv, PrivSet};
-use crate::expr::json::{Json, parse};
+use sql_expr::json::{Json, parse};
 
 /// What the column says of an account; `None` for NULL.
 pub fn text_of(a: &Account) -> Option<String> {

@@ -9,8 +9,8 @@ use super::super::rowedit::Edit;
 use super::super::store::RowStore;
 use super::super::sub::{SubValues, fetch};
 use super::Work;
-use crate::expr::RowSource;
 use crate::plan::{Assign, DefaultPlan, subqueries_of};
+use sql_expr::RowSource;
 
 /// The columns of the SELECT's tables that ON DUPLICATE KEY UPDATE reads: they lie behind the values of a selected row.
 pub(super) struct Selected<'a> {

@@ -17,7 +17,7 @@ use types::convert::to_text;
 
 use crate::session::{Instance, InstanceOptions, Session};
 use crate::sink::{Collected, Collector};
-use crate::vars::GlobalVars;
+use sql_expr::vars::GlobalVars;
 
 /// A server with one connection.
 pub(super) struct Client {

@@ -14,8 +14,8 @@ use crate::access::needs::Right;
 use crate::access::password::{History, Strength};
 use crate::access::privilege::Priv;
 use crate::access::{AccountId, AccountState, SecurityContext};
-use crate::parse::ast;
 use crate::session::{PasswordHasher, PasswordVerifier};
+use sql_parser::ast;
 
 use super::errors;
 

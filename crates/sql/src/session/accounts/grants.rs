@@ -13,7 +13,7 @@ use super::roles;
 use crate::access::account::{Account, ColumnGrant, ProxyGrant, RoutineGrant, TableGrant};
 use crate::access::privilege::{DB_SET, Priv};
 use crate::access::{AccountId, AccountState, PrivSet, SecurityContext};
-use crate::parse::ast::{self, Grant, GrantWhat, Revoke, RoleSet};
+use sql_parser::ast::{self, Grant, GrantWhat, Revoke, RoleSet};
 
 /// GRANT.
 pub(super) fn grant(

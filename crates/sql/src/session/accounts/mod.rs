@@ -26,11 +26,11 @@ use actor::{Actor, Outcome};
 use crate::access::needs::Right;
 use crate::access::password::{History, Strength};
 use crate::access::{AccountId, AccountState, Granted};
-use crate::parse::ast::{Account, SetItem, Statement};
 use crate::session::Session;
 use crate::show::RowSet;
 use crate::sink::{Done, ResultSink};
-use crate::vars::VarInput;
+use sql_expr::vars::VarInput;
+use sql_parser::ast::{Account, SetItem, Statement};
 
 impl Session {
     fn actor(&self) -> Actor {
@@ -195,7 +195,7 @@ impl Session {
         if list.trim().is_empty() {
             return Ok(());
         }
-        let Ok(parsed) = crate::parse::parse_accounts(list.as_bytes()) else {
+        let Ok(parsed) = sql_parser::parse_accounts(list.as_bytes()) else {
             return Err(SqlError::new(
                 types::error::codes::ER_WRONG_VALUE_FOR_VAR,
                 format!("Variable 'mandatory_roles' can't be set to the value of '{list}'"),

@@ -9,7 +9,7 @@ use crate::access::account::Account;
 use crate::access::password;
 use crate::access::privilege::Priv;
 use crate::access::{AccountState, PrivSet};
-use crate::parse::ast::{self, AuthSecret, AuthSpec, SetItem, UserSpec};
+use sql_parser::ast::{self, AuthSecret, AuthSpec, SetItem, UserSpec};
 
 /// Plugins whose passwords this server stores and checks.
 const PLUGINS: [&str; 2] = ["caching_sha2_password", "mysql_native_password"];

@@ -10,7 +10,7 @@ use crate::access::privilege::{
     COLUMN_SET, DB_SET, DYNAMIC, Priv, PrivSet, ROUTINE_SET, TABLE_SET, dynamic,
 };
 use crate::infoschema;
-use crate::parse::ast::{GrantObject, Name, ObjectKind, Privilege};
+use sql_parser::ast::{GrantObject, Name, ObjectKind, Privilege};
 
 /// On what privileges are.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use crate::access::account::Account;
 use crate::access::needs::Right;
 use crate::access::privilege::Priv;
 use crate::access::{AccountId, AccountState, SecurityContext};
-use crate::parse::ast::{self, RoleSet};
+use sql_parser::ast::{self, RoleSet};
 
 const CREATE_ROLE: &[Right] = &[
     Right::Static(Priv::CreateRole),

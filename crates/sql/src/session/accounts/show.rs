@@ -10,9 +10,9 @@ use crate::access::account::{
 };
 use crate::access::privilege::{DB_SET, Priv, ROUTINE_SET, TABLE_SET};
 use crate::access::{AccountId, AccountState, PrivSet, SecurityContext};
-use crate::parse::ast;
 use crate::session::Session;
 use crate::show::quote;
+use sql_parser::ast;
 
 impl Session {
     /// SHOW GRANTS: whose, and the lines. Without a name those of the session, active roles included.

@@ -8,8 +8,8 @@ use super::errors::{does_not_exist, exists_already, failed, mandatory};
 use super::{passwords, roles};
 use crate::access::account::{Account, Limits, TlsRequirement};
 use crate::access::{AccountId, AccountState, Priv};
-use crate::expr::json::{Json, parse};
-use crate::parse::ast::{self, CreateUser, Require, UserAttribute, UserLimits, UserOption};
+use sql_expr::json::{Json, parse};
+use sql_parser::ast::{self, CreateUser, Require, UserAttribute, UserLimits, UserOption};
 
 /// CREATE USER.
 pub(super) fn create(

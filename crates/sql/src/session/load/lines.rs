@@ -5,7 +5,7 @@
 use types::SqlError;
 use types::error::codes;
 
-use crate::parse::ast::TextFormat;
+use sql_parser::ast::TextFormat;
 
 /// One field.
 #[derive(Debug, Clone, PartialEq, Eq)]

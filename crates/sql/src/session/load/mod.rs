@@ -17,11 +17,11 @@ use self::lines::{Field, Read, Shape};
 use super::Session;
 use crate::access::needs::{self, Need};
 use crate::access::{Authorized, Granted, Priv};
-use crate::expr::{Coercibility, ExprType, UserVar, Val};
-use crate::parse::ast::{Expr, InsertSource, IntoVariable, LoadData, LoadDuplicates, Statement};
-use crate::parse::{self};
 use crate::plan::{Plan, same_name};
 use crate::sink::{Collector, Done, ResultSink};
+use sql_expr::{Coercibility, ExprType, UserVar, Val};
+use sql_parser::ast::{Expr, InsertSource, IntoVariable, LoadData, LoadDuplicates, Statement};
+use sql_parser::{self};
 
 /// Rows that are inserted at once.
 const RUN_ROWS: usize = 256;
@@ -360,12 +360,13 @@ impl Session {
         text: &str,
         with: Option<&LoadData>,
     ) -> Result<Authorized<Plan>, SqlError> {
-        let options = parse::Options {
+        let options = sql_parser::Options {
             placeholders: true,
             charset: Charset::Utf8mb4,
             ..self.parse_options()
         };
-        let parsed = parse::parse(text.as_bytes(), &options).map_err(|e| super::parse_error(&e))?;
+        let parsed =
+            sql_parser::parse(text.as_bytes(), &options).map_err(|e| super::parse_error(&e))?;
         let mut statement = parsed.statement;
         if let (Statement::Insert(insert), Some(l)) = (&mut statement, with)
             && let InsertSource::Values(rows) = &mut insert.source

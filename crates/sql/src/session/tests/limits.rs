@@ -103,7 +103,7 @@ fn a_kill_ends_a_long_text() {
     let options = c.session.parse_options();
     i.kill_query();
     let pace = types::Pace::new(Some(&*i));
-    let e = crate::parse::parse_paced(sql.as_bytes(), &options, &pace).expect_err("killed");
+    let e = sql_parser::parse_paced(sql.as_bytes(), &options, &pace).expect_err("killed");
     assert_eq!(e.code(), 1317);
     i.clear_query();
     assert_eq!(c.error("SELECT 1"), 0);

@@ -33,7 +33,7 @@ use types::{SqlError, Value};
 
 use super::{Instance, InstanceOptions, Session};
 use crate::sink::{Collected, Collector};
-use crate::vars::GlobalVars;
+use sql_expr::vars::GlobalVars;
 
 /// A server on an empty disk.
 pub(super) fn server() -> Arc<Instance> {

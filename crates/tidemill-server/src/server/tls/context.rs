@@ -11,7 +11,7 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{RootCertStore, ServerConfig, ServerConnection};
 use sql::session::transport::PeerTls;
-use sql::vars::{GlobalVars, VarValue};
+use sql_expr::vars::{GlobalVars, VarValue};
 use x509_cert::der::Encode;
 
 use super::sessions::Sessions;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::counters::Counter;
-use sql::vars::{GlobalVars, VarValue};
+use sql_expr::vars::{GlobalVars, VarValue};
 
 use super::certificates;
 use super::context::{Context, Settings};

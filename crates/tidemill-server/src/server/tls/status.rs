@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sql::session::transport::VERIFY_DEPTH;
-use sql::vars::{StatusSource, StatusValue};
+use sql_expr::vars::{StatusSource, StatusValue};
 
 use super::sessions::CAPACITY;
 use super::state::Tls;

@@ -1,0 +1,55 @@
+//! Calls by name.
+
+use types::SqlError;
+
+use super::Binder;
+use crate::func::{self, InferCx};
+use crate::node::{Call, Expr, Node};
+use crate::pattern::RegexpUse;
+use sql_parser::ast;
+
+impl Binder<'_> {
+    pub(super) fn call(&mut self, c: &ast::Call) -> Result<Expr, SqlError> {
+        if let Some(schema) = &c.schema {
+            return Err(SqlError::no_such_function(&format!("{schema}.{}", c.name)));
+        }
+        let usage = match c.name.to_ascii_lowercase().as_str() {
+            "regexp_like" => Some((RegexpUse::Like, 2..=3)),
+            "regexp_instr" => Some((RegexpUse::Instr, 2..=6)),
+            "regexp_substr" => Some((RegexpUse::Substr, 2..=5)),
+            "regexp_replace" => Some((RegexpUse::Replace, 3..=6)),
+            _ => None,
+        };
+        if let Some((usage, arity)) = usage {
+            if !arity.contains(&c.args.len()) {
+                return Err(SqlError::wrong_param_count(&c.name));
+            }
+            let args = self.bind_all(&c.args)?;
+            return self.regexp_node(usage, args, false);
+        }
+        let Some(def) = func::find(&c.name) else {
+            let name = match &self.cx.facts.database {
+                Some(db) => format!("{db}.{}", c.name),
+                None => c.name.to_string(),
+            };
+            return Err(SqlError::no_such_function(&name));
+        };
+        let mut args = self.bind_all(&c.args)?;
+        let mut ty = def
+            .bind(&InferCx::new(self.cx, def.name), &mut args)
+            .map_err(|e| {
+                if e.code == 1582 {
+                    SqlError::wrong_param_count(&c.name)
+                } else {
+                    e
+                }
+            })?;
+        if def.name == "last_insert_id" && args.is_empty() {
+            ty.nullable = false;
+        }
+        Ok(Expr {
+            node: Node::Call(Call { def, args }),
+            ty,
+        })
+    }
+}

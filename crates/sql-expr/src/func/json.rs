@@ -1,0 +1,458 @@
+//! JSON functions that read: extraction, search, validity, description.
+
+use types::SqlError;
+use types::charset::Charset;
+use types::error::codes;
+
+use super::args::Args;
+use super::infer::{InferCx, ascii_or_null, int, int_or_null, json, json_type};
+use super::{FuncDef, MANY, def, some};
+use crate::ctx::EvalCtx;
+use crate::json::{self as doc, Json, Path, read};
+use crate::limited::{Budget, Put};
+use crate::node::Expr;
+use crate::ty::{Coercibility, ExprType, Shape};
+use crate::val::Val;
+use types::collation::CollationId;
+
+type Out<'a> = Result<Val<'a>, SqlError>;
+type Inferred = Result<ExprType, SqlError>;
+
+/// The table.
+pub(super) const TABLE: &[FuncDef] = &[
+    def("json_valid", 1, 1, int::<1>, json_valid),
+    def("json_extract", 2, MANY, json, json_extract),
+    def("json_unquote", 1, 1, infer_text, json_unquote),
+    def("json_quote", 1, 1, infer_text, json_quote),
+    def("json_type", 1, 1, ascii_or_null::<51>, json_type_of),
+    def("json_length", 1, 2, int_or_null::<21>, json_length),
+    def("json_depth", 1, 1, int_or_null::<21>, json_depth),
+    def("json_keys", 1, 2, json, json_keys),
+    def("json_contains", 2, 3, int_or_null::<1>, json_contains),
+    def(
+        "json_contains_path",
+        3,
+        MANY,
+        int_or_null::<1>,
+        json_contains_path,
+    ),
+    def("json_member_of", 2, 2, int_or_null::<1>, json_member_of),
+    def("json_overlaps", 2, 2, int_or_null::<1>, json_overlaps),
+    def("json_search", 3, MANY, json, json_search),
+    def("json_array", 0, MANY, infer_document, json_array),
+    def("json_object", 0, MANY, infer_object, json_object),
+    def("json_pretty", 1, 1, infer_text, json_pretty),
+    def(
+        "json_storage_size",
+        1,
+        1,
+        int_or_null::<21>,
+        json_storage_size,
+    ),
+];
+
+/// Argument `i` as a document; `None` for NULL.
+pub(super) fn document(a: Args<'_>, i: usize, function: &str) -> Result<Option<Json>, SqlError> {
+    let v = a.val(i)?;
+    match &v {
+        Val::Null => Ok(None),
+        Val::Bytes(b) if a.ty(i).charset() == Charset::Binary => Err(SqlError::new(
+            codes::ER_INVALID_JSON_CHARSET,
+            format!(
+                "Cannot create a JSON value from a string with CHARACTER SET 'binary'. ({} bytes)",
+                b.len()
+            ),
+        )),
+        Val::Bytes(b) => {
+            a.room(doc::weight(b))?;
+            doc::parse(&String::from_utf8_lossy(b))
+                .map(Some)
+                .map_err(|e| doc::invalid(&e, i + 1, function))
+        }
+        _ => Err(SqlError::new(
+            codes::ER_INVALID_TYPE_FOR_JSON,
+            format!(
+                "Invalid data type for JSON data in argument {} to function {function}; a JSON string or JSON type is required.",
+                i + 1
+            ),
+        )),
+    }
+}
+
+/// Argument `i` as a value inside a document: JSON stays a document, text becomes a string.
+pub(super) fn member(a: Args<'_>, i: usize, budget: &mut Budget<'_>) -> Result<Json, SqlError> {
+    let v = a.val(i)?;
+    let ty = a.ty(i);
+    if let Val::Bytes(b) = &v {
+        budget.take(b.len())?;
+        if ty.shape == Shape::Json {
+            a.room(doc::weight(b))?;
+        }
+    }
+    // TRUE and FALSE are BIGINT 1 and 0 by the time they come here; MySQL keeps comparisons as booleans
+    Ok(match (&v, &a.args[i].node) {
+        (Val::Int(n), crate::node::Node::Compare(..)) => Json::Bool(*n != 0),
+        _ => doc::scalar(&v, ty),
+    })
+}
+
+/// Argument `i` as a path; `None` for NULL.
+///
+/// # Errors
+/// 3143 for text that is no path, 3149 for a path with wildcards where one place is meant.
+pub(super) fn path(a: Args<'_>, i: usize, wild: bool) -> Result<Option<Path>, SqlError> {
+    let Some(t) = a.text(i)? else {
+        return Ok(None);
+    };
+    let p = Path::parse(&String::from_utf8_lossy(&t)).map_err(|at| {
+        SqlError::new(
+            codes::ER_INVALID_JSON_PATH,
+            format!("Invalid JSON path expression. The error is around character position {at}."),
+        )
+    })?;
+    if !wild && p.is_wild() {
+        return Err(SqlError::new(
+            codes::ER_INVALID_JSON_PATH_WILDCARD,
+            "In this situation, path expressions may not contain the * and ** tokens or an array range.",
+        ));
+    }
+    Ok(Some(p))
+}
+
+/// A document as a value.
+///
+/// # Errors
+/// It is too long, or the statement is to end.
+pub(super) fn out(a: Args<'_>, j: &Json) -> Result<Val<'static>, SqlError> {
+    j.check_depth()?;
+    let mut text = a.limited();
+    j.write(&mut text)?;
+    Ok(text.value())
+}
+
+fn infer_document(_: &InferCx<'_>, _: &mut [Expr]) -> Inferred {
+    Ok(json_type(false))
+}
+
+fn infer_object(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    if args.len() % 2 == 1 {
+        return Err(SqlError::wrong_param_count("json_object"));
+    }
+    Ok(json_type(false))
+}
+
+fn infer_text(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
+    Ok(ExprType::text(
+        args[0].ty.chars().max(16),
+        CollationId::UTF8MB4_BIN,
+        Coercibility::Literal,
+        true,
+    ))
+}
+
+fn json_valid(a: Args<'_>) -> Out<'_> {
+    let v = a.val(0)?;
+    Ok(match &v {
+        Val::Null => Val::Null,
+        Val::Bytes(b) => {
+            a.room(doc::weight(b))?;
+            Val::truth(Some(
+                std::str::from_utf8(b).is_ok_and(|t| doc::parse(t).is_ok()),
+            ))
+        }
+        _ => Val::Int(0),
+    })
+}
+
+fn json_extract(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_extract")?);
+    let mut found = Vec::new();
+    let mut many = a.len() > 2;
+    for i in 1..a.len() {
+        let p = some!(path(a, i, true)?);
+        many |= p.is_wild();
+        found.extend(p.find(&d, a.cx.pace())?);
+    }
+    match found.as_slice() {
+        [] => Ok(Val::Null),
+        [one] if !many => out(a, one),
+        all => {
+            // As an array of them is written, but without copying what may be the same document many times over.
+            let mut text = a.limited();
+            text.put(b"[")?;
+            for (i, v) in all.iter().enumerate() {
+                if i > 0 {
+                    text.put(b", ")?;
+                }
+                v.write(&mut text)?;
+            }
+            text.put(b"]")?;
+            Ok(text.value())
+        }
+    }
+}
+
+fn json_unquote(a: Args<'_>) -> Out<'_> {
+    let t = some!(a.text(0)?);
+    if t.len() < 2 || t.first() != Some(&b'"') || t.last() != Some(&b'"') {
+        return Ok(Val::Bytes(t));
+    }
+    a.room(2 * t.len())?;
+    match read::unquote(&String::from_utf8_lossy(&t)) {
+        Ok(s) => Ok(Val::owned(s)),
+        Err(e) => Err(doc::invalid(&e, 1, "json_unquote")),
+    }
+}
+
+fn json_quote(a: Args<'_>) -> Out<'_> {
+    let t = some!(a.text(0)?);
+    let mut text = a.limited();
+    doc::value::write_quoted(&String::from_utf8_lossy(&t), &mut text)?;
+    Ok(text.value())
+}
+
+fn json_type_of(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_type")?);
+    Ok(Val::borrowed(d.type_name().as_bytes()))
+}
+
+fn json_length(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_length")?);
+    let p = if a.len() > 1 {
+        some!(path(a, 1, false)?)
+    } else {
+        Path { steps: Vec::new() }
+    };
+    let found = p.find(&d, a.cx.pace())?;
+    Ok(match found.first() {
+        None => Val::Null,
+        Some(Json::Array(v)) => Val::Int(v.len() as i64),
+        Some(Json::Object(m)) => Val::Int(m.len() as i64),
+        Some(_) => Val::Int(1),
+    })
+}
+
+fn json_depth(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_depth")?);
+    Ok(Val::Int(d.depth() as i64))
+}
+
+fn json_keys(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_keys")?);
+    let p = if a.len() > 1 {
+        some!(path(a, 1, false)?)
+    } else {
+        Path { steps: Vec::new() }
+    };
+    match p.find(&d, a.cx.pace())?.first() {
+        Some(Json::Object(m)) => {
+            a.room(m.iter().map(|(k, _)| k.len() + size_of::<Json>()).sum())?;
+            let keys = m.iter().map(|(k, _)| Json::Str(k.clone())).collect();
+            out(a, &Json::Array(keys))
+        }
+        _ => Ok(Val::Null),
+    }
+}
+
+fn json_contains(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_contains")?);
+    let needle = some!(document(a, 1, "json_contains")?);
+    let p = if a.len() > 2 {
+        some!(path(a, 2, false)?)
+    } else {
+        Path { steps: Vec::new() }
+    };
+    Ok(match p.find(&d, a.cx.pace())?.first() {
+        Some(place) => Val::truth(Some(place.contains(&needle, a.cx.pace())?)),
+        None => Val::Null,
+    })
+}
+
+/// `one` or `all`.
+fn wants_all(a: Args<'_>, i: usize, function: &str) -> Result<Option<bool>, SqlError> {
+    let Some(t) = a.text(i)? else {
+        return Ok(None);
+    };
+    match t.to_ascii_lowercase().as_slice() {
+        b"one" => Ok(Some(false)),
+        b"all" => Ok(Some(true)),
+        _ => Err(SqlError::new(
+            codes::ER_JSON_BAD_ONE_OR_ALL_ARG,
+            format!("The oneOrAll argument to {function} may take these values: 'one' or 'all'."),
+        )),
+    }
+}
+
+fn json_contains_path(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_contains_path")?);
+    let all = some!(wants_all(a, 1, "json_contains_path")?);
+    let mut hit = all;
+    for i in 2..a.len() {
+        let found = !some!(path(a, i, true)?).find(&d, a.cx.pace())?.is_empty();
+        if found != all {
+            hit = found;
+            break;
+        }
+    }
+    Ok(Val::truth(Some(hit)))
+}
+
+fn json_member_of(a: Args<'_>) -> Out<'_> {
+    let x = a.val(0)?;
+    if x.is_null() {
+        return Ok(Val::Null);
+    }
+    let x = member(a, 0, &mut Budget::new(a.cx))?;
+    let d = some!(document(a, 1, "member of")?);
+    Ok(Val::truth(Some(match &d {
+        Json::Array(v) => v.iter().any(|y| y.same(&x)),
+        y => y.same(&x),
+    })))
+}
+
+fn json_overlaps(a: Args<'_>) -> Out<'_> {
+    let x = some!(document(a, 0, "json_overlaps")?);
+    let y = some!(document(a, 1, "json_overlaps")?);
+    let hit = match (&x, &y) {
+        (Json::Object(m), Json::Object(_)) => m
+            .iter()
+            .any(|(k, v)| y.member(k).is_some_and(|w| w.same(v))),
+        (Json::Array(v), Json::Array(w)) => {
+            let mut hit = false;
+            for x in v {
+                a.cx.tick(w.len() + 1)?;
+                hit = w.iter().any(|y| x.same(y));
+                if hit {
+                    break;
+                }
+            }
+            hit
+        }
+        (Json::Array(v), w) | (w, Json::Array(v)) => v.iter().any(|x| x.same(w)),
+        (x, y) => x.same(y),
+    };
+    Ok(Val::truth(Some(hit)))
+}
+
+fn json_search(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_search")?);
+    let all = some!(wants_all(a, 1, "json_search")?);
+    let pattern = some!(a.text(2)?);
+    let escape = if a.len() > 3 {
+        a.text(3)?.and_then(|t| t.first().map(|b| u32::from(*b)))
+    } else {
+        None
+    };
+    let mut found = Search {
+        pattern: &pattern,
+        escape: escape.or(Some(u32::from(b'\\'))),
+        places: Vec::new(),
+        budget: Budget::new(a.cx),
+        cx: a.cx,
+    };
+    found.search(&d, "$")?;
+    let mut places = found.places;
+    if a.len() > 4 {
+        let mut kept = Vec::new();
+        for i in 4..a.len() {
+            let p = some!(a.text(i)?);
+            let p = String::from_utf8_lossy(&p).into_owned();
+            kept.extend(places.iter().filter(|x| x.starts_with(&p)).cloned());
+        }
+        places = kept;
+    }
+    match places.as_slice() {
+        [] => Ok(Val::Null),
+        [one] => out(a, &Json::Str(one.clone())),
+        [first, ..] if !all => out(a, &Json::Str(first.clone())),
+        many => {
+            let many = many.iter().cloned().map(Json::Str).collect();
+            out(a, &Json::Array(many))
+        }
+    }
+}
+
+/// JSON_SEARCH at work.
+struct Search<'c> {
+    pattern: &'c [u8],
+    escape: Option<u32>,
+    places: Vec<String>,
+    budget: Budget<'c>,
+    cx: &'c EvalCtx<'c>,
+}
+
+impl Search<'_> {
+    fn search(&mut self, d: &Json, at: &str) -> Result<(), SqlError> {
+        self.cx.tick(16)?;
+        match d {
+            Json::Str(s) => {
+                let like = CollationId::UTF8MB4_BIN.like_paced(
+                    s.as_bytes(),
+                    self.pattern,
+                    self.escape,
+                    self.cx.pace(),
+                )?;
+                if like {
+                    self.budget.take(at.len())?;
+                    self.places.push(at.to_owned());
+                }
+            }
+            Json::Array(v) => {
+                for (i, x) in v.iter().enumerate() {
+                    self.search(x, &format!("{at}[{i}]"))?;
+                }
+            }
+            Json::Object(m) => {
+                for (k, x) in m {
+                    let plain = k.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                        && !k.is_empty()
+                        && !k.as_bytes()[0].is_ascii_digit();
+                    let place = match plain {
+                        true => format!("{at}.{k}"),
+                        false => format!("{at}.\"{k}\""),
+                    };
+                    self.search(x, &place)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn json_array(a: Args<'_>) -> Out<'_> {
+    let mut budget = Budget::new(a.cx);
+    let items = (0..a.len())
+        .map(|i| member(a, i, &mut budget))
+        .collect::<Result<Vec<_>, _>>()?;
+    out(a, &Json::Array(items))
+}
+
+fn json_object(a: Args<'_>) -> Out<'_> {
+    let mut budget = Budget::new(a.cx);
+    let mut members = Vec::with_capacity(a.len() / 2);
+    for i in (0..a.len()).step_by(2) {
+        let Some(k) = a.text(i)? else {
+            return Err(SqlError::new(
+                codes::ER_JSON_DOCUMENT_NULL_KEY,
+                "JSON documents may not contain NULL member names.",
+            ));
+        };
+        budget.take(k.len())?;
+        let value = member(a, i + 1, &mut budget)?;
+        members.push((String::from_utf8_lossy(&k).into_owned(), value));
+    }
+    out(a, &Json::object(members))
+}
+
+fn json_pretty(a: Args<'_>) -> Out<'_> {
+    let d = some!(document(a, 0, "json_pretty")?);
+    let mut text = a.limited();
+    d.write_pretty(0, &mut text)?;
+    Ok(text.value())
+}
+
+fn json_storage_size(a: Args<'_>) -> Out<'_> {
+    let t = some!(a.text(0)?);
+    Ok(Val::Int(t.len() as i64))
+}
