@@ -7,7 +7,7 @@ use types::{SqlError, Value};
 use super::{Client, server};
 use crate::access::account::{ColumnGrant, TableGrant};
 use crate::access::{Account, AccountId, AccountState, Priv, PrivSet, needs};
-use crate::session::{Instance, NonblockingOutcome};
+use crate::session::{Instance, NonblockingOutcome as Outcome};
 use crate::sink::Collector;
 use std::sync::Arc;
 
@@ -467,15 +467,11 @@ fn what_is_taken_is_gone_at_once() {
     u.run("PREPARE s FROM 'SELECT v FROM t'");
     let now = |u: &mut Client, id| {
         let mut sink = Collector::new();
-        match u
-            .session
-            .execute_nonblocking(id, &[Value::Int(1)], &mut sink)
-        {
-            NonblockingOutcome::Refused => false,
-            NonblockingOutcome::Done(r) => r.is_ok(),
-            NonblockingOutcome::Unacknowledged(rest) => {
-                block_on(u.session.finish_nonblocking(rest, &mut sink)).is_ok()
-            }
+        let s = &mut u.session;
+        match s.execute_nonblocking(id, &[Value::Int(1)], &mut sink) {
+            Outcome::Refused => false,
+            Outcome::Done(r) => r.is_ok(),
+            Outcome::Unacknowledged(x) => block_on(s.finish_nonblocking(x, &mut sink)).is_ok(),
         }
     };
     let waits = |u: &mut Client, id| {
