@@ -454,11 +454,8 @@ fn what_is_taken_is_gone_at_once() {
     let text = "SELECT v FROM t WHERE id = 1";
     // In the statement cache, prepared, and by name.
     (0..4).for_each(|_| assert_eq!(u.error(text), 0));
-    let read = u
-        .session
-        .prepare(b"SELECT id FROM t WHERE id = ?")
-        .expect("prepared")
-        .id;
+    let read = u.session.prepare(b"SELECT id FROM t WHERE id = ?");
+    let read = read.expect("prepared").id;
     let write = u
         .session
         .prepare(b"UPDATE t SET v = 1 WHERE id = ?")
