@@ -9,7 +9,7 @@
 
 use crate::shortages::{Shortages, Where};
 use base::environment::{Done, DoneSync, Shortage, shortage};
-use base::lock::{Mutex, MutexGuard, RwLock};
+use base::lock::{Mutex, RwLock};
 use base::{Disk, File, IoBuf, OpenMode};
 use std::collections::BTreeMap;
 use std::io;
@@ -61,10 +61,6 @@ enum Place {
 struct TableFile {
     slot: Arc<Slot>,
     files: Arc<Files>,
-}
-
-fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock()
 }
 
 impl Slot {
@@ -122,7 +118,7 @@ impl Files {
         mode: OpenMode,
         create: bool,
     ) -> io::Result<Arc<dyn File>> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let file = self.open_with(&mut state, path, mode, create)?;
         let slot = Arc::new(Slot {
             file: RwLock::new(Some(file)),
@@ -143,7 +139,7 @@ impl Files {
 
     /// Files of tables that are open, and how often one was opened.
     pub(crate) fn counts(&self) -> (u64, u64) {
-        let open = lock(&self.state).open.len() as u64;
+        let open = self.state.lock().open.len() as u64;
         (open, self.opened.load(Ordering::Relaxed))
     }
 
@@ -171,11 +167,11 @@ impl Files {
 
     #[cold]
     fn open_again(&self, slot: &Arc<Slot>) -> io::Result<Option<Arc<dyn File>>> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if let Some(file) = slot.open_file() {
             return Ok(Some(file));
         }
-        let place = lock(&slot.place).clone();
+        let place = slot.place.lock().clone();
         let Place::At(path) = place else {
             return Ok(None);
         };
@@ -189,7 +185,7 @@ impl Files {
     fn relieved<T>(&self, mut op: impl FnMut() -> io::Result<T>) -> io::Result<T> {
         loop {
             match op() {
-                Err(e) if lacks_descriptor(&e) && close_one(&mut lock(&self.state)) => {}
+                Err(e) if lacks_descriptor(&e) && close_one(&mut self.state.lock()) => {}
                 r => return r,
             }
         }
@@ -227,9 +223,9 @@ fn used(slot: &Arc<Slot>) -> u64 {
 
 impl Drop for TableFile {
     fn drop(&mut self) {
-        let mut state = lock(&self.files.state);
+        let mut state = self.files.state.lock();
         state.open.retain(|s| !Arc::ptr_eq(s, &self.slot));
-        if let Place::At(path) = &*lock(&self.slot.place) {
+        if let Place::At(path) = &*self.slot.place.lock() {
             let mine = |s: &Weak<Slot>| std::ptr::eq(s.as_ptr(), Arc::as_ptr(&self.slot));
             if state.known.get(path).is_some_and(mine) {
                 state.known.remove(path);
@@ -364,21 +360,21 @@ impl Disk for Files {
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         self.disk.remove_file(path)?;
         if let Some(slot) = state.known.remove(path).and_then(|s| s.upgrade()) {
-            *lock(&slot.place) = Place::Removed;
+            *slot.place.lock() = Place::Removed;
             state.open.retain(|s| !Arc::ptr_eq(s, &slot));
         }
         Ok(())
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         self.disk.rename(from, to)?;
         if let Some(slot) = state.known.remove(from) {
             if let Some(slot) = slot.upgrade() {
-                *lock(&slot.place) = Place::At(to.to_path_buf());
+                *slot.place.lock() = Place::At(to.to_path_buf());
             }
             state.known.insert(to.to_path_buf(), slot);
         }
@@ -458,7 +454,7 @@ mod tests {
         }
         drop(tables);
         assert_eq!(files.counts().0, 0);
-        assert!(lock(&files.state).known.is_empty());
+        assert!(files.state.lock().known.is_empty());
     }
 
     #[test]
@@ -485,7 +481,7 @@ mod tests {
         let first = files
             .open_table(&path(100), OpenMode::Buffered, true)
             .unwrap();
-        let slot = lock(&files.state).open[0].clone();
+        let slot = files.state.lock().open[0].clone();
         slot.writing.fetch_add(1, Ordering::SeqCst);
         let _others = tables(&files, 20);
         assert!(slot.open_file().is_some());

@@ -78,10 +78,6 @@ impl From<SqlError> for Trouble {
     }
 }
 
-fn held<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock()
-}
-
 impl Context {
     /// For an engine that was opened.
     pub fn new(
@@ -106,45 +102,45 @@ impl Context {
 
     /// The history.
     pub fn model(&self) -> MutexGuard<'_, Model> {
-        held(&self.model)
+        self.model.lock()
     }
 
     /// Something is wrong.
     pub fn fail(&self, what: String) {
         if !self.disk.is_dead() {
-            held(&self.wrong).push(what);
+            self.wrong.lock().push(what);
         }
     }
 
     /// What is wrong.
     pub fn failures(&self) -> Vec<String> {
-        held(&self.wrong).clone()
+        self.wrong.lock().clone()
     }
 
     /// Counts something.
     pub fn count(&self, what: &'static str) {
-        *held(&self.counts).entry(what).or_default() += 1;
+        *self.counts.lock().entry(what).or_default() += 1;
     }
 
     /// What was counted.
     pub fn counts(&self) -> Counts {
-        held(&self.counts).clone()
+        self.counts.lock().clone()
     }
 
     /// A SERIALIZABLE transaction has read something.
     pub fn guard(&self, client: u64, g: Guard) {
-        held(&self.guards).entry(client).or_default().push(g);
+        self.guards.lock().entry(client).or_default().push(g);
     }
 
     /// A transaction ends: it guards nothing any more.
     pub fn unguard(&self, client: u64) {
-        held(&self.guards).remove(&client);
+        self.guards.lock().remove(&client);
     }
 
     /// A transaction commits: the point in the order is now.
     pub fn commit_point(&self, client: u64, writes: Vec<Write>) -> u64 {
         let mut m = self.model();
-        let guards = held(&self.guards);
+        let guards = self.guards.lock();
         let before = m.seq;
         for (other, list) in guards.iter().filter(|(c, _)| **c != client) {
             for g in list {

@@ -57,7 +57,7 @@ struct Limits {
 
 impl Limits {
     fn give_back(&self, bytes: usize) {
-        let mut room = lock(&self.room);
+        let mut room = self.room.lock();
         // The highest number says that nobody counts.
         if *room != u64::MAX {
             *room += bytes as u64;
@@ -70,7 +70,7 @@ struct Descriptor(Arc<Limits>);
 
 impl Descriptor {
     fn acquire(limits: &Arc<Limits>) -> io::Result<Descriptor> {
-        let mut left = lock(&limits.descriptors);
+        let mut left = limits.descriptors.lock();
         *left = left
             .checked_sub(1)
             .ok_or_else(|| io::Error::from_raw_os_error(libc::EMFILE))?;
@@ -80,7 +80,7 @@ impl Descriptor {
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
-        *lock(&self.0.descriptors) += 1;
+        *self.0.descriptors.lock() += 1;
     }
 }
 
@@ -102,10 +102,6 @@ impl Default for MemDisk {
     }
 }
 
-fn lock<T>(m: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    m.lock()
-}
-
 fn not_found() -> io::Error {
     io::Error::from(io::ErrorKind::NotFound)
 }
@@ -113,19 +109,19 @@ fn not_found() -> io::Error {
 impl MemDisk {
     /// Bytes by which files may still grow in all; further growth fails with `StorageFull`.
     pub fn set_room(&self, bytes: u64) {
-        *lock(&self.limits.full) = libc::ENOSPC;
-        *lock(&self.limits.room) = bytes;
+        *self.limits.full.lock() = libc::ENOSPC;
+        *self.limits.room.lock() = bytes;
     }
 
     /// As [`set_room`](Self::set_room), of what its user may have of the disk: further growth fails with `QuotaExceeded`.
     pub fn set_quota(&self, bytes: u64) {
-        *lock(&self.limits.full) = libc::EDQUOT;
-        *lock(&self.limits.room) = bytes;
+        *self.limits.full.lock() = libc::EDQUOT;
+        *self.limits.room.lock() = bytes;
     }
 
     /// Takes all descriptors but so many of those that are left, or gives back what was taken.
     pub fn set_descriptors_left(&self, left: Option<u64>) {
-        *lock(&self.limits.descriptors) = left.unwrap_or(DESCRIPTORS);
+        *self.limits.descriptors.lock() = left.unwrap_or(DESCRIPTORS);
     }
 
     fn holding(tree: impl FnOnce(&Arc<Limits>) -> Tree) -> MemDisk {
@@ -143,10 +139,10 @@ impl MemDisk {
     /// A copy of this disk as a power cut would leave it: with `keep_unsynced` all writes arrived, without it none since
     /// each file's last sync. The old disk can go on being used (its process is the one that died).
     pub fn crash(&self, keep_unsynced: bool) -> MemDisk {
-        let t = lock(&self.tree);
+        let t = self.tree.lock();
         let mut left = Vec::new();
         // All of them at one moment: the cut must not see a later write of one thread without an earlier one.
-        let held: Vec<_> = t.files.iter().map(|(p, c)| (p, lock(c))).collect();
+        let held: Vec<_> = t.files.iter().map(|(p, c)| (p, c.lock())).collect();
         for (p, c) in &held {
             let mut bytes = c.bytes.clone();
             if !keep_unsynced {
@@ -168,9 +164,9 @@ impl MemDisk {
 
     /// Changes bytes of a file behind everybody's back (bit rot).
     pub fn damage(&self, path: &Path, f: impl FnOnce(&mut Vec<u8>)) -> bool {
-        match lock(&self.tree).files.get(path) {
+        match self.tree.lock().files.get(path) {
             Some(c) => {
-                f(&mut lock(c).bytes);
+                f(&mut c.lock().bytes);
                 true
             }
             None => false,
@@ -181,10 +177,10 @@ impl MemDisk {
 impl MemFile {
     fn grow(&self, c: &mut Content, len: usize) -> io::Result<()> {
         if len > c.bytes.len() {
-            let mut room = lock(&self.limits.room);
+            let mut room = self.limits.room.lock();
             let more = (len - c.bytes.len()) as u64;
             if more > *room {
-                return Err(io::Error::from_raw_os_error(*lock(&self.limits.full)));
+                return Err(io::Error::from_raw_os_error(*self.limits.full.lock()));
             }
             if *room != u64::MAX {
                 *room -= more;
@@ -213,7 +209,7 @@ impl File for MemFile {
     }
 
     fn read_now(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let c = lock(&self.content);
+        let c = self.content.lock();
         let from = (offset as usize).min(c.bytes.len());
         let n = buf.len().min(c.bytes.len() - from);
         buf[..n].copy_from_slice(&c.bytes[from..from + n]);
@@ -221,7 +217,7 @@ impl File for MemFile {
     }
 
     fn write_now(&self, buf: &[u8], offset: u64) -> io::Result<()> {
-        let mut c = lock(&self.content);
+        let mut c = self.content.lock();
         let at = offset as usize;
         self.grow(&mut c, at + buf.len())?;
         let old = c.bytes[at..at + buf.len()].to_vec();
@@ -231,20 +227,20 @@ impl File for MemFile {
     }
 
     fn sync_now(&self) -> io::Result<()> {
-        let mut c = lock(&self.content);
+        let mut c = self.content.lock();
         c.journal.clear();
         c.synced_len = c.bytes.len();
         Ok(())
     }
 
     fn allocate(&self, len: u64) -> io::Result<()> {
-        let mut c = lock(&self.content);
+        let mut c = self.content.lock();
         self.grow(&mut c, len as usize)
     }
 
     fn truncate(&self, len: u64) -> io::Result<()> {
         let len = len as usize;
-        let mut c = lock(&self.content);
+        let mut c = self.content.lock();
         let shorter = c.bytes.len().saturating_sub(len);
         c.bytes.truncate(len);
         c.synced_len = c.synced_len.min(len);
@@ -257,14 +253,14 @@ impl File for MemFile {
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(lock(&self.content).bytes.len() as u64)
+        Ok(self.content.lock().bytes.len() as u64)
     }
 }
 
 impl Disk for MemDisk {
     fn open(&self, path: &Path, _mode: OpenMode, create: bool) -> io::Result<Arc<dyn File>> {
         let descriptor = Descriptor::acquire(&self.limits)?;
-        let mut t = lock(&self.tree);
+        let mut t = self.tree.lock();
         let content = match t.files.get(path) {
             Some(c) => c.clone(),
             None if create => {
@@ -282,19 +278,19 @@ impl Disk for MemDisk {
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {
-        let removed = lock(&self.tree).files.remove(path);
+        let removed = self.tree.lock().files.remove(path);
         removed.map(drop).ok_or_else(not_found)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let mut t = lock(&self.tree);
+        let mut t = self.tree.lock();
         let f = t.files.remove(from).ok_or_else(not_found)?;
         t.files.insert(to.to_path_buf(), f);
         Ok(())
     }
 
     fn create_dir_all(&self, path: &Path) -> io::Result<()> {
-        let mut t = lock(&self.tree);
+        let mut t = self.tree.lock();
         for a in path.ancestors() {
             t.dirs.insert(a.to_path_buf());
         }
@@ -302,13 +298,13 @@ impl Disk for MemDisk {
     }
 
     fn remove_dir(&self, path: &Path) -> io::Result<()> {
-        lock(&self.tree).dirs.remove(path);
+        self.tree.lock().dirs.remove(path);
         Ok(())
     }
 
     fn read_dir(&self, path: &Path) -> io::Result<Vec<(String, bool)>> {
         let _for_a_moment = Descriptor::acquire(&self.limits)?;
-        let t = lock(&self.tree);
+        let t = self.tree.lock();
         if !t.dirs.contains(path) {
             return Err(not_found());
         }
@@ -333,7 +329,7 @@ impl Disk for MemDisk {
     }
 
     fn exists(&self, path: &Path) -> bool {
-        let t = lock(&self.tree);
+        let t = self.tree.lock();
         t.files.contains_key(path) || t.dirs.contains(path)
     }
 

@@ -104,6 +104,25 @@ struct Making {
 }
 
 impl Shadow {
+    /// Of a file, nothing of which is known yet.
+    fn without_root(
+        space: SpaceId,
+        file: Arc<dyn File>,
+        format: CompressedFormat,
+        step: u64,
+    ) -> Shadow {
+        Shadow {
+            space,
+            format,
+            file,
+            step,
+            dictionary: OnceLock::new(),
+            trained: AtomicBool::new(false),
+            rooting: Mutex::new(()),
+            state: Mutex::default(),
+        }
+    }
+
     /// An empty tablespace; nothing is written before its first root.
     ///
     /// # Errors
@@ -114,16 +133,7 @@ impl Shadow {
         format: CompressedFormat,
         step: u64,
     ) -> io::Result<Shadow> {
-        let shadow = Shadow {
-            space,
-            format,
-            file,
-            step,
-            dictionary: OnceLock::new(),
-            trained: AtomicBool::new(false),
-            rooting: Mutex::new(()),
-            state: Mutex::default(),
-        };
+        let shadow = Shadow::without_root(space, file, format, step);
         {
             let mut s = shadow.lock();
             shadow.grow_file(&mut s, shadow.front())?;
@@ -152,16 +162,7 @@ impl Shadow {
             Slots::Uncommitted => return Err(NoRoot::Uncommitted),
             Slots::Other => return Err(NoRoot::Other),
         };
-        let shadow = Shadow {
-            space: root.space,
-            format: root.format,
-            file,
-            step,
-            dictionary: OnceLock::new(),
-            trained: AtomicBool::new(false),
-            rooting: Mutex::new(()),
-            state: Mutex::default(),
-        };
+        let shadow = Shadow::without_root(root.space, file, root.format, step);
         shadow.sync_root(&root)?;
         let units = shadow.file.len()? / u64::from(root.format.unit);
         let mut s = State {

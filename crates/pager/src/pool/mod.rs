@@ -18,7 +18,7 @@ use crate::page::Page;
 use crate::space::{Space, Spaces};
 use arena::Arena;
 use base::counters::Counter;
-use base::lock::{Mutex, MutexGuard};
+use base::lock::Mutex;
 use base::{Event, Lsn, PageNo, SpaceId};
 use frame::{COLD, FRESH, Frame, HOT};
 use std::collections::HashMap;
@@ -70,10 +70,6 @@ pub struct Pool {
     pub compression: CompressionCounters,
     /// Where the entries of a page lie.
     pub(crate) cells_of: CellsOf,
-}
-
-fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock()
 }
 
 impl Pool {
@@ -259,7 +255,7 @@ impl Pool {
         meta.lock_exclusive();
         {
             // Whoever begins to read the old content in either finds our entry, or is found here.
-            let reading = lock(&self.reading);
+            let reading = self.reading.lock();
             if reading.contains_key(&(space.id().0, page.0))
                 || space.translation.get(page.0).is_some()
             {
@@ -304,7 +300,7 @@ impl Pool {
     }
 
     fn pop_free(&self) -> Option<u32> {
-        let mut l = lock(&self.free);
+        let mut l = self.free.lock();
         let f = l.pop();
         self.free_len.store(l.len(), Ordering::Relaxed);
         f
@@ -312,7 +308,7 @@ impl Pool {
 
     fn put_free(&self, fr: u32) {
         {
-            let mut l = lock(&self.free);
+            let mut l = self.free.lock();
             l.push(fr);
             self.free_len.store(l.len(), Ordering::Relaxed);
         }
@@ -426,7 +422,7 @@ impl Pool {
                 return Err(OpError::Dropped(space.id()));
             }
             let (state, mine) = {
-                let mut r = lock(&self.reading);
+                let mut r = self.reading.lock();
                 match r.get(&key) {
                     Some(s) => (s.clone(), false),
                     None => {
@@ -459,7 +455,7 @@ impl Pool {
 
     /// Waits until nobody is reading the page in.
     pub(crate) async fn wait_read(&self, space: SpaceId, page: PageNo) {
-        let state = lock(&self.reading).get(&(space.0, page.0)).cloned();
+        let state = self.reading.lock().get(&(space.0, page.0)).cloned();
         if let Some(s) = state {
             s.event.wait_for(|| s.done.get().map(|_| ())).await;
         }
@@ -477,7 +473,7 @@ impl Pool {
     }
 
     fn finish_read(&self, key: (u32, u32), state: &Arc<Reading>, result: ReadResult) {
-        lock(&self.reading).remove(&key);
+        self.reading.lock().remove(&key);
         let _ = state.done.set(result);
         state.event.fire();
     }

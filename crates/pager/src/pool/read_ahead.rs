@@ -1,6 +1,6 @@
 //! Reading pages that somebody will want soon.
 
-use super::{Pool, Reading, lock};
+use super::{Pool, Reading};
 use crate::space::Space;
 use base::PageNo;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ impl Pool {
         let state = Arc::new(Reading::default());
         let key = (space.id().0, page.0);
         {
-            let mut reading = lock(&self.reading);
+            let mut reading = self.reading.lock();
             if reading.contains_key(&key) {
                 return false;
             }

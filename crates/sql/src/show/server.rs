@@ -168,10 +168,7 @@ pub(super) fn fixed(s: &mut Session, what: &ShowWhat) -> Result<RowSet, SqlError
             nothing(&["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"])
         }
         ShowWhat::BinaryLogs => {
-            return Err(SqlError::new(
-                codes::ER_NO_BINARY_LOGGING,
-                "You are not using binary logging",
-            ));
+            return Err(SqlError::fixed(codes::ER_NO_BINARY_LOGGING));
         }
         ShowWhat::BinlogEvents { .. } => nothing(&[
             "Log_name",

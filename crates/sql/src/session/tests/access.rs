@@ -7,7 +7,7 @@ use types::{SqlError, Value};
 use super::{Client, server};
 use crate::access::account::{ColumnGrant, TableGrant};
 use crate::access::{Account, AccountId, AccountState, Priv, PrivSet, needs};
-use crate::session::{Instance, NonblockingOutcome};
+use crate::session::{Instance, NonblockingOutcome as Outcome};
 use crate::sink::Collector;
 use std::sync::Arc;
 
@@ -454,11 +454,8 @@ fn what_is_taken_is_gone_at_once() {
     let text = "SELECT v FROM t WHERE id = 1";
     // In the statement cache, prepared, and by name.
     (0..4).for_each(|_| assert_eq!(u.error(text), 0));
-    let read = u
-        .session
-        .prepare(b"SELECT id FROM t WHERE id = ?")
-        .expect("prepared")
-        .id;
+    let read = u.session.prepare(b"SELECT id FROM t WHERE id = ?");
+    let read = read.expect("prepared").id;
     let write = u
         .session
         .prepare(b"UPDATE t SET v = 1 WHERE id = ?")
@@ -467,15 +464,11 @@ fn what_is_taken_is_gone_at_once() {
     u.run("PREPARE s FROM 'SELECT v FROM t'");
     let now = |u: &mut Client, id| {
         let mut sink = Collector::new();
-        match u
-            .session
-            .execute_nonblocking(id, &[Value::Int(1)], &mut sink)
-        {
-            NonblockingOutcome::Refused => false,
-            NonblockingOutcome::Done(r) => r.is_ok(),
-            NonblockingOutcome::Unacknowledged(rest) => {
-                block_on(u.session.finish_nonblocking(rest, &mut sink)).is_ok()
-            }
+        let s = &mut u.session;
+        match s.execute_nonblocking(id, &[Value::Int(1)], &mut sink) {
+            Outcome::Refused => false,
+            Outcome::Done(r) => r.is_ok(),
+            Outcome::Unacknowledged(x) => block_on(s.finish_nonblocking(x, &mut sink)).is_ok(),
         }
     };
     let waits = |u: &mut Client, id| {
