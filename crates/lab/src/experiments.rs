@@ -236,7 +236,7 @@ fn again(from: &str, readme: bool) -> Outcome<()> {
         std::fs::write(&page, report::page(&record))
             .map_err(|e| format!("{}: {e}", page.display()))?;
         println!("    written: {}", page.display());
-        let file = page.file_name().unwrap_or_default().to_string_lossy();
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
         let place = format!("docs/benchmarks/{file}");
         records.push((record, place));
     }

@@ -19,7 +19,7 @@ const PICTURE: &str = "docs/compare.svg";
 /// The clients that the README shows, where a series has more.
 const SHOWN: &[u32] = &[8, 64, 256];
 
-/// Puts table and picture into the tree, from records with the paths of their pages in the tree.
+/// Puts table and picture into the tree, from records with their paths in the tree.
 pub fn update(records: &[(Record, String)]) -> Outcome<()> {
     let machine = |r: &Record| (r.machine.cpu.clone(), r.machine.cores);
     if records
@@ -121,17 +121,17 @@ fn table(records: &[(Record, String)]) -> String {
     dates.dedup();
     let reports: Vec<String> = records
         .iter()
-        .map(|(r, page)| {
+        .map(|(r, record)| {
             let ids: Vec<&str> = r.experiments.iter().map(|e| &e.id[..]).collect();
-            format!("[{}]({page})", ids.join(", "))
+            format!("[{}]({record})", ids.join(", "))
         })
         .collect();
     let _ = writeln!(
         out,
         "\nRead as ratios: `cargo xtask lab`, {}, all servers in turn in one run on {} cores shared with the clients, the same \
          memory and the same durability, Unix sockets (TCP for TPC-C), medians of {} runs of {} s; equal halves of the runs \
-         differed by {:.0} % at most. {} of {} performance targets are met. The whole reports have every figure, the \
-         settings, and what the machine could do without a database: {}.",
+         differed by {:.0} % at most. {} of {} performance targets are met. The records have every figure, the settings, and what \
+         the machine could do without a database: {}. `cargo xtask lab --from RECORD.json` makes a page of one.",
         dates.join(" and "),
         all().map(|r| r.machine.cores).max().unwrap_or(0),
         span(all().map(|r| r.repeats as u64)),
