@@ -159,20 +159,24 @@ mod tests {
     #[test]
     fn only_those_that_began_rest() {
         let stop = AtomicBool::new(false);
-        // How long the looks of a thread took that ran for 50 ms.
+        // How often a thread that runs for 50 ms gave its core away. What the kernel takes from it, on however busy a machine, is not
+        // counted there.
+        let gave_way = || {
+            let status = std::fs::read_to_string("/proc/thread-self/status").expect("Linux has it");
+            let mut lines = status.lines();
+            let count = lines.find_map(|l| l.strip_prefix("voluntary_ctxt_switches:"));
+            count.and_then(|n| n.trim().parse::<u64>().ok())
+        };
         let rests = |throttled: bool| {
             if throttled {
                 begin();
             }
-            let mut rested = Duration::ZERO;
+            let before = gave_way();
             let begun = Instant::now();
             while begun.elapsed() < ms(50) {
-                let before = Instant::now();
                 throttle();
-                // What the kernel takes is less than it gives others in a row.
-                rested += before.elapsed().saturating_sub(PIECE / 2);
             }
-            rested
+            gave_way().zip(before).map(|(now, before)| now - before)
         };
         // Each on a fresh thread.
         let on = |throttled| {
@@ -187,11 +191,11 @@ mod tests {
                     }
                 });
             }
-            let most = (0..20).map(|_| on(true)).max();
-            let least = (0..20).map(|_| on(false)).min();
+            let most = (0..20).map(|_| on(true)).max().flatten();
+            let least = (0..20).map(|_| on(false)).min().flatten();
             stop.store(true, Ordering::Relaxed);
-            assert!(most > Some(ms(5)), "it rested {most:?}");
-            assert!(least < Some(ms(5)), "others rested {least:?}");
+            assert!(most > Some(2), "it rested {most:?} times");
+            assert!(least <= Some(2), "others rested {least:?} times");
         });
     }
 }
