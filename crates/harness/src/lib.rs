@@ -4,6 +4,8 @@
 //! `TIDEMILL_SERVER` names, or one that the caller names (`server::Setup::tidemill`), as an integration test does with
 //! `env!("CARGO_BIN_EXE_tidemill")`.
 
+#![warn(clippy::disallowed_types)]
+
 pub mod cgroup;
 pub mod client;
 pub mod install;

@@ -2,10 +2,11 @@
 
 use crate::server::Setup;
 use crate::step::{self, Outcome};
+use base::lock::Mutex;
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The scripts that run against the `sbtest` tables, in an order in which each leaves the tables fit for the next:
@@ -298,7 +299,7 @@ fn listen(from: impl Read + Send + 'static, progress: &Arc<Mutex<Progress>>) {
     let progress = progress.clone();
     std::thread::spawn(move || {
         for line in BufReader::new(from).lines().map_while(Result::ok) {
-            let mut progress = progress.lock().unwrap_or_else(|e| e.into_inner());
+            let mut progress = progress.lock();
             progress.complaints.push_str(&complaints(&line));
             progress.seconds.extend(Second::parse(&line));
         }
@@ -318,7 +319,7 @@ impl Watched {
     /// # Errors
     /// A statement has failed, or the load has ended by itself.
     pub fn seconds(&mut self) -> Outcome<Vec<Second>> {
-        let progress = self.progress.lock().unwrap_or_else(|e| e.into_inner());
+        let progress = self.progress.lock();
         if !progress.complaints.is_empty() {
             return Err(progress.complaints.clone());
         }

@@ -1,5 +1,7 @@
 //! The lab: measurements from outside. Never links the engine, and nothing of the product imports it.
 
+#![warn(clippy::disallowed_types)]
+
 pub mod canned;
 mod catalog;
 mod compare;

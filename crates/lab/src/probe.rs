@@ -4,10 +4,11 @@
 //! It has rows of its own, behind the load's, so that it waits for the server and never for another client's lock.
 
 use crate::peers::Peer;
+use base::lock::Mutex;
 use harness::step::Outcome;
 use harness::sysbench::Reach;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use wire::client::blocking::Conn;
@@ -56,7 +57,7 @@ impl Probe {
                     let begun = Instant::now();
                     conn.query(&sql).map_err(|e| format!("{sql}: {e}"))?;
                     let took_ms = begun.elapsed().as_secs_f64() * 1e3;
-                    let mut all = answers.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut all = answers.lock();
                     all.push((Instant::now(), took_ms));
                     drop(all);
                     std::thread::sleep(REST);
@@ -76,7 +77,7 @@ impl Probe {
     /// # Errors
     /// None was.
     pub(super) fn longest_ms(&self, from: Instant, to: Instant) -> Outcome<f64> {
-        let all = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.answers.lock();
         let within = all.iter().filter(|(at, _)| (from..to).contains(at));
         let longest = within.map(|(_, ms)| *ms).reduce(f64::max);
         longest.ok_or_else(|| "the probe was answered nothing".to_owned())

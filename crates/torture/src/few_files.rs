@@ -74,7 +74,7 @@ struct Met {
     done: AtomicU64,
     /// Rows that were acknowledged.
     rows: AtomicU64,
-    refused: std::sync::Mutex<BTreeMap<u16, u64>>,
+    refused: base::lock::Mutex<BTreeMap<u16, u64>>,
 }
 
 impl Met {
@@ -82,7 +82,7 @@ impl Met {
     fn refused(&self, fault: &Fault) -> Outcome<()> {
         match fault {
             Fault::Server { code, .. } if CLEAR.contains(code) => {
-                let mut refused = self.refused.lock().map_err(|e| e.to_string())?;
+                let mut refused = self.refused.lock();
                 *refused.entry(*code).or_default() += 1;
                 Ok(())
             }
@@ -111,7 +111,7 @@ fn trial(plan: Options, scratch: &Scratch) -> Outcome<()> {
         count(&met.connected),
         count(&met.done),
         count(&met.rows),
-        met.refused.lock().map_err(|e| e.to_string())?
+        met.refused.lock()
     );
     if count(&met.rows) == 0 {
         return Err(server.with_log("nothing was done"));

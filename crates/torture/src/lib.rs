@@ -3,6 +3,8 @@
 //! Nothing here links the engine: what is said about durability, isolation or access is said about the program that a
 //! user runs. Each module is a command of `cargo xtask`.
 
+#![warn(clippy::disallowed_types)]
+
 mod crash;
 mod damage;
 mod differential;

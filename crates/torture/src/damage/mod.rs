@@ -14,6 +14,7 @@ mod places;
 mod served;
 mod trial;
 
+use base::lock::Mutex;
 use fixture::Fixture;
 use harness::rng::{self, Rng};
 use harness::scratch::Scratch;
@@ -22,7 +23,6 @@ use harness::table::Table;
 use harness::workspace;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use trial::{Bench, Case, Damage, Verdict};
 
@@ -160,12 +160,6 @@ struct Series<'a> {
     failures: Mutex<Vec<String>>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
 impl Series<'_> {
     fn fixtures(&mut self, scratch: &Scratch) -> Outcome<()> {
         let script = scratch.path().join("script.sql");
@@ -193,10 +187,10 @@ impl Series<'_> {
             );
             self.try_all(&fixture, &cases, &benches);
             served::some(&fixture, &cases, self.plan.served, scratch.path())
-                .unwrap_or_else(|why| lock(&self.failures).push(why));
+                .unwrap_or_else(|why| self.failures.lock().push(why));
         }
         self.print();
-        let failures = lock(&self.failures);
+        let failures = self.failures.lock();
         match failures.len() {
             0 => Ok(()),
             n => Err(format!("{n} trials failed")),
@@ -259,7 +253,7 @@ impl Series<'_> {
         let starts = if n.is_multiple_of(8) { 2 } else { 1 };
         match bench.run(&fixture.datadir, case, &fixture.book, starts) {
             Ok((verdict, message)) => {
-                let mut tally = lock(&self.tally);
+                let mut tally = self.tally.lock();
                 let of_kind = tally.entry(kind).or_default();
                 let count = of_kind.entry(Some(verdict)).or_default();
                 *count += 1;
@@ -268,12 +262,14 @@ impl Series<'_> {
                 }
             }
             Err(why) => {
-                *lock(&self.tally)
+                *self
+                    .tally
+                    .lock()
                     .entry(kind)
                     .or_default()
                     .entry(None)
                     .or_default() += 1;
-                let mut failures = lock(&self.failures);
+                let mut failures = self.failures.lock();
                 failures.push(case.file.clone());
                 if failures.len() <= 40 {
                     println!(
@@ -298,7 +294,7 @@ impl Series<'_> {
             "refused",
             "FAILED",
         ]);
-        for (kind, verdicts) in lock(&self.tally).iter() {
+        for (kind, verdicts) in self.tally.lock().iter() {
             let of = |v: Verdict| verdicts.get(&Some(v)).copied().unwrap_or(0);
             table.row(vec![
                 (*kind).into(),

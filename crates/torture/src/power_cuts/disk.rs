@@ -3,8 +3,9 @@
 
 use super::content::{Losses, Unsynced};
 use super::volume::Volume;
+use base::lock::{Condvar, Mutex, MutexGuard};
 use harness::rng::Rng;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Where the power is.
@@ -97,7 +98,7 @@ impl Disk {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.shared.0.lock().unwrap_or_else(|e| e.into_inner())
+        self.shared.0.lock()
     }
 
     /// Carries an operation out, unless there is no power or it goes now. `act` is told which syncs are lies.
@@ -126,10 +127,7 @@ impl Disk {
             self.shared.1.notify_all();
         }
         while state.power == Power::Cut {
-            state = match self.shared.1.wait(state) {
-                Ok(state) => state,
-                Err(e) => e.into_inner(),
-            };
+            state = self.shared.1.wait(state);
         }
         Err(NoPower)
     }
@@ -161,10 +159,7 @@ impl Disk {
                 state.cut();
                 return false;
             }
-            state = match self.shared.1.wait_timeout(state, left) {
-                Ok((state, _)) => state,
-                Err(e) => e.into_inner().0,
-            };
+            state = self.shared.1.wait_timeout(state, left);
         }
         true
     }

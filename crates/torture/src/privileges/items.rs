@@ -3,6 +3,7 @@
 use super::matrix::{connect, must};
 use super::protocols::shown;
 use super::scenario;
+use base::lock::Mutex;
 use harness::rng::Rng;
 use harness::server::{Kind, Setup};
 use harness::step::Outcome;
@@ -212,21 +213,19 @@ fn one_name_at_once(setup: &Setup) -> Outcome<String> {
     let _server = setup.start()?;
     scenario::clear(&mut root(setup)?)?;
     for round in 0..10 {
-        let made = std::sync::Mutex::new(Vec::new());
+        let made = Mutex::new(Vec::new());
         at_once(setup, 8, |thread, conn| {
             let sql = format!("CREATE USER c{round}@localhost IDENTIFIED BY 'by{thread}'");
             match conn.query(&sql) {
                 Ok(_) => {
-                    if let Ok(mut made) = made.lock() {
-                        made.push(thread);
-                    }
+                    made.lock().push(thread);
                     Ok(())
                 }
                 Err(ClientError::Server(e)) if e.code == 1396 => Ok(()),
                 Err(e) => Err(format!("{sql}: {e}")),
             }
         })?;
-        let made = made.into_inner().map_err(|e| e.to_string())?;
+        let made = made.into_inner();
         let [winner] = made[..] else {
             return Err(format!("c{round} was created {} times", made.len()));
         };

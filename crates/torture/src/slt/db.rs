@@ -3,10 +3,11 @@
 //! The type letters of a query say how a value is written, and not what the server calls its type: `I` as an integer, `R` with three
 //! digits behind the point, `T` as text. The crate does not hand them to the connection, so they are set before each record.
 
+use base::lock::Mutex;
 use harness::server::Setup;
 use sqllogictest::{ColumnType, DB, DBOutput};
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 use wire::client::{ClientError, Value, blocking};
 
@@ -106,7 +107,7 @@ impl DB for Db {
         if result.columns.is_empty() {
             return Ok(DBOutput::StatementComplete(result.affected_rows));
         }
-        let wanted = self.letters.lock().map(|l| l.clone()).unwrap_or_default();
+        let wanted = self.letters.lock().clone();
         let types: Vec<Letter> = (0..result.columns.len())
             .map(|at| wanted.get(at).copied().unwrap_or(Letter::Text))
             .collect();

@@ -7,6 +7,7 @@ mod db;
 mod feature;
 mod script;
 
+use base::lock::Mutex;
 use db::{Db, Letter, Letters, Refused};
 use feature::{Feature, Features};
 use harness::scratch::Scratch;
@@ -17,7 +18,6 @@ use sqllogictest::parser::{Control, ResultMode};
 use sqllogictest::{QueryExpect, Record, Runner, TestErrorKind};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Lines of an expected or actual result that are shown.
@@ -116,14 +116,12 @@ fn all_files(server: &Server, files: &[PathBuf], jobs: usize) -> Outcome<Vec<Ver
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(path) = files.get(at) else { break };
                     let verdict = one_file(server, path, &format!("slt_{at}"));
-                    if let Ok(mut done) = done.lock() {
-                        done.push((at, verdict));
-                    }
+                    done.lock().push((at, verdict));
                 }
             });
         }
     });
-    let mut done = done.into_inner().map_err(|e| e.to_string())?;
+    let mut done = done.into_inner();
     if done.len() != files.len() {
         return Err("a thread ended before its files".to_owned());
     }
@@ -202,9 +200,7 @@ fn one_file(server: &Server, path: &Path, database: &str) -> Outcome<Verdict> {
             Record::Statement { .. } => {}
             Record::Query { expected, .. } => {
                 if let QueryExpect::Results { types, results, .. } = expected {
-                    if let Ok(mut now) = letters.lock() {
-                        now.clone_from(types);
-                    }
+                    letters.lock().clone_from(types);
                     let hashed = results.iter().any(|line| line.contains(HASHED));
                     runner.with_hash_threshold(usize::from(hashed));
                 }

@@ -10,13 +10,13 @@ mod group;
 
 use super::stage::{Attack, number, query};
 use attackers::{Attackers, Orders};
+use base::lock::{Mutex, MutexGuard};
 use group::Group;
 use harness::process;
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
 use harness::step::Outcome;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use wire::client::blocking::Conn;
 use wire::client::{ClientError, Value};
@@ -49,9 +49,7 @@ struct Seen {
 
 impl Seen {
     fn waits(&self) -> MutexGuard<'_, Vec<String>> {
-        self.long_waits
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.long_waits.lock()
     }
 }
 
