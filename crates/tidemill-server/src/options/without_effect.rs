@@ -186,7 +186,7 @@ const REASONS: &[Reason] = &[
         ],
     },
     Reason {
-        text: "there is one log, which replication reads too; no second one is written",
+        text: "there is no binary log and no replication yet",
         options: &[
             ("log_bin", Switch),
             ("log_bin_index", Required),
