@@ -233,3 +233,22 @@ fn a_table_without_its_file_says_so_until_it_is_dropped() -> Result<(), Error> {
     assert_eq!(connection.query("SELECT * FROM t", ())?.count(), 0);
     Ok(())
 }
+
+#[test]
+fn named_locks_are_those_of_one_database() -> Result<(), Error> {
+    let (one, other) = (Dir::new("locks-one"), Dir::new("locks-other"));
+    let (one, other) = (small().open(&one.0)?, small().open(&other.0)?);
+    let taken = |database: &Database| -> Result<(tidemill::Connection, i64), Error> {
+        let connection = database.connect()?;
+        let row = connection.query_row("SELECT GET_LOCK('job', 0)", ())?;
+        let taken = row.map_or(Ok(-1), |row| row.get(0))?;
+        Ok((connection, taken))
+    };
+    let (holder, first) = taken(&one)?;
+    let (_waiter, second) = taken(&one)?;
+    let (_elsewhere, third) = taken(&other)?;
+    assert_eq!((first, second, third), (1, 0, 1));
+    drop(holder);
+    assert_eq!(taken(&one)?.1, 1, "the end of a connection frees its locks");
+    Ok(())
+}
