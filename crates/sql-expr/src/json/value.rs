@@ -31,7 +31,7 @@ pub enum Json {
     Str(String),
     /// `[..]`
     Array(Vec<Json>),
-    /// `{..}`, ordered by [`key_order`], keys unique.
+    /// `{..}`: members by the length of their keys, then by the keys; no key twice.
     Object(Vec<(String, Json)>),
 }
 

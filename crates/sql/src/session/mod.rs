@@ -1,7 +1,7 @@
 //! One connection: its variables, transaction, prepared statements and diagnostics; the loop that takes a text apart into
 //! statements and carries each out.
 //!
-//! A session never writes to a socket and never blocks a thread: results go to a [`ResultSink`], waits are futures.
+//! A session never writes to a socket and never blocks a thread: results go to a [`ResultSink`](crate::ResultSink), waits are futures.
 //! Whatever it must undo when it ends is undone by [`Session::close`], which its owner awaits.
 
 pub mod accounts;
