@@ -152,23 +152,28 @@ fn set_variables(
     options: &OpenOptions,
 ) -> Result<(), OpenFailure> {
     let own = of_engine(options.engine());
+    let hostname = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let mut facts = vec![
+        ("version", SERVER_VERSION.to_owned()),
+        ("datadir", shown_directory(dir)),
+    ];
+    if !hostname.trim().is_empty() {
+        facts.push(("hostname", hostname.trim().to_owned()));
+    }
     for (name, value) in options.variables() {
         let refused =
             |why: &dyn fmt::Display| OpenFailure::Option(format!("{name}={value}: {why}"));
         if own.iter().any(|(own, _)| own == name) {
             return Err(refused(&"has a method of its own"));
         }
+        if name == "server_uuid" || facts.iter().any(|(fact, _)| fact == name) {
+            return Err(refused(
+                &"is not set, it is what the directory and the machine say",
+            ));
+        }
         globals.set_option(name, value).map_err(|e| refused(&e))?;
     }
-    let hostname = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let mut shown = vec![
-        ("version", SERVER_VERSION.to_owned()),
-        ("datadir", shown_directory(dir)),
-    ];
-    if !hostname.trim().is_empty() {
-        shown.push(("hostname", hostname.trim().to_owned()));
-    }
-    for (name, value) in shown.into_iter().chain(own) {
+    for (name, value) in facts.into_iter().chain(own) {
         // What a variable's limits do not allow is in force, and not shown.
         let _not_shown = globals.set_option(name, &value);
     }
@@ -231,6 +236,8 @@ mod tests {
             ("no_such_variable", "1"),
             ("innodb_buffer_pool_size", "1G"),
             ("max_error_count", "many"),
+            ("datadir", "/elsewhere"),
+            ("server_uuid", "01234567-89ab-cdef-0123-456789abcdef"),
         ] {
             let options = OpenOptions::new().variable(name, value);
             let outcome = set_variables(&GlobalVars::new(), Path::new("/data"), &options);

@@ -73,7 +73,7 @@ impl Accounts {
         self.version.fetch_add(1, Ordering::Release);
     }
 
-    async fn turn(&self) -> ChangeGuard<'_> {
+    async fn begin_change(&self) -> ChangeGuard<'_> {
         let free = || {
             let mut busy = self.changing.lock();
             if *busy {
@@ -96,7 +96,7 @@ impl Accounts {
     /// # Errors
     /// What the engine fails with.
     pub async fn reload(&self, engine: &Arc<Engine>) -> Result<(), SqlError> {
-        let _turn = self.turn().await;
+        let _turn = self.begin_change().await;
         let state = tables::read(engine).await?;
         self.publish(state);
         Ok(())
@@ -112,7 +112,7 @@ impl Accounts {
         engine: &Arc<Engine>,
         change: impl FnOnce(&mut AccountState) -> Result<R, SqlError> + Send,
     ) -> Result<R, SqlError> {
-        let _turn = self.turn().await;
+        let _turn = self.begin_change().await;
         let old = self.snapshot();
         let mut new = AccountState::clone(&old);
         let r = change(&mut new)?;

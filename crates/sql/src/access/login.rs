@@ -5,7 +5,7 @@
 //! wrong password get the same answer; an account that is blocked after failed attempts says so whatever the password, so that nobody can go
 //! on guessing. Never here: a packet, a hash that is computed.
 
-use base::lock::{Mutex, MutexGuard};
+use base::lock::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -117,10 +117,6 @@ impl HourlyUsage {
     }
 }
 
-fn locked<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock()
-}
-
 /// 1226.
 fn exceeded(user: &str, resource: &str, limit: u32) -> SqlError {
     SqlError::new(
@@ -144,7 +140,7 @@ impl Usage {
         if limits.questions == 0 && (limits.updates == 0 || !changes) {
             return Ok(());
         }
-        let mut hour = locked(&self.0.hour);
+        let mut hour = self.0.hour.lock();
         hour.turn(now_us);
         if limits.questions > 0 && hour.questions >= limits.questions {
             return Err(exceeded(user, "max_questions", limits.questions));
@@ -178,20 +174,20 @@ pub struct Logins {
 impl Logins {
     /// Forgets the failed logins of an account: its password or its lock was changed, it is no more.
     pub fn forget(&self, id: &AccountId) {
-        locked(&self.failures).remove(id);
+        self.failures.lock().remove(id);
     }
 
     /// Forgets the failed logins of all accounts (FLUSH PRIVILEGES).
     pub fn forget_failures(&self) {
-        locked(&self.failures).clear();
+        self.failures.lock().clear();
     }
 
     /// Begins everybody's hour anew (FLUSH USER_RESOURCES).
     pub fn flush_resources(&self) {
-        let mut counts = locked(&self.counts);
+        let mut counts = self.counts.lock();
         counts.retain(|_, c| Arc::strong_count(c) > 1);
         for c in counts.values() {
-            *locked(&c.hour) = HourlyUsage::default();
+            *c.hour.lock() = HourlyUsage::default();
         }
     }
 
@@ -251,7 +247,7 @@ impl Logins {
         if most == 0 || days == Some(0) {
             return Ok(());
         }
-        let mut all = locked(&self.failures);
+        let mut all = self.failures.lock();
         let f = all.entry(a.id.clone()).or_default();
         if let Some((since, days)) = f.blocked_us.zip(days)
             && now_us >= since.saturating_add(i64::from(days) * DAY_US)
@@ -294,7 +290,7 @@ impl Logins {
         limits: &Limits,
         settings: Settings,
     ) -> Result<Usage, SqlError> {
-        let counts = Arc::clone(locked(&self.counts).entry(id.clone()).or_default());
+        let counts = Arc::clone(self.counts.lock().entry(id.clone()).or_default());
         // Counted before it is compared: of two at the same time both see both.
         let usage = Usage(Arc::clone(&counts));
         let open = counts.connections.fetch_add(1, Ordering::AcqRel) + 1;
@@ -312,7 +308,7 @@ impl Logins {
                 ),
             ));
         }
-        let mut hour = locked(&counts.hour);
+        let mut hour = counts.hour.lock();
         hour.turn(settings.now_us);
         if limits.connections > 0 && hour.connections >= limits.connections {
             let limit = limits.connections;

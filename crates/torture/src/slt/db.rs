@@ -5,7 +5,8 @@
 
 use base::lock::Mutex;
 use harness::server::Setup;
-use sqllogictest::{ColumnType, DB, DBOutput};
+use slt::Letter;
+use sqllogictest::{DB, DBOutput};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,36 +17,6 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The letters of the query that comes next.
 pub type Letters = Arc<Mutex<Vec<Letter>>>;
-
-/// How a column's values are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Letter {
-    /// `I`.
-    Integer,
-    /// `R`.
-    Real,
-    /// `T`, and whatever else is allowed.
-    Text,
-}
-
-impl ColumnType for Letter {
-    fn from_char(letter: char) -> Option<Letter> {
-        match letter {
-            'I' => Some(Letter::Integer),
-            'R' => Some(Letter::Real),
-            'T' => Some(Letter::Text),
-            _ => None,
-        }
-    }
-
-    fn to_char(&self) -> char {
-        match self {
-            Letter::Integer => 'I',
-            Letter::Real => 'R',
-            Letter::Text => 'T',
-        }
-    }
-}
 
 /// An answer that is an error.
 #[derive(Debug)]
@@ -141,8 +112,8 @@ fn written(value: &Value, letter: Letter) -> String {
             Err(_) => "0".to_owned(),
         },
         Letter::Real => format!("{:.3}", text.parse::<f64>().unwrap_or(0.0)),
-        Letter::Text if text.is_empty() => "(empty)".to_owned(),
-        Letter::Text => text
+        Letter::Text | Letter::Unknown if text.is_empty() => "(empty)".to_owned(),
+        Letter::Text | Letter::Unknown => text
             .chars()
             .map(|c| if (' '..='~').contains(&c) { c } else { '@' })
             .collect(),

@@ -8,12 +8,13 @@ mod feature;
 mod script;
 
 use base::lock::Mutex;
-use db::{Db, Letter, Letters, Refused};
+use db::{Db, Letters, Refused};
 use feature::{Feature, Features};
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
 use harness::step::{self, Outcome};
 use harness::workspace;
+use slt::Letter;
 use sqllogictest::parser::{Control, ResultMode};
 use sqllogictest::{QueryExpect, Record, Runner, TestErrorKind};
 use std::collections::BTreeMap;
