@@ -10,10 +10,12 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod access;
+pub mod bind;
 pub mod cache;
 pub mod ddl;
 pub mod exec;
 pub mod infoschema;
+pub mod optimize;
 pub mod plan;
 pub mod session;
 pub mod show;

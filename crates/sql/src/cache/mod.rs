@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::access::needs::Needs;
     use crate::access::{AccountId, SecurityContext};
-    use crate::plan::{Block, PlanBody, TimeLimit};
+    use crate::plan::{PlanBody, TimeLimit};
     use std::sync::Arc;
 
     fn plan() -> Authorized<Plan> {
@@ -121,7 +121,7 @@ mod tests {
             private: false,
             time_limit: TimeLimit::Never,
             charge: sql_expr::memory::Charge::default(),
-            body: PlanBody::Do(Box::new(Block::empty(0))),
+            body: PlanBody::Explain(Vec::new()),
         });
         SecurityContext::of_the_server(0, AccountId::default())
             .authorize(plan)

@@ -44,7 +44,9 @@ use types::error::codes;
 use types::{SqlError, Value};
 
 use crate::access::{Ready, SecurityContext};
-use crate::plan::{Plan, PlanBody, PlanCtx, QueryPlan, prepare_values};
+use crate::bind::BindCtx;
+use crate::optimize::prepare_values;
+use crate::plan::{Plan, PlanBody, QueryPlan};
 use crate::sink::{Done, ResultSink};
 use query::run_query;
 use sql_expr::{EvalCtx, ExprType, NoRow, PENDING, UserVar, Val};
@@ -226,7 +228,7 @@ async fn into_variables(q: &QueryPlan, env: &mut Env<'_>) -> Result<Done, SqlErr
 /// # Errors
 /// What binding or evaluating it raises; [`STALE`] as [`run`].
 pub async fn eval_scalar(
-    plan_ctx: &PlanCtx<'_>,
+    plan_ctx: &BindCtx<'_>,
     ctx: &mut ExecCtx<'_>,
     expr: &ast::Expr,
 ) -> Result<(Value, ExprType), SqlError> {

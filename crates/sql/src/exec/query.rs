@@ -13,7 +13,7 @@ use super::row::OnlySubs;
 use super::sort::{Sorter, write_sort_key};
 use super::store::RowStore;
 use super::sub::SubValues;
-use crate::plan::{Body, OUTPUT_SLOT, QueryPlan, SetArm, SubPlan};
+use crate::plan::{Block, Body, OUTPUT_SLOT, QueryPlan, SetArm, SubPlan};
 use crate::sink::ResultSink;
 use sql_expr::memory::Charge;
 use sql_expr::{ExprType, RowSource, Val, write_group_key};
@@ -45,7 +45,7 @@ pub(crate) fn run_query<'a>(
 }
 
 /// Whether the rows can go to the sink as they come: nothing is compared with anything.
-fn streams(body: &Body) -> bool {
+fn streams(body: &Body<Block>) -> bool {
     match body {
         Body::Set(_, arms) => arms.iter().all(|a| a.op == SetOp::Union && a.all),
         _ => false,
@@ -53,7 +53,7 @@ fn streams(body: &Body) -> bool {
 }
 
 async fn stream(
-    body: &Body,
+    body: &Body<Block>,
     env: &mut Env<'_>,
     outer: &dyn RowSource,
     sink: &mut dyn ResultSink,
@@ -73,7 +73,7 @@ async fn stream(
 
 /// The rows of a body, kept.
 async fn collect(
-    body: &Body,
+    body: &Body<Block>,
     types: &[ExprType],
     env: &mut Env<'_>,
     outer: &dyn RowSource,
@@ -140,7 +140,7 @@ fn row_key(rows: &RowStore, i: usize, types: &[ExprType], key: &mut Vec<u8>) {
 async fn combine(
     left: RowStore,
     right: RowStore,
-    arm: &SetArm,
+    arm: &SetArm<Block>,
     types: &[ExprType],
     env: &mut Env<'_>,
 ) -> Result<RowStore, SqlError> {

@@ -3,12 +3,11 @@
 use engine::Table;
 use types::{CollationId, DataType, SqlError, Value};
 
-use super::Planner;
-use super::tree::{Access, Block, Body, KeyExpr, PlanBody, QueryPlan, RangeAccess, Step};
-use super::{TableSource, source};
+use super::TableSource;
+use super::tree::{Access, Block, KeyExpr, PlanBody, QueryPlan, RangeAccess, Step};
+use crate::bind::tree::{Body, InsertRows};
 use crate::sink::ColumnMeta;
 use sql_expr::Node;
-use sql_parser::ast;
 
 /// The rows of an EXPLAIN so far.
 #[derive(Default)]
@@ -31,56 +30,40 @@ struct Line {
     extra: Vec<&'static str>,
 }
 
-impl Planner<'_> {
-    /// Plans the statement and describes the plan.
-    pub(crate) fn explain(
-        &self,
-        e: &ast::Explain,
-    ) -> Result<(PlanBody, Vec<ColumnMeta>), SqlError> {
-        if e.analyze {
-            return Err(SqlError::not_supported("EXPLAIN ANALYZE"));
+/// The rows that EXPLAIN shows of a plan.
+///
+/// # Errors
+/// 1235 for what has no such rows.
+pub(crate) fn rows(body: &PlanBody) -> Result<Vec<Vec<Value>>, SqlError> {
+    let mut list = Listing::default();
+    match body {
+        PlanBody::Query(q) => {
+            let kind = if is_simple(q) { "SIMPLE" } else { "PRIMARY" };
+            list.query(q, kind);
         }
-        if !matches!(e.format, None | Some(ast::ExplainFormat::Traditional)) {
-            return Err(SqlError::not_supported("EXPLAIN FORMAT"));
-        }
-        let ast::ExplainTarget::Statement(stmt) = &e.target else {
-            return Err(SqlError::not_supported("EXPLAIN FOR CONNECTION"));
-        };
-        let mut list = Listing::default();
-        match stmt {
-            ast::Statement::Query(q) => {
-                let (plan, _) = self.query(q, None)?;
-                let kind = if is_simple(&plan) {
-                    "SIMPLE"
-                } else {
-                    "PRIMARY"
-                };
-                list.query(&plan, kind);
+        PlanBody::Insert(plan) => {
+            let verb = if plan.replace { "REPLACE" } else { "INSERT" };
+            list.next_id += 1;
+            let line = Line {
+                table: Some(plan.table.def.name.clone()),
+                access: Some("ALL"),
+                ..Line::default()
+            };
+            list.add(Some(1), verb, line);
+            if let InsertRows::Query(q) = &plan.source {
+                list.next_id = 0;
+                list.query(q, "SIMPLE");
             }
-            ast::Statement::Insert(i) => {
-                let plan = self.insert(i)?;
-                let verb = if plan.replace { "REPLACE" } else { "INSERT" };
-                list.next_id += 1;
-                let line = Line {
-                    table: Some(plan.table.def.name.clone()),
-                    access: Some("ALL"),
-                    ..Line::default()
-                };
-                list.add(Some(1), verb, line);
-                if let super::tree::InsertRows::Query(q) = &plan.source {
-                    list.next_id = 0;
-                    list.query(q, "SIMPLE");
-                }
-            }
-            ast::Statement::Update(u) => list.block(&self.update(u)?.block, "UPDATE"),
-            ast::Statement::Delete(d) => list.block(&self.delete(d)?.block, "DELETE"),
-            _ => return Err(SqlError::not_supported("EXPLAIN of this statement")),
         }
-        Ok((PlanBody::Explain(list.rows), columns()))
+        PlanBody::Update(u) => list.block(&u.block, "UPDATE"),
+        PlanBody::Delete(d) => list.block(&d.block, "DELETE"),
+        _ => return Err(SqlError::not_supported("EXPLAIN of this statement")),
     }
+    Ok(list.rows)
 }
 
-fn columns() -> Vec<ColumnMeta> {
+/// The columns of EXPLAIN.
+pub(crate) fn columns() -> Vec<ColumnMeta> {
     let words = |n| DataType::varchar(n, CollationId::DEFAULT);
     [
         ("id", DataType::UBIGINT, true),
@@ -247,7 +230,7 @@ fn describe(b: &Block, s: &Step, place: usize) -> Line {
     line.filtered = Some((share * 100.0).round() / 100.0);
     let mut used_where = checked > 0 || late;
     match (&t.source, &s.access) {
-        (source::TableSource::Engine(table), access) => match access {
+        (TableSource::Engine(table), access) => match access {
             Access::Full { index: 0, .. } => line.access = Some("ALL"),
             Access::Full { index, .. } => {
                 line.access = Some("index");

@@ -1,32 +1,29 @@
 //! The shape of a plan: what the planner decides and the executor carries out. Plain data, shared by all executions of a
 //! statement; everything that differs between two executions (parameters, snapshot, time) comes from the execution's context.
 //!
-//! Tables have *slots*: numbers unique in the whole statement, consecutive within one query block, so that an expression of a
-//! subquery can name a row of the block around it.
+//! What does not change from the bound statement to its plan is declared there ([`crate::bind`]).
 
-use sql_expr::memory::Charge;
 use std::sync::Arc;
 
 use engine::Table;
-use types::DataType;
-use types::keyenc::KeyPart;
 
-use super::params::TypedParam;
-use super::source::TableSource;
 use crate::access::needs::{Guarded, Needs};
+use crate::bind::params::TypedParam;
+use crate::bind::source::TableSource;
+use crate::bind::tree::{
+    Body, GroupPlan, Insert, LimitPlan, LockSpec, Query, SortKey, Sub, TimeLimit, UpdateTarget,
+    Yields,
+};
 use crate::sink::ColumnMeta;
-use sql_expr::agg::AggSpec;
-use sql_expr::bind::SubqueryKind;
-use sql_expr::{Expr, ExprType};
-use sql_parser::ast;
+use sql_expr::Expr;
+use sql_expr::memory::Charge;
 
-/// Slot of the columns a grouped row carries besides its aggregates.
-pub const GROUP_SLOT: u16 = u16::MAX - 2;
-/// Slot of the result columns of a set operation, in its ORDER BY.
-pub const OUTPUT_SLOT: u16 = u16::MAX - 3;
-/// Slots from here on are none of a table.
-pub const FIRST_SPECIAL_SLOT: u16 = u16::MAX - 16;
-pub(crate) use sql_expr::INSERTED_SLOT as INSERTED;
+/// A query ready to run.
+pub type QueryPlan = Query<Block>;
+/// A subquery ready to run.
+pub type SubPlan = Sub<Block>;
+/// INSERT or REPLACE ready to run.
+pub type InsertPlan = Insert<Block>;
 
 /// A statement ready to run any number of times.
 pub struct Plan {
@@ -59,41 +56,6 @@ pub struct Plan {
 impl Guarded for Plan {
     fn needs(&self) -> &Needs {
         &self.needs
-    }
-}
-
-/// How long a statement may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimeLimit {
-    /// It is no SELECT: `max_execution_time` does not apply.
-    Never,
-    /// As long as the session's `max_execution_time` says.
-    Session,
-    /// So many milliseconds, by a hint.
-    Hint(u32),
-}
-
-impl TimeLimit {
-    /// The limit of a statement.
-    pub fn of(stmt: &ast::Statement) -> TimeLimit {
-        let ast::Statement::Query(q) = stmt else {
-            return TimeLimit::Never;
-        };
-        let mut body = &q.body;
-        loop {
-            body = match body {
-                ast::QueryBody::Select(s) => {
-                    // A hint of 0 says nothing.
-                    return match s.options.max_execution_time {
-                        Some(ms) if ms > 0 => TimeLimit::Hint(ms),
-                        _ => TimeLimit::Session,
-                    };
-                }
-                ast::QueryBody::Nested(q) => &q.body,
-                ast::QueryBody::Set(s) => &s.first,
-                _ => return TimeLimit::Session,
-            };
-        }
     }
 }
 
@@ -142,51 +104,6 @@ pub struct KeyExpr {
     pub expr: Expr,
     /// NULL finds NULL.
     pub null_safe: bool,
-}
-
-/// A locking clause for one table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LockSpec {
-    /// FOR UPDATE.
-    pub exclusive: bool,
-    /// What to do about rows others hold.
-    pub wait: sql_parser::ast::LockWait,
-}
-
-/// A query: a block, a list of rows, or a set operation over queries.
-pub struct QueryPlan {
-    /// What makes the rows.
-    pub body: Body,
-    /// Types of the columns.
-    pub types: Vec<ExprType>,
-    /// ORDER BY of a set operation or row list, over [`OUTPUT_SLOT`].
-    pub order: Vec<SortKey>,
-    /// LIMIT of a set operation or row list.
-    pub limit: Option<LimitPlan>,
-    /// INTO @a, @b.
-    pub into: Vec<Box<str>>,
-    /// The lowest slot of a block around it that it reads; `u16::MAX` for none.
-    pub lowest: u16,
-}
-
-/// What makes a query's rows.
-pub enum Body {
-    /// SELECT.
-    Block(Box<Block>),
-    /// VALUES ROW(..), ..
-    Rows(Vec<Vec<Expr>>, Vec<SubPlan>),
-    /// UNION, EXCEPT, INTERSECT, left to right.
-    Set(Box<QueryPlan>, Vec<SetArm>),
-}
-
-/// A further operand of a set operation.
-pub struct SetArm {
-    /// The operation.
-    pub op: sql_parser::ast::SetOp,
-    /// ALL.
-    pub all: bool,
-    /// The operand.
-    pub query: QueryPlan,
 }
 
 /// One SELECT (or the row-finding part of UPDATE and DELETE).
@@ -346,153 +263,6 @@ pub struct HashKey {
     pub collation: Option<types::CollationId>,
 }
 
-/// GROUP BY and aggregates.
-pub struct GroupPlan {
-    /// The grouping values; empty for one group of everything.
-    pub keys: Vec<Expr>,
-    /// The aggregates.
-    pub aggregates: Vec<AggSpec>,
-    /// Columns of a group's first row that later expressions read, by [`GROUP_SLOT`].
-    pub carried: Vec<Expr>,
-    /// How subqueries read the aggregates.
-    pub below: SubAggregates,
-    /// WITH ROLLUP.
-    pub rollup: bool,
-    /// Every aggregate is COUNT(*).
-    pub only_count_star: bool,
-}
-
-/// Under which slots the subqueries of a block read its aggregates: `slot` has them all, and the next one those from place `own` on,
-/// which stand in the subqueries themselves.
-#[derive(Debug, Clone, Copy)]
-pub struct SubAggregates {
-    /// The slot; `u16::MAX` for a block without subqueries.
-    pub slot: u16,
-    /// How many aggregates stand in the block itself.
-    pub own: usize,
-}
-
-impl SubAggregates {
-    /// Whether a slot is one of the two.
-    pub fn has(self, slot: u16) -> bool {
-        self.slot != u16::MAX && (slot == self.slot || slot == self.slot + 1)
-    }
-
-    /// The place of the aggregate that a column of the slots stands for.
-    pub fn place(self, slot: u16, ordinal: u16) -> usize {
-        usize::from(ordinal) + if slot == self.slot { 0 } else { self.own }
-    }
-}
-
-/// A member of ORDER BY.
-#[derive(Debug, Clone)]
-pub struct SortKey {
-    /// The value.
-    pub expr: Expr,
-    /// DESC.
-    pub desc: bool,
-    /// How the value becomes bytes that sort.
-    pub part: KeyPart,
-}
-
-/// LIMIT.
-#[derive(Debug, Clone)]
-pub struct LimitPlan {
-    /// How many rows.
-    pub count: Expr,
-    /// How many to skip.
-    pub offset: Option<Expr>,
-}
-
-/// A subquery of an expression.
-pub struct SubPlan {
-    /// Its plan.
-    pub query: QueryPlan,
-    /// What it is used for.
-    pub kind: SubqueryKind,
-    /// It reads rows of the block around it: evaluated again for every row.
-    pub correlated: bool,
-    /// Columns it reads of blocks around it.
-    pub outer: Vec<(u16, u16)>,
-}
-
-/// INSERT and REPLACE.
-pub struct InsertPlan {
-    /// The table.
-    pub table: Arc<Table>,
-    /// Slot by which values and ON DUPLICATE KEY UPDATE read the table's row.
-    pub slot: u16,
-    /// REPLACE.
-    pub replace: bool,
-    /// IGNORE.
-    pub ignore: bool,
-    /// The columns that get values, in order.
-    pub columns: Vec<u16>,
-    /// Where the values come from.
-    pub source: InsertRows,
-    /// Columns of the SELECT's tables that ON DUPLICATE KEY UPDATE reads, by slot and place: the query yields them behind the values.
-    pub beside: Vec<(u16, u16)>,
-    /// What each column of the table gets where no value is given.
-    pub defaults: Vec<DefaultPlan>,
-    /// ON DUPLICATE KEY UPDATE.
-    pub on_duplicate: Vec<Assign>,
-    /// Columns with ON UPDATE CURRENT_TIMESTAMP that ON DUPLICATE KEY UPDATE does not assign.
-    pub touch: Vec<u16>,
-    /// Subqueries of the values.
-    pub subqueries: Vec<SubPlan>,
-}
-
-/// In what form a block's values leave it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Yields {
-    /// As clients see them: a quotient has the digits of its type.
-    #[default]
-    Shown,
-    /// As they are computed with further.
-    Computed,
-    /// As they are assigned to columns of these types; those behind them as they are shown.
-    Assigned(Vec<DataType>),
-}
-
-/// Rows to insert.
-pub enum InsertRows {
-    /// VALUES.
-    Values(Vec<Vec<InsertValue>>),
-    /// SELECT.
-    Query(Box<QueryPlan>),
-}
-
-/// One value of VALUES or SET.
-pub enum InsertValue {
-    /// An expression.
-    Expr(Expr),
-    /// DEFAULT.
-    Default,
-}
-
-/// What a column gets by default.
-#[derive(Debug, Clone)]
-pub enum DefaultPlan {
-    /// A constant of the column's type.
-    Value(types::Value),
-    /// The statement's time.
-    Now,
-    /// An expression.
-    Expr(Expr),
-    /// The next AUTO_INCREMENT value.
-    Auto,
-    /// Nothing: an error in strict mode.
-    Missing,
-}
-
-/// `column = value`.
-pub struct Assign {
-    /// The column.
-    pub column: u16,
-    /// The value; `None` for DEFAULT.
-    pub value: Option<Expr>,
-}
-
 /// UPDATE.
 pub struct UpdatePlan {
     /// Finds the rows.
@@ -505,18 +275,6 @@ pub struct UpdatePlan {
     pub streaming: bool,
     /// One row by its key and nothing beside it, of which no index has a column that changes.
     pub lone: bool,
-}
-
-/// The changes of one table.
-pub struct UpdateTarget {
-    /// Which table of the block.
-    pub table: u16,
-    /// The assignments, in order.
-    pub assigns: Vec<Assign>,
-    /// Defaults for `= DEFAULT`.
-    pub defaults: Vec<(u16, DefaultPlan)>,
-    /// Columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned.
-    pub touch: Vec<u16>,
 }
 
 /// DELETE.
@@ -556,10 +314,5 @@ impl QueryPlan {
             Body::Block(b) => b.limit.is_some(),
             _ => self.limit.is_some(),
         }
-    }
-
-    /// Whether it reads rows of a block with slots below `base`.
-    pub fn reads_below(&self, base: u16) -> bool {
-        self.lowest < base
     }
 }

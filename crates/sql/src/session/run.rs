@@ -8,10 +8,12 @@ use types::{SqlError, Value, Warning};
 
 use super::Session;
 use crate::access::{Authorized, Ready, statement};
+use crate::bind::BindCtx;
+use crate::bind::params::{TypedParam, type_of};
 use crate::exec::{self, ExecCtx};
 use crate::infoschema::Names;
-use crate::plan::params::{TypedParam, type_of};
-use crate::plan::{self, Plan, PlanBody, PlanCtx, TimeLimit};
+use crate::optimize;
+use crate::plan::{Plan, PlanBody, TimeLimit};
 use crate::sink::{Done, ResultSink};
 use sql_expr::{EvalCtx, ExprType, Val};
 use sql_parser::ast::{Expr, Statement};
@@ -113,14 +115,14 @@ impl Session {
                 now,
             );
             cx.param_types = types;
-            let ctx = PlanCtx {
+            let ctx = BindCtx {
                 catalog,
                 names: &names,
                 schema: self.facts.database.as_deref(),
                 security: &self.security,
                 cx: &cx,
             };
-            let mut r = plan::prepare(&ctx, statement);
+            let mut r = optimize::prepare(&ctx, statement);
             if let Ok(plan) = &mut r {
                 plan.charge = cx.take_held();
             }
@@ -201,7 +203,7 @@ impl Session {
         let catalog = Arc::clone(self.engine.catalog());
         let names = Names::new(&self.instance, self.facts.connection_id);
         let planning = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
-        let ctx = PlanCtx {
+        let ctx = BindCtx {
             catalog: &catalog,
             names: &names,
             schema: self.facts.database.as_deref(),

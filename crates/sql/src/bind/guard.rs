@@ -9,7 +9,7 @@ use std::sync::Arc;
 use types::SqlError;
 use types::error::codes;
 
-use super::Planner;
+use super::StatementBinder;
 use super::names::Names;
 use super::scope::FromTable;
 use super::source::TableGuard;
@@ -78,7 +78,7 @@ impl Seen {
     }
 }
 
-impl Planner<'_> {
+impl StatementBinder<'_> {
     /// The name of a table, one for all needs that follow each other.
     fn table_id(&self, schema: &str, name: &str) -> Arc<TableId> {
         let mut last = self.guarded.borrow_mut();

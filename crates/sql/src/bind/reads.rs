@@ -1,6 +1,6 @@
 //! Which tables and subqueries an expression reads.
 
-use super::tree::{Access, Block, Body, FIRST_SPECIAL_SLOT, QueryPlan, RangeAccess, SubPlan};
+use super::tree::{Body, BoundBlock, BoundQuery, FIRST_SPECIAL_SLOT, Sub};
 use sql_expr::{Expr, Node};
 
 /// The subqueries an expression uses, by index.
@@ -16,7 +16,7 @@ pub(crate) fn subqueries_of(e: &Expr, out: &mut Vec<u32>) {
 }
 
 /// The tables of a block (bits, by place) that an expression reads, itself or through its subqueries.
-pub(crate) fn tables_of(e: &Expr, base: u16, subqueries: &[SubPlan]) -> u64 {
+pub(crate) fn tables_of<B>(e: &Expr, base: u16, subqueries: &[Sub<B>]) -> u64 {
     let mut bits = 0;
     let mut add = |slot: u16| {
         if slot >= base && slot < FIRST_SPECIAL_SLOT {
@@ -42,7 +42,7 @@ pub(crate) fn tables_of(e: &Expr, base: u16, subqueries: &[SubPlan]) -> u64 {
 }
 
 /// The columns with slots below `below` that a query reads.
-pub(crate) fn outer_columns(q: &QueryPlan, below: u16, out: &mut Vec<(u16, u16)>) {
+pub(crate) fn outer_columns(q: &BoundQuery, below: u16, out: &mut Vec<(u16, u16)>) {
     let mut visit = |e: &Expr| {
         e.walk(&mut |x| {
             if let Node::Column(c) = &x.node
@@ -58,7 +58,7 @@ pub(crate) fn outer_columns(q: &QueryPlan, below: u16, out: &mut Vec<(u16, u16)>
 }
 
 /// Calls `f` with every expression of a query, subqueries included.
-pub(crate) fn each_expr(q: &QueryPlan, f: &mut dyn FnMut(&Expr)) {
+pub(crate) fn each_expr(q: &BoundQuery, f: &mut dyn FnMut(&Expr)) {
     match &q.body {
         Body::Block(b) => block_exprs(b, f),
         Body::Rows(rows, subs) => {
@@ -73,25 +73,12 @@ pub(crate) fn each_expr(q: &QueryPlan, f: &mut dyn FnMut(&Expr)) {
     q.order.iter().for_each(|k| f(&k.expr));
 }
 
-fn block_exprs(b: &Block, f: &mut dyn FnMut(&Expr)) {
+fn block_exprs(b: &BoundBlock, f: &mut dyn FnMut(&Expr)) {
     b.derived.iter().for_each(|q| each_expr(q, f));
     b.subqueries.iter().for_each(|s| each_expr(&s.query, f));
-    for s in &b.steps {
-        access_exprs(&s.access, f);
-        for k in s.buffer.iter().flatten() {
-            f(&k.build);
-            f(&k.probe);
-        }
-        let conds = s.filter.iter().chain(&s.implied).chain(&s.probe);
-        conds.for_each(&mut *f);
-        s.late.iter().for_each(|l| f(&l.expr));
-        for n in &s.nests {
-            n.after.iter().for_each(|l| f(&l.expr));
-        }
-    }
-    b.constant.iter().for_each(&mut *f);
+    b.joins.conds.iter().for_each(|c| f(&c.expr));
     if let Some(g) = &b.group {
-        g.keys.iter().chain(&g.carried).for_each(&mut *f);
+        g.keys.iter().for_each(&mut *f);
         for a in &g.aggregates {
             a.args.iter().for_each(&mut *f);
             a.order_by.iter().for_each(|(e, _)| f(e));
@@ -99,21 +86,4 @@ fn block_exprs(b: &Block, f: &mut dyn FnMut(&Expr)) {
     }
     b.having.iter().chain(&b.output).for_each(&mut *f);
     b.order.iter().for_each(|k| f(&k.expr));
-}
-
-/// Calls `f` with the key values of an access.
-pub(crate) fn access_exprs(a: &Access, f: &mut dyn FnMut(&Expr)) {
-    match a {
-        Access::Full { .. } | Access::Nothing => {}
-        Access::Get(keys) => keys.iter().for_each(|k| f(&k.expr)),
-        Access::Range(r) => range_exprs(r, f),
-    }
-}
-
-fn range_exprs(r: &RangeAccess, f: &mut dyn FnMut(&Expr)) {
-    r.prefix.iter().chain(&r.points).for_each(|k| f(&k.expr));
-    for (k, _) in r.low.iter().chain(&r.high) {
-        f(&k.expr);
-    }
-    r.arms.iter().for_each(|arm| range_exprs(arm, f));
 }

@@ -3,17 +3,17 @@
 use types::SqlError;
 use types::error::codes;
 
-use super::Planner;
+use super::StatementBinder;
 use super::guard::Usage;
 use super::source::TableSource;
-use super::tree::DeletePlan;
-use super::update::{can_stream, not_read_below, target_table};
+use super::tree::BoundDelete;
+use super::update::{not_read_below, target_table};
 use crate::access::Priv;
 use sql_parser::ast;
 
-impl Planner<'_> {
+impl StatementBinder<'_> {
     /// Plans DELETE.
-    pub(crate) fn delete(&self, d: &ast::Delete) -> Result<DeletePlan, SqlError> {
+    pub(crate) fn delete(&self, d: &ast::Delete) -> Result<BoundDelete, SqlError> {
         if d.with.is_some() {
             return Err(SqlError::not_supported("WITH in DELETE"));
         }
@@ -65,14 +65,10 @@ impl Planner<'_> {
         }
         let order = self.change_order(&d.order_by, &mut c)?;
         let limit = self.change_limit(d.limit.as_ref())?;
-        let (block, ordered) = self.change_block(c, order, limit)?;
-        self.check_safe(&block)?;
-        let streaming = ordered && can_stream(&block);
-        Ok(DeletePlan {
-            block,
+        Ok(BoundDelete {
+            block: c.into_block(order, limit),
             targets,
             ignore: d.ignore,
-            streaming,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Grouped queries: the ONLY_FULL_GROUP_BY check and the columns a group has to remember.
+//! Grouped queries: the ONLY_FULL_GROUP_BY check.
 //!
 //! A column may stand outside aggregates if the grouping columns determine it: it is one of them, WHERE fixes it, or it belongs
 //! to a table whose unique key is determined.
@@ -13,7 +13,7 @@ use super::from::Cond;
 use super::names::Names;
 use super::select::Item;
 use super::source::TableSource;
-use super::tree::{GROUP_SLOT, SortKey};
+use super::tree::SortKey;
 use sql_expr::{CmpOp, Column, Expr, Node};
 
 /// Bound expressions, of which it is asked whether another one is the same as any: each is written down once, as thousands of them
@@ -48,29 +48,6 @@ fn written(e: &Expr) -> String {
         Node::Column(c) => format!("{}.{}", c.slot, c.ordinal),
         x => format!("{x:?}"),
     }
-}
-
-/// Makes an expression of a grouped row read its columns from the group.
-pub(crate) fn carry(e: &mut Expr, base: u16, carried: &mut Vec<Expr>) {
-    if let Node::Column(c) = &e.node
-        && c.slot >= base
-        && c.slot < super::tree::FIRST_SPECIAL_SLOT
-    {
-        let at = carried
-            .iter()
-            .filter_map(Expr::as_column)
-            .position(|k| (k.slot, k.ordinal) == (c.slot, c.ordinal))
-            .unwrap_or_else(|| {
-                carried.push(e.clone());
-                carried.len() - 1
-            });
-        if let Node::Column(c) = &mut e.node {
-            c.slot = GROUP_SLOT;
-            c.ordinal = at as u16;
-        }
-        return;
-    }
-    e.each_child_mut(&mut |x| carry(x, base, carried));
 }
 
 type Determined = HashSet<(u16, u16)>;

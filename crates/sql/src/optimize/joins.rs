@@ -4,24 +4,25 @@
 use types::SqlError;
 
 use super::access::{Allowed, Choice, choose};
-use super::from::{Cond, Joins, Nest};
-use super::mask::{subqueries_of, tables_of};
-use super::names::Names;
 use super::order;
 use super::range::rejects_null;
 use super::steps::build_steps;
-use super::tree::{SortKey, Step, SubPlan};
+use crate::bind::from::{Cond, Joins, Nest};
+use crate::bind::reads::{subqueries_of, tables_of};
+use crate::bind::scope::FromTable;
+use crate::bind::tree::{BoundBlock, BoundSub};
+use crate::plan::{SortKey, Step};
 use sql_expr::agg::AggSpec;
 use sql_expr::{Expr, Node};
 
 /// What a block wants.
 pub(crate) struct Request<'a> {
     /// The block's tables.
-    pub names: &'a Names<'a>,
+    pub tables: &'a [FromTable],
     /// Its joins and conditions.
     pub joins: Joins,
     /// Its subqueries.
-    pub subqueries: &'a [SubPlan],
+    pub subqueries: &'a [BoundSub],
     /// Its first slot.
     pub base: u16,
     /// Tables are read in the order written.
@@ -58,7 +59,7 @@ pub(crate) struct CondInfo {
 }
 
 impl CondInfo {
-    fn new(c: Cond, base: u16, subqueries: &[SubPlan]) -> CondInfo {
+    fn new(c: Cond, base: u16, subqueries: &[BoundSub]) -> CondInfo {
         let mut used = Vec::new();
         subqueries_of(&c.expr, &mut used);
         let correlated = used.iter().any(|&i| subqueries[i as usize].correlated);
@@ -73,7 +74,7 @@ impl CondInfo {
 
     /// Whether a part of the condition reads no tables but those of `bound`.
     pub fn reads_only(&self, e: &Expr, bound: u64) -> bool {
-        tables_of(e, self.base, &[]) & !bound == 0
+        tables_of::<BoundBlock>(e, self.base, &[]) & !bound == 0
     }
 
     /// Whether it yields the same for every row of the block.
@@ -98,7 +99,7 @@ pub(crate) struct Ordered {
 }
 
 /// Plans the joins of a block.
-pub(crate) fn optimize(mut req: Request<'_>) -> Result<Found, SqlError> {
+pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
     let conds = std::mem::take(&mut req.joins.conds);
     let mut conds: Vec<CondInfo> = conds
         .into_iter()
@@ -108,13 +109,13 @@ pub(crate) fn optimize(mut req: Request<'_>) -> Result<Found, SqlError> {
     let mut constant = Vec::new();
     let mut i = 0;
     while i < conds.len() {
-        if conds[i].constant() || req.names.tables.is_empty() && !conds[i].late {
+        if conds[i].constant() || req.tables.is_empty() && !conds[i].late {
             constant.push(conds.remove(i).expr);
         } else {
             i += 1;
         }
     }
-    if req.names.tables.is_empty() {
+    if req.tables.is_empty() {
         // Conditions that wait or read a surrounding row still decide.
         constant.extend(conds.into_iter().map(|c| c.expr));
         return Ok(Found {
@@ -124,7 +125,6 @@ pub(crate) fn optimize(mut req: Request<'_>) -> Result<Found, SqlError> {
         });
     }
     let allowed = req
-        .names
         .tables
         .iter()
         .map(Allowed::new)
@@ -213,7 +213,7 @@ fn place_nest(
             if !ready || (req.straight && i > 0) {
                 continue;
             }
-            let c = choose(&req.names.tables[t], &allowed[t], conds, nest, *placed);
+            let c = choose(&req.tables[t], &allowed[t], conds, nest, *placed);
             if best.as_ref().is_none_or(|(_, b)| c.rows < b.rows) {
                 best = Some((i, c));
             }
@@ -236,7 +236,7 @@ fn place_nest(
         }
         // What waits for each other is read in the order written.
         let t = members.remove(0);
-        let c = choose(&req.names.tables[t], &allowed[t], conds, nest, *placed);
+        let c = choose(&req.tables[t], &allowed[t], conds, nest, *placed);
         *placed |= 1 << t;
         out.tables.push(t);
         out.choices.push(c);

@@ -6,22 +6,22 @@ use engine::Table;
 use types::SqlError;
 use types::error::codes;
 
-use super::Planner;
+use super::StatementBinder;
 use super::guard::Usage;
 use super::names::{Listed, Names, same_name};
 use super::query::MoreColumns;
 use super::scope::{BlockScope, InsertedRow};
 use super::tree::{
-    Assign, Body, DefaultPlan, InsertPlan, InsertRows, InsertValue, SubPlan, Yields,
+    Assign, Body, BoundBlock, BoundSub, DefaultPlan, Insert, InsertRows, InsertValue, Yields,
 };
 use crate::access::Priv;
 use sql_expr::bind::{Binder, Clause, column_text};
 use sql_expr::{Expr, Node};
 use sql_parser::ast;
 
-impl Planner<'_> {
+impl StatementBinder<'_> {
     /// Plans INSERT and REPLACE.
-    pub(crate) fn insert(&self, i: &ast::Insert) -> Result<InsertPlan, SqlError> {
+    pub(crate) fn insert(&self, i: &ast::Insert) -> Result<Insert<BoundBlock>, SqlError> {
         if !i.returning.is_empty() {
             return Err(SqlError::not_supported("RETURNING"));
         }
@@ -102,7 +102,7 @@ impl Planner<'_> {
         let defaults = (0..table.def.columns.len())
             .map(|c| self.default_plan(&table, c))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(InsertPlan {
+        Ok(Insert {
             slot,
             replace: i.replace,
             ignore: i.ignore,
@@ -123,7 +123,7 @@ impl Planner<'_> {
         width: usize,
         implied: bool,
         names: &Names<'_>,
-        subqueries: &mut Vec<SubPlan>,
+        subqueries: &mut Vec<BoundSub>,
     ) -> Result<Vec<Vec<InsertValue>>, SqlError> {
         let mut out = Vec::with_capacity(rows.len());
         for (n, row) in rows.iter().enumerate() {
@@ -148,7 +148,7 @@ impl Planner<'_> {
         names: &Names<'_>,
         source: Option<&Names<'_>>,
         columns: &[u16],
-        subqueries: &mut Vec<SubPlan>,
+        subqueries: &mut Vec<BoundSub>,
     ) -> Result<Vec<Assign>, SqlError> {
         let mut out = Vec::with_capacity(i.on_duplicate.len());
         for a in &i.on_duplicate {
@@ -218,7 +218,7 @@ impl Planner<'_> {
 }
 
 /// The columns of a SELECT that ON DUPLICATE KEY UPDATE reads.
-fn read_beside(assigns: &[Assign], subqueries: &[SubPlan], from: &Names<'_>) -> Vec<Listed> {
+fn read_beside(assigns: &[Assign], subqueries: &[BoundSub], from: &Names<'_>) -> Vec<Listed> {
     let mut out: Vec<Listed> = Vec::new();
     let mut add = |slot: u16, ordinal: u16| {
         let l = Listed { slot, ordinal };

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use types::SqlError;
 use types::error::codes;
 
-use super::Planner;
+use super::StatementBinder;
 use super::guard::Usage;
 use super::names::{Listed, Lowest, Names, same_name};
 use super::scope::{DerivedColumn, FromTable};
 use super::source::{TableGuard, TableSource};
-use super::tree::{QueryPlan, SubPlan};
+use super::tree::{BoundQuery, BoundSub};
 use sql_expr::bind::Clause;
 use sql_expr::{CmpOp, Comparer, Expr, ExprType, Node};
 use sql_parser::ast;
@@ -69,9 +69,9 @@ pub(crate) struct FromState<'a, 's> {
     /// The names.
     pub names: &'a mut Names<'s>,
     /// Plans of derived tables.
-    pub derived: &'a mut Vec<QueryPlan>,
+    pub derived: &'a mut Vec<BoundQuery>,
     /// Subqueries of ON conditions.
-    pub subqueries: &'a mut Vec<SubPlan>,
+    pub subqueries: &'a mut Vec<BoundSub>,
     /// The joins.
     pub joins: &'a mut Joins,
     /// First slot of the block.
@@ -120,7 +120,7 @@ fn joins_by_name(list: &[ast::TableRef]) -> bool {
     })
 }
 
-impl Planner<'_> {
+impl StatementBinder<'_> {
     /// Binds the tables of FROM and their ON conditions.
     pub(crate) fn bind_from(
         &self,

@@ -3,9 +3,10 @@
 //!
 //! Only the other form of the step is made here. Whether it is used shows while the statement runs (`exec::spool`).
 
-use super::mask::{access_exprs, subqueries_of};
+use super::steps::access_exprs;
 use super::steps::hashable;
-use super::tree::{Block, HashKey, Step};
+use crate::bind::subqueries_of;
+use crate::plan::{Block, HashKey, Step};
 use sql_expr::{CmpOp, Expr, Node};
 
 /// The step of a block of one stored table, as one whose rows are kept and looked up by hash; `None` where its rows depend on

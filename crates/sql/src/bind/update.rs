@@ -6,17 +6,15 @@ use engine::Table;
 use types::SqlError;
 use types::error::codes;
 
-use super::Planner;
+use super::StatementBinder;
 use super::from::{FromState, Joins, push_conjuncts};
 use super::guard::Usage;
 use super::insert::{column_name, touched};
 use super::names::Names;
-use super::optimize::{Request, optimize};
 use super::query::{position, sort_key};
 use super::source::TableSource;
 use super::tree::{
-    Access, Assign, Block, Body, LimitPlan, QueryPlan, SortKey, SubPlan, TablePlan, UpdatePlan,
-    UpdateTarget,
+    Assign, Body, BoundBlock, BoundQuery, BoundSub, BoundUpdate, LimitPlan, SortKey, UpdateTarget,
 };
 use crate::access::Priv;
 use sql_expr::bind::{Clause, column_text};
@@ -27,13 +25,29 @@ pub(crate) struct Change<'n> {
     /// Its names.
     pub names: Names<'n>,
     joins: Joins,
-    derived: Vec<QueryPlan>,
+    derived: Vec<BoundQuery>,
     /// Its subqueries.
-    pub subqueries: Vec<SubPlan>,
+    pub subqueries: Vec<BoundSub>,
     base: u16,
 }
 
-impl Planner<'_> {
+impl Change<'_> {
+    /// The block that finds the rows.
+    pub(crate) fn into_block(self, order: Vec<SortKey>, limit: Option<LimitPlan>) -> BoundBlock {
+        BoundBlock {
+            locks: vec![None; self.names.tables.len()],
+            tables: self.names.tables,
+            derived: self.derived,
+            joins: self.joins,
+            order,
+            limit,
+            subqueries: self.subqueries,
+            ..BoundBlock::empty(self.base)
+        }
+    }
+}
+
+impl StatementBinder<'_> {
     /// Binds the tables and WHERE of a change.
     pub(crate) fn change_tables(
         &self,
@@ -66,44 +80,6 @@ impl Planner<'_> {
         Ok(c)
     }
 
-    /// Finishes the block; yields whether rows come without a sort.
-    pub(crate) fn change_block(
-        &self,
-        c: Change<'_>,
-        order: Vec<SortKey>,
-        limit: Option<LimitPlan>,
-    ) -> Result<(Block, bool), SqlError> {
-        let mut block = Block::empty(c.base);
-        let found = optimize(Request {
-            names: &c.names,
-            joins: c.joins,
-            subqueries: &c.subqueries,
-            base: c.base,
-            straight: false,
-            order: &order,
-            has_limit: limit.is_some(),
-            group: None,
-        })?;
-        block.steps = found.steps;
-        block.constant = found.constant;
-        block.order = if found.ordered { Vec::new() } else { order };
-        block.tables = c
-            .names
-            .tables
-            .iter()
-            .map(|t| TablePlan {
-                source: t.source.clone(),
-                alias: t.alias.clone(),
-                lock: None,
-            })
-            .collect();
-        block.derived = c.derived;
-        block.subqueries = c.subqueries;
-        block.limit = limit;
-        super::select::finish_block(&mut block);
-        Ok((block, found.ordered))
-    }
-
     /// ORDER BY of a change.
     pub(crate) fn change_order(
         &self,
@@ -127,24 +103,6 @@ impl Planner<'_> {
         Ok(keys)
     }
 
-    /// `sql_safe_updates` wants a key or a LIMIT.
-    ///
-    /// # Errors
-    /// 1175.
-    pub(crate) fn check_safe(&self, block: &Block) -> Result<(), SqlError> {
-        let everything = block
-            .steps
-            .iter()
-            .any(|s| matches!(s.access, Access::Full { .. }) && s.buffer.is_none());
-        if everything && block.limit.is_none() && self.ctx.cx.vars.hot().safe_updates {
-            return Err(SqlError::new(
-                codes::ER_UPDATE_WITHOUT_KEY_IN_SAFE_MODE,
-                "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column. ",
-            ));
-        }
-        Ok(())
-    }
-
     /// LIMIT of a change.
     pub(crate) fn change_limit(
         &self,
@@ -160,7 +118,7 @@ impl Planner<'_> {
     }
 
     /// Plans UPDATE.
-    pub(crate) fn update(&self, u: &ast::Update) -> Result<UpdatePlan, SqlError> {
+    pub(crate) fn update(&self, u: &ast::Update) -> Result<BoundUpdate, SqlError> {
         if u.with.is_some() {
             return Err(SqlError::not_supported("WITH in UPDATE"));
         }
@@ -213,21 +171,15 @@ impl Planner<'_> {
         }
         let order = self.change_order(&u.order_by, &mut c)?;
         let limit = self.change_limit(u.limit.as_ref())?;
-        let (block, ordered) = self.change_block(c, order, limit)?;
-        self.check_safe(&block)?;
-        let streaming = ordered && can_stream(&block) && scan_untouched(&block, &targets[0]);
-        let lone = targets.len() == 1 && is_lone(&block, &targets[0]);
-        Ok(UpdatePlan {
-            block,
+        Ok(BoundUpdate {
+            block: c.into_block(order, limit),
             targets,
             ignore: u.ignore,
-            streaming,
-            lone,
         })
     }
 }
 
-impl Planner<'_> {
+impl StatementBinder<'_> {
     /// Checks the tables that change, and of those that do not, that they may be read; and the columns that are assigned.
     fn guard_updates(&self, names: &Names<'_>, targets: &[UpdateTarget]) -> Result<(), SqlError> {
         for (i, t) in names.tables.iter().enumerate() {
@@ -245,54 +197,6 @@ impl Planner<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether the rows of a change can be handled as they are read.
-pub(crate) fn can_stream(block: &Block) -> bool {
-    block.steps.len() == 1 && block.steps[0].late.is_empty() && block.steps[0].buffer.is_none()
-}
-
-/// See [`UpdatePlan::lone`].
-fn is_lone(block: &Block, target: &UpdateTarget) -> bool {
-    let [table] = &block.tables[..] else {
-        return false;
-    };
-    let Some(table) = table.stored() else {
-        return false;
-    };
-    let by_key = can_stream(block) && matches!(block.steps[0].access, Access::Get(_));
-    let more = block.limit.is_some()
-        || !block.order.is_empty()
-        || !block.constant.is_empty()
-        || !block.subqueries.is_empty();
-    let columns = 0..table.def.columns.len() as u16;
-    let indexed = columns
-        .into_iter()
-        .any(|c| changes(target, c) && table.is_indexed(c));
-    let generated = table.def.columns.iter().any(|c| c.generated.is_some());
-    by_key && !more && !generated && !indexed
-}
-
-/// Whether a column is assigned, or takes the time of the change.
-fn changes(target: &UpdateTarget, column: u16) -> bool {
-    target.touch.contains(&column) || target.assigns.iter().any(|a| a.column == column)
-}
-
-/// Whether the assignments leave the scanned index and the clustered key alone.
-fn scan_untouched(block: &Block, target: &UpdateTarget) -> bool {
-    let Some(table) = block.tables[0].stored() else {
-        return false;
-    };
-    let index = match &block.steps[0].access {
-        Access::Full { index, .. } => *index,
-        Access::Range(r) => r.index,
-        Access::Get(_) | Access::Nothing => 0,
-    };
-    let moves = |i: usize| {
-        let mut parts = table.def.indexes[i].parts.iter();
-        parts.any(|p| changes(target, p.column))
-    };
-    !moves(0) && !moves(index)
 }
 
 fn target_column(names: &Names<'_>, c: &ast::ColumnRef) -> Result<(u16, u16), SqlError> {
@@ -365,7 +269,7 @@ fn not_moved_twice(names: &Names<'_>, targets: &[UpdateTarget]) -> Result<(), Sq
 ///
 /// # Errors
 /// 1093.
-pub(crate) fn not_read_below(table: &Arc<Table>, subqueries: &[SubPlan]) -> Result<(), SqlError> {
+pub(crate) fn not_read_below(table: &Arc<Table>, subqueries: &[BoundSub]) -> Result<(), SqlError> {
     if subqueries.iter().any(|s| reads(&s.query, table)) {
         return Err(SqlError::new(
             codes::ER_UPDATE_TABLE_USED,
@@ -379,12 +283,12 @@ pub(crate) fn not_read_below(table: &Arc<Table>, subqueries: &[SubPlan]) -> Resu
 }
 
 /// Whether a query names the table itself; derived tables are copies and do not count.
-fn reads(q: &QueryPlan, table: &Arc<Table>) -> bool {
+fn reads(q: &BoundQuery, table: &Arc<Table>) -> bool {
     match &q.body {
         Body::Block(b) => {
             b.tables
                 .iter()
-                .any(|t| t.stored().is_some_and(|t| Arc::ptr_eq(t, table)))
+                .any(|t| matches!(&t.source, TableSource::Engine(t) if Arc::ptr_eq(t, table)))
                 || b.subqueries.iter().any(|s| reads(&s.query, table))
         }
         Body::Rows(_, subs) => subs.iter().any(|s| reads(&s.query, table)),

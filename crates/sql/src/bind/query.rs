@@ -8,11 +8,11 @@ use types::error::codes;
 use types::keyenc::KeyPart;
 use types::{DataType, IntWidth};
 
-use super::Planner;
+use super::StatementBinder;
 use super::names::Names;
 use super::over::{over, whole_of};
 use super::scope::{DerivedColumn, FromTable};
-use super::tree::{Body, LimitPlan, OUTPUT_SLOT, QueryPlan, SetArm, SortKey, SubPlan};
+use super::tree::{Body, BoundQuery, BoundSub, LimitPlan, OUTPUT_SLOT, SetArm, SortKey};
 use crate::access::Priv;
 use crate::access::needs::Need;
 use crate::sink::ColumnMeta;
@@ -56,7 +56,7 @@ pub(crate) struct CteRef {
     pub place: usize,
 }
 
-impl Planner<'_> {
+impl StatementBinder<'_> {
     /// Counts a query that is planned, where it is so through a name: the text bounds all others, but two that each read twice what
     /// comes before them are four.
     fn count_block(&self) -> Result<(), SqlError> {
@@ -102,7 +102,7 @@ impl Planner<'_> {
         &self,
         q: &ast::Query,
         parent: Option<&Names<'_>>,
-    ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
+    ) -> Result<(BoundQuery, Vec<ColumnMeta>), SqlError> {
         self.query_and_more(q, parent, None)
     }
 
@@ -112,7 +112,7 @@ impl Planner<'_> {
         q: &ast::Query,
         parent: Option<&Names<'_>>,
         more: Option<MoreColumns<'_>>,
-    ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
+    ) -> Result<(BoundQuery, Vec<ColumnMeta>), SqlError> {
         self.ctx.cx.tick(256)?;
         let _deeper = self.ctx.cx.deeper(types::depth::QUERY)?;
         self.count_block()?;
@@ -134,7 +134,7 @@ impl Planner<'_> {
         q: &ast::Query,
         parent: Option<&Names<'_>>,
         more: Option<MoreColumns<'_>>,
-    ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
+    ) -> Result<(BoundQuery, Vec<ColumnMeta>), SqlError> {
         let limit = q.limit.as_deref();
         match &q.body {
             ast::QueryBody::Select(s) => {
@@ -155,7 +155,7 @@ impl Planner<'_> {
                 {
                     let types = plan.types.clone();
                     let lowest = plan.lowest;
-                    plan = QueryPlan {
+                    plan = BoundQuery {
                         body: Body::Set(Box::new(plan), Vec::new()),
                         types,
                         order: Vec::new(),
@@ -172,11 +172,12 @@ impl Planner<'_> {
                     plan.order = order.into_iter().map(|k| of_output(k, first)).collect();
                     plan.limit = self.limit(limit)?;
                 } else {
-                    let mut block = whole_of(&names)?;
+                    let lowest = names.lowest.get();
+                    let mut block = whole_of(names);
                     block.order = order;
                     block.subqueries = subqueries;
                     block.limit = self.limit(limit)?;
-                    plan = over(plan, block, names.lowest.get());
+                    plan = over(plan, block, lowest);
                 }
                 Ok((plan, columns))
             }
@@ -187,7 +188,7 @@ impl Planner<'_> {
         &self,
         body: &ast::QueryBody,
         parent: Option<&Names<'_>>,
-    ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
+    ) -> Result<(BoundQuery, Vec<ColumnMeta>), SqlError> {
         match body {
             ast::QueryBody::Select(s) => self.select(s, &[], None, &[], parent, None),
             ast::QueryBody::Table(name) => {
@@ -203,7 +204,7 @@ impl Planner<'_> {
         &self,
         s: &ast::SetOperation,
         parent: Option<&Names<'_>>,
-    ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
+    ) -> Result<(BoundQuery, Vec<ColumnMeta>), SqlError> {
         let (mut first, mut columns) = self.operand(&s.first, parent)?;
         let mut types = first.types.clone();
         let mut lowest = first.lowest;
@@ -233,7 +234,7 @@ impl Planner<'_> {
         for (c, t) in columns.iter_mut().zip(&types) {
             *c = ColumnMeta::computed(&c.name, t.to_data_type(), t.nullable);
         }
-        let plan = QueryPlan {
+        let plan = BoundQuery {
             body: Body::Set(Box::new(first), arms),
             types,
             order: Vec::new(),
@@ -245,7 +246,7 @@ impl Planner<'_> {
     }
 
     /// Makes a query's columns have these types.
-    fn coerce(&self, q: &mut QueryPlan, types: &[ExprType]) {
+    fn coerce(&self, q: &mut BoundQuery, types: &[ExprType]) {
         let cx = self.ctx.cx;
         let row = |exprs: &mut Vec<Expr>| {
             for (e, t) in exprs.iter_mut().zip(types) {
@@ -256,7 +257,6 @@ impl Planner<'_> {
         match &mut q.body {
             Body::Block(b) => {
                 row(&mut b.output);
-                b.plain = super::fast::plain_columns(&b.output);
             }
             Body::Rows(rows, _) => rows.iter_mut().for_each(row),
             Body::Set(first, arms) => {
@@ -273,12 +273,12 @@ impl Planner<'_> {
         &self,
         rows: &[Vec<ast::Expr>],
         parent: Option<&Names<'_>>,
-    ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
+    ) -> Result<(BoundQuery, Vec<ColumnMeta>), SqlError> {
         let names = Names {
             parent,
             ..Names::default()
         };
-        let mut subqueries: Vec<SubPlan> = Vec::new();
+        let mut subqueries: Vec<BoundSub> = Vec::new();
         let mut bound: Vec<Vec<Expr>> = Vec::with_capacity(rows.len());
         let mut types: Vec<ExprType> = Vec::new();
         for (i, row) in rows.iter().enumerate() {
@@ -303,7 +303,7 @@ impl Planner<'_> {
                 ColumnMeta::computed(&format!("column_{i}"), t.to_data_type(), t.nullable)
             })
             .collect();
-        let mut plan = QueryPlan {
+        let mut plan = BoundQuery {
             body: Body::Rows(bound, subqueries),
             types: Vec::new(),
             order: Vec::new(),
@@ -323,7 +323,7 @@ impl Planner<'_> {
         &self,
         order: &[ast::OrderItem],
         names: &Names<'_>,
-        subqueries: &mut Vec<SubPlan>,
+        subqueries: &mut Vec<BoundSub>,
     ) -> Result<Vec<SortKey>, SqlError> {
         let mut keys = Vec::with_capacity(order.len());
         for (i, o) in order.iter().enumerate() {
@@ -377,7 +377,7 @@ impl Planner<'_> {
     }
 
     /// INTO @a, @b.
-    pub(crate) fn bind_into(&self, q: &ast::Query, plan: &mut QueryPlan) -> Result<(), SqlError> {
+    pub(crate) fn bind_into(&self, q: &ast::Query, plan: &mut BoundQuery) -> Result<(), SqlError> {
         match q.into.as_deref() {
             None => Ok(()),
             Some(ast::SelectInto::Variables(vars)) => {

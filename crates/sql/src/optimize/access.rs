@@ -8,12 +8,12 @@ use engine::{IndexKind, Table};
 use types::SqlError;
 use types::error::codes;
 
-use super::from::row_equals;
-use super::optimize::CondInfo;
+use super::joins::CondInfo;
 use super::range::{Sarg, sarg};
-use super::scope::FromTable;
-use super::source::TableSource;
-use super::tree::{Access, KeyExpr, RangeAccess};
+use crate::bind::from::row_equals;
+use crate::bind::scope::FromTable;
+use crate::bind::source::TableSource;
+use crate::plan::{Access, KeyExpr, RangeAccess};
 use sql_expr::{Comparer, Expr, Members, Node, Val};
 use sql_parser::ast;
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use engine::{IndexKind, Table};
 
 use super::access::Allowed;
-use super::optimize::{CondInfo, Ordered, Request};
-use super::scope::FromTable;
-use super::source::TableSource;
-use super::tree::{Access, RangeAccess, SortKey};
+use super::joins::{CondInfo, Ordered, Request};
+use crate::bind::scope::FromTable;
+use crate::bind::source::TableSource;
+use crate::plan::{Access, RangeAccess, SortKey};
 use sql_parser::ast::AggregateFunc;
 
 fn stored(t: &FromTable) -> Option<&Arc<Table>> {
@@ -84,7 +84,7 @@ pub(crate) fn satisfy(
     let Some(&first) = found.tables.first() else {
         return false;
     };
-    let t = &req.names.tables[first];
+    let t = &req.tables[first];
     let (Some(table), 0) = (stored(t), req.joins.nest_of[first]) else {
         return false;
     };
@@ -129,7 +129,7 @@ pub(crate) fn first_of_index(
         AggregateFunc::Min => false,
         _ => return None,
     };
-    let t = &req.names.tables[*first];
+    let t = &req.tables[*first];
     let table = stored(t)?;
     let column = agg.args.first()?.as_column().filter(|c| c.slot == t.slot)?;
     let choice = &mut found.choices[0];

@@ -11,12 +11,12 @@ use engine::ColumnDefault;
 use types::error::codes;
 use types::{DataType, SqlError, Value};
 
-use super::Planner;
+use super::StatementBinder;
 use super::guard::Seen;
 use super::names::{Found, Listed, Lowest, Names, resolved_expr, same_name};
 use super::select::Item;
 use super::source::TableSource;
-use super::tree::{DefaultPlan, INSERTED, SubPlan};
+use super::tree::{BoundSub, DefaultPlan, INSERTED};
 use sql_expr::agg::AggSpec;
 use sql_expr::bind::{
     AggregatePlace, Binder, BoundSubquery, Clause, Resolved, ResolvedColumn, Scope, SubqueryKind,
@@ -235,11 +235,11 @@ pub(crate) struct InsertedRow<'a> {
 /// Binds the expressions of a block.
 pub(crate) struct BlockScope<'a> {
     /// The planner.
-    pub planner: &'a Planner<'a>,
+    pub planner: &'a StatementBinder<'a>,
     /// The block's names.
     pub names: &'a Names<'a>,
     /// The block's subqueries so far.
-    pub subqueries: &'a mut Vec<SubPlan>,
+    pub subqueries: &'a mut Vec<BoundSub>,
     /// The inserted row, in ON DUPLICATE KEY UPDATE.
     pub inserted: Option<InsertedRow<'a>>,
 }

@@ -1,6 +1,6 @@
 //! Recognises the statements that go straight from page to packet.
 
-use super::tree::{Access, Block, Body, FIRST_SPECIAL_SLOT, PointGet, QueryPlan};
+use crate::plan::{Access, Block, Body, FIRST_SPECIAL_SLOT, PointGet, QueryPlan};
 use sql_expr::{Expr, Val};
 
 /// The columns of a select list that is nothing but columns whose values need no conversion.

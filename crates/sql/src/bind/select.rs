@@ -4,18 +4,17 @@
 use types::SqlError;
 use types::error::codes;
 
-use super::Planner;
+use super::StatementBinder;
 use super::from::{FromState, Joins, push_conjuncts};
 use super::group;
 use super::guard::Usage;
 use super::meta;
 use super::names::{Listed, Names, resolved_expr, same_column};
-use super::optimize::{Request, optimize};
 use super::query::{MoreColumns, position, sort_key};
 use super::scope::FromTable;
 use super::source::TableSource;
 use super::tree::{
-    Block, Body, GroupPlan, LockSpec, QueryPlan, SortKey, SubAggregates, SubPlan, TablePlan,
+    Body, BoundBlock, BoundQuery, BoundSub, GroupPlan, LockSpec, SortKey, SubAggregates, Yields,
 };
 use crate::sink::ColumnMeta;
 use sql_expr::agg::AggSpec;
@@ -38,8 +37,8 @@ pub(crate) struct Item<'s> {
 struct Bound<'s> {
     names: Names<'s>,
     joins: Joins,
-    derived: Vec<QueryPlan>,
-    subqueries: Vec<SubPlan>,
+    derived: Vec<BoundQuery>,
+    subqueries: Vec<BoundSub>,
     aggregates: Vec<AggSpec>,
     base: u16,
 }
@@ -62,7 +61,7 @@ struct Clauses {
     order: Vec<SortKey>,
 }
 
-impl Planner<'_> {
+impl StatementBinder<'_> {
     /// Plans a SELECT with the ORDER BY and LIMIT that belong to it.
     pub(crate) fn select(
         &self,
@@ -72,7 +71,7 @@ impl Planner<'_> {
         locking: &[ast::Locking],
         parent: Option<&Names<'_>>,
         more: Option<MoreColumns<'_>>,
-    ) -> Result<(QueryPlan, Vec<ColumnMeta>), SqlError> {
+    ) -> Result<(BoundQuery, Vec<ColumnMeta>), SqlError> {
         if s.rollup {
             return Err(SqlError::not_supported("WITH ROLLUP"));
         }
@@ -81,8 +80,8 @@ impl Planner<'_> {
         let clauses = self.bind_clauses(s, order_by, &mut b)?;
         let Clauses {
             keys,
-            mut having,
-            mut order,
+            having,
+            order,
         } = clauses;
         let grouped = b.has_groups(&keys);
         let from_below = SubAggregates {
@@ -98,64 +97,34 @@ impl Planner<'_> {
         }
         let types: Vec<_> = output.iter().map(|e| e.ty).collect();
         let locks = self.locks_of(locking, &b.names)?;
-        let mut block = Block::empty(b.base);
-        block.limit = self.limit(limit)?;
-        block.distinct = s.options.distinct;
-        block.calc_found_rows = s.options.calc_found_rows;
         let lowest = b.names.lowest.get().0;
-        let request = Request {
-            names: &b.names,
-            joins: b.joins,
-            subqueries: &b.subqueries,
+        let group = grouped.then(|| GroupPlan {
+            only_count_star: keys.is_empty() && b.aggregates.iter().all(AggSpec::is_count_star),
+            keys,
+            aggregates: b.aggregates,
+            carried: Vec::new(),
+            below: from_below,
+            rollup: false,
+        });
+        let block = BoundBlock {
             base: b.base,
+            tables: b.names.tables,
+            locks,
+            derived: b.derived,
+            joins: b.joins,
             straight: s.options.straight_join,
-            order: if grouped { &[] } else { &order },
-            has_limit: block.limit.is_some(),
-            group: grouped.then_some((&keys[..], &b.aggregates[..])),
+            group,
+            having,
+            output,
+            distinct: s.options.distinct,
+            order,
+            limit: self.limit(limit)?,
+            calc_found_rows: s.options.calc_found_rows,
+            subqueries: b.subqueries,
+            yields: Yields::Shown,
         };
-        let found = optimize(request)?;
-        block.steps = found.steps;
-        block.constant = found.constant;
-        if found.ordered && !grouped {
-            order.clear();
-        }
-        if grouped {
-            let mut group = GroupPlan {
-                only_count_star: keys.is_empty() && b.aggregates.iter().all(AggSpec::is_count_star),
-                keys,
-                aggregates: b.aggregates,
-                carried: Vec::new(),
-                below: from_below,
-                rollup: false,
-            };
-            group.carry(
-                &mut output,
-                having.as_mut(),
-                &mut order,
-                &b.subqueries,
-                b.base,
-            );
-            block.group = Some(group);
-        }
-        block.tables = b
-            .names
-            .tables
-            .iter()
-            .zip(locks)
-            .map(|(t, lock)| TablePlan {
-                source: t.source.clone(),
-                alias: t.alias.clone(),
-                lock,
-            })
-            .collect();
-        block.derived = b.derived;
-        block.having = having;
-        block.output = output;
-        block.order = order;
-        block.subqueries = b.subqueries;
-        finish_block(&mut block);
-        let plan = QueryPlan::of_block(block, types, lowest);
-        Ok((self.assign_late(plan)?, columns))
+        let query = BoundQuery::of_block(block, types, lowest);
+        Ok((self.assign_late(query)?, columns))
     }
 
     /// Binds the clauses after FROM in MySQL's order and checks them against each other.
@@ -333,7 +302,7 @@ impl Planner<'_> {
         &self,
         c: &ast::ColumnRef,
         names: &Names<'_>,
-        subqueries: &mut Vec<SubPlan>,
+        subqueries: &mut Vec<BoundSub>,
         written: &ast::Expr,
     ) -> Result<Expr, SqlError> {
         let hide = |e| self.hide_column(names, c, e);
@@ -429,7 +398,7 @@ impl Planner<'_> {
 
 /// EXISTS asks for no value: the select list is not computed, and what would fail in it does not. Assignments and functions that do
 /// something are.
-pub(crate) fn only_rows_matter(q: &mut QueryPlan) {
+pub(crate) fn only_rows_matter(q: &mut BoundQuery) {
     let Body::Block(block) = &mut q.body else {
         return;
     };
@@ -439,50 +408,6 @@ pub(crate) fn only_rows_matter(q: &mut QueryPlan) {
     }
     block.output = vec![Expr::null()];
     q.types = vec![block.output[0].ty];
-    finish_block(block);
-}
-
-/// Fills in what follows from a block's expressions.
-pub(crate) fn finish_block(block: &mut Block) {
-    let correlated = |exprs: &mut dyn Iterator<Item = &Expr>| {
-        let mut out: Vec<u32> = Vec::new();
-        for e in exprs {
-            super::mask::subqueries_of(e, &mut out);
-        }
-        out.retain(|&i| block.subqueries[i as usize].correlated);
-        out.sort_unstable();
-        out.dedup();
-        out
-    };
-    let mut late = block
-        .output
-        .iter()
-        .chain(&block.having)
-        .chain(block.order.iter().map(|k| &k.expr));
-    let late = correlated(&mut late);
-    let group_inputs: Vec<u32> = match &block.group {
-        Some(g) => correlated(
-            &mut g
-                .keys
-                .iter()
-                .chain(g.aggregates.iter().flat_map(|a| &a.args)),
-        ),
-        None => Vec::new(),
-    };
-    if block.group.is_some() {
-        block.row_subqueries = group_inputs;
-        block.group_subqueries = late;
-    } else {
-        block.row_subqueries = late;
-    }
-    block.special = block
-        .output
-        .iter()
-        .chain(&block.having)
-        .chain(block.order.iter().map(|k| &k.expr))
-        .any(Expr::has_special);
-    block.plain = super::fast::plain_columns(&block.output);
-    block.spool = super::spool::kept_form(block);
 }
 
 /// `*`: what is visible of the columns of FROM.
@@ -515,42 +440,5 @@ fn column_item<'s>(t: &FromTable, i: usize) -> Item<'s> {
         expr: t.column_expr(i),
         name: t.column_name(i).into(),
         written: None,
-    }
-}
-
-impl GroupPlan {
-    /// Rewrites the expressions of a grouped row to read the columns that a group carries.
-    fn carry(
-        &mut self,
-        output: &mut [Expr],
-        having: Option<&mut Expr>,
-        order: &mut [SortKey],
-        subqueries: &[SubPlan],
-        base: u16,
-    ) {
-        let mut used: Vec<u32> = Vec::new();
-        let late = output
-            .iter_mut()
-            .chain(having)
-            .chain(order.iter_mut().map(|k| &mut k.expr));
-        for e in late {
-            super::mask::subqueries_of(e, &mut used);
-            group::carry(e, base, &mut self.carried);
-        }
-        let below = self.below;
-        let own = |slot: u16| slot >= base && !below.has(slot);
-        for s in used.iter().map(|&i| &subqueries[i as usize]) {
-            for &(slot, ordinal) in s.outer.iter().filter(|(slot, _)| own(*slot)) {
-                let known = self
-                    .carried
-                    .iter()
-                    .filter_map(Expr::as_column)
-                    .any(|c| (c.slot, c.ordinal) == (slot, ordinal));
-                if !known {
-                    let any = sql_expr::ExprType::null();
-                    self.carried.push(Expr::column(slot, ordinal, any, ""));
-                }
-            }
-        }
     }
 }

@@ -3,56 +3,35 @@
 
 use types::SqlError;
 
-use super::Planner;
-use super::from::Joins;
+use super::StatementBinder;
 use super::names::{Lowest, Names};
-use super::optimize::{Request, optimize};
 use super::scope::{DerivedColumn, FromTable};
-use super::select::finish_block;
-use super::tree::{Block, Body, QueryPlan, TablePlan};
+use super::tree::{Body, BoundBlock, BoundQuery};
 use sql_expr::{Expr, Node};
 
 /// A block that yields all rows of the derived table that is the only one of `names`.
-pub(crate) fn whole_of(names: &Names<'_>) -> Result<Block, SqlError> {
+pub(crate) fn whole_of(names: Names<'_>) -> BoundBlock {
     let t = &names.tables[0];
-    let base = t.slot;
-    let mut joins = Joins::default();
-    joins.add_table(0);
-    let found = optimize(Request {
-        names,
-        joins,
-        subqueries: &[],
-        base,
-        straight: false,
-        order: &[],
-        has_limit: false,
-        group: None,
-    })?;
-    let mut block = Block::empty(base);
-    block.steps = found.steps;
-    block.constant = found.constant;
+    let mut block = BoundBlock::empty(t.slot);
+    block.joins.add_table(0);
     block.output = (0..t.len()).map(|i| t.column_expr(i)).collect();
-    block.tables = vec![TablePlan {
-        source: t.source.clone(),
-        alias: t.alias.clone(),
-        lock: None,
-    }];
-    Ok(block)
+    block.locks = vec![None];
+    block.tables = names.tables;
+    block
 }
 
 /// The query of a block whose only table are the rows of `inner`.
-pub(crate) fn over(inner: QueryPlan, mut block: Block, lowest: Lowest) -> QueryPlan {
+pub(crate) fn over(inner: BoundQuery, mut block: BoundBlock, lowest: Lowest) -> BoundQuery {
     let types = block.output.iter().map(|e| e.ty).collect();
     let lowest = lowest.0.min(inner.lowest);
     block.derived = vec![inner];
-    finish_block(&mut block);
-    QueryPlan::of_block(block, types, lowest)
+    BoundQuery::of_block(block, types, lowest)
 }
 
-impl Planner<'_> {
+impl StatementBinder<'_> {
     /// Computes the select list of a sorted block once its rows are sorted, where the list assigns variables: row numbers by
     /// `@n := @n + 1` count the rows as they come out (the manual, "User-Defined Variables", in the form that applications rely on).
-    pub(crate) fn assign_late(&self, mut plan: QueryPlan) -> Result<QueryPlan, SqlError> {
+    pub(crate) fn assign_late(&self, mut plan: BoundQuery) -> Result<BoundQuery, SqlError> {
         let Body::Block(block) = &mut plan.body else {
             return Ok(plan);
         };
@@ -92,8 +71,7 @@ impl Planner<'_> {
         };
         plan.types = read.iter().map(|e| e.ty).collect();
         block.output = read;
-        finish_block(block);
-        let mut outside = whole_of(&names)?;
+        let mut outside = whole_of(names);
         outside.output = list;
         Ok(over(plan, outside, Lowest::default()))
     }

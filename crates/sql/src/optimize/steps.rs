@@ -1,10 +1,11 @@
 //! Puts every condition at its step, decides which tables are read once and kept, and where outer joins begin and end.
 
 use super::access::Choice;
-use super::mask::{access_exprs, subqueries_of, tables_of};
-use super::optimize::{CondInfo, Ordered, Request};
-use super::source::TableSource;
-use super::tree::{HashKey, LateExpr, NestPlan, Step, SubPlan};
+use super::joins::{CondInfo, Ordered, Request};
+use crate::bind::reads::{subqueries_of, tables_of};
+use crate::bind::source::TableSource;
+use crate::bind::tree::BoundSub;
+use crate::plan::{Access, HashKey, LateExpr, NestPlan, RangeAccess, Step};
 use sql_expr::{CmpOp, Comparer, Expr, Node, Shape};
 
 /// Makes the steps of a block.
@@ -77,7 +78,7 @@ fn step(
     s: usize,
     conds: &[CondInfo],
 ) -> Step {
-    let from = &req.names.tables[t];
+    let from = &req.tables[t];
     let stored = matches!(from.source, TableSource::Engine(_));
     let mut depends = false;
     access_exprs(&choice.access, &mut |e| {
@@ -154,7 +155,7 @@ pub(super) fn hashable(c: &Comparer, a: &Expr, b: &Expr) -> Option<Option<types:
 }
 
 /// Conditions checked on fetched rows carry the subqueries to evaluate before.
-fn late(expr: Expr, subqueries: &[SubPlan]) -> LateExpr {
+fn late(expr: Expr, subqueries: &[BoundSub]) -> LateExpr {
     let mut used = Vec::new();
     subqueries_of(&expr, &mut used);
     used.retain(|&i| subqueries[i as usize].correlated);
@@ -210,4 +211,21 @@ fn place(
     steps[last].nests[i]
         .after
         .push(late(c.expr, req.subqueries));
+}
+
+/// Calls `f` with the key values of an access.
+pub(super) fn access_exprs(a: &Access, f: &mut dyn FnMut(&Expr)) {
+    match a {
+        Access::Full { .. } | Access::Nothing => {}
+        Access::Get(keys) => keys.iter().for_each(|k| f(&k.expr)),
+        Access::Range(r) => range_exprs(r, f),
+    }
+}
+
+fn range_exprs(r: &RangeAccess, f: &mut dyn FnMut(&Expr)) {
+    r.prefix.iter().chain(&r.points).for_each(|k| f(&k.expr));
+    for (k, _) in r.low.iter().chain(&r.high) {
+        f(&k.expr);
+    }
+    r.arms.iter().for_each(|arm| range_exprs(arm, f));
 }

@@ -1,0 +1,457 @@
+//! From the syntax tree to a [`BoundStatement`]: names are resolved against one snapshot of the catalog, expressions bound and typed,
+//! and what the statement needs (privileges, tables, parameters) is written down.
+//!
+//! Nothing here chooses how a statement is carried out, reads a row, takes a lock or waits. Rewrites that keep the meaning and choices
+//! are `optimize`'s.
+
+mod delete;
+pub(crate) mod from;
+pub(crate) mod group;
+mod guard;
+mod insert;
+mod meta;
+pub(crate) mod names;
+mod over;
+pub(crate) mod params;
+mod query;
+pub(crate) mod reads;
+pub(crate) mod scope;
+mod select;
+pub(crate) mod source;
+pub(crate) mod tree;
+mod update;
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use engine::{Catalog, Table};
+use types::{DataType, SqlError};
+
+pub use source::{
+    NameSpace, NoVirtualTables, TableGuard, TableSource, VirtualColumn, VirtualCtx, VirtualTable,
+};
+use tree::*;
+
+use crate::access::SecurityContext;
+use crate::access::account::TableId;
+use crate::access::needs::Needs;
+use crate::sink::ColumnMeta;
+use guard::{Seen, Usage};
+pub(crate) use names::same_name;
+use names::{Lowest, Names};
+use params::TypedParam;
+pub(crate) use reads::subqueries_of;
+use scope::BlockScope;
+use sql_expr::agg::AggSpec;
+use sql_expr::bind::{Binder, Clause, SubqueryKind};
+use sql_expr::{CmpOp, Comparer, EvalCtx, Expr, ExprType, Node};
+use sql_parser::ast;
+
+/// What binding looks at.
+pub struct BindCtx<'a> {
+    /// The definitions.
+    pub catalog: &'a Arc<Catalog>,
+    /// Schemas that are not stored.
+    pub names: &'a dyn NameSpace,
+    /// The default schema.
+    pub schema: Option<&'a str>,
+    /// What the session may do: tables that it may not use are refused before they are looked up.
+    pub security: &'a SecurityContext,
+    /// The session: settings that expressions depend on, warnings. Parameters need no values yet.
+    pub cx: &'a EvalCtx<'a>,
+}
+
+/// Binds a statement: a query, INSERT, REPLACE, UPDATE, DELETE, DO or EXPLAIN.
+///
+/// # Errors
+/// What MySQL says of names, types and clauses before it runs the statement; 1235 for what is not carried out here.
+pub(crate) fn bind(ctx: &BindCtx<'_>, stmt: &ast::Statement) -> Result<BoundStatement, SqlError> {
+    let b = StatementBinder::new(ctx);
+    let (body, columns) = b.statement(stmt).map_err(|e| b.refused_or(e))?;
+    Ok(b.finish(body, columns, TimeLimit::of(stmt)))
+}
+
+/// Binds `SELECT expr, ..` of expressions without a table, for SET, DO and the like.
+///
+/// # Errors
+/// As [`bind`].
+pub(crate) fn bind_values(
+    ctx: &BindCtx<'_>,
+    exprs: &[&ast::Expr],
+) -> Result<(BoundStatement, Vec<ExprType>), SqlError> {
+    let b = StatementBinder::new(ctx);
+    let block = b
+        .values_block(exprs.iter().copied())
+        .map_err(|e| b.refused_or(e))?;
+    let types = block.output.iter().map(|e| e.ty).collect();
+    let bound = b.finish(BoundBody::Do(Box::new(block)), Vec::new(), TimeLimit::Never);
+    Ok((bound, types))
+}
+
+/// State of binding one statement.
+pub(crate) struct StatementBinder<'p> {
+    pub ctx: &'p BindCtx<'p>,
+    next_slot: Cell<u16>,
+    tables: RefCell<Vec<Arc<Table>>>,
+    params: Cell<u32>,
+    typed_params: RefCell<Vec<TypedParam>>,
+    locks: Cell<bool>,
+    private: Cell<bool>,
+    ctes: query::Ctes,
+    needs: RefCell<Needs>,
+    seen: RefCell<Vec<Rc<Seen>>>,
+    /// The table that was guarded last: its needs share its name.
+    guarded: RefCell<Option<Arc<TableId>>>,
+}
+
+impl<'p> StatementBinder<'p> {
+    fn new(ctx: &'p BindCtx<'p>) -> StatementBinder<'p> {
+        StatementBinder {
+            ctx,
+            next_slot: Cell::new(0),
+            tables: RefCell::default(),
+            params: Cell::new(0),
+            typed_params: RefCell::default(),
+            locks: Cell::new(false),
+            private: Cell::new(false),
+            ctes: query::Ctes::default(),
+            needs: RefCell::default(),
+            seen: RefCell::default(),
+            guarded: RefCell::default(),
+        }
+    }
+
+    fn finish(
+        self,
+        body: BoundBody,
+        columns: Vec<ColumnMeta>,
+        time_limit: TimeLimit,
+    ) -> BoundStatement {
+        self.columns_read();
+        let mut typed_params = self.typed_params.into_inner();
+        typed_params.sort_by_key(|p| p.place);
+        typed_params.dedup();
+        BoundStatement {
+            body,
+            columns,
+            facts: Facts {
+                needs: self.needs.into_inner(),
+                tables: self.tables.into_inner(),
+                params: self.params.get(),
+                typed_params: typed_params.into(),
+                locks: self.locks.get(),
+                private: self.private.get(),
+                time_limit,
+            },
+        }
+    }
+
+    fn statement(&self, stmt: &ast::Statement) -> Result<(BoundBody, Vec<ColumnMeta>), SqlError> {
+        let body = match stmt {
+            ast::Statement::Query(q) => {
+                let (mut query, columns) = self.query(q, None)?;
+                self.bind_into(q, &mut query)?;
+                let columns = match &query.into[..] {
+                    [] => columns,
+                    _ => Vec::new(),
+                };
+                return Ok((BoundBody::Query(Box::new(query)), columns));
+            }
+            ast::Statement::Insert(i) => BoundBody::Insert(Box::new(self.insert(i)?)),
+            ast::Statement::Update(u) => BoundBody::Update(Box::new(self.update(u)?)),
+            ast::Statement::Delete(d) => BoundBody::Delete(Box::new(self.delete(d)?)),
+            ast::Statement::Do(exprs) => BoundBody::Do(Box::new(self.values_block(exprs.iter())?)),
+            ast::Statement::Explain(e) => BoundBody::Explain(Box::new(self.explained(e)?)),
+            _ => return Err(SqlError::not_supported("this statement here")),
+        };
+        Ok((body, Vec::new()))
+    }
+
+    /// The statement that EXPLAIN is about.
+    fn explained(&self, e: &ast::Explain) -> Result<BoundBody, SqlError> {
+        if e.analyze {
+            return Err(SqlError::not_supported("EXPLAIN ANALYZE"));
+        }
+        if !matches!(e.format, None | Some(ast::ExplainFormat::Traditional)) {
+            return Err(SqlError::not_supported("EXPLAIN FORMAT"));
+        }
+        let ast::ExplainTarget::Statement(stmt) = &e.target else {
+            return Err(SqlError::not_supported("EXPLAIN FOR CONNECTION"));
+        };
+        match stmt {
+            ast::Statement::Query(q) => {
+                let (query, _) = self.query(q, None)?;
+                Ok(BoundBody::Query(Box::new(query)))
+            }
+            ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
+                Ok(self.statement(stmt)?.0)
+            }
+            _ => Err(SqlError::not_supported("EXPLAIN of this statement")),
+        }
+    }
+
+    /// A block without tables that yields these values.
+    pub(crate) fn values_block<'e>(
+        &self,
+        exprs: impl Iterator<Item = &'e ast::Expr>,
+    ) -> Result<BoundBlock, SqlError> {
+        let names = Names::default();
+        let mut block = BoundBlock::empty(0);
+        for e in exprs {
+            let e = self.bind(e, Clause::FieldList, &names, &mut block.subqueries)?;
+            block.output.push(e);
+        }
+        Ok(block)
+    }
+
+    /// Takes `n` consecutive slots.
+    pub(crate) fn take_slots(&self, n: u16) -> Result<u16, SqlError> {
+        let first = self.next_slot.get();
+        match first.checked_add(n) {
+            Some(next) if next < FIRST_SPECIAL_SLOT => {
+                self.next_slot.set(next);
+                Ok(first)
+            }
+            _ => Err(SqlError::unknown("Too many tables in one statement")),
+        }
+    }
+
+    /// Binds an expression in which no aggregate may stand.
+    pub(crate) fn bind(
+        &self,
+        e: &ast::Expr,
+        clause: Clause,
+        names: &Names<'_>,
+        subqueries: &mut Vec<BoundSub>,
+    ) -> Result<Expr, SqlError> {
+        let mut scope = BlockScope {
+            planner: self,
+            names,
+            subqueries,
+            inserted: None,
+        };
+        let around = names.clause.replace(Some(clause));
+        let e = Binder::new(self.ctx.cx, &mut scope, clause).bind(e);
+        names.clause.set(around);
+        let e = e?;
+        self.note_params(&e);
+        Ok(e)
+    }
+
+    /// Binds an expression in which aggregates may stand.
+    pub(crate) fn bind_grouped(
+        &self,
+        e: &ast::Expr,
+        clause: Clause,
+        names: &Names<'_>,
+        subqueries: &mut Vec<BoundSub>,
+        aggregates: &mut Vec<AggSpec>,
+    ) -> Result<Expr, SqlError> {
+        let known = aggregates.len();
+        let mut scope = BlockScope {
+            planner: self,
+            names,
+            subqueries,
+            inserted: None,
+        };
+        let around = names.clause.replace(Some(clause));
+        let e = Binder::new(self.ctx.cx, &mut scope, clause)
+            .with_aggregates(aggregates)
+            .bind(e);
+        names.clause.set(around);
+        let e = e?;
+        self.note_params(&e);
+        for a in &aggregates[known..] {
+            self.note_aggregated(a);
+        }
+        Ok(e)
+    }
+
+    /// `a = b` of two bound expressions.
+    pub(crate) fn equality(&self, a: Expr, b: Expr) -> Result<Expr, SqlError> {
+        let comparer = Comparer::choose(&a.ty, &b.ty, self.ctx.cx.collation, "=")?;
+        let nullable = a.ty.nullable || b.ty.nullable;
+        Ok(Expr {
+            node: Node::Compare(CmpOp::Eq, comparer, Box::new([a, b])),
+            ty: ExprType::truth(nullable),
+        })
+    }
+
+    /// The schema that a name of a table means.
+    ///
+    /// # Errors
+    /// 1046 without one.
+    pub(crate) fn schema_of<'n>(&'n self, name: &'n ast::ObjectName) -> Result<&'n str, SqlError> {
+        let schema = name.schema.as_deref().or(self.ctx.schema);
+        schema.ok_or_else(SqlError::no_db)
+    }
+
+    /// The table of a name, where it may be used so.
+    ///
+    /// # Errors
+    /// 1046 without a schema, 1142 where it may not be used so, 1146 or 1109 where it is not there.
+    pub(crate) fn named_table(
+        &self,
+        name: &ast::ObjectName,
+        usage: Usage,
+    ) -> Result<TableSource, SqlError> {
+        let schema = self.schema_of(name)?;
+        if let Some(v) = self.ctx.names.virtual_table(schema, &name.name) {
+            self.guard_virtual(v.guard(), schema, &name.name, usage)?;
+            return Ok(TableSource::Virtual(v));
+        }
+        if self.ctx.names.is_virtual_schema(schema) {
+            // MySQL makes the tables of information_schema up, and stores those of performance_schema.
+            if schema.eq_ignore_ascii_case("information_schema") {
+                return Err(SqlError::unknown_table(&name.name, schema));
+            }
+            self.guard_table(schema, &name.name, usage)?;
+            return Err(SqlError::no_such_table(schema, &name.name));
+        }
+        self.guard_table(schema, &name.name, usage)?;
+        match self.ctx.catalog.table(schema, &name.name) {
+            Some(t) => {
+                self.use_table(&t);
+                Ok(TableSource::Engine(t))
+            }
+            None => Err(self.ctx.catalog.why_no_table(schema, &name.name)),
+        }
+    }
+
+    /// The stored table of a name, as the target of a change.
+    pub(crate) fn stored_table(
+        &self,
+        name: &ast::ObjectName,
+        usage: Usage,
+    ) -> Result<Arc<Table>, SqlError> {
+        match self.named_table(name, usage)? {
+            TableSource::Engine(t) => Ok(t),
+            _ => {
+                let schema = name.schema.as_deref().or(self.ctx.schema);
+                Err(self.ctx.security.no_db(schema.unwrap_or("")))
+            }
+        }
+    }
+
+    fn use_table(&self, t: &Arc<Table>) {
+        let mut tables = self.tables.borrow_mut();
+        if !tables.iter().any(|o| Arc::ptr_eq(o, t)) {
+            tables.push(Arc::clone(t));
+        }
+    }
+
+    /// Plans a subquery of an expression.
+    pub(crate) fn subquery(
+        &self,
+        query: &ast::Query,
+        kind: SubqueryKind,
+        names: &Names<'_>,
+    ) -> Result<(BoundSub, Vec<ExprType>), SqlError> {
+        let aggregates = match names.aggregate_slot.get() {
+            Some(slot) => slot,
+            None => {
+                let slot = self.take_slots(2)?;
+                names.aggregate_slot.set(Some(slot));
+                slot
+            }
+        };
+        let first = self.next_slot.get();
+        let (mut plan, _) = self.query(query, Some(names))?;
+        if kind == SubqueryKind::Scalar
+            && let Body::Block(b) = &mut plan.body
+            && !b.distinct
+        {
+            b.yields = Yields::Computed;
+        }
+        if kind == SubqueryKind::Exists {
+            select::only_rows_matter(&mut plan);
+        }
+        let types = plan.types.clone();
+        let correlated = plan.lowest != u16::MAX;
+        if correlated {
+            // What lies below this block's own tables belongs to blocks further out.
+            let own = names.tables.first().map_or(aggregates, |t| t.slot);
+            if plan.lowest < own {
+                let lowest = names.lowest.get().min(Lowest(plan.lowest));
+                names.lowest.set(lowest);
+            }
+        }
+        let mut outer = Vec::new();
+        if correlated {
+            reads::outer_columns(&plan, first, &mut outer);
+        }
+        let sub = Sub {
+            query: plan,
+            kind,
+            correlated,
+            outer,
+        };
+        Ok((sub, types))
+    }
+
+    /// The current time in a column's type.
+    pub(crate) fn now_expr(&self, ty: &DataType) -> Result<Expr, SqlError> {
+        let args = match ty.fsp() {
+            0 => Vec::new(),
+            n => vec![ast::Expr::Int(u64::from(n))],
+        };
+        let call = ast::Expr::Call(Box::new(ast::Call {
+            schema: None,
+            name: "now".into(),
+            args,
+            plain: false,
+        }));
+        self.bind(&call, Clause::FieldList, &Names::default(), &mut Vec::new())
+    }
+
+    /// What a column gets by default.
+    pub(crate) fn default_plan(
+        &self,
+        table: &Arc<Table>,
+        column: usize,
+    ) -> Result<DefaultPlan, SqlError> {
+        let def = &table.def.columns[column];
+        if let Some(d) = scope::simple_default(def) {
+            return Ok(d);
+        }
+        let engine::ColumnDefault::Expr(text) = &def.default else {
+            return Ok(DefaultPlan::Missing);
+        };
+        let sql = format!("DO {text}");
+        let parsed = sql_parser::parse_one(sql.as_bytes(), &sql_parser::Options::default());
+        let Ok((ast::Statement::Do(exprs), _)) = parsed else {
+            return Err(SqlError::invalid_default(&def.name));
+        };
+        let Some(e) = exprs.first() else {
+            return Err(SqlError::invalid_default(&def.name));
+        };
+        let names = self.table_names(table, 0);
+        Ok(DefaultPlan::Expr(self.bind(
+            e,
+            Clause::FieldList,
+            &names,
+            &mut Vec::new(),
+        )?))
+    }
+
+    /// The names of a single stored table at a slot.
+    pub(crate) fn table_names(&self, table: &Arc<Table>, slot: u16) -> Names<'static> {
+        let name: Arc<str> = table.def.name.as_str().into();
+        Names {
+            tables: vec![scope::FromTable {
+                source: TableSource::Engine(Arc::clone(table)),
+                schema: table.def.schema.as_str().into(),
+                alias: Arc::clone(&name),
+                name,
+                slot,
+                hints: Vec::new(),
+                derived: Vec::new(),
+                outer_joined: false,
+                seen: None,
+                shown: OnceCell::new(),
+            }],
+            ..Names::default()
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The plan of one block.
+
+use types::SqlError;
+
+use super::Optimizer;
+use super::fast;
+use super::joins::{self, Request};
+use super::spool;
+use crate::bind::subqueries_of;
+use crate::bind::tree::BoundBlock;
+use crate::plan::{Block, TablePlan};
+use sql_expr::Expr;
+
+impl Optimizer<'_> {
+    /// Plans a block.
+    pub(super) fn block(&self, b: BoundBlock) -> Result<Block, SqlError> {
+        let BoundBlock {
+            base,
+            tables,
+            locks,
+            derived,
+            joins,
+            straight,
+            mut group,
+            mut having,
+            mut output,
+            distinct,
+            mut order,
+            limit,
+            calc_found_rows,
+            subqueries,
+            yields,
+        } = b;
+        let request = Request {
+            tables: &tables,
+            joins,
+            subqueries: &subqueries,
+            base,
+            straight,
+            order: if group.is_some() { &[] } else { &order },
+            has_limit: limit.is_some(),
+            group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
+        };
+        let found = joins::plan(request)?;
+        if found.ordered && group.is_none() {
+            order.clear();
+        }
+        if let Some(g) = &mut group {
+            g.carry(&mut output, having.as_mut(), &mut order, &subqueries, base);
+        }
+        let table = |(t, lock): (crate::bind::scope::FromTable, _)| TablePlan {
+            source: t.source,
+            alias: t.alias,
+            lock,
+        };
+        let mut block = Block {
+            base,
+            tables: tables.into_iter().zip(locks).map(table).collect(),
+            derived: self.queries(derived)?,
+            steps: found.steps,
+            spool: None,
+            constant: found.constant,
+            group,
+            having,
+            output,
+            distinct,
+            order,
+            limit,
+            calc_found_rows,
+            subqueries: self.subqueries(subqueries)?,
+            row_subqueries: Vec::new(),
+            group_subqueries: Vec::new(),
+            special: false,
+            yields,
+            plain: None,
+        };
+        finish_block(&mut block);
+        Ok(block)
+    }
+}
+
+/// Fills in what follows from a block's expressions.
+fn finish_block(block: &mut Block) {
+    let correlated = |exprs: &mut dyn Iterator<Item = &Expr>| {
+        let mut out: Vec<u32> = Vec::new();
+        for e in exprs {
+            subqueries_of(e, &mut out);
+        }
+        out.retain(|&i| block.subqueries[i as usize].correlated);
+        out.sort_unstable();
+        out.dedup();
+        out
+    };
+    let mut late = block
+        .output
+        .iter()
+        .chain(&block.having)
+        .chain(block.order.iter().map(|k| &k.expr));
+    let late = correlated(&mut late);
+    let group_inputs: Vec<u32> = match &block.group {
+        Some(g) => correlated(
+            &mut g
+                .keys
+                .iter()
+                .chain(g.aggregates.iter().flat_map(|a| &a.args)),
+        ),
+        None => Vec::new(),
+    };
+    if block.group.is_some() {
+        block.row_subqueries = group_inputs;
+        block.group_subqueries = late;
+    } else {
+        block.row_subqueries = late;
+    }
+    block.special = block
+        .output
+        .iter()
+        .chain(&block.having)
+        .chain(block.order.iter().map(|k| &k.expr))
+        .any(Expr::has_special);
+    block.plain = fast::plain_columns(&block.output);
+    block.spool = spool::kept_form(block);
+}

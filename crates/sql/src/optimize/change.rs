@@ -1,0 +1,103 @@
+//! Plans of UPDATE and DELETE: the block that finds the rows, and whether they can be changed while they are found.
+
+use types::SqlError;
+use types::error::codes;
+
+use super::Optimizer;
+use crate::bind::tree::{BoundDelete, BoundUpdate, UpdateTarget};
+use crate::plan::{Access, Block, DeletePlan, UpdatePlan};
+
+impl Optimizer<'_> {
+    pub(super) fn update(&self, u: BoundUpdate) -> Result<UpdatePlan, SqlError> {
+        let block = self.block(u.block)?;
+        self.check_safe(&block)?;
+        let ordered = block.order.is_empty();
+        let streaming = ordered && can_stream(&block) && scan_untouched(&block, &u.targets[0]);
+        let lone = u.targets.len() == 1 && is_lone(&block, &u.targets[0]);
+        Ok(UpdatePlan {
+            block,
+            targets: u.targets,
+            ignore: u.ignore,
+            streaming,
+            lone,
+        })
+    }
+
+    pub(super) fn delete(&self, d: BoundDelete) -> Result<DeletePlan, SqlError> {
+        let block = self.block(d.block)?;
+        self.check_safe(&block)?;
+        let streaming = block.order.is_empty() && can_stream(&block);
+        Ok(DeletePlan {
+            block,
+            targets: d.targets,
+            ignore: d.ignore,
+            streaming,
+        })
+    }
+
+    /// `sql_safe_updates` wants a key or a LIMIT.
+    ///
+    /// # Errors
+    /// 1175.
+    fn check_safe(&self, block: &Block) -> Result<(), SqlError> {
+        let everything = block
+            .steps
+            .iter()
+            .any(|s| matches!(s.access, Access::Full { .. }) && s.buffer.is_none());
+        if everything && block.limit.is_none() && self.ctx.cx.vars.hot().safe_updates {
+            return Err(SqlError::new(
+                codes::ER_UPDATE_WITHOUT_KEY_IN_SAFE_MODE,
+                "You are using safe update mode and you tried to update a table without a WHERE that uses a KEY column. ",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Whether the rows of a change can be handled as they are read.
+fn can_stream(block: &Block) -> bool {
+    block.steps.len() == 1 && block.steps[0].late.is_empty() && block.steps[0].buffer.is_none()
+}
+
+/// See [`UpdatePlan::lone`].
+fn is_lone(block: &Block, target: &UpdateTarget) -> bool {
+    let [table] = &block.tables[..] else {
+        return false;
+    };
+    let Some(table) = table.stored() else {
+        return false;
+    };
+    let by_key = can_stream(block) && matches!(block.steps[0].access, Access::Get(_));
+    let more = block.limit.is_some()
+        || !block.order.is_empty()
+        || !block.constant.is_empty()
+        || !block.subqueries.is_empty();
+    let columns = 0..table.def.columns.len() as u16;
+    let indexed = columns
+        .into_iter()
+        .any(|c| changes(target, c) && table.is_indexed(c));
+    let generated = table.def.columns.iter().any(|c| c.generated.is_some());
+    by_key && !more && !generated && !indexed
+}
+
+/// Whether a column is assigned, or takes the time of the change.
+fn changes(target: &UpdateTarget, column: u16) -> bool {
+    target.touch.contains(&column) || target.assigns.iter().any(|a| a.column == column)
+}
+
+/// Whether the assignments leave the scanned index and the clustered key alone.
+fn scan_untouched(block: &Block, target: &UpdateTarget) -> bool {
+    let Some(table) = block.tables[0].stored() else {
+        return false;
+    };
+    let index = match &block.steps[0].access {
+        Access::Full { index, .. } => *index,
+        Access::Range(r) => r.index,
+        Access::Get(_) | Access::Nothing => 0,
+    };
+    let moves = |i: usize| {
+        let mut parts = table.def.indexes[i].parts.iter();
+        parts.any(|p| changes(target, p.column))
+    };
+    !moves(0) && !moves(index)
+}

@@ -1,0 +1,167 @@
+//! From the bound statement to its plan: what keeps the meaning and costs less.
+//!
+//! Joins are ordered, an access path is chosen for every table, and the statements that deserve it recognised for the direct path
+//! from page to packet. Nothing here resolves a name, reads a row, takes a lock or waits.
+
+mod access;
+mod block;
+mod change;
+mod fast;
+mod group;
+mod joins;
+mod order;
+mod range;
+mod spool;
+mod steps;
+
+use types::SqlError;
+
+use crate::bind::tree::{
+    Body, BoundBlock, BoundBody, BoundQuery, BoundStatement, BoundSub, Insert, InsertRows, Query,
+    SetArm, Sub,
+};
+use crate::bind::{self, BindCtx};
+use crate::plan::{Block, InsertPlan, Plan, PlanBody, QueryPlan, SubPlan, explain};
+use sql_expr::ExprType;
+use sql_expr::memory::Charge;
+use sql_parser::ast;
+
+/// Binds and plans a statement: a query, INSERT, REPLACE, UPDATE, DELETE, DO or EXPLAIN. The plan can run any number of times with
+/// other parameters.
+///
+/// # Errors
+/// What MySQL says of names, types and clauses before it runs the statement; 1235 for what is not carried out here.
+pub fn prepare(ctx: &BindCtx<'_>, stmt: &ast::Statement) -> Result<Plan, SqlError> {
+    plan(ctx, bind::bind(ctx, stmt)?)
+}
+
+/// Plans `SELECT expr, ..` of expressions without a table, for SET, DO and the like.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_values(
+    ctx: &BindCtx<'_>,
+    exprs: &[&ast::Expr],
+) -> Result<(Plan, Vec<ExprType>), SqlError> {
+    let (bound, types) = bind::bind_values(ctx, exprs)?;
+    Ok((plan(ctx, bound)?, types))
+}
+
+fn plan(ctx: &BindCtx<'_>, bound: BoundStatement) -> Result<Plan, SqlError> {
+    let optimizer = Optimizer { ctx };
+    let mut columns = bound.columns;
+    let body = match bound.body {
+        BoundBody::Explain(inner) => {
+            columns = explain::columns();
+            PlanBody::Explain(explain::rows(&optimizer.body(*inner)?)?)
+        }
+        BoundBody::Query(q) => {
+            let mut q = optimizer.query(*q)?;
+            match fast::point_get(&mut q) {
+                Some(point) => PlanBody::PointGet(Box::new(point)),
+                None => PlanBody::Query(Box::new(q)),
+            }
+        }
+        body => optimizer.body(body)?,
+    };
+    let writes = matches!(
+        body,
+        PlanBody::Insert(_) | PlanBody::Update(_) | PlanBody::Delete(_)
+    );
+    let facts = bound.facts;
+    Ok(Plan {
+        needs: facts.needs,
+        catalog_version: ctx.catalog.version,
+        tables: facts.tables,
+        columns: columns.into(),
+        params: facts.params,
+        typed_params: facts.typed_params,
+        writes,
+        locks: writes || facts.locks,
+        private: facts.private,
+        time_limit: facts.time_limit,
+        charge: Charge::default(),
+        body,
+    })
+}
+
+/// Planning one statement.
+struct Optimizer<'a> {
+    ctx: &'a BindCtx<'a>,
+}
+
+impl Optimizer<'_> {
+    fn body(&self, body: BoundBody) -> Result<PlanBody, SqlError> {
+        Ok(match body {
+            BoundBody::Query(q) => PlanBody::Query(Box::new(self.query(*q)?)),
+            BoundBody::Insert(i) => PlanBody::Insert(Box::new(self.insert(*i)?)),
+            BoundBody::Update(u) => PlanBody::Update(Box::new(self.update(*u)?)),
+            BoundBody::Delete(d) => PlanBody::Delete(Box::new(self.delete(*d)?)),
+            BoundBody::Do(b) => PlanBody::Do(Box::new(self.block(*b)?)),
+            BoundBody::Explain(_) => return Err(SqlError::not_supported("EXPLAIN of EXPLAIN")),
+        })
+    }
+
+    fn query(&self, q: BoundQuery) -> Result<QueryPlan, SqlError> {
+        let body = match q.body {
+            Body::Block(b) => Body::Block(Box::new(self.block(*b)?)),
+            Body::Rows(rows, subs) => Body::Rows(rows, self.subqueries(subs)?),
+            Body::Set(first, arms) => {
+                let first = self.query(*first)?;
+                let arm = |a: SetArm<BoundBlock>| {
+                    Ok(SetArm {
+                        op: a.op,
+                        all: a.all,
+                        query: self.query(a.query)?,
+                    })
+                };
+                let arms = arms.into_iter().map(arm).collect::<Result<_, SqlError>>()?;
+                Body::Set(Box::new(first), arms)
+            }
+        };
+        Ok(Query {
+            body,
+            types: q.types,
+            order: q.order,
+            limit: q.limit,
+            into: q.into,
+            lowest: q.lowest,
+        })
+    }
+
+    fn queries(&self, list: Vec<BoundQuery>) -> Result<Vec<QueryPlan>, SqlError> {
+        list.into_iter().map(|q| self.query(q)).collect()
+    }
+
+    fn subqueries(&self, list: Vec<BoundSub>) -> Result<Vec<SubPlan>, SqlError> {
+        let plan = |s: BoundSub| {
+            Ok(Sub {
+                query: self.query(s.query)?,
+                kind: s.kind,
+                correlated: s.correlated,
+                outer: s.outer,
+            })
+        };
+        list.into_iter().map(plan).collect()
+    }
+
+    fn insert(&self, i: Insert<BoundBlock>) -> Result<InsertPlan, SqlError> {
+        let source = match i.source {
+            InsertRows::Values(rows) => InsertRows::Values(rows),
+            InsertRows::Query(q) => InsertRows::<Block>::Query(Box::new(self.query(*q)?)),
+        };
+        Ok(Insert {
+            source,
+            subqueries: self.subqueries(i.subqueries)?,
+            table: i.table,
+            slot: i.slot,
+            replace: i.replace,
+            ignore: i.ignore,
+            columns: i.columns,
+            beside: i.beside,
+            defaults: i.defaults,
+            on_duplicate: i.on_duplicate,
+            touch: i.touch,
+        })
+    }
+}
