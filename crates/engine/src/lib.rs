@@ -23,8 +23,10 @@ mod progress;
 mod purge_queue;
 mod purge_worker;
 pub mod record;
+mod sampling;
 pub mod schema;
 mod session;
+mod stats;
 pub mod txn;
 
 pub use ddl::{Keys, Reshape, Rewrite};
@@ -37,9 +39,10 @@ pub use pager::{FlushMethod, OpenError, PagerOptions};
 pub use record::{RowRef, RowVersion};
 pub use schema::{
     Catalog, ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexOptions, IndexPart, Schema,
-    SchemaDef, Table, TableDef, TableOptions, TableSizes,
+    SchemaDef, Table, TableDef, TableOptions, TableSizes, column_key,
 };
 pub use session::{
     Committing, Inserted, Isolation, KeyBound, LockWait, ReadMode, RowBatch, Scan, ScanSpec,
     Session, Updated, Written,
 };
+pub use stats::{ColumnStats, IndexStats, TableStats};

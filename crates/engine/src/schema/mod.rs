@@ -4,12 +4,14 @@
 //! This module touches no page and no transaction.
 
 mod codec;
+mod column_key;
 mod ddl_mutex;
 mod def;
 mod sizes;
 mod snapshot;
 mod table;
 
+pub use column_key::column_key;
 pub(crate) use ddl_mutex::{DdlGuard, DdlState};
 pub use def::{
     ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexOptions, IndexPart, SchemaDef, TableDef,

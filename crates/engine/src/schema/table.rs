@@ -2,6 +2,7 @@
 
 use super::def::{IndexDef, IndexKind, TableDef};
 use crate::record::RowLayout;
+use crate::stats::{StatsCell, TableStats};
 use base::counters::{SHARDS, shard};
 use base::lock::Mutex;
 use base::{Event, SpaceId};
@@ -49,6 +50,8 @@ pub struct Table {
     /// Its tablespace.
     pub space: Arc<Space>,
     pub(crate) live: Arc<Live>,
+    /// What is known of its rows; shared with other objects of the same columns and indexes.
+    pub(crate) known: Arc<StatsCell>,
     /// A newer definition took its place, or the table was dropped.
     pub(crate) retired: AtomicBool,
     /// "schema.name", for messages.
@@ -198,6 +201,7 @@ impl Table {
             indexes,
             space,
             live,
+            known: old.map_or_else(Arc::default, |o| o.known.clone()),
             retired: AtomicBool::new(false),
             full_name,
             row_sizes,
@@ -329,6 +333,18 @@ impl Table {
         self.live.rows[shard()]
             .0
             .fetch_add(delta, Ordering::Relaxed);
+    }
+
+    /// What is known of its rows, if anything is. Does not wait and writes nothing that other threads read.
+    #[inline]
+    pub fn stats(&self) -> Option<Arc<TableStats>> {
+        self.known.get()
+    }
+
+    /// The version of [`stats`](Self::stats); 0: there are none. A plan that was made with another one may not be the best any more.
+    #[inline]
+    pub fn stats_version(&self) -> u64 {
+        self.known.version()
     }
 
     pub(crate) fn set_row_count(&self, n: i64) {

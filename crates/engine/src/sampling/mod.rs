@@ -1,0 +1,3 @@
+//! Statistics of tables: samples taken in the background, and dives for a range.
+
+mod range;

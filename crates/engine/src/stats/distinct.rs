@@ -1,0 +1,1 @@
+//! How many different values there are, from those of a sample.

@@ -1,0 +1,1 @@
+//! The figures of a column from a sample of its values.

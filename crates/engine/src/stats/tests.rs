@@ -1,0 +1,1 @@
+//! Shares of rows from the figures of a column.
