@@ -51,6 +51,19 @@ pub(crate) struct Joins {
 }
 
 impl Joins {
+    /// Whether a nest is another one or lies in it.
+    pub fn is_within(&self, mut nest: u16, outer: u16) -> bool {
+        loop {
+            if nest == outer {
+                return true;
+            }
+            match self.nests.get(usize::from(nest)).map(|n| n.parent) {
+                Some(parent) if parent != nest => nest = parent,
+                _ => return false,
+            }
+        }
+    }
+
     /// One table more.
     pub fn add_table(&mut self, nest: u16) {
         if self.nests.is_empty() {

@@ -59,7 +59,7 @@ impl StatementCache {
         self.seen.clear();
     }
 
-    /// The plan of a text under the present settings and catalog.
+    /// The plan of a text under the present settings, catalog and statistics.
     #[inline]
     pub fn get(&self, text: &[u8], settings: u64, version: u64) -> Option<Authorized<Plan>> {
         if self.entries.is_empty() || text.len() > MAX_TEXT {
@@ -68,7 +68,8 @@ impl StatementCache {
         let h = hash(text);
         let e = self.entries[h as usize % PLACES].as_ref()?;
         let same = e.hash == h && e.settings == settings && e.version == version;
-        (same && *e.text == *text).then(|| e.plan.clone())
+        let holds = same && *e.text == *text && e.plan.peek().is_fresh();
+        holds.then(|| e.plan.clone())
     }
 
     /// Keeps the plan of a text that was offered before.
@@ -112,6 +113,7 @@ mod tests {
         let plan = Arc::new(Plan {
             needs: Needs::none(),
             catalog_version: 1,
+            figures: Box::default(),
             tables: Vec::new(),
             columns: Vec::new().into(),
             params: 0,

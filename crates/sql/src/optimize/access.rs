@@ -1,8 +1,8 @@
-//! The access path of one table: full clustered key, part of an index, or everything, chosen by a rough count of the rows each
-//! would touch.
+//! The ways to read one table: full clustered key, part of an index, several parts, or everything; what each yields and costs once the
+//! tables before it have been read.
 //!
-//! There are no histograms. A table is taken to have at least [`FEWEST_ROWS`] rows, so that a plan made while it was nearly
-//! empty still uses indexes when it has grown.
+//! What conditions say about columns is looked at once for a table ([`Said`]); which of it can be used depends on the tables that come
+//! before, so that comparing the orders of joins is arithmetic.
 
 use engine::{IndexKind, Table};
 use types::SqlError;
@@ -10,22 +10,40 @@ use types::error::codes;
 
 use super::joins::CondInfo;
 use super::range::{Sarg, sarg};
+use super::selectivity::Selectivity;
+use super::statistics::Statistics;
+use super::steps::access_exprs;
 use crate::bind::from::row_equals;
+use crate::bind::reads::tables_of;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
+use crate::bind::tree::BoundBlock;
 use crate::plan::{Access, KeyExpr, RangeAccess};
-use sql_expr::{Comparer, Expr, Members, Node, Val};
+use sql_expr::{Comparer, Expr, Members, Node};
 use sql_parser::ast;
 
-/// Fewest rows a table is taken to have.
+/// The work of reading and checking one row in the order of an index, which all costs are measured in.
+const ROW: f64 = 1.0;
+/// The work of finding a place in an index.
+const SEEK: f64 = 3.0;
+/// The work of going on in an index from one of many ranges to the next.
+const NEXT_RANGE: f64 = 1.0;
+/// The work of looking up in the clustered index a row that another index led to.
+const LOOK_UP: f64 = 2.0;
+/// What reading everything costs more where a hint forbids it.
+const FORBIDDEN: f64 = 1e9;
+
+/// Fewest rows that a table is taken to have where reading everything is compared with an index: a statement that reads by index locks
+/// less, and its plan stays good when the table grows.
 const FEWEST_ROWS: f64 = 1000.0;
-/// Rows of a table that says nothing about itself.
-const VIRTUAL_ROWS: f64 = 200.0;
 
 /// Share of a table that ranges whose ends are not known are taken to hold together at most: who lists many means small ones.
-const MOST_GUESSED: f64 = 0.4;
+const MOST_GUESSED: f64 = 0.25;
+/// Share of what the columns before leave that values of which nothing is known leave, by their number.
+const FIRST_EQUAL: f64 = 0.01;
+const NEXT_EQUAL: f64 = 0.1;
 
-/// A way to read a table.
+/// A way to read a table, and the conditions that it implies.
 pub(crate) struct Choice {
     /// The way.
     pub access: Access,
@@ -33,8 +51,27 @@ pub(crate) struct Choice {
     pub used: Vec<usize>,
     /// Rows it yields, roughly.
     pub rows: f64,
-    /// What they cost.
-    cost: f64,
+}
+
+/// A way to read a table, as far as comparing goes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Path {
+    what: What,
+    /// Rows it yields each time.
+    pub yields: f64,
+    /// What it costs each time, in rows read.
+    pub cost: f64,
+    /// The tables whose rows it needs.
+    pub needs: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum What {
+    Full,
+    /// What all conditions say about an index.
+    Part(usize),
+    /// What the arms of an OR say about one, by number.
+    Any(usize),
 }
 
 /// Which indexes of a table a statement may use.
@@ -102,64 +139,543 @@ impl Allowed {
     }
 }
 
-/// Rows of a table, for comparing plans.
-pub(crate) fn table_rows(t: &FromTable) -> f64 {
-    match &t.source {
-        TableSource::Engine(t) => (t.row_count_estimate() as f64).max(FEWEST_ROWS),
-        _ => VIRTUAL_ROWS,
+/// What a condition says about a column.
+struct Said {
+    cond: usize,
+    column: u16,
+    sarg: Sarg,
+    /// The tables that its values are read of.
+    needs: u64,
+    /// The share of rows for which it holds, where known.
+    share: Option<f64>,
+}
+
+/// What an OR says about an index.
+struct Any {
+    range: RangeAccess,
+    needs: u64,
+    /// The share of rows it yields, beside one for each of its unique keys.
+    share: f64,
+    keys: f64,
+}
+
+impl Any {
+    fn path(&self, number: usize, rows: f64) -> Path {
+        let arms = self.range.arms.len() as f64;
+        let yields = (rows * self.share).max(arms - self.keys) + self.keys;
+        let yields = yields.min(rows).max(1.0);
+        Path {
+            what: What::Any(number),
+            yields,
+            cost: reading(self.range.index, yields) + SEEK + NEXT_RANGE * arms,
+            needs: self.needs,
+        }
     }
 }
 
-/// Chooses how to read a table when the tables of `bound` have been read.
-pub(crate) fn choose(
-    t: &FromTable,
-    allowed: &Allowed,
-    conds: &[CondInfo],
-    nest: u16,
-    bound: u64,
-) -> Choice {
-    let rows = table_rows(t);
-    let full = Choice {
-        access: Access::Full {
-            index: 0,
-            backward: false,
-        },
-        used: Vec::new(),
-        rows,
-        cost: if allowed.forced { rows * 1e6 } else { rows },
-    };
-    let TableSource::Engine(table) = &t.source else {
-        return full;
-    };
-    let conds: Vec<(usize, &CondInfo)> = conds
-        .iter()
-        .enumerate()
-        .filter(|(_, c)| c.nest == nest && !c.late)
-        .collect();
-    let Some((_, any)) = conds.first() else {
-        return full;
-    };
-    let seek = Seek {
-        from: t,
-        table,
-        allowed: &|e| any.reads_only(e, bound),
-        rows,
-    };
-    let conds: Vec<(usize, &Expr)> = conds.iter().map(|(n, c)| (*n, &c.expr)).collect();
-    let alternatives: Vec<Vec<Vec<Expr>>> = conds.iter().filter_map(|(_, c)| arms_of(c)).collect();
-    let mut best = full;
-    for i in 0..table.def.indexes.len() {
-        if table.def.indexes[i].kind == IndexKind::Hidden || !allowed.index(i) {
-            continue;
-        }
-        let any = alternatives.iter().filter_map(|arms| seek.any(i, arms));
-        for c in seek.all(i, &conds).into_iter().chain(any) {
-            if c.cost < best.cost {
-                best = c;
+/// Everything that conditions say about a table, for all orders of joins.
+pub(super) struct Paths<'a> {
+    from: &'a FromTable,
+    allowed: Allowed,
+    statistics: &'a Statistics<'a>,
+    said: Vec<Said>,
+    any: Vec<Any>,
+}
+
+/// What is known of the leading parts of an index when some tables have been read.
+struct Prefix {
+    /// Which of `said` gives each part's value.
+    equal: Vec<usize>,
+    /// The share of rows that agree in them.
+    share: f64,
+}
+
+impl<'a> Paths<'a> {
+    /// Looks at the conditions on a table, the one at place `t` of the block. Those of other nests and those that are checked late say
+    /// nothing.
+    ///
+    /// # Errors
+    /// 1176 for a hint that names an index that is not there.
+    pub fn new(
+        t: usize,
+        from: &'a FromTable,
+        conds: &[CondInfo],
+        nest: u16,
+        selectivity: &'a Selectivity<'a>,
+    ) -> Result<Paths<'a>, SqlError> {
+        let allowed = Allowed::new(from)?;
+        let mut paths = Paths {
+            from,
+            allowed,
+            statistics: &selectivity.tables[t],
+            said: Vec::new(),
+            any: Vec::new(),
+        };
+        let TableSource::Engine(table) = &from.source else {
+            return Ok(paths);
+        };
+        let own = 1u64 << t;
+        let base = selectivity.base;
+        let read = |e: &Expr| tables_of::<BoundBlock>(e, base, &[]);
+        let foreign = |e: &Expr| read(e) & own == 0;
+        let mut columns: Vec<u16> = Vec::new();
+        for (i, index) in table.def.indexes.iter().enumerate() {
+            if index.kind != IndexKind::Hidden && paths.allowed.index(i) {
+                columns.extend(index.parts.iter().map(|p| p.column));
             }
         }
+        columns.sort_unstable();
+        columns.dedup();
+        let conds = conds.iter().enumerate();
+        let own_conds: Vec<_> = conds
+            .filter(|(_, c)| c.nest == nest && !c.late && c.tables & own != 0)
+            .collect();
+        for &(cond, c) in &own_conds {
+            for &column in &columns {
+                let ty = from.expr_type(usize::from(column));
+                if let Some(s) = sarg(&c.expr, (from.slot, column), &ty, &foreign) {
+                    paths.said.push(Said {
+                        cond,
+                        column,
+                        needs: c.tables & !own,
+                        share: selectivity.known(&c.expr),
+                        sarg: s,
+                    });
+                }
+            }
+        }
+        for (_, c) in &own_conds {
+            let Some(arms) = arms_of(&c.expr) else {
+                continue;
+            };
+            for (i, index) in table.def.indexes.iter().enumerate() {
+                if index.kind != IndexKind::Hidden && paths.allowed.index(i) {
+                    let any = paths.any_of(i, &arms, table, &foreign, &read, selectivity);
+                    paths.any.extend(any);
+                }
+            }
+        }
+        Ok(paths)
     }
-    best
+
+    fn table(&self) -> Option<&Table> {
+        match &self.from.source {
+            TableSource::Engine(t) => Some(t),
+            _ => None,
+        }
+    }
+
+    /// Whether an index may be used.
+    pub fn allows(&self, index: usize) -> bool {
+        self.allowed.index(index)
+    }
+
+    /// Reading everything, of so many rows.
+    fn full(&self, rows: f64) -> Path {
+        Path {
+            what: What::Full,
+            yields: rows,
+            cost: SEEK + rows * ROW + if self.allowed.forced { FORBIDDEN } else { 0.0 },
+            needs: 0,
+        }
+    }
+
+    /// The cheapest way when the tables of `bound` have been read.
+    pub fn best(&self, bound: u64) -> Path {
+        let rows = self.statistics.rows;
+        let compared = rows.max(FEWEST_ROWS);
+        let Some(table) = self.table() else {
+            return self.full(rows);
+        };
+        let mut best = self.full(compared);
+        let mut consider = |p: Path| {
+            if p.cost < best.cost {
+                best = p;
+            }
+        };
+        for i in 0..table.def.indexes.len() {
+            if table.def.indexes[i].kind != IndexKind::Hidden && self.allowed.index(i) {
+                let part = self.part(i, bound, table, compared);
+                part.into_iter().for_each(&mut consider);
+            }
+        }
+        for (n, any) in self.any.iter().enumerate() {
+            if any.needs & !bound == 0 {
+                consider(any.path(n, compared));
+            }
+        }
+        if compared == rows {
+            return best;
+        }
+        match best.what {
+            What::Full => self.full(rows),
+            What::Part(i) => self.part(i, bound, table, rows).unwrap_or(best),
+            What::Any(n) => self.any[n].path(n, rows),
+        }
+    }
+
+    /// What gives a column one value when the tables of `bound` have been read; what needs no other table comes first.
+    fn equal(&self, column: u16, bound: u64) -> Option<usize> {
+        let fits = |s: &Said| {
+            s.column == column
+                && s.needs & !bound == 0
+                && match &s.sarg {
+                    Sarg::Equal(..) => true,
+                    Sarg::OneOf(v) => v.len() == 1,
+                    _ => false,
+                }
+        };
+        let said = self.said.iter().enumerate().filter(|(_, s)| fits(s));
+        said.min_by_key(|(_, s)| s.needs != 0).map(|(n, _)| n)
+    }
+
+    /// The leading parts of an index that have values.
+    fn prefix(&self, index: usize, bound: u64, table: &Table) -> Prefix {
+        let parts = &table.def.indexes[index].parts;
+        let mut equal = Vec::new();
+        for p in parts {
+            match self.equal(p.column, bound) {
+                Some(n) => equal.push(n),
+                None => break,
+            }
+        }
+        let share = self.share_of(index, &equal);
+        Prefix { equal, share }
+    }
+
+    /// The share of rows that agree with values of the leading parts of an index.
+    fn share_of(&self, index: usize, equal: &[usize]) -> f64 {
+        let k = equal.len();
+        if k == 0 {
+            return 1.0;
+        }
+        let mut product = 1.0;
+        let mut fewest = 1.0f64;
+        let mut skew = 1.0;
+        for (n, &s) in equal.iter().enumerate() {
+            let said = &self.said[s];
+            let guess = if n == 0 { FIRST_EQUAL } else { NEXT_EQUAL };
+            let share = said.share.unwrap_or(guess);
+            product *= share;
+            if said.needs == 0 && said.share.is_some() {
+                fewest = fewest.min(share);
+                if let Some(distinct) = self.statistics.distinct(said.column) {
+                    skew *= share * distinct;
+                }
+            }
+        }
+        match self.statistics.prefix_distinct(index, k) {
+            Some(d) if k > 1 => (skew / d.max(1.0)).min(fewest),
+            Some(d) => self.said[equal[0]].share.unwrap_or(1.0 / d.max(1.0)),
+            None => product,
+        }
+    }
+
+    /// Reading by an index what all conditions say; `None` where they say nothing about its first column.
+    fn part(&self, index: usize, bound: u64, table: &Table, rows: f64) -> Option<Path> {
+        let def = &table.def.indexes[index];
+        let prefix = self.prefix(index, bound, table);
+        let k = prefix.equal.len();
+        let plain = prefix.equal.iter().all(|&n| match &self.said[n].sarg {
+            Sarg::Equal(_, null_safe) => !null_safe,
+            _ => true,
+        });
+        let whole_parts = def.parts.iter().take(k).all(|p| p.prefix == 0);
+        let unique = matches!(def.kind, IndexKind::Primary | IndexKind::Unique) && plain;
+        let mut needs = prefix.equal.iter().fold(0, |m, &n| m | self.said[n].needs);
+        if k == def.parts.len() && unique && whole_parts {
+            let get = index == 0;
+            return Some(Path {
+                what: What::Part(index),
+                yields: 1.0,
+                cost: if get { SEEK } else { SEEK + LOOK_UP },
+                needs,
+            });
+        }
+        let mut yields = rows * prefix.share;
+        let mut ranges = 1.0;
+        let mut bounded = false;
+        if let Some(p) = def.parts.get(k).filter(|p| p.prefix == 0) {
+            let said = self.said.iter();
+            let said = said.filter(|s| s.column == p.column && s.needs & !bound == 0);
+            let (mut low, mut high, mut both) = (None, None, None);
+            for s in said {
+                match &s.sarg {
+                    Sarg::OneOf(v) => {
+                        let each = if k + 1 == def.parts.len() && unique {
+                            v.len() as f64
+                        } else {
+                            let share = s.share.unwrap_or(FIRST_EQUAL * v.len() as f64);
+                            (yields * share).max(v.len() as f64)
+                        };
+                        ranges = v.len() as f64;
+                        both = Some(each.min(yields));
+                        needs |= s.needs;
+                        break;
+                    }
+                    Sarg::Between(..) => {
+                        both = Some(yields * s.share.unwrap_or(0.05));
+                        needs |= s.needs;
+                    }
+                    Sarg::Begins(_) => {
+                        both = both.or(Some(yields * s.share.unwrap_or(0.05)));
+                        needs |= s.needs;
+                    }
+                    Sarg::Low(..) if low.is_none() => {
+                        low = Some(s.share);
+                        needs |= s.needs;
+                    }
+                    Sarg::High(..) if high.is_none() => {
+                        high = Some(s.share);
+                        needs |= s.needs;
+                    }
+                    _ => {}
+                }
+            }
+            bounded = low.is_some() || high.is_some() || both.is_some();
+            yields = match (both, low, high) {
+                (Some(n), ..) => n,
+                (None, Some(low), Some(high)) => match (low, high) {
+                    (Some(a), Some(b)) => yields * (a + b - 1.0).max(0.0),
+                    _ => yields * 0.05,
+                },
+                (None, Some(one), None) | (None, None, Some(one)) => yields * one.unwrap_or(0.33),
+                (None, None, None) => yields,
+            };
+        }
+        if k == 0 && !bounded {
+            return None;
+        }
+        let yields = yields.max(1.0);
+        Some(Path {
+            what: What::Part(index),
+            yields,
+            cost: reading(index, yields) + SEEK + NEXT_RANGE * (ranges - 1.0),
+            needs,
+        })
+    }
+
+    /// What the arms of an OR, each given as its conjuncts, say about an index; `None` where one of them says nothing about its first
+    /// column. It implies no condition: the OR is checked on every row.
+    fn any_of(
+        &self,
+        index: usize,
+        arms: &[Vec<Expr>],
+        table: &Table,
+        foreign: &dyn Fn(&Expr) -> bool,
+        read: &dyn Fn(&Expr) -> u64,
+        selectivity: &Selectivity<'_>,
+    ) -> Option<Any> {
+        let def = &table.def.indexes[index];
+        let (mut keys, mut known, mut guessed) = (0.0, 0.0, 0.0);
+        let mut range = RangeAccess {
+            index,
+            ..RangeAccess::default()
+        };
+        let mut needs = 0;
+        for conds in arms {
+            let arm = arm_range(self.from, index, def, conds, foreign)?;
+            let own = conds.iter().filter_map(|c| {
+                let says = |p: &engine::IndexPart| {
+                    let ty = self.from.expr_type(usize::from(p.column));
+                    sarg(c, (self.from.slot, p.column), &ty, foreign).is_some()
+                };
+                def.parts
+                    .iter()
+                    .take(arm.parts())
+                    .any(says)
+                    .then(|| selectivity.known(c))
+            });
+            let share = own.fold(Some(1.0), |all: Option<f64>, s| Some(all? * s?));
+            let unique = matches!(def.kind, IndexKind::Primary | IndexKind::Unique)
+                && arm.prefix.len() == def.parts.len();
+            match share {
+                _ if unique => keys += 1.0,
+                Some(s) => known += s,
+                None if arm.prefix.is_empty() => guessed += 0.05,
+                None => {
+                    let deeper = arm.prefix.len() as i32 - 1;
+                    let bounded = if arm.is_bounded() { 0.33 } else { 1.0 };
+                    known += FIRST_EQUAL * NEXT_EQUAL.powi(deeper) * bounded;
+                }
+            }
+            access_exprs(&Access::Range(Box::new(arm.clone())), &mut |e| {
+                needs |= read(e);
+            });
+            range.arms.push(arm);
+        }
+        Some(Any {
+            range,
+            needs,
+            share: known + f64::min(guessed, MOST_GUESSED),
+            keys,
+        })
+    }
+
+    /// Rows of the table for each combination of rows of `bound`, after all conditions that can be checked then; `others` is the share
+    /// that the conditions leave of which this table has said nothing.
+    pub fn fan(&self, bound: u64, others: &dyn Fn(&dyn Fn(usize) -> bool) -> f64) -> f64 {
+        let rows = self.statistics.rows;
+        let mut fixed: Vec<(u16, usize)> = Vec::new();
+        for s in &self.said {
+            if !fixed.iter().any(|f| f.0 == s.column)
+                && let Some(n) = self.equal(s.column, bound)
+            {
+                fixed.push((s.column, n));
+            }
+        }
+        let mut share = 1.0;
+        let mut covered: Vec<u16> = Vec::new();
+        let mut single = false;
+        if let Some(table) = self.table() {
+            let mut best: Option<(usize, usize, f64)> = None;
+            for (i, def) in table.def.indexes.iter().enumerate() {
+                if def.kind == IndexKind::Hidden {
+                    continue;
+                }
+                let p = self.prefix(i, bound, table);
+                let k = p.equal.len();
+                let unique = matches!(def.kind, IndexKind::Primary | IndexKind::Unique);
+                single |= unique && k == def.parts.len();
+                if k > best.map_or(0, |b| b.1) {
+                    best = Some((i, k, p.share));
+                }
+            }
+            if let Some((i, k, s)) = best {
+                share = s;
+                let parts = &table.def.indexes[i].parts;
+                covered.extend(parts.iter().take(k).map(|p| p.column));
+            }
+        }
+        for (column, n) in fixed.iter().filter(|f| !covered.contains(&f.0)) {
+            let _ = column;
+            share *= self.said[*n].share.unwrap_or(NEXT_EQUAL);
+        }
+        let handled = |cond: usize| {
+            self.said.iter().any(|s| {
+                s.cond == cond
+                    && matches!(s.sarg, Sarg::Equal(..))
+                    && fixed.iter().any(|f| f.0 == s.column)
+            })
+        };
+        let matching = if single { 1.0 } else { rows * share };
+        matching * others(&handled)
+    }
+
+    /// The access of a path when the tables of `bound` have been read.
+    pub fn choice(&self, path: Path, bound: u64) -> Choice {
+        let everything = || Choice {
+            access: Access::Full {
+                index: 0,
+                backward: false,
+            },
+            used: Vec::new(),
+            rows: path.yields,
+        };
+        let index = match path.what {
+            What::Full => return everything(),
+            What::Any(n) => {
+                return Choice {
+                    access: Access::Range(Box::new(self.any[n].range.clone())),
+                    used: Vec::new(),
+                    rows: path.yields,
+                };
+            }
+            What::Part(index) => index,
+        };
+        let Some(table) = self.table() else {
+            return everything();
+        };
+        let def = &table.def.indexes[index];
+        let mut range = RangeAccess {
+            index,
+            ..RangeAccess::default()
+        };
+        let mut used = Vec::new();
+        let mut exact = true;
+        for p in &def.parts {
+            if let Some(n) = self.equal(p.column, bound) {
+                let said = &self.said[n];
+                let value = match &said.sarg {
+                    Sarg::Equal(e, null_safe) => key(e.clone(), *null_safe),
+                    Sarg::OneOf(v) => key(v[0].clone(), false),
+                    _ => break,
+                };
+                range.prefix.push(value);
+                if p.prefix == 0 {
+                    used.push(said.cond);
+                } else {
+                    exact = false;
+                }
+                continue;
+            }
+            if p.prefix == 0 {
+                let said = self.said.iter();
+                for s in said.filter(|s| s.column == p.column && s.needs & !bound == 0) {
+                    bounds(&mut range, s.sarg.clone(), s.cond, &mut used);
+                }
+                if range.low.is_some() || range.high.is_some() || !range.points.is_empty() {
+                    range.begins = None;
+                }
+            }
+            break;
+        }
+        let whole = range.prefix.len() == def.parts.len();
+        let plain = range.prefix.iter().all(|k| !k.null_safe);
+        let access = if index == 0 && whole && exact && plain {
+            Access::Get(range.prefix)
+        } else {
+            Access::Range(Box::new(range))
+        };
+        Choice {
+            access,
+            used,
+            rows: path.yields,
+        }
+    }
+}
+
+/// What the conjuncts of an arm of an OR make of an index; `None` where they say nothing about its first column.
+fn arm_range(
+    from: &FromTable,
+    index: usize,
+    def: &engine::IndexDef,
+    conds: &[Expr],
+    foreign: &dyn Fn(&Expr) -> bool,
+) -> Option<RangeAccess> {
+    let mut range = RangeAccess {
+        index,
+        ..RangeAccess::default()
+    };
+    // What the arms use says nothing of the whole.
+    let mut used = Vec::new();
+    for part in &def.parts {
+        let ty = from.expr_type(usize::from(part.column));
+        let says = |c: &Expr| sarg(c, (from.slot, part.column), &ty, foreign);
+        let equal = conds.iter().find_map(|c| match says(c)? {
+            Sarg::Equal(e, null_safe) => Some((e, null_safe)),
+            Sarg::OneOf(mut v) if v.len() == 1 => Some((v.pop()?, false)),
+            _ => None,
+        });
+        if let Some((e, null_safe)) = equal {
+            range.prefix.push(key(e, null_safe));
+            continue;
+        }
+        if part.prefix == 0 {
+            for s in conds.iter().filter_map(says) {
+                bounds(&mut range, s, 0, &mut used);
+            }
+            if range.low.is_some() || range.high.is_some() || !range.points.is_empty() {
+                range.begins = None;
+            }
+        }
+        break;
+    }
+    (!range.prefix.is_empty() || range.is_bounded()).then_some(range)
+}
+
+fn key(expr: Expr, null_safe: bool) -> KeyExpr {
+    KeyExpr { expr, null_safe }
 }
 
 /// The conjuncts of each arm of an OR, or of each member of a list of rows, which is the same; `None` for what is neither.
@@ -192,147 +708,13 @@ fn arms_of(cond: &Expr) -> Option<Vec<Vec<Expr>>> {
     Some(arms.into_iter().map(conjuncts).collect())
 }
 
-fn key(expr: Expr, null_safe: bool) -> KeyExpr {
-    KeyExpr { expr, null_safe }
-}
-
-/// What all ways to read a table by an index have in common.
-struct Seek<'a> {
-    from: &'a FromTable,
-    table: &'a Table,
-    /// Whether an expression can be evaluated before the table is read.
-    allowed: &'a dyn Fn(&Expr) -> bool,
-    /// Rows of the table.
-    rows: f64,
-}
-
-/// What conditions make of an index.
-struct Part {
-    range: RangeAccess,
-    /// Conditions it implies, by number.
-    used: Vec<usize>,
-    /// The values of the prefix are whole columns.
-    exact: bool,
-    /// It has a value for every part.
-    whole: bool,
-    /// No value of the prefix finds NULL.
-    plain: bool,
-    /// Rows it yields, roughly.
-    yields: f64,
-}
-
-impl Seek<'_> {
-    /// Reading by an index what all conditions say; `None` where they say nothing about its first column.
-    fn all(&self, index: usize, conds: &[(usize, &Expr)]) -> Option<Choice> {
-        let part = self.part(index, conds)?;
-        if index == 0 && part.whole && part.exact && part.plain {
-            return Some(Choice {
-                access: Access::Get(part.range.prefix),
-                used: part.used,
-                rows: 1.0,
-                cost: 0.5,
-            });
-        }
-        Some(Choice {
-            access: Access::Range(Box::new(part.range)),
-            used: part.used,
-            rows: part.yields,
-            cost: reading(index, part.yields) + 1.0,
-        })
-    }
-
-    /// Reading by an index what any of the arms of an OR says, each given as its conjuncts; `None` where one of them says
-    /// nothing about its first column. It implies no condition: the OR is checked on every row.
-    fn any(&self, index: usize, arms: &[Vec<Expr>]) -> Option<Choice> {
-        let (mut known, mut guessed) = (0.0, 0.0);
-        let mut range = RangeAccess {
-            index,
-            ..RangeAccess::default()
-        };
-        for conds in arms {
-            // What the arms use says nothing of the whole.
-            let conds: Vec<(usize, &Expr)> = conds.iter().map(|e| (0, e)).collect();
-            let part = self.part(index, &conds)?;
-            if is_guess(&part.range, self.table.def.indexes[index].parts.len()) {
-                guessed += part.yields;
-            } else {
-                known += part.yields;
-            }
-            range.arms.push(part.range);
-        }
-        let yields = (known + f64::min(guessed, self.rows * MOST_GUESSED)).min(self.rows);
-        Some(Choice {
-            cost: reading(index, yields) + range.arms.len() as f64,
-            access: Access::Range(Box::new(range)),
-            used: Vec::new(),
-            rows: yields,
-        })
-    }
-
-    /// What the conditions make of one index; `None` where they say nothing about its first column.
-    fn part(&self, index: usize, conds: &[(usize, &Expr)]) -> Option<Part> {
-        let def = &self.table.def.indexes[index];
-        let mut range = RangeAccess {
-            index,
-            ..RangeAccess::default()
-        };
-        let mut used = Vec::new();
-        let mut exact = true;
-        for part in &def.parts {
-            let ty = self.from.expr_type(usize::from(part.column));
-            let column = (self.from.slot, part.column);
-            let says = |c: &Expr| sarg(c, column, &ty, self.allowed);
-            let equal = conds.iter().find_map(|(n, c)| match says(c)? {
-                Sarg::Equal(e, null_safe) => Some((*n, e, null_safe)),
-                Sarg::OneOf(mut v) if v.len() == 1 => Some((*n, v.pop()?, false)),
-                _ => None,
-            });
-            if let Some((n, e, null_safe)) = equal {
-                range.prefix.push(key(e, null_safe));
-                if part.prefix == 0 {
-                    used.push(n);
-                } else {
-                    exact = false;
-                }
-                continue;
-            }
-            if part.prefix == 0 {
-                for (n, c) in conds {
-                    if let Some(s) = says(c) {
-                        bounds(&mut range, s, *n, &mut used);
-                    }
-                }
-                if range.low.is_some() || range.high.is_some() || !range.points.is_empty() {
-                    range.begins = None;
-                }
-            }
-            break;
-        }
-        if range.prefix.is_empty() && !range.is_bounded() {
-            return None;
-        }
-        let plain = range.prefix.iter().all(|k| !k.null_safe);
-        let unique = matches!(def.kind, IndexKind::Primary | IndexKind::Unique);
-        Some(Part {
-            used,
-            exact,
-            whole: range.prefix.len() == def.parts.len(),
-            plain,
-            yields: estimate(&range, def.parts.len(), unique && plain, self.rows),
-            range,
-        })
-    }
-}
-
 /// What it costs to read rows by an index: what is not in the clustered one is looked up there.
 fn reading(index: usize, rows: f64) -> f64 {
-    if index == 0 { rows } else { rows * 2.0 }
-}
-
-/// Whether nothing is known of a range but that it has two ends.
-fn is_guess(r: &RangeAccess, parts: usize) -> bool {
-    let known = parts == 1 && whole(&r.low).is_some() && whole(&r.high).is_some();
-    r.prefix.is_empty() && r.low.is_some() && r.high.is_some() && !known
+    if index == 0 {
+        rows * ROW
+    } else {
+        rows * (ROW + LOOK_UP)
+    }
 }
 
 /// Adds a condition on the part behind the equal ones.
@@ -361,43 +743,5 @@ fn bounds(range: &mut RangeAccess, s: Sarg, n: usize, used: &mut Vec<usize>) {
         Sarg::NotNull => range.not_null = true,
         Sarg::Begins(text) if range.begins.is_none() => range.begins = Some(text),
         _ => {}
-    }
-}
-
-fn estimate(r: &RangeAccess, parts: usize, unique: bool, rows: f64) -> f64 {
-    let equal = r.prefix.len();
-    if equal == parts && unique {
-        return 1.0;
-    }
-    // A first equal column leaves a hundredth, each further one a tenth of the rest.
-    let mut yields = match equal {
-        0 => rows,
-        n => rows * 0.01 * 0.1f64.powi(n as i32 - 1),
-    };
-    if !r.points.is_empty() {
-        let each = if equal + 1 == parts && unique {
-            1.0
-        } else {
-            yields * 0.01
-        };
-        yields = (each.max(1.0) * r.points.len() as f64).min(yields);
-    } else if r.begins.is_some() {
-        yields *= 0.05;
-    } else if r.low.is_some() || r.high.is_some() {
-        yields = match (whole(&r.low), whole(&r.high)) {
-            (Some(a), Some(b)) if equal + 1 == parts => ((b - a + 1.0).max(0.0)).min(yields * 0.9),
-            _ if r.low.is_some() && r.high.is_some() => yields * 0.05,
-            _ => yields * 0.33,
-        };
-    }
-    yields.max(1.0)
-}
-
-/// A bound that is a known whole number.
-fn whole(bound: &Option<(KeyExpr, bool)>) -> Option<f64> {
-    match bound.as_ref()?.0.expr.as_const()? {
-        Val::Int(i) => Some(*i as f64),
-        Val::Uint(u) => Some(*u as f64),
-        _ => None,
     }
 }

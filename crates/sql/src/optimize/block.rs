@@ -9,7 +9,10 @@ use super::spool;
 use crate::bind::subqueries_of;
 use crate::bind::tree::BoundBlock;
 use crate::plan::{Block, TablePlan};
-use sql_expr::Expr;
+use sql_expr::{Expr, Val};
+
+/// Groups for each row, where nothing better is known.
+const GROUPED: f64 = 0.1;
 
 impl Optimizer<'_> {
     /// Plans a block.
@@ -31,7 +34,11 @@ impl Optimizer<'_> {
             subqueries,
             yields,
         } = b;
+        let derived = self.queries(derived)?;
+        let derived_rows: Vec<f64> = derived.iter().map(super::rows_of).collect();
         let request = Request {
+            cx: self.ctx.cx,
+            derived: &derived_rows,
             tables: &tables,
             joins,
             subqueries: &subqueries,
@@ -56,7 +63,7 @@ impl Optimizer<'_> {
         let mut block = Block {
             base,
             tables: tables.into_iter().zip(locks).map(table).collect(),
-            derived: self.queries(derived)?,
+            derived,
             steps: found.steps,
             spool: None,
             constant: found.constant,
@@ -73,10 +80,27 @@ impl Optimizer<'_> {
             special: false,
             yields,
             plain: None,
+            rows: 0.0,
         };
+        block.rows = rows_out(&block, found.rows);
         finish_block(&mut block);
         Ok(block)
     }
+}
+
+/// Rows that a block yields, where `joined` come out of its joins.
+fn rows_out(block: &Block, joined: f64) -> f64 {
+    let rows = match &block.group {
+        Some(g) if g.keys.is_empty() => 1.0,
+        Some(_) => (joined * GROUPED).max(1.0),
+        None => joined,
+    };
+    let most = block.limit.as_ref().and_then(|l| match l.count.as_const() {
+        Some(Val::Int(n)) => Some(*n as f64),
+        Some(Val::Uint(n)) => Some(*n as f64),
+        _ => None,
+    });
+    most.map_or(rows, |n| rows.min(n))
 }
 
 /// Fills in what follows from a block's expressions.

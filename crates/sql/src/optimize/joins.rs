@@ -3,20 +3,29 @@
 
 use types::SqlError;
 
-use super::access::{Allowed, Choice, choose};
+use super::access::{Choice, Paths};
+use super::alternatives;
+use super::equalities;
+use super::join_order::Graph;
 use super::order;
 use super::range::rejects_null;
+use super::selectivity::Selectivity;
+use super::statistics::Statistics;
 use super::steps::build_steps;
 use crate::bind::from::{Cond, Joins, Nest};
 use crate::bind::reads::{subqueries_of, tables_of};
 use crate::bind::scope::FromTable;
-use crate::bind::tree::{BoundBlock, BoundSub};
+use crate::bind::tree::BoundSub;
 use crate::plan::{SortKey, Step};
 use sql_expr::agg::AggSpec;
-use sql_expr::{Expr, Node};
+use sql_expr::{EvalCtx, Expr, Node};
 
 /// What a block wants.
 pub(crate) struct Request<'a> {
+    /// The session: for the values of constants.
+    pub cx: &'a EvalCtx<'a>,
+    /// Rows that the queries of derived tables yield, roughly.
+    pub derived: &'a [f64],
     /// The block's tables.
     pub tables: &'a [FromTable],
     /// Its joins and conditions.
@@ -43,6 +52,8 @@ pub(crate) struct Found {
     pub constant: Vec<Expr>,
     /// The steps deliver the order asked for.
     pub ordered: bool,
+    /// Rows that come out of them, roughly.
+    pub rows: f64,
 }
 
 /// A condition and what it reads.
@@ -55,7 +66,8 @@ pub(crate) struct CondInfo {
     pub tables: u64,
     /// It needs a subquery per row or has to wait.
     pub late: bool,
-    base: u16,
+    /// The class of equal columns that it links two members of.
+    pub class: Option<u16>,
 }
 
 impl CondInfo {
@@ -68,13 +80,19 @@ impl CondInfo {
             late: correlated || c.expr.has_special(),
             expr: c.expr,
             nest: c.nest,
-            base,
+            class: None,
         }
     }
 
-    /// Whether a part of the condition reads no tables but those of `bound`.
-    pub fn reads_only(&self, e: &Expr, bound: u64) -> bool {
-        tables_of::<BoundBlock>(e, self.base, &[]) & !bound == 0
+    /// A condition of the block itself that follows from others.
+    pub fn made(expr: Expr, base: u16, class: Option<u16>) -> CondInfo {
+        CondInfo {
+            tables: tables_of::<crate::bind::tree::BoundBlock>(&expr, base, &[]),
+            late: false,
+            expr,
+            nest: 0,
+            class,
+        }
     }
 
     /// Whether it yields the same for every row of the block.
@@ -91,6 +109,7 @@ impl CondInfo {
 }
 
 /// The order of the tables and how each is read.
+#[derive(Default)]
 pub(crate) struct Ordered {
     /// Tables by place, in order.
     pub tables: Vec<usize>,
@@ -101,8 +120,14 @@ pub(crate) struct Ordered {
 /// Plans the joins of a block.
 pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
     let conds = std::mem::take(&mut req.joins.conds);
+    let factored = |c: Cond| {
+        let nest = c.nest;
+        let parts = alternatives::factored(&c.expr).unwrap_or_else(|| vec![c.expr]);
+        parts.into_iter().map(move |expr| Cond { expr, nest })
+    };
     let mut conds: Vec<CondInfo> = conds
         .into_iter()
+        .flat_map(factored)
         .map(|c| CondInfo::new(c, req.base, req.subqueries))
         .collect();
     dissolve_nests(&mut req.joins, &mut conds, req.base);
@@ -122,16 +147,45 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
             steps: Vec::new(),
             constant,
             ordered: true,
+            rows: 1.0,
         });
     }
-    let allowed = req
+    conds.extend(alternatives::implied(&conds, req.base));
+    equalities::close(&mut conds, req.tables, &req.joins.nest_of, req.base);
+    let statistics: Vec<Statistics<'_>> = req
         .tables
         .iter()
-        .map(Allowed::new)
+        .map(|t| Statistics::of(t, req.derived))
+        .collect();
+    let selectivity = Selectivity {
+        cx: req.cx,
+        tables: &statistics,
+        base: req.base,
+    };
+    let paths = req.tables.iter().enumerate();
+    let paths = paths
+        .map(|(n, t)| Paths::new(n, t, &conds, req.joins.nest_of[n], &selectivity))
         .collect::<Result<Vec<_>, _>>()?;
-    let mut ordered = order_tables(&req, &allowed, &conds);
-    let sorted = order::satisfy(&req, &allowed, &conds, &mut ordered);
-    let at_most = order::first_of_index(&req, &allowed, &conds, &mut ordered);
+    let shares = conds.iter().map(|c| selectivity.of(&c.expr)).collect();
+    let graph = Graph::new(
+        req.tables,
+        paths,
+        &conds,
+        shares,
+        &req.joins,
+        req.straight,
+        req.base,
+    );
+    let mut ordered = Ordered::default();
+    let mut bound = 0u64;
+    let (order, rows) = graph.order();
+    for (t, path) in order {
+        ordered.tables.push(t);
+        ordered.choices.push(graph.paths[t].choice(path, bound));
+        bound |= 1 << t;
+    }
+    let sorted = order::satisfy(&req, &graph.paths, &mut ordered);
+    let at_most = order::first_of_index(&req, &graph.paths, &conds, &mut ordered);
     let mut steps = build_steps(&req, ordered, conds);
     if let Some(n) = at_most {
         steps[0].at_most = Some(n);
@@ -140,6 +194,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
         steps,
         constant,
         ordered: sorted,
+        rows,
     })
 }
 
@@ -153,10 +208,8 @@ fn dissolve_nests(joins: &mut Joins, conds: &mut [CondInfo], base: u16) {
                 return false;
             }
             let inside = |slot: u16| {
-                joins
-                    .nest_of
-                    .get(usize::from(slot.wrapping_sub(base)))
-                    .is_some_and(|&o| o == n)
+                let nest = joins.nest_of.get(usize::from(slot.wrapping_sub(base)));
+                nest.is_some_and(|&o| joins.is_within(o, n))
             };
             conds
                 .iter()
@@ -178,67 +231,5 @@ fn dissolve_nests(joins: &mut Joins, conds: &mut [CondInfo], base: u16) {
             parent: n,
             needs: u64::MAX,
         };
-    }
-}
-
-fn order_tables(req: &Request<'_>, allowed: &[Allowed], conds: &[CondInfo]) -> Ordered {
-    let mut out = Ordered {
-        tables: Vec::new(),
-        choices: Vec::new(),
-    };
-    let mut placed = 0u64;
-    place_nest(req, allowed, conds, 0, &mut placed, &mut out);
-    out
-}
-
-fn place_nest(
-    req: &Request<'_>,
-    allowed: &[Allowed],
-    conds: &[CondInfo],
-    nest: u16,
-    placed: &mut u64,
-    out: &mut Ordered,
-) {
-    let joins = &req.joins;
-    let mut members: Vec<usize> = (0..joins.nest_of.len())
-        .filter(|&t| joins.nest_of[t] == nest)
-        .collect();
-    let mut inner: Vec<u16> = (1..joins.nests.len() as u16)
-        .filter(|&n| joins.nests[usize::from(n)].parent == nest && n != nest)
-        .collect();
-    while !members.is_empty() || !inner.is_empty() {
-        let mut best: Option<(usize, Choice)> = None;
-        for (i, &t) in members.iter().enumerate() {
-            let ready = joins.after[t] & !*placed == 0;
-            if !ready || (req.straight && i > 0) {
-                continue;
-            }
-            let c = choose(&req.tables[t], &allowed[t], conds, nest, *placed);
-            if best.as_ref().is_none_or(|(_, b)| c.rows < b.rows) {
-                best = Some((i, c));
-            }
-        }
-        if let Some((i, c)) = best {
-            let t = members.remove(i);
-            *placed |= 1 << t;
-            out.tables.push(t);
-            out.choices.push(c);
-            continue;
-        }
-        let ready = inner
-            .iter()
-            .position(|&n| joins.nests[usize::from(n)].needs & !*placed == 0)
-            .or(if members.is_empty() { Some(0) } else { None });
-        if let Some(i) = ready.filter(|_| !inner.is_empty()) {
-            let n = inner.remove(i);
-            place_nest(req, allowed, conds, n, placed, out);
-            continue;
-        }
-        // What waits for each other is read in the order written.
-        let t = members.remove(0);
-        let c = choose(&req.tables[t], &allowed[t], conds, nest, *placed);
-        *placed |= 1 << t;
-        out.tables.push(t);
-        out.choices.push(c);
     }
 }

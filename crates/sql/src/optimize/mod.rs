@@ -4,14 +4,19 @@
 //! from page to packet. Nothing here resolves a name, reads a row, takes a lock or waits.
 
 mod access;
+mod alternatives;
 mod block;
 mod change;
+mod equalities;
 mod fast;
 mod group;
+mod join_order;
 mod joins;
 mod order;
 mod range;
+mod selectivity;
 mod spool;
+mod statistics;
 mod steps;
 
 use types::SqlError;
@@ -69,7 +74,20 @@ fn plan(ctx: &BindCtx<'_>, bound: BoundStatement) -> Result<Plan, SqlError> {
         PlanBody::Insert(_) | PlanBody::Update(_) | PlanBody::Delete(_)
     );
     let facts = bound.facts;
+    let decided = match &body {
+        PlanBody::PointGet(_) => false,
+        PlanBody::Insert(i) => matches!(i.source, InsertRows::Query(_)),
+        PlanBody::Update(u) => !u.lone,
+        _ => true,
+    };
+    let versions = facts.tables.iter().map(|t| t.stats_version());
+    let figures = if decided {
+        versions.collect()
+    } else {
+        Box::default()
+    };
     Ok(Plan {
+        figures,
         needs: facts.needs,
         catalog_version: ctx.catalog.version,
         tables: facts.tables,
@@ -163,5 +181,16 @@ impl Optimizer<'_> {
             on_duplicate: i.on_duplicate,
             touch: i.touch,
         })
+    }
+}
+
+/// Rows that a query yields, roughly.
+fn rows_of(q: &QueryPlan) -> f64 {
+    match &q.body {
+        Body::Block(b) => b.rows,
+        Body::Rows(rows, _) => rows.len() as f64,
+        Body::Set(first, arms) => {
+            rows_of(first) + arms.iter().map(|a| rows_of(&a.query)).sum::<f64>()
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::{IndexKind, Table};
 
-use super::access::Allowed;
+use super::access::Paths;
 use super::joins::{CondInfo, Ordered, Request};
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
@@ -72,12 +72,7 @@ fn everything(index: usize, backward: bool) -> Access {
 }
 
 /// Tries to make the first table deliver the order that is asked for.
-pub(crate) fn satisfy(
-    req: &Request<'_>,
-    allowed: &[Allowed],
-    conds: &[CondInfo],
-    found: &mut Ordered,
-) -> bool {
+pub(crate) fn satisfy(req: &Request<'_>, paths: &[Paths<'_>], found: &mut Ordered) -> bool {
     if req.order.is_empty() {
         return true;
     }
@@ -99,10 +94,9 @@ pub(crate) fn satisfy(
         },
         Access::Full { .. } => {
             let candidates = (0..table.def.indexes.len())
-                .filter(|&i| i == 0 || (req.has_limit && allowed[first].index(i)));
+                .filter(|&i| i == 0 || (req.has_limit && paths[first].allows(i)));
             for i in candidates {
                 if let Some(b) = delivers(table, t.slot, i, 0, req.order) {
-                    let _ = conds;
                     found.choices[0].access = everything(i, b);
                     return true;
                 }
@@ -116,7 +110,7 @@ pub(crate) fn satisfy(
 /// Recognises `SELECT MIN(c) FROM t` (and MAX) where the first row of an index holds the answer.
 pub(crate) fn first_of_index(
     req: &Request<'_>,
-    allowed: &[Allowed],
+    paths: &[Paths<'_>],
     conds: &[CondInfo],
     found: &mut Ordered,
 ) -> Option<u64> {
@@ -150,7 +144,7 @@ pub(crate) fn first_of_index(
         }
         Access::Full { .. } if conds.is_empty() => {
             let (index, descending) = (0..table.def.indexes.len())
-                .filter(|&i| allowed[*first].index(i))
+                .filter(|&i| paths[*first].allows(i))
                 .find_map(|i| Some((i, part_of(i, 0)?)))?;
             choice.access = Access::Range(Box::new(RangeAccess {
                 index,

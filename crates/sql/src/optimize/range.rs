@@ -5,7 +5,7 @@ use types::CollationId;
 use sql_expr::{CmpOp, Expr, ExprType, Members, Node, Shape, StrKind, index_comparable};
 
 /// What a condition says about a column.
-
+#[derive(Clone)]
 pub(crate) enum Sarg {
     /// It equals a value; with `true` also NULL equals NULL.
     Equal(Expr, bool),

@@ -12,13 +12,15 @@ use sql_expr::{CmpOp, Comparer, Expr, Node, Shape};
 pub(crate) fn build_steps(req: &Request<'_>, ordered: Ordered, conds: Vec<CondInfo>) -> Vec<Step> {
     let tables = ordered.tables;
     let mut owner: Vec<Option<usize>> = vec![None; conds.len()];
+    let mut follows = vec![false; conds.len()];
     let mut steps: Vec<Step> = Vec::with_capacity(tables.len());
     let mut bound = 0u64;
     for (s, (&t, choice)) in tables.iter().zip(ordered.choices).enumerate() {
         for &c in &choice.used {
             owner[c] = Some(s);
         }
-        steps.push(step(req, t, choice, bound, s, &conds));
+        needless_links(req, t, &choice.used, bound, &conds, &mut follows);
+        steps.push(step(req, t, choice, bound, s, &conds, &follows));
         bound |= 1 << t;
     }
     let spans = nest_spans(req, &tables);
@@ -45,10 +47,55 @@ pub(crate) fn build_steps(req: &Request<'_>, ordered: Ordered, conds: Vec<CondIn
             after: Vec::new(),
         });
     }
-    for (c, owner) in conds.into_iter().zip(owner) {
-        place(req, c, owner, &tables, &spans, &end_of_nest, &mut steps);
+    for ((c, owner), follows) in conds.into_iter().zip(owner).zip(follows) {
+        if !follows {
+            place(req, c, owner, &tables, &spans, &end_of_nest, &mut steps);
+        }
     }
     steps
+}
+
+/// Marks the links of classes of equal columns that a table need not be checked against: one for each of its columns is enough, and
+/// what it is read by is one.
+fn needless_links(
+    req: &Request<'_>,
+    t: usize,
+    used: &[usize],
+    bound: u64,
+    conds: &[CondInfo],
+    follows: &mut [bool],
+) {
+    let own = 1u64 << t;
+    let slot = req.tables[t].slot;
+    let column = |e: &Expr| e.as_column().filter(|c| c.slot == slot).map(|c| c.ordinal);
+    // Class and column, for what is linked already.
+    let mut linked: Vec<(u16, u16)> = Vec::new();
+    let mut links: Vec<(usize, u16, u16, Option<u16>)> = Vec::new();
+    for (n, c) in conds.iter().enumerate() {
+        let (Some(class), Node::Compare(_, _, p)) = (c.class, &c.expr.node) else {
+            continue;
+        };
+        if c.tables & own == 0 || c.tables & !(bound | own) != 0 {
+            continue;
+        }
+        match (column(&p[0]), column(&p[1])) {
+            (Some(a), Some(b)) => links.push((n, class, a, Some(b))),
+            (Some(a), None) | (None, Some(a)) if used.contains(&n) => linked.push((class, a)),
+            (Some(a), None) | (None, Some(a)) => links.push((n, class, a, None)),
+            (None, None) => {}
+        }
+    }
+    // First to the tables before, then among its own columns.
+    links.sort_by_key(|l| l.3.is_some());
+    for (n, class, a, b) in links {
+        let is = |x: u16| linked.contains(&(class, x));
+        match b {
+            None if is(a) => follows[n] = true,
+            None => linked.push((class, a)),
+            Some(b) if is(a) && is(b) => follows[n] = !used.contains(&n),
+            Some(b) => linked.extend([(class, a), (class, b)]),
+        }
+    }
 }
 
 /// The first and last step of every nest.
@@ -77,6 +124,7 @@ fn step(
     bound: u64,
     s: usize,
     conds: &[CondInfo],
+    follows: &[bool],
 ) -> Step {
     let from = &req.tables[t];
     let stored = matches!(from.source, TableSource::Engine(_));
@@ -85,7 +133,7 @@ fn step(
         depends |= tables_of(e, req.base, req.subqueries) & bound != 0;
     });
     let buffer = if !stored || (s > 0 && !depends) {
-        Some(hash_keys(req, t, bound, conds))
+        Some(hash_keys(req, t, bound, conds, follows))
     } else {
         None
     };
@@ -105,14 +153,21 @@ fn step(
 }
 
 /// The equalities by which kept rows of a table can be looked up.
-fn hash_keys(req: &Request<'_>, t: usize, bound: u64, conds: &[CondInfo]) -> Vec<HashKey> {
+fn hash_keys(
+    req: &Request<'_>,
+    t: usize,
+    bound: u64,
+    conds: &[CondInfo],
+    follows: &[bool],
+) -> Vec<HashKey> {
     let own = 1u64 << t;
     let nest = req.joins.nest_of[t];
     let mut keys = Vec::new();
     if bound == 0 {
         return keys;
     }
-    for c in conds.iter().filter(|c| c.nest == nest && !c.late) {
+    let checked = conds.iter().zip(follows).filter(|(_, f)| !**f);
+    for (c, _) in checked.filter(|(c, _)| c.nest == nest && !c.late) {
         let Node::Compare(CmpOp::Eq, comparer, p) = &c.expr.node else {
             continue;
         };

@@ -33,6 +33,8 @@ pub struct Plan {
     pub catalog_version: u64,
     /// The stored tables it uses, each once; all are held before it runs.
     pub tables: Vec<Arc<Table>>,
+    /// The versions of the statistics that it was made by, in the order of `tables`; empty where they decide nothing.
+    pub figures: Box<[u64]>,
     /// Its result columns; empty for a statement without a result set.
     pub columns: Arc<[ColumnMeta]>,
     /// Number of parameters it reads, as far as its expressions show.
@@ -56,6 +58,15 @@ pub struct Plan {
 impl Guarded for Plan {
     fn needs(&self) -> &Needs {
         &self.needs
+    }
+}
+
+impl Plan {
+    /// Whether it was made by the statistics that its tables have now.
+    #[inline]
+    pub fn is_fresh(&self) -> bool {
+        let mut all = self.figures.iter().zip(&self.tables);
+        all.all(|(version, t)| t.stats_version() == *version)
     }
 }
 
@@ -146,6 +157,8 @@ pub struct Block {
     pub yields: Yields,
     /// Columns of the select list that are nothing but columns, with no conversion to do.
     pub plain: Option<Vec<(u16, u16)>>,
+    /// Rows that it yields, roughly.
+    pub rows: f64,
 }
 
 /// A table of a block.

@@ -283,6 +283,7 @@ impl Session {
         let version = self.instance.engine.catalog_version();
         let holds = x.settings == self.settings
             && x.plan.peek().catalog_version == version
+            && x.plan.peek().is_fresh()
             && self.security.ready(&x.plan).is_some()
             && !p.one_use
             && x.plan.peek().accepts(params);

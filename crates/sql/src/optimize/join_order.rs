@@ -1,0 +1,310 @@
+//! The order in which the tables of a block are read: dynamic programming over the sets of tables that have been read (Selinger et al.,
+//! "Access Path Selection in a Relational Database Management System", SIGMOD 1979, section 5), for left-deep orders. Tables that no
+//! condition ties to those before come only where none that is tied can. Blocks of more than [`MOST_BY_SETS`] tables are ordered
+//! greedily from every first table.
+//!
+//! An outer join's inner tables are read together, behind all that its condition may read.
+
+use std::collections::BTreeMap;
+
+use super::access::{Path, Paths};
+use super::joins::CondInfo;
+use super::steps::hashable;
+use crate::bind::from::Joins;
+use crate::bind::reads::tables_of;
+use crate::bind::scope::FromTable;
+use crate::bind::source::TableSource;
+use crate::bind::tree::BoundBlock;
+use sql_expr::{CmpOp, Node};
+
+/// Most tables whose orders are all compared.
+const MOST_BY_SETS: usize = 12;
+
+/// The work of keeping a row and its hash key, in rows read.
+const KEEP: f64 = 1.2;
+/// The work of looking for kept rows by hash.
+const PROBE: f64 = 0.6;
+/// The work of comparing a kept row with a combination.
+const COMPARE: f64 = 0.25;
+/// The work of making a combination of rows.
+const COMBINE: f64 = 0.15;
+/// The work of a condition with a subquery for a combination.
+const ASK: f64 = 20.0;
+/// Kept rows that may no longer fit the processor's caches.
+const MANY_KEPT: f64 = 100_000.0;
+
+/// The tables of a block and what ties them to each other.
+pub(super) struct Graph<'a> {
+    pub tables: &'a [FromTable],
+    pub paths: Vec<Paths<'a>>,
+    pub conds: &'a [CondInfo],
+    /// The share of combinations for which each condition holds.
+    pub shares: Vec<f64>,
+    pub joins: &'a Joins,
+    pub straight: bool,
+    /// The tables that conditions tie to each.
+    neighbours: Vec<u64>,
+    /// For each table, the tables whose values it can be looked up by hash with, one set for each equality.
+    keys: Vec<Vec<u64>>,
+    /// The tables in each outer join, those in it included.
+    inside: Vec<u64>,
+}
+
+/// Where the search stands after some tables.
+#[derive(Clone, Copy)]
+struct State {
+    cost: f64,
+    rows: f64,
+    last: usize,
+    path: Path,
+    before: u64,
+}
+
+impl<'a> Graph<'a> {
+    pub fn new(
+        tables: &'a [FromTable],
+        paths: Vec<Paths<'a>>,
+        conds: &'a [CondInfo],
+        shares: Vec<f64>,
+        joins: &'a Joins,
+        straight: bool,
+        base: u16,
+    ) -> Graph<'a> {
+        let n = tables.len();
+        let mut neighbours = vec![0u64; n];
+        let mut keys = vec![Vec::new(); n];
+        for c in conds {
+            for (t, near) in neighbours.iter_mut().enumerate() {
+                if c.tables & (1 << t) != 0 {
+                    *near |= c.tables & !(1 << t);
+                }
+            }
+            let Node::Compare(CmpOp::Eq, comparer, p) = &c.expr.node else {
+                continue;
+            };
+            if c.late || hashable(comparer, &p[0], &p[1]).is_none() {
+                continue;
+            }
+            let reads = [&p[0], &p[1]].map(|e| tables_of::<BoundBlock>(e, base, &[]));
+            for (own, other) in [(reads[0], reads[1]), (reads[1], reads[0])] {
+                if own.count_ones() == 1 && other != 0 && other & own == 0 {
+                    let t = own.trailing_zeros() as usize;
+                    if t < n && joins.nest_of[t] == c.nest {
+                        keys[t].push(other);
+                    }
+                }
+            }
+        }
+        let mut inside = vec![0u64; joins.nests.len()];
+        for t in 0..n {
+            let mut nest = joins.nest_of[t];
+            while nest != 0 {
+                inside[usize::from(nest)] |= 1 << t;
+                let parent = joins.nests[usize::from(nest)].parent;
+                if parent == nest {
+                    break;
+                }
+                nest = parent;
+            }
+        }
+        Graph {
+            tables,
+            paths,
+            conds,
+            shares,
+            joins,
+            straight,
+            neighbours,
+            keys,
+            inside,
+        }
+    }
+
+    /// The tables in order, each with how it is read, and the rows that come out.
+    pub fn order(&self) -> (Vec<(usize, Path)>, f64) {
+        let n = self.tables.len();
+        if n <= MOST_BY_SETS && !self.straight {
+            self.by_sets()
+        } else {
+            let firsts = self.candidates(0);
+            let orders = firsts.into_iter().map(|first| self.greedy(first));
+            let best = orders.min_by(|a, b| a.1.cost.total_cmp(&b.1.cost));
+            best.map_or((Vec::new(), 1.0), |(order, s)| (order, s.rows))
+        }
+    }
+
+    fn by_sets(&self) -> (Vec<(usize, Path)>, f64) {
+        let n = self.tables.len();
+        let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
+        let mut levels: Vec<BTreeMap<u64, State>> = Vec::with_capacity(n);
+        let mut level: BTreeMap<u64, State> = BTreeMap::new();
+        let none: BTreeMap<u64, Option<State>> = BTreeMap::from([(0, None)]);
+        for size in 0..n {
+            let mut next: BTreeMap<u64, State> = BTreeMap::new();
+            let mut extend = |mask: u64, state: Option<&State>| {
+                for t in self.candidates(mask) {
+                    let s = self.step(mask, state, t);
+                    let known = next.get(&(mask | 1 << t));
+                    if known.is_none_or(|k| s.cost < k.cost) {
+                        next.insert(mask | 1 << t, s);
+                    }
+                }
+            };
+            if size == 0 {
+                none.iter().for_each(|(mask, _)| extend(*mask, None));
+            } else {
+                level.iter().for_each(|(mask, s)| extend(*mask, Some(s)));
+            }
+            levels.push(std::mem::replace(&mut level, next));
+        }
+        levels.push(level);
+        let mut order = Vec::with_capacity(n);
+        let mut mask = all;
+        for size in (1..=n).rev() {
+            let Some(s) = levels[size].get(&mask) else {
+                break;
+            };
+            order.push((s.last, s.path));
+            mask = s.before;
+        }
+        order.reverse();
+        let rows = levels[n].get(&all).map_or(1.0, |s| s.rows);
+        (order, rows)
+    }
+
+    fn greedy(&self, first: usize) -> (Vec<(usize, Path)>, State) {
+        let mut state = self.step(0, None, first);
+        let mut mask = 1u64 << first;
+        let mut order = vec![(first, state.path)];
+        while order.len() < self.tables.len() {
+            let steps = self.candidates(mask);
+            let steps = steps.into_iter().map(|t| self.step(mask, Some(&state), t));
+            // Few rows now are little work later.
+            let weight = |s: &State| s.cost + s.rows * KEEP;
+            let Some(best) = steps.min_by(|a, b| weight(a).total_cmp(&weight(b))) else {
+                break;
+            };
+            order.push((best.last, best.path));
+            mask |= 1 << best.last;
+            state = best;
+        }
+        (order, state)
+    }
+
+    /// The tables that may be read next.
+    fn candidates(&self, mask: u64) -> Vec<usize> {
+        let n = self.tables.len();
+        let partly = |i: &u64| mask & i != 0 && mask & i != *i;
+        let open = self.inside.iter().filter(|i| partly(i));
+        let open = open.min_by_key(|i| i.count_ones()).copied();
+        let fits = |t: &usize| {
+            if mask & (1 << t) != 0 || open.is_some_and(|o| o & (1 << t) == 0) {
+                return false;
+            }
+            let mut nest = self.joins.nest_of[*t];
+            while nest != 0 {
+                let x = &self.joins.nests[usize::from(nest)];
+                if x.needs & !mask & !self.inside[usize::from(nest)] != 0 {
+                    return false;
+                }
+                if x.parent == nest {
+                    break;
+                }
+                nest = x.parent;
+            }
+            true
+        };
+        let fit: Vec<usize> = (0..n).filter(fits).collect();
+        let ready = |t: &usize| self.joins.after[*t] & !mask == 0;
+        let mut ready: Vec<usize> = fit.iter().copied().filter(ready).collect();
+        if ready.is_empty() {
+            // What waits for each other is read in the order written.
+            let first = fit.first().copied();
+            return first
+                .or_else(|| (0..n).find(|t| mask & (1 << t) == 0))
+                .into_iter()
+                .collect();
+        }
+        if self.straight {
+            ready.truncate(1);
+            return ready;
+        }
+        if mask != 0 {
+            let tied = |t: &usize| self.neighbours[*t] & mask != 0;
+            if ready.iter().any(tied) {
+                ready.retain(|t| tied(t) || self.paths[*t].best(0).yields <= 1.0);
+            }
+        }
+        ready
+    }
+
+    /// Rows of a table for each combination of those before.
+    fn fan(&self, t: usize, mask: u64) -> f64 {
+        let own = 1u64 << t;
+        let others = |handled: &dyn Fn(usize) -> bool| {
+            let mut share = 1.0;
+            let mut classes: Vec<u16> = Vec::new();
+            for (i, c) in self.conds.iter().enumerate() {
+                let now = c.nest == self.joins.nest_of[t]
+                    && c.tables & own != 0
+                    && c.tables & !(mask | own) == 0;
+                if now && handled(i) {
+                    classes.extend(c.class);
+                }
+            }
+            for (i, c) in self.conds.iter().enumerate() {
+                let now = c.nest == self.joins.nest_of[t]
+                    && c.tables & own != 0
+                    && c.tables & !(mask | own) == 0
+                    && !handled(i);
+                if !now || c.class.is_some_and(|k| classes.contains(&k)) {
+                    continue;
+                }
+                classes.extend(c.class);
+                share *= self.shares[i];
+            }
+            share
+        };
+        self.paths[t].fan(mask, &others)
+    }
+
+    /// Reading one table more.
+    fn step(&self, mask: u64, state: Option<&State>, t: usize) -> State {
+        let own = 1u64 << t;
+        let (before, rows) = state.map_or((0.0, 1.0), |s| (s.cost, s.rows));
+        let fan = self.fan(t, mask);
+        let optional = self.joins.nest_of[t] != 0;
+        let out = rows * if optional { fan.max(1.0) } else { fan };
+        let stored = matches!(self.tables[t].source, TableSource::Engine(_));
+        let alone = self.paths[t].best(0);
+        let mut path = alone;
+        let mut cost = alone.cost;
+        if mask != 0 {
+            let kept = self.fan(t, 0).min(alone.yields);
+            let by_hash = self.keys[t].iter().any(|k| k & !mask == 0);
+            let find = if by_hash {
+                PROBE + if kept > MANY_KEPT { PROBE } else { 0.0 }
+            } else {
+                kept * COMPARE
+            };
+            cost = alone.cost + kept * KEEP + rows * find;
+            let near = self.paths[t].best(mask);
+            if stored && near.needs != 0 && rows * near.cost < cost {
+                cost = rows * near.cost;
+                path = near;
+            }
+        }
+        let asked = self
+            .conds
+            .iter()
+            .filter(|c| c.late && c.tables & own != 0 && c.tables & !(mask | own) == 0);
+        let asked = asked.count() as f64;
+        State {
+            cost: before + cost + out * (COMBINE + asked * ASK),
+            rows: out.max(1e-3),
+            last: t,
+            path,
+            before: mask,
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What is known of the rows of a table of FROM: its statistics, and what is taken to hold where there are none.
+
+use std::sync::Arc;
+
+use engine::{IndexKind, Table, TableStats, column_key};
+use types::{DataType, Value};
+
+use crate::bind::scope::FromTable;
+use crate::bind::source::TableSource;
+
+/// Rows of a table that says nothing about itself: a virtual one.
+const VIRTUAL_ROWS: f64 = 200.0;
+/// Rows of a derived table, where nothing better is known.
+const DERIVED_ROWS: f64 = 1000.0;
+/// What is known of a table's rows.
+pub(super) struct Statistics<'a> {
+    from: &'a FromTable,
+    known: Option<Arc<TableStats>>,
+    /// How many there are, roughly; at least one.
+    pub rows: f64,
+}
+
+impl<'a> Statistics<'a> {
+    /// Those of a table of FROM; `derived` are the rows that the queries of derived tables are taken to yield.
+    pub fn of(from: &'a FromTable, derived: &[f64]) -> Statistics<'a> {
+        let mut known = None;
+        let rows = match &from.source {
+            TableSource::Engine(t) => {
+                known = t.stats();
+                (t.row_count_estimate() as f64).max(1.0)
+            }
+            TableSource::Virtual(_) => VIRTUAL_ROWS,
+            TableSource::Derived(n) => derived.get(*n as usize).copied().unwrap_or(DERIVED_ROWS),
+        };
+        Statistics { from, known, rows }
+    }
+
+    fn table(&self) -> Option<&Table> {
+        match &self.from.source {
+            TableSource::Engine(t) => Some(t),
+            _ => None,
+        }
+    }
+
+    /// The figures of a column, where there are any.
+    fn column(&self, column: u16) -> Option<(&TableStats, &engine::ColumnStats)> {
+        let stats = self.known.as_deref()?;
+        let c = stats.columns.get(usize::from(column))?;
+        (!c.is_unknown()).then_some((stats, c))
+    }
+
+    /// The key of a value of a column.
+    fn key(&self, column: u16, value: &Value) -> Option<Box<[u8]>> {
+        let def = self.table()?.def.columns.get(usize::from(column))?;
+        column_key(def, value.as_ref())
+    }
+
+    /// How many different values a column has; `None` where nothing is known.
+    pub fn distinct(&self, column: u16) -> Option<f64> {
+        let t = self.table()?;
+        let unique = t.def.indexes.iter().any(|i| {
+            matches!(i.kind, IndexKind::Primary | IndexKind::Unique)
+                && i.parts.len() == 1
+                && i.parts[0].column == column
+                && i.parts[0].prefix == 0
+        });
+        if unique {
+            return Some(self.rows);
+        }
+        let (stats, c) = self.column(column)?;
+        // What the figures say of distinct values grows with the table where nearly all were.
+        let grown = self.rows / stats.rows.max(1) as f64;
+        let distinct = c.distinct.max(1.0);
+        Some(if distinct > 0.5 * stats.rows as f64 {
+            (distinct * grown).max(1.0)
+        } else {
+            distinct
+        })
+    }
+
+    /// The share of rows whose column has a value.
+    pub fn equal(&self, column: u16, value: &Value) -> Option<f64> {
+        let (stats, _) = self.column(column)?;
+        Some(stats.equal(usize::from(column), &self.key(column, value)?))
+    }
+
+    /// The share of rows whose column is NULL.
+    pub fn nulls(&self, column: u16) -> Option<f64> {
+        match self.column(column) {
+            Some((_, c)) => Some(c.nulls),
+            None => {
+                let def = self.table()?.def.columns.get(usize::from(column))?;
+                (!def.nullable).then_some(0.0)
+            }
+        }
+    }
+
+    /// The share of rows whose column is within bounds, each with whether it is inside.
+    pub fn between(
+        &self,
+        column: u16,
+        low: Option<(&Value, bool)>,
+        high: Option<(&Value, bool)>,
+    ) -> Option<f64> {
+        let (stats, _) = self.column(column)?;
+        let key = |bound: Option<(&Value, bool)>| match bound {
+            Some((v, inside)) => Some(Some((self.key(column, v)?, inside))),
+            None => Some(None),
+        };
+        let (low, high) = (key(low)?, key(high)?);
+        Some(stats.between(
+            usize::from(column),
+            low.as_ref().map(|(k, i)| (&k[..], *i)),
+            high.as_ref().map(|(k, i)| (&k[..], *i)),
+        ))
+    }
+
+    /// How many different values the first `parts` parts of an index have together.
+    pub fn prefix_distinct(&self, index: usize, parts: usize) -> Option<f64> {
+        let def = &self.table()?.def.indexes[index];
+        let unique = matches!(def.kind, IndexKind::Primary | IndexKind::Unique);
+        if unique && parts >= def.parts.len() {
+            return Some(self.rows);
+        }
+        let known = self.known.as_deref()?;
+        let d = *known
+            .indexes
+            .get(index)?
+            .distinct
+            .get(parts.checked_sub(1)?)?;
+        let grown = self.rows / known.rows.max(1) as f64;
+        (d > 0.0).then(|| {
+            if d > 0.5 * known.rows as f64 {
+                (d * grown).max(1.0)
+            } else {
+                d
+            }
+        })
+    }
+
+    /// The type of a column of a stored table.
+    pub fn data_type(&self, column: u16) -> Option<&DataType> {
+        let def = self.table()?.def.columns.get(usize::from(column))?;
+        Some(&def.ty)
+    }
+}
