@@ -29,8 +29,21 @@ pub(crate) struct Cond {
     pub nest: u16,
 }
 
-/// An outer join.
+/// What a nest does with the combinations before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NestKind {
+    /// Each stays; where nothing matches, the nest's tables are NULL.
+    Outer,
+    /// Each with a match stays, once.
+    Semi,
+    /// Each without a match stays.
+    Anti,
+}
+
+/// An outer join, semi-join or anti-join.
 pub(crate) struct Nest {
+    /// What it does.
+    pub kind: NestKind,
     /// The nest around it.
     pub parent: u16,
     /// Tables (bits, by place in FROM) that must have been read before it.
@@ -68,6 +81,7 @@ impl Joins {
     pub fn add_table(&mut self, nest: u16) {
         if self.nests.is_empty() {
             self.nests.push(Nest {
+                kind: NestKind::Outer,
                 parent: 0,
                 needs: 0,
             });
@@ -149,6 +163,7 @@ impl StatementBinder<'_> {
         }
         st.base = self.take_slots(n as u16)?;
         st.joins.nests.push(Nest {
+            kind: NestKind::Outer,
             parent: 0,
             needs: 0,
         });
@@ -209,6 +224,7 @@ impl StatementBinder<'_> {
         let new_nest = st.joins.nests.len() as u16;
         if outer {
             st.joins.nests.push(Nest {
+                kind: NestKind::Outer,
                 parent: nest,
                 needs: 0,
             });

@@ -13,6 +13,7 @@ mod meta;
 pub(crate) mod names;
 mod over;
 pub(crate) mod params;
+pub(crate) mod places;
 mod query;
 pub(crate) mod reads;
 pub(crate) mod scope;
@@ -143,6 +144,7 @@ impl<'p> StatementBinder<'p> {
                 locks: self.locks.get(),
                 private: self.private.get(),
                 time_limit,
+                next_slot: self.next_slot.get(),
             },
         }
     }
@@ -386,6 +388,7 @@ impl<'p> StatementBinder<'p> {
             kind,
             correlated,
             outer,
+            repeats: false,
         };
         Ok((sub, types))
     }

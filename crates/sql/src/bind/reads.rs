@@ -1,5 +1,6 @@
 //! Which tables and subqueries an expression reads.
 
+use super::places::Places;
 use super::tree::{Body, BoundBlock, BoundQuery, FIRST_SPECIAL_SLOT, Sub};
 use sql_expr::{Expr, Node};
 
@@ -16,11 +17,14 @@ pub(crate) fn subqueries_of(e: &Expr, out: &mut Vec<u32>) {
 }
 
 /// The tables of a block (bits, by place) that an expression reads, itself or through its subqueries.
-pub(crate) fn tables_of<B>(e: &Expr, base: u16, subqueries: &[Sub<B>]) -> u64 {
+pub(crate) fn tables_of<B>(e: &Expr, places: &Places, subqueries: &[Sub<B>]) -> u64 {
     let mut bits = 0;
     let mut add = |slot: u16| {
-        if slot >= base && slot < FIRST_SPECIAL_SLOT {
-            bits |= 1u64 << (slot - base).min(63);
+        match places.of(slot) {
+            Some(place) => bits |= 1u64 << place,
+            // Of the block, but no table.
+            None if slot >= places.base() && slot < FIRST_SPECIAL_SLOT => bits |= 1 << 63,
+            None => {}
         }
     };
     let mut used = Vec::new();

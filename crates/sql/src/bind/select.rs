@@ -122,6 +122,7 @@ impl StatementBinder<'_> {
             calc_found_rows: s.options.calc_found_rows,
             subqueries: b.subqueries,
             yields: Yields::Shown,
+            rewritten: false,
         };
         let query = BoundQuery::of_block(block, types, lowest);
         Ok((self.assign_late(query)?, columns))

@@ -56,6 +56,8 @@ pub(crate) struct Facts {
     pub private: bool,
     /// How long it may run.
     pub time_limit: TimeLimit,
+    /// The first slot that nothing has.
+    pub next_slot: u16,
 }
 
 /// What a statement does.
@@ -111,6 +113,8 @@ pub(crate) struct BoundBlock {
     pub subqueries: Vec<BoundSub>,
     /// In what form its values leave it.
     pub yields: Yields,
+    /// It has been rewritten.
+    pub rewritten: bool,
 }
 
 /// UPDATE.
@@ -223,6 +227,8 @@ pub struct Sub<B> {
     pub correlated: bool,
     /// Columns it reads of blocks around it.
     pub outer: Vec<(u16, u16)>,
+    /// It has the same rows wherever those columns have the same values; found when it is planned.
+    pub repeats: bool,
 }
 
 /// GROUP BY and aggregates.
@@ -391,6 +397,7 @@ impl BoundBlock {
             calc_found_rows: false,
             subqueries: Vec::new(),
             yields: Yields::Shown,
+            rewritten: false,
         }
     }
 }

@@ -9,10 +9,11 @@ use super::group::Grouper;
 use super::join::{Join, all_hold, passes};
 use super::keep::Kept;
 use super::keys::{self, Ranges};
+use super::memo;
 use super::output::{Output, flush_now_and_then, limits};
 use super::row::{Candidate, OnlySubs};
 use super::spool;
-use super::sub::{SubValues, fetch};
+use super::sub::SubValues;
 use crate::plan::{Access, Block};
 use crate::sink::ResultSink;
 use sql_expr::RowSource;
@@ -197,7 +198,7 @@ async fn group_scan(
 ) -> Result<(), SqlError> {
     let cx = env.cx;
     let step = &block.steps[0];
-    let slot = block.base + step.table;
+    let slot = block.slot(step);
     let mut scans = Scans::new(block, env, rest)?;
     let inexact = scans.inexact;
     let count_only = block.group.as_ref().is_some_and(|g| g.only_count_star)
@@ -246,7 +247,7 @@ async fn feed_scan(
 ) -> Result<(), SqlError> {
     let cx = env.cx;
     let step = &block.steps[0];
-    let slot = block.base + step.table;
+    let slot = block.slot(step);
     let mut scans = Scans::new(block, env, rest)?;
     let inexact = scans.inexact;
     let mut batch = RowBatch::new();
@@ -283,7 +284,7 @@ async fn stream_scan(
 ) -> Result<(), SqlError> {
     let cx = env.cx;
     let step = &block.steps[0];
-    let slot = block.base + step.table;
+    let slot = block.slot(step);
     let mut scans = Scans::new(block, env, rest)?;
     let inexact = scans.inexact;
     let wanted = limits(block.limit.as_ref(), cx)?.needed();
@@ -378,12 +379,12 @@ async fn finish_groups(
     sink: &mut dyn ResultSink,
 ) -> Result<(), SqlError> {
     let cx = env.cx;
-    let mut groups = grouper.finish(&Nulls(outer, block.base));
+    let mut groups = grouper.finish(&Nulls(outer, block.places.base()));
     let mut sent = 0u64;
     while groups.next(cx)? {
         for &i in &block.group_subqueries {
             let rest = OnlySubs { subs: &subs, outer };
-            let rows = fetch(&block.subqueries[i as usize], env, &groups.row(&rest)).await?;
+            let rows = memo::rows(&block.subqueries[i as usize], env, &groups.row(&rest)).await?;
             subs.set(i, rows);
         }
         loop {

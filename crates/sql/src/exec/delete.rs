@@ -58,7 +58,7 @@ async fn by_key(plan: &DeletePlan, env: &mut Env<'_>, subs: &SubValues) -> Resul
         Fit::No => return while_scanning(plan, env, subs).await,
         _ => return Ok(0),
     }
-    let slot = block.base;
+    let slot = block.tables[0].slot;
     let done = env
         .session
         .delete_key(table, &key, &mut |row| {
@@ -90,7 +90,7 @@ async fn while_scanning(
         Ranges::Inexact => (vec![(KeyBound::None, KeyBound::None)], true),
     };
     let (index, backward) = keys::index_of(&step.access);
-    let slot = block.base;
+    let slot = block.tables[0].slot;
     let mut deleted = 0;
     let mut batch = RowBatch::new();
     for (lower, upper) in ranges {
@@ -198,7 +198,7 @@ async fn collected(plan: &DeletePlan, env: &mut Env<'_>, subs: SubValues) -> Res
     let mut deleted = 0;
     for (&t, keys) in plan.targets.iter().zip(&found) {
         let table = stored(block, t)?;
-        let slot = block.base + t;
+        let slot = block.tables[usize::from(t)].slot;
         let numbers = match &order {
             Some(o) => o.clone(),
             None => (0..keys.len()).collect(),

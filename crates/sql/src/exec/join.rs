@@ -10,8 +10,10 @@ use types::{SqlError, ValueRef};
 use super::Env;
 use super::keep::{Kept, keep};
 use super::keys::{self, KeyRange, Ranges};
+use super::memo;
 use super::row::{Candidate, Tuple};
-use super::sub::{SubValues, fetch};
+use super::sub::SubValues;
+use crate::bind::from::NestKind;
 use crate::plan::{Block, LateExpr, Step};
 use sql_expr::{EvalCtx, Expr, RowSource};
 
@@ -140,7 +142,7 @@ impl<'p> Join<'p> {
     /// The combination the join stands at.
     pub fn tuple(&self) -> Tuple<'_> {
         Tuple {
-            base: self.block.base,
+            places: &self.block.places,
             levels: &self.levels,
             outer: self.outer,
             subs: Some(&self.subs),
@@ -155,7 +157,7 @@ impl<'p> Join<'p> {
     /// Runs correlated subqueries for the combination at hand.
     pub async fn fill(&mut self, which: &[u32], env: &mut Env<'_>) -> Result<(), SqlError> {
         for &i in which {
-            let rows = fetch(&self.block.subqueries[i as usize], env, &self.tuple()).await?;
+            let rows = memo::rows(&self.block.subqueries[i as usize], env, &self.tuple()).await?;
             self.subs.set(i, rows);
         }
         Ok(())
@@ -215,8 +217,8 @@ impl<'p> Join<'p> {
         Ok(true)
     }
 
-    /// Marks the outer joins that end at a step (those that begin at or before `outside`, where that is not 0) as matched and
-    /// checks the conditions around them.
+    /// Marks the nests that end at a step as matched and checks the conditions around them; `false` where the combination is not wanted.
+    /// Where `outside` is not 0, the nest that begins there has just been extended with NULLs, and only it and those around it count.
     async fn close_nests(
         &mut self,
         s: usize,
@@ -229,6 +231,17 @@ impl<'p> Join<'p> {
                 continue;
             }
             self.progress[first].found = true;
+            let extended = outside != 0 && first == outside;
+            if nest.kind != NestKind::Outer && !extended {
+                // One match says it all.
+                for p in &mut self.progress[first..=s] {
+                    p.found = true;
+                    p.exhausted = true;
+                }
+                if nest.kind == NestKind::Anti {
+                    return Ok(false);
+                }
+            }
             if !self.holds(&nest.after, env).await? {
                 return Ok(false);
             }
@@ -378,12 +391,12 @@ impl<'p> Join<'p> {
         batch.clear();
         let cx = env.cx;
         let tuple = Tuple {
-            base: block.base,
+            places: &block.places,
             levels: &self.levels,
             outer: self.outer,
             subs: Some(&self.subs),
         };
-        let slot = block.base + step.table;
+        let slot = block.slot(step);
         let more = env
             .session
             .next_batch(&mut scan, &mut batch, size, &mut |row| {

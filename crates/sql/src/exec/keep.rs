@@ -200,7 +200,7 @@ pub(crate) async fn keep(
     subs: &SubValues,
 ) -> Result<Kept, SqlError> {
     let rest = OnlySubs { subs, outer };
-    let slot = block.base + step.table;
+    let slot = block.slot(step);
     let cx = env.cx;
     let (rows, charge) = match &block.tables[usize::from(step.table)].source {
         TableSource::Engine(_) => stored(block, step, mode, env, &rest, usize::MAX)
@@ -300,8 +300,7 @@ pub(crate) async fn keep_stored(
         _charge: charge,
     };
     if let Some(keys) = &step.buffer {
-        kept.build_hash(keys, block.base + step.table, env, &rest)
-            .await?;
+        kept.build_hash(keys, block.slot(step), env, &rest).await?;
     }
     Ok(Some(kept))
 }
@@ -315,7 +314,7 @@ async fn stored(
     rest: &OnlySubs<'_>,
     bytes_max: usize,
 ) -> Result<Option<(Rows, Charge)>, SqlError> {
-    let slot = block.base + step.table;
+    let slot = block.slot(step);
     let Some(table) = block.tables[usize::from(step.table)].stored() else {
         return Err(SqlError::internal("a stored table is expected"));
     };

@@ -14,6 +14,7 @@ mod join;
 mod keep;
 mod keymap;
 mod keys;
+mod memo;
 mod named_locks;
 mod output;
 mod pause;
@@ -80,6 +81,7 @@ pub(crate) struct Env<'e> {
     pub connection_id: u64,
     pub named_locks: &'e NamedLocks,
     pub spools: spool::Spools,
+    pub memos: memo::Memos,
     /// Rows since the last pause.
     worked: u32,
 }
@@ -142,6 +144,7 @@ pub async fn run(
         connection_id: ctx.connection_id,
         named_locks: ctx.named_locks,
         spools: spool::Spools::default(),
+        memos: memo::Memos::default(),
         worked: 0,
     };
     // What is in a box here is not in the future that every statement begins with, a change by key included.
@@ -254,6 +257,7 @@ pub async fn eval_scalar(
         connection_id: ctx.connection_id,
         named_locks: ctx.named_locks,
         spools: spool::Spools::default(),
+        memos: memo::Memos::default(),
         worked: 0,
     };
     let mut rows = RowStore::new(1, ctx.cx.memory());

@@ -5,13 +5,14 @@ use types::{Value, ValueRef};
 
 use super::join::Level;
 use super::sub::SubValues;
+use crate::plan::Places;
 use sql_expr::{INSERTED_SLOT, RowSource, SubquerySource};
 
 /// The rows a join stands at, and those of the blocks around it.
 #[derive(Clone, Copy)]
 pub(crate) struct Tuple<'a> {
-    /// Slot of the first table.
-    pub base: u16,
+    /// The tables' places by slot.
+    pub places: &'a Places,
     /// The tables' current rows, by place.
     pub levels: &'a [Level],
     /// The rows of the blocks around.
@@ -23,8 +24,8 @@ pub(crate) struct Tuple<'a> {
 impl RowSource for Tuple<'_> {
     #[inline]
     fn column(&self, slot: u16, ordinal: u16) -> ValueRef<'_> {
-        match self.levels.get(usize::from(slot.wrapping_sub(self.base))) {
-            Some(l) => l.column(ordinal),
+        match self.places.of(slot) {
+            Some(place) => self.levels[place].column(ordinal),
             None => self.outer.column(slot, ordinal),
         }
     }

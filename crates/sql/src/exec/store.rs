@@ -59,6 +59,11 @@ impl RowStore {
         }
     }
 
+    /// Bytes that its values take.
+    pub fn bytes(&self) -> usize {
+        self.data.capacity()
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.rows.len()

@@ -1,6 +1,8 @@
 //! Subqueries: their rows are fetched before the expression that uses them is evaluated; once for an uncorrelated one, for every
 //! row for a correlated one.
 
+use std::sync::Arc;
+
 use types::SqlError;
 use types::error::codes;
 
@@ -14,7 +16,7 @@ use sql_expr::{RowSource, SubquerySource, Val};
 /// Values of a block's subqueries, for the row at hand.
 #[derive(Default)]
 pub(crate) struct SubValues {
-    rows: Vec<RowStore>,
+    rows: Vec<Arc<RowStore>>,
 }
 
 impl SubValues {
@@ -31,21 +33,22 @@ impl SubValues {
             } else {
                 fetch(p, env, outer).await?
             };
-            s.rows.push(rows);
+            s.rows.push(Arc::new(rows));
         }
         Ok(s)
     }
 
     /// Puts in the rows of one.
-    pub fn set(&mut self, index: u32, rows: RowStore) {
+    pub fn set(&mut self, index: u32, rows: impl Into<Arc<RowStore>>) {
         if let Some(s) = self.rows.get_mut(index as usize) {
-            *s = rows;
+            *s = rows.into();
         }
     }
 
     fn of(&self, index: u32) -> Result<&RowStore, SqlError> {
         self.rows
             .get(index as usize)
+            .map(Arc::as_ref)
             .ok_or_else(|| SqlError::internal("no such subquery"))
     }
 }

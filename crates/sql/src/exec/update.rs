@@ -151,7 +151,7 @@ impl UpdatePlan {
     ) -> Result<Edit<'p>, SqlError> {
         Ok(Edit {
             table: stored(&self.block, target.table)?,
-            slot: self.block.base + target.table,
+            slot: self.block.tables[usize::from(target.table)].slot,
             assigns: &target.assigns,
             defaults,
             touch: &target.touch,

@@ -215,8 +215,8 @@ impl<'a> Paths<'a> {
             return Ok(paths);
         };
         let own = 1u64 << t;
-        let base = selectivity.base;
-        let read = |e: &Expr| tables_of::<BoundBlock>(e, base, &[]);
+        let places = selectivity.places;
+        let read = |e: &Expr| tables_of::<BoundBlock>(e, places, &[]);
         let foreign = |e: &Expr| read(e) & own == 0;
         let mut columns: Vec<u16> = Vec::new();
         for (i, index) in table.def.indexes.iter().enumerate() {

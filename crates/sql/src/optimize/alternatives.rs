@@ -5,6 +5,7 @@
 
 use super::joins::CondInfo;
 use crate::bind::group::Known;
+use crate::bind::places::Places;
 use crate::bind::reads::tables_of;
 use crate::bind::tree::BoundBlock;
 use sql_expr::{Expr, ExprType, Node};
@@ -92,7 +93,7 @@ pub(super) fn factored(e: &Expr) -> Option<Vec<Expr>> {
 }
 
 /// The conditions on single tables that follow from those with OR over several.
-pub(super) fn implied(conds: &[CondInfo], base: u16) -> Vec<CondInfo> {
+pub(super) fn implied(conds: &[CondInfo], places: &Places) -> Vec<CondInfo> {
     let mut out = Vec::new();
     for c in conds.iter().filter(|c| c.nest == 0 && !c.late) {
         let Node::Or(arms) = &c.expr.node else {
@@ -112,12 +113,12 @@ pub(super) fn implied(conds: &[CondInfo], base: u16) -> Vec<CondInfo> {
             let of_table = |arm: &Vec<Expr>| {
                 let own = arm
                     .iter()
-                    .filter(|e| tables_of::<BoundBlock>(e, base, &[]) == own);
+                    .filter(|e| tables_of::<BoundBlock>(e, places, &[]) == own);
                 all_of(own.cloned().collect())
             };
             let said: Option<Vec<Expr>> = arms.iter().map(of_table).collect();
             if let Some(e) = said.and_then(any_of) {
-                out.push(CondInfo::made(e, base, None));
+                out.push(CondInfo::made(e, places, None));
             }
         }
     }

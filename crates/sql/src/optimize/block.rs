@@ -3,9 +3,11 @@
 use types::SqlError;
 
 use super::Optimizer;
+use super::derived;
 use super::fast;
 use super::joins::{self, Request};
 use super::spool;
+use crate::bind::places::Places;
 use crate::bind::subqueries_of;
 use crate::bind::tree::BoundBlock;
 use crate::plan::{Block, TablePlan};
@@ -16,7 +18,8 @@ const GROUPED: f64 = 0.1;
 
 impl Optimizer<'_> {
     /// Plans a block.
-    pub(super) fn block(&self, b: BoundBlock) -> Result<Block, SqlError> {
+    pub(super) fn block(&self, mut b: BoundBlock) -> Result<Block, SqlError> {
+        derived::push_down(&mut b);
         let BoundBlock {
             base,
             tables,
@@ -33,16 +36,18 @@ impl Optimizer<'_> {
             calc_found_rows,
             subqueries,
             yields,
+            rewritten: _,
         } = b;
         let derived = self.queries(derived)?;
         let derived_rows: Vec<f64> = derived.iter().map(super::rows_of).collect();
+        let places = Places::new(base, tables.iter().map(|t| t.slot));
         let request = Request {
             cx: self.ctx.cx,
             derived: &derived_rows,
             tables: &tables,
             joins,
             subqueries: &subqueries,
-            base,
+            places: &places,
             straight,
             order: if group.is_some() { &[] } else { &order },
             has_limit: limit.is_some(),
@@ -57,11 +62,12 @@ impl Optimizer<'_> {
         }
         let table = |(t, lock): (crate::bind::scope::FromTable, _)| TablePlan {
             source: t.source,
+            slot: t.slot,
             alias: t.alias,
             lock,
         };
         let mut block = Block {
-            base,
+            places,
             tables: tables.into_iter().zip(locks).map(table).collect(),
             derived,
             steps: found.steps,

@@ -11,7 +11,7 @@ use types::CollationId;
 
 use super::joins::CondInfo;
 use super::steps::hashable;
-use crate::bind::scope::FromTable;
+use crate::bind::places::Places;
 use sql_expr::{CmpOp, Comparer, Expr, ExprType, Node};
 
 /// How the members of a class compare.
@@ -55,11 +55,11 @@ fn equality(e: &Expr) -> Option<(Kind, &Comparer, &Expr, &Expr)> {
 }
 
 /// Adds the equalities that follow from those of the block itself, and marks all links between columns with the number of their class.
-pub(super) fn close(conds: &mut Vec<CondInfo>, tables: &[FromTable], nest_of: &[u16], base: u16) {
+pub(super) fn close(conds: &mut Vec<CondInfo>, nest_of: &[u16], places: &Places) {
     let place = |e: &Expr| {
         let c = e.as_column()?;
-        let t = usize::from(c.slot.checked_sub(base)?);
-        (t < tables.len() && nest_of[t] == 0).then_some((t, c.ordinal))
+        let t = places.of(c.slot)?;
+        (nest_of[t] == 0).then_some((t, c.ordinal))
     };
     let mut classes: Vec<Class> = Vec::new();
     for c in conds.iter().filter(|c| c.nest == 0 && !c.late) {
@@ -94,7 +94,7 @@ pub(super) fn close(conds: &mut Vec<CondInfo>, tables: &[FromTable], nest_of: &[
         }
     }
     for (n, class) in classes.iter().enumerate() {
-        link(conds, class, n as u16, tables, base, &place);
+        link(conds, class, n as u16, places, &place);
     }
 }
 
@@ -124,8 +124,7 @@ fn link(
     conds: &mut Vec<CondInfo>,
     class: &Class,
     number: u16,
-    tables: &[FromTable],
-    base: u16,
+    places: &Places,
     place: &dyn Fn(&Expr) -> Option<(usize, u16)>,
 ) {
     let comparer = match class.kind {
@@ -170,7 +169,7 @@ fn link(
             node: Node::Compare(CmpOp::Eq, comparer.clone(), Box::new([a, b])),
             ty: ExprType::truth(nullable),
         };
-        conds.push(CondInfo::made(expr, base, class));
+        conds.push(CondInfo::made(expr, places, class));
     };
     for x in 0..class.members.len() {
         for y in x + 1..class.members.len() {
@@ -185,5 +184,4 @@ fn link(
             add(a, value.clone(), None);
         }
     }
-    let _ = tables;
 }

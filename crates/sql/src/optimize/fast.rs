@@ -61,7 +61,7 @@ pub(crate) fn point_get(plan: &mut QueryPlan) -> Option<PointGet> {
     };
     Some(PointGet {
         table,
-        slot: b.base,
+        slot: b.tables[0].slot,
         lock: b.tables[0].lock,
         key,
         filter: step.filter,

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use super::access::{Path, Paths};
 use super::joins::CondInfo;
 use super::steps::hashable;
-use crate::bind::from::Joins;
+use crate::bind::from::{Joins, NestKind};
+use crate::bind::places::Places;
 use crate::bind::reads::tables_of;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
@@ -58,6 +59,8 @@ struct State {
     last: usize,
     path: Path,
     before: u64,
+    /// Rows before the semi-join or anti-join that is being read.
+    entry: f64,
 }
 
 impl<'a> Graph<'a> {
@@ -68,7 +71,7 @@ impl<'a> Graph<'a> {
         shares: Vec<f64>,
         joins: &'a Joins,
         straight: bool,
-        base: u16,
+        places: &Places,
     ) -> Graph<'a> {
         let n = tables.len();
         let mut neighbours = vec![0u64; n];
@@ -85,7 +88,7 @@ impl<'a> Graph<'a> {
             if c.late || hashable(comparer, &p[0], &p[1]).is_none() {
                 continue;
             }
-            let reads = [&p[0], &p[1]].map(|e| tables_of::<BoundBlock>(e, base, &[]));
+            let reads = [&p[0], &p[1]].map(|e| tables_of::<BoundBlock>(e, places, &[]));
             for (own, other) in [(reads[0], reads[1]), (reads[1], reads[0])] {
                 if own.count_ones() == 1 && other != 0 && other & own == 0 {
                     let t = own.trailing_zeros() as usize;
@@ -268,13 +271,47 @@ impl<'a> Graph<'a> {
         self.paths[t].fan(mask, &others)
     }
 
+    /// The outermost semi-join or anti-join that a table is in, and whether it is the latter.
+    fn filtering_nest(&self, t: usize) -> Option<(usize, bool)> {
+        let mut found = None;
+        let mut nest = self.joins.nest_of[t];
+        while nest != 0 {
+            let x = &self.joins.nests[usize::from(nest)];
+            if x.kind != NestKind::Outer {
+                found = Some((usize::from(nest), x.kind == NestKind::Anti));
+            }
+            if x.parent == nest {
+                break;
+            }
+            nest = x.parent;
+        }
+        found
+    }
+
     /// Reading one table more.
     fn step(&self, mask: u64, state: Option<&State>, t: usize) -> State {
         let own = 1u64 << t;
         let (before, rows) = state.map_or((0.0, 1.0), |s| (s.cost, s.rows));
         let fan = self.fan(t, mask);
-        let optional = self.joins.nest_of[t] != 0;
-        let out = rows * if optional { fan.max(1.0) } else { fan };
+        let nest = usize::from(self.joins.nest_of[t]);
+        let optional = nest != 0 && self.joins.nests[nest].kind == NestKind::Outer;
+        let mut out = rows * if optional { fan.max(1.0) } else { fan };
+        let mut entry = state.map_or(1.0, |s| s.entry);
+        let combined = out;
+        if let Some((n, anti)) = self.filtering_nest(t) {
+            if mask & self.inside[n] == 0 {
+                entry = rows;
+            }
+            if (mask | own) & self.inside[n] == self.inside[n] {
+                let matched = (out / entry.max(1e-9)).min(1.0);
+                out = entry
+                    * if anti {
+                        (1.0 - matched).max(0.1)
+                    } else {
+                        matched
+                    };
+            }
+        }
         let stored = matches!(self.tables[t].source, TableSource::Engine(_));
         let alone = self.paths[t].best(0);
         let mut path = alone;
@@ -300,11 +337,12 @@ impl<'a> Graph<'a> {
             .filter(|c| c.late && c.tables & own != 0 && c.tables & !(mask | own) == 0);
         let asked = asked.count() as f64;
         State {
-            cost: before + cost + out * (COMBINE + asked * ASK),
+            cost: before + cost + combined * (COMBINE + asked * ASK),
             rows: out.max(1e-3),
             last: t,
             path,
             before: mask,
+            entry,
         }
     }
 }

@@ -12,7 +12,8 @@ use super::range::rejects_null;
 use super::selectivity::Selectivity;
 use super::statistics::Statistics;
 use super::steps::build_steps;
-use crate::bind::from::{Cond, Joins, Nest};
+use crate::bind::from::{Cond, Joins, Nest, NestKind};
+use crate::bind::places::Places;
 use crate::bind::reads::{subqueries_of, tables_of};
 use crate::bind::scope::FromTable;
 use crate::bind::tree::BoundSub;
@@ -32,8 +33,8 @@ pub(crate) struct Request<'a> {
     pub joins: Joins,
     /// Its subqueries.
     pub subqueries: &'a [BoundSub],
-    /// Its first slot.
-    pub base: u16,
+    /// The places of its tables by slot.
+    pub places: &'a Places,
     /// Tables are read in the order written.
     pub straight: bool,
     /// The order its rows should come in.
@@ -71,12 +72,12 @@ pub(crate) struct CondInfo {
 }
 
 impl CondInfo {
-    fn new(c: Cond, base: u16, subqueries: &[BoundSub]) -> CondInfo {
+    fn new(c: Cond, places: &Places, subqueries: &[BoundSub]) -> CondInfo {
         let mut used = Vec::new();
         subqueries_of(&c.expr, &mut used);
         let correlated = used.iter().any(|&i| subqueries[i as usize].correlated);
         CondInfo {
-            tables: tables_of(&c.expr, base, subqueries),
+            tables: tables_of(&c.expr, places, subqueries),
             late: correlated || c.expr.has_special(),
             expr: c.expr,
             nest: c.nest,
@@ -85,9 +86,9 @@ impl CondInfo {
     }
 
     /// A condition of the block itself that follows from others.
-    pub fn made(expr: Expr, base: u16, class: Option<u16>) -> CondInfo {
+    pub fn made(expr: Expr, places: &Places, class: Option<u16>) -> CondInfo {
         CondInfo {
-            tables: tables_of::<crate::bind::tree::BoundBlock>(&expr, base, &[]),
+            tables: tables_of::<crate::bind::tree::BoundBlock>(&expr, places, &[]),
             late: false,
             expr,
             nest: 0,
@@ -128,9 +129,9 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
     let mut conds: Vec<CondInfo> = conds
         .into_iter()
         .flat_map(factored)
-        .map(|c| CondInfo::new(c, req.base, req.subqueries))
+        .map(|c| CondInfo::new(c, req.places, req.subqueries))
         .collect();
-    dissolve_nests(&mut req.joins, &mut conds, req.base);
+    dissolve_nests(&mut req.joins, &mut conds, req.places);
     let mut constant = Vec::new();
     let mut i = 0;
     while i < conds.len() {
@@ -150,8 +151,8 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
             rows: 1.0,
         });
     }
-    conds.extend(alternatives::implied(&conds, req.base));
-    equalities::close(&mut conds, req.tables, &req.joins.nest_of, req.base);
+    conds.extend(alternatives::implied(&conds, req.places));
+    equalities::close(&mut conds, &req.joins.nest_of, req.places);
     let statistics: Vec<Statistics<'_>> = req
         .tables
         .iter()
@@ -160,7 +161,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
     let selectivity = Selectivity {
         cx: req.cx,
         tables: &statistics,
-        base: req.base,
+        places: req.places,
     };
     let paths = req.tables.iter().enumerate();
     let paths = paths
@@ -174,7 +175,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
         shares,
         &req.joins,
         req.straight,
-        req.base,
+        req.places,
     );
     let mut ordered = Ordered::default();
     let mut bound = 0u64;
@@ -199,16 +200,17 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
 }
 
 /// Turns an outer join into an inner one where a condition around it can only hold for joined rows.
-fn dissolve_nests(joins: &mut Joins, conds: &mut [CondInfo], base: u16) {
+fn dissolve_nests(joins: &mut Joins, conds: &mut [CondInfo], places: &Places) {
     loop {
         let dissolved = (1..joins.nests.len()).find(|&n| {
             let n = n as u16;
             let parent = joins.nests[usize::from(n)].parent;
-            if parent == n || !joins.nest_of.contains(&n) {
+            let outer = joins.nests[usize::from(n)].kind == NestKind::Outer;
+            if parent == n || !outer || !joins.nest_of.contains(&n) {
                 return false;
             }
             let inside = |slot: u16| {
-                let nest = joins.nest_of.get(usize::from(slot.wrapping_sub(base)));
+                let nest = places.of(slot).map(|t| &joins.nest_of[t]);
                 nest.is_some_and(|&o| joins.is_within(o, n))
             };
             conds
@@ -228,6 +230,7 @@ fn dissolve_nests(joins: &mut Joins, conds: &mut [CondInfo], base: u16) {
             x.parent = parent;
         }
         joins.nests[usize::from(n)] = Nest {
+            kind: NestKind::Outer,
             parent: n,
             needs: u64::MAX,
         };

@@ -7,6 +7,7 @@ mod access;
 mod alternatives;
 mod block;
 mod change;
+mod derived;
 mod equalities;
 mod fast;
 mod group;
@@ -18,12 +19,15 @@ mod selectivity;
 mod spool;
 mod statistics;
 mod steps;
+mod unnest;
+
+use std::cell::Cell;
 
 use types::SqlError;
 
 use crate::bind::tree::{
-    Body, BoundBlock, BoundBody, BoundQuery, BoundStatement, BoundSub, Insert, InsertRows, Query,
-    SetArm, Sub,
+    Body, BoundBlock, BoundBody, BoundQuery, BoundStatement, BoundSub, FIRST_SPECIAL_SLOT, Insert,
+    InsertRows, Query, SetArm, Sub,
 };
 use crate::bind::{self, BindCtx};
 use crate::plan::{Block, InsertPlan, Plan, PlanBody, QueryPlan, SubPlan, explain};
@@ -53,7 +57,10 @@ pub fn prepare_values(
 }
 
 fn plan(ctx: &BindCtx<'_>, bound: BoundStatement) -> Result<Plan, SqlError> {
-    let optimizer = Optimizer { ctx };
+    let optimizer = Optimizer {
+        ctx,
+        next_slot: Cell::new(bound.facts.next_slot),
+    };
     let mut columns = bound.columns;
     let body = match bound.body {
         BoundBody::Explain(inner) => {
@@ -106,9 +113,34 @@ fn plan(ctx: &BindCtx<'_>, bound: BoundStatement) -> Result<Plan, SqlError> {
 /// Planning one statement.
 struct Optimizer<'a> {
     ctx: &'a BindCtx<'a>,
+    next_slot: Cell<u16>,
 }
 
 impl Optimizer<'_> {
+    /// Rewrites a SELECT and the subqueries that may become part of it.
+    fn rewrite(&self, b: &mut BoundBlock) {
+        if std::mem::replace(&mut b.rewritten, true) {
+            return;
+        }
+        for s in &mut b.subqueries {
+            if let Body::Block(inner) = &mut s.query.body {
+                self.rewrite(inner);
+            }
+        }
+        for q in &mut b.derived {
+            if let Body::Block(inner) = &mut q.body {
+                self.rewrite(inner);
+            }
+        }
+        derived::merge_all(b);
+        unnest::unnest(b, &mut || {
+            let slot = self.next_slot.get();
+            let next = slot.checked_add(1).filter(|n| *n < FIRST_SPECIAL_SLOT)?;
+            self.next_slot.set(next);
+            Some(slot)
+        });
+    }
+
     fn body(&self, body: BoundBody) -> Result<PlanBody, SqlError> {
         Ok(match body {
             BoundBody::Query(q) => PlanBody::Query(Box::new(self.query(*q)?)),
@@ -122,7 +154,10 @@ impl Optimizer<'_> {
 
     fn query(&self, q: BoundQuery) -> Result<QueryPlan, SqlError> {
         let body = match q.body {
-            Body::Block(b) => Body::Block(Box::new(self.block(*b)?)),
+            Body::Block(mut b) => {
+                self.rewrite(&mut b);
+                Body::Block(Box::new(self.block(*b)?))
+            }
             Body::Rows(rows, subs) => Body::Rows(rows, self.subqueries(subs)?),
             Body::Set(first, arms) => {
                 let first = self.query(*first)?;
@@ -154,6 +189,7 @@ impl Optimizer<'_> {
     fn subqueries(&self, list: Vec<BoundSub>) -> Result<Vec<SubPlan>, SqlError> {
         let plan = |s: BoundSub| {
             Ok(Sub {
+                repeats: s.correlated && !s.outer.is_empty() && unnest::is_steady(&s.query),
                 query: self.query(s.query)?,
                 kind: s.kind,
                 correlated: s.correlated,

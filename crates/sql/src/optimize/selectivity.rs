@@ -6,6 +6,7 @@
 use types::Value;
 
 use super::statistics::Statistics;
+use crate::bind::places::Places;
 use sql_expr::{CmpOp, EvalCtx, Expr, LikeNode, Members, NoRow, Node, Val, as_column_value};
 
 /// Equality of which nothing is known.
@@ -26,7 +27,7 @@ pub(super) struct Selectivity<'a> {
     pub cx: &'a EvalCtx<'a>,
     /// The tables by place.
     pub tables: &'a [Statistics<'a>],
-    pub base: u16,
+    pub places: &'a Places,
 }
 
 impl Selectivity<'_> {
@@ -124,9 +125,7 @@ impl Selectivity<'_> {
 
     fn column(&self, e: &Expr) -> Option<(&Statistics<'_>, u16)> {
         let c = e.as_column()?;
-        let t = self
-            .tables
-            .get(usize::from(c.slot.checked_sub(self.base)?))?;
+        let t = self.tables.get(self.places.of(c.slot)?)?;
         Some((t, c.ordinal))
     }
 

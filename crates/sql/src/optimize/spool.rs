@@ -28,7 +28,7 @@ pub(crate) fn kept_form(block: &Block) -> Option<Box<Step>> {
     if !plain || !same {
         return None;
     }
-    let slot = block.base + step.table;
+    let slot = block.slot(step);
     let mut keys = Vec::new();
     let mut filter = Vec::new();
     let mut probe = Vec::new();

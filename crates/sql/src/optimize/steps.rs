@@ -2,6 +2,7 @@
 
 use super::access::Choice;
 use super::joins::{CondInfo, Ordered, Request};
+use crate::bind::from::NestKind;
 use crate::bind::reads::{subqueries_of, tables_of};
 use crate::bind::source::TableSource;
 use crate::bind::tree::BoundSub;
@@ -24,8 +25,12 @@ pub(crate) fn build_steps(req: &Request<'_>, ordered: Ordered, conds: Vec<CondIn
         bound |= 1 << t;
     }
     let spans = nest_spans(req, &tables);
-    for (first, last) in spans.iter().flatten() {
-        steps[*first].opens.push(*last as u16);
+    let kind = |n: usize| req.joins.nests[n].kind;
+    for (n, span) in spans.iter().enumerate() {
+        // Without a match there is nothing to do for a semi-join.
+        if let (Some((first, last)), true) = (span, kind(n) != NestKind::Semi) {
+            steps[*first].opens.push(*last as u16);
+        }
     }
     // Outermost first where several begin, innermost first where several end.
     for s in &mut steps {
@@ -43,6 +48,7 @@ pub(crate) fn build_steps(req: &Request<'_>, ordered: Ordered, conds: Vec<CondIn
     for (last, first, n) in ends {
         end_of_nest[n] = (last, steps[last].nests.len());
         steps[last].nests.push(NestPlan {
+            kind: kind(n),
             first: first as u16,
             after: Vec::new(),
         });
@@ -130,7 +136,7 @@ fn step(
     let stored = matches!(from.source, TableSource::Engine(_));
     let mut depends = false;
     access_exprs(&choice.access, &mut |e| {
-        depends |= tables_of(e, req.base, req.subqueries) & bound != 0;
+        depends |= tables_of(e, req.places, req.subqueries) & bound != 0;
     });
     let buffer = if !stored || (s > 0 && !depends) {
         Some(hash_keys(req, t, bound, conds, follows))
@@ -172,8 +178,8 @@ fn hash_keys(
             continue;
         };
         for (build, probe) in [(&p[0], &p[1]), (&p[1], &p[0])] {
-            let b = tables_of(build, req.base, req.subqueries);
-            let q = tables_of(probe, req.base, req.subqueries);
+            let b = tables_of(build, req.places, req.subqueries);
+            let q = tables_of(probe, req.places, req.subqueries);
             if b != own || q == 0 || q & !bound != 0 {
                 continue;
             }

@@ -5,6 +5,7 @@ use types::{CollationId, DataType, SqlError, Value};
 
 use super::TableSource;
 use super::tree::{Access, Block, KeyExpr, PlanBody, QueryPlan, RangeAccess, Step};
+use crate::bind::from::NestKind;
 use crate::bind::tree::{Body, InsertRows};
 use crate::sink::ColumnMeta;
 use sql_expr::Node;
@@ -256,6 +257,13 @@ fn describe(b: &Block, s: &Step, place: usize) -> Line {
     }
     if used_where {
         line.extra.push("Using where");
+    }
+    for n in &s.nests {
+        match n.kind {
+            NestKind::Outer => {}
+            NestKind::Semi => line.extra.push("FirstMatch"),
+            NestKind::Anti => line.extra.push("Not exists"),
+        }
     }
     if let (Some(keys), true) = (&s.buffer, place > 0) {
         line.extra.push(if keys.is_empty() {

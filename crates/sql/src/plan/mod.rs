@@ -6,6 +6,7 @@ pub(crate) mod explain;
 pub(crate) mod params;
 pub mod tree;
 
+pub use crate::bind::places::Places;
 pub use crate::bind::tree::*;
 pub use crate::bind::{
     NameSpace, NoVirtualTables, TableGuard, TableSource, VirtualColumn, VirtualCtx, VirtualTable,

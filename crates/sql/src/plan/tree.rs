@@ -8,7 +8,9 @@ use std::sync::Arc;
 use engine::Table;
 
 use crate::access::needs::{Guarded, Needs};
+use crate::bind::from::NestKind;
 use crate::bind::params::TypedParam;
+use crate::bind::places::Places;
 use crate::bind::source::TableSource;
 use crate::bind::tree::{
     Body, GroupPlan, Insert, LimitPlan, LockSpec, Query, SortKey, Sub, TimeLimit, UpdateTarget,
@@ -119,8 +121,8 @@ pub struct KeyExpr {
 
 /// One SELECT (or the row-finding part of UPDATE and DELETE).
 pub struct Block {
-    /// Slot of the first table.
-    pub base: u16,
+    /// The places of its tables by slot.
+    pub places: Places,
     /// The tables in the order of FROM.
     pub tables: Vec<TablePlan>,
     /// Queries of derived tables, by number.
@@ -165,6 +167,8 @@ pub struct Block {
 pub struct TablePlan {
     /// Where its rows come from.
     pub source: TableSource,
+    /// Its slot.
+    pub slot: u16,
     /// How the statement calls it.
     pub alias: Arc<str>,
     /// Its locking clause.
@@ -197,9 +201,9 @@ pub struct Step {
     pub implied: Vec<Expr>,
     /// Conditions that need a subquery per row or have to wait; checked after the row was fetched.
     pub late: Vec<LateExpr>,
-    /// Outer joins whose inner side begins here, outermost first: the step where it ends.
+    /// Outer joins and anti-joins whose inner side begins here, outermost first: the step where it ends.
     pub opens: Vec<u16>,
-    /// Outer joins whose inner side ends here, innermost first.
+    /// Outer joins, semi-joins and anti-joins whose inner side ends here, innermost first.
     pub nests: Vec<NestPlan>,
     /// At most this many rows are wanted (MIN and MAX from an index).
     pub at_most: Option<u64>,
@@ -207,8 +211,10 @@ pub struct Step {
     pub rows: f64,
 }
 
-/// An outer join whose inner side ends at the step that holds this.
+/// An outer join, semi-join or anti-join whose inner side ends at the step that holds this.
 pub struct NestPlan {
+    /// What it does with the combinations before it.
+    pub(crate) kind: NestKind,
     /// Step where its inner side begins.
     pub first: u16,
     /// Conditions of the surroundings that read its tables.
@@ -317,6 +323,14 @@ impl RangeAccess {
         let arms = self.arms.iter().map(RangeAccess::parts);
         arms.max()
             .unwrap_or(self.prefix.len() + usize::from(self.is_bounded()))
+    }
+}
+
+impl Block {
+    /// The slot of a step's table.
+    #[inline]
+    pub fn slot(&self, step: &Step) -> u16 {
+        self.tables[usize::from(step.table)].slot
     }
 }
 
