@@ -6,7 +6,7 @@
 //! missing is answered as `OpError::Wait`, with nothing changed.
 //!
 //! [`node`] is one page as bytes, [`ops`] its operations in the log, [`apply()`] what they do; [`Tree`] is the handle, and `descend`, `read`, `read_ahead`,
-//! `partition`, `measure`, `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
+//! `partition`, `measure`, `sample`, `dive`, `modify`, `fill`, `split`, `merge`, `overflow` and `verify` are what can be done with it.
 
 #![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 // Every wait is for an event (clippy.toml).
@@ -14,6 +14,7 @@
 
 mod apply;
 mod descend;
+mod dive;
 mod fill;
 mod measure;
 mod merge;
@@ -24,6 +25,7 @@ mod overflow;
 mod partition;
 mod read;
 mod read_ahead;
+mod sample;
 mod split;
 mod tree;
 mod verify;
@@ -35,5 +37,6 @@ pub use modify::{Action, Change, KeyPosition, Outcome, Successor};
 pub use node::{INLINE_TARGET, MAX_KEY, MAX_VALUE, max_value};
 pub use overflow::{OVERFLOW_CAPACITY, OverflowCursor, OverflowWriter};
 pub use read::{ScanPos, ScanState, Visit};
+pub use sample::LeafSample;
 pub use tree::Tree;
 pub use verify::VerifyCursor;

@@ -4,6 +4,7 @@ use crate::interrupt::Interrupt;
 use crate::lock::LockTable;
 use crate::notices::{NoticeListener, Notices};
 use crate::purge_queue::PurgeQueue;
+use crate::sampling_queue::SamplingQueue;
 use crate::schema::{Catalog, Table, TableSizes};
 use crate::txn::TxnSystem;
 use base::counters::Counter;
@@ -121,6 +122,8 @@ pub struct Engine {
     pub(crate) catalog: RwLock<Arc<Catalog>>,
     pub(crate) catalog_version: AtomicU64,
     pub(crate) purge: PurgeQueue,
+    /// Tables whose figures are to be made.
+    pub(crate) sampling: SamplingQueue,
     pub(crate) ddl: crate::schema::DdlState,
     pub(crate) counters: Counters,
     pub(crate) notices: Notices,
@@ -169,6 +172,7 @@ impl Engine {
             catalog: RwLock::default(),
             catalog_version: AtomicU64::new(0),
             purge,
+            sampling: SamplingQueue::new(),
             ddl: Default::default(),
             counters: Counters::default(),
             notices: Notices::default(),
@@ -471,6 +475,7 @@ impl Engine {
         self.stopping.store(true, Ordering::SeqCst);
         self.flusher.event.fire();
         self.purge.event.fire();
+        self.sampling.event.fire();
         self.task_ended
             .wait_for(|| (self.tasks.load(Ordering::Acquire) == 0).then_some(()))
             .await;

@@ -24,6 +24,7 @@ mod purge_queue;
 mod purge_worker;
 pub mod record;
 mod sampling;
+mod sampling_queue;
 pub mod schema;
 mod session;
 mod stats;
@@ -45,4 +46,4 @@ pub use session::{
     Committing, Inserted, Isolation, KeyBound, LockWait, ReadMode, RowBatch, Scan, ScanSpec,
     Session, Updated, Written,
 };
-pub use stats::{ColumnStats, IndexStats, TableStats};
+pub use stats::{ColumnStats, Histogram, IndexStats, TableStats};

@@ -10,8 +10,9 @@ use crate::lock::LockTable;
 use crate::purge_queue::PurgeQueue;
 use crate::record::Undo;
 use crate::schema::CATALOG_ID;
-use crate::schema::{Catalog, Table, TableDef};
+use crate::schema::{Catalog, Table, TableDef, restore};
 use crate::session::Session;
+use crate::stats::{Saved, decode};
 use crate::txn::{ActiveTxn, TxnSystem};
 use base::lock::Mutex;
 use base::{Environment, Lsn, PageNo, SpaceId, TxnId};
@@ -300,6 +301,7 @@ async fn begin(
         engine.spawn("orphaned-trees", engine.clone().free_orphaned_trees(left));
     }
     engine.spawn("purge", engine.clone().run_purge());
+    engine.spawn("sampling", engine.clone().run_sampling());
     engine.spawn("flusher", engine.clone().run_flusher());
     Ok((engine, report))
 }
@@ -415,7 +417,9 @@ async fn open_catalog(engine: &Arc<Engine>, report: &Report) -> Result<Arc<Table
             path.display()
         )));
     }
-    Ok(Arc::new(Table::open(pager, catalog_def(root), space, None)))
+    let catalog = Table::open(pager, catalog_def(root), space, None);
+    catalog.live.counts.exempt();
+    Ok(Arc::new(catalog))
 }
 
 /// What is wrong with the definitions is told by the name of their file.
@@ -453,6 +457,7 @@ async fn load_tables(
         .map_err(|e| in_catalog(engine, e.into()))?;
     let mut view = Catalog::with_schemas(loaded.schemas);
     let mut ids = BTreeSet::from([CATALOG_ID]);
+    let mut unknown = BTreeSet::new();
     let mut next_index = 2;
     for def in loaded.tables {
         ids.insert(def.id);
@@ -466,9 +471,12 @@ async fn load_tables(
         let name = format!("{}.{}", def.schema, def.name);
         match pager.space(SpaceId(def.id)) {
             Ok(space) => {
-                let rows = estimate_rows(pager, &space).await;
-                let t = Table::open(pager, def, space, None);
-                t.set_row_count(rows);
+                let pages = used_pages(pager, &space).await;
+                let mut t = Table::open(pager, def, space, None);
+                let was = loaded.stats.get(&t.def.id).and_then(|b| decode(b));
+                if !know(&mut t, was, pages) {
+                    unknown.insert(t.def.id);
+                }
                 let next = counters.of(&t);
                 t.live.auto_increment_saved.store(next, Ordering::Relaxed);
                 view.put_table(Arc::new(t));
@@ -496,6 +504,11 @@ async fn load_tables(
         .fetch_max(top.saturating_add(1), Ordering::Relaxed);
     engine.next_index.fetch_max(next_index, Ordering::Relaxed);
     engine.change_catalog(|c| *c = view);
+    for t in engine.catalog().tables() {
+        if unknown.contains(&t.def.id) {
+            engine.want_stats(t);
+        }
+    }
     for l in &loaded.orphaned_trees {
         // Its index has no definition, and its id is not to be given out again.
         engine
@@ -531,12 +544,33 @@ fn missing_table(view: &mut Catalog, def: TableDef) {
         .insert((def.schema.clone(), def.name.clone()), def);
 }
 
-async fn estimate_rows(pager: &Arc<Pager>, space: &Arc<pager::Space>) -> i64 {
+/// Pages of a table's file that were used, the first map and the first root left out.
+async fn used_pages(pager: &Arc<Pager>, space: &Arc<pager::Space>) -> u64 {
     let used = pager
         .run(|| Ok(pager::alloc::high_water(&*pager.shared(space, PageNo(0))?)))
         .await;
-    // Some sixty rows a page: enough for choosing a join order, and corrected by what happens from now on.
-    used.map_or(0, |pages| (pages as i64 - 2) * 60).max(0)
+    used.map_or(0, |pages| u64::from(pages).saturating_sub(2))
+}
+
+/// Gives a table that was opened what was known of its rows; false where nothing was, or where its file has become another since.
+fn know(t: &mut Table, was: Option<Saved>, pages: u64) -> bool {
+    let counts = t.live.clone();
+    let Some(was) = was else {
+        // Some sixty rows a page: enough until they have been looked at.
+        counts.counts.set(pages * 60, false);
+        return false;
+    };
+    let then = was.pages.saturating_sub(2);
+    let grown = pages > then + then / 8 + 2;
+    // Of a file that has grown the rows have too, about as much.
+    let rows = match grown {
+        true => (was.stats.rows as f64 * (pages + 1) as f64 / (then + 1) as f64) as u64,
+        false => was.stats.rows,
+    };
+    counts.counts.set(rows, false);
+    counts.counts.made(0, was.stats.rows);
+    restore(t, &was);
+    !grown
 }
 
 /// A rename that was committed but whose file was not moved yet.

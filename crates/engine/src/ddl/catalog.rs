@@ -1,5 +1,5 @@
 //! The table of definitions: `kind`, `name`, `definition`. Kind 1 is a schema by name, kind 2 a table by its id, kind 3 a
-//! tree that no definition names ([`OrphanedTree`]), by its table's id and its index's.
+//! tree that no definition names ([`OrphanedTree`]), by its table's id and its index's, kind 4 what is known of a table's rows, by its id.
 
 use crate::record::{HEADER, RowVersion};
 use crate::schema::{
@@ -9,12 +9,14 @@ use crate::schema::{
 use base::PageNo;
 use btree::{Direction, ScanPos, ScanState, Visit};
 use pager::{OpError, Pager};
+use std::collections::HashMap;
 use types::{CollationId, DataType, IntWidth, LobSize, Value, ValueRef};
 
 const INDEX_ID: u32 = 1;
 const SCHEMA: u64 = 1;
 const TABLE: u64 = 2;
 const TREE: u64 = 3;
+const STATS: u64 = 4;
 
 /// The definition of the table of definitions.
 pub(crate) fn catalog_def(root: PageNo) -> TableDef {
@@ -89,9 +91,28 @@ pub(super) fn tree_row(l: &OrphanedTree) -> Vec<Value> {
     ]
 }
 
+/// The row of a table's figures.
+pub(super) fn stats_row(table: u32, stats: Vec<u8>) -> Vec<Value> {
+    vec![
+        Value::UInt(STATS),
+        Value::Bytes(table.to_be_bytes().to_vec()),
+        Value::Bytes(stats),
+    ]
+}
+
 /// Whether a row of the catalog is a definition, and not a note about a tree that has none.
 pub(super) fn is_definition(row: &[Value]) -> bool {
     !matches!(row.first(), Some(Value::UInt(TREE)))
+}
+
+/// The id of the table whose definition a row is.
+pub(super) fn defined_table(row: &[Value]) -> Option<u32> {
+    match row {
+        [Value::UInt(TABLE), Value::Bytes(id), ..] => {
+            Some(u32::from_be_bytes(id.as_slice().try_into().ok()?))
+        }
+        _ => None,
+    }
 }
 
 fn read_tree(name: &[u8], root: &[u8]) -> Option<OrphanedTree> {
@@ -119,6 +140,8 @@ pub(crate) struct Loaded {
     pub(crate) schemas: Vec<SchemaDef>,
     pub(crate) tables: Vec<TableDef>,
     pub(crate) orphaned_trees: Vec<OrphanedTree>,
+    /// What was known of tables' rows, by their ids.
+    pub(crate) stats: HashMap<u32, Vec<u8>>,
 }
 
 /// Reads all definitions. Nobody may be changing them, and losers that did must have been rolled back.
@@ -159,6 +182,7 @@ pub(crate) async fn load(pager: &Pager, t: &Table) -> Result<Loaded, OpError> {
         schemas: Vec::new(),
         tables: Vec::new(),
         orphaned_trees: Vec::new(),
+        stats: HashMap::new(),
     };
     for (external, row) in rows {
         if !t.layout.fits(&row, external) {
@@ -188,6 +212,13 @@ pub(crate) async fn load(pager: &Pager, t: &Table) -> Result<Loaded, OpError> {
                     .push(read_tree(name, def).ok_or_else(unknown)?);
             }
             ValueRef::UInt(TABLE) => out.tables.push(TableDef::decode(def).ok_or_else(unknown)?),
+            ValueRef::UInt(STATS) => {
+                let name = r.column(1).as_bytes().unwrap_or_default();
+                // What cannot be read is made again.
+                if let Ok(id) = name.try_into() {
+                    out.stats.insert(u32::from_be_bytes(id), def.to_vec());
+                }
+            }
             _ => return Err(corrupt("a definition of an unknown kind")),
         }
     }

@@ -18,6 +18,7 @@ mod rebuild;
 mod rewrite;
 mod runs;
 mod statements;
+mod stats_rows;
 
 pub(crate) use catalog::{OrphanedTree, catalog_def, load};
 pub(crate) use paths::{catalog_path, schema_dir, table_path};

@@ -1,7 +1,7 @@
 //! The statements that change definitions. One runs at a time; each waits until nobody uses the tables it changes, makes
 //! what is to be made, commits one catalog transaction durably, and then shows the new definitions to everybody.
 
-use super::catalog::{is_definition, row_key, schema_row, table_row};
+use super::catalog::{defined_table, is_definition, row_key, schema_row, stats_row, table_row};
 use super::compression::compressed_format;
 use super::{schema_dir, table_path};
 use crate::engine::Engine;
@@ -52,6 +52,21 @@ impl RowChange {
         let (RowChange::Put(row) | RowChange::Remove(row)) = self;
         is_definition(row)
     }
+}
+
+/// Tables that have no definition any more after these changes.
+fn tables_gone(changes: &[RowChange]) -> Vec<u32> {
+    let mut gone = Vec::new();
+    for c in changes {
+        match c {
+            RowChange::Remove(row) => gone.extend(defined_table(row)),
+            RowChange::Put(row) => {
+                let there = defined_table(row);
+                gone.retain(|id| Some(*id) != there);
+            }
+        }
+    }
+    gone
 }
 
 impl Session {
@@ -402,6 +417,13 @@ impl Engine {
                     s.rollback().await?;
                     return Err(e);
                 }
+            }
+        }
+        for id in tables_gone(&changes) {
+            let key = row_key(&catalog, &stats_row(id, Vec::new()));
+            if let Err(e) = s.delete_key(&catalog, &key, &mut |_| Ok(true)).await {
+                s.rollback().await?;
+                return Err(e);
             }
         }
         s.commit().await?;

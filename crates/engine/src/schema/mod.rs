@@ -7,16 +7,21 @@ mod codec;
 mod column_key;
 mod ddl_mutex;
 mod def;
+mod known;
+mod row_counts;
 mod sizes;
 mod snapshot;
 mod table;
 
 pub use column_key::column_key;
+pub(crate) use column_key::column_key_into;
 pub(crate) use ddl_mutex::{DdlGuard, DdlState};
 pub use def::{
     ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexOptions, IndexPart, SchemaDef, TableDef,
     TableOptions,
 };
+pub(crate) use known::{restore, saved};
+pub(crate) use row_counts::Look;
 pub use sizes::TableSizes;
 pub use snapshot::{Catalog, Schema};
 pub(crate) use table::{ChangeCapture, key_parts};

@@ -1,8 +1,10 @@
 //! A table as it is worked with: its definition, the row layout, its trees, and who uses it.
 
 use super::def::{IndexDef, IndexKind, TableDef};
+use super::known::carried;
+use super::row_counts::RowCounts;
 use crate::record::RowLayout;
-use crate::stats::{StatsCell, TableStats};
+use crate::stats::{Histogram, StatsCell, TableStats};
 use base::counters::{SHARDS, shard};
 use base::lock::Mutex;
 use base::{Event, SpaceId};
@@ -106,7 +108,7 @@ pub(crate) struct Live {
     /// Snapshots below this log position are older than the table or one of its indexes.
     pub(crate) visible_from: AtomicU64,
     /// Rows, estimated: changes since the table was opened on top of a count at opening.
-    rows: [Users; SHARDS],
+    pub(crate) counts: RowCounts,
     /// Statements and transactions using the table, by the thread that began to.
     users: [Users; SHARDS],
     /// Of the users, transactions that cannot be rolled back.
@@ -118,12 +120,14 @@ pub(crate) struct Live {
 
 impl Live {
     pub(crate) fn new() -> Arc<Live> {
+        let counts = RowCounts::default();
+        counts.set(0, true);
         Arc::new(Live {
             auto_increment: AtomicU64::new(0),
             auto_increment_saved: AtomicU64::new(0),
             row_id: AtomicU64::new(0),
             visible_from: AtomicU64::new(0),
-            rows: Default::default(),
+            counts,
             users: Default::default(),
             failed_rollbacks: AtomicI64::new(0),
             closing: AtomicBool::new(false),
@@ -201,7 +205,7 @@ impl Table {
             indexes,
             space,
             live,
-            known: old.map_or_else(Arc::default, |o| o.known.clone()),
+            known: old.map_or_else(Arc::default, |o| carried(o, &def)),
             retired: AtomicBool::new(false),
             full_name,
             row_sizes,
@@ -321,18 +325,11 @@ impl Table {
 
     /// Estimated number of rows.
     pub fn row_count_estimate(&self) -> u64 {
-        self.live
-            .rows
-            .iter()
-            .map(|r| r.0.load(Ordering::Relaxed))
-            .sum::<i64>()
-            .max(0) as u64
+        self.live.counts.rows()
     }
 
     pub(crate) fn count_rows(&self, delta: i64) {
-        self.live.rows[shard()]
-            .0
-            .fetch_add(delta, Ordering::Relaxed);
+        self.live.counts.add(delta);
     }
 
     /// What is known of its rows, if anything is. Does not wait and writes nothing that other threads read.
@@ -347,10 +344,9 @@ impl Table {
         self.known.version()
     }
 
-    pub(crate) fn set_row_count(&self, n: i64) {
-        for (i, r) in self.live.rows.iter().enumerate() {
-            r.0.store(if i == 0 { n } else { 0 }, Ordering::Relaxed);
-        }
+    /// The histograms that were asked for.
+    pub fn histograms(&self) -> Arc<[Histogram]> {
+        self.known.histograms()
     }
 
     /// Pages the table's file has room for.

@@ -112,7 +112,7 @@ impl Session {
                 self.mark_entry(t, index, &entry, split).await?;
             }
         }
-        t.count_rows(-1);
+        self.engine.row_changed(t, -1);
         self.engine.counters.rows_deleted.inc();
         Ok(Step::Done)
     }

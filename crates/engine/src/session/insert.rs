@@ -61,7 +61,7 @@ impl Session {
         if let Some((index, other)) = self.insert_entries(t, key, &row, values, mark).await? {
             return Ok(Inserted::Duplicate { index, key: other });
         }
-        t.count_rows(1);
+        self.engine.row_changed(t, 1);
         self.engine.counters.rows_inserted.inc();
         Ok(Inserted::Done)
     }

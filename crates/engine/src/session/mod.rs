@@ -25,6 +25,7 @@ mod update;
 pub use batch::RowBatch;
 pub use commit::Committing;
 pub use outcome::{Inserted, Updated, Written};
+pub(crate) use scan::successor;
 pub use scan::{KeyBound, Scan, ScanSpec};
 pub(crate) use secondary::entry_key as entry_key_of;
 

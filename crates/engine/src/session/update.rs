@@ -357,6 +357,7 @@ impl Session {
                 if let Some(c) = o.committed {
                     rec.done(c.start);
                     t.note_change(key);
+                    self.engine.row_changed(t, 0);
                     self.grew((c.end.0 - c.start.0) / 2, c.end.0 - c.start.0);
                 }
                 Ok(step)

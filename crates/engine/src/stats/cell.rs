@@ -1,6 +1,6 @@
 //! Where a table's figures are: each thread's readers have an owner's handle of their own, so that planning moves no cache line between cores.
 
-use super::TableStats;
+use super::{Histogram, TableStats};
 use base::counters::{SHARDS, shard};
 use base::lock::Mutex;
 use std::sync::Arc;
@@ -15,13 +15,17 @@ struct Slot(Mutex<Option<Arc<TableStats>>>);
 pub(crate) struct StatsCell {
     version: AtomicU64,
     slots: [Slot; SHARDS],
+    histograms: Mutex<Arc<[Histogram]>>,
+    /// Held by whoever replaces the figures.
+    replacing: Mutex<()>,
 }
 
 impl StatsCell {
-    /// With the figures of a table as it was before, mapped to this one's definition.
-    pub(crate) fn with(stats: TableStats) -> StatsCell {
+    /// With these figures, as they are.
+    pub(crate) fn with(stats: TableStats, histograms: Arc<[Histogram]>) -> StatsCell {
         let cell = StatsCell::default();
-        cell.put(stats);
+        cell.set(stats);
+        cell.put_histograms(histograms);
         cell
     }
 
@@ -40,13 +44,28 @@ impl StatsCell {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Replaces the figures. One task does at a time.
-    pub(crate) fn put(&self, stats: TableStats) {
+    /// Replaces the figures, whose version follows from those before.
+    pub(crate) fn put(&self, mut stats: TableStats) {
+        let _replacing = self.replacing.lock();
+        stats.version = self.version() + 1;
+        self.set(stats);
+    }
+
+    /// Sets the figures with their version.
+    pub(crate) fn set(&self, stats: TableStats) {
         for slot in &self.slots {
             // The handles are apart, what they lead to is shared.
             let own = Arc::new(stats.clone());
             *slot.0.lock() = Some(own);
         }
         self.version.store(stats.version, Ordering::Release);
+    }
+
+    pub(crate) fn histograms(&self) -> Arc<[Histogram]> {
+        self.histograms.lock().clone()
+    }
+
+    pub(crate) fn put_histograms(&self, histograms: Arc<[Histogram]>) {
+        *self.histograms.lock() = histograms;
     }
 }

@@ -10,7 +10,11 @@ mod distinct;
 mod sketch;
 
 pub(crate) use cell::StatsCell;
+pub use codec::Histogram;
+pub(crate) use codec::{Saved, decode, encode};
 pub use columns::ColumnStats;
+pub(crate) use distinct::{duj1, runs};
+pub(crate) use sketch::Sketch;
 
 use std::sync::Arc;
 
