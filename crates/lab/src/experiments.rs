@@ -9,7 +9,7 @@ use crate::experiment::Experiment;
 use crate::fio::Fio;
 use crate::record::{ExperimentRecord, Record};
 use crate::runner::{Plan, Runner};
-use crate::{catalog, conversions, formats, machine, report, tpcc_formats};
+use crate::{catalog, conversions, formats, machine, report, tpcc_formats, tpch};
 use harness::install;
 use harness::scratch::Scratch;
 use harness::step::{self, Outcome};
@@ -62,6 +62,8 @@ enum Statements {
     Formats(formats::Options),
     /// A table's format changed, with clients beside it.
     Conversions(conversions::Options),
+    /// TPC-H's 22 queries beside MariaDB.
+    Tpch(tpch::Options),
 }
 
 /// The command.
@@ -73,6 +75,7 @@ pub fn command(options: &Options) -> Outcome<()> {
         }
         Some(Statements::Formats(options)) => return formats::command(options),
         Some(Statements::Conversions(options)) => return conversions::command(options),
+        Some(Statements::Tpch(options)) => return tpch::command(options),
         None => {}
     }
     let (quick, readme) = (options.quick, options.readme);

@@ -2,6 +2,7 @@
 
 #![warn(clippy::disallowed_types)]
 
+mod beside;
 pub mod canned;
 mod catalog;
 mod compare;
@@ -26,6 +27,7 @@ mod sysbench_matrix;
 mod time_series;
 mod tpcc;
 mod tpcc_formats;
+mod tpch;
 
 use harness::step::Outcome;
 
