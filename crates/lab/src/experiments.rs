@@ -9,7 +9,7 @@ use crate::experiment::Experiment;
 use crate::fio::Fio;
 use crate::record::{ExperimentRecord, Record};
 use crate::runner::{Plan, Runner};
-use crate::{catalog, conversions, formats, machine, report, tpcc_formats, tpch};
+use crate::{catalog, conversions, formats, joins, machine, report, tpcc_formats, tpch};
 use harness::install;
 use harness::scratch::Scratch;
 use harness::step::{self, Outcome};
@@ -64,6 +64,8 @@ enum Statements {
     Conversions(conversions::Options),
     /// TPC-H's 22 queries beside MariaDB.
     Tpch(tpch::Options),
+    /// Sixty queries over skewed and correlated tables beside MariaDB.
+    Joins(joins::Options),
 }
 
 /// The command.
@@ -76,6 +78,7 @@ pub fn command(options: &Options) -> Outcome<()> {
         Some(Statements::Formats(options)) => return formats::command(options),
         Some(Statements::Conversions(options)) => return conversions::command(options),
         Some(Statements::Tpch(options)) => return tpch::command(options),
+        Some(Statements::Joins(options)) => return joins::command(options),
         None => {}
     }
     let (quick, readme) = (options.quick, options.readme);
