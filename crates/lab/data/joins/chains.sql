@@ -101,7 +101,7 @@ join credit b on b.album_id = a.album_id and b.id > a.id
 join album al on al.id = a.album_id
 join artist x on x.id = a.artist_id
 join artist y on y.id = b.artist_id
-where x.since < 1960 and y.since < 1960 and x.country_id = y.country_id and al.year > 2015 and x.kind = 'group' and y.kind = 'group'
+where x.since < 1965 and y.since < 1970 and x.country_id = y.country_id and al.year > 2015 and x.kind = 'group'
 order by al.id, a.id, b.id
 limit 20;
 
@@ -118,7 +118,7 @@ join role r on r.id = cr.role_id
 join artist ar on ar.id = cr.artist_id
 join concert c on c.artist_id = ar.id
 join venue v on v.id = c.venue_id
-where al.year between 1970 and 1975 and m.name = 'cassette' and r.name = 'producer' and v.capacity > 5000 and co.region = 'north'
+where al.year between 1970 and 1975 and m.name = 'cassette' and r.name = 'producer' and v.capacity > 5000 and co.region = 'west'
   and ar.ended is null
 group by g.name, m.name
 order by g.name, m.name;

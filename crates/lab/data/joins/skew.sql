@@ -10,7 +10,7 @@ order by r.name, m.name;
 -- skew1-rare: one with few
 select r.name, m.name, count(*) as n
 from credit cr join role r on r.id = cr.role_id join album al on al.id = cr.album_id join medium m on m.id = al.medium_id
-where cr.artist_id = 54321
+where cr.artist_id = 54003
 group by r.name, m.name
 order by r.name, m.name;
 
@@ -68,6 +68,6 @@ order by v.kind;
 -- skew5-rare: the largest alone
 select v.kind, count(*) as concerts, avg(c.price) as price
 from venue v join concert c on c.venue_id = v.id join artist ar on ar.id = c.artist_id join country co on co.id = ar.country_id
-where v.capacity > 59500 and co.region = 'north' and c.held > '2005-01-01'
+where v.capacity > 56000 and co.region = 'north' and c.held > '2005-01-01'
 group by v.kind
 order by v.kind;

@@ -30,7 +30,7 @@ pub struct Asking {
     /// Seconds after which a query is given up.
     #[arg(long, default_value_t = 60)]
     pub(crate) timeout: u64,
-    /// Runs of each query on each side; the best counts.
+    /// Runs of each query on each side, more of very short ones; the best counts.
     #[arg(long, default_value_t = 2)]
     pub(crate) runs: usize,
     /// Print both EXPLAINs of what is slower than MariaDB, or wrong.

@@ -13,6 +13,9 @@ pub(super) const HEAD: &str =
 /// What is too short to be told from chance, seconds.
 const GRACE: f64 = 0.010;
 
+/// What is run more often, seconds.
+const SHORT: f64 = 0.050;
+
 /// What one side did with a question.
 #[derive(Debug, Clone, Default)]
 enum Took {
@@ -98,6 +101,13 @@ impl Said {
                 [Took::Over, _] => true,
                 _ => false,
             }
+    }
+
+    /// Is a side so quick that a few more runs cost nothing and say more?
+    pub(super) fn short(&self) -> bool {
+        let quick = |took: &Took| matches!(took, Took::Seconds(s) if *s < SHORT);
+        let slow = |took: &Took| matches!(took, Took::Seconds(s) if *s > 20.0 * SHORT);
+        self.took.iter().any(quick) && !self.took.iter().any(slow)
     }
 
     /// Our time as a share of MariaDB's, and whether it is at least that: what was given up counts as the limit.

@@ -85,10 +85,16 @@ fn chosen(all: &[Question], names: &[String]) -> Outcome<Vec<Question>> {
 /// The longest that EXPLAIN may take.
 const EXPLAINS_IN: Duration = Duration::from_secs(20);
 
+/// Runs of what is so short that chance shows: see [`Said::short`].
+const SHORT_RUNS: usize = 5;
+
 fn ask(question: &Question, sides: &mut [AskedSide], options: &Asking) -> Outcome<Said> {
     let mut said = Said::of(&question.name);
     let mut answers: [Option<Answer>; WHOS.len()] = [None, None];
-    for turn in 0..options.runs.max(1) {
+    for turn in 0.. {
+        if turn >= options.runs.max(1) && (turn >= SHORT_RUNS || !said.short()) {
+            break;
+        }
         for at in 0..sides.len() {
             // The side that was second is first the next time.
             let at = match turn % 2 {

@@ -76,9 +76,10 @@ mod tests {
 
     #[test]
     fn queries_are_cut_at_their_names() {
-        let all =
-            parsed("-- Of two: the head.\n\n-- a1: first\nselect 1\nfrom t;\n\n-- a2: second\nselect 2;\n")
-                .unwrap();
+        let all = parsed(
+            "-- Of two: the head.\n\n-- a1: first\nselect 1\nfrom t;\n\n-- a2: second\nselect 2;\n",
+        )
+        .unwrap();
         let shown: Vec<(&str, &str)> = all
             .iter()
             .map(|q| (q.name.as_str(), q.sql.as_str()))

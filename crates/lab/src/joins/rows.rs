@@ -198,7 +198,7 @@ impl Maker {
             "country" => {
                 let code = [b'a' + (id % 26) as u8, b'a' + (id / 26 + id % 5) as u8];
                 let code = String::from_utf8_lossy(&code).to_ascii_uppercase();
-                let region = REGIONS[(id * id % 7 % 5) as usize];
+                let region = REGIONS[((id * 3 + id / 7) % 5) as usize];
                 let _ = write!(out, "{id}|{code}|{}land|{region}", name(chance, 2));
             }
             "city" => {
