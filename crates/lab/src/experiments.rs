@@ -138,6 +138,9 @@ fn list() {
     println!(
         "  E13 beside clients is `cargo xtask lab conversions [--rows 1000000] [--repeats 3]`."
     );
+    println!(
+        "\n  Queries beside MariaDB: `cargo xtask lab tpch [--scale 0.2]`, `cargo xtask lab joins [--stale]`."
+    );
     println!("\n  E20 (10,000 connections) is `cargo xtask hostile --only idle`.");
 }
 

@@ -179,16 +179,17 @@ fn sums(all: &[Said], limit: u64) -> Sums {
         .collect();
     let seconds = |said: &Said, place: usize| match said.took[place] {
         Took::Seconds(s) => s,
-        Took::Over => limit as f64,
-        _ => 0.0,
+        _ => limit as f64,
     };
-    let sum = |place: usize| all.iter().map(|s| seconds(s, place)).sum();
+    // Of a query that one side was not asked, or that MariaDB gave up, nothing can be said.
+    let both = || all.iter().filter(|s| s.ratio(limit).is_some());
+    let sum = |place: usize| both().map(|s| seconds(s, place)).sum();
     let above = |n: f64| ratios.iter().filter(|r| **r > n).count();
     let logs: f64 = ratios.iter().map(|r| r.ln()).sum();
     let over = |s: &&Said| matches!(s.took[0], Took::Over);
     Sums {
         seconds: [sum(0), sum(1)],
-        least: all.iter().any(|s| over(&s)),
+        least: both().any(|s| over(&s)),
         mean: (logs / ratios.len() as f64).exp(),
         slower: all
             .iter()

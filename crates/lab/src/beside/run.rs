@@ -37,11 +37,9 @@ pub(crate) fn ask_all(
     let mut sides = Vec::new();
     for who in options.whos()? {
         let loaded = Loaded::of(who, data, &cache, options.reload)?;
-        sides.push(AskedSide::start(
-            who,
-            &loaded,
-            &scratch.path().join(who.name()),
-        )?);
+        let dir = scratch.path().join(who.name());
+        loaded.copy_to(&dir)?;
+        sides.push(AskedSide::start(who, &dir)?);
     }
     for side in &sides {
         if !data.stale() {

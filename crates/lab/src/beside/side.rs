@@ -1,7 +1,6 @@
 //! A server that is asked, on a copy of its data, with a limit on how long it may think.
 
 use super::answers::Answer;
-use super::loaded::Loaded;
 use crate::experiment::DATABASE;
 use crate::peers::{self, Order, Peer, Terms, Who};
 use harness::step::Outcome;
@@ -40,9 +39,8 @@ pub(super) struct AskedSide {
 }
 
 impl AskedSide {
-    /// Starts a server on a copy of its loaded data in `dir`.
-    pub(super) fn start(who: Who, loaded: &Loaded, dir: &Path) -> Outcome<AskedSide> {
-        loaded.copy_to(dir)?;
+    /// Starts a server on its data in `dir`, which goes with the handle.
+    pub(super) fn start(who: Who, dir: &Path) -> Outcome<AskedSide> {
         let mut side = AskedSide {
             who,
             dir: dir.to_path_buf(),
