@@ -250,6 +250,10 @@ fn save(name: &str, all: &[Said], options: &Asking, whole: bool) -> Outcome<()> 
     if options.record && !whole {
         return Err("a record is made of all queries and both sides".to_owned());
     }
+    if !whole {
+        println!("    a part is no record");
+        return Ok(());
+    }
     let limit = options.timeout;
     let mut table = Table::new(&[
         "query",
