@@ -34,9 +34,13 @@ pub(crate) fn ask_all(
     install::peers(false)?;
     let cache = options.cache()?;
     let scratch = Scratch::new("questions")?;
-    let mut sides = Vec::new();
+    // All is loaded before a server runs that is asked.
+    let mut loaded = Vec::new();
     for who in options.whos()? {
-        let loaded = Loaded::of(who, data, &cache, options.reload)?;
+        loaded.push((who, Loaded::of(who, data, &cache, options.reload)?));
+    }
+    let mut sides = Vec::new();
+    for (who, loaded) in loaded {
         let dir = scratch.path().join(who.name());
         loaded.copy_to(&dir)?;
         sides.push(AskedSide::start(who, &dir)?);
