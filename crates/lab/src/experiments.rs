@@ -9,7 +9,7 @@ use crate::experiment::Experiment;
 use crate::fio::Fio;
 use crate::record::{ExperimentRecord, Record};
 use crate::runner::{Plan, Runner};
-use crate::{catalog, conversions, formats, machine, report, tpcc_formats};
+use crate::{catalog, conversions, formats, joins, machine, report, tpcc_formats, tpch};
 use harness::install;
 use harness::scratch::Scratch;
 use harness::step::{self, Outcome};
@@ -62,6 +62,10 @@ enum Statements {
     Formats(formats::Options),
     /// A table's format changed, with clients beside it.
     Conversions(conversions::Options),
+    /// TPC-H's 22 queries beside MariaDB.
+    Tpch(tpch::Options),
+    /// Sixty queries over skewed and correlated tables beside MariaDB.
+    Joins(joins::Options),
 }
 
 /// The command.
@@ -73,6 +77,8 @@ pub fn command(options: &Options) -> Outcome<()> {
         }
         Some(Statements::Formats(options)) => return formats::command(options),
         Some(Statements::Conversions(options)) => return conversions::command(options),
+        Some(Statements::Tpch(options)) => return tpch::command(options),
+        Some(Statements::Joins(options)) => return joins::command(options),
         None => {}
     }
     let (quick, readme) = (options.quick, options.readme);
@@ -131,6 +137,9 @@ fn list() {
     );
     println!(
         "  E13 beside clients is `cargo xtask lab conversions [--rows 1000000] [--repeats 3]`."
+    );
+    println!(
+        "\n  Queries beside MariaDB: `cargo xtask lab tpch [--scale 0.2]`, `cargo xtask lab joins [--stale]`."
     );
     println!("\n  E20 (10,000 connections) is `cargo xtask hostile --only idle`.");
 }

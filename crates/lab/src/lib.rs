@@ -2,6 +2,7 @@
 
 #![warn(clippy::disallowed_types)]
 
+mod beside;
 pub mod canned;
 mod catalog;
 mod compare;
@@ -11,6 +12,7 @@ mod experiment;
 mod experiments;
 mod fio;
 mod formats;
+mod joins;
 mod judge;
 mod machine;
 mod measure;
@@ -26,6 +28,7 @@ mod sysbench_matrix;
 mod time_series;
 mod tpcc;
 mod tpcc_formats;
+mod tpch;
 
 use harness::step::Outcome;
 
