@@ -142,6 +142,7 @@ fn scannable(block: &Block) -> bool {
         && step.late.is_empty()
         && step.nests.is_empty()
         && step.at_most.is_none()
+        && !matches!(step.access, Access::Union(_))
 }
 
 /// The scans of a one-table block, one for each range.

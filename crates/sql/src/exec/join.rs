@@ -4,17 +4,18 @@
 //! where equalities allow). Outer joins follow MySQL's scheme: a nest of tables remembers whether it found a match; when its
 //! first table runs out without one, its tables become NULL once.
 
-use engine::{KeyBound, ReadMode, RowBatch, Scan, ScanSpec};
+use engine::{ReadMode, RowBatch, Scan, ScanSpec};
 use types::{SqlError, ValueRef};
 
 use super::Env;
 use super::keep::{Kept, keep};
-use super::keys::{self, KeyRange, Ranges};
+use super::keymap::KeyMap;
+use super::keys::{self, Part};
 use super::memo;
 use super::row::{Candidate, Tuple};
 use super::sub::SubValues;
 use crate::bind::from::NestKind;
-use crate::plan::{Block, LateExpr, Step};
+use crate::plan::{Access, Block, LateExpr, Step};
 use sql_expr::{EvalCtx, Expr, RowSource};
 
 /// Where a table's current row is.
@@ -66,7 +67,9 @@ impl Level {
 struct Progress {
     scan: Option<Scan>,
     more: bool,
-    ranges: std::vec::IntoIter<KeyRange>,
+    ranges: std::vec::IntoIter<Part>,
+    /// The clustered keys that came, where ranges of several indexes overlap.
+    seen: Option<KeyMap>,
     inexact: bool,
     next: usize,
     /// Candidates by hash for the present combination.
@@ -298,15 +301,12 @@ impl<'p> Join<'p> {
         let Some(table) = block.tables[t].stored() else {
             return Ok(());
         };
-        let ranges = keys::ranges(table, &step.access, cx, &self.tuple())?;
+        let (parts, inexact) = keys::parts(table, &step.access, cx, &self.tuple())?;
         let p = &mut self.progress[s];
-        match ranges {
-            Ranges::Some(list) => p.ranges = list.into_iter(),
-            Ranges::Inexact => {
-                p.inexact = true;
-                p.ranges = vec![(KeyBound::None, KeyBound::None)].into_iter();
-            }
-        }
+        let several = matches!(step.access, Access::Union(_)) && parts.len() > 1;
+        p.seen = several.then(|| KeyMap::new(cx.memory()));
+        p.inexact = inexact;
+        p.ranges = parts.into_iter();
         Ok(())
     }
 
@@ -345,13 +345,19 @@ impl<'p> Join<'p> {
             let p = &mut self.progress[s];
             let level = &mut self.levels[t];
             if p.next < level.batch.len() {
-                level.at = At::Batch(p.next);
+                let row = p.next;
                 p.next += 1;
+                if let Some(seen) = &mut p.seen
+                    && !seen.insert(level.batch.key(row))?.1
+                {
+                    continue;
+                }
+                level.at = At::Batch(row);
                 p.delivered += 1;
                 return Ok(true);
             }
             if p.scan.is_none() || !p.more {
-                let Some((lower, upper)) = p.ranges.next() else {
+                let Some((index, (lower, upper))) = p.ranges.next() else {
                     p.exhausted = true;
                     p.scan = None;
                     return Ok(false);
@@ -359,7 +365,7 @@ impl<'p> Join<'p> {
                 let Some(table) = block.tables[t].stored() else {
                     return Ok(false);
                 };
-                let (index, backward) = keys::index_of(&step.access);
+                let backward = keys::index_of(&step.access).1;
                 let spec = ScanSpec {
                     index,
                     lower,

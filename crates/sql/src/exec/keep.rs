@@ -1,18 +1,18 @@
 //! Rows of a join's table that are fetched once: tables that no index connects with those before, virtual tables, derived tables.
 //! Where equalities connect them, a hash finds the rows for a combination (the classic in-memory hash join).
 
-use engine::{KeyBound, ReadMode, RowBatch, ScanSpec};
+use engine::{ReadMode, RowBatch, ScanSpec};
 use types::{SqlError, ValueRef};
 
 use super::Env;
 use super::join::{all_hold, passes};
 use super::keymap::KeyMap;
-use super::keys::{self, Ranges};
+use super::keys;
 use super::query::run_query;
 use super::row::{Candidate, OnlySubs};
 use super::store::RowStore;
 use super::sub::SubValues;
-use crate::plan::{Block, HashKey, Step, TableSource, VirtualCtx};
+use crate::plan::{Access, Block, HashKey, Step, TableSource, VirtualCtx};
 use sql_expr::memory::Charge;
 use sql_expr::{EvalCtx, RowSource, Val, write_group_key};
 
@@ -319,16 +319,15 @@ async fn stored(
         return Err(SqlError::internal("a stored table is expected"));
     };
     let cx = env.cx;
-    let (ranges, inexact) = match keys::ranges(table, &step.access, cx, rest)? {
-        Ranges::Some(list) => (list, false),
-        Ranges::Inexact => (vec![(KeyBound::None, KeyBound::None)], true),
-    };
-    let (index, backward) = keys::index_of(&step.access);
+    let (parts, inexact) = keys::parts(table, &step.access, cx, rest)?;
+    let backward = keys::index_of(&step.access).1;
+    let several = matches!(step.access, Access::Union(_)) && parts.len() > 1;
+    let mut seen = several.then(|| KeyMap::new(cx.memory()));
     let mut batches: Vec<RowBatch> = Vec::new();
     let mut at = Vec::new();
     let mut bytes = 0usize;
     let mut charge = Charge::to(cx.memory());
-    for (lower, upper) in ranges {
+    for (index, (lower, upper)) in parts {
         let spec = ScanSpec {
             index,
             lower,
@@ -347,7 +346,15 @@ async fn stored(
                 .await?;
             if !batch.is_empty() {
                 let b = batches.len() as u32;
-                at.extend((0..batch.len() as u32).map(|r| (b, r)));
+                for r in 0..batch.len() {
+                    let new = match &mut seen {
+                        Some(seen) => seen.insert(batch.key(r))?.1,
+                        None => true,
+                    };
+                    if new {
+                        at.push((b, r as u32));
+                    }
+                }
                 bytes += batch.bytes();
                 // What has come is there already; more does not come.
                 if !charge.set(bytes + at.len() * size_of::<(u32, u32)>()) {

@@ -134,6 +134,8 @@ pub(crate) fn ranges(
             })
         }
         Access::Range(r) => index_ranges(table, r, cx, row),
+        // Its parts are of several indexes: see `parts`.
+        Access::Union(_) => Ok(Ranges::Inexact),
     }
 }
 
@@ -177,6 +179,35 @@ fn index_ranges(
         return Ok(Ranges::Some(vec![range]));
     }
     bounded(part, r, &prefix, cx, row)
+}
+
+/// A range of an index of a table.
+pub(crate) type Part = (usize, KeyRange);
+
+/// The parts of indexes that an access path comes to for the values at hand, in the order in which they are read; `true` where they are
+/// everything, and the conditions that the access would imply have to be checked.
+pub(crate) fn parts(
+    table: &Table,
+    access: &Access,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+) -> Result<(Vec<Part>, bool), SqlError> {
+    let everything = |index| (vec![(index, (KeyBound::None, KeyBound::None))], true);
+    let Access::Union(arms) = access else {
+        let index = index_of(access).0;
+        return Ok(match ranges(table, access, cx, row)? {
+            Ranges::Some(list) => (list.into_iter().map(|r| (index, r)).collect(), false),
+            Ranges::Inexact => everything(index),
+        });
+    };
+    let mut out = Vec::new();
+    for arm in arms {
+        match index_ranges(table, arm, cx, row)? {
+            Ranges::Some(list) => out.extend(list.into_iter().map(|r| (arm.index, r))),
+            Ranges::Inexact => return Ok(everything(0)),
+        }
+    }
+    Ok((out, false))
 }
 
 /// The ranges of alternatives. Where two alternatives overlap, what they share is in one range only.
@@ -303,7 +334,7 @@ pub(crate) fn index_of(access: &Access) -> (usize, bool) {
     match access {
         Access::Full { index, backward } => (*index, *backward),
         Access::Range(r) => (r.index, r.backward),
-        Access::Get(_) | Access::Nothing => (0, false),
+        Access::Get(_) | Access::Union(_) | Access::Nothing => (0, false),
     }
 }
 

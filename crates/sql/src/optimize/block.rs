@@ -18,7 +18,12 @@ const GROUPED: f64 = 0.1;
 
 impl Optimizer<'_> {
     /// Plans a block.
-    pub(super) fn block(&self, mut b: BoundBlock) -> Result<Block, SqlError> {
+    pub(super) fn block(&self, b: BoundBlock) -> Result<Block, SqlError> {
+        self.block_of(b, false)
+    }
+
+    /// Plans a block; with `changes`, one whose rows are changed.
+    pub(super) fn block_of(&self, mut b: BoundBlock, changes: bool) -> Result<Block, SqlError> {
         derived::push_down(&mut b);
         let BoundBlock {
             base,
@@ -51,6 +56,7 @@ impl Optimizer<'_> {
             straight,
             order: if group.is_some() { &[] } else { &order },
             has_limit: limit.is_some(),
+            changes,
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
         };
         let found = joins::plan(request)?;

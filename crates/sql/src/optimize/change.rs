@@ -9,7 +9,7 @@ use crate::plan::{Access, Block, DeletePlan, UpdatePlan};
 
 impl Optimizer<'_> {
     pub(super) fn update(&self, u: BoundUpdate) -> Result<UpdatePlan, SqlError> {
-        let block = self.block(u.block)?;
+        let block = self.block_of(u.block, true)?;
         self.check_safe(&block)?;
         let ordered = block.order.is_empty();
         let streaming = ordered && can_stream(&block) && scan_untouched(&block, &u.targets[0]);
@@ -24,7 +24,7 @@ impl Optimizer<'_> {
     }
 
     pub(super) fn delete(&self, d: BoundDelete) -> Result<DeletePlan, SqlError> {
-        let block = self.block(d.block)?;
+        let block = self.block_of(d.block, true)?;
         self.check_safe(&block)?;
         let streaming = block.order.is_empty() && can_stream(&block);
         Ok(DeletePlan {
@@ -93,7 +93,7 @@ fn scan_untouched(block: &Block, target: &UpdateTarget) -> bool {
     let index = match &block.steps[0].access {
         Access::Full { index, .. } => *index,
         Access::Range(r) => r.index,
-        Access::Get(_) | Access::Nothing => 0,
+        Access::Get(_) | Access::Union(_) | Access::Nothing => 0,
     };
     let moves = |i: usize| {
         let mut parts = table.def.indexes[i].parts.iter();

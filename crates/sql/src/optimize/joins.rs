@@ -39,6 +39,8 @@ pub(crate) struct Request<'a> {
     pub straight: bool,
     /// The order its rows should come in.
     pub order: &'a [SortKey],
+    /// Rows are changed where they are found: an index at a time.
+    pub changes: bool,
     /// Few rows may be wanted.
     pub has_limit: bool,
     /// Grouping keys and aggregates.
@@ -165,7 +167,16 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
     };
     let paths = req.tables.iter().enumerate();
     let paths = paths
-        .map(|(n, t)| Paths::new(n, t, &conds, req.joins.nest_of[n], &selectivity))
+        .map(|(n, t)| {
+            Paths::new(
+                n,
+                t,
+                &conds,
+                req.joins.nest_of[n],
+                &selectivity,
+                !req.changes,
+            )
+        })
         .collect::<Result<Vec<_>, _>>()?;
     let shares = conds.iter().map(|c| selectivity.of(&c.expr)).collect();
     let graph = Graph::new(

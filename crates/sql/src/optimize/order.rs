@@ -103,6 +103,7 @@ pub(crate) fn satisfy(req: &Request<'_>, paths: &[Paths<'_>], found: &mut Ordere
             }
             false
         }
+        Access::Union(_) => false,
         Access::Nothing => true,
     }
 }

@@ -280,6 +280,7 @@ pub(super) fn access_exprs(a: &Access, f: &mut dyn FnMut(&Expr)) {
         Access::Full { .. } | Access::Nothing => {}
         Access::Get(keys) => keys.iter().for_each(|k| f(&k.expr)),
         Access::Range(r) => range_exprs(r, f),
+        Access::Union(arms) => arms.iter().for_each(|arm| range_exprs(arm, f)),
     }
 }
 

@@ -248,6 +248,19 @@ fn describe(b: &Block, s: &Step, place: usize) -> Line {
                 range(&mut line, table, r);
                 used_where |= line.access == Some("range");
             }
+            Access::Union(arms) => {
+                let mut names: Vec<&str> = Vec::new();
+                for arm in arms {
+                    let name = &*table.def.indexes[arm.index].name;
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+                line.access = Some("index_merge");
+                line.key = Some(names.join(","));
+                line.possible.clone_from(&line.key);
+                line.extra.push("Using union");
+            }
             Access::Nothing => line.access = Some("NULL"),
         },
         _ => line.access = Some("ALL"),

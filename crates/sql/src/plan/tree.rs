@@ -243,6 +243,8 @@ pub enum Access {
     Get(Vec<KeyExpr>),
     /// Part of an index.
     Range(Box<RangeAccess>),
+    /// Parts of several indexes, of which a row may be in any (the arms of an OR); each row comes once.
+    Union(Box<[RangeAccess]>),
     /// No rows can match.
     Nothing,
 }

@@ -4,23 +4,24 @@
 //! What conditions say about columns is looked at once for a table ([`Said`]); which of it can be used depends on the tables that come
 //! before, so that comparing the orders of joins is arithmetic.
 
+mod allowed;
+mod arms;
+
 use engine::{IndexKind, Table};
 use types::SqlError;
-use types::error::codes;
 
+use self::allowed::Allowed;
+use self::arms::{Any, arms_of};
 use super::joins::CondInfo;
 use super::range::{Sarg, sarg};
 use super::selectivity::Selectivity;
 use super::statistics::Statistics;
-use super::steps::access_exprs;
-use crate::bind::from::row_equals;
 use crate::bind::reads::tables_of;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::bind::tree::BoundBlock;
 use crate::plan::{Access, KeyExpr, RangeAccess};
-use sql_expr::{Comparer, Expr, Members, Node};
-use sql_parser::ast;
+use sql_expr::Expr;
 
 /// The work of reading and checking one row in the order of an index, which all costs are measured in.
 const ROW: f64 = 1.0;
@@ -37,8 +38,6 @@ const FORBIDDEN: f64 = 1e9;
 /// less, and its plan stays good when the table grows.
 const FEWEST_ROWS: f64 = 1000.0;
 
-/// Share of a table that ranges whose ends are not known are taken to hold together at most: who lists many means small ones.
-const MOST_GUESSED: f64 = 0.25;
 /// Share of what the columns before leave that values of which nothing is known leave, by their number.
 const FIRST_EQUAL: f64 = 0.01;
 const NEXT_EQUAL: f64 = 0.1;
@@ -72,71 +71,8 @@ enum What {
     Part(usize),
     /// What the arms of an OR say about one, by number.
     Any(usize),
-}
-
-/// Which indexes of a table a statement may use.
-pub(crate) struct Allowed {
-    usable: Vec<bool>,
-    /// A hint forbids reading everything where an index can be used.
-    forced: bool,
-}
-
-impl Allowed {
-    /// What the hints of FROM leave.
-    ///
-    /// # Errors
-    /// 1176 for an index that is not there.
-    pub fn new(t: &FromTable) -> Result<Allowed, SqlError> {
-        let TableSource::Engine(table) = &t.source else {
-            return Ok(Allowed {
-                usable: Vec::new(),
-                forced: false,
-            });
-        };
-        let mut usable: Vec<bool> = table.def.indexes.iter().map(|i| !i.invisible).collect();
-        let mut forced = false;
-        let mut only: Option<Vec<bool>> = None;
-        for h in &t.hints {
-            let mut named = vec![false; usable.len()];
-            for name in &h.indexes {
-                let i = table.def.index(name).ok_or_else(|| {
-                    SqlError::new(
-                        codes::ER_KEY_DOES_NOT_EXITS,
-                        format!("Key '{name}' doesn't exist in table '{}'", t.alias),
-                    )
-                })?;
-                named[i] = true;
-            }
-            if h.scope != ast::IndexHintScope::All && h.scope != ast::IndexHintScope::Join {
-                continue;
-            }
-            match h.kind {
-                ast::IndexHintKind::Ignore => {
-                    for (u, n) in usable.iter_mut().zip(&named) {
-                        *u &= !n;
-                    }
-                }
-                kind => {
-                    forced |= kind == ast::IndexHintKind::Force;
-                    let all = only.get_or_insert_with(|| vec![false; named.len()]);
-                    for (o, n) in all.iter_mut().zip(&named) {
-                        *o |= n;
-                    }
-                }
-            }
-        }
-        if let Some(only) = only {
-            for (u, o) in usable.iter_mut().zip(&only) {
-                *u &= o;
-            }
-        }
-        Ok(Allowed { usable, forced })
-    }
-
-    /// Whether an index may be used.
-    pub fn index(&self, i: usize) -> bool {
-        self.usable.get(i).copied().unwrap_or(false)
-    }
+    /// What they say about several, by number.
+    Union(usize),
 }
 
 /// What a condition says about a column.
@@ -150,29 +86,6 @@ struct Said {
     share: Option<f64>,
 }
 
-/// What an OR says about an index.
-struct Any {
-    range: RangeAccess,
-    needs: u64,
-    /// The share of rows it yields, beside one for each of its unique keys.
-    share: f64,
-    keys: f64,
-}
-
-impl Any {
-    fn path(&self, number: usize, rows: f64) -> Path {
-        let arms = self.range.arms.len() as f64;
-        let yields = (rows * self.share).max(arms - self.keys) + self.keys;
-        let yields = yields.min(rows).max(1.0);
-        Path {
-            what: What::Any(number),
-            yields,
-            cost: reading(self.range.index, yields) + SEEK + NEXT_RANGE * arms,
-            needs: self.needs,
-        }
-    }
-}
-
 /// Everything that conditions say about a table, for all orders of joins.
 pub(super) struct Paths<'a> {
     from: &'a FromTable,
@@ -180,6 +93,7 @@ pub(super) struct Paths<'a> {
     statistics: &'a Statistics<'a>,
     said: Vec<Said>,
     any: Vec<Any>,
+    unions: Vec<Any>,
 }
 
 /// What is known of the leading parts of an index when some tables have been read.
@@ -202,6 +116,7 @@ impl<'a> Paths<'a> {
         conds: &[CondInfo],
         nest: u16,
         selectivity: &'a Selectivity<'a>,
+        unions: bool,
     ) -> Result<Paths<'a>, SqlError> {
         let allowed = Allowed::new(from)?;
         let mut paths = Paths {
@@ -210,6 +125,7 @@ impl<'a> Paths<'a> {
             statistics: &selectivity.tables[t],
             said: Vec::new(),
             any: Vec::new(),
+            unions: Vec::new(),
         };
         let TableSource::Engine(table) = &from.source else {
             return Ok(paths);
@@ -253,6 +169,10 @@ impl<'a> Paths<'a> {
                     let any = paths.any_of(i, &arms, table, &foreign, &read, selectivity);
                     paths.any.extend(any);
                 }
+            }
+            if unions {
+                let union = paths.union_of(&arms, table, &foreign, &read, selectivity);
+                paths.unions.extend(union);
             }
         }
         Ok(paths)
@@ -304,6 +224,11 @@ impl<'a> Paths<'a> {
                 consider(any.path(n, compared));
             }
         }
+        for (n, union) in self.unions.iter().enumerate() {
+            if union.needs & !bound == 0 {
+                consider(union.merged(n, compared));
+            }
+        }
         if compared == rows {
             return best;
         }
@@ -311,6 +236,7 @@ impl<'a> Paths<'a> {
             What::Full => self.full(rows),
             What::Part(i) => self.part(i, bound, table, rows).unwrap_or(best),
             What::Any(n) => self.any[n].path(n, rows),
+            What::Union(n) => self.unions[n].merged(n, rows),
         }
     }
 
@@ -455,63 +381,6 @@ impl<'a> Paths<'a> {
         })
     }
 
-    /// What the arms of an OR, each given as its conjuncts, say about an index; `None` where one of them says nothing about its first
-    /// column. It implies no condition: the OR is checked on every row.
-    fn any_of(
-        &self,
-        index: usize,
-        arms: &[Vec<Expr>],
-        table: &Table,
-        foreign: &dyn Fn(&Expr) -> bool,
-        read: &dyn Fn(&Expr) -> u64,
-        selectivity: &Selectivity<'_>,
-    ) -> Option<Any> {
-        let def = &table.def.indexes[index];
-        let (mut keys, mut known, mut guessed) = (0.0, 0.0, 0.0);
-        let mut range = RangeAccess {
-            index,
-            ..RangeAccess::default()
-        };
-        let mut needs = 0;
-        for conds in arms {
-            let arm = arm_range(self.from, index, def, conds, foreign)?;
-            let own = conds.iter().filter_map(|c| {
-                let says = |p: &engine::IndexPart| {
-                    let ty = self.from.expr_type(usize::from(p.column));
-                    sarg(c, (self.from.slot, p.column), &ty, foreign).is_some()
-                };
-                def.parts
-                    .iter()
-                    .take(arm.parts())
-                    .any(says)
-                    .then(|| selectivity.known(c))
-            });
-            let share = own.fold(Some(1.0), |all: Option<f64>, s| Some(all? * s?));
-            let unique = matches!(def.kind, IndexKind::Primary | IndexKind::Unique)
-                && arm.prefix.len() == def.parts.len();
-            match share {
-                _ if unique => keys += 1.0,
-                Some(s) => known += s,
-                None if arm.prefix.is_empty() => guessed += 0.05,
-                None => {
-                    let deeper = arm.prefix.len() as i32 - 1;
-                    let bounded = if arm.is_bounded() { 0.33 } else { 1.0 };
-                    known += FIRST_EQUAL * NEXT_EQUAL.powi(deeper) * bounded;
-                }
-            }
-            access_exprs(&Access::Range(Box::new(arm.clone())), &mut |e| {
-                needs |= read(e);
-            });
-            range.arms.push(arm);
-        }
-        Some(Any {
-            range,
-            needs,
-            share: known + f64::min(guessed, MOST_GUESSED),
-            keys,
-        })
-    }
-
     /// Rows of the table for each combination of rows of `bound`, after all conditions that can be checked then; `others` is the share
     /// that the conditions leave of which this table has said nothing.
     pub fn fan(&self, bound: u64, others: &dyn Fn(&dyn Fn(usize) -> bool) -> f64) -> f64 {
@@ -581,6 +450,13 @@ impl<'a> Paths<'a> {
                     rows: path.yields,
                 };
             }
+            What::Union(n) => {
+                return Choice {
+                    access: Access::Union(self.unions[n].range.arms.clone().into()),
+                    used: Vec::new(),
+                    rows: path.yields,
+                };
+            }
             What::Part(index) => index,
         };
         let Some(table) = self.table() else {
@@ -635,77 +511,8 @@ impl<'a> Paths<'a> {
     }
 }
 
-/// What the conjuncts of an arm of an OR make of an index; `None` where they say nothing about its first column.
-fn arm_range(
-    from: &FromTable,
-    index: usize,
-    def: &engine::IndexDef,
-    conds: &[Expr],
-    foreign: &dyn Fn(&Expr) -> bool,
-) -> Option<RangeAccess> {
-    let mut range = RangeAccess {
-        index,
-        ..RangeAccess::default()
-    };
-    // What the arms use says nothing of the whole.
-    let mut used = Vec::new();
-    for part in &def.parts {
-        let ty = from.expr_type(usize::from(part.column));
-        let says = |c: &Expr| sarg(c, (from.slot, part.column), &ty, foreign);
-        let equal = conds.iter().find_map(|c| match says(c)? {
-            Sarg::Equal(e, null_safe) => Some((e, null_safe)),
-            Sarg::OneOf(mut v) if v.len() == 1 => Some((v.pop()?, false)),
-            _ => None,
-        });
-        if let Some((e, null_safe)) = equal {
-            range.prefix.push(key(e, null_safe));
-            continue;
-        }
-        if part.prefix == 0 {
-            for s in conds.iter().filter_map(says) {
-                bounds(&mut range, s, 0, &mut used);
-            }
-            if range.low.is_some() || range.high.is_some() || !range.points.is_empty() {
-                range.begins = None;
-            }
-        }
-        break;
-    }
-    (!range.prefix.is_empty() || range.is_bounded()).then_some(range)
-}
-
 fn key(expr: Expr, null_safe: bool) -> KeyExpr {
     KeyExpr { expr, null_safe }
-}
-
-/// The conjuncts of each arm of an OR, or of each member of a list of rows, which is the same; `None` for what is neither.
-fn arms_of(cond: &Expr) -> Option<Vec<Vec<Expr>>> {
-    fn flatten<'e>(e: &'e Expr, or: bool, out: &mut Vec<&'e Expr>) {
-        match &e.node {
-            Node::Or(parts) if or => parts.iter().for_each(|p| flatten(p, or, out)),
-            Node::And(parts) if !or => parts.iter().for_each(|p| flatten(p, or, out)),
-            _ => out.push(e),
-        }
-    }
-    match &cond.node {
-        Node::Or(_) => {}
-        Node::In(list) if !list.negated => {
-            let Members::Each(members) = &list.members else {
-                return None;
-            };
-            let equal = |(c, e): &(Comparer, Expr)| row_equals(&list.expr, e, c, &cond.ty);
-            return members.iter().map(equal).collect();
-        }
-        _ => return None,
-    }
-    let mut arms = Vec::new();
-    flatten(cond, true, &mut arms);
-    let conjuncts = |arm| {
-        let mut all = Vec::new();
-        flatten(arm, false, &mut all);
-        all.into_iter().cloned().collect()
-    };
-    Some(arms.into_iter().map(conjuncts).collect())
 }
 
 /// What it costs to read rows by an index: what is not in the clustered one is looked up there.
