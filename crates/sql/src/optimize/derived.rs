@@ -2,6 +2,8 @@
 //! go into their queries. As in MySQL's manual, "Optimizing Derived Tables, View References, and Common Table Expressions with Merging or
 //! Materialization" and "Derived Condition Pushdown Optimization".
 
+use super::equalities::read_instead;
+use super::steps::hashable;
 use super::unnest::{each_own_expr, is_steady, renumber, subquery_of};
 use crate::bind::from::Cond;
 use crate::bind::group::Known;
@@ -10,7 +12,7 @@ use crate::bind::reads::tables_of;
 use crate::bind::source::TableSource;
 use crate::bind::tree::{Body, BoundBlock, BoundQuery};
 use sql_expr::infer::Arith;
-use sql_expr::{Expr, Node};
+use sql_expr::{CmpOp, Expr, Node};
 
 /// Most tables of a block that it grows to: their orders are all compared.
 const MOST_TABLES: usize = 12;
@@ -185,6 +187,58 @@ pub(super) fn push_down(block: &mut BoundBlock) {
         }
     }
     block.joins.conds = left;
+    push_equal(block);
+}
+
+/// Copies conditions on a column into the query of a derived table that is joined by equality with it: what is true of one is true of
+/// the other.
+fn push_equal(block: &mut BoundBlock) {
+    let derived = |block: &BoundBlock, e: &Expr| {
+        let c = e.as_column()?;
+        let t = block.tables.iter().position(|t| t.slot == c.slot)?;
+        match block.tables[t].source {
+            TableSource::Derived(n) if block.joins.nest_of[t] == 0 => Some(n as usize),
+            _ => None,
+        }
+    };
+    let mut copies: Vec<(usize, Expr, u16)> = Vec::new();
+    for c in block.joins.conds.iter().filter(|c| c.nest == 0) {
+        let Node::Compare(CmpOp::Eq, comparer, p) = &c.expr.node else {
+            continue;
+        };
+        for (own, other) in [(&p[0], &p[1]), (&p[1], &p[0])] {
+            let (Some(n), Some(from), Some(to)) =
+                (derived(block, own), other.as_column(), own.as_column())
+            else {
+                continue;
+            };
+            let alike = own.ty.shape == other.ty.shape && own.ty.collation == other.ty.collation;
+            if from.slot == to.slot || !alike || hashable(comparer, own, other).is_none() {
+                continue;
+            }
+            for k in block.joins.conds.iter().filter(|k| k.nest == 0) {
+                let compares = matches!(
+                    k.expr.node,
+                    Node::Compare(..) | Node::Between(..) | Node::In(_)
+                );
+                let only = |x: &Expr| match &x.node {
+                    Node::Column(k) => (k.slot, k.ordinal) != (from.slot, from.ordinal),
+                    _ => false,
+                };
+                if !compares || k.expr.any(&only) || !k.expr.reads_row() {
+                    continue;
+                }
+                let mut e = k.expr.clone();
+                read_instead(&mut e, other, own);
+                if stands_alone(&e, to.slot) && takes(&block.derived[n], &e) {
+                    copies.push((n, e, to.slot));
+                }
+            }
+        }
+    }
+    for (n, e, slot) in copies {
+        put(&mut block.derived[n], &e, slot);
+    }
 }
 
 /// Whether a condition reads nothing but the table of a slot and has no effects.

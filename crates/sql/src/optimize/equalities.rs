@@ -12,6 +12,8 @@ use types::CollationId;
 use super::joins::CondInfo;
 use super::steps::hashable;
 use crate::bind::places::Places;
+use crate::bind::scope::FromTable;
+use crate::bind::source::TableSource;
 use sql_expr::{CmpOp, Comparer, Expr, ExprType, Node};
 
 /// How the members of a class compare.
@@ -55,7 +57,12 @@ fn equality(e: &Expr) -> Option<(Kind, &Comparer, &Expr, &Expr)> {
 }
 
 /// Adds the equalities that follow from those of the block itself, and marks all links between columns with the number of their class.
-pub(super) fn close(conds: &mut Vec<CondInfo>, nest_of: &[u16], places: &Places) {
+pub(super) fn close(
+    conds: &mut Vec<CondInfo>,
+    tables: &[FromTable],
+    nest_of: &[u16],
+    places: &Places,
+) {
     let place = |e: &Expr| {
         let c = e.as_column()?;
         let t = places.of(c.slot)?;
@@ -96,6 +103,7 @@ pub(super) fn close(conds: &mut Vec<CondInfo>, nest_of: &[u16], places: &Places)
     for (n, class) in classes.iter().enumerate() {
         link(conds, class, n as u16, places, &place);
     }
+    copy_ranges(conds, &classes, tables, places, &place);
 }
 
 fn join(classes: &mut Vec<Class>, kind: Kind, a: (usize, u16), b: (usize, u16)) {
@@ -116,6 +124,71 @@ fn join(classes: &mut Vec<Class>, kind: Kind, a: (usize, u16), b: (usize, u16)) 
             classes[x.min(y)].members.extend(gone.members);
         }
         _ => {}
+    }
+}
+
+/// Says of the columns of a class that lead an index what conditions say of others of the class by ranges and lists.
+fn copy_ranges(
+    conds: &mut Vec<CondInfo>,
+    classes: &[Class],
+    tables: &[FromTable],
+    places: &Places,
+    place: &dyn Fn(&Expr) -> Option<(usize, u16)>,
+) {
+    let mut made = Vec::new();
+    for c in conds.iter().filter(|c| c.nest == 0 && !c.late) {
+        let column = match &c.expr.node {
+            Node::Compare(CmpOp::Eq | CmpOp::NullSafeEq | CmpOp::Ne, ..) => continue,
+            Node::Compare(_, _, p) if p[1].is_row_constant() => &p[0],
+            Node::Compare(_, _, p) if p[0].is_row_constant() => &p[1],
+            Node::Between(p, _, false) if p[1..].iter().all(Expr::is_row_constant) => &p[0],
+            Node::In(list) if !list.negated => &list.expr,
+            _ => continue,
+        };
+        let Some(m) = place(column) else { continue };
+        let alone = |x: &Expr| matches!(x.node, Node::Column(_)) && place(x) != Some(m);
+        if c.expr.any(&alone) || c.tables.count_ones() != 1 {
+            continue;
+        }
+        for class in classes.iter().filter(|k| k.members.contains(&m)) {
+            for &(t, ordinal) in class.members.iter().filter(|x| x.0 != m.0) {
+                let other = tables[t].column_expr(usize::from(ordinal));
+                let alike =
+                    other.ty.shape == column.ty.shape && other.ty.collation == column.ty.collation;
+                if alike && leads_index(&tables[t], ordinal) {
+                    let mut e = c.expr.clone();
+                    read_instead(&mut e, column, &other);
+                    made.push(CondInfo {
+                        copied: true,
+                        ..CondInfo::made(e, places, None)
+                    });
+                }
+            }
+        }
+    }
+    conds.extend(made);
+}
+
+/// Whether a column is the first part of an index.
+fn leads_index(t: &FromTable, column: u16) -> bool {
+    let TableSource::Engine(table) = &t.source else {
+        return false;
+    };
+    let mut indexes = table.def.indexes.iter();
+    indexes.any(|i| {
+        let first = i.parts.first();
+        first.is_some_and(|p| p.column == column && p.prefix == 0)
+    })
+}
+
+/// Makes an expression read another column.
+pub(super) fn read_instead(e: &mut Expr, column: &Expr, other: &Expr) {
+    let Some(own) = column.as_column() else {
+        return;
+    };
+    match &e.node {
+        Node::Column(c) if (c.slot, c.ordinal) == (own.slot, own.ordinal) => *e = other.clone(),
+        _ => e.each_child_mut(&mut |x| read_instead(x, column, other)),
     }
 }
 

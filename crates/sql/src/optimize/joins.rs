@@ -16,6 +16,7 @@ use crate::bind::from::{Cond, Joins, Nest, NestKind};
 use crate::bind::places::Places;
 use crate::bind::reads::{subqueries_of, tables_of};
 use crate::bind::scope::FromTable;
+use crate::bind::source::TableSource;
 use crate::bind::tree::BoundSub;
 use crate::plan::{SortKey, Step};
 use sql_expr::agg::AggSpec;
@@ -71,6 +72,8 @@ pub(crate) struct CondInfo {
     pub late: bool,
     /// The class of equal columns that it links two members of.
     pub class: Option<u16>,
+    /// It says of a column what another condition says of one that is equal: rows that are joined pass both or neither.
+    pub copied: bool,
 }
 
 impl CondInfo {
@@ -84,6 +87,7 @@ impl CondInfo {
             expr: c.expr,
             nest: c.nest,
             class: None,
+            copied: false,
         }
     }
 
@@ -95,6 +99,7 @@ impl CondInfo {
             expr,
             nest: 0,
             class,
+            copied: false,
         }
     }
 
@@ -134,6 +139,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
         .map(|c| CondInfo::new(c, req.places, req.subqueries))
         .collect();
     dissolve_nests(&mut req.joins, &mut conds, req.places);
+    find_anti_joins(&mut req, &mut conds);
     let mut constant = Vec::new();
     let mut i = 0;
     while i < conds.len() {
@@ -154,7 +160,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
         });
     }
     conds.extend(alternatives::implied(&conds, req.places));
-    equalities::close(&mut conds, &req.joins.nest_of, req.places);
+    equalities::close(&mut conds, req.tables, &req.joins.nest_of, req.places);
     let statistics: Vec<Statistics<'_>> = req
         .tables
         .iter()
@@ -178,7 +184,11 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
             )
         })
         .collect::<Result<Vec<_>, _>>()?;
-    let shares = conds.iter().map(|c| selectivity.of(&c.expr)).collect();
+    let share = |c: &CondInfo| match c.copied {
+        true => 1.0,
+        false => selectivity.of(&c.expr),
+    };
+    let shares = conds.iter().map(share).collect();
     let graph = Graph::new(
         req.tables,
         paths,
@@ -208,6 +218,34 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
         ordered: sorted,
         rows,
     })
+}
+
+/// Turns an outer join into an anti-join where WHERE wants the rows without a match: a column that cannot be NULL is to be NULL.
+fn find_anti_joins(req: &mut Request<'_>, conds: &mut Vec<CondInfo>) {
+    let joins = &mut req.joins;
+    conds.retain(|c| {
+        let Node::IsNull(e, false) = &c.expr.node else {
+            return true;
+        };
+        let column = e.as_column().filter(|_| c.nest == 0);
+        let Some((t, column)) = column.and_then(|k| Some((req.places.of(k.slot)?, k.ordinal)))
+        else {
+            return true;
+        };
+        let TableSource::Engine(table) = &req.tables[t].source else {
+            return true;
+        };
+        let nest = usize::from(joins.nest_of[t]);
+        let outer = nest != 0
+            && joins.nests[nest].kind == NestKind::Outer
+            && joins.nests[nest].parent == 0
+            && joins.nests[nest].needs != 0;
+        if !outer || table.def.columns[usize::from(column)].nullable {
+            return true;
+        }
+        joins.nests[nest].kind = NestKind::Anti;
+        false
+    });
 }
 
 /// Turns an outer join into an inner one where a condition around it can only hold for joined rows.

@@ -261,6 +261,13 @@ fn merge(block: &mut BoundBlock, a: Asked, places: &Places) -> bool {
     if needs == 0 {
         return false;
     }
+    // What its own nests read of them: their conditions may look past the subquery.
+    let outside = |n: usize| {
+        let conds = inner.joins.conds.iter();
+        let conds = conds.filter(|c| inner.joins.is_within(c.nest, n as u16));
+        conds.fold(0, |m, c| m | reads(&c.expr))
+    };
+    let outside: Vec<u64> = (0..inner.joins.nests.len()).map(outside).collect();
     let mut inner = std::mem::replace(&mut **inner, BoundBlock::empty(0));
     let first = block.tables.len();
     let subqueries = block.subqueries.len() as u32;
@@ -296,10 +303,10 @@ fn merge(block: &mut BoundBlock, a: Asked, places: &Places) -> bool {
     // The nests of the subquery come behind; its first is the new one.
     let more = block.joins.nests.len() as u16;
     let moved = |n: u16| if n == 0 { own } else { n - 1 + more };
-    for n in inner.joins.nests.into_iter().skip(1) {
+    for (n, outside) in inner.joins.nests.into_iter().zip(outside).skip(1) {
         block.joins.nests.push(Nest {
             parent: moved(n.parent),
-            needs: n.needs << first,
+            needs: n.needs << first | outside,
             kind: n.kind,
         });
     }
