@@ -68,6 +68,18 @@ impl Asking {
         Ok(WHOS.into_iter().filter(wanted).collect())
     }
 
+    /// Are all asked of all?
+    ///
+    /// # Errors
+    /// They are not, and a record was asked for.
+    pub(crate) fn whole(&self) -> Outcome<bool> {
+        let whole = self.queries.is_empty() && self.whos()?.len() == WHOS.len();
+        match self.record && !whole {
+            true => Err("a record is made of all queries and both sides".to_owned()),
+            false => Ok(whole),
+        }
+    }
+
     /// The longest that a query may take.
     pub(crate) fn limit(&self) -> Duration {
         Duration::from_secs(self.timeout.max(1))

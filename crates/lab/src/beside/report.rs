@@ -247,9 +247,6 @@ pub(super) fn end(
 }
 
 fn save(name: &str, all: &[Said], options: &Asking, whole: bool) -> Outcome<()> {
-    if options.record && !whole {
-        return Err("a record is made of all queries and both sides".to_owned());
-    }
     if !whole {
         println!("    a part is no record");
         return Ok(());

@@ -31,6 +31,7 @@ pub(crate) fn ask_all(
     options: &Asking,
 ) -> Outcome<()> {
     let questions = chosen(questions, &options.queries)?;
+    let whole = options.whole()?;
     install::peers(false)?;
     let cache = options.cache()?;
     let scratch = Scratch::new("questions")?;
@@ -63,7 +64,6 @@ pub(crate) fn ask_all(
         }
         all.push(said);
     }
-    let whole = options.queries.is_empty() && sides.len() == WHOS.len();
     if options.runs > 1 {
         look_again(&questions, &mut sides, &mut all)?;
     }

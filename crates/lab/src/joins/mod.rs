@@ -30,6 +30,7 @@ pub struct Options {
 
 /// The command.
 pub(super) fn command(options: &Options) -> Outcome<()> {
+    options.beside.whole()?;
     let questions = queries::all()?;
     let Options {
         seed, scale, stale, ..

@@ -25,6 +25,7 @@ pub struct Options {
 
 /// The command.
 pub(super) fn command(options: &Options) -> Outcome<()> {
+    options.beside.whole()?;
     let questions = queries::all()?;
     let files = data::made(options.scale, &options.beside.cache()?)?;
     let keys = if options.primary_keys { "-pk" } else { "" };
