@@ -11,6 +11,7 @@ mod documented;
 mod frames;
 mod glob;
 mod groups;
+mod joins;
 mod node;
 mod pattern;
 mod peer;
@@ -48,6 +49,12 @@ pub struct Options {
     /// Where the random numbers come from; a new seed each time without it.
     #[arg(long, default_value_t = rng::fresh_seed(), hide_default_value = true)]
     seed: u64,
+    /// Joins, subqueries and groups over random tables, each also under other plans, instead of expressions.
+    #[arg(long)]
+    joins: bool,
+    /// Of `--joins`: clients at once.
+    #[arg(long, default_value_t = 2, value_name = "NUMBER")]
+    clients: u64,
     /// Statements of this area alone.
     #[arg(long, default_value = "", hide_default_value = true)]
     area: String,
@@ -101,6 +108,8 @@ pub fn short() -> Outcome<()> {
     run(&Options {
         statements: SHARE,
         seed: SHARE_SEED,
+        joins: false,
+        clients: 1,
         area: String::new(),
         only: None,
         alone: false,
@@ -123,6 +132,7 @@ fn serve(options: &Options, scratch: &Scratch) -> Outcome<()> {
         Setup::new(kind, scratch.path())?
             .option("innodb-buffer-pool-size=64M")
             .option("innodb-flush-log-at-trx-commit=0")
+            .option_of(Kind::MariaDb, "innodb-flush-method=nosync")
             .option("character-set-server=utf8mb4")
             .option("collation-server=utf8mb4_general_ci")
             .start()
@@ -148,6 +158,18 @@ fn serve(options: &Options, scratch: &Scratch) -> Outcome<()> {
             ", beside MariaDB"
         }
     ));
+    if options.joins {
+        let run = joins::Run {
+            statements: options.statements,
+            seed: options.seed,
+            only: options.only,
+            clients: options.clients,
+        };
+        let result = joins::run(&run, server.setup(), beside.as_ref().map(Server::setup));
+        server.must_run()?;
+        result?;
+        return server.terminate();
+    }
     let mut found = Found {
         documented: documented::read()?,
         unknown: BTreeMap::new(),

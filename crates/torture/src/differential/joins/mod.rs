@@ -1,0 +1,272 @@
+//! `cargo xtask differential --joins`: random queries over random tables, beside MariaDB, and under other plans of our own.
+//!
+//! The rows of a query depend on nothing that it does not say. They must be MariaDB's, and they must be the same when
+//! the query is asked again with hints, over tables without indexes, with little memory, or prepared. A statement that MariaDB itself answers
+//! in two ways, by its own switches, is not judged by it.
+
+mod case;
+mod change;
+mod condition;
+mod expr;
+mod from;
+mod grower;
+mod plans;
+mod query;
+mod schema;
+mod shrink;
+mod side;
+mod tree;
+
+use super::documented::{self, Line};
+use case::{Against, BLOCK, Case, Difference, Verdict};
+use harness::server::Setup;
+use harness::step::Outcome;
+use schema::Schema;
+use shrink::Shrinking;
+use side::Side;
+use std::collections::BTreeMap;
+use tree::written;
+
+/// Differences of one client after which it ends.
+const MOST: usize = 100;
+
+/// What is run.
+#[derive(Debug, Clone, Copy)]
+pub struct Run {
+    /// How many statements.
+    pub statements: u64,
+    /// Where the random numbers come from.
+    pub seed: u64,
+    /// One statement alone.
+    pub only: Option<u64>,
+    /// Clients at once.
+    pub clients: u64,
+}
+
+/// What came of a client's statements.
+#[derive(Debug, Default)]
+struct Tally {
+    statements: u64,
+    rows: u64,
+    undecided: u64,
+    slow: u64,
+    slow_ours: u64,
+    refused: BTreeMap<u16, u64>,
+    documented: BTreeMap<String, u64>,
+    /// By their shapes: how many, and the first.
+    unknown: BTreeMap<String, (u64, String)>,
+}
+
+/// Runs the statements against our server, and the other if there is one.
+pub fn run(run: &Run, ours: &Setup, theirs: Option<&Setup>) -> Outcome<()> {
+    let clients = if run.only.is_some() {
+        1
+    } else {
+        run.clients.max(1)
+    };
+    let tallies: Vec<Outcome<Tally>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..clients)
+            .map(|number| scope.spawn(move || client(run, number, clients, ours, theirs)))
+            .collect();
+        let joined = threads.into_iter().map(|t| t.join());
+        joined
+            .map(|r| r.unwrap_or_else(|_| Err("a client panicked".to_owned())))
+            .collect()
+    });
+    let mut all = Tally::default();
+    for tally in tallies {
+        all.add(tally?);
+    }
+    all.report()
+}
+
+fn client(
+    run: &Run,
+    number: u64,
+    clients: u64,
+    ours: &Setup,
+    theirs: Option<&Setup>,
+) -> Outcome<Tally> {
+    let mut ours = Side::open(ours, number)?;
+    let mut theirs = theirs.map(|t| Side::open(t, number)).transpose()?;
+    let lines = documented::read()?;
+    let mut tally = Tally::default();
+    let blocks = match run.only {
+        Some(only) => only / BLOCK..only / BLOCK + 1,
+        None => 0..run.statements.div_ceil(BLOCK),
+    };
+    for block in blocks.filter(|b| run.only.is_some() || b % clients == number) {
+        let schema = case::schema(run.seed, block);
+        ours.fill(&schema)?;
+        if let Some(theirs) = &mut theirs {
+            theirs.fill(&schema)?;
+        }
+        let end = ((block + 1) * BLOCK).min(run.statements.max(run.only.map_or(0, |o| o + 1)));
+        for at in block * BLOCK..end {
+            if run.only.is_some_and(|only| only != at) {
+                continue;
+            }
+            let case = Case::of(run.seed, at, &schema);
+            tally.statements += 1;
+            match case.judge(&mut ours, theirs.as_mut(), &lines)? {
+                Verdict::Alike => tally.rows += 1,
+                Verdict::Refused(code) => *tally.refused.entry(code).or_default() += 1,
+                Verdict::Slow(false) => tally.slow += 1,
+                Verdict::Slow(true) => {
+                    tally.slow_ours += 1;
+                    if run.only.is_some() {
+                        println!("slow: {}", case.sql());
+                    }
+                }
+                Verdict::Documented(why) => *tally.documented.entry(why).or_default() += 1,
+                Verdict::Undecided => tally.undecided += 1,
+                Verdict::Differs(found) => {
+                    let mut small =
+                        Shrinking::new(&mut ours, theirs.as_mut(), &case, &schema, *found, &lines);
+                    small.run()?;
+                    let (case, found, small) = (small.case, small.found, small.schema);
+                    tally.note(&lines, run.seed, at, &case, &small, &found);
+                    ours.fill(&schema)?;
+                    if let Some(theirs) = &mut theirs {
+                        theirs.fill(&schema)?;
+                    }
+                }
+            }
+            if tally.unknown.values().map(|u| u.0 as usize).sum::<usize>() >= MOST {
+                return Ok(tally);
+            }
+        }
+    }
+    Ok(tally)
+}
+
+impl Tally {
+    fn note(
+        &mut self,
+        lines: &[Line],
+        seed: u64,
+        number: u64,
+        case: &Case,
+        schema: &Schema,
+        found: &Difference,
+    ) {
+        let sql = case.sql();
+        let area = match found.against {
+            Against::Peer => "joins",
+            Against::Way(_) => "joins-plans",
+        };
+        let said = |answer: &side::Answer| match found.aspect() {
+            "text" => answer.told(),
+            _ => answer.code.to_string(),
+        };
+        let (ours, other) = (said(&found.ours), said(&found.other));
+        let line = documented::find_text(lines, [area, found.aspect(), &sql, &ours, &other]);
+        if let Some(line) = line {
+            *self.documented.entry(line.why.clone()).or_default() += 1;
+            return;
+        }
+        let key = format!("{area} {} {}", found.aspect(), shape(&sql));
+        let entry = self.unknown.entry(key).or_insert_with(|| {
+            let told = told(seed, number, case, schema, found);
+            println!("{told}");
+            (0, told)
+        });
+        entry.0 += 1;
+    }
+
+    fn add(&mut self, other: Tally) {
+        self.statements += other.statements;
+        self.rows += other.rows;
+        self.undecided += other.undecided;
+        self.slow += other.slow;
+        self.slow_ours += other.slow_ours;
+        for (code, count) in other.refused {
+            *self.refused.entry(code).or_default() += count;
+        }
+        for (why, count) in other.documented {
+            *self.documented.entry(why).or_default() += count;
+        }
+        for (key, (count, told)) in other.unknown {
+            self.unknown.entry(key).or_insert((0, told)).0 += count;
+        }
+    }
+
+    fn report(&self) -> Outcome<()> {
+        for (why, count) in &self.documented {
+            println!("    {count} documented: {why}");
+        }
+        let refused: Vec<String> = self
+            .refused
+            .iter()
+            .map(|(code, count)| format!("{count} of {code}"))
+            .collect();
+        println!(
+            "    {} statements: {} alike in every way; errors that are alike: {}; {} that MariaDB answers in two ways; \
+             left out for their time: {} by MariaDB's, {} by ours",
+            self.statements,
+            self.rows,
+            if refused.is_empty() {
+                "none".to_owned()
+            } else {
+                refused.join(", ")
+            },
+            self.undecided,
+            self.slow,
+            self.slow_ours
+        );
+        match self.unknown.len() {
+            0 => Ok(()),
+            kinds => Err(format!(
+                "{kinds} kinds of differences that no line of documented.txt explains, {} in all",
+                self.unknown.values().map(|u| u.0).sum::<u64>()
+            )),
+        }
+    }
+}
+
+/// The statement without its numbers and texts: what two differences of one kind have in common.
+fn shape(sql: &str) -> String {
+    let mut out = String::new();
+    let mut quoted = false;
+    for c in sql.chars() {
+        match c {
+            '\'' => quoted = !quoted,
+            _ if quoted || c.is_ascii_digit() => {}
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A script that shows the difference, and both answers.
+fn told(seed: u64, number: u64, case: &Case, schema: &Schema, found: &Difference) -> String {
+    let kind = match found.against {
+        Against::Peer => "differs from MariaDB",
+        Against::Way(_) => "depends on the plan",
+    };
+    let mut out = format!(
+        "\n[{kind}] in {} (--joins --seed {seed} --case {number})\n",
+        found.aspect()
+    );
+    for table in &schema.tables {
+        out.push_str(&format!("{};\n", table.create(true)));
+        if let Some(insert) = table.insert() {
+            out.push_str(&format!("{insert};\n"));
+        }
+    }
+    out.push_str(&format!(
+        "{};\n  ours:   {}\n",
+        case.sql(),
+        found.ours.told()
+    ));
+    match &found.against {
+        Against::Peer => out.push_str(&format!("  theirs: {}", found.other.told())),
+        Against::Way(way) => out.push_str(&format!(
+            "  and:    {}\n  by:     {};   -- {}",
+            found.other.told(),
+            written(&case.part, &way.writing),
+            way.told()
+        )),
+    }
+    out
+}
