@@ -3,7 +3,7 @@
 use super::expr::{column, compared, value};
 use super::grower::{Grower, Limits, Scope};
 use super::schema::Type;
-use super::tree::{Part, text};
+use super::tree::{Node, Part, Role, text};
 
 const TRUTHS: &[&str] = &["TRUE", "FALSE"];
 
@@ -145,20 +145,21 @@ fn rows(g: &mut Grower<'_>, scope: &Scope) -> Part {
         1 => [text(g.literal(a)), column(g, scope, b)],
         _ => [text(g.literal(a)), text(g.literal(b))],
     };
-    let [c, d] = left;
-    if g.chance(40) {
-        let items = (0..1 + g.below(3)).map(|_| {
-            let [e, f] = right(g);
-            Part::form("({}, {})", vec![e, f], &[])
-        });
-        let items = items.collect();
-        let list = Part::list("", ", ", 1, items);
-        let how = g.pick(&["({}, {}) IN ({})", "({}, {}) NOT IN ({})"]);
-        return Part::form(how, vec![c, d, list], TRUTHS);
+    let listed = g.chance(40);
+    let mut parts = left.to_vec();
+    for _ in 0..if listed { 1 + g.below(3) } else { 1 } {
+        parts.extend(right(g));
     }
-    let [e, f] = right(g);
-    let how = format!("({{}}, {{}}) {} ({{}}, {{}})", g.pick(ORDERS));
-    Part::form(&how, vec![c, d, e, f], TRUTHS)
+    let how = match listed {
+        true => g.pick(&["IN", "NOT IN"]),
+        false => g.pick(ORDERS),
+    };
+    Part::Node(Node {
+        role: Role::Rows(how),
+        parts,
+        swaps: Vec::new(),
+        texts: TRUTHS.to_vec(),
+    })
 }
 
 /// A condition with a subquery.

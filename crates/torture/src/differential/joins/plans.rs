@@ -1,7 +1,7 @@
 //! Other plans of the same statement: hints, other indexes, little memory, prepared.
 
 use super::schema::{Schema, pick};
-use super::tree::{Part, Writing, tables};
+use super::tree::{Part, Writing, tables, written};
 use harness::rng::Rng;
 
 /// A way to have a statement executed otherwise.
@@ -65,11 +65,12 @@ const HINTS: &[&str] = &[
 /// Other ways to execute the statement.
 pub fn ways(rng: &mut Rng, part: &Part, schema: &Schema, select: bool) -> Vec<Way> {
     let named = tables(part);
+    let sql = written(part, &Writing::default());
     let mut ways = vec![Way {
         bare: true,
         ..Way::default()
     }];
-    let mut kinds: Vec<u64> = vec![0, 1, 2, 3, 4];
+    let mut kinds: Vec<u64> = vec![0, 1, 2, 3, 4, 5];
     for _ in 0..2 {
         let kind = kinds.swap_remove(rng.below(kinds.len() as u64) as usize);
         let way = match kind {
@@ -84,16 +85,29 @@ pub fn ways(rng: &mut Rng, part: &Part, schema: &Schema, select: bool) -> Vec<Wa
                 },
                 ..Way::default()
             },
-            _ => Way {
+            4 => Way {
                 prepared: true,
                 ..Way::default()
             },
+            _ => members(),
         };
-        if way != Way::default() && !ways.contains(&way) {
+        let other = way != Way::default() && !ways.contains(&way);
+        if other && (way != members() || written(part, &way.writing) != sql) {
             ways.push(way);
         }
     }
     ways
+}
+
+/// Comparisons of rows as those of their members.
+pub fn members() -> Way {
+    Way {
+        writing: Writing {
+            members: true,
+            ..Writing::default()
+        },
+        ..Way::default()
+    }
 }
 
 fn straight(rng: &mut Rng, select: bool) -> Way {

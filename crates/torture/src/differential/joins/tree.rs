@@ -35,6 +35,8 @@ pub enum Role {
     List(&'static str, &'static str, usize),
     /// The select list of a block.
     Items,
+    /// A comparison of rows of two by this operator: the first two parts with the next two; IN has any number of pairs.
+    Rows(&'static str),
 }
 
 /// A piece with pieces.
@@ -61,6 +63,8 @@ pub struct Writing {
     pub hint: String,
     /// Behind every SELECT: SQL_BIG_RESULT and the like.
     pub option: &'static str,
+    /// Comparisons of rows are written as comparisons of their members.
+    pub members: bool,
     /// Index hints by the alias of a table.
     pub index: BTreeMap<String, String>,
 }
@@ -240,6 +244,7 @@ impl<'w> Writer<'w> {
                     self.closed = count;
                 }
             }
+            Role::Rows(how) => self.rows(how, &node.parts),
             Role::List(head, between, _) => self.list(head, between, &node.parts),
             Role::Items => {
                 self.list("", ", ", &node.parts);
@@ -248,6 +253,58 @@ impl<'w> Writer<'w> {
                 }
             }
         }
+    }
+
+    fn rows(&mut self, how: &str, parts: &[Part]) {
+        let listed = how.ends_with("IN");
+        let pattern = match (self.how.members, how) {
+            (false, _) if listed => "({a}, {b}) {how} (",
+            (false, _) => "({a}, {b}) {how} ({c}, {d})",
+            (true, "IN") => "(",
+            (true, "NOT IN") => "NOT (",
+            (true, "=") => "({a} = {c} AND {b} = {d})",
+            (true, "<=>") => "({a} <=> {c} AND {b} <=> {d})",
+            (true, "<>") => "({a} <> {c} OR {b} <> {d})",
+            // The first members decide unless they are equal.
+            (true, "<" | "<=") => "({a} < {c} OR ({a} = {c} AND {b} {how} {d}))",
+            (true, _) => "({a} > {c} OR ({a} = {c} AND {b} {how} {d}))",
+        };
+        self.pattern(pattern, how, &parts[..4]);
+        if listed {
+            let (one, between) = match self.how.members {
+                true => ("({a} = {c} AND {b} = {d})", " OR "),
+                false => ("({c}, {d})", ", "),
+            };
+            for (at, pair) in parts[2..].chunks(2).enumerate() {
+                self.out.push_str(if at == 0 { "" } else { between });
+                let all = [
+                    parts[0].clone(),
+                    parts[1].clone(),
+                    pair[0].clone(),
+                    pair[1].clone(),
+                ];
+                self.pattern(one, how, &all);
+            }
+            self.out.push(')');
+        }
+    }
+
+    /// A pattern with the parts `{a}` to `{d}` and the operator.
+    fn pattern(&mut self, pattern: &str, how: &str, parts: &[Part]) {
+        let mut rest = pattern;
+        while let Some((before, behind)) = rest.split_once('{') {
+            let (name, after) = behind.split_once('}').unwrap_or((behind, ""));
+            self.out.push_str(before);
+            match name {
+                "a" => self.part(&parts[0]),
+                "b" => self.part(&parts[1]),
+                "c" => self.part(&parts[2]),
+                "d" => self.part(&parts[3]),
+                _ => self.out.push_str(how),
+            }
+            rest = after;
+        }
+        self.out.push_str(rest);
     }
 
     fn list(&mut self, head: &str, between: &str, parts: &[Part]) {
@@ -298,7 +355,16 @@ fn reduce(part: &mut Part, left: &mut usize) -> bool {
     let least = match node.role {
         Role::List(_, _, least) => least,
         Role::Items => 1,
-        Role::Plain | Role::Block => usize::MAX,
+        Role::Rows(how) if how.ends_with("IN") && node.parts.len() > 4 => {
+            let pairs = node.parts.len() / 2 - 1;
+            if *left < pairs {
+                node.parts.drain(2 + *left * 2..4 + *left * 2);
+                return true;
+            }
+            *left -= pairs;
+            usize::MAX
+        }
+        Role::Plain | Role::Block | Role::Rows(_) => usize::MAX,
     };
     if node.parts.len() > least {
         if *left < node.parts.len() {
@@ -353,6 +419,37 @@ mod tests {
         let told = written(&query(), &other);
         assert!(told.starts_with("SELECT /*+ NO_MERGE(a) */ STRAIGHT_JOIN 1 AS c1"));
         assert!(told.contains("t3 AS a IGNORE INDEX (k) WHERE"));
+    }
+
+    #[test]
+    fn rows_are_written_as_their_members() {
+        let parts = ["a", "b", "c", "d", "e", "f"].map(text);
+        let rows = |how, count: usize| {
+            Part::Node(Node {
+                role: Role::Rows(how),
+                parts: parts[..count].to_vec(),
+                swaps: Vec::new(),
+                texts: Vec::new(),
+            })
+        };
+        let members = Writing {
+            members: true,
+            ..Writing::default()
+        };
+        let both = |part| {
+            (
+                written(&part, &Writing::default()),
+                written(&part, &members),
+            )
+        };
+        let (one, other) = both(rows("NOT IN", 6));
+        assert_eq!(one, "(a, b) NOT IN ((c, d), (e, f))");
+        assert_eq!(other, "NOT ((a = c AND b = d) OR (a = e AND b = f))");
+        let (one, other) = both(rows(">=", 4));
+        assert_eq!(one, "(a, b) >= (c, d)");
+        assert_eq!(other, "(a > c OR (a = c AND b >= d))");
+        let less = reduced(&rows("IN", 6), 0).unwrap();
+        assert_eq!(written(&less, &members), "((a = e AND b = f))");
     }
 
     #[test]
