@@ -165,7 +165,8 @@ fn serve(options: &Options, scratch: &Scratch) -> Outcome<()> {
             only: options.only,
             clients: options.clients,
         };
-        let result = joins::run(&run, server.setup(), beside.as_ref().map(Server::setup));
+        let beside = beside.map(joins::Beside::new);
+        let result = joins::run(&run, server.setup(), beside.as_ref());
         server.must_run()?;
         result?;
         return server.terminate();

@@ -61,7 +61,7 @@ pub enum Verdict {
     Alike,
     /// All are errors of the same number.
     Refused(u16),
-    /// A server took too long; ours, if MariaDB had an answer.
+    /// A server took too long, or MariaDB fell; `true` for ours.
     Slow(bool),
     /// MariaDB has two answers by itself, one of them ours.
     Undecided,
@@ -141,7 +141,7 @@ impl Case {
             None => (ours.run(&sql, self.changed, &way)?, None),
             Some(theirs) => {
                 let other = theirs.run(&sql, self.changed, &way)?;
-                if other.limited() {
+                if other.limited() || other.code == LOST {
                     return Ok(Verdict::Slow(false));
                 }
                 (ours.run(&sql, self.changed, &way)?, Some((theirs, other)))
@@ -153,8 +153,8 @@ impl Case {
         if let Some((theirs, other)) = peer
             && differ(&mine, &other, ordered, true)
         {
-            let codes = [mine.code.to_string(), other.code.to_string()];
-            let found = ["joins-refused", "error", &sql, &codes[0], &codes[1]];
+            let codes = [&mine, &other].map(|a| format!("{} {}", a.code, a.message));
+            let found = ["joins-refused", "error", &sql, codes[0].trim(), &codes[1]];
             let line = documented::find_text(lines, found).filter(|_| other.code != mine.code);
             if let Some(line) = line {
                 verdict = Verdict::Documented(line.why.clone());

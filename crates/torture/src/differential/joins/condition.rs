@@ -63,7 +63,7 @@ fn simple(g: &mut Grower<'_>, scope: &Scope) -> Part {
         }
         8..=9 => {
             let one = column(g, scope, of);
-            let (a, b) = (value(g, scope, of, 0), text(g.literal(of)));
+            let (a, b) = (value(g, scope, of, 0), text(g.bound(of)));
             let how = g.pick(&["{} BETWEEN {} AND {}", "{} NOT BETWEEN {} AND {}"]);
             Part::form(how, vec![one, a, b], TRUTHS)
         }
@@ -92,7 +92,7 @@ fn range(g: &mut Grower<'_>, scope: &Scope, of: Type) -> Part {
     let Some(one) = g.leaf(scope, of) else {
         return compared(g, scope);
     };
-    let (a, b) = (g.literal(of), g.literal(of));
+    let (a, b) = (g.bound(of), g.bound(of));
     let how = g.pick(&[
         "({} AND {})",
         "({} OR {})",
@@ -109,12 +109,17 @@ fn range(g: &mut Grower<'_>, scope: &Scope, of: Type) -> Part {
 }
 
 fn listed(g: &mut Grower<'_>, scope: &Scope, of: Type) -> Part {
-    let one = value(g, scope, of, 1);
+    let plain = g.chance(60);
+    let one = match plain {
+        true => column(g, scope, of),
+        false => value(g, scope, of, 1),
+    };
     let mut items = Vec::new();
     for _ in 0..1 + g.below(4) {
         items.push(match g.below(12) {
             0 => text("NULL"),
             1 => column(g, scope, of),
+            _ if plain => text(g.bound(of)),
             _ => text(g.literal(of)),
         });
     }

@@ -64,7 +64,7 @@ pub fn compared(g: &mut Grower<'_>, scope: &Scope) -> Part {
     let b = if g.chance(50) {
         column(g, scope, of)
     } else {
-        text(g.literal(of))
+        text(g.bound(of))
     };
     let how = g.pick(&["{} = {}", "{} < {}", "{} <> {}", "{} >= {}", "{} <=> {}"]);
     Part::form(how, vec![a, b], &["TRUE", "FALSE"])

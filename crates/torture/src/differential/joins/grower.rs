@@ -128,15 +128,20 @@ impl<'g> Grower<'g> {
         }
     }
 
-    /// A literal that tables have, mostly.
+    /// A literal that tables have, mostly, as a value of its type.
     pub fn literal(&mut self, of: Type) -> String {
-        let number = self.rng.below(self.schema.values + 1);
-        let value = self.schema.value(of, number, true);
+        let value = self.bound(of);
         match of {
-            Type::Date if self.rng.one_in(2) => format!("DATE{value}"),
-            Type::Stamp if self.rng.one_in(2) => format!("TIMESTAMP{value}"),
+            Type::Date => format!("DATE{value}"),
+            Type::Stamp => format!("TIMESTAMP{value}"),
             _ => value,
         }
+    }
+
+    /// The same as it is mostly written beside a column: times as text.
+    pub fn bound(&mut self, of: Type) -> String {
+        let number = self.rng.below(self.schema.values + 1);
+        self.schema.value(of, number, true)
     }
 
     /// Whether another block may be nested here.

@@ -18,17 +18,19 @@ mod side;
 mod tree;
 
 use super::documented::{self, Line};
+use base::lock::Mutex;
 use case::{Against, BLOCK, Case, Difference, Verdict};
-use harness::server::Setup;
+use harness::server::{Server, Setup};
 use harness::step::Outcome;
 use schema::Schema;
 use shrink::Shrinking;
 use side::Side;
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 use tree::written;
 
 /// Differences of one client after which it ends.
-const MOST: usize = 100;
+const MOST: u64 = 100;
 
 /// What is run.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +49,8 @@ pub struct Run {
 #[derive(Debug, Default)]
 struct Tally {
     statements: u64,
-    rows: u64,
+    alike: u64,
+    fallen: u64,
     undecided: u64,
     slow: u64,
     slow_ours: u64,
@@ -57,8 +60,46 @@ struct Tally {
     unknown: BTreeMap<String, (u64, String)>,
 }
 
+/// The other server, which is started again when a statement was too much for it.
+#[derive(Debug)]
+pub struct Beside {
+    server: Mutex<(Server, u64)>,
+}
+
+impl Beside {
+    /// Around the server.
+    pub fn new(server: Server) -> Beside {
+        Beside {
+            server: Mutex::new((server, 0)),
+        }
+    }
+
+    fn setup(&self) -> Setup {
+        self.server.lock().0.setup().clone()
+    }
+
+    /// Whether the server fell since it had been started `known` times more than once; it runs again then.
+    fn fell(&self, known: &mut u64) -> Outcome<bool> {
+        let mut server = self.server.lock();
+        if server.1 == *known {
+            // The connection goes before the process.
+            let begun = Instant::now();
+            while server.0.must_run().is_ok() {
+                if begun.elapsed() > Duration::from_secs(2) {
+                    return Ok(false);
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let again = server.0.setup().start()?;
+            *server = (again, *known + 1);
+        }
+        *known = server.1;
+        Ok(true)
+    }
+}
+
 /// Runs the statements against our server, and the other if there is one.
-pub fn run(run: &Run, ours: &Setup, theirs: Option<&Setup>) -> Outcome<()> {
+pub fn run(run: &Run, ours: &Setup, theirs: Option<&Beside>) -> Outcome<()> {
     let clients = if run.only.is_some() {
         1
     } else {
@@ -80,64 +121,105 @@ pub fn run(run: &Run, ours: &Setup, theirs: Option<&Setup>) -> Outcome<()> {
     all.report()
 }
 
+/// A client with its connections.
+struct Client<'c> {
+    run: &'c Run,
+    number: u64,
+    ours: Side,
+    theirs: Option<Side>,
+    lines: Vec<Line>,
+    tally: Tally,
+}
+
 fn client(
     run: &Run,
     number: u64,
     clients: u64,
     ours: &Setup,
-    theirs: Option<&Setup>,
+    beside: Option<&Beside>,
 ) -> Outcome<Tally> {
-    let mut ours = Side::open(ours, number)?;
-    let mut theirs = theirs.map(|t| Side::open(t, number)).transpose()?;
-    let lines = documented::read()?;
-    let mut tally = Tally::default();
-    let blocks = match run.only {
-        Some(only) => only / BLOCK..only / BLOCK + 1,
-        None => 0..run.statements.div_ceil(BLOCK),
+    let other = || beside.map(|b| Side::open(&b.setup(), number)).transpose();
+    let mut client = Client {
+        run,
+        number,
+        ours: Side::open(ours, number)?,
+        theirs: other()?,
+        lines: documented::read()?,
+        tally: Tally::default(),
     };
-    for block in blocks.filter(|b| run.only.is_some() || b % clients == number) {
-        let schema = case::schema(run.seed, block);
-        ours.fill(&schema)?;
-        if let Some(theirs) = &mut theirs {
-            theirs.fill(&schema)?;
+    let mut starts = 0;
+    let all = match run.only {
+        Some(only) => only..only + 1,
+        None => 0..run.statements,
+    };
+    let mut tables: Option<(u64, Schema)> = None;
+    for at in all {
+        let block = at / BLOCK;
+        if run.only.is_none() && block % clients != client.number {
+            continue;
         }
-        let end = ((block + 1) * BLOCK).min(run.statements.max(run.only.map_or(0, |o| o + 1)));
-        for at in block * BLOCK..end {
-            if run.only.is_some_and(|only| only != at) {
-                continue;
+        let schema = match tables.take() {
+            Some((of, schema)) if of == block => schema,
+            _ => {
+                let schema = case::schema(run.seed, block);
+                client.fill(&schema)?;
+                schema
             }
-            let case = Case::of(run.seed, at, &schema);
-            tally.statements += 1;
-            match case.judge(&mut ours, theirs.as_mut(), &lines)? {
-                Verdict::Alike => tally.rows += 1,
-                Verdict::Refused(code) => *tally.refused.entry(code).or_default() += 1,
-                Verdict::Slow(false) => tally.slow += 1,
-                Verdict::Slow(true) => {
-                    tally.slow_ours += 1;
-                    if run.only.is_some() {
-                        println!("slow: {}", case.sql());
-                    }
-                }
-                Verdict::Documented(why) => *tally.documented.entry(why).or_default() += 1,
-                Verdict::Undecided => tally.undecided += 1,
-                Verdict::Differs(found) => {
-                    let mut small =
-                        Shrinking::new(&mut ours, theirs.as_mut(), &case, &schema, *found, &lines);
-                    small.run()?;
-                    let (case, found, small) = (small.case, small.found, small.schema);
-                    tally.note(&lines, run.seed, at, &case, &small, &found);
-                    ours.fill(&schema)?;
-                    if let Some(theirs) = &mut theirs {
-                        theirs.fill(&schema)?;
-                    }
-                }
+        };
+        if let Err(e) = client.statement(at, &schema) {
+            if !beside.is_some_and(|b| b.fell(&mut starts).unwrap_or(false)) {
+                return Err(e);
             }
-            if tally.unknown.values().map(|u| u.0 as usize).sum::<usize>() >= MOST {
-                return Ok(tally);
-            }
+            client.tally.fallen += 1;
+            client.theirs = other()?;
+            client.fill(&schema)?;
+        }
+        tables = Some((block, schema));
+        if client.tally.unknown.values().map(|u| u.0).sum::<u64>() >= MOST {
+            break;
         }
     }
-    Ok(tally)
+    Ok(client.tally)
+}
+
+impl Client<'_> {
+    fn fill(&mut self, schema: &Schema) -> Outcome<()> {
+        self.ours.fill(schema)?;
+        match &mut self.theirs {
+            Some(theirs) => theirs.fill(schema),
+            None => Ok(()),
+        }
+    }
+
+    fn statement(&mut self, at: u64, schema: &Schema) -> Outcome<()> {
+        let case = Case::of(self.run.seed, at, schema);
+        let verdict = case.judge(&mut self.ours, self.theirs.as_mut(), &self.lines)?;
+        let tally = &mut self.tally;
+        tally.statements += 1;
+        match verdict {
+            Verdict::Alike => tally.alike += 1,
+            Verdict::Refused(code) => *tally.refused.entry(code).or_default() += 1,
+            Verdict::Slow(false) => tally.slow += 1,
+            Verdict::Slow(true) => {
+                tally.slow_ours += 1;
+                if self.run.only.is_some() {
+                    println!("slow: {}", case.sql());
+                }
+            }
+            Verdict::Documented(why) => *tally.documented.entry(why).or_default() += 1,
+            Verdict::Undecided => tally.undecided += 1,
+            Verdict::Differs(found) => {
+                let theirs = self.theirs.as_mut();
+                let mut small =
+                    Shrinking::new(&mut self.ours, theirs, &case, schema, *found, &self.lines);
+                small.run()?;
+                let (case, found, small) = (small.case, small.found, small.schema);
+                tally.note(&self.lines, self.run.seed, at, &case, &small, &found);
+                self.fill(schema)?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Tally {
@@ -176,7 +258,8 @@ impl Tally {
 
     fn add(&mut self, other: Tally) {
         self.statements += other.statements;
-        self.rows += other.rows;
+        self.alike += other.alike;
+        self.fallen += other.fallen;
         self.undecided += other.undecided;
         self.slow += other.slow;
         self.slow_ours += other.slow_ours;
@@ -202,9 +285,10 @@ impl Tally {
             .collect();
         println!(
             "    {} statements: {} alike in every way; errors that are alike: {}; {} that MariaDB answers in two ways; \
-             left out for their time: {} by MariaDB's, {} by ours",
+             left out for their time: {} by MariaDB's, {} by ours; \
+             MariaDB started again: {}",
             self.statements,
-            self.rows,
+            self.alike,
             if refused.is_empty() {
                 "none".to_owned()
             } else {
@@ -212,7 +296,8 @@ impl Tally {
             },
             self.undecided,
             self.slow,
-            self.slow_ours
+            self.slow_ours,
+            self.fallen
         );
         match self.unknown.len() {
             0 => Ok(()),
