@@ -37,6 +37,12 @@ const SHARE_SEED: u64 = 26;
 /// The statements of that share.
 const SHARE: u64 = 20_000;
 
+/// The seed of the share of `--joins`.
+const JOINS_SHARE_SEED: u64 = 28;
+
+/// The statements of that share.
+const JOINS_SHARE: u64 = 5_000;
+
 /// Kinds of differences that are shown in full.
 const SHOWN: usize = 400;
 
@@ -105,16 +111,23 @@ fn judged(options: &Options, path: &str) -> Outcome<()> {
 
 /// The share of the tests.
 pub fn short() -> Outcome<()> {
-    run(&Options {
+    let expressions = Options {
         statements: SHARE,
         seed: SHARE_SEED,
         joins: false,
-        clients: 1,
+        clients: 2,
         area: String::new(),
         only: None,
         alone: false,
         list: None,
         judge: None,
+    };
+    run(&expressions)?;
+    run(&Options {
+        statements: JOINS_SHARE,
+        seed: JOINS_SHARE_SEED,
+        joins: true,
+        ..expressions
     })
 }
 

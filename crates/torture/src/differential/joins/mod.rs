@@ -24,9 +24,8 @@ use harness::server::{Server, Setup};
 use harness::step::Outcome;
 use schema::Schema;
 use shrink::Shrinking;
-use side::Side;
+use side::{BESIDE, Side};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 use tree::written;
 
 /// Differences of one client after which it ends.
@@ -63,38 +62,31 @@ struct Tally {
 /// The other server, which is started again when a statement was too much for it.
 #[derive(Debug)]
 pub struct Beside {
-    server: Mutex<(Server, u64)>,
+    setup: Setup,
+    /// It, and how often it was started again.
+    server: Mutex<(Option<Server>, u64)>,
 }
 
 impl Beside {
     /// Around the server.
     pub fn new(server: Server) -> Beside {
         Beside {
-            server: Mutex::new((server, 0)),
+            setup: server.setup().clone(),
+            server: Mutex::new((Some(server), 0)),
         }
     }
 
-    fn setup(&self) -> Setup {
-        self.server.lock().0.setup().clone()
-    }
-
-    /// Whether the server fell since it had been started `known` times more than once; it runs again then.
-    fn fell(&self, known: &mut u64) -> Outcome<bool> {
+    /// Starts it again, unless somebody did since it had been `known` times.
+    fn again(&self, known: &mut u64) -> Outcome<()> {
         let mut server = self.server.lock();
         if server.1 == *known {
-            // The connection goes before the process.
-            let begun = Instant::now();
-            while server.0.must_run().is_ok() {
-                if begun.elapsed() > Duration::from_secs(2) {
-                    return Ok(false);
-                }
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            let again = server.0.setup().start()?;
-            *server = (again, *known + 1);
+            // A server that nobody holds is killed.
+            drop(server.0.take());
+            server.0 = Some(self.setup.start()?);
+            server.1 += 1;
         }
         *known = server.1;
-        Ok(true)
+        Ok(())
     }
 }
 
@@ -138,7 +130,7 @@ fn client(
     ours: &Setup,
     beside: Option<&Beside>,
 ) -> Outcome<Tally> {
-    let other = || beside.map(|b| Side::open(&b.setup(), number)).transpose();
+    let other = || beside.map(|b| Side::open(&b.setup, number)).transpose();
     let mut client = Client {
         run,
         number,
@@ -158,18 +150,18 @@ fn client(
         if run.only.is_none() && block % clients != client.number {
             continue;
         }
-        let schema = match tables.take() {
-            Some((of, schema)) if of == block => schema,
-            _ => {
-                let schema = case::schema(run.seed, block);
-                client.fill(&schema)?;
-                schema
-            }
-        };
-        if let Err(e) = client.statement(at, &schema) {
-            if !beside.is_some_and(|b| b.fell(&mut starts).unwrap_or(false)) {
+        let known = tables.take().filter(|t| t.0 == block);
+        let new = known.is_none();
+        let (_, schema) = known.unwrap_or_else(|| (block, case::schema(run.seed, block)));
+        let mut result = if new { client.fill(&schema) } else { Ok(()) };
+        if result.is_ok() {
+            result = client.statement(at, &schema);
+        }
+        if let Err(e) = result {
+            let Some(beside) = beside.filter(|_| e.starts_with(BESIDE)) else {
                 return Err(e);
-            }
+            };
+            beside.again(&mut starts)?;
             client.tally.fallen += 1;
             client.theirs = other()?;
             client.fill(&schema)?;
