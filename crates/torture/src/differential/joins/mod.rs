@@ -31,6 +31,9 @@ use tree::written;
 /// Differences of one client after which it ends.
 const MOST: u64 = 100;
 
+/// So many statements are told when they are done.
+const PROGRESS: u64 = 10_000;
+
 /// What is run.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
@@ -52,7 +55,8 @@ struct Tally {
     fallen: u64,
     undecided: u64,
     slow: u64,
-    slow_ours: u64,
+    /// The numbers of statements that took ours too long.
+    slow_ours: Vec<u64>,
     refused: BTreeMap<u16, u64>,
     documented: BTreeMap<String, u64>,
     /// By their shapes: how many, and the first.
@@ -166,6 +170,9 @@ fn client(
             client.theirs = other()?;
             client.fill(&schema)?;
         }
+        if new && at / PROGRESS != at.saturating_sub(BLOCK * clients) / PROGRESS {
+            println!("    … {at}");
+        }
         tables = Some((block, schema));
         if client.tally.unknown.values().map(|u| u.0).sum::<u64>() >= MOST {
             break;
@@ -193,7 +200,7 @@ impl Client<'_> {
             Verdict::Refused(code) => *tally.refused.entry(code).or_default() += 1,
             Verdict::Slow(false) => tally.slow += 1,
             Verdict::Slow(true) => {
-                tally.slow_ours += 1;
+                tally.slow_ours.push(at);
                 if self.run.only.is_some() {
                     println!("slow: {}", case.sql());
                 }
@@ -254,7 +261,7 @@ impl Tally {
         self.fallen += other.fallen;
         self.undecided += other.undecided;
         self.slow += other.slow;
-        self.slow_ours += other.slow_ours;
+        self.slow_ours.extend(other.slow_ours);
         for (code, count) in other.refused {
             *self.refused.entry(code).or_default() += count;
         }
@@ -288,9 +295,13 @@ impl Tally {
             },
             self.undecided,
             self.slow,
-            self.slow_ours,
+            self.slow_ours.len(),
             self.fallen
         );
+        let slow: Vec<String> = self.slow_ours.iter().take(20).map(u64::to_string).collect();
+        if !slow.is_empty() {
+            println!("    too slow for ours alone: cases {}", slow.join(", "));
+        }
         match self.unknown.len() {
             0 => Ok(()),
             kinds => Err(format!(

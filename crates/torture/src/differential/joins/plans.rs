@@ -80,7 +80,7 @@ pub fn ways(rng: &mut Rng, part: &Part, schema: &Schema, select: bool) -> Vec<Wa
             3 => Way {
                 set: LITTLE.to_vec(),
                 writing: Writing {
-                    option: *pick(rng, &["", " SQL_BIG_RESULT", " SQL_SMALL_RESULT"]),
+                    option: pick::<&str>(rng, &["", " SQL_BIG_RESULT", " SQL_SMALL_RESULT"]),
                     ..Writing::default()
                 },
                 ..Way::default()

@@ -232,7 +232,11 @@ impl Schema {
             Type::Stamp => format!(
                 "'2024-01-{:02} {:02}:00:00'",
                 1 + number % 28,
-                if number % 3 == 0 { 0 } else { number % 24 }
+                if number.is_multiple_of(3) {
+                    0
+                } else {
+                    number % 24
+                }
             ),
         }
     }

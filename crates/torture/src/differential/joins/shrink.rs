@@ -9,7 +9,7 @@ use harness::step::Outcome;
 use std::time::{Duration, Instant};
 
 /// The most time for one difference.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A difference that is made smaller.
 pub struct Shrinking<'s> {

@@ -114,7 +114,7 @@ impl Side {
         self.conn = connect(&self.setup)?;
         let limit = match self.setup.kind {
             Kind::MariaDb => "max_statement_time = 0.5",
-            Kind::Tidemill => "max_execution_time = 4000",
+            Kind::Tidemill => "max_execution_time = 1500",
         };
         for sql in [
             "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci".to_owned(),
