@@ -67,7 +67,8 @@ impl Answer {
             return format!("ERROR {}: {}", self.code, self.message);
         }
         let rows = self.compared(true, false);
-        let shown: Vec<&str> = rows.iter().take(8).map(String::as_str).collect();
+        let first = |row: &String| row.chars().take(200).collect::<String>();
+        let shown: Vec<String> = rows.iter().take(8).map(first).collect();
         let more = if rows.len() > 8 { " / …" } else { "" };
         format!("{} rows: {}{more}", rows.len(), shown.join(" / "))
     }
@@ -119,7 +120,8 @@ impl Side {
         for sql in [
             "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci".to_owned(),
             format!("SET sql_mode = '{STRICT}'"),
-            "SET group_concat_max_len = 100000".to_owned(),
+            // Shorter than what a sort looks at (max_sort_length).
+            "SET group_concat_max_len = 900".to_owned(),
             format!("SET {limit}"),
         ] {
             self.must(&sql)?;
