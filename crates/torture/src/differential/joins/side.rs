@@ -5,11 +5,12 @@ use super::schema::{Schema, Table};
 use crate::differential::peer::{LOST, STRICT, as_text};
 use harness::server::{Kind, Setup};
 use harness::step::Outcome;
+use std::io::ErrorKind;
 use std::time::Duration;
 use wire::client::{ClientError, Login, ResultSet, blocking};
 
 /// A statement of ours that takes longer counts as one without an answer; those of SELECT have limits of their own.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The same of MariaDB, whose limit is half a second, which it does not notice everywhere.
 const PATIENCE_BESIDE: Duration = Duration::from_secs(8);
@@ -130,6 +131,21 @@ impl Side {
         Ok(())
     }
 
+    /// Ends statements that connections given up have left over these tables.
+    fn end_others(&mut self) -> Outcome<()> {
+        let sql = format!(
+            "SELECT id FROM information_schema.processlist WHERE db IN ('{}', '{}')",
+            self.name(false),
+            self.name(true)
+        );
+        let found = self.ask(&sql, false)?;
+        for id in found.rows.into_iter().flatten().flatten() {
+            // One that ended meanwhile needs no end.
+            let _ = self.conn.query(&format!("KILL {id}"));
+        }
+        Ok(())
+    }
+
     fn must(&mut self, sql: &str) -> Outcome<()> {
         self.conn
             .query(sql)
@@ -239,11 +255,13 @@ impl Side {
             Err(e) => {
                 self.again()
                     .map_err(|again| format!("{sql}\n{e}; and then: {again}"))?;
+                self.end_others()?;
                 let name = self.name(false);
                 self.must(&format!("USE {name}"))?;
                 self.bare = false;
+                let late = matches!(&e, ClientError::Io(e) if e.kind() == ErrorKind::WouldBlock);
                 Ok(Answer {
-                    code: LOST,
+                    code: if late { LIMITS[0] } else { LOST },
                     message: e.to_string(),
                     rows: Vec::new(),
                 })
