@@ -26,30 +26,37 @@ impl Parser<'_> {
     }
 
     fn table_ref(&mut self) -> R<TableRef> {
+        Ok(self.joined()?.0)
+    }
+
+    /// A table with the joins behind it; also how many these are.
+    fn joined(&mut self) -> R<(TableRef, usize)> {
         self.deeper(1, |p| {
             let left = p.table_factor()?;
             p.joins(left)
         })
     }
 
-    /// The joins behind `left`.
+    /// The joins behind `left`; also how many of the result's outermost, on the left, these are. What `left` itself has stood in parentheses.
     ///
     /// The right side of a join takes all the joins it can, so that `a JOIN b JOIN c ON x ON y` nests to
     /// the right; where it turns out that the outer join has no condition, the left side is grafted onto the
     /// leftmost leaf of the right one: `a JOIN b JOIN c ON x` is `(a JOIN b) JOIN c ON x`.
-    fn joins(&mut self, mut left: TableRef) -> R<TableRef> {
+    fn joins(&mut self, mut left: TableRef) -> R<(TableRef, usize)> {
+        let mut open = 0;
         loop {
             if self.at(Kw::NATURAL) {
                 self.bump();
                 let kind = self.natural_kind()?;
                 let right = self.table_factor()?;
                 left = self.join(left, right, kind, JoinCondition::Natural)?;
+                open += 1;
                 continue;
             }
             let Some(kind) = self.join_kind()? else {
-                return Ok(left);
+                return Ok((left, open));
             };
-            let right = self.table_ref()?;
+            let (right, right_open) = self.joined()?;
             // `.. JOIN b ON DUPLICATE KEY UPDATE` belongs to the insert around the query.
             let duplicate = self.at_ahead(1, Kw::DUPLICATE) && self.at_ahead(2, Kw::KEY);
             if !duplicate && self.eat(Kw::ON) {
@@ -62,8 +69,10 @@ impl Parser<'_> {
                 return self.fail();
             } else {
                 self.height += 1;
-                left = graft(left, right, kind);
+                left = graft(left, right, kind, right_open);
+                open += right_open;
             }
+            open += 1;
         }
     }
 
@@ -250,7 +259,7 @@ impl Parser<'_> {
         } else {
             self.table_factor()?
         };
-        let first = self.joins(first)?;
+        let (first, _) = self.joins(first)?;
         let mut all = vec![first];
         while self.take(T::Comma) {
             all.push(self.table_ref()?);
@@ -348,10 +357,13 @@ impl Parser<'_> {
 }
 
 /// Joins `left` without a condition to the leftmost leaf of `right`.
-fn graft(left: TableRef, right: TableRef, kind: JoinKind) -> TableRef {
+fn graft(left: TableRef, right: TableRef, kind: JoinKind, mut open: usize) -> TableRef {
     let mut spine = Vec::new();
     let mut leaf = right;
-    while let TableRef::Join(join) = leaf {
+    while open > 0
+        && let TableRef::Join(join) = leaf
+    {
+        open -= 1;
         let Join {
             left,
             right,

@@ -137,6 +137,15 @@ fn joins_without_condition_graft_to_the_left() {
         from("SELECT * FROM a LEFT JOIN b RIGHT JOIN c ON x ON y, d"),
         "(a left join (b right join c on(x)) on(y)),d"
     );
+    // What stands in parentheses is a table of its own.
+    assert_eq!(
+        from("SELECT * FROM a CROSS JOIN (b RIGHT JOIN c ON x)"),
+        "(a join (b right join c on(x)))"
+    );
+    assert_eq!(
+        from("SELECT * FROM a JOIN (b JOIN c ON x) JOIN d ON y"),
+        "((a join (b join c on(x))) join d on(y))"
+    );
 }
 
 #[test]

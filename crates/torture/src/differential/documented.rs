@@ -102,6 +102,20 @@ pub fn find<'l>(lines: &'l mut [Line], case: &Case, found: &Difference) -> Optio
     })
 }
 
+/// The line that documents a difference of a statement without a tree: its area, aspect, text, our answer and the other.
+pub fn find_text<'l>(lines: &'l [Line], found: [&str; 5]) -> Option<&'l Line> {
+    let [area, aspect, statement, ours, theirs] = found;
+    let one_of = |patterns: &str, text| patterns.split('|').any(|p| fits(p, text));
+    lines.iter().find(|line| {
+        // A line for every area speaks of expressions, and has their trees.
+        line.area != "*"
+            && one_of(&line.area, area)
+            && one_of(&line.aspect, aspect)
+            && line.answers.holds(ours, theirs)
+            && matches!(&line.statement, Statement::Glob(glob) if fits(glob, statement))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,5 @@
-//! `cargo xtask differential`: random statements, asked of MariaDB too, and of ourselves in two ways.
+//! `cargo xtask differential`: random statements, asked of MariaDB too, and of ourselves in two ways. With `--joins` they are those of
+//! [`joins`]: queries over random tables. The others are about expressions.
 //!
 //! A statement is a frame ([`frames`]) filled with expressions of the grammar ([`catalog`], [`words`]). The answers must be alike in rows,
 //! types, errors and warnings. What differs is made smaller and looked up in the list of documented differences; what is not in it makes the
@@ -11,6 +12,7 @@ mod documented;
 mod frames;
 mod glob;
 mod groups;
+mod joins;
 mod node;
 mod pattern;
 mod peer;
@@ -36,6 +38,12 @@ const SHARE_SEED: u64 = 26;
 /// The statements of that share.
 const SHARE: u64 = 20_000;
 
+/// The seed of the share of `--joins`.
+const JOINS_SHARE_SEED: u64 = 28;
+
+/// The statements of that share.
+const JOINS_SHARE: u64 = 3_000;
+
 /// Kinds of differences that are shown in full.
 const SHOWN: usize = 400;
 
@@ -48,6 +56,12 @@ pub struct Options {
     /// Where the random numbers come from; a new seed each time without it.
     #[arg(long, default_value_t = rng::fresh_seed(), hide_default_value = true)]
     seed: u64,
+    /// Joins, subqueries and groups over random tables, each also under other plans, instead of expressions.
+    #[arg(long)]
+    joins: bool,
+    /// Of `--joins`: clients at once.
+    #[arg(long, default_value_t = 2, value_name = "NUMBER")]
+    clients: u64,
     /// Statements of this area alone.
     #[arg(long, default_value = "", hide_default_value = true)]
     area: String,
@@ -98,14 +112,23 @@ fn judged(options: &Options, path: &str) -> Outcome<()> {
 
 /// The share of the tests.
 pub fn short() -> Outcome<()> {
-    run(&Options {
+    let expressions = Options {
         statements: SHARE,
         seed: SHARE_SEED,
+        joins: false,
+        clients: 2,
         area: String::new(),
         only: None,
         alone: false,
         list: None,
         judge: None,
+    };
+    run(&expressions)?;
+    run(&Options {
+        statements: JOINS_SHARE,
+        seed: JOINS_SHARE_SEED,
+        joins: true,
+        ..expressions
     })
 }
 
@@ -123,6 +146,7 @@ fn serve(options: &Options, scratch: &Scratch) -> Outcome<()> {
         Setup::new(kind, scratch.path())?
             .option("innodb-buffer-pool-size=64M")
             .option("innodb-flush-log-at-trx-commit=0")
+            .option_of(Kind::MariaDb, "innodb-flush-method=nosync")
             .option("character-set-server=utf8mb4")
             .option("collation-server=utf8mb4_general_ci")
             .start()
@@ -148,6 +172,19 @@ fn serve(options: &Options, scratch: &Scratch) -> Outcome<()> {
             ", beside MariaDB"
         }
     ));
+    if options.joins {
+        let run = joins::Run {
+            statements: options.statements,
+            seed: options.seed,
+            only: options.only,
+            clients: options.clients,
+        };
+        let beside = beside.map(joins::Beside::new);
+        let result = joins::run(&run, server.setup(), beside.as_ref());
+        server.must_run()?;
+        result?;
+        return server.terminate();
+    }
     let mut found = Found {
         documented: documented::read()?,
         unknown: BTreeMap::new(),

@@ -14,7 +14,7 @@ use wire::column_type::{BINARY, BINARY_COLLATION, ColumnType};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// MySQL 8.0's default, by the names that both servers know.
-const STRICT: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,\
+pub const STRICT: &str = "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,\
                       ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
 
 /// What a session is set to.
@@ -368,7 +368,7 @@ pub fn written(text: &'static str, nodes: &[Node], literals: Literals) -> Writte
 }
 
 /// A value of a binary row as the text protocol writes it; numbers with a fraction as close as they can be compared.
-fn as_text(value: &Value, column: &Column) -> Option<Vec<u8>> {
+pub fn as_text(value: &Value, column: &Column) -> Option<Vec<u8>> {
     let fraction = |micros: u32| match usize::from(column.decimals.min(6)) {
         0 => String::new(),
         digits => format!(".{}", &format!("{micros:06}")[..digits]),
