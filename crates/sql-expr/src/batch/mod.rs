@@ -16,7 +16,7 @@
 //!
 //! Values at positions that are not live are undefined. Nothing here reads tables, waits, or knows what operators there are.
 
-// mod aggregate;
+mod aggregate;
 mod arith;
 mod bits;
 mod build;
@@ -25,29 +25,29 @@ mod compare;
 mod convert;
 mod decimal;
 mod eval;
-// mod groups;
+mod groups;
 mod logic;
 mod members;
 mod rows;
 mod scratch;
 mod selection;
-// mod spill;
-// mod state;
+mod spill;
+mod state;
 mod temporal;
 mod vector;
 
 #[cfg(test)]
 mod tests;
 
-// pub use aggregate::Aggregates;
+pub use aggregate::Aggregates;
 pub use bits::Bits;
 pub use build::VectorBuilder;
 pub use eval::{eval_all, eval_batch, eval_quietly, filter_batch, filter_quietly};
-// pub use groups::{Groups, KeyRows};
+pub use groups::{Groups, KeyRows};
 pub use rows::{Batch, BatchRow, Layout};
 pub use scratch::Scratch;
 pub use selection::Sel;
-// pub use state::GroupStates;
+pub use state::GroupStates;
 pub use vector::{Data, Texts, Vector};
 
 /// How many rows a batch has at most, where nothing asks for less.

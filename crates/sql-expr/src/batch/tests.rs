@@ -96,15 +96,15 @@ fn bound(text: &str, bench: &Bench) -> Option<Expr> {
         .ok()
 }
 
-fn aggregates_of(text: &str, bench: &Bench) -> Vec<AggSpec> {
+fn aggregates_of(text: &str, bench: &Bench) -> Option<Vec<AggSpec>> {
     let tree = parse(text, &bench.vars).unwrap_or_else(|e| panic!("{text}: {e}"));
     let cx = bench.cx(&[]);
     let mut list = Vec::new();
     Binder::new(&cx, &mut Table, Clause::FieldList)
         .with_aggregates(&mut list)
         .bind(&tree)
-        .unwrap_or_else(|e| panic!("{text}: {}", e.message));
-    list
+        .ok()?;
+    Some(list)
 }
 
 fn layout() -> Arc<Layout> {
