@@ -60,13 +60,17 @@ impl Aggregates {
     ) -> Result<(), SqlError> {
         let sel = batch.selected();
         cx.tick(sel.len())?;
+        let mark = cx.mark();
         let mut made = Vec::with_capacity(specs.len());
         for (spec, s) in specs.iter().zip(&self.states) {
             let by_rows = s.is_by_rows();
             let arg = match spec.args.first() {
                 Some(e) if !by_rows => match eval_quietly(e, cx, batch, outer, pool) {
                     Some(v) if s.is_quiet(spec, &v) => Some(v),
-                    _ => return self.update_rows(specs, cx, batch, outer, groups),
+                    _ => {
+                        cx.keep(mark, 0)?;
+                        return self.update_rows(specs, cx, batch, outer, groups);
+                    }
                 },
                 _ => None,
             };
@@ -86,8 +90,8 @@ impl Aggregates {
                 None => s.count(groups),
             }
         }
+        cx.keep(mark, 0)?;
         if self.states.iter().any(GroupStates::is_by_rows) {
-            let mark = cx.mark();
             for (i, g) in sel.iter().zip(groups) {
                 let row = batch.row(i, outer);
                 for (spec, s) in specs.iter().zip(&mut self.states) {

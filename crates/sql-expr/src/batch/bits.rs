@@ -15,7 +15,7 @@ impl Bits {
     /// The first `n` set.
     pub fn all(n: usize) -> Bits {
         let mut words = vec![u64::MAX; n / 64];
-        if n % 64 != 0 {
+        if !n.is_multiple_of(64) {
             words.push((1 << (n % 64)) - 1);
         }
         Bits { words }

@@ -1,7 +1,5 @@
 //! Columns made value by value: from the rows of a table, from what an expression gave.
 
-use std::borrow::Cow;
-
 use types::DataType;
 use types::ValueRef;
 use types::collation::CollationId;
@@ -26,6 +24,8 @@ pub struct VectorBuilder {
     /// Values that are not NULL.
     filled: usize,
     len: usize,
+    /// Bytes of texts.
+    texts: usize,
 }
 
 fn collation_of(ty: &ExprType) -> Option<CollationId> {
@@ -182,6 +182,7 @@ impl VectorBuilder {
             any_null: false,
             filled: 0,
             len: 0,
+            texts: 0,
         }
     }
 
@@ -209,6 +210,9 @@ impl VectorBuilder {
         }
         if !put(&mut self.data, &v) {
             self.push_other(&v);
+        }
+        if let ValueRef::Str(b, _) | ValueRef::Bytes(b) = v {
+            self.texts += b.len();
         }
         self.filled += 1;
         self.len += 1;
@@ -264,6 +268,12 @@ impl VectorBuilder {
         }
     }
 
+    /// What its texts take, with what they take while they grow.
+    #[inline]
+    pub(super) fn growth(&self) -> usize {
+        2 * self.texts
+    }
+
     /// What it takes, for whoever charges it.
     pub fn memory(&self) -> usize {
         let data = match &self.data {
@@ -286,6 +296,7 @@ impl VectorBuilder {
         self.any_null = false;
         self.filled = 0;
         self.len = 0;
+        self.texts = 0;
     }
 
     /// Forgets the values and keeps the room.
@@ -331,17 +342,10 @@ impl VectorBuilder {
     }
 }
 
-impl Extend<Val<'static>> for VectorBuilder {
-    fn extend<I: IntoIterator<Item = Val<'static>>>(&mut self, values: I) {
-        values.into_iter().for_each(|v| self.push_val(&v));
-    }
-}
-
-/// Text that is not owned twice: what a value of an expression is as bytes.
+/// The bytes of text.
 pub(super) fn bytes_of<'v>(v: &'v Val<'_>) -> Option<&'v [u8]> {
     match v {
-        Val::Bytes(Cow::Borrowed(b)) => Some(b),
-        Val::Bytes(Cow::Owned(b)) => Some(b),
+        Val::Bytes(b) => Some(b),
         _ => None,
     }
 }

@@ -158,14 +158,7 @@ impl<'r> Run<'r, '_> {
         }
         let mut out = self.pool.i64s(self.batch.len());
         let mut nulls = Bits::new();
-        let chosen: usize = arms.iter().map(|(_, rows)| rows.len()).sum();
-        if chosen < sel.len() {
-            sel.each(|i| nulls.set(i));
-        }
-        let mut set = vec![];
-        if chosen < sel.len() {
-            set.resize(self.batch.len(), false);
-        }
+        let mut set = self.pool.bytes(self.batch.len());
         for (v, rows) in arms {
             let (Data::I64(d) | Data::Decimal64 { values: d, .. }) = v.data() else {
                 return None;
@@ -175,18 +168,14 @@ impl<'r> Run<'r, '_> {
                 true => rows.each(|i| out[i] = d[0]),
                 false => rows.each(|i| out[i] = d[i]),
             }
-            if !set.is_empty() {
-                rows.each(|i| set[i] = true);
+            rows.each(|i| set[i] = 1);
+        }
+        sel.each(|i| {
+            if set[i] == 0 {
+                nulls.set(i);
             }
-        }
-        if chosen < sel.len() {
-            nulls = Bits::new();
-            sel.each(|i| {
-                if !set[i] {
-                    nulls.set(i);
-                }
-            });
-        }
+        });
+        self.pool.give_bytes(set);
         for (v, rows) in arms {
             if v.nulls().is_some() {
                 Sel::Some(rows).each(|i| {

@@ -22,10 +22,8 @@ impl<'r> Run<'r, '_> {
             return self.rows(e, sel);
         }
         let v = self.value(x, sel)?;
-        match (to, v.data()) {
-            (CastTo::Signed, Data::I64(_)) | (CastTo::Double, Data::F64(_)) => return Some(v),
-            (CastTo::Date, Data::DateTime(_)) | (CastTo::DateTime(_), Data::Date(_)) => {}
-            _ => {}
+        if let (CastTo::Signed, Data::I64(_)) | (CastTo::Double, Data::F64(_)) = (to, v.data()) {
+            return Some(v);
         }
         let cx = self.cx;
         self.each_value(e, &v, sel, |v| {

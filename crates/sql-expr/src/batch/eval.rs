@@ -62,6 +62,9 @@ pub(super) fn has_effects(e: &Expr) -> bool {
 }
 
 /// The values for the live rows, where no row warns or fails; `None` where one would, or where the expression has effects.
+///
+/// Long texts that were made stay held by the context as those of a row do: whoever is done with the batch, or charges its memory itself,
+/// calls [`EvalCtx::let_go`].
 pub fn eval_quietly(
     e: &Expr,
     cx: &EvalCtx<'_>,
@@ -72,14 +75,19 @@ pub fn eval_quietly(
     if has_effects(e) {
         return None;
     }
-    let sel = batch.selected();
+    let (sel, mark) = (batch.selected(), cx.mark());
     let mut run = Run {
         cx,
         batch,
         outer,
         pool,
     };
-    run.value(e, sel).map(Out::into_arc)
+    let made = run.value(e, sel).map(Out::into_arc);
+    if made.is_none() {
+        // Less than is held is never refused.
+        cx.keep(mark, 0).ok()?;
+    }
+    made
 }
 
 /// The values for the live rows.
@@ -140,7 +148,7 @@ fn eval_rows(
             b.pad_to(i);
             b.push_val(&e.eval(cx, &row)?);
         }
-        cx.keep(mark, 0)?;
+        cx.keep(mark, builders.iter().map(VectorBuilder::growth).sum())?;
     }
     let finish = |b: &mut VectorBuilder| {
         b.pad_to(batch.len());
@@ -166,11 +174,13 @@ pub fn filter_quietly(
         outer,
         pool,
     };
+    let mark = cx.mark();
     let mut kept: Option<Vec<u16>> = None;
     for c in conditions {
         let sel = kept.as_deref().map_or(batch.selected(), Sel::Some);
-        let next = run.holding(c, sel)?;
-        if let Some(old) = kept.replace(next) {
+        let next = run.holding(c, sel);
+        cx.keep(mark, 0).ok()?;
+        if let Some(old) = kept.replace(next?) {
             run.pool.give_rows(old);
         }
     }
@@ -308,7 +318,7 @@ impl<'r> Run<'r, '_> {
                 let row = batch.row(i, outer);
                 b.pad_to(i);
                 b.push_val(&e.eval(cx, &row).ok()?);
-                cx.keep(mark, 0).ok()?;
+                cx.keep(mark, b.growth()).ok()?;
             }
             Some(())
         })??;
@@ -350,7 +360,7 @@ impl<'r> Run<'r, '_> {
                     Val::Null => b.push_null(),
                     v => b.push_val(&f(v)?),
                 }
-                cx.keep(mark, 0).ok()?;
+                cx.keep(mark, b.growth()).ok()?;
             }
             Some(())
         })??;

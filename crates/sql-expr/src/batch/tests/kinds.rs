@@ -137,3 +137,26 @@ fn an_error_of_a_row_that_is_not_live_is_not_seen() {
     batch.select((0..4).collect());
     assert!(eval_quietly(&guarded, &cx, &batch, &NoRow, &mut pool).is_some());
 }
+
+#[test]
+fn long_texts_of_a_batch_are_refused_before_they_are_made() {
+    let mut bench = Bench::new();
+    let account = memory::Account::new(&std::sync::Arc::new(memory::Budget::default()));
+    account.set_limits(8 << 20, true, false);
+    bench.facts.memory = std::sync::Arc::new(account);
+    let mut rng = base::SplitMix64::new(5);
+    let rows: Vec<Vec<Value>> = (0..200).map(|_| draw::row(&mut rng, false)).collect();
+    let mut batch = batch_of(&rows, &mut rng);
+    batch.select((0..200).collect());
+    let cx = bench.cx(&[]);
+    let mut pool = Scratch::new();
+    let long = bound("REPEAT(COALESCE(i, 'x'), 100000)", &bench).unwrap();
+    let failed = eval_batch(&long, &cx, &batch, &NoRow, &mut pool).map(|v| v.memory());
+    assert!(failed.is_err(), "{failed:?}");
+    cx.let_go();
+    // What a condition makes is gone when it is done.
+    let length = bound("CHAR_LENGTH(REPEAT(COALESCE(i, 'x'), 100000)) > 0", &bench).unwrap();
+    filter_batch(&[length], &cx, &mut batch, &NoRow, &mut pool).unwrap();
+    assert_eq!(batch.selected().len(), 200);
+    assert!(bench.facts.memory.held() < 1 << 20);
+}
