@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 
 use super::bits::Bits;
-use super::compare::zip;
 use super::decimal::{decimal_at, is_exact, nulls_of};
 use super::eval::{Out, Run};
+use super::lane::{Lane, zip};
 use super::selection::Sel;
-use super::vector::{Data, Lane, Vector};
+use super::vector::{Data, Vector};
 use crate::infer::{Arith, Domain};
 use crate::node::Expr;
 use crate::vars::SqlMode;

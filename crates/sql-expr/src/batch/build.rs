@@ -342,6 +342,15 @@ impl VectorBuilder {
     }
 }
 
+impl Vector {
+    /// One value for `len` rows, of that type.
+    pub fn constant(v: &Val<'_>, ty: &ExprType, len: usize) -> Vector {
+        let mut b = VectorBuilder::of(ty);
+        b.push_val(v);
+        Vector::repeated(b.finish(), len)
+    }
+}
+
 /// The bytes of text.
 pub(super) fn bytes_of<'v>(v: &'v Val<'_>) -> Option<&'v [u8]> {
     match v {

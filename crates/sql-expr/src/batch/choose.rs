@@ -3,8 +3,8 @@
 use super::bits::Bits;
 use super::build::VectorBuilder;
 use super::eval::{Out, Run};
-use super::logic::YES;
 use super::selection::Sel;
+use super::truth::YES;
 use super::vector::{Data, Vector};
 use crate::node::{Case, CmpOp, Expr};
 

@@ -10,69 +10,14 @@ use types::temporal::DateTime;
 
 use super::decimal::{Fixed, decimal_at, fixed, is_exact};
 use super::eval::Run;
-use super::logic::{NO, UNKNOWN, YES, byte, mark_nulls};
+use super::lane::{Lane, zip};
+use super::logic::mark_nulls;
 use super::selection::Sel;
-use super::vector::{Data, Lane, Vector};
+use super::truth::{NO, UNKNOWN, YES, byte};
+use super::vector::{Data, Vector};
 use crate::compare::Comparer;
 use crate::node::{CmpOp, Expr};
 use crate::ty::ExprType;
-
-/// Calls `f` with both values of each selected row.
-#[inline]
-pub(super) fn zip<A: Copy, B: Copy, O>(
-    a: Lane<'_, A>,
-    b: Lane<'_, B>,
-    sel: Sel<'_>,
-    out: &mut [O],
-    mut f: impl FnMut(A, B) -> O,
-) {
-    match sel {
-        Sel::All(n) => match (a, b) {
-            (Lane::Each(a), Lane::Each(b)) => {
-                for ((o, a), b) in out[..n].iter_mut().zip(&a[..n]).zip(&b[..n]) {
-                    *o = f(*a, *b);
-                }
-            }
-            (Lane::Each(a), Lane::Same(b)) => {
-                for (o, a) in out[..n].iter_mut().zip(&a[..n]) {
-                    *o = f(*a, b);
-                }
-            }
-            (Lane::Same(a), Lane::Each(b)) => {
-                for (o, b) in out[..n].iter_mut().zip(&b[..n]) {
-                    *o = f(a, *b);
-                }
-            }
-            (Lane::Same(a), Lane::Same(b)) => {
-                for o in &mut out[..n] {
-                    *o = f(a, b);
-                }
-            }
-        },
-        Sel::Some(s) => match (a, b) {
-            (Lane::Each(a), Lane::Each(b)) => {
-                for i in s.iter().map(|i| usize::from(*i)) {
-                    out[i] = f(a[i], b[i]);
-                }
-            }
-            (Lane::Each(a), Lane::Same(b)) => {
-                for i in s.iter().map(|i| usize::from(*i)) {
-                    out[i] = f(a[i], b);
-                }
-            }
-            (Lane::Same(a), Lane::Each(b)) => {
-                for i in s.iter().map(|i| usize::from(*i)) {
-                    out[i] = f(a, b[i]);
-                }
-            }
-            (Lane::Same(a), Lane::Same(b)) => {
-                for i in s.iter().map(|i| usize::from(*i)) {
-                    out[i] = f(a, b);
-                }
-            }
-        },
-    }
-}
 
 /// `a op b` of what has a total order, and of doubles, among which what has no order counts as equal.
 fn ordered<T: Copy + PartialOrd>(

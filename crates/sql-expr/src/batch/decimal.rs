@@ -8,10 +8,10 @@ use types::decimal::MAX_SCALE;
 
 use super::bits::Bits;
 use super::build::VectorBuilder;
-use super::compare::zip;
 use super::eval::{Out, Run};
+use super::lane::{Lane, zip};
 use super::selection::Sel;
-use super::vector::{Data, Lane, Vector};
+use super::vector::{Data, Vector};
 use crate::infer::Arith;
 use crate::node::Expr;
 use crate::val::Val;

@@ -334,7 +334,7 @@ impl<'r> Run<'r, '_> {
             let mark = cx.mark();
             for i in sel.iter() {
                 let row = batch.row(i, outer);
-                out[i] = super::logic::byte(e.truth(cx, &row).ok()?);
+                out[i] = super::truth::byte(e.truth(cx, &row).ok()?);
                 cx.keep(mark, 0).ok()?;
             }
             Some(())

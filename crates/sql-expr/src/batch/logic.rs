@@ -3,25 +3,10 @@
 use super::bits::Bits;
 use super::eval::{Run, is_plain};
 use super::selection::Sel;
+use super::truth::{NO, UNKNOWN, YES, byte};
 use super::vector::{Data, Vector};
 use crate::conv;
 use crate::node::{Expr, Node};
-
-/// The condition does not hold.
-pub(super) const NO: u8 = 0;
-/// It holds.
-pub(super) const YES: u8 = 1;
-/// It is NULL.
-pub(super) const UNKNOWN: u8 = 2;
-
-/// A truth value as a byte.
-#[inline]
-pub(super) fn byte(t: Option<bool>) -> u8 {
-    match t {
-        Some(t) => u8::from(t),
-        None => UNKNOWN,
-    }
-}
 
 /// NOT.
 #[inline]

@@ -1,8 +1,9 @@
 //! `x IN (..)` of constants and `x LIKE pattern` over columns.
 
 use super::eval::{Out, Run};
-use super::logic::{UNKNOWN, byte, mark_nulls};
+use super::logic::mark_nulls;
 use super::selection::Sel;
+use super::truth::{UNKNOWN, byte};
 use super::vector::Data;
 use crate::compare::Comparer;
 use crate::inlist::{InList, Members};

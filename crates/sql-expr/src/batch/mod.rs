@@ -26,6 +26,7 @@ mod convert;
 mod decimal;
 mod eval;
 mod groups;
+mod lane;
 mod logic;
 mod members;
 mod rows;
@@ -34,6 +35,7 @@ mod selection;
 mod spill;
 mod state;
 mod temporal;
+mod truth;
 mod vector;
 
 #[cfg(test)]

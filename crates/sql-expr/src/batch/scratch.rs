@@ -15,7 +15,7 @@ pub struct Scratch {
     rows: Vec<Vec<u16>>,
 }
 
-fn take<T: Clone>(pool: &mut Vec<Vec<T>>, n: usize, zero: T) -> Vec<T> {
+fn buffer<T: Clone>(pool: &mut Vec<Vec<T>>, n: usize, zero: T) -> Vec<T> {
     let mut v = pool.pop().unwrap_or_default();
     v.clear();
     v.resize(n, zero);
@@ -35,23 +35,23 @@ impl Scratch {
     }
 
     pub(super) fn i64s(&mut self, n: usize) -> Vec<i64> {
-        take(&mut self.i64s, n, 0)
+        buffer(&mut self.i64s, n, 0)
     }
 
     pub(super) fn i128s(&mut self, n: usize) -> Vec<i128> {
-        take(&mut self.i128s, n, 0)
+        buffer(&mut self.i128s, n, 0)
     }
 
     pub(super) fn f64s(&mut self, n: usize) -> Vec<f64> {
-        take(&mut self.f64s, n, 0.0)
+        buffer(&mut self.f64s, n, 0.0)
     }
 
     pub(super) fn bytes(&mut self, n: usize) -> Vec<u8> {
-        take(&mut self.bytes, n, 0)
+        buffer(&mut self.bytes, n, 0)
     }
 
     pub(super) fn rows(&mut self) -> Vec<u16> {
-        take(&mut self.rows, 0, 0)
+        buffer(&mut self.rows, 0, 0)
     }
 
     pub(super) fn give_bytes(&mut self, v: Vec<u8>) {

@@ -29,14 +29,14 @@ enum Part {
 struct Bytes<'b>(&'b [u8]);
 
 impl<'b> Bytes<'b> {
-    fn take(&mut self, n: usize) -> Option<&'b [u8]> {
+    fn front(&mut self, n: usize) -> Option<&'b [u8]> {
         let (front, rest) = self.0.split_at_checked(n)?;
         self.0 = rest;
         Some(front)
     }
 
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        self.take(N)?.try_into().ok()
+        self.front(N)?.try_into().ok()
     }
 
     fn u64(&mut self) -> Option<u64> {
@@ -45,7 +45,7 @@ impl<'b> Bytes<'b> {
 
     fn decimal(&mut self) -> Option<Decimal> {
         let [scale] = self.array()?;
-        let packed = self.take(Decimal::packed_len(DIGITS))?;
+        let packed = self.front(Decimal::packed_len(DIGITS))?;
         Some(Decimal::unpack_le(packed, scale))
     }
 
@@ -59,7 +59,7 @@ impl<'b> Bytes<'b> {
             4 => Val::Decimal(self.decimal()?),
             5 => {
                 let len = usize::try_from(self.u64()?).ok()?;
-                Val::owned(self.take(len)?)
+                Val::owned(self.front(len)?)
             }
             6 => Val::Date(Date::from_packed(self.u64()? as u32)),
             7 => {

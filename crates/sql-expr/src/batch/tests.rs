@@ -17,6 +17,7 @@ use crate::agg::AggSpec;
 use crate::bind::{Binder, BoundSubquery, Clause, Resolved, ResolvedColumn, Scope, SubqueryKind};
 use crate::column_name::{ColumnName, TableNames};
 use crate::tests::{Bench, parse};
+use crate::vars::VarInput;
 use crate::*;
 use sql_parser::ast;
 
@@ -191,11 +192,22 @@ fn filtered(e: &Expr, bench: &Bench, mut batch: Batch) -> (Vec<usize>, Option<u1
 #[test]
 fn batches_give_what_rows_give() {
     let mut rng = SplitMix64::new(base::seed::of("batches"));
-    let bench = Bench::new();
+    let mut bench = Bench::new();
     let mut pool = Scratch::new();
     let (mut tried, mut quiet) = (0, 0);
     for round in 0..60 {
         let wild = round % 3 == 0;
+        // A division by zero is a warning in one mode only, and a TIMESTAMP another time in each zone.
+        for (name, value) in [
+            ("time_zone", rng.pick(&["+00:00", "-05:30"])),
+            (
+                "sql_mode",
+                rng.pick(&["", "ERROR_FOR_DIVISION_BY_ZERO", "TRADITIONAL"]),
+            ),
+        ] {
+            let value = VarInput::Text(value.to_owned());
+            bench.vars.set(name, &value).unwrap();
+        }
         let rows: Vec<Vec<Value>> = (0..rng.within(1, 90))
             .map(|_| draw::row(&mut rng, wild))
             .collect();

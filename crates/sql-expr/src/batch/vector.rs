@@ -10,7 +10,6 @@ use types::temporal::{Date, DateTime, Time};
 use types::{Value, ValueRef};
 
 use super::bits::Bits;
-use super::build::VectorBuilder;
 use crate::ty::ExprType;
 use crate::val::Val;
 
@@ -171,14 +170,12 @@ impl Vector {
         }
     }
 
-    /// One value for `len` rows, of that type.
-    pub fn constant(v: &Val<'_>, ty: &ExprType, len: usize) -> Vector {
-        let mut b = VectorBuilder::of(ty);
-        b.push_val(v);
+    /// The only one of some values, for `len` rows.
+    pub(super) fn repeated(one: Vector, len: usize) -> Vector {
         Vector {
             len,
             constant: true,
-            ..b.finish()
+            ..one
         }
     }
 
@@ -287,31 +284,6 @@ impl Vector {
         match &self.data {
             Data::Text(t) => Some(t),
             _ => None,
-        }
-    }
-}
-
-/// The values of an operand: one for each row, or the same for all.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Lane<'a, T> {
-    Each(&'a [T]),
-    Same(T),
-}
-
-impl<'a, T: Copy> Lane<'a, T> {
-    /// Of a vector's values.
-    pub(super) fn of(v: &'a [T], constant: bool) -> Lane<'a, T> {
-        match (constant, v) {
-            (true, [one, ..]) => Lane::Same(*one),
-            _ => Lane::Each(v),
-        }
-    }
-
-    #[inline]
-    pub(super) fn get(&self, i: usize) -> T {
-        match self {
-            Lane::Each(v) => v[i],
-            Lane::Same(v) => *v,
         }
     }
 }
