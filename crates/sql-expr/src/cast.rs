@@ -34,6 +34,16 @@ pub(super) fn cast<'a>(
         CastTo::Date | CastTo::Time(_) | CastTo::DateTime(_) => e.eval_moment(cx, row)?,
         _ => e.eval(cx, row)?,
     };
+    cast_value(v, e, to, cx)
+}
+
+/// The same of a value that `e` gave.
+pub(super) fn cast_value<'a>(
+    v: Val<'a>,
+    e: &Expr,
+    to: CastTo,
+    cx: &EvalCtx<'_>,
+) -> Result<Val<'a>, SqlError> {
     if v.is_null() {
         return Ok(Val::Null);
     }

@@ -112,27 +112,35 @@ impl InList {
         Ok(self.found(cx, row)?.map(|f| f != self.negated))
     }
 
+    /// Whether the value is one of the sorted constants.
+    pub(super) fn found_among(&self, x: &Val<'_>, cx: &EvalCtx<'_>) -> Option<bool> {
+        let Members::Sorted(comparer, items, ty) = &self.members else {
+            return None;
+        };
+        if x.is_null() {
+            return None;
+        }
+        let mut unknown = self.has_null;
+        let hit = items.binary_search_by(|item| {
+            comparer
+                .order(item, ty, x, &self.expr.ty, cx)
+                .unwrap_or_else(|| {
+                    unknown = true;
+                    Ordering::Greater
+                })
+        });
+        match hit {
+            Ok(_) => Some(true),
+            Err(_) if unknown => None,
+            Err(_) => Some(false),
+        }
+    }
+
     fn found(&self, cx: &EvalCtx<'_>, row: &dyn RowSource) -> Result<Option<bool>, SqlError> {
         match &self.members {
-            Members::Sorted(comparer, items, ty) => {
+            Members::Sorted(..) => {
                 let x = self.expr.eval(cx, row)?;
-                if x.is_null() {
-                    return Ok(None);
-                }
-                let mut unknown = self.has_null;
-                let hit = items.binary_search_by(|item| {
-                    comparer
-                        .order(item, ty, &x, &self.expr.ty, cx)
-                        .unwrap_or_else(|| {
-                            unknown = true;
-                            Ordering::Greater
-                        })
-                });
-                Ok(match hit {
-                    Ok(_) => Some(true),
-                    Err(_) if unknown => None,
-                    Err(_) => Some(false),
-                })
+                Ok(self.found_among(&x, cx))
             }
             Members::Each(members) => {
                 let mut unknown = false;

@@ -11,6 +11,7 @@
 
 pub mod agg;
 mod arith;
+pub mod batch;
 pub mod bind;
 mod cast;
 mod collate;

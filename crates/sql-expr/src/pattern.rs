@@ -68,11 +68,21 @@ impl LikeNode {
     ) -> Result<Option<bool>, SqlError> {
         let t = self.text.eval(cx, row)?;
         let p = self.pattern.eval(cx, row)?;
+        self.matches(&t, &p, cx)
+    }
+
+    /// Whether a text is like a pattern; NULL where one is.
+    pub(super) fn matches(
+        &self,
+        t: &Val<'_>,
+        p: &Val<'_>,
+        cx: &EvalCtx<'_>,
+    ) -> Result<Option<bool>, SqlError> {
         if t.is_null() || p.is_null() {
             return Ok(None);
         }
-        let t = conv::text_of(&t, &self.text.ty);
-        let p = conv::text_of(&p, &self.pattern.ty);
+        let t = conv::text_of(t, &self.text.ty);
+        let p = conv::text_of(p, &self.pattern.ty);
         let like = self.collation.like_paced(&t, &p, self.escape, cx.pace())?;
         Ok(Some(like != self.negated))
     }

@@ -215,33 +215,53 @@ pub(super) fn add_interval(
     if v.is_null() || n.is_null() {
         return Ok(Val::Null);
     }
-    let Some(mut by) = interval(&n, &amount.ty, unit, cx) else {
-        return Ok(Val::Null);
-    };
-    if minus {
-        by = by.negated();
-    }
-    if let Shape::Time(fsp) = e.ty.shape {
-        let Some(t) = conv::to_time(&v, cx) else {
-            return Ok(Val::Null);
+    Ok(match interval_of(&n, &amount.ty, unit, minus, cx) {
+        Some(by) => moved(&e.ty, &v, &by, unit, cx),
+        None => Val::Null,
+    })
+}
+
+/// The interval to add.
+pub(super) fn interval_of(
+    n: &Val<'_>,
+    ty: &ExprType,
+    unit: IntervalUnit,
+    minus: bool,
+    cx: &EvalCtx<'_>,
+) -> Option<Interval> {
+    let by = interval(n, ty, unit, cx)?;
+    Some(if minus { by.negated() } else { by })
+}
+
+/// A date or a time moved by an interval, as a value of the type.
+pub(super) fn moved(
+    ty: &ExprType,
+    v: &Val<'_>,
+    by: &Interval,
+    unit: IntervalUnit,
+    cx: &EvalCtx<'_>,
+) -> Val<'static> {
+    if let Shape::Time(fsp) = ty.shape {
+        let Some(t) = conv::to_time(v, cx) else {
+            return Val::Null;
         };
-        return Ok(match t.add_interval(&by) {
+        return match t.add_interval(by) {
             Some(t) => Val::Time(t.with_fsp(fsp)),
             None => overflow(cx),
-        });
+        };
     }
-    let Some(start) = conv::to_real_datetime(&v, cx) else {
-        return Ok(Val::Null);
+    let Some(start) = conv::to_real_datetime(v, cx) else {
+        return Val::Null;
     };
-    let Some(end) = start.add_interval(&by) else {
-        return Ok(overflow(cx));
+    let Some(end) = start.add_interval(by) else {
+        return overflow(cx);
     };
-    Ok(match e.ty.shape {
+    match ty.shape {
         Shape::Date => Val::Date(end.date()),
         Shape::DateTime(fsp) | Shape::Timestamp(fsp) => Val::DateTime(end.with_fsp(fsp)),
         _ => {
             let mut out = Vec::new();
-            if has_time(&v, cx) || !unit.is_date_only() {
+            if has_time(v, cx) || !unit.is_date_only() {
                 let fsp = if end.micros() == 0 { 0 } else { 6 };
                 end.with_fsp(fsp).write_text(&mut out);
             } else {
@@ -249,7 +269,7 @@ pub(super) fn add_interval(
             }
             Val::owned(out)
         }
-    })
+    }
 }
 
 /// The parts EXTRACT takes numbers from.
@@ -315,10 +335,15 @@ pub(super) fn extract(
     cx: &EvalCtx<'_>,
     row: &dyn RowSource,
 ) -> Result<Val<'static>, SqlError> {
-    use IntervalUnit as U;
     let v = e.eval_moment(cx, row)?;
-    let Some(p) = parts(&v, unit, cx) else {
-        return Ok(Val::Null);
+    Ok(extracted(unit, &v, cx))
+}
+
+/// That part of a date or a time.
+pub(super) fn extracted(unit: IntervalUnit, v: &Val<'_>, cx: &EvalCtx<'_>) -> Val<'static> {
+    use IntervalUnit as U;
+    let Some(p) = parts(v, unit, cx) else {
+        return Val::Null;
     };
     let month = i64::from(p.date.month());
     let year = i64::from(p.date.year());
@@ -330,7 +355,7 @@ pub(super) fn extract(
         U::Month => month,
         U::Week => {
             if p.date.has_zero_part() {
-                return Ok(Val::Null);
+                return Val::Null;
             }
             i64::from(temporal::week(p.date, cx.vars.hot().default_week_format))
         }
@@ -351,7 +376,7 @@ pub(super) fn extract(
         U::MinuteMicrosecond => (p.minute * 100 + p.second) * 1_000_000 + p.micros,
         U::SecondMicrosecond => p.second * 1_000_000 + p.micros,
     };
-    Ok(Val::Int(if p.negative { -n } else { n }))
+    Val::Int(if p.negative { -n } else { n })
 }
 
 /// `TIMESTAMPDIFF(unit, a, b)`.

@@ -68,7 +68,22 @@ pub(super) fn parse(text: &str, vars: &SessionVars) -> Result<ast::Expr, String>
     }
 }
 
-fn run(text: &str, bench: &Bench) -> String {
+/// How an expression without columns is evaluated.
+type Evaluate = for<'a> fn(&'a Expr, &'a EvalCtx<'_>) -> Result<Val<'a>, types::SqlError>;
+
+fn by_row<'a>(e: &'a Expr, cx: &'a EvalCtx<'_>) -> Result<Val<'a>, types::SqlError> {
+    e.eval(cx, &NoRow)
+}
+
+/// The one live row of a batch of three.
+fn by_batch<'a>(e: &'a Expr, cx: &'a EvalCtx<'_>) -> Result<Val<'a>, types::SqlError> {
+    let mut rows = batch::Batch::new(&Arc::default(), Vec::new(), 3);
+    rows.select(vec![1]);
+    let values = batch::eval_batch(e, cx, &rows, &NoRow, &mut batch::Scratch::new())?;
+    Ok(values.val(1).into_owned())
+}
+
+fn run(text: &str, bench: &Bench, evaluate: Evaluate) -> String {
     let tree = match parse(text, &bench.vars) {
         Ok(t) => t,
         Err(e) => return format!("PARSE {e}"),
@@ -80,7 +95,7 @@ fn run(text: &str, bench: &Bench) -> String {
         Ok(e) => e,
         Err(e) => return format!("ERROR {}: {}", e.code, e.message),
     };
-    match e.eval(&cx, &NoRow) {
+    match evaluate(&e, &cx) {
         Err(e) => format!("ERROR {}: {}", e.code, e.message),
         Ok(Val::Null) => format!("NULL{}", warnings(&cx)),
         Ok(v) => {
@@ -99,7 +114,7 @@ fn warnings(cx: &EvalCtx<'_>) -> String {
     format!(" ;; {}", codes.join(" "))
 }
 
-fn file(name: &str, content: &str) {
+fn file(name: &str, content: &str, evaluate: Evaluate) {
     let mut bench = Bench::new();
     let mut wrong = Vec::new();
     for (n, line) in content.lines().enumerate() {
@@ -120,7 +135,7 @@ fn file(name: &str, content: &str) {
             .split_once(" => ")
             .or_else(|| line.strip_suffix(" =>").map(|t| (t, "")))
             .unwrap_or_else(|| panic!("{name}:{}: {line}", n + 1));
-        let got = run(text, &bench);
+        let got = run(text, &bench, evaluate);
         let matches = if wanted.starts_with("ERROR ") {
             got.starts_with(wanted)
         } else {
@@ -146,7 +161,9 @@ macro_rules! files {
         #[test]
         fn $name() {
             let name = concat!(stringify!($name), ".txt");
-            file(name, include_str!(concat!("testdata/", stringify!($name), ".txt")));
+            let content = include_str!(concat!("testdata/", stringify!($name), ".txt"));
+            file(name, content, by_row);
+            file(name, content, by_batch);
         }
     )* };
 }

@@ -12,7 +12,7 @@ use crate::val::Val;
 
 /// The texts of a group.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Concat {
+pub(crate) struct Concat {
     /// Without ORDER BY: the result so far.
     joined: Vec<u8>,
     /// With ORDER BY: sort keys and texts.

@@ -16,6 +16,7 @@ use super::node::Expr;
 use super::ty::{Coercibility, ExprType};
 use sql_parser::ast::{self, AggregateFunc};
 pub use state::Accumulator;
+pub(crate) use state::Running;
 
 /// The function computes with numbers, so that hexadecimal and bit literals are numbers to it.
 const fn is_of_numbers(func: AggregateFunc) -> bool {
@@ -49,7 +50,7 @@ pub struct AggSpec {
     /// The type of the result.
     pub ty: ExprType,
     /// How MIN and MAX compare.
-    comparer: Comparer,
+    pub(crate) comparer: Comparer,
     /// As it was written, to recognise it when it is written again.
     source: ast::Aggregate,
 }
@@ -92,6 +93,14 @@ impl AggSpec {
     /// COUNT(*): rows are counted without being looked at.
     pub fn is_count_star(&self) -> bool {
         self.func == AggregateFunc::Count && self.args.is_empty()
+    }
+
+    /// The bits that BIT_AND, BIT_OR and BIT_XOR begin with.
+    pub(crate) fn no_bits(&self) -> u64 {
+        match self.func {
+            AggregateFunc::BitAnd => u64::MAX,
+            _ => 0,
+        }
     }
 
     /// The empty state of a group.

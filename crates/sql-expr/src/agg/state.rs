@@ -24,7 +24,7 @@ use sql_parser::ast::AggregateFunc;
 /// What has been seen of a group.
 #[derive(Debug, Clone)]
 pub struct Accumulator {
-    state: State,
+    state: Running,
     /// With DISTINCT: the keys seen.
     seen: Option<HashSet<Box<[u8]>>>,
     /// What it holds beside its own size.
@@ -37,8 +37,9 @@ const EACH: usize = 64;
 /// What a byte of a growing text takes.
 const GROWTH: usize = 3;
 
+/// The state itself.
 #[derive(Debug, Clone)]
-enum State {
+pub(crate) enum Running {
     Count(u64),
     /// Exact sum of whole numbers and how many there were.
     Whole(i128, u64),
@@ -59,29 +60,39 @@ enum State {
 impl Accumulator {
     pub(super) fn new(spec: &AggSpec) -> Accumulator {
         let state = match spec.func {
-            AggregateFunc::Count => State::Count(0),
+            AggregateFunc::Count => Running::Count(0),
             AggregateFunc::Sum | AggregateFunc::Avg => {
                 match spec.args.first().map_or(Domain::Int, |a| domain(&a.ty)) {
-                    Domain::Int => State::Whole(0, 0),
-                    Domain::Decimal => State::Exact(Decimal::ZERO, 0),
-                    Domain::Double => State::Double(0.0, 0),
+                    Domain::Int => Running::Whole(0, 0),
+                    Domain::Decimal => Running::Exact(Decimal::ZERO, 0),
+                    Domain::Double => Running::Double(0.0, 0),
                 }
             }
-            AggregateFunc::Min | AggregateFunc::Max => State::Extreme(None),
-            AggregateFunc::BitAnd => State::Bits(u64::MAX),
-            AggregateFunc::BitOr | AggregateFunc::BitXor => State::Bits(0),
+            AggregateFunc::Min | AggregateFunc::Max => Running::Extreme(None),
+            AggregateFunc::BitAnd | AggregateFunc::BitOr | AggregateFunc::BitXor => {
+                Running::Bits(spec.no_bits())
+            }
             AggregateFunc::StdPop
             | AggregateFunc::StdSamp
             | AggregateFunc::VarPop
-            | AggregateFunc::VarSamp => State::Moments(0, 0.0, 0.0),
-            AggregateFunc::GroupConcat => State::Concat(Concat::default()),
+            | AggregateFunc::VarSamp => Running::Moments(0, 0.0, 0.0),
+            AggregateFunc::GroupConcat => Running::Concat(Concat::default()),
             // No ST_COLLECT gets here: its type is refused.
-            AggregateFunc::JsonArrayAgg | AggregateFunc::StCollect => State::Array(None),
-            AggregateFunc::JsonObjectAgg => State::Object(None),
+            AggregateFunc::JsonArrayAgg | AggregateFunc::StCollect => Running::Array(None),
+            AggregateFunc::JsonObjectAgg => Running::Object(None),
         };
         Accumulator {
             state,
             seen: spec.distinct.then(HashSet::new),
+            charge: Charge::default(),
+        }
+    }
+
+    /// A state that was kept elsewhere.
+    pub(crate) fn of(state: Running) -> Accumulator {
+        Accumulator {
+            state,
+            seen: None,
             charge: Charge::default(),
         }
     }
@@ -113,7 +124,7 @@ impl Accumulator {
 
     /// COUNT(*) of that many more rows.
     pub fn count_rows(&mut self, n: u64) {
-        if let State::Count(c) = &mut self.state {
+        if let Running::Count(c) = &mut self.state {
             *c += n;
         }
     }
@@ -170,7 +181,7 @@ impl Accumulator {
                 return Ok(());
             }
         }
-        if let (State::Extreme(best), Val::Bytes(b)) = (&self.state, &v) {
+        if let (Running::Extreme(best), Val::Bytes(b)) = (&self.state, &v) {
             let before = match best {
                 Some(Val::Bytes(b)) => b.len(),
                 _ => 0,
@@ -184,8 +195,8 @@ impl Accumulator {
 
     fn add_value(&mut self, spec: &AggSpec, v: &Val<'_>, cx: &EvalCtx<'_>) -> Result<(), SqlError> {
         match &mut self.state {
-            State::Count(n) => *n += 1,
-            State::Whole(sum, n) => {
+            Running::Count(n) => *n += 1,
+            Running::Whole(sum, n) => {
                 let i = match v {
                     Val::Int(i) => i128::from(*i),
                     v => conv::to_int(v, cx).map_or(0, |i| i.wide()),
@@ -193,18 +204,18 @@ impl Accumulator {
                 *sum += i;
                 *n += 1;
             }
-            State::Exact(sum, n) => {
+            Running::Exact(sum, n) => {
                 let d = conv::to_decimal(v, cx).unwrap_or(Decimal::ZERO);
                 *sum = sum
                     .checked_add(&d)
                     .ok_or_else(|| SqlError::expr_out_of_range("DECIMAL", "sum()"))?;
                 *n += 1;
             }
-            State::Double(sum, n) => {
+            Running::Double(sum, n) => {
                 *sum += conv::to_double(v, cx).unwrap_or(0.0);
                 *n += 1;
             }
-            State::Extreme(best) => {
+            Running::Extreme(best) => {
                 let ty = &spec.args[0].ty;
                 let better = match best {
                     None => true,
@@ -223,7 +234,7 @@ impl Accumulator {
                     });
                 }
             }
-            State::Bits(bits) => {
+            Running::Bits(bits) => {
                 if let Some(e) = spec.args.first() {
                     overflow::check(e, v)?;
                 }
@@ -234,14 +245,14 @@ impl Accumulator {
                     _ => *bits ^= b,
                 }
             }
-            State::Moments(n, mean, m2) => {
+            Running::Moments(n, mean, m2) => {
                 let x = conv::to_double(v, cx).unwrap_or(0.0);
                 *n += 1;
                 let delta = x - *mean;
                 *mean += delta / *n as f64;
                 *m2 += delta * (x - *mean);
             }
-            State::Concat(_) | State::Array(_) | State::Object(_) => {}
+            Running::Concat(_) | Running::Array(_) | Running::Object(_) => {}
         }
         Ok(())
     }
@@ -276,7 +287,7 @@ impl Accumulator {
             .iter()
             .map(|(e, _)| Ok(e.eval(cx, row)?.into_owned()))
             .collect::<Result<Vec<_>, SqlError>>()?;
-        if let State::Concat(c) = &self.state
+        if let Running::Concat(c) = &self.state
             && !c.is_full()
         {
             let size = |v: &Val<'_>| match v {
@@ -287,7 +298,7 @@ impl Accumulator {
             // A text that grows has its old room and its new one, which is twice as large.
             self.hold(GROWTH * (spec.separator.len() + text.len()) + ordered, cx)?;
         }
-        if let State::Concat(c) = &mut self.state {
+        if let Running::Concat(c) = &mut self.state {
             c.add(spec, &text, keys, cx);
         }
         Ok(())
@@ -311,15 +322,15 @@ impl Accumulator {
         };
         // A group of one has a list too, and there may be millions of them.
         let list = match &self.state {
-            State::Array(None) | State::Object(None) => json::LIST,
+            Running::Array(None) | Running::Object(None) => json::LIST,
             _ => 0,
         };
         self.hold(list + values.iter().map(size).sum::<usize>(), cx)?;
         match (&mut self.state, values.as_slice()) {
-            (State::Array(items), [(v, ty), ..]) => {
+            (Running::Array(items), [(v, ty), ..]) => {
                 items.get_or_insert_default().push(json::scalar(v, ty));
             }
-            (State::Object(members), [(k, kt), (v, vt), ..]) => {
+            (Running::Object(members), [(k, kt), (v, vt), ..]) => {
                 if k.is_null() {
                     return Err(SqlError::new(
                         codes::ER_JSON_DOCUMENT_NULL_KEY,
@@ -344,20 +355,20 @@ impl Accumulator {
         let average = spec.func == AggregateFunc::Avg;
         let increment = cx.vars.hot().div_precision_increment;
         Ok(match self.state {
-            State::Count(n) => Val::Int(i64::try_from(n).unwrap_or(i64::MAX)),
-            State::Whole(_, 0) | State::Exact(_, 0) | State::Double(_, 0) => Val::Null,
-            State::Whole(sum, n) => exact(Decimal::from_i128(sum, 0), n, average, increment),
-            State::Exact(sum, n) => exact(sum, n, average, increment),
-            State::Double(sum, n) => {
+            Running::Count(n) => Val::Int(i64::try_from(n).unwrap_or(i64::MAX)),
+            Running::Whole(_, 0) | Running::Exact(_, 0) | Running::Double(_, 0) => Val::Null,
+            Running::Whole(sum, n) => exact(Decimal::from_i128(sum, 0), n, average, increment),
+            Running::Exact(sum, n) => exact(sum, n, average, increment),
+            Running::Double(sum, n) => {
                 let r = if average { sum / n as f64 } else { sum };
                 if !r.is_finite() {
                     return Err(SqlError::expr_out_of_range("DOUBLE", "sum()"));
                 }
                 Val::Double(r)
             }
-            State::Extreme(best) => best.unwrap_or(Val::Null),
-            State::Bits(b) => Val::Uint(b),
-            State::Moments(n, _, m2) => {
+            Running::Extreme(best) => best.unwrap_or(Val::Null),
+            Running::Bits(b) => Val::Uint(b),
+            Running::Moments(n, _, m2) => {
                 let sample = matches!(spec.func, AggregateFunc::StdSamp | AggregateFunc::VarSamp);
                 if n == 0 || (sample && n == 1) {
                     return Ok(Val::Null);
@@ -368,16 +379,18 @@ impl Accumulator {
                     _ => Val::Double(variance),
                 }
             }
-            State::Concat(c) => {
+            Running::Concat(c) => {
                 let joined = c.finish(spec, cx);
                 if let Val::Bytes(b) = &joined {
                     cx.hold(b.len())?;
                 }
                 joined
             }
-            State::Array(None) | State::Object(None) => Val::Null,
-            State::Array(Some(items)) => return document(&Json::Array(items), "json_arrayagg", cx),
-            State::Object(Some(members)) => {
+            Running::Array(None) | Running::Object(None) => Val::Null,
+            Running::Array(Some(items)) => {
+                return document(&Json::Array(items), "json_arrayagg", cx);
+            }
+            Running::Object(Some(members)) => {
                 return document(&Json::object(members), "json_objectagg", cx);
             }
         })

@@ -33,6 +33,7 @@ use super::val::Val;
 pub(crate) use args::Args;
 pub use infer::InferCx;
 pub(crate) use infer::{json_type, transcode};
+pub(crate) use string::substring_of;
 
 /// Infers the type of a call; may wrap arguments in conversions.
 pub type InferFn = fn(&InferCx<'_>, &mut [Expr]) -> Result<ExprType, SqlError>;

@@ -163,22 +163,30 @@ fn substring(a: Args<'_>) -> Out<'_> {
     let t = some!(a.text(0)?);
     let pos = some!(a.i64(1)?);
     let len = some!(a.i64_or(2, i64::MAX)?);
-    let cs = a.charset(0);
-    if pos == 0 || len <= 0 {
+    let (from, to) = substring_of(a.charset(0), &t, pos, len);
+    if from == to {
         return Ok(Val::borrowed(b""));
+    }
+    Ok(slice(t, from, to))
+}
+
+/// Where the part of a text begins and ends that has `len` characters from number `pos` on, below zero from the end.
+pub(crate) fn substring_of(cs: Charset, t: &[u8], pos: i64, len: i64) -> (usize, usize) {
+    if pos == 0 || len <= 0 {
+        return (0, 0);
     }
     let start = if pos > 0 {
         pos as usize - 1
     } else {
-        let chars = cs.char_count(&t);
+        let chars = cs.char_count(t);
         match chars.checked_sub(usize::try_from(pos.unsigned_abs()).unwrap_or(usize::MAX)) {
             Some(s) => s,
-            None => return Ok(Val::borrowed(b"")),
+            None => return (0, 0),
         }
     };
-    let from = cs.offset_of_char(&t, start);
+    let from = cs.offset_of_char(t, start);
     let to = from + cs.offset_of_char(&t[from..], count(len));
-    Ok(slice(t, from, to))
+    (from, to)
 }
 
 fn infer_pair(cx: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
