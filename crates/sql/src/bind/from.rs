@@ -22,6 +22,7 @@ use sql_expr::{CmpOp, Comparer, Expr, ExprType, Node};
 use sql_parser::ast;
 
 /// A condition and the nest it belongs to.
+#[derive(Clone)]
 pub(crate) struct Cond {
     /// The condition.
     pub expr: Expr,
@@ -41,6 +42,7 @@ pub(crate) enum NestKind {
 }
 
 /// An outer join, semi-join or anti-join.
+#[derive(Clone)]
 pub(crate) struct Nest {
     /// What it does.
     pub kind: NestKind,
@@ -51,7 +53,7 @@ pub(crate) struct Nest {
 }
 
 /// The joins of a block.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub(crate) struct Joins {
     /// The nest of each table.
     pub nest_of: Vec<u16>,
@@ -64,6 +66,22 @@ pub(crate) struct Joins {
 }
 
 impl Joins {
+    /// Makes the tables of a nest part of the nest around it; its conditions are the caller's.
+    pub fn dissolve(&mut self, n: u16) {
+        let parent = self.nests[usize::from(n)].parent;
+        for t in self.nest_of.iter_mut().filter(|t| **t == n) {
+            *t = parent;
+        }
+        for x in self.nests.iter_mut().filter(|x| x.parent == n) {
+            x.parent = parent;
+        }
+        self.nests[usize::from(n)] = Nest {
+            kind: NestKind::Outer,
+            parent: n,
+            needs: u64::MAX,
+        };
+    }
+
     /// Whether a nest is another one or lies in it.
     pub fn is_within(&self, mut nest: u16, outer: u16) -> bool {
         loop {

@@ -52,6 +52,23 @@ impl Level {
         }
     }
 
+    /// Appends what tells the current row from others of the table.
+    fn identify(&self, out: &mut Vec<u8>) {
+        match self.at {
+            At::Null => out.push(0),
+            At::Batch(i) => {
+                let key = self.batch.key(i);
+                out.push(1);
+                out.extend_from_slice(&(key.len() as u32).to_le_bytes());
+                out.extend_from_slice(key);
+            }
+            At::Kept(i) => {
+                out.push(2);
+                out.extend_from_slice(&(i as u32).to_le_bytes());
+            }
+        }
+    }
+
     /// The clustered key of the current row; `None` for a NULL-extended one and for rows that are not stored.
     pub fn key(&self) -> Option<&[u8]> {
         match self.at {
@@ -93,6 +110,9 @@ pub(crate) struct Join<'p> {
     pub subs: SubValues,
     started: bool,
     first_batch: usize,
+    /// The combinations that came, where each is wanted once.
+    seen: Option<KeyMap>,
+    identity: Vec<u8>,
 }
 
 /// Rows fetched at first for a step, and at most later.
@@ -118,6 +138,8 @@ impl<'p> Join<'p> {
             subs,
             started: false,
             first_batch: FIRST_BATCH,
+            seen: None,
+            identity: Vec::new(),
         }
     }
 
@@ -168,6 +190,27 @@ impl<'p> Join<'p> {
 
     /// Moves to the next combination; `false` where there is none.
     pub async fn next(&mut self, env: &mut Env<'_>) -> Result<bool, SqlError> {
+        if self.block.weedout.is_empty() {
+            return self.combine(env).await;
+        }
+        while self.combine(env).await? {
+            self.identity.clear();
+            for &t in &self.block.weedout {
+                self.levels[usize::from(t)].identify(&mut self.identity);
+            }
+            let memory = env.cx.memory();
+            let seen = self.seen.get_or_insert_with(|| KeyMap::new(memory));
+            if seen.insert(&self.identity)?.1 {
+                return Ok(true);
+            }
+            if env.due() {
+                env.pause().await?;
+            }
+        }
+        Ok(false)
+    }
+
+    async fn combine(&mut self, env: &mut Env<'_>) -> Result<bool, SqlError> {
         let n = self.steps.len();
         if n == 0 {
             return Ok(!std::mem::replace(&mut self.started, true));

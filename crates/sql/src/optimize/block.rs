@@ -93,6 +93,7 @@ impl Optimizer<'_> {
             yields,
             plain: None,
             rows: 0.0,
+            weedout: found.weedout,
         };
         block.rows = rows_out(&block, found.rows);
         finish_block(&mut block);

@@ -51,6 +51,17 @@ pub(super) struct Graph<'a> {
     inside: Vec<u64>,
 }
 
+/// An order of tables.
+#[derive(Default)]
+pub(super) struct Order {
+    /// The tables by place, each with how it is read.
+    pub tables: Vec<(usize, Path)>,
+    /// Rows that come out.
+    pub rows: f64,
+    /// What it costs, in rows read.
+    pub cost: f64,
+}
+
 /// Where the search stands after some tables.
 #[derive(Clone, Copy)]
 struct State {
@@ -123,8 +134,8 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The tables in order, each with how it is read, and the rows that come out.
-    pub fn order(&self) -> (Vec<(usize, Path)>, f64) {
+    /// The cheapest order.
+    pub fn order(&self) -> Order {
         let n = self.tables.len();
         if n <= MOST_BY_SETS && !self.straight {
             self.by_sets()
@@ -132,11 +143,15 @@ impl<'a> Graph<'a> {
             let firsts = self.candidates(0);
             let orders = firsts.into_iter().map(|first| self.greedy(first));
             let best = orders.min_by(|a, b| a.1.cost.total_cmp(&b.1.cost));
-            best.map_or((Vec::new(), 1.0), |(order, s)| (order, s.rows))
+            best.map_or_else(Order::default, |(tables, s)| Order {
+                tables,
+                rows: s.rows,
+                cost: s.cost,
+            })
         }
     }
 
-    fn by_sets(&self) -> (Vec<(usize, Path)>, f64) {
+    fn by_sets(&self) -> Order {
         let n = self.tables.len();
         let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
         let mut levels: Vec<BTreeMap<u64, State>> = Vec::with_capacity(n);
@@ -171,8 +186,12 @@ impl<'a> Graph<'a> {
             mask = s.before;
         }
         order.reverse();
-        let rows = levels[n].get(&all).map_or(1.0, |s| s.rows);
-        (order, rows)
+        let end = levels[n].get(&all);
+        Order {
+            tables: order,
+            rows: end.map_or(1.0, |s| s.rows),
+            cost: end.map_or(0.0, |s| s.cost),
+        }
     }
 
     fn greedy(&self, first: usize) -> (Vec<(usize, Path)>, State) {

@@ -12,7 +12,7 @@ use super::range::rejects_null;
 use super::selectivity::Selectivity;
 use super::statistics::Statistics;
 use super::steps::build_steps;
-use crate::bind::from::{Cond, Joins, Nest, NestKind};
+use crate::bind::from::{Cond, Joins, NestKind};
 use crate::bind::places::Places;
 use crate::bind::reads::{subqueries_of, tables_of};
 use crate::bind::scope::FromTable;
@@ -58,9 +58,12 @@ pub(crate) struct Found {
     pub ordered: bool,
     /// Rows that come out of them, roughly.
     pub rows: f64,
+    /// The tables, by place, of which each combination of rows is wanted once; empty where all are.
+    pub weedout: Vec<u16>,
 }
 
 /// A condition and what it reads.
+#[derive(Clone)]
 pub(crate) struct CondInfo {
     /// The condition.
     pub expr: Expr,
@@ -157,33 +160,98 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
             constant,
             ordered: true,
             rows: 1.0,
+            weedout: Vec::new(),
         });
     }
-    conds.extend(alternatives::implied(&conds, req.places));
-    equalities::close(&mut conds, req.tables, &req.joins.nest_of, req.places);
     let statistics: Vec<Statistics<'_>> = req
         .tables
         .iter()
         .map(|t| Statistics::of(t, req.derived))
         .collect();
+    let weeded = weeded_form(&req.joins, &conds);
+    let mut best = arrange(&req, conds, &statistics)?;
+    let mut weedout = Vec::new();
+    if let Some((joins, conds)) = weeded {
+        let kept = req.joins.nest_of.iter().zip(&joins.nest_of).enumerate();
+        let kept: Vec<u16> = kept
+            .filter(|(_, (before, after))| before == after)
+            .map(|(t, _)| t as u16)
+            .collect();
+        let nested = std::mem::replace(&mut req.joins, joins);
+        let other = arrange(&req, conds, &statistics)?;
+        if other.cost + other.rows * WEED < best.cost * WEEDING_PAYS {
+            best = other;
+            weedout = kept;
+        } else {
+            req.joins = nested;
+        }
+    }
+    let mut steps = build_steps(&req, best.ordered, best.conds);
+    if let Some(n) = best.at_most {
+        steps[0].at_most = Some(n);
+    }
+    Ok(Found {
+        steps,
+        constant,
+        ordered: best.sorted,
+        rows: best.rows,
+        weedout,
+    })
+}
+
+/// The work of looking for a combination among those that came.
+const WEED: f64 = 0.6;
+/// By how much a form with duplicates has to be cheaper: it keeps all combinations that came.
+const WEEDING_PAYS: f64 = 0.7;
+
+/// The joins with semi-joins as inner ones, whose duplicates have to be weeded out; `None` where there are none.
+fn weeded_form(joins: &Joins, conds: &[CondInfo]) -> Option<(Joins, Vec<CondInfo>)> {
+    let semi = |n: usize| joins.nests[n].kind == NestKind::Semi && joins.nests[n].parent == 0;
+    let semis: Vec<u16> = (1..joins.nests.len())
+        .filter(|&n| semi(n) && joins.nest_of.contains(&(n as u16)))
+        .map(|n| n as u16)
+        .collect();
+    if semis.is_empty() {
+        return None;
+    }
+    let mut joins = joins.clone();
+    let mut conds = conds.to_vec();
+    for &n in &semis {
+        joins.dissolve(n);
+        for c in conds.iter_mut().filter(|c| c.nest == n) {
+            c.nest = 0;
+        }
+    }
+    Some((joins, conds))
+}
+
+/// The best order for one form of a block's joins.
+struct Arranged {
+    ordered: Ordered,
+    conds: Vec<CondInfo>,
+    sorted: bool,
+    at_most: Option<u64>,
+    rows: f64,
+    cost: f64,
+}
+
+fn arrange(
+    req: &Request<'_>,
+    mut conds: Vec<CondInfo>,
+    statistics: &[Statistics<'_>],
+) -> Result<Arranged, SqlError> {
+    conds.extend(alternatives::implied(&conds, req.places));
+    equalities::close(&mut conds, req.tables, &req.joins.nest_of, req.places);
     let selectivity = Selectivity {
         cx: req.cx,
-        tables: &statistics,
+        tables: statistics,
         places: req.places,
     };
-    let paths = req.tables.iter().enumerate();
-    let paths = paths
-        .map(|(n, t)| {
-            Paths::new(
-                n,
-                t,
-                &conds,
-                req.joins.nest_of[n],
-                &selectivity,
-                !req.changes,
-            )
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut paths = Vec::with_capacity(req.tables.len());
+    for (n, t) in req.tables.iter().enumerate() {
+        let nest = req.joins.nest_of[n];
+        paths.push(Paths::new(n, t, &conds, nest, &selectivity, !req.changes)?);
+    }
     let share = |c: &CondInfo| match c.copied {
         true => 1.0,
         false => selectivity.of(&c.expr),
@@ -200,23 +268,21 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
     );
     let mut ordered = Ordered::default();
     let mut bound = 0u64;
-    let (order, rows) = graph.order();
-    for (t, path) in order {
+    let found = graph.order();
+    for (t, path) in found.tables {
         ordered.tables.push(t);
         ordered.choices.push(graph.paths[t].choice(path, bound));
         bound |= 1 << t;
     }
-    let sorted = order::satisfy(&req, &graph.paths, &mut ordered);
-    let at_most = order::first_of_index(&req, &graph.paths, &conds, &mut ordered);
-    let mut steps = build_steps(&req, ordered, conds);
-    if let Some(n) = at_most {
-        steps[0].at_most = Some(n);
-    }
-    Ok(Found {
-        steps,
-        constant,
-        ordered: sorted,
-        rows,
+    let sorted = order::satisfy(req, &graph.paths, &mut ordered);
+    let at_most = order::first_of_index(req, &graph.paths, &conds, &mut ordered);
+    Ok(Arranged {
+        ordered,
+        sorted,
+        at_most,
+        rows: found.rows,
+        cost: found.cost,
+        conds,
     })
 }
 
@@ -269,19 +335,9 @@ fn dissolve_nests(joins: &mut Joins, conds: &mut [CondInfo], places: &Places) {
         let Some(n) = dissolved else { return };
         let n = n as u16;
         let parent = joins.nests[usize::from(n)].parent;
-        for t in joins.nest_of.iter_mut().filter(|t| **t == n) {
-            *t = parent;
-        }
+        joins.dissolve(n);
         for c in conds.iter_mut().filter(|c| c.nest == n) {
             c.nest = parent;
         }
-        for x in joins.nests.iter_mut().filter(|x| x.parent == n) {
-            x.parent = parent;
-        }
-        joins.nests[usize::from(n)] = Nest {
-            kind: NestKind::Outer,
-            parent: n,
-            needs: u64::MAX,
-        };
     }
 }

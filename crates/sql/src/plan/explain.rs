@@ -189,6 +189,9 @@ impl Listing {
                     line.table = Some(format!("<derived{number}>"));
                     pending.push((number, n as usize));
                 }
+                if i + 1 == b.steps.len() && !b.weedout.is_empty() {
+                    line.extra.push("Duplicates weeded out");
+                }
                 if i == 0 {
                     if b.group.as_ref().is_some_and(|g| !g.keys.is_empty())
                         || (b.distinct && !b.order.is_empty())

@@ -161,6 +161,9 @@ pub struct Block {
     pub plain: Option<Vec<(u16, u16)>>,
     /// Rows that it yields, roughly.
     pub rows: f64,
+    /// The tables, by place, of which each combination of rows is wanted once: the others are of semi-joins. Empty where all
+    /// combinations are wanted.
+    pub weedout: Vec<u16>,
 }
 
 /// A table of a block.

@@ -62,7 +62,10 @@ fn alternatives_on_one_index_are_ranges() {
         (pairs.as_str(), "t range a Using where"),
         ("(a = 20 AND c > 3) OR a IS NULL", "t range ac Using where"),
         ("b LIKE 't%' OR b = 'one'", "t range b Using where"),
-        ("id = 1 OR a = 10", "t ALL - Using where"),
+        (
+            "id = 1 OR a = 10",
+            "t index_merge PRIMARY,a Using union; Using where",
+        ),
         ("a = 20 OR c = 3", "t ALL - Using where"),
         ("a = 20 OR a IS NOT NULL", "t ALL - Using where"),
         ("a = 20 OR a <> 10", "t ALL - Using where"),
