@@ -344,6 +344,11 @@ impl Table {
         self.known.version()
     }
 
+    /// Knows of its rows what `old` knows, whose rows it has: they are not the same trees.
+    pub(crate) fn know_as(&mut self, old: &Table) {
+        self.known = carried(old, &self.def);
+    }
+
     /// The histograms that were asked for.
     pub fn histograms(&self) -> Arc<[Histogram]> {
         self.known.histograms()
