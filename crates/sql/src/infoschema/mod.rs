@@ -11,6 +11,7 @@ mod keys;
 mod keywords;
 mod server;
 mod spec;
+mod statistics;
 mod tables;
 
 use std::sync::{Arc, LazyLock};
@@ -51,9 +52,11 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         (SCHEMAS[0], accounts::SPECS),
         (SCHEMAS[0], server::SPECS),
         (SCHEMAS[0], empty::SPECS),
+        (SCHEMAS[0], statistics::SPECS),
         (SCHEMAS[1], server::PERFORMANCE_SPECS),
         (SCHEMAS[1], empty::PERFORMANCE_SPECS),
         ("mysql", empty::MYSQL_SPECS),
+        ("mysql", statistics::MYSQL_SPECS),
     ]
     .into_iter()
     .flat_map(|(schema, specs)| {
@@ -163,6 +166,13 @@ impl<'i> Names<'i> {
 impl NameSpace for Names<'_> {
     fn virtual_table(&self, schema: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
         let entry = find(schema, name)?;
+        if entry.spec.name.starts_with("innodb_") && entry.schema == "mysql" {
+            // A dump of another server may have brought a table of that name: its rows go there.
+            let catalog = self.instance.engine().catalog();
+            if catalog.table("mysql", entry.spec.name).is_some() {
+                return None;
+            }
+        }
         Some(Arc::new(InfoTable {
             entry,
             instance: Arc::clone(self.instance),
