@@ -11,7 +11,6 @@ mod keys;
 mod keywords;
 mod server;
 mod spec;
-mod statistics;
 mod tables;
 
 use std::sync::{Arc, LazyLock};
@@ -52,11 +51,10 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         (SCHEMAS[0], accounts::SPECS),
         (SCHEMAS[0], server::SPECS),
         (SCHEMAS[0], empty::SPECS),
-        (SCHEMAS[0], statistics::SPECS),
         (SCHEMAS[1], server::PERFORMANCE_SPECS),
         (SCHEMAS[1], empty::PERFORMANCE_SPECS),
         ("mysql", empty::MYSQL_SPECS),
-        ("mysql", statistics::MYSQL_SPECS),
+        ("mysql", keys::MYSQL_SPECS),
     ]
     .into_iter()
     .flat_map(|(schema, specs)| {
