@@ -29,6 +29,8 @@ struct LeafCount {
     below: u64,
     within: u64,
     all: u64,
+    /// Entries that count and that do not.
+    slots: u64,
 }
 
 impl Tree {
@@ -157,7 +159,7 @@ impl Tree {
         for no in some_of(&middle) {
             match self.count_leaf(no, from, to, None, live) {
                 Ok(Some(leaf)) => {
-                    counted += leaf.all;
+                    counted += leaf.slots;
                     leaves += 1;
                 }
                 // Those in memory are enough.
@@ -165,10 +167,13 @@ impl Tree {
                 Err(e) => return Err(e),
             }
         }
+        let slots = first.slots + last.slots;
         if leaves == 0 {
-            (counted, leaves) = (first.all + last.all, 2);
+            (counted, leaves) = (slots, 2);
         }
-        Ok(Some(ends + gap * counted as f64 / f64::from(leaves)))
+        // What does not count is as frequent between the ends as there.
+        let live = (first.all + last.all) as f64 / slots.max(1) as f64;
+        Ok(Some(ends + gap * live * counted as f64 / f64::from(leaves)))
     }
 
     /// The children of an inner node; `None` where it is none, or not in memory.
@@ -208,6 +213,13 @@ impl Tree {
                 return None;
             }
             let leaf = LeafNode::new(b);
+            let mut n = LeafCount {
+                slots: leaf.count() as u64,
+                ..LeafCount::default()
+            };
+            if target.is_none() {
+                return Some(n);
+            }
             let slot = |key: &[u8], below_all: usize, above_all: usize| {
                 if key < leaf.low() {
                     below_all
@@ -219,7 +231,6 @@ impl Tree {
             };
             let begin = slot(from, 0, leaf.count());
             let end = to.map_or(leaf.count(), |to| slot(to, 0, leaf.count()));
-            let mut n = LeafCount::default();
             for i in 0..leaf.count() {
                 if !leaf.value(i).is_some_and(live) {
                     continue;

@@ -10,7 +10,7 @@ use crate::lock::LockTable;
 use crate::purge_queue::PurgeQueue;
 use crate::record::Undo;
 use crate::schema::CATALOG_ID;
-use crate::schema::{Catalog, Table, TableDef, restore};
+use crate::schema::{Catalog, Table, TableDef};
 use crate::session::Session;
 use crate::stats::{Saved, decode};
 use crate::txn::{ActiveTxn, TxnSystem};
@@ -569,7 +569,7 @@ fn know(t: &mut Table, was: Option<Saved>, pages: u64) -> bool {
     };
     counts.counts.set(rows, false);
     counts.counts.made(0, was.stats.rows);
-    restore(t, &was);
+    t.restore_stats(&was);
     !grown
 }
 

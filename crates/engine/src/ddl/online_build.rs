@@ -237,6 +237,10 @@ impl Engine {
         let new = Arc::new(new);
         old.retired.store(true, Ordering::SeqCst);
         self.change_catalog(|c| c.put_table(new.clone()));
+        if !Arc::ptr_eq(&old.known, &new.known) {
+            // A column or an index is new.
+            self.want_stats(&new);
+        }
         new
     }
 }

@@ -111,12 +111,10 @@ impl Session {
         };
         old.retired.store(true, Ordering::SeqCst);
         // With what is known of the rows: their number, the next row id.
-        let new = Arc::new(Table::open(
-            engine.pager(),
-            def,
-            space.clone(),
-            Some(&filled),
-        ));
+        let mut new = Table::open(engine.pager(), def, space.clone(), Some(&filled));
+        new.know_as(&old);
+        let new = Arc::new(new);
+        engine.want_stats(&new);
         new.live
             .visible_from
             .store(engine.log.end().0, Ordering::Release);

@@ -2,7 +2,7 @@
 
 use super::catalog::{row_key, stats_row};
 use crate::engine::Engine;
-use crate::schema::{Table, saved};
+use crate::schema::Table;
 use crate::session::{Isolation, Session};
 use crate::stats::encode;
 use base::PageNo;
@@ -18,7 +18,7 @@ impl Engine {
             ))
         };
         let pages = self.pager().run(map).await.unwrap_or(0);
-        if let Some(saved) = saved(t, u64::from(pages)) {
+        if let Some(saved) = t.saved_stats(u64::from(pages)) {
             // A full disk or a closed log: others say so.
             let _ = self.put_stats(t.def.id, encode(&saved)).await;
         }

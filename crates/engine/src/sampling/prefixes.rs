@@ -39,7 +39,7 @@ impl Prefixes {
             if p.prefix > 0
                 && let DataType::Binary(n) = p.ty
             {
-                p.ty = DataType::VarBinary(n.into());
+                p.ty = DataType::VarBinary(n);
             }
         }
         let n = parts.len();

@@ -1,7 +1,6 @@
 //! What is known of a table's rows under its next definition, and as it is kept in the catalog.
 
 use super::def::{ColumnDef, TableDef};
-use super::table::Table;
 use crate::stats::{ColumnStats, Histogram, IndexStats, Saved, StatsCell, TableStats};
 use std::sync::Arc;
 
@@ -10,42 +9,36 @@ fn type_number(c: &ColumnDef) -> u32 {
     base::checksum::crc32c(format!("{:?}", c.ty).as_bytes())
 }
 
-/// The figures of `old` for its next definition; the same ones where that has the same columns and indexes.
-pub(super) fn carried(old: &Table, def: &TableDef) -> Arc<StatsCell> {
-    let same_columns = old.def.columns.len() == def.columns.len()
-        && (old.def.columns.iter().zip(&def.columns))
-            .all(|(a, b)| a.ty == b.ty && a.name == b.name);
-    let same_indexes = old.def.indexes.len() == def.indexes.len()
-        && (old.def.indexes.iter().zip(&def.indexes)).all(|(a, b)| a.id == b.id);
+/// What was known under a definition for the next one; the same cell where that has the same columns and indexes.
+pub(super) fn carried(old: &TableDef, known: &Arc<StatsCell>, def: &TableDef) -> Arc<StatsCell> {
+    let same_columns = old.columns.len() == def.columns.len()
+        && (old.columns.iter().zip(&def.columns)).all(|(a, b)| a.ty == b.ty && a.name == b.name);
+    let same_indexes = old.indexes.len() == def.indexes.len()
+        && (old.indexes.iter().zip(&def.indexes)).all(|(a, b)| a.id == b.id);
     if same_columns && same_indexes {
-        return old.known.clone();
+        return known.clone();
     }
-    match saved(old, 0) {
+    match saved(old, known, 0) {
         Some(was) => Arc::new(mapped(&was, def, 1)),
         None => Arc::default(),
     }
 }
 
 /// What is known of a table, as it is kept; `pages` of its file have been used.
-pub(crate) fn saved(t: &Table, pages: u64) -> Option<Saved> {
-    let stats = t.stats()?;
+pub(super) fn saved(def: &TableDef, known: &StatsCell, pages: u64) -> Option<Saved> {
+    let stats = known.get()?;
     let name = |c: &ColumnDef| (c.name.clone(), type_number(c));
     Some(Saved {
         stats: stats.as_ref().clone(),
         pages,
-        indexes: t.def.indexes.iter().map(|x| x.id).collect(),
-        columns: t.def.columns.iter().map(name).collect(),
-        histograms: t.histograms().to_vec(),
+        indexes: def.indexes.iter().map(|x| x.id).collect(),
+        columns: def.columns.iter().map(name).collect(),
+        histograms: known.histograms().to_vec(),
     })
 }
 
-/// Gives a table that was just opened what the catalog kept of it.
-pub(crate) fn restore(t: &mut Table, was: &Saved) {
-    t.known = Arc::new(mapped(was, &t.def, 0));
-}
-
 /// Figures for a definition, `newer` versions on.
-fn mapped(was: &Saved, def: &TableDef, newer: u64) -> StatsCell {
+pub(super) fn mapped(was: &Saved, def: &TableDef, newer: u64) -> StatsCell {
     let columns = def.columns.iter().map(|c| {
         let (name, number) = (&c.name, type_number(c));
         let at = (was.columns.iter()).position(|(n, ty)| n == name && *ty == number);

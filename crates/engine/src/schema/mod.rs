@@ -20,7 +20,6 @@ pub use def::{
     ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexOptions, IndexPart, SchemaDef, TableDef,
     TableOptions,
 };
-pub(crate) use known::{restore, saved};
 pub(crate) use row_counts::Look;
 pub use sizes::TableSizes;
 pub use snapshot::{Catalog, Schema};

@@ -1,10 +1,10 @@
 //! A table as it is worked with: its definition, the row layout, its trees, and who uses it.
 
 use super::def::{IndexDef, IndexKind, TableDef};
-use super::known::carried;
+use super::known::{carried, mapped, saved};
 use super::row_counts::RowCounts;
 use crate::record::RowLayout;
-use crate::stats::{Histogram, StatsCell, TableStats};
+use crate::stats::{Histogram, Saved, StatsCell, TableStats};
 use base::counters::{SHARDS, shard};
 use base::lock::Mutex;
 use base::{Event, SpaceId};
@@ -205,7 +205,7 @@ impl Table {
             indexes,
             space,
             live,
-            known: old.map_or_else(Arc::default, |o| carried(o, &def)),
+            known: old.map_or_else(Arc::default, |o| carried(&o.def, &o.known, &def)),
             retired: AtomicBool::new(false),
             full_name,
             row_sizes,
@@ -342,6 +342,21 @@ impl Table {
     #[inline]
     pub fn stats_version(&self) -> u64 {
         self.known.version()
+    }
+
+    /// Knows of its rows what `old` knows, whose rows it has: they are not the same trees.
+    pub(crate) fn know_as(&mut self, old: &Table) {
+        self.known = carried(&old.def, &old.known, &self.def);
+    }
+
+    /// What is known of it, as it is kept; `pages` of its file have been used.
+    pub(crate) fn saved_stats(&self, pages: u64) -> Option<Saved> {
+        saved(&self.def, &self.known, pages)
+    }
+
+    /// Gets back what was kept of it.
+    pub(crate) fn restore_stats(&mut self, was: &Saved) {
+        self.known = Arc::new(mapped(was, &self.def, 0));
     }
 
     /// The histograms that were asked for.

@@ -49,13 +49,13 @@ impl Out {
 struct In<'a>(&'a [u8]);
 
 impl<'a> In<'a> {
-    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+    fn read_bytes(&mut self, n: usize) -> Option<&'a [u8]> {
         let (a, b) = self.0.split_at_checked(n)?;
         self.0 = b;
         Some(a)
     }
     fn int(&mut self) -> Option<u64> {
-        self.take(8).map(|b| le::get_u64(b, 0))
+        self.read_bytes(8).map(|b| le::get_u64(b, 0))
     }
     fn float(&mut self) -> Option<f64> {
         self.int()
@@ -63,8 +63,8 @@ impl<'a> In<'a> {
             .filter(|f| f.is_finite() && *f >= 0.0)
     }
     fn bytes(&mut self) -> Option<&'a [u8]> {
-        let n = self.take(4).map(|b| le::get_u32(b, 0))? as usize;
-        self.take(n)
+        let n = self.read_bytes(4).map(|b| le::get_u32(b, 0))? as usize;
+        self.read_bytes(n)
     }
     fn str(&mut self) -> Option<String> {
         String::from_utf8(self.bytes()?.to_vec()).ok()
@@ -120,7 +120,7 @@ pub(crate) fn encode(s: &Saved) -> Vec<u8> {
 /// `None` where they cannot be read: there are no figures then.
 pub(crate) fn decode(b: &[u8]) -> Option<Saved> {
     let mut i = In(b);
-    if i.take(1)? != [VERSION] {
+    if i.read_bytes(1)? != [VERSION] {
         return None;
     }
     let mut s = Saved::default();

@@ -9,11 +9,12 @@ use engine::{Isolation, KeyBound, ReadMode, RowBatch, ScanSpec, Table};
 use types::error::codes;
 use types::{DataType, Level, SqlError, Value, Warning};
 
+use super::histogram;
 use crate::infoschema;
 use crate::session::{Session, TableName};
 use crate::show::RowSet;
 use crate::sink::{Done, ResultSink};
-use sql_parser::ast::{MaintenanceVerb, TableMaintenance};
+use sql_parser::ast::{HistogramClause, MaintenanceVerb, TableMaintenance};
 
 /// Carries out the verb for each table and reports on each.
 pub async fn run(
@@ -29,6 +30,10 @@ pub async fn run(
         &["Table", "Op", "Msg_type", "Msg_text"],
         &[128, 10, 10, 393_216],
     );
+    if let Some(clause) = &stmt.histogram {
+        histograms(s, stmt, clause, &mut out).await?;
+        return Ok(out.send(sink));
+    }
     for name in &stmt.tables {
         let n = s.full_name(name)?;
         for (kind, text) in lines(s, stmt.verb, &n).await? {
@@ -71,7 +76,11 @@ async fn lines(
         MaintenanceVerb::Optimize => {
             let note = "Table does not support optimize, doing recreate + analyze instead";
             let mut out = vec![("note", note.to_owned())];
-            match super::alter::rebuild_as_is(s, n).await {
+            let mut done = super::alter::rebuild_as_is(s, n).await;
+            if done.is_ok() {
+                done = analyze(s, n).await;
+            }
+            match done {
                 Ok(()) => out.push(ok()),
                 Err(e) => out.extend(failed(s, e)?),
             }
@@ -81,8 +90,54 @@ async fn lines(
             "note",
             "The storage engine for the table doesn't support repair".to_owned(),
         )],
-        _ => vec![ok()],
+        _ => match analyze(s, n).await {
+            Ok(()) => vec![ok()],
+            Err(e) => failed(s, e)?,
+        },
     })
+}
+
+/// ANALYZE TABLE .. UPDATE | DROP HISTOGRAM.
+async fn histograms(
+    s: &mut Session,
+    stmt: &TableMaintenance,
+    clause: &HistogramClause,
+    out: &mut RowSet,
+) -> Result<(), SqlError> {
+    histogram::buckets(clause)?;
+    let [name] = &stmt.tables[..] else {
+        let why = "Only one table can be specified while modifying histogram statistics.";
+        out.push_texts(&["", "histogram", "Error", why]);
+        return Ok(());
+    };
+    let n = s.full_name(name)?;
+    let full = format!("{}.{}", n.schema, n.name);
+    let lines: Vec<histogram::Line> = match s.find_table(&n) {
+        Err(e) => vec![("Error", e.message)],
+        Ok(_) => {
+            s.engine.statement_begin(Isolation::RepeatableRead);
+            let r = histogram::change(&mut s.engine, (&n.schema, &n.name), clause).await;
+            match s.end_statement(r).await {
+                Ok(lines) => lines.into_values().collect(),
+                Err(e) => failed(s, e)?,
+            }
+        }
+    };
+    for (kind, text) in lines {
+        out.push_texts(&[&full, "histogram", kind, &text]);
+    }
+    Ok(())
+}
+
+/// Makes the table's statistics now.
+async fn analyze(s: &mut Session, n: &TableName) -> Result<(), SqlError> {
+    s.engine.statement_begin(Isolation::ReadCommitted);
+    let r = async {
+        let t = s.engine.open_table(&n.schema, &n.name).await?;
+        s.engine.analyze_table(&t).await
+    }
+    .await;
+    s.end_statement(r).await
 }
 
 /// The lines for a table on which the verb could not be carried out. SHOW WARNINGS has its number.

@@ -10,6 +10,7 @@ mod database;
 pub mod datatype;
 mod default;
 mod drop;
+mod histogram;
 pub mod keys;
 mod maintain;
 mod rebuild;

@@ -128,10 +128,6 @@ pub(super) const SPECS: &[Spec] = &[
          PAGE_FAULTS_MAJOR u?, PAGE_FAULTS_MINOR u?, SWAPS u?, SOURCE_FUNCTION v30?, SOURCE_FILE v20?, SOURCE_LINE u?",
     ),
     none(
-        "COLUMN_STATISTICS",
-        "SCHEMA_NAME n64, TABLE_NAME n64, COLUMN_NAME v64, HISTOGRAM x",
-    ),
-    none(
         "SCHEMATA_EXTENSIONS",
         "CATALOG_NAME n64, SCHEMA_NAME n64, OPTIONS v256?",
     ),

@@ -1,9 +1,10 @@
-//! STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS.
+//! STATISTICS, KEY_COLUMN_USAGE, TABLE_CONSTRAINTS; what is known of tables' rows: COLUMN_STATISTICS, `mysql.innodb_table_stats`,
+//! `mysql.innodb_index_stats`.
 
 use engine::{IndexDef, IndexKind, Table};
 use types::Value;
 
-use super::spec::{Spec, View, int, name, text, uint};
+use super::spec::{Spec, View, int, moment, name, text, uint};
 use crate::ddl::keys;
 use crate::show::cardinality;
 
@@ -99,6 +100,92 @@ fn table_constraints(v: &View<'_>) -> Vec<Vec<Value>> {
     out
 }
 
+fn column_statistics(v: &View<'_>) -> Vec<Vec<Value>> {
+    let mut out = Vec::new();
+    for t in v.tables() {
+        for h in t.histograms().iter() {
+            out.push(vec![
+                name(&t.def.schema),
+                name(&t.def.name),
+                text(&h.column),
+                text(&h.json),
+            ]);
+        }
+    }
+    out
+}
+
+fn table_stats(v: &View<'_>) -> Vec<Vec<Value>> {
+    let mut out = Vec::new();
+    for t in v.tables() {
+        let Some(stats) = t.stats() else { continue };
+        let mut pages = stats.indexes.iter().map(|x| x.pages);
+        out.push(vec![
+            name(&t.def.schema),
+            name(&t.def.name),
+            moment(stats.made_us, v.offset()),
+            uint(stats.rows),
+            uint(pages.next().unwrap_or(0)),
+            uint(pages.sum()),
+        ]);
+    }
+    out
+}
+
+fn index_stats(v: &View<'_>) -> Vec<Vec<Value>> {
+    v.tables()
+        .into_iter()
+        .flat_map(|t| of_indexes(t, v))
+        .collect()
+}
+
+/// The figures of a table's indexes, each under its name.
+fn of_indexes(t: &Table, v: &View<'_>) -> Vec<Vec<Value>> {
+    let Some(stats) = t.stats() else {
+        return Vec::new();
+    };
+    let mut out = Vec::new();
+    for (def, x) in t.def.indexes.iter().zip(stats.indexes.iter()) {
+        let index = match def.kind {
+            IndexKind::Hidden => "GEN_CLUST_INDEX",
+            _ => &def.name,
+        };
+        let column = |i: usize| -> &str {
+            let c = def.parts.get(i).map(|p| usize::from(p.column));
+            c.and_then(|c| t.def.columns.get(c))
+                .map_or("DB_ROW_ID", |c| &c.name)
+        };
+        let mut row = |stat: &str, n: u64, sampled: Option<u64>, description: &str| {
+            out.push(vec![
+                name(&t.def.schema),
+                name(&t.def.name),
+                name(index),
+                moment(stats.made_us, v.offset()),
+                name(stat),
+                uint(n),
+                sampled.map_or(Value::Null, uint),
+                name(description),
+            ]);
+        };
+        if x.distinct.is_empty() {
+            row("n_diff_pfx01", stats.rows, Some(x.sampled), column(0));
+        }
+        let mut columns = String::new();
+        for (i, n) in x.distinct.iter().enumerate() {
+            if i > 0 {
+                columns.push(',');
+            }
+            columns.push_str(column(i));
+            let stat = format!("n_diff_pfx{:02}", i + 1);
+            row(&stat, n.round() as u64, Some(x.sampled), &columns);
+        }
+        let leaves = "Number of leaf pages in the index";
+        row("n_leaf_pages", x.leaf_pages, None, leaves);
+        row("size", x.pages, None, "Number of pages in the index");
+    }
+    out
+}
+
 /// The tables of this file.
 pub(super) const SPECS: &[Spec] = &[
     Spec {
@@ -120,5 +207,26 @@ pub(super) const SPECS: &[Spec] = &[
         columns: "CONSTRAINT_CATALOG n64, CONSTRAINT_SCHEMA n64, CONSTRAINT_NAME v64?, TABLE_SCHEMA n64, TABLE_NAME n64, \
             CONSTRAINT_TYPE v11, ENFORCED v3",
         rows: table_constraints,
+    },
+    Spec {
+        name: "COLUMN_STATISTICS",
+        columns: "SCHEMA_NAME n64, TABLE_NAME n64, COLUMN_NAME v64, HISTOGRAM x",
+        rows: column_statistics,
+    },
+];
+
+/// Those of `mysql`.
+pub(super) const MYSQL_SPECS: &[Spec] = &[
+    Spec {
+        name: "innodb_table_stats",
+        columns: "database_name n64, table_name n199, last_update t, n_rows U, clustered_index_size U, \
+            sum_of_other_index_sizes U",
+        rows: table_stats,
+    },
+    Spec {
+        name: "innodb_index_stats",
+        columns: "database_name n64, table_name n199, index_name n64, last_update t, stat_name n64, stat_value U, \
+            sample_size U?, stat_description n1024",
+        rows: index_stats,
     },
 ];

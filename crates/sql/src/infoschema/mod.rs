@@ -54,6 +54,7 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         (SCHEMAS[1], server::PERFORMANCE_SPECS),
         (SCHEMAS[1], empty::PERFORMANCE_SPECS),
         ("mysql", empty::MYSQL_SPECS),
+        ("mysql", keys::MYSQL_SPECS),
     ]
     .into_iter()
     .flat_map(|(schema, specs)| {
@@ -163,6 +164,13 @@ impl<'i> Names<'i> {
 impl NameSpace for Names<'_> {
     fn virtual_table(&self, schema: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
         let entry = find(schema, name)?;
+        if entry.spec.name.starts_with("innodb_") && entry.schema == "mysql" {
+            // A dump of another server may have brought a table of that name: its rows go there.
+            let catalog = self.instance.engine().catalog();
+            if catalog.table("mysql", entry.spec.name).is_some() {
+                return None;
+            }
+        }
         Some(Arc::new(InfoTable {
             entry,
             instance: Arc::clone(self.instance),

@@ -166,8 +166,14 @@ pub(super) fn columns(s: &mut Session, name: &ObjectName, full: bool) -> Result<
     Ok(r)
 }
 
-/// An estimate of how many different keys an index prefix has: all rows for a unique key, a tenth otherwise.
+/// How many different keys an index prefix has, by the table's statistics; until there are any, all rows for a unique key and a tenth otherwise.
 pub(crate) fn cardinality(t: &Table, index: &IndexDef, part: usize) -> u64 {
+    let stats = t.stats();
+    let at = t.def.indexes.iter().position(|x| x.id == index.id);
+    let known = stats.as_ref().zip(at).and_then(|(s, i)| s.indexes.get(i));
+    if let Some(distinct) = known.and_then(|x| x.distinct.get(part)) {
+        return distinct.round() as u64;
+    }
     let rows = t.row_count_estimate();
     let whole = part + 1 == index.parts.len();
     match index.kind {

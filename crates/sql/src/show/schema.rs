@@ -70,6 +70,8 @@ fn table_names(s: &mut Session, schema: &str) -> Vec<(String, bool)> {
     };
     // Tables of `mysql` that are always empty stand beside the stored ones.
     let empty = infoschema::table_names(schema).into_iter();
+    // Statistics are no data: MySQL's own dumps leave them out, and others would write them down.
+    let empty = empty.filter(|n| !n.starts_with("innodb_"));
     names.extend(empty.map(|n| (n.to_owned(), false)));
     names.retain(|(n, _)| security.sees_table(schema, n));
     names.sort();
