@@ -26,7 +26,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::{Catalog, Table};
+use engine::{Catalog, Engine, Table};
 use types::{DataType, SqlError};
 
 pub use source::{
@@ -51,6 +51,8 @@ use sql_parser::ast;
 
 /// What binding looks at.
 pub struct BindCtx<'a> {
+    /// The engine: statistics are asked for.
+    pub engine: &'a Engine,
     /// The definitions.
     pub catalog: &'a Arc<Catalog>,
     /// Schemas that are not stored.

@@ -47,6 +47,7 @@ impl Optimizer<'_> {
         let derived_rows: Vec<f64> = derived.iter().map(super::rows_of).collect();
         let places = Places::new(base, tables.iter().map(|t| t.slot));
         let request = Request {
+            engine: self.ctx.engine,
             cx: self.ctx.cx,
             derived: &derived_rows,
             tables: &tables,

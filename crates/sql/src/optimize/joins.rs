@@ -1,6 +1,7 @@
 //! From the bound tables and conditions of a block to the steps that carry it out: outer joins turned into inner ones where a
 //! condition rejects their NULL rows, tables ordered, conditions placed at the earliest step that has what they read.
 
+use engine::Engine;
 use types::SqlError;
 
 use super::access::{Choice, Paths};
@@ -24,6 +25,8 @@ use sql_expr::{EvalCtx, Expr, Node};
 
 /// What a block wants.
 pub(crate) struct Request<'a> {
+    /// The engine: for statistics.
+    pub engine: &'a Engine,
     /// The session: for the values of constants.
     pub cx: &'a EvalCtx<'a>,
     /// Rows that the queries of derived tables yield, roughly.
@@ -166,7 +169,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
     let statistics: Vec<Statistics<'_>> = req
         .tables
         .iter()
-        .map(|t| Statistics::of(t, req.derived))
+        .map(|t| Statistics::of(req.engine, t, req.derived))
         .collect();
     let weeded = weeded_form(&req.joins, &conds);
     let mut best = arrange(&req, conds, &statistics)?;

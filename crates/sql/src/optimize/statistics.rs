@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{IndexKind, Table, TableStats, column_key};
+use engine::{Engine, IndexKind, Table, TableStats, column_key};
 use types::{DataType, Value};
 
 use crate::bind::scope::FromTable;
@@ -22,11 +22,14 @@ pub(super) struct Statistics<'a> {
 
 impl<'a> Statistics<'a> {
     /// Those of a table of FROM; `derived` are the rows that the queries of derived tables are taken to yield.
-    pub fn of(from: &'a FromTable, derived: &[f64]) -> Statistics<'a> {
+    pub fn of(engine: &Engine, from: &'a FromTable, derived: &[f64]) -> Statistics<'a> {
         let mut known = None;
         let rows = match &from.source {
             TableSource::Engine(t) => {
                 known = t.stats();
+                if known.is_none() {
+                    engine.want_stats(t);
+                }
                 (t.row_count_estimate() as f64).max(1.0)
             }
             TableSource::Virtual(_) => VIRTUAL_ROWS,

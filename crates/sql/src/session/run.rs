@@ -116,6 +116,7 @@ impl Session {
             );
             cx.param_types = types;
             let ctx = BindCtx {
+                engine: &self.instance.engine,
                 catalog,
                 names: &names,
                 schema: self.facts.database.as_deref(),
@@ -204,6 +205,7 @@ impl Session {
         let names = Names::new(&self.instance, self.facts.connection_id);
         let planning = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
         let ctx = BindCtx {
+            engine: &self.instance.engine,
             catalog: &catalog,
             names: &names,
             schema: self.facts.database.as_deref(),
