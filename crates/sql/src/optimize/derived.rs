@@ -51,7 +51,9 @@ fn can_merge(block: &BoundBlock, t: usize, q: &BoundQuery) -> bool {
     let own = &block.tables[t];
     let read_below = |outer: &[(u16, u16)]| outer.iter().any(|o| o.0 == own.slot);
     let free = block.joins.nest_of[t] == 0;
-    q.order.is_empty()
+    // The order of its rows is seen outside.
+    b.order.is_empty()
+        && q.order.is_empty()
         && q.limit.is_none()
         && b.group.is_none()
         && b.having.is_none()
@@ -78,6 +80,7 @@ fn merge(block: &mut BoundBlock, t: usize, number: usize) {
         return;
     };
     let mut inner = std::mem::replace(&mut **b, BoundBlock::empty(0));
+    block.base = block.base.min(inner.base);
     block.derived.remove(number);
     let subqueries = block.subqueries.len() as u32;
     each_own_expr(&mut inner, &mut |e| renumber(e, &|i| i + subqueries));

@@ -269,6 +269,7 @@ fn merge(block: &mut BoundBlock, a: Asked, places: &Places) -> bool {
     };
     let outside: Vec<u64> = (0..inner.joins.nests.len()).map(outside).collect();
     let mut inner = std::mem::replace(&mut **inner, BoundBlock::empty(0));
+    block.base = block.base.min(inner.base);
     let first = block.tables.len();
     let subqueries = block.subqueries.len() as u32;
     for c in &mut inner.joins.conds {

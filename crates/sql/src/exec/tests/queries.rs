@@ -156,7 +156,7 @@ fn subqueries() {
         "1"
     );
     assert_eq!(
-        c.rows("SELECT id FROM t WHERE id IN (SELECT c FROM t WHERE id > 3)"),
+        c.rows("SELECT id FROM t WHERE id IN (SELECT c FROM t WHERE id > 3) ORDER BY id"),
         "1 2"
     );
     assert_eq!(
