@@ -80,7 +80,7 @@ impl Default for Lowest {
 }
 
 /// What a name was found to be.
-pub(crate) enum Found<'n> {
+pub(crate) enum Denoted<'n> {
     /// A column or a value of this block.
     Here(Resolved),
     /// A column of a surrounding block.
@@ -270,9 +270,9 @@ impl<'s> Names<'s> {
     ///
     /// # Errors
     /// 1054 and 1052; 1247 for a select item that comes later.
-    pub fn resolve(&self, c: &ast::ColumnRef, clause: Clause) -> Result<Found<'_>, SqlError> {
+    pub fn resolve(&self, c: &ast::ColumnRef, clause: Clause) -> Result<Denoted<'_>, SqlError> {
         if let Some(r) = self.here(c, clause)? {
-            return Ok(Found::Here(r));
+            return Ok(Denoted::Here(r));
         }
         let mut at = self.parent;
         while let Some(names) = at {
@@ -281,13 +281,13 @@ impl<'s> Names<'s> {
             if (!tables_gone || self.in_aggregate.get())
                 && let Some(r) = names.local(c, clause)?
             {
-                return Ok(Found::Around(r));
+                return Ok(Denoted::Around(r));
             }
             if !matches!(bound, Some(Clause::Where | Clause::On)) {
                 match names.selected_or_grouped(c, clause)? {
-                    Some(Selected::Item(item)) => return Ok(Found::ItemAround(names, item)),
+                    Some(Selected::Item(item)) => return Ok(Denoted::ItemAround(names, item)),
                     Some(Selected::Group(t, i)) => {
-                        return Ok(Found::Around(Resolved::Expr(t.column_expr(i))));
+                        return Ok(Denoted::Around(Resolved::Expr(t.column_expr(i))));
                     }
                     None => {}
                 }

@@ -13,7 +13,7 @@ use types::{DataType, SqlError, Value};
 
 use super::StatementBinder;
 use super::guard::Seen;
-use super::names::{Found, Listed, Lowest, Names, resolved_expr, same_name};
+use super::names::{Denoted, Listed, Lowest, Names, resolved_expr, same_name};
 use super::select::Item;
 use super::source::TableSource;
 use super::tree::{BoundSub, DefaultPlan, INSERTED};
@@ -365,13 +365,13 @@ impl Scope for BlockScope<'_> {
             .resolve(name, clause)
             .map_err(|e| self.planner.hide_column(self.names, name, e))?;
         match found {
-            Found::Here(r) => Ok(r),
-            Found::Around(r) => {
+            Denoted::Here(r) => Ok(r),
+            Denoted::Around(r) => {
                 let e = resolved_expr(r);
                 self.names.note_outer(&e);
                 Ok(Resolved::Expr(e))
             }
-            Found::ItemAround(names, item) => {
+            Denoted::ItemAround(names, item) => {
                 let e = self.item_around(names, item)?;
                 self.names.note_outer(&e);
                 Ok(Resolved::Expr(e))
@@ -451,7 +451,7 @@ impl Scope for BlockScope<'_> {
 
     fn default_value(&mut self, c: &ast::ColumnRef, clause: Clause) -> Result<Expr, SqlError> {
         let resolved = match self.names.resolve(c, clause)? {
-            Found::Here(Resolved::Column(r)) | Found::Around(Resolved::Column(r)) => r,
+            Denoted::Here(Resolved::Column(r)) | Denoted::Around(Resolved::Column(r)) => r,
             _ => return Err(SqlError::unknown_column(&column_text(c), clause.text())),
         };
         let table = self

@@ -3,7 +3,7 @@
 //!
 //! As "predicate factoring" and "implied predicates" in the literature; TPC-H's queries 7 and 19 are the known cases.
 
-use super::joins::CondInfo;
+use super::conditions::CondInfo;
 use crate::bind::group::Known;
 use crate::bind::places::Places;
 use crate::bind::reads::tables_of;

@@ -3,9 +3,10 @@
 use types::SqlError;
 
 use super::Optimizer;
+use super::conditions::Request;
 use super::derived;
 use super::fast;
-use super::joins::{self, Request};
+use super::joins;
 use super::spool;
 use crate::bind::places::Places;
 use crate::bind::subqueries_of;

@@ -3,7 +3,7 @@
 //! Materialization" and "Derived Condition Pushdown Optimization".
 
 use super::equalities::read_instead;
-use super::steps::hashable;
+use super::hashing::hashable;
 use super::unnest::{each_own_expr, is_steady, renumber, subquery_of};
 use crate::bind::from::Cond;
 use crate::bind::group::Known;

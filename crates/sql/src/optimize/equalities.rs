@@ -9,8 +9,8 @@
 
 use types::CollationId;
 
-use super::joins::CondInfo;
-use super::steps::hashable;
+use super::conditions::CondInfo;
+use super::hashing::hashable;
 use crate::bind::places::Places;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 
 use super::access::{Path, Paths};
-use super::joins::CondInfo;
-use super::steps::hashable;
+use super::conditions::CondInfo;
+use super::hashing::hashable;
 use crate::bind::from::{Joins, NestKind};
 use crate::bind::places::Places;
 use crate::bind::reads::tables_of;

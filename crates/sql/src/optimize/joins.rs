@@ -1,58 +1,26 @@
 //! From the bound tables and conditions of a block to the steps that carry it out: outer joins turned into inner ones where a
 //! condition rejects their NULL rows, tables ordered, conditions placed at the earliest step that has what they read.
 
-use engine::Engine;
 use types::SqlError;
 
-use super::access::{Choice, Paths};
+use super::access::Paths;
 use super::alternatives;
+use super::conditions::{CondInfo, Request};
 use super::equalities;
 use super::join_order::Graph;
-use super::order;
+use super::order::{self, Ordered};
 use super::range::rejects_null;
 use super::selectivity::Selectivity;
 use super::statistics::Statistics;
 use super::steps::build_steps;
 use crate::bind::from::{Cond, Joins, NestKind};
 use crate::bind::places::Places;
-use crate::bind::reads::{subqueries_of, tables_of};
-use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
-use crate::bind::tree::BoundSub;
-use crate::plan::{SortKey, Step};
-use sql_expr::agg::AggSpec;
-use sql_expr::{EvalCtx, Expr, Node};
-
-/// What a block wants.
-pub(crate) struct Request<'a> {
-    /// The engine: for statistics.
-    pub engine: &'a Engine,
-    /// The session: for the values of constants.
-    pub cx: &'a EvalCtx<'a>,
-    /// Rows that the queries of derived tables yield, roughly.
-    pub derived: &'a [f64],
-    /// The block's tables.
-    pub tables: &'a [FromTable],
-    /// Its joins and conditions.
-    pub joins: Joins,
-    /// Its subqueries.
-    pub subqueries: &'a [BoundSub],
-    /// The places of its tables by slot.
-    pub places: &'a Places,
-    /// Tables are read in the order written.
-    pub straight: bool,
-    /// The order its rows should come in.
-    pub order: &'a [SortKey],
-    /// Rows are changed where they are found: an index at a time.
-    pub changes: bool,
-    /// Few rows may be wanted.
-    pub has_limit: bool,
-    /// Grouping keys and aggregates.
-    pub group: Option<(&'a [Expr], &'a [AggSpec])>,
-}
+use crate::plan::Step;
+use sql_expr::{Expr, Node};
 
 /// How a block is carried out.
-pub(crate) struct Found {
+pub(crate) struct JoinPlan {
     /// The steps.
     pub steps: Vec<Step>,
     /// Conditions that read no table.
@@ -65,74 +33,8 @@ pub(crate) struct Found {
     pub weedout: Vec<u16>,
 }
 
-/// A condition and what it reads.
-#[derive(Clone)]
-pub(crate) struct CondInfo {
-    /// The condition.
-    pub expr: Expr,
-    /// Its nest.
-    pub nest: u16,
-    /// The tables it reads, by place.
-    pub tables: u64,
-    /// It needs a subquery per row or has to wait.
-    pub late: bool,
-    /// The class of equal columns that it links two members of.
-    pub class: Option<u16>,
-    /// It says of a column what another condition says of one that is equal: rows that are joined pass both or neither.
-    pub copied: bool,
-}
-
-impl CondInfo {
-    fn new(c: Cond, places: &Places, subqueries: &[BoundSub]) -> CondInfo {
-        let mut used = Vec::new();
-        subqueries_of(&c.expr, &mut used);
-        let correlated = used.iter().any(|&i| subqueries[i as usize].correlated);
-        CondInfo {
-            tables: tables_of(&c.expr, places, subqueries),
-            late: correlated || c.expr.has_special(),
-            expr: c.expr,
-            nest: c.nest,
-            class: None,
-            copied: false,
-        }
-    }
-
-    /// A condition of the block itself that follows from others.
-    pub fn made(expr: Expr, places: &Places, class: Option<u16>) -> CondInfo {
-        CondInfo {
-            tables: tables_of::<crate::bind::tree::BoundBlock>(&expr, places, &[]),
-            late: false,
-            expr,
-            nest: 0,
-            class,
-            copied: false,
-        }
-    }
-
-    /// Whether it yields the same for every row of the block.
-    fn constant(&self) -> bool {
-        self.nest == 0
-            && self.tables == 0
-            && !self.late
-            && !self.expr.any(&|e| match &e.node {
-                Node::AssignVar(..) | Node::UserVar(_) => true,
-                Node::Call(c) => c.def.volatile(),
-                _ => false,
-            })
-    }
-}
-
-/// The order of the tables and how each is read.
-#[derive(Default)]
-pub(crate) struct Ordered {
-    /// Tables by place, in order.
-    pub tables: Vec<usize>,
-    /// How each is read, in that order.
-    pub choices: Vec<Choice>,
-}
-
 /// Plans the joins of a block.
-pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
+pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
     let conds = std::mem::take(&mut req.joins.conds);
     let factored = |c: Cond| {
         let nest = c.nest;
@@ -158,7 +60,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
     if req.tables.is_empty() {
         // Conditions that wait or read a surrounding row still decide.
         constant.extend(conds.into_iter().map(|c| c.expr));
-        return Ok(Found {
+        return Ok(JoinPlan {
             steps: Vec::new(),
             constant,
             ordered: true,
@@ -189,11 +91,11 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<Found, SqlError> {
             req.joins = nested;
         }
     }
-    let mut steps = build_steps(&req, best.ordered, best.conds);
+    let mut steps = build_steps(&req, best.ordered, best.conds)?;
     if let Some(n) = best.at_most {
         steps[0].at_most = Some(n);
     }
-    Ok(Found {
+    Ok(JoinPlan {
         steps,
         constant,
         ordered: best.sorted,

@@ -5,12 +5,21 @@ use std::sync::Arc;
 
 use engine::{IndexKind, Table};
 
-use super::access::Paths;
-use super::joins::{CondInfo, Ordered, Request};
+use super::access::{Choice, Paths};
+use super::conditions::{CondInfo, Request};
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::plan::{Access, RangeAccess, SortKey};
 use sql_parser::ast::AggregateFunc;
+
+/// The order of the tables and how each is read.
+#[derive(Default)]
+pub(crate) struct Ordered {
+    /// Tables by place, in order.
+    pub tables: Vec<usize>,
+    /// How each is read, in that order.
+    pub choices: Vec<Choice>,
+}
 
 fn stored(t: &FromTable) -> Option<&Arc<Table>> {
     match &t.source {

@@ -3,8 +3,7 @@
 //!
 //! Only the other form of the step is made here. Whether it is used shows while the statement runs (`exec::spool`).
 
-use super::steps::access_exprs;
-use super::steps::hashable;
+use super::hashing::hashable;
 use crate::bind::subqueries_of;
 use crate::plan::{Block, HashKey, Step};
 use sql_expr::{CmpOp, Expr, Node};
@@ -24,7 +23,7 @@ pub(crate) fn kept_form(block: &Block) -> Option<Box<Step>> {
         && step.nests.is_empty()
         && step.at_most.is_none();
     let mut same = true;
-    access_exprs(&step.access, &mut |e| same &= e.is_row_constant());
+    step.access.each_key(&mut |e| same &= e.is_row_constant());
     if !plain || !same {
         return None;
     }

@@ -1,16 +1,27 @@
 //! Puts every condition at its step, decides which tables are read once and kept, and where outer joins begin and end.
 
+use types::SqlError;
+
 use super::access::Choice;
-use super::joins::{CondInfo, Ordered, Request};
+use super::conditions::{CondInfo, Request};
+use super::hashing::hashable;
+use super::order::Ordered;
 use crate::bind::from::NestKind;
 use crate::bind::reads::{subqueries_of, tables_of};
 use crate::bind::source::TableSource;
 use crate::bind::tree::BoundSub;
-use crate::plan::{Access, HashKey, LateExpr, NestPlan, RangeAccess, Step};
-use sql_expr::{CmpOp, Comparer, Expr, Node, Shape};
+use crate::plan::{HashKey, LateExpr, NestPlan, Step};
+use sql_expr::{CmpOp, Expr, Node};
 
 /// Makes the steps of a block.
-pub(crate) fn build_steps(req: &Request<'_>, ordered: Ordered, conds: Vec<CondInfo>) -> Vec<Step> {
+///
+/// # Errors
+/// A fault of ours: a condition that no step can check.
+pub(crate) fn build_steps(
+    req: &Request<'_>,
+    ordered: Ordered,
+    conds: Vec<CondInfo>,
+) -> Result<Vec<Step>, SqlError> {
     let tables = ordered.tables;
     let mut owner: Vec<Option<usize>> = vec![None; conds.len()];
     let mut follows = vec![false; conds.len()];
@@ -55,10 +66,10 @@ pub(crate) fn build_steps(req: &Request<'_>, ordered: Ordered, conds: Vec<CondIn
     }
     for ((c, owner), follows) in conds.into_iter().zip(owner).zip(follows) {
         if !follows {
-            place(req, c, owner, &tables, &spans, &end_of_nest, &mut steps);
+            place(req, c, owner, &tables, &spans, &end_of_nest, &mut steps)?;
         }
     }
-    steps
+    Ok(steps)
 }
 
 /// Marks the links of classes of equal columns that a table need not be checked against: one for each of its columns is enough, and
@@ -135,7 +146,7 @@ fn step(
     let from = &req.tables[t];
     let stored = matches!(from.source, TableSource::Engine(_));
     let mut depends = false;
-    access_exprs(&choice.access, &mut |e| {
+    choice.access.each_key(&mut |e| {
         depends |= tables_of(e, req.places, req.subqueries) & bound != 0;
     });
     let buffer = if !stored || (s > 0 && !depends) {
@@ -196,25 +207,6 @@ fn hash_keys(
     keys
 }
 
-/// Whether equal values of both sides have equal bytes as keys; with the collation for text.
-pub(super) fn hashable(c: &Comparer, a: &Expr, b: &Expr) -> Option<Option<types::CollationId>> {
-    let int = |e: &Expr| matches!(e.ty.shape, Shape::Int { .. } | Shape::Year);
-    let text = |e: &Expr| matches!(e.ty.shape, Shape::Str { .. });
-    match c {
-        Comparer::Int if int(a) && int(b) => Some(None),
-        Comparer::Text(id) if text(a) && text(b) => Some(Some(*id)),
-        Comparer::DateTime => {
-            let dated = |e: &Expr| e.ty.has_date();
-            (dated(a) && dated(b)).then_some(None)
-        }
-        Comparer::Exact => {
-            let decimal = |e: &Expr| matches!(e.ty.shape, Shape::Decimal { .. });
-            (decimal(a) && decimal(b) && a.ty.scale() == b.ty.scale()).then_some(None)
-        }
-        _ => None,
-    }
-}
-
 /// Conditions checked on fetched rows carry the subqueries to evaluate before.
 fn late(expr: Expr, subqueries: &[BoundSub]) -> LateExpr {
     let mut used = Vec::new();
@@ -234,10 +226,10 @@ fn place(
     spans: &[Option<(usize, usize)>],
     end_of_nest: &[(usize, usize)],
     steps: &mut [Step],
-) {
+) -> Result<(), SqlError> {
     if let Some(s) = owner {
         steps[s].implied.push(c.expr);
-        return;
+        return Ok(());
     }
     let nests = &req.joins.nests;
     let mut at = if c.tables == 0 && c.nest == 0 {
@@ -262,32 +254,20 @@ fn place(
         } else {
             step.filter.push(c.expr);
         }
-        return;
+        return Ok(());
     }
     // The outermost outer join between the condition's own nest and the table.
     while nests[usize::from(n)].parent != c.nest && nests[usize::from(n)].parent != n && n != 0 {
         n = nests[usize::from(n)].parent;
     }
+    if n == 0 {
+        return Err(SqlError::internal(
+            "a condition is checked outside of its join",
+        ));
+    }
     let (last, i) = end_of_nest[usize::from(n)];
     steps[last].nests[i]
         .after
         .push(late(c.expr, req.subqueries));
-}
-
-/// Calls `f` with the key values of an access.
-pub(super) fn access_exprs(a: &Access, f: &mut dyn FnMut(&Expr)) {
-    match a {
-        Access::Full { .. } | Access::Nothing => {}
-        Access::Get(keys) => keys.iter().for_each(|k| f(&k.expr)),
-        Access::Range(r) => range_exprs(r, f),
-        Access::Union(arms) => arms.iter().for_each(|arm| range_exprs(arm, f)),
-    }
-}
-
-fn range_exprs(r: &RangeAccess, f: &mut dyn FnMut(&Expr)) {
-    r.prefix.iter().chain(&r.points).for_each(|k| f(&k.expr));
-    for (k, _) in r.low.iter().chain(&r.high) {
-        f(&k.expr);
-    }
-    r.arms.iter().for_each(|arm| range_exprs(arm, f));
+    Ok(())
 }

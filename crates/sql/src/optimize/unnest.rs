@@ -256,7 +256,9 @@ fn merge(block: &mut BoundBlock, a: Asked, places: &Places) -> bool {
     let reads = |e: &Expr| tables_of(e, places, &inner.subqueries) & !(1 << 63);
     let mut needs = inner.joins.conds.iter().fold(0, |m, c| m | reads(&c.expr));
     if let Some((left, _)) = &a.compared {
-        needs = left.iter().fold(needs, |m, e| m | reads(e));
+        // A subquery's column may be one from outside.
+        let both = left.iter().chain(&inner.output);
+        needs = both.fold(needs, |m, e| m | reads(e));
     }
     if needs == 0 {
         return false;

@@ -313,7 +313,31 @@ pub struct DeletePlan {
     pub streaming: bool,
 }
 
+impl Access {
+    /// Calls `f` with the values of its search keys.
+    pub fn each_key(&self, f: &mut dyn FnMut(&Expr)) {
+        match self {
+            Access::Full { .. } | Access::Nothing => {}
+            Access::Get(keys) => keys.iter().for_each(|k| f(&k.expr)),
+            Access::Range(r) => r.each_key(f),
+            Access::Union(arms) => arms.iter().for_each(|arm| arm.each_key(f)),
+        }
+    }
+}
+
 impl RangeAccess {
+    /// Calls `f` with the values of its search keys.
+    pub fn each_key(&self, f: &mut dyn FnMut(&Expr)) {
+        self.prefix
+            .iter()
+            .chain(&self.points)
+            .for_each(|k| f(&k.expr));
+        for (k, _) in self.low.iter().chain(&self.high) {
+            f(&k.expr);
+        }
+        self.arms.iter().for_each(|arm| arm.each_key(f));
+    }
+
     /// Whether it says anything about the part behind the equal ones.
     pub fn is_bounded(&self) -> bool {
         self.low.is_some()

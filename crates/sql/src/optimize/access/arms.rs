@@ -2,77 +2,16 @@
 
 use engine::{IndexKind, Table};
 
-use super::{
-    FIRST_EQUAL, LOOK_UP, NEXT_EQUAL, NEXT_RANGE, Path, Paths, ROW, SEEK, What, bounds, key,
-    reading,
-};
+use super::{Any, FIRST_EQUAL, NEXT_EQUAL, Paths, Weight, bounds, key};
 use crate::bind::from::row_equals;
 use crate::bind::scope::FromTable;
 use crate::optimize::range::{Sarg, sarg};
 use crate::optimize::selectivity::Selectivity;
-use crate::optimize::steps::access_exprs;
-use crate::plan::{Access, RangeAccess};
+use crate::plan::RangeAccess;
 use sql_expr::{Comparer, Expr, Members, Node};
 
 /// Share of a table that ranges whose ends are not known are taken to hold together at most: who lists many means small ones.
 const MOST_GUESSED: f64 = 0.25;
-/// The work of looking for a row among those that came by another index.
-const SEEN: f64 = 0.5;
-/// How much of a table an arm of an OR is.
-#[derive(Clone, Copy)]
-enum Weight {
-    /// One row.
-    Key,
-    /// A share of the rows.
-    Known(f64),
-    /// Perhaps a share of the rows.
-    Guess(f64),
-}
-
-impl Weight {
-    fn share(self) -> f64 {
-        match self {
-            Weight::Key => 0.0,
-            Weight::Known(s) | Weight::Guess(s) => s,
-        }
-    }
-}
-
-/// What an OR says about an index, or about several.
-pub(super) struct Any {
-    pub range: RangeAccess,
-    pub needs: u64,
-    /// The share of rows it yields, beside one for each of its unique keys.
-    share: f64,
-    keys: f64,
-}
-
-impl Any {
-    /// As a path over several indexes: each row is looked up in the clustered one, and looked for among those that came.
-    pub fn merged(&self, number: usize, rows: f64) -> Path {
-        let arms = self.range.arms.len() as f64;
-        let yields = (rows * self.share).max(arms - self.keys) + self.keys;
-        let yields = yields.min(rows).max(1.0);
-        Path {
-            what: What::Union(number),
-            yields,
-            cost: yields * (ROW + LOOK_UP + SEEN) + SEEK * arms,
-            needs: self.needs,
-        }
-    }
-
-    pub fn path(&self, number: usize, rows: f64) -> Path {
-        let arms = self.range.arms.len() as f64;
-        let yields = (rows * self.share).max(arms - self.keys) + self.keys;
-        let yields = yields.min(rows).max(1.0);
-        Path {
-            what: What::Any(number),
-            yields,
-            cost: reading(self.range.index, yields) + SEEK + NEXT_RANGE * arms,
-            needs: self.needs,
-        }
-    }
-}
 
 impl Paths<'_> {
     /// What the arms of an OR, each given as its conjuncts, say about an index; `None` where one of them says nothing about its first
@@ -100,7 +39,7 @@ impl Paths<'_> {
                 Weight::Known(s) => known += s,
                 Weight::Guess(s) => guessed += s,
             }
-            access_exprs(&Access::Range(Box::new(arm.clone())), &mut |e| {
+            arm.each_key(&mut |e| {
                 needs |= read(e);
             });
             range.arms.push(arm);
@@ -123,7 +62,7 @@ impl Paths<'_> {
         selectivity: &Selectivity<'_>,
     ) -> Option<(RangeAccess, Weight)> {
         let arm = arm_range(self.from, index, def, conds, foreign)?;
-        let own = conds.iter().filter_map(|c| {
+        let mut own = conds.iter().filter_map(|c| {
             let says = |p: &engine::IndexPart| {
                 let ty = self.from.expr_type(usize::from(p.column));
                 sarg(c, (self.from.slot, p.column), &ty, foreign).is_some()
@@ -131,7 +70,7 @@ impl Paths<'_> {
             let parts = &mut def.parts.iter().take(arm.parts());
             parts.any(says).then(|| selectivity.known(c))
         });
-        let share = own.fold(Some(1.0), |all: Option<f64>, s| Some(all? * s?));
+        let share = own.try_fold(1.0, |all, s| Some(all * s?));
         let unique = matches!(def.kind, IndexKind::Primary | IndexKind::Unique)
             && arm.prefix.len() == def.parts.len();
         let weight = match share {
@@ -181,7 +120,7 @@ impl Paths<'_> {
                 Weight::Key => union.keys += 1.0,
                 weight => union.share += weight.share(),
             }
-            access_exprs(&Access::Range(Box::new(arm.clone())), &mut |e| {
+            arm.each_key(&mut |e| {
                 union.needs |= read(e);
             });
             union.range.arms.push(arm);
@@ -231,32 +170,34 @@ fn arm_range(
     (!range.prefix.is_empty() || range.is_bounded()).then_some(range)
 }
 
-/// The conjuncts of each arm of an OR, or of each member of a list of rows, which is the same; `None` for what is neither.
-pub(super) fn arms_of(cond: &Expr) -> Option<Vec<Vec<Expr>>> {
-    fn flatten<'e>(e: &'e Expr, or: bool, out: &mut Vec<&'e Expr>) {
-        match &e.node {
-            Node::Or(parts) if or => parts.iter().for_each(|p| flatten(p, or, out)),
-            Node::And(parts) if !or => parts.iter().for_each(|p| flatten(p, or, out)),
-            _ => out.push(e),
+impl Paths<'_> {
+    /// The conjuncts of each arm of an OR, or of each member of a list of rows, which is the same; `None` for what is neither.
+    pub(super) fn arms_of(cond: &Expr) -> Option<Vec<Vec<Expr>>> {
+        fn flatten<'e>(e: &'e Expr, or: bool, out: &mut Vec<&'e Expr>) {
+            match &e.node {
+                Node::Or(parts) if or => parts.iter().for_each(|p| flatten(p, or, out)),
+                Node::And(parts) if !or => parts.iter().for_each(|p| flatten(p, or, out)),
+                _ => out.push(e),
+            }
         }
-    }
-    match &cond.node {
-        Node::Or(_) => {}
-        Node::In(list) if !list.negated => {
-            let Members::Each(members) = &list.members else {
-                return None;
-            };
-            let equal = |(c, e): &(Comparer, Expr)| row_equals(&list.expr, e, c, &cond.ty);
-            return members.iter().map(equal).collect();
+        match &cond.node {
+            Node::Or(_) => {}
+            Node::In(list) if !list.negated => {
+                let Members::Each(members) = &list.members else {
+                    return None;
+                };
+                let equal = |(c, e): &(Comparer, Expr)| row_equals(&list.expr, e, c, &cond.ty);
+                return members.iter().map(equal).collect();
+            }
+            _ => return None,
         }
-        _ => return None,
+        let mut arms = Vec::new();
+        flatten(cond, true, &mut arms);
+        let conjuncts = |arm| {
+            let mut all = Vec::new();
+            flatten(arm, false, &mut all);
+            all.into_iter().cloned().collect()
+        };
+        Some(arms.into_iter().map(conjuncts).collect())
     }
-    let mut arms = Vec::new();
-    flatten(cond, true, &mut arms);
-    let conjuncts = |arm| {
-        let mut all = Vec::new();
-        flatten(arm, false, &mut all);
-        all.into_iter().cloned().collect()
-    };
-    Some(arms.into_iter().map(conjuncts).collect())
 }

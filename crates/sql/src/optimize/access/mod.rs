@@ -6,13 +6,14 @@
 
 mod allowed;
 mod arms;
+mod cost;
 
 use engine::{IndexKind, Table};
 use types::SqlError;
 
 use self::allowed::Allowed;
-use self::arms::{Any, arms_of};
-use super::joins::CondInfo;
+use self::cost::{FORBIDDEN, LOOK_UP, NEXT_RANGE, ROW, SEEK, SEEN, reading};
+use super::conditions::CondInfo;
 use super::range::{Sarg, sarg};
 use super::selectivity::Selectivity;
 use super::statistics::Statistics;
@@ -23,17 +24,6 @@ use crate::bind::tree::BoundBlock;
 use crate::plan::{Access, KeyExpr, RangeAccess};
 use sql_expr::Expr;
 
-/// The work of reading and checking one row in the order of an index, which all costs are measured in.
-const ROW: f64 = 1.0;
-/// The work of finding a place in an index.
-const SEEK: f64 = 3.0;
-/// The work of going on in an index from one of many ranges to the next.
-const NEXT_RANGE: f64 = 1.0;
-/// The work of looking up in the clustered index a row that another index led to.
-const LOOK_UP: f64 = 2.0;
-/// What reading everything costs more where a hint forbids it.
-const FORBIDDEN: f64 = 1e9;
-
 /// Fewest rows that a table is taken to have where reading everything is compared with an index: a statement that reads by index locks
 /// less, and its plan stays good when the table grows.
 const FEWEST_ROWS: f64 = 1000.0;
@@ -41,6 +31,9 @@ const FEWEST_ROWS: f64 = 1000.0;
 /// Share of what the columns before leave that values of which nothing is known leave, by their number.
 const FIRST_EQUAL: f64 = 0.01;
 const NEXT_EQUAL: f64 = 0.1;
+
+/// The share that conditions leave, those left out of which it is told that they are counted.
+pub(super) type Others<'a> = dyn Fn(&dyn Fn(usize) -> bool) -> f64 + 'a;
 
 /// A way to read a table, and the conditions that it implies.
 pub(crate) struct Choice {
@@ -84,6 +77,62 @@ struct Said {
     needs: u64,
     /// The share of rows for which it holds, where known.
     share: Option<f64>,
+}
+
+/// How much of a table an arm of an OR is.
+#[derive(Clone, Copy)]
+enum Weight {
+    /// One row.
+    Key,
+    /// A share of the rows.
+    Known(f64),
+    /// Perhaps a share of the rows.
+    Guess(f64),
+}
+
+impl Weight {
+    fn share(self) -> f64 {
+        match self {
+            Weight::Key => 0.0,
+            Weight::Known(s) | Weight::Guess(s) => s,
+        }
+    }
+}
+
+/// What an OR says about an index, or about several.
+struct Any {
+    range: RangeAccess,
+    needs: u64,
+    /// The share of rows it yields, beside one for each of its unique keys.
+    share: f64,
+    keys: f64,
+}
+
+impl Any {
+    /// As a path over several indexes: each row is looked up in the clustered one, and looked for among those that came.
+    fn merged(&self, number: usize, rows: f64) -> Path {
+        let arms = self.range.arms.len() as f64;
+        let yields = (rows * self.share).max(arms - self.keys) + self.keys;
+        let yields = yields.min(rows).max(1.0);
+        Path {
+            what: What::Union(number),
+            yields,
+            cost: yields * (ROW + LOOK_UP + SEEN) + SEEK * arms,
+            needs: self.needs,
+        }
+    }
+
+    fn path(&self, number: usize, rows: f64) -> Path {
+        let arms = self.range.arms.len() as f64;
+        let yields = (rows * self.share).max(arms - self.keys) + self.keys;
+        let yields = yields.min(rows).max(1.0);
+        Path {
+            what: What::Any(number),
+            yields,
+            cost: reading(self.range.index, yields) + SEEK + NEXT_RANGE * arms,
+            needs: self.needs,
+        }
+    }
 }
 
 /// Everything that conditions say about a table, for all orders of joins.
@@ -161,7 +210,7 @@ impl<'a> Paths<'a> {
             }
         }
         for (_, c) in &own_conds {
-            let Some(arms) = arms_of(&c.expr) else {
+            let Some(arms) = Paths::arms_of(&c.expr) else {
                 continue;
             };
             for (i, index) in table.def.indexes.iter().enumerate() {
@@ -383,7 +432,7 @@ impl<'a> Paths<'a> {
 
     /// Rows of the table for each combination of rows of `bound`, after all conditions that can be checked then; `others` is the share
     /// that the conditions leave of which this table has said nothing.
-    pub fn fan(&self, bound: u64, others: &dyn Fn(&dyn Fn(usize) -> bool) -> f64) -> f64 {
+    pub fn fan(&self, bound: u64, others: &Others<'_>) -> f64 {
         let rows = self.statistics.rows;
         let mut fixed: Vec<(u16, usize)> = Vec::new();
         for s in &self.said {
@@ -513,15 +562,6 @@ impl<'a> Paths<'a> {
 
 fn key(expr: Expr, null_safe: bool) -> KeyExpr {
     KeyExpr { expr, null_safe }
-}
-
-/// What it costs to read rows by an index: what is not in the clustered one is looked up there.
-fn reading(index: usize, rows: f64) -> f64 {
-    if index == 0 {
-        rows * ROW
-    } else {
-        rows * (ROW + LOOK_UP)
-    }
 }
 
 /// Adds a condition on the part behind the equal ones.
