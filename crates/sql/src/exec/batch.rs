@@ -11,7 +11,7 @@ use super::group::{Groups, States};
 use super::store::RowStore;
 use crate::plan::GroupPlan;
 use sql_expr::batch::{self, Aggregates, Batch, GroupStates, Layout, Scratch, VectorBuilder};
-use sql_expr::memory::Charge;
+use sql_expr::memory::{Charge, SMALL};
 use sql_expr::{EvalCtx, Expr, Node, RowSource, write_group_key};
 
 /// Bytes of texts that rows wait with at most.
@@ -131,8 +131,13 @@ impl<'p> BatchGrouper<'p> {
     pub fn push<'v>(&mut self, column: impl Fn(u16) -> ValueRef<'v>) -> bool {
         for (c, b) in self.columns.iter().zip(&mut self.builders) {
             let v = column(*c);
-            if let ValueRef::Str(b, _) | ValueRef::Bytes(b) = v {
-                self.texts += b.len();
+            if let ValueRef::Str(text, _) | ValueRef::Bytes(text) = v {
+                self.texts += text.len();
+                // Where the session has no room, the statement fails at the next look.
+                if text.len() >= SMALL && !self.charge.add(2 * text.len()) {
+                    b.push_null();
+                    continue;
+                }
             }
             b.push(v);
         }
@@ -156,6 +161,8 @@ impl<'p> BatchGrouper<'p> {
             return Ok(());
         }
         let texts = std::mem::take(&mut self.texts);
+        // What it was refused is not in the rows.
+        self.cx.memory().check()?;
         let columns = self.builders.iter_mut().map(|b| Arc::new(b.finish()));
         let mut batch = Batch::new(&self.layout, columns.collect(), rows);
         let groups = match self.plan.keys.is_empty() {

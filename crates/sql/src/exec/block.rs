@@ -1,5 +1,6 @@
 //! One SELECT: scan or join, group, output. A single table without subqueries per row is scanned straight into the grouping or the
-//! sort, row by row under the latch, without copying rows out first.
+//! sort, row by row under the latch, without copying rows out first; into the grouping, where there may be many rows, by batches of the
+//! columns that are read.
 
 use engine::{KeyBound, ReadMode, RowBatch, RowRef, ScanSpec};
 use types::SqlError;
