@@ -115,11 +115,25 @@ impl Aggregates {
     ) -> Result<(), SqlError> {
         let mark = cx.mark();
         for (i, g) in batch.selected().iter().zip(groups) {
-            let row = batch.row(i, outer);
-            for (spec, s) in specs.iter().zip(&mut self.states) {
-                s.add_row(spec, *g as usize, cx, &row)?;
-            }
+            self.update_row(specs, cx, &batch.row(i, outer), *g)?;
             cx.keep(mark, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Takes one row into account, its aggregates from the left to the right.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update).
+    pub fn update_row(
+        &mut self,
+        specs: &[AggSpec],
+        cx: &EvalCtx<'_>,
+        row: &dyn RowSource,
+        group: u32,
+    ) -> Result<(), SqlError> {
+        for (spec, s) in specs.iter().zip(&mut self.states) {
+            s.add_row(spec, group as usize, cx, row)?;
         }
         Ok(())
     }
@@ -151,5 +165,11 @@ impl Aggregates {
     /// What they take, for whoever charges it.
     pub fn memory(&self) -> usize {
         self.states.iter().map(GroupStates::memory).sum()
+    }
+
+    /// What they take at most while there come to be so many groups.
+    pub fn memory_with(&self, groups: usize) -> usize {
+        let states = self.states.iter();
+        states.map(|s| s.memory_with(groups)).sum()
     }
 }

@@ -52,8 +52,8 @@ pub(super) struct Run<'r, 'c> {
     pub(super) pool: &'r mut Scratch,
 }
 
-/// Whether evaluating it twice is the same as once, and in any order with other rows.
-pub(super) fn has_effects(e: &Expr) -> bool {
+/// Whether evaluating it twice differs from once, or the order of the rows matters.
+pub fn has_effects(e: &Expr) -> bool {
     e.any(&|e| match &e.node {
         Node::AssignVar(..) | Node::UserVar(_) => true,
         Node::Call(c) => c.def.volatile() || c.def.name == "last_insert_id",

@@ -317,4 +317,26 @@ impl Groups {
             + self.table.capacity() * 4
             + self.patterns.capacity() * size_of::<(Pattern, u32)>()
     }
+
+    /// What it takes at most while so many rows come, with keys of so many bytes: what grows takes its old room and twice as much.
+    pub fn memory_with(&self, rows: usize, bytes: usize) -> usize {
+        let mut more = 0;
+        let mut grown = |room: usize, needed: usize, size: usize| {
+            if needed > room {
+                more += needed.max(2 * room) * size;
+            }
+        };
+        let groups = self.len() + rows;
+        grown(self.bytes.capacity(), self.bytes.len() + bytes, 1);
+        grown(self.ends.capacity(), groups, 8);
+        grown(self.hashes.capacity(), groups, 8);
+        grown(self.table.capacity(), 2 * groups, 4);
+        let patterns = (self.known + rows).min(MOST_PATTERNS);
+        grown(
+            self.patterns.capacity(),
+            2 * patterns,
+            size_of::<(Pattern, u32)>(),
+        );
+        self.memory() + more
+    }
 }

@@ -44,7 +44,7 @@ mod tests;
 pub use aggregate::Aggregates;
 pub use bits::Bits;
 pub use build::VectorBuilder;
-pub use eval::{eval_all, eval_batch, eval_quietly, filter_batch, filter_quietly};
+pub use eval::{eval_all, eval_batch, eval_quietly, filter_batch, filter_quietly, has_effects};
 pub use groups::{Groups, KeyRows};
 pub use rows::{Batch, BatchRow, Layout};
 pub use scratch::Scratch;

@@ -370,6 +370,22 @@ impl GroupStates {
         Accumulator::of(running).finish(spec, cx)
     }
 
+    /// What it takes at most while there come to be so many groups: a vector that grows takes its old room and twice as much.
+    pub(super) fn memory_with(&self, groups: usize) -> usize {
+        let (room, size) = match &self.states {
+            States::Count(n) | States::Bits(n) => (n.capacity(), 8),
+            States::Whole(_, n) | States::Fixed(_, _, n) => (n.capacity(), 24),
+            States::Exact(_, n) => (n.capacity(), 8 + size_of::<Decimal>()),
+            States::Double(_, n) => (n.capacity(), 16),
+            States::Extreme(v, _) => (v.capacity(), size_of::<Val<'_>>()),
+            States::Rows(a) => (a.capacity(), size_of::<Accumulator>()),
+        };
+        match groups <= room {
+            true => self.memory(),
+            false => self.memory() + groups.max(2 * room) * size,
+        }
+    }
+
     /// What it takes, for whoever charges it; what rows keep is charged already.
     pub fn memory(&self) -> usize {
         match &self.states {

@@ -1,11 +1,13 @@
 //! One SELECT: scan or join, group, output. A single table without subqueries per row is scanned straight into the grouping or the
-//! sort, row by row under the latch, without copying rows out first.
+//! sort, row by row under the latch, without copying rows out first; into the grouping, where there may be many rows, by batches of the
+//! columns that are read.
 
-use engine::{KeyBound, ReadMode, RowBatch, ScanSpec};
+use engine::{KeyBound, ReadMode, RowBatch, RowRef, ScanSpec};
 use types::SqlError;
 
 use super::Env;
-use super::group::Grouper;
+use super::batch::BatchGrouper;
+use super::group::{Grouper, Groups};
 use super::join::{Join, all_hold, passes};
 use super::keep::Kept;
 use super::keys::{self, Ranges};
@@ -14,9 +16,9 @@ use super::output::{Output, flush_now_and_then, limits};
 use super::row::{Candidate, OnlySubs};
 use super::spool;
 use super::sub::SubValues;
-use crate::plan::{Access, Block};
+use crate::plan::{Access, Block, GroupPlan};
 use crate::sink::ResultSink;
-use sql_expr::RowSource;
+use sql_expr::{EvalCtx, RowSource};
 
 /// What a query came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,11 +56,19 @@ pub(crate) async fn run_block(
     };
     let scanned = scannable(block) && possible && kept.is_none();
     if let Some(plan) = &block.group {
-        let mut grouper = Grouper::new(plan, cx.memory());
         let mut subs = subs;
-        if scanned && block.row_subqueries.is_empty() {
+        let by_scan = scanned && block.row_subqueries.is_empty();
+        let empty = Nulls(outer, block.places.base());
+        let mut batches = None;
+        let mut grouper = Grouper::new(plan, cx.memory());
+        if by_scan {
             let rest = OnlySubs { subs: &subs, outer };
-            group_scan(block, env, &rest, &mut grouper).await?;
+            let scans = Scans::new(block, env, &rest)?;
+            batches = for_batches(&scans, plan, cx);
+            match &mut batches {
+                Some(b) => Box::pin(batch_scan(scans, env, &rest, b)).await?,
+                None => group_scan(scans, env, &rest, &mut grouper).await?,
+            }
         } else if possible {
             let mut join = Join::new(block, outer, subs, |t| mode(block, t));
             if let (Some(step), Some(kept)) = (&block.spool, kept.take()) {
@@ -77,7 +87,11 @@ pub(crate) async fn run_block(
         if nothing {
             return Ok(counts(block, &out));
         }
-        finish_groups(block, grouper, env, outer, subs, &mut out, sink).await?;
+        let groups = match batches {
+            Some(b) => b.finish(&empty),
+            None => grouper.finish(&empty),
+        };
+        finish_groups(block, groups, env, outer, subs, &mut out, sink).await?;
     } else if scanned && block.row_subqueries.is_empty() && !block.special {
         let rest = OnlySubs { subs: &subs, outer };
         if out.streams() {
@@ -192,15 +206,15 @@ impl<'p> Scans<'p> {
 
 /// Scans into the grouping.
 async fn group_scan(
-    block: &Block,
+    mut scans: Scans<'_>,
     env: &mut Env<'_>,
     rest: &OnlySubs<'_>,
     grouper: &mut Grouper<'_>,
 ) -> Result<(), SqlError> {
     let cx = env.cx;
+    let block = scans.block;
     let step = &block.steps[0];
     let slot = block.slot(step);
-    let mut scans = Scans::new(block, env, rest)?;
     let inexact = scans.inexact;
     let count_only = block.group.as_ref().is_some_and(|g| g.only_count_star)
         && step.filter.is_empty()
@@ -236,6 +250,73 @@ async fn group_scan(
         }
     }
     Ok(())
+}
+
+/// Fewer rows are taken into their groups one by one.
+const ROWS_FOR_BATCHES: f64 = 200.0;
+
+/// What groups the rows of a scanned table in batches, where that pays and gives the same.
+fn for_batches<'p>(
+    scans: &Scans<'p>,
+    plan: &'p GroupPlan,
+    cx: &'p EvalCtx<'p>,
+) -> Option<BatchGrouper<'p>> {
+    let block = scans.block;
+    let step = &block.steps[0];
+    let counts = plan.only_count_star && step.filter.is_empty();
+    if block.special || counts || scans.inexact || step.rows < ROWS_FOR_BATCHES {
+        return None;
+    }
+    let table = block.tables[usize::from(step.table)].stored()?;
+    let columns = &table.def.columns;
+    BatchGrouper::new(plan, &step.filter, cx, block.slot(step), |c| {
+        columns.get(usize::from(c)).map(|c| &c.ty)
+    })
+}
+
+/// Scans into the grouping, a batch of the columns that it reads at a time.
+async fn batch_scan(
+    mut scans: Scans<'_>,
+    env: &mut Env<'_>,
+    rest: &OnlySubs<'_>,
+    grouper: &mut BatchGrouper<'_>,
+) -> Result<(), SqlError> {
+    let clustered = keys::index_of(&scans.block.steps[0].access).0 == 0;
+    let mut batch = RowBatch::new();
+    while let Some(mut scan) = scans.next(env)? {
+        loop {
+            batch.clear();
+            let more = if clustered {
+                // Only the row that fills the batch is taken, and thereby ends the call.
+                let mut push = |row: RowRef<'_>| Ok(grouper.push(|c| row.column(usize::from(c))));
+                let session = &mut env.session;
+                session
+                    .next_batch(&mut scan, &mut batch, 1, &mut push)
+                    .await?
+            } else {
+                // Entries are gathered, so that their rows are as well.
+                let session = &mut env.session;
+                let more = session
+                    .next_batch(&mut scan, &mut batch, BATCH, &mut |_| Ok(true))
+                    .await?;
+                for i in 0..batch.len() {
+                    let row = batch.row(i);
+                    if grouper.push(|c| row.column(usize::from(c))) {
+                        grouper.flush(rest)?;
+                    }
+                }
+                more
+            };
+            if grouper.is_full() {
+                grouper.flush(rest)?;
+            }
+            env.check()?;
+            if !more {
+                break;
+            }
+        }
+    }
+    grouper.flush(rest)
 }
 
 /// Scans into the sort.
@@ -372,7 +453,7 @@ async fn join_rows(
 /// Sends the groups to the output.
 async fn finish_groups(
     block: &Block,
-    grouper: Grouper<'_>,
+    mut groups: Groups<'_>,
     env: &mut Env<'_>,
     outer: &dyn RowSource,
     mut subs: SubValues,
@@ -380,7 +461,6 @@ async fn finish_groups(
     sink: &mut dyn ResultSink,
 ) -> Result<(), SqlError> {
     let cx = env.cx;
-    let mut groups = grouper.finish(&Nulls(outer, block.places.base()));
     let mut sent = 0u64;
     while groups.next(cx)? {
         for &i in &block.group_subqueries {

@@ -9,6 +9,7 @@ use super::keymap::KeyMap;
 use super::store::RowStore;
 use crate::plan::{GROUP_SLOT, GroupPlan};
 use sql_expr::agg::Accumulator;
+use sql_expr::batch::Aggregates;
 use sql_expr::memory::{Account, Charge};
 use sql_expr::{AGGREGATE_SLOT, EvalCtx, RowSource, SubquerySource, Val, write_group_key};
 
@@ -98,28 +99,47 @@ impl<'p> Grouper<'p> {
         if self.plan.keys.is_empty() && !self.single {
             self.start(empty);
         }
-        Groups {
-            plan: self.plan,
-            accumulators: self.accumulators.into_iter(),
-            _charge: self.charge,
-            carried: self.carried,
-            values: Vec::new(),
-            next: 0,
-        }
+        let states = States::Rows(self.accumulators.into_iter());
+        Groups::new(self.plan, states, self.charge, self.carried)
     }
+}
+
+/// What the aggregates of the groups came to.
+pub(crate) enum States {
+    /// One group's behind the other's.
+    Rows(std::vec::IntoIter<Accumulator>),
+    /// By the number of the group.
+    Batches(Aggregates),
 }
 
 /// Finished groups.
 pub(crate) struct Groups<'p> {
     plan: &'p GroupPlan,
-    accumulators: std::vec::IntoIter<Accumulator>,
+    states: States,
     _charge: Charge,
     carried: RowStore,
     values: Vec<Val<'static>>,
     next: usize,
 }
 
-impl Groups<'_> {
+impl<'p> Groups<'p> {
+    /// The columns of each group's first row say how many there are.
+    pub fn new(
+        plan: &'p GroupPlan,
+        states: States,
+        charge: Charge,
+        carried: RowStore,
+    ) -> Groups<'p> {
+        Groups {
+            plan,
+            states,
+            _charge: charge,
+            carried,
+            values: Vec::new(),
+            next: 0,
+        }
+    }
+
     /// Moves to the next group.
     pub fn next(&mut self, cx: &EvalCtx<'_>) -> Result<bool, SqlError> {
         if self.next >= self.carried.len() {
@@ -128,9 +148,17 @@ impl Groups<'_> {
         self.next += 1;
         self.values.clear();
         let plan = self.plan;
-        for spec in &plan.aggregates {
-            if let Some(a) = self.accumulators.next() {
-                self.values.push(a.finish(spec, cx)?);
+        match &mut self.states {
+            States::Rows(accumulators) => {
+                for (spec, a) in plan.aggregates.iter().zip(accumulators) {
+                    self.values.push(a.finish(spec, cx)?);
+                }
+            }
+            States::Batches(a) => {
+                for i in 0..plan.aggregates.len() {
+                    let v = a.finish(&plan.aggregates, i, self.next - 1, cx)?;
+                    self.values.push(v);
+                }
             }
         }
         Ok(true)

@@ -5,6 +5,7 @@
 //! have paths of their own (`direct`). The executor never begins or ends a transaction or a statement: the session does.
 
 mod assign;
+mod batch;
 mod block;
 mod delete;
 mod direct;

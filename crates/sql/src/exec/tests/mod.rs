@@ -1,6 +1,7 @@
 //! Statements end to end over an engine on an in-memory disk: plans and their results together.
 
 mod agree;
+mod batches;
 mod changes;
 mod joins;
 mod paths;
