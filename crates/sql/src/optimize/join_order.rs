@@ -7,24 +7,29 @@
 
 use std::collections::BTreeMap;
 
+use types::SqlError;
+
 use super::access::{Path, Paths};
-use super::conditions::CondInfo;
+use super::conditions::{CondInfo, Request};
 use super::hashing::hashable;
 use crate::bind::from::{Joins, NestKind};
-use crate::bind::places::Places;
 use crate::bind::reads::tables_of;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::bind::tree::BoundBlock;
-use sql_expr::{CmpOp, Node};
+use sql_expr::{CmpOp, EvalCtx, Node};
+
+/// Units of work of looking at a table, and of each of its conditions, for the limits of the statement's time.
+const STEP: usize = 100;
+const COND: usize = 10;
 
 /// Most tables whose orders are all compared.
 const MOST_BY_SETS: usize = 12;
 
 /// The work of keeping a row and its hash key, in rows read.
-const KEEP: f64 = 1.2;
+const KEEP: f64 = 2.0;
 /// The work of looking for kept rows by hash.
-const PROBE: f64 = 0.6;
+const PROBE: f64 = 1.0;
 /// The work of comparing a kept row with a combination.
 const COMPARE: f64 = 0.25;
 /// The work of making a combination of rows.
@@ -36,9 +41,14 @@ const MANY_KEPT: f64 = 100_000.0;
 
 /// The tables of a block and what ties them to each other.
 pub(super) struct Graph<'a> {
+    /// The session: planning counts its work.
+    cx: &'a EvalCtx<'a>,
     pub tables: &'a [FromTable],
     pub paths: Vec<Paths<'a>>,
-    pub conds: &'a [CondInfo],
+    /// The conditions on each table that belong to its nest, with their numbers.
+    own_conds: Vec<Vec<(usize, &'a CondInfo)>>,
+    /// Conditions with subqueries.
+    late_conds: Vec<&'a CondInfo>,
     /// The share of combinations for which each condition holds.
     pub shares: Vec<f64>,
     pub joins: &'a Joins,
@@ -76,14 +86,12 @@ struct State {
 
 impl<'a> Graph<'a> {
     pub fn new(
-        tables: &'a [FromTable],
+        req: &'a Request<'a>,
         paths: Vec<Paths<'a>>,
         conds: &'a [CondInfo],
         shares: Vec<f64>,
-        joins: &'a Joins,
-        straight: bool,
-        places: &Places,
     ) -> Graph<'a> {
+        let (tables, joins) = (req.tables, &req.joins);
         let n = tables.len();
         let mut neighbours = vec![0u64; n];
         let mut keys = vec![Vec::new(); n];
@@ -99,7 +107,7 @@ impl<'a> Graph<'a> {
             if c.late || hashable(comparer, &p[0], &p[1]).is_none() {
                 continue;
             }
-            let reads = [&p[0], &p[1]].map(|e| tables_of::<BoundBlock>(e, places, &[]));
+            let reads = [&p[0], &p[1]].map(|e| tables_of::<BoundBlock>(e, req.places, &[]));
             for (own, other) in [(reads[0], reads[1]), (reads[1], reads[0])] {
                 if own.count_ones() == 1 && other != 0 && other & own == 0 {
                     let t = own.trailing_zeros() as usize;
@@ -121,13 +129,20 @@ impl<'a> Graph<'a> {
                 nest = parent;
             }
         }
+        let own_conds = (0..n).map(|t| {
+            let all = conds.iter().enumerate();
+            all.filter(|(_, c)| c.nest == joins.nest_of[t] && c.tables & (1 << t) != 0)
+                .collect()
+        });
         Graph {
+            cx: req.cx,
             tables,
             paths,
-            conds,
+            own_conds: own_conds.collect(),
+            late_conds: conds.iter().filter(|c| c.late).collect(),
             shares,
             joins,
-            straight,
+            straight: req.straight,
             neighbours,
             keys,
             inside,
@@ -135,43 +150,52 @@ impl<'a> Graph<'a> {
     }
 
     /// The cheapest order.
-    pub fn order(&self) -> Order {
+    ///
+    /// # Errors
+    /// The statement is killed, or its time is over.
+    pub fn order(&self) -> Result<Order, SqlError> {
         let n = self.tables.len();
         if n <= MOST_BY_SETS && !self.straight {
             self.by_sets()
         } else {
-            let firsts = self.candidates(0);
-            let orders = firsts.into_iter().map(|first| self.greedy(first));
-            let best = orders.min_by(|a, b| a.1.cost.total_cmp(&b.1.cost));
-            best.map_or_else(Order::default, |(tables, s)| Order {
+            let mut best: Option<(Vec<(usize, Path)>, State)> = None;
+            for first in self.candidates(0) {
+                let found = self.greedy(first)?;
+                if best.as_ref().is_none_or(|b| found.1.cost < b.1.cost) {
+                    best = Some(found);
+                }
+            }
+            Ok(best.map_or_else(Order::default, |(tables, s)| Order {
                 tables,
                 rows: s.rows,
                 cost: s.cost,
-            })
+            }))
         }
     }
 
-    fn by_sets(&self) -> Order {
+    fn by_sets(&self) -> Result<Order, SqlError> {
         let n = self.tables.len();
         let all = if n == 64 { u64::MAX } else { (1u64 << n) - 1 };
         let mut levels: Vec<BTreeMap<u64, State>> = Vec::with_capacity(n);
         let mut level: BTreeMap<u64, State> = BTreeMap::new();
-        let none: BTreeMap<u64, Option<State>> = BTreeMap::from([(0, None)]);
         for size in 0..n {
             let mut next: BTreeMap<u64, State> = BTreeMap::new();
             let mut extend = |mask: u64, state: Option<&State>| {
                 for t in self.candidates(mask) {
-                    let s = self.step(mask, state, t);
+                    let s = self.step(mask, state, t)?;
                     let known = next.get(&(mask | 1 << t));
                     if known.is_none_or(|k| s.cost < k.cost) {
                         next.insert(mask | 1 << t, s);
                     }
                 }
+                Ok::<(), SqlError>(())
             };
             if size == 0 {
-                none.iter().for_each(|(mask, _)| extend(*mask, None));
+                extend(0, None)?;
             } else {
-                level.iter().for_each(|(mask, s)| extend(*mask, Some(s)));
+                for (mask, s) in &level {
+                    extend(*mask, Some(s))?;
+                }
             }
             levels.push(std::mem::replace(&mut level, next));
         }
@@ -187,30 +211,35 @@ impl<'a> Graph<'a> {
         }
         order.reverse();
         let end = levels[n].get(&all);
-        Order {
+        Ok(Order {
             tables: order,
             rows: end.map_or(1.0, |s| s.rows),
             cost: end.map_or(0.0, |s| s.cost),
-        }
+        })
     }
 
-    fn greedy(&self, first: usize) -> (Vec<(usize, Path)>, State) {
-        let mut state = self.step(0, None, first);
+    fn greedy(&self, first: usize) -> Result<(Vec<(usize, Path)>, State), SqlError> {
+        let mut state = self.step(0, None, first)?;
         let mut mask = 1u64 << first;
         let mut order = vec![(first, state.path)];
         while order.len() < self.tables.len() {
-            let steps = self.candidates(mask);
-            let steps = steps.into_iter().map(|t| self.step(mask, Some(&state), t));
             // Few rows now are little work later.
             let weight = |s: &State| s.cost + s.rows * KEEP;
-            let Some(best) = steps.min_by(|a, b| weight(a).total_cmp(&weight(b))) else {
+            let mut best: Option<State> = None;
+            for t in self.candidates(mask) {
+                let s = self.step(mask, Some(&state), t)?;
+                if best.is_none_or(|b| weight(&s) < weight(&b)) {
+                    best = Some(s);
+                }
+            }
+            let Some(best) = best else {
                 break;
             };
             order.push((best.last, best.path));
             mask |= 1 << best.last;
             state = best;
         }
-        (order, state)
+        Ok((order, state))
     }
 
     /// The tables that may be read next.
@@ -263,27 +292,21 @@ impl<'a> Graph<'a> {
     /// Rows of a table for each combination of those before.
     fn fan(&self, t: usize, mask: u64) -> f64 {
         let own = 1u64 << t;
+        let now = |c: &&(usize, &CondInfo)| c.1.tables & !(mask | own) == 0;
         let others = |handled: &dyn Fn(usize) -> bool| {
             let mut share = 1.0;
             let mut classes: Vec<u16> = Vec::new();
-            for (i, c) in self.conds.iter().enumerate() {
-                let now = c.nest == self.joins.nest_of[t]
-                    && c.tables & own != 0
-                    && c.tables & !(mask | own) == 0;
-                if now && handled(i) {
+            for (i, c) in self.own_conds[t].iter().filter(now) {
+                if handled(*i) {
                     classes.extend(c.class);
                 }
             }
-            for (i, c) in self.conds.iter().enumerate() {
-                let now = c.nest == self.joins.nest_of[t]
-                    && c.tables & own != 0
-                    && c.tables & !(mask | own) == 0
-                    && !handled(i);
-                if !now || c.class.is_some_and(|k| classes.contains(&k)) {
+            for (i, c) in self.own_conds[t].iter().filter(now) {
+                if handled(*i) || c.class.is_some_and(|k| classes.contains(&k)) {
                     continue;
                 }
                 classes.extend(c.class);
-                share *= self.shares[i];
+                share *= self.shares[*i];
             }
             share
         };
@@ -308,7 +331,8 @@ impl<'a> Graph<'a> {
     }
 
     /// Reading one table more.
-    fn step(&self, mask: u64, state: Option<&State>, t: usize) -> State {
+    fn step(&self, mask: u64, state: Option<&State>, t: usize) -> Result<State, SqlError> {
+        self.cx.tick(STEP + COND * self.own_conds[t].len())?;
         let own = 1u64 << t;
         let (before, rows) = state.map_or((0.0, 1.0), |s| (s.cost, s.rows));
         let fan = self.fan(t, mask);
@@ -351,17 +375,17 @@ impl<'a> Graph<'a> {
             }
         }
         let asked = self
-            .conds
+            .late_conds
             .iter()
-            .filter(|c| c.late && c.tables & own != 0 && c.tables & !(mask | own) == 0);
+            .filter(|c| c.tables & own != 0 && c.tables & !(mask | own) == 0);
         let asked = asked.count() as f64;
-        State {
+        Ok(State {
             cost: before + cost + combined * (COMBINE + asked * ASK),
             rows: out.max(1e-3),
             last: t,
             path,
             before: mask,
             entry,
-        }
+        })
     }
 }

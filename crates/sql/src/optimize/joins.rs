@@ -162,18 +162,10 @@ fn arrange(
         false => selectivity.of(&c.expr),
     };
     let shares = conds.iter().map(share).collect();
-    let graph = Graph::new(
-        req.tables,
-        paths,
-        &conds,
-        shares,
-        &req.joins,
-        req.straight,
-        req.places,
-    );
+    let graph = Graph::new(req, paths, &conds, shares);
     let mut ordered = Ordered::default();
     let mut bound = 0u64;
-    let found = graph.order();
+    let found = graph.order()?;
     for (t, path) in found.tables {
         ordered.tables.push(t);
         ordered.choices.push(graph.paths[t].choice(path, bound));
