@@ -175,7 +175,7 @@ impl<'p> BatchGrouper<'p> {
         if !self.charge.set(most) {
             self.cx.memory().check()?;
         }
-        self.take(&mut batch, outer)?;
+        self.group(&mut batch, outer)?;
         self.cx.let_go();
         batch.give_back(&mut self.builders);
         let builders = self.builders.iter().map(VectorBuilder::memory);
@@ -186,12 +186,12 @@ impl<'p> BatchGrouper<'p> {
         Ok(())
     }
 
-    fn take(&mut self, batch: &mut Batch, outer: &dyn RowSource) -> Result<(), SqlError> {
+    fn group(&mut self, batch: &mut Batch, outer: &dyn RowSource) -> Result<(), SqlError> {
         let (plan, cx) = (self.plan, self.cx);
         if !self.filter.is_empty() {
             let kept = batch::filter_quietly(self.filter, cx, batch, outer, &mut self.pool);
             let Some(kept) = kept else {
-                return self.take_rows(batch, outer, self.filter);
+                return self.group_rows(batch, outer, self.filter);
             };
             if kept.is_empty() {
                 return Ok(());
@@ -211,7 +211,7 @@ impl<'p> BatchGrouper<'p> {
             for k in &plan.keys {
                 match batch::eval_quietly(k, cx, batch, outer, &mut self.pool) {
                     Some(v) => keys.push((v, &k.ty)),
-                    None => return self.take_rows(batch, outer, &[]),
+                    None => return self.group_rows(batch, outer, &[]),
                 }
             }
             let keys: Vec<_> = keys.iter().map(|(v, ty)| (&**v, *ty)).collect();
@@ -222,14 +222,14 @@ impl<'p> BatchGrouper<'p> {
             let row = batch.row(usize::from(*i), outer);
             carry(plan, &mut self.carried, &row);
         }
-        let groups = self.carried_groups();
+        let groups = self.found();
         self.aggregates.grow(&plan.aggregates, groups);
         let (numbers, pool) = (&self.numbers, &mut self.pool);
         self.aggregates
             .update(&plan.aggregates, cx, batch, outer, numbers, pool)
     }
 
-    fn carried_groups(&self) -> usize {
+    fn found(&self) -> usize {
         match self.plan.keys.is_empty() {
             true => 1,
             false => self.keys.len(),
@@ -238,7 +238,7 @@ impl<'p> BatchGrouper<'p> {
 
     /// One live row after the other, all that there is to do with each: where one warns or fails.
     #[cold]
-    fn take_rows(
+    fn group_rows(
         &mut self,
         batch: &Batch,
         outer: &dyn RowSource,
