@@ -222,14 +222,14 @@ impl<'p> BatchGrouper<'p> {
             let row = batch.row(usize::from(*i), outer);
             carry(plan, &mut self.carried, &row);
         }
-        let groups = self.carried_groups();
+        let groups = self.found();
         self.aggregates.grow(&plan.aggregates, groups);
         let (numbers, pool) = (&self.numbers, &mut self.pool);
         self.aggregates
             .update(&plan.aggregates, cx, batch, outer, numbers, pool)
     }
 
-    fn carried_groups(&self) -> usize {
+    fn found(&self) -> usize {
         match self.plan.keys.is_empty() {
             true => 1,
             false => self.keys.len(),
