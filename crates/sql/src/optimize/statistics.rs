@@ -38,6 +38,11 @@ impl<'a> Statistics<'a> {
         Statistics { from, known, rows }
     }
 
+    /// Whether there are statistics of it.
+    pub fn is_known(&self) -> bool {
+        self.known.is_some()
+    }
+
     fn table(&self) -> Option<&Table> {
         match &self.from.source {
             TableSource::Engine(t) => Some(t),

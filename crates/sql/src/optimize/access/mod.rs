@@ -12,7 +12,7 @@ use engine::{IndexKind, Table};
 use types::SqlError;
 
 use self::allowed::Allowed;
-use self::cost::{FORBIDDEN, LOOK_UP, NEXT_RANGE, ROW, SEEK, SEEN, reading};
+use self::cost::{FORBIDDEN, LOOK_UP, LOOK_UP_GUESSED, NEXT_RANGE, ROW, SEEK, SEEN, reading};
 use super::conditions::CondInfo;
 use super::range::{Sarg, sarg};
 use super::selectivity::Selectivity;
@@ -110,26 +110,26 @@ struct Any {
 
 impl Any {
     /// As a path over several indexes: each row is looked up in the clustered one, and looked for among those that came.
-    fn merged(&self, number: usize, rows: f64) -> Path {
+    fn merged(&self, number: usize, rows: f64, look_up: f64) -> Path {
         let arms = self.range.arms.len() as f64;
         let yields = (rows * self.share).max(arms - self.keys) + self.keys;
         let yields = yields.min(rows).max(1.0);
         Path {
             what: What::Union(number),
             yields,
-            cost: yields * (ROW + LOOK_UP + SEEN) + SEEK * arms,
+            cost: yields * (ROW + look_up + SEEN) + SEEK * arms,
             needs: self.needs,
         }
     }
 
-    fn path(&self, number: usize, rows: f64) -> Path {
+    fn path(&self, number: usize, rows: f64, look_up: f64) -> Path {
         let arms = self.range.arms.len() as f64;
         let yields = (rows * self.share).max(arms - self.keys) + self.keys;
         let yields = yields.min(rows).max(1.0);
         Path {
             what: What::Any(number),
             yields,
-            cost: reading(self.range.index, yields) + SEEK + NEXT_RANGE * arms,
+            cost: reading(self.range.index, yields, look_up) + SEEK + NEXT_RANGE * arms,
             needs: self.needs,
         }
     }
@@ -143,6 +143,8 @@ pub(super) struct Paths<'a> {
     said: Vec<Said>,
     any: Vec<Any>,
     unions: Vec<Any>,
+    /// The work of a look-up in the clustered index.
+    look_up: f64,
 }
 
 /// What is known of the leading parts of an index when some tables have been read.
@@ -175,6 +177,10 @@ impl<'a> Paths<'a> {
             said: Vec::new(),
             any: Vec::new(),
             unions: Vec::new(),
+            look_up: match selectivity.tables[t].is_known() && unions {
+                true => LOOK_UP,
+                false => LOOK_UP_GUESSED,
+            },
         };
         let TableSource::Engine(table) = &from.source else {
             return Ok(paths);
@@ -270,12 +276,12 @@ impl<'a> Paths<'a> {
         }
         for (n, any) in self.any.iter().enumerate() {
             if any.needs & !bound == 0 {
-                consider(any.path(n, compared));
+                consider(any.path(n, compared, self.look_up));
             }
         }
         for (n, union) in self.unions.iter().enumerate() {
             if union.needs & !bound == 0 {
-                consider(union.merged(n, compared));
+                consider(union.merged(n, compared, self.look_up));
             }
         }
         if compared == rows {
@@ -284,8 +290,8 @@ impl<'a> Paths<'a> {
         match best.what {
             What::Full => self.full(rows),
             What::Part(i) => self.part(i, bound, table, rows).unwrap_or(best),
-            What::Any(n) => self.any[n].path(n, rows),
-            What::Union(n) => self.unions[n].merged(n, rows),
+            What::Any(n) => self.any[n].path(n, rows, self.look_up),
+            What::Union(n) => self.unions[n].merged(n, rows, self.look_up),
         }
     }
 
@@ -363,7 +369,7 @@ impl<'a> Paths<'a> {
             return Some(Path {
                 what: What::Part(index),
                 yields: 1.0,
-                cost: if get { SEEK } else { SEEK + LOOK_UP },
+                cost: if get { SEEK } else { SEEK + self.look_up },
                 needs,
             });
         }
@@ -425,7 +431,7 @@ impl<'a> Paths<'a> {
         Some(Path {
             what: What::Part(index),
             yields,
-            cost: reading(index, yields) + SEEK + NEXT_RANGE * (ranges - 1.0),
+            cost: reading(index, yields, self.look_up) + SEEK + NEXT_RANGE * (ranges - 1.0),
             needs,
         })
     }
