@@ -67,7 +67,12 @@ pub(crate) async fn rows(
     if let Some(n) = memo.keys.get(&key) {
         return Ok(Arc::clone(&memo.results[n]));
     }
+    let before = env.cx.warning_count();
     let rows = Arc::new(fetch(p, env, outer).await?);
+    if env.cx.warning_count() != before {
+        // It warns each time.
+        return Ok(rows);
+    }
     let Some(Some(memo)) = env.memos.of.get_mut(&name) else {
         return Ok(rows);
     };

@@ -2,7 +2,8 @@
 
 use engine::{IndexKind, Table};
 
-use super::{Any, FIRST_EQUAL, NEXT_EQUAL, Paths, Weight, bounds, key};
+use super::bounds::{bounds, key};
+use super::{Any, FIRST_EQUAL, NEXT_EQUAL, Paths, Weight};
 use crate::bind::from::row_equals;
 use crate::bind::scope::FromTable;
 use crate::optimize::range::{Sarg, sarg};
@@ -68,7 +69,9 @@ impl Paths<'_> {
                 sarg(c, (self.from.slot, p.column), &ty, foreign).is_some()
             };
             let parts = &mut def.parts.iter().take(arm.parts());
-            parts.any(says).then(|| selectivity.known(c))
+            parts
+                .any(says)
+                .then(|| selectivity.known(c).filter(|_| !self.small))
         });
         let share = own.try_fold(1.0, |all, s| Some(all * s?));
         let unique = matches!(def.kind, IndexKind::Primary | IndexKind::Unique)

@@ -6,12 +6,14 @@
 
 mod allowed;
 mod arms;
+mod bounds;
 mod cost;
 
 use engine::{IndexKind, Table};
 use types::SqlError;
 
 use self::allowed::Allowed;
+use self::bounds::{bounds, key};
 use self::cost::{FORBIDDEN, LOOK_UP, LOOK_UP_GUESSED, NEXT_RANGE, ROW, SEEK, SEEN, reading};
 use super::conditions::CondInfo;
 use super::range::{Sarg, sarg};
@@ -21,7 +23,7 @@ use crate::bind::reads::tables_of;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::bind::tree::BoundBlock;
-use crate::plan::{Access, KeyExpr, RangeAccess};
+use crate::plan::{Access, RangeAccess};
 use sql_expr::Expr;
 
 /// Fewest rows that a table is taken to have where reading everything is compared with an index: a statement that reads by index locks
@@ -145,6 +147,9 @@ pub(super) struct Paths<'a> {
     unions: Vec<Any>,
     /// The work of a look-up in the clustered index.
     look_up: f64,
+    /// So few rows that its index is chosen by what the conditions are and not by how many rows have them: the way to read it does
+    /// not change with every row, and locks no more than it must.
+    small: bool,
 }
 
 /// What is known of the leading parts of an index when some tables have been read.
@@ -170,6 +175,8 @@ impl<'a> Paths<'a> {
         unions: bool,
     ) -> Result<Paths<'a>, SqlError> {
         let allowed = Allowed::new(from)?;
+        let small = selectivity.tables[t].rows < FEWEST_ROWS;
+        let is_known = selectivity.tables[t].is_known() && !small;
         let mut paths = Paths {
             from,
             allowed,
@@ -177,7 +184,8 @@ impl<'a> Paths<'a> {
             said: Vec::new(),
             any: Vec::new(),
             unions: Vec::new(),
-            look_up: match selectivity.tables[t].is_known() && unions {
+            small,
+            look_up: match is_known && unions {
                 true => LOOK_UP,
                 false => LOOK_UP_GUESSED,
             },
@@ -311,7 +319,7 @@ impl<'a> Paths<'a> {
     }
 
     /// The leading parts of an index that have values.
-    fn prefix(&self, index: usize, bound: u64, table: &Table) -> Prefix {
+    fn prefix(&self, index: usize, bound: u64, table: &Table, guessed: bool) -> Prefix {
         let parts = &table.def.indexes[index].parts;
         let mut equal = Vec::new();
         for p in parts {
@@ -320,12 +328,12 @@ impl<'a> Paths<'a> {
                 None => break,
             }
         }
-        let share = self.share_of(index, &equal);
+        let share = self.share_of(index, &equal, guessed);
         Prefix { equal, share }
     }
 
     /// The share of rows that agree with values of the leading parts of an index.
-    fn share_of(&self, index: usize, equal: &[usize]) -> f64 {
+    fn share_of(&self, index: usize, equal: &[usize], guessed: bool) -> f64 {
         let k = equal.len();
         if k == 0 {
             return 1.0;
@@ -336,16 +344,17 @@ impl<'a> Paths<'a> {
         for (n, &s) in equal.iter().enumerate() {
             let said = &self.said[s];
             let guess = if n == 0 { FIRST_EQUAL } else { NEXT_EQUAL };
-            let share = said.share.unwrap_or(guess);
+            let share = said.share.filter(|_| !guessed).unwrap_or(guess);
             product *= share;
-            if said.needs == 0 && said.share.is_some() {
+            if said.needs == 0 && said.share.is_some() && !guessed {
                 fewest = fewest.min(share);
                 if let Some(distinct) = self.statistics.distinct(said.column) {
                     skew *= share * distinct;
                 }
             }
         }
-        match self.statistics.prefix_distinct(index, k) {
+        let known = self.statistics.prefix_distinct(index, k);
+        match known.filter(|_| !guessed) {
             Some(d) if k > 1 => (skew / d.max(1.0)).min(fewest),
             Some(d) => self.said[equal[0]].share.unwrap_or(1.0 / d.max(1.0)),
             None => product,
@@ -355,7 +364,8 @@ impl<'a> Paths<'a> {
     /// Reading by an index what all conditions say; `None` where they say nothing about its first column.
     fn part(&self, index: usize, bound: u64, table: &Table, rows: f64) -> Option<Path> {
         let def = &table.def.indexes[index];
-        let prefix = self.prefix(index, bound, table);
+        let prefix = self.prefix(index, bound, table, self.small);
+        let known = |s: &Said| s.share.filter(|_| !self.small);
         let k = prefix.equal.len();
         let plain = prefix.equal.iter().all(|&n| match &self.said[n].sarg {
             Sarg::Equal(_, null_safe) => !null_safe,
@@ -386,7 +396,7 @@ impl<'a> Paths<'a> {
                         let each = if k + 1 == def.parts.len() && unique {
                             v.len() as f64
                         } else {
-                            let share = s.share.unwrap_or(FIRST_EQUAL * v.len() as f64);
+                            let share = known(s).unwrap_or(FIRST_EQUAL * v.len() as f64);
                             (yields * share).max(v.len() as f64)
                         };
                         ranges = v.len() as f64;
@@ -395,19 +405,19 @@ impl<'a> Paths<'a> {
                         break;
                     }
                     Sarg::Between(..) => {
-                        both = Some(yields * s.share.unwrap_or(0.05));
+                        both = Some(yields * known(s).unwrap_or(0.05));
                         needs |= s.needs;
                     }
                     Sarg::Begins(_) => {
-                        both = both.or(Some(yields * s.share.unwrap_or(0.05)));
+                        both = both.or(Some(yields * known(s).unwrap_or(0.05)));
                         needs |= s.needs;
                     }
                     Sarg::Low(..) if low.is_none() => {
-                        low = Some(s.share);
+                        low = Some(known(s));
                         needs |= s.needs;
                     }
                     Sarg::High(..) if high.is_none() => {
-                        high = Some(s.share);
+                        high = Some(known(s));
                         needs |= s.needs;
                     }
                     _ => {}
@@ -457,7 +467,7 @@ impl<'a> Paths<'a> {
                 if def.kind == IndexKind::Hidden {
                     continue;
                 }
-                let p = self.prefix(i, bound, table);
+                let p = self.prefix(i, bound, table, false);
                 let k = p.equal.len();
                 let unique = matches!(def.kind, IndexKind::Primary | IndexKind::Unique);
                 single |= unique && k == def.parts.len();
@@ -563,38 +573,5 @@ impl<'a> Paths<'a> {
             used,
             rows: path.yields,
         }
-    }
-}
-
-fn key(expr: Expr, null_safe: bool) -> KeyExpr {
-    KeyExpr { expr, null_safe }
-}
-
-/// Adds a condition on the part behind the equal ones.
-fn bounds(range: &mut RangeAccess, s: Sarg, n: usize, used: &mut Vec<usize>) {
-    match s {
-        Sarg::OneOf(values)
-            if range.points.is_empty() && range.low.is_none() && range.high.is_none() =>
-        {
-            range.points = values.into_iter().map(|e| key(e, false)).collect();
-            used.push(n);
-        }
-        _ if !range.points.is_empty() => {}
-        Sarg::Low(e, inside) if range.low.is_none() => {
-            range.low = Some((key(e, false), inside));
-            used.push(n);
-        }
-        Sarg::High(e, inside) if range.high.is_none() => {
-            range.high = Some((key(e, false), inside));
-            used.push(n);
-        }
-        Sarg::Between(a, b) if range.low.is_none() && range.high.is_none() => {
-            range.low = Some((key(a, false), true));
-            range.high = Some((key(b, false), true));
-            used.push(n);
-        }
-        Sarg::NotNull => range.not_null = true,
-        Sarg::Begins(text) if range.begins.is_none() => range.begins = Some(text),
-        _ => {}
     }
 }
