@@ -81,8 +81,9 @@ impl Engine {
                 }
                 self.purge.finished_one();
             }
-            if let Some(last) = items.last() {
-                self.log.needs_less(last.first);
+            // The oldest of them is what may have kept the log: a later one alone is too young to be it.
+            if let Some(first) = items.iter().map(|i| i.first).min() {
+                self.log.needs_less(first);
             }
         }
     }

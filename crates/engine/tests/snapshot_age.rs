@@ -35,6 +35,18 @@ async fn set(s: &mut Session, id: i64, v: i64) {
     assert_eq!(done.unwrap(), Updated::Done);
 }
 
+/// A row that comes and goes: what is left of it waits to be purged.
+async fn come_and_go(s: &mut Session, id: i64) {
+    let t = s.open_table("s", "t").await.unwrap();
+    let row = [Value::Int(id), Value::Int(0)];
+    s.insert(&t, &row).await.unwrap();
+    s.commit().await.unwrap();
+    let key = key(&t, id);
+    let done = s.delete_key(&t, &key, &mut |_| Ok(true)).await;
+    assert!(done.unwrap());
+    s.commit().await.unwrap();
+}
+
 async fn get(s: &mut Session, id: i64) -> i64 {
     let t = s.open_table("s", "t").await.unwrap();
     let key = key(&t, id);
@@ -164,9 +176,21 @@ fn a_scan_after_a_write() {
 /// An old snapshot keeps the log; its end gives the files back, and nobody has to write anything for that.
 #[test]
 fn the_log_is_given_back_after_an_old_snapshot() {
+    given_back(false);
+}
+
+/// Old and young work is purged at once when the snapshot ends: the old is what kept the log.
+#[test]
+fn the_log_is_given_back_after_old_and_young_work() {
+    given_back(true);
+}
+
+fn given_back(work: bool) {
     let engine = filled();
-    // open: what statistics leave to purge may keep the log until somebody writes again.
-    engine.set_auto_stats(false);
+    if work {
+        // Its own work would be among the young.
+        engine.set_auto_stats(false);
+    }
     let log = engine.pager().log();
     let size = log.segments().size();
     let most = (32 << 20) / size;
@@ -177,6 +201,9 @@ fn the_log_is_given_back_after_an_old_snapshot() {
         reader.begin(Isolation::RepeatableRead, true);
         reader.statement_begin(Isolation::RepeatableRead);
         assert_eq!(get(&mut reader, 1).await, 0);
+        if work {
+            come_and_go(&mut writer, 3).await;
+        }
         let mut v = 0;
         while log.end().0 < 96 << 20 {
             v += 1;
@@ -185,6 +212,9 @@ fn the_log_is_given_back_after_an_old_snapshot() {
             writer.commit().await.unwrap();
         }
         assert!(files() > 2 * most, "{} files", files());
+        if work {
+            come_and_go(&mut writer, 4).await;
+        }
         // Through all of it, from the files.
         assert_eq!(get(&mut reader, 1).await, 0);
         assert_eq!(get(&mut reader, 2).await, 0);
