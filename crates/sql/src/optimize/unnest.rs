@@ -244,6 +244,19 @@ fn equality(left: Expr, right: Expr, comparer: Comparer) -> Expr {
     }
 }
 
+/// A semi-join or an anti-join more, behind the tables of `needs`; its number.
+fn new_nest(block: &mut BoundBlock, negated: bool, needs: u64) -> u16 {
+    block.joins.nests.push(Nest {
+        kind: match negated {
+            true => NestKind::Anti,
+            false => NestKind::Semi,
+        },
+        parent: 0,
+        needs,
+    });
+    block.joins.nests.len() as u16 - 1
+}
+
 /// Brings the tables and conditions of a subquery into the block.
 fn merge(block: &mut BoundBlock, a: Asked, places: &Places) -> bool {
     let Body::Block(inner) = &mut block.subqueries[a.subquery].query.body else {
@@ -290,18 +303,7 @@ fn merge(block: &mut BoundBlock, a: Asked, places: &Places) -> bool {
     let single = !a.negated && inner.tables.len() == 1 && has_one_row(&inner.tables[0], &conds);
     let own = match single {
         true => 0,
-        false => {
-            let kind = match a.negated {
-                true => NestKind::Anti,
-                false => NestKind::Semi,
-            };
-            block.joins.nests.push(Nest {
-                parent: 0,
-                needs,
-                kind,
-            });
-            block.joins.nests.len() as u16 - 1
-        }
+        false => new_nest(block, a.negated, needs),
     };
     // The nests of the subquery come behind; its first is the new one.
     let more = block.joins.nests.len() as u16;
@@ -393,18 +395,7 @@ fn materialize(
     t.alias = format!("<subquery{}>", a.subquery + 2).into();
     let nest = match !a.negated && is_distinct(&query) {
         true => 0,
-        false => {
-            let kind = match a.negated {
-                true => NestKind::Anti,
-                false => NestKind::Semi,
-            };
-            block.joins.nests.push(Nest {
-                parent: 0,
-                needs,
-                kind,
-            });
-            block.joins.nests.len() as u16 - 1
-        }
+        false => new_nest(block, a.negated, needs),
     };
     for (n, (l, c)) in left.into_iter().zip(comparers).enumerate() {
         block.joins.conds.push(Cond {
