@@ -100,7 +100,8 @@ impl Engine {
             let there = self.pager().run(look).await;
             read += u64::from(there.map_err(|e| failed(t, e))?);
         }
-        let whole = draw.is_whole();
+        // A leaf that was merged into another meanwhile is missing.
+        let whole = draw.is_whole() && read == draw.leaves().len() as u64;
         let found = match whole {
             true => rows.seen,
             false => (rows.seen as f64 / read.max(1) as f64 * draw.leaf_pages()) as u64,
@@ -203,14 +204,15 @@ impl Engine {
             let there = self.pager().run(look).await;
             read += u64::from(there.map_err(|e| failed(t, e))?);
         }
-        let entries = match draw.is_whole() {
+        let whole = draw.is_whole() && read == draw.leaves().len() as u64;
+        let entries = match whole {
             true => prefixes.entries(),
             false => rows.max(prefixes.entries()),
         };
         Ok(IndexStats {
             leaf_pages: draw.leaf_pages() as u64,
             pages: draw.pages() as u64,
-            distinct: prefixes.distinct(entries, draw.is_whole()),
+            distinct: prefixes.distinct(entries, whole),
             sampled: read,
         })
     }

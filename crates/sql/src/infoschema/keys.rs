@@ -5,6 +5,7 @@ use engine::{IndexDef, IndexKind, Table};
 use types::Value;
 
 use super::spec::{Spec, View, int, moment, name, text, uint};
+use crate::access::Priv;
 use crate::ddl::keys;
 use crate::show::cardinality;
 
@@ -104,6 +105,12 @@ fn column_statistics(v: &View<'_>) -> Vec<Vec<Value>> {
     let mut out = Vec::new();
     for t in v.tables() {
         for h in t.histograms().iter() {
+            // It shows values: whoever may not read the column does not see it. (MySQL asks for any privilege on the table.)
+            let security = v.security();
+            let on = security.on_column(&t.def.schema, &t.def.name, &h.column);
+            if !security.is_server() && !on.has(Priv::Select) {
+                continue;
+            }
             out.push(vec![
                 name(&t.def.schema),
                 name(&t.def.name),
