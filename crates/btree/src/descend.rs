@@ -61,7 +61,7 @@ enum Step {
 impl Tree {
     /// The number of the page that probably is the wanted leaf; `None` when the way was stale.
     #[inline]
-    fn find(&self, target: Target<'_>) -> Result<Option<PageNo>, OpError> {
+    pub(crate) fn find_leaf(&self, target: Target<'_>) -> Result<Option<PageNo>, OpError> {
         let way = self.way(target)?;
         Ok(way.map(|(_, leaf)| leaf))
     }
@@ -112,7 +112,7 @@ impl Tree {
         bytes: impl Fn(&G) -> &crate::node::Bytes,
     ) -> Result<(PageNo, G), OpError> {
         let attempt = || -> Result<Option<(PageNo, G)>, OpError> {
-            let Some(no) = self.find(target)? else {
+            let Some(no) = self.find_leaf(target)? else {
                 return Ok(None);
             };
             let guard = latch(no)?;

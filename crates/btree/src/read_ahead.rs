@@ -4,7 +4,7 @@
 //! Nothing depends on it: what was read ahead in vain is evicted as any page, and what is stale by then is found out by whoever looks.
 
 use base::PageNo;
-use pager::OpError;
+use pager::{OpError, Wait};
 use smallvec::SmallVec;
 
 use crate::descend::{Direction, Target};
@@ -60,6 +60,24 @@ impl ReadAhead {
 }
 
 impl Tree {
+    /// Starts reading the leaves that cover some keys, or pages on the way to them, for somebody who will soon look there; says how many
+    /// pages. Those that are there or on their way are not read.
+    pub fn read_ahead_of<'k>(&self, keys: impl IntoIterator<Item = &'k [u8]>) -> usize {
+        let pages = keys
+            .into_iter()
+            .filter_map(|key| match self.find_leaf(Target::Key(key)) {
+                Ok(leaf) => leaf,
+                Err(OpError::Wait(Wait::Page(space, no))) if space == self.space.id() => Some(no),
+                Err(_) => None,
+            });
+        self.pager.pool().read_ahead(&self.space, pages)
+    }
+
+    /// How many pages may be read ahead at a time.
+    pub fn ahead_at_most(&self) -> usize {
+        self.pager.pool().ahead_at_most()
+    }
+
     /// Reads the leaves from the wanted one on; says how many reads it began. Where the way to them is not resident it reads nothing.
     fn read_ahead(&self, target: Target<'_>, direction: Direction) -> usize {
         let pool = self.pager.pool();
@@ -90,7 +108,6 @@ impl Tree {
         if looked.is_err() {
             return 0;
         }
-        let begun = next.iter().filter(|no| pool.read_ahead(&self.space, **no));
-        begun.count()
+        pool.read_ahead(&self.space, next)
     }
 }

@@ -8,7 +8,7 @@
 //! Must never do: know what stands in a file, or what a tablespace is.
 
 use crate::shortages::{Shortages, Where};
-use base::environment::{Done, DoneSync, Shortage, shortage};
+use base::environment::{Done, DoneSync, ReadAt, Shortage, shortage};
 use base::lock::{Mutex, RwLock};
 use base::{Disk, File, IoBuf, OpenMode};
 use std::collections::BTreeMap;
@@ -274,6 +274,17 @@ impl File for TableFile {
         match self.file_to_read() {
             Ok(file) => file.submit_read(buf, offset, done),
             Err(e) => done(buf, Err(e)),
+        }
+    }
+
+    fn submit_reads(&self, reads: Vec<ReadAt>) {
+        match self.file_to_read() {
+            Ok(file) => file.submit_reads(reads),
+            Err(e) => {
+                for r in reads {
+                    (r.done)(r.buf, Err(io::Error::new(e.kind(), e.to_string())));
+                }
+            }
         }
     }
 

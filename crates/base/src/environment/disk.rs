@@ -27,10 +27,26 @@ pub type Done = Box<dyn FnOnce(IoBuf, io::Result<usize>) + Send>;
 /// As [`Done`], for a sync.
 pub type DoneSync = Box<dyn FnOnce(io::Result<()>) + Send>;
 
+/// A read to be started.
+pub struct ReadAt {
+    /// To be filled.
+    pub buf: IoBuf,
+    /// From here on.
+    pub offset: u64,
+    /// Called at its end.
+    pub done: Done,
+}
+
 /// An open file.
 pub trait File: Send + Sync {
-    /// Starts filling `buf` from `offset`.
+    /// Starts filling `buf` from `offset`. Where the caller has nothing else to do, it may be done at once.
     fn submit_read(&self, buf: IoBuf, offset: u64, done: Done);
+    /// Starts several reads together, for which nobody waits yet: none of them holds the caller up.
+    fn submit_reads(&self, reads: Vec<ReadAt>) {
+        for r in reads {
+            self.submit_read(r.buf, r.offset, r.done);
+        }
+    }
     /// Starts writing `buf` at `offset`.
     fn submit_write(&self, buf: IoBuf, offset: u64, done: Done);
     /// Starts making all writes that were completed before this call durable, with the metadata needed to read them.

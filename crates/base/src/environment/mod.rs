@@ -4,7 +4,7 @@
 mod disk;
 mod shortage;
 
-pub use disk::{Disk, Done, DoneSync, File, OpenMode, read, sync, write};
+pub use disk::{Disk, Done, DoneSync, File, OpenMode, ReadAt, read, sync, write};
 pub use shortage::{Shortage, is_full, lost_by_sync, shortage};
 
 use std::future::{Future, poll_fn};

@@ -6,7 +6,7 @@ use super::operation::{Op, RawFile, read_full, run_op};
 use super::pool::Pool;
 use super::uring::Uring;
 use crate::buf::IoBuf;
-use crate::environment::{Disk, Done, DoneSync, File, OpenMode, lost_by_sync};
+use crate::environment::{Disk, Done, DoneSync, File, OpenMode, ReadAt, lost_by_sync};
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -73,6 +73,21 @@ impl File for RealFile {
         // A thread has a ring of its own, or none.
         if let Err(op) = super::thread_ring::submit(&self.raw, op) {
             self.submit(op);
+        }
+    }
+
+    fn submit_reads(&self, reads: Vec<ReadAt>) {
+        let mut ops = Vec::with_capacity(reads.len());
+        for r in reads {
+            let op = Op::Read(r.buf, r.offset, r.done);
+            ops.extend(super::thread_ring::submit(&self.raw, op).err());
+        }
+        match &*self.engine {
+            _ if ops.is_empty() => {}
+            Engine::Uring(u) => u.submit_all(&self.raw, ops),
+            Engine::Pool(p) => ops
+                .into_iter()
+                .for_each(|op| p.submit(self.raw.clone(), op)),
         }
     }
 

@@ -130,6 +130,14 @@ impl Uring {
     pub(super) fn submit(&self, file: Arc<RawFile>, op: Op) {
         self.shared.push(InFlight::new(file, op));
     }
+
+    /// As [`submit`](Self::submit) for each, with one call into the kernel for as many as there is room for.
+    pub(super) fn submit_all(&self, file: &Arc<RawFile>, ops: Vec<Op>) {
+        let entries = ops
+            .into_iter()
+            .map(|op| InFlight::new(file.clone(), op).into_entry());
+        self.shared.push_entries(&entries.collect::<Vec<_>>());
+    }
 }
 
 impl Drop for Uring {
@@ -146,15 +154,26 @@ impl Shared {
     }
 
     fn push_entry(&self, entry: &io_uring::squeue::Entry) {
+        self.push_entries(std::slice::from_ref(entry));
+    }
+
+    fn push_entries(&self, mut entries: &[io_uring::squeue::Entry]) {
         let _one = self.submit.lock();
         loop {
-            // SAFETY: the submission queue is only touched under `submit`; the entry's memory lives in its InFlight.
-            let pushed = unsafe { self.ring.submission_shared().push(entry).is_ok() };
+            // SAFETY: the submission queue is only touched under `submit`; an entry's memory lives in its InFlight.
+            let mut queue = unsafe { self.ring.submission_shared() };
+            while let Some((entry, rest)) = entries.split_first()
+                // SAFETY: as above.
+                && unsafe { queue.push(entry).is_ok() }
+            {
+                entries = rest;
+            }
+            drop(queue);
             match self.ring.submit() {
-                Ok(_) if pushed => return,
+                Ok(_) if entries.is_empty() => return,
                 Ok(_) => {}
                 // The kernel is short of room for a moment (EAGAIN/EBUSY/EINTR): the reaper is draining it.
-                Err(_) if pushed && self.sq_empty() => return,
+                Err(_) if entries.is_empty() && self.sq_empty() => return,
                 Err(_) => std::thread::yield_now(),
             }
         }

@@ -5,6 +5,7 @@ use crate::compressed::{self, Shadow};
 use crate::error::OpError;
 use crate::page;
 use crate::space::Space;
+use base::environment::ReadAt;
 use base::{AlignedBuf, IoBuf, PageNo};
 use std::io;
 use std::sync::Arc;
@@ -18,6 +19,19 @@ impl Pool {
         fr: u32,
         state: Arc<Reading>,
     ) {
+        if let Some(r) = self.page_read(space, page, fr, state) {
+            space.file().submit_read(r.buf, r.offset, r.done);
+        }
+    }
+
+    /// The read that brings a page into a frame that nobody else knows; `None` where it has come to its end already.
+    pub(super) fn page_read(
+        self: &Arc<Self>,
+        space: &Arc<Space>,
+        page: PageNo,
+        fr: u32,
+        state: Arc<Reading>,
+    ) -> Option<ReadAt> {
         let pool = self.clone();
         let sp = space.clone();
         self.counters.reads.inc();
@@ -28,14 +42,14 @@ impl Pool {
                     .and_then(|()| page::check(buf.bytes(), sp.id(), page).map_err(Why::Page));
                 pool.finish_page_read(&sp, page, fr, &state, buf, found);
             });
-            return space
-                .file()
-                .submit_read(self.arena.io_buf(fr), offset, done);
+            let buf = self.arena.io_buf(fr);
+            return Some(ReadAt { buf, offset, done });
         };
         let mut frame = self.arena.io_buf(fr);
         let Some(place) = shadow.place(page) else {
             let never = Err(Why::Page(page::NEVER_WRITTEN));
-            return self.finish_page_read(&sp, page, fr, &state, frame, never);
+            self.finish_page_read(&sp, page, fr, &state, frame, never);
+            return None;
         };
         let (offset, len) = (shadow.offset(place.start), shadow.bytes(place));
         let block = shadow.format().block;
@@ -59,7 +73,7 @@ impl Pool {
             });
             pool.finish_page_read(&sp, page, fr, &state, frame, found);
         });
-        space.file().submit_read(buf, offset, done);
+        Some(ReadAt { buf, offset, done })
     }
 
     /// A page that was read stands in its frame, or what went wrong.
