@@ -24,6 +24,7 @@ pub const SIM: &[&str] = &[
     "dictionary-not-in-the-root",
     "doublewrite-not-synced",
     "doublewrite-skipped",
+    "entry-taken-whoever-wrote-it",
     "equal-entries-not-looked-for",
     "failed-log-sync-ignored",
     "found-work-noted-as-done",

@@ -39,7 +39,7 @@ pub use pager::compressed::CompressionCounts;
 pub use pager::{FlushMethod, OpenError, PagerOptions};
 pub use record::{RowRef, RowVersion};
 pub use schema::{
-    Catalog, ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexOptions, IndexPart, Schema,
+    Catalog, ColumnDef, ColumnDefault, Cover, IndexDef, IndexKind, IndexOptions, IndexPart, Schema,
     SchemaDef, Table, TableDef, TableOptions, TableSizes, column_key,
 };
 pub use session::{

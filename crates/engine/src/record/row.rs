@@ -136,6 +136,24 @@ impl RowLayout {
         self.ends + self.variable * 2
     }
 
+    /// Where a column of fixed width is in a row that has all columns, and its bytes.
+    pub(crate) fn fixed_place(&self, c: usize) -> Option<(usize, usize)> {
+        match self.places.get(c)? {
+            Place::Fixed { at, len } => Some((*at as usize, *len as usize)),
+            Place::Variable(_) => None,
+        }
+    }
+
+    /// A row of which every column is NULL.
+    pub(crate) fn blank(&self) -> Vec<u8> {
+        let mut row = vec![0; self.data()];
+        le::put_u16(&mut row, 0, self.types.len() as u16);
+        for c in 0..self.types.len() {
+            row[2 + c / 8] |= 1 << (c % 8);
+        }
+        row
+    }
+
     /// True if the bytes can be a row of this layout: every offset lies within. `external`: its header says that columns of
     /// it are in overflow pages; without that, none may refer to any, for nobody would read them.
     pub fn fits(&self, row: &[u8], external: bool) -> bool {

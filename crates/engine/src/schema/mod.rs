@@ -5,6 +5,7 @@
 
 mod codec;
 mod column_key;
+mod cover;
 mod ddl_mutex;
 mod def;
 mod known;
@@ -15,6 +16,7 @@ mod table;
 
 pub use column_key::column_key;
 pub(crate) use column_key::column_key_into;
+pub use cover::Cover;
 pub(crate) use ddl_mutex::{DdlGuard, DdlState};
 pub use def::{
     ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexOptions, IndexPart, SchemaDef, TableDef,

@@ -310,11 +310,6 @@ impl Table {
             .map(|p| p.column as usize)
     }
 
-    /// Whether a scan of the index alone can give these columns.
-    pub fn covers(&self, index: usize, _columns: &[u16]) -> bool {
-        index == 0
-    }
-
     /// True when no two rows may agree in this index's parts (none of them NULL).
     pub fn is_unique(&self, index: usize) -> bool {
         matches!(

@@ -6,6 +6,8 @@ pub(crate) struct Candidates {
     bytes: Vec<u8>,
     entries: Vec<(u32, u16, u32, bool)>,
     next: usize,
+    /// Those before it were read ahead.
+    ahead: usize,
     /// No more follow.
     pub(super) last: bool,
 }
@@ -24,6 +26,23 @@ impl Candidates {
         self.bytes.clear();
         self.entries.clear();
         self.next = 0;
+        self.ahead = 0;
+    }
+
+    /// The clustered keys of the first entry and those behind it, as many as that, each once.
+    pub(super) fn ahead(&mut self, most: usize) -> impl Iterator<Item = &[u8]> {
+        let from = self.ahead.max(self.next);
+        let mut to = self.entries.len().min(self.next + most);
+        // Half of them are looked at while the others arrive.
+        if from + most / 2 > to && to < self.entries.len() {
+            to = from;
+        }
+        self.ahead = to.max(from);
+        let entries = self.entries.get(from..to).unwrap_or_default();
+        entries.iter().map(|&(at, split, end, _)| {
+            let entry = &self.bytes[at as usize..end as usize];
+            &entry[split as usize..]
+        })
     }
 
     /// Takes an entry in, whose clustered key begins at `split`.

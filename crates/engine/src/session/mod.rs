@@ -3,6 +3,7 @@
 //!
 //! No latch is ever held across an await. What is held are pins, row locks and table uses.
 
+mod ahead;
 mod batch;
 mod candidates;
 mod commit;
@@ -17,6 +18,7 @@ mod overflow_columns;
 mod read;
 mod rollback;
 mod scan;
+mod scan_spec;
 mod secondary;
 mod tables;
 mod undo_reservation;
@@ -25,8 +27,9 @@ mod update;
 pub use batch::RowBatch;
 pub use commit::Committing;
 pub use outcome::{Inserted, Updated, Written};
-pub(crate) use scan::successor;
-pub use scan::{KeyBound, Scan, ScanSpec};
+pub use scan::Scan;
+pub(crate) use scan_spec::successor;
+pub use scan_spec::{KeyBound, ScanSpec};
 pub(crate) use secondary::entry_key as entry_key_of;
 
 use crate::engine::Engine;
@@ -39,7 +42,7 @@ use btree::Change;
 pub(crate) use pager::Pins;
 use pager::Wait;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 pub use types::Isolation;
 use types::SqlError;
 use undo_reservation::UndoReservation;
@@ -100,6 +103,8 @@ pub struct Session {
     catalog: Arc<Catalog>,
     /// Pieces of work since the session last let others run.
     worked: u32,
+    /// Pages that were not resident when they were looked at.
+    page_waits: AtomicU64,
 }
 
 /// Leaves scanned or rows written, each some microseconds, after which a session lets other tasks of its thread run: a
@@ -140,6 +145,7 @@ impl Session {
             change: Change::default(),
             catalog,
             worked: 0,
+            page_waits: AtomicU64::new(0),
         }
     }
 
@@ -440,6 +446,9 @@ impl Session {
         table: &str,
     ) -> Result<(), SqlError> {
         self.interrupt.check()?;
+        if let Wait::Page(..) = w {
+            self.page_waits.fetch_add(1, Ordering::Relaxed);
+        }
         let pager = &self.engine.pager;
         pager
             .resolve_into(w, pins)

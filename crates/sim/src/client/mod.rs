@@ -1,5 +1,6 @@
 //! A client: transactions of random statements, each checked against the model as far as its isolation level promises.
 
+mod covered;
 mod ddl;
 mod read;
 mod write;

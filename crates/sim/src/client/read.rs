@@ -237,6 +237,10 @@ impl Client {
         let (from, to) = self.span(tx, since);
         let at = self.compare(tx, h, &range, got, from, to)?;
         self.narrow(s, tx, at);
+        let one_snapshot = tx.isolation == Isolation::RepeatableRead && s.in_transaction();
+        if range.by_k && one_snapshot && self.rng.one_in(3) {
+            self.covered_read(s, h, &range).await?;
+        }
         Ok(())
     }
 

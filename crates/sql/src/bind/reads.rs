@@ -77,6 +77,18 @@ pub(crate) fn each_expr(q: &BoundQuery, f: &mut dyn FnMut(&Expr)) {
     q.order.iter().for_each(|k| f(&k.expr));
 }
 
+/// Calls `f` with every column that a block and what stands in it read.
+pub(crate) fn columns_of(b: &BoundBlock, f: &mut dyn FnMut(u16, u16)) {
+    block_exprs(b, &mut |e| {
+        e.walk(&mut |x| {
+            if let Node::Column(c) = &x.node {
+                f(c.slot, c.ordinal);
+            }
+            true
+        });
+    });
+}
+
 fn block_exprs(b: &BoundBlock, f: &mut dyn FnMut(&Expr)) {
     b.derived.iter().for_each(|q| each_expr(q, f));
     b.subqueries.iter().for_each(|s| each_expr(&s.query, f));

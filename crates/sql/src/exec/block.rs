@@ -200,7 +200,8 @@ impl<'p> Scans<'p> {
             mode: ReadMode::Consistent,
         };
         let table = Self::table(self.block)?;
-        Ok(Some(env.session.scan(table, spec)))
+        let cover = self.block.steps[0].cover.as_ref().filter(|_| !self.inexact);
+        Ok(Some(env.session.scan(table, spec).covered(cover)))
     }
 }
 

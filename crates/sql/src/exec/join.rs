@@ -4,9 +4,12 @@
 //! where equalities allow). Outer joins follow MySQL's scheme: a nest of tables remembers whether it found a match; when its
 //! first table runs out without one, its tables become NULL once.
 
+mod ahead;
+
 use engine::{ReadMode, RowBatch, Scan, ScanSpec};
 use types::{SqlError, ValueRef};
 
+use self::ahead::Ahead;
 use super::Env;
 use super::keep::{Kept, keep};
 use super::keymap::KeyMap;
@@ -35,6 +38,8 @@ enum At {
 pub(crate) struct Level {
     at: At,
     batch: RowBatch,
+    /// Batches fetched so far.
+    batches: u64,
     kept: Option<Kept>,
 }
 
@@ -106,6 +111,7 @@ pub(crate) struct Join<'p> {
     modes: Vec<ReadMode>,
     levels: Vec<Level>,
     progress: Vec<Progress>,
+    ahead: Vec<Ahead>,
     /// Values of the block's subqueries.
     pub subs: SubValues,
     started: bool,
@@ -135,6 +141,7 @@ impl<'p> Join<'p> {
             modes: (0..n).map(mode).collect(),
             levels: (0..n).map(|_| Level::default()).collect(),
             progress: (0..n).map(|_| Progress::default()).collect(),
+            ahead: (0..n).map(|_| Ahead::default()).collect(),
             subs,
             started: false,
             first_batch: FIRST_BATCH,
@@ -350,6 +357,9 @@ impl<'p> Join<'p> {
         p.seen = several.then(|| KeyMap::new(cx.memory()));
         p.inexact = inexact;
         p.ranges = parts.into_iter();
+        if self.ahead[s].on {
+            self.read_ahead(s, env);
+        }
         Ok(())
     }
 
@@ -416,7 +426,8 @@ impl<'p> Join<'p> {
                     backward,
                     mode: self.modes[t],
                 };
-                p.scan = Some(env.session.scan(table, spec));
+                let cover = step.cover.as_ref().filter(|_| !p.inexact);
+                p.scan = Some(env.session.scan(table, spec).covered(cover));
                 p.more = true;
             }
             self.fetch(s, env).await?;
@@ -446,6 +457,7 @@ impl<'p> Join<'p> {
             subs: Some(&self.subs),
         };
         let slot = block.slot(step);
+        self.ahead[s].begin(env.session);
         let more = env
             .session
             .next_batch(&mut scan, &mut batch, size, &mut |row| {
@@ -460,7 +472,11 @@ impl<'p> Join<'p> {
         let p = &mut self.progress[s];
         p.more = more;
         p.scan = Some(scan);
+        if s > 0 {
+            self.ahead[s].end(env.session);
+        }
         self.levels[t].batch = batch;
+        self.levels[t].batches += 1;
         Ok(())
     }
 

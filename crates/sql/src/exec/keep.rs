@@ -335,7 +335,8 @@ async fn stored(
             backward,
             mode,
         };
-        let mut scan = env.session.scan(table, spec);
+        let cover = step.cover.as_ref().filter(|_| !inexact);
+        let mut scan = env.session.scan(table, spec).covered(cover);
         loop {
             let mut batch = RowBatch::new();
             let more = env

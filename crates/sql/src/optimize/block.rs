@@ -4,6 +4,7 @@ use types::SqlError;
 
 use super::Optimizer;
 use super::conditions::Request;
+use super::covering;
 use super::derived;
 use super::fast;
 use super::joins;
@@ -26,6 +27,11 @@ impl Optimizer<'_> {
     /// Plans a block; with `changes`, one whose rows are changed.
     pub(super) fn block_of(&self, mut b: BoundBlock, changes: bool) -> Result<Block, SqlError> {
         derived::push_down(&mut b);
+        let places = Places::new(b.base, b.tables.iter().map(|t| t.slot));
+        let reads = match changes {
+            true => Vec::new(),
+            false => covering::columns_read(&b, &places),
+        };
         let BoundBlock {
             base,
             tables,
@@ -46,7 +52,6 @@ impl Optimizer<'_> {
         } = b;
         let derived = self.queries(derived)?;
         let derived_rows: Vec<f64> = derived.iter().map(super::rows_of).collect();
-        let places = Places::new(base, tables.iter().map(|t| t.slot));
         let request = Request {
             engine: self.ctx.engine,
             cx: self.ctx.cx,
@@ -55,10 +60,10 @@ impl Optimizer<'_> {
             joins,
             subqueries: &subqueries,
             places: &places,
+            reads: &reads,
             straight,
             order: if group.is_some() { &[] } else { &order },
             has_limit: limit.is_some(),
-            changes,
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
         };
         let found = joins::plan(request)?;
@@ -99,6 +104,9 @@ impl Optimizer<'_> {
         };
         block.rows = rows_out(&block, found.rows);
         finish_block(&mut block);
+        if !changes {
+            covering::set_covers(&mut block);
+        }
         Ok(block)
     }
 }

@@ -26,12 +26,13 @@ pub(crate) struct Request<'a> {
     pub subqueries: &'a [BoundSub],
     /// The places of its tables by slot.
     pub places: &'a Places,
+    /// The columns that are read of each table, by place; empty where rows are changed: whole ones are
+    /// wanted, an index at a time.
+    pub reads: &'a [Vec<u16>],
     /// Tables are read in the order written.
     pub straight: bool,
     /// The order its rows should come in.
     pub order: &'a [SortKey],
-    /// Rows are changed where they are found: an index at a time.
-    pub changes: bool,
     /// Few rows may be wanted.
     pub has_limit: bool,
     /// Grouping keys and aggregates.

@@ -155,7 +155,8 @@ fn arrange(
     let mut paths = Vec::with_capacity(req.tables.len());
     for (n, t) in req.tables.iter().enumerate() {
         let nest = req.joins.nest_of[n];
-        paths.push(Paths::new(n, t, &conds, nest, &selectivity, !req.changes)?);
+        let reads = req.reads.get(n).map(Vec::as_slice);
+        paths.push(Paths::new(n, t, &conds, nest, &selectivity, reads)?);
     }
     let share = |c: &CondInfo| match c.copied {
         true => 1.0,

@@ -8,6 +8,7 @@ mod alternatives;
 mod block;
 mod change;
 mod conditions;
+mod covering;
 mod derived;
 mod equalities;
 mod fast;

@@ -166,6 +166,7 @@ fn step(
         nests: Vec::new(),
         at_most: None,
         rows: choice.rows,
+        cover: None,
     }
 }
 

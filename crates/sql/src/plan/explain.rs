@@ -274,6 +274,9 @@ fn describe(b: &Block, s: &Step, place: usize) -> Line {
     if used_where {
         line.extra.push("Using where");
     }
+    if s.cover.is_some() {
+        line.extra.push("Using index");
+    }
     for n in &s.nests {
         match n.kind {
             NestKind::Outer => {}

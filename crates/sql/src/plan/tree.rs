@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use engine::Table;
+use engine::{Cover, Table};
 
 use crate::access::needs::{Guarded, Needs};
 use crate::bind::from::NestKind;
@@ -212,6 +212,8 @@ pub struct Step {
     pub at_most: Option<u64>,
     /// Estimated rows for each combination before.
     pub rows: f64,
+    /// The entries of the index that is read hold all that is read of the table.
+    pub cover: Option<Arc<Cover>>,
 }
 
 /// An outer join, semi-join or anti-join whose inner side ends at the step that holds this.

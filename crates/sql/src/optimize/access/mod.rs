@@ -14,7 +14,9 @@ use types::SqlError;
 
 use self::allowed::Allowed;
 use self::bounds::{bounds, key};
-use self::cost::{FORBIDDEN, LOOK_UP, LOOK_UP_GUESSED, NEXT_RANGE, ROW, SEEK, SEEN, reading};
+use self::cost::{
+    COVERED, FORBIDDEN, LOOK_UP, LOOK_UP_GUESSED, NEXT_RANGE, ROW, SEEK, SEEN, reading,
+};
 use super::conditions::CondInfo;
 use super::range::{Sarg, sarg};
 use super::selectivity::Selectivity;
@@ -147,6 +149,8 @@ pub(super) struct Paths<'a> {
     unions: Vec<Any>,
     /// The work of a look-up in the clustered index.
     look_up: f64,
+    /// Indexes whose entries hold all that is read.
+    covering: Vec<usize>,
     /// So few rows that its index is chosen by what the conditions are and not by how many rows have them: the way to read it does
     /// not change with every row, and locks no more than it must.
     small: bool,
@@ -161,8 +165,8 @@ struct Prefix {
 }
 
 impl<'a> Paths<'a> {
-    /// Looks at the conditions on a table, the one at place `t` of the block. Those of other nests and those that are checked late say
-    /// nothing.
+    /// Looks at the conditions on a table, the one at place `t` of the block, of which these columns are read; `None` where rows are
+    /// changed. Conditions of other nests and those that are checked late say nothing.
     ///
     /// # Errors
     /// 1176 for a hint that names an index that is not there.
@@ -172,7 +176,7 @@ impl<'a> Paths<'a> {
         conds: &[CondInfo],
         nest: u16,
         selectivity: &'a Selectivity<'a>,
-        unions: bool,
+        reads: Option<&[u16]>,
     ) -> Result<Paths<'a>, SqlError> {
         let allowed = Allowed::new(from)?;
         let small = selectivity.tables[t].rows < FEWEST_ROWS;
@@ -185,14 +189,20 @@ impl<'a> Paths<'a> {
             any: Vec::new(),
             unions: Vec::new(),
             small,
-            look_up: match is_known && unions {
+            look_up: match is_known && reads.is_some() {
                 true => LOOK_UP,
                 false => LOOK_UP_GUESSED,
             },
+            covering: Vec::new(),
         };
         let TableSource::Engine(table) = &from.source else {
             return Ok(paths);
         };
+        if let Some(columns) = reads {
+            let indexes = 0..table.def.indexes.len();
+            let covering = indexes.filter(|&i| table.cover(i, columns).is_some());
+            paths.covering = covering.collect();
+        }
         let own = 1u64 << t;
         let places = selectivity.places;
         let read = |e: &Expr| tables_of::<BoundBlock>(e, places, &[]);
@@ -233,7 +243,7 @@ impl<'a> Paths<'a> {
                     paths.any.extend(any);
                 }
             }
-            if unions {
+            if reads.is_some() {
                 let union = paths.union_of(&arms, table, &foreign, &read, selectivity);
                 paths.unions.extend(union);
             }
@@ -246,6 +256,19 @@ impl<'a> Paths<'a> {
             TableSource::Engine(t) => Some(t),
             _ => None,
         }
+    }
+
+    /// The work of coming from an entry of an index to what is read of the row.
+    fn look_up(&self, index: usize) -> f64 {
+        match self.covering.contains(&index) {
+            true => COVERED,
+            false => self.look_up,
+        }
+    }
+
+    fn any_path(&self, n: usize, rows: f64) -> Path {
+        let any = &self.any[n];
+        any.path(n, rows, self.look_up(any.range.index))
     }
 
     /// Whether an index may be used.
@@ -284,7 +307,7 @@ impl<'a> Paths<'a> {
         }
         for (n, any) in self.any.iter().enumerate() {
             if any.needs & !bound == 0 {
-                consider(any.path(n, compared, self.look_up));
+                consider(self.any_path(n, compared));
             }
         }
         for (n, union) in self.unions.iter().enumerate() {
@@ -298,7 +321,7 @@ impl<'a> Paths<'a> {
         match best.what {
             What::Full => self.full(rows),
             What::Part(i) => self.part(i, bound, table, rows).unwrap_or(best),
-            What::Any(n) => self.any[n].path(n, rows, self.look_up),
+            What::Any(n) => self.any_path(n, rows),
             What::Union(n) => self.unions[n].merged(n, rows, self.look_up),
         }
     }
@@ -379,7 +402,11 @@ impl<'a> Paths<'a> {
             return Some(Path {
                 what: What::Part(index),
                 yields: 1.0,
-                cost: if get { SEEK } else { SEEK + self.look_up },
+                cost: if get {
+                    SEEK
+                } else {
+                    SEEK + self.look_up(index)
+                },
                 needs,
             });
         }
@@ -441,7 +468,7 @@ impl<'a> Paths<'a> {
         Some(Path {
             what: What::Part(index),
             yields,
-            cost: reading(index, yields, self.look_up) + SEEK + NEXT_RANGE * (ranges - 1.0),
+            cost: reading(index, yields, self.look_up(index)) + SEEK + NEXT_RANGE * (ranges - 1.0),
             needs,
         })
     }
