@@ -6,7 +6,7 @@
 //! leave through [`sink`].
 
 #![warn(clippy::disallowed_types)]
-// Every wait is for an event (clippy.toml).
+// Every wait is for an event, and every change of a row is the table writer's (clippy.toml).
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod access;
