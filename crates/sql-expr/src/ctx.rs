@@ -319,8 +319,18 @@ pub struct EvalCtx<'s> {
     held: Mutex<Charge>,
 }
 
-/// Number of the error that an expression returns when it waits for a [`Special`]; never sent to a client.
-pub const PENDING: u16 = 0;
+/// Number of the error that an expression returns when it waits for a [`Special`]. It travels as an error does, also through the engine,
+/// which evaluates conditions on its pages; [`EvalCtx::unevaluated`] is where it becomes a type, and nobody else looks at it.
+const PENDING: u16 = 0;
+
+/// Why an expression came to no value.
+#[derive(Debug)]
+pub enum EvalError {
+    /// It waits for this. With the answer ([`EvalCtx::supply`]) it is evaluated again for the same row.
+    Pending(Special),
+    /// It failed.
+    Sql(SqlError),
+}
 
 impl<'s> EvalCtx<'s> {
     /// What the session holds.
@@ -477,11 +487,17 @@ impl<'s> EvalCtx<'s> {
         self.state().last_insert_id = Some(id);
     }
 
-    /// What an expression waits for, after it returned an error of number [`PENDING`].
-    pub fn take_pending(&self) -> Option<Special> {
+    /// What the error of an evaluation means.
+    pub fn unevaluated(&self, e: SqlError) -> EvalError {
+        if e.code != PENDING {
+            return EvalError::Sql(e);
+        }
         let mut s = self.state();
         s.taken = 0;
-        s.pending.take()
+        match s.pending.take() {
+            Some(what) => EvalError::Pending(what),
+            None => EvalError::Sql(SqlError::internal("nothing to wait for")),
+        }
     }
 
     /// The answer to what was pending; the expression is then evaluated again for the same row.

@@ -61,8 +61,8 @@ impl Expr {
     /// The value for a row.
     ///
     /// # Errors
-    /// What MySQL raises for the operation; an error of number [`PENDING`](super::PENDING) means that the
-    /// expression waits for [`EvalCtx::take_pending`].
+    /// What MySQL raises for the operation; [`EvalCtx::unevaluated`] says whether the error
+    /// means that the expression waits.
     pub fn eval<'a>(
         &'a self,
         cx: &'a EvalCtx<'_>,

@@ -46,8 +46,8 @@ mod tests;
 pub use compare::Comparer;
 pub use conv::{into_text, text_of as value_text, write_text};
 pub use ctx::{
-    EvalCtx, NoRow, PENDING, RandState, RowSource, SessionFacts, Special, SubquerySource, UserVar,
-    UserVars, ValuesRow, WallClock, Watcher,
+    EvalCtx, EvalError, NoRow, RandState, RowSource, SessionFacts, Special, SubquerySource,
+    UserVar, UserVars, ValuesRow, WallClock, Watcher,
 };
 pub use eval::eval_constant;
 pub use inlist::{InList, Members};

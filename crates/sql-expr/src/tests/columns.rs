@@ -345,12 +345,13 @@ fn special_calls_wait_for_an_answer() {
     let cx = bench.cx(&[]);
     let mut asked = Vec::new();
     let v = loop {
-        match e.eval(&cx, &NoRow) {
-            Err(err) if err.code == PENDING => {
-                asked.push(cx.take_pending().unwrap());
+        match e.eval(&cx, &NoRow).map_err(|e| cx.unevaluated(e)) {
+            Ok(v) => break v,
+            Err(EvalError::Pending(what)) => {
+                asked.push(what);
                 cx.supply(Val::Int(1));
             }
-            other => break other.unwrap(),
+            Err(EvalError::Sql(e)) => panic!("{e}"),
         }
     };
     cx.row_done();

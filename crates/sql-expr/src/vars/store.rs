@@ -365,6 +365,11 @@ impl SessionVars {
         )
     }
 
+    /// Whether a transaction that begins now is read-only: asking uses nothing up.
+    pub fn next_is_read_only(&self) -> bool {
+        self.next_read_only.unwrap_or(self.hot.tx_read_only)
+    }
+
     /// The isolation of a transaction that begins now, where nothing was set for one transaction only: asking uses nothing up.
     #[inline]
     pub fn usual_isolation(&self) -> Option<Isolation> {

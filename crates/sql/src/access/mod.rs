@@ -1,7 +1,6 @@
 //! Who may do what. Accounts and roles, their privileges, what a statement needs, and the one check between the two.
 //!
 //! - [`privilege`], [`account`], [`host`]: the data.
-//! - [`accounts`]: the state in force, and how it is changed; [`tables`]: `mysql.user` and its kin, in MySQL 8.0's shape.
 //! - [`needs`]: what a bound statement needs, collected while it is bound; [`statement`]: the same of statements that are not planned.
 //! - [`context`]: what a session has: its account and active roles. [`context::SecurityContext`] is the only one that compares
 //!   needs with it, and the only one that makes an [`context::Authorized`] plan or a [`context::Granted`] token, without which nothing
@@ -11,8 +10,6 @@
 //! session. Statements about accounts are `session::accounts`'.
 
 pub mod account;
-pub mod accounts;
-pub mod components;
 pub mod context;
 pub mod host;
 pub mod login;
@@ -20,9 +17,7 @@ pub mod needs;
 pub mod password;
 pub mod privilege;
 pub mod statement;
-pub mod tables;
 
 pub use account::{Account, AccountId, AccountState, TlsRequirement};
-pub use accounts::Accounts;
 pub use context::{Authorized, Granted, Ready, SecurityContext};
 pub use privilege::{Priv, PrivSet};

@@ -153,7 +153,10 @@ async fn from_query(
         returning: Vec::new(),
     };
     let r = match s.plan(&ast::Statement::Insert(Box::new(insert))) {
-        Ok(plan) => s.run_plan(&plan, Session::NO_PARAMS, sink).await,
+        Ok(plan) => {
+            let outcome = s.run_plan(&plan, Session::NO_PARAMS, sink).await;
+            outcome.map_err(SqlError::from)
+        }
         Err(e) => Err(e),
     };
     if r.is_err() {

@@ -4,13 +4,13 @@
 //! (page reads, row locks, SLEEP) happens between rows, in the async shell here. Point reads and single-row changes by primary key
 //! have paths of their own (`direct`). The executor never begins or ends a transaction or a statement: the session does.
 
-mod assign;
 mod batch;
 mod block;
-mod delete;
 mod direct;
+mod dml;
+mod env;
+mod error;
 mod group;
-mod insert;
 mod join;
 mod keep;
 mod keymap;
@@ -21,7 +21,6 @@ mod output;
 mod pause;
 mod query;
 mod row;
-mod rowedit;
 mod sort;
 mod spool;
 mod store;
@@ -29,125 +28,58 @@ mod sub;
 #[cfg(test)]
 mod tests;
 mod union;
-mod update;
 mod waiting;
 
 pub(crate) use direct::point_get_now;
-pub(crate) use insert::whole;
+pub(crate) use dml::numbers::whole;
+pub(crate) use dml::table_writer;
+pub(crate) use dml::update::run_now as update_now;
+pub(crate) use dml::values::{now_value, writes};
+pub(crate) use env::Env;
+pub use env::ExecCtx;
+pub use error::ExecError;
 pub use named_locks::NamedLocks;
 pub(crate) use row::Built;
-pub(crate) use rowedit::now_value;
-pub(crate) use update::run_now as update_now;
 
 use std::sync::Arc;
 
-use engine::Session;
 use types::error::codes;
 use types::{SqlError, Value};
 
-use crate::access::{Ready, SecurityContext};
+use crate::access::Ready;
 use crate::bind::BindCtx;
 use crate::optimize::prepare_values;
 use crate::plan::{Plan, PlanBody, QueryPlan};
 use crate::sink::{Done, ResultSink};
 use query::run_query;
-use sql_expr::{EvalCtx, ExprType, NoRow, PENDING, UserVar, Val};
+use sql_expr::{ExprType, NoRow, UserVar, Val};
 use sql_parser::ast;
 use store::RowStore;
-
-/// The error of a plan whose tables have changed since it was made: plan again.
-pub const STALE: u16 = types::error::codes::ER_NEED_REPREPARE;
-
-/// What a statement runs with.
-pub struct ExecCtx<'a> {
-    /// The engine's session; a statement has begun on it.
-    pub engine: &'a mut Session,
-    /// Parameters, variables, time, warnings.
-    pub cx: EvalCtx<'a>,
-    /// What the session may see: virtual tables leave out the rest.
-    pub security: &'a SecurityContext,
-    /// CLIENT_FOUND_ROWS: UPDATE reports rows matched, not rows changed.
-    pub found_rows: bool,
-    /// The connection, as owner of named locks.
-    pub connection_id: u64,
-    /// The instance's named locks.
-    pub named_locks: &'a NamedLocks,
-}
-
-/// What the parts of the executor pass around.
-pub(crate) struct Env<'e> {
-    pub session: &'e mut Session,
-    pub cx: &'e EvalCtx<'e>,
-    pub security: &'e SecurityContext,
-    pub connection_id: u64,
-    pub named_locks: &'e NamedLocks,
-    pub spools: spool::Spools,
-    pub memos: memo::Memos,
-    /// Rows since the last pause.
-    worked: u32,
-}
-
-impl Env<'_> {
-    /// Unwraps the result of an evaluation; `None` where it waited for something that is now there, so that it has to be evaluated
-    /// again.
-    pub async fn settle<T>(&mut self, r: Result<T, SqlError>) -> Result<Option<T>, SqlError> {
-        match r {
-            Err(e) if e.code == PENDING => {
-                let Some(what) = self.cx.take_pending() else {
-                    return Err(SqlError::internal("nothing to wait for"));
-                };
-                let answer = waiting::perform(what, self).await?;
-                self.cx.supply(answer);
-                Ok(None)
-            }
-            r => {
-                self.cx.row_done();
-                r.map(Some)
-            }
-        }
-    }
-}
 
 /// Runs a plan. The columns and rows go to the sink; [`ResultSink::finish`] is the session's.
 ///
 /// # Errors
-/// [`STALE`] where a table is no longer what it was when the plan was made; otherwise what MySQL reports. After an error the
-/// session rolls the statement back.
+/// [`ExecError::Stale`] where a table is no longer what it was when the plan was made; otherwise what MySQL reports. After an error
+/// the session rolls the statement back.
 pub async fn run(
     plan: Ready<'_, Plan>,
     ctx: &mut ExecCtx<'_>,
     sink: &mut dyn ResultSink,
-) -> Result<Done, SqlError> {
+) -> Result<Done, ExecError> {
     for t in &plan.tables {
         if !ctx.engine.reopen(t).await? {
-            return Err(SqlError::new(
-                STALE,
-                "Prepared statement needs to be re-prepared",
-            ));
+            return Err(ExecError::Stale);
         }
     }
-    if let PlanBody::PointGet(p) = &plan.body {
-        return direct::point_get(p, &plan, ctx, sink).await;
+    match &plan.body {
+        PlanBody::PointGet(p) => return Ok(direct::point_get(p, &plan, ctx, sink).await?),
+        PlanBody::Insert(i) => writes(&mut ctx.cx, i.ignore),
+        PlanBody::Update(u) => writes(&mut ctx.cx, u.ignore),
+        PlanBody::Delete(d) => writes(&mut ctx.cx, d.ignore),
+        PlanBody::Query(_) | PlanBody::Do(_) | PlanBody::Explain(_) => {}
     }
-    let ignore = match &plan.body {
-        PlanBody::Insert(i) => i.ignore,
-        PlanBody::Update(u) => u.ignore,
-        PlanBody::Delete(d) => d.ignore,
-        _ => true,
-    };
-    ctx.cx.ignore = plan.writes && ignore;
-    ctx.cx.strict_write = plan.writes && !ignore && ctx.cx.sql_mode.strict();
     let found_rows = ctx.found_rows;
-    let mut env = Env {
-        session: &mut *ctx.engine,
-        cx: &ctx.cx,
-        security: ctx.security,
-        connection_id: ctx.connection_id,
-        named_locks: ctx.named_locks,
-        spools: spool::Spools::default(),
-        memos: memo::Memos::default(),
-        worked: 0,
-    };
+    let mut env = Env::of(ctx);
     // What is in a box here is not in the future that every statement begins with, a change by key included.
     let done = match &plan.body {
         PlanBody::PointGet(_) => Err(SqlError::internal("a point read")),
@@ -168,7 +100,7 @@ pub async fn run(
         }
         PlanBody::Query(q) => Box::pin(into_variables(q, &mut env)).await,
         PlanBody::Do(b) => {
-            let mut rows = RowStore::new(b.output.len(), ctx.cx.memory());
+            let mut rows = RowStore::new(b.output.len(), env.cx.memory());
             Box::pin(block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX)).await?;
             Ok(Done::default())
         }
@@ -187,9 +119,9 @@ pub async fn run(
                 ..Done::default()
             })
         }
-        PlanBody::Insert(i) => Box::pin(insert::run(i, &mut env, found_rows)).await,
-        PlanBody::Update(u) => update::run(u, &mut env, found_rows).await,
-        PlanBody::Delete(d) => Box::pin(delete::run(d, &mut env)).await,
+        PlanBody::Insert(i) => Box::pin(dml::insert::run(i, &mut env, found_rows)).await,
+        PlanBody::Update(u) => dml::update::run(u, &mut env, found_rows).await,
+        PlanBody::Delete(d) => Box::pin(dml::delete::run(d, &mut env)).await,
     }?;
     // Rows that it had no memory for are missing in what it has done.
     env.cx.memory().check()?;
@@ -230,38 +162,26 @@ async fn into_variables(q: &QueryPlan, env: &mut Env<'_>) -> Result<Done, SqlErr
 /// The value of an expression that stands outside of a query: SET, KILL, PREPARE, and the like. It may contain subqueries.
 ///
 /// # Errors
-/// What binding or evaluating it raises; [`STALE`] as [`run`].
+/// What binding or evaluating it raises; [`ExecError::Stale`] as [`run`].
 pub async fn eval_scalar(
     plan_ctx: &BindCtx<'_>,
     ctx: &mut ExecCtx<'_>,
     expr: &ast::Expr,
-) -> Result<(Value, ExprType), SqlError> {
+) -> Result<(Value, ExprType), ExecError> {
     let (plan, types) = prepare_values(plan_ctx, &[expr])?;
     let plan = plan_ctx.security.authorize(Arc::new(plan))?;
     let ready = plan_ctx.security.ready(&plan);
     let plan = ready.ok_or_else(|| SqlError::internal("a plan of another session"))?;
     for t in &plan.tables {
         if !ctx.engine.reopen(t).await? {
-            return Err(SqlError::new(
-                STALE,
-                "Prepared statement needs to be re-prepared",
-            ));
+            return Err(ExecError::Stale);
         }
     }
     let PlanBody::Do(b) = &plan.body else {
-        return Err(SqlError::internal("an expression is expected"));
+        return Err(SqlError::internal("an expression is expected").into());
     };
-    let mut env = Env {
-        session: &mut *ctx.engine,
-        cx: &ctx.cx,
-        security: ctx.security,
-        connection_id: ctx.connection_id,
-        named_locks: ctx.named_locks,
-        spools: spool::Spools::default(),
-        memos: memo::Memos::default(),
-        worked: 0,
-    };
-    let mut rows = RowStore::new(1, ctx.cx.memory());
+    let mut env = Env::of(ctx);
+    let mut rows = RowStore::new(1, env.cx.memory());
     block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX).await?;
     env.check()?;
     let ty = types.first().copied().unwrap_or_else(ExprType::null);

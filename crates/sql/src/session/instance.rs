@@ -13,9 +13,10 @@ use types::SqlError;
 
 use super::com::COM_NAMES;
 use super::process::ProcessList;
-use crate::access::components::Components;
+use crate::access::AccountId;
 use crate::access::login::Logins;
-use crate::access::{AccountId, Accounts};
+use crate::accounts::Accounts;
+use crate::accounts::components::Components;
 use crate::exec::NamedLocks;
 use sql_expr::memory::Budget;
 use sql_expr::vars::{GlobalVars, StatusRegistry, StatusSource, StatusValue, VarValue};

@@ -19,6 +19,7 @@ mod names;
 mod nonblocking;
 mod prepared;
 mod process;
+mod prologue;
 mod run;
 pub mod scalar;
 mod security;
@@ -55,7 +56,7 @@ pub use instance::{
     Instance, InstanceOptions, PasswordHasher, PasswordVerifier, ServerCounts, TlsReload,
 };
 pub(crate) use names::TableName;
-pub use nonblocking::{NonblockingOutcome, UnacknowledgedChange};
+pub use nonblocking::{Execution, Pending, UnacknowledgedChange};
 pub use prepared::PreparedInfo;
 pub use process::{Command, Process, ProcessRow};
 

@@ -3,7 +3,7 @@
 //!
 //! What waits is a future, and a future of all that a statement may wait for is thousands of bytes of states and code. Most
 //! statements on one row wait for nothing but the log; they run here as plain calls, from the packet to the row, and what
-//! remains to be waited for is a future of its own ([`Session::finish_nonblocking`]). Whatever is not as simple as that is
+//! remains to be waited for is a future of its own ([`Session::finish_prepared`]). Whatever is not as simple as that is
 //! refused before anything has happened, and then runs as every statement does.
 //!
 //! Must never do: wait, report an error of the statement, or leave a trace of what it refused.
@@ -12,6 +12,7 @@ use engine::Committing;
 use types::{SqlError, Value};
 
 use super::process::Command;
+use super::prologue::Rows;
 use super::{Com, Session};
 use crate::access::Ready;
 use crate::exec;
@@ -19,15 +20,22 @@ use crate::plan::{Plan, PlanBody, PointGet, UpdatePlan};
 use crate::sink::{Done, ResultSink};
 use sql_expr::EvalCtx;
 
-/// What came of an execution that was not to wait.
+/// What has come of an execution so far.
 #[derive(Debug)]
-pub enum NonblockingOutcome {
-    /// Nothing: [`execute_prepared`](Session::execute_prepared) is to be called.
-    Refused,
+pub enum Execution {
     /// It is over.
     Done(Result<(), SqlError>),
-    /// The change is made, and [`finish_nonblocking`](Session::finish_nonblocking) is to be called.
-    Unacknowledged(UnacknowledgedChange),
+    /// Something has to be waited for: [`finish_prepared`](Session::finish_prepared) does the rest.
+    Pending(Pending),
+}
+
+/// What is left of an execution.
+#[derive(Debug)]
+pub enum Pending {
+    /// All of it: nothing has happened.
+    Statement,
+    /// The change is made, and may not be acknowledged yet.
+    Acknowledgement(UnacknowledgedChange),
 }
 
 /// A change that was made and may not be acknowledged yet.
@@ -39,15 +47,39 @@ pub struct UnacknowledgedChange {
 }
 
 impl Session {
-    /// COM_STMT_EXECUTE, where it is one that waits for nothing.
-    pub fn execute_nonblocking(
+    /// COM_STMT_EXECUTE, as far as it comes without waiting. The sink has everything once it is done, and nothing before.
+    pub fn start_prepared(
         &mut self,
         id: u32,
         params: &[Value],
         sink: &mut dyn ResultSink,
-    ) -> NonblockingOutcome {
+    ) -> Execution {
         self.try_at_once(id, params, sink)
-            .unwrap_or(NonblockingOutcome::Refused)
+            .unwrap_or(Execution::Pending(Pending::Statement))
+    }
+
+    /// The rest of an execution, of the same statement with the same parameters.
+    ///
+    /// # Errors
+    /// 1243 for an unknown id, 1210 for the wrong number of parameters, and whatever the statement fails with; 1180 and others of the
+    /// log, where what was changed is not acknowledged.
+    pub async fn finish_prepared(
+        &mut self,
+        rest: Pending,
+        id: u32,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let UnacknowledgedChange { done, commit } = match rest {
+            // In boxes, as they have all that a statement or a rollback may wait for.
+            Pending::Statement => return Box::pin(self.run_prepared(id, params, sink)).await,
+            Pending::Acknowledgement(change) => change,
+        };
+        let outcome = match commit {
+            Some(commit) => self.engine.wait_durable(commit).await.map(|()| done),
+            None => Box::pin(self.end_statement(Ok(done))).await,
+        };
+        self.over(outcome, sink)
     }
 
     fn try_at_once(
@@ -55,7 +87,7 @@ impl Session {
         id: u32,
         params: &[Value],
         sink: &mut dyn ResultSink,
-    ) -> Option<NonblockingOutcome> {
+    ) -> Option<Execution> {
         let p = self.prepared.get(id)?;
         let plan = self.ready_plan(p, params)?;
         if !self.is_secure() {
@@ -71,9 +103,7 @@ impl Session {
             return None;
         }
         let com = p.com();
-        let now = self.instance.clock.now_us();
-        self.process.begin(Command::Execute, p.text(), now);
-        self.process.interrupt().clear_query();
+        self.begin_command(Command::Execute, p.text());
         match &plan.body {
             PlanBody::PointGet(read) => {
                 let rows = self.read_at_once(read, plan, params, sink)?;
@@ -83,7 +113,7 @@ impl Session {
                     found_rows: rows,
                     ..Done::default()
                 };
-                Some(NonblockingOutcome::Done(self.over(Ok(done), sink)))
+                Some(Execution::Done(self.over(Ok(done), sink)))
             }
             PlanBody::Update(update) => self.update_at_once(update, plan, params, com, sink),
             _ => None,
@@ -91,8 +121,7 @@ impl Session {
     }
 
     fn count_at_once(&mut self, com: Com) {
-        self.process.counts.questions.add(1);
-        self.process.counts.com[Com::StmtExecute as usize].add(1);
+        self.count_execution();
         self.begin_statement(com);
     }
 
@@ -103,23 +132,8 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
         let r = self.complete(outcome, false, sink);
-        self.process.end(self.instance.clock.now_us());
+        self.end_command();
         r
-    }
-
-    /// Begins the statement, in the present transaction or in one of its own, which is `true`. `None` where that is for the long
-    /// way: what was set for the next transaction alone, and a transaction that begins by itself.
-    fn begin_at_once(&mut self) -> Option<bool> {
-        let own = !self.engine.in_transaction();
-        let mut isolation = self.isolation;
-        if own {
-            if !self.vars.hot().autocommit {
-                return None;
-            }
-            isolation = self.vars.usual_isolation()?;
-        }
-        self.engine.statement_begin(isolation);
-        Some(own)
     }
 
     /// The read as a statement of the present transaction, or as one of its own.
@@ -130,7 +144,7 @@ impl Session {
         params: &[Value],
         sink: &mut dyn ResultSink,
     ) -> Option<u64> {
-        let own = self.begin_at_once()?;
+        let own = self.begin_rows_now(Rows::Read)?;
         let mut rows = None;
         if plan.tables.iter().all(|t| self.engine.reopen_now(t)) {
             rows = exec::point_get_now(read, &plan, &mut self.engine, params, sink);
@@ -150,20 +164,13 @@ impl Session {
         params: &[Value],
         com: Com,
         sink: &mut dyn ResultSink,
-    ) -> Option<NonblockingOutcome> {
-        let read_only = match self.engine.in_transaction() {
-            true => self.engine.is_read_only(),
-            false => self.vars.hot().tx_read_only,
-        };
-        if read_only || self.check_server_read_only().is_err() {
-            return None;
-        }
-        let own = self.begin_at_once()?;
+    ) -> Option<Execution> {
+        let own = self.begin_rows_now(Rows::Changed)?;
         let mut changed = None;
         if plan.tables.iter().all(|t| self.engine.reopen_now(t)) {
             let now = self.now_micros();
             let mut cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
-            cx.strict_write = !update.ignore && cx.sql_mode.strict();
+            exec::writes(&mut cx, update.ignore);
             let found_rows = self.client.found_rows;
             changed = exec::update_now(update, &mut self.engine, &cx, found_rows)
                 .map(|done| (done, cx.take_warnings(), cx.last_insert_id_set()));
@@ -179,32 +186,17 @@ impl Session {
         done.generated_id = last_id;
         done.last_insert_id = last_id.unwrap_or(0);
         if !own {
-            return Some(NonblockingOutcome::Done(self.over(Ok(done), sink)));
+            return Some(Execution::Done(self.over(Ok(done), sink)));
         }
         let commit = self.engine.commit_now();
         Some(match commit {
             Some(c) if self.engine.is_durable_enough(&c) => {
-                NonblockingOutcome::Done(self.over(Ok(done), sink))
+                Execution::Done(self.over(Ok(done), sink))
             }
-            commit => NonblockingOutcome::Unacknowledged(UnacknowledgedChange { done, commit }),
+            commit => {
+                let change = UnacknowledgedChange { done, commit };
+                Execution::Pending(Pending::Acknowledgement(change))
+            }
         })
-    }
-
-    /// Waits until a change is as durable as it has to be, and answers the client.
-    ///
-    /// # Errors
-    /// 1180 and others of the log: what was changed is not acknowledged.
-    pub async fn finish_nonblocking(
-        &mut self,
-        rest: UnacknowledgedChange,
-        sink: &mut dyn ResultSink,
-    ) -> Result<(), SqlError> {
-        let UnacknowledgedChange { done, commit } = rest;
-        let outcome = match commit {
-            Some(commit) => self.engine.wait_durable(commit).await.map(|()| done),
-            // In a box, as it is rare and has all that a rollback may wait for.
-            None => Box::pin(self.end_statement(Ok(done))).await,
-        };
-        self.over(outcome, sink)
     }
 }

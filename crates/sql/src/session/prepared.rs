@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use types::error::codes;
 use types::{Pace, SqlError, Value};
 
-use super::{Com, Outcome, Session, com, dispatch};
+use super::{Com, Execution, Outcome, Session, com, dispatch};
 use crate::access::Authorized;
+use crate::exec::ExecError;
 use crate::plan::Plan;
 use crate::sink::{ColumnMeta, Done, ResultSink};
 use sql_expr::memory::{self, Charge};
@@ -144,13 +145,11 @@ impl Session {
     /// What parsing or planning it fails with; 1295, 1390, 1461.
     pub fn prepare(&mut self, sql: &[u8]) -> Result<PreparedInfo, SqlError> {
         let shown = self.parse_options().utf8(sql);
-        self.process
-            .begin(Command::Prepare, &shown, self.instance.clock.now_us());
+        self.begin_command(Command::Prepare, &shown);
         drop(shown);
-        self.process.interrupt().clear_query();
         self.begin_statement(Com::StmtPrepare);
         let r = self.make_prepared(sql);
-        self.process.end(self.instance.clock.now_us());
+        self.end_command();
         let p = match r {
             Ok(p) => p,
             Err(e) => return Err(self.failed(e)),
@@ -220,7 +219,7 @@ impl Session {
         })
     }
 
-    /// COM_STMT_EXECUTE.
+    /// COM_STMT_EXECUTE, for whoever waits for it at one place: [`start_prepared`](Self::start_prepared) and what is left then.
     ///
     /// # Errors
     /// 1243 for an unknown id, 1210 for the wrong number of parameters, and whatever the statement fails with.
@@ -230,10 +229,16 @@ impl Session {
         params: &'a [Value],
         sink: &'a mut dyn ResultSink,
     ) -> Outcome<'a> {
-        Box::pin(self.run_prepared(id, params, sink))
+        Box::pin(async move {
+            match self.start_prepared(id, params, sink) {
+                Execution::Done(done) => done,
+                Execution::Pending(rest) => self.finish_prepared(rest, id, params, sink).await,
+            }
+        })
     }
 
-    async fn run_prepared(
+    /// An execution that may wait for anything.
+    pub(super) async fn run_prepared(
         &mut self,
         id: u32,
         params: &[Value],
@@ -242,17 +247,14 @@ impl Session {
         let Some(p) = self.prepared.map.get(&id) else {
             return Err(unknown(id, "mysqld_stmt_execute"));
         };
-        let now = self.instance.clock.now_us();
-        self.process.begin(Command::Execute, &p.text, now);
+        self.begin_command(Command::Execute, &p.text);
         let com = p.com;
         let ready = self.ready_plan(p, params);
         let statement = self.gate.is_shut().then(|| Arc::clone(&p.statement));
         if p.lasts {
             self.leave().await;
         }
-        self.process.counts.questions.add(1);
-        self.process.counts.com[Com::StmtExecute as usize].add(1);
-        self.process.interrupt().clear_query();
+        self.count_execution();
         let admitted = statement.map_or(Ok(()), |s| self.admit(&s));
         let outcome = match ready {
             _ if admitted.is_err() => admitted.map(|()| Done::default()),
@@ -261,18 +263,17 @@ impl Session {
                 if params.len() < plan.peek().params as usize {
                     Err(wrong_arguments("mysqld_stmt_execute"))
                 } else {
-                    match self.run_plan(&plan, params, sink).await {
-                        Err(e) if e.code == crate::exec::STALE => {
-                            Box::pin(self.run_slowly(id, params, sink)).await
-                        }
-                        r => r,
+                    let outcome = self.run_plan(&plan, params, sink).await;
+                    match ExecError::unless_stale(outcome) {
+                        Some(outcome) => outcome,
+                        None => Box::pin(self.run_slowly(id, params, sink)).await,
                     }
                 }
             }
             None => Box::pin(self.run_slowly(id, params, sink)).await,
         };
         let r = self.complete(outcome, false, sink);
-        self.process.end(self.instance.clock.now_us());
+        self.end_command();
         r
     }
 
@@ -338,7 +339,7 @@ impl Session {
                 });
             }
             let outcome = self.run_plan(&plan, params, sink).await;
-            if !super::run::is_stale(&outcome) {
+            if let Some(outcome) = ExecError::unless_stale(outcome) {
                 return outcome;
             }
         }
@@ -375,7 +376,7 @@ impl Session {
         }
         if let Some(plan) = ready {
             let outcome = self.run_plan(&plan, params, sink).await;
-            if !super::run::is_stale(&outcome) {
+            if let Some(outcome) = ExecError::unless_stale(outcome) {
                 return outcome;
             }
         }

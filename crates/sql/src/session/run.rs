@@ -7,10 +7,11 @@ use types::error::codes;
 use types::{SqlError, Value, Warning};
 
 use super::Session;
-use crate::access::{Authorized, Ready, statement};
+use super::prologue::Rows;
+use crate::access::{Authorized, Ready};
 use crate::bind::BindCtx;
 use crate::bind::params::{TypedParam, type_of};
-use crate::exec::{self, ExecCtx};
+use crate::exec::{self, ExecCtx, ExecError};
 use crate::infoschema::Names;
 use crate::optimize;
 use crate::plan::{Plan, PlanBody, TimeLimit};
@@ -20,11 +21,6 @@ use sql_parser::ast::{Expr, Statement};
 
 /// How often a statement is planned again because a table changed between planning and running.
 pub(super) const REPLANS: usize = 16;
-
-/// Whether a plan did not run because a table is no longer what it was.
-pub(super) fn is_stale(outcome: &Result<Done, SqlError>) -> bool {
-    matches!(outcome, Err(e) if e.code == exec::STALE)
-}
 
 impl Session {
     /// The statement's time: `@@timestamp` where it is set, else the clock.
@@ -156,9 +152,9 @@ impl Session {
             // What planning warns of is told each time: such a plan is made anew.
             let quiet = self.diagnostics.total() == before;
             let outcome = self.run_plan(&plan, params, sink).await;
-            if is_stale(&outcome) {
+            let Some(outcome) = ExecError::unless_stale(outcome) else {
                 continue;
-            }
+            };
             if let Some(text) = text.filter(|_| quiet) {
                 let version = plan.peek().catalog_version;
                 self.cache.offer(text, self.settings, version, &plan);
@@ -187,19 +183,23 @@ impl Session {
         expr: &Expr,
         params: &[Value],
     ) -> Result<(Val<'static>, ExprType), SqlError> {
-        self.begin_implicit();
-        let level = self.vars.hot().isolation;
-        self.engine.statement_begin(level);
-        let outcome = self.eval_in_statement(expr, params).await;
-        let (value, ty) = self.end_statement(outcome).await?;
-        Ok((Val::from(value.as_ref()).into_owned(), ty))
+        for _ in 0..REPLANS {
+            self.begin_rows(Rows::Read)?;
+            let outcome = self.eval_in_statement(expr, params).await;
+            let outcome = self.end_statement(outcome).await;
+            if let Some(outcome) = ExecError::unless_stale(outcome) {
+                let (value, ty) = outcome?;
+                return Ok((Val::from(value.as_ref()).into_owned(), ty));
+            }
+        }
+        Err(SqlError::fixed(codes::ER_TABLE_DEF_CHANGED))
     }
 
     async fn eval_in_statement(
         &mut self,
         expr: &Expr,
         params: &[Value],
-    ) -> Result<(Value, ExprType), SqlError> {
+    ) -> Result<(Value, ExprType), ExecError> {
         let now = self.now_micros();
         let catalog = Arc::clone(self.engine.catalog());
         let names = Names::new(&self.instance, self.facts.connection_id);
@@ -229,7 +229,7 @@ impl Session {
         plan: &Authorized<Plan>,
         params: &[Value],
         sink: &mut dyn ResultSink,
-    ) -> Result<Done, SqlError> {
+    ) -> Result<Done, ExecError> {
         let again;
         let plan = match self.security.ready(plan) {
             Some(ready) => ready,
@@ -241,28 +241,7 @@ impl Session {
             }
         };
         let _deadline = self.deadline(plan.time_limit);
-        if !plan.tables.is_empty() {
-            self.begin_implicit();
-        }
-        let mut isolation = self.isolation;
-        if self.engine.in_transaction() {
-            if plan.writes && self.engine.is_read_only() {
-                return Err(SqlError::read_only_transaction());
-            }
-        } else {
-            let (level, read_only) = self.vars.begin_transaction();
-            if plan.writes && read_only {
-                return Err(SqlError::read_only_transaction());
-            }
-            isolation = level;
-        }
-        if plan.writes {
-            self.check_server_read_only()?;
-        }
-        self.engine.statement_begin(isolation);
-        if plan.writes {
-            self.engine.statement_writes();
-        }
+        self.begin_rows(Rows::of(&plan))?;
         let outcome = self.run_in_statement(plan, params, sink).await;
         self.end_statement(outcome).await
     }
@@ -273,7 +252,7 @@ impl Session {
         plan: Ready<'_, Plan>,
         params: &[Value],
         sink: &mut dyn ResultSink,
-    ) -> Result<Done, SqlError> {
+    ) -> Result<Done, ExecError> {
         let now = self.now_micros();
         let id = self.facts.connection_id;
         let (r, warnings, total, last_id) = {
@@ -304,33 +283,4 @@ impl Session {
         }
         Ok(done)
     }
-
-    /// `read_only` and `super_read_only` of the server.
-    pub(super) fn check_server_read_only(&self) -> Result<(), SqlError> {
-        let hot = self.instance.globals.hot();
-        if hot.super_read_only() != 0 {
-            return Err(read_only("--super-read-only"));
-        }
-        if hot.read_only() != 0 && !self.security.has_one(statement::CONNECTIONS) {
-            return Err(read_only("--read-only"));
-        }
-        Ok(())
-    }
-
-    /// Refuses statements that change definitions in a read-only transaction or server.
-    pub(crate) fn check_may_change(&self) -> Result<(), SqlError> {
-        if self.engine.in_transaction() && self.engine.is_read_only() {
-            return Err(SqlError::read_only_transaction());
-        }
-        self.check_server_read_only()
-    }
-}
-
-fn read_only(option: &str) -> SqlError {
-    SqlError::new(
-        types::error::codes::ER_OPTION_PREVENTS_STATEMENT,
-        format!(
-            "The MySQL server is running with the {option} option so it cannot execute this statement"
-        ),
-    )
 }

@@ -4,8 +4,9 @@ use types::{Pace, SqlError};
 
 use super::{
     Com, Command, LARGE_VARIABLES, Outcome, Session, com, dispatch, long_running, out_of_memory,
-    parse_error, run,
+    parse_error,
 };
+use crate::exec::ExecError;
 use crate::sink::{Done, ResultSink};
 use sql_expr::memory::{self, Account, Charge};
 use sql_expr::vars::SqlMode;
@@ -26,13 +27,11 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
         let shown = self.parse_options().utf8(sql);
-        self.process
-            .begin(Command::Query, &shown, self.instance.clock.now_us());
+        self.begin_command(Command::Query, &shown);
         drop(shown);
         self.process.counts.questions.add(1);
-        self.process.interrupt().clear_query();
         let r = self.execute_text(sql, sink).await;
-        self.process.end(self.instance.clock.now_us());
+        self.end_command();
         r
     }
 
@@ -46,7 +45,7 @@ impl Session {
         {
             self.begin_statement(Com::Select);
             let outcome = self.run_plan(&plan, &[], sink).await;
-            if !run::is_stale(&outcome) {
+            if let Some(outcome) = ExecError::unless_stale(outcome) {
                 return self.complete(outcome, false, sink);
             }
         }

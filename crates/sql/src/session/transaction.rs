@@ -135,10 +135,10 @@ impl Session {
     ///
     /// # Errors
     /// The statement's own error, or what committing fails with.
-    pub(crate) async fn end_statement<T>(
+    pub(crate) async fn end_statement<T, E: From<SqlError>>(
         &mut self,
-        outcome: Result<T, SqlError>,
-    ) -> Result<T, SqlError> {
+        outcome: Result<T, E>,
+    ) -> Result<T, E> {
         let own = !self.engine.in_transaction();
         match outcome {
             Ok(v) if own => match self.engine.commit().await {
@@ -146,7 +146,7 @@ impl Session {
                 Err(e) => {
                     // The commit was not written: nothing of the statement may stay.
                     self.engine.rollback().await?;
-                    Err(e)
+                    Err(e.into())
                 }
             },
             Ok(v) => Ok(v),

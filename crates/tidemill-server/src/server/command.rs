@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use sql::session::{NonblockingOutcome, PreparedInfo};
+use sql::session::{Execution, PreparedInfo};
 use sql_expr::memory::Charge;
 use types::SqlError;
 use types::error::codes;
@@ -165,17 +165,14 @@ impl Connection {
             .with_definitions(&mut prepared.definitions);
         let session = &mut self.session;
         let params = &self.params;
-        let outcome =
-            match catch_unwind_now(|| session.execute_nonblocking(id, params, &mut results)) {
-                Ok(NonblockingOutcome::Done(done)) => Ok(done),
-                Ok(NonblockingOutcome::Unacknowledged(rest)) => {
-                    catch_unwind(pin!(session.finish_nonblocking(rest, &mut results))).await
-                }
-                Ok(NonblockingOutcome::Refused) => {
-                    catch_unwind(pin!(session.execute_prepared(id, params, &mut results))).await
-                }
-                Err(panic) => Err(panic),
-            };
+        let outcome = match catch_unwind_now(|| session.start_prepared(id, params, &mut results)) {
+            Ok(Execution::Done(done)) => Ok(done),
+            Ok(Execution::Pending(rest)) => {
+                let rest = session.finish_prepared(rest, id, params, &mut results);
+                catch_unwind(pin!(rest)).await
+            }
+            Err(panic) => Err(panic),
+        };
         let outcome = finish(outcome, &mut results);
         self.status = results.status();
         if form == Form::Cursor {

@@ -1,7 +1,7 @@
 //! Statements about accounts: users, roles, what is granted to them, passwords, and the texts of SHOW GRANTS and SHOW CREATE USER.
 //!
 //! Everything that is decided is decided while the accounts are being changed, on the accounts as they are then
-//! ([`crate::access::Accounts::change`]); a statement about several accounts changes all of them or none. Never here: a packet, a row of
+//! ([`crate::accounts::Accounts::change`]); a statement about several accounts changes all of them or none. Never here: a packet, a row of
 //! `mysql.*`.
 
 mod actor;

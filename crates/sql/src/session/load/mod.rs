@@ -15,6 +15,7 @@ use types::{Charset, CollationId, DataType, Level, SqlError, Value, Warning};
 
 use self::lines::{Field, Read, Shape};
 use super::Session;
+use super::prologue::Rows;
 use crate::access::needs::{self, Need};
 use crate::access::{Authorized, Granted, Priv};
 use crate::plan::{Plan, same_name};
@@ -98,18 +99,17 @@ impl Session {
                 &self.vars.text("secure_file_priv"),
             )?)
         };
-        self.begin_implicit();
-        if !self.engine.in_transaction() {
-            let (level, _) = self.vars.begin_transaction();
-            self.isolation = level;
-        }
-        self.engine.statement_begin(self.isolation);
-        let outcome = self.load_lines(&mut load, &shape, &mut source, sink).await;
+        let begun = self.begin_rows(Rows::Changed);
+        let outcome = match begun {
+            Ok(()) => self.load_lines(&mut load, &shape, &mut source, sink).await,
+            Err(_) => Ok(()),
+        };
         self.rows_before = 0;
         if statement.local {
             // The client sends all of it, whatever has become of the statement.
             while let Ok(Some(_)) = sink.file_chunk().await {}
         }
+        begun?;
         self.end_statement(outcome).await?;
         let (records, affected) = (load.records, load.affected);
         let (deleted, skipped) = match statement.on_duplicate {
@@ -141,7 +141,7 @@ impl Session {
             return Err(SqlError::not_supported("PARTITION"));
         }
         let name = self.changeable_name(&l.table)?;
-        self.check_may_change()?;
+        self.check_may_change_rows()?;
         let table = self.find_table(&name)?;
         let charset = match &l.charset {
             None => Charset::Utf8mb4,
@@ -392,7 +392,8 @@ impl Session {
         let plan = ready.ok_or_else(|| SqlError::internal("a plan of another session"))?;
         let mut nobody = Collector::new();
         self.engine.interrupt().check()?;
-        self.run_in_statement(plan, values, &mut nobody).await
+        let outcome = self.run_in_statement(plan, values, &mut nobody).await;
+        Ok(outcome?)
     }
 }
 

@@ -7,7 +7,7 @@ use types::{SqlError, Value};
 use super::{Client, server};
 use crate::access::account::{ColumnGrant, TableGrant};
 use crate::access::{Account, AccountId, AccountState, Priv, PrivSet, needs};
-use crate::session::{Instance, NonblockingOutcome as Outcome};
+use crate::session::{Execution, Instance, Pending};
 use crate::sink::Collector;
 use std::sync::Arc;
 
@@ -465,10 +465,11 @@ fn what_is_taken_is_gone_at_once() {
     let now = |u: &mut Client, id| {
         let mut sink = Collector::new();
         let s = &mut u.session;
-        match s.execute_nonblocking(id, &[Value::Int(1)], &mut sink) {
-            Outcome::Refused => false,
-            Outcome::Done(r) => r.is_ok(),
-            Outcome::Unacknowledged(x) => block_on(s.finish_nonblocking(x, &mut sink)).is_ok(),
+        let params = [Value::Int(1)];
+        match s.start_prepared(id, &params, &mut sink) {
+            Execution::Pending(Pending::Statement) => false,
+            Execution::Done(r) => r.is_ok(),
+            Execution::Pending(x) => block_on(s.finish_prepared(x, id, &params, &mut sink)).is_ok(),
         }
     };
     let waits = |u: &mut Client, id| {

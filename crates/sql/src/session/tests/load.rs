@@ -68,6 +68,23 @@ fn table(c: &mut Client) -> String {
 }
 
 #[test]
+fn what_is_read_only_loads_nothing() {
+    let mut c = client();
+    let text = "LOAD DATA LOCAL INFILE 'f.txt' INTO TABLE t";
+    // Refused before the file is asked for.
+    c.run("SET SESSION TRANSACTION READ ONLY");
+    assert_eq!(c.error(text), 1792);
+    c.run("SET SESSION TRANSACTION READ WRITE");
+    c.run("START TRANSACTION READ ONLY");
+    assert_eq!(c.error(text), 1792);
+    c.run("COMMIT");
+    assert_eq!(
+        load(&mut c, text, "1\t2\tx\n").as_deref(),
+        Ok("Records: 1  Deleted: 0  Skipped: 0  Warnings: 0")
+    );
+}
+
+#[test]
 fn rows_come_from_the_clients_file() {
     let mut c = client();
     let sql = "LOAD DATA LOCAL INFILE 'f.txt' INTO TABLE t";

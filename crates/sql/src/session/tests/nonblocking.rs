@@ -4,7 +4,7 @@ use base::block_on;
 use types::Value;
 
 use super::{Client, server};
-use crate::session::NonblockingOutcome;
+use crate::session::{Execution, Pending};
 use crate::sink::Collector;
 
 /// The first column of each row: numbers as they are, of anything else the length.
@@ -20,31 +20,31 @@ fn numbers(sink: &Collector) -> Vec<i64> {
 /// What an execution without waiting gives: `None` where it refuses.
 fn nonblocking(c: &mut Client, id: u32, param: Value) -> Option<Vec<i64>> {
     let mut sink = Collector::new();
-    match c.session.execute_nonblocking(id, &[param], &mut sink) {
-        NonblockingOutcome::Refused => {
+    match c.session.start_prepared(id, &[param], &mut sink) {
+        Execution::Pending(Pending::Statement) => {
             assert!(sink.results.is_empty(), "it refused, and wrote something");
             None
         }
-        NonblockingOutcome::Done(done) => {
+        Execution::Done(done) => {
             done.expect("a point read");
             Some(numbers(&sink))
         }
-        NonblockingOutcome::Unacknowledged(_) => panic!("a read has nothing to settle"),
+        Execution::Pending(_) => panic!("a read has nothing to settle"),
     }
 }
 
 /// A change without waiting but for the log: rows changed and what the client is told, `None` where it refuses.
 fn change_at_once(c: &mut Client, id: u32, params: &[Value]) -> Option<(u64, String)> {
     let mut sink = Collector::new();
-    let done = match c.session.execute_nonblocking(id, params, &mut sink) {
-        NonblockingOutcome::Refused => {
+    let done = match c.session.start_prepared(id, params, &mut sink) {
+        Execution::Pending(Pending::Statement) => {
             assert!(sink.results.is_empty(), "it refused, and wrote something");
             return None;
         }
-        NonblockingOutcome::Done(done) => done,
-        NonblockingOutcome::Unacknowledged(rest) => {
+        Execution::Done(done) => done,
+        Execution::Pending(rest) => {
             assert!(sink.results.is_empty(), "acknowledged too early");
-            block_on(c.session.finish_nonblocking(rest, &mut sink))
+            block_on(c.session.finish_prepared(rest, id, params, &mut sink))
         }
     };
     done.expect("a change");
@@ -55,7 +55,7 @@ fn change_at_once(c: &mut Client, id: u32, params: &[Value]) -> Option<(u64, Str
 /// The same, by the way that may wait.
 fn waiting(c: &mut Client, id: u32, param: Value) -> Vec<i64> {
     let mut sink = Collector::new();
-    block_on(c.session.execute_prepared(id, &[param], &mut sink)).expect("a point read");
+    block_on(c.session.run_prepared(id, &[param], &mut sink)).expect("a point read");
     numbers(&sink)
 }
 

@@ -68,8 +68,11 @@ fn limits_an_hour_hold_for_all_sessions_of_an_account() {
     let mut sink = crate::sink::Collector::new();
     let r = block_on(u.session.execute_prepared(p, &[], &mut sink));
     assert_eq!(r.map_err(|e| e.code), Err(1226));
-    let now = u.session.execute_nonblocking(p, &[], &mut sink);
-    assert!(matches!(now, crate::session::NonblockingOutcome::Refused));
+    let now = u.session.start_prepared(p, &[], &mut sink);
+    assert!(matches!(
+        now,
+        crate::session::Execution::Pending(crate::session::Pending::Statement)
+    ));
     c.run("FLUSH USER_RESOURCES");
     u.run("SELECT * FROM test.t");
     c.run("ALTER USER u@localhost WITH MAX_QUERIES_PER_HOUR 0 MAX_UPDATES_PER_HOUR 0");

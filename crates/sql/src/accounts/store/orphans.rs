@@ -1,12 +1,13 @@
 //! Rows under a name that is no account: they are in force for nobody, and must not become the next account's of that name.
 
-use engine::{KeyBound, ReadMode, RowBatch, ScanSpec, Session};
+use engine::{KeyBound, Session};
 use types::keyenc::encode_key;
 use types::{SqlError, Value};
 
-use super::rows::Reader;
+use super::rows::each_row;
 use super::schema::SCHEMA;
 use crate::access::account::AccountId;
+use crate::exec::table_writer::TableWriter;
 
 /// Tables whose keys begin with host and user.
 const BY_HOST_AND_USER: [&str; 7] = [
@@ -53,39 +54,18 @@ async fn remove_from(
         key
     });
     let side = || bound.clone().map_or(KeyBound::None, KeyBound::Included);
-    let mut scan = s.scan(
-        &t,
-        ScanSpec {
-            index: 0,
-            lower: side(),
-            upper: side(),
-            backward: false,
-            mode: ReadMode::Consistent,
-        },
-    );
     let mut keys = Vec::new();
-    let mut batch = RowBatch::default();
-    let reader = Reader(&t);
-    loop {
-        batch.clear();
-        let more = s
-            .next_batch(&mut scan, &mut batch, 256, &mut |_| Ok(true))
-            .await?;
-        for i in 0..batch.len() {
-            let row = batch.row(i);
-            let is = |user, host| {
-                AccountId::new(&reader.text(row, user), &reader.text(row, host)) == *id
-            };
-            if bound.is_some() || is("FROM_USER", "FROM_HOST") || is("TO_USER", "TO_HOST") {
-                keys.push(batch.key(i).to_vec());
-            }
+    each_row(s, &t, (side(), side()), |reader, row, key| {
+        let is =
+            |user, host| AccountId::new(&reader.text(row, user), &reader.text(row, host)) == *id;
+        if bound.is_some() || is("FROM_USER", "FROM_HOST") || is("TO_USER", "TO_HOST") {
+            keys.push(key.to_vec());
         }
-        if !more {
-            break;
-        }
-    }
+    })
+    .await?;
+    let writer = TableWriter::new(&t, false);
     for key in keys {
-        s.delete_key(&t, &key, &mut |_| Ok(true)).await?;
+        writer.delete_key(s, &key, |_| Ok(true)).await?;
     }
     Ok(())
 }

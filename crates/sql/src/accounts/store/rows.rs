@@ -1,5 +1,7 @@
 //! Rows of system tables by the names of their columns.
 
+use std::sync::Arc;
+
 use engine::{KeyBound, ReadMode, RowBatch, RowRef, ScanSpec, Session, Table};
 use types::{SqlError, ValueRef};
 
@@ -92,29 +94,42 @@ pub(crate) async fn all_rows<T: Send>(
     mut make: impl FnMut(&Reader<'_>, RowRef<'_>) -> T + Send,
 ) -> Result<Vec<T>, SqlError> {
     let t = s.open_table(SCHEMA, name).await?;
-    let mut scan = s.scan(
-        &t,
-        ScanSpec {
-            index: 0,
-            lower: KeyBound::None,
-            upper: KeyBound::None,
-            backward: false,
-            mode: ReadMode::Consistent,
-        },
-    );
     let mut out = Vec::new();
+    let all = (KeyBound::None, KeyBound::None);
+    each_row(s, &t, all, |reader, row, _| out.push(make(reader, row))).await?;
+    Ok(out)
+}
+
+/// Looks at the rows of a system table whose keys lie between two bounds, and at their keys.
+///
+/// # Errors
+/// What the engine fails with.
+pub(super) async fn each_row(
+    s: &mut Session,
+    t: &Arc<Table>,
+    (lower, upper): (KeyBound, KeyBound),
+    mut look: impl FnMut(&Reader<'_>, RowRef<'_>, &[u8]) + Send,
+) -> Result<(), SqlError> {
+    let spec = ScanSpec {
+        index: 0,
+        lower,
+        upper,
+        backward: false,
+        mode: ReadMode::Consistent,
+    };
+    let mut scan = s.scan(t, spec);
     let mut batch = RowBatch::default();
+    let reader = Reader(t);
     loop {
         batch.clear();
         let more = s
             .next_batch(&mut scan, &mut batch, 256, &mut |_| Ok(true))
             .await?;
-        let reader = Reader(&t);
         for i in 0..batch.len() {
-            out.push(make(&reader, batch.row(i)));
+            look(&reader, batch.row(i), batch.key(i));
         }
         if !more {
-            return Ok(out);
+            return Ok(());
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Components: of MySQL's there is one here, validate_password. It is off until INSTALL COMPONENT, as in MySQL, and what is installed
-//! stays so ([`super::tables::components`]).
+//! stays so ([`super::store::components`]).
 //!
-//! Never here: what a component does. The rules of passwords are [`super::password`]'s.
+//! Never here: what a component does. The rules of passwords are [`crate::access::password`]'s.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use engine::Engine;
 use types::SqlError;
 use types::error::codes;
 
-use super::tables::components as table;
+use super::store::components as table;
 
 /// The name under which the component is installed.
 const VALIDATE_PASSWORD: &str = "file://component_validate_password";

@@ -13,6 +13,7 @@ use super::schema::{COLUMN_LABELS, ROUTINE_LABELS, SCHEMA, TABLE_LABELS};
 use super::{attributes, orphans};
 use crate::access::account::{Account, AccountId, AccountState, ProxyGrant, TlsRequirement};
 use crate::access::privilege::{ON_DB, PRIVILEGES, Priv, PrivSet};
+use crate::exec::table_writer::TableWriter;
 
 /// A value of a row that is to be written.
 #[derive(Debug, Clone, PartialEq)]
@@ -199,17 +200,17 @@ fn user_row(a: &Account) -> Row {
         )
 }
 
-/// A row as the engine takes it: defaults first, then what is said.
-pub(crate) struct Writer {
+/// A row as it is stored: defaults first, then what is said.
+pub(crate) struct Stored {
     table: Arc<Table>,
     values: Vec<Value>,
 }
 
-impl Writer {
+impl Stored {
     /// With the defaults of the table's columns at that time.
-    pub fn new(table: &Arc<Table>, now_us: i64) -> Writer {
+    pub fn new(table: &Arc<Table>, now_us: i64) -> Stored {
         let columns = table.def.columns.iter();
-        Writer {
+        Stored {
             values: columns.map(|c| filling(c, now_us)).collect(),
             table: Arc::clone(table),
         }
@@ -235,8 +236,9 @@ impl Writer {
     /// What the engine fails with.
     pub async fn put(self, s: &mut Session) -> Result<(), SqlError> {
         let key = self.key();
-        s.delete_key(&self.table, &key, &mut |_| Ok(true)).await?;
-        match s.insert(&self.table, &self.values).await? {
+        let writer = TableWriter::new(&self.table, false);
+        writer.delete_key(s, &key, |_| Ok(true)).await?;
+        match writer.insert(s, &self.values).await? {
             Inserted::Done => Ok(()),
             Inserted::Duplicate { .. } => Err(SqlError::fixed(codes::ER_UNKNOWN_ERROR)),
         }
@@ -248,7 +250,8 @@ impl Writer {
     /// What the engine fails with.
     pub async fn remove(self, s: &mut Session) -> Result<(), SqlError> {
         let key = self.key();
-        s.delete_key(&self.table, &key, &mut |_| Ok(true)).await?;
+        let writer = TableWriter::new(&self.table, false);
+        writer.delete_key(s, &key, |_| Ok(true)).await?;
         Ok(())
     }
 }
@@ -356,18 +359,18 @@ async fn write_in(s: &mut Session, changed: &[Change<'_>], now_us: i64) -> Resul
         let new = after.map(rows_of).unwrap_or_default();
         let mut gone: BTreeMap<(&'static str, Vec<u8>), Row> = BTreeMap::new();
         for row in old {
-            let w = writer(s, &mut tables, &row, now_us).await?;
+            let w = stored(s, &mut tables, &row, now_us).await?;
             gone.insert((row.table, w.key()), row);
         }
         let mut put = Vec::new();
         for row in new {
-            let w = writer(s, &mut tables, &row, now_us).await?;
+            let w = stored(s, &mut tables, &row, now_us).await?;
             if gone.remove(&(row.table, w.key())).as_ref() != Some(&row) {
                 put.push(w);
             }
         }
         for row in gone.into_values() {
-            writer(s, &mut tables, &row, now_us)
+            stored(s, &mut tables, &row, now_us)
                 .await?
                 .remove(s)
                 .await?;
@@ -379,12 +382,12 @@ async fn write_in(s: &mut Session, changed: &[Change<'_>], now_us: i64) -> Resul
     Ok(())
 }
 
-async fn writer(
+async fn stored(
     s: &mut Session,
     tables: &mut BTreeMap<&'static str, Arc<Table>>,
     row: &Row,
     now_us: i64,
-) -> Result<Writer, SqlError> {
+) -> Result<Stored, SqlError> {
     let table = match tables.get(row.table) {
         Some(t) => Arc::clone(t),
         None => {
@@ -393,7 +396,7 @@ async fn writer(
             t
         }
     };
-    let mut w = Writer::new(&table, now_us);
+    let mut w = Stored::new(&table, now_us);
     for (column, cell) in &row.cells {
         w.cell(column, cell);
     }
@@ -415,7 +418,7 @@ pub(super) async fn put_account(
         if row.table == "user" {
             row.table = user;
         }
-        writer(s, &mut tables, &row, now_us).await?.put(s).await?;
+        stored(s, &mut tables, &row, now_us).await?.put(s).await?;
     }
     Ok(())
 }
@@ -432,7 +435,7 @@ pub(super) async fn put_proxy(
     now_us: i64,
 ) -> Result<(), SqlError> {
     let row = proxy_row(id, of, grant);
-    let w = writer(s, &mut BTreeMap::new(), &row, now_us).await?;
+    let w = stored(s, &mut BTreeMap::new(), &row, now_us).await?;
     w.put(s).await
 }
 
@@ -448,7 +451,7 @@ fn component(id: u64, urn: &str) -> Row {
 /// # Errors
 /// What the engine fails with.
 pub(super) async fn put_component(s: &mut Session, id: u64, urn: &str) -> Result<(), SqlError> {
-    let w = writer(s, &mut BTreeMap::new(), &component(id, urn), 0).await?;
+    let w = stored(s, &mut BTreeMap::new(), &component(id, urn), 0).await?;
     w.put(s).await
 }
 
@@ -457,6 +460,6 @@ pub(super) async fn put_component(s: &mut Session, id: u64, urn: &str) -> Result
 /// # Errors
 /// What the engine fails with.
 pub(super) async fn remove_component(s: &mut Session, id: u64) -> Result<(), SqlError> {
-    let w = writer(s, &mut BTreeMap::new(), &component(id, ""), 0).await?;
+    let w = stored(s, &mut BTreeMap::new(), &component(id, ""), 0).await?;
     w.remove(s).await
 }

@@ -4,6 +4,9 @@
 //! force for all sessions, open ones included, once that is durable. A statement is acknowledged after that; none can lose another.
 //! Reading takes no lock that a change holds while it waits.
 
+pub mod components;
+mod store;
+
 use base::lock::{Mutex, RwLock};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,8 +15,7 @@ use base::Event;
 use engine::Engine;
 use types::SqlError;
 
-use super::account::AccountState;
-use super::tables;
+use crate::access::AccountState;
 
 /// The accounts of a server.
 pub struct Accounts {
@@ -41,7 +43,7 @@ impl Accounts {
     /// # Errors
     /// What the engine fails with; a table that is there and cannot be read.
     pub async fn open(engine: &Arc<Engine>, now_us: i64) -> Result<Accounts, SqlError> {
-        tables::prepare(engine, now_us).await?;
+        store::prepare(engine, now_us).await?;
         let a = Accounts::of(AccountState::default());
         a.reload(engine).await?;
         Ok(a)
@@ -97,7 +99,7 @@ impl Accounts {
     /// What the engine fails with.
     pub async fn reload(&self, engine: &Arc<Engine>) -> Result<(), SqlError> {
         let _turn = self.begin_change().await;
-        let state = tables::read(engine).await?;
+        let state = store::read(engine).await?;
         self.publish(state);
         Ok(())
     }
@@ -116,7 +118,7 @@ impl Accounts {
         let old = self.snapshot();
         let mut new = AccountState::clone(&old);
         let r = change(&mut new)?;
-        if tables::write(engine, &old, &new).await? {
+        if store::write(engine, &old, &new).await? {
             self.publish(new);
         }
         Ok(r)

@@ -5,29 +5,25 @@ use std::sync::Arc;
 use engine::Table;
 use types::{SqlError, Value};
 
-use super::Env;
-use super::join::Join;
-use super::keymap::KeyMap;
-use super::row::Assigned;
-use super::update::default_of;
+use super::edit::default_of;
+use crate::exec::Env;
+use crate::exec::join::Join;
+use crate::exec::row;
 use crate::plan::{UpdatePlan, UpdateTarget, subqueries_of};
 use sql_expr::RowSource;
 use sql_expr::memory::{Account, Charge};
 
-/// Rows of a target that are to be changed.
-pub(super) struct Found {
-    /// Their clustered keys.
-    pub keys: KeyMap,
-    /// The assigned values of each, as of when it was found; empty where rows are looked at again and computed when they change.
+/// What rows of a target are assigned, as of when they were found.
+pub(super) struct Assigned {
+    /// The values of each row; none where rows are looked at again and computed when they change.
     pub values: Vec<Vec<Value>>,
     charge: Charge,
 }
 
-impl Found {
+impl Assigned {
     /// None yet.
-    pub fn new(account: &Arc<Account>) -> Found {
-        Found {
-            keys: KeyMap::new(account),
+    pub fn new(account: &Arc<Account>) -> Assigned {
+        Assigned {
             values: Vec::new(),
             charge: Charge::to(account),
         }
@@ -68,16 +64,16 @@ pub(super) async fn in_turn(
         }
         for i in used {
             let rows = {
-                let row = Assigned {
+                let row = row::Assigned {
                     slot: edit.slot,
                     columns: &columns,
                     rest: &join.tuple(),
                 };
-                super::sub::fetch(&block.subqueries[i as usize], env, &row).await?
+                crate::exec::sub::fetch(&block.subqueries[i as usize], env, &row).await?
             };
             join.subs.set(i, rows);
         }
-        let row = Assigned {
+        let row = row::Assigned {
             slot: edit.slot,
             columns: &columns,
             rest: &join.tuple(),

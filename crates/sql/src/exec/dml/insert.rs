@@ -1,0 +1,149 @@
+//! INSERT and REPLACE, and the runs of rows of a LOAD DATA: rows are made, numbered and written one by one. What happens to a row that
+//! is there already is [`on_duplicate`](super::on_duplicate)'s.
+
+use engine::Inserted;
+use types::{SqlError, Value};
+
+use super::new_row::NewRows;
+use super::numbers::{Number, Numbers};
+use super::on_duplicate::{InTheWay, NewRow, OnDuplicate, Selected};
+use super::table_writer::TableWriter;
+use super::table_writer::tally::Tally;
+use crate::exec::Env;
+use crate::exec::query::run_query;
+use crate::exec::store::RowStore;
+use crate::exec::sub::SubValues;
+use crate::plan::{InsertPlan, InsertRows};
+use crate::sink::Done;
+use sql_expr::NoRow;
+
+/// An INSERT in progress.
+struct Insert<'p> {
+    plan: &'p InsertPlan,
+    writer: TableWriter<'p>,
+    rows: NewRows<'p>,
+    numbers: Numbers<'p>,
+    on_duplicate: OnDuplicate<'p>,
+    tally: Tally,
+    /// The row at hand, as messages count it.
+    line: u64,
+}
+
+/// Runs an INSERT or REPLACE.
+pub(crate) async fn run(
+    plan: &InsertPlan,
+    env: &mut Env<'_>,
+    found_rows: bool,
+) -> Result<Done, SqlError> {
+    let cx = env.cx;
+    let mut subs = SubValues::new(&plan.subqueries, env, &NoRow).await?;
+    let writer = TableWriter::new(&plan.table, plan.ignore);
+    let rows = NewRows::of(plan, cx);
+    let mut w = Insert {
+        plan,
+        writer,
+        numbers: Numbers::of(plan, cx),
+        on_duplicate: OnDuplicate {
+            plan,
+            writer: writer.assigning(&plan.on_duplicate, &plan.touch),
+            mode: rows.mode,
+            auto: rows.auto,
+            found_rows,
+        },
+        rows,
+        tally: Tally::default(),
+        line: cx.rows_before,
+    };
+    let total = match &plan.source {
+        InsertRows::Values(rows) => {
+            for (i, row) in rows.iter().enumerate() {
+                w.line += 1;
+                let made = w.rows.of_values(row, w.line, cx, &subs)?;
+                let left = (rows.len() - i) as u64;
+                w.put(made, left, env, &mut subs, None).await?;
+                if env.due() {
+                    env.pause().await?;
+                }
+            }
+            rows.len() as u64
+        }
+        InsertRows::Query(q) => {
+            let mut rows = RowStore::new(q.types.len(), cx.memory());
+            run_query(q, env, &NoRow, &mut rows, u64::MAX).await?;
+            env.check()?;
+            for i in 0..rows.len() {
+                if env.due() {
+                    env.pause().await?;
+                }
+                w.line += 1;
+                let made = w.rows.of_selected(&rows, i, w.line, cx, &subs)?;
+                let left = (rows.len() - i) as u64;
+                w.put(made, left, env, &mut subs, Some((&rows, i))).await?;
+            }
+            rows.len() as u64
+        }
+    };
+    if total == 1 && matches!(plan.source, InsertRows::Values(_)) {
+        return Ok(w.tally.of_one_row());
+    }
+    Ok(w.tally.of_insert(total, plan.ignore, cx.warning_count()))
+}
+
+impl Insert<'_> {
+    /// Writes a row. `left` is how many are still to come, this one included.
+    async fn put(
+        &mut self,
+        mut row: Vec<Value>,
+        left: u64,
+        env: &mut Env<'_>,
+        subs: &mut SubValues,
+        selected: Option<(&RowStore, usize)>,
+    ) -> Result<(), SqlError> {
+        let place = (self.line, left);
+        let number = self
+            .numbers
+            .fill(&mut row, &self.rows, place, env.session, env.cx)?;
+        let generated = match number {
+            Number::None => None,
+            Number::Generated(id) => Some(id),
+            Number::Given(id) => {
+                self.tally.given(id);
+                None
+            }
+        };
+        let row = NewRow {
+            values: &row,
+            line: self.line,
+            selected: Selected {
+                row: selected,
+                values: self.plan.columns.len(),
+                columns: &self.plan.beside,
+            },
+        };
+        let mut replaced = 0;
+        loop {
+            let (index, key) = match self.writer.insert(env.session, row.values).await? {
+                Inserted::Done => {
+                    self.tally.inserted(replaced, generated);
+                    return Ok(());
+                }
+                Inserted::Duplicate { index, key } => (index, key),
+            };
+            let met = (index, &key[..]);
+            let tally = &mut self.tally;
+            match self
+                .on_duplicate
+                .in_the_way(met, &row, env, subs, tally)
+                .await?
+            {
+                InTheWay::Removed => replaced += 1,
+                InTheWay::Gone => {}
+                InTheWay::TheSame => {
+                    self.tally.inserted(replaced, None);
+                    return Ok(());
+                }
+                InTheWay::Stays => return Ok(()),
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! AUTO_INCREMENT: which rows of an INSERT get a number, which numbers they are, and how many are reserved at once.
+
+use engine::Session;
+use types::{DataType, SqlError, Value, ValueRef};
+
+use super::new_row::NewRows;
+use crate::plan::InsertPlan;
+use sql_expr::EvalCtx;
+use sql_expr::vars::SqlMode;
+
+/// Most numbers that are reserved at once.
+const AT_ONCE: u64 = 65_536;
+
+/// What a row has in its AUTO_INCREMENT column.
+pub(super) enum Number {
+    /// There is no such column, or what is there is no number above zero.
+    None,
+    /// It came with the row.
+    Given(u64),
+    /// It was made.
+    Generated(u64),
+}
+
+/// The numbers of a statement.
+pub(super) struct Numbers<'p> {
+    plan: &'p InsertPlan,
+    /// NO_AUTO_VALUE_ON_ZERO.
+    zero_is_a_value: bool,
+    /// Reserved values: the next one and how many there are.
+    reserved: (u64, u64),
+    /// Distance of values and their remainder.
+    step: (u64, u64),
+    /// SET insert_id said where they begin.
+    told: bool,
+}
+
+impl<'p> Numbers<'p> {
+    /// Of a statement.
+    pub fn of(plan: &'p InsertPlan, cx: &EvalCtx<'_>) -> Numbers<'p> {
+        let hot = cx.vars.hot();
+        let first = cx.facts.insert_id;
+        Numbers {
+            plan,
+            zero_is_a_value: cx.sql_mode.has(SqlMode::NO_AUTO_VALUE_ON_ZERO),
+            // What SET insert_id says is as good as reserved.
+            reserved: (first, if first == 0 { 0 } else { u64::MAX }),
+            step: (
+                hot.auto_increment_increment.max(1),
+                hot.auto_increment_offset,
+            ),
+            told: first != 0,
+        }
+    }
+
+    /// Fills in the column. `rows_left` is how many rows may still need a number, this one included, and `line` the row's place.
+    ///
+    /// # Errors
+    /// 1467; what does not fit the column.
+    pub fn fill(
+        &mut self,
+        row: &mut [Value],
+        rows: &NewRows<'_>,
+        (line, rows_left): (u64, u64),
+        s: &mut Session,
+        cx: &EvalCtx<'_>,
+    ) -> Result<Number, SqlError> {
+        let Some(c) = rows.auto.map(usize::from) else {
+            return Ok(Number::None);
+        };
+        let given = match &row[c] {
+            Value::Null => None,
+            Value::Int(0) | Value::UInt(0) if !self.zero_is_a_value => None,
+            Value::Float(0.0) if !self.zero_is_a_value => None,
+            Value::Double(0.0) if !self.zero_is_a_value => None,
+            v => Some(whole(v)),
+        };
+        if let Some(v) = given {
+            let Some(v) = v.filter(|v| *v > 0) else {
+                return Ok(Number::None);
+            };
+            s.observe_auto_increment(&self.plan.table, v);
+            self.pass(v);
+            return Ok(Number::Given(v));
+        }
+        let v = self.next(rows_left, s)?;
+        if self.told {
+            row[c] = rows.store(ValueRef::UInt(v), c as u16, line, cx)?;
+            s.observe_auto_increment(&self.plan.table, v);
+            return Ok(Number::Generated(v));
+        }
+        row[c] = match &self.plan.table.def.columns[c].ty {
+            DataType::Int { unsigned: true, .. } => Value::UInt(v),
+            DataType::Float { .. } => Value::Float(v as f32),
+            DataType::Double { .. } => Value::Double(v as f64),
+            _ => Value::Int(v as i64),
+        };
+        Ok(Number::Generated(v))
+    }
+
+    /// A value was given: what is reserved goes on above it, as in MySQL.
+    fn pass(&mut self, given: u64) {
+        let (next, left) = self.reserved;
+        if left == 0 || given < next {
+            return;
+        }
+        let below = (given - next) / self.step.0;
+        match left.checked_sub(below) {
+            // The last of them that is not above it, and one further.
+            Some(left) if left > 0 => self.go_on(next + below * self.step.0, left),
+            _ => self.reserved = (0, 0),
+        }
+    }
+
+    /// `v` is used, the first of the `left` values that are reserved.
+    fn go_on(&mut self, v: u64, left: u64) {
+        self.reserved = (v.saturating_add(self.step.0), left - 1);
+    }
+
+    fn next(&mut self, rows_left: u64, s: &mut Session) -> Result<u64, SqlError> {
+        let (step, offset) = self.step;
+        if self.reserved.1 == 0 {
+            let mut rows = rows_left.clamp(1, AT_ONCE);
+            let mut reserve = |rows: u64| {
+                let count = rows.saturating_mul(step);
+                s.auto_increment(&self.plan.table, count)
+            };
+            // Not every row may need one, and the column's type may have fewer left.
+            let first = match reserve(rows) {
+                Err(_) if rows > 1 => {
+                    rows = 1;
+                    reserve(rows)?
+                }
+                first => first?,
+            };
+            let first = if step == 1 {
+                first
+            } else {
+                // The next value that leaves the offset as remainder.
+                let offset = if offset > step { 0 } else { offset };
+                first + (offset % step + step - first % step) % step
+            };
+            self.reserved = (first, rows);
+        }
+        let (v, left) = self.reserved;
+        if v == u64::MAX {
+            // As in MySQL, the greatest number of 64 bits may be given and is never made.
+            return Err(SqlError::autoinc_exhausted());
+        }
+        self.go_on(v, left);
+        Ok(v)
+    }
+}
+
+/// A value of an AUTO_INCREMENT column as a number; `None` below zero.
+pub(crate) fn whole(v: &Value) -> Option<u64> {
+    match v {
+        Value::Int(i) => u64::try_from(*i).ok(),
+        Value::UInt(u) => Some(*u),
+        Value::Float(f) if *f > 0.0 => Some(*f as u64),
+        Value::Double(f) if *f > 0.0 => Some(*f as u64),
+        _ => None,
+    }
+}

@@ -1,0 +1,273 @@
+//! A row that is to be inserted and is there already, by the value of a unique index: an error, a row that IGNORE passes over, REPLACE,
+//! or ON DUPLICATE KEY UPDATE with the subqueries that read the row in the way.
+
+use types::convert::ConvertMode;
+use types::{SqlError, Value, ValueRef};
+
+use super::edit::Edit;
+use super::numbers::whole;
+use super::table_writer::tally::Tally;
+use super::table_writer::{Change, TableWriter};
+use super::values::same_value;
+use crate::exec::Env;
+use crate::exec::row::{Built, OnlySubs};
+use crate::exec::store::RowStore;
+use crate::exec::sub::{SubValues, fetch};
+use crate::plan::{Assign, DefaultPlan, InsertPlan, subqueries_of};
+use sql_expr::RowSource;
+
+/// What has become of the row in the way.
+pub(super) enum InTheWay {
+    /// It stays, changed or not: the new row is not inserted.
+    Stays,
+    /// It was deleted: the new row is tried again.
+    Removed,
+    /// It is not there any more, or another: the new row is tried again.
+    Gone,
+    /// It is what was to be inserted, to the byte: it stays, and counts as replaced.
+    TheSame,
+}
+
+/// The columns of the SELECT's tables that ON DUPLICATE KEY UPDATE reads: they lie behind the values of a selected row.
+pub(super) struct Selected<'a> {
+    /// The rows and which of them; none where values were given.
+    pub row: Option<(&'a RowStore, usize)>,
+    /// How many values lie before them.
+    pub values: usize,
+    /// The columns, by slot and place.
+    pub columns: &'a [(u16, u16)],
+}
+
+/// What came of asking the subqueries of ON DUPLICATE KEY UPDATE.
+enum Asked {
+    /// None of them reads the row.
+    Nothing,
+    /// They were asked for this row.
+    Row(Vec<Value>),
+    /// There is no row in the way any more.
+    Gone,
+}
+
+impl RowSource for Selected<'_> {
+    fn column(&self, slot: u16, ordinal: u16) -> ValueRef<'_> {
+        let at = self.columns.iter().position(|c| *c == (slot, ordinal));
+        match (self.row, at) {
+            (Some((rows, i)), Some(at)) => rows.column(i, self.values + at),
+            _ => ValueRef::Null,
+        }
+    }
+}
+
+/// What an INSERT says of rows that are there already.
+pub(super) struct OnDuplicate<'p> {
+    pub plan: &'p InsertPlan,
+    /// With the assignments of ON DUPLICATE KEY UPDATE.
+    pub writer: TableWriter<'p>,
+    /// How values are converted.
+    pub mode: ConvertMode,
+    /// The AUTO_INCREMENT column.
+    pub auto: Option<u16>,
+    /// CLIENT_FOUND_ROWS.
+    pub found_rows: bool,
+}
+
+/// A row that was to be inserted.
+pub(super) struct NewRow<'a> {
+    pub values: &'a [Value],
+    /// The row as messages count it.
+    pub line: u64,
+    /// What it was selected from.
+    pub selected: Selected<'a>,
+}
+
+impl OnDuplicate<'_> {
+    /// Decides what becomes of a row that is there, with the value of this unique index and that clustered key.
+    ///
+    /// # Errors
+    /// 1062; what replacing or changing it fails with.
+    pub(super) async fn in_the_way(
+        &self,
+        (index, key): (usize, &[u8]),
+        row: &NewRow<'_>,
+        env: &mut Env<'_>,
+        subs: &mut SubValues,
+        tally: &mut Tally,
+    ) -> Result<InTheWay, SqlError> {
+        if self.plan.replace {
+            return self.make_place(index, key, row, env, tally).await;
+        }
+        if self.plan.on_duplicate.is_empty() {
+            let e = self.writer.duplicate(index, row.values);
+            self.writer.refuse(e, env.cx)?;
+            tally.passed_over();
+            return Ok(InTheWay::Stays);
+        }
+        let there = match self.ask_of_row(key, row, env, subs).await? {
+            Asked::Gone => return Ok(InTheWay::Gone),
+            Asked::Row(there) => Some(there),
+            Asked::Nothing => None,
+        };
+        let rest = OnlySubs {
+            subs,
+            outer: &row.selected,
+        };
+        let there = there.as_deref();
+        let (change, id) = self.update_there(key, row, there, env, &rest).await?;
+        if change == Change::Absent {
+            return Ok(InTheWay::Gone);
+        }
+        tally.updated_instead(change, id, self.found_rows);
+        Ok(InTheWay::Stays)
+    }
+
+    /// REPLACE: deletes the row in the way.
+    async fn make_place(
+        &self,
+        index: usize,
+        key: &[u8],
+        row: &NewRow<'_>,
+        env: &mut Env<'_>,
+        tally: &mut Tally,
+    ) -> Result<InTheWay, SqlError> {
+        let table = self.writer.table();
+        let last_unique = (0..table.def.indexes.len())
+            .rev()
+            .find(|&i| table.is_unique(i));
+        let mut same = false;
+        let deleted = self
+            .writer
+            .delete_key(env.session, key, |old| {
+                same = last_unique == Some(index)
+                    && row
+                        .values
+                        .iter()
+                        .enumerate()
+                        .all(|(c, v)| same_value(v.as_ref(), old.column(c)));
+                Ok(!same)
+            })
+            .await?;
+        tally.removed(u64::from(deleted));
+        Ok(match (deleted, same) {
+            (true, _) => InTheWay::Removed,
+            (false, true) => InTheWay::TheSame,
+            (false, false) => InTheWay::Gone,
+        })
+    }
+
+    /// ON DUPLICATE KEY UPDATE: what came of the row, and its AUTO_INCREMENT value.
+    async fn update_there(
+        &self,
+        key: &[u8],
+        row: &NewRow<'_>,
+        there: Option<&[Value]>,
+        env: &mut Env<'_>,
+        rest: &dyn RowSource,
+    ) -> Result<(Change, u64), SqlError> {
+        let plan = self.plan;
+        let cx = env.cx;
+        let defaults = |c: u16| plan.defaults.get(usize::from(c));
+        let edit = self.edit(&defaults);
+        let mut id = 0;
+        let change = edit
+            .writer
+            .update_key(env.session, key, cx, |old| {
+                // No longer the one that subqueries were asked for.
+                let same = |(c, v): (usize, &Value)| same_value(v.as_ref(), old.column(c));
+                if there.is_some_and(|t| !t.iter().enumerate().all(same)) {
+                    return Ok(None);
+                }
+                let new = edit.apply(old, row.values, rest, row.line, cx)?;
+                id = self
+                    .auto
+                    .and_then(|c| whole(&new[usize::from(c)]))
+                    .unwrap_or(0);
+                Ok(Some(new))
+            })
+            .await?;
+        Ok((change, id))
+    }
+
+    /// The assignments of ON DUPLICATE KEY UPDATE.
+    fn edit<'e>(
+        &'e self,
+        defaults: &'e (dyn Fn(u16) -> Option<&'e DefaultPlan> + Sync),
+    ) -> Edit<'e> {
+        Edit {
+            writer: self.writer,
+            slot: self.plan.slot,
+            defaults,
+            mode: self.mode,
+        }
+    }
+
+    /// Locks the row in the way and runs the subqueries that read it, or what was to be inserted.
+    async fn ask_of_row(
+        &self,
+        key: &[u8],
+        row: &NewRow<'_>,
+        env: &mut Env<'_>,
+        subs: &mut SubValues,
+    ) -> Result<Asked, SqlError> {
+        let plan = self.plan;
+        if plan.subqueries.iter().all(|s| !s.correlated) {
+            return Ok(Asked::Nothing);
+        }
+        let Some(there) = self.writer.lock(env.session, key).await? else {
+            return Ok(Asked::Gone);
+        };
+        self.ask_in_turn(&there, row, env, subs).await?;
+        Ok(Asked::Row(there))
+    }
+
+    /// Runs the subqueries of each assignment for the row as the assignments before leave it.
+    async fn ask_in_turn(
+        &self,
+        there: &[Value],
+        row: &NewRow<'_>,
+        env: &mut Env<'_>,
+        subs: &mut SubValues,
+    ) -> Result<(), SqlError> {
+        let plan = self.plan;
+        let asked = |a: &Assign| {
+            let mut used = Vec::new();
+            a.value.iter().for_each(|e| subqueries_of(e, &mut used));
+            used.retain(|&i| plan.subqueries[i as usize].correlated);
+            used
+        };
+        let defaults = |c: u16| plan.defaults.get(usize::from(c));
+        let edit = self.edit(&defaults);
+        let asks = plan.on_duplicate.iter().rposition(|a| !asked(a).is_empty());
+        let mut new = there.to_vec();
+        for (n, a) in plan.on_duplicate.iter().enumerate() {
+            for i in asked(a) {
+                let built = Built {
+                    slot: plan.slot,
+                    values: &new,
+                    inserted: row.values,
+                    rest: &row.selected,
+                };
+                let rows = fetch(&plan.subqueries[i as usize], env, &built).await?;
+                subs.set(i, rows);
+            }
+            if asks.is_none_or(|last| n >= last) {
+                break;
+            }
+            let rest = OnlySubs {
+                subs,
+                outer: &row.selected,
+            };
+            let built = Built {
+                slot: plan.slot,
+                values: &new,
+                inserted: row.values,
+                rest: &rest,
+            };
+            // What is wrong with a value is said when it is assigned.
+            let value = || edit.value(a, &built, row.line, env.cx);
+            if let Some(Ok(v)) = env.cx.quietly(value) {
+                new[usize::from(a.column)] = v;
+            }
+        }
+        Ok(())
+    }
+}

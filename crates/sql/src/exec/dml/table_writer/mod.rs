@@ -1,0 +1,301 @@
+//! The one way in which rows of a table change: INSERT, REPLACE, UPDATE, DELETE and LOAD DATA go through it, and the rows of
+//! `mysql.*` that account statements write.
+//!
+//! A change has three parts, and each stands here once:
+//!
+//! - *before* it, with the old and the new row at hand: whether there is anything to change, and what changes of itself;
+//! - the change, which the engine makes whole or not at all;
+//! - *after* it: what the answer means for the statement. A row that is refused is the statement's error, or a warning under
+//!   IGNORE ([`TableWriter::refuse`]); [`tally`] counts.
+//!
+//! Before and after see every change, whichever way its row was found. What is to hold of rows belongs there.
+//!
+//! Never here: how rows are found, and what values they are given.
+
+// Here rows change, and nowhere else (clippy.toml).
+#![allow(clippy::disallowed_methods)]
+
+pub(crate) mod tally;
+
+use std::sync::Arc;
+
+use engine::{IndexKind, Inserted, RowRef, RowVersion, Session, Table, Updated, Written};
+use types::convert::to_text;
+use types::{SqlError, Value};
+
+use super::values::{now_value, same_value};
+use crate::plan::Assign;
+use sql_expr::EvalCtx;
+
+/// Changes the rows of one table for one statement.
+#[derive(Clone, Copy)]
+pub(crate) struct TableWriter<'p> {
+    table: &'p Arc<Table>,
+    /// IGNORE.
+    ignore: bool,
+    /// What is assigned to rows that are there.
+    assigns: &'p [Assign],
+    /// Columns that take the statement's time when such a row changes.
+    touch: &'p [u16],
+}
+
+/// What came of a row that was to be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// There is no such row, or it is not wanted any more.
+    Absent,
+    /// It has the new values already.
+    Same,
+    /// It is changed.
+    Done,
+    /// It was refused, and IGNORE goes on with the next one.
+    Refused,
+}
+
+impl<'p> TableWriter<'p> {
+    /// For rows that are inserted or deleted.
+    pub fn new(table: &'p Arc<Table>, ignore: bool) -> TableWriter<'p> {
+        TableWriter {
+            table,
+            ignore,
+            assigns: &[],
+            touch: &[],
+        }
+    }
+
+    /// For rows that get these assignments, and where they change the statement's time in the columns `touch`.
+    pub fn assigning(self, assigns: &'p [Assign], touch: &'p [u16]) -> TableWriter<'p> {
+        TableWriter {
+            assigns,
+            touch,
+            ..self
+        }
+    }
+
+    /// The table.
+    #[inline]
+    pub fn table(&self) -> &'p Arc<Table> {
+        self.table
+    }
+
+    /// What is assigned to rows that are there, in order.
+    #[inline]
+    pub fn assigns(&self) -> &'p [Assign] {
+        self.assigns
+    }
+
+    /// Inserts a row, which is complete. After `Duplicate` nothing was changed.
+    ///
+    /// # Errors
+    /// What the engine fails with.
+    #[inline]
+    pub async fn insert(&self, s: &mut Session, row: &[Value]) -> Result<Inserted, SqlError> {
+        s.insert(self.table, row).await
+    }
+
+    /// Before a row changes: the row that is to come, as the assignments have left it. `None` where nothing changes.
+    #[inline]
+    fn before_update(
+        &self,
+        old: RowRef<'_>,
+        mut new: Vec<Value>,
+        cx: &EvalCtx<'_>,
+    ) -> Option<Vec<Value>> {
+        let differs = |a: &Assign| {
+            let c = usize::from(a.column);
+            !same_value(new[c].as_ref(), old.column(c))
+        };
+        if !self.assigns.iter().any(differs) {
+            return None;
+        }
+        for &c in self.touch {
+            let c = usize::from(c);
+            new[c] = now_value(&self.table.def.columns[c].ty, cx);
+        }
+        Some(new)
+    }
+
+    /// After a row was to be changed.
+    fn after_update(
+        &self,
+        outcome: Updated,
+        matched: bool,
+        new: &[Value],
+        cx: &EvalCtx<'_>,
+    ) -> Result<Change, SqlError> {
+        Ok(match outcome {
+            Updated::NotFound => Change::Absent,
+            Updated::Unchanged if matched => Change::Same,
+            Updated::Unchanged => Change::Absent,
+            Updated::Done => Change::Done,
+            Updated::Duplicate { index, .. } => {
+                self.refuse(self.duplicate(index, new), cx)?;
+                Change::Refused
+            }
+        })
+    }
+
+    /// Changes the row with this full clustered key. `new` gives it as the assignments leave it, `None` where it is not wanted; it is
+    /// called under the page's latch, for each version of the row that is met.
+    ///
+    /// # Errors
+    /// 1062; what `new` and the engine fail with.
+    pub async fn update_key(
+        &self,
+        s: &mut Session,
+        key: &[u8],
+        cx: &EvalCtx<'_>,
+        mut new: impl FnMut(RowRef<'_>) -> Result<Option<Vec<Value>>, SqlError> + Send,
+    ) -> Result<Change, SqlError> {
+        let mut matched = false;
+        // For the message.
+        let mut collides: Vec<Value> = Vec::new();
+        let can_collide = self.can_collide();
+        let outcome = s
+            .update_key(self.table, key, &mut |old| {
+                let wanted = new(old)?;
+                matched = wanted.is_some();
+                let made = wanted.and_then(|row| self.before_update(old, row, cx));
+                if can_collide {
+                    collides.clear();
+                    collides.extend(made.iter().flatten().cloned());
+                }
+                Ok(made)
+            })
+            .await?;
+        self.after_update(outcome, matched, &collides, cx)
+    }
+
+    /// As [`update_key`](Self::update_key), where nothing has to be waited for and no index but the clustered one has a column that
+    /// is assigned. `None` where that is not so and where it would fail: nothing was changed, and `new` will be called again.
+    #[inline]
+    pub fn update_key_now(
+        &self,
+        s: &mut Session,
+        key: &[u8],
+        cx: &EvalCtx<'_>,
+        mut new: impl FnMut(RowRef<'_>) -> Result<Option<Vec<Value>>, SqlError> + Send,
+    ) -> Option<Change> {
+        let mut matched = false;
+        let outcome = s.update_key_now(self.table, key, &mut |old| {
+            let wanted = new(old)?;
+            matched = wanted.is_some();
+            Ok(wanted.and_then(|row| self.before_update(old, row, cx)))
+        })?;
+        match outcome {
+            Updated::Duplicate { .. } => None,
+            outcome => self.after_update(outcome, matched, &[], cx).ok(),
+        }
+    }
+
+    /// Changes a row that was read as `old`, in that version. `None` where it has another one by now.
+    ///
+    /// # Errors
+    /// 1062; what the engine fails with.
+    pub async fn update_seen(
+        &self,
+        s: &mut Session,
+        (key, version): (&[u8], RowVersion),
+        old: RowRef<'_>,
+        new: Vec<Value>,
+        cx: &EvalCtx<'_>,
+    ) -> Result<Option<Change>, SqlError> {
+        let Some(new) = self.before_update(old, new, cx) else {
+            return Ok(Some(Change::Same));
+        };
+        let outcome = match s.update(self.table, key, version, &new).await? {
+            Written::Moved => return Ok(None),
+            Written::Done => Updated::Done,
+            Written::Gone => Updated::NotFound,
+            Written::Duplicate { index, key } => Updated::Duplicate { index, key },
+        };
+        self.after_update(outcome, true, &new, cx).map(Some)
+    }
+
+    /// Locks the row with this full clustered key and gives it as it is, where there is one.
+    ///
+    /// # Errors
+    /// What the engine fails with.
+    pub async fn lock(&self, s: &mut Session, key: &[u8]) -> Result<Option<Vec<Value>>, SqlError> {
+        let mut there = Vec::new();
+        let mut look = |row: RowRef<'_>| {
+            there = row.to_values();
+            Ok(None)
+        };
+        let looked = s.update_key(self.table, key, &mut look).await?;
+        Ok((looked != Updated::NotFound).then_some(there))
+    }
+
+    /// Deletes the row with this full clustered key, if there is one and `wanted` says so; whether it did. `wanted` is called under the
+    /// page's latch, for each version of the row that is met.
+    ///
+    /// # Errors
+    /// What `wanted` and the engine fail with.
+    pub async fn delete_key(
+        &self,
+        s: &mut Session,
+        key: &[u8],
+        mut wanted: impl FnMut(RowRef<'_>) -> Result<bool, SqlError> + Send,
+    ) -> Result<bool, SqlError> {
+        s.delete_key(self.table, key, &mut wanted).await
+    }
+
+    /// Deletes a row that was read in that version; whether it was there. `None` where it has another one by now.
+    ///
+    /// # Errors
+    /// What the engine fails with.
+    pub async fn delete_seen(
+        &self,
+        s: &mut Session,
+        (key, version): (&[u8], RowVersion),
+    ) -> Result<Option<bool>, SqlError> {
+        Ok(match s.delete(self.table, key, version).await? {
+            Written::Done => Some(true),
+            Written::Gone | Written::Duplicate { .. } => Some(false),
+            Written::Moved => None,
+        })
+    }
+
+    /// A row is refused: that is the statement's error, or under IGNORE a warning.
+    ///
+    /// # Errors
+    /// `e`, without IGNORE.
+    pub fn refuse(&self, e: SqlError, cx: &EvalCtx<'_>) -> Result<(), SqlError> {
+        if !self.ignore {
+            return Err(e);
+        }
+        cx.warn_error(e);
+        Ok(())
+    }
+
+    /// Whether the assignments can meet a duplicate, so that the new row is needed for the message.
+    fn can_collide(&self) -> bool {
+        let assigned =
+            |c: u16| self.touch.contains(&c) || self.assigns.iter().any(|a| a.column == c);
+        self.table.def.indexes.iter().any(|i| {
+            matches!(i.kind, IndexKind::Primary | IndexKind::Unique)
+                && i.parts.iter().any(|p| assigned(p.column))
+        })
+    }
+
+    /// Error 1062 for a row that is in a unique index already.
+    pub fn duplicate(&self, index: usize, row: &[Value]) -> SqlError {
+        let def = &self.table.def.indexes[index];
+        let mut entry = String::new();
+        for (i, p) in def.parts.iter().enumerate() {
+            if i > 0 {
+                entry.push('-');
+            }
+            let column = usize::from(p.column);
+            let text = match row.get(column) {
+                None | Some(Value::Null) => "NULL".to_owned(),
+                Some(v) => to_text(v.as_ref()),
+            };
+            match p.prefix {
+                0 => entry.push_str(&text),
+                n => entry.extend(text.chars().take(n as usize)),
+            }
+        }
+        SqlError::dup_entry(&entry, &format!("{}.{}", self.table.def.name, def.name))
+    }
+}

@@ -1,0 +1,72 @@
+//! What a statement runs with, and what the parts of the executor pass around.
+
+use engine::Session;
+use types::SqlError;
+
+use super::named_locks::NamedLocks;
+use super::{memo, spool, waiting};
+use crate::access::SecurityContext;
+use sql_expr::{EvalCtx, EvalError};
+
+/// What a statement runs with.
+pub struct ExecCtx<'a> {
+    /// The engine's session; a statement has begun on it.
+    pub engine: &'a mut Session,
+    /// Parameters, variables, time, warnings.
+    pub cx: EvalCtx<'a>,
+    /// What the session may see: virtual tables leave out the rest.
+    pub security: &'a SecurityContext,
+    /// CLIENT_FOUND_ROWS: UPDATE reports rows matched, not rows changed.
+    pub found_rows: bool,
+    /// The connection, as owner of named locks.
+    pub connection_id: u64,
+    /// The instance's named locks.
+    pub named_locks: &'a NamedLocks,
+}
+
+/// What the parts of the executor pass around.
+pub(crate) struct Env<'e> {
+    pub session: &'e mut Session,
+    pub cx: &'e EvalCtx<'e>,
+    pub security: &'e SecurityContext,
+    pub connection_id: u64,
+    pub named_locks: &'e NamedLocks,
+    pub spools: spool::Spools,
+    pub memos: memo::Memos,
+    /// Rows since the last pause.
+    pub(super) worked: u32,
+}
+
+impl<'e> Env<'e> {
+    /// Of a statement that begins.
+    pub fn of(ctx: &'e mut ExecCtx<'_>) -> Env<'e> {
+        Env {
+            session: &mut *ctx.engine,
+            cx: &ctx.cx,
+            security: ctx.security,
+            connection_id: ctx.connection_id,
+            named_locks: ctx.named_locks,
+            spools: spool::Spools::default(),
+            memos: memo::Memos::default(),
+            worked: 0,
+        }
+    }
+
+    /// Unwraps the result of an evaluation; `None` where it waited for something that is now there, so that it has to be evaluated
+    /// again.
+    pub async fn settle<T>(&mut self, r: Result<T, SqlError>) -> Result<Option<T>, SqlError> {
+        let outcome = match r {
+            Ok(v) => Ok(Some(v)),
+            Err(e) => match self.cx.unevaluated(e) {
+                EvalError::Pending(what) => {
+                    let answer = waiting::perform(what, self).await?;
+                    self.cx.supply(answer);
+                    return Ok(None);
+                }
+                EvalError::Sql(e) => Err(e),
+            },
+        };
+        self.cx.row_done();
+        outcome
+    }
+}

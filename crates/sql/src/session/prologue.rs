@@ -1,0 +1,147 @@
+//! How commands and statements begin, whichever way they came: what the process list shows, what is counted, in which transaction
+//! rows are read and changed, and whether they may be changed at all.
+//!
+//! A statement that waits for nothing ([`nonblocking`](super::nonblocking)) begins by the same rules, and leaves no trace where they
+//! refuse it.
+
+use types::SqlError;
+use types::error::codes;
+
+use super::{Com, Command, Session};
+use crate::access::statement;
+
+/// What a statement does with rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rows {
+    /// It has no tables.
+    None,
+    /// It reads them.
+    Read,
+    /// It changes some.
+    Changed,
+}
+
+impl Rows {
+    /// Of a plan.
+    pub fn of(plan: &crate::plan::Plan) -> Rows {
+        match plan.writes {
+            true => Rows::Changed,
+            false if plan.tables.is_empty() => Rows::None,
+            false => Rows::Read,
+        }
+    }
+}
+
+impl Session {
+    /// A command begins: the process list shows it, and a KILL QUERY of the one before is forgotten.
+    #[inline]
+    pub(super) fn begin_command(&self, command: Command, text: &[u8]) {
+        self.process
+            .begin(command, text, self.instance.clock.now_us());
+        self.process.interrupt().clear_query();
+    }
+
+    /// The command is over.
+    #[inline]
+    pub(super) fn end_command(&self) {
+        self.process.end(self.instance.clock.now_us());
+    }
+
+    /// An execution of a prepared statement is a question, whatever comes of it.
+    #[inline]
+    pub(super) fn count_execution(&self) {
+        self.process.counts.questions.add(1);
+        self.process.counts.com[Com::StmtExecute as usize].add(1);
+    }
+
+    /// Begins a statement on rows, in the present transaction or in one of its own. [`end_statement`](Session::end_statement) ends it.
+    ///
+    /// # Errors
+    /// 1792, 1290: it may not change any.
+    pub(super) fn begin_rows(&mut self, rows: Rows) -> Result<(), SqlError> {
+        if rows != Rows::None {
+            self.begin_implicit();
+        }
+        let (isolation, read_only) = match self.engine.in_transaction() {
+            true => (self.isolation, self.engine.is_read_only()),
+            false => self.vars.begin_transaction(),
+        };
+        if rows == Rows::Changed {
+            self.may_change(read_only)?;
+        }
+        self.engine.statement_begin(isolation);
+        if rows == Rows::Changed {
+            self.engine.statement_writes();
+        }
+        Ok(())
+    }
+
+    /// As [`begin_rows`](Self::begin_rows), for a statement that waits for nothing; `true` where it is a transaction of its own. `None`
+    /// where it may not change rows, and where the long way has to begin it: what was set for the next transaction alone, and a
+    /// transaction that begins by itself.
+    #[inline]
+    pub(super) fn begin_rows_now(&mut self, rows: Rows) -> Option<bool> {
+        let own = !self.engine.in_transaction();
+        if rows == Rows::Changed {
+            self.may_change(self.is_read_only_now()).ok()?;
+        }
+        let mut isolation = self.isolation;
+        if own {
+            if !self.vars.hot().autocommit {
+                return None;
+            }
+            isolation = self.vars.usual_isolation()?;
+        }
+        self.engine.statement_begin(isolation);
+        Some(own)
+    }
+
+    /// Whether what begins now, in the present transaction or one of its own, is read-only.
+    fn is_read_only_now(&self) -> bool {
+        match self.engine.in_transaction() {
+            true => self.engine.is_read_only(),
+            false => self.vars.next_is_read_only(),
+        }
+    }
+
+    /// Whether anything may be changed, by the transaction and by `read_only` and `super_read_only` of the server.
+    fn may_change(&self, read_only_transaction: bool) -> Result<(), SqlError> {
+        if read_only_transaction {
+            return Err(SqlError::read_only_transaction());
+        }
+        let hot = self.instance.globals.hot();
+        if hot.super_read_only() != 0 {
+            return Err(read_only("--super-read-only"));
+        }
+        if hot.read_only() != 0 && !self.security.has_one(statement::CONNECTIONS) {
+            return Err(read_only("--read-only"));
+        }
+        Ok(())
+    }
+
+    /// Refuses statements that change definitions in a read-only transaction or server.
+    ///
+    /// # Errors
+    /// 1792, 1290.
+    pub(crate) fn check_may_change(&self) -> Result<(), SqlError> {
+        self.may_change(self.engine.in_transaction() && self.engine.is_read_only())
+    }
+
+    /// Refuses statements that change rows without a plan that says so.
+    ///
+    /// # Errors
+    /// 1792, 1290.
+    pub(super) fn check_may_change_rows(&self) -> Result<(), SqlError> {
+        self.may_change(self.is_read_only_now())
+    }
+}
+
+/// 1290.
+fn read_only(option: &str) -> SqlError {
+    SqlError::new(
+        codes::ER_OPTION_PREVENTS_STATEMENT,
+        format!(
+            "The MySQL server is running with the {option} option so it cannot execute this statement"
+        ),
+    )
+}
