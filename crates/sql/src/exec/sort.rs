@@ -3,6 +3,8 @@
 //!
 //! Where rows are sorted by one of their own columns, only the first eight bytes of a key are made; whole keys follow for rows that
 //! these do not tell apart (the abbreviated keys of Graefe, "Implementing Sorting in Database Systems", 2006, section 3.1).
+//!
+//! More rows than there is room for become sorted runs in a file ([`spill::merge`](super::spill::merge)).
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -12,6 +14,9 @@ use types::{SqlError, ValueRef};
 
 use super::Env;
 use super::pause;
+use super::spill::Room;
+use super::spill::merge::{Merged, Runs};
+use super::spill::record::write_value;
 use super::store::RowStore;
 use crate::plan::SortKey;
 use sql_expr::memory::{Account, Charge};
@@ -49,6 +54,13 @@ pub(crate) struct Sorter {
     entries_charge: Charge,
     /// The session had no memory for a row: the statement is to fail.
     short: bool,
+    spill: Option<Box<Spill>>,
+}
+
+/// Where rows go that there is no room for.
+struct Spill {
+    room: Room,
+    runs: Option<Runs>,
 }
 
 /// Rows up to which those that are not wanted are dropped wherever a row is added; more of them take a while.
@@ -59,6 +71,9 @@ const PRUNE_AT_LEAST: usize = 1024;
 
 /// Rows that room is made for when there is more than one.
 const EXPECTED: usize = 64;
+
+/// Fewer rows are no run.
+const LEAST_RUN: usize = 64;
 
 /// The row number of an entry that is not wanted.
 const GONE: u32 = u32::MAX;
@@ -111,7 +126,14 @@ impl Sorter {
             column: None,
             unique: false,
             prune_at: keep.saturating_mul(2).max(PRUNE_AT_LEAST),
+            spill: None,
         }
+    }
+
+    /// Rows beyond the room go to a file.
+    pub fn with_room(mut self, room: Room) -> Sorter {
+        self.spill = Some(Box::new(Spill { room, runs: None }));
+        self
     }
 
     /// For rows that are sorted by their column `column` alone. `unique`: of equal ones only the first is wanted.
@@ -208,17 +230,40 @@ impl Sorter {
         }
     }
 
-    /// Whether so many rows are not wanted that [`tidy`](Self::tidy) should drop them.
+    /// Whether so many rows are not wanted that [`tidy`](Self::tidy) should drop them, or there is no room for more.
     #[inline]
-    pub fn is_untidy(&self) -> bool {
+    pub fn is_untidy(&mut self) -> bool {
+        self.is_to_prune() || self.is_over()
+    }
+
+    #[inline]
+    fn is_to_prune(&self) -> bool {
         self.entries.len() >= self.prune_at && self.entries.len() >= PRUNE_AT_ONCE
     }
 
-    /// Drops the rows that are not wanted, with pauses.
+    #[inline]
+    fn is_over(&mut self) -> bool {
+        let used = self.keys.len() + self.entries.len() * size_of::<Entry>() + self.rows.used();
+        // A few rows are not worth a run.
+        self.entries.len() >= LEAST_RUN && self.spill.as_mut().is_some_and(|s| s.room.is_over(used))
+    }
+
+    /// Drops the rows that are not wanted, and writes a run where there is no room for more, with pauses.
     ///
     /// # Errors
-    /// The statement is to end.
+    /// The statement is to end; the file takes no more.
     pub async fn tidy(&mut self, env: &mut Env<'_>) -> Result<(), SqlError> {
+        if self.is_to_prune() {
+            self.drop_unwanted(env).await?;
+        }
+        if self.is_over() {
+            // On the heap, as it is rare.
+            Box::pin(self.write_run(env)).await?;
+        }
+        Ok(())
+    }
+
+    async fn drop_unwanted(&mut self, env: &mut Env<'_>) -> Result<(), SqlError> {
         if !self.may_prune() {
             self.prune_at = usize::MAX;
             return Ok(());
@@ -232,6 +277,46 @@ impl Sorter {
             }
         }
         self.become_kept(kept);
+        Ok(())
+    }
+
+    /// Writes the rows as a sorted run.
+    async fn write_run(&mut self, env: &mut Env<'_>) -> Result<(), SqlError> {
+        self.sort(env).await?;
+        let Some(spill) = &mut self.spill else {
+            return Ok(());
+        };
+        let runs = match &mut spill.runs {
+            Some(runs) => runs,
+            none => none.insert(Runs::new(&spill.room, env)?),
+        };
+        let mut made = Vec::new();
+        for e in &self.entries {
+            let row = e.row as usize;
+            let key = match &self.column {
+                None => &self.keys[e.start..e.end],
+                Some((c, part)) => {
+                    made.clear();
+                    part.encode(self.rows.column(row, *c), &mut made);
+                    &made
+                }
+            };
+            let rows = &self.rows;
+            runs.add(key, |members, out| {
+                rows.row(row).for_each(|v| write_value(v, members, out));
+            });
+            if runs.is_due() {
+                runs.flush().await?;
+            }
+            if env.due() {
+                env.pause().await?;
+            }
+        }
+        runs.end_run().await?;
+        spill.room.again();
+        self.entries.clear();
+        self.keys.clear();
+        self.rows.clear();
         Ok(())
     }
 
@@ -396,6 +481,7 @@ impl Sorter {
         kept.column = self.column.take();
         kept.unique = self.unique;
         kept.short |= self.short;
+        kept.spill = self.spill.take();
         *self = kept;
     }
 
@@ -404,14 +490,34 @@ impl Sorter {
     /// # Errors
     /// The statement is to end.
     pub async fn finish(mut self, env: &mut Env<'_>) -> Result<Sorted, SqlError> {
+        if self.spill.as_ref().is_some_and(|s| s.runs.is_some()) {
+            return Box::pin(self.merge(env)).await;
+        }
         self.sort(env).await?;
         Ok(self.sorted())
+    }
+
+    /// The runs in the file and the last one.
+    async fn merge(mut self, env: &mut Env<'_>) -> Result<Sorted, SqlError> {
+        self.write_run(env).await?;
+        let (unique, keep) = (self.unique, self.keep);
+        let runs = self.spill.take().and_then(|s| s.runs);
+        let runs = runs.ok_or_else(|| SqlError::internal("no run was written"))?;
+        let empty = RowStore::new(self.width, &self.account);
+        // The memory of the rows is for the merge.
+        drop(self);
+        Ok(Sorted {
+            order: Vec::new(),
+            rows: empty,
+            merged: Some(runs.merge(unique, keep, env).await?),
+        })
     }
 
     fn sorted(self) -> Sorted {
         Sorted {
             order: self.entries.iter().map(|e| e.row).collect(),
             rows: self.rows,
+            merged: None,
         }
     }
 }
@@ -448,6 +554,8 @@ pub(crate) struct Sorted {
     pub order: Vec<u32>,
     /// The rows.
     pub rows: RowStore,
+    /// The rows where they did not stay in memory; then the others are none.
+    pub merged: Option<Merged>,
 }
 
 impl Sorted {
