@@ -10,6 +10,7 @@ mod block;
 mod delete;
 mod direct;
 mod distinct;
+mod grace;
 mod group;
 mod insert;
 mod join;

@@ -15,7 +15,7 @@ struct Piece {
 }
 
 /// Records that are in a file, one behind the other.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Section {
     blocks: Vec<Piece>,
     records: u64,

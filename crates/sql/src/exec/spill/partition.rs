@@ -41,6 +41,7 @@ pub(crate) struct Partition {
 
 /// The parts of a file.
 pub(crate) struct Parts {
+    hasher: RandomState,
     file: TempFile,
     /// What ENUM and SET values in it mean.
     pub members: Members,
@@ -49,8 +50,12 @@ pub(crate) struct Parts {
 impl Partitions {
     /// No record yet.
     pub fn new(room: &Room) -> Partitions {
+        Partitions::by(RandomState::new(), room)
+    }
+
+    fn by(hasher: RandomState, room: &Room) -> Partitions {
         Partitions {
-            hasher: RandomState::new(),
+            hasher,
             writers: (0..PARTS).map(|_| Writer::default()).collect(),
             file: None,
             members: Members::default(),
@@ -143,12 +148,21 @@ impl Partitions {
             (section.len() > 0).then_some(Partition { section, depth })
         };
         let parts = self.writers.into_iter().map(part).collect();
-        let members = self.members;
-        Ok((Parts { file, members }, parts))
+        let file = Parts {
+            hasher: self.hasher,
+            file,
+            members: self.members,
+        };
+        Ok((file, parts))
     }
 }
 
 impl Parts {
+    /// For other records, whose parts have the same keys as these.
+    pub fn alike(&self, room: &Room) -> Partitions {
+        Partitions::by(self.hasher.clone(), room)
+    }
+
     /// Moves a reader of one of the parts to its next record; `false` behind the last.
     ///
     /// # Errors
