@@ -5,54 +5,44 @@
 //! as if they had just come there. So what follows (outer joins, semi-joins, conditions, other steps, which may put off as well) is done by the one
 //! machine.
 
-use std::sync::Arc;
-
-use engine::Table;
 use types::SqlError;
 
-use super::keep::{Kept, Refill};
-use super::spill::Host;
 use super::spill::file::Reader;
 use super::spill::join::{Built, Grace, Pair};
-use super::spill::partition::Parts;
 use super::spill::room::Room;
-use sql_expr::EvalCtx;
-
-/// Rows that are kept at least, however little room there is.
-const LEAST: usize = 32;
 
 /// What waits.
 pub(crate) struct Later {
     /// The step at which the combinations come now; 0 before any has been put back.
-    base: usize,
+    pub(super) base: usize,
     /// Steps that combinations are still put off for, in order.
-    collecting: Vec<(usize, Grace)>,
+    pub(super) collecting: Vec<(usize, Grace)>,
     /// Steps whose rows were in a file.
     spilled: Vec<usize>,
     /// Pairs of the step at hand that are left.
-    pairs: Vec<Pair>,
-    room: Option<Room>,
-    now: Option<Now>,
+    pub(super) pairs: Vec<Pair>,
+    pub(super) room: Option<Room>,
+    pub(super) now: Option<Now>,
 }
 
 /// The pair that is being joined.
-struct Now {
-    pair: Pair,
-    reader: Reader,
+pub(super) struct Now {
+    pub(super) pair: Pair,
+    pub(super) reader: Reader,
     /// The number of the combination at hand.
-    at: usize,
-    pieces: Option<Pieces>,
+    pub(super) at: usize,
+    pub(super) pieces: Option<Pieces>,
 }
 
 /// Where the rows of the build side come a piece at a time.
-struct Pieces {
-    rest: Reader,
+pub(super) struct Pieces {
+    pub(super) rest: Reader,
     /// This is the last piece.
-    last: bool,
+    pub(super) last: bool,
     /// For each combination, whether it had a match in an earlier piece.
-    found: Vec<u64>,
+    pub(super) found: Vec<u64>,
     /// One match is all that is wanted.
-    once: bool,
+    pub(super) once: bool,
 }
 
 /// How the nests that begin with a step go with its rows coming in pieces.
@@ -142,127 +132,5 @@ impl Later {
         }
         now.at = now.at.wrapping_add(1);
         Ok(Some(now.reader.row()))
-    }
-
-    /// The rows for the combinations that come next; `None` where none wait. The rows before must have gone.
-    ///
-    /// # Errors
-    /// The files; the session may hold no more; the statement is to end.
-    pub async fn rows(
-        &mut self,
-        table: impl Fn(usize) -> Option<Arc<Table>>,
-        nests: impl Fn(usize) -> Nests,
-        cx: &EvalCtx<'_>,
-        host: &mut impl Host,
-    ) -> Result<Option<Kept>, SqlError> {
-        loop {
-            if let Some(mut now) = self.now.take()
-                && let Some(mut pieces) = now.pieces.take()
-                && !pieces.last
-            {
-                let (kept, last) = self
-                    .piece(&mut pieces.rest, &now.pair.build.0, &table, cx, host)
-                    .await?;
-                pieces.last = last;
-                now.reader = Reader::new(now.pair.probe.1.section.clone());
-                now.at = usize::MAX;
-                now.pieces = Some(pieces);
-                self.now = Some(now);
-                return Ok(Some(kept));
-            }
-            let Some(pair) = self.pairs.pop() else {
-                if self.collecting.is_empty() {
-                    return Ok(None);
-                }
-                let (step, grace) = self.collecting.remove(0);
-                self.base = step;
-                self.room = Some(grace.room());
-                self.pairs = grace.finish(host).await?;
-                continue;
-            };
-            if let Some(kept) = self.begin(pair, &table, &nests, cx, host).await? {
-                return Ok(Some(kept));
-            }
-        }
-    }
-
-    fn parts_of(
-        &self,
-        table: &impl Fn(usize) -> Option<Arc<Table>>,
-    ) -> Result<(Arc<Table>, Room), SqlError> {
-        let room = self.room.clone();
-        table(self.base)
-            .zip(room)
-            .ok_or_else(|| SqlError::internal("no table to join"))
-    }
-
-    /// Begins with a pair; `None` where it was cut.
-    async fn begin(
-        &mut self,
-        pair: Pair,
-        table: &impl Fn(usize) -> Option<Arc<Table>>,
-        nests: &impl Fn(usize) -> Nests,
-        cx: &EvalCtx<'_>,
-        host: &mut impl Host,
-    ) -> Result<Option<Kept>, SqlError> {
-        let (table, mut room) = self.parts_of(table)?;
-        let mut rows = Refill::new(&table, cx);
-        let mut build = Reader::new(pair.build.1.section.clone());
-        let nests = nests(self.base);
-        let mut pieces = None;
-        while pair.build.0.advance(&mut build).await? {
-            rows.push(build.key(), build.row(), cx)?;
-            if host.is_due() {
-                host.rest().await?;
-            }
-            let (n, keys) = rows.len();
-            if n < LEAST || !room.is_over(rows.bytes()) {
-                continue;
-            }
-            if keys > 1 && pair.can_be_cut() {
-                drop(rows);
-                self.pairs.extend(pair.cut(&room, host).await?);
-                return Ok(None);
-            }
-            if nests != Nests::Several {
-                pieces = Some(Pieces {
-                    rest: build,
-                    last: false,
-                    found: Vec::new(),
-                    once: nests == Nests::Once,
-                });
-                break;
-            }
-        }
-        self.now = Some(Now {
-            reader: Reader::new(pair.probe.1.section.clone()),
-            pair,
-            at: usize::MAX,
-            pieces,
-        });
-        Ok(Some(rows.finish()))
-    }
-
-    /// The next piece, and whether it is the last.
-    async fn piece(
-        &self,
-        rest: &mut Reader,
-        file: &Parts,
-        table: &impl Fn(usize) -> Option<Arc<Table>>,
-        cx: &EvalCtx<'_>,
-        host: &mut impl Host,
-    ) -> Result<(Kept, bool), SqlError> {
-        let (table, mut room) = self.parts_of(table)?;
-        let mut rows = Refill::new(&table, cx);
-        while file.advance(rest).await? {
-            rows.push(rest.key(), rest.row(), cx)?;
-            if host.is_due() {
-                host.rest().await?;
-            }
-            if rows.len().0 >= LEAST && room.is_over(rows.bytes()) {
-                return Ok((rows.finish(), false));
-            }
-        }
-        Ok((rows.finish(), true))
     }
 }

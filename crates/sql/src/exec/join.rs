@@ -4,14 +4,14 @@
 //! where equalities allow). Outer joins follow MySQL's scheme: a nest of tables remembers whether it found a match; when its
 //! first table runs out without one, its tables become NULL once.
 
-use std::sync::Arc;
+mod put_off;
 
-use engine::{ReadMode, RowBatch, Scan, ScanSpec, Table};
+use engine::{ReadMode, RowBatch, Scan, ScanSpec};
 use types::{SqlError, ValueRef};
 
 use super::Env;
-use super::grace::{Later, Nests};
-use super::keep::{Kept, keep, write_probe_key};
+use super::grace::Later;
+use super::keep::{Kept, keep};
 use super::keymap::KeyMap;
 use super::keys::{self, Part};
 use super::memo;
@@ -54,47 +54,6 @@ impl Level {
             },
             At::Null => ValueRef::Null,
         }
-    }
-
-    /// Keeps nothing but a row that was written.
-    pub fn put_back(&mut self, table: Option<&Arc<Table>>, written: &[u8]) -> bool {
-        self.batch.clear();
-        match (written.split_first(), table) {
-            (Some((0, _)), _) => self.at = At::Null,
-            (Some((1, row)), Some(table)) if self.batch.read_row(table, row) => {
-                self.at = At::Batch(0);
-            }
-            (Some((2, n)), _) => {
-                let Ok(n) = n.try_into() else { return false };
-                self.at = At::Kept(u32::from_le_bytes(n) as usize);
-            }
-            _ => return false,
-        }
-        true
-    }
-
-    /// Appends the current row for [`put_back`](Self::put_back): of kept rows only the number, unless they will have gone by then.
-    pub fn write(&self, goes: bool, out: &mut Vec<u8>) {
-        match (self.at, &self.kept) {
-            (At::Batch(i), _) => {
-                out.push(1);
-                self.batch.write_row(i, out);
-            }
-            (At::Kept(i), Some(kept)) if goes => {
-                out.push(1);
-                kept.write_row(i, out);
-            }
-            (At::Kept(i), _) => {
-                out.push(2);
-                out.extend_from_slice(&(i as u32).to_le_bytes());
-            }
-            (At::Null, _) => out.push(0),
-        }
-    }
-
-    /// Other kept rows.
-    pub fn keep(&mut self, kept: Option<Kept>) {
-        self.kept = kept;
     }
 
     /// Appends what tells the current row from others of the table.
@@ -159,7 +118,7 @@ pub(crate) struct Join<'p> {
     seen: Option<KeyMap>,
     identity: Vec<u8>,
     /// Combinations that wait in files for their rows.
-    pub(super) later: Option<Box<Later>>,
+    later: Option<Box<Later>>,
 }
 
 /// Rows fetched at first for a step, and at most later.
@@ -434,109 +393,6 @@ impl<'p> Join<'p> {
         p.inexact = inexact;
         p.ranges = parts.into_iter();
         Ok(true)
-    }
-
-    /// Whether the rows of a hash step may be in a file, so that combinations come in another order: each nest that the step is in begins with it, and
-    /// nobody wants the order or tells rows by their numbers.
-    fn may_spill(&self, s: usize) -> bool {
-        let block = self.block;
-        let nests = self.steps.iter().enumerate().skip(s);
-        let around =
-            |(_, step): (usize, &Step)| step.nests.iter().any(|n| usize::from(n.first) < s);
-        s > 0
-            && !block.in_order
-            && block.weedout.is_empty()
-            && self.steps[s].buffer.as_ref().is_some_and(|k| !k.is_empty())
-            && block.tables[usize::from(self.steps[s].table)]
-                .stored()
-                .is_some()
-            && !{ nests }.any(around)
-    }
-
-    /// Puts the next combination back that waits in a file: the step that is to be entered with it. `None` where none waits.
-    async fn resume(&mut self, env: &mut Env<'_>) -> Result<Option<(usize, bool)>, SqlError> {
-        let cx = env.cx;
-        let (block, steps) = (self.block, self.steps);
-        let stored = |s: usize| block.tables[usize::from(steps[s].table)].stored();
-        let Some(mut later) = self.later.take() else {
-            return Ok(None);
-        };
-        loop {
-            let base = later.base();
-            if let Some(mut levels) = later.next().await? {
-                for (i, step) in steps[..base].iter().enumerate() {
-                    let level = &mut self.levels[usize::from(step.table)];
-                    let whole = levels.split_first_chunk::<4>().and_then(|(len, rest)| {
-                        let len = u32::from_le_bytes(*len) as usize;
-                        let (level, rest) = rest.split_at_checked(len)?;
-                        levels = rest;
-                        Some(level)
-                    });
-                    if !whole.is_some_and(|w| level.put_back(stored(i), w)) {
-                        return Err(SqlError::internal("a combination that cannot be read"));
-                    }
-                }
-                self.later = Some(later);
-                return Ok(Some((base, true)));
-            }
-            if base > 0 {
-                self.levels[usize::from(steps[base].table)].keep(None);
-            }
-            let nests = |s: usize| {
-                let all = steps[s..].iter().flat_map(|x| &x.nests);
-                let mut begun = all.filter(|n| usize::from(n.first) == s);
-                match (begun.next(), begun.next()) {
-                    (Some(_), Some(_)) => Nests::Several,
-                    (Some(n), None) if n.kind != NestKind::Outer => Nests::Once,
-                    _ => Nests::All,
-                }
-            };
-            let table = |s: usize| stored(s).map(Arc::clone);
-            let kept = later.rows(table, nests, cx, env).await?;
-            let base = later.base();
-            if kept.is_none() {
-                // Nothing is left to go back to.
-                self.later = Some(later);
-                return Ok(None);
-            }
-            self.levels[usize::from(steps[base].table)].keep(kept);
-        }
-    }
-
-    /// Begins a hash step while combinations wait for rows in files.
-    async fn put_off(&mut self, s: usize, env: &mut Env<'_>) -> Result<bool, SqlError> {
-        let cx = env.cx;
-        let Some(mut later) = self.later.take() else {
-            return Ok(true);
-        };
-        let mut waits = false;
-        if let (Some((grace, gone)), Some(keys)) = (later.collecting(s), &self.steps[s].buffer) {
-            let mut key = Vec::new();
-            if write_probe_key(keys, cx, &self.tuple(), &mut key)? {
-                let before = &self.steps[..s];
-                waits = grace.put_off(&key, |_, out| {
-                    for (i, step) in before.iter().enumerate() {
-                        let start = out.len();
-                        out.extend_from_slice(&[0; 4]);
-                        let goes = gone.contains(&i);
-                        self.levels[usize::from(step.table)].write(goes, out);
-                        let len = (out.len() - start - 4) as u32;
-                        out[start..start + 4].copy_from_slice(&len.to_le_bytes());
-                    }
-                });
-            }
-            if grace.is_due() {
-                grace.flush(env).await?;
-            }
-            // No row has its key: none is looked for.
-            self.progress[s].by_hash = true;
-        } else {
-            self.probe(s, cx)?;
-            let p = &mut self.progress[s];
-            (p.found, p.exhausted) = later.before(s);
-        }
-        self.later = Some(later);
-        Ok(!waits)
     }
 
     /// Finds the kept rows that can match the combination before.

@@ -6,6 +6,8 @@
 //!
 //! More rows than there is room for become sorted runs in a file ([`spill::merge`](super::spill::merge)).
 
+mod runs;
+
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -16,7 +18,6 @@ use super::Env;
 use super::pause;
 use super::spill::Room;
 use super::spill::merge::{Merged, Runs};
-use super::spill::record::write_value;
 use super::store::RowStore;
 use crate::plan::SortKey;
 use sql_expr::memory::{Account, Charge};
@@ -280,46 +281,6 @@ impl Sorter {
         Ok(())
     }
 
-    /// Writes the rows as a sorted run.
-    async fn write_run(&mut self, env: &mut Env<'_>) -> Result<(), SqlError> {
-        self.sort(env).await?;
-        let Some(spill) = &mut self.spill else {
-            return Ok(());
-        };
-        let runs = match &mut spill.runs {
-            Some(runs) => runs,
-            none => none.insert(Runs::new(&spill.room, env)?),
-        };
-        let mut made = Vec::new();
-        for e in &self.entries {
-            let row = e.row as usize;
-            let key = match &self.column {
-                None => &self.keys[e.start..e.end],
-                Some((c, part)) => {
-                    made.clear();
-                    part.encode(self.rows.column(row, *c), &mut made);
-                    &made
-                }
-            };
-            let rows = &self.rows;
-            runs.add(key, |members, out| {
-                rows.row(row).for_each(|v| write_value(v, members, out));
-            });
-            if runs.is_due() {
-                runs.flush().await?;
-            }
-            if env.due() {
-                env.pause().await?;
-            }
-        }
-        runs.end_run().await?;
-        spill.room.again();
-        self.entries.clear();
-        self.keys.clear();
-        self.rows.clear();
-        Ok(())
-    }
-
     /// Puts the entries in order, with pauses.
     async fn sort(&mut self, env: &mut Env<'_>) -> Result<(), SqlError> {
         if self.entries.len() < PRUNE_AT_ONCE {
@@ -497,22 +458,6 @@ impl Sorter {
         Ok(self.sorted())
     }
 
-    /// The runs in the file and the last one.
-    async fn merge(mut self, env: &mut Env<'_>) -> Result<Sorted, SqlError> {
-        self.write_run(env).await?;
-        let (unique, keep) = (self.unique, self.keep);
-        let runs = self.spill.take().and_then(|s| s.runs);
-        let runs = runs.ok_or_else(|| SqlError::internal("no run was written"))?;
-        let empty = RowStore::new(self.width, &self.account);
-        // The memory of the rows is for the merge.
-        drop(self);
-        Ok(Sorted {
-            order: Vec::new(),
-            rows: empty,
-            merged: Some(runs.merge(unique, keep, env).await?),
-        })
-    }
-
     fn sorted(self) -> Sorted {
         Sorted {
             order: self.entries.iter().map(|e| e.row).collect(),
@@ -570,110 +515,4 @@ impl Sorted {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use types::{CollationId, DataType, Value};
-
-    /// Sorted by a column of their own, rows come as with whole keys.
-    #[test]
-    fn a_column_of_their_own_sorts_rows_as_their_keys_do() {
-        let mut ty = DataType::VarChar {
-            chars: 40,
-            collation: CollationId::UTF8MB4_0900_AI_CI,
-        };
-        for collation in [
-            CollationId::UTF8MB4_0900_AI_CI,
-            CollationId::UTF8MB4_GENERAL_CI,
-        ] {
-            if let DataType::VarChar { collation: c, .. } = &mut ty {
-                *c = collation;
-            }
-            // Many with the same beginning, some the same but for their case, some short, some NULL.
-            let text = |i: u64| {
-                let n = i.wrapping_mul(2_654_435_761) % 3001;
-                match n % 7 {
-                    0 => None,
-                    1 => Some(format!("{n}")),
-                    2 | 3 => Some(format!("The same beginning {n}")),
-                    4 => Some(format!("THE SAME beginning {}", n / 7 % 50)),
-                    5 => Some(format!("ä{}", n % 11)),
-                    _ => Some(format!("{:09}-{n}", n * 7919)),
-                }
-            };
-            for (keep, unique, descending) in [
-                (u64::MAX, false, false),
-                (u64::MAX, true, false),
-                (u64::MAX, true, true),
-                (10, false, true),
-                (700, true, false),
-                (1, true, true),
-            ] {
-                let mut part = KeyPart::new(ty.clone(), true);
-                part.descending = descending;
-                let mut s = Sorter::by_column(2, keep, 1, part.clone(), unique, &Arc::default());
-                let mut all = Vec::new();
-                for i in 0..9000 {
-                    let t = text(i);
-                    let v = match &t {
-                        Some(t) => ValueRef::Str(t.as_bytes(), collation),
-                        None => ValueRef::Null,
-                    };
-                    let mut key = Vec::new();
-                    part.encode(v, &mut key);
-                    all.push((key, i));
-                    assert!(s.add_by_column(&[ValueRef::UInt(i), v]));
-                }
-                all.sort();
-                if unique {
-                    all.dedup_by(|later, first| later.0 == first.0);
-                }
-                all.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
-                let want: Vec<u64> = all.iter().map(|x| x.1).collect();
-                s.sort_at_once();
-                s.entries.truncate(s.keep);
-                let out = s.sorted();
-                let got: Vec<u64> = out
-                    .order
-                    .iter()
-                    .map(|&r| match out.rows.column(r as usize, 0) {
-                        ValueRef::UInt(v) => v,
-                        other => panic!("{other:?}"),
-                    })
-                    .collect();
-                assert!(got == want, "{keep} {unique} {descending}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_best_rows_stay() {
-        for keep in [0u64, 1, 7, 600, u64::MAX] {
-            let mut s = Sorter::new(1, keep, &Arc::default());
-            for i in 0..5000u64 {
-                let v = i.wrapping_mul(2_654_435_761) % 5003;
-                let key = v.to_be_bytes();
-                if s.wants(&key) {
-                    s.add(&key, [ValueRef::UInt(v)]);
-                }
-            }
-            s.sort_at_once();
-            s.entries.truncate(s.keep);
-            let out = s.sorted();
-            let got: Vec<u64> = out
-                .order
-                .iter()
-                .map(|&r| match out.rows.column(r as usize, 0) {
-                    ValueRef::UInt(v) => v,
-                    other => panic!("{other:?}"),
-                })
-                .collect();
-            let mut all: Vec<u64> = (0..5000u64)
-                .map(|i| i.wrapping_mul(2_654_435_761) % 5003)
-                .collect();
-            all.sort_unstable();
-            all.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
-            assert_eq!(got, all);
-        }
-        let _ = Value::Null;
-    }
-}
+mod tests;
