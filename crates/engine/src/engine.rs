@@ -131,6 +131,7 @@ pub struct Engine {
     /// Trees in the catalog that no definition names.
     pub(crate) orphaned_trees: AtomicUsize,
     pub(crate) dir: std::path::PathBuf,
+    pub(crate) temp: Arc<crate::temp::TempFiles>,
     /// AUTO_INCREMENT counters found by recovery, until the tables are open.
     pub(crate) recovered_counters: Mutex<crate::counters::Counters>,
     /// Held while counters are looked at and noted in the log: a note says what holds at its place there.
@@ -164,8 +165,10 @@ impl Engine {
         options: &EngineOptions,
         purge: PurgeQueue,
     ) -> Engine {
+        let disk = &pager.environment().disk;
         Engine {
             log: pager.log().clone(),
+            temp: crate::temp::TempFiles::new(disk, std::path::Path::new("")),
             pager,
             txns,
             locks,
@@ -197,6 +200,11 @@ impl Engine {
     /// The environment it lives on.
     pub fn environment(&self) -> &Environment {
         self.pager.environment()
+    }
+
+    /// Temporary files of statements.
+    pub fn temp_files(&self) -> &Arc<crate::temp::TempFiles> {
+        &self.temp
     }
 
     /// The storage below.

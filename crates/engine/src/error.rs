@@ -81,6 +81,19 @@ fn short(e: &io::Error, what: &str) -> SqlError {
     }
 }
 
+/// What a temporary file failed with: 1021 on a full disk.
+#[cold]
+pub(crate) fn temporary(e: io::Error, path: &std::path::Path) -> SqlError {
+    if shortage(&e).is_some() {
+        return short(&e, &path.display().to_string());
+    }
+    let n = e.raw_os_error().unwrap_or(0);
+    SqlError::new(
+        GET_ERRNO,
+        format!("Got error {n} from temporary file {}: {e}", path.display()),
+    )
+}
+
 /// A row whose bytes make no sense although its page's checksum is right.
 #[cold]
 pub(crate) fn bad_row(table: &str) -> SqlError {

@@ -28,6 +28,7 @@ mod sampling_queue;
 pub mod schema;
 mod session;
 mod stats;
+mod temp;
 pub mod txn;
 
 pub use ddl::{Keys, Reshape, Rewrite};
@@ -47,3 +48,4 @@ pub use session::{
     Session, Updated, Written,
 };
 pub use stats::{ColumnStats, Histogram, IndexStats, TableStats};
+pub use temp::{TempFile, TempFiles};

@@ -13,6 +13,7 @@ use crate::schema::CATALOG_ID;
 use crate::schema::{Catalog, Table, TableDef};
 use crate::session::Session;
 use crate::stats::{Saved, decode};
+use crate::temp::TempFiles;
 use crate::txn::{ActiveTxn, TxnSystem};
 use base::lock::Mutex;
 use base::{Environment, Lsn, PageNo, SpaceId, TxnId};
@@ -248,6 +249,7 @@ async fn begin(
     let purge = PurgeQueue::new(found.purge_queue(), found.purge_from, pager.log().end());
     let mut engine = Engine::assemble(pager.clone(), txns, locks, options, purge);
     engine.dir = dir.to_path_buf();
+    engine.temp = TempFiles::new(&pager.environment().disk, dir);
     let engine = Arc::new(engine);
     *made = Some(engine.clone());
     let mut losers = adopt(&engine, &found);
@@ -495,6 +497,7 @@ async fn load_tables(
         }
     }
     remove_left_runs(&*engine.environment().disk, &engine.data_dir())?;
+    engine.temp.remove_left()?;
     remove_uncommitted(engine, &view, report)?;
     view.tables().for_each(|t| place_file(engine, t));
     let top = report.pages.max_space.max(ids.last().copied().unwrap_or(0));

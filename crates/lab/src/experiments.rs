@@ -9,7 +9,7 @@ use crate::experiment::Experiment;
 use crate::fio::Fio;
 use crate::record::{ExperimentRecord, Record};
 use crate::runner::{Plan, Runner};
-use crate::{catalog, conversions, formats, joins, machine, report, tpcc_formats, tpch};
+use crate::{catalog, conversions, formats, joins, machine, report, spill, tpcc_formats, tpch};
 use harness::install;
 use harness::scratch::Scratch;
 use harness::step::{self, Outcome};
@@ -66,6 +66,8 @@ enum Statements {
     Tpch(tpch::Options),
     /// Sixty queries over skewed and correlated tables beside MariaDB.
     Joins(joins::Options),
+    /// A sort, a hash join, a GROUP BY and a DISTINCT over more rows than there is memory for.
+    Spill(spill::Options),
 }
 
 /// The command.
@@ -79,6 +81,7 @@ pub fn command(options: &Options) -> Outcome<()> {
         Some(Statements::Conversions(options)) => return conversions::command(options),
         Some(Statements::Tpch(options)) => return tpch::command(options),
         Some(Statements::Joins(options)) => return joins::command(options),
+        Some(Statements::Spill(options)) => return spill::command(options),
         None => {}
     }
     let (quick, readme) = (options.quick, options.readme);

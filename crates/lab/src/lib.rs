@@ -23,6 +23,7 @@ mod record;
 mod recovery_time;
 mod report;
 mod runner;
+mod spill;
 mod syncs;
 mod sysbench_matrix;
 mod time_series;

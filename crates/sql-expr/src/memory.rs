@@ -164,6 +164,22 @@ impl Account {
         self.held.load(Ordering::Relaxed)
     }
 
+    /// What it could still take: the least of what its limits leave. `u64::MAX` where nothing limits it.
+    pub fn left(&self) -> u64 {
+        let budget = &self.budget;
+        let held = budget.held();
+        let of = |limit: u64, held: u64| match limit {
+            u64::MAX => u64::MAX,
+            limit => limit.saturating_sub(held),
+        };
+        let mut left =
+            of(budget.ceiling(), held).min(of(self.limit.load(Ordering::Relaxed), self.held()));
+        if self.subject.load(Ordering::Relaxed) != 0 {
+            left = left.min(of(budget.limit.load(Ordering::Relaxed), held));
+        }
+        left
+    }
+
     /// Takes more, or says `false`: then nothing may be allocated, and the statement is to end.
     pub fn grow(&self, bytes: u64) -> bool {
         let held = self.held().saturating_add(bytes);

@@ -96,6 +96,67 @@ impl RowBatch {
         });
     }
 
+    /// Appends a row with its key and version, so that [`read_row`](Self::read_row) adds it to another batch.
+    pub fn write_row(&self, i: usize, out: &mut Vec<u8>) {
+        let e = &self.rows[i];
+        let number = |n: usize, out: &mut Vec<u8>| out.extend_from_slice(&(n as u32).to_le_bytes());
+        out.extend_from_slice(&e.version.word.to_le_bytes());
+        out.extend_from_slice(&e.version.roll.to_le_bytes());
+        let outside: &[(usize, Vec<u8>)] = match e.outside {
+            0 => &[],
+            n => &self.outside[n as usize - 1],
+        };
+        number(outside.len(), out);
+        for (column, bytes) in outside {
+            number(*column, out);
+            number(bytes.len(), out);
+            out.extend_from_slice(bytes);
+        }
+        number((e.row - e.key) as usize, out);
+        out.extend_from_slice(&self.bytes[e.key as usize..e.end as usize]);
+    }
+
+    /// Adds a row that was written; `false` for bytes that are no row of the table. All rows of a batch are of one table.
+    pub fn read_row(&mut self, table: &Arc<Table>, bytes: &[u8]) -> bool {
+        if self.is_empty() {
+            self.clear();
+            self.table = Some(table.clone());
+        }
+        self.read(table, bytes).is_some()
+    }
+
+    fn read(&mut self, table: &Arc<Table>, mut bytes: &[u8]) -> Option<()> {
+        fn front<'b, const N: usize>(b: &mut &'b [u8]) -> Option<&'b [u8; N]> {
+            let (front, rest) = b.split_first_chunk()?;
+            *b = rest;
+            Some(front)
+        }
+        let b = &mut bytes;
+        let version = RowVersion {
+            word: u64::from_le_bytes(*front(b)?),
+            roll: u64::from_le_bytes(*front(b)?),
+        };
+        let columns = u32::from_le_bytes(*front(b)?);
+        let mut outside = Vec::new();
+        for _ in 0..columns {
+            let column = u32::from_le_bytes(*front(b)?) as usize;
+            let len = u32::from_le_bytes(*front(b)?) as usize;
+            let (value, rest) = b.split_at_checked(len)?;
+            *b = rest;
+            outside.push((column, value.to_vec()));
+        }
+        let key = u32::from_le_bytes(*front(b)?) as usize;
+        let (key, row) = b.split_at_checked(key)?;
+        if !table.layout.fits(row, true) {
+            return None;
+        }
+        self.push(key, row, version, false);
+        if !outside.is_empty() {
+            self.set_outside(self.len() - 1, outside);
+        }
+        Some(())
+    }
+
     /// The last row, if it still has to be completed, was found by this secondary entry: whether it has those values
     /// can be said only then.
     pub(super) fn last_found_by(&mut self, entry: &[u8]) {

@@ -270,6 +270,20 @@ impl Groups {
         g
     }
 
+    /// The group of a key, where there is one.
+    pub fn find(&self, key: &[u8]) -> Option<u32> {
+        let h = hash(key, self.seed);
+        let mask = self.table.len() - 1;
+        let mut at = h as usize & mask;
+        loop {
+            match self.table[at] {
+                EMPTY => return None,
+                g if self.hashes[g as usize] == h && self.key(g as usize) == key => return Some(g),
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+
     /// The group of a key, a new one where there is none: for what comes back from where it was spilled to.
     pub fn of_key(&mut self, key: &[u8]) -> u32 {
         let h = hash(key, self.seed);

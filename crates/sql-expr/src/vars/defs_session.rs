@@ -246,7 +246,7 @@ pub(super) const SESSION: &[VarDef] = &[
     uint("max_allowed_packet", Both, 67_108_864, 1024, 1_073_741_824),
     uint("max_error_count", Both, 1024, 0, 65_535),
     uint("max_execution_time", Both, 0, 0, U32),
-    uint("max_heap_table_size", Both, 16_777_216, 16_384, U64).inert(),
+    uint("max_heap_table_size", Both, 16_777_216, 16_384, U64),
     uint("tmp_table_size", Both, 16_777_216, 1024, U64),
     uint("max_insert_delayed_threads", Both, 20, 0, 16_384).inert(),
     uint("max_delayed_threads", Both, 20, 0, 16_384).inert(),

@@ -60,6 +60,14 @@ pub struct SessionHot {
     pub default_week_format: u8,
     /// `sql_select_limit`.
     pub select_limit: u64,
+    /// `sort_buffer_size`, bytes.
+    pub sort_buffer_size: u64,
+    /// `join_buffer_size`, bytes.
+    pub join_buffer_size: u64,
+    /// `tmp_table_size`, bytes.
+    pub tmp_table_size: u64,
+    /// `max_heap_table_size`, bytes.
+    pub max_heap_table_size: u64,
     /// `wait_timeout`, seconds.
     pub wait_timeout: u64,
     /// `cte_max_recursion_depth`.
@@ -100,6 +108,10 @@ impl Default for SessionHot {
             div_precision_increment: 4,
             default_week_format: 0,
             select_limit: u64::MAX,
+            sort_buffer_size: 262_144,
+            join_buffer_size: 262_144,
+            tmp_table_size: 16_777_216,
+            max_heap_table_size: 16_777_216,
             wait_timeout: 28_800,
             cte_max_recursion_depth: 1000,
             quote_show_create: true,
@@ -142,6 +154,10 @@ impl SessionHot {
             "div_precision_increment" => self.div_precision_increment = n as u8,
             "default_week_format" => self.default_week_format = n as u8,
             "sql_select_limit" => self.select_limit = n,
+            "sort_buffer_size" => self.sort_buffer_size = n,
+            "join_buffer_size" => self.join_buffer_size = n,
+            "tmp_table_size" => self.tmp_table_size = n,
+            "max_heap_table_size" => self.max_heap_table_size = n,
             "wait_timeout" => self.wait_timeout = n,
             "cte_max_recursion_depth" => self.cte_max_recursion_depth = n,
             "sql_quote_show_create" => self.quote_show_create = n != 0,

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use types::{DataType, SqlError, ValueRef};
 
 use super::group::{Groups, States};
+use super::spill::Host;
+use super::spill::group::GroupSpill;
 use super::store::RowStore;
 use crate::plan::GroupPlan;
 use sql_expr::batch::{self, Aggregates, Batch, GroupStates, Layout, Scratch, VectorBuilder};
@@ -44,6 +46,7 @@ pub(crate) struct BatchGrouper<'p> {
     key: Vec<u8>,
     pool: Scratch,
     charge: Charge,
+    spill: Option<GroupSpill>,
     cx: &'p EvalCtx<'p>,
 }
 
@@ -122,6 +125,7 @@ impl<'p> BatchGrouper<'p> {
             key: Vec::new(),
             pool: Scratch::new(),
             charge: Charge::to(account),
+            spill: GroupSpill::new(plan, cx),
             cx,
         })
     }
@@ -183,7 +187,33 @@ impl<'p> BatchGrouper<'p> {
         if !self.charge.set(held) {
             self.cx.memory().check()?;
         }
+        if let Some(s) = &mut self.spill {
+            s.grown(self.keys.len(), held + self.carried.used());
+        }
         Ok(())
+    }
+
+    /// Whether rows that had no room are to be written.
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        self.spill.as_ref().is_some_and(GroupSpill::is_due)
+    }
+
+    /// Writes rows that wait for their groups.
+    ///
+    /// # Errors
+    /// The file takes no more; the statement is to end.
+    pub async fn write(&mut self, host: &mut impl Host) -> Result<(), SqlError> {
+        match &mut self.spill {
+            Some(spill) => spill.flush(host).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Where rows wait for their groups, once all have come.
+    pub fn spilled(&mut self) -> Option<GroupSpill> {
+        self.spill.as_mut().filter(|s| s.is_full())?;
+        self.spill.take()
     }
 
     fn group(&mut self, batch: &mut Batch, outer: &dyn RowSource) -> Result<(), SqlError> {
@@ -197,6 +227,9 @@ impl<'p> BatchGrouper<'p> {
                 return Ok(());
             }
             batch.select(kept);
+        }
+        if self.spill.as_ref().is_some_and(GroupSpill::is_full) {
+            return self.group_rows(batch, outer, &[]);
         }
         let sel = batch.selected();
         self.first.clear();
@@ -257,9 +290,16 @@ impl<'p> BatchGrouper<'p> {
             for k in &plan.keys {
                 write_group_key(&k.eval(cx, &row)?, &k.ty, &mut self.key);
             }
-            let group = match plan.keys.is_empty() {
-                true => 0,
-                false => self.keys.of_key(&self.key),
+            let group = match (&mut self.spill, plan.keys.is_empty()) {
+                (_, true) => 0,
+                (Some(spill), false) if spill.is_full() => match self.keys.find(&self.key) {
+                    Some(group) => group,
+                    None => {
+                        spill.add(&self.key, &row);
+                        continue;
+                    }
+                },
+                _ => self.keys.of_key(&self.key),
             };
             if group as usize >= self.aggregates.len() {
                 carry(plan, &mut self.carried, &row);

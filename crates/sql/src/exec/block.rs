@@ -7,13 +7,14 @@ use types::SqlError;
 
 use super::Env;
 use super::batch::BatchGrouper;
-use super::group::{Grouper, Groups};
+use super::group::{Grouper, Groups, next_groups};
 use super::join::{Join, all_hold, passes};
 use super::keep::Kept;
 use super::keys::{self, Ranges};
 use super::memo;
 use super::output::{Output, flush_now_and_then, limits};
 use super::row::{Candidate, OnlySubs};
+use super::spill::group::GroupSpill;
 use super::spool;
 use super::sub::SubValues;
 use crate::plan::{Access, Block, GroupPlan};
@@ -46,7 +47,7 @@ pub(crate) async fn run_block(
     let mut bounds = limits(block.limit.as_ref(), cx)?;
     bounds.take = bounds.take.min(enough);
     let subs = SubValues::new(&block.subqueries, env, outer).await?;
-    let mut out = Output::new(block, bounds, cx.memory());
+    let mut out = Output::new(block, bounds, cx);
     let nothing = bounds.take == 0 && !block.calc_found_rows;
     let possible = !nothing && constants_hold(block, env, outer, &subs).await?;
     let mut kept = if possible {
@@ -60,7 +61,12 @@ pub(crate) async fn run_block(
         let by_scan = scanned && block.row_subqueries.is_empty();
         let empty = Nulls(outer, block.places.base());
         let mut batches = None;
-        let mut grouper = Grouper::new(plan, cx.memory());
+        // A correlated subquery's values are of one row.
+        let spill = match block.row_subqueries.is_empty() {
+            true => GroupSpill::new(plan, cx),
+            false => None,
+        };
+        let mut grouper = Grouper::new(plan, spill, cx.memory());
         if by_scan {
             let rest = OnlySubs { subs: &subs, outer };
             let scans = Scans::new(block, env, &rest)?;
@@ -77,6 +83,9 @@ pub(crate) async fn run_block(
             while join.next(env).await? {
                 join.fill(&block.row_subqueries, env).await?;
                 grouper.add(cx, &join.tuple())?;
+                if grouper.is_due() {
+                    grouper.flush(env).await?;
+                }
                 if env.due() {
                     env.pause().await?;
                 }
@@ -87,11 +96,17 @@ pub(crate) async fn run_block(
         if nothing {
             return Ok(counts(block, &out));
         }
-        let groups = match batches {
-            Some(b) => b.finish(&empty),
-            None => grouper.finish(&empty),
+        let (spilled, groups) = match batches {
+            Some(mut b) => (b.spilled(), b.finish(&empty)),
+            None => (grouper.spilled(), grouper.finish(&empty)),
         };
-        finish_groups(block, groups, env, outer, subs, &mut out, sink).await?;
+        finish_groups(block, groups, env, outer, &mut subs, &mut out, sink).await?;
+        if let Some(spilled) = spilled {
+            Box::pin(later_groups(
+                block, spilled, env, outer, subs, &mut out, sink,
+            ))
+            .await?;
+        }
     } else if scanned && block.row_subqueries.is_empty() && !block.special {
         let rest = OnlySubs { subs: &subs, outer };
         if out.streams() {
@@ -238,9 +253,13 @@ async fn group_scan(
                     } else if passes(step, inexact, cx, &row)? {
                         grouper.add(cx, &row)?;
                     }
-                    Ok(false)
+                    // What waits is written between two calls: rows that are taken end this one.
+                    Ok(grouper.is_due())
                 })
                 .await?;
+            if grouper.is_due() {
+                grouper.flush(env).await?;
+            }
             if counted > 0 {
                 grouper.count(counted, rest);
             }
@@ -311,6 +330,9 @@ async fn batch_scan(
             if grouper.is_full() {
                 grouper.flush(rest)?;
             }
+            if grouper.is_due() {
+                grouper.write(env).await?;
+            }
             env.check()?;
             if !more {
                 break;
@@ -344,7 +366,8 @@ async fn feed_scan(
                     if passes(step, inexact, cx, &row)? {
                         out.push(cx, &row, sink)?;
                     }
-                    Ok(false)
+                    // What there is to do is done between two calls: rows that are taken end this one.
+                    Ok(out.is_untidy())
                 })
                 .await?;
             env.check()?;
@@ -397,6 +420,7 @@ async fn stream_scan(
                 }
             }
             env.check()?;
+            out.tidy(env).await?;
             if sink.wants_flush() {
                 sink.flush().await?;
             }
@@ -457,7 +481,7 @@ async fn finish_groups(
     mut groups: Groups<'_>,
     env: &mut Env<'_>,
     outer: &dyn RowSource,
-    mut subs: SubValues,
+    subs: &mut SubValues,
     out: &mut Output<'_>,
     sink: &mut dyn ResultSink,
 ) -> Result<(), SqlError> {
@@ -465,12 +489,12 @@ async fn finish_groups(
     let mut sent = 0u64;
     while groups.next(cx)? {
         for &i in &block.group_subqueries {
-            let rest = OnlySubs { subs: &subs, outer };
+            let rest = OnlySubs { subs, outer };
             let rows = memo::rows(&block.subqueries[i as usize], env, &groups.row(&rest)).await?;
             subs.set(i, rows);
         }
         loop {
-            let rest = OnlySubs { subs: &subs, outer };
+            let rest = OnlySubs { subs, outer };
             let pushed = out.push(cx, &groups.row(&rest), sink);
             if env.settle(pushed).await?.is_some() {
                 break;
@@ -484,6 +508,35 @@ async fn finish_groups(
         flush_now_and_then(sent, env, sink).await?;
     }
     Ok(())
+}
+
+/// Sends the groups to the output that had no room among the others.
+async fn later_groups(
+    block: &Block,
+    spilled: GroupSpill,
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+    mut subs: SubValues,
+    out: &mut Output<'_>,
+    sink: &mut dyn ResultSink,
+) -> Result<(), SqlError> {
+    let (Some(plan), false) = (&block.group, out.full()) else {
+        return Ok(());
+    };
+    let cx = env.cx;
+    let Some(mut waiting) = spilled.finish(env).await? else {
+        return Ok(());
+    };
+    loop {
+        let rest = OnlySubs { subs: &subs, outer };
+        let Some(groups) = next_groups(plan, &mut waiting, cx, &rest, env).await? else {
+            return Ok(());
+        };
+        finish_groups(block, groups, env, outer, &mut subs, out, sink).await?;
+        if out.full() {
+            return Ok(());
+        }
+    }
 }
 
 /// The row of a group without rows: NULL in every table of the block.

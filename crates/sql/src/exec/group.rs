@@ -1,11 +1,14 @@
 //! GROUP BY and aggregates: one accumulator for each aggregate of each group, groups found by the bytes of their keys, in the
-//! order they first appeared.
+//! order they first appeared. Rows of groups for which there is no room wait in a file ([`spill::group`](super::spill::group)), and their groups come
+//! behind the others.
 
 use std::sync::Arc;
 
 use types::{SqlError, ValueRef};
 
 use super::keymap::KeyMap;
+use super::spill::Host;
+use super::spill::group::{GroupSpill, Waiting};
 use super::store::RowStore;
 use crate::plan::{GROUP_SLOT, GroupPlan};
 use sql_expr::agg::Accumulator;
@@ -24,12 +27,23 @@ pub(crate) struct Grouper<'p> {
     key: Vec<u8>,
     /// The one group of a query without GROUP BY exists.
     single: bool,
+    spill: Option<GroupSpill>,
+    account: Arc<Account>,
+    /// What the session held when the first group began.
+    held: u64,
 }
 
 impl<'p> Grouper<'p> {
-    /// No groups yet.
-    pub fn new(plan: &'p GroupPlan, account: &Arc<Account>) -> Grouper<'p> {
+    /// No groups yet. `spill` is where rows go whose groups have no room.
+    pub fn new(
+        plan: &'p GroupPlan,
+        spill: Option<GroupSpill>,
+        account: &Arc<Account>,
+    ) -> Grouper<'p> {
         Grouper {
+            spill,
+            account: Arc::clone(account),
+            held: 0,
             plan,
             keys: KeyMap::new(account),
             accumulators: Vec::new(),
@@ -69,11 +83,24 @@ impl<'p> Grouper<'p> {
                 let v = k.eval(cx, row)?;
                 write_group_key(&v, &k.ty, &mut self.key);
             }
-            let (n, new) = self.keys.insert(&self.key)?;
-            if new {
-                self.start(row);
+            if let Some(spill) = &mut self.spill
+                && spill.is_full()
+            {
+                match self.keys.get(&self.key) {
+                    Some(n) => n,
+                    None => {
+                        spill.add(&self.key, row);
+                        return Ok(());
+                    }
+                }
+            } else {
+                let (n, new) = self.keys.insert(&self.key)?;
+                if new {
+                    self.start(row);
+                    self.grown();
+                }
+                n
             }
-            n
         };
         let n = plan.aggregates.len();
         let accumulators = &mut self.accumulators[group * n..(group + 1) * n];
@@ -81,6 +108,46 @@ impl<'p> Grouper<'p> {
             a.add(spec, cx, row)?;
         }
         Ok(())
+    }
+
+    /// There is one group more.
+    fn grown(&mut self) {
+        let Some(spill) = &mut self.spill else {
+            return;
+        };
+        let held = self.account.held();
+        if self.keys.len() == 1 {
+            self.held = held;
+        }
+        // States have more beside them: texts, sets of values.
+        let own = self.keys.used()
+            + self.accumulators.len() * size_of::<Accumulator>()
+            + self.carried.used();
+        let more = held.saturating_sub(self.held) as usize;
+        spill.grown(self.keys.len(), own.max(more));
+    }
+
+    /// Whether it is time for [`flush`](Self::flush).
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        self.spill.as_ref().is_some_and(GroupSpill::is_due)
+    }
+
+    /// Writes rows that wait for their groups. To be called between rows.
+    ///
+    /// # Errors
+    /// The file takes no more; the statement is to end.
+    pub async fn flush(&mut self, host: &mut impl Host) -> Result<(), SqlError> {
+        match &mut self.spill {
+            Some(spill) => spill.flush(host).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Where rows wait for their groups, once all have come.
+    pub fn spilled(&mut self) -> Option<GroupSpill> {
+        self.spill.as_mut().filter(|s| s.is_full())?;
+        self.spill.take()
     }
 
     /// Counts rows where nothing but COUNT(*) is asked for.
@@ -102,6 +169,37 @@ impl<'p> Grouper<'p> {
         let states = States::Rows(self.accumulators.into_iter());
         Groups::new(self.plan, states, self.charge, self.carried)
     }
+}
+
+/// The groups of the next part of the rows that had no room; `None` where there is none.
+///
+/// # Errors
+/// As [`Grouper::add`]; the file; the statement is to end.
+pub(crate) async fn next_groups<'p>(
+    plan: &'p GroupPlan,
+    waiting: &mut Waiting,
+    cx: &EvalCtx<'_>,
+    rest: &dyn RowSource,
+    host: &mut impl Host,
+) -> Result<Option<Groups<'p>>, SqlError> {
+    let Some((mut rows, spill)) = waiting.next() else {
+        return Ok(None);
+    };
+    let mut grouper = Grouper::new(plan, Some(spill), cx.memory());
+    while waiting.advance(&mut rows).await? {
+        cx.let_go();
+        grouper.add(cx, &waiting.row(&rows, rest)?)?;
+        if grouper.is_due() {
+            grouper.flush(host).await?;
+        }
+        if host.is_due() {
+            host.rest().await?;
+        }
+    }
+    if let Some(more) = grouper.spilled() {
+        waiting.add(more, host).await?;
+    }
+    Ok(Some(grouper.finish(rest)))
 }
 
 /// What the aggregates of the groups came to.

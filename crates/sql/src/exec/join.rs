@@ -5,17 +5,20 @@
 //! first table runs out without one, its tables become NULL once.
 
 mod ahead;
+mod put_off;
 
 use engine::{ReadMode, RowBatch, Scan, ScanSpec};
 use types::{SqlError, ValueRef};
 
 use self::ahead::Ahead;
 use super::Env;
+use super::grace::Later;
 use super::keep::{Kept, keep};
 use super::keymap::KeyMap;
 use super::keys::{self, Part};
 use super::memo;
 use super::row::{Candidate, Tuple};
+use super::spill::Room;
 use super::sub::SubValues;
 use crate::bind::from::NestKind;
 use crate::plan::{Access, Block, LateExpr, Step};
@@ -119,6 +122,8 @@ pub(crate) struct Join<'p> {
     /// The combinations that came, where each is wanted once.
     seen: Option<KeyMap>,
     identity: Vec<u8>,
+    /// Combinations that wait in files for their rows.
+    later: Option<Box<Later>>,
 }
 
 /// Rows fetched at first for a step, and at most later.
@@ -147,6 +152,7 @@ impl<'p> Join<'p> {
             first_batch: FIRST_BATCH,
             seen: None,
             identity: Vec::new(),
+            later: None,
         }
     }
 
@@ -225,15 +231,21 @@ impl<'p> Join<'p> {
         let mut enter = !std::mem::replace(&mut self.started, true);
         let mut s = if enter { 0 } else { n - 1 };
         loop {
-            if enter {
-                self.open(s, env).await?;
-                enter = false;
+            if enter && !self.open(s, env).await? {
+                match self.back(s, env).await? {
+                    Some(to) => (s, enter) = to,
+                    None => return Ok(false),
+                }
+                continue;
             }
+            enter = false;
             if !self.advance(s, env).await? {
                 match self.null_extend(s, env).await? {
-                    Extended::No if s == 0 => return Ok(false),
                     Extended::No => {
-                        s -= 1;
+                        match self.back(s, env).await? {
+                            Some(to) => (s, enter) = to,
+                            None => return Ok(false),
+                        }
                         continue;
                     }
                     Extended::Rejected => continue,
@@ -250,6 +262,21 @@ impl<'p> Join<'p> {
             }
             s += 1;
             enter = true;
+        }
+    }
+
+    /// Where it goes on behind a step that has no more for the combination before it: to a step, which is entered or not; `None` at the end.
+    #[inline]
+    async fn back(
+        &mut self,
+        s: usize,
+        env: &mut Env<'_>,
+    ) -> Result<Option<(usize, bool)>, SqlError> {
+        match &self.later {
+            None => Ok(s.checked_sub(1).map(|s| (s, false))),
+            Some(later) if s > later.base() => Ok(Some((s - 1, false))),
+            // On the heap, as it is rare.
+            Some(_) => Box::pin(self.resume(env)).await,
         }
     }
 
@@ -304,6 +331,11 @@ impl<'p> Join<'p> {
 
     /// Makes the tables of an outer join NULL where its first table ran out without a match.
     async fn null_extend(&mut self, s: usize, env: &mut Env<'_>) -> Result<Extended, SqlError> {
+        if let Some(later) = &mut self.later
+            && !later.is_over(s, self.progress[s].found)
+        {
+            return Ok(Extended::No);
+        }
         let Some(&last) = self.steps[s].opens.first() else {
             return Ok(Extended::No);
         };
@@ -324,8 +356,8 @@ impl<'p> Join<'p> {
         }
     }
 
-    /// Begins a step for the combination before it.
-    async fn open(&mut self, s: usize, env: &mut Env<'_>) -> Result<(), SqlError> {
+    /// Begins a step for the combination before it; `false` where the combination was put off.
+    async fn open(&mut self, s: usize, env: &mut Env<'_>) -> Result<bool, SqlError> {
         let block = self.block;
         let step = &self.steps[s];
         let t = usize::from(step.table);
@@ -343,13 +375,22 @@ impl<'p> Join<'p> {
         if step.buffer.is_some() {
             if self.levels[t].kept.is_none() {
                 let mode = self.modes[t];
-                let kept = keep(block, step, mode, env, self.outer, &self.subs).await?;
+                let room = self.may_spill(s).then(|| Room::join(cx));
+                let (outer, subs) = (self.outer, &self.subs);
+                let mut kept = keep(block, step, mode, env, outer, subs, room).await?;
+                if let Some(built) = kept.take_built() {
+                    Later::add(&mut self.later, s, built, Room::join(cx));
+                }
                 self.levels[t].kept = Some(kept);
             }
-            return self.probe(s, cx);
+            if self.later.is_some() {
+                return self.put_off(s, env).await;
+            }
+            self.probe(s, cx)?;
+            return Ok(true);
         }
         let Some(table) = block.tables[t].stored() else {
-            return Ok(());
+            return Ok(true);
         };
         let (parts, inexact) = keys::parts(table, &step.access, cx, &self.tuple())?;
         let p = &mut self.progress[s];
@@ -360,7 +401,7 @@ impl<'p> Join<'p> {
         if self.ahead[s].on {
             self.read_ahead(s, env);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Finds the kept rows that can match the combination before.

@@ -1,7 +1,10 @@
 //! Rows of a join's table that are fetched once: tables that no index connects with those before, virtual tables, derived tables.
-//! Where equalities connect them, a hash finds the rows for a combination (the classic in-memory hash join).
+//! Where equalities connect them, a hash finds the rows for a combination (the classic in-memory hash join). Rows of a stored table that have no
+//! room go to a file ([`spill::join`](super::spill::join)).
 
-use engine::{ReadMode, RowBatch, ScanSpec};
+use std::sync::Arc;
+
+use engine::{ReadMode, RowBatch, ScanSpec, Table};
 use types::{SqlError, ValueRef};
 
 use super::Env;
@@ -10,6 +13,8 @@ use super::keymap::KeyMap;
 use super::keys;
 use super::query::run_query;
 use super::row::{Candidate, OnlySubs};
+use super::spill::Room;
+use super::spill::join::{BuildSpill, Built};
 use super::store::RowStore;
 use super::sub::SubValues;
 use crate::plan::{Access, Block, HashKey, Step, TableSource, VirtualCtx};
@@ -20,6 +25,8 @@ use sql_expr::{EvalCtx, RowSource, Val, write_group_key};
 pub(crate) struct Kept {
     rows: Rows,
     hash: Option<Hash>,
+    /// Where the rows are that have no room: all of them.
+    built: Option<Box<Built>>,
     _charge: Charge,
 }
 
@@ -40,6 +47,9 @@ struct Hash {
 }
 
 const BATCH: usize = 512;
+
+/// What a row takes beside its bytes once a hash finds it, roughly: its place, its key, the chain it is in.
+const HASHED: usize = 64;
 
 impl Kept {
     /// Number of rows.
@@ -75,6 +85,19 @@ impl Kept {
         }
     }
 
+    /// Appends a row of a stored table, as [`Refill::push`] takes it.
+    pub fn write_row(&self, i: usize, out: &mut Vec<u8>) {
+        if let Rows::Batches(batches, at) = &self.rows {
+            let (b, r) = at[i];
+            batches[b as usize].write_row(r as usize, out);
+        }
+    }
+
+    /// The rows that went to a file, once.
+    pub fn take_built(&mut self) -> Option<Built> {
+        self.built.take().map(|b| *b)
+    }
+
     /// The next row with the same hash key.
     pub fn after(&self, row: u32) -> Option<u32> {
         let h = self.hash.as_ref()?;
@@ -92,13 +115,10 @@ impl Kept {
             return Ok(None);
         };
         let mut key = Vec::new();
-        for k in keys {
-            let v = k.probe.eval(cx, row)?;
-            if !write_hash_key(k, &v, &k.probe.ty, &mut key) {
-                return Ok(Some(None));
-            }
+        match write_probe_key(keys, cx, row, &mut key)? {
+            true => Ok(Some(h.keys.get(&key).map(|n| h.first[n]))),
+            false => Ok(Some(None)),
         }
-        Ok(Some(h.keys.get(&key).map(|n| h.first[n])))
     }
 
     async fn build_hash(
@@ -122,7 +142,7 @@ impl Kept {
         };
         let mut last: Vec<u32> = Vec::new();
         let mut key = Vec::new();
-        'rows: for i in 0..self.len() {
+        for i in 0..self.len() {
             if env.due() {
                 env.pause().await?;
             }
@@ -133,11 +153,8 @@ impl Kept {
                 rest,
             };
             key.clear();
-            for k in keys {
-                let v = k.build.eval(cx, &row)?;
-                if !write_hash_key(k, &v, &k.build.ty, &mut key) {
-                    continue 'rows;
-                }
+            if !write_build_key(keys, cx, &row, &mut key)? {
+                continue;
             }
             let (n, new) = h.keys.insert(&key)?;
             if new {
@@ -151,6 +168,38 @@ impl Kept {
         self.hash = Some(h);
         Ok(())
     }
+}
+
+/// Appends the key that a combination looks for; `false` where a part is NULL.
+pub(crate) fn write_probe_key(
+    keys: &[HashKey],
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+    out: &mut Vec<u8>,
+) -> Result<bool, SqlError> {
+    for k in keys {
+        let v = k.probe.eval(cx, row)?;
+        if !write_hash_key(k, &v, &k.probe.ty, out) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The same for the key of a row.
+fn write_build_key(
+    keys: &[HashKey],
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+    out: &mut Vec<u8>,
+) -> Result<bool, SqlError> {
+    for k in keys {
+        let v = k.build.eval(cx, row)?;
+        if !write_hash_key(k, &v, &k.build.ty, out) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Appends a value; `false` for NULL, which equals nothing.
@@ -190,7 +239,7 @@ impl RowSource for KeptRow<'_> {
     }
 }
 
-/// Fetches the rows of a step's table that pass the conditions on it alone.
+/// Fetches the rows of a step's table that pass the conditions on it alone. What there is no `room` for goes to a file.
 pub(crate) async fn keep(
     block: &Block,
     step: &Step,
@@ -198,12 +247,14 @@ pub(crate) async fn keep(
     env: &mut Env<'_>,
     outer: &dyn RowSource,
     subs: &SubValues,
+    room: Option<Room>,
 ) -> Result<Kept, SqlError> {
     let rest = OnlySubs { subs, outer };
     let slot = block.slot(step);
     let cx = env.cx;
+    let mut spill = room.map(BuildSpill::new);
     let (rows, charge) = match &block.tables[usize::from(step.table)].source {
-        TableSource::Engine(_) => stored(block, step, mode, env, &rest, usize::MAX)
+        TableSource::Engine(_) => stored(block, step, mode, env, &rest, usize::MAX, &mut spill)
             .await?
             .ok_or_else(|| SqlError::internal("rows without a limit"))?,
         TableSource::Virtual(v) => {
@@ -234,8 +285,16 @@ pub(crate) async fn keep(
     let mut kept = Kept {
         rows,
         hash: None,
+        built: None,
         _charge: charge,
     };
+    if let Some(built) = match spill {
+        Some(spill) => spill.finish(env).await?,
+        None => None,
+    } {
+        kept.built = Some(Box::new(built));
+        return Ok(kept);
+    }
     if let Rows::Store(_) = &kept.rows
         && !(step.filter.is_empty() && step.implied.is_empty())
     {
@@ -276,6 +335,7 @@ async fn filtered(
     Ok(Kept {
         rows: Rows::Store(some),
         hash: None,
+        built: None,
         _charge: Charge::default(),
     })
 }
@@ -291,12 +351,14 @@ pub(crate) async fn keep_stored(
     bytes_max: usize,
 ) -> Result<Option<Kept>, SqlError> {
     let rest = OnlySubs { subs, outer };
-    let Some((rows, charge)) = stored(block, step, mode, env, &rest, bytes_max).await? else {
+    let Some((rows, charge)) = stored(block, step, mode, env, &rest, bytes_max, &mut None).await?
+    else {
         return Ok(None);
     };
     let mut kept = Kept {
         rows,
         hash: None,
+        built: None,
         _charge: charge,
     };
     if let Some(keys) = &step.buffer {
@@ -313,6 +375,7 @@ async fn stored(
     env: &mut Env<'_>,
     rest: &OnlySubs<'_>,
     bytes_max: usize,
+    spill: &mut Option<BuildSpill>,
 ) -> Result<Option<(Rows, Charge)>, SqlError> {
     let slot = block.slot(step);
     let Some(table) = block.tables[usize::from(step.table)].stored() else {
@@ -327,6 +390,7 @@ async fn stored(
     let mut at = Vec::new();
     let mut bytes = 0usize;
     let mut charge = Charge::to(cx.memory());
+    let mut key = Vec::new();
     for (index, (lower, upper)) in parts {
         let spec = ScanSpec {
             index,
@@ -365,6 +429,28 @@ async fn stored(
                 if bytes > bytes_max {
                     return Ok(None);
                 }
+                if let (Some(spill), Some(keys)) = (&mut *spill, &step.buffer)
+                    && let Some(file) = spill.file(bytes + at.len() * HASHED)
+                {
+                    for (b, r) in at.drain(..) {
+                        let (batch, r) = (&batches[b as usize], r as usize);
+                        key.clear();
+                        let row = batch.row(r);
+                        if write_build_key(keys, cx, &Candidate { slot, row, rest }, &mut key)? {
+                            file.add(&key, |_, out| batch.write_row(r, out));
+                        }
+                        if file.is_due() {
+                            file.flush(env).await?;
+                        }
+                        if env.due() {
+                            env.pause().await?;
+                        }
+                    }
+                    batches.clear();
+                    bytes = 0;
+                    // Less is never refused.
+                    charge.set(0);
+                }
             }
             if !more {
                 break;
@@ -372,4 +458,96 @@ async fn stored(
         }
     }
     Ok(Some((Rows::Batches(batches, at), charge)))
+}
+
+/// Rows that come back from a file, with the hash that finds them.
+pub(crate) struct Refill {
+    table: Arc<Table>,
+    batches: Vec<RowBatch>,
+    at: Vec<(u32, u32)>,
+    hash: Hash,
+    last: Vec<u32>,
+    bytes: usize,
+    charge: Charge,
+}
+
+/// Bytes of rows in one buffer.
+const BUFFER: usize = 256 << 10;
+
+impl Refill {
+    /// None yet, of a stored table.
+    pub fn new(table: &Arc<Table>, cx: &EvalCtx<'_>) -> Refill {
+        Refill {
+            table: Arc::clone(table),
+            batches: Vec::new(),
+            at: Vec::new(),
+            hash: Hash {
+                keys: KeyMap::new(cx.memory()),
+                first: Vec::new(),
+                next: Vec::new(),
+                _charge: Charge::default(),
+            },
+            last: Vec::new(),
+            bytes: 0,
+            charge: Charge::to(cx.memory()),
+        }
+    }
+
+    /// Adds a row with its hash key.
+    ///
+    /// # Errors
+    /// Bytes that are no row; the session may hold no more.
+    pub fn push(&mut self, key: &[u8], row: &[u8], cx: &EvalCtx<'_>) -> Result<(), SqlError> {
+        if self.batches.last().is_none_or(|b| b.bytes() >= BUFFER) {
+            // What it was refused is noticed here at the latest.
+            if !self
+                .charge
+                .set(self.bytes + self.at.len() * 3 * size_of::<u64>() + 2 * BUFFER)
+            {
+                cx.memory().check()?;
+            }
+            self.batches.push(RowBatch::new());
+        }
+        let b = self.batches.len() - 1;
+        let batch = &mut self.batches[b];
+        let before = batch.bytes();
+        if !batch.read_row(&self.table, row) {
+            return Err(SqlError::internal(
+                "a spilled row that does not fit its table",
+            ));
+        }
+        self.bytes += batch.bytes() - before;
+        let i = self.at.len() as u32;
+        self.at.push((b as u32, batch.len() as u32 - 1));
+        self.hash.next.push(0);
+        let (n, new) = self.hash.keys.insert(key)?;
+        if new {
+            self.hash.first.push(i);
+            self.last.push(i);
+        } else {
+            self.hash.next[self.last[n] as usize] = i + 1;
+            self.last[n] = i;
+        }
+        Ok(())
+    }
+
+    /// How many rows there are, and how many keys.
+    pub fn len(&self) -> (usize, usize) {
+        (self.at.len(), self.hash.keys.len())
+    }
+
+    /// What they take.
+    pub fn bytes(&self) -> usize {
+        self.bytes + self.at.len() * HASHED
+    }
+
+    /// The rows.
+    pub fn finish(self) -> Kept {
+        Kept {
+            rows: Rows::Batches(self.batches, self.at),
+            hash: Some(self.hash),
+            built: None,
+            _charge: self.charge,
+        }
+    }
 }

@@ -43,6 +43,14 @@ impl KeyMap {
         self.ends.len()
     }
 
+    /// Bytes that it takes, without the room for more.
+    #[inline]
+    pub fn used(&self) -> usize {
+        self.bytes.len()
+            + self.ends.len() * size_of::<(usize, u64)>()
+            + self.table.len() * size_of::<u32>()
+    }
+
     /// A member.
     pub fn key(&self, n: usize) -> &[u8] {
         let start = n.checked_sub(1).map_or(0, |p| self.ends[p].0);

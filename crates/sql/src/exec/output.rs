@@ -1,17 +1,17 @@
 //! What happens to a row after joins and grouping: HAVING, the select list, DISTINCT, ORDER BY, LIMIT, and then the sink.
 
-use std::sync::Arc;
-
 use smallvec::SmallVec;
 use types::error::codes;
 use types::{SqlError, ValueRef};
 
 use super::Env;
-use super::keymap::KeyMap;
+use super::distinct::Distinct;
 use super::sort::{Sorter, write_sort_key};
+use super::spill::Room;
+use super::spill::merge::Merged;
+use super::spill::record::read_values;
 use crate::plan::{Block, LimitPlan, SortKey, Yields};
 use crate::sink::ResultSink;
-use sql_expr::memory::Account;
 use sql_expr::{EvalCtx, Expr, NoRow, RowSource, Shape, Val, write_group_key};
 
 /// LIMIT, evaluated.
@@ -101,10 +101,11 @@ fn yielded<'v>(yields: &Yields, i: usize, v: &'v Val<'_>, e: &Expr) -> ValueRef<
 }
 
 /// What sorts a block's rows: by a column of their own, where that is all that they are sorted by.
-fn sorter(block: &Block, limits: Limits, account: &Arc<Account>) -> Option<Sorter> {
+fn sorter(block: &Block, limits: Limits, cx: &EvalCtx<'_>) -> Option<Sorter> {
     if block.order.is_empty() {
         return None;
     }
+    let account = cx.memory();
     let width = block.output.len();
     let keep = match block.calc_found_rows {
         true => u64::MAX,
@@ -119,13 +120,14 @@ fn sorter(block: &Block, limits: Limits, account: &Arc<Account>) -> Option<Sorte
     };
     // Other values are computed with before they become keys.
     let is_text = |k: &SortKey| matches!(k.expr.ty.shape, Shape::Str { .. });
-    Some(match own {
+    let sorter = match own {
         Some(c) if is_text(&block.order[0]) => {
             let unique = block.distinct && same_by_order(block) && !block.calc_found_rows;
             Sorter::by_column(width, keep, c, block.order[0].part.clone(), unique, account)
         }
         _ => Sorter::new(width, keep, account),
-    })
+    };
+    Some(sorter.with_room(Room::sort(cx)))
 }
 
 /// The end of a block's pipeline.
@@ -135,7 +137,7 @@ pub(crate) struct Output<'p> {
     plain: Option<&'p [(u16, u16)]>,
     yields: &'p Yields,
     order: &'p [SortKey],
-    distinct: Option<KeyMap>,
+    distinct: Option<Distinct>,
     /// Rows are the same where their sort keys are.
     same_by_order: bool,
     sorter: Option<Sorter>,
@@ -150,8 +152,8 @@ pub(crate) struct Output<'p> {
 
 impl<'p> Output<'p> {
     /// The end of a block's pipeline.
-    pub fn new(block: &'p Block, limits: Limits, account: &Arc<Account>) -> Output<'p> {
-        let sorter = sorter(block, limits, account);
+    pub fn new(block: &'p Block, limits: Limits, cx: &EvalCtx<'_>) -> Output<'p> {
+        let sorter = sorter(block, limits, cx);
         let sorted_out = sorter.as_ref().is_some_and(Sorter::is_unique);
         Output {
             having: block.having.as_ref(),
@@ -159,7 +161,7 @@ impl<'p> Output<'p> {
             plain: block.plain.as_deref(),
             yields: &block.yields,
             order: &block.order,
-            distinct: (block.distinct && !sorted_out).then(|| KeyMap::new(account)),
+            distinct: (block.distinct && !sorted_out).then(|| Distinct::new(cx)),
             same_by_order: same_by_order(block),
             sorter,
             limits,
@@ -260,8 +262,11 @@ impl<'p> Output<'p> {
                     write_group_key(v, &e.ty, &mut self.key);
                 }
             }
-            if !d.insert(&self.key)?.1 {
-                return Ok(());
+            match d.insert(&self.key)? {
+                Some(true) => {}
+                Some(false) => return Ok(()),
+                // Whether it is a new one is known when all have come.
+                None => return self.put_off(cx, row, &plain, &values),
             }
         }
         if let Some(s) = &mut self.sorter {
@@ -303,13 +308,89 @@ impl<'p> Output<'p> {
         Ok(())
     }
 
+    /// Keeps a row in a file of which it is not known yet whether it came before.
+    #[cold]
+    fn put_off(
+        &mut self,
+        cx: &EvalCtx<'_>,
+        row: &dyn RowSource,
+        plain: &[ValueRef<'_>],
+        values: &[Val<'_>],
+    ) -> Result<(), SqlError> {
+        let mut order = Vec::new();
+        if self.sorter.is_some() {
+            write_sort_key(self.order, cx, row, &mut order)?;
+        }
+        let Some(d) = &mut self.distinct else {
+            return Ok(());
+        };
+        if self.plain.is_some() {
+            d.put_off(&self.key, &order, plain.iter().copied());
+        } else {
+            let refs = values.iter().zip(self.exprs).enumerate();
+            let refs = refs.map(|(i, (v, e))| yielded(self.yields, i, v, e));
+            d.put_off(&self.key, &order, refs);
+        }
+        Ok(())
+    }
+
+    /// Takes a row that was put off and is a new one: its sort key, its values.
+    fn push_late(&mut self, order: &[u8], values: &[ValueRef<'_>], sink: &mut dyn ResultSink) {
+        if let Some(s) = &mut self.sorter {
+            self.passed += 1;
+            if !s.add_by_column(values) && s.wants(order) {
+                s.add(order, values.iter().copied());
+            }
+        } else if self.admit() {
+            send(values, sink);
+        }
+    }
+
+    /// Whether there is something to do for [`tidy`](Self::tidy).
+    #[inline]
+    pub fn is_untidy(&mut self) -> bool {
+        self.sorter.as_mut().is_some_and(Sorter::is_untidy)
+            || self.distinct.as_ref().is_some_and(Distinct::is_due)
+    }
+
     /// Does what a row was not the place for. To be called between rows.
     #[inline]
     pub async fn tidy(&mut self, env: &mut Env<'_>) -> Result<(), SqlError> {
-        match &mut self.sorter {
-            Some(s) if s.is_untidy() => s.tidy(env).await,
-            _ => Ok(()),
+        if let Some(d) = &mut self.distinct
+            && d.is_due()
+        {
+            d.flush(env).await?;
         }
+        if let Some(s) = &mut self.sorter
+            && s.is_untidy()
+        {
+            s.tidy(env).await?;
+        }
+        Ok(())
+    }
+
+    /// The rows that were put off.
+    async fn finish_distinct(
+        &mut self,
+        env: &mut Env<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let Some(distinct) = self.distinct.take() else {
+            return Ok(());
+        };
+        let Some(mut late) = distinct.finish(env).await? else {
+            return Ok(());
+        };
+        let mut n = 0;
+        while !self.full() && late.advance(env).await? {
+            let (order, row) = late.row()?;
+            self.push_late(order, &row, sink);
+            drop(row);
+            n += 1;
+            self.tidy(env).await?;
+            flush_now_and_then(n, env, sink).await?;
+        }
+        Ok(())
     }
 
     /// Sends what had to wait for the last row.
@@ -318,10 +399,16 @@ impl<'p> Output<'p> {
         env: &mut Env<'_>,
         sink: &mut dyn ResultSink,
     ) -> Result<(), SqlError> {
+        if self.distinct.as_ref().is_some_and(Distinct::has_put_off) {
+            Box::pin(self.finish_distinct(env, sink)).await?;
+        }
         let Some(s) = self.sorter.take() else {
             return Ok(());
         };
-        let sorted = s.finish(env).await?;
+        let mut sorted = s.finish(env).await?;
+        if let Some(merged) = sorted.merged.take() {
+            return Box::pin(self.send_merged(merged, env, sink)).await;
+        }
         let skip = usize::try_from(self.limits.skip).unwrap_or(usize::MAX);
         let take = usize::try_from(self.limits.take).unwrap_or(usize::MAX);
         for &r in sorted.order.iter().skip(skip).take(take) {
@@ -331,4 +418,31 @@ impl<'p> Output<'p> {
         }
         Ok(())
     }
+
+    /// Sends rows that were sorted in a file.
+    async fn send_merged(
+        &mut self,
+        mut rows: Merged,
+        env: &mut Env<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        let mut n = 0u64;
+        while n < self.limits.needed() && rows.advance().await? {
+            n += 1;
+            if n > self.limits.skip {
+                send(&read_values(rows.row(), &rows.members)?, sink);
+                self.sent += 1;
+            }
+            flush_now_and_then(n, env, sink).await?;
+        }
+        Ok(())
+    }
+}
+
+fn send(values: &[ValueRef<'_>], sink: &mut dyn ResultSink) {
+    sink.row_begin();
+    for (i, v) in values.iter().enumerate() {
+        sink.value(*v, i);
+    }
+    sink.row_end();
 }

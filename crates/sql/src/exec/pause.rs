@@ -3,10 +3,13 @@
 //! the thread that serves others (`base::environment`).
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
+use engine::TempFiles;
 use types::SqlError;
 
 use super::Env;
+use super::spill::Host;
 use sql_expr::memory::Charge;
 
 /// Rows from one pause to the next: a fraction of a millisecond.
@@ -43,6 +46,24 @@ impl Env<'_> {
     pub fn check(&self) -> Result<(), SqlError> {
         self.session.check_interrupt()?;
         self.cx.memory().check()
+    }
+}
+
+impl Host for Env<'_> {
+    fn files(&self) -> &Arc<TempFiles> {
+        self.session.engine().temp_files()
+    }
+
+    fn is_due(&mut self) -> bool {
+        self.due()
+    }
+
+    async fn rest(&mut self) -> Result<(), SqlError> {
+        self.pause().await
+    }
+
+    fn look(&self) -> Result<(), SqlError> {
+        self.check()
     }
 }
 

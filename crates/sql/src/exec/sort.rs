@@ -3,6 +3,10 @@
 //!
 //! Where rows are sorted by one of their own columns, only the first eight bytes of a key are made; whole keys follow for rows that
 //! these do not tell apart (the abbreviated keys of Graefe, "Implementing Sorting in Database Systems", 2006, section 3.1).
+//!
+//! More rows than there is room for become sorted runs in a file ([`spill::merge`](super::spill::merge)).
+
+mod runs;
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -12,6 +16,8 @@ use types::{SqlError, ValueRef};
 
 use super::Env;
 use super::pause;
+use super::spill::Room;
+use super::spill::merge::{Merged, Runs};
 use super::store::RowStore;
 use crate::plan::SortKey;
 use sql_expr::memory::{Account, Charge};
@@ -49,6 +55,13 @@ pub(crate) struct Sorter {
     entries_charge: Charge,
     /// The session had no memory for a row: the statement is to fail.
     short: bool,
+    spill: Option<Box<Spill>>,
+}
+
+/// Where rows go that there is no room for.
+struct Spill {
+    room: Room,
+    runs: Option<Runs>,
 }
 
 /// Rows up to which those that are not wanted are dropped wherever a row is added; more of them take a while.
@@ -59,6 +72,9 @@ const PRUNE_AT_LEAST: usize = 1024;
 
 /// Rows that room is made for when there is more than one.
 const EXPECTED: usize = 64;
+
+/// Fewer rows are no run.
+const LEAST_RUN: usize = 64;
 
 /// The row number of an entry that is not wanted.
 const GONE: u32 = u32::MAX;
@@ -111,7 +127,14 @@ impl Sorter {
             column: None,
             unique: false,
             prune_at: keep.saturating_mul(2).max(PRUNE_AT_LEAST),
+            spill: None,
         }
+    }
+
+    /// Rows beyond the room go to a file.
+    pub fn with_room(mut self, room: Room) -> Sorter {
+        self.spill = Some(Box::new(Spill { room, runs: None }));
+        self
     }
 
     /// For rows that are sorted by their column `column` alone. `unique`: of equal ones only the first is wanted.
@@ -208,17 +231,40 @@ impl Sorter {
         }
     }
 
-    /// Whether so many rows are not wanted that [`tidy`](Self::tidy) should drop them.
+    /// Whether so many rows are not wanted that [`tidy`](Self::tidy) should drop them, or there is no room for more.
     #[inline]
-    pub fn is_untidy(&self) -> bool {
+    pub fn is_untidy(&mut self) -> bool {
+        self.is_to_prune() || self.is_over()
+    }
+
+    #[inline]
+    fn is_to_prune(&self) -> bool {
         self.entries.len() >= self.prune_at && self.entries.len() >= PRUNE_AT_ONCE
     }
 
-    /// Drops the rows that are not wanted, with pauses.
+    #[inline]
+    fn is_over(&mut self) -> bool {
+        let used = self.keys.len() + self.entries.len() * size_of::<Entry>() + self.rows.used();
+        // A few rows are not worth a run.
+        self.entries.len() >= LEAST_RUN && self.spill.as_mut().is_some_and(|s| s.room.is_over(used))
+    }
+
+    /// Drops the rows that are not wanted, and writes a run where there is no room for more, with pauses.
     ///
     /// # Errors
-    /// The statement is to end.
+    /// The statement is to end; the file takes no more.
     pub async fn tidy(&mut self, env: &mut Env<'_>) -> Result<(), SqlError> {
+        if self.is_to_prune() {
+            self.drop_unwanted(env).await?;
+        }
+        if self.is_over() {
+            // On the heap, as it is rare.
+            Box::pin(self.write_run(env)).await?;
+        }
+        Ok(())
+    }
+
+    async fn drop_unwanted(&mut self, env: &mut Env<'_>) -> Result<(), SqlError> {
         if !self.may_prune() {
             self.prune_at = usize::MAX;
             return Ok(());
@@ -396,6 +442,7 @@ impl Sorter {
         kept.column = self.column.take();
         kept.unique = self.unique;
         kept.short |= self.short;
+        kept.spill = self.spill.take();
         *self = kept;
     }
 
@@ -404,6 +451,9 @@ impl Sorter {
     /// # Errors
     /// The statement is to end.
     pub async fn finish(mut self, env: &mut Env<'_>) -> Result<Sorted, SqlError> {
+        if self.spill.as_ref().is_some_and(|s| s.runs.is_some()) {
+            return Box::pin(self.merge(env)).await;
+        }
         self.sort(env).await?;
         Ok(self.sorted())
     }
@@ -412,6 +462,7 @@ impl Sorter {
         Sorted {
             order: self.entries.iter().map(|e| e.row).collect(),
             rows: self.rows,
+            merged: None,
         }
     }
 }
@@ -448,6 +499,8 @@ pub(crate) struct Sorted {
     pub order: Vec<u32>,
     /// The rows.
     pub rows: RowStore,
+    /// The rows where they did not stay in memory; then the others are none.
+    pub merged: Option<Merged>,
 }
 
 impl Sorted {
@@ -462,110 +515,4 @@ impl Sorted {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use types::{CollationId, DataType, Value};
-
-    /// Sorted by a column of their own, rows come as with whole keys.
-    #[test]
-    fn a_column_of_their_own_sorts_rows_as_their_keys_do() {
-        let mut ty = DataType::VarChar {
-            chars: 40,
-            collation: CollationId::UTF8MB4_0900_AI_CI,
-        };
-        for collation in [
-            CollationId::UTF8MB4_0900_AI_CI,
-            CollationId::UTF8MB4_GENERAL_CI,
-        ] {
-            if let DataType::VarChar { collation: c, .. } = &mut ty {
-                *c = collation;
-            }
-            // Many with the same beginning, some the same but for their case, some short, some NULL.
-            let text = |i: u64| {
-                let n = i.wrapping_mul(2_654_435_761) % 3001;
-                match n % 7 {
-                    0 => None,
-                    1 => Some(format!("{n}")),
-                    2 | 3 => Some(format!("The same beginning {n}")),
-                    4 => Some(format!("THE SAME beginning {}", n / 7 % 50)),
-                    5 => Some(format!("ä{}", n % 11)),
-                    _ => Some(format!("{:09}-{n}", n * 7919)),
-                }
-            };
-            for (keep, unique, descending) in [
-                (u64::MAX, false, false),
-                (u64::MAX, true, false),
-                (u64::MAX, true, true),
-                (10, false, true),
-                (700, true, false),
-                (1, true, true),
-            ] {
-                let mut part = KeyPart::new(ty.clone(), true);
-                part.descending = descending;
-                let mut s = Sorter::by_column(2, keep, 1, part.clone(), unique, &Arc::default());
-                let mut all = Vec::new();
-                for i in 0..9000 {
-                    let t = text(i);
-                    let v = match &t {
-                        Some(t) => ValueRef::Str(t.as_bytes(), collation),
-                        None => ValueRef::Null,
-                    };
-                    let mut key = Vec::new();
-                    part.encode(v, &mut key);
-                    all.push((key, i));
-                    assert!(s.add_by_column(&[ValueRef::UInt(i), v]));
-                }
-                all.sort();
-                if unique {
-                    all.dedup_by(|later, first| later.0 == first.0);
-                }
-                all.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
-                let want: Vec<u64> = all.iter().map(|x| x.1).collect();
-                s.sort_at_once();
-                s.entries.truncate(s.keep);
-                let out = s.sorted();
-                let got: Vec<u64> = out
-                    .order
-                    .iter()
-                    .map(|&r| match out.rows.column(r as usize, 0) {
-                        ValueRef::UInt(v) => v,
-                        other => panic!("{other:?}"),
-                    })
-                    .collect();
-                assert!(got == want, "{keep} {unique} {descending}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_best_rows_stay() {
-        for keep in [0u64, 1, 7, 600, u64::MAX] {
-            let mut s = Sorter::new(1, keep, &Arc::default());
-            for i in 0..5000u64 {
-                let v = i.wrapping_mul(2_654_435_761) % 5003;
-                let key = v.to_be_bytes();
-                if s.wants(&key) {
-                    s.add(&key, [ValueRef::UInt(v)]);
-                }
-            }
-            s.sort_at_once();
-            s.entries.truncate(s.keep);
-            let out = s.sorted();
-            let got: Vec<u64> = out
-                .order
-                .iter()
-                .map(|&r| match out.rows.column(r as usize, 0) {
-                    ValueRef::UInt(v) => v,
-                    other => panic!("{other:?}"),
-                })
-                .collect();
-            let mut all: Vec<u64> = (0..5000u64)
-                .map(|i| i.wrapping_mul(2_654_435_761) % 5003)
-                .collect();
-            all.sort_unstable();
-            all.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
-            assert_eq!(got, all);
-        }
-        let _ = Value::Null;
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! Rows kept in memory in one buffer: what sorting, DISTINCT, set operations, derived tables and subqueries hold on to.
 //!
 //! A row is its columns' end offsets followed by their bytes, so that a kept row costs no allocation of its own and a column is
-//! found at once. Spilling to disk is not done yet.
+//! found at once. What is more than memory is given for goes to files (`spill`).
 
 use std::sync::Arc;
 
@@ -57,6 +57,21 @@ impl RowStore {
             decimals_charge: Charge::to(account),
             ..RowStore::default()
         }
+    }
+
+    /// Bytes that its rows take now, without the room for more.
+    #[inline]
+    pub fn used(&self) -> usize {
+        self.data.len()
+            + self.rows.len() * size_of::<usize>()
+            + self.decimals.len() * size_of::<Decimal>()
+    }
+
+    /// Forgets the rows and keeps the memory.
+    pub fn clear(&mut self) {
+        self.data.clear();
+        self.rows.clear();
+        self.decimals.clear();
     }
 
     /// Bytes that its values take.

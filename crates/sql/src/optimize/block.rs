@@ -67,7 +67,8 @@ impl Optimizer<'_> {
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
         };
         let found = joins::plan(request)?;
-        if found.ordered && group.is_none() {
+        let in_order = found.ordered && group.is_none() && !order.is_empty();
+        if in_order {
             order.clear();
         }
         if let Some(g) = &mut group {
@@ -91,6 +92,7 @@ impl Optimizer<'_> {
             output,
             distinct,
             order,
+            in_order,
             limit,
             calc_found_rows,
             subqueries: self.subqueries(subqueries)?,

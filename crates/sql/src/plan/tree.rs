@@ -143,6 +143,8 @@ pub struct Block {
     pub distinct: bool,
     /// ORDER BY, unless the steps deliver that order.
     pub order: Vec<SortKey>,
+    /// Its rows are wanted in the order in which the steps deliver them.
+    pub in_order: bool,
     /// LIMIT.
     pub limit: Option<LimitPlan>,
     /// SQL_CALC_FOUND_ROWS.

@@ -152,6 +152,10 @@ impl Instance {
                 set(&self.engine, name, v.as_u64());
             }
         }
+        let temporary = self.globals.value_by_name("innodb_temp_data_file_path");
+        if let Some(most) = temporary.and_then(|v| v.as_str().and_then(most_of_file)) {
+            self.engine.temp_files().set_limit(most);
+        }
         if let Some(v) = self.globals.value_by_name(MEMORY_LIMIT) {
             self.memory.set_limit(v.as_u64());
         }
@@ -271,6 +275,23 @@ impl Instance {
     }
 }
 
+/// The bytes of the attribute `max` of a data file: `ibtmp1:12M:autoextend:max:5G`.
+fn most_of_file(path: &str) -> Option<u64> {
+    let (_, size) = path.rsplit_once(":max:")?;
+    let end = size
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(size.len());
+    let (number, unit) = size.split_at(end);
+    let shift = match unit.to_ascii_uppercase().as_str() {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
 /// Reports the instance's own counters.
 struct ServerStatus(std::sync::Weak<Instance>);
 
@@ -361,4 +382,16 @@ fn engine_counts(engine: &Engine, count: &mut dyn FnMut(&str, u64)) {
     count("Innodb_num_open_files", open);
     count("Open_files", open);
     count("Opened_files", opened);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::most_of_file;
+
+    #[test]
+    fn a_data_file_may_have_a_most() {
+        assert_eq!(most_of_file("ibtmp1:12M:autoextend"), None);
+        assert_eq!(most_of_file("ibtmp1:12M:autoextend:max:5G"), Some(5 << 30));
+        assert_eq!(most_of_file("x:12M:autoextend:max:7x"), None);
+    }
 }

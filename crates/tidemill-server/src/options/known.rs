@@ -140,6 +140,7 @@ const VARIABLES: &[(&str, Argument)] = &[
     ("innodb_status_output_locks", Switch),
     ("innodb_strict_mode", Switch),
     ("innodb_table_locks", Switch),
+    ("innodb_temp_data_file_path", Required),
     ("join_buffer_size", Required),
     ("lc_messages", Required),
     ("lc_time_names", Required),

@@ -228,7 +228,6 @@ const REASONS: &[Reason] = &[
             ("innodb_data_file_path", Required),
             ("innodb_data_home_dir", Required),
             ("innodb_directories", Required),
-            ("innodb_temp_data_file_path", Required),
             ("innodb_temp_tablespaces_dir", Required),
             ("innodb_autoextend_increment", Required),
             ("innodb_extend_and_initialize", Switch),

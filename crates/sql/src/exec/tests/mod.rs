@@ -6,6 +6,7 @@ mod changes;
 mod joins;
 mod paths;
 mod queries;
+mod spilled;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,7 +30,12 @@ pub(super) struct Client {
 impl Client {
     /// An empty server; the connection is in the database `test`.
     pub fn new() -> Client {
-        let environment = environment(Arc::new(MemDisk::default()));
+        Client::on(&Arc::new(MemDisk::default()))
+    }
+
+    /// The same on a disk that the test knows.
+    pub fn on(disk: &Arc<MemDisk>) -> Client {
+        let environment = environment(disk.clone());
         let instance = block_on(async {
             let options = EngineOptions {
                 pager: PagerOptions {

@@ -1,0 +1,251 @@
+//! Temporary files: where statements put what is more than the memory they may use.
+//!
+//! They are in a folder of their own in the directory. A file lives as long as its [`TempFile`]; what a crash leaves is removed at the next start.
+//! Nothing of it is synced or logged. All together take no more than a limit, so that temporary files cannot take the room of tables.
+
+use crate::error;
+use base::buf::{AlignedBuf, IoBuf};
+use base::environment::{Disk, File, OpenMode, read, write};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use types::SqlError;
+
+/// The folder's name.
+const FOLDER: &str = "temp";
+
+/// The temporary files of an engine.
+pub struct TempFiles {
+    disk: Arc<dyn Disk>,
+    folder: PathBuf,
+    next: AtomicU64,
+    /// Bytes of all files.
+    held: AtomicU64,
+    limit: AtomicU64,
+    open: AtomicU64,
+}
+
+impl TempFiles {
+    /// None yet, in a directory.
+    pub(crate) fn new(disk: &Arc<dyn Disk>, dir: &Path) -> Arc<TempFiles> {
+        Arc::new(TempFiles {
+            disk: disk.clone(),
+            folder: dir.join(FOLDER),
+            next: AtomicU64::new(1),
+            held: AtomicU64::new(0),
+            limit: AtomicU64::new(u64::MAX),
+            open: AtomicU64::new(0),
+        })
+    }
+
+    /// Removes what a crash has left.
+    pub(crate) fn remove_left(&self) -> io::Result<()> {
+        if !self.disk.exists(&self.folder) {
+            return Ok(());
+        }
+        for (name, is_dir) in self.disk.read_dir(&self.folder)? {
+            if !is_dir {
+                self.disk.remove_file(&self.folder.join(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What all files may take together.
+    pub fn set_limit(&self, bytes: u64) {
+        self.limit.store(bytes, Ordering::Relaxed);
+    }
+
+    /// What they take.
+    pub fn held(&self) -> u64 {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// How many there have been.
+    pub fn made(&self) -> u64 {
+        self.next.load(Ordering::Relaxed) - 1
+    }
+
+    /// A new file without a byte.
+    ///
+    /// # Errors
+    /// 1021 on a full disk; what else the system answers.
+    pub fn create(self: &Arc<TempFiles>) -> Result<TempFile, SqlError> {
+        let n = self.next.fetch_add(1, Ordering::Relaxed);
+        let path = self.folder.join(format!("{n}.tmp"));
+        let open = || self.disk.open(&path, OpenMode::Buffered, true);
+        let file = match open() {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                self.disk.create_dir_all(&self.folder).and_then(|()| open())
+            }
+            opened => opened,
+        };
+        let file = file.map_err(|e| error::temporary(e, &path))?;
+        self.open.fetch_add(1, Ordering::Relaxed);
+        Ok(TempFile {
+            files: self.clone(),
+            file,
+            path,
+            end: 0,
+        })
+    }
+
+    fn reserve(&self, bytes: u64) -> bool {
+        let before = self.held.fetch_add(bytes, Ordering::Relaxed);
+        let fits = before.saturating_add(bytes) <= self.limit.load(Ordering::Relaxed);
+        if !fits {
+            self.held.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        fits
+    }
+}
+
+/// A temporary file; removed when it is dropped.
+pub struct TempFile {
+    files: Arc<TempFiles>,
+    file: Arc<dyn File>,
+    path: PathBuf,
+    end: u64,
+}
+
+impl TempFile {
+    /// Bytes written.
+    pub fn len(&self) -> u64 {
+        self.end
+    }
+
+    /// Nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.end == 0
+    }
+
+    /// Writes behind what is there; says where.
+    ///
+    /// # Errors
+    /// 1021 on a full disk, 1114 where all temporary files together would pass their limit; what else the device answers.
+    pub async fn append(&mut self, bytes: &[u8]) -> Result<u64, SqlError> {
+        if !self.files.reserve(bytes.len() as u64) {
+            return Err(SqlError::table_full(&self.path.display().to_string()));
+        }
+        let at = self.end;
+        self.end += bytes.len() as u64;
+        let mut done = 0;
+        while done < bytes.len() {
+            let buf = IoBuf::owned(AlignedBuf::copy_of(&bytes[done..]));
+            let (_, moved) = write(&*self.file, buf, at + done as u64).await;
+            match moved {
+                Ok(0) => {
+                    let e = io::Error::from(io::ErrorKind::WriteZero);
+                    return Err(error::temporary(e, &self.path));
+                }
+                Ok(n) => done += n,
+                Err(e) => return Err(error::temporary(e, &self.path)),
+            }
+        }
+        Ok(at)
+    }
+
+    /// Reads `len` bytes that were written at `at`.
+    ///
+    /// # Errors
+    /// What the device answers.
+    pub async fn read(&self, at: u64, len: usize) -> Result<AlignedBuf, SqlError> {
+        let failed = |e| error::temporary(e, &self.path);
+        let (buf, moved) = read(&*self.file, IoBuf::owned(AlignedBuf::zeroed(len)), at).await;
+        let n = moved.map_err(failed)?;
+        let mut buf = buf
+            .into_owned()
+            .ok_or_else(|| failed(io::Error::other("the buffer was lent")))?;
+        let mut have = n;
+        while have < len {
+            let rest = AlignedBuf::zeroed(len - have);
+            let (more, moved) = read(&*self.file, IoBuf::owned(rest), at + have as u64).await;
+            let n = moved.map_err(failed)?;
+            if n == 0 {
+                return Err(failed(io::Error::from(io::ErrorKind::UnexpectedEof)));
+            }
+            buf[have..have + n].copy_from_slice(&more.bytes()[..n]);
+            have += n;
+        }
+        Ok(buf)
+    }
+
+    /// The error of bytes that are not those that were written.
+    pub fn damaged(&self) -> SqlError {
+        let e = io::Error::new(io::ErrorKind::InvalidData, "a block's checksum is wrong");
+        error::temporary(e, &self.path)
+    }
+}
+
+impl Drop for TempFile {
+    fn drop(&mut self) {
+        // If it fails the next start does it.
+        let _ = self.files.disk.remove_file(&self.path);
+        self.files.held.fetch_sub(self.end, Ordering::Relaxed);
+        self.files.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::block_on;
+    use base::mem::MemDisk;
+
+    #[test]
+    fn files_come_and_go() {
+        let mem = Arc::new(MemDisk::default());
+        let disk: Arc<dyn Disk> = mem.clone();
+        let files = TempFiles::new(&disk, Path::new("/d"));
+        let mut f = files.create().expect("a file");
+        block_on(async {
+            assert_eq!(f.append(b"hello").await, Ok(0));
+            assert_eq!(f.append(b"world").await, Ok(5));
+            let b = f.read(3, 5).await.expect("bytes");
+            assert_eq!(&b[..], b"lowor");
+            assert!(f.read(8, 5).await.is_err(), "behind the end");
+        });
+        let names = || disk.read_dir(Path::new("/d/temp")).expect("a folder").len();
+        assert_eq!((files.held(), files.count(), names()), (10, 1, 1));
+        drop(f);
+        assert_eq!((files.held(), files.count(), names()), (0, 0, 0));
+    }
+
+    #[test]
+    fn what_a_crash_left_is_removed() {
+        let disk: Arc<dyn Disk> = Arc::new(MemDisk::default());
+        let files = TempFiles::new(&disk, Path::new("/d"));
+        files.remove_left().expect("there is nothing yet");
+        std::mem::forget(files.create().expect("a file"));
+        let again = TempFiles::new(&disk, Path::new("/d"));
+        again.remove_left().expect("it is removed");
+        let left = disk.read_dir(Path::new("/d/temp")).expect("a folder");
+        assert!(left.is_empty(), "{left:?}");
+    }
+
+    #[test]
+    fn there_is_no_room() {
+        let mem = Arc::new(MemDisk::default());
+        let disk: Arc<dyn Disk> = mem.clone();
+        let files = TempFiles::new(&disk, Path::new("/d"));
+        files.set_limit(100);
+        block_on(async {
+            let (mut a, mut b) = (files.create().expect("a"), files.create().expect("b"));
+            a.append(&[1; 60]).await.expect("60 of 100");
+            let e = b.append(&[1; 60]).await.expect_err("120 of 100");
+            assert_eq!(e.code, 1114);
+            b.append(&[1; 40]).await.expect("100 of 100");
+            drop(a);
+            mem.set_room(10);
+            let e = b.append(&[1; 60]).await.expect_err("the disk is full");
+            assert_eq!(e.code, 1021, "{}", e.message);
+        });
+        assert_eq!(files.held(), 0);
+    }
+}
