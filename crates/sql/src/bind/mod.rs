@@ -8,6 +8,7 @@ mod delete;
 pub(crate) mod from;
 pub(crate) mod group;
 mod guard;
+pub(crate) mod hinted;
 mod insert;
 mod meta;
 pub(crate) mod names;
@@ -99,6 +100,10 @@ pub(crate) struct StatementBinder<'p> {
     tables: RefCell<Vec<Arc<Table>>>,
     params: Cell<u32>,
     typed_params: RefCell<Vec<TypedParam>>,
+    /// Optimizer hints, by the number of their block.
+    hints: RefCell<Vec<(u32, ast::Hints)>>,
+    /// The highest number of a block.
+    blocks: Cell<u32>,
     locks: Cell<bool>,
     private: Cell<bool>,
     ctes: query::Ctes,
@@ -116,6 +121,8 @@ impl<'p> StatementBinder<'p> {
             tables: RefCell::default(),
             params: Cell::new(0),
             typed_params: RefCell::default(),
+            hints: RefCell::default(),
+            blocks: Cell::new(0),
             locks: Cell::new(false),
             private: Cell::new(false),
             ctes: query::Ctes::default(),
@@ -146,9 +153,27 @@ impl<'p> StatementBinder<'p> {
                 locks: self.locks.get(),
                 private: self.private.get(),
                 time_limit,
+                hints: self.hints.into_inner(),
                 next_slot: self.next_slot.get(),
             },
         }
+    }
+
+    /// Notes the hints of a block, and yields its number: a block that was not written as one has a number behind the others.
+    pub(crate) fn note_block(&self, number: u32, hints: &ast::Hints) -> u32 {
+        let number = match number {
+            0 => self.blocks.get() + 1,
+            n => n,
+        };
+        self.blocks.set(self.blocks.get().max(number));
+        if !hints.list.is_empty() || !hints.faults.is_empty() {
+            let mut all = self.hints.borrow_mut();
+            // A common table expression is bound wherever it is used; a change and its query are one block.
+            if !all.iter().any(|(n, h)| *n == number && h == hints) {
+                all.push((number, hints.clone()));
+            }
+        }
+        number
     }
 
     fn statement(&self, stmt: &ast::Statement) -> Result<(BoundBody, Vec<ColumnMeta>), SqlError> {
@@ -451,6 +476,8 @@ impl<'p> StatementBinder<'p> {
                 name,
                 slot,
                 hints: Vec::new(),
+                hinted: None,
+                block: 0,
                 derived: Vec::new(),
                 outer_joined: false,
                 seen: None,

@@ -6,6 +6,7 @@ use super::Optimizer;
 use super::conditions::Request;
 use super::derived;
 use super::fast;
+use super::hints;
 use super::joins;
 use super::spool;
 use crate::bind::places::Places;
@@ -25,8 +26,11 @@ impl Optimizer<'_> {
 
     /// Plans a block; with `changes`, one whose rows are changed.
     pub(super) fn block_of(&self, mut b: BoundBlock, changes: bool) -> Result<Block, SqlError> {
-        derived::push_down(&mut b);
+        derived::push_down(&mut b, self.switches());
+        hints::arrange(&mut b.joins, &b.tables, &b.hints.orders);
         let BoundBlock {
+            number: _,
+            hints: _,
             base,
             tables,
             locks,
@@ -59,6 +63,7 @@ impl Optimizer<'_> {
             order: if group.is_some() { &[] } else { &order },
             has_limit: limit.is_some(),
             changes,
+            switches: self.switches(),
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
         };
         let found = joins::plan(request)?;

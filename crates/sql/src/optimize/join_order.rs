@@ -17,6 +17,7 @@ use crate::bind::reads::tables_of;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::bind::tree::BoundBlock;
+use sql_expr::vars::Switches;
 use sql_expr::{CmpOp, EvalCtx, Node};
 
 /// Units of work of looking at a table, and of each of its conditions, for the limits of the statement's time.
@@ -53,6 +54,7 @@ pub(super) struct Graph<'a> {
     pub shares: Vec<f64>,
     pub joins: &'a Joins,
     pub straight: bool,
+    switches: Switches,
     /// The tables that conditions tie to each.
     neighbours: Vec<u64>,
     /// For each table, the tables whose values it can be looked up by hash with, one set for each equality.
@@ -143,6 +145,7 @@ impl<'a> Graph<'a> {
             shares,
             joins,
             straight: req.straight,
+            switches: req.switches,
             neighbours,
             keys,
             inside,
@@ -361,13 +364,19 @@ impl<'a> Graph<'a> {
         let mut cost = alone.cost;
         if mask != 0 {
             let kept = self.fan(t, 0).min(alone.yields);
-            let by_hash = self.keys[t].iter().any(|k| k & !mask == 0);
+            let table = &self.tables[t];
+            let hashed = table.is_hashed(self.switches);
+            let by_hash = hashed && self.keys[t].iter().any(|k| k & !mask == 0);
             let find = if by_hash {
                 PROBE + if kept > MANY_KEPT { PROBE } else { 0.0 }
             } else {
                 kept * COMPARE
             };
-            cost = alone.cost + kept * KEEP + rows * find;
+            cost = if stored && !table.is_kept(self.switches) {
+                rows * alone.cost
+            } else {
+                alone.cost + kept * KEEP + rows * find
+            };
             let near = self.paths[t].best(mask);
             if stored && near.needs != 0 && rows * near.cost < cost {
                 cost = rows * near.cost;

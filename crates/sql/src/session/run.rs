@@ -7,6 +7,7 @@ use types::error::codes;
 use types::{SqlError, Value, Warning};
 
 use super::Session;
+use super::set_vars::sets_vars;
 use crate::access::{Authorized, Ready, statement};
 use crate::bind::BindCtx;
 use crate::bind::params::{TypedParam, type_of};
@@ -143,6 +144,23 @@ impl Session {
 
     /// Plans and runs a statement; a text of nothing but it may be kept for the next time.
     pub(super) async fn run_planned(
+        &mut self,
+        statement: &Statement,
+        text: Option<&[u8]>,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        if !sets_vars(statement) {
+            return self.run_as_set(statement, text, params, sink).await;
+        }
+        self.set_for_statement(statement);
+        // In a box, as it is rare.
+        let outcome = Box::pin(self.run_as_set(statement, None, params, sink)).await;
+        self.put_back();
+        outcome
+    }
+
+    async fn run_as_set(
         &mut self,
         statement: &Statement,
         text: Option<&[u8]>,

@@ -223,7 +223,7 @@ impl Session {
         Ok(())
     }
 
-    fn set_session_variable(
+    pub(super) fn set_session_variable(
         &mut self,
         name: &str,
         input: &VarInput,

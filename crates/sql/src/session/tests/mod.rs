@@ -12,6 +12,7 @@ mod ddl;
 mod depth;
 mod dumps;
 mod expressions;
+mod hints;
 mod info;
 mod limits;
 mod load;
