@@ -76,7 +76,20 @@ pub(crate) enum BoundBody {
     /// DO.
     Do(Box<BoundBlock>),
     /// EXPLAIN of a statement.
-    Explain(Box<BoundBody>),
+    Explain(Box<BoundBody>, ExplainForm),
+}
+
+/// In what form EXPLAIN shows a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExplainForm {
+    /// A row for each table.
+    Table,
+    /// `FORMAT=TREE`.
+    Tree,
+    /// `FORMAT=JSON`.
+    Json,
+    /// As a tree, with what it did.
+    Analyze,
 }
 
 /// A query with its names resolved.

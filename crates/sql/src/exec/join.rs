@@ -15,6 +15,7 @@ use super::memo;
 use super::row::{Candidate, Tuple};
 use super::sub::SubValues;
 use crate::bind::from::NestKind;
+use crate::plan::tally::Place;
 use crate::plan::{Access, Block, LateExpr, Step};
 use sql_expr::{EvalCtx, Expr, RowSource};
 
@@ -218,11 +219,24 @@ impl<'p> Join<'p> {
         let mut enter = !std::mem::replace(&mut self.started, true);
         let mut s = if enter { 0 } else { n - 1 };
         loop {
+            let begun = env.begun();
+            let entered = enter;
             if enter {
                 self.open(s, env).await?;
                 enter = false;
             }
-            if !self.advance(s, env).await? {
+            let found = self.advance(s, env).await?;
+            if begun.is_some() {
+                let rows = u64::from(found);
+                env.tell(
+                    self.block,
+                    Place::Step(s as u16),
+                    begun,
+                    entered.into(),
+                    rows,
+                );
+            }
+            if !found {
                 match self.null_extend(s, env).await? {
                     Extended::No if s == 0 => return Ok(false),
                     Extended::No => {
@@ -238,6 +252,7 @@ impl<'p> Join<'p> {
                     continue;
                 }
             }
+            env.tell(self.block, Place::Out(s as u16), begun, 0, 1);
             if s + 1 == n {
                 return Ok(true);
             }
@@ -336,7 +351,9 @@ impl<'p> Join<'p> {
         if step.buffer.is_some() {
             if self.levels[t].kept.is_none() {
                 let mode = self.modes[t];
+                let begun = env.begun();
                 let kept = keep(block, step, mode, env, self.outer, &self.subs).await?;
+                env.tell(block, Place::Kept(s as u16), begun, 1, kept.len() as u64);
                 self.levels[t].kept = Some(kept);
             }
             return self.probe(s, cx);
@@ -446,9 +463,12 @@ impl<'p> Join<'p> {
             subs: Some(&self.subs),
         };
         let slot = block.slot(step);
+        let begun = env.begun();
+        let mut looked = 0u64;
         let more = env
             .session
             .next_batch(&mut scan, &mut batch, size, &mut |row| {
+                looked += 1;
                 let candidate = Candidate {
                     slot,
                     row,
@@ -457,6 +477,7 @@ impl<'p> Join<'p> {
                 passes(step, inexact, cx, &candidate)
             })
             .await?;
+        env.tell(block, Place::Looked(s as u16), begun, 0, looked);
         let p = &mut self.progress[s];
         p.more = more;
         p.scan = Some(scan);

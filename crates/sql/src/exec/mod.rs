@@ -4,6 +4,7 @@
 //! (page reads, row locks, SLEEP) happens between rows, in the async shell here. Point reads and single-row changes by primary key
 //! have paths of their own (`direct`). The executor never begins or ends a transaction or a statement: the session does.
 
+mod analyze;
 mod assign;
 mod batch;
 mod block;
@@ -83,6 +84,8 @@ pub(crate) struct Env<'e> {
     pub named_locks: &'e NamedLocks,
     pub spools: spool::Spools,
     pub memos: memo::Memos,
+    /// What is counted, for EXPLAIN ANALYZE.
+    tally: Option<Box<crate::plan::tally::Tally>>,
     /// Rows since the last pause.
     worked: u32,
 }
@@ -146,6 +149,7 @@ pub async fn run(
         named_locks: ctx.named_locks,
         spools: spool::Spools::default(),
         memos: memo::Memos::default(),
+        tally: None,
         worked: 0,
     };
     // What is in a box here is not in the future that every statement begins with, a change by key included.
@@ -172,21 +176,7 @@ pub async fn run(
             Box::pin(block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX)).await?;
             Ok(Done::default())
         }
-        PlanBody::Explain(rows) => {
-            sink.columns(&plan.columns);
-            for r in rows {
-                sink.row_begin();
-                for (c, v) in r.iter().enumerate() {
-                    sink.value(v.as_ref(), c);
-                }
-                sink.row_end();
-            }
-            Ok(Done {
-                result_set: true,
-                found_rows: rows.len() as u64,
-                ..Done::default()
-            })
-        }
+        PlanBody::Explain(x) => Box::pin(analyze::run(x, &plan.columns, &mut env, sink)).await,
         PlanBody::Insert(i) => Box::pin(insert::run(i, &mut env, found_rows)).await,
         PlanBody::Update(u) => update::run(u, &mut env, found_rows).await,
         PlanBody::Delete(d) => Box::pin(delete::run(d, &mut env)).await,
@@ -259,6 +249,7 @@ pub async fn eval_scalar(
         named_locks: ctx.named_locks,
         spools: spool::Spools::default(),
         memos: memo::Memos::default(),
+        tally: None,
         worked: 0,
     };
     let mut rows = RowStore::new(1, ctx.cx.memory());

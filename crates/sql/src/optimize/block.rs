@@ -29,7 +29,7 @@ impl Optimizer<'_> {
         derived::push_down(&mut b, self.switches());
         hints::arrange(&mut b.joins, &b.tables, &b.hints.orders);
         let BoundBlock {
-            number: _,
+            number,
             hints: _,
             base,
             tables,
@@ -67,8 +67,9 @@ impl Optimizer<'_> {
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
         };
         let found = joins::plan(request)?;
+        let mut delivered = Vec::new();
         if found.ordered && group.is_none() {
-            order.clear();
+            delivered = std::mem::take(&mut order);
         }
         if let Some(g) = &mut group {
             g.carry(&mut output, having.as_mut(), &mut order, &subqueries, base);
@@ -77,9 +78,11 @@ impl Optimizer<'_> {
             source: t.source,
             slot: t.slot,
             alias: t.alias,
+            columns: t.derived.into_iter().map(|c| c.name).collect(),
             lock,
         };
         let mut block = Block {
+            number,
             places,
             tables: tables.into_iter().zip(locks).map(table).collect(),
             derived,
@@ -91,6 +94,7 @@ impl Optimizer<'_> {
             output,
             distinct,
             order,
+            delivered,
             limit,
             calc_found_rows,
             subqueries: self.subqueries(subqueries)?,

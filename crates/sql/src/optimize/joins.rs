@@ -102,6 +102,9 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
         }
     }
     let mut steps = build_steps(&req, best.ordered, best.conds)?;
+    for (step, (cost, out)) in steps.iter_mut().zip(&best.marks) {
+        (step.cost, step.out) = (*cost, *out);
+    }
     if let Some(n) = best.at_most {
         steps[0].at_most = Some(n);
     }
@@ -159,6 +162,7 @@ struct Arranged {
     at_most: Option<u64>,
     rows: f64,
     cost: f64,
+    marks: Vec<(f64, f64)>,
     /// How often a table comes before one that it should wait for.
     broken: usize,
 }
@@ -213,6 +217,7 @@ fn arrange(
         at_most,
         rows: found.rows,
         cost: found.cost,
+        marks: found.marks,
         broken,
         conds,
     })

@@ -68,9 +68,11 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
     };
     let mut columns = bound.columns;
     let body = match bound.body {
-        BoundBody::Explain(inner) => {
-            columns = explain::columns();
-            PlanBody::Explain(explain::rows(&optimizer.body(*inner)?)?)
+        BoundBody::Explain(inner, form) => {
+            let body = optimizer.body(*inner)?;
+            let shown = std::mem::take(&mut columns);
+            columns = explain::columns(form);
+            PlanBody::Explain(Box::new(explain::shown(body, form, &shown)?))
         }
         BoundBody::Query(q) => {
             let mut q = optimizer.query(*q)?;
@@ -159,7 +161,7 @@ impl Optimizer<'_> {
             BoundBody::Update(u) => PlanBody::Update(Box::new(self.update(*u)?)),
             BoundBody::Delete(d) => PlanBody::Delete(Box::new(self.delete(*d)?)),
             BoundBody::Do(b) => PlanBody::Do(Box::new(self.block(*b)?)),
-            BoundBody::Explain(_) => return Err(SqlError::not_supported("EXPLAIN of EXPLAIN")),
+            BoundBody::Explain(..) => return Err(SqlError::not_supported("EXPLAIN of EXPLAIN")),
         })
     }
 

@@ -55,6 +55,8 @@ pub(crate) fn kept_form(block: &Block) -> Option<Box<Step>> {
         nests: Vec::new(),
         at_most: None,
         rows: step.rows,
+        out: step.out,
+        cost: step.cost,
     }))
 }
 

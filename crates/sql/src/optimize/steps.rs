@@ -170,6 +170,8 @@ fn step(
         nests: Vec::new(),
         at_most: None,
         rows: choice.rows,
+        out: 0.0,
+        cost: 0.0,
     }
 }
 

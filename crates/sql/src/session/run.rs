@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use types::error::codes;
-use types::{SqlError, Value, Warning};
+use types::{Level, SqlError, Value, Warning};
 
 use super::Session;
 use super::set_vars::sets_vars;
@@ -21,6 +21,9 @@ use sql_parser::ast::{Expr, Statement};
 
 /// How often a statement is planned again because a table changed between planning and running.
 pub(super) const REPLANS: usize = 16;
+
+/// ER_YES: the note with the statement that EXPLAIN is about.
+const EXPLAINED: u16 = 1003;
 
 /// Whether a plan did not run because a table is no longer what it was.
 pub(super) fn is_stale(outcome: &Result<Done, SqlError>) -> bool {
@@ -314,6 +317,11 @@ impl Session {
             self.facts.insert_id = 0;
         }
         let mut done = r?;
+        if let PlanBody::Explain(x) = &plan.body
+            && let Some(note) = &x.note
+        {
+            self.warn(Warning::new(Level::Note, EXPLAINED, note.clone()));
+        }
         if let Some(id) = last_id {
             done.generated_id.get_or_insert(id);
             if done.last_insert_id == 0 && !done.result_set {

@@ -255,6 +255,15 @@ impl Session {
                     return Ok(None);
                 }
             }
+            "optimizer_trace" => {
+                if let VarInput::Text(t) = input
+                    && t.to_ascii_lowercase()
+                        .replace(' ', "")
+                        .contains("enabled=on")
+                {
+                    return Err(SqlError::not_supported("optimizer_trace"));
+                }
+            }
             seed @ ("rand_seed1" | "rand_seed2") => {
                 let w = self.vars.set(name, input)?;
                 let value = self.vars.value_by_name(name).map_or(0, |v| v.as_u64());

@@ -112,9 +112,11 @@ impl Session {
         if let Some(t) = before.timestamp {
             self.fixed_timestamp = t;
         }
-        if before.insert_id.is_some() {
-            // The statement has used it, or it is gone with it.
-            self.facts.insert_id = 0;
+        if let Some(id) = before.insert_id
+            && self.facts.insert_id != 0
+        {
+            // What the statement has not used is gone with it.
+            self.facts.insert_id = id;
         }
         self.obey_variables();
     }

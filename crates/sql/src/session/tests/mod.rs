@@ -11,6 +11,7 @@ mod conflicts;
 mod ddl;
 mod depth;
 mod dumps;
+mod explain;
 mod expressions;
 mod hints;
 mod info;
