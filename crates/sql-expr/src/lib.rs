@@ -56,6 +56,6 @@ pub use node::{
     AGGREGATE_SLOT, BitOp, Call, Case, CastTo, CmpOp, Column, Expr, INSERTED_SLOT, Node, Quantified,
 };
 pub use pattern::{LikeNode, RegexpNode, RegexpUse};
-pub use print::text;
+pub use print::{Surroundings, text, text_in};
 pub use ty::{Coercibility, ExprType, IntKind, NOT_FIXED, Shape, StrKind};
 pub use val::{Int, Num, Val};

@@ -8,29 +8,57 @@ use super::conv;
 use super::func::FuncDef;
 use super::infer::Arith;
 use super::inlist::{InList, Members};
-use super::node::{BitOp, Expr, Node};
+use super::node::{BitOp, CastTo, CmpOp, Expr, Node};
 use super::pattern::RegexpUse;
 use super::val::Val;
 
 /// The text of an expression.
 pub fn text(e: &Expr) -> String {
+    text_in(e, &Nowhere)
+}
+
+/// The text of an expression of a query.
+pub fn text_in(e: &Expr, around: &dyn Surroundings) -> String {
     let mut out = String::new();
-    write(e, &mut out);
+    write(e, around, &mut out);
     out
 }
 
-fn list(parts: &[Expr], sep: &str, out: &mut String) {
+/// What the text of an expression takes from the query that it stands in.
+pub trait Surroundings {
+    /// Whether names stand without their schema and without quotes, as in `EXPLAIN FORMAT=TREE`.
+    fn bare_names(&self) -> bool {
+        false
+    }
+
+    /// An aggregate, by its number.
+    fn aggregate(&self, number: usize, out: &mut String) {
+        let _ = write!(out, "aggregate {number}");
+    }
+
+    /// A subquery, by its number, with its parentheses.
+    fn subquery(&self, number: u32, out: &mut String) {
+        let _ = write!(out, "(select #{})", number + 2);
+    }
+}
+
+/// An expression alone.
+struct Nowhere;
+
+impl Surroundings for Nowhere {}
+
+fn list(parts: &[Expr], sep: &str, cx: &dyn Surroundings, out: &mut String) {
     for (i, p) in parts.iter().enumerate() {
         if i > 0 {
             out.push_str(sep);
         }
-        write(p, out);
+        write(p, cx, out);
     }
 }
 
-fn infix(parts: &[Expr], op: &str, out: &mut String) {
+fn infix(parts: &[Expr], op: &str, cx: &dyn Surroundings, out: &mut String) {
     out.push('(');
-    list(parts, &format!(" {op} "), out);
+    list(parts, &format!(" {op} "), cx, out);
     out.push(')');
 }
 
@@ -51,18 +79,25 @@ fn constant(v: &Val<'_>, e: &Expr, out: &mut String) {
     }
 }
 
-fn column(name: &ColumnName, out: &mut String) {
+fn column(name: &ColumnName, cx: &dyn Surroundings, out: &mut String) {
+    if cx.bare_names() {
+        let mut parts: Vec<&str> = name.parts().collect();
+        if parts.len() > 2 {
+            parts.remove(0);
+        }
+        return out.push_str(&parts.join("."));
+    }
     for (i, part) in name.parts().enumerate() {
         if i > 0 {
             out.push('.');
         }
-        let _ = write!(out, "`{part}`");
+        let _ = write!(out, "`{}`", part.replace('`', "``"));
     }
 }
 
-fn call(def: &FuncDef, args: &[Expr], out: &mut String) {
+fn call(def: &FuncDef, args: &[Expr], cx: &dyn Surroundings, out: &mut String) {
     let _ = write!(out, "{}(", def.name);
-    list(args, ",", out);
+    list(args, ",", cx, out);
     out.push(')');
 }
 
@@ -70,14 +105,14 @@ fn not(negated: bool) -> &'static str {
     if negated { " not" } else { "" }
 }
 
-fn write(e: &Expr, out: &mut String) {
+fn write(e: &Expr, cx: &dyn Surroundings, out: &mut String) {
     match &e.node {
         Node::Const(v) => constant(v, e, out),
-        Node::Known(e, _) => write(e, out),
-        Node::Column(c) => column(&c.name, out),
+        Node::Known(e, _) => write(e, cx, out),
+        Node::Column(c) => column(&c.name, cx, out),
         Node::Inserted(c) => {
             out.push_str("values(");
-            column(&c.name, out);
+            column(&c.name, cx, out);
             out.push(')');
         }
         Node::Param(..) => out.push('?'),
@@ -86,7 +121,7 @@ fn write(e: &Expr, out: &mut String) {
         }
         Node::AssignVar(n, e) => {
             let _ = write!(out, "(@`{n}`:=");
-            write(e, out);
+            write(e, cx, out);
             out.push(')');
         }
         Node::SysVar(id, _) => {
@@ -94,38 +129,38 @@ fn write(e: &Expr, out: &mut String) {
         }
         Node::Row(v) => {
             out.push('(');
-            list(v, ",", out);
+            list(v, ",", cx, out);
             out.push(')');
         }
         Node::Neg(_, e) => {
             out.push_str("-(");
-            write(e, out);
+            write(e, cx, out);
             out.push(')');
         }
         Node::BitNot(e) => {
             out.push_str("~(");
-            write(e, out);
+            write(e, cx, out);
             out.push(')');
         }
         Node::Not(e) => {
             out.push_str("(not(");
-            write(e, out);
+            write(e, cx, out);
             out.push_str("))");
         }
-        Node::Arith(op, _, p) => infix(&p[..], arith_symbol(*op), out),
-        Node::Bits(op, p) => infix(&p[..], bit_symbol(*op), out),
-        Node::Compare(op, _, p) => infix(&p[..], op.symbol(), out),
-        Node::And(v) => infix(v, "and", out),
-        Node::Or(v) => infix(v, "or", out),
-        Node::Xor(p) => infix(&p[..], "xor", out),
+        Node::Arith(op, _, p) => infix(&p[..], arith_symbol(*op), cx, out),
+        Node::Bits(op, p) => infix(&p[..], bit_symbol(*op), cx, out),
+        Node::Compare(op, _, p) => infix(&p[..], op.symbol(), cx, out),
+        Node::And(v) => infix(v, "and", cx, out),
+        Node::Or(v) => infix(v, "or", cx, out),
+        Node::Xor(p) => infix(&p[..], "xor", cx, out),
         Node::IsNull(e, n) => {
             out.push('(');
-            write(e, out);
+            write(e, cx, out);
             let _ = write!(out, " is{} null)", not(*n));
         }
         Node::IsTruth(e, t, n) => {
             out.push('(');
-            write(e, out);
+            write(e, cx, out);
             let t = match t {
                 true => "true",
                 false => "false",
@@ -134,37 +169,34 @@ fn write(e: &Expr, out: &mut String) {
         }
         Node::Cast(e, to) => {
             out.push_str("cast(");
-            write(e, out);
-            let _ = write!(out, " as {})", format!("{to:?}").to_lowercase());
+            write(e, cx, out);
+            let _ = write!(out, " as {})", cast_name(to));
         }
         Node::Transcode(e, _, to) => {
             out.push_str("convert(");
-            write(e, out);
+            write(e, cx, out);
             let _ = write!(out, " using {})", to.name());
         }
         Node::Collate(i) => {
             out.push('(');
-            write(i, out);
+            write(i, cx, out);
             let _ = write!(out, " collate {})", e.ty.collation.name());
         }
-        Node::Coerce(e) => write(e, out),
-        Node::Call(c) => call(c.def, &c.args, out),
-        Node::Aggregate(i) => {
-            let _ = write!(out, "aggregate {i}");
-        }
-        Node::Subquery(i) => {
-            let _ = write!(out, "(select #{})", i + 2);
-        }
+        Node::Coerce(e) => write(e, cx, out),
+        Node::Call(c) => call(c.def, &c.args, cx, out),
+        Node::Aggregate(i) => cx.aggregate(*i as usize, out),
+        Node::Subquery(i) => cx.subquery(*i, out),
         Node::Exists(i) => {
-            let _ = write!(out, "exists(select #{})", i + 2);
+            out.push_str("exists");
+            cx.subquery(*i, out);
         }
-        _ => write_special(e, out),
+        _ => write_special(e, cx, out),
     }
 }
 
-fn in_list(i: &InList, out: &mut String) {
+fn in_list(i: &InList, cx: &dyn Surroundings, out: &mut String) {
     out.push('(');
-    write(&i.expr, out);
+    write(&i.expr, cx, out);
     let _ = write!(out, "{} in (", not(i.negated));
     match &i.members {
         Members::Sorted(_, items, ty) => {
@@ -181,30 +213,30 @@ fn in_list(i: &InList, out: &mut String) {
                 if n > 0 {
                     out.push(',');
                 }
-                write(e, out);
+                write(e, cx, out);
             }
         }
     }
     out.push_str("))");
 }
 
-fn write_special(e: &Expr, out: &mut String) {
+fn write_special(e: &Expr, cx: &dyn Surroundings, out: &mut String) {
     match &e.node {
         Node::Between(p, _, n) => {
             out.push('(');
-            write(&p[0], out);
+            write(&p[0], cx, out);
             let _ = write!(out, "{} between ", not(*n));
-            write(&p[1], out);
+            write(&p[1], cx, out);
             out.push_str(" and ");
-            write(&p[2], out);
+            write(&p[2], cx, out);
             out.push(')');
         }
-        Node::In(i) => in_list(i, out),
+        Node::In(i) => in_list(i, cx, out),
         Node::Like(l) => {
             out.push('(');
-            write(&l.text, out);
+            write(&l.text, cx, out);
             let _ = write!(out, "{} like ", not(l.negated));
-            write(&l.pattern, out);
+            write(&l.pattern, cx, out);
             out.push(')');
         }
         Node::Regexp(r) => {
@@ -215,58 +247,61 @@ fn write_special(e: &Expr, out: &mut String) {
                 RegexpUse::Replace => "regexp_replace",
             };
             let _ = write!(out, "{name}(");
-            list(&r.args, ",", out);
+            list(&r.args, ",", cx, out);
             out.push(')');
         }
         Node::Case(c) => {
             out.push_str("(case");
             if let Some(o) = &c.operand {
                 out.push(' ');
-                write(o, out);
+                write(o, cx, out);
             }
             for (w, _, t) in &c.arms {
                 out.push_str(" when ");
-                write(w, out);
+                write(w, cx, out);
                 out.push_str(" then ");
-                write(t, out);
+                write(t, cx, out);
             }
             if let Some(o) = &c.otherwise {
                 out.push_str(" else ");
-                write(o, out);
+                write(o, cx, out);
             }
             out.push_str(" end)");
         }
         Node::DateArith(p, unit, minus) => {
             out.push('(');
-            write(&p[0], out);
+            write(&p[0], cx, out);
             out.push_str(if *minus {
                 " - interval "
             } else {
                 " + interval "
             });
-            write(&p[1], out);
+            write(&p[1], cx, out);
             let _ = write!(out, " {})", unit.name().to_lowercase());
         }
         Node::Extract(unit, e) => {
             let _ = write!(out, "extract({} from ", unit.name().to_lowercase());
-            write(e, out);
+            write(e, cx, out);
             out.push(')');
         }
         Node::TimestampDiff(unit, p) => {
             let _ = write!(out, "timestampdiff({},", unit.name());
-            list(&p[..], ",", out);
+            list(&p[..], ",", cx, out);
             out.push(')');
         }
         Node::Quantified(q) => {
             out.push('(');
-            write(&q.expr, out);
+            write(&q.expr, cx, out);
             let word = if q.all { "all" } else { "any" };
-            let _ = write!(
-                out,
-                " {} {word} (select #{}))",
-                q.op.symbol(),
-                q.subquery + 2
-            );
+            match (q.op, q.all) {
+                (CmpOp::Eq, false) => out.push_str(" in "),
+                (CmpOp::Ne, true) => out.push_str(" not in "),
+                _ => {
+                    let _ = write!(out, " {} {word} ", q.op.symbol());
+                }
+            }
+            cx.subquery(q.subquery, out);
+            out.push(')');
         }
         _ => {}
     }
@@ -290,5 +325,28 @@ fn bit_symbol(op: BitOp) -> &'static str {
         BitOp::Xor => "^",
         BitOp::Shl => "<<",
         BitOp::Shr => ">>",
+    }
+}
+
+/// A type of CAST, as it is written.
+fn cast_name(to: &CastTo) -> String {
+    let sized = |name: &str, n: u8| match n {
+        0 => name.to_owned(),
+        n => format!("{name}({n})"),
+    };
+    let length = |n: &Option<u32>| n.map_or(String::new(), |n| format!("({n})"));
+    match to {
+        CastTo::Signed => "signed".to_owned(),
+        CastTo::Unsigned => "unsigned".to_owned(),
+        CastTo::Decimal(p, s) => format!("decimal({p},{s})"),
+        CastTo::Float => "float".to_owned(),
+        CastTo::Double => "double".to_owned(),
+        CastTo::Char(n, charset) => format!("char{} charset {}", length(n), charset.name()),
+        CastTo::Binary(n) => format!("char{} charset binary", length(n)),
+        CastTo::Date => "date".to_owned(),
+        CastTo::Time(n) => sized("time", *n),
+        CastTo::DateTime(n) => sized("datetime", *n),
+        CastTo::Year => "year".to_owned(),
+        CastTo::Json => "json".to_owned(),
     }
 }

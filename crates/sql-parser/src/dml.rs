@@ -9,6 +9,8 @@ impl Parser<'_> {
     /// `INSERT ..` and `REPLACE ..`.
     pub fn insert(&mut self) -> R<Statement> {
         let replace = self.bump().kw == Kw::REPLACE;
+        let hints = self.hints();
+        self.gather(&hints);
         let priority = match self.kw() {
             Kw::LOW_PRIORITY => WritePriority::Low,
             Kw::DELAYED => WritePriority::Delayed,
@@ -24,6 +26,7 @@ impl Parser<'_> {
         let partitions = self.opt_partitions()?;
         let mut insert = Insert {
             replace,
+            hints,
             priority,
             ignore,
             table,
@@ -52,6 +55,7 @@ impl Parser<'_> {
 
     fn insert_source(&mut self, insert: &mut Insert) -> R<()> {
         if self.eat(Kw::SET) {
+            self.next_block();
             let mut row = Vec::new();
             for assignment in self.list(Self::assignment)? {
                 insert.columns.push(assignment.column);
@@ -69,6 +73,7 @@ impl Parser<'_> {
         }
         let values = self.at_any(&[Kw::VALUES, Kw::VALUE]) && !self.at_query(0);
         if values {
+            self.next_block();
             self.bump();
             insert.source = InsertSource::Values(self.value_rows(insert.columns.len())?);
             return Ok(());
@@ -121,6 +126,9 @@ impl Parser<'_> {
     /// `UPDATE ..`, behind an optional `WITH`.
     pub fn update(&mut self, with: Option<Box<With>>) -> R<Statement> {
         self.expect(Kw::UPDATE)?;
+        self.next_block();
+        let hints = self.hints();
+        self.gather(&hints);
         let low_priority = self.eat(Kw::LOW_PRIORITY);
         let ignore = self.eat(Kw::IGNORE);
         let tables = self.table_refs()?;
@@ -130,6 +138,7 @@ impl Parser<'_> {
         let order_by = self.order_by()?;
         let limit = self.simple_limit()?;
         Ok(Statement::Update(Box::new(Update {
+            hints,
             with,
             low_priority,
             ignore,
@@ -152,6 +161,9 @@ impl Parser<'_> {
     /// `DELETE ..`, behind an optional `WITH`.
     pub fn delete(&mut self, with: Option<Box<With>>) -> R<Statement> {
         self.expect(Kw::DELETE)?;
+        self.next_block();
+        let hints = self.hints();
+        self.gather(&hints);
         let (mut low_priority, mut quick, mut ignore) = (false, false, false);
         loop {
             match self.kw() {
@@ -184,6 +196,7 @@ impl Parser<'_> {
             returning = self.returning()?;
         }
         Ok(Statement::Delete(Box::new(Delete {
+            hints,
             with,
             low_priority,
             quick,

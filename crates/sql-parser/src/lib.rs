@@ -147,7 +147,12 @@ fn whole(parser: &mut Parser<'_>, sql: &[u8]) -> Result<Parsed, Box<ParseError>>
     if parser.is(T::Eof) {
         return Err(ParseError::at(&[], 1, ParseErrorKind::EmptyQuery));
     }
-    let statement = parser.statement()?;
+    let mut statement = parser.statement()?;
+    if !parser.set_vars.is_empty()
+        && let Some(hints) = statement.hints_mut()
+    {
+        hints.set_vars = std::mem::take(&mut parser.set_vars);
+    }
     let consumed = match parser.tok.kind {
         T::Semi => parser.tok.end as usize,
         T::Eof => sql.len(),

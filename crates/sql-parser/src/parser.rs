@@ -39,6 +39,11 @@ pub(crate) struct Parser<'a> {
     depth: u32,
     /// `INTO` of the query being read.
     pub into: Option<Box<SelectInto>>,
+    /// The number of the last query block; `reserved` is the one of the block whose WITH is being read.
+    pub blocks: u32,
+    pub reserved: Option<u32>,
+    /// The `SET_VAR` hints so far.
+    pub set_vars: Vec<super::ast::SetVar>,
     /// Height of the highest expression finished since an enclosing rule reset this.
     pub height: u32,
 }
@@ -61,6 +66,9 @@ impl<'a> Parser<'a> {
             params: 0,
             depth: 0,
             into: None,
+            blocks: 0,
+            reserved: None,
+            set_vars: Vec::new(),
             height: 0,
         }
     }

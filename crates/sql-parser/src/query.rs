@@ -81,6 +81,8 @@ impl Parser<'_> {
         if !self.eat(Kw::WITH) {
             return Ok(None);
         }
+        // The block that follows has the first number.
+        let number = self.next_block();
         let recursive = self.eat(Kw::RECURSIVE);
         let ctes = self.list(|p| {
             let name = p.ident()?;
@@ -93,7 +95,17 @@ impl Parser<'_> {
                 query,
             })
         })?;
+        self.reserved = Some(number);
         Ok(Some(Box::new(With { recursive, ctes })))
+    }
+
+    /// The number of the query block that begins.
+    pub fn next_block(&mut self) -> u32 {
+        if let Some(n) = self.reserved.take() {
+            return n;
+        }
+        self.blocks += 1;
+        self.blocks
     }
 
     /// `(a, b)`, or nothing.
@@ -107,8 +119,12 @@ impl Parser<'_> {
     fn query_primary(&mut self) -> R<QueryBody> {
         match self.kw() {
             Kw::SELECT => Ok(QueryBody::Select(Box::new(self.select()?))),
-            Kw::VALUES => self.values_rows(),
+            Kw::VALUES => {
+                self.next_block();
+                self.values_rows()
+            }
             Kw::TABLE => {
+                self.next_block();
                 self.bump();
                 Ok(QueryBody::Table(self.object_name()?))
             }
@@ -346,9 +362,13 @@ impl Parser<'_> {
 
     fn select(&mut self) -> R<Select> {
         self.expect(Kw::SELECT)?;
-        let hint = self.hint().and_then(super::hint::max_execution_time);
+        let number = self.next_block();
+        let hints = self.hints();
         let mut options = self.select_options()?;
-        options.max_execution_time = hint;
+        options.max_execution_time = hints.list.iter().find_map(|h| match h {
+            Hint::MaxExecutionTime(ms) => Some(*ms),
+            _ => None,
+        });
         let items = self.select_items()?;
         self.select_into()?;
         let from = if self.eat(Kw::FROM) {
@@ -378,7 +398,10 @@ impl Parser<'_> {
         } else {
             Vec::new()
         };
+        self.gather(&hints);
         Ok(Select {
+            number,
+            hints,
             options,
             items,
             from,

@@ -2,6 +2,7 @@
 
 mod errors;
 mod fuzz;
+mod hints;
 mod lexical;
 mod precedence;
 mod statements;

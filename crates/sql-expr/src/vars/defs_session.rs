@@ -8,36 +8,6 @@ const U32: u64 = u32::MAX as u64;
 const U64: u64 = u64::MAX;
 const YEAR_SECONDS: u64 = 31_536_000;
 
-/// The words of `optimizer_switch`.
-pub(super) const OPTIMIZER_SWITCHES: &[&str] = &[
-    "index_merge",
-    "index_merge_union",
-    "index_merge_sort_union",
-    "index_merge_intersection",
-    "engine_condition_pushdown",
-    "index_condition_pushdown",
-    "mrr",
-    "mrr_cost_based",
-    "block_nested_loop",
-    "batched_key_access",
-    "materialization",
-    "semijoin",
-    "loosescan",
-    "firstmatch",
-    "duplicateweedout",
-    "subquery_materialization_cost_based",
-    "use_index_extensions",
-    "condition_fanout_filter",
-    "derived_merge",
-    "use_invisible_indexes",
-    "skip_scan",
-    "hash_join",
-    "subquery_to_derived",
-    "prefer_ordering_index",
-    "hypergraph_optimizer",
-    "derived_condition_pushdown",
-];
-
 const OPTIMIZER_DEFAULT: &str = "index_merge=on,index_merge_union=on,index_merge_sort_union=on,\
 index_merge_intersection=on,engine_condition_pushdown=on,index_condition_pushdown=on,mrr=on,mrr_cost_based=on,\
 block_nested_loop=on,batched_key_access=off,materialization=on,semijoin=on,loosescan=on,firstmatch=on,\
@@ -312,7 +282,7 @@ pub(super) const SESSION: &[VarDef] = &[
     special(
         "optimizer_switch",
         Both,
-        VarKind::Switches(OPTIMIZER_SWITCHES),
+        VarKind::Switches(super::switches::WORDS),
         OPTIMIZER_DEFAULT,
     ),
     text("optimizer_trace", Both, "enabled=off,one_line=off"),

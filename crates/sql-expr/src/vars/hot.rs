@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::def::VarDef;
 use super::sql_mode::SqlMode;
+use super::switches::Switches;
 use super::time_zone::TimeZone;
 use super::value::VarValue;
 use types::Isolation;
@@ -46,6 +47,8 @@ pub struct SessionHot {
     pub auto_increment_increment: u64,
     /// `auto_increment_offset`.
     pub auto_increment_offset: u64,
+    /// `optimizer_switch`.
+    pub optimizer_switch: Switches,
     /// `max_execution_time`, milliseconds; 0 for no limit.
     pub max_execution_time: u64,
     /// `max_error_count`.
@@ -101,6 +104,7 @@ impl Default for SessionHot {
             auto_is_null: false,
             auto_increment_increment: 1,
             auto_increment_offset: 1,
+            optimizer_switch: Switches::default(),
             max_execution_time: 0,
             max_error_count: 1024,
             max_allowed_packet: 67_108_864,
@@ -147,6 +151,7 @@ impl SessionHot {
             "sql_auto_is_null" => self.auto_is_null = n != 0,
             "auto_increment_increment" => self.auto_increment_increment = n,
             "auto_increment_offset" => self.auto_increment_offset = n,
+            "optimizer_switch" => self.optimizer_switch = Switches(n),
             "max_execution_time" => self.max_execution_time = n,
             "max_error_count" => self.max_error_count = n,
             "max_allowed_packet" => self.max_allowed_packet = n,

@@ -196,6 +196,18 @@ const SESSION_READ_ONLY: &[&str] = &[
     "max_user_connections",
 ];
 
+/// Values of variables that are to be put back.
+#[derive(Debug, Default)]
+pub struct Kept(Vec<(VarId, Option<VarValue>)>);
+
+impl Kept {
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 /// A session's system variables.
 #[derive(Debug, Clone)]
 pub struct SessionVars {
@@ -301,6 +313,29 @@ impl SessionVars {
             self.store(id, value);
         }
         Ok(warning)
+    }
+
+    /// Notes the value of a variable, to be put back.
+    pub fn keep(&self, id: VarId, kept: &mut Kept) {
+        if kept.0.iter().any(|(i, _)| *i == id) {
+            return;
+        }
+        let own = self.own.iter().find(|(i, _)| *i == id);
+        kept.0.push((id, own.map(|(_, v)| v.clone())));
+    }
+
+    /// Gives variables back the values that were noted.
+    pub fn put_back(&mut self, kept: Kept) {
+        for (id, own) in kept.0 {
+            match own {
+                Some(value) => self.store(id, value),
+                None => {
+                    self.own.retain(|(i, _)| *i != id);
+                    let base = Arc::clone(&self.base);
+                    self.hot.apply(id.def(), &base.values[id.0 as usize]);
+                }
+            }
+        }
     }
 
     fn store(&mut self, id: VarId, value: VarValue) {

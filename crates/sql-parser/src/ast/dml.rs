@@ -1,8 +1,8 @@
 //! Statements that change rows.
 
 use super::{
-    ColumnRef, Expr, IntoVariable, Name, ObjectName, OrderItem, Query, SelectItem, TableFactor,
-    TableRef, TextFormat, With,
+    ColumnRef, Expr, Hints, IntoVariable, Name, ObjectName, OrderItem, Query, SelectItem,
+    TableFactor, TableRef, TextFormat, With,
 };
 
 /// How urgent a write is; accepted and without effect in InnoDB.
@@ -35,6 +35,8 @@ pub struct Assignment {
 pub struct Insert {
     /// `REPLACE` rather than `INSERT`.
     pub replace: bool,
+    /// Optimizer hints.
+    pub hints: Hints,
     /// Priority word.
     pub priority: WritePriority,
     /// `IGNORE` was given.
@@ -78,6 +80,8 @@ pub struct RowAlias {
 /// `UPDATE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Update {
+    /// Optimizer hints.
+    pub hints: Hints,
     /// `WITH ..`.
     pub with: Option<Box<With>>,
     /// `LOW_PRIORITY` was given.
@@ -99,6 +103,8 @@ pub struct Update {
 /// `DELETE`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Delete {
+    /// Optimizer hints.
+    pub hints: Hints,
     /// `WITH ..`.
     pub with: Option<Box<With>>,
     /// `LOW_PRIORITY` was given.

@@ -124,3 +124,27 @@ pub enum Over {
     /// `OVER (..)`
     Spec(WindowSpec),
 }
+
+impl AggregateFunc {
+    /// Its name in canonical text.
+    pub fn name(self) -> &'static str {
+        match self {
+            AggregateFunc::Count => "count",
+            AggregateFunc::Sum => "sum",
+            AggregateFunc::Avg => "avg",
+            AggregateFunc::Min => "min",
+            AggregateFunc::Max => "max",
+            AggregateFunc::BitAnd => "bit_and",
+            AggregateFunc::BitOr => "bit_or",
+            AggregateFunc::BitXor => "bit_xor",
+            AggregateFunc::StdPop => "std",
+            AggregateFunc::StdSamp => "stddev_samp",
+            AggregateFunc::VarPop => "variance",
+            AggregateFunc::VarSamp => "var_samp",
+            AggregateFunc::GroupConcat => "group_concat",
+            AggregateFunc::JsonArrayAgg => "json_arrayagg",
+            AggregateFunc::JsonObjectAgg => "json_objectagg",
+            AggregateFunc::StCollect => "st_collect",
+        }
+    }
+}

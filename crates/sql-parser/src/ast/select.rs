@@ -1,6 +1,6 @@
 //! Queries: `SELECT`, set operations, table references, windows.
 
-use super::{ColumnRef, DataType, Expr, IntervalUnit, JsonOn, Name, ObjectName};
+use super::{ColumnRef, DataType, Expr, Hints, IntervalUnit, JsonOn, Name, ObjectName};
 
 /// A query expression with everything that may follow it.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,6 +88,10 @@ pub struct Cte {
 /// `SELECT` up to and including its windows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Select {
+    /// Its number in the statement, as EXPLAIN and hints call it: 1 for the outermost block, then in the order of the text.
+    pub number: u32,
+    /// Optimizer hints.
+    pub hints: Hints,
     /// Words between `SELECT` and the items.
     pub options: SelectOptions,
     /// The select list.

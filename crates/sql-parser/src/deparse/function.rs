@@ -247,7 +247,7 @@ impl Printer<'_, '_, '_> {
     }
 
     fn aggregate(&mut self, aggregate: &Aggregate) -> fmt::Result {
-        self.text(aggregate_name(aggregate.func))?;
+        self.text(aggregate.func.name())?;
         self.text(if aggregate.distinct {
             "(distinct "
         } else {
@@ -358,27 +358,6 @@ impl Printer<'_, '_, '_> {
             write!(self.out, " {}", unit(*step))?;
         }
         self.text(word)
-    }
-}
-
-fn aggregate_name(func: AggregateFunc) -> &'static str {
-    match func {
-        AggregateFunc::Count => "count",
-        AggregateFunc::Sum => "sum",
-        AggregateFunc::Avg => "avg",
-        AggregateFunc::Min => "min",
-        AggregateFunc::Max => "max",
-        AggregateFunc::BitAnd => "bit_and",
-        AggregateFunc::BitOr => "bit_or",
-        AggregateFunc::BitXor => "bit_xor",
-        AggregateFunc::StdPop => "std",
-        AggregateFunc::StdSamp => "stddev_samp",
-        AggregateFunc::VarPop => "variance",
-        AggregateFunc::VarSamp => "var_samp",
-        AggregateFunc::GroupConcat => "group_concat",
-        AggregateFunc::JsonArrayAgg => "json_arrayagg",
-        AggregateFunc::JsonObjectAgg => "json_objectagg",
-        AggregateFunc::StCollect => "st_collect",
     }
 }
 

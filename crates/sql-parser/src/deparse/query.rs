@@ -110,12 +110,21 @@ impl Printer<'_, '_, '_> {
         self.body(body)
     }
 
+    fn hints(&mut self, hints: &Hints) -> fmt::Result {
+        if hints.list.is_empty() {
+            return Ok(());
+        }
+        self.text("/*+ ")?;
+        for h in &hints.list {
+            self.text(&format!("{h} "))?;
+        }
+        self.text("*/ ")
+    }
+
     fn select(&mut self, select: &Select) -> fmt::Result {
         self.text("select ")?;
         let options = &select.options;
-        if let Some(ms) = options.max_execution_time {
-            self.text(&format!("/*+ MAX_EXECUTION_TIME({ms}) */ "))?;
-        }
+        self.hints(&select.hints)?;
         for (on, word) in [
             (options.distinct, "distinct "),
             (options.straight_join, "straight_join "),

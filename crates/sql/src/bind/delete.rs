@@ -14,6 +14,7 @@ use sql_parser::ast;
 impl StatementBinder<'_> {
     /// Plans DELETE.
     pub(crate) fn delete(&self, d: &ast::Delete) -> Result<BoundDelete, SqlError> {
+        self.note_block(1, &d.hints);
         if d.with.is_some() {
             return Err(SqlError::not_supported("WITH in DELETE"));
         }

@@ -13,6 +13,7 @@ use types::error::codes;
 
 use super::StatementBinder;
 use super::guard::Usage;
+use super::hinted::Strategies;
 use super::names::{Listed, Lowest, Names, same_name};
 use super::scope::{DerivedColumn, FromTable};
 use super::source::{TableGuard, TableSource};
@@ -50,6 +51,8 @@ pub(crate) struct Nest {
     pub parent: u16,
     /// Tables (bits, by place in FROM) that must have been read before it.
     pub needs: u64,
+    /// How it may be carried out, where it is a semi-join.
+    pub strategies: Strategies,
 }
 
 /// The joins of a block.
@@ -79,6 +82,7 @@ impl Joins {
             kind: NestKind::Outer,
             parent: n,
             needs: u64::MAX,
+            strategies: Strategies::ALL,
         };
     }
 
@@ -102,6 +106,7 @@ impl Joins {
                 kind: NestKind::Outer,
                 parent: 0,
                 needs: 0,
+                strategies: Strategies::ALL,
             });
         }
         self.nest_of.push(nest);
@@ -184,6 +189,7 @@ impl StatementBinder<'_> {
             kind: NestKind::Outer,
             parent: 0,
             needs: 0,
+            strategies: Strategies::ALL,
         });
         st.by_name = joins_by_name(from);
         let mut columns = Vec::new();
@@ -245,6 +251,7 @@ impl StatementBinder<'_> {
                 kind: NestKind::Outer,
                 parent: nest,
                 needs: 0,
+                strategies: Strategies::ALL,
             });
         }
         let (left_nest, right_nest) = match j.kind {
@@ -434,6 +441,8 @@ impl StatementBinder<'_> {
             name,
             slot: st.base + st.names.tables.len() as u16,
             hints: f.hints.clone(),
+            hinted: None,
+            block: 0,
             derived: Vec::new(),
             outer_joined: false,
             seen,
@@ -493,6 +502,8 @@ impl StatementBinder<'_> {
             name: alias.into(),
             slot: st.base + st.names.tables.len() as u16,
             hints: Vec::new(),
+            hinted: None,
+            block: 0,
             derived,
             outer_joined: false,
             seen: None,

@@ -29,6 +29,7 @@ impl StatementBinder<'_> {
             replace: i.replace,
             update: !i.on_duplicate.is_empty(),
         };
+        self.note_block(1, &i.hints);
         let table = self.stored_table(&i.table, usage)?;
         let slot = self.take_slots(1)?;
         let mut names = self.table_names(&table, slot);

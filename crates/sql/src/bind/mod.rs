@@ -8,6 +8,7 @@ mod delete;
 pub(crate) mod from;
 pub(crate) mod group;
 mod guard;
+pub(crate) mod hinted;
 mod insert;
 mod meta;
 pub(crate) mod names;
@@ -99,6 +100,10 @@ pub(crate) struct StatementBinder<'p> {
     tables: RefCell<Vec<Arc<Table>>>,
     params: Cell<u32>,
     typed_params: RefCell<Vec<TypedParam>>,
+    /// Optimizer hints, by the number of their block.
+    hints: RefCell<Vec<(u32, ast::Hints)>>,
+    /// The highest number of a block.
+    blocks: Cell<u32>,
     locks: Cell<bool>,
     private: Cell<bool>,
     ctes: query::Ctes,
@@ -116,6 +121,8 @@ impl<'p> StatementBinder<'p> {
             tables: RefCell::default(),
             params: Cell::new(0),
             typed_params: RefCell::default(),
+            hints: RefCell::default(),
+            blocks: Cell::new(0),
             locks: Cell::new(false),
             private: Cell::new(false),
             ctes: query::Ctes::default(),
@@ -146,9 +153,27 @@ impl<'p> StatementBinder<'p> {
                 locks: self.locks.get(),
                 private: self.private.get(),
                 time_limit,
+                hints: self.hints.into_inner(),
                 next_slot: self.next_slot.get(),
             },
         }
+    }
+
+    /// Notes the hints of a block, and yields its number: a block that was not written as one has a number behind the others.
+    pub(crate) fn note_block(&self, number: u32, hints: &ast::Hints) -> u32 {
+        let number = match number {
+            0 => self.blocks.get() + 1,
+            n => n,
+        };
+        self.blocks.set(self.blocks.get().max(number));
+        if !hints.list.is_empty() || !hints.faults.is_empty() {
+            let mut all = self.hints.borrow_mut();
+            // A common table expression is bound wherever it is used; a change and its query are one block.
+            if !all.iter().any(|(n, h)| *n == number && h == hints) {
+                all.push((number, hints.clone()));
+            }
+        }
+        number
     }
 
     fn statement(&self, stmt: &ast::Statement) -> Result<(BoundBody, Vec<ColumnMeta>), SqlError> {
@@ -166,30 +191,52 @@ impl<'p> StatementBinder<'p> {
             ast::Statement::Update(u) => BoundBody::Update(Box::new(self.update(u)?)),
             ast::Statement::Delete(d) => BoundBody::Delete(Box::new(self.delete(d)?)),
             ast::Statement::Do(exprs) => BoundBody::Do(Box::new(self.values_block(exprs.iter())?)),
-            ast::Statement::Explain(e) => BoundBody::Explain(Box::new(self.explained(e)?)),
+            ast::Statement::Explain(e) => {
+                let form = self.explain_form(e)?;
+                let (body, columns) = self.explained(e)?;
+                return Ok((BoundBody::Explain(Box::new(body), form), columns));
+            }
             _ => return Err(SqlError::not_supported("this statement here")),
         };
         Ok((body, Vec::new()))
     }
 
-    /// The statement that EXPLAIN is about.
-    fn explained(&self, e: &ast::Explain) -> Result<BoundBody, SqlError> {
+    /// In what form EXPLAIN answers: as it says, or as `explain_format` does.
+    fn explain_form(&self, e: &ast::Explain) -> Result<ExplainForm, SqlError> {
         if e.analyze {
-            return Err(SqlError::not_supported("EXPLAIN ANALYZE"));
+            return match e.format {
+                None | Some(ast::ExplainFormat::Tree) => Ok(ExplainForm::Analyze),
+                Some(ast::ExplainFormat::Json) => {
+                    Err(SqlError::not_supported("EXPLAIN ANALYZE with JSON format"))
+                }
+                Some(ast::ExplainFormat::Traditional) => Err(SqlError::not_supported(
+                    "EXPLAIN ANALYZE with TRADITIONAL format",
+                )),
+            };
         }
-        if !matches!(e.format, None | Some(ast::ExplainFormat::Traditional)) {
-            return Err(SqlError::not_supported("EXPLAIN FORMAT"));
-        }
+        let variable = || self.ctx.cx.vars.value_by_name("explain_format");
+        Ok(match (e.format, variable().map_or(0, |v| v.as_u64())) {
+            (Some(ast::ExplainFormat::Traditional), _) => ExplainForm::Table,
+            (Some(ast::ExplainFormat::Tree), _) | (None, 1) => ExplainForm::Tree,
+            (Some(ast::ExplainFormat::Json), _) | (None, 2) => ExplainForm::Json,
+            (None, _) => ExplainForm::Table,
+        })
+    }
+
+    /// The statement that EXPLAIN is about, and the columns that it would yield.
+    fn explained(&self, e: &ast::Explain) -> Result<(BoundBody, Vec<ColumnMeta>), SqlError> {
         let ast::ExplainTarget::Statement(stmt) = &e.target else {
             return Err(SqlError::not_supported("EXPLAIN FOR CONNECTION"));
         };
         match stmt {
             ast::Statement::Query(q) => {
-                let (query, _) = self.query(q, None)?;
-                Ok(BoundBody::Query(Box::new(query)))
+                let (query, columns) = self.query(q, None)?;
+                Ok((BoundBody::Query(Box::new(query)), columns))
             }
-            ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
-                Ok(self.statement(stmt)?.0)
+            ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_)
+                if !e.analyze =>
+            {
+                self.statement(stmt)
             }
             _ => Err(SqlError::not_supported("EXPLAIN of this statement")),
         }
@@ -451,6 +498,8 @@ impl<'p> StatementBinder<'p> {
                 name,
                 slot,
                 hints: Vec::new(),
+                hinted: None,
+                block: 0,
                 derived: Vec::new(),
                 outer_joined: false,
                 seen: None,

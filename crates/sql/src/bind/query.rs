@@ -480,6 +480,8 @@ pub(crate) fn sort_key(expr: Expr, desc: bool) -> SortKey {
 /// `TABLE t` as the SELECT it stands for.
 fn table_select(name: &ast::ObjectName) -> ast::Select {
     ast::Select {
+        number: 0,
+        hints: ast::Hints::default(),
         options: ast::SelectOptions::default(),
         items: vec![ast::SelectItem::Wildcard(None)],
         from: vec![ast::TableRef::Table(Box::new(ast::TableFactor {

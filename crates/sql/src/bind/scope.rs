@@ -13,6 +13,7 @@ use types::{DataType, SqlError, Value};
 
 use super::StatementBinder;
 use super::guard::Seen;
+use super::hinted::TableHints;
 use super::names::{Denoted, Listed, Lowest, Names, resolved_expr, same_name};
 use super::select::Item;
 use super::source::TableSource;
@@ -51,6 +52,10 @@ pub(crate) struct FromTable {
     pub slot: u16,
     /// Index hints.
     pub hints: Vec<ast::IndexHint>,
+    /// What optimizer hints say of it.
+    pub hinted: Option<Box<TableHints>>,
+    /// The number of the block that it was written in; 0 in a statement without optimizer hints.
+    pub block: u32,
     /// Columns of a derived table.
     pub derived: Vec<DerivedColumn>,
     /// It may be extended with NULLs.
@@ -96,6 +101,8 @@ impl FromTable {
             name: "".into(),
             slot,
             hints: Vec::new(),
+            hinted: None,
+            block: 0,
             derived,
             outer_joined: false,
             seen: None,

@@ -8,6 +8,7 @@ use super::StatementBinder;
 use super::from::{FromState, Joins, push_conjuncts};
 use super::group;
 use super::guard::Usage;
+use super::hinted::BlockHints;
 use super::meta;
 use super::names::{Listed, Names, resolved_expr, same_column};
 use super::query::{MoreColumns, position, sort_key};
@@ -75,6 +76,7 @@ impl StatementBinder<'_> {
         if s.rollup {
             return Err(SqlError::not_supported("WITH ROLLUP"));
         }
+        let number = self.note_block(s.number, &s.hints);
         let mut b = self.bind_tables(&s.from, parent)?;
         b.names.list = &s.items;
         let clauses = self.bind_clauses(s, order_by, &mut b)?;
@@ -107,6 +109,8 @@ impl StatementBinder<'_> {
             rollup: false,
         });
         let block = BoundBlock {
+            number,
+            hints: BlockHints::default(),
             base: b.base,
             tables: b.names.tables,
             locks,

@@ -13,6 +13,7 @@ use types::DataType;
 use types::keyenc::KeyPart;
 
 use super::from::Joins;
+use super::hinted::BlockHints;
 use super::params::TypedParam;
 use super::scope::FromTable;
 use crate::access::needs::Needs;
@@ -56,6 +57,8 @@ pub(crate) struct Facts {
     pub private: bool,
     /// How long it may run.
     pub time_limit: TimeLimit,
+    /// Optimizer hints, by the number of their block.
+    pub hints: Vec<(u32, ast::Hints)>,
     /// The first slot that nothing has.
     pub next_slot: u16,
 }
@@ -73,7 +76,20 @@ pub(crate) enum BoundBody {
     /// DO.
     Do(Box<BoundBlock>),
     /// EXPLAIN of a statement.
-    Explain(Box<BoundBody>),
+    Explain(Box<BoundBody>, ExplainForm),
+}
+
+/// In what form EXPLAIN shows a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExplainForm {
+    /// A row for each table.
+    Table,
+    /// `FORMAT=TREE`.
+    Tree,
+    /// `FORMAT=JSON`.
+    Json,
+    /// As a tree, with what it did.
+    Analyze,
 }
 
 /// A query with its names resolved.
@@ -83,6 +99,10 @@ pub(crate) type BoundSub = Sub<BoundBlock>;
 
 /// One SELECT, or the row-finding part of UPDATE and DELETE, with its names resolved.
 pub(crate) struct BoundBlock {
+    /// Its number in the statement, as EXPLAIN calls it.
+    pub number: u32,
+    /// What optimizer hints say of it.
+    pub hints: BlockHints,
     /// Slot of the first table.
     pub base: u16,
     /// The tables in the order of FROM.
@@ -382,6 +402,8 @@ impl BoundBlock {
     /// A block that yields one row of nothing.
     pub fn empty(base: u16) -> BoundBlock {
         BoundBlock {
+            number: 0,
+            hints: BlockHints::default(),
             base,
             tables: Vec::new(),
             locks: Vec::new(),

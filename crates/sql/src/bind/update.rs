@@ -35,6 +35,7 @@ impl Change<'_> {
     /// The block that finds the rows.
     pub(crate) fn into_block(self, order: Vec<SortKey>, limit: Option<LimitPlan>) -> BoundBlock {
         BoundBlock {
+            number: 1,
             locks: vec![None; self.names.tables.len()],
             tables: self.names.tables,
             derived: self.derived,
@@ -119,6 +120,7 @@ impl StatementBinder<'_> {
 
     /// Plans UPDATE.
     pub(crate) fn update(&self, u: &ast::Update) -> Result<BoundUpdate, SqlError> {
+        self.note_block(1, &u.hints);
         if u.with.is_some() {
             return Err(SqlError::not_supported("WITH in UPDATE"));
         }

@@ -123,7 +123,7 @@ mod tests {
             private: false,
             time_limit: TimeLimit::Never,
             charge: sql_expr::memory::Charge::default(),
-            body: PlanBody::Explain(Vec::new()),
+            body: PlanBody::Explain(Box::default()),
         });
         SecurityContext::of_the_server(0, AccountId::default())
             .authorize(plan)

@@ -131,6 +131,7 @@ async fn from_query(
     make(s, def, false).await?;
     let insert = ast::Insert {
         replace: stmt.on_duplicate == Some(ast::DuplicatePolicy::Replace),
+        hints: ast::Hints::default(),
         priority: ast::WritePriority::Normal,
         ignore: stmt.on_duplicate == Some(ast::DuplicatePolicy::Ignore),
         table: ast::ObjectName {

@@ -17,6 +17,7 @@ use super::row::{Candidate, OnlySubs};
 use super::spill::group::GroupSpill;
 use super::spool;
 use super::sub::SubValues;
+use crate::plan::tally::Place;
 use crate::plan::{Access, Block, GroupPlan};
 use crate::sink::ResultSink;
 use sql_expr::{EvalCtx, RowSource};
@@ -50,12 +51,12 @@ pub(crate) async fn run_block(
     let mut out = Output::new(block, bounds, cx);
     let nothing = bounds.take == 0 && !block.calc_found_rows;
     let possible = !nothing && constants_hold(block, env, outer, &subs).await?;
-    let mut kept = if possible {
+    let mut kept = if possible && !env.is_counted() {
         spool::take(block, env, outer, &subs).await?
     } else {
         None
     };
-    let scanned = scannable(block) && possible && kept.is_none();
+    let scanned = scannable(block) && possible && kept.is_none() && !env.is_counted();
     if let Some(plan) = &block.group {
         let mut subs = subs;
         let by_scan = scanned && block.row_subqueries.is_empty();
@@ -487,6 +488,7 @@ async fn finish_groups(
 ) -> Result<(), SqlError> {
     let cx = env.cx;
     let mut sent = 0u64;
+    let begun = env.begun();
     while groups.next(cx)? {
         for &i in &block.group_subqueries {
             let rest = OnlySubs { subs, outer };
@@ -507,6 +509,7 @@ async fn finish_groups(
         out.tidy(env).await?;
         flush_now_and_then(sent, env, sink).await?;
     }
+    env.tell(block, Place::Groups, begun, 1, sent);
     Ok(())
 }
 

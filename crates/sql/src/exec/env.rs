@@ -33,6 +33,8 @@ pub(crate) struct Env<'e> {
     pub named_locks: &'e NamedLocks,
     pub spools: spool::Spools,
     pub memos: memo::Memos,
+    /// What is counted, for EXPLAIN ANALYZE.
+    pub(super) tally: Option<Box<crate::plan::tally::Tally>>,
     /// Rows since the last pause.
     pub(super) worked: u32,
 }
@@ -48,6 +50,7 @@ impl<'e> Env<'e> {
             named_locks: ctx.named_locks,
             spools: spool::Spools::default(),
             memos: memo::Memos::default(),
+            tally: None,
             worked: 0,
         }
     }

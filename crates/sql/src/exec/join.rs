@@ -21,6 +21,7 @@ use super::row::{Candidate, Tuple};
 use super::spill::Room;
 use super::sub::SubValues;
 use crate::bind::from::NestKind;
+use crate::plan::tally::Place;
 use crate::plan::{Access, Block, LateExpr, Step};
 use sql_expr::{EvalCtx, Expr, RowSource};
 
@@ -231,6 +232,8 @@ impl<'p> Join<'p> {
         let mut enter = !std::mem::replace(&mut self.started, true);
         let mut s = if enter { 0 } else { n - 1 };
         loop {
+            let begun = env.begun();
+            let entered = enter;
             if enter && !self.open(s, env).await? {
                 match self.back(s, env).await? {
                     Some(to) => (s, enter) = to,
@@ -239,7 +242,18 @@ impl<'p> Join<'p> {
                 continue;
             }
             enter = false;
-            if !self.advance(s, env).await? {
+            let found = self.advance(s, env).await?;
+            if begun.is_some() {
+                let rows = u64::from(found);
+                env.tell(
+                    self.block,
+                    Place::Step(s as u16),
+                    begun,
+                    entered.into(),
+                    rows,
+                );
+            }
+            if !found {
                 match self.null_extend(s, env).await? {
                     Extended::No => {
                         match self.back(s, env).await? {
@@ -257,6 +271,7 @@ impl<'p> Join<'p> {
                     continue;
                 }
             }
+            env.tell(self.block, Place::Out(s as u16), begun, 0, 1);
             if s + 1 == n {
                 return Ok(true);
             }
@@ -375,12 +390,14 @@ impl<'p> Join<'p> {
         if step.buffer.is_some() {
             if self.levels[t].kept.is_none() {
                 let mode = self.modes[t];
+                let begun = env.begun();
                 let room = self.may_spill(s).then(|| Room::join(cx));
                 let (outer, subs) = (self.outer, &self.subs);
                 let mut kept = keep(block, step, mode, env, outer, subs, room).await?;
                 if let Some(built) = kept.take_built() {
                     Later::add(&mut self.later, s, built, Room::join(cx));
                 }
+                env.tell(block, Place::Kept(s as u16), begun, 1, kept.len() as u64);
                 self.levels[t].kept = Some(kept);
             }
             if self.later.is_some() {
@@ -499,9 +516,12 @@ impl<'p> Join<'p> {
         };
         let slot = block.slot(step);
         self.ahead[s].begin(env.session);
+        let begun = env.begun();
+        let mut looked = 0u64;
         let more = env
             .session
             .next_batch(&mut scan, &mut batch, size, &mut |row| {
+                looked += 1;
                 let candidate = Candidate {
                     slot,
                     row,
@@ -510,6 +530,7 @@ impl<'p> Join<'p> {
                 passes(step, inexact, cx, &candidate)
             })
             .await?;
+        env.tell(block, Place::Looked(s as u16), begun, 0, looked);
         let p = &mut self.progress[s];
         p.more = more;
         p.scan = Some(scan);

@@ -4,6 +4,7 @@
 //! (page reads, row locks, SLEEP) happens between rows, in the async shell here. Point reads and single-row changes by primary key
 //! have paths of their own (`direct`). The executor never begins or ends a transaction or a statement: the session does.
 
+mod analyze;
 mod batch;
 mod block;
 mod direct;
@@ -107,21 +108,7 @@ pub async fn run(
             Box::pin(block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX)).await?;
             Ok(Done::default())
         }
-        PlanBody::Explain(rows) => {
-            sink.columns(&plan.columns);
-            for r in rows {
-                sink.row_begin();
-                for (c, v) in r.iter().enumerate() {
-                    sink.value(v.as_ref(), c);
-                }
-                sink.row_end();
-            }
-            Ok(Done {
-                result_set: true,
-                found_rows: rows.len() as u64,
-                ..Done::default()
-            })
-        }
+        PlanBody::Explain(x) => Box::pin(analyze::run(x, &plan.columns, &mut env, sink)).await,
         PlanBody::Insert(i) => Box::pin(dml::insert::run(i, &mut env, found_rows)).await,
         PlanBody::Update(u) => dml::update::run(u, &mut env, found_rows).await,
         PlanBody::Delete(d) => Box::pin(dml::delete::run(d, &mut env)).await,

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use types::{SqlError, ValueRef};
 
 use super::Env;
+use super::analyze;
 use super::block::{Counts, run_block};
 use super::keymap::KeyMap;
 use super::output::{Limits, flush_now_and_then, limits};
@@ -32,6 +33,9 @@ pub(crate) fn run_query<'a>(
 ) -> Running<'a> {
     Box::pin(async move {
         if let Body::Block(b) = &q.body {
+            if env.is_counted() {
+                return analyze::block(b, env, outer, sink, enough).await;
+            }
             return run_block(b, env, outer, sink, enough).await;
         }
         let mut bounds = limits(q.limit.as_ref(), env.cx)?;

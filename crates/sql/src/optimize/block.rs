@@ -7,6 +7,7 @@ use super::conditions::Request;
 use super::covering;
 use super::derived;
 use super::fast;
+use super::hints;
 use super::joins;
 use super::spool;
 use crate::bind::places::Places;
@@ -26,13 +27,16 @@ impl Optimizer<'_> {
 
     /// Plans a block; with `changes`, one whose rows are changed.
     pub(super) fn block_of(&self, mut b: BoundBlock, changes: bool) -> Result<Block, SqlError> {
-        derived::push_down(&mut b);
+        derived::push_down(&mut b, self.switches());
+        hints::arrange(&mut b.joins, &b.tables, &b.hints.orders);
         let places = Places::new(b.base, b.tables.iter().map(|t| t.slot));
         let reads = match changes {
             true => Vec::new(),
             false => covering::columns_read(&b, &places),
         };
         let BoundBlock {
+            number,
+            hints: _,
             base,
             tables,
             locks,
@@ -64,12 +68,14 @@ impl Optimizer<'_> {
             straight,
             order: if group.is_some() { &[] } else { &order },
             has_limit: limit.is_some(),
+            changes,
+            switches: self.switches(),
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
         };
         let found = joins::plan(request)?;
-        let in_order = found.ordered && group.is_none() && !order.is_empty();
-        if in_order {
-            order.clear();
+        let mut delivered = Vec::new();
+        if found.ordered && group.is_none() {
+            delivered = std::mem::take(&mut order);
         }
         if let Some(g) = &mut group {
             g.carry(&mut output, having.as_mut(), &mut order, &subqueries, base);
@@ -78,9 +84,11 @@ impl Optimizer<'_> {
             source: t.source,
             slot: t.slot,
             alias: t.alias,
+            columns: t.derived.into_iter().map(|c| c.name).collect(),
             lock,
         };
         let mut block = Block {
+            number,
             places,
             tables: tables.into_iter().zip(locks).map(table).collect(),
             derived,
@@ -92,7 +100,7 @@ impl Optimizer<'_> {
             output,
             distinct,
             order,
-            in_order,
+            delivered,
             limit,
             calc_found_rows,
             subqueries: self.subqueries(subqueries)?,

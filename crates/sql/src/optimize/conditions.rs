@@ -8,6 +8,7 @@ use crate::bind::reads::{subqueries_of, tables_of};
 use crate::bind::scope::FromTable;
 use crate::bind::tree::{BoundBlock, BoundSub, SortKey};
 use sql_expr::agg::AggSpec;
+use sql_expr::vars::Switches;
 use sql_expr::{EvalCtx, Expr, Node};
 
 /// What a block wants.
@@ -33,6 +34,10 @@ pub(crate) struct Request<'a> {
     pub straight: bool,
     /// The order its rows should come in.
     pub order: &'a [SortKey],
+    /// Rows are changed where they are found: an index at a time.
+    pub changes: bool,
+    /// What `optimizer_switch` allows.
+    pub switches: Switches,
     /// Few rows may be wanted.
     pub has_limit: bool,
     /// Grouping keys and aggregates.

@@ -4,27 +4,34 @@
 
 use super::equalities::read_instead;
 use super::hashing::hashable;
+use super::hints::carried;
 use super::unnest::{each_own_expr, is_steady, renumber, subquery_of};
 use crate::bind::from::Cond;
 use crate::bind::group::Known;
 use crate::bind::places::Places;
 use crate::bind::reads::tables_of;
+use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::bind::tree::{Body, BoundBlock, BoundQuery};
 use sql_expr::infer::Arith;
+use sql_expr::vars::Switches;
 use sql_expr::{CmpOp, Expr, Node};
 
 /// Most tables of a block that it grows to: their orders are all compared.
 const MOST_TABLES: usize = 12;
 
 /// Brings derived tables that are plain joins into the block.
-pub(super) fn merge_all(block: &mut BoundBlock) {
+pub(super) fn merge_all(block: &mut BoundBlock, switches: Switches) {
     if block.straight {
         return;
     }
     let mut t = 0;
     while t < block.tables.len() {
         if let TableSource::Derived(n) = block.tables[t].source
+            && block.tables[t]
+                .hints()
+                .merge
+                .unwrap_or(switches.derived_merge())
             && can_merge(block, t, &block.derived[n as usize])
         {
             merge(block, t, n as usize);
@@ -127,6 +134,7 @@ fn merge(block: &mut BoundBlock, t: usize, number: usize) {
             *n += from;
         }
     }
+    block.hints.orders.extend(carried(inner.hints.orders));
     block.derived.extend(inner.derived);
     let outer_joined = block.tables[t].outer_joined;
     for x in &mut inner.tables {
@@ -165,8 +173,14 @@ fn replace(e: &mut Expr, slot: u16, values: &[Expr]) {
     e.each_child_mut(&mut |x| replace(x, slot, values));
 }
 
+/// Whether conditions may go into a derived table.
+fn is_open(t: &FromTable, switches: Switches) -> bool {
+    let said = t.hints().pushdown;
+    said.unwrap_or(switches.derived_condition_pushdown())
+}
+
 /// Moves conditions on single derived tables into their queries, where they keep their meaning there.
-pub(super) fn push_down(block: &mut BoundBlock) {
+pub(super) fn push_down(block: &mut BoundBlock, switches: Switches) {
     if block.derived.is_empty() {
         return;
     }
@@ -179,6 +193,7 @@ pub(super) fn push_down(block: &mut BoundBlock) {
         if one
             && c.nest == 0
             && block.joins.nest_of[t] == 0
+            && is_open(&block.tables[t], switches)
             && let TableSource::Derived(n) = block.tables[t].source
             && stands_alone(&c.expr, block.tables[t].slot)
             && takes(&block.derived[n as usize], &c.expr)
@@ -190,17 +205,21 @@ pub(super) fn push_down(block: &mut BoundBlock) {
         }
     }
     block.joins.conds = left;
-    push_equal(block);
+    push_equal(block, switches);
 }
 
 /// Copies conditions on a column into the query of a derived table that is joined by equality with it: what is true of one is true of
 /// the other.
-fn push_equal(block: &mut BoundBlock) {
+fn push_equal(block: &mut BoundBlock, switches: Switches) {
     let derived = |block: &BoundBlock, e: &Expr| {
         let c = e.as_column()?;
         let t = block.tables.iter().position(|t| t.slot == c.slot)?;
         match block.tables[t].source {
-            TableSource::Derived(n) if block.joins.nest_of[t] == 0 => Some(n as usize),
+            TableSource::Derived(n)
+                if block.joins.nest_of[t] == 0 && is_open(&block.tables[t], switches) =>
+            {
+                Some(n as usize)
+            }
             _ => None,
         }
     };

@@ -17,6 +17,7 @@ use crate::bind::reads::tables_of;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::bind::tree::BoundBlock;
+use sql_expr::vars::Switches;
 use sql_expr::{CmpOp, EvalCtx, Node};
 
 /// Units of work of looking at a table, and of each of its conditions, for the limits of the statement's time.
@@ -53,6 +54,7 @@ pub(super) struct Graph<'a> {
     pub shares: Vec<f64>,
     pub joins: &'a Joins,
     pub straight: bool,
+    switches: Switches,
     /// The tables that conditions tie to each.
     neighbours: Vec<u64>,
     /// For each table, the tables whose values it can be looked up by hash with, one set for each equality.
@@ -66,6 +68,8 @@ pub(super) struct Graph<'a> {
 pub(super) struct Order {
     /// The tables by place, each with how it is read.
     pub tables: Vec<(usize, Path)>,
+    /// What has been read and has come out behind each of them: cost, in rows read, and rows.
+    pub marks: Vec<(f64, f64)>,
     /// Rows that come out.
     pub rows: f64,
     /// What it costs, in rows read.
@@ -143,6 +147,7 @@ impl<'a> Graph<'a> {
             shares,
             joins,
             straight: req.straight,
+            switches: req.switches,
             neighbours,
             keys,
             inside,
@@ -158,15 +163,16 @@ impl<'a> Graph<'a> {
         if n <= MOST_BY_SETS && !self.straight {
             self.by_sets()
         } else {
-            let mut best: Option<(Vec<(usize, Path)>, State)> = None;
+            let mut best: Option<(Vec<State>, State)> = None;
             for first in self.candidates(0) {
                 let found = self.greedy(first)?;
                 if best.as_ref().is_none_or(|b| found.1.cost < b.1.cost) {
                     best = Some(found);
                 }
             }
-            Ok(best.map_or_else(Order::default, |(tables, s)| Order {
-                tables,
+            Ok(best.map_or_else(Order::default, |(states, s)| Order {
+                tables: states.iter().map(|s| (s.last, s.path)).collect(),
+                marks: states.iter().map(|s| (s.cost, s.rows)).collect(),
                 rows: s.rows,
                 cost: s.cost,
             }))
@@ -201,27 +207,31 @@ impl<'a> Graph<'a> {
         }
         levels.push(level);
         let mut order = Vec::with_capacity(n);
+        let mut marks = Vec::with_capacity(n);
         let mut mask = all;
         for size in (1..=n).rev() {
             let Some(s) = levels[size].get(&mask) else {
                 break;
             };
             order.push((s.last, s.path));
+            marks.push((s.cost, s.rows));
             mask = s.before;
         }
         order.reverse();
+        marks.reverse();
         let end = levels[n].get(&all);
         Ok(Order {
             tables: order,
+            marks,
             rows: end.map_or(1.0, |s| s.rows),
             cost: end.map_or(0.0, |s| s.cost),
         })
     }
 
-    fn greedy(&self, first: usize) -> Result<(Vec<(usize, Path)>, State), SqlError> {
+    fn greedy(&self, first: usize) -> Result<(Vec<State>, State), SqlError> {
         let mut state = self.step(0, None, first)?;
         let mut mask = 1u64 << first;
-        let mut order = vec![(first, state.path)];
+        let mut order = vec![state];
         while order.len() < self.tables.len() {
             // Few rows now are little work later.
             let weight = |s: &State| s.cost + s.rows * KEEP;
@@ -235,7 +245,7 @@ impl<'a> Graph<'a> {
             let Some(best) = best else {
                 break;
             };
-            order.push((best.last, best.path));
+            order.push(best);
             mask |= 1 << best.last;
             state = best;
         }
@@ -361,13 +371,19 @@ impl<'a> Graph<'a> {
         let mut cost = alone.cost;
         if mask != 0 {
             let kept = self.fan(t, 0).min(alone.yields);
-            let by_hash = self.keys[t].iter().any(|k| k & !mask == 0);
+            let table = &self.tables[t];
+            let hashed = table.is_hashed(self.switches);
+            let by_hash = hashed && self.keys[t].iter().any(|k| k & !mask == 0);
             let find = if by_hash {
                 PROBE + if kept > MANY_KEPT { PROBE } else { 0.0 }
             } else {
                 kept * COMPARE
             };
-            cost = alone.cost + kept * KEEP + rows * find;
+            cost = if stored && !table.is_kept(self.switches) {
+                rows * alone.cost
+            } else {
+                alone.cost + kept * KEEP + rows * find
+            };
             let near = self.paths[t].best(mask);
             if stored && near.needs != 0 && rows * near.cost < cost {
                 cost = rows * near.cost;

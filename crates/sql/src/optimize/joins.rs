@@ -1,9 +1,11 @@
 //! From the bound tables and conditions of a block to the steps that carry it out: outer joins turned into inner ones where a
 //! condition rejects their NULL rows, tables ordered, conditions placed at the earliest step that has what they read.
 
+use std::cmp::Ordering;
+
 use types::SqlError;
 
-use super::access::Paths;
+use super::access::{Paths, Rules};
 use super::alternatives;
 use super::conditions::{CondInfo, Request};
 use super::equalities;
@@ -14,7 +16,9 @@ use super::selectivity::Selectivity;
 use super::statistics::Statistics;
 use super::steps::build_steps;
 use crate::bind::from::{Cond, Joins, NestKind};
+use crate::bind::hinted::Strategies;
 use crate::bind::places::Places;
+use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::plan::Step;
 use sql_expr::{Expr, Node};
@@ -84,7 +88,13 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
             .collect();
         let nested = std::mem::replace(&mut req.joins, joins);
         let other = arrange(&req, conds, &statistics)?;
-        if other.cost + other.rows * WEED < best.cost * WEEDING_PAYS {
+        let cheaper = other.cost + other.rows * WEED < best.cost * WEEDING_PAYS;
+        let better = match other.broken.cmp(&best.broken) {
+            Ordering::Less => true,
+            Ordering::Equal => cheaper,
+            Ordering::Greater => false,
+        };
+        if only_weeded(&nested) || better {
             best = other;
             weedout = kept;
         } else {
@@ -92,6 +102,9 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
         }
     }
     let mut steps = build_steps(&req, best.ordered, best.conds)?;
+    for (step, (cost, out)) in steps.iter_mut().zip(&best.marks) {
+        (step.cost, step.out) = (*cost, *out);
+    }
     if let Some(n) = best.at_most {
         steps[0].at_most = Some(n);
     }
@@ -111,7 +124,10 @@ const WEEDING_PAYS: f64 = 0.7;
 
 /// The joins with semi-joins as inner ones, whose duplicates have to be weeded out; `None` where there are none.
 fn weeded_form(joins: &Joins, conds: &[CondInfo]) -> Option<(Joins, Vec<CondInfo>)> {
-    let semi = |n: usize| joins.nests[n].kind == NestKind::Semi && joins.nests[n].parent == 0;
+    let semi = |n: usize| {
+        let n = &joins.nests[n];
+        n.kind == NestKind::Semi && n.parent == 0 && n.strategies.has(Strategies::WEEDOUT)
+    };
     let semis: Vec<u16> = (1..joins.nests.len())
         .filter(|&n| semi(n) && joins.nest_of.contains(&(n as u16)))
         .map(|n| n as u16)
@@ -130,6 +146,14 @@ fn weeded_form(joins: &Joins, conds: &[CondInfo]) -> Option<(Joins, Vec<CondInfo
     Some((joins, conds))
 }
 
+/// Whether a semi-join may be carried out in no other way than by weeding out duplicates.
+fn only_weeded(joins: &Joins) -> bool {
+    let tables = joins.nest_of.iter();
+    tables
+        .map(|n| &joins.nests[usize::from(*n)])
+        .any(|n| n.kind == NestKind::Semi && n.parent == 0 && n.strategies == Strategies::WEEDOUT)
+}
+
 /// The best order for one form of a block's joins.
 struct Arranged {
     ordered: Ordered,
@@ -138,6 +162,9 @@ struct Arranged {
     at_most: Option<u64>,
     rows: f64,
     cost: f64,
+    marks: Vec<(f64, f64)>,
+    /// How often a table comes before one that it should wait for.
+    broken: usize,
 }
 
 fn arrange(
@@ -156,7 +183,12 @@ fn arrange(
     for (n, t) in req.tables.iter().enumerate() {
         let nest = req.joins.nest_of[n];
         let reads = req.reads.get(n).map(Vec::as_slice);
-        paths.push(Paths::new(n, t, &conds, nest, &selectivity, reads)?);
+        let rules = Rules {
+            changes: req.changes,
+            unions: unions(req, t),
+            invisible: req.switches.use_invisible_indexes(),
+        };
+        paths.push(Paths::new(n, t, &conds, nest, &selectivity, rules, reads)?);
     }
     let share = |c: &CondInfo| match c.copied {
         true => 1.0,
@@ -172,6 +204,12 @@ fn arrange(
         ordered.choices.push(graph.paths[t].choice(path, bound));
         bound |= 1 << t;
     }
+    let mut come = 0u64;
+    let mut broken = 0;
+    for &t in &ordered.tables {
+        come |= 1 << t;
+        broken += usize::from(req.joins.after[t] & !come != 0);
+    }
     let sorted = order::satisfy(req, &graph.paths, &mut ordered);
     let at_most = order::first_of_index(req, &graph.paths, &conds, &mut ordered);
     Ok(Arranged {
@@ -180,8 +218,24 @@ fn arrange(
         at_most,
         rows: found.rows,
         cost: found.cost,
+        marks: found.marks,
+        broken,
         conds,
     })
+}
+
+/// Whether several indexes of a table may be read together.
+fn unions(req: &Request<'_>, t: &FromTable) -> bool {
+    let s = req.switches;
+    let on = s.index_merge() && (s.index_merge_union() || s.index_merge_sort_union());
+    let said = t.hints().index_merge.as_ref();
+    // What it forbids of single indexes is for those who make them.
+    let on = said.map_or(on, |(merge, indexes)| match (*merge, indexes.is_empty()) {
+        (true, _) => true,
+        (false, true) => false,
+        (false, false) => on,
+    });
+    on && !req.changes
 }
 
 /// Turns an outer join into an anti-join where WHERE wants the rows without a match: a column that cannot be NULL is to be NULL.

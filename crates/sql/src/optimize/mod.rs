@@ -14,6 +14,7 @@ mod equalities;
 mod fast;
 mod group;
 mod hashing;
+mod hints;
 mod join_order;
 mod joins;
 mod order;
@@ -36,6 +37,7 @@ use crate::bind::{self, BindCtx};
 use crate::plan::{Block, InsertPlan, Plan, PlanBody, QueryPlan, SubPlan, explain};
 use sql_expr::ExprType;
 use sql_expr::memory::Charge;
+use sql_expr::vars::Switches;
 use sql_parser::ast;
 
 /// Binds and plans a statement: a query, INSERT, REPLACE, UPDATE, DELETE, DO or EXPLAIN. The plan can run any number of times with
@@ -59,16 +61,19 @@ pub fn prepare_values(
     Ok((plan(ctx, bound)?, types))
 }
 
-fn plan(ctx: &BindCtx<'_>, bound: BoundStatement) -> Result<Plan, SqlError> {
+fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> {
+    hints::resolve(&mut bound.body, &bound.facts.hints, ctx.cx);
     let optimizer = Optimizer {
         ctx,
         next_slot: Cell::new(bound.facts.next_slot),
     };
     let mut columns = bound.columns;
     let body = match bound.body {
-        BoundBody::Explain(inner) => {
-            columns = explain::columns();
-            PlanBody::Explain(explain::rows(&optimizer.body(*inner)?)?)
+        BoundBody::Explain(inner, form) => {
+            let body = optimizer.body(*inner)?;
+            let shown = std::mem::take(&mut columns);
+            columns = explain::columns(form);
+            PlanBody::Explain(Box::new(explain::shown(body, form, &shown)?))
         }
         BoundBody::Query(q) => {
             let mut q = optimizer.query(*q)?;
@@ -120,6 +125,11 @@ struct Optimizer<'a> {
 }
 
 impl Optimizer<'_> {
+    /// What `optimizer_switch` allows.
+    fn switches(&self) -> Switches {
+        self.ctx.cx.vars.hot().optimizer_switch
+    }
+
     /// Rewrites a SELECT and the subqueries that may become part of it.
     fn rewrite(&self, b: &mut BoundBlock) {
         if std::mem::replace(&mut b.rewritten, true) {
@@ -135,8 +145,9 @@ impl Optimizer<'_> {
                 self.rewrite(inner);
             }
         }
-        derived::merge_all(b);
-        unnest::unnest(b, &mut || {
+        let switches = self.switches();
+        derived::merge_all(b, switches);
+        unnest::unnest(b, switches, &mut || {
             let slot = self.next_slot.get();
             let next = slot.checked_add(1).filter(|n| *n < FIRST_SPECIAL_SLOT)?;
             self.next_slot.set(next);
@@ -151,7 +162,7 @@ impl Optimizer<'_> {
             BoundBody::Update(u) => PlanBody::Update(Box::new(self.update(*u)?)),
             BoundBody::Delete(d) => PlanBody::Delete(Box::new(self.delete(*d)?)),
             BoundBody::Do(b) => PlanBody::Do(Box::new(self.block(*b)?)),
-            BoundBody::Explain(_) => return Err(SqlError::not_supported("EXPLAIN of EXPLAIN")),
+            BoundBody::Explain(..) => return Err(SqlError::not_supported("EXPLAIN of EXPLAIN")),
         })
     }
 

@@ -94,6 +94,7 @@ pub(crate) fn satisfy(req: &Request<'_>, paths: &[Paths<'_>], found: &mut Ordere
     };
     match &mut found.choices[0].access {
         Access::Get(_) => found.tables.len() == 1,
+        Access::Range(r) if paths[first].orders(r.index).is_none() => false,
         Access::Range(r) => match delivers(table, t.slot, r.index, r.prefix.len(), req.order) {
             Some(backward) => {
                 r.backward = backward;
@@ -102,8 +103,12 @@ pub(crate) fn satisfy(req: &Request<'_>, paths: &[Paths<'_>], found: &mut Ordere
             None => false,
         },
         Access::Full { .. } => {
-            let candidates = (0..table.def.indexes.len())
-                .filter(|&i| i == 0 || (req.has_limit && paths[first].allows(i)));
+            // The rows are in the order of the first index anyway.
+            let limited = req.has_limit && req.switches.prefer_ordering_index();
+            let candidates = (0..table.def.indexes.len()).filter(|&i| {
+                let asked = paths[first].orders(i);
+                i == 0 || asked.is_some_and(|forced| limited || forced)
+            });
             for i in candidates {
                 if let Some(b) = delivers(table, t.slot, i, 0, req.order) {
                     found.choices[0].access = everything(i, b);

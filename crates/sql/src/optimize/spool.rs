@@ -56,6 +56,8 @@ pub(crate) fn kept_form(block: &Block) -> Option<Box<Step>> {
         at_most: None,
         rows: step.rows,
         cover: None,
+        out: step.out,
+        cost: step.cost,
     }))
 }
 

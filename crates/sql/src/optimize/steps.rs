@@ -149,8 +149,12 @@ fn step(
     choice.access.each_key(&mut |e| {
         depends |= tables_of(e, req.places, req.subqueries) & bound != 0;
     });
-    let buffer = if !stored || (s > 0 && !depends) {
-        Some(hash_keys(req, t, bound, conds, follows))
+    let kept = from.is_kept(req.switches) && s > 0 && !depends;
+    let buffer = if !stored || kept {
+        Some(match from.is_hashed(req.switches) {
+            true => hash_keys(req, t, bound, conds, follows),
+            false => Vec::new(),
+        })
     } else {
         None
     };
@@ -167,6 +171,8 @@ fn step(
         at_most: None,
         rows: choice.rows,
         cover: None,
+        out: 0.0,
+        cost: 0.0,
     }
 }
 

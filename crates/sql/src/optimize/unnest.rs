@@ -8,12 +8,15 @@
 
 use engine::IndexKind;
 
+use super::hints::carried;
 use crate::bind::from::{Cond, Nest, NestKind};
+use crate::bind::hinted::Strategies;
 use crate::bind::places::Places;
 use crate::bind::reads::{self, tables_of};
 use crate::bind::scope::{DerivedColumn, FromTable};
 use crate::bind::source::TableSource;
 use crate::bind::tree::{Body, BoundBlock, BoundQuery};
+use sql_expr::vars::Switches;
 use sql_expr::{CmpOp, Comparer, Expr, ExprType, Node, index_comparable};
 
 /// Most tables of a block that it grows to.
@@ -63,7 +66,11 @@ fn asked(e: &Expr) -> Option<Asked> {
 }
 
 /// Turns the subqueries of a block's WHERE into joins, where that keeps the meaning. `slot` takes a new slot.
-pub(super) fn unnest(block: &mut BoundBlock, slot: &mut dyn FnMut() -> Option<u16>) {
+pub(super) fn unnest(
+    block: &mut BoundBlock,
+    switches: Switches,
+    slot: &mut dyn FnMut() -> Option<u16>,
+) {
     if block.subqueries.is_empty() || block.tables.is_empty() || block.straight {
         return;
     }
@@ -75,7 +82,7 @@ pub(super) fn unnest(block: &mut BoundBlock, slot: &mut dyn FnMut() -> Option<u1
         match found.filter(|a| !gone[a.subquery]) {
             Some(a) if is_asked_once(block, a.subquery) => {
                 let number = a.subquery;
-                if join(block, a, slot) {
+                if join(block, a, switches, slot) {
                     block.joins.conds.remove(at);
                     gone.resize(block.subqueries.len(), false);
                     gone[number] = true;
@@ -154,7 +161,12 @@ fn forget(block: &mut BoundBlock, gone: &[bool]) {
 }
 
 /// Joins the rows of a subquery; `false` where it has to stay what it is.
-fn join(block: &mut BoundBlock, a: Asked, slot: &mut dyn FnMut() -> Option<u16>) -> bool {
+fn join(
+    block: &mut BoundBlock,
+    a: Asked,
+    switches: Switches,
+    slot: &mut dyn FnMut() -> Option<u16>,
+) -> bool {
     let places = Places::new(block.base, block.tables.iter().map(|t| t.slot));
     let sub = &block.subqueries[a.subquery];
     if a.negated
@@ -183,13 +195,30 @@ fn join(block: &mut BoundBlock, a: Asked, slot: &mut dyn FnMut() -> Option<u16>)
     if !a.compared.iter().flat_map(|c| &c.0).all(plain) {
         return false;
     }
-    match mergeable(&sub.query) {
-        true => merge(block, a, &places),
-        false if !sub.correlated && a.compared.is_some() && !locks(&sub.query) => {
-            left_reads != 0 && materialize(block, a, left_reads, slot)
-        }
-        false => false,
+    let (strategies, once) = match &sub.query.body {
+        Body::Block(b) => (b.strategies(switches), b.hints.subquery),
+        _ if switches.semijoin() => (Strategies::ALL, None),
+        _ => (Strategies::default(), None),
+    };
+    let merges = mergeable(&sub.query);
+    let apart = !sub.correlated
+        && a.compared.is_some()
+        && !locks(&sub.query)
+        && left_reads != 0
+        && match once {
+            Some(once) => once,
+            None => strategies.has(Strategies::MATERIALIZATION),
+        };
+    let only = strategies == Strategies::MATERIALIZATION || once.is_some();
+    if merges && !strategies.is_empty() && !(apart && only) {
+        return merge(block, a, &places, strategies);
     }
+    // Its rows are kept: they are looked up for each combination.
+    let strategies = match only {
+        true => Strategies::MATERIALIZATION,
+        false => strategies.with(Strategies::MATERIALIZATION),
+    };
+    apart && (!merges || only) && materialize(block, a, left_reads, strategies, slot)
 }
 
 /// Whether a query has the same rows each time, as long as what it reads from around is the same, and does nothing beside.
@@ -245,7 +274,7 @@ fn equality(left: Expr, right: Expr, comparer: Comparer) -> Expr {
 }
 
 /// A semi-join or an anti-join more, behind the tables of `needs`; its number.
-fn new_nest(block: &mut BoundBlock, negated: bool, needs: u64) -> u16 {
+fn new_nest(block: &mut BoundBlock, negated: bool, needs: u64, strategies: Strategies) -> u16 {
     block.joins.nests.push(Nest {
         kind: match negated {
             true => NestKind::Anti,
@@ -253,12 +282,13 @@ fn new_nest(block: &mut BoundBlock, negated: bool, needs: u64) -> u16 {
         },
         parent: 0,
         needs,
+        strategies,
     });
     block.joins.nests.len() as u16 - 1
 }
 
 /// Brings the tables and conditions of a subquery into the block.
-fn merge(block: &mut BoundBlock, a: Asked, places: &Places) -> bool {
+fn merge(block: &mut BoundBlock, a: Asked, places: &Places, strategies: Strategies) -> bool {
     let Body::Block(inner) = &mut block.subqueries[a.subquery].query.body else {
         return false;
     };
@@ -303,7 +333,7 @@ fn merge(block: &mut BoundBlock, a: Asked, places: &Places) -> bool {
     let single = !a.negated && inner.tables.len() == 1 && has_one_row(&inner.tables[0], &conds);
     let own = match single {
         true => 0,
-        false => new_nest(block, a.negated, needs),
+        false => new_nest(block, a.negated, needs, strategies),
     };
     // The nests of the subquery come behind; its first is the new one.
     let more = block.joins.nests.len() as u16;
@@ -313,6 +343,7 @@ fn merge(block: &mut BoundBlock, a: Asked, places: &Places) -> bool {
             parent: moved(n.parent),
             needs: n.needs << first | outside,
             kind: n.kind,
+            strategies: n.strategies,
         });
     }
     block
@@ -334,6 +365,7 @@ fn merge(block: &mut BoundBlock, a: Asked, places: &Places) -> bool {
         }
         block.tables.push(t);
     }
+    block.hints.orders.extend(carried(inner.hints.orders));
     block.derived.extend(inner.derived);
     block.locks.resize(block.tables.len(), None);
     block.subqueries.extend(inner.subqueries);
@@ -371,6 +403,7 @@ fn materialize(
     block: &mut BoundBlock,
     a: Asked,
     needs: u64,
+    strategies: Strategies,
     slot: &mut dyn FnMut() -> Option<u16>,
 ) -> bool {
     let Some((left, comparers)) = a.compared else {
@@ -395,7 +428,7 @@ fn materialize(
     t.alias = format!("<subquery{}>", a.subquery + 2).into();
     let nest = match !a.negated && is_distinct(&query) {
         true => 0,
-        false => new_nest(block, a.negated, needs),
+        false => new_nest(block, a.negated, needs, strategies),
     };
     for (n, (l, c)) in left.into_iter().zip(comparers).enumerate() {
         block.joins.conds.push(Cond {

@@ -4,9 +4,10 @@ use engine::Table;
 use types::{CollationId, DataType, SqlError, Value};
 
 use super::TableSource;
-use super::tree::{Access, Block, KeyExpr, PlanBody, QueryPlan, RangeAccess, Step};
+use super::tree::{Access, Block, Explained, KeyExpr, PlanBody, QueryPlan, RangeAccess, Step};
+use super::{json_form, shape, tree_form, words};
 use crate::bind::from::NestKind;
-use crate::bind::tree::{Body, InsertRows};
+use crate::bind::tree::{Body, ExplainForm, InsertRows};
 use crate::sink::ColumnMeta;
 use sql_expr::Node;
 
@@ -19,15 +20,17 @@ struct Listing {
 
 /// What a row says about a table.
 #[derive(Default)]
-struct Line {
+pub(super) struct Line {
     table: Option<String>,
-    access: Option<&'static str>,
-    possible: Option<String>,
-    key: Option<String>,
-    key_len: Option<String>,
-    reference: Option<String>,
-    rows: Option<u64>,
-    filtered: Option<f64>,
+    pub access: Option<&'static str>,
+    pub possible: Option<String>,
+    pub key: Option<String>,
+    /// The columns of the key that are used.
+    pub parts: Vec<String>,
+    pub key_len: Option<String>,
+    pub reference: Option<String>,
+    pub rows: Option<u64>,
+    pub filtered: Option<f64>,
     extra: Vec<&'static str>,
 }
 
@@ -35,7 +38,7 @@ struct Line {
 ///
 /// # Errors
 /// 1235 for what has no such rows.
-pub(crate) fn rows(body: &PlanBody) -> Result<Vec<Vec<Value>>, SqlError> {
+fn rows(body: &PlanBody) -> Result<Vec<Vec<Value>>, SqlError> {
     let mut list = Listing::default();
     match body {
         PlanBody::Query(q) => {
@@ -63,8 +66,44 @@ pub(crate) fn rows(body: &PlanBody) -> Result<Vec<Vec<Value>>, SqlError> {
     Ok(list.rows)
 }
 
+/// What EXPLAIN shows of a plan that yields `columns`.
+///
+/// # Errors
+/// 1235 for what cannot be shown so.
+pub(crate) fn shown(
+    body: PlanBody,
+    form: ExplainForm,
+    columns: &[ColumnMeta],
+) -> Result<Explained, SqlError> {
+    let unknown = || SqlError::not_supported("EXPLAIN of this statement");
+    let text = |t: Option<String>| {
+        let t = t.ok_or_else(unknown)?;
+        Ok::<_, SqlError>(vec![vec![Value::text(&t)]])
+    };
+    let rows = match form {
+        ExplainForm::Table => rows(&body)?,
+        ExplainForm::Tree => text(tree_form::text(&body, None))?,
+        ExplainForm::Json => text(json_form::text(&body))?,
+        ExplainForm::Analyze => {
+            return Ok(Explained {
+                analyzed: Some(body),
+                ..Explained::default()
+            });
+        }
+    };
+    Ok(Explained {
+        rows,
+        note: words::statement(&body, columns),
+        analyzed: None,
+    })
+}
+
 /// The columns of EXPLAIN.
-pub(crate) fn columns() -> Vec<ColumnMeta> {
+pub(crate) fn columns(form: ExplainForm) -> Vec<ColumnMeta> {
+    if form != ExplainForm::Table {
+        let ty = DataType::varchar(4096, CollationId::DEFAULT);
+        return vec![ColumnMeta::computed("EXPLAIN", ty, true)];
+    }
     let words = |n| DataType::varchar(n, CollationId::DEFAULT);
     [
         ("id", DataType::UBIGINT, true),
@@ -120,6 +159,16 @@ impl Listing {
         ]);
     }
 
+    /// The number of a block; the next one where the statement does not have it.
+    fn number(&mut self, own: u32) -> u64 {
+        let n = match own {
+            0 => self.next_id + 1,
+            n => u64::from(n),
+        };
+        self.next_id = self.next_id.max(n);
+        n
+    }
+
     fn query(&mut self, q: &QueryPlan, kind: &str) {
         match &q.body {
             Body::Block(b) => self.block(b, kind),
@@ -132,11 +181,14 @@ impl Listing {
                 self.add(Some(self.next_id), kind, line);
             }
             Body::Set(first, arms) => {
-                let begin = self.next_id + 1;
+                let number = |list: &Listing, q: &QueryPlan| match shape::number(q) {
+                    0 => list.next_id + 1,
+                    n => u64::from(n),
+                };
+                let mut names = vec![number(self, first)];
                 self.query(first, kind);
-                let mut names = vec![begin];
                 for a in arms {
-                    names.push(self.next_id + 1);
+                    names.push(number(self, &a.query));
                     self.query(&a.query, "UNION");
                 }
                 let temporary = arms.iter().any(|a| !a.all) || !q.order.is_empty();
@@ -159,15 +211,8 @@ impl Listing {
     }
 
     fn block(&mut self, b: &Block, kind: &str) {
-        self.next_id += 1;
-        let id = self.next_id;
-        let impossible = b.constant.iter().any(|e| {
-            e.as_const().is_some_and(|v| match v {
-                sql_expr::Val::Null => true,
-                sql_expr::Val::Int(n) => *n == 0,
-                _ => false,
-            })
-        });
+        let id = self.number(b.number);
+        let impossible = shape::is_impossible(b);
         let mut pending: Vec<(u64, usize)> = Vec::new();
         if b.steps.is_empty() || impossible {
             let extra = if impossible {
@@ -181,11 +226,13 @@ impl Listing {
             };
             self.add(Some(id), kind, line);
         } else {
-            let derived_from = self.next_id;
             for (i, s) in b.steps.iter().enumerate() {
                 let mut line = describe(b, s, i);
                 if let TableSource::Derived(n) = b.tables[usize::from(s.table)].source {
-                    let number = derived_from + 1 + u64::from(n);
+                    let number = match shape::number(&b.derived[n as usize]) {
+                        0 => self.next_id + 1 + u64::from(n),
+                        n => u64::from(n),
+                    };
                     line.table = Some(format!("<derived{number}>"));
                     pending.push((number, n as usize));
                 }
@@ -220,7 +267,7 @@ impl Listing {
     }
 }
 
-fn describe(b: &Block, s: &Step, place: usize) -> Line {
+pub(super) fn describe(b: &Block, s: &Step, place: usize) -> Line {
     let t = &b.tables[usize::from(s.table)];
     let mut line = Line {
         table: Some(t.alias.to_string()),
@@ -229,9 +276,7 @@ fn describe(b: &Block, s: &Step, place: usize) -> Line {
     };
     let late = !s.late.is_empty() || s.nests.iter().any(|n| !n.after.is_empty());
     let checked = s.filter.len() + s.probe.len();
-    // MySQL guesses a third for a condition that it knows nothing about.
-    let share = 100.0 / 3.0f64.powi(checked.min(4) as i32);
-    line.filtered = Some((share * 100.0).round() / 100.0);
+    line.filtered = Some(filtered(b, s, place, checked));
     let mut used_where = checked > 0 || late;
     match (&t.source, &s.access) {
         (TableSource::Engine(table), access) => match access {
@@ -294,6 +339,25 @@ fn describe(b: &Block, s: &Step, place: usize) -> Line {
     line
 }
 
+/// The share of the rows read that its conditions leave, in percent.
+fn filtered(b: &Block, s: &Step, place: usize, checked: usize) -> f64 {
+    if checked == 0 && s.late.is_empty() {
+        return 100.0;
+    }
+    let before = match place {
+        0 => 1.0,
+        _ => b.steps[place - 1].out,
+    };
+    let joined = s.nests.iter().all(|n| n.kind == NestKind::Outer);
+    let share = if joined && s.out > 0.0 {
+        100.0 * s.out / (before * s.rows).max(1e-9)
+    } else {
+        // MySQL guesses a third for a condition that it knows nothing about.
+        100.0 / 3.0f64.powi(checked.min(4) as i32)
+    };
+    (share.clamp(0.01, 100.0) * 100.0).round() / 100.0
+}
+
 fn range(line: &mut Line, table: &Table, r: &RangeAccess) {
     let def = &table.def.indexes[r.index];
     let bounded = r.is_bounded();
@@ -323,6 +387,9 @@ fn named(line: &mut Line, table: &Table, index: usize, parts: usize) {
     line.possible = Some(name.clone());
     line.key = Some(name.clone());
     line.key_len = Some(key_len(table, index, parts).to_string());
+    let used = table.def.indexes[index].parts.iter().take(parts);
+    let column = |p: &engine::IndexPart| table.def.columns[usize::from(p.column)].name.clone();
+    line.parts = used.map(column).collect();
 }
 
 fn references(keys: &[KeyExpr]) -> String {

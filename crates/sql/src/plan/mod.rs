@@ -3,8 +3,13 @@
 //! Plain data. Nothing here decides anything or runs.
 
 pub(crate) mod explain;
+pub(crate) mod json_form;
 pub(crate) mod params;
+mod shape;
+pub(crate) mod tally;
 pub mod tree;
+pub(crate) mod tree_form;
+pub(crate) mod words;
 
 pub use crate::bind::places::Places;
 pub use crate::bind::tree::*;

@@ -86,8 +86,19 @@ pub enum PlanBody {
     Delete(Box<DeletePlan>),
     /// DO.
     Do(Box<Block>),
-    /// EXPLAIN: the rows it shows.
-    Explain(Vec<Vec<types::Value>>),
+    /// EXPLAIN.
+    Explain(Box<Explained>),
+}
+
+/// What EXPLAIN shows.
+#[derive(Default)]
+pub struct Explained {
+    /// Its rows.
+    pub rows: Vec<Vec<types::Value>>,
+    /// The statement as it is carried out, for SHOW WARNINGS.
+    pub note: Option<String>,
+    /// What is run first, for ANALYZE: the rows are made of that.
+    pub analyzed: Option<PlanBody>,
 }
 
 /// A row by its full clustered key, from page to packet.
@@ -121,6 +132,8 @@ pub struct KeyExpr {
 
 /// One SELECT (or the row-finding part of UPDATE and DELETE).
 pub struct Block {
+    /// Its number in the statement, as EXPLAIN calls it; 0 for one that the statement does not have.
+    pub number: u32,
     /// The places of its tables by slot.
     pub places: Places,
     /// The tables in the order of FROM.
@@ -143,8 +156,8 @@ pub struct Block {
     pub distinct: bool,
     /// ORDER BY, unless the steps deliver that order.
     pub order: Vec<SortKey>,
-    /// Its rows are wanted in the order in which the steps deliver them.
-    pub in_order: bool,
+    /// The order that the steps deliver, where it was asked for.
+    pub delivered: Vec<SortKey>,
     /// LIMIT.
     pub limit: Option<LimitPlan>,
     /// SQL_CALC_FOUND_ROWS.
@@ -176,6 +189,8 @@ pub struct TablePlan {
     pub slot: u16,
     /// How the statement calls it.
     pub alias: Arc<str>,
+    /// The names of the columns of a derived table.
+    pub columns: Box<[Box<str>]>,
     /// Its locking clause.
     pub lock: Option<LockSpec>,
 }
@@ -216,6 +231,10 @@ pub struct Step {
     pub rows: f64,
     /// The entries of the index that is read hold all that is read of the table.
     pub cover: Option<Arc<Cover>>,
+    /// Estimated combinations that come out of it, all together.
+    pub out: f64,
+    /// What it and the steps before cost, in rows read.
+    pub cost: f64,
 }
 
 /// An outer join, semi-join or anti-join whose inner side ends at the step that holds this.

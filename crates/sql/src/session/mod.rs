@@ -24,6 +24,7 @@ mod run;
 pub mod scalar;
 mod security;
 mod set;
+mod set_vars;
 mod text;
 mod text_prepared;
 mod transaction;
@@ -128,6 +129,8 @@ pub struct Session {
     settings: u64,
     /// `SET timestamp`: the time all statements see, microseconds since 1970.
     fixed_timestamp: Option<i64>,
+    /// What a statement with `SET_VAR` has set.
+    before: set_vars::Before,
     /// The TLS its client came over.
     pub(crate) transport: Option<Arc<transport::PeerTls>>,
     /// For the transaction's savepoints.
@@ -212,6 +215,7 @@ impl Session {
             closing: false,
             isolation: engine::Isolation::RepeatableRead,
             settings: 0,
+            before: set_vars::Before::default(),
             fixed_timestamp: None,
             transport: None,
             savepoints: Charge::to(&memory),

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use types::error::codes;
 use types::{Pace, SqlError, Value};
 
+use super::set_vars::sets_vars;
 use super::{Com, Execution, Outcome, Session, com, dispatch};
 use crate::access::Authorized;
 use crate::exec::ExecError;
@@ -197,9 +198,13 @@ impl Session {
         }
         let params =
             u16::try_from(parsed.params).map_err(|_| SqlError::fixed(codes::ER_PS_MANY_PARAM))?;
+        let sets = sets_vars(&statement);
         let planned = if dispatch::is_planned(&statement) {
+            self.set_for_statement(&statement);
+            let plan = self.plan(&statement);
+            self.put_back();
             Some(Planned {
-                plan: self.plan(&statement)?,
+                plan: plan?,
                 settings: self.settings,
             })
         } else {
@@ -210,7 +215,7 @@ impl Session {
             _place: place,
             _charge: charge,
             com: com::of(&statement),
-            one_use: sql.contains(&b'@'),
+            one_use: sets || sql.contains(&b'@'),
             lasts: self.lasts(sql),
             text: options.utf8(sql).into(),
             statement: Arc::new(statement),
@@ -320,6 +325,22 @@ impl Session {
 
     /// Plans a prepared statement until the plan holds, keeps the plan, and runs it.
     async fn plan_again(
+        &mut self,
+        statement: &Statement,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+        place: impl Fn(&mut Session) -> Option<&mut Prepared> + Send,
+    ) -> Result<Done, SqlError> {
+        if !sets_vars(statement) {
+            return self.plan_as_set(statement, params, sink, place).await;
+        }
+        self.set_for_statement(statement);
+        let outcome = Box::pin(self.plan_as_set(statement, params, sink, place)).await;
+        self.put_back();
+        outcome
+    }
+
+    async fn plan_as_set(
         &mut self,
         statement: &Statement,
         params: &[Value],

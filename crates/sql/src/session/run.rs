@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use types::error::codes;
-use types::{SqlError, Value, Warning};
+use types::{Level, SqlError, Value, Warning};
 
 use super::Session;
 use super::prologue::Rows;
+use super::set_vars::sets_vars;
 use crate::access::{Authorized, Ready};
 use crate::bind::BindCtx;
 use crate::bind::params::{TypedParam, type_of};
@@ -21,6 +22,9 @@ use sql_parser::ast::{Expr, Statement};
 
 /// How often a statement is planned again because a table changed between planning and running.
 pub(super) const REPLANS: usize = 16;
+
+/// ER_YES: the note with the statement that EXPLAIN is about.
+const EXPLAINED: u16 = 1003;
 
 impl Session {
     /// The statement's time: `@@timestamp` where it is set, else the clock.
@@ -139,6 +143,23 @@ impl Session {
 
     /// Plans and runs a statement; a text of nothing but it may be kept for the next time.
     pub(super) async fn run_planned(
+        &mut self,
+        statement: &Statement,
+        text: Option<&[u8]>,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        if !sets_vars(statement) {
+            return self.run_as_set(statement, text, params, sink).await;
+        }
+        self.set_for_statement(statement);
+        // In a box, as it is rare.
+        let outcome = Box::pin(self.run_as_set(statement, None, params, sink)).await;
+        self.put_back();
+        outcome
+    }
+
+    async fn run_as_set(
         &mut self,
         statement: &Statement,
         text: Option<&[u8]>,
@@ -275,6 +296,11 @@ impl Session {
             self.facts.insert_id = 0;
         }
         let mut done = r?;
+        if let PlanBody::Explain(x) = &plan.body
+            && let Some(note) = &x.note
+        {
+            self.warn(Warning::new(Level::Note, EXPLAINED, note.clone()));
+        }
         if let Some(id) = last_id {
             done.generated_id.get_or_insert(id);
             if done.last_insert_id == 0 && !done.result_set {

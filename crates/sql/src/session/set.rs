@@ -223,7 +223,7 @@ impl Session {
         Ok(())
     }
 
-    fn set_session_variable(
+    pub(super) fn set_session_variable(
         &mut self,
         name: &str,
         input: &VarInput,
@@ -253,6 +253,15 @@ impl Session {
                 };
                 if matches!(input, VarInput::Double(_)) {
                     return Ok(None);
+                }
+            }
+            "optimizer_trace" => {
+                if let VarInput::Text(t) = input
+                    && t.to_ascii_lowercase()
+                        .replace(' ', "")
+                        .contains("enabled=on")
+                {
+                    return Err(SqlError::not_supported("optimizer_trace"));
                 }
             }
             seed @ ("rand_seed1" | "rand_seed2") => {

@@ -132,6 +132,7 @@ impl Session {
     /// A statement begins that is not about the diagnostics of the one before.
     #[inline]
     pub(super) fn begin_statement(&mut self, com: Com) {
+        self.put_back();
         self.secure();
         self.count(com);
         self.facts.warning_count = self.diagnostics.total();

@@ -72,7 +72,7 @@ impl Join<'_> {
         let around =
             |(_, step): (usize, &Step)| step.nests.iter().any(|n| usize::from(n.first) < s);
         s > 0
-            && !block.in_order
+            && block.delivered.is_empty()
             && block.weedout.is_empty()
             && self.steps[s].buffer.as_ref().is_some_and(|k| !k.is_empty())
             && block.tables[usize::from(self.steps[s].table)]

@@ -108,7 +108,8 @@ impl Paths<'_> {
         for conds in arms {
             let mut best: Option<(RangeAccess, Weight)> = None;
             for (i, def) in table.def.indexes.iter().enumerate() {
-                if def.kind == IndexKind::Hidden || !self.allowed.index(i) {
+                let usable = def.kind != IndexKind::Hidden && self.allowed.index(i);
+                if !usable || !self.merges(i) || !self.has_ranges(i) {
                     continue;
                 }
                 let Some(found) = self.arm(i, def, conds, foreign, selectivity) else {

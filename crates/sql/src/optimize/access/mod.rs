@@ -139,6 +139,17 @@ impl Any {
     }
 }
 
+/// How the tables of a block may be read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rules {
+    /// Its rows are changed.
+    pub changes: bool,
+    /// Several indexes may be read together.
+    pub unions: bool,
+    /// Invisible indexes may be used.
+    pub invisible: bool,
+}
+
 /// Everything that conditions say about a table, for all orders of joins.
 pub(super) struct Paths<'a> {
     from: &'a FromTable,
@@ -176,9 +187,10 @@ impl<'a> Paths<'a> {
         conds: &[CondInfo],
         nest: u16,
         selectivity: &'a Selectivity<'a>,
+        rules: Rules,
         reads: Option<&[u16]>,
     ) -> Result<Paths<'a>, SqlError> {
-        let allowed = Allowed::new(from)?;
+        let allowed = Allowed::new(from, rules.invisible)?;
         let small = selectivity.tables[t].rows < FEWEST_ROWS;
         let is_known = selectivity.tables[t].is_known() && !small;
         let mut paths = Paths {
@@ -189,7 +201,7 @@ impl<'a> Paths<'a> {
             any: Vec::new(),
             unions: Vec::new(),
             small,
-            look_up: match is_known && reads.is_some() {
+            look_up: match is_known && !rules.changes {
                 true => LOOK_UP,
                 false => LOOK_UP_GUESSED,
             },
@@ -238,12 +250,13 @@ impl<'a> Paths<'a> {
                 continue;
             };
             for (i, index) in table.def.indexes.iter().enumerate() {
-                if index.kind != IndexKind::Hidden && paths.allowed.index(i) {
+                let usable = index.kind != IndexKind::Hidden && paths.allowed.index(i);
+                if usable && paths.has_ranges(i) {
                     let any = paths.any_of(i, &arms, table, &foreign, &read, selectivity);
                     paths.any.extend(any);
                 }
             }
-            if reads.is_some() {
+            if rules.unions {
                 let union = paths.union_of(&arms, table, &foreign, &read, selectivity);
                 paths.unions.extend(union);
             }
@@ -271,9 +284,39 @@ impl<'a> Paths<'a> {
         any.path(n, rows, self.look_up(any.range.index))
     }
 
-    /// Whether an index may be used.
+    /// Whether the first row of an index may be read.
     pub fn allows(&self, index: usize) -> bool {
         self.allowed.index(index)
+    }
+
+    /// Whether an index may be used to have rows in order; `Some(true)` where it is to be.
+    pub fn orders(&self, index: usize) -> Option<bool> {
+        self.allowed.order(index)
+    }
+
+    /// Whether ranges of an index may be read.
+    fn has_ranges(&self, index: usize) -> bool {
+        match &self.from.hints().no_range {
+            Some(of) => !of.is_empty() && !of.contains(&index),
+            None => true,
+        }
+    }
+
+    /// Whether an index may be read together with others.
+    fn merges(&self, index: usize) -> bool {
+        match &self.from.hints().index_merge {
+            Some((on, of)) if !of.is_empty() => of.contains(&index) == *on,
+            _ => true,
+        }
+    }
+
+    /// What several indexes together cost; next to nothing where a hint asks for it.
+    fn merged(&self, n: usize, rows: f64) -> Path {
+        let mut path = self.unions[n].merged(n, rows, self.look_up);
+        if matches!(self.from.hints().index_merge, Some((true, _))) {
+            path.cost /= FORBIDDEN;
+        }
+        path
     }
 
     /// Reading everything, of so many rows.
@@ -281,7 +324,13 @@ impl<'a> Paths<'a> {
         Path {
             what: What::Full,
             yields: rows,
-            cost: SEEK + rows * ROW + if self.allowed.forced { FORBIDDEN } else { 0.0 },
+            cost: SEEK
+                + rows * ROW
+                + if self.allowed.is_forced() {
+                    FORBIDDEN
+                } else {
+                    0.0
+                },
             needs: 0,
         }
     }
@@ -312,7 +361,7 @@ impl<'a> Paths<'a> {
         }
         for (n, union) in self.unions.iter().enumerate() {
             if union.needs & !bound == 0 {
-                consider(union.merged(n, compared, self.look_up));
+                consider(self.merged(n, compared));
             }
         }
         if compared == rows {
@@ -322,7 +371,7 @@ impl<'a> Paths<'a> {
             What::Full => self.full(rows),
             What::Part(i) => self.part(i, bound, table, rows).unwrap_or(best),
             What::Any(n) => self.any_path(n, rows),
-            What::Union(n) => self.unions[n].merged(n, rows, self.look_up),
+            What::Union(n) => self.merged(n, rows),
         }
     }
 
@@ -413,7 +462,8 @@ impl<'a> Paths<'a> {
         let mut yields = rows * prefix.share;
         let mut ranges = 1.0;
         let mut bounded = false;
-        if let Some(p) = def.parts.get(k).filter(|p| p.prefix == 0) {
+        let next = def.parts.get(k).filter(|p| p.prefix == 0);
+        if let Some(p) = next.filter(|_| self.has_ranges(index)) {
             let said = self.said.iter();
             let said = said.filter(|s| s.column == p.column && s.needs & !bound == 0);
             let (mut low, mut high, mut both) = (None, None, None);
@@ -577,7 +627,7 @@ impl<'a> Paths<'a> {
                 }
                 continue;
             }
-            if p.prefix == 0 {
+            if p.prefix == 0 && self.has_ranges(index) {
                 let said = self.said.iter();
                 for s in said.filter(|s| s.column == p.column && s.needs & !bound == 0) {
                     bounds(&mut range, s.sarg.clone(), s.cond, &mut used);

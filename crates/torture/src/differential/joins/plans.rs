@@ -60,6 +60,16 @@ const HINTS: &[&str] = &[
     "SET_VAR(sort_buffer_size = 32768)",
     "SET_VAR(join_buffer_size = 128)",
     "SET_VAR(optimizer_switch = 'derived_merge=off')",
+    "SET_VAR(optimizer_switch = 'derived_merge=off,derived_condition_pushdown=off')",
+    "SET_VAR(optimizer_switch = 'semijoin=off')",
+    "SET_VAR(optimizer_switch = 'materialization=off')",
+    "SET_VAR(optimizer_switch = 'firstmatch=off,loosescan=off,materialization=off')",
+    "SET_VAR(optimizer_switch = 'duplicateweedout=off')",
+    "SET_VAR(optimizer_switch = 'block_nested_loop=off')",
+    "SET_VAR(optimizer_switch = 'hash_join=off')",
+    "SET_VAR(optimizer_switch = 'index_merge=off')",
+    "JOIN_PREFIX({}, {}) NO_BNL({})",
+    "JOIN_ORDER({}, {}, {})",
 ];
 
 /// Other ways to execute the statement.
