@@ -1,5 +1,5 @@
 //! Components: of MySQL's there is one here, validate_password. It is off until INSTALL COMPONENT, as in MySQL, and what is installed
-//! stays so ([`super::store::components`]).
+//! stays so (`store::components`).
 //!
 //! Never here: what a component does. The rules of passwords are [`crate::access::password`]'s.
 

@@ -119,19 +119,12 @@ impl Session {
         Ok(())
     }
 
-    /// Refuses statements that change definitions in a read-only transaction or server.
+    /// Refuses statements that change definitions, accounts, or rows without a plan that says so, before they begin: in a read-only
+    /// transaction, where the next one is to be read-only, and on a read-only server.
     ///
     /// # Errors
     /// 1792, 1290.
     pub(crate) fn check_may_change(&self) -> Result<(), SqlError> {
-        self.may_change(self.engine.in_transaction() && self.engine.is_read_only())
-    }
-
-    /// Refuses statements that change rows without a plan that says so.
-    ///
-    /// # Errors
-    /// 1792, 1290.
-    pub(super) fn check_may_change_rows(&self) -> Result<(), SqlError> {
         self.may_change(self.is_read_only_now())
     }
 }

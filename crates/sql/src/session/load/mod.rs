@@ -141,7 +141,7 @@ impl Session {
             return Err(SqlError::not_supported("PARTITION"));
         }
         let name = self.changeable_name(&l.table)?;
-        self.check_may_change_rows()?;
+        self.check_may_change()?;
         let table = self.find_table(&name)?;
         let charset = match &l.charset {
             None => Charset::Utf8mb4,

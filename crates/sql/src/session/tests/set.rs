@@ -70,6 +70,27 @@ fn transactions_show_in_the_status() {
 }
 
 #[test]
+fn a_session_that_is_read_only_changes_nothing() {
+    let mut c = Client::in_test(&server());
+    c.run("CREATE TABLE t (a int)");
+    let texts = [
+        "INSERT INTO t VALUES (1)",
+        "CREATE TABLE u (a int)",
+        "TRUNCATE TABLE t",
+        "CREATE USER u",
+    ];
+    c.run("SET SESSION TRANSACTION READ ONLY");
+    texts
+        .iter()
+        .for_each(|t| assert_eq!(c.error(t), 1792, "{t}"));
+    // A transaction may say otherwise, until it ends.
+    for text in texts {
+        c.run("START TRANSACTION READ WRITE");
+        c.run(text);
+    }
+}
+
+#[test]
 fn a_text_may_hold_several_statements() {
     let mut c = Client::in_test(&server());
     let r = c
