@@ -13,9 +13,16 @@ use crate::bind::tree::BoundBlock;
 use crate::plan::{Access, Block, Step};
 use sql_expr::{Expr, Node};
 
+/// No column's number.
+const WHOLE_ROW: u16 = u16::MAX;
+
 /// The columns that a block reads of each of its tables, by place.
 pub(super) fn columns_read(b: &BoundBlock, places: &Places) -> Vec<Vec<u16>> {
-    let mut read = vec![Vec::new(); b.tables.len()];
+    let whole = |lock: &Option<_>| match lock {
+        Some(_) => vec![WHOLE_ROW],
+        None => Vec::new(),
+    };
+    let mut read: Vec<Vec<u16>> = b.locks.iter().map(whole).collect();
     columns_of(b, &mut |slot, column| {
         let place = places.of(slot).and_then(|p| read.get_mut(p));
         if let Some(columns) = place.filter(|c| !c.contains(&column)) {
