@@ -188,7 +188,7 @@ impl<'p> BatchGrouper<'p> {
             self.cx.memory().check()?;
         }
         if let Some(s) = &mut self.spill {
-            s.grown(self.keys.len(), held + self.carried.used());
+            s.grown(self.plan, self.keys.len(), held + self.carried.used());
         }
         Ok(())
     }

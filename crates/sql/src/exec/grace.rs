@@ -9,6 +9,7 @@ use types::SqlError;
 
 use super::spill::file::Reader;
 use super::spill::join::{Built, Grace, Pair};
+use super::spill::record::Members;
 use super::spill::room::Room;
 
 /// What waits.
@@ -123,7 +124,7 @@ impl Later {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub async fn next(&mut self) -> Result<Option<&[u8]>, SqlError> {
+    pub async fn next(&mut self) -> Result<Option<(&[u8], &Members)>, SqlError> {
         let Some(now) = &mut self.now else {
             return Ok(None);
         };
@@ -131,6 +132,6 @@ impl Later {
             return Ok(None);
         }
         now.at = now.at.wrapping_add(1);
-        Ok(Some(now.reader.row()))
+        Ok(Some((now.reader.row(), &now.pair.probe.0.members)))
     }
 }

@@ -124,7 +124,7 @@ impl<'p> Grouper<'p> {
             + self.accumulators.len() * size_of::<Accumulator>()
             + self.carried.used();
         let more = held.saturating_sub(self.held) as usize;
-        spill.grown(self.keys.len(), own.max(more));
+        spill.grown(self.plan, self.keys.len(), own.max(more));
     }
 
     /// Whether it is time for [`flush`](Self::flush).

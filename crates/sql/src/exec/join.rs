@@ -570,6 +570,17 @@ impl<'p> Join<'p> {
                 p.next += 1;
                 p.next - 1
             };
+            if let Some(kept) = &mut level.kept
+                && kept.is_in_file()
+            {
+                kept.come(row).await?;
+                level.at = At::Kept(row);
+                let tuple = self.tuple();
+                if !all_hold(&step.filter, cx, &tuple)? || !all_hold(&step.implied, cx, &tuple)? {
+                    continue;
+                }
+            }
+            let level = &mut self.levels[t];
             level.at = At::Kept(row);
             if all_hold(&step.probe, cx, &self.tuple())? {
                 return Ok(true);

@@ -2,9 +2,9 @@
 //! Where equalities connect them, a hash finds the rows for a combination (the classic in-memory hash join). Rows of a stored table that have no
 //! room go to a file ([`spill::join`](super::spill::join)).
 
-use std::sync::Arc;
+pub(super) mod refill;
 
-use engine::{ReadMode, RowBatch, ScanSpec, Table};
+use engine::{ReadMode, RowBatch, ScanSpec};
 use types::{SqlError, ValueRef};
 
 use super::Env;
@@ -13,8 +13,10 @@ use super::keymap::KeyMap;
 use super::keys;
 use super::query::run_query;
 use super::row::{Candidate, OnlySubs};
-use super::spill::Room;
+use super::spill::gather::{Gathered, Pass};
 use super::spill::join::{BuildSpill, Built};
+use super::spill::record::{Members, write_value};
+use super::spill::{Host, Room};
 use super::store::RowStore;
 use super::sub::SubValues;
 use crate::plan::{Access, Block, HashKey, Step, TableSource, VirtualCtx};
@@ -35,6 +37,8 @@ enum Rows {
     Batches(Vec<RowBatch>, Vec<(u32, u32)>),
     /// Of anything else.
     Store(RowStore),
+    /// Of anything else where there is no room: they come in their order.
+    File(Box<(Gathered, Pass)>),
 }
 
 struct Hash {
@@ -57,7 +61,30 @@ impl Kept {
         match &self.rows {
             Rows::Batches(_, at) => at.len(),
             Rows::Store(s) => s.len(),
+            Rows::File(f) => f.0.len(),
         }
+    }
+
+    /// Whether the rows are in a file: the conditions on them have not been asked for yet, and each has to [come](Self::come).
+    #[inline]
+    pub fn is_in_file(&self) -> bool {
+        matches!(self.rows, Rows::File(_))
+    }
+
+    /// Fetches a row of a file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub async fn come(&mut self, row: usize) -> Result<(), SqlError> {
+        let Rows::File(f) = &mut self.rows else {
+            return Ok(());
+        };
+        let (rows, pass) = &mut **f;
+        if row < pass.rows().0 {
+            *pass = rows.pass();
+        }
+        while row >= pass.rows().1 && rows.next(pass).await?.is_some() {}
+        Ok(())
     }
 
     /// A column of a row.
@@ -71,6 +98,7 @@ impl Kept {
                     .column(usize::from(ordinal))
             }
             Rows::Store(s) => s.column(i, usize::from(ordinal)),
+            Rows::File(f) => f.1.column(i, usize::from(ordinal)),
         }
     }
 
@@ -81,15 +109,49 @@ impl Kept {
                 let (b, r) = at[i];
                 Some(batches[b as usize].key(r as usize))
             }
-            Rows::Store(_) => None,
+            Rows::Store(_) | Rows::File(_) => None,
         }
     }
 
-    /// Appends a row of a stored table, as [`Refill::push`] takes it.
-    pub fn write_row(&self, i: usize, out: &mut Vec<u8>) {
-        if let Rows::Batches(batches, at) = &self.rows {
-            let (b, r) = at[i];
-            batches[b as usize].write_row(r as usize, out);
+    /// Appends a row, as [`Refill::push`] takes it.
+    pub fn write_row(&self, i: usize, members: &mut Members, out: &mut Vec<u8>) {
+        match &self.rows {
+            Rows::Batches(batches, at) => {
+                let (b, r) = at[i];
+                batches[b as usize].write_row(r as usize, out);
+            }
+            Rows::Store(s) => s.row(i).for_each(|v| write_value(v, members, out)),
+            Rows::File(f) => {
+                for c in 0..f.0.width() {
+                    write_value(f.1.column(i, c), members, out);
+                }
+            }
+        }
+    }
+
+    /// Whether its rows are those of a stored table.
+    pub fn is_stored(&self) -> bool {
+        matches!(self.rows, Rows::Batches(..))
+    }
+
+    /// Whether the number of a row says which it is as long as the statement runs: not in a file, and not where [one](Self::one) has come back.
+    pub fn has_numbers(&self) -> bool {
+        match &self.rows {
+            Rows::Batches(..) => true,
+            Rows::Store(s) => s.len() != 1,
+            Rows::File(_) => false,
+        }
+    }
+
+    /// One row of values.
+    pub fn one(values: &[ValueRef<'_>], cx: &EvalCtx<'_>) -> Kept {
+        let mut store = RowStore::new(values.len(), cx.memory());
+        store.push(values.iter().copied());
+        Kept {
+            rows: Rows::Store(store),
+            hash: None,
+            built: None,
+            _charge: Charge::default(),
         }
     }
 
@@ -277,9 +339,17 @@ pub(crate) async fn keep(
         }
         TableSource::Derived(n) => {
             let query = &block.derived[*n as usize];
-            let mut store = RowStore::new(query.types.len(), cx.memory());
-            run_query(query, env, outer, &mut store, u64::MAX).await?;
-            (Rows::Store(store), Charge::default())
+            let room = Room::table(cx);
+            let mut rows = Gathered::new(query.types.len(), room, env.files());
+            run_query(query, env, outer, &mut rows, u64::MAX).await?;
+            rows.end().await?;
+            match rows.into_memory() {
+                Ok(store) => (Rows::Store(store), Charge::default()),
+                Err(rows) => (
+                    in_file(rows, step, slot, spill.as_mut(), env, &rest).await?,
+                    Charge::default(),
+                ),
+            }
         }
     };
     let mut kept = Kept {
@@ -338,6 +408,75 @@ async fn filtered(
         built: None,
         _charge: Charge::default(),
     })
+}
+
+/// Rows of a derived table that had no room. Where a hash finds them they go to the parts of their keys, or to memory after all where that cannot be.
+async fn in_file(
+    rows: Gathered,
+    step: &Step,
+    slot: u16,
+    spill: Option<&mut BuildSpill>,
+    env: &mut Env<'_>,
+    rest: &dyn RowSource,
+) -> Result<Rows, SqlError> {
+    let cx = env.cx;
+    let mut pass = rows.pass();
+    let Some(keys) = step.buffer.as_ref().filter(|k| !k.is_empty()) else {
+        return Ok(Rows::File(Box::new((rows, pass))));
+    };
+    let mut file = spill.map(BuildSpill::begin);
+    let mut kept = RowStore::new(rows.width(), cx.memory());
+    let mut key = Vec::new();
+    while let Some(some) = rows.next(&mut pass).await? {
+        for at in 0..some.len() {
+            if env.due() {
+                env.pause().await?;
+            }
+            let Some(file) = &mut file else {
+                kept.push(some.row(at));
+                continue;
+            };
+            let row = StoreRow {
+                rows: some,
+                at,
+                slot,
+                rest,
+            };
+            key.clear();
+            if all_hold(&step.filter, cx, &row)?
+                && all_hold(&step.implied, cx, &row)?
+                && write_build_key(keys, cx, &row, &mut key)?
+            {
+                file.add(&key, |members, out| {
+                    some.row(at).for_each(|v| write_value(v, members, out));
+                });
+            }
+            if file.is_due() {
+                file.flush(env).await?;
+            }
+        }
+    }
+    Ok(Rows::Store(kept))
+}
+
+struct StoreRow<'a> {
+    rows: &'a RowStore,
+    at: usize,
+    slot: u16,
+    rest: &'a dyn RowSource,
+}
+
+impl RowSource for StoreRow<'_> {
+    fn column(&self, slot: u16, ordinal: u16) -> ValueRef<'_> {
+        match slot == self.slot {
+            true => self.rows.column(self.at, usize::from(ordinal)),
+            false => self.rest.column(slot, ordinal),
+        }
+    }
+
+    fn subqueries(&self) -> Option<&dyn sql_expr::SubquerySource> {
+        self.rest.subqueries()
+    }
 }
 
 /// As [`keep`] for a stored table; `None` where its rows take more than `bytes_max`.
@@ -458,96 +597,4 @@ async fn stored(
         }
     }
     Ok(Some((Rows::Batches(batches, at), charge)))
-}
-
-/// Rows that come back from a file, with the hash that finds them.
-pub(crate) struct Refill {
-    table: Arc<Table>,
-    batches: Vec<RowBatch>,
-    at: Vec<(u32, u32)>,
-    hash: Hash,
-    last: Vec<u32>,
-    bytes: usize,
-    charge: Charge,
-}
-
-/// Bytes of rows in one buffer.
-const BUFFER: usize = 256 << 10;
-
-impl Refill {
-    /// None yet, of a stored table.
-    pub fn new(table: &Arc<Table>, cx: &EvalCtx<'_>) -> Refill {
-        Refill {
-            table: Arc::clone(table),
-            batches: Vec::new(),
-            at: Vec::new(),
-            hash: Hash {
-                keys: KeyMap::new(cx.memory()),
-                first: Vec::new(),
-                next: Vec::new(),
-                _charge: Charge::default(),
-            },
-            last: Vec::new(),
-            bytes: 0,
-            charge: Charge::to(cx.memory()),
-        }
-    }
-
-    /// Adds a row with its hash key.
-    ///
-    /// # Errors
-    /// Bytes that are no row; the session may hold no more.
-    pub fn push(&mut self, key: &[u8], row: &[u8], cx: &EvalCtx<'_>) -> Result<(), SqlError> {
-        if self.batches.last().is_none_or(|b| b.bytes() >= BUFFER) {
-            // What it was refused is noticed here at the latest.
-            if !self
-                .charge
-                .set(self.bytes + self.at.len() * 3 * size_of::<u64>() + 2 * BUFFER)
-            {
-                cx.memory().check()?;
-            }
-            self.batches.push(RowBatch::new());
-        }
-        let b = self.batches.len() - 1;
-        let batch = &mut self.batches[b];
-        let before = batch.bytes();
-        if !batch.read_row(&self.table, row) {
-            return Err(SqlError::internal(
-                "a spilled row that does not fit its table",
-            ));
-        }
-        self.bytes += batch.bytes() - before;
-        let i = self.at.len() as u32;
-        self.at.push((b as u32, batch.len() as u32 - 1));
-        self.hash.next.push(0);
-        let (n, new) = self.hash.keys.insert(key)?;
-        if new {
-            self.hash.first.push(i);
-            self.last.push(i);
-        } else {
-            self.hash.next[self.last[n] as usize] = i + 1;
-            self.last[n] = i;
-        }
-        Ok(())
-    }
-
-    /// How many rows there are, and how many keys.
-    pub fn len(&self) -> (usize, usize) {
-        (self.at.len(), self.hash.keys.len())
-    }
-
-    /// What they take.
-    pub fn bytes(&self) -> usize {
-        self.bytes + self.at.len() * HASHED
-    }
-
-    /// The rows.
-    pub fn finish(self) -> Kept {
-        Kept {
-            rows: Rows::Batches(self.batches, self.at),
-            hash: Some(self.hash),
-            built: None,
-            _charge: self.charge,
-        }
-    }
 }

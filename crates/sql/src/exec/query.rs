@@ -8,13 +8,17 @@ use types::{SqlError, ValueRef};
 use super::Env;
 use super::analyze;
 use super::block::{Counts, run_block};
+use super::distinct::Distinct;
 use super::keymap::KeyMap;
 use super::output::{Limits, flush_now_and_then, limits};
 use super::row::OnlySubs;
 use super::sort::{Sorter, write_sort_key};
+use super::spill::Room;
+use super::spill::gather::Gathered;
+use super::spill::record::read_values;
 use super::store::RowStore;
 use super::sub::SubValues;
-use crate::plan::{Block, Body, OUTPUT_SLOT, QueryPlan, SetArm, SubPlan};
+use crate::plan::{Block, Body, OUTPUT_SLOT, QueryPlan, SetArm, SortKey, SubPlan};
 use crate::sink::ResultSink;
 use sql_expr::memory::Charge;
 use sql_expr::{ExprType, RowSource, Val, write_group_key};
@@ -75,14 +79,20 @@ async fn stream(
     Ok(total)
 }
 
+/// No rows of a query yet.
+fn no_rows(types: &[ExprType], env: &Env<'_>) -> Gathered {
+    let files = env.session.engine().temp_files();
+    Gathered::new(types.len(), Room::table(env.cx), files)
+}
+
 /// The rows of a body, kept.
 async fn collect(
     body: &Body<Block>,
     types: &[ExprType],
     env: &mut Env<'_>,
     outer: &dyn RowSource,
-) -> Result<RowStore, SqlError> {
-    let mut rows = RowStore::new(types.len(), env.cx.memory());
+) -> Result<Gathered, SqlError> {
+    let mut rows = no_rows(types, env);
     match body {
         Body::Block(b) => {
             run_block(b, env, outer, &mut rows, u64::MAX).await?;
@@ -91,12 +101,20 @@ async fn collect(
         Body::Set(first, arms) => {
             run_query(first, env, outer, &mut rows, u64::MAX).await?;
             for a in arms {
-                let mut other = RowStore::new(types.len(), env.cx.memory());
+                if a.op == SetOp::Union {
+                    run_query(&a.query, env, outer, &mut rows, u64::MAX).await?;
+                    if !a.all {
+                        rows = different(rows, types, env).await?;
+                    }
+                    continue;
+                }
+                let mut other = no_rows(types, env);
                 run_query(&a.query, env, outer, &mut other, u64::MAX).await?;
                 rows = combine(rows, other, a, types, env).await?;
             }
         }
     }
+    rows.end().await?;
     Ok(rows)
 }
 
@@ -105,7 +123,7 @@ async fn value_rows(
     subqueries: &[SubPlan],
     env: &mut Env<'_>,
     outer: &dyn RowSource,
-    rows: &mut RowStore,
+    rows: &mut Gathered,
 ) -> Result<(), SqlError> {
     let mut subs = SubValues::new(subqueries, env, outer).await?;
     for (i, s) in subqueries.iter().enumerate().filter(|(_, s)| s.correlated) {
@@ -125,7 +143,7 @@ async fn value_rows(
                 }
             }
         }
-        rows.push(values.iter().map(types::Value::as_ref));
+        add(rows, values.iter().map(types::Value::as_ref)).await?;
         if env.due() {
             env.pause().await?;
         }
@@ -140,73 +158,104 @@ fn row_key(rows: &RowStore, i: usize, types: &[ExprType], key: &mut Vec<u8>) {
     }
 }
 
-/// Applies a set operation to the rows so far and those of an operand.
-async fn combine(
-    left: RowStore,
-    right: RowStore,
-    arm: &SetArm<Block>,
+/// Adds a row.
+async fn add<'v>(
+    rows: &mut Gathered,
+    values: impl IntoIterator<Item = ValueRef<'v>>,
+) -> Result<(), SqlError> {
+    rows.push(values);
+    match rows.is_full() {
+        true => rows.flush().await,
+        false => Ok(()),
+    }
+}
+
+/// Each row once.
+async fn different(
+    mut all: Gathered,
     types: &[ExprType],
     env: &mut Env<'_>,
-) -> Result<RowStore, SqlError> {
+) -> Result<Gathered, SqlError> {
+    all.end().await?;
+    let mut rows = no_rows(types, env);
+    let mut seen = Distinct::new(env.cx);
     let mut key = Vec::new();
-    if arm.op == SetOp::Union && arm.all {
-        let mut rows = left;
-        for i in 0..right.len() {
-            rows.push(right.row(i));
+    let mut pass = all.pass();
+    while let Some(some) = all.next(&mut pass).await? {
+        for i in 0..some.len() {
+            row_key(some, i, types, &mut key);
+            match seen.insert(&key)? {
+                Some(true) => add(&mut rows, some.row(i)).await?,
+                Some(false) => {}
+                None => seen.put_off(&key, &[], some.row(i)),
+            }
+            if seen.is_due() {
+                seen.flush(env).await?;
+            }
             if env.due() {
                 env.pause().await?;
             }
         }
-        return Ok(rows);
     }
-    let memory = env.cx.memory();
-    let mut rows = RowStore::new(types.len(), memory);
-    if arm.op == SetOp::Union {
-        let mut seen = KeyMap::new(memory);
-        for store in [&left, &right] {
-            for i in 0..store.len() {
-                row_key(store, i, types, &mut key);
-                if seen.insert(&key)?.1 {
-                    rows.push(store.row(i));
-                }
-                if env.due() {
-                    env.pause().await?;
-                }
-            }
+    drop((pass, all));
+    if let Some(mut late) = seen.finish(env).await? {
+        while late.advance(env).await? {
+            add(&mut rows, late.row()?.1).await?;
         }
-        return Ok(rows);
     }
+    Ok(rows)
+}
+
+/// INTERSECT and EXCEPT of the rows so far and those of an operand.
+async fn combine(
+    mut left: Gathered,
+    mut right: Gathered,
+    arm: &SetArm<Block>,
+    types: &[ExprType],
+    env: &mut Env<'_>,
+) -> Result<Gathered, SqlError> {
+    left.end().await?;
+    right.end().await?;
+    let mut key = Vec::new();
+    let memory = env.cx.memory();
+    let mut rows = no_rows(types, env);
     // How often each row is on the right, for ALL; whether, otherwise.
     let mut there = KeyMap::new(memory);
     let mut counts: Vec<u64> = Vec::new();
     let mut charge = Charge::to(memory);
-    for i in 0..right.len() {
-        row_key(&right, i, types, &mut key);
-        let (n, new) = there.insert(&key)?;
-        if new {
-            if !charge.reserve(&mut counts, 1) {
-                env.check()?;
+    let mut pass = right.pass();
+    while let Some(some) = right.next(&mut pass).await? {
+        for i in 0..some.len() {
+            row_key(some, i, types, &mut key);
+            let (n, new) = there.insert(&key)?;
+            if new {
+                if !charge.reserve(&mut counts, 1) {
+                    env.check()?;
+                }
+                counts.push(0);
             }
-            counts.push(0);
-        }
-        counts[n] += 1;
-        if env.due() {
-            env.pause().await?;
+            counts[n] += 1;
+            if env.due() {
+                env.pause().await?;
+            }
         }
     }
     let mut seen = KeyMap::new(memory);
-    for i in 0..left.len() {
-        row_key(&left, i, types, &mut key);
-        let matched = there.get(&key).filter(|&n| counts[n] > 0);
-        if let (true, Some(n)) = (arm.all, matched) {
-            counts[n] -= 1;
-        }
-        let wanted = matched.is_some() == (arm.op == SetOp::Intersect);
-        if wanted && (arm.all || seen.insert(&key)?.1) {
-            rows.push(left.row(i));
-        }
-        if env.due() {
-            env.pause().await?;
+    let mut pass = left.pass();
+    while let Some(some) = left.next(&mut pass).await? {
+        for i in 0..some.len() {
+            row_key(some, i, types, &mut key);
+            let matched = there.get(&key).filter(|&n| counts[n] > 0);
+            if let (true, Some(n)) = (arm.all, matched) {
+                counts[n] -= 1;
+            }
+            let wanted = matched.is_some() == (arm.op == SetOp::Intersect);
+            if wanted && (arm.all || seen.insert(&key)?.1) {
+                add(&mut rows, some.row(i)).await?;
+            }
+            if env.due() {
+                env.pause().await?;
+            }
         }
     }
     Ok(rows)
@@ -231,51 +280,127 @@ impl RowSource for OutputRow<'_> {
 /// Orders and cuts kept rows and sends them.
 async fn finish(
     q: &QueryPlan,
-    rows: RowStore,
+    rows: Gathered,
     bounds: Limits,
     env: &mut Env<'_>,
     outer: &dyn RowSource,
     sink: &mut dyn ResultSink,
 ) -> Result<Counts, SqlError> {
-    let cx = env.cx;
     env.check()?;
-    let order: Vec<u32> = if q.order.is_empty() {
-        (0..rows.len() as u32).collect()
-    } else {
-        let mut sorter = Sorter::new(1, bounds.needed(), cx.memory());
-        let mut key = Vec::new();
-        for at in 0..rows.len() {
-            key.clear();
-            let source = OutputRow {
-                rows: &rows,
-                at,
-                outer,
-            };
-            write_sort_key(&q.order, cx, &source, &mut key)?;
-            if sorter.wants(&key) {
-                sorter.add(&key, [ValueRef::UInt(at as u64)]);
-            }
-            if sorter.is_untidy() {
-                sorter.tidy(env).await?;
-            }
-            if env.due() {
-                env.pause().await?;
+    let mut out = Sending {
+        bounds,
+        passed: 0,
+        sent: 0,
+    };
+    let order = &q.order;
+    match (order.is_empty(), rows.in_memory()) {
+        (true, _) => {
+            let mut pass = rows.pass();
+            while let Some(some) = rows.next(&mut pass).await? {
+                for i in 0..some.len() {
+                    if out.is_done() {
+                        break;
+                    }
+                    out.row(some, i, env, sink).await?;
+                }
             }
         }
-        let numbers = sorter.finish(env).await?.numbers();
-        numbers.into_iter().map(|n| n as u32).collect()
-    };
-    let skip = usize::try_from(bounds.skip).unwrap_or(usize::MAX);
-    let take = usize::try_from(bounds.take).unwrap_or(usize::MAX);
-    let mut sent = 0u64;
-    for &r in order.iter().skip(skip).take(take) {
-        rows.send(r as usize, sink);
-        sent += 1;
-        flush_now_and_then(sent, env, sink).await?;
+        // In memory their numbers are sorted.
+        (false, Some(all)) => {
+            let mut sorter = Sorter::new(1, bounds.needed(), env.cx.memory());
+            sort_into(&mut sorter, order, all, 0, env, outer).await?;
+            let numbers = sorter.finish(env).await?.numbers();
+            for n in numbers {
+                out.row(all, n, env, sink).await?;
+            }
+        }
+        (false, None) => {
+            let room = Room::sort(env.cx);
+            let width = q.types.len();
+            let mut sorter = Sorter::new(width, bounds.needed(), env.cx.memory()).with_room(room);
+            let mut pass = rows.pass();
+            while let Some(some) = rows.next(&mut pass).await? {
+                sort_into(&mut sorter, order, some, width, env, outer).await?;
+            }
+            drop((pass, rows));
+            let sorted = sorter.finish(env).await?;
+            for &r in &sorted.order {
+                out.row(&sorted.rows, r as usize, env, sink).await?;
+            }
+            if let Some(mut merged) = sorted.merged {
+                let mut one = RowStore::new(width, env.cx.memory());
+                while !out.is_done() && merged.advance().await? {
+                    one.clear();
+                    one.push(read_values(merged.row(), &merged.members)?);
+                    out.row(&one, 0, env, sink).await?;
+                }
+            }
+        }
     }
     Ok(Counts {
-        sent,
-        found: sent,
+        sent: out.sent,
+        found: out.sent,
         no_index: false,
     })
+}
+
+/// Adds rows to a sort: their values, or where they have no `width` their numbers.
+async fn sort_into(
+    sorter: &mut Sorter,
+    order: &[SortKey],
+    rows: &RowStore,
+    width: usize,
+    env: &mut Env<'_>,
+    outer: &dyn RowSource,
+) -> Result<(), SqlError> {
+    let mut key = Vec::new();
+    for at in 0..rows.len() {
+        key.clear();
+        write_sort_key(order, env.cx, &OutputRow { rows, at, outer }, &mut key)?;
+        if sorter.wants(&key) {
+            match width {
+                0 => sorter.add(&key, [ValueRef::UInt(at as u64)]),
+                _ => sorter.add(&key, rows.row(at)),
+            }
+        }
+        if sorter.is_untidy() {
+            sorter.tidy(env).await?;
+        }
+        if env.due() {
+            env.pause().await?;
+        }
+    }
+    Ok(())
+}
+
+/// Rows on their way to the sink, within a LIMIT.
+struct Sending {
+    bounds: Limits,
+    passed: u64,
+    sent: u64,
+}
+
+impl Sending {
+    fn is_done(&self) -> bool {
+        self.passed >= self.bounds.needed()
+    }
+
+    async fn row(
+        &mut self,
+        rows: &RowStore,
+        i: usize,
+        env: &mut Env<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Result<(), SqlError> {
+        if self.is_done() {
+            return Ok(());
+        }
+        self.passed += 1;
+        if self.passed > self.bounds.skip {
+            rows.send(i, sink);
+            self.sent += 1;
+            flush_now_and_then(self.sent, env, sink).await?;
+        }
+        Ok(())
+    }
 }

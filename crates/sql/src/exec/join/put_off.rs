@@ -7,22 +7,33 @@ use types::SqlError;
 
 use super::super::Env;
 use super::super::grace::{Later, Nests, Now, Pieces};
-use super::super::keep::{Kept, Refill, write_probe_key};
+use super::super::keep::refill::Refill;
+use super::super::keep::{Kept, write_probe_key};
 use super::super::spill::file::Reader;
 use super::super::spill::join::Pair;
 use super::super::spill::partition::Parts;
+use super::super::spill::record::{Members, read_values};
 use super::super::spill::{Host, Room};
 use super::{At, Join, Level};
 use crate::bind::from::NestKind;
-use crate::plan::Step;
+use crate::plan::{Step, TableSource};
 use sql_expr::EvalCtx;
 
 /// Rows that are kept at least, however little room there is.
 const LEAST: usize = 32;
 
+/// The stored table of a step, or how many values its rows have.
+type Kind = (Option<Arc<Table>>, usize);
+
 impl Level {
     /// Keeps nothing but a row that was written.
-    pub fn put_back(&mut self, table: Option<&Arc<Table>>, written: &[u8]) -> bool {
+    pub fn put_back(
+        &mut self,
+        table: Option<&Arc<Table>>,
+        written: &[u8],
+        members: &Members,
+        cx: &EvalCtx<'_>,
+    ) -> bool {
         self.batch.clear();
         match (written.split_first(), table) {
             (Some((0, _)), _) => self.at = At::Null,
@@ -33,21 +44,28 @@ impl Level {
                 let Ok(n) = n.try_into() else { return false };
                 self.at = At::Kept(u32::from_le_bytes(n) as usize);
             }
+            (Some((3, row)), _) => {
+                let Ok(values) = read_values(row, members) else {
+                    return false;
+                };
+                self.kept = Some(Kept::one(&values, cx));
+                self.at = At::Kept(0);
+            }
             _ => return false,
         }
         true
     }
 
     /// Appends the current row for [`put_back`](Self::put_back): of kept rows only the number, unless they will have gone by then.
-    pub fn write(&self, goes: bool, out: &mut Vec<u8>) {
+    pub fn write(&self, goes: bool, members: &mut Members, out: &mut Vec<u8>) {
         match (self.at, &self.kept) {
             (At::Batch(i), _) => {
                 out.push(1);
                 self.batch.write_row(i, out);
             }
-            (At::Kept(i), Some(kept)) if goes => {
-                out.push(1);
-                kept.write_row(i, out);
+            (At::Kept(i), Some(kept)) if goes || !kept.has_numbers() => {
+                out.push(if kept.is_stored() { 1 } else { 3 });
+                kept.write_row(i, members, out);
             }
             (At::Kept(i), _) => {
                 out.push(2);
@@ -75,9 +93,10 @@ impl Join<'_> {
             && block.delivered.is_empty()
             && block.weedout.is_empty()
             && self.steps[s].buffer.as_ref().is_some_and(|k| !k.is_empty())
-            && block.tables[usize::from(self.steps[s].table)]
-                .stored()
-                .is_some()
+            && !matches!(
+                block.tables[usize::from(self.steps[s].table)].source,
+                TableSource::Virtual(_)
+            )
             && !{ nests }.any(around)
     }
 
@@ -94,7 +113,7 @@ impl Join<'_> {
         };
         loop {
             let base = later.base();
-            if let Some(mut levels) = later.next().await? {
+            if let Some((mut levels, members)) = later.next().await? {
                 for (i, step) in steps[..base].iter().enumerate() {
                     let level = &mut self.levels[usize::from(step.table)];
                     let whole = levels.split_first_chunk::<4>().and_then(|(len, rest)| {
@@ -103,7 +122,7 @@ impl Join<'_> {
                         levels = rest;
                         Some(level)
                     });
-                    if !whole.is_some_and(|w| level.put_back(stored(i), w)) {
+                    if !whole.is_some_and(|w| level.put_back(stored(i), w, members, cx)) {
                         return Err(SqlError::internal("a combination that cannot be read"));
                     }
                 }
@@ -122,7 +141,13 @@ impl Join<'_> {
                     _ => Nests::All,
                 }
             };
-            let table = |s: usize| stored(s).map(Arc::clone);
+            let table = |s: usize| {
+                let width = match block.tables[usize::from(steps[s].table)].source {
+                    TableSource::Derived(n) => block.derived[n as usize].types.len(),
+                    _ => 0,
+                };
+                (stored(s).map(Arc::clone), width)
+            };
             let kept = later.rows(table, nests, cx, env).await?;
             let base = later.base();
             if kept.is_none() {
@@ -145,12 +170,12 @@ impl Join<'_> {
             let mut key = Vec::new();
             if write_probe_key(keys, cx, &self.tuple(), &mut key)? {
                 let before = &self.steps[..s];
-                waits = grace.put_off(&key, |_, out| {
+                waits = grace.put_off(&key, |members, out| {
                     for (i, step) in before.iter().enumerate() {
                         let start = out.len();
                         out.extend_from_slice(&[0; 4]);
                         let goes = gone.contains(&i);
-                        self.levels[usize::from(step.table)].write(goes, out);
+                        self.levels[usize::from(step.table)].write(goes, members, out);
                         let len = (out.len() - start - 4) as u32;
                         out[start..start + 4].copy_from_slice(&len.to_le_bytes());
                     }
@@ -178,7 +203,7 @@ impl Later {
     /// The files; the session may hold no more; the statement is to end.
     pub async fn rows(
         &mut self,
-        table: impl Fn(usize) -> Option<Arc<Table>>,
+        table: impl Fn(usize) -> Kind,
         nests: impl Fn(usize) -> Nests,
         cx: &EvalCtx<'_>,
         host: &mut impl Host,
@@ -214,32 +239,28 @@ impl Later {
         }
     }
 
-    fn parts_of(
-        &self,
-        table: &impl Fn(usize) -> Option<Arc<Table>>,
-    ) -> Result<(Arc<Table>, Room), SqlError> {
+    fn parts_of(&self, table: &impl Fn(usize) -> Kind) -> Result<(Kind, Room), SqlError> {
         let room = self.room.clone();
-        table(self.base)
-            .zip(room)
-            .ok_or_else(|| SqlError::internal("no table to join"))
+        let room = room.ok_or_else(|| SqlError::internal("no table to join"))?;
+        Ok((table(self.base), room))
     }
 
     /// Begins with a pair; `None` where it was cut.
     async fn begin(
         &mut self,
         pair: Pair,
-        table: &impl Fn(usize) -> Option<Arc<Table>>,
+        table: &impl Fn(usize) -> Kind,
         nests: &impl Fn(usize) -> Nests,
         cx: &EvalCtx<'_>,
         host: &mut impl Host,
     ) -> Result<Option<Kept>, SqlError> {
-        let (table, mut room) = self.parts_of(table)?;
-        let mut rows = Refill::new(&table, cx);
+        let ((table, width), mut room) = self.parts_of(table)?;
+        let mut rows = Refill::new(table, width, cx);
         let mut build = Reader::new(pair.build.1.section.clone());
         let nests = nests(self.base);
         let mut pieces = None;
         while pair.build.0.advance(&mut build).await? {
-            rows.push(build.key(), build.row(), cx)?;
+            rows.push(build.key(), build.row(), &pair.build.0.members, cx)?;
             if host.is_due() {
                 host.rest().await?;
             }
@@ -276,14 +297,14 @@ impl Later {
         &self,
         rest: &mut Reader,
         file: &Parts,
-        table: &impl Fn(usize) -> Option<Arc<Table>>,
+        table: &impl Fn(usize) -> Kind,
         cx: &EvalCtx<'_>,
         host: &mut impl Host,
     ) -> Result<(Kept, bool), SqlError> {
-        let (table, mut room) = self.parts_of(table)?;
-        let mut rows = Refill::new(&table, cx);
+        let ((table, width), mut room) = self.parts_of(table)?;
+        let mut rows = Refill::new(table, width, cx);
         while file.advance(rest).await? {
-            rows.push(rest.key(), rest.row(), cx)?;
+            rows.push(rest.key(), rest.row(), &file.members, cx)?;
             if host.is_due() {
                 host.rest().await?;
             }

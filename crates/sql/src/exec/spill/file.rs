@@ -26,6 +26,12 @@ impl Section {
     pub fn len(&self) -> u64 {
         self.records
     }
+
+    /// More, behind them.
+    pub fn append(&mut self, more: Section) {
+        self.blocks.extend(more.blocks);
+        self.records += more.records;
+    }
 }
 
 /// Lengths in front of a record.

@@ -44,16 +44,20 @@ fn columns_of(plan: &GroupPlan) -> Vec<(u16, u16)> {
     columns
 }
 
+/// Whether nothing has effects in the order of the rows.
+fn can_wait(plan: &GroupPlan) -> bool {
+    let ordered = plan.aggregates.iter().flat_map(|a| &a.order_by);
+    let args = plan.aggregates.iter().flat_map(|a| &a.args);
+    let mut all = plan.keys.iter().chain(args).chain(ordered.map(|(e, _)| e));
+    !all.any(has_effects)
+}
+
 impl GroupSpill {
-    /// Nothing spilled. `None` where rows cannot wait: there is one group, or something has effects in the order of the rows.
+    /// Nothing spilled. `None` where there is one group.
     pub fn new(plan: &GroupPlan, cx: &EvalCtx<'_>) -> Option<GroupSpill> {
-        let ordered = plan.aggregates.iter().flat_map(|a| &a.order_by);
-        let args = plan.aggregates.iter().flat_map(|a| &a.args);
-        let mut all = plan.keys.iter().chain(args).chain(ordered.map(|(e, _)| e));
-        let waits = !plan.keys.is_empty() && !plan.rollup && !all.any(has_effects);
-        waits.then(|| GroupSpill {
+        (!plan.keys.is_empty() && !plan.rollup).then(|| GroupSpill {
             room: Room::table(cx),
-            columns: columns_of(plan),
+            columns: Vec::new(),
             depth: 0,
             parts: None,
         })
@@ -67,14 +71,26 @@ impl GroupSpill {
 
     /// There is one group more; all take so many bytes.
     #[inline]
-    pub fn grown(&mut self, groups: usize, bytes: usize) {
-        if self.parts.is_none()
-            && groups >= LEAST
-            && self.room.is_over(bytes)
-            && self.depth < DEEPEST
-        {
-            self.parts = Some(Partitions::new(&self.room));
+    pub fn grown(&mut self, plan: &GroupPlan, groups: usize, bytes: usize) {
+        if self.parts.is_none() && groups >= LEAST && self.room.is_over(bytes) {
+            self.begin(plan);
         }
+    }
+
+    #[cold]
+    fn begin(&mut self, plan: &GroupPlan) {
+        if self.depth >= DEEPEST {
+            return;
+        }
+        if !can_wait(plan) {
+            // It need not be asked again.
+            self.depth = DEEPEST;
+            return;
+        }
+        if self.columns.is_empty() {
+            self.columns = columns_of(plan);
+        }
+        self.parts = Some(Partitions::new(&self.room));
     }
 
     /// Takes a row whose group has no room.

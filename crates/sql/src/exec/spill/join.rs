@@ -35,6 +35,12 @@ impl BuildSpill {
         self.parts.as_mut()
     }
 
+    /// The file, where all rows go.
+    pub fn begin(&mut self) -> &mut Partitions {
+        self.parts
+            .get_or_insert_with(|| Partitions::new(&self.room))
+    }
+
     /// The rows in the file, if they are there.
     ///
     /// # Errors

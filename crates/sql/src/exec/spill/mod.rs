@@ -6,11 +6,13 @@
 //! - `merge`: sorted runs, merged (Knuth, The Art of Computer Programming 3, 5.4.1; Graefe, "Implementing Sorting in Database Systems", 2006).
 //! - `partition`: rows by the hashes of their keys, a part of which has room where all have not (DeWitt et al., "Implementation Techniques for Main
 //!   Memory Database Systems", 1984; Graefe, "Query Evaluation Techniques for Large Databases", 1993, sections 4 and 5).
+//! - `gather`: rows of derived tables and set operations, in their order.
 //! - `group`: rows of groups for which there was no room; `join`: both sides of a hash join.
 //!
 //! Rows are added where nothing can wait, under the latch of a page. They gather in buffers, which are written between rows.
 
 pub(super) mod file;
+pub(super) mod gather;
 pub(super) mod group;
 pub(super) mod host;
 pub(super) mod join;

@@ -367,3 +367,31 @@ fn changes_by_rows_of_a_hash_join() {
     assert_eq!((&of[0].0, &of[0].1), (&of[1].0, &of[1].1));
     assert_eq!((of[0].2, of[1].2), (false, true));
 }
+
+#[test]
+fn rows_of_derived_tables_and_set_operations() {
+    let mut c = every_type(700);
+    let columns = COLUMNS.join(", ");
+    for sql in [
+        "SELECT COUNT(*), SUM(id) FROM (SELECT id, w, j FROM v ORDER BY w, id LIMIT 650) q",
+        "WITH q AS (SELECT id, s, w FROM v ORDER BY id LIMIT 600) SELECT s, id, w FROM q WHERE id % 3 = 1 ORDER BY id",
+        "SELECT id, s FROM v UNION ALL SELECT id + 1000, b FROM v ORDER BY id",
+        "SELECT s, e FROM v UNION SELECT b, e FROM v ORDER BY HEX(s), e",
+        "SELECT s, id FROM v UNION SELECT b, id FROM v UNION SELECT s, id FROM v ORDER BY id, HEX(s) LIMIT 20, 800",
+        "SELECT i, e FROM v EXCEPT SELECT i, e FROM v WHERE id > 300 ORDER BY i, e",
+        "SELECT i, e, y FROM v WHERE id < 500 INTERSECT ALL SELECT i, e, y FROM v WHERE id > 100 ORDER BY i, e, y",
+        "SELECT q.id, r.id FROM (SELECT id, i FROM v ORDER BY w, id LIMIT 300) q JOIN (SELECT id, i FROM v ORDER BY w DESC, id LIMIT 300) r \
+         ON q.i = r.i ORDER BY q.id, r.id",
+        "SELECT q.id, r.id, r.s FROM v q LEFT JOIN (SELECT id, i, s FROM v ORDER BY w, id LIMIT 400) r ON q.i = r.i ORDER BY q.id + 0, r.id",
+        "SELECT q.id, r.id, t.id FROM v q JOIN (SELECT id, i, s, d FROM v ORDER BY w, id LIMIT 400) r ON q.i = r.i \
+         JOIN (SELECT id, d FROM v ORDER BY j, id LIMIT 400) t ON t.d = r.d ORDER BY q.id + 0, r.id, t.id",
+        "SELECT q.id, r.id FROM (SELECT id, u FROM v ORDER BY w, id LIMIT 90) q JOIN (SELECT id, u FROM v ORDER BY w, id LIMIT 90) r \
+         ON q.u < r.u ORDER BY q.id, r.id",
+    ] {
+        c.same(sql);
+    }
+    c.same(&format!(
+        "SELECT * FROM (SELECT id, {columns} FROM v ORDER BY w, id LIMIT 699) q UNION ALL SELECT id, {columns} FROM v ORDER BY 1, 2, 3"
+    ));
+    c.same_set("SELECT s, e FROM v WHERE i < 0 UNION SELECT s, e FROM v");
+}
