@@ -40,7 +40,20 @@ struct Cursor<'p, 'a> {
 /// The list is over: at this byte there is what should not be there.
 struct Fault(usize);
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
+    /// What stands in the optimizer hints (`/*+ .. */`) between the last token taken and the current one.
+    fn hint(&self) -> Option<&'a [u8]> {
+        let comments = &self.lexer.comments;
+        let from = comments.partition_point(|c| c.0 < self.last_end);
+        let text = self.text();
+        comments[from..]
+            .iter()
+            .take_while(|c| c.1 <= self.tok.start)
+            .map(|c| &text[c.0 as usize..c.1 as usize])
+            .next()
+            .and_then(|c| c.strip_prefix(b"/*+")?.strip_suffix(b"*/"))
+    }
+
     /// The hints between the last token taken and the current one.
     pub fn hints(&mut self) -> Hints {
         let mut hints = Hints::default();

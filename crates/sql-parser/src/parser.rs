@@ -22,7 +22,7 @@ const WINDOW: usize = 4096;
 const SHOWN: usize = 128;
 
 pub(crate) struct Parser<'a> {
-    lexer: Lexer<'a>,
+    pub lexer: Lexer<'a>,
     /// The tokens around the current one: those taken lately, and those looked at ahead.
     tokens: Vec<Token>,
     pos: usize,
@@ -132,19 +132,6 @@ impl<'a> Parser<'a> {
             }
         }
         self.tokens[self.pos + n]
-    }
-
-    /// What stands in the optimizer hints (`/*+ .. */`) between the last token taken and the current one.
-    pub fn hint(&self) -> Option<&'a [u8]> {
-        let comments = &self.lexer.comments;
-        let from = comments.partition_point(|c| c.0 < self.last_end);
-        let text = self.text();
-        comments[from..]
-            .iter()
-            .take_while(|c| c.1 <= self.tok.start)
-            .map(|c| &text[c.0 as usize..c.1 as usize])
-            .next()
-            .and_then(|c| c.strip_prefix(b"/*+")?.strip_suffix(b"*/"))
     }
 
     /// A syntax error at the current token.

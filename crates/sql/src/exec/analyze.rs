@@ -8,13 +8,12 @@ use std::sync::Arc;
 use types::{SqlError, Value, ValueRef};
 
 use super::Env;
-use super::block::{Counts, run_block};
 use super::query::run_query;
 use crate::plan::tally::{Place, Tally};
 use crate::plan::tree::Explained;
 use crate::plan::{Block, PlanBody, tree_form};
 use crate::sink::{ColumnMeta, Done, ResultSink};
-use sql_expr::{NoRow, RowSource};
+use sql_expr::NoRow;
 
 impl Env<'_> {
     /// Whether somebody counts.
@@ -44,20 +43,6 @@ impl Env<'_> {
             tally.at(block, place).add(loops, rows, time);
         }
     }
-}
-
-/// Runs a block that is counted.
-pub(super) async fn block(
-    b: &Block,
-    env: &mut Env<'_>,
-    outer: &dyn RowSource,
-    sink: &mut dyn ResultSink,
-    enough: u64,
-) -> Result<Counts, SqlError> {
-    let begun = env.begun();
-    let counts = run_block(b, env, outer, sink, enough).await?;
-    env.tell(b, Place::Block, begun, 1, counts.sent);
-    Ok(counts)
 }
 
 /// Rows that nobody wants.

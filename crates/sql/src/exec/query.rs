@@ -6,7 +6,6 @@ use std::pin::Pin;
 use types::{SqlError, ValueRef};
 
 use super::Env;
-use super::analyze;
 use super::block::{Counts, run_block};
 use super::distinct::Distinct;
 use super::keymap::KeyMap;
@@ -18,6 +17,7 @@ use super::spill::gather::Gathered;
 use super::spill::record::read_values;
 use super::store::RowStore;
 use super::sub::SubValues;
+use crate::plan::tally::Place;
 use crate::plan::{Block, Body, OUTPUT_SLOT, QueryPlan, SetArm, SortKey, SubPlan};
 use crate::sink::ResultSink;
 use sql_expr::memory::Charge;
@@ -37,10 +37,10 @@ pub(crate) fn run_query<'a>(
 ) -> Running<'a> {
     Box::pin(async move {
         if let Body::Block(b) = &q.body {
-            if env.is_counted() {
-                return analyze::block(b, env, outer, sink, enough).await;
-            }
-            return run_block(b, env, outer, sink, enough).await;
+            let begun = env.begun();
+            let counts = run_block(b, env, outer, sink, enough).await?;
+            env.tell(b, Place::Block, begun, 1, counts.sent);
+            return Ok(counts);
         }
         let mut bounds = limits(q.limit.as_ref(), env.cx)?;
         bounds.take = bounds.take.min(enough);

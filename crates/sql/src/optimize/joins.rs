@@ -81,11 +81,9 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
     let mut best = arrange(&req, conds, &statistics)?;
     let mut weedout = Vec::new();
     if let Some((joins, conds)) = weeded {
-        let kept = req.joins.nest_of.iter().zip(&joins.nest_of).enumerate();
-        let kept: Vec<u16> = kept
-            .filter(|(_, (before, after))| before == after)
-            .map(|(t, _)| t as u16)
-            .collect();
+        // What a semi-join or an anti-join within finds says nothing of the rows that are wanted.
+        let wanted = |t: &u16| !is_filter(&req.joins, usize::from(*t));
+        let kept: Vec<u16> = (0..req.tables.len() as u16).filter(wanted).collect();
         let nested = std::mem::replace(&mut req.joins, joins);
         let other = arrange(&req, conds, &statistics)?;
         let cheaper = other.cost + other.rows * WEED < best.cost * WEEDING_PAYS;
@@ -144,6 +142,22 @@ fn weeded_form(joins: &Joins, conds: &[CondInfo]) -> Option<(Joins, Vec<CondInfo
         }
     }
     Some((joins, conds))
+}
+
+/// Whether a table is of a semi-join or an anti-join, or of one in it.
+fn is_filter(joins: &Joins, t: usize) -> bool {
+    let mut nest = joins.nest_of[t];
+    while nest != 0 {
+        let n = &joins.nests[usize::from(nest)];
+        if n.kind != NestKind::Outer {
+            return true;
+        }
+        if n.parent == nest {
+            break;
+        }
+        nest = n.parent;
+    }
+    false
 }
 
 /// Whether a semi-join may be carried out in no other way than by weeding out duplicates.

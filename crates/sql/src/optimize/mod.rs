@@ -14,6 +14,7 @@ mod equalities;
 mod fast;
 mod group;
 mod hashing;
+mod hint_names;
 mod hints;
 mod join_order;
 mod joins;
@@ -62,7 +63,7 @@ pub fn prepare_values(
 }
 
 fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> {
-    hints::resolve(&mut bound.body, &bound.facts.hints, ctx.cx);
+    hint_names::resolve(&mut bound.body, &bound.facts.hints, ctx.cx);
     let optimizer = Optimizer {
         ctx,
         next_slot: Cell::new(bound.facts.next_slot),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::TableSource;
-use super::explain::{Line, describe};
+use super::lines::{Line, describe};
 use super::shape;
 use super::tree::{Block, PlanBody, QueryPlan, Step, SubPlan};
 use super::words::{InBlock, of_step};
@@ -294,7 +294,7 @@ fn table(
     }
     if let Some(k) = &line.key {
         m.push(("key", Json::text(k)));
-        let parts: Vec<Json> = line.parts.iter().map(|p| Json::text(p)).collect();
+        let parts: Vec<Json> = line.parts.iter().map(Json::text).collect();
         if !parts.is_empty() {
             m.push(("used_key_parts", Json::List(parts)));
         }
@@ -310,6 +310,9 @@ fn table(
     let produced = s.out.round().max(1.0);
     m.push(("rows_produced_per_join", Json::Number(produced as u64)));
     m.push(("filtered", figure(line.filtered.unwrap_or(100.0))));
+    if s.cover.is_some() {
+        m.push(("using_index", Json::Bool(true)));
+    }
     for n in &s.nests {
         match n.kind {
             NestKind::Outer => {}

@@ -2,8 +2,10 @@
 //!
 //! Plain data. Nothing here decides anything or runs.
 
+mod access_words;
 pub(crate) mod explain;
-pub(crate) mod json_form;
+mod json_form;
+mod lines;
 pub(crate) mod params;
 mod shape;
 pub(crate) mod tally;

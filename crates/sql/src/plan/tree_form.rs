@@ -3,15 +3,15 @@
 use std::fmt::Write;
 
 use super::TableSource;
+use super::access_words::{equal, join_name, limit_text, range_text, sort_text};
 use super::shape::{self, Nest, Part};
 use super::tally::{Count, Place, Tally};
-use super::tree::{Access, Block, KeyExpr, PlanBody, QueryPlan, RangeAccess, Step, SubPlan};
+use super::tree::{Access, Block, PlanBody, QueryPlan, RangeAccess, Step, SubPlan};
 use super::words::{InBlock, bare};
 use crate::bind::from::NestKind;
 use crate::bind::subqueries_of;
-use crate::bind::tree::{Body, InsertRows, LimitPlan, SortKey};
-use engine::Table;
-use sql_expr::{Expr, Node, Val};
+use crate::bind::tree::{Body, InsertRows};
+use sql_expr::{Expr, Node};
 use sql_parser::ast::SetOp;
 
 /// One operation.
@@ -491,6 +491,10 @@ impl Former<'_> {
         let cx = InBlock::bare(b);
         let text = |e: &Expr| cx.text(e);
         let reverse = |r: bool| if r { " (reverse)" } else { "" };
+        let scan = match s.cover {
+            Some(_) => "Covering index scan",
+            None => "Index scan",
+        };
         match &s.access {
             Access::Full { index: 0, backward } => Op::new(
                 format!("Table scan on {name}{}", reverse(*backward)),
@@ -498,7 +502,7 @@ impl Former<'_> {
             ),
             Access::Full { index, backward } => {
                 let index = &table.def.indexes[*index].name;
-                let text = format!("Index scan on {name} using {index}{}", reverse(*backward));
+                let text = format!("{scan} on {name} using {index}{}", reverse(*backward));
                 Op::new(text, Vec::new())
             }
             Access::Get(keys) => {
@@ -511,21 +515,25 @@ impl Former<'_> {
                 let (index, reverse) = (&def.name, reverse(r.backward));
                 if r.prefix.is_empty() && !r.is_bounded() {
                     return Op::new(
-                        format!("Index scan on {name} using {index}{reverse}"),
+                        format!("{scan} on {name} using {index}{reverse}"),
                         Vec::new(),
                     );
                 }
                 if r.is_bounded() {
                     let over = range_text(table, r, &text);
-                    let text =
-                        format!("Index range scan on {name} using {index} over {over}{reverse}");
+                    let kind = match s.cover {
+                        Some(_) => "Covering index range scan",
+                        None => "Index range scan",
+                    };
+                    let text = format!("{kind} on {name} using {index} over {over}{reverse}");
                     return Op::new(text, Vec::new());
                 }
                 let single = table.is_unique(r.index) && r.prefix.len() == def.parts.len();
-                let kind = if single {
-                    "Single-row index lookup"
-                } else {
-                    "Index lookup"
+                let kind = match (single, s.cover.is_some()) {
+                    (true, true) => "Single-row covering index lookup",
+                    (true, false) => "Single-row index lookup",
+                    (false, true) => "Covering index lookup",
+                    (false, false) => "Index lookup",
                 };
                 let on = equal(table, r.index, &r.prefix, &text).join(", ");
                 Op::new(
@@ -550,115 +558,4 @@ impl Former<'_> {
             Access::Nothing => Op::new("Zero rows", Vec::new()),
         }
     }
-}
-
-fn join_name(kind: &str) -> &str {
-    match kind {
-        "inner" => "inner join",
-        "left" => "left join",
-        "semi" => "semijoin",
-        _ => "antijoin",
-    }
-}
-
-fn sort_text(
-    keys: &[SortKey],
-    text: &dyn Fn(&Expr) -> String,
-    limit: Option<&LimitPlan>,
-) -> String {
-    let key = |k: &SortKey| {
-        let e = text(&k.expr);
-        if k.desc { format!("{e} DESC") } else { e }
-    };
-    let all: Vec<String> = keys.iter().map(key).collect();
-    let number = |e: &Expr| match e.as_const() {
-        Some(Val::Int(n)) => u64::try_from(*n).ok(),
-        Some(Val::Uint(n)) => Some(*n),
-        _ => None,
-    };
-    let most = limit.and_then(|l| {
-        let skipped = match &l.offset {
-            Some(o) => number(o)?,
-            None => 0,
-        };
-        number(&l.count)?.checked_add(skipped)
-    });
-    let most = most.map_or(String::new(), |n| {
-        format!(", limit input to {n} row(s) per chunk")
-    });
-    format!("Sort: {}{most}", all.join(", "))
-}
-
-fn limit_text(count: &Expr, offset: Option<&Expr>, text: &dyn Fn(&Expr) -> String) -> String {
-    match offset {
-        Some(o) => format!("Limit/Offset: {}/{} row(s)", text(count), text(o)),
-        None => format!("Limit: {} row(s)", text(count)),
-    }
-}
-
-/// `column=value` of the leading parts of an index.
-fn equal(
-    table: &Table,
-    index: usize,
-    keys: &[KeyExpr],
-    text: &dyn Fn(&Expr) -> String,
-) -> Vec<String> {
-    let parts = &table.def.indexes[index].parts;
-    let one = |(p, k): (&engine::IndexPart, &KeyExpr)| {
-        let column = &table.def.columns[usize::from(p.column)].name;
-        format!("{column}={}", text(&k.expr))
-    };
-    parts.iter().zip(keys).map(one).collect()
-}
-
-/// The part of an index that a range is.
-pub(super) fn range_text(table: &Table, r: &RangeAccess, text: &dyn Fn(&Expr) -> String) -> String {
-    if !r.arms.is_empty() {
-        let arms: Vec<String> = r.arms.iter().map(|a| range_text(table, a, text)).collect();
-        return arms.join(" OR ");
-    }
-    let parts = &table.def.indexes[r.index].parts;
-    let column = |i: usize| {
-        let p = parts.get(i);
-        p.map_or("", |p| &*table.def.columns[usize::from(p.column)].name)
-    };
-    let mut all: Vec<String> = r
-        .prefix
-        .iter()
-        .enumerate()
-        .map(|(i, k)| format!("{} = {}", column(i), text(&k.expr)))
-        .collect();
-    let next = column(r.prefix.len());
-    if !r.points.is_empty() {
-        let point = |k: &KeyExpr| {
-            let last = format!("{next} = {}", text(&k.expr));
-            let words: Vec<String> = all.iter().cloned().chain([last]).collect();
-            format!("({})", words.join(" AND "))
-        };
-        let points: Vec<String> = r.points.iter().map(point).collect();
-        return points.join(" OR ");
-    }
-    let sign = |inside: bool| if inside { "<=" } else { "<" };
-    let begin = r
-        .begins
-        .as_ref()
-        .map(|b| format!("'{}' <= ", String::from_utf8_lossy(b)));
-    let low = match &r.low {
-        Some((k, inside)) => Some(format!("{} {} ", text(&k.expr), sign(*inside))),
-        None if begin.is_some() => begin,
-        None if r.high.is_some() || r.not_null => Some("NULL < ".to_owned()),
-        None => None,
-    };
-    let high = r
-        .high
-        .as_ref()
-        .map(|(k, inside)| format!(" {} {}", sign(*inside), text(&k.expr)));
-    if low.is_some() || high.is_some() {
-        all.push(format!(
-            "{}{next}{}",
-            low.unwrap_or_default(),
-            high.unwrap_or_default()
-        ));
-    }
-    format!("({})", all.join(" AND "))
 }

@@ -7,6 +7,17 @@ use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use sql_parser::ast;
 
+/// How the tables of a block may be read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    /// Its rows are changed.
+    pub changes: bool,
+    /// Several indexes may be read together.
+    pub unions: bool,
+    /// Invisible indexes may be used.
+    pub invisible: bool,
+}
+
 /// Which indexes of a table a statement may use.
 pub(super) struct Allowed {
     join: Scope,

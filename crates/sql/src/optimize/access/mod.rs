@@ -8,11 +8,13 @@ mod allowed;
 mod arms;
 mod bounds;
 mod cost;
+mod hinted;
 
 use engine::{IndexKind, Table};
 use types::SqlError;
 
 use self::allowed::Allowed;
+pub(super) use self::allowed::Rules;
 use self::bounds::{bounds, key};
 use self::cost::{
     COVERED, FORBIDDEN, LOOK_UP, LOOK_UP_GUESSED, NEXT_RANGE, ROW, SEEK, SEEN, reading,
@@ -137,17 +139,6 @@ impl Any {
             needs: self.needs,
         }
     }
-}
-
-/// How the tables of a block may be read.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Rules {
-    /// Its rows are changed.
-    pub changes: bool,
-    /// Several indexes may be read together.
-    pub unions: bool,
-    /// Invisible indexes may be used.
-    pub invisible: bool,
 }
 
 /// Everything that conditions say about a table, for all orders of joins.
@@ -282,41 +273,6 @@ impl<'a> Paths<'a> {
     fn any_path(&self, n: usize, rows: f64) -> Path {
         let any = &self.any[n];
         any.path(n, rows, self.look_up(any.range.index))
-    }
-
-    /// Whether the first row of an index may be read.
-    pub fn allows(&self, index: usize) -> bool {
-        self.allowed.index(index)
-    }
-
-    /// Whether an index may be used to have rows in order; `Some(true)` where it is to be.
-    pub fn orders(&self, index: usize) -> Option<bool> {
-        self.allowed.order(index)
-    }
-
-    /// Whether ranges of an index may be read.
-    fn has_ranges(&self, index: usize) -> bool {
-        match &self.from.hints().no_range {
-            Some(of) => !of.is_empty() && !of.contains(&index),
-            None => true,
-        }
-    }
-
-    /// Whether an index may be read together with others.
-    fn merges(&self, index: usize) -> bool {
-        match &self.from.hints().index_merge {
-            Some((on, of)) if !of.is_empty() => of.contains(&index) == *on,
-            _ => true,
-        }
-    }
-
-    /// What several indexes together cost; next to nothing where a hint asks for it.
-    fn merged(&self, n: usize, rows: f64) -> Path {
-        let mut path = self.unions[n].merged(n, rows, self.look_up);
-        if matches!(self.from.hints().index_merge, Some((true, _))) {
-            path.cost /= FORBIDDEN;
-        }
-        path
     }
 
     /// Reading everything, of so many rows.

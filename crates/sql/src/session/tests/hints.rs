@@ -164,6 +164,34 @@ fn tables_of_semi_joins_take_part_in_the_order() {
     assert!(c.plan(&plain).contains("weeded"));
 }
 
+/// A row comes once, also where a semi-join whose duplicates are weeded out has another one in it.
+#[test]
+fn weeded_semi_joins_may_have_others_in_them() {
+    let mut c = client();
+    c.run("CREATE TABLE o (a INT NOT NULL)");
+    c.run("CREATE TABLE p (a INT NOT NULL, x INT NOT NULL)");
+    c.run("CREATE TABLE q (x INT NOT NULL, y INT NOT NULL)");
+    c.run("INSERT INTO o VALUES (1), (2)");
+    c.run("INSERT INTO p VALUES (1, 1), (1, 2), (2, 3)");
+    c.run("INSERT INTO q VALUES (1, 1), (2, 1), (9, 1)");
+    let query = |hint: &str| {
+        format!(
+            "SELECT /*+ {hint} */ a FROM o WHERE a IN (SELECT /*+ QB_NAME(s) */ a FROM p WHERE EXISTS (SELECT /*+ QB_NAME(i) */ 1 FROM q WHERE q.x = p.x))"
+        )
+    };
+    for hint in [
+        "SEMIJOIN(@s DUPSWEEDOUT)",
+        "SEMIJOIN(@s DUPSWEEDOUT) SEMIJOIN(@i DUPSWEEDOUT)",
+        "SEMIJOIN(@s DUPSWEEDOUT) SEMIJOIN(@i FIRSTMATCH)",
+        "SEMIJOIN(@s DUPSWEEDOUT) NO_SEMIJOIN(@i)",
+        "NO_SEMIJOIN(@s)",
+    ] {
+        assert_eq!(c.rows(&query(hint)), [["1"]], "{hint}");
+    }
+    let weeded = query("SEMIJOIN(@s DUPSWEEDOUT)");
+    assert!(c.plan(&weeded).contains("weeded"));
+}
+
 #[test]
 fn joins_without_hash_or_kept_rows() {
     let mut c = client();
@@ -317,136 +345,133 @@ fn derived_tables_are_merged_or_not() {
     assert_eq!(c.plan(&query("")), "<derived2> ALL, t1 ALL");
 }
 
+/// Statements, and the numbers and texts of their warnings.
+type Warned = (&'static str, &'static [(u16, &'static str)]);
+
+const WRONG: &[Warned] = &[
+    (
+        "SELECT /*+ BOGUS */ 1 AS n",
+        &[(
+            1064,
+            "Optimizer hint syntax error near 'BOGUS */ 1 AS n' at line 1",
+        )],
+    ),
+    (
+        "SELECT /*+ BKA(t) */ 1",
+        &[
+            (1235, "The optimizer hint BKA has no effect"),
+            (3128, "Unresolved name `t`@`select#1` for BKA hint"),
+        ],
+    ),
+    (
+        "SELECT /*+ NO_BKA() NO_BKA() */ 1",
+        &[(3126, "Hint NO_BKA( ) is ignored as conflicting/duplicated")],
+    ),
+    (
+        "SELECT /*+ NO_BNL(t1) BNL(t1) */ 1 FROM t1 LIMIT 1",
+        &[(3126, "Hint BNL(`t1` ) is ignored as conflicting/duplicated")],
+    ),
+    (
+        "SELECT /*+ QB_NAME(q1) NO_ICP(@q1 t1 PRIMARY) NO_ICP(@q1 t1 PRIMARY) */ 1 FROM t1 LIMIT 1",
+        &[(
+            3126,
+            "Hint NO_ICP(`t1`@`q1` `PRIMARY` ) is ignored as conflicting/duplicated",
+        )],
+    ),
+    (
+        "SELECT 1 FROM (SELECT /*+ NO_ICP(t1 a, zz) */ a FROM t1 LIMIT 1) d",
+        &[(3128, "Unresolved name `t1`@`select#2` `zz` for NO_ICP hint")],
+    ),
+    (
+        "SELECT /*+ JOIN_PREFIX(t1, t2) JOIN_PREFIX(t2, t1) */ 1 FROM t1, t2 LIMIT 1",
+        &[(
+            3126,
+            "Hint JOIN_PREFIX( `t2`,`t1`) is ignored as conflicting/duplicated",
+        )],
+    ),
+    (
+        "SELECT /*+ JOIN_ORDER(t1, t7) */ 1 FROM t1 LIMIT 1",
+        &[(3128, "Unresolved name `t7` for JOIN_ORDER hint")],
+    ),
+    (
+        "SELECT /*+ NO_BNL(@nobody) */ 1",
+        &[(
+            3127,
+            "Query block name `nobody` is not found for NO_BNL hint",
+        )],
+    ),
+    (
+        "SELECT /*+ QB_NAME(q) QB_NAME(r) */ 1",
+        &[(
+            3126,
+            "Hint QB_NAME(`r`) is ignored as conflicting/duplicated",
+        )],
+    ),
+    (
+        "SELECT /*+ MAX_EXECUTION_TIME(10000) MAX_EXECUTION_TIME(2) */ 1",
+        &[(
+            3126,
+            "Hint MAX_EXECUTION_TIME(2) is ignored as conflicting/duplicated",
+        )],
+    ),
+    (
+        "INSERT INTO t3 SELECT /*+ MAX_EXECUTION_TIME(10000) */ 1, 1",
+        &[(
+            3125,
+            "MAX_EXECUTION_TIME hint is supported by top-level standalone SELECT statements only",
+        )],
+    ),
+    (
+        "SELECT /*+ RESOURCE_GROUP(g) */ 1",
+        &[(1235, "The optimizer hint RESOURCE_GROUP has no effect")],
+    ),
+    ("INSERT /*+ NO_INDEX(t3) */ INTO t3 VALUES (100, 100)", &[]),
+    (
+        "SELECT /*+ SET_VAR(nobody = 1) */ 1",
+        &[(3128, "Unresolved name 'nobody' for SET_VAR hint")],
+    ),
+    (
+        "SELECT /*+ SET_VAR(autocommit = 0) */ 1",
+        &[(
+            3637,
+            "Variable 'autocommit' cannot be set using SET_VAR hint.",
+        )],
+    ),
+    (
+        "SELECT /*+ SET_VAR(max_points_in_geometry=2) SET_VAR(max_points_in_geometry=9) */ 1",
+        &[
+            (
+                3126,
+                "Hint SET_VAR(max_points_in_geometry=9)  is ignored as conflicting/duplicated",
+            ),
+            (
+                1292,
+                "Truncated incorrect max_points_in_geometry value: '2'",
+            ),
+        ],
+    ),
+    (
+        "SELECT /*+ SET_VAR(max_points_in_geometry='bad') */ 1",
+        &[(
+            1232,
+            "Incorrect argument type to variable 'max_points_in_geometry'",
+        )],
+    ),
+    (
+        "SELECT /*+ SET_VAR(optimizer_switch='bad=on') */ 1",
+        &[(
+            1231,
+            "Variable 'optimizer_switch' can't be set to the value of 'bad=on'",
+        )],
+    ),
+];
+
 #[test]
 fn wrong_hints_are_warned_of() {
     let mut c = client();
-    let near = |s: &str| format!("1064 Optimizer hint syntax error near '{s}' at line 1");
-    let w = |code: u16, s: &str| format!("{code} {s}");
-    let cases = [
-        ("SELECT /*+ BOGUS */ 1 AS n", vec![near("BOGUS */ 1 AS n")]),
-        (
-            "SELECT /*+ BKA(t) */ 1",
-            vec![
-                w(1235, "The optimizer hint BKA has no effect"),
-                w(3128, "Unresolved name `t`@`select#1` for BKA hint"),
-            ],
-        ),
-        (
-            "SELECT /*+ NO_BKA() NO_BKA() */ 1",
-            vec![w(
-                3126,
-                "Hint NO_BKA( ) is ignored as conflicting/duplicated",
-            )],
-        ),
-        (
-            "SELECT /*+ NO_BNL(t1) BNL(t1) */ 1 FROM t1 LIMIT 1",
-            vec![w(
-                3126,
-                "Hint BNL(`t1` ) is ignored as conflicting/duplicated",
-            )],
-        ),
-        (
-            "SELECT /*+ QB_NAME(q1) NO_ICP(@q1 t1 PRIMARY) NO_ICP(@q1 t1 PRIMARY) */ 1 FROM t1 LIMIT 1",
-            vec![w(
-                3126,
-                "Hint NO_ICP(`t1`@`q1` `PRIMARY` ) is ignored as conflicting/duplicated",
-            )],
-        ),
-        (
-            "SELECT 1 FROM (SELECT /*+ NO_ICP(t1 a, zz) */ a FROM t1 LIMIT 1) d",
-            vec![w(
-                3128,
-                "Unresolved name `t1`@`select#2` `zz` for NO_ICP hint",
-            )],
-        ),
-        (
-            "SELECT /*+ JOIN_PREFIX(t1, t2) JOIN_PREFIX(t2, t1) */ 1 FROM t1, t2 LIMIT 1",
-            vec![w(
-                3126,
-                "Hint JOIN_PREFIX( `t2`,`t1`) is ignored as conflicting/duplicated",
-            )],
-        ),
-        (
-            "SELECT /*+ JOIN_ORDER(t1, t7) */ 1 FROM t1 LIMIT 1",
-            vec![w(3128, "Unresolved name `t7` for JOIN_ORDER hint")],
-        ),
-        (
-            "SELECT /*+ NO_BNL(@nobody) */ 1",
-            vec![w(
-                3127,
-                "Query block name `nobody` is not found for NO_BNL hint",
-            )],
-        ),
-        (
-            "SELECT /*+ QB_NAME(q) QB_NAME(r) */ 1",
-            vec![w(
-                3126,
-                "Hint QB_NAME(`r`) is ignored as conflicting/duplicated",
-            )],
-        ),
-        (
-            "SELECT /*+ MAX_EXECUTION_TIME(10000) MAX_EXECUTION_TIME(2) */ 1",
-            vec![w(
-                3126,
-                "Hint MAX_EXECUTION_TIME(2) is ignored as conflicting/duplicated",
-            )],
-        ),
-        (
-            "INSERT INTO t3 SELECT /*+ MAX_EXECUTION_TIME(10000) */ 1, 1",
-            vec![w(
-                3125,
-                "MAX_EXECUTION_TIME hint is supported by top-level standalone SELECT statements only",
-            )],
-        ),
-        (
-            "SELECT /*+ RESOURCE_GROUP(g) */ 1",
-            vec![w(1235, "The optimizer hint RESOURCE_GROUP has no effect")],
-        ),
-        (
-            "INSERT /*+ NO_INDEX(t3) */ INTO t3 VALUES (100, 100)",
-            vec![],
-        ),
-        (
-            "SELECT /*+ SET_VAR(nobody = 1) */ 1",
-            vec![w(3128, "Unresolved name 'nobody' for SET_VAR hint")],
-        ),
-        (
-            "SELECT /*+ SET_VAR(autocommit = 0) */ 1",
-            vec![w(
-                3637,
-                "Variable 'autocommit' cannot be set using SET_VAR hint.",
-            )],
-        ),
-        (
-            "SELECT /*+ SET_VAR(max_points_in_geometry=2) SET_VAR(max_points_in_geometry=9) */ 1",
-            vec![
-                w(
-                    3126,
-                    "Hint SET_VAR(max_points_in_geometry=9)  is ignored as conflicting/duplicated",
-                ),
-                w(
-                    1292,
-                    "Truncated incorrect max_points_in_geometry value: '2'",
-                ),
-            ],
-        ),
-        (
-            "SELECT /*+ SET_VAR(max_points_in_geometry='bad') */ 1",
-            vec![w(
-                1232,
-                "Incorrect argument type to variable 'max_points_in_geometry'",
-            )],
-        ),
-        (
-            "SELECT /*+ SET_VAR(optimizer_switch='bad=on') */ 1",
-            vec![w(
-                1231,
-                "Variable 'optimizer_switch' can't be set to the value of 'bad=on'",
-            )],
-        ),
-    ];
-    for (sql, warnings) in cases {
-        assert_eq!(c.warnings(sql), warnings, "{sql}");
+    for (sql, warnings) in WRONG {
+        let wanted: Vec<String> = warnings.iter().map(|(n, s)| format!("{n} {s}")).collect();
+        assert_eq!(c.warnings(sql), wanted, "{sql}");
     }
     assert_eq!(c.error("SET optimizer_switch = 'bad=on'"), 1231);
 }
