@@ -592,19 +592,3 @@ fn a_small_pool_and_log_serve_many_threads() {
         e.close().await.unwrap();
     });
 }
-
-#[test]
-fn temporary_files_of_a_crash_are_removed_at_the_next_start() {
-    use base::environment::Disk as _;
-    let disk = Arc::new(MemDisk::default());
-    let (e, s, _) = setup(&disk);
-    let mut file = e.temp_files().create().expect("a file");
-    block_on(file.append(b"rows")).expect("there is room");
-    let after = Arc::new(disk.crash(true));
-    drop((file, s, e));
-    let names = || after.read_dir(Path::new("/db/temp")).expect("a folder");
-    assert_eq!(names().len(), 1);
-    let e = open(&after);
-    assert_eq!(names(), []);
-    drop(e);
-}

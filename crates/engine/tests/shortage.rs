@@ -243,3 +243,19 @@ fn a_rebuild_on_a_full_disk_leaves_the_table_as_it_was() {
         }
     }
 }
+
+#[test]
+fn temporary_files_of_a_crash_are_removed_at_the_next_start() {
+    use base::environment::Disk as _;
+    let disk = Arc::new(MemDisk::default());
+    let e = open_with(mem::environment(disk.clone()), 512);
+    let mut file = e.temp_files().create().expect("a file");
+    block_on(file.append(b"rows")).expect("there is room");
+    let after = Arc::new(disk.crash(true));
+    drop((file, e));
+    let names = || after.read_dir("/db/temp".as_ref()).expect("a folder");
+    assert_eq!(names().len(), 1);
+    let e = open_with(mem::environment(after.clone()), 512);
+    assert_eq!(names(), []);
+    drop(e);
+}

@@ -346,7 +346,7 @@ pub(crate) async fn keep(
             match rows.into_memory() {
                 Ok(store) => (Rows::Store(store), Charge::default()),
                 Err(rows) => (
-                    in_file(rows, step, slot, spill.as_mut(), env, &rest).await?,
+                    in_file(*rows, step, slot, spill.as_mut(), env, &rest).await?,
                     Charge::default(),
                 ),
             }

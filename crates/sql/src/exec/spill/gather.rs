@@ -72,10 +72,10 @@ impl Gathered {
     ///
     /// # Errors
     /// They are not: all of it.
-    pub fn into_memory(self) -> Result<RowStore, Gathered> {
+    pub fn into_memory(self) -> Result<RowStore, Box<Gathered>> {
         match self.file {
             None => Ok(self.store),
-            Some(_) => Err(self),
+            Some(_) => Err(Box::new(self)),
         }
     }
 
