@@ -79,13 +79,11 @@ impl TempFiles {
     pub fn create(self: &Arc<TempFiles>) -> Result<TempFile, SqlError> {
         let n = self.next.fetch_add(1, Ordering::Relaxed);
         let path = self.folder.join(format!("{n}.tmp"));
-        let open = || self.disk.open(&path, OpenMode::Buffered, true);
-        let file = match open() {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                self.disk.create_dir_all(&self.folder).and_then(|()| open())
-            }
-            opened => opened,
+        let folder = match self.disk.exists(&self.folder) {
+            true => Ok(()),
+            false => self.disk.create_dir_all(&self.folder),
         };
+        let file = folder.and_then(|()| self.disk.open(&path, OpenMode::Buffered, true));
         let file = file.map_err(|e| error::temporary(e, &path))?;
         self.open.fetch_add(1, Ordering::Relaxed);
         Ok(TempFile {

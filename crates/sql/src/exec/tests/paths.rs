@@ -57,10 +57,13 @@ fn alternatives_on_one_index_are_ranges() {
         ),
         (
             "a BETWEEN @p AND @q OR a BETWEEN @r AND @s OR a IN (1, 2)",
-            "t range a Using where",
+            "t range a Using where; Using index",
         ),
-        (pairs.as_str(), "t range a Using where"),
-        ("(a = 20 AND c > 3) OR a IS NULL", "t range ac Using where"),
+        (pairs.as_str(), "t range a Using where; Using index"),
+        (
+            "(a = 20 AND c > 3) OR a IS NULL",
+            "t range ac Using where; Using index",
+        ),
         ("b LIKE 't%' OR b = 'one'", "t range b Using where"),
         (
             "id = 1 OR a = 10",
@@ -198,7 +201,7 @@ fn extremes_come_from_indexes() {
     assert_eq!(c.rows("SELECT MAX(c) FROM t WHERE a = 20"), "4");
     assert_eq!(c.rows("SELECT MIN(id) FROM t WHERE id > 2"), "3");
     assert_eq!(c.rows("SELECT MAX(id) FROM t WHERE id < 0"), "NULL");
-    assert_eq!(c.path("SELECT MIN(a) FROM t"), "t index a -");
+    assert_eq!(c.path("SELECT MIN(a) FROM t"), "t index a Using index");
 }
 
 #[test]

@@ -66,7 +66,7 @@ const QUERIES: &[(&str, &str, &str)] = &[
     -> Sort: x.id, limit input to 5 row(s) per chunk
         -> Nested loop inner join
             -> Single-row index lookup on t2 using PRIMARY (id=7)
-            -> Index lookup on x using a (a=t2.a)",
+            -> Covering index lookup on x using a (a=t2.a)",
         "/* select#1 */ select `test`.`x`.`id` AS `id`,`test`.`t2`.`c` AS `c` from `test`.`t2` join `test`.`t1` `x` \
          where ((`test`.`t2`.`id` = 7) and (`test`.`x`.`a` = `test`.`t2`.`a`)) order by `test`.`x`.`id` limit 2,3",
     ),
@@ -104,14 +104,14 @@ const QUERIES: &[(&str, &str, &str)] = &[
          from `test`.`t1` group by `test`.`t1`.`a` having (count(0) > 5) order by count(0)",
     ),
     (
-        "SELECT id FROM t1 WHERE a IN (SELECT a FROM t3 WHERE d < 3)",
+        "SELECT id, b FROM t1 WHERE a IN (SELECT a FROM t3 WHERE d < 3)",
         "\
 -> Hash semijoin (t3.a = t1.a)
     -> Table scan on t1
     -> Hash
         -> Filter: (t3.d < 3)
             -> Table scan on t3",
-        "/* select#1 */ select `test`.`t1`.`id` AS `id` from `test`.`t1` semi join (`test`.`t3`) \
+        "/* select#1 */ select `test`.`t1`.`id` AS `id`,`test`.`t1`.`b` AS `b` from `test`.`t1` semi join (`test`.`t3`) \
          where ((`test`.`t3`.`d` < 3) and (`test`.`t1`.`a` = `test`.`t3`.`a`))",
     ),
     (
