@@ -7,7 +7,7 @@ use types::error::codes;
 use types::{Level, SqlError, Value, Warning};
 
 use super::Session;
-use super::set_vars::sets_vars;
+use super::set_before::sets_vars;
 use crate::access::{Authorized, Ready, statement};
 use crate::bind::BindCtx;
 use crate::bind::params::{TypedParam, type_of};
