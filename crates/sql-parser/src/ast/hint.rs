@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{ExplainTarget, Name, QueryBody, Statement};
+use super::Name;
 
 /// The hints of one query block.
 #[derive(Debug, Clone, Default)]
@@ -324,59 +324,5 @@ impl fmt::Display for Hint {
             }
         }
         f.write_str(")")
-    }
-}
-
-impl Statement {
-    /// The hints of the first block of a statement: where those stand that are for all of it.
-    pub fn hints(&self) -> Option<&Hints> {
-        match self {
-            Statement::Query(q) => first_block(&q.body),
-            Statement::Insert(i) => Some(&i.hints),
-            Statement::Update(u) => Some(&u.hints),
-            Statement::Delete(d) => Some(&d.hints),
-            Statement::Explain(e) => match &e.target {
-                ExplainTarget::Statement(s) => s.hints(),
-                ExplainTarget::Connection(_) => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// The hints of the first block of a statement, to be completed.
-    pub(crate) fn hints_mut(&mut self) -> Option<&mut Hints> {
-        match self {
-            Statement::Query(q) => first_block_mut(&mut q.body),
-            Statement::Insert(i) => Some(&mut i.hints),
-            Statement::Update(u) => Some(&mut u.hints),
-            Statement::Delete(d) => Some(&mut d.hints),
-            Statement::Explain(e) => match &mut e.target {
-                ExplainTarget::Statement(s) => s.hints_mut(),
-                ExplainTarget::Connection(_) => None,
-            },
-            _ => None,
-        }
-    }
-}
-
-fn first_block(mut body: &QueryBody) -> Option<&Hints> {
-    loop {
-        body = match body {
-            QueryBody::Select(s) => return Some(&s.hints),
-            QueryBody::Nested(q) => &q.body,
-            QueryBody::Set(s) => &s.first,
-            _ => return None,
-        };
-    }
-}
-
-fn first_block_mut(mut body: &mut QueryBody) -> Option<&mut Hints> {
-    loop {
-        body = match body {
-            QueryBody::Select(s) => return Some(&mut s.hints),
-            QueryBody::Nested(q) => &mut q.body,
-            QueryBody::Set(s) => &mut s.first,
-            _ => return None,
-        };
     }
 }

@@ -24,6 +24,7 @@ mod run;
 pub mod scalar;
 mod security;
 mod set;
+mod set_before;
 mod set_vars;
 mod text;
 mod text_prepared;
@@ -130,7 +131,7 @@ pub struct Session {
     /// `SET timestamp`: the time all statements see, microseconds since 1970.
     fixed_timestamp: Option<i64>,
     /// What a statement with `SET_VAR` has set.
-    before: set_vars::Before,
+    before: set_before::Before,
     /// The TLS its client came over.
     pub(crate) transport: Option<Arc<transport::PeerTls>>,
     /// For the transaction's savepoints.
@@ -215,7 +216,7 @@ impl Session {
             closing: false,
             isolation: engine::Isolation::RepeatableRead,
             settings: 0,
-            before: set_vars::Before::default(),
+            before: set_before::Before::default(),
             fixed_timestamp: None,
             transport: None,
             savepoints: Charge::to(&memory),

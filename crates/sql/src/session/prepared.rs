@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use types::error::codes;
 use types::{Pace, SqlError, Value};
 
-use super::set_vars::sets_vars;
+use super::set_before::sets_vars;
 use super::{Com, Execution, Outcome, Session, com, dispatch};
 use crate::access::Authorized;
 use crate::exec::ExecError;

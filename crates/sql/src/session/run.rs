@@ -8,7 +8,7 @@ use types::{Level, SqlError, Value, Warning};
 
 use super::Session;
 use super::prologue::Rows;
-use super::set_vars::sets_vars;
+use super::set_before::sets_vars;
 use crate::access::{Authorized, Ready};
 use crate::bind::BindCtx;
 use crate::bind::params::{TypedParam, type_of};

@@ -4,26 +4,13 @@ use types::{Level, SqlError, Warning};
 
 use super::Session;
 use crate::access::statement::SESSION_VARIABLES;
-use sql_expr::vars::{self, Kept, VarInput};
+use sql_expr::vars::{self, VarInput};
 use sql_parser::ast::{HintValue, SetVar, Statement};
 
 /// ER_WARN_CONFLICTING_HINT, ER_UNRESOLVED_HINT_NAME, ER_NOT_HINT_UPDATABLE_VARIABLE.
 const CONFLICT: u16 = 3126;
 const UNRESOLVED: u16 = 3128;
 const NOT_HINTABLE: u16 = 3637;
-
-/// What a session had before a statement with `SET_VAR`.
-#[derive(Default)]
-pub(super) struct Before {
-    vars: Kept,
-    timestamp: Option<Option<i64>>,
-    insert_id: Option<u64>,
-}
-
-/// Whether a statement sets variables for itself: its plan is for no other statement, and not without them.
-pub(super) fn sets_vars(statement: &Statement) -> bool {
-    statement.hints().is_some_and(|h| !h.set_vars.is_empty())
-}
 
 fn input(value: &HintValue) -> VarInput {
     match value {
