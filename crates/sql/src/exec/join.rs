@@ -4,14 +4,15 @@
 //! where equalities allow). Outer joins follow MySQL's scheme: a nest of tables remembers whether it found a match; when its
 //! first table runs out without one, its tables become NULL once.
 
-mod ahead;
+mod kept_rows;
+mod look_ahead;
 mod put_off;
 
 use engine::{ReadMode, RowBatch, Scan, ScanSpec};
 use types::{SqlError, ValueRef};
 
-use self::ahead::Ahead;
 use super::Env;
+use super::ahead::Ahead;
 use super::grace::Later;
 use super::keep::{Kept, keep};
 use super::keymap::KeyMap;
@@ -421,22 +422,6 @@ impl<'p> Join<'p> {
         Ok(true)
     }
 
-    /// Finds the kept rows that can match the combination before.
-    fn probe(&mut self, s: usize, cx: &EvalCtx<'_>) -> Result<(), SqlError> {
-        let step = &self.steps[s];
-        let t = usize::from(step.table);
-        let Some(kept) = &self.levels[t].kept else {
-            return Ok(());
-        };
-        let found = kept.look_up(step, cx, &self.tuple())?;
-        let p = &mut self.progress[s];
-        if let Some(chain) = found {
-            p.by_hash = true;
-            p.chain = chain;
-        }
-        Ok(())
-    }
-
     /// Moves a step to its next row.
     async fn advance(&mut self, s: usize, env: &mut Env<'_>) -> Result<bool, SqlError> {
         let block = self.block;
@@ -540,52 +525,6 @@ impl<'p> Join<'p> {
         self.levels[t].batch = batch;
         self.levels[t].batches += 1;
         Ok(())
-    }
-
-    async fn advance_kept(&mut self, s: usize, env: &mut Env<'_>) -> Result<bool, SqlError> {
-        let cx = env.cx;
-        let step = &self.steps[s];
-        let t = usize::from(step.table);
-        loop {
-            if env.due() {
-                env.pause().await?;
-            }
-            let p = &mut self.progress[s];
-            let level = &mut self.levels[t];
-            let Some(kept) = &level.kept else {
-                return Ok(false);
-            };
-            let row = if p.by_hash {
-                let Some(row) = p.chain else {
-                    p.exhausted = true;
-                    return Ok(false);
-                };
-                p.chain = kept.after(row);
-                row as usize
-            } else {
-                if p.next >= kept.len() {
-                    p.exhausted = true;
-                    return Ok(false);
-                }
-                p.next += 1;
-                p.next - 1
-            };
-            if let Some(kept) = &mut level.kept
-                && kept.is_in_file()
-            {
-                kept.come(row).await?;
-                level.at = At::Kept(row);
-                let tuple = self.tuple();
-                if !all_hold(&step.filter, cx, &tuple)? || !all_hold(&step.implied, cx, &tuple)? {
-                    continue;
-                }
-            }
-            let level = &mut self.levels[t];
-            level.at = At::Kept(row);
-            if all_hold(&step.probe, cx, &self.tuple())? {
-                return Ok(true);
-            }
-        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! (page reads, row locks, SLEEP) happens between rows, in the async shell here. Point reads and single-row changes by primary key
 //! have paths of their own (`direct`). The executor never begins or ends a transaction or a statement: the session does.
 
+mod ahead;
 mod analyze;
 mod batch;
 mod block;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use engine::Cover;
+use engine::{Cover, Table};
 
 use crate::bind::places::Places;
 use crate::bind::reads::columns_of;
@@ -30,6 +30,14 @@ pub(super) fn columns_read(b: &BoundBlock, places: &Places) -> Vec<Vec<u16>> {
         }
     });
     read
+}
+
+/// The indexes of a table whose entries hold these columns.
+pub(super) fn covering(table: &Table, columns: &[u16]) -> Vec<usize> {
+    let indexes = 0..table.def.indexes.len();
+    indexes
+        .filter(|&i| table.cover(i, columns).is_some())
+        .collect()
 }
 
 /// Lets the steps of a block read entries instead of rows wherever these say enough.

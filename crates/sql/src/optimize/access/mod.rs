@@ -9,6 +9,7 @@ mod arms;
 mod bounds;
 mod cost;
 mod hinted;
+mod look_up;
 
 use engine::{IndexKind, Table};
 use types::SqlError;
@@ -16,10 +17,9 @@ use types::SqlError;
 use self::allowed::Allowed;
 pub(super) use self::allowed::Rules;
 use self::bounds::{bounds, key};
-use self::cost::{
-    COVERED, FORBIDDEN, LOOK_UP, LOOK_UP_GUESSED, NEXT_RANGE, ROW, SEEK, SEEN, reading,
-};
+use self::cost::{FORBIDDEN, LOOK_UP, LOOK_UP_GUESSED, NEXT_RANGE, ROW, SEEK, SEEN, reading};
 use super::conditions::CondInfo;
+use super::covering::covering;
 use super::range::{Sarg, sarg};
 use super::selectivity::Selectivity;
 use super::statistics::Statistics;
@@ -202,9 +202,7 @@ impl<'a> Paths<'a> {
             return Ok(paths);
         };
         if let Some(columns) = reads {
-            let indexes = 0..table.def.indexes.len();
-            let covering = indexes.filter(|&i| table.cover(i, columns).is_some());
-            paths.covering = covering.collect();
+            paths.covering = covering(table, columns);
         }
         let own = 1u64 << t;
         let places = selectivity.places;
@@ -260,19 +258,6 @@ impl<'a> Paths<'a> {
             TableSource::Engine(t) => Some(t),
             _ => None,
         }
-    }
-
-    /// The work of coming from an entry of an index to what is read of the row.
-    fn look_up(&self, index: usize) -> f64 {
-        match self.covering.contains(&index) {
-            true => COVERED,
-            false => self.look_up,
-        }
-    }
-
-    fn any_path(&self, n: usize, rows: f64) -> Path {
-        let any = &self.any[n];
-        any.path(n, rows, self.look_up(any.range.index))
     }
 
     /// Reading everything, of so many rows.

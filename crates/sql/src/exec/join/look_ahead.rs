@@ -8,39 +8,11 @@
 use super::{At, Join};
 use crate::exec::{Env, keys};
 use crate::plan::Step;
-use engine::{KeyBound, Session};
+use engine::KeyBound;
 use sql_expr::Node;
 
 /// Look-ups whose pages are begun at a time.
 const WINDOW: usize = 16;
-
-/// How a step stands to the look-ups in front of it.
-#[derive(Default)]
-pub(super) struct Ahead {
-    /// Pages that the session had waited for when the last look-up began.
-    waited: u64,
-    /// A look-up waited, and the window since found pages to read.
-    pub on: bool,
-    /// The step whose rows give the keys; where it is the step itself there is none.
-    source: Option<usize>,
-    /// Which of that step's batches, and up to where its rows were looked at.
-    batch: u64,
-    next: usize,
-}
-
-impl Ahead {
-    /// A look-up begins.
-    #[inline]
-    pub fn begin(&mut self, session: &Session) {
-        self.waited = session.pages_waited_for();
-    }
-
-    /// It has come to an end.
-    #[inline]
-    pub fn end(&mut self, session: &Session) {
-        self.on |= session.pages_waited_for() != self.waited;
-    }
-}
 
 impl Join<'_> {
     /// Begins reading what the next look-ups of a step need.

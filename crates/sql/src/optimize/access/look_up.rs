@@ -1,0 +1,20 @@
+//! What it costs to come from the entries of an index to their rows: little where they hold all that is read.
+
+use super::cost::COVERED;
+use super::{Path, Paths};
+
+impl Paths<'_> {
+    /// The work of coming from an entry of an index to what is read of the row.
+    pub(super) fn look_up(&self, index: usize) -> f64 {
+        match self.covering.contains(&index) {
+            true => COVERED,
+            false => self.look_up,
+        }
+    }
+
+    /// What an OR says about one index, as a way to read it.
+    pub(super) fn any_path(&self, n: usize, rows: f64) -> Path {
+        let any = &self.any[n];
+        any.path(n, rows, self.look_up(any.range.index))
+    }
+}
