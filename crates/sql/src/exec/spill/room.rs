@@ -23,7 +23,7 @@ const STRIDE: usize = 64 << 10;
 #[derive(Debug, Clone)]
 pub(crate) struct Room {
     account: Arc<Account>,
-    /// The variable's value.
+    /// The variable's value, where it is another than the default; what an operator has at least otherwise.
     size: usize,
     /// The value is less than the default: it is taken at its word.
     literal: bool,
@@ -34,7 +34,11 @@ pub(crate) struct Room {
 impl Room {
     fn new(cx: &EvalCtx<'_>, size: u64, default: u64) -> Room {
         let literal = size < default;
-        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        // A default is nobody's wish.
+        let size = match size == default {
+            true => BUFFER as usize,
+            false => usize::try_from(size).unwrap_or(usize::MAX),
+        };
         Room {
             account: Arc::clone(cx.memory()),
             size,
