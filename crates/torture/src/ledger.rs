@@ -329,15 +329,19 @@ impl Client {
             })
             .collect();
         for (victim, undoing) in &undone {
-            if found.contains_key(victim) == found.contains_key(undoing) {
-                return Err(format!(
-                    "transaction {undoing} undoes {victim}, and {} there",
-                    if found.contains_key(victim) {
-                        "both are"
-                    } else {
-                        "neither is"
-                    }
-                ));
+            match (found.contains_key(victim), found.contains_key(undoing)) {
+                (true, true) => {
+                    return Err(format!(
+                        "transaction {undoing} undoes {victim}, and both are there"
+                    ));
+                }
+                // Only what has been acknowledged is undone.
+                (false, false) => {
+                    return Err(format!(
+                        "ACKNOWLEDGED transaction {victim} is missing, and so is {undoing}, which undoes it"
+                    ));
+                }
+                _ => {}
             }
         }
         for (txn, entry) in &mut self.entries {
@@ -574,7 +578,9 @@ mod tests {
         };
         assert!(book().verify(&found(7, &[(1, Deed::Transfer)])).is_ok());
         assert!(book().verify(&found(7, &[(2, Deed::Undo(1))])).is_ok());
-        assert!(book().verify(&found(7, &[])).is_err());
+        // What was acknowledged is lost then.
+        let lost = book().verify(&found(7, &[])).unwrap_err();
+        assert!(lost.starts_with("ACKNOWLEDGED transaction 1 "), "{lost}");
         let both = found(7, &[(1, Deed::Transfer), (2, Deed::Undo(1))]);
         assert!(book().verify(&both).is_err());
     }
