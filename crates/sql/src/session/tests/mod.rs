@@ -55,8 +55,8 @@ pub(super) fn server_that_sorts(disk: Arc<MemDisk>, sort_bytes_max: u64) -> Arc<
             pager: PagerOptions {
                 pool_bytes: 16 << 20,
                 // The disk is in memory, and what a test has begun may outlive it: by default a log begins with 192 MiB.
-                log_capacity_bytes: 128 << 20,
-                log_buffer_bytes: 8 << 20,
+                log_capacity_bytes: 64 << 20,
+                log_buffer_bytes: 4 << 20,
                 ..PagerOptions::default()
             },
             sort_bytes_max,
