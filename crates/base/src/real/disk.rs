@@ -285,10 +285,21 @@ mod tests {
                     let _ = tell.send((b.bytes()[4095], r.ok(), here_too));
                 };
                 let room = IoBuf::owned(AlignedBuf::zeroed(4096));
-                f.submit_read(room, 0, Box::new(done));
-                told.try_recv()
+                f.submit_read(room, 0, Box::new(done.clone()));
+                let waited_for = told.try_recv();
+                // Several that nobody waits for do not hold it up.
+                let ahead = (0..3).map(|_| ReadAt {
+                    buf: IoBuf::owned(AlignedBuf::zeroed(4096)),
+                    offset: 0,
+                    done: Box::new(done.clone()),
+                });
+                f.submit_reads(ahead.collect());
+                drop(done);
+                (waited_for, told.iter().collect::<Vec<_>>())
             });
-            assert_eq!(lent.join().unwrap(), Ok((7, Some(4096), true)));
+            let (waited_for, ahead) = lent.join().unwrap();
+            assert_eq!(waited_for, Ok((7, Some(4096), true)));
+            assert_eq!(ahead, [(7, Some(4096), false); 3]);
         });
         fs::remove_dir_all(&dir).unwrap();
     }

@@ -21,7 +21,7 @@ use super::store::RowStore;
 use super::sub::SubValues;
 use crate::plan::{Access, Block, HashKey, Step, TableSource, VirtualCtx};
 use sql_expr::memory::Charge;
-use sql_expr::{EvalCtx, RowSource, Val, write_group_key};
+use sql_expr::{EvalCtx, Expr, RowSource, Val, write_group_key};
 
 /// Kept rows.
 pub(crate) struct Kept {
@@ -239,13 +239,7 @@ pub(crate) fn write_probe_key(
     row: &dyn RowSource,
     out: &mut Vec<u8>,
 ) -> Result<bool, SqlError> {
-    for k in keys {
-        let v = k.probe.eval(cx, row)?;
-        if !write_hash_key(k, &v, &k.probe.ty, out) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    write_key(keys.iter().map(|k| (k, &k.probe)), cx, row, out)
 }
 
 /// The same for the key of a row.
@@ -255,9 +249,18 @@ fn write_build_key(
     row: &dyn RowSource,
     out: &mut Vec<u8>,
 ) -> Result<bool, SqlError> {
-    for k in keys {
-        let v = k.build.eval(cx, row)?;
-        if !write_hash_key(k, &v, &k.build.ty, out) {
+    write_key(keys.iter().map(|k| (k, &k.build)), cx, row, out)
+}
+
+fn write_key<'k>(
+    parts: impl Iterator<Item = (&'k HashKey, &'k Expr)>,
+    cx: &EvalCtx<'_>,
+    row: &dyn RowSource,
+    out: &mut Vec<u8>,
+) -> Result<bool, SqlError> {
+    for (k, e) in parts {
+        let v = e.eval(cx, row)?;
+        if !write_hash_key(k, &v, &e.ty, out) {
             return Ok(false);
         }
     }
