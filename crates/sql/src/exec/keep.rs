@@ -2,11 +2,14 @@
 //! Where equalities connect them, a hash finds the rows for a combination (the classic in-memory hash join). Rows of a stored table that have no
 //! room go to a file ([`spill::join`](super::spill::join)).
 
+mod hash_key;
 pub(super) mod refill;
 
 use engine::{ReadMode, RowBatch, ScanSpec};
 use types::{SqlError, ValueRef};
 
+use self::hash_key::write_build_key;
+pub(crate) use self::hash_key::write_probe_key;
 use super::Env;
 use super::join::{all_hold, passes};
 use super::keymap::KeyMap;
@@ -21,7 +24,7 @@ use super::store::RowStore;
 use super::sub::SubValues;
 use crate::plan::{Access, Block, HashKey, Step, TableSource, VirtualCtx};
 use sql_expr::memory::Charge;
-use sql_expr::{EvalCtx, Expr, RowSource, Val, write_group_key};
+use sql_expr::{EvalCtx, RowSource};
 
 /// Kept rows.
 pub(crate) struct Kept {
@@ -230,57 +233,6 @@ impl Kept {
         self.hash = Some(h);
         Ok(())
     }
-}
-
-/// Appends the key that a combination looks for; `false` where a part is NULL.
-pub(crate) fn write_probe_key(
-    keys: &[HashKey],
-    cx: &EvalCtx<'_>,
-    row: &dyn RowSource,
-    out: &mut Vec<u8>,
-) -> Result<bool, SqlError> {
-    write_key(keys.iter().map(|k| (k, &k.probe)), cx, row, out)
-}
-
-/// The same for the key of a row.
-fn write_build_key(
-    keys: &[HashKey],
-    cx: &EvalCtx<'_>,
-    row: &dyn RowSource,
-    out: &mut Vec<u8>,
-) -> Result<bool, SqlError> {
-    write_key(keys.iter().map(|k| (k, &k.build)), cx, row, out)
-}
-
-fn write_key<'k>(
-    parts: impl Iterator<Item = (&'k HashKey, &'k Expr)>,
-    cx: &EvalCtx<'_>,
-    row: &dyn RowSource,
-    out: &mut Vec<u8>,
-) -> Result<bool, SqlError> {
-    for (k, e) in parts {
-        let v = e.eval(cx, row)?;
-        if !write_hash_key(k, &v, &e.ty, out) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Appends a value; `false` for NULL, which equals nothing.
-fn write_hash_key(k: &HashKey, v: &Val<'_>, ty: &sql_expr::ExprType, out: &mut Vec<u8>) -> bool {
-    if v.is_null() {
-        return false;
-    }
-    match k.collation {
-        Some(c) => {
-            let mut ty = *ty;
-            ty.collation = c;
-            write_group_key(v, &ty, out);
-        }
-        None => write_group_key(v, ty, out),
-    }
-    true
 }
 
 struct KeptRow<'a> {
