@@ -10,9 +10,9 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod access;
-pub mod accounts;
 pub mod bind;
 pub mod cache;
+pub mod context;
 pub mod ddl;
 pub mod exec;
 pub mod infoschema;
@@ -22,5 +22,5 @@ pub mod session;
 pub mod show;
 pub mod sink;
 
-pub use session::{Instance, InstanceOptions, Session};
+pub use context::{Instance, InstanceOptions, Session};
 pub use sink::{ColumnMeta, Done, ResultSink};

@@ -2,7 +2,7 @@
 //! moment.
 //!
 //! Everything about an account hangs on its [`Account`], so that it is dropped, renamed and compared as a whole. An [`AccountState`] is
-//! never changed in place where others see it: [`crate::accounts`] makes a new one. Nothing here decides what is allowed.
+//! never changed in place where others see it: [`crate::context::accounts`] makes a new one. Nothing here decides what is allowed.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -10,8 +10,8 @@ use engine::{ColumnDef, ColumnDefault, IndexDef, IndexKind, Table, TableDef};
 use types::error::codes;
 use types::{DataType, SqlError};
 
-use crate::session::Session;
-use crate::session::TableName;
+use crate::context::Session;
+use crate::context::TableName;
 use crate::sink::Done;
 use sql_expr::vars::SqlMode;
 use sql_parser::ast::{

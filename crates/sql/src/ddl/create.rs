@@ -5,8 +5,8 @@ use std::sync::Arc;
 use engine::{ColumnDef, ColumnDefault, IndexKind, TableDef};
 use types::{CollationId, DataType, Level, SqlError, Warning};
 
+use crate::context::Session;
 use crate::plan::Plan;
-use crate::session::Session;
 use crate::sink::{Done, ResultSink};
 use sql_expr::vars::SqlMode;
 use sql_parser::ast::{self, CreateTable};

@@ -4,7 +4,7 @@ use engine::SchemaDef;
 use types::error::codes;
 use types::{CollationId, Level, SqlError, Warning};
 
-use crate::session::Session;
+use crate::context::Session;
 use crate::sink::Done;
 use sql_parser::ast::{AlterDatabase, CreateDatabase, DatabaseOptions};
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use types::error::codes;
 use types::{Level, SqlError, Warning};
 
-use crate::session::Session;
+use crate::context::Session;
 use crate::sink::Done;
 use sql_parser::ast::{DropTables, ObjectKind, ObjectName};
 

@@ -10,8 +10,8 @@ use types::error::codes;
 use types::{DataType, Level, SqlError, Value, Warning};
 
 use super::histogram;
+use crate::context::{Session, TableName};
 use crate::infoschema;
-use crate::session::{Session, TableName};
 use crate::show::RowSet;
 use crate::sink::{Done, ResultSink};
 use sql_parser::ast::{HistogramClause, MaintenanceVerb, TableMaintenance};

@@ -21,7 +21,7 @@ use types::SqlError;
 use types::error::codes;
 
 use crate::access::Granted;
-use crate::session::Session;
+use crate::context::Session;
 use crate::sink::{Done, ResultSink};
 use sql_parser::ast::{ObjectName, Statement};
 

@@ -18,22 +18,12 @@ use std::sync::{Arc, LazyLock};
 use engine::{ColumnDef, ColumnDefault, IndexDef, IndexKind, TableDef, TableOptions};
 use types::{CollationId, SqlError, Value};
 
+use crate::context::Instance;
+pub use crate::context::names::{SCHEMAS, canonical_schema};
 use crate::plan::{NameSpace, TableGuard, VirtualColumn, VirtualCtx, VirtualTable};
-use crate::session::Instance;
 
 use spec::{Spec, View};
 pub use tables::TableFacts;
-
-/// The virtual schemas, as they are shown.
-pub const SCHEMAS: &[&str] = &["information_schema", "performance_schema"];
-
-/// The name in its own case, where it is a virtual schema's.
-pub fn canonical_schema(name: &str) -> Option<&'static str> {
-    SCHEMAS
-        .iter()
-        .copied()
-        .find(|s| s.eq_ignore_ascii_case(name))
-}
 
 struct Entry {
     schema: &'static str,

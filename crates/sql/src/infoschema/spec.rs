@@ -6,8 +6,8 @@ use types::{CollationId, DataType, DateTime, IntWidth, LobSize, Value};
 
 use crate::access::needs::Right;
 use crate::access::{AccountState, Priv, SecurityContext};
+use crate::context::Instance;
 use crate::plan::{VirtualColumn, VirtualCtx};
-use crate::session::Instance;
 
 /// `utf8mb3_bin`: names of schemas and tables compare exactly.
 const NAMES: CollationId = CollationId(83);

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use types::{Level, SqlError, Value, Warning};
 
 use super::{Session, long_running};
-use crate::access::Granted;
+use crate::access::needs::Needs;
+use crate::access::{Granted, statement};
 use crate::sink::{Done, ResultSink};
 use sql_parser::ast::{FlushItem, ResetItem, SetItem, ShowWhat, Statement};
 
@@ -133,6 +134,16 @@ impl Session {
                 _ => crate::ddl::run(self, granted, statement, text, sink).await,
             }
         })
+    }
+
+    /// Checks what a statement needs that is not planned.
+    ///
+    /// # Errors
+    /// What is missing; 1046.
+    pub(super) fn permit(&self, statement: &Statement) -> Result<Granted, SqlError> {
+        let schema = self.facts.database.as_deref();
+        let needs: Needs = statement::needs(statement, schema, self.security.account())?;
+        self.security.grant(&needs)
     }
 
     async fn run_transaction(&mut self, statement: &Statement) -> Result<Done, SqlError> {

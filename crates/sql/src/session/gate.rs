@@ -1,59 +1,14 @@
-//! What stands between a session and its statements beside privileges: an expired password, after which only a new one is
-//! accepted, and the account's limits an hour.
+//! Which statements an expired password and the account's limits an hour let pass.
 //!
 //! A session of an account with neither pays nothing: it is not gated, and its statements do not come here.
 
 use types::SqlError;
-use types::error::codes;
 
-use super::Session;
-use crate::access::AccountState;
-use crate::access::account::Limits;
-use crate::access::login::{Login, Usage};
+use crate::context::Session;
+use crate::context::gate::expired;
 use sql_parser::ast::{Account, SetItem, Statement};
 
-/// The state of a session's gate.
-#[derive(Debug, Default)]
-pub(crate) struct Gate {
-    /// The password has expired: nothing but a new one is accepted.
-    expired: bool,
-    limits: Limits,
-    /// The session's part in what its account uses; while it is here it counts as a connection.
-    usage: Option<Usage>,
-}
-
-impl Gate {
-    /// Of a login. What was there before is given back.
-    pub(super) fn of(login: Login) -> Gate {
-        Gate {
-            expired: login.expired,
-            limits: Limits::default(),
-            usage: Some(login.usage),
-        }
-    }
-
-    /// Whether statements have to be admitted.
-    #[inline]
-    pub(super) fn is_shut(&self) -> bool {
-        self.expired || self.limits.questions != 0 || self.limits.updates != 0
-    }
-}
-
-/// 1820.
-fn expired() -> SqlError {
-    SqlError::new(
-        codes::ER_MUST_CHANGE_PASSWORD,
-        "You must reset your password using ALTER USER statement before executing this statement.",
-    )
-}
-
 impl Session {
-    /// Takes over the limits that the account has now.
-    pub(super) fn take_limits(&mut self, state: &AccountState) {
-        let own = state.find(self.security.account());
-        self.gate.limits = own.map_or_else(Limits::default, |a| a.limits);
-    }
-
     /// Refuses a statement that an expired password or a limit does not let pass, and counts it otherwise.
     ///
     /// # Errors
@@ -90,17 +45,6 @@ impl Session {
         }
     }
 
-    /// Refuses whatever is no statement while the password is an expired one.
-    ///
-    /// # Errors
-    /// 1820.
-    pub(super) fn admit_command(&self) -> Result<(), SqlError> {
-        match self.gate.expired {
-            true => Err(expired()),
-            false => Ok(()),
-        }
-    }
-
     fn sets_own_password(&self, statement: &Statement) -> bool {
         let own = |a: &Account| {
             let id = self.account_id(a);
@@ -113,15 +57,6 @@ impl Session {
                 _ => false,
             },
             _ => false,
-        }
-    }
-
-    /// Opens the gate again once the account has a password that has not expired.
-    pub(super) fn look_for_new_password(&mut self) {
-        let state = self.instance.accounts.snapshot();
-        let own = state.find(self.security.account());
-        if own.is_some_and(|a| !a.password.expired) {
-            self.gate.expired = false;
         }
     }
 }

@@ -4,17 +4,11 @@ use types::SqlError;
 use types::error::codes;
 
 use super::Session;
-use crate::access::needs::Right;
-use crate::access::{Priv, statement};
+use crate::access::statement;
 use crate::sink::Done;
 use sql_parser::ast;
 
 impl Session {
-    /// Whether the account sees other accounts' connections.
-    pub(crate) fn sees_all_processes(&self) -> bool {
-        self.security.has_one(&[Right::Static(Priv::Process)])
-    }
-
     /// `KILL [QUERY | CONNECTION] id`.
     ///
     /// # Errors

@@ -11,10 +11,10 @@
 use engine::Committing;
 use types::{SqlError, Value};
 
-use super::process::Command;
-use super::prologue::Rows;
+use super::Command;
 use super::{Com, Session};
 use crate::access::Ready;
+use crate::context::prologue::Rows;
 use crate::exec;
 use crate::plan::{Plan, PlanBody, PointGet, UpdatePlan};
 use crate::sink::{Done, ResultSink};

@@ -1,14 +1,12 @@
 //! Prepared statements of the protocol: by id, parsed once, planned again only when a definition or a setting they depend
 //! on has changed.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use types::error::codes;
 use types::{Pace, SqlError, Value};
 
-use super::set_before::sets_vars;
+use super::set_vars::sets_vars;
 use super::{Com, Execution, Outcome, Session, com, dispatch};
 use crate::access::Authorized;
 use crate::exec::ExecError;
@@ -17,7 +15,8 @@ use crate::sink::{ColumnMeta, Done, ResultSink};
 use sql_expr::memory::{self, Charge};
 use sql_parser::ast::Statement;
 
-use super::process::Command;
+use super::Command;
+use crate::context::prepared::{Planned, Prepared};
 
 /// What the answer to COM_STMT_PREPARE says.
 #[derive(Debug, Clone)]
@@ -32,98 +31,8 @@ pub struct PreparedInfo {
     pub warnings: u16,
 }
 
-struct Planned {
-    plan: Authorized<Plan>,
-    settings: u64,
-}
-
-/// How many prepared statements all sessions together have open: what max_prepared_stmt_count limits.
-#[derive(Debug, Default)]
-pub(crate) struct PreparedCount(AtomicU64);
-
-impl PreparedCount {
-    /// How many there are.
-    pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// One more, until the place is dropped.
-    fn take(self: &Arc<Self>, limit: u64) -> Result<Place, SqlError> {
-        let place = Place(Arc::clone(self));
-        if self.0.fetch_add(1, Ordering::Relaxed) < limit {
-            return Ok(place);
-        }
-        Err(SqlError::new(
-            codes::ER_MAX_PREPARED_STMT_COUNT_REACHED,
-            format!(
-                "Can't create more than max_prepared_stmt_count statements (current value: {limit})"
-            ),
-        ))
-    }
-}
-
-/// The place of one statement in the count.
-struct Place(Arc<PreparedCount>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// What a prepared statement takes beside what its text makes of it.
 const PREPARED: usize = 1 << 10;
-
-/// A prepared statement.
-pub(crate) struct Prepared {
-    _place: Place,
-    _charge: Charge,
-    /// In UTF-8.
-    text: Arc<[u8]>,
-    statement: Arc<Statement>,
-    com: Com,
-    params: u16,
-    planned: Option<Planned>,
-    /// The plan depends on types that differ between executions.
-    one_use: bool,
-    /// It may compute for long without a pause.
-    lasts: bool,
-}
-
-/// A session's statements by id.
-#[derive(Default)]
-pub(crate) struct PreparedStatements {
-    map: HashMap<u32, Prepared>,
-    last: u32,
-}
-
-impl Prepared {
-    /// What it counts as.
-    #[inline]
-    pub fn com(&self) -> Com {
-        self.com
-    }
-
-    /// Whether it may compute for long without a pause.
-    #[inline]
-    pub fn lasts(&self) -> bool {
-        self.lasts
-    }
-
-    /// Its text, in UTF-8.
-    #[inline]
-    pub fn text(&self) -> &[u8] {
-        &self.text
-    }
-}
-
-impl PreparedStatements {
-    /// The statement of that id.
-    #[inline]
-    pub fn get(&self, id: u32) -> Option<&Prepared> {
-        self.map.get(&id)
-    }
-}
 
 /// Statements that only make sense as plain text (error 1295).
 fn is_preparable(s: &Statement) -> bool {
@@ -212,8 +121,8 @@ impl Session {
             None
         };
         Ok(Prepared {
-            _place: place,
-            _charge: charge,
+            place,
+            charge,
             com: com::of(&statement),
             one_use: sets || sql.contains(&b'@'),
             lasts: self.lasts(sql),
@@ -426,10 +335,6 @@ impl Session {
     /// Number of parameters of a prepared statement.
     pub fn prepared_params(&self, id: u32) -> Option<u16> {
         self.prepared.map.get(&id).map(|p| p.params)
-    }
-
-    pub(super) fn close_all_prepared(&mut self) {
-        self.prepared.map.clear();
     }
 }
 

@@ -7,11 +7,11 @@ use types::error::codes;
 use types::{Level, SqlError, Value, Warning};
 
 use super::Session;
-use super::prologue::Rows;
-use super::set_before::sets_vars;
+use super::set_vars::sets_vars;
 use crate::access::{Authorized, Ready};
 use crate::bind::BindCtx;
 use crate::bind::params::{TypedParam, type_of};
+use crate::context::prologue::Rows;
 use crate::exec::{self, ExecCtx, ExecError};
 use crate::infoschema::Names;
 use crate::optimize;
@@ -27,29 +27,6 @@ pub(super) const REPLANS: usize = 16;
 const EXPLAINED: u16 = 1003;
 
 impl Session {
-    /// The statement's time: `@@timestamp` where it is set, else the clock.
-    pub(crate) fn now_micros(&self) -> i64 {
-        self.fixed_timestamp
-            .unwrap_or_else(|| self.instance.clock.wall_us())
-    }
-
-    /// Runs `f` with a context to evaluate expressions in, and keeps the warnings it leaves.
-    pub(crate) fn with_ctx<R>(
-        &mut self,
-        params: &[Value],
-        f: impl FnOnce(&EvalCtx<'_>) -> Result<R, SqlError>,
-    ) -> Result<R, SqlError> {
-        let now = self.now_micros();
-        let (r, warnings, total) = {
-            let cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
-            let r = f(&cx);
-            let (w, n) = cx.take_warnings();
-            (r, w, n)
-        };
-        self.keep_warnings(warnings, total);
-        r
-    }
-
     /// The plan of a text that ran before, if nothing it depends on has changed.
     #[inline]
     pub(super) fn cached_plan(&mut self, sql: &[u8]) -> Option<Authorized<Plan>> {
@@ -132,13 +109,6 @@ impl Session {
         };
         self.keep_warnings(warnings, total);
         self.security.authorize(Arc::new(r?))
-    }
-
-    pub(crate) fn keep_warnings(&mut self, warnings: Vec<Warning>, total: u64) {
-        if total > 0 {
-            let max = self.vars.hot().max_error_count;
-            self.diagnostics.absorb(warnings, total, max);
-        }
     }
 
     /// Plans and runs a statement; a text of nothing but it may be kept for the next time.

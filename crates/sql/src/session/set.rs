@@ -4,7 +4,6 @@ use types::{SqlError, Value, Warning};
 
 use super::{Session, scalar};
 use crate::access::Granted;
-use crate::access::statement::CONNECTIONS;
 use crate::sink::{Done, StateChange};
 use sql_expr::vars::{self, VarInput, VarValue};
 use sql_expr::{ExprType, UserVar, Val};
@@ -221,85 +220,6 @@ impl Session {
             self.warn(Warning::from(w));
         }
         Ok(())
-    }
-
-    pub(super) fn set_session_variable(
-        &mut self,
-        name: &str,
-        input: &VarInput,
-    ) -> Result<Option<vars::VarWarning>, SqlError> {
-        let number = match input {
-            VarInput::Int(i) => Some(*i as u64),
-            VarInput::Uint(u) => Some(*u),
-            _ => None,
-        };
-        match name.to_ascii_lowercase().as_str() {
-            "last_insert_id" | "identity" => {
-                if let Some(n) = number {
-                    self.facts.last_insert_id = n;
-                }
-            }
-            "insert_id" => {
-                if let Some(n) = number {
-                    self.facts.insert_id = n;
-                }
-            }
-            "timestamp" => {
-                self.fixed_timestamp = match input {
-                    VarInput::Double(d) if *d > 0.0 => Some((d * 1e6) as i64),
-                    _ => number
-                        .filter(|n| *n > 0)
-                        .and_then(|n| i64::try_from(n).ok()?.checked_mul(1_000_000)),
-                };
-                if matches!(input, VarInput::Double(_)) {
-                    return Ok(None);
-                }
-            }
-            "optimizer_trace" => {
-                if let VarInput::Text(t) = input
-                    && t.to_ascii_lowercase()
-                        .replace(' ', "")
-                        .contains("enabled=on")
-                {
-                    return Err(SqlError::not_supported("optimizer_trace"));
-                }
-            }
-            seed @ ("rand_seed1" | "rand_seed2") => {
-                let w = self.vars.set(name, input)?;
-                let value = self.vars.value_by_name(name).map_or(0, |v| v.as_u64());
-                let which = usize::from(seed == "rand_seed2");
-                self.facts.chance.set(which, value as u32);
-                // The seeds are told to nobody: they read as zero.
-                self.vars.set(name, &VarInput::Int(0))?;
-                return Ok(w);
-            }
-            _ => {}
-        }
-        let w = self.vars.set(name, input)?;
-        self.obey_variables();
-        Ok(w)
-    }
-
-    /// Hands the engine the values it obeys.
-    pub(super) fn obey_variables(&mut self) {
-        let hot = self.vars.hot();
-        let seconds = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        let (rows, tables) = (hot.lock_wait_timeout, hot.metadata_lock_timeout);
-        self.engine.set_lock_wait_timeout(seconds(rows));
-        self.engine.set_table_wait_timeout(seconds(tables));
-        self.obey_memory_limits();
-    }
-
-    /// Takes over the limits of the session's memory; who administers connections is held to the server's own limit alone.
-    pub(super) fn obey_memory_limits(&mut self) {
-        let exempt = self.security.has_one(CONNECTIONS);
-        let value = |name| self.vars.value_by_name(name).map_or(0, |v| v.as_u64());
-        let own = match exempt {
-            true => u64::MAX,
-            false => value("connection_memory_limit"),
-        };
-        let subject = !exempt && value("global_connection_memory_tracking") != 0;
-        self.memory().set_limits(own, subject, exempt);
     }
 
     fn track(&mut self, name: &str) {

@@ -20,7 +20,7 @@ fn input(value: &HintValue) -> VarInput {
 }
 
 impl Session {
-    /// Sets the variables that a statement's hints name, until [`put_back`](Self::put_back). What cannot be set is warned of.
+    /// Sets the variables that a statement's hints name, until [`put_back`](Session::put_back). What cannot be set is warned of.
     pub(super) fn set_for_statement(&mut self, statement: &Statement) {
         self.put_back();
         let Some(hints) = statement.hints().filter(|h| !h.set_vars.is_empty()) else {
@@ -84,27 +84,9 @@ impl Session {
         }
         Ok(())
     }
+}
 
-    /// Gives variables back the values that they had before a statement with hints, if one has left any.
-    #[inline]
-    pub(super) fn put_back(&mut self) {
-        if !self.before.vars.is_empty() {
-            self.put_all_back();
-        }
-    }
-
-    fn put_all_back(&mut self) {
-        let before = std::mem::take(&mut self.before);
-        self.vars.put_back(before.vars);
-        if let Some(t) = before.timestamp {
-            self.fixed_timestamp = t;
-        }
-        if let Some(id) = before.insert_id
-            && self.facts.insert_id != 0
-        {
-            // What the statement has not used is gone with it.
-            self.facts.insert_id = id;
-        }
-        self.obey_variables();
-    }
+/// Whether a statement sets variables for itself: its plan is for no other statement, and not without them.
+pub(super) fn sets_vars(statement: &Statement) -> bool {
+    statement.hints().is_some_and(|h| !h.set_vars.is_empty())
 }

@@ -2,14 +2,13 @@
 
 use types::{Pace, SqlError};
 
-use super::{
-    Com, Command, LARGE_VARIABLES, Outcome, Session, com, dispatch, long_running, out_of_memory,
-    parse_error,
-};
+use super::{Com, Command, Outcome, Session, com, dispatch, long_running, parse_error};
 use crate::exec::ExecError;
-use crate::sink::{Done, ResultSink};
-use sql_expr::memory::{self, Account, Charge};
-use sql_expr::vars::SqlMode;
+use crate::sink::ResultSink;
+use sql_expr::memory::{self, Charge};
+
+/// Bytes of user variables from which on to compute with them takes long.
+const LARGE_VARIABLES: usize = 64 << 10;
 
 impl Session {
     /// Carries out the statements of a text, one result each. The first error ends it and is returned; results before
@@ -100,11 +99,6 @@ impl Session {
         long_running::is_long_running_text(sql, self.has_large_variables())
     }
 
-    /// Goes on where computing for long keeps nobody waiting.
-    pub(crate) async fn leave(&self) {
-        base::environment::leave(&*self.engine.engine().environment().spawn).await;
-    }
-
     fn has_large_variables(&self) -> bool {
         self.user_vars.lock().bytes() > LARGE_VARIABLES
     }
@@ -114,70 +108,9 @@ impl Session {
         self.begin_statement(Com::Other);
         Err(self.failed(e))
     }
+}
 
-    /// Notes the error that ends the statement.
-    pub(super) fn failed(&mut self, e: SqlError) -> SqlError {
-        self.closing |= Account::closes(e.code);
-        let max = self.vars.hot().max_error_count;
-        self.diagnostics.fail(&e, max);
-        self.facts.row_count = -1;
-        e
-    }
-
-    pub(super) fn count(&self, com: Com) {
-        self.process.counts.queries.add(1);
-        self.process.counts.com[com as usize].add(1);
-    }
-
-    /// A statement begins that is not about the diagnostics of the one before.
-    #[inline]
-    pub(super) fn begin_statement(&mut self, com: Com) {
-        self.put_back();
-        self.secure();
-        self.count(com);
-        self.facts.warning_count = self.diagnostics.total();
-        self.facts.error_count = self.diagnostics.errors();
-        self.diagnostics.clear();
-        self.memory().begin();
-    }
-
-    /// Tells the client how the statement ended.
-    pub(crate) fn complete(
-        &mut self,
-        outcome: Result<Done, SqlError>,
-        more: bool,
-        sink: &mut dyn ResultSink,
-    ) -> Result<(), SqlError> {
-        // What took part of a value, a row or a text and went on is found out here at the latest.
-        let outcome = outcome.and_then(|done| self.memory().check().map(|()| done));
-        let mut done = match outcome {
-            Ok(done) => done,
-            Err(e) => return Err(self.failed(e)),
-        };
-        if let Some(id) = done.generated_id {
-            self.facts.last_insert_id = id;
-        }
-        if done.result_set {
-            self.facts.row_count = -1;
-            self.facts.found_rows = done.found_rows;
-        } else {
-            self.facts.row_count = i64::try_from(done.affected).unwrap_or(i64::MAX);
-        }
-        done.more = more;
-        done.warnings = self.diagnostics.packet_count();
-        done.in_transaction = self.engine.in_transaction();
-        if !done.in_transaction && self.savepoints.bytes() > 0 {
-            // Less is never refused.
-            self.savepoints.set(0);
-        }
-        done.in_read_only_transaction = done.in_transaction && self.engine.is_read_only();
-        let hot = self.vars.hot();
-        done.autocommit = hot.autocommit;
-        done.no_backslash_escapes = hot.sql_mode.has(SqlMode::NO_BACKSLASH_ESCAPES);
-        if !self.changes.is_empty() {
-            done.changes = std::mem::take(&mut self.changes);
-        }
-        sink.finish(&done);
-        Ok(())
-    }
+/// Error 1041, where an account does not say more.
+fn out_of_memory() -> SqlError {
+    SqlError::fixed(types::error::codes::ER_OUT_OF_RESOURCES)
 }

@@ -1,5 +1,4 @@
-//! Transaction control: BEGIN, COMMIT, ROLLBACK, savepoints, SET TRANSACTION, autocommit, and what a statement's end does
-//! to the transaction around it.
+//! Transaction control: BEGIN, COMMIT, ROLLBACK, savepoints, SET TRANSACTION.
 
 use types::{Isolation, SqlError};
 
@@ -13,21 +12,6 @@ use sql_parser::ast::{BeginTransaction, Completion, VarScope};
 const SAVEPOINT: usize = 128;
 
 impl Session {
-    /// Commits what is open, as statements that change definitions do before they begin.
-    ///
-    /// # Errors
-    /// What committing fails with.
-    pub(crate) async fn implicit_commit(&mut self) -> Result<(), SqlError> {
-        self.engine.commit().await
-    }
-
-    fn begin_with(&mut self, read_only: Option<bool>) {
-        let (isolation, default_read_only) = self.vars.begin_transaction();
-        self.isolation = isolation;
-        self.engine
-            .begin(self.isolation, read_only.unwrap_or(default_read_only));
-    }
-
     /// BEGIN, START TRANSACTION.
     pub(crate) async fn begin(&mut self, stmt: &BeginTransaction) -> Result<Done, SqlError> {
         self.implicit_commit().await?;
@@ -37,14 +21,6 @@ impl Session {
             self.engine.open_snapshot();
         }
         Ok(Done::default())
-    }
-
-    /// Begins the transaction that the first statement after the last commit begins while `autocommit` is off.
-    #[inline]
-    pub(crate) fn begin_implicit(&mut self) {
-        if !self.vars.hot().autocommit && !self.engine.in_transaction() {
-            self.begin_with(None);
-        }
     }
 
     /// COMMIT (`true`) and ROLLBACK.
@@ -120,46 +96,5 @@ impl Session {
             self.set_variable(Some(scope), "transaction_read_only", &word)?;
         }
         Ok(())
-    }
-
-    /// `autocommit` has a new value: switching it on commits what is open.
-    pub(crate) async fn autocommit_changed(&mut self, was_on: bool) -> Result<(), SqlError> {
-        if !was_on && self.vars.hot().autocommit {
-            self.engine.commit().await?;
-        }
-        Ok(())
-    }
-
-    /// Ends a statement that read or changed rows: a statement that is its own transaction ends it, a failed one is
-    /// undone.
-    ///
-    /// # Errors
-    /// The statement's own error, or what committing fails with.
-    pub(crate) async fn end_statement<T, E: From<SqlError>>(
-        &mut self,
-        outcome: Result<T, E>,
-    ) -> Result<T, E> {
-        let own = !self.engine.in_transaction();
-        match outcome {
-            Ok(v) if own => match self.engine.commit().await {
-                Ok(()) => Ok(v),
-                Err(e) => {
-                    // The commit was not written: nothing of the statement may stay.
-                    self.engine.rollback().await?;
-                    Err(e.into())
-                }
-            },
-            Ok(v) => Ok(v),
-            Err(e) => {
-                let undone = if own {
-                    self.engine.rollback().await
-                } else {
-                    self.engine.statement_rollback().await
-                };
-                // What went wrong first is what the client has to know.
-                let _ = undone;
-                Err(e)
-            }
-        }
     }
 }

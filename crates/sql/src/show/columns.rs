@@ -12,9 +12,9 @@ use super::rowset::{RowSet, text, text_or_null};
 use crate::access::SecurityContext;
 use crate::access::needs::{self, Need};
 use crate::access::privilege::COLUMN_SET;
+use crate::context::{Session, TableName};
 use crate::ddl::keys;
 use crate::infoschema;
-use crate::session::{Session, TableName};
 use crate::sink::ColumnMeta;
 use sql_parser::ast::ObjectName;
 

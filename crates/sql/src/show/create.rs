@@ -7,8 +7,8 @@ use types::{Charset, CollationId, DataType, SqlError, Value};
 
 use super::columns::now_text;
 use super::rowset::RowSet;
+use crate::context::Session;
 use crate::ddl::keys;
-use crate::session::Session;
 use sql_expr::vars::SqlMode;
 use sql_parser::ast::{ObjectKind, ObjectName};
 

@@ -3,7 +3,7 @@
 use types::{CollationId, SqlError, ValueRef};
 
 use super::rowset::RowSet;
-use crate::session::Session;
+use crate::context::Session;
 use crate::sink::ColumnMeta;
 use sql_expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
 use sql_expr::{ExprType, ValuesRow};

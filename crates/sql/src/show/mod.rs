@@ -16,7 +16,7 @@ pub use create::{create_table_text, default_text, quote};
 pub use rowset::RowSet;
 
 use crate::access::Granted;
-use crate::session::Session;
+use crate::context::Session;
 use crate::sink::{ColumnMeta, Done, ResultSink};
 use sql_parser::ast::{Describe, Show, ShowWhat};
 

@@ -7,8 +7,8 @@ use types::{DataType, SqlError, Value};
 use super::rowset::{RowSet, text};
 use crate::access::Priv;
 use crate::access::needs::Right;
+use crate::context::Session;
 use crate::infoschema::{self, TableFacts};
-use crate::session::Session;
 use sql_parser::ast::ShowFilter;
 
 /// The pattern that a column's title carries: `Tables_in_app (a%)`.

@@ -6,7 +6,7 @@ use types::{Charset, CollationId, DataType, SqlError, Value};
 
 use super::rowset::{RowSet, text};
 use crate::access::privilege::PRIVILEGES;
-use crate::session::Session;
+use crate::context::Session;
 use sql_parser::ast::{Account, ObjectKind, ShowWhat};
 
 /// Engines: name, support, comment, transactions, XA, savepoints.

@@ -4,8 +4,9 @@ use types::error::codes;
 use types::{DataType, SqlError, Value};
 
 use super::rowset::{RowSet, text, text_or_null};
-use crate::session::transport::TransportStatus;
-use crate::session::{Process, Session, scalar, session_counts};
+use crate::context::transport::TransportStatus;
+use crate::context::{Process, Session, session_counts};
+use crate::session::scalar;
 use sql_expr::vars::{ReadScope, StatusSource, StatusValue};
 use sql_parser::ast::{Limit, VarScope};
 

@@ -14,7 +14,7 @@ use crate::access::needs::Right;
 use crate::access::password::{History, Strength};
 use crate::access::privilege::Priv;
 use crate::access::{AccountId, AccountState, SecurityContext};
-use crate::session::{PasswordHasher, PasswordVerifier};
+use crate::context::{PasswordHasher, PasswordVerifier};
 use sql_parser::ast;
 
 use super::errors;

@@ -1,7 +1,7 @@
 //! Statements about accounts: users, roles, what is granted to them, passwords, and the texts of SHOW GRANTS and SHOW CREATE USER.
 //!
 //! Everything that is decided is decided while the accounts are being changed, on the accounts as they are then
-//! ([`crate::accounts::Accounts::change`]); a statement about several accounts changes all of them or none. Never here: a packet, a row of
+//! ([`crate::context::accounts::Accounts::change`]); a statement about several accounts changes all of them or none. Never here: a packet, a row of
 //! `mysql.*`.
 
 mod actor;
@@ -26,7 +26,7 @@ use actor::{Actor, Outcome};
 use crate::access::needs::Right;
 use crate::access::password::{History, Strength};
 use crate::access::{AccountId, AccountState, Granted};
-use crate::session::Session;
+use crate::context::Session;
 use crate::show::RowSet;
 use crate::sink::{Done, ResultSink};
 use sql_expr::vars::VarInput;
@@ -144,16 +144,6 @@ impl Session {
             Account::CurrentUser => Ok(self.security.account().clone()),
             Account::Named { user, host } => actor::named(user, host),
         }
-    }
-
-    /// The roles that are active from the login on.
-    pub(crate) fn login_roles(&self) -> Vec<AccountId> {
-        let all = self
-            .instance
-            .globals
-            .value_by_name("activate_all_roles_on_login");
-        let state = self.instance.accounts.snapshot();
-        roles::at_login(&self.actor(), &state, all.is_some_and(|v| v.as_u64() != 0))
     }
 
     /// Looks at a value that a global variable about accounts is to have: `partial_revokes = OFF` is refused while there is a

@@ -10,6 +10,7 @@ use crate::access::account::Account;
 use crate::access::needs::Right;
 use crate::access::privilege::Priv;
 use crate::access::{AccountId, AccountState, SecurityContext};
+use crate::context::roles as held;
 use sql_parser::ast::{self, RoleSet};
 
 const CREATE_ROLE: &[Right] = &[
@@ -224,10 +225,7 @@ fn chosen(
     set: &RoleSet,
 ) -> Result<Vec<AccountId>, SqlError> {
     let a = state.find(id).ok_or_else(|| unknown_authorization(id))?;
-    let mandatory = actor.mandatory.iter().filter(|r| state.find(r).is_some());
-    let mut all: Vec<AccountId> = a.roles.keys().chain(mandatory).cloned().collect();
-    all.sort();
-    all.dedup();
+    let mut all = held::all(state, a, &actor.mandatory);
     match set {
         RoleSet::None => Ok(Vec::new()),
         RoleSet::Default => Ok(a.default_roles.clone()),
@@ -304,26 +302,7 @@ pub(super) fn to_activate(
 ) -> Result<Vec<AccountId>, SqlError> {
     if let RoleSet::Default = set {
         // What was taken away since it became a default role is passed over.
-        return Ok(defaults(actor, state));
+        return Ok(held::by_default(state, &actor.account, &actor.mandatory));
     }
     chosen(actor, state, &actor.account, set)
-}
-
-fn defaults(actor: &Actor, state: &AccountState) -> Vec<AccountId> {
-    let Some(a) = state.find(&actor.account) else {
-        return Vec::new();
-    };
-    let has = |r: &&AccountId| a.roles.contains_key(r) || actor.mandatory.contains(r);
-    a.default_roles.iter().filter(has).cloned().collect()
-}
-
-/// The roles that are active from the login on.
-pub(super) fn at_login(actor: &Actor, state: &AccountState, all: bool) -> Vec<AccountId> {
-    match all {
-        true => {
-            let set = RoleSet::All(Vec::new());
-            chosen(actor, state, &actor.account, &set).unwrap_or_default()
-        }
-        false => defaults(actor, state),
-    }
 }

@@ -10,7 +10,7 @@ use crate::access::account::{
 };
 use crate::access::privilege::{DB_SET, Priv, ROUTINE_SET, TABLE_SET};
 use crate::access::{AccountId, AccountState, PrivSet, SecurityContext};
-use crate::session::Session;
+use crate::context::Session;
 use crate::show::quote;
 use sql_parser::ast;
 

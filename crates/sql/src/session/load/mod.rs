@@ -15,9 +15,9 @@ use types::{Charset, CollationId, DataType, Level, SqlError, Value, Warning};
 
 use self::lines::{Field, Read, Shape};
 use super::Session;
-use super::prologue::Rows;
 use crate::access::needs::{self, Need};
 use crate::access::{Authorized, Granted, Priv};
+use crate::context::prologue::Rows;
 use crate::plan::{Plan, same_name};
 use crate::sink::{Collector, Done, ResultSink};
 use sql_expr::{Coercibility, ExprType, UserVar, Val};

@@ -11,7 +11,7 @@ use sql_expr::{RandState, SessionFacts, WallClock, Watcher};
 use super::instance::Instance;
 
 /// The facts of a new connection.
-pub(super) fn new(
+pub(crate) fn new(
     instance: &Instance,
     user: &str,
     host: &str,

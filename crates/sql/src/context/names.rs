@@ -6,10 +6,20 @@ use std::sync::Arc;
 use types::{CollationId, SqlError};
 
 use super::Session;
-use crate::infoschema;
 use crate::sink::StateChange;
 use sql_expr::vars::VarValue;
 use sql_parser::ast::ObjectName;
+
+/// The virtual schemas, as they are shown.
+pub const SCHEMAS: &[&str] = &["information_schema", "performance_schema"];
+
+/// The name in its own case, where it is a virtual schema's.
+pub fn canonical_schema(name: &str) -> Option<&'static str> {
+    SCHEMAS
+        .iter()
+        .copied()
+        .find(|s| s.eq_ignore_ascii_case(name))
+}
 
 /// A table's full name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +45,7 @@ impl Session {
     /// 1046; 1102 for an empty name.
     pub(crate) fn schema_or_current(&self, schema: Option<&str>) -> Result<String, SqlError> {
         match schema {
-            Some(s) => Ok(infoschema::canonical_schema(s).unwrap_or(s).to_owned()),
+            Some(s) => Ok(canonical_schema(s).unwrap_or(s).to_owned()),
             None => self.current_schema(),
         }
     }
@@ -66,7 +76,7 @@ impl Session {
     /// # Errors
     /// 1044.
     pub(crate) fn check_schema_change(&self, schema: &str) -> Result<(), SqlError> {
-        match infoschema::canonical_schema(schema) {
+        match canonical_schema(schema) {
             Some(_) => Err(self.security.no_db(schema)),
             None => Ok(()),
         }
@@ -82,7 +92,7 @@ impl Session {
     /// # Errors
     /// 1049.
     pub(crate) fn find_schema(&mut self, name: &str) -> Result<(String, CollationId), SqlError> {
-        if let Some(n) = infoschema::canonical_schema(name) {
+        if let Some(n) = canonical_schema(name) {
             return Ok((n.to_owned(), CollationId::UTF8MB3_GENERAL_CI));
         }
         match self.engine.catalog().schema(name) {

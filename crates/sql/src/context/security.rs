@@ -8,9 +8,9 @@ use std::sync::Arc;
 use types::SqlError;
 
 use super::Session;
-use crate::access::needs::{Needs, Right};
-use crate::access::{AccountId, AccountState, Granted, Priv, SecurityContext, statement};
-use sql_parser::ast::Statement;
+use crate::access::account::Limits;
+use crate::access::needs::Right;
+use crate::access::{AccountId, AccountState, Priv, SecurityContext};
 
 impl Session {
     /// What it may do, as of the statement at hand.
@@ -28,7 +28,7 @@ impl Session {
 
     /// Whether what the session may do is what the accounts say now.
     #[inline]
-    pub(super) fn is_secure(&self) -> bool {
+    pub(crate) fn is_secure(&self) -> bool {
         self.accounts_seen == self.instance.accounts.version()
     }
 
@@ -44,7 +44,7 @@ impl Session {
     }
 
     /// The session is this account's from now on.
-    pub(super) fn become_account(&mut self, account: AccountId) {
+    pub(crate) fn become_account(&mut self, account: AccountId) {
         // The version first: a change in between is seen again by the next statement.
         let version = self.instance.accounts.version();
         let state = self.instance.accounts.snapshot();
@@ -74,14 +74,24 @@ impl Session {
         self.refresh_security();
     }
 
-    /// Checks what a statement needs that is not planned.
-    ///
-    /// # Errors
-    /// What is missing; 1046.
-    pub(super) fn permit(&self, statement: &Statement) -> Result<Granted, SqlError> {
-        let schema = self.facts.database.as_deref();
-        let needs: Needs = statement::needs(statement, schema, self.security.account())?;
-        self.security.grant(&needs)
+    /// Takes over the limits that the account has now.
+    pub(crate) fn take_limits(&mut self, state: &AccountState) {
+        let own = state.find(self.security.account());
+        self.gate.limits = own.map_or_else(Limits::default, |a| a.limits);
+    }
+
+    /// Opens the gate again once the account has a password that has not expired.
+    pub(crate) fn look_for_new_password(&mut self) {
+        let state = self.instance.accounts.snapshot();
+        let own = state.find(self.security.account());
+        if own.is_some_and(|a| !a.password.expired) {
+            self.gate.expired = false;
+        }
+    }
+
+    /// Whether the account sees other accounts' connections.
+    pub(crate) fn sees_all_processes(&self) -> bool {
+        self.security.has_one(&[Right::Static(Priv::Process)])
     }
 
     /// COM_DEBUG: refuses who has no SUPER.

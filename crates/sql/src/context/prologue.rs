@@ -1,18 +1,20 @@
 //! How commands and statements begin, whichever way they came: what the process list shows, what is counted, in which transaction
 //! rows are read and changed, and whether they may be changed at all.
 //!
-//! A statement that waits for nothing ([`nonblocking`](super::nonblocking)) begins by the same rules, and leaves no trace where they
+//! A statement that waits for nothing ([`nonblocking`](crate::session)) begins by the same rules, and leaves no trace where they
 //! refuse it.
 
 use types::SqlError;
 use types::error::codes;
 
-use super::{Com, Command, Session};
+use super::Session;
+use super::com::Com;
+use super::process::Command;
 use crate::access::statement;
 
 /// What a statement does with rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rows {
+pub(crate) enum Rows {
     /// It has no tables.
     None,
     /// It reads them.
@@ -35,7 +37,7 @@ impl Rows {
 impl Session {
     /// A command begins: the process list shows it, and a KILL QUERY of the one before is forgotten.
     #[inline]
-    pub(super) fn begin_command(&self, command: Command, text: &[u8]) {
+    pub(crate) fn begin_command(&self, command: Command, text: &[u8]) {
         self.process
             .begin(command, text, self.instance.clock.now_us());
         self.process.interrupt().clear_query();
@@ -43,13 +45,13 @@ impl Session {
 
     /// The command is over.
     #[inline]
-    pub(super) fn end_command(&self) {
+    pub(crate) fn end_command(&self) {
         self.process.end(self.instance.clock.now_us());
     }
 
     /// An execution of a prepared statement is a question, whatever comes of it.
     #[inline]
-    pub(super) fn count_execution(&self) {
+    pub(crate) fn count_execution(&self) {
         self.process.counts.questions.add(1);
         self.process.counts.com[Com::StmtExecute as usize].add(1);
     }
@@ -58,7 +60,7 @@ impl Session {
     ///
     /// # Errors
     /// 1792, 1290: it may not change any.
-    pub(super) fn begin_rows(&mut self, rows: Rows) -> Result<(), SqlError> {
+    pub(crate) fn begin_rows(&mut self, rows: Rows) -> Result<(), SqlError> {
         if rows != Rows::None {
             self.begin_implicit();
         }
@@ -80,7 +82,7 @@ impl Session {
     /// where it may not change rows, and where the long way has to begin it: what was set for the next transaction alone, and a
     /// transaction that begins by itself.
     #[inline]
-    pub(super) fn begin_rows_now(&mut self, rows: Rows) -> Option<bool> {
+    pub(crate) fn begin_rows_now(&mut self, rows: Rows) -> Option<bool> {
         let own = !self.engine.in_transaction();
         if rows == Rows::Changed {
             self.may_change(self.is_read_only_now()).ok()?;

@@ -1,0 +1,35 @@
+//! What a statement runs in: the server that all sessions share, and of one session its account and rights, variables, transaction,
+//! diagnostics, prepared statements and entry in the process list.
+//!
+//! Never here: what any statement does. Nothing in this folder carries one out, sends one on or plans one.
+
+pub mod accounts;
+mod before;
+pub(crate) mod com;
+mod diagnostics;
+mod evaluation;
+mod facts;
+pub(crate) mod gate;
+mod instance;
+pub(crate) mod names;
+mod outcome;
+pub(crate) mod prepared;
+mod process;
+pub(crate) mod prologue;
+pub(crate) mod roles;
+mod security;
+mod session;
+mod transaction;
+pub mod transport;
+mod variables;
+
+pub use com::{COM_NAMES, Com};
+pub use diagnostics::Diagnostics;
+pub(crate) use instance::session_counts;
+pub use instance::{
+    Instance, InstanceOptions, PasswordHasher, PasswordVerifier, ServerCounts, TlsReload,
+};
+pub(crate) use names::TableName;
+pub use process::{Command, Process, ProcessRow};
+pub(crate) use session::parse_error;
+pub use session::{ClientFlags, Outcome, Session};

@@ -1,0 +1,107 @@
+//! The prepared statements that a session has open, and how many all sessions have together. How one is made and run is not known here.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use types::SqlError;
+use types::error::codes;
+
+use super::com::Com;
+use crate::access::Authorized;
+use crate::plan::Plan;
+use sql_expr::memory::Charge;
+use sql_parser::ast::Statement;
+
+/// A plan, and the settings it was made under.
+pub(crate) struct Planned {
+    pub plan: Authorized<Plan>,
+    pub settings: u64,
+}
+
+/// How many prepared statements all sessions together have open: what max_prepared_stmt_count limits.
+#[derive(Debug, Default)]
+pub(crate) struct PreparedCount(AtomicU64);
+
+impl PreparedCount {
+    /// How many there are.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// One more, until the place is dropped.
+    pub fn take(self: &Arc<Self>, limit: u64) -> Result<Place, SqlError> {
+        let place = Place(Arc::clone(self));
+        if self.0.fetch_add(1, Ordering::Relaxed) < limit {
+            return Ok(place);
+        }
+        Err(SqlError::new(
+            codes::ER_MAX_PREPARED_STMT_COUNT_REACHED,
+            format!(
+                "Can't create more than max_prepared_stmt_count statements (current value: {limit})"
+            ),
+        ))
+    }
+}
+
+/// The place of one statement in the count.
+pub(crate) struct Place(Arc<PreparedCount>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A prepared statement.
+pub(crate) struct Prepared {
+    #[expect(dead_code, reason = "held until the statement is closed")]
+    pub place: Place,
+    #[expect(dead_code, reason = "held until the statement is closed")]
+    pub charge: Charge,
+    /// In UTF-8.
+    pub text: Arc<[u8]>,
+    pub statement: Arc<Statement>,
+    pub com: Com,
+    pub params: u16,
+    pub planned: Option<Planned>,
+    /// The plan depends on types that differ between executions.
+    pub one_use: bool,
+    /// It may compute for long without a pause.
+    pub lasts: bool,
+}
+
+/// A session's statements by id.
+#[derive(Default)]
+pub(crate) struct PreparedStatements {
+    pub map: HashMap<u32, Prepared>,
+    pub last: u32,
+}
+
+impl Prepared {
+    /// What it counts as.
+    #[inline]
+    pub fn com(&self) -> Com {
+        self.com
+    }
+
+    /// Whether it may compute for long without a pause.
+    #[inline]
+    pub fn lasts(&self) -> bool {
+        self.lasts
+    }
+
+    /// Its text, in UTF-8.
+    #[inline]
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+}
+
+impl PreparedStatements {
+    /// The statement of that id.
+    #[inline]
+    pub fn get(&self, id: u32) -> Option<&Prepared> {
+        self.map.get(&id)
+    }
+}

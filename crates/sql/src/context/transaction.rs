@@ -1,0 +1,71 @@
+//! The session's transaction: how one begins, with or without a word, and what a statement's end does to the one around it.
+
+use types::SqlError;
+
+use super::Session;
+
+impl Session {
+    /// Commits what is open, as statements that change definitions do before they begin.
+    ///
+    /// # Errors
+    /// What committing fails with.
+    pub(crate) async fn implicit_commit(&mut self) -> Result<(), SqlError> {
+        self.engine.commit().await
+    }
+
+    pub(crate) fn begin_with(&mut self, read_only: Option<bool>) {
+        let (isolation, default_read_only) = self.vars.begin_transaction();
+        self.isolation = isolation;
+        self.engine
+            .begin(self.isolation, read_only.unwrap_or(default_read_only));
+    }
+
+    /// Begins the transaction that the first statement after the last commit begins while `autocommit` is off.
+    #[inline]
+    pub(crate) fn begin_implicit(&mut self) {
+        if !self.vars.hot().autocommit && !self.engine.in_transaction() {
+            self.begin_with(None);
+        }
+    }
+
+    /// `autocommit` has a new value: switching it on commits what is open.
+    pub(crate) async fn autocommit_changed(&mut self, was_on: bool) -> Result<(), SqlError> {
+        if !was_on && self.vars.hot().autocommit {
+            self.engine.commit().await?;
+        }
+        Ok(())
+    }
+
+    /// Ends a statement that read or changed rows: a statement that is its own transaction ends it, a failed one is
+    /// undone.
+    ///
+    /// # Errors
+    /// The statement's own error, or what committing fails with.
+    pub(crate) async fn end_statement<T, E: From<SqlError>>(
+        &mut self,
+        outcome: Result<T, E>,
+    ) -> Result<T, E> {
+        let own = !self.engine.in_transaction();
+        match outcome {
+            Ok(v) if own => match self.engine.commit().await {
+                Ok(()) => Ok(v),
+                Err(e) => {
+                    // The commit was not written: nothing of the statement may stay.
+                    self.engine.rollback().await?;
+                    Err(e.into())
+                }
+            },
+            Ok(v) => Ok(v),
+            Err(e) => {
+                let undone = if own {
+                    self.engine.rollback().await
+                } else {
+                    self.engine.statement_rollback().await
+                };
+                // What went wrong first is what the client has to know.
+                let _ = undone;
+                Err(e)
+            }
+        }
+    }
+}
