@@ -14,6 +14,7 @@ pub mod bind;
 pub mod cache;
 pub mod context;
 pub mod ddl;
+pub mod describe;
 pub mod exec;
 pub mod infoschema;
 pub mod optimize;

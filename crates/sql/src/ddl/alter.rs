@@ -19,8 +19,9 @@ use sql_parser::ast::{
 };
 
 use super::altered_table::{AlteredTable, Origin};
+use super::identifier::check_identifier;
 use super::table::{self, DefCtx};
-use super::{altered_table, check_identifier, keys, rebuild};
+use super::{altered_table, rebuild};
 
 fn done() -> Done {
     Done {
@@ -363,57 +364,4 @@ fn with_def_ctx<R>(
     })?;
     warnings.into_iter().for_each(|w| s.warn(w));
     r
-}
-
-/// Whether values stored as `old` are values of `new` as they are.
-pub(super) fn fits(old: &DataType, new: &DataType) -> bool {
-    match (old, new) {
-        (
-            DataType::Int {
-                width: a,
-                unsigned: ua,
-                ..
-            },
-            DataType::Int {
-                width: b,
-                unsigned: ub,
-                ..
-            },
-        ) => a == b && ua == ub,
-        (
-            DataType::VarChar {
-                chars: a,
-                collation: ca,
-            },
-            DataType::VarChar {
-                chars: b,
-                collation: cb,
-            },
-        ) => a <= b && ca == cb,
-        (DataType::VarBinary(a), DataType::VarBinary(b)) => a <= b,
-        // They are stored as numbers.
-        (DataType::Enum(a), DataType::Enum(b)) | (DataType::Set(a), DataType::Set(b)) => {
-            a.collation == b.collation
-                && b.names.starts_with(&a.names)
-                && old.max_bytes() == new.max_bytes()
-        }
-        (a, b) => a == b,
-    }
-}
-
-/// Position of one of a table's indexes by name.
-///
-/// # Errors
-/// 1176.
-pub(super) fn position_of(
-    indexes: &[IndexDef],
-    table: &str,
-    name: &str,
-) -> Result<usize, SqlError> {
-    keys::index_position(indexes, name).ok_or_else(|| {
-        SqlError::new(
-            codes::ER_KEY_DOES_NOT_EXITS,
-            format!("Key '{name}' doesn't exist in table '{table}'"),
-        )
-    })
 }

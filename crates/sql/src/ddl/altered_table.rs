@@ -11,9 +11,12 @@ use types::{CollationId, DataType, SqlError, Warning};
 
 use sql_parser::ast::{self, AlterAction, ColumnPosition, KeyDef, TableOption};
 
+use super::datatype::fits;
+use super::identifier::check_identifier;
 use super::row_format::{self, FormatUse};
 use super::table::{self, DefCtx};
-use super::{alter, check_identifier, default, keys};
+use super::{default, keys};
+use crate::describe::keys::rank;
 
 /// Where the values of a column come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -311,13 +314,13 @@ impl<'a> Draft<'a> {
         match a {
             AlterAction::AddKey(KeyDef::Index(i)) => self.add_key(i, longest, warnings),
             AlterAction::IndexVisibility(name, visible) => {
-                let at = alter::position_of(&self.indexes, &self.old.name, name)?;
+                let at = keys::position_of(&self.indexes, &self.old.name, name)?;
                 self.indexes[at].invisible = !visible;
                 Ok(())
             }
             AlterAction::RenameIndex(from, to) => {
                 check_identifier(to, "")?;
-                let at = alter::position_of(&self.indexes, &self.old.name, from)?;
+                let at = keys::position_of(&self.indexes, &self.old.name, from)?;
                 self.indexes[at].name = to.to_string();
                 Ok(())
             }
@@ -403,11 +406,11 @@ impl<'a> Draft<'a> {
         }
         let name = (&self.old.schema[..], &self.old.name[..]);
         keys::warn_twice(name, &indexes, |x| x.id == 0, &mut ctx.warnings);
-        indexes.sort_by_key(|i| keys::rank(&columns, i));
+        indexes.sort_by_key(|i| rank(&columns, i));
         let origins = self.columns.iter().zip(&columns).map(|(c, def)| {
             let same = |n: u16| {
                 let was = &self.old.columns[usize::from(n)];
-                alter::fits(&was.ty, &def.ty)
+                fits(&was.ty, &def.ty)
                     && (def.nullable || !was.nullable)
                     && (was.auto_increment || !def.auto_increment)
             };

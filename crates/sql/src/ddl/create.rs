@@ -11,8 +11,9 @@ use crate::sink::{Done, ResultSink};
 use sql_expr::vars::SqlMode;
 use sql_parser::ast::{self, CreateTable};
 
+use super::identifier::check_identifier;
+use super::keys;
 use super::table::{self, DefCtx};
-use super::{check_identifier, keys};
 
 /// CREATE TABLE.
 pub async fn run(

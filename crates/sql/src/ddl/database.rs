@@ -8,7 +8,8 @@ use crate::context::Session;
 use crate::sink::Done;
 use sql_parser::ast::{AlterDatabase, CreateDatabase, DatabaseOptions};
 
-use super::{check_identifier, table};
+use super::identifier::check_identifier;
+use super::table;
 
 fn server_collation(s: &Session) -> CollationId {
     let name = s.vars.text("collation_server");

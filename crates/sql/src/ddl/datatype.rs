@@ -490,6 +490,42 @@ pub fn bytes_inside(ty: &DataType, prefix: u64) -> u64 {
     n.min(kept) + if n > 255 { 2 } else { 1 }
 }
 
+/// Whether values stored as `old` are values of `new` as they are.
+pub(super) fn fits(old: &DataType, new: &DataType) -> bool {
+    match (old, new) {
+        (
+            DataType::Int {
+                width: a,
+                unsigned: ua,
+                ..
+            },
+            DataType::Int {
+                width: b,
+                unsigned: ub,
+                ..
+            },
+        ) => a == b && ua == ub,
+        (
+            DataType::VarChar {
+                chars: a,
+                collation: ca,
+            },
+            DataType::VarChar {
+                chars: b,
+                collation: cb,
+            },
+        ) => a <= b && ca == cb,
+        (DataType::VarBinary(a), DataType::VarBinary(b)) => a <= b,
+        // They are stored as numbers.
+        (DataType::Enum(a), DataType::Enum(b)) | (DataType::Set(a), DataType::Set(b)) => {
+            a.collation == b.collation
+                && b.names.starts_with(&a.names)
+                && old.max_bytes() == new.max_bytes()
+        }
+        (a, b) => a == b,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

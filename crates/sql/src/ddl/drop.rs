@@ -121,7 +121,7 @@ pub async fn rename(s: &mut Session, pairs: &[(ObjectName, ObjectName)]) -> Resu
     for (from, to) in pairs {
         let from = s.changeable_name(from)?;
         let to = s.changeable_name(to)?;
-        super::check_identifier(&to.name, "table")?;
+        super::identifier::check_identifier(&to.name, "table")?;
         list.push(((from.schema, from.name), (to.schema, to.name)));
     }
     s.engine.rename_tables(&list).await?;

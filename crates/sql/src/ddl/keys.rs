@@ -6,12 +6,11 @@ use engine::{ColumnDef, IndexDef, IndexKind, IndexOptions, IndexPart, TableOptio
 use types::error::codes;
 use types::{DataType, Level, SqlError, Warning};
 
-use super::row_format;
+use super::identifier::{check_identifier, comment};
+use super::row_format::{self, MAX_KEY_BYTES};
 use sql_expr::EvalCtx;
 use sql_parser::ast::{self, KeyPartKind};
 
-/// Most bytes of an index key, of one part as well as of all together.
-pub const MAX_KEY_BYTES: u64 = 3072;
 const MAX_PARTS: usize = 16;
 const MAX_KEYS: usize = 64;
 
@@ -46,6 +45,23 @@ pub fn index_position(indexes: &[IndexDef], name: &str) -> Option<usize> {
     indexes
         .iter()
         .position(|i| i.kind != IndexKind::Hidden && i.name.to_lowercase() == name.to_lowercase())
+}
+
+/// Position of one of a table's indexes by name.
+///
+/// # Errors
+/// 1176.
+pub(super) fn position_of(
+    indexes: &[IndexDef],
+    table: &str,
+    name: &str,
+) -> Result<usize, SqlError> {
+    index_position(indexes, name).ok_or_else(|| {
+        SqlError::new(
+            codes::ER_KEY_DOES_NOT_EXITS,
+            format!("Key '{name}' doesn't exist in table '{table}'"),
+        )
+    })
 }
 
 /// One index as its definition says, without a name where none was written.
@@ -113,8 +129,8 @@ pub fn build(
             format!("Incorrect index name '{name}'"),
         ));
     }
-    super::check_identifier(&name, "")?;
-    let comment = super::comment(def.options.comment.as_deref(), "index", &name)?;
+    check_identifier(&name, "")?;
+    let comment = comment(def.options.comment.as_deref(), "index", &name)?;
     Ok(IndexDef {
         id: 0,
         name,
@@ -305,32 +321,6 @@ fn free_name(columns: &[ColumnDef], indexes: &[IndexDef], which: usize) -> Strin
         .map(|n: u32| format!("{base}_{n}"))
         .find(|n| !taken(n))
         .unwrap_or_default()
-}
-
-/// MySQL's order of indexes: primary, unique without NULL, unique, the others; among equals as written.
-pub fn rank(columns: &[ColumnDef], index: &IndexDef) -> u8 {
-    match index.kind {
-        IndexKind::Hidden | IndexKind::Primary => 0,
-        IndexKind::Unique => {
-            let nullable = index.parts.iter().any(|p| {
-                columns
-                    .get(usize::from(p.column))
-                    .is_some_and(|c| c.nullable)
-            });
-            1 + u8::from(nullable)
-        }
-        IndexKind::Plain => 3,
-    }
-}
-
-/// The indexes a client is shown, in MySQL's order; the hidden row id is left out.
-pub fn shown<'t>(columns: &[ColumnDef], indexes: &'t [IndexDef]) -> Vec<&'t IndexDef> {
-    let mut list: Vec<&IndexDef> = indexes
-        .iter()
-        .filter(|i| i.kind != IndexKind::Hidden)
-        .collect();
-    list.sort_by_key(|i| (rank(columns, i), i.id));
-    list
 }
 
 /// Checks that every AUTO_INCREMENT column is the only one and leads an index.

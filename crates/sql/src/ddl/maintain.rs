@@ -11,8 +11,8 @@ use types::{DataType, Level, SqlError, Value, Warning};
 
 use super::histogram;
 use crate::context::{Session, TableName};
+use crate::describe::rowset::RowSet;
 use crate::infoschema;
-use crate::show::RowSet;
 use crate::sink::{Done, ResultSink};
 use sql_parser::ast::{HistogramClause, MaintenanceVerb, TableMaintenance};
 

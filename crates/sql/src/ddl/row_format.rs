@@ -7,9 +7,11 @@ use engine::TableOptions;
 use types::error::codes;
 use types::{Level, SqlError, Warning};
 
-use super::keys::MAX_KEY_BYTES;
+use crate::describe::row_format::{UNNAMED, actual, is_block, key_block_size};
 use sql_expr::vars::SessionVars;
 
+/// Most bytes of an index key, of one part as well as of all together.
+pub const MAX_KEY_BYTES: u64 = 3072;
 /// Bytes of a column that an index may have in the formats that keep a part of each long column in the row.
 const SHORT_PART_BYTES: u64 = 767;
 /// ER_UNSUPPORTED_EXTENSION, under which InnoDB warns of COMPRESSION.
@@ -24,19 +26,10 @@ pub(super) enum FormatUse {
     Alter,
 }
 
-fn key_block_size(o: &TableOptions) -> Option<&str> {
-    let given = o.others.iter().find(|(n, _)| n == "KEY_BLOCK_SIZE");
-    given.map(|(_, v)| v.as_str())
-}
-
 fn compression(o: &TableOptions) -> Option<&str> {
     let given = o.others.iter().find(|(n, _)| n == "COMPRESSION");
     given.map(|(_, v)| v.as_str()).filter(|v| !v.is_empty())
 }
-
-/// The name under which a definition that does not name its format keeps the one that was the default when its rows were written.
-/// `DYNAMIC` is not written down.
-const UNNAMED: &str = "innodb_default_row_format";
 
 /// Fills in what a definition leaves to the session, where rows are about to be written for it: the format that is the default now, and for a
 /// table that is to be compressed, and does not say in which blocks, those of `innodb_default_key_block_size`.
@@ -61,33 +54,6 @@ pub(super) fn complete(o: &mut TableOptions, vars: &SessionVars) {
     let size = 1u64 << size.ilog2();
     o.others
         .push(("KEY_BLOCK_SIZE".to_owned(), size.to_string()));
-}
-
-/// The options that a definition shows besides those with a place of their own.
-pub(crate) fn shown(o: &TableOptions) -> impl Iterator<Item = (&str, &str)> {
-    let shown = |(n, v): &'_ (String, String)| n != UNNAMED && !v.is_empty();
-    let all = o.others.iter().filter(move |x| shown(x));
-    all.map(|(n, v)| (n.as_str(), v.as_str()))
-}
-
-/// The format that a table has: one of `DYNAMIC`, `COMPACT`, `REDUNDANT`, `COMPRESSED`.
-pub(crate) fn actual(o: &TableOptions) -> &'static str {
-    let unnamed = o.others.iter().find(|(n, _)| n == UNNAMED);
-    let named = match o.row_format.as_str() {
-        "" if is_block(key_block_size(o)) => "COMPRESSED",
-        "" => unnamed.map_or("DYNAMIC", |(_, v)| v.as_str()),
-        f => f,
-    };
-    match named {
-        "COMPACT" => "COMPACT",
-        "REDUNDANT" => "REDUNDANT",
-        "COMPRESSED" => "COMPRESSED",
-        _ => "DYNAMIC",
-    }
-}
-
-fn is_block(size: Option<&str>) -> bool {
-    matches!(size, Some("1" | "2" | "4" | "8" | "16"))
 }
 
 /// Checks that the options go together: an error under innodb_strict_mode, warnings about what is ignored without it.

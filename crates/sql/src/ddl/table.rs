@@ -10,8 +10,9 @@ use sql_expr::EvalCtx;
 use sql_parser::ast::{self, ColumnAttr, KeyDef, KeyPart, KeyPartKind, TableOption, TypeKind};
 
 use super::datatype::{self, TypeCtx};
+use super::identifier::{check_identifier, comment};
 use super::row_format::{self, FormatUse};
-use super::{check_identifier, comment, default, keys};
+use super::{default, keys};
 
 /// Columns of a table, at most.
 pub(super) const MAX_COLUMNS: usize = 1017;
@@ -81,7 +82,7 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
     default::check(&columns, None, ctx.cx)?;
     check_row_size(&columns, &options, ctx)?;
     keys::warn_twice((ctx.schema, name), &indexes, |_| true, &mut ctx.warnings);
-    indexes.sort_by_key(|i| keys::rank(&columns, i));
+    indexes.sort_by_key(|i| crate::describe::keys::rank(&columns, i));
     Ok(TableDef {
         id: 0,
         schema: ctx.schema.to_owned(),

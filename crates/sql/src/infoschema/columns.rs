@@ -3,9 +3,8 @@
 use engine::{ColumnDef, TableDef};
 use types::{DataType, Value};
 
-use super::definitions;
 use super::spec::{Spec, View, name, text, text_or_null, uint};
-use crate::show::{column_facts, column_privileges};
+use crate::describe::columns::{column_facts, column_privileges};
 
 /// Digits and fraction digits of a number.
 fn numeric(ty: &DataType) -> (Value, Value) {
@@ -115,7 +114,7 @@ fn columns(v: &View<'_>) -> Vec<Vec<Value>> {
             }
         }
     };
-    definitions().for_each(|d| add(&d));
+    (v.definitions)().iter().for_each(&mut add);
     v.tables().into_iter().for_each(|t| add(&t.def));
     out
 }

@@ -6,8 +6,8 @@ use types::Value;
 
 use super::spec::{Spec, View, int, moment, name, text, uint};
 use crate::access::Priv;
-use crate::ddl::keys;
-use crate::show::cardinality;
+use crate::describe::columns::cardinality;
+use crate::describe::keys;
 
 fn shown(t: &Table) -> Vec<&IndexDef> {
     keys::shown(&t.def.columns, &t.def.indexes)

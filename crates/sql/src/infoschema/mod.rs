@@ -130,8 +130,8 @@ fn as_definition(e: &Entry) -> TableDef {
 }
 
 /// Definitions of all virtual tables.
-fn definitions() -> impl Iterator<Item = TableDef> {
-    TABLES.iter().map(as_definition)
+fn definitions() -> Vec<TableDef> {
+    TABLES.iter().map(as_definition).collect()
 }
 
 /// The virtual tables as a session's statements find them.
@@ -204,7 +204,7 @@ impl VirtualTable for InfoTable {
     }
 
     fn rows(&self, ctx: &VirtualCtx<'_>) -> Result<Vec<Vec<Value>>, SqlError> {
-        let view = View::new(&self.instance, ctx, self.connection);
+        let view = View::new(&self.instance, ctx, self.connection, definitions);
         let rows = (self.entry.spec.rows)(&view);
         debug_assert!(rows.iter().all(|r| r.len() == self.entry.columns.len()));
         Ok(rows)

@@ -4,7 +4,7 @@
 use types::{Charset, CollationId, Value};
 
 use super::spec::{Spec, View, int, name, text, text_or_null, uint};
-use crate::show::{ENGINES, PLUGINS};
+use crate::describe::server::{ENGINES, PLUGINS};
 use sql_expr::vars::ReadScope;
 
 fn character_sets(_: &View<'_>) -> Vec<Vec<Value>> {

@@ -1,6 +1,6 @@
 //! How a virtual table is written down: its columns as one line of text, and the values rows are made of.
 
-use engine::{Catalog, Schema, Table};
+use engine::{Catalog, Schema, Table, TableDef};
 use std::sync::Arc;
 use types::{CollationId, DataType, DateTime, IntWidth, LobSize, Value};
 
@@ -101,6 +101,8 @@ pub(super) struct View<'a> {
     pub(super) instance: &'a Instance,
     pub(super) ctx: &'a VirtualCtx<'a>,
     pub(super) connection: u64,
+    /// Gives the definitions of all virtual tables.
+    pub(super) definitions: fn() -> Vec<TableDef>,
 }
 
 impl<'a> View<'a> {
@@ -108,11 +110,13 @@ impl<'a> View<'a> {
         instance: &'a Instance,
         ctx: &'a VirtualCtx<'a>,
         connection: u64,
+        definitions: fn() -> Vec<TableDef>,
     ) -> View<'a> {
         View {
             instance,
             ctx,
             connection,
+            definitions,
         }
     }
 

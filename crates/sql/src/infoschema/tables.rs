@@ -4,10 +4,10 @@ use engine::{Engine, IndexKind, Table};
 
 use types::Value;
 
-use crate::ddl::row_format;
+use crate::context::names::SCHEMAS;
+use crate::describe::row_format;
 
 use super::spec::{Spec, View, int, moment, name, text, uint};
-use super::{SCHEMAS, definitions};
 
 const PAGE: u64 = 16 << 10;
 
@@ -146,7 +146,8 @@ fn schemata(v: &View<'_>) -> Vec<Vec<Value>> {
 }
 
 fn tables(v: &View<'_>) -> Vec<Vec<Value>> {
-    let mut out: Vec<Vec<Value>> = definitions()
+    let mut out: Vec<Vec<Value>> = (v.definitions)()
+        .into_iter()
         .filter(|d| v.security().sees_table(&d.schema, &d.name))
         .map(|d| {
             let mut row = vec![

@@ -2,93 +2,25 @@
 
 use std::sync::Arc;
 
-use engine::{ColumnDef, ColumnDefault, IndexDef, IndexKind, Table, TableDef};
+use engine::{ColumnDef, IndexKind, Table, TableDef};
 use types::datatype::field_flags;
 use types::{DataType, SqlError, Value};
 
-use super::FieldInfo;
-use super::create::default_text;
-use super::rowset::{RowSet, text, text_or_null};
-use crate::access::SecurityContext;
 use crate::access::needs::{self, Need};
-use crate::access::privilege::COLUMN_SET;
 use crate::context::{Session, TableName};
-use crate::ddl::keys;
+use crate::describe::columns::{cardinality, column_facts, column_privileges, key_of};
+use crate::describe::keys;
+use crate::describe::rowset::{RowSet, text, text_or_null};
 use crate::infoschema;
 use crate::sink::ColumnMeta;
 use sql_parser::ast::ObjectName;
 
-/// What metadata says of a column beyond its definition.
-pub(crate) struct ColumnFacts {
-    /// `PRI`, `UNI`, `MUL` or nothing.
-    pub key: &'static str,
-    /// The default as text.
-    pub default: Option<String>,
-    /// `auto_increment`, `DEFAULT_GENERATED on update CURRENT_TIMESTAMP` …
-    pub extra: String,
-}
+/// A column as COM_FIELD_LIST reports it, with its default as text.
+pub type FieldInfo = (ColumnMeta, Option<Vec<u8>>);
 
-fn key_of(def: &TableDef, column: usize) -> &'static str {
-    let shown = keys::shown(&def.columns, &def.indexes);
-    let has = |i: &IndexDef| i.parts.iter().any(|p| usize::from(p.column) == column);
-    let leads = |i: &IndexDef| {
-        i.parts
-            .first()
-            .is_some_and(|p| usize::from(p.column) == column)
-    };
-    let primary = shown.iter().find(|i| i.kind == IndexKind::Primary).copied();
-    // Without a primary key the first unique one without NULL is shown as if it were one.
-    let stand_in = || {
-        shown
-            .iter()
-            .find(|i| i.kind == IndexKind::Unique && keys::rank(&def.columns, i) == 1)
-            .copied()
-    };
-    if primary.or_else(stand_in).is_some_and(has) {
-        return "PRI";
-    }
-    let unique = |i: &&IndexDef| i.kind == IndexKind::Unique && i.parts.len() == 1 && leads(i);
-    if shown.iter().any(unique) {
-        "UNI"
-    } else if shown.iter().any(|i| leads(i)) {
-        "MUL"
-    } else {
-        ""
-    }
-}
-
-/// The precision of CURRENT_TIMESTAMP as it is shown.
-pub(crate) fn now_text(ty: &DataType) -> String {
-    match ty.fsp() {
-        0 => "CURRENT_TIMESTAMP".to_owned(),
-        n => format!("CURRENT_TIMESTAMP({n})"),
-    }
-}
-
-/// The facts of a column; `offset` is the session's from UTC in seconds.
-pub(crate) fn column_facts(def: &TableDef, column: usize, offset: i32) -> ColumnFacts {
-    let c = &def.columns[column];
-    let mut extra = Vec::new();
-    if c.auto_increment {
-        extra.push("auto_increment".to_owned());
-    }
-    if matches!(c.default, ColumnDefault::Now | ColumnDefault::Expr(_)) {
-        extra.push("DEFAULT_GENERATED".to_owned());
-    }
-    if c.on_update_now {
-        extra.push(format!("on update {}", now_text(&c.ty)));
-    }
-    if c.generated.is_some() {
-        extra.push("VIRTUAL GENERATED".to_owned());
-    }
-    if c.invisible {
-        extra.push("INVISIBLE".to_owned());
-    }
-    ColumnFacts {
-        key: key_of(def, column),
-        default: default_text(c, offset),
-        extra: extra.join(" "),
-    }
+fn collation_of(c: &ColumnDef) -> Option<&'static str> {
+    let character = c.ty.is_character() && !matches!(c.ty, DataType::Json);
+    character.then(|| c.ty.collation().name())
 }
 
 /// The definition of a table, virtual ones included.
@@ -105,23 +37,6 @@ fn definition_of(s: &mut Session, n: &TableName) -> Result<TableDef, SqlError> {
         return Err(SqlError::unknown_table(&n.name, &n.schema));
     }
     s.find_table(n).map(|t| t.def.clone())
-}
-
-fn collation_of(c: &ColumnDef) -> Option<&'static str> {
-    let character = c.ty.is_character() && !matches!(c.ty, DataType::Json);
-    character.then(|| c.ty.collation().name())
-}
-
-/// What the session may do with a column, as SHOW FULL COLUMNS says it.
-pub(crate) fn column_privileges(
-    security: &SecurityContext,
-    schema: &str,
-    table: &str,
-    column: &str,
-) -> String {
-    let has = security.on_column(schema, table, column).both(COLUMN_SET);
-    let names: Vec<String> = has.iter().map(|p| p.name().to_lowercase()).collect();
-    names.join(",")
 }
 
 /// SHOW [FULL] COLUMNS.
@@ -164,23 +79,6 @@ pub(super) fn columns(s: &mut Session, name: &ObjectName, full: bool) -> Result<
         r.push(row);
     }
     Ok(r)
-}
-
-/// How many different keys an index prefix has, by the table's statistics; until there are any, all rows for a unique key and a tenth otherwise.
-pub(crate) fn cardinality(t: &Table, index: &IndexDef, part: usize) -> u64 {
-    let stats = t.stats();
-    let at = t.def.indexes.iter().position(|x| x.id == index.id);
-    let known = stats.as_ref().zip(at).and_then(|(s, i)| s.indexes.get(i));
-    if let Some(distinct) = known.and_then(|x| x.distinct.get(part)) {
-        return distinct.round() as u64;
-    }
-    let rows = t.row_count_estimate();
-    let whole = part + 1 == index.parts.len();
-    match index.kind {
-        IndexKind::Plain => (rows / 10).max(rows.min(1)),
-        _ if whole => rows,
-        _ => (rows / 10).max(rows.min(1)),
-    }
 }
 
 /// SHOW INDEX.

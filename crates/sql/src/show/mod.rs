@@ -4,27 +4,19 @@
 
 mod columns;
 mod create;
-mod filter;
-mod rowset;
 mod schema;
 mod server;
 mod state;
 
 use types::SqlError;
 
-pub use create::{create_table_text, default_text, quote};
-pub use rowset::RowSet;
+pub use columns::FieldInfo;
 
 use crate::access::Granted;
 use crate::context::Session;
-use crate::sink::{ColumnMeta, Done, ResultSink};
+use crate::describe::filter;
+use crate::sink::{Done, ResultSink};
 use sql_parser::ast::{Describe, Show, ShowWhat};
-
-pub(crate) use columns::{cardinality, column_facts, column_privileges};
-pub(crate) use server::{ENGINES, PLUGINS};
-
-/// A column as COM_FIELD_LIST reports it, with its default as text.
-pub type FieldInfo = (ColumnMeta, Option<Vec<u8>>);
 
 /// Carries out a SHOW.
 ///

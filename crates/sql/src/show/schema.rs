@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use types::{DataType, SqlError, Value};
 
-use super::rowset::{RowSet, text};
 use crate::access::Priv;
 use crate::access::needs::Right;
 use crate::context::Session;
+use crate::describe::rowset::{RowSet, text};
 use crate::infoschema::{self, TableFacts};
 use sql_parser::ast::ShowFilter;
 

@@ -4,27 +4,11 @@
 use types::error::codes;
 use types::{Charset, CollationId, DataType, SqlError, Value};
 
-use super::rowset::{RowSet, text};
 use crate::access::privilege::PRIVILEGES;
 use crate::context::Session;
+use crate::describe::rowset::{RowSet, text};
+use crate::describe::server::{ENGINES, PLUGINS};
 use sql_parser::ast::{Account, ObjectKind, ShowWhat};
-
-/// Engines: name, support, comment, transactions, XA, savepoints.
-pub(crate) const ENGINES: &[[&str; 6]] = &[[
-    "InnoDB",
-    "DEFAULT",
-    "Supports transactions, row-level locking, and savepoints",
-    "YES",
-    "NO",
-    "YES",
-]];
-
-/// Plugins: name, status, type, library, licence.
-pub(crate) const PLUGINS: &[[&str; 3]] = &[
-    ["caching_sha2_password", "ACTIVE", "AUTHENTICATION"],
-    ["mysql_native_password", "ACTIVE", "AUTHENTICATION"],
-    ["InnoDB", "ACTIVE", "STORAGE ENGINE"],
-];
 
 /// SHOW CREATE USER.
 pub(super) fn create_user(s: &mut Session, account: &Account) -> Result<RowSet, SqlError> {

@@ -3,9 +3,9 @@
 use types::error::codes;
 use types::{DataType, SqlError, Value};
 
-use super::rowset::{RowSet, text, text_or_null};
 use crate::context::transport::TransportStatus;
 use crate::context::{Process, Session, session_counts};
+use crate::describe::rowset::{RowSet, text, text_or_null};
 use crate::session::scalar;
 use sql_expr::vars::{ReadScope, StatusSource, StatusValue};
 use sql_parser::ast::{Limit, VarScope};

@@ -8,8 +8,8 @@ mod actor;
 mod errors;
 mod grants;
 mod passwords;
+mod removal;
 mod requested;
-
 mod roles;
 mod show;
 #[cfg(test)]
@@ -27,7 +27,7 @@ use crate::access::needs::Right;
 use crate::access::password::{History, Strength};
 use crate::access::{AccountId, AccountState, Granted};
 use crate::context::Session;
-use crate::show::RowSet;
+use crate::describe::rowset::RowSet;
 use crate::sink::{Done, ResultSink};
 use sql_expr::vars::VarInput;
 use sql_parser::ast::{Account, SetItem, Statement};

@@ -5,7 +5,7 @@ use types::error::codes;
 
 use super::actor::{Actor, DEFAULT_PLUGIN, Outcome, SYSTEM_USER};
 use super::errors::*;
-use super::users;
+use super::removal;
 use crate::access::account::Account;
 use crate::access::needs::Right;
 use crate::access::privilege::Priv;
@@ -74,7 +74,7 @@ pub(super) fn drop(
             return Err(missing("CREATE USER"));
         }
     }
-    users::take_away(actor, state, if_exists, &ids, "DROP ROLE")
+    removal::take_away(actor, state, if_exists, &ids, "DROP ROLE")
 }
 
 /// Whether an account has SYSTEM_USER, by itself or by a role.

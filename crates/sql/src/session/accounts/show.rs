@@ -11,7 +11,7 @@ use crate::access::account::{
 use crate::access::privilege::{DB_SET, Priv, ROUTINE_SET, TABLE_SET};
 use crate::access::{AccountId, AccountState, PrivSet, SecurityContext};
 use crate::context::Session;
-use crate::show::quote;
+use crate::describe::create_table::quote;
 use sql_parser::ast;
 
 impl Session {

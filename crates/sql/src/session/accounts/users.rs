@@ -4,10 +4,10 @@ use types::SqlError;
 use types::error::codes;
 
 use super::actor::{Actor, DEFAULT_PLUGIN, Outcome};
-use super::errors::{does_not_exist, exists_already, failed, mandatory};
-use super::{passwords, roles};
+use super::errors::{does_not_exist, exists_already, failed};
+use super::{passwords, removal, roles};
 use crate::access::account::{Account, Limits, TlsRequirement};
-use crate::access::{AccountId, AccountState, Priv};
+use crate::access::{AccountState, Priv};
 use sql_expr::json::{Json, parse};
 use sql_parser::ast::{self, CreateUser, Require, UserAttribute, UserLimits, UserOption};
 
@@ -126,38 +126,7 @@ pub(super) fn drop(
 ) -> Result<Outcome, SqlError> {
     actor.require_create_user(state, Priv::Delete)?;
     let ids = actor.ids(users)?;
-    take_away(actor, state, if_exists, &ids, "DROP USER")
-}
-
-/// Drops accounts, all or none.
-pub(super) fn take_away(
-    actor: &Actor,
-    state: &mut AccountState,
-    if_exists: bool,
-    ids: &[AccountId],
-    operation: &str,
-) -> Result<Outcome, SqlError> {
-    let mut out = Outcome::default();
-    let mut refused = Vec::new();
-    if let Some(id) = ids.iter().find(|id| actor.mandatory.contains(id)) {
-        return Err(mandatory(id));
-    }
-    for id in ids {
-        actor.may_touch(state, id)?;
-    }
-    for id in ids {
-        if state.remove(id).is_some() {
-            out.unlocked.push(id.clone());
-        } else if if_exists {
-            out.notes.push(does_not_exist(id));
-        } else {
-            refused.push(id.quoted());
-        }
-    }
-    match refused.is_empty() {
-        true => Ok(out),
-        false => Err(failed(operation, &refused)),
-    }
+    removal::take_away(actor, state, if_exists, &ids, "DROP USER")
 }
 
 /// RENAME USER.
