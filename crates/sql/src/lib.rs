@@ -1,8 +1,9 @@
 //! The SQL layer: text in, result rows out.
 //!
 //! Below it: `sql_parser` (text to tree), `sql_expr` (typed expressions, system variables, memory limits). Modules, from the
-//! bottom: `access` (who may do what), `bind` (names resolved), `plan` (plans as data), `optimize` (from the one to the other), `exec` (plan to rows), `accounts` (the accounts in force and their tables), `ddl`, `show` and `infoschema` (definitions
-//! and what the server tells of itself), `cache` (parsed and planned statements by text), `session` (one connection). Results
+//! bottom: `access` (who may do what), `bind` (names resolved), `plan` (plans as data), `optimize` (from the one to the other), `cache`
+//! (plans by text), `exec` (plan to rows), `context` (what a statement runs in), `describe` and `infoschema` (what the server tells of
+//! itself), `command` (statements without a plan), `dispatch` (which statement goes where), `session` (what a client asks). Results
 //! leave through [`sink`].
 
 #![warn(clippy::disallowed_types)]
@@ -12,15 +13,15 @@
 pub mod access;
 pub mod bind;
 pub mod cache;
+mod command;
 pub mod context;
-pub mod ddl;
-pub mod describe;
+mod describe;
+mod dispatch;
 pub mod exec;
 pub mod infoschema;
 pub mod optimize;
 pub mod plan;
 pub mod session;
-pub mod show;
 pub mod sink;
 
 pub use context::{Instance, InstanceOptions, Session};

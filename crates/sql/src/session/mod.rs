@@ -2,30 +2,17 @@
 //!
 //! Never here: what a statement does.
 
-pub mod accounts;
-mod com;
-mod dispatch;
-mod gate;
 mod init;
-mod kill;
-mod load;
-mod long_running;
 mod nonblocking;
 mod prepared;
-mod run;
-pub mod scalar;
-mod set;
-mod set_vars;
 mod text;
-mod text_prepared;
-mod transaction;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use types::SqlError;
 
-pub(crate) use crate::context::parse_error;
+pub use crate::command::show::FieldInfo;
 pub use crate::context::{
     COM_NAMES, ClientFlags, Com, Command, Diagnostics, Instance, InstanceOptions, Outcome,
     PasswordHasher, PasswordVerifier, Process, ProcessRow, ServerCounts, Session, TlsReload,
@@ -43,10 +30,10 @@ impl Session {
         &mut self,
         table: &[u8],
         wild: &[u8],
-    ) -> Result<Vec<crate::show::FieldInfo>, SqlError> {
+    ) -> Result<Vec<FieldInfo>, SqlError> {
         self.secure();
         self.gate.admit_command()?;
-        crate::show::list_fields(self, table, wild)
+        crate::command::show::list_fields(self, table, wild)
     }
 
     /// Runs a text that must be a single statement of the server's own, keeping its results.

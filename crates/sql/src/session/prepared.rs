@@ -1,22 +1,14 @@
-//! Prepared statements of the protocol: by id, parsed once, planned again only when a definition or a setting they depend
-//! on has changed.
+//! Prepared statements of the protocol, by id.
 
 use std::sync::Arc;
 
-use types::error::codes;
-use types::{Pace, SqlError, Value};
+use types::{SqlError, Value};
 
-use super::set_vars::sets_vars;
-use super::{Com, Execution, Outcome, Session, com, dispatch};
-use crate::access::Authorized;
+use super::{Com, Command, Execution, Outcome, Session};
+use crate::dispatch;
+use crate::dispatch::prepared::wrong_arguments;
 use crate::exec::ExecError;
-use crate::plan::Plan;
 use crate::sink::{ColumnMeta, Done, ResultSink};
-use sql_expr::memory::{self, Charge};
-use sql_parser::ast::Statement;
-
-use super::Command;
-use crate::context::prepared::{Planned, Prepared};
 
 /// What the answer to COM_STMT_PREPARE says.
 #[derive(Debug, Clone)]
@@ -29,23 +21,6 @@ pub struct PreparedInfo {
     pub columns: Arc<[ColumnMeta]>,
     /// Warnings of preparing.
     pub warnings: u16,
-}
-
-/// What a prepared statement takes beside what its text makes of it.
-const PREPARED: usize = 1 << 10;
-
-/// Statements that only make sense as plain text (error 1295).
-fn is_preparable(s: &Statement) -> bool {
-    !matches!(
-        s,
-        Statement::Prepare { .. }
-            | Statement::Execute { .. }
-            | Statement::Deallocate(_)
-            | Statement::LockTables(_)
-            | Statement::UnlockTables
-            | Statement::LoadData(_)
-            | Statement::Handler(_)
-    )
 }
 
 impl Session {
@@ -76,61 +51,6 @@ impl Session {
         };
         self.prepared.map.insert(info.id, p);
         Ok(info)
-    }
-
-    /// Parses and plans a text for later execution.
-    pub(super) fn make_prepared(&mut self, sql: &[u8]) -> Result<Prepared, SqlError> {
-        let limit = self.instance.globals.hot().max_prepared_stmt_count();
-        let place = self.instance.prepared.take(limit)?;
-        let mut charge = Charge::to(self.memory());
-        if !charge.set(PREPARED + memory::of_text(sql)) {
-            self.memory().check()?;
-        }
-        let options = sql_parser::Options {
-            placeholders: true,
-            ..self.parse_options()
-        };
-        let watch = self.engine.interrupt();
-        let pace = Pace::new(Some(&*watch));
-        let parsed =
-            sql_parser::parse_paced(sql, &options, &pace).map_err(|e| super::parse_error(&e))?;
-        let (statement, used) = (parsed.statement, parsed.consumed);
-        self.admit_preparation(&statement)?;
-        let tail = &sql[used..];
-        if !sql_parser::is_blank(tail, &options) {
-            let line = 1 + sql[..used].iter().filter(|b| **b == b'\n').count();
-            let near = options.utf8(tail);
-            return Err(SqlError::parse_error(&String::from_utf8_lossy(&near), line));
-        }
-        if !is_preparable(&statement) {
-            return Err(SqlError::fixed(codes::ER_UNSUPPORTED_PS));
-        }
-        let params =
-            u16::try_from(parsed.params).map_err(|_| SqlError::fixed(codes::ER_PS_MANY_PARAM))?;
-        let sets = sets_vars(&statement);
-        let planned = if dispatch::is_planned(&statement) {
-            self.set_for_statement(&statement);
-            let plan = self.plan(&statement);
-            self.put_back();
-            Some(Planned {
-                plan: plan?,
-                settings: self.settings,
-            })
-        } else {
-            self.permit(&statement)?;
-            None
-        };
-        Ok(Prepared {
-            place,
-            charge,
-            com: com::of(&statement),
-            one_use: sets || sql.contains(&b'@'),
-            lasts: self.lasts(sql),
-            text: options.utf8(sql).into(),
-            statement: Arc::new(statement),
-            params,
-            planned,
-        })
     }
 
     /// COM_STMT_EXECUTE, for whoever waits for it at one place: [`start_prepared`](Self::start_prepared) and what is left then.
@@ -191,20 +111,6 @@ impl Session {
         r
     }
 
-    /// The plan of a prepared statement where it still holds, and for values of these types.
-    #[inline]
-    pub(super) fn ready_plan(&self, p: &Prepared, params: &[Value]) -> Option<Authorized<Plan>> {
-        let x = p.planned.as_ref()?;
-        let version = self.instance.engine.catalog_version();
-        let holds = x.settings == self.settings
-            && x.plan.peek().catalog_version == version
-            && x.plan.peek().is_fresh()
-            && self.security.ready(&x.plan).is_some()
-            && !p.one_use
-            && x.plan.peek().accepts(params);
-        holds.then(|| x.plan.clone())
-    }
-
     /// Plans a prepared statement again and runs it, or runs one that has no plan.
     async fn run_slowly(
         &mut self,
@@ -218,99 +124,16 @@ impl Session {
         let statement = Arc::clone(&p.statement);
         let com = p.com;
         if p.planned.is_none() {
-            let text = Arc::clone(&p.text);
             if dispatch::is_diagnostic(&statement) {
                 self.count(com);
             } else {
                 self.begin_statement(com);
             }
-            return self.run_other(&statement, &text, params, sink).await;
+            return self.run_other(&statement, params, sink).await;
         }
         self.begin_statement(com);
         self.process.counts.com[Com::StmtReprepare as usize].add(1);
         self.plan_again(&statement, params, sink, |s| s.prepared.map.get_mut(&id))
-            .await
-    }
-
-    /// Plans a prepared statement until the plan holds, keeps the plan, and runs it.
-    async fn plan_again(
-        &mut self,
-        statement: &Statement,
-        params: &[Value],
-        sink: &mut dyn ResultSink,
-        place: impl Fn(&mut Session) -> Option<&mut Prepared> + Send,
-    ) -> Result<Done, SqlError> {
-        if !sets_vars(statement) {
-            return self.plan_as_set(statement, params, sink, place).await;
-        }
-        self.set_for_statement(statement);
-        let outcome = Box::pin(self.plan_as_set(statement, params, sink, place)).await;
-        self.put_back();
-        outcome
-    }
-
-    async fn plan_as_set(
-        &mut self,
-        statement: &Statement,
-        params: &[Value],
-        sink: &mut dyn ResultSink,
-        place: impl Fn(&mut Session) -> Option<&mut Prepared> + Send,
-    ) -> Result<Done, SqlError> {
-        for _ in 0..super::run::REPLANS {
-            let plan = self.plan_for(statement, params)?;
-            let settings = self.settings;
-            if params.len() < plan.peek().params as usize {
-                return Err(wrong_arguments("mysqld_stmt_execute"));
-            }
-            if let Some(p) = place(self) {
-                p.planned = Some(Planned {
-                    plan: plan.clone(),
-                    settings,
-                });
-            }
-            let outcome = self.run_plan(&plan, params, sink).await;
-            if let Some(outcome) = ExecError::unless_stale(outcome) {
-                return outcome;
-            }
-        }
-        Err(SqlError::fixed(codes::ER_TABLE_DEF_CHANGED))
-    }
-
-    /// Runs a statement prepared by `PREPARE name FROM`.
-    pub(super) async fn run_named(
-        &mut self,
-        name: &str,
-        params: &[Value],
-        sink: &mut dyn ResultSink,
-    ) -> Result<Done, SqlError> {
-        let Some(p) = self.named.get(name) else {
-            return Err(SqlError::unknown_stmt(name, "EXECUTE"));
-        };
-        if usize::from(p.params) != params.len() {
-            return Err(wrong_arguments("EXECUTE"));
-        }
-        let statement = Arc::clone(&p.statement);
-        let text = Arc::clone(&p.text);
-        self.process.counts.com[p.com as usize].add(1);
-        let (planned, lasts) = (p.planned.is_some(), p.lasts);
-        self.admit(&statement)?;
-        let ready = self
-            .named
-            .get(name)
-            .and_then(|p| self.ready_plan(p, params));
-        if lasts {
-            self.leave().await;
-        }
-        if !planned {
-            return self.run_other(&statement, &text, params, sink).await;
-        }
-        if let Some(plan) = ready {
-            let outcome = self.run_plan(&plan, params, sink).await;
-            if let Some(outcome) = ExecError::unless_stale(outcome) {
-                return outcome;
-            }
-        }
-        self.plan_again(&statement, params, sink, |s| s.named.get_mut(name))
             .await
     }
 
@@ -341,12 +164,4 @@ impl Session {
 /// Error 1243.
 fn unknown(id: u32, command: &str) -> SqlError {
     SqlError::unknown_stmt(&id.to_string(), command)
-}
-
-/// Error 1210.
-fn wrong_arguments(command: &str) -> SqlError {
-    SqlError::new(
-        codes::ER_WRONG_ARGUMENTS,
-        format!("Incorrect arguments to {command}"),
-    )
 }

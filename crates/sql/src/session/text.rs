@@ -2,13 +2,12 @@
 
 use types::{Pace, SqlError};
 
-use super::{Com, Command, Outcome, Session, com, dispatch, long_running, parse_error};
+use super::{Com, Command, Outcome, Session};
+use crate::context::parse_error;
+use crate::dispatch::{self, com};
 use crate::exec::ExecError;
 use crate::sink::ResultSink;
 use sql_expr::memory::{self, Charge};
-
-/// Bytes of user variables from which on to compute with them takes long.
-const LARGE_VARIABLES: usize = 64 << 10;
 
 impl Session {
     /// Carries out the statements of a text, one result each. The first error ends it and is returned; results before
@@ -92,15 +91,6 @@ impl Session {
             }
             at += used;
         }
-    }
-
-    /// Whether a text may compute for long without a pause, so that whoever serves others should not be the one to prepare it.
-    pub fn lasts(&self, sql: &[u8]) -> bool {
-        long_running::is_long_running_text(sql, self.has_large_variables())
-    }
-
-    fn has_large_variables(&self) -> bool {
-        self.user_vars.lock().bytes() > LARGE_VARIABLES
     }
 
     /// A text that is no statement: the error is the statement's outcome.

@@ -2,7 +2,7 @@
 //!
 //! Changes are made one after another: each begins from what the one before left, is written to `mysql.*` in one transaction, and is in
 //! force for all sessions, open ones included, once that is durable. A statement is acknowledged after that; none can lose another.
-//! Reading takes no lock that a change holds while it waits.
+//! Reading takes no lock that a change holds while it waits. Never here: whether somebody may change them.
 
 pub mod components;
 mod store;

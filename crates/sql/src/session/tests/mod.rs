@@ -38,17 +38,17 @@ use crate::sink::{Collected, Collector};
 use sql_expr::vars::GlobalVars;
 
 /// A server on an empty disk.
-pub(super) fn server() -> Arc<Instance> {
+pub(crate) fn server() -> Arc<Instance> {
     server_on(Arc::new(MemDisk::default()))
 }
 
 /// A server on a disk.
-pub(super) fn server_on(disk: Arc<MemDisk>) -> Arc<Instance> {
+pub(crate) fn server_on(disk: Arc<MemDisk>) -> Arc<Instance> {
     server_that_sorts(disk, EngineOptions::default().sort_bytes_max)
 }
 
 /// The same, with memory to sort so many bytes of an index or of rows at a time.
-pub(super) fn server_that_sorts(disk: Arc<MemDisk>, sort_bytes_max: u64) -> Arc<Instance> {
+pub(crate) fn server_that_sorts(disk: Arc<MemDisk>, sort_bytes_max: u64) -> Arc<Instance> {
     let environment = environment(disk);
     block_on(async {
         let options = EngineOptions {
@@ -81,7 +81,7 @@ pub(super) fn server_that_sorts(disk: Arc<MemDisk>, sort_bytes_max: u64) -> Arc<
 }
 
 /// A connection with helpers that panic where a statement does what the test does not expect.
-pub(super) struct Client {
+pub(crate) struct Client {
     pub session: Session,
 }
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use types::error::codes;
 use types::{Level, SqlError, Value, Warning};
 
-use super::Session;
 use super::set_vars::sets_vars;
 use crate::access::{Authorized, Ready};
 use crate::bind::BindCtx;
 use crate::bind::params::{TypedParam, type_of};
+use crate::context::Session;
 use crate::context::prologue::Rows;
 use crate::exec::{self, ExecCtx, ExecError};
 use crate::infoschema::Names;
@@ -21,7 +21,7 @@ use sql_expr::{EvalCtx, ExprType, Val};
 use sql_parser::ast::{Expr, Statement};
 
 /// How often a statement is planned again because a table changed between planning and running.
-pub(super) const REPLANS: usize = 16;
+pub(crate) const REPLANS: usize = 16;
 
 /// ER_YES: the note with the statement that EXPLAIN is about.
 const EXPLAINED: u16 = 1003;
@@ -29,7 +29,7 @@ const EXPLAINED: u16 = 1003;
 impl Session {
     /// The plan of a text that ran before, if nothing it depends on has changed.
     #[inline]
-    pub(super) fn cached_plan(&mut self, sql: &[u8]) -> Option<Authorized<Plan>> {
+    pub(crate) fn cached_plan(&mut self, sql: &[u8]) -> Option<Authorized<Plan>> {
         self.secure();
         let version = self.engine.catalog().version;
         let plan = self.cache.get(sql, self.settings, version)?;
@@ -48,7 +48,7 @@ impl Session {
     ///
     /// # Errors
     /// As [`plan`](Self::plan).
-    pub(super) fn plan_for(
+    pub(crate) fn plan_for(
         &mut self,
         statement: &Statement,
         params: &[Value],
@@ -112,7 +112,7 @@ impl Session {
     }
 
     /// Plans and runs a statement; a text of nothing but it may be kept for the next time.
-    pub(super) async fn run_planned(
+    pub(crate) async fn run_planned(
         &mut self,
         statement: &Statement,
         text: Option<&[u8]>,
@@ -169,7 +169,7 @@ impl Session {
     }
 
     /// The value of an expression that needs a plan: one with a subquery.
-    pub(super) async fn eval_planned(
+    pub(crate) async fn eval_planned(
         &mut self,
         expr: &Expr,
         params: &[Value],
@@ -238,7 +238,7 @@ impl Session {
     }
 
     /// The part of [`run_plan`](Self::run_plan) between a statement's begin and its end.
-    pub(super) async fn run_in_statement(
+    pub(crate) async fn run_in_statement(
         &mut self,
         plan: Ready<'_, Plan>,
         params: &[Value],

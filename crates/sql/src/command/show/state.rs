@@ -3,10 +3,10 @@
 use types::error::codes;
 use types::{DataType, SqlError, Value};
 
+use crate::command::scalar;
 use crate::context::transport::TransportStatus;
 use crate::context::{Process, Session, session_counts};
 use crate::describe::rowset::{RowSet, text, text_or_null};
-use crate::session::scalar;
 use sql_expr::vars::{ReadScope, StatusSource, StatusValue};
 use sql_parser::ast::{Limit, VarScope};
 

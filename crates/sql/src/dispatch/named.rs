@@ -1,14 +1,18 @@
-//! PREPARE, EXECUTE and DEALLOCATE as SQL text.
+//! PREPARE, EXECUTE and DEALLOCATE as SQL text: what is executed comes back to where statements are sent on from.
+
+use std::sync::Arc;
 
 use types::{Charset, SqlError, Value};
 
-use super::Session;
+use super::prepared::wrong_arguments;
+use crate::context::Session;
+use crate::exec::ExecError;
 use crate::sink::{Done, ResultSink};
 use sql_parser::ast::{Name, PrepareSource};
 
 impl Session {
     /// PREPARE name FROM text.
-    pub(super) async fn prepare_named(
+    pub(crate) async fn prepare_named(
         &mut self,
         name: &str,
         source: &PrepareSource,
@@ -47,7 +51,7 @@ impl Session {
     }
 
     /// EXECUTE name USING @a, @b.
-    pub(super) async fn execute_named(
+    pub(crate) async fn execute_named(
         &mut self,
         name: &str,
         using: &[Name],
@@ -57,8 +61,45 @@ impl Session {
         self.run_named(&name.to_lowercase(), &params, sink).await
     }
 
+    /// Runs a statement prepared by `PREPARE name FROM`.
+    pub(crate) async fn run_named(
+        &mut self,
+        name: &str,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let Some(p) = self.named.get(name) else {
+            return Err(SqlError::unknown_stmt(name, "EXECUTE"));
+        };
+        if usize::from(p.params) != params.len() {
+            return Err(wrong_arguments("EXECUTE"));
+        }
+        let statement = Arc::clone(&p.statement);
+        self.process.counts.com[p.com as usize].add(1);
+        let (planned, lasts) = (p.planned.is_some(), p.lasts);
+        self.admit(&statement)?;
+        let ready = self
+            .named
+            .get(name)
+            .and_then(|p| self.ready_plan(p, params));
+        if lasts {
+            self.leave().await;
+        }
+        if !planned {
+            return self.run_other(&statement, params, sink).await;
+        }
+        if let Some(plan) = ready {
+            let outcome = self.run_plan(&plan, params, sink).await;
+            if let Some(outcome) = ExecError::unless_stale(outcome) {
+                return outcome;
+            }
+        }
+        self.plan_again(&statement, params, sink, |s| s.named.get_mut(name))
+            .await
+    }
+
     /// DEALLOCATE PREPARE name.
-    pub(super) fn deallocate_named(&mut self, name: &str) -> Result<Done, SqlError> {
+    pub(crate) fn deallocate_named(&mut self, name: &str) -> Result<Done, SqlError> {
         match self.named.remove(&name.to_lowercase()) {
             Some(_) => Ok(Done::default()),
             None => Err(SqlError::unknown_stmt(name, "DEALLOCATE PREPARE")),

@@ -5,8 +5,12 @@
 //!
 //! Must never do: decide anything but where a statement runs.
 
+use crate::context::Session;
 use sql_expr::func;
 use sql_parser::ast::Statement;
+
+/// Bytes of user variables from which on to compute with them takes long.
+const LARGE_VARIABLES: usize = 64 << 10;
 
 /// Longer texts take long to parse and to plan.
 const LONG_TEXT: usize = 16 << 10;
@@ -240,7 +244,7 @@ fn is_heavy(word: &[u8]) -> bool {
 }
 
 /// Whether a text may compute for long without a pause. `large`: the session's variables have values that are.
-pub(super) fn is_long_running_text(text: &[u8], large: bool) -> bool {
+fn is_long_running_text(text: &[u8], large: bool) -> bool {
     if text.len() > LONG_TEXT {
         return true;
     }
@@ -301,6 +305,17 @@ pub(super) fn is_long_running_statement(statement: &Statement) -> bool {
             | Statement::Deallocate(_)
             | Statement::Kill { .. }
     )
+}
+
+impl Session {
+    /// Whether a text may compute for long without a pause, so that whoever serves others should not be the one to prepare it.
+    pub fn lasts(&self, sql: &[u8]) -> bool {
+        is_long_running_text(sql, self.has_large_variables())
+    }
+
+    fn has_large_variables(&self) -> bool {
+        self.user_vars.lock().bytes() > LARGE_VARIABLES
+    }
 }
 
 #[cfg(test)]

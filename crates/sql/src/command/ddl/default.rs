@@ -6,8 +6,8 @@ use engine::{ColumnDef, ColumnDefault, TableDef};
 use types::error::codes;
 use types::{Charset, DataType, SqlError, Value};
 
+use crate::command::scalar;
 use crate::context::parse_error;
-use crate::session::scalar;
 use sql_expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
 use sql_expr::{EvalCtx, Expr, ExprType, Val, value_text};
 use sql_parser::{Options, ast, parse_expr};

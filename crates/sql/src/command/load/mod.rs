@@ -1,7 +1,7 @@
 //! LOAD DATA [LOCAL] INFILE: the lines of a file as rows of INSERTs of many rows, all in one statement.
 //!
 //! Rows whose columns are plain fields go in by runs of [`RUN_ROWS`] through one plan with parameters; what needs more (user variables,
-//! SET, a line that is too short) goes in row by row.
+//! SET, a line that is too short) goes in row by row. Never here: a change of a row but through a plan.
 
 mod file;
 mod lines;
@@ -14,10 +14,10 @@ use types::error::codes;
 use types::{Charset, CollationId, DataType, Level, SqlError, Value, Warning};
 
 use self::lines::{Field, Read, Shape};
-use super::Session;
 use crate::access::needs::{self, Need};
 use crate::access::{Authorized, Granted, Priv};
 use crate::context::prologue::Rows;
+use crate::context::{Session, parse_error};
 use crate::plan::{Plan, same_name};
 use crate::sink::{Collector, Done, ResultSink};
 use sql_expr::{Coercibility, ExprType, UserVar, Val};
@@ -79,7 +79,7 @@ struct Load<'l> {
 
 impl Session {
     /// LOAD DATA.
-    pub(super) async fn load_data(
+    pub(crate) async fn load_data(
         &mut self,
         _: &Granted,
         statement: &LoadData,
@@ -365,8 +365,7 @@ impl Session {
             charset: Charset::Utf8mb4,
             ..self.parse_options()
         };
-        let parsed =
-            sql_parser::parse(text.as_bytes(), &options).map_err(|e| super::parse_error(&e))?;
+        let parsed = sql_parser::parse(text.as_bytes(), &options).map_err(|e| parse_error(&e))?;
         let mut statement = parsed.statement;
         if let (Statement::Insert(insert), Some(l)) = (&mut statement, with)
             && let InsertSource::Values(rows) = &mut insert.source

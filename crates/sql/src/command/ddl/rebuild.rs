@@ -7,9 +7,9 @@ use types::convert::{ConvertMode, Target, assign, zero_value};
 use types::error::codes;
 use types::{DataType, SqlError, Value, ValueRef};
 
+use crate::command::scalar;
 use crate::context::Session;
 use crate::exec::{Built, now_value, whole};
-use crate::session::scalar;
 use sql_expr::vars::SqlMode;
 use sql_expr::{EvalCtx, Expr, NoRow};
 

@@ -1,6 +1,8 @@
 //! CHECK, ANALYZE, OPTIMIZE, REPAIR and CHECKSUM TABLE.
 //!
-//! What goes wrong with one table stands in its rows, as in MySQL, and the next table has its turn. Only what ends the statement is an error.
+//! Never here: what a table must be like (the engine checks it). What goes wrong with one table stands in its rows, as in MySQL, and the next table has its turn. Only what ends the statement is an error.
+
+mod histogram;
 
 use std::sync::Arc;
 
@@ -9,7 +11,8 @@ use engine::{Isolation, KeyBound, ReadMode, RowBatch, ScanSpec, Table};
 use types::error::codes;
 use types::{DataType, Level, SqlError, Value, Warning};
 
-use super::histogram;
+use super::ddl;
+use crate::access::Granted;
 use crate::context::{Session, TableName};
 use crate::describe::rowset::RowSet;
 use crate::infoschema;
@@ -19,6 +22,7 @@ use sql_parser::ast::{HistogramClause, MaintenanceVerb, TableMaintenance};
 /// Carries out the verb for each table and reports on each.
 pub async fn run(
     s: &mut Session,
+    _: &Granted,
     stmt: &TableMaintenance,
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
@@ -76,7 +80,7 @@ async fn lines(
         MaintenanceVerb::Optimize => {
             let note = "Table does not support optimize, doing recreate + analyze instead";
             let mut out = vec![("note", note.to_owned())];
-            let mut done = super::alter::rebuild_as_is(s, n).await;
+            let mut done = ddl::rebuild_as_is(s, n).await;
             if done.is_ok() {
                 done = analyze(s, n).await;
             }

@@ -13,7 +13,7 @@ impl Session {
     ///
     /// # Errors
     /// 1820, 1226.
-    pub(super) fn admit(&mut self, statement: &Statement) -> Result<(), SqlError> {
+    pub(crate) fn admit(&mut self, statement: &Statement) -> Result<(), SqlError> {
         if !self.gate.is_shut() {
             return Ok(());
         }
@@ -38,7 +38,7 @@ impl Session {
     ///
     /// # Errors
     /// 1820.
-    pub(super) fn admit_preparation(&self, statement: &Statement) -> Result<(), SqlError> {
+    pub(crate) fn admit_preparation(&self, statement: &Statement) -> Result<(), SqlError> {
         match self.gate.expired && !self.sets_own_password(statement) {
             true => Err(expired()),
             false => Ok(()),

@@ -2,18 +2,45 @@
 
 use types::{Isolation, SqlError};
 
-use super::Session;
+use crate::context::Session;
 use crate::sink::Done;
 use sql_expr::memory;
 use sql_expr::vars::VarInput;
-use sql_parser::ast::{BeginTransaction, Completion, VarScope};
+use sql_parser::ast::{BeginTransaction, Completion, Statement, VarScope};
 
 /// What a savepoint takes; names are short.
 const SAVEPOINT: usize = 128;
 
+/// Savepoints from which on to look through them takes long.
+const MANY_SAVEPOINTS: usize = 1000;
+
 impl Session {
+    /// Carries out a statement about the transaction.
+    ///
+    /// # Errors
+    /// What committing or rolling back fails with; 1305.
+    pub(crate) async fn run_transaction(
+        &mut self,
+        statement: &Statement,
+    ) -> Result<Done, SqlError> {
+        match statement {
+            Statement::Begin(b) => self.begin(b).await,
+            Statement::Commit(c) => self.end(true, c).await,
+            Statement::Rollback(c) => self.end(false, c).await,
+            Statement::Savepoint(name) => {
+                if self.engine.savepoints() > MANY_SAVEPOINTS {
+                    self.leave().await;
+                }
+                self.savepoint(name)
+            }
+            Statement::RollbackTo(name) => self.rollback_to(name).await,
+            Statement::ReleaseSavepoint(name) => self.release_savepoint(name),
+            _ => Err(SqlError::internal("a statement in the wrong place")),
+        }
+    }
+
     /// BEGIN, START TRANSACTION.
-    pub(crate) async fn begin(&mut self, stmt: &BeginTransaction) -> Result<Done, SqlError> {
+    async fn begin(&mut self, stmt: &BeginTransaction) -> Result<Done, SqlError> {
         self.implicit_commit().await?;
         self.locked_tables = false;
         self.begin_with(stmt.read_only);
@@ -24,7 +51,7 @@ impl Session {
     }
 
     /// COMMIT (`true`) and ROLLBACK.
-    pub(crate) async fn end(&mut self, commit: bool, how: &Completion) -> Result<Done, SqlError> {
+    async fn end(&mut self, commit: bool, how: &Completion) -> Result<Done, SqlError> {
         let kind = self.vars.hot().completion_type;
         let chain = how.chain.unwrap_or(kind == 1 && how.release != Some(true));
         let release = how.release.unwrap_or(kind == 2 && !chain);
@@ -42,7 +69,7 @@ impl Session {
     }
 
     /// SAVEPOINT. Outside a transaction in autocommit mode it has no effect, as in MySQL.
-    pub(crate) fn savepoint(&mut self, name: &str) -> Result<Done, SqlError> {
+    fn savepoint(&mut self, name: &str) -> Result<Done, SqlError> {
         self.begin_implicit();
         if self.engine.in_transaction() {
             let all = (self.engine.savepoints() + 1) * SAVEPOINT;
@@ -55,13 +82,13 @@ impl Session {
     }
 
     /// ROLLBACK TO SAVEPOINT.
-    pub(crate) async fn rollback_to(&mut self, name: &str) -> Result<Done, SqlError> {
+    async fn rollback_to(&mut self, name: &str) -> Result<Done, SqlError> {
         self.engine.rollback_to(name).await?;
         Ok(Done::default())
     }
 
     /// RELEASE SAVEPOINT.
-    pub(crate) fn release_savepoint(&mut self, name: &str) -> Result<Done, SqlError> {
+    fn release_savepoint(&mut self, name: &str) -> Result<Done, SqlError> {
         self.engine.release_savepoint(name)?;
         Ok(Done::default())
     }

@@ -2,8 +2,9 @@
 
 use types::{SqlError, Value, Warning};
 
-use super::{Session, scalar};
+use super::scalar;
 use crate::access::Granted;
+use crate::context::Session;
 use crate::sink::{Done, StateChange};
 use sql_expr::vars::{self, VarInput, VarValue};
 use sql_expr::{ExprType, UserVar, Val};
@@ -42,7 +43,7 @@ impl Session {
     ///
     /// # Errors
     /// 1193, 1227, 1231 … whatever an assignment fails with.
-    pub(super) async fn set(
+    pub(crate) async fn set(
         &mut self,
         _: &Granted,
         items: &[SetItem],
@@ -194,7 +195,7 @@ impl Session {
     ///
     /// # Errors
     /// 1193, 1227, 1228, 1229, 1231, 1232, 1238 and those of special kinds.
-    pub(super) fn set_variable(
+    pub(crate) fn set_variable(
         &mut self,
         scope: Option<VarScope>,
         name: &str,

@@ -335,7 +335,7 @@ async fn rewrite(
 }
 
 /// Rebuilds a table as it is.
-pub(super) async fn rebuild_as_is(s: &mut Session, n: &TableName) -> Result<(), SqlError> {
+pub(crate) async fn rebuild_as_is(s: &mut Session, n: &TableName) -> Result<(), SqlError> {
     loop {
         let t = s.find_table(n)?;
         let made = with_def_ctx(s, &t.def, |ctx| altered_table::apply(&t.def, &[], ctx))?;

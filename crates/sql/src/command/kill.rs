@@ -3,8 +3,8 @@
 use types::SqlError;
 use types::error::codes;
 
-use super::Session;
 use crate::access::statement;
+use crate::context::Session;
 use crate::sink::Done;
 use sql_parser::ast;
 

@@ -2,8 +2,8 @@
 
 use types::{Level, SqlError, Warning};
 
-use super::Session;
 use crate::access::statement::SESSION_VARIABLES;
+use crate::context::Session;
 use sql_expr::vars::{self, VarInput};
 use sql_parser::ast::{HintValue, SetVar, Statement};
 
@@ -21,7 +21,7 @@ fn input(value: &HintValue) -> VarInput {
 
 impl Session {
     /// Sets the variables that a statement's hints name, until [`put_back`](Session::put_back). What cannot be set is warned of.
-    pub(super) fn set_for_statement(&mut self, statement: &Statement) {
+    pub(crate) fn set_for_statement(&mut self, statement: &Statement) {
         self.put_back();
         let Some(hints) = statement.hints().filter(|h| !h.set_vars.is_empty()) else {
             return;
@@ -87,6 +87,6 @@ impl Session {
 }
 
 /// Whether a statement sets variables for itself: its plan is for no other statement, and not without them.
-pub(super) fn sets_vars(statement: &Statement) -> bool {
+pub(crate) fn sets_vars(statement: &Statement) -> bool {
     statement.hints().is_some_and(|h| !h.set_vars.is_empty())
 }

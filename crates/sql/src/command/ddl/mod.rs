@@ -1,0 +1,58 @@
+//! Statements that change definitions: databases, tables, indexes.
+//!
+//! Each commits the open transaction first and is atomic by itself: the engine makes it so. This module turns what was written
+//! into the engine's definitions, with MySQL's checks and errors, and never touches a row except through a plan.
+
+mod alter;
+mod altered_table;
+mod create;
+mod database;
+mod datatype;
+mod default;
+mod drop;
+mod identifier;
+mod keys;
+mod rebuild;
+mod row_format;
+mod table;
+
+pub(super) use alter::rebuild_as_is;
+
+use types::SqlError;
+
+use crate::access::Granted;
+use crate::context::Session;
+use crate::sink::{Done, ResultSink};
+use sql_parser::ast::Statement;
+
+/// Carries out a statement that changes definitions.
+///
+/// # Errors
+/// MySQL's errors of each.
+pub async fn run(
+    s: &mut Session,
+    _: &Granted,
+    statement: &Statement,
+    sink: &mut dyn ResultSink,
+) -> Result<Done, SqlError> {
+    s.check_may_change()?;
+    match statement {
+        Statement::CreateDatabase(c) => database::create(s, c).await,
+        Statement::AlterDatabase(a) => database::alter(s, a).await,
+        Statement::DropDatabase { if_exists, name } => database::drop(s, *if_exists, name).await,
+        Statement::CreateTable(c) => create::run(s, c, sink).await,
+        Statement::AlterTable(a) => alter::run(s, a).await,
+        Statement::DropTable(d) => drop::tables(s, d).await,
+        Statement::DropView(d) => drop::views(s, d).await,
+        Statement::DropObject {
+            kind,
+            if_exists,
+            name,
+        } => drop::object(s, *kind, *if_exists, name).await,
+        Statement::RenameTable(pairs) => drop::rename(s, pairs).await,
+        Statement::Truncate(name) => drop::truncate(s, name).await,
+        Statement::CreateIndex(c) => alter::create_index(s, c).await,
+        Statement::DropIndex(d) => alter::drop_index(s, d).await,
+        _ => Err(SqlError::internal("a statement in the wrong place")),
+    }
+}

@@ -1,0 +1,19 @@
+//! What a statement that has no plan does, one kind a file or folder; and how one that has a plan is planned and run, for those that need
+//! such a one inside.
+//!
+//! Never here: which statement goes where, or how its text came.
+
+pub mod accounts;
+pub mod ddl;
+mod flush;
+mod kill;
+mod load;
+mod lock_tables;
+pub(crate) mod maintenance;
+pub(crate) mod planned;
+mod scalar;
+mod server;
+mod set;
+pub(crate) mod set_vars;
+pub mod show;
+mod transaction;

@@ -1,0 +1,166 @@
+//! From a parsed statement to whoever carries it out: the one place that knows both.
+//!
+//! Never here: what a statement does, or how its text came.
+
+mod admission;
+pub(crate) mod com;
+mod long_running;
+mod named;
+pub(crate) mod prepared;
+mod refused;
+
+use types::{SqlError, Value};
+
+use crate::access::needs::Needs;
+use crate::access::{Granted, statement};
+use crate::command;
+use crate::context::Session;
+use crate::sink::{Done, ResultSink};
+use sql_parser::ast::{SetItem, ShowWhat, Statement};
+
+/// Statements that report on the diagnostics of the one before, and so leave them alone.
+pub(crate) fn is_diagnostic(s: &Statement) -> bool {
+    match s {
+        Statement::Show(s) => matches!(
+            s.what,
+            ShowWhat::Warnings(_)
+                | ShowWhat::Errors(_)
+                | ShowWhat::WarningCount
+                | ShowWhat::ErrorCount
+        ),
+        Statement::GetDiagnostics(_) => true,
+        _ => false,
+    }
+}
+
+/// Statements that the planner plans.
+pub(crate) fn is_planned(s: &Statement) -> bool {
+    matches!(
+        s,
+        Statement::Query(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Do(_)
+            | Statement::Explain(_)
+    )
+}
+
+impl Session {
+    /// Carries out a statement. `whole` says that the client's text holds nothing else, and that its plan may be kept.
+    pub(crate) async fn run_statement(
+        &mut self,
+        statement: &Statement,
+        text: &[u8],
+        whole: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        self.admit(statement)?;
+        if is_planned(statement) {
+            let keep = match statement {
+                Statement::Query(_) if whole => Some(text),
+                _ => None,
+            };
+            return self
+                .run_planned(statement, keep, Session::NO_PARAMS, sink)
+                .await;
+        }
+        self.run_other(statement, Session::NO_PARAMS, sink).await
+    }
+
+    /// Carries out a statement that is not planned. The future is boxed: these statements are rare and some nest.
+    pub(crate) fn run_other<'s>(
+        &'s mut self,
+        statement: &'s Statement,
+        params: &'s [Value],
+        sink: &'s mut dyn ResultSink,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<Done, SqlError>> + Send + 's>> {
+        Box::pin(async move {
+            let granted = self.permit(statement)?;
+            let granted = &granted;
+            if long_running::is_long_running_statement(statement) {
+                self.leave().await;
+            }
+            match statement {
+                Statement::Begin(_)
+                | Statement::Commit(_)
+                | Statement::Rollback(_)
+                | Statement::Savepoint(_)
+                | Statement::RollbackTo(_)
+                | Statement::ReleaseSavepoint(_) => self.run_transaction(statement).await,
+                Statement::Set(items) if matches!(items[..], [SetItem::Password { .. }]) => {
+                    self.set_password(&items[0], sink).await
+                }
+                Statement::Set(items) => self.set(granted, items, params).await,
+                Statement::Use(name) => {
+                    self.use_database(name)?;
+                    Ok(Done::default())
+                }
+                Statement::Show(show) => command::show::run(self, granted, show, sink).await,
+                Statement::Describe(d) => command::show::describe(self, granted, d, sink),
+                Statement::Prepare { name, source } => self.prepare_named(name, source).await,
+                Statement::Execute { name, using } => self.execute_named(name, using, sink).await,
+                Statement::Deallocate(name) => self.deallocate_named(name),
+                Statement::Kill { query_only, id } => self.kill(id, *query_only),
+                Statement::CreateUser(_)
+                | Statement::AlterUser(_)
+                | Statement::DropUser { .. }
+                | Statement::RenameUser(_)
+                | Statement::Grant(_)
+                | Statement::Revoke(_)
+                | Statement::CreateRole { .. }
+                | Statement::DropRole { .. }
+                | Statement::SetRole(_)
+                | Statement::SetDefaultRole { .. } => {
+                    self.run_account(granted, statement, sink).await
+                }
+                Statement::Flush(f) => self.flush(granted, &f.items).await,
+                Statement::Reset(items) => self.reset_items(granted, items),
+                Statement::LockTables(tables) => self.lock_tables(granted, tables).await,
+                Statement::UnlockTables => self.unlock_tables().await,
+                Statement::LockInstance(_) => Ok(Done::default()),
+                Statement::Component { install, urns } => {
+                    self.change_components(*install, urns).await
+                }
+                Statement::Shutdown => self.shutdown(granted),
+                Statement::ReloadTls {
+                    channel,
+                    rollback_on_error,
+                } => {
+                    self.reload_tls(granted, channel.as_deref(), *rollback_on_error)
+                        .await
+                }
+                Statement::LoadData(l) => self.load_data(granted, l, sink).await,
+                Statement::TableMaintenance(m) => {
+                    command::maintenance::run(self, granted, m, sink).await
+                }
+                Statement::CreateDatabase(_)
+                | Statement::AlterDatabase(_)
+                | Statement::DropDatabase { .. }
+                | Statement::CreateTable(_)
+                | Statement::AlterTable(_)
+                | Statement::DropTable(_)
+                | Statement::DropView(_)
+                | Statement::DropObject { .. }
+                | Statement::RenameTable(_)
+                | Statement::Truncate(_)
+                | Statement::CreateIndex(_)
+                | Statement::DropIndex(_) => {
+                    command::ddl::run(self, granted, statement, sink).await
+                }
+                Statement::Call(c) => Err(refused::no_procedure(self, &c.name)),
+                other => Err(SqlError::not_supported(&refused::name_of(other))),
+            }
+        })
+    }
+
+    /// Checks what a statement needs that is not planned.
+    ///
+    /// # Errors
+    /// What is missing; 1046.
+    pub(crate) fn permit(&self, statement: &Statement) -> Result<Granted, SqlError> {
+        let schema = self.facts.database.as_deref();
+        let needs: Needs = statement::needs(statement, schema, self.security.account())?;
+        self.security.grant(&needs)
+    }
+}

@@ -1,0 +1,158 @@
+//! How a prepared statement is made and planned: parsed once, planned again only when a definition or a setting it depends
+//! on has changed.
+
+use std::sync::Arc;
+
+use types::error::codes;
+use types::{Pace, SqlError, Value};
+
+use super::com;
+use crate::access::Authorized;
+use crate::command::planned::REPLANS;
+use crate::command::set_vars::sets_vars;
+use crate::context::prepared::{Planned, Prepared};
+use crate::context::{Session, parse_error};
+use crate::exec::ExecError;
+use crate::plan::Plan;
+use crate::sink::{Done, ResultSink};
+use sql_expr::memory::{self, Charge};
+use sql_parser::ast::Statement;
+
+/// What a prepared statement takes beside what its text makes of it.
+const PREPARED: usize = 1 << 10;
+
+/// Statements that only make sense as plain text (error 1295).
+fn is_preparable(s: &Statement) -> bool {
+    !matches!(
+        s,
+        Statement::Prepare { .. }
+            | Statement::Execute { .. }
+            | Statement::Deallocate(_)
+            | Statement::LockTables(_)
+            | Statement::UnlockTables
+            | Statement::LoadData(_)
+            | Statement::Handler(_)
+    )
+}
+
+impl Session {
+    /// Parses and plans a text for later execution.
+    pub(crate) fn make_prepared(&mut self, sql: &[u8]) -> Result<Prepared, SqlError> {
+        let limit = self.instance.globals.hot().max_prepared_stmt_count();
+        let place = self.instance.prepared.take(limit)?;
+        let mut charge = Charge::to(self.memory());
+        if !charge.set(PREPARED + memory::of_text(sql)) {
+            self.memory().check()?;
+        }
+        let options = sql_parser::Options {
+            placeholders: true,
+            ..self.parse_options()
+        };
+        let watch = self.engine.interrupt();
+        let pace = Pace::new(Some(&*watch));
+        let parsed = sql_parser::parse_paced(sql, &options, &pace).map_err(|e| parse_error(&e))?;
+        let (statement, used) = (parsed.statement, parsed.consumed);
+        self.admit_preparation(&statement)?;
+        let tail = &sql[used..];
+        if !sql_parser::is_blank(tail, &options) {
+            let line = 1 + sql[..used].iter().filter(|b| **b == b'\n').count();
+            let near = options.utf8(tail);
+            return Err(SqlError::parse_error(&String::from_utf8_lossy(&near), line));
+        }
+        if !is_preparable(&statement) {
+            return Err(SqlError::fixed(codes::ER_UNSUPPORTED_PS));
+        }
+        let params =
+            u16::try_from(parsed.params).map_err(|_| SqlError::fixed(codes::ER_PS_MANY_PARAM))?;
+        let sets = sets_vars(&statement);
+        let planned = if super::is_planned(&statement) {
+            self.set_for_statement(&statement);
+            let plan = self.plan(&statement);
+            self.put_back();
+            Some(Planned {
+                plan: plan?,
+                settings: self.settings,
+            })
+        } else {
+            self.permit(&statement)?;
+            None
+        };
+        Ok(Prepared {
+            place,
+            charge,
+            com: com::of(&statement),
+            one_use: sets || sql.contains(&b'@'),
+            lasts: self.lasts(sql),
+            text: options.utf8(sql).into(),
+            statement: Arc::new(statement),
+            params,
+            planned,
+        })
+    }
+
+    /// The plan of a prepared statement where it still holds, and for values of these types.
+    #[inline]
+    pub(crate) fn ready_plan(&self, p: &Prepared, params: &[Value]) -> Option<Authorized<Plan>> {
+        let x = p.planned.as_ref()?;
+        let version = self.instance.engine.catalog_version();
+        let holds = x.settings == self.settings
+            && x.plan.peek().catalog_version == version
+            && x.plan.peek().is_fresh()
+            && self.security.ready(&x.plan).is_some()
+            && !p.one_use
+            && x.plan.peek().accepts(params);
+        holds.then(|| x.plan.clone())
+    }
+
+    /// Plans a prepared statement until the plan holds, keeps the plan, and runs it.
+    pub(crate) async fn plan_again(
+        &mut self,
+        statement: &Statement,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+        place: impl Fn(&mut Session) -> Option<&mut Prepared> + Send,
+    ) -> Result<Done, SqlError> {
+        if !sets_vars(statement) {
+            return self.plan_as_set(statement, params, sink, place).await;
+        }
+        self.set_for_statement(statement);
+        let outcome = Box::pin(self.plan_as_set(statement, params, sink, place)).await;
+        self.put_back();
+        outcome
+    }
+
+    async fn plan_as_set(
+        &mut self,
+        statement: &Statement,
+        params: &[Value],
+        sink: &mut dyn ResultSink,
+        place: impl Fn(&mut Session) -> Option<&mut Prepared> + Send,
+    ) -> Result<Done, SqlError> {
+        for _ in 0..REPLANS {
+            let plan = self.plan_for(statement, params)?;
+            let settings = self.settings;
+            if params.len() < plan.peek().params as usize {
+                return Err(wrong_arguments("mysqld_stmt_execute"));
+            }
+            if let Some(p) = place(self) {
+                p.planned = Some(Planned {
+                    plan: plan.clone(),
+                    settings,
+                });
+            }
+            let outcome = self.run_plan(&plan, params, sink).await;
+            if let Some(outcome) = ExecError::unless_stale(outcome) {
+                return outcome;
+            }
+        }
+        Err(SqlError::fixed(codes::ER_TABLE_DEF_CHANGED))
+    }
+}
+
+/// Error 1210.
+pub(crate) fn wrong_arguments(command: &str) -> SqlError {
+    SqlError::new(
+        codes::ER_WRONG_ARGUMENTS,
+        format!("Incorrect arguments to {command}"),
+    )
+}
