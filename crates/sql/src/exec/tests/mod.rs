@@ -17,6 +17,7 @@ use engine::{Engine, EngineOptions, PagerOptions};
 use types::SqlError;
 use types::convert::to_text;
 
+use crate::session::tests::opened::until_the_test_ends;
 use crate::session::{Instance, InstanceOptions, Session};
 use crate::sink::{Collected, Collector};
 use sql_expr::vars::GlobalVars;
@@ -49,6 +50,7 @@ impl Client {
             let engine = Engine::open(environment.clone(), Path::new("/data"), options)
                 .await
                 .expect("an engine");
+            let engine = until_the_test_ends(engine);
             let globals = Arc::new(GlobalVars::new());
             Instance::open(engine, &environment, globals, InstanceOptions::default())
                 .await

@@ -18,6 +18,7 @@ mod info;
 mod limits;
 mod load;
 mod nonblocking;
+pub(crate) mod opened;
 mod params;
 mod rekey;
 mod rows;
@@ -54,7 +55,7 @@ pub(crate) fn server_that_sorts(disk: Arc<MemDisk>, sort_bytes_max: u64) -> Arc<
         let options = EngineOptions {
             pager: PagerOptions {
                 pool_bytes: 16 << 20,
-                // The disk is in memory, and what a test has begun may outlive it: by default a log begins with 192 MiB.
+                // The disk is in memory: by default a log begins with 192 MiB.
                 log_capacity_bytes: 64 << 20,
                 log_buffer_bytes: 4 << 20,
                 ..PagerOptions::default()
@@ -65,6 +66,7 @@ pub(crate) fn server_that_sorts(disk: Arc<MemDisk>, sort_bytes_max: u64) -> Arc<
         let engine = Engine::open(environment.clone(), Path::new("/data"), options)
             .await
             .expect("an engine");
+        let engine = opened::until_the_test_ends(engine);
         let options = InstanceOptions {
             password_hasher: Some(Arc::new(|plugin, password| {
                 Some([plugin.as_bytes(), b":", password].concat())

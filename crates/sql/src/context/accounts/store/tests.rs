@@ -15,6 +15,7 @@ use crate::access::account::*;
 use crate::access::privilege::{
     COLUMN_SET, DB_SET, DYNAMIC, Priv, PrivSet, ROUTINE_SET, TABLE_SET,
 };
+use crate::session::tests::opened::until_the_test_ends;
 
 const NOW: i64 = 1_700_000_000_000_000;
 
@@ -28,9 +29,10 @@ async fn engine_on(disk: &Arc<MemDisk>) -> Arc<Engine> {
         },
         ..EngineOptions::default()
     };
-    Engine::open(environment(Arc::clone(disk)), Path::new("/data"), options)
+    let engine = Engine::open(environment(Arc::clone(disk)), Path::new("/data"), options)
         .await
-        .expect("an engine")
+        .expect("an engine");
+    until_the_test_ends(engine)
 }
 
 fn id(user: &str, host: &str) -> AccountId {
