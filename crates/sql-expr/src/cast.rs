@@ -8,47 +8,25 @@ use types::decimal::Decimal;
 use types::error::codes;
 use types::temporal::DateTime;
 
+use super::cast_to::CastTo;
 use super::conv;
-use super::ctx::{EvalCtx, RowSource};
+use super::ctx::EvalCtx;
+use super::date_text;
 use super::json;
 use super::limited::{Limited, Put};
-use super::node::{CastTo, Expr};
-use super::overflow;
-use super::temporal;
 use super::ty::{ExprType, Shape};
-use super::val::{Int, Num, Val};
+use super::val::{Int, Num, Val, round_to_i64};
 use crate::vars::SqlMode;
 
-/// CAST(e AS to).
-pub(super) fn cast<'a>(
-    e: &'a Expr,
-    to: CastTo,
-    cx: &'a EvalCtx<'_>,
-    row: &'a dyn RowSource,
-) -> Result<Val<'a>, SqlError> {
-    // SIGNED and UNSIGNED read text as it is.
-    let v = match to {
-        CastTo::Decimal(..) | CastTo::Float | CastTo::Double | CastTo::Year => {
-            e.eval_number(cx, row)?
-        }
-        CastTo::Date | CastTo::Time(_) | CastTo::DateTime(_) => e.eval_moment(cx, row)?,
-        _ => e.eval(cx, row)?,
-    };
-    cast_value(v, e, to, cx)
-}
-
-/// The same of a value that `e` gave.
+/// CAST of a value of a type. What is computed and has no room in a whole number was refused before.
 pub(super) fn cast_value<'a>(
     v: Val<'a>,
-    e: &Expr,
+    ty: &ExprType,
     to: CastTo,
     cx: &EvalCtx<'_>,
 ) -> Result<Val<'a>, SqlError> {
     if v.is_null() {
         return Ok(Val::Null);
-    }
-    if matches!(to, CastTo::Signed | CastTo::Unsigned) {
-        overflow::check(e, &v)?;
     }
     Ok(match to {
         CastTo::Signed => Val::Int(signed(&v, cx)),
@@ -60,8 +38,8 @@ pub(super) fn cast_value<'a>(
             ))
         }),
         CastTo::Double => conv::to_double(&v, cx).map_or(Val::Null, Val::Double),
-        CastTo::Char(n, cs) => chars(v, &e.ty, n, cs, cx)?,
-        CastTo::Binary(n) => return binary(v, &e.ty, n, cx),
+        CastTo::Char(n, cs) => chars(v, ty, n, cs, cx)?,
+        CastTo::Binary(n) => return binary(v, ty, n, cx),
         CastTo::Date => {
             allowed(conv::to_datetime(&v, cx), &v, cx).map_or(Val::Null, |d| Val::Date(d.date()))
         }
@@ -70,7 +48,7 @@ pub(super) fn cast_value<'a>(
             .and_then(|d| d.round(f))
             .map_or(Val::Null, Val::DateTime),
         CastTo::Year => year(&v, cx),
-        CastTo::Json => return to_json(&v, &e.ty, cx),
+        CastTo::Json => return to_json(&v, ty, cx),
     })
 }
 
@@ -94,7 +72,7 @@ pub(super) fn allowed(d: Option<DateTime>, v: &Val<'_>, cx: &EvalCtx<'_>) -> Opt
 
 fn signed(v: &Val<'_>, cx: &EvalCtx<'_>) -> i64 {
     match v {
-        Val::Double(d) => conv::round_to_i64(*d).unwrap_or_else(|| clamped(v, cx)),
+        Val::Double(d) => round_to_i64(*d).unwrap_or_else(|| clamped(v, cx)),
         Val::Decimal(_) => clamped(v, cx),
         _ => {
             let Some(i) = conv::to_int(v, cx) else {
@@ -383,7 +361,7 @@ pub(super) fn temporal_constant(
     date_only: bool,
     cx: &EvalCtx<'_>,
 ) -> Result<Val<'static>, SqlError> {
-    let date = temporal::parse_datetime_quietly(text, cx);
+    let date = date_text::parse_datetime_quietly(text, cx);
     match date.filter(|d| !refused(*d, cx)) {
         Some(d) if date_only && d.micros_of_day() == 0 => Ok(Val::Date(d.date())),
         Some(d) => Ok(Val::DateTime(d)),

@@ -9,9 +9,9 @@ use types::decimal::arith::Rounding;
 use types::temporal::{Date, DateTime, Time};
 
 use super::ctx::EvalCtx;
-use super::temporal;
+use super::date_text;
 use super::ty::{ExprType, NOT_FIXED, Shape};
-use super::val::{Int, Num, Val};
+use super::val::{Int, Num, Val, literal_bits};
 
 /// The longest piece at the front of `text` that is a number, spaces before it included: its length and whether
 /// only spaces follow.
@@ -171,14 +171,6 @@ pub fn to_num(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<Num> {
     })
 }
 
-/// The number that a hexadecimal or bit literal is: its last eight bytes. `None` for everything else.
-pub(super) fn literal_bits(v: &Val<'_>, ty: &ExprType) -> Option<u64> {
-    match v {
-        Val::Bytes(b) if ty.bits => Some(b.iter().fold(0, |n, &x| n << 8 | u64::from(x))),
-        _ => None,
-    }
-}
-
 /// A value where a number is asked for: the number of a hexadecimal or bit literal, anything else as it is.
 #[inline]
 pub(super) fn numeric<'v>(v: Val<'v>, ty: &ExprType) -> Val<'v> {
@@ -322,12 +314,12 @@ pub fn to_datetime(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<DateTime> {
         Val::Null => None,
         Val::DateTime(d) => Some(*d),
         Val::Date(d) => Some(d.at_midnight()),
-        Val::Time(t) => temporal::time_to_datetime(*t, cx.now(0).date()),
-        Val::Bytes(b) => temporal::parse_datetime(b, cx),
-        Val::Bit(..) | Val::Enum(..) | Val::Set(..) => temporal::parse_datetime(&label(v), cx),
+        Val::Time(t) => date_text::time_to_datetime(*t, cx.now(0).date()),
+        Val::Bytes(b) => date_text::parse_datetime(b, cx),
+        Val::Bit(..) | Val::Enum(..) | Val::Set(..) => date_text::parse_datetime(&label(v), cx),
         _ => {
             let n = to_num(v, cx)?;
-            temporal::number_to_datetime(n, cx)
+            date_text::number_to_datetime(n, cx)
         }
     }
 }
@@ -367,21 +359,13 @@ pub fn to_time(v: &Val<'_>, cx: &EvalCtx<'_>) -> Option<Time> {
         Val::Time(t) => Some(*t),
         Val::DateTime(d) => Some(d.time()),
         Val::Date(_) => Some(Time::ZERO),
-        Val::Bytes(b) => temporal::parse_time(b, cx),
-        Val::Bit(..) | Val::Enum(..) | Val::Set(..) => temporal::parse_time(&label(v), cx),
+        Val::Bytes(b) => date_text::parse_time(b, cx),
+        Val::Bit(..) | Val::Enum(..) | Val::Set(..) => date_text::parse_time(&label(v), cx),
         _ => {
             let n = to_num(v, cx)?;
-            temporal::number_to_time(n, cx)
+            date_text::number_to_time(n, cx)
         }
     }
-}
-
-/// A double rounded to a whole number of i64's range, as MySQL's rint does; `None` outside.
-pub fn round_to_i64(d: f64) -> Option<i64> {
-    let r = d.round_ties_even();
-    (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0)
-        .contains(&r)
-        .then_some(r as i64)
 }
 
 /// A decimal rounded half away from zero to a whole number, clamped to what i64 and u64 hold.

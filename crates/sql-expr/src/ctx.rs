@@ -4,6 +4,7 @@
 //! evaluation sits behind a mutex that everyday expressions never touch, so that a context may be held across an await.
 
 mod clock;
+mod now;
 mod random;
 mod warnings;
 

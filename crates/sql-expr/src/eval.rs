@@ -10,16 +10,17 @@ use types::{SqlError, ValueRef};
 
 use super::arith;
 use super::cast;
+use super::casting;
 use super::compare::Comparer;
 use super::conv;
 use super::ctx::{EvalCtx, RowSource, SubquerySource, UserVar};
+use super::date_arith;
 use super::func::Args;
 use super::infer::{Arith, Domain};
 use super::limited;
+use super::node::RegexpUse;
 use super::node::{AGGREGATE_SLOT, Case, CmpOp, Column, Expr, INSERTED_SLOT, Node, Quantified};
-use super::pattern::RegexpUse;
 use super::sysvar;
-use super::temporal;
 use super::ty::{ExprType, Shape};
 use super::val::Val;
 
@@ -125,7 +126,7 @@ impl Expr {
             Node::Bits(op, p) => arith::bitwise(self, *op, p, cx, row),
             Node::Cast(e, to) => {
                 let mark = cx.mark();
-                let made = limited::settle(cast::cast(e, *to, cx, row), to.name(), cx)?;
+                let made = limited::settle(casting::cast(e, *to, cx, row), to.name(), cx)?;
                 held(made, mark, cx)
             }
             Node::Transcode(e, from, to) => {
@@ -145,10 +146,10 @@ impl Expr {
                 held(made, mark, cx)
             }
             Node::DateArith(p, unit, minus) => {
-                temporal::add_interval(self, p, *unit, *minus, cx, row)
+                date_arith::add_interval(self, p, *unit, *minus, cx, row)
             }
-            Node::Extract(unit, e) => temporal::extract(*unit, e, cx, row),
-            Node::TimestampDiff(unit, p) => temporal::timestamp_diff(*unit, p, cx, row),
+            Node::Extract(unit, e) => date_arith::extract(*unit, e, cx, row),
+            Node::TimestampDiff(unit, p) => date_arith::timestamp_diff(*unit, p, cx, row),
             Node::Subquery(i) => subqueries(row)?.scalar(*i),
             Node::Regexp(r) => {
                 let mark = cx.mark();

@@ -3,10 +3,7 @@
 use types::SqlError;
 use types::collation::CollationId;
 
-use super::bind::Binder;
 use super::collate;
-use super::ctx::EvalCtx;
-use super::node::{Expr, Node};
 use super::ty::{Coercibility, ExprType, IntKind, NOT_FIXED, Shape, StrKind};
 
 /// In which domain numbers are computed.
@@ -196,47 +193,6 @@ pub fn common(
         }
     }
     Ok(ty)
-}
-
-/// The common type of expressions of which one is chosen, and whose texts all convert to it. `op` names the operation in a collation error.
-///
-/// # Errors
-/// 1267, 1270, 1271.
-pub fn common_of(parts: &[&Expr], connection: CollationId, op: &str) -> Result<ExprType, SqlError> {
-    // A parameter that nothing is known of takes the type of the others.
-    let known = |e: &&&Expr| !matches!(e.node, Node::Param(_, false));
-    let mut types: Vec<&ExprType> = parts.iter().filter(known).map(|e| &e.ty).collect();
-    let mut settled = types.iter().filter(|t| t.shape != Shape::Null).peekable();
-    if settled.peek().is_none() || !settled.all(|t| takes_parameters(t)) {
-        types = parts.iter().map(|e| &e.ty).collect();
-    }
-    let ty = common(&types, connection, op)?.words_as_text();
-    if ty.is_text() {
-        collate::convertible(parts.iter().copied(), ty.collation, connection, op)?;
-    }
-    Ok(ty)
-}
-
-/// Whether a parameter beside it is a number of that type. One beside a YEAR may have more than four digits, one beside a FLOAT more than six.
-fn takes_parameters(t: &ExprType) -> bool {
-    matches!(
-        t.shape,
-        Shape::Int { .. } | Shape::Decimal { .. } | Shape::Double { .. }
-    )
-}
-
-/// One of several that have this common type, as it; a parameter that nothing is known of takes it.
-#[must_use]
-pub fn arm(mut e: Expr, ty: &ExprType, cx: &EvalCtx<'_>) -> Expr {
-    if matches!(e.node, Node::Param(_, false)) && takes_parameters(ty) {
-        Binder::adopt(&mut e, ty);
-        // The value may be another number that has room in the type, and is shown as one of it.
-        return Expr {
-            node: Node::Coerce(Box::new(e)),
-            ty: ty.or_null(),
-        };
-    }
-    e.coerced_to(ty, cx)
 }
 
 fn join(acc: Shape, t: &ExprType) -> Shape {

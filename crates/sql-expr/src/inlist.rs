@@ -7,31 +7,9 @@ use types::SqlError;
 use super::compare::Comparer;
 use super::ctx::{EvalCtx, RowSource};
 use super::eval::row_equal;
-use super::node::Expr;
+use super::node::{Expr, InList, Members};
 use super::ty::ExprType;
 use super::val::Val;
-
-/// The members.
-#[derive(Debug, Clone)]
-pub enum Members {
-    /// Constants in the comparer's order, without NULL; with their type.
-    Sorted(Comparer, Vec<Val<'static>>, ExprType),
-    /// Anything, in the order written.
-    Each(Vec<(Comparer, Expr)>),
-}
-
-/// `x [NOT] IN (..)`.
-#[derive(Debug, Clone)]
-pub struct InList {
-    /// The left operand.
-    pub expr: Expr,
-    /// The members.
-    pub members: Members,
-    /// NULL is among the constants of [`Members::Sorted`].
-    pub has_null: bool,
-    /// NOT was written.
-    pub negated: bool,
-}
 
 impl InList {
     /// Chooses the fast form where it applies. `members` come with the comparer of each with the left operand.

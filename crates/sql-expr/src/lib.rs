@@ -11,15 +11,20 @@
 
 pub mod agg;
 mod arith;
+mod arms;
 pub mod batch;
 pub mod bind;
 mod cast;
+mod cast_to;
+mod casting;
 mod collate;
 pub mod column_name;
 mod columns;
 pub mod compare;
 mod conv;
 mod ctx;
+mod date_arith;
+mod date_text;
 mod eval;
 pub mod func;
 pub mod infer;
@@ -37,8 +42,10 @@ mod regex;
 mod sysvar;
 mod temporal;
 mod ty;
+mod unify;
 mod val;
 pub mod vars;
+mod walk;
 
 #[cfg(test)]
 mod tests;
@@ -50,12 +57,11 @@ pub use ctx::{
     UserVar, UserVars, ValuesRow, WallClock, Watcher,
 };
 pub use eval::eval_constant;
-pub use inlist::{InList, Members};
 pub use keys::{as_column_value, index_comparable, sort_order, write_group_key};
 pub use node::{
-    AGGREGATE_SLOT, BitOp, Call, Case, CastTo, CmpOp, Column, Expr, INSERTED_SLOT, Node, Quantified,
+    AGGREGATE_SLOT, BitOp, Call, Case, CastTo, CmpOp, Column, Expr, INSERTED_SLOT, InList,
+    LikeNode, Members, Node, Quantified, RegexpNode, RegexpUse,
 };
-pub use pattern::{LikeNode, RegexpNode, RegexpUse};
 pub use print::{Surroundings, text, text_in};
 pub use ty::{Coercibility, ExprType, IntKind, NOT_FIXED, Shape, StrKind};
 pub use val::{Int, Num, Val};

@@ -1,19 +1,21 @@
 //! The bound expression: what the binder makes of the parser's tree once names are columns, functions are known and
-//! types are inferred. A tree of [`Expr`]; evaluation is in `eval`, text for messages in `print`.
+//! types are inferred. A tree of [`Expr`], and all that its forms hold: they are in one file as each needs the others.
+//!
+//! Never here: what is done with a tree. It is walked in `walk`, evaluated in `eval`, made text for messages in `print`.
 
 use std::fmt;
 
+use types::SqlError;
 use types::charset::Charset;
 use types::collation::CollationId;
 use types::temporal::IntervalUnit;
 
+pub use super::cast_to::CastTo;
 use super::column_name::ColumnName;
 use super::compare::Comparer;
-use super::ctx::EvalCtx;
-use super::func::FuncDef;
+use super::ctx::{EvalCtx, RowSource};
 use super::infer::{Arith, Domain};
-use super::inlist::InList;
-use super::pattern::{LikeNode, RegexpNode};
+use super::regex::Compiled;
 use super::ty::ExprType;
 use super::val::Val;
 use crate::vars::{ReadScope, VarId};
@@ -122,46 +124,6 @@ pub enum BitOp {
     Shl,
     /// `>>`
     Shr,
-}
-
-/// Targets of CAST.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CastTo {
-    /// SIGNED.
-    Signed,
-    /// UNSIGNED.
-    Unsigned,
-    /// DECIMAL(p, s).
-    Decimal(u8, u8),
-    /// FLOAT.
-    Float,
-    /// DOUBLE.
-    Double,
-    /// CHAR[(n)] of a character set.
-    Char(Option<u32>, Charset),
-    /// BINARY[(n)].
-    Binary(Option<u32>),
-    /// DATE.
-    Date,
-    /// TIME(fsp).
-    Time(u8),
-    /// DATETIME(fsp).
-    DateTime(u8),
-    /// YEAR.
-    Year,
-    /// JSON.
-    Json,
-}
-
-impl CastTo {
-    /// How warnings name it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            CastTo::Binary(_) => "cast_as_binary",
-            CastTo::Json => "cast_as_json",
-            _ => "cast_as_char",
-        }
-    }
 }
 
 /// A call of a built-in function.
@@ -278,252 +240,130 @@ pub struct Quantified {
     pub subquery: u32,
 }
 
-impl Expr {
-    /// A constant.
-    pub fn constant(value: Val<'static>, ty: ExprType) -> Expr {
-        Expr {
-            node: Node::Const(value),
-            ty,
-        }
-    }
+/// The members.
+#[derive(Debug, Clone)]
+pub enum Members {
+    /// Constants in the comparer's order, without NULL; with their type.
+    Sorted(Comparer, Vec<Val<'static>>, ExprType),
+    /// Anything, in the order written.
+    Each(Vec<(Comparer, Expr)>),
+}
 
-    /// NULL.
-    pub fn null() -> Expr {
-        Self::constant(Val::Null, ExprType::null())
-    }
+/// `x [NOT] IN (..)`.
+#[derive(Debug, Clone)]
+pub struct InList {
+    /// The left operand.
+    pub expr: Expr,
+    /// The members.
+    pub members: Members,
+    /// NULL is among the constants of [`Members::Sorted`].
+    pub has_null: bool,
+    /// NOT was written.
+    pub negated: bool,
+}
 
-    /// A column without more.
-    pub fn column(slot: u16, ordinal: u16, ty: ExprType, name: &str) -> Expr {
-        Expr {
-            node: Node::Column(Column {
-                slot,
-                ordinal,
-                utc: matches!(ty.shape, super::ty::Shape::Timestamp(_)),
-                name: name.into(),
-            }),
-            ty,
-        }
-    }
+/// `x [NOT] LIKE pattern`.
+#[derive(Debug, Clone)]
+pub struct LikeNode {
+    /// The text.
+    pub text: Expr,
+    /// The pattern.
+    pub pattern: Expr,
+    /// The escape character; `None` for none.
+    pub escape: Option<u32>,
+    /// By which characters are equal.
+    pub collation: CollationId,
+    /// NOT was written.
+    pub negated: bool,
+}
 
-    /// Its value where it is a constant.
-    pub fn as_const(&self) -> Option<&Val<'static>> {
-        match &self.node {
-            Node::Const(v) | Node::Known(_, v) => Some(v),
-            Node::Collate(e) => e.as_const(),
-            _ => None,
-        }
-    }
+/// What a regular expression is used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RegexpUse {
+    /// REGEXP, REGEXP_LIKE(x, p [, flags]).
+    Like,
+    /// REGEXP_INSTR(x, p [, pos [, occurrence [, return_option [, flags]]]]).
+    Instr,
+    /// REGEXP_SUBSTR(x, p [, pos [, occurrence [, flags]]]).
+    Substr,
+    /// REGEXP_REPLACE(x, p, r [, pos [, occurrence [, flags]]]).
+    Replace,
+}
 
-    /// The column where it is nothing but a column.
-    pub fn as_column(&self) -> Option<&Column> {
-        match &self.node {
-            Node::Column(c) => Some(c),
-            Node::Collate(e) => e.as_column(),
-            _ => None,
-        }
-    }
+/// A use of a regular expression.
+#[derive(Debug, Clone)]
+pub struct RegexpNode {
+    /// What for.
+    pub usage: RegexpUse,
+    /// The arguments of the function.
+    pub args: Vec<Expr>,
+    /// By which case matters.
+    pub collation: CollationId,
+    /// NOT was written.
+    pub negated: bool,
+    /// The expression prepared, where pattern and flags are constant.
+    pub prepared: Option<Compiled>,
+}
 
-    /// Calls `f` with every direct part.
-    pub fn each_child<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
-        match &self.node {
-            Node::Const(_)
-            | Node::Known(..)
-            | Node::Column(_)
-            | Node::Inserted(_)
-            | Node::Param(..)
-            | Node::UserVar(_)
-            | Node::SysVar(..)
-            | Node::Aggregate(_)
-            | Node::Subquery(_)
-            | Node::Exists(_) => {}
-            Node::AssignVar(_, e)
-            | Node::Neg(_, e)
-            | Node::BitNot(e)
-            | Node::Not(e)
-            | Node::IsNull(e, _)
-            | Node::IsTruth(e, ..)
-            | Node::Cast(e, _)
-            | Node::Transcode(e, ..)
-            | Node::Collate(e)
-            | Node::Coerce(e)
-            | Node::Extract(_, e) => f(e),
-            Node::Arith(_, _, p)
-            | Node::Bits(_, p)
-            | Node::Compare(_, _, p)
-            | Node::Xor(p)
-            | Node::DateArith(p, ..)
-            | Node::TimestampDiff(_, p) => p.iter().for_each(f),
-            Node::Between(p, ..) => p.iter().for_each(f),
-            Node::Row(v) | Node::And(v) | Node::Or(v) => v.iter().for_each(f),
-            Node::In(i) => i.each_child(f),
-            Node::Like(l) => l.each_child(f),
-            Node::Regexp(r) => r.args.iter().for_each(f),
-            Node::Call(c) => c.args.iter().for_each(f),
-            Node::Quantified(q) => f(&q.expr),
-            Node::Case(c) => {
-                if let Some(o) = &c.operand {
-                    f(o);
-                }
-                for (w, _, t) in &c.arms {
-                    f(w);
-                    f(t);
-                }
-                if let Some(o) = &c.otherwise {
-                    f(o);
-                }
-            }
-        }
-    }
+/// Infers the type of a call; may wrap arguments in conversions.
+pub type InferFn = fn(&InferCx<'_>, &mut [Expr]) -> Result<ExprType, SqlError>;
+/// Computes a call for a row.
+pub(crate) type EvalFn = for<'a> fn(Args<'a>) -> Result<Val<'a>, SqlError>;
 
-    /// Calls `f` with this expression and everything in it, parents first, until it returns `false`.
-    pub fn walk<'a>(&'a self, f: &mut dyn FnMut(&'a Expr) -> bool) {
-        if f(self) {
-            self.each_child(&mut |c| c.walk(f));
-        }
-    }
+/// When the same arguments may give another result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stability {
+    /// Never.
+    Pure,
+    /// In another session or statement.
+    Statement,
+    /// In the next row.
+    Row,
+    /// As `Row`, and it may have to wait.
+    Special,
+}
 
-    /// Whether `test` holds for this expression or anything in it.
-    pub fn any(&self, test: &dyn Fn(&Expr) -> bool) -> bool {
-        let mut found = false;
-        self.walk(&mut |e| {
-            found |= test(e);
-            !found
-        });
-        found
-    }
+/// A built-in function.
+pub struct FuncDef {
+    /// Its name in lower case.
+    pub name: &'static str,
+    /// Fewest arguments.
+    pub min: u8,
+    /// Most arguments; [`MANY`](super::func::MANY) for no limit.
+    pub max: u8,
+    pub(super) infer: InferFn,
+    pub(super) eval: EvalFn,
+    pub(super) stability: Stability,
+    /// Its arguments are numbers, hexadecimal and bit literals too.
+    pub(super) numbers: bool,
+}
 
-    /// Whether its value depends on the row: it reads a column or an aggregate.
-    pub fn reads_row(&self) -> bool {
-        self.any(&|e| {
-            matches!(
-                e.node,
-                Node::Column(_) | Node::Inserted(_) | Node::Aggregate(_)
-            )
-        })
+impl std::fmt::Debug for FuncDef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
     }
+}
 
-    /// Whether it is the same for every row of a statement: no column, subquery, assignment or volatile function.
-    pub fn is_row_constant(&self) -> bool {
-        !self.any(&|e| match &e.node {
-            Node::Column(_)
-            | Node::Inserted(_)
-            | Node::Aggregate(_)
-            | Node::Subquery(_)
-            | Node::Exists(_)
-            | Node::Quantified(_)
-            | Node::UserVar(_)
-            | Node::AssignVar(..) => true,
-            Node::Call(c) => c.def.volatile(),
-            _ => false,
-        })
-    }
+/// The arguments of a call and what they are evaluated with.
+#[derive(Clone, Copy)]
+pub(crate) struct Args<'a> {
+    /// The argument expressions.
+    pub(crate) args: &'a [Expr],
+    /// The type of the call.
+    pub(crate) ty: &'a ExprType,
+    /// The surroundings.
+    pub(crate) cx: &'a EvalCtx<'a>,
+    /// The row.
+    pub(crate) row: &'a dyn RowSource,
+}
 
-    /// Whether it may ask for a [`Special`](super::Special) (SLEEP, GET_LOCK …).
-    pub fn has_special(&self) -> bool {
-        self.any(&|e| matches!(&e.node, Node::Call(c) if c.def.special()))
-    }
-
-    /// The slots whose columns it reads, as bits; slots of 63 and above share the last bit.
-    pub fn slots(&self) -> u64 {
-        let mut bits = 0;
-        self.walk(&mut |e| {
-            if let Node::Column(c) = &e.node {
-                bits |= 1 << c.slot.min(63);
-            }
-            true
-        });
-        bits
-    }
-
-    /// The expression as a value of type `ty`, as one of several that a CASE or a UNION chooses from.
-    #[must_use]
-    pub fn coerced_to(mut self, ty: &ExprType, cx: &EvalCtx<'_>) -> Expr {
-        super::func::transcode(&mut self, ty.collation);
-        if !super::cast::needs_coercion(&self.ty, ty) {
-            return self;
-        }
-        // A date among texts is still the number of a date where one is asked for.
-        let lossy = self.ty.is_temporal() && ty.is_text();
-        if let Node::Const(v) | Node::Known(_, v) = &self.node
-            && !lossy
-        {
-            let v = super::cast::coerce(v.reborrow(), &self.ty, ty, cx).into_owned();
-            return Expr::constant(v, ty.nullable_if(self.ty.nullable));
-        }
-        let nullable = self.ty.nullable;
-        let mut ty = *ty;
-        ty.nullable = nullable;
-        Expr {
-            node: Node::Coerce(Box::new(self)),
-            ty,
-        }
-    }
-
-    /// Calls `f` with every column in it: to number slots and ordinals anew.
-    pub fn map_columns(&mut self, f: &mut dyn FnMut(&mut Column)) {
-        match &mut self.node {
-            Node::Column(c) | Node::Inserted(c) => f(c),
-            _ => self.each_child_mut(&mut |e| e.map_columns(f)),
-        }
-    }
-
-    /// Calls `f` with every direct part.
-    pub fn each_child_mut(&mut self, f: &mut dyn FnMut(&mut Expr)) {
-        match &mut self.node {
-            Node::Const(_)
-            | Node::Known(..)
-            | Node::Column(_)
-            | Node::Inserted(_)
-            | Node::Param(..)
-            | Node::UserVar(_)
-            | Node::SysVar(..)
-            | Node::Aggregate(_)
-            | Node::Subquery(_)
-            | Node::Exists(_) => {}
-            Node::AssignVar(_, e)
-            | Node::Neg(_, e)
-            | Node::BitNot(e)
-            | Node::Not(e)
-            | Node::IsNull(e, _)
-            | Node::IsTruth(e, ..)
-            | Node::Cast(e, _)
-            | Node::Transcode(e, ..)
-            | Node::Collate(e)
-            | Node::Coerce(e)
-            | Node::Extract(_, e) => f(e),
-            Node::Arith(_, _, p)
-            | Node::Bits(_, p)
-            | Node::Compare(_, _, p)
-            | Node::Xor(p)
-            | Node::DateArith(p, ..)
-            | Node::TimestampDiff(_, p) => p.iter_mut().for_each(f),
-            Node::Between(p, ..) => p.iter_mut().for_each(f),
-            Node::Row(v) | Node::And(v) | Node::Or(v) => v.iter_mut().for_each(f),
-            Node::In(i) => i.each_child_mut(f),
-            Node::Like(l) => {
-                f(&mut l.text);
-                f(&mut l.pattern);
-            }
-            Node::Regexp(r) => r.args.iter_mut().for_each(f),
-            Node::Call(c) => c.args.iter_mut().for_each(f),
-            Node::Quantified(q) => f(&mut q.expr),
-            Node::Case(c) => {
-                if let Some(o) = &mut c.operand {
-                    f(o);
-                }
-                for (w, _, t) in &mut c.arms {
-                    f(w);
-                    f(t);
-                }
-                if let Some(o) = &mut c.otherwise {
-                    f(o);
-                }
-            }
-        }
-    }
-
-    /// The collation its text compares by.
-    pub fn collation(&self) -> CollationId {
-        self.ty.collation
-    }
+/// What inference knows besides the arguments.
+#[derive(Debug, Clone, Copy)]
+pub struct InferCx<'c> {
+    /// The surroundings the statement is bound in.
+    pub cx: &'c EvalCtx<'c>,
+    /// `collation_connection`.
+    pub connection: CollationId,
+    /// The function's name, for messages.
+    pub name: &'static str,
 }

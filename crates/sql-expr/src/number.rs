@@ -11,7 +11,7 @@ use super::ctx::{EvalCtx, RowSource};
 use super::eval;
 use super::node::{Call, Expr, Node};
 use super::ty::{ExprType, Shape};
-use super::val::{Int, Val};
+use super::val::{Int, Val, literal_bits};
 
 /// What a function that chooses among its arguments chose.
 enum Chosen<'e> {
@@ -181,10 +181,7 @@ impl Expr {
 
     /// Where a number is asked for, a hexadecimal or bit literal is one; anything else stays as it is.
     pub(crate) fn into_literal_number(self) -> Expr {
-        match self
-            .as_const()
-            .and_then(|v| conv::literal_bits(v, &self.ty))
-        {
+        match self.as_const().and_then(|v| literal_bits(v, &self.ty)) {
             Some(n) => Expr::constant(Val::Uint(n), ExprType::uint(21, false)),
             None => self,
         }

@@ -1,12 +1,11 @@
 //! Numbers in floating point where whole ones are asked for: what an operator or a function computes must have room in 64 bits, or
-//! it is error 1690. A literal's and a column's value is clamped instead ([`conv`](super::conv)), never refused here.
+//! it is error 1690. A literal's and a column's value is clamped instead ([`conv`](crate::conv)), never refused here.
 
 use types::SqlError;
 
-use super::conv;
 use super::node::{Expr, Node};
 use super::print;
-use super::val::Val;
+use super::val::{Val, round_to_i64};
 
 /// Whether the value is computed: by arithmetic, by a function that does not hand on one of its arguments, by an aggregate.
 pub(super) fn computes(e: &Expr) -> bool {
@@ -19,7 +18,7 @@ pub(super) fn computes(e: &Expr) -> bool {
 
 /// Whether a value of floating point has room in a BIGINT.
 pub(super) fn has_room(v: &Val<'_>) -> bool {
-    !matches!(v, Val::Double(d) if conv::round_to_i64(*d).is_none())
+    !matches!(v, Val::Double(d) if round_to_i64(*d).is_none())
 }
 
 /// Refuses the value `v` of `e` as a whole number.

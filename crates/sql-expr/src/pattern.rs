@@ -10,24 +10,9 @@ use types::error::codes;
 use super::conv;
 use super::ctx::{EvalCtx, RowSource};
 use super::limited::{Limited, Put};
-use super::node::Expr;
+use super::node::{Expr, LikeNode, RegexpNode, RegexpUse};
 use super::regex::{Compiled, Flags, Groups, illegal};
 use super::val::Val;
-
-/// `x [NOT] LIKE pattern`.
-#[derive(Debug, Clone)]
-pub struct LikeNode {
-    /// The text.
-    pub text: Expr,
-    /// The pattern.
-    pub pattern: Expr,
-    /// The escape character; `None` for none.
-    pub escape: Option<u32>,
-    /// By which characters are equal.
-    pub collation: CollationId,
-    /// NOT was written.
-    pub negated: bool,
-}
 
 impl LikeNode {
     pub(super) fn each_child<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
@@ -88,19 +73,6 @@ impl LikeNode {
     }
 }
 
-/// What a regular expression is used for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RegexpUse {
-    /// REGEXP, REGEXP_LIKE(x, p [, flags]).
-    Like,
-    /// REGEXP_INSTR(x, p [, pos [, occurrence [, return_option [, flags]]]]).
-    Instr,
-    /// REGEXP_SUBSTR(x, p [, pos [, occurrence [, flags]]]).
-    Substr,
-    /// REGEXP_REPLACE(x, p, r [, pos [, occurrence [, flags]]]).
-    Replace,
-}
-
 impl RegexpUse {
     /// The function's name in messages.
     pub const fn name(self) -> &'static str {
@@ -111,21 +83,6 @@ impl RegexpUse {
             RegexpUse::Replace => "regexp_replace",
         }
     }
-}
-
-/// A use of a regular expression.
-#[derive(Debug, Clone)]
-pub struct RegexpNode {
-    /// What for.
-    pub usage: RegexpUse,
-    /// The arguments of the function.
-    pub args: Vec<Expr>,
-    /// By which case matters.
-    pub collation: CollationId,
-    /// NOT was written.
-    pub negated: bool,
-    /// The expression prepared, where pattern and flags are constant.
-    pub prepared: Option<Compiled>,
 }
 
 /// Builds a regular expression with MySQL's flags (`c i m n u`); case matters by default where it does to the collation.

@@ -7,9 +7,9 @@ use super::column_name::ColumnName;
 use super::conv;
 use super::func::FuncDef;
 use super::infer::Arith;
-use super::inlist::{InList, Members};
+use super::node::RegexpUse;
 use super::node::{BitOp, CastTo, CmpOp, Expr, Node};
-use super::pattern::RegexpUse;
+use super::node::{InList, Members};
 use super::val::Val;
 
 /// The text of an expression.

@@ -1,110 +1,15 @@
-//! Times in expressions: text and numbers read as times with MySQL's warnings, interval arithmetic, EXTRACT,
-//! TIMESTAMPDIFF. The calendar itself is in `types::temporal`.
-
-use std::borrow::Cow;
+//! Times in expressions: what a value is where a time is asked for, interval arithmetic, EXTRACT, TIMESTAMPDIFF. The calendar itself is in
+//! `types::temporal`, and `date_text` reads text.
 
 use types::SqlError;
-use types::decimal::Decimal;
-use types::decimal::arith::Rounding;
 use types::error::codes;
-use types::temporal::{self, Date, DateTime, Days, Interval, IntervalUnit, Time};
+use types::temporal::{self, Date, DateTime, Interval, IntervalUnit, Time};
 
 use super::conv;
-use super::ctx::{EvalCtx, RowSource};
-use super::node::Expr;
+use super::ctx::EvalCtx;
+use super::date_text::{number_to_datetime, parse_datetime_quietly, split};
 use super::ty::{ExprType, Shape};
-use super::val::{Num, Val};
-use crate::vars::SqlMode;
-
-fn shown(text: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(text)
-}
-
-/// Which days a month may have to the session.
-fn days(cx: &EvalCtx<'_>) -> Days {
-    if cx.sql_mode.has(SqlMode::ALLOW_INVALID_DATES) {
-        Days::Any
-    } else {
-        Days::Real
-    }
-}
-
-/// Text as a date and time without warnings; a zone offset in it is brought to the session's.
-pub(super) fn parse_datetime_quietly(text: &[u8], cx: &EvalCtx<'_>) -> Option<DateTime> {
-    let p = DateTime::parse_with(text, days(cx))?;
-    match p.offset {
-        None => Some(p.value),
-        Some(o) => p.value.shift_seconds(i64::from(cx.tz_offset - o)),
-    }
-}
-
-/// Text as a date and time: `None` with warning 1292 where it is none, a warning where text is left over.
-pub(super) fn parse_datetime(text: &[u8], cx: &EvalCtx<'_>) -> Option<DateTime> {
-    let parsed = DateTime::parse_with(text, days(cx));
-    match parsed {
-        Some(p) if p.truncated => {
-            cx.warn_error(SqlError::truncated_wrong_value("datetime", &shown(text)));
-        }
-        Some(_) => {}
-        None => cx.warn_error(SqlError::incorrect_datetime("datetime", &shown(text))),
-    }
-    parse_datetime_quietly(text, cx)
-}
-
-/// Text as a time, with the same warnings.
-pub(super) fn parse_time(text: &[u8], cx: &EvalCtx<'_>) -> Option<Time> {
-    match Time::parse(text) {
-        Some(p) => {
-            if p.truncated || p.clamped {
-                cx.warn_error(SqlError::truncated_wrong_value("time", &shown(text)));
-            }
-            Some(p.value)
-        }
-        None => {
-            cx.warn_error(SqlError::truncated_wrong_value("time", &shown(text)));
-            None
-        }
-    }
-}
-
-/// Whole part and microseconds of a number; `None` where it is no whole number of i64.
-fn split(n: Num) -> Option<(i64, u32)> {
-    match n {
-        Num::Int(i) => Some((i, 0)),
-        Num::Uint(u) => i64::try_from(u).ok().map(|i| (i, 0)),
-        _ => {
-            let d = n.to_decimal();
-            let whole = d.round_with(0, Rounding::Truncate);
-            let frac = d.checked_sub(&whole)?.abs();
-            let micros = frac.checked_mul(&Decimal::from_i64(1_000_000))?.to_u64()?;
-            Some((whole.to_i64()?, micros.min(999_999) as u32))
-        }
-    }
-}
-
-fn num_text(n: Num) -> String {
-    match n {
-        Num::Int(i) => i.to_string(),
-        Num::Uint(u) => u.to_string(),
-        Num::Decimal(d) => d.to_string(),
-        Num::Double(d) => d.to_string(),
-    }
-}
-
-/// A number such as 20240131 as a date and time.
-pub(super) fn number_to_datetime(n: Num, cx: &EvalCtx<'_>) -> Option<DateTime> {
-    let found = split(n).and_then(|(whole, micros)| {
-        let (d, has_time) = DateTime::from_number_with(whole, days(cx))?;
-        if micros == 0 || !has_time {
-            return Some(d);
-        }
-        Some(DateTime::from_packed(d.packed() + u64::from(micros), 6))
-    });
-    if found.is_none() {
-        cx.warn_error(SqlError::incorrect_datetime("datetime", &num_text(n)));
-    }
-    found
-}
+use super::val::Val;
 
 /// Whether a number that stands for a date has a time behind it, even one of zeros.
 fn number_has_time(v: &Val<'_>, cx: &EvalCtx<'_>) -> bool {
@@ -112,28 +17,6 @@ fn number_has_time(v: &Val<'_>, cx: &EvalCtx<'_>) -> bool {
         .and_then(split)
         .and_then(|(whole, _)| DateTime::from_number(whole))
         .is_some_and(|(_, has_time)| has_time)
-}
-
-/// A number such as 103000 as a time: `None` with warning 1292 where it is none, or beyond what TIME holds (text is clamped there).
-pub(super) fn number_to_time(n: Num, cx: &EvalCtx<'_>) -> Option<Time> {
-    let found = split(n).and_then(|(whole, micros)| {
-        let (t, clamped) = Time::from_number(whole)?;
-        let negative = n.to_f64() < 0.0;
-        let micros = i64::from(micros) * if negative { -1 } else { 1 };
-        let fsp = if matches!(n, Num::Int(_) | Num::Uint(_)) {
-            0
-        } else {
-            6
-        };
-        Some((Time::from_micros(t.micros_total() + micros, fsp), clamped))
-    });
-    match found {
-        Some((t, false)) => Some(t),
-        _ => {
-            cx.warn_error(SqlError::truncated_wrong_value("time", &num_text(n)));
-            None
-        }
-    }
 }
 
 /// What text or a number is where a time is asked for: a time of day, or a date and time where all of one is written.
@@ -173,12 +56,6 @@ pub(super) fn has_time(v: &Val<'_>, cx: &EvalCtx<'_>) -> bool {
     }
 }
 
-/// A time on a day; a time of more than a day or below zero moves the date.
-pub(super) fn time_to_datetime(t: Time, day: Date) -> Option<DateTime> {
-    let base = day.at_midnight().to_linear()?;
-    DateTime::from_linear(base + t.micros_total(), t.fsp())
-}
-
 /// The interval that `amount unit` means: groups of digits of the amount's text for a compound unit, seconds with their
 /// fraction, a whole number of everything else. `None` for text with too many groups and for numbers out of range.
 fn interval(v: &Val<'_>, ty: &ExprType, unit: IntervalUnit, cx: &EvalCtx<'_>) -> Option<Interval> {
@@ -199,26 +76,6 @@ fn overflow(cx: &EvalCtx<'_>) -> Val<'static> {
         "Datetime function: datetime field overflow",
     ));
     Val::Null
-}
-
-/// `date + INTERVAL amount unit` (or minus); `e` is the whole expression, whose type says what to yield.
-pub(super) fn add_interval(
-    e: &Expr,
-    [date, amount]: &[Expr; 2],
-    unit: IntervalUnit,
-    minus: bool,
-    cx: &EvalCtx<'_>,
-    row: &dyn RowSource,
-) -> Result<Val<'static>, SqlError> {
-    let v = date.eval_moment(cx, row)?;
-    let n = amount.eval(cx, row)?;
-    if v.is_null() || n.is_null() {
-        return Ok(Val::Null);
-    }
-    Ok(match interval_of(&n, &amount.ty, unit, minus, cx) {
-        Some(by) => moved(&e.ty, &v, &by, unit, cx),
-        None => Val::Null,
-    })
 }
 
 /// The interval to add.
@@ -328,17 +185,6 @@ fn parts(v: &Val<'_>, unit: IntervalUnit, cx: &EvalCtx<'_>) -> Option<Parts> {
     }
 }
 
-/// `EXTRACT(unit FROM e)`.
-pub(super) fn extract(
-    unit: IntervalUnit,
-    e: &Expr,
-    cx: &EvalCtx<'_>,
-    row: &dyn RowSource,
-) -> Result<Val<'static>, SqlError> {
-    let v = e.eval_moment(cx, row)?;
-    Ok(extracted(unit, &v, cx))
-}
-
 /// That part of a date or a time.
 pub(super) fn extracted(unit: IntervalUnit, v: &Val<'_>, cx: &EvalCtx<'_>) -> Val<'static> {
     use IntervalUnit as U;
@@ -377,21 +223,4 @@ pub(super) fn extracted(unit: IntervalUnit, v: &Val<'_>, cx: &EvalCtx<'_>) -> Va
         U::SecondMicrosecond => p.second * 1_000_000 + p.micros,
     };
     Val::Int(if p.negative { -n } else { n })
-}
-
-/// `TIMESTAMPDIFF(unit, a, b)`.
-pub(super) fn timestamp_diff(
-    unit: IntervalUnit,
-    [a, b]: &[Expr; 2],
-    cx: &EvalCtx<'_>,
-    row: &dyn RowSource,
-) -> Result<Val<'static>, SqlError> {
-    let (x, y) = (a.eval_moment(cx, row)?, b.eval_moment(cx, row)?);
-    let (Some(x), Some(y)) = (
-        conv::to_real_datetime(&x, cx),
-        conv::to_real_datetime(&y, cx),
-    ) else {
-        return Ok(Val::Null);
-    };
-    Ok(temporal::timestamp_diff(unit, x, y).map_or(Val::Null, Val::Int))
 }

@@ -158,7 +158,7 @@ impl Val<'_> {
         if !column.is_numeric() {
             return self.as_value_ref(ty);
         }
-        match (self, super::conv::literal_bits(self, ty)) {
+        match (self, literal_bits(self, ty)) {
             (Val::Bytes(b), Some(_)) if b.len() > 8 => {
                 ValueRef::Decimal(Decimal::max_value(65, 0, false))
             }
@@ -241,7 +241,7 @@ impl Num {
                 .mantissa_i128()
                 .and_then(Int::from_i128),
             // MySQL's rint: into a BIGINT, never an unsigned one.
-            Num::Double(d) => super::conv::round_to_i64(d).map(Int::signed),
+            Num::Double(d) => round_to_i64(d).map(Int::signed),
         }
     }
 
@@ -343,4 +343,20 @@ impl Int {
             self.bits as i64
         }
     }
+}
+
+/// The number that a hexadecimal or bit literal is: its last eight bytes. `None` for everything else.
+pub(super) fn literal_bits(v: &Val<'_>, ty: &ExprType) -> Option<u64> {
+    match v {
+        Val::Bytes(b) if ty.bits => Some(b.iter().fold(0, |n, &x| n << 8 | u64::from(x))),
+        _ => None,
+    }
+}
+
+/// A double rounded to a whole number of i64's range, as MySQL's rint does; `None` outside.
+pub fn round_to_i64(d: f64) -> Option<i64> {
+    let r = d.round_ties_even();
+    (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0)
+        .contains(&r)
+        .then_some(r as i64)
 }

@@ -4,6 +4,7 @@ use super::eval::{Out, Run, is_plain};
 use super::selection::Sel;
 use super::vector::{Data, Vector};
 use crate::cast;
+use crate::casting;
 use crate::func::substring_of;
 use crate::limited;
 use crate::node::{CastTo, Expr};
@@ -27,7 +28,7 @@ impl<'r> Run<'r, '_> {
         }
         let cx = self.cx;
         self.each_value(e, &v, sel, |v| {
-            let made = cast::cast_value(v, x, to, cx);
+            let made = casting::cast_value(v, x, to, cx);
             limited::settle(made, to.name(), cx).ok()
         })
     }

@@ -6,9 +6,9 @@ use super::selection::Sel;
 use super::truth::{UNKNOWN, byte};
 use super::vector::Data;
 use crate::compare::Comparer;
-use crate::inlist::{InList, Members};
 use crate::node::Expr;
-use crate::pattern::LikeNode;
+use crate::node::LikeNode;
+use crate::node::{InList, Members};
 use crate::val::Val;
 
 /// Lists no longer than this are looked through, longer ones searched.

@@ -4,8 +4,8 @@ use types::SqlError;
 
 use super::Binder;
 use crate::func::{self, InferCx};
+use crate::node::RegexpUse;
 use crate::node::{Call, Expr, Node};
-use crate::pattern::RegexpUse;
 use sql_parser::ast;
 
 impl Binder<'_> {

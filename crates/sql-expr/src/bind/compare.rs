@@ -5,13 +5,14 @@ use types::SqlError;
 
 use super::Binder;
 use super::operators::{any_null, same_width, width};
+use crate::arms::adopt;
 use crate::cast;
-use crate::collate;
 use crate::compare::Comparer;
 use crate::conv;
+use crate::date_text;
 use crate::node::{CmpOp, Expr, Node};
-use crate::temporal;
 use crate::ty::{ExprType, IntKind, Shape};
+use crate::unify;
 use crate::val::{Num, Val};
 use sql_parser::ast;
 
@@ -38,12 +39,12 @@ impl Binder<'_> {
             a.make_number();
         }
         let (ta, tb) = (a.ty, b.ty);
-        Self::adopt(a, &tb);
-        Self::adopt(b, &ta);
+        adopt(a, &tb);
+        adopt(b, &ta);
         self.fit_constant(b, a)?;
         self.fit_constant(a, b)?;
         if a.ty.is_text() && b.ty.is_text() {
-            let c = collate::unify(&mut [a, b], self.cx.collation, true, op)?;
+            let c = unify::unify(&mut [a, b], self.cx.collation, true, op)?;
             return Ok(Comparer::Text(c.collation));
         }
         Comparer::choose(&a.ty, &b.ty, self.cx.collation, op)
@@ -88,9 +89,9 @@ impl Binder<'_> {
         } else if low.ty.is_number() && high.ty.is_number() {
             x.make_number();
         }
-        Self::adopt(&mut x, &low.ty);
+        adopt(&mut x, &low.ty);
         for bound in [&mut low, &mut high] {
-            Self::adopt(bound, &x.ty);
+            adopt(bound, &x.ty);
             if !(x.ty.has_date() && bound.ty.is_text()) {
                 self.fit_constant(&x, bound)?;
             }
@@ -119,7 +120,7 @@ impl Binder<'_> {
             return Ok([Comparer::DateTime, Comparer::DateTime]);
         }
         if types.iter().all(words) && !types.iter().all(times) {
-            let c = collate::unify(&mut [x, low, high], self.cx.collation, true, op)?.collation;
+            let c = unify::unify(&mut [x, low, high], self.cx.collation, true, op)?.collation;
             return Ok([Comparer::Text(c), Comparer::Text(c)]);
         }
         let mut comparers = [
@@ -184,7 +185,7 @@ impl Binder<'_> {
             {
                 match self
                     .cx
-                    .quietly(|| temporal::number_to_datetime(Num::Int(*i), self.cx))
+                    .quietly(|| date_text::number_to_datetime(Num::Int(*i), self.cx))
                 {
                     Some(Some(d)) => (Val::DateTime(d), ExprType::plain(Shape::DateTime(0), false)),
                     _ => return Ok(()),
@@ -192,7 +193,7 @@ impl Binder<'_> {
             }
             // Beside other times than those of a column, text is text.
             (Shape::Time(_), Val::Bytes(b)) if other.as_column().is_some() => {
-                match self.cx.quietly(|| temporal::parse_time(b, self.cx)) {
+                match self.cx.quietly(|| date_text::parse_time(b, self.cx)) {
                     Some(Some(t)) => (Val::Time(t), ExprType::plain(Shape::Time(t.fsp()), false)),
                     _ => return Ok(()),
                 }

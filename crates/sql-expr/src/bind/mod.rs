@@ -21,7 +21,7 @@ use super::column_name::ColumnName;
 use super::ctx::EvalCtx;
 use super::node::{Column, Expr, Node};
 use super::sysvar;
-use super::ty::{Coercibility, ExprType, Shape, StrKind};
+use super::ty::{Coercibility, ExprType, Shape};
 use crate::vars::{ReadScope, SessionVars};
 use sql_parser::ast;
 
@@ -393,25 +393,6 @@ impl<'b> Binder<'b> {
         Expr {
             node: Node::Param(n, false),
             ty: ExprType::text(65_535, self.cx.collation, Coercibility::Literal, true),
-        }
-    }
-
-    /// Gives a parameter the type of what it is compared or combined with.
-    pub(crate) fn adopt(e: &mut Expr, from: &ExprType) {
-        if matches!(e.node, Node::Param(_, false))
-            && !matches!(from.shape, Shape::Null | Shape::Row(_))
-        {
-            let coercibility = e.ty.coercibility;
-            e.ty = from.or_null();
-            if e.ty.is_text() {
-                // It is text, also beside a literal of bits.
-                e.ty.bits = false;
-                e.ty.coercibility = coercibility;
-                e.ty.shape = Shape::Str {
-                    chars: from.chars().max(255),
-                    kind: StrKind::Var,
-                };
-            }
         }
     }
 

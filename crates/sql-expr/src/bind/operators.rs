@@ -4,13 +4,15 @@ use types::SqlError;
 use types::error::codes;
 
 use super::{Binder, wrong_columns};
-use crate::collate;
+use crate::arms;
+use crate::arms::adopt;
 use crate::compare::Comparer;
 use crate::infer::{self, Arith, Domain};
-use crate::inlist::InList;
+use crate::node::InList;
 use crate::node::{BitOp, Call, Case, CmpOp, Expr, Node};
-use crate::pattern::{LikeNode, RegexpNode, RegexpUse};
+use crate::node::{LikeNode, RegexpNode, RegexpUse};
 use crate::ty::{ExprType, Shape};
+use crate::unify;
 use crate::val::Val;
 use crate::vars::SqlMode;
 use crate::{conv, func};
@@ -82,7 +84,7 @@ impl Binder<'_> {
         }
         let written = x;
         let mut x = self.number(x)?;
-        Self::adopt(&mut x, &ExprType::double(true));
+        adopt(&mut x, &ExprType::double(true));
         let mut domain = infer::domain(&x.ty);
         let mut ty = infer::negated(&x.ty);
         // A constant whose negative may have no room in 64 bits is negated as a decimal.
@@ -140,8 +142,8 @@ impl Binder<'_> {
         let (tx, ty) = (x.ty, y.ty);
         let hint = |t: &ExprType| if t.is_number() { *t } else { neutral };
         let both = matches!((&x.node, &y.node), (Node::Param(..), Node::Param(..)));
-        Self::adopt(x, &if both { neutral } else { hint(&ty) });
-        Self::adopt(y, &if both { neutral } else { hint(&tx) });
+        adopt(x, &if both { neutral } else { hint(&ty) });
+        adopt(y, &if both { neutral } else { hint(&tx) });
         Ok(self.arithmetic(arith, pair))
     }
 
@@ -250,7 +252,7 @@ impl Binder<'_> {
         if let Some(first) = typed.next().map(|m| m.ty)
             && typed.all(|m| kind(&m.ty) == kind(&first))
         {
-            Self::adopt(x, &first);
+            adopt(x, &first);
         }
         if others.iter().all(|m| m.ty.is_number()) {
             x.make_number();
@@ -261,7 +263,7 @@ impl Binder<'_> {
             self.fit_constant(first, x)?;
         }
         for m in &mut others {
-            Self::adopt(m, &x.ty);
+            adopt(m, &x.ty);
             if x.ty.is_number() {
                 m.make_number();
             }
@@ -271,7 +273,7 @@ impl Binder<'_> {
         if x.ty.is_text() && others.iter().any(|m| m.ty.is_text()) {
             let members = others.iter_mut().map(|m| &mut **m);
             let mut texts: Vec<&mut Expr> = std::iter::once(&mut *x).chain(members).collect();
-            text = Some(collate::unify(&mut texts, self.cx.collation, true, op)?.collation);
+            text = Some(unify::unify(&mut texts, self.cx.collation, true, op)?.collation);
         }
         others
             .into_iter()
@@ -305,7 +307,7 @@ impl Binder<'_> {
             Some(e) => self.escape(e)?,
         };
         let mut texts = [&mut text, &mut pattern];
-        let c = collate::unify(&mut texts, self.cx.collation, true, "like")?;
+        let c = unify::unify(&mut texts, self.cx.collation, true, "like")?;
         let nullable = text.ty.nullable || pattern.ty.nullable;
         Ok(Expr {
             node: Node::Like(Box::new(LikeNode {
@@ -354,7 +356,7 @@ impl Binder<'_> {
             RegexpUse::Replace => "regexp_replace",
         };
         let mut parts: Vec<&mut Expr> = args.iter_mut().take(texts).collect();
-        let c = collate::unify(&mut parts, self.cx.collation, true, name)?;
+        let c = unify::unify(&mut parts, self.cx.collation, true, name)?;
         let nullable = any_null(&args);
         let ty = match usage {
             RegexpUse::Like => ExprType::truth(nullable),
@@ -405,13 +407,13 @@ impl Binder<'_> {
         };
         let mut parts: Vec<&Expr> = arms.iter().map(|(_, _, t)| t).collect();
         parts.extend(&otherwise);
-        let mut ty = infer::common_of(&parts, self.cx.collation, "case")?;
+        let mut ty = arms::common_of(&parts, self.cx.collation, "case")?;
         ty.nullable |= otherwise.is_none();
         let arms = arms
             .into_iter()
-            .map(|(w, c, t)| (w, c, infer::arm(t, &ty, self.cx)))
+            .map(|(w, c, t)| (w, c, arms::arm(t, &ty, self.cx)))
             .collect();
-        let otherwise = otherwise.map(|e| infer::arm(e, &ty, self.cx));
+        let otherwise = otherwise.map(|e| arms::arm(e, &ty, self.cx));
         Ok(Expr {
             node: Node::Case(Box::new(Case {
                 operand,

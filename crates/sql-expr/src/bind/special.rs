@@ -8,6 +8,7 @@ use types::temporal::IntervalUnit;
 
 use super::Binder;
 use super::literal;
+use crate::arms::adopt;
 use crate::collate::Collated;
 use crate::func;
 use crate::node::{CastTo, Expr, Node};
@@ -274,7 +275,7 @@ impl Binder<'_> {
                 x.ty.nullable,
             )
             .ascii();
-            Self::adopt(&mut x, &text);
+            adopt(&mut x, &text);
             x = x.coerced_to(&text, self.cx);
         }
         let words = x.ty.words_as_text();
@@ -300,7 +301,7 @@ impl Binder<'_> {
             amount.make_number();
         }
         if matches!(amount.node, Node::Param(..)) {
-            Self::adopt(&mut amount, &ExprType::decimal(20, 6, true));
+            adopt(&mut amount, &ExprType::decimal(20, 6, true));
         }
         let unit = d.unit;
         let fraction = if unit.has_micros() {

@@ -4,6 +4,7 @@ use types::SqlError;
 
 use super::operators::cmp_op;
 use super::{Binder, NoColumns, SubqueryKind, wrong_columns};
+use crate::arms::adopt;
 use crate::compare::Comparer;
 use crate::node::{CmpOp, Expr, Node, Quantified};
 use crate::ty::{Coercibility, ExprType, Shape};
@@ -106,7 +107,7 @@ impl Binder<'_> {
             return Err(wrong_columns(n));
         }
         if let [one] = s.columns.as_slice() {
-            Self::adopt(&mut x, one);
+            adopt(&mut x, one);
         }
         let comparers = self
             .part_types(&x)

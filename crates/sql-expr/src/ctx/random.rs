@@ -5,12 +5,10 @@
 use base::lock::Mutex;
 use std::sync::Arc;
 
-use super::EvalCtx;
-
-const RAND_MAX: u32 = 0x3FFF_FFFF;
+pub(super) const RAND_MAX: u32 = 0x3FFF_FFFF;
 
 /// MySQL's two-seed generator, so that RAND(n) gives the numbers its users know.
-fn next_random(s: &mut [u32; 2]) -> f64 {
+pub(super) fn next_random(s: &mut [u32; 2]) -> f64 {
     let max = u64::from(RAND_MAX);
     let a = (u64::from(s[0]) * 3 + u64::from(s[1])) % max;
     let b = (a + u64::from(s[1]) + 33) % max;
@@ -37,41 +35,7 @@ impl RandState {
         }
     }
 
-    fn next(&self) -> f64 {
+    pub(super) fn next(&self) -> f64 {
         next_random(&mut self.0.lock())
-    }
-}
-
-impl EvalCtx<'_> {
-    /// The next number of RAND(), in [0, 1).
-    pub(crate) fn random(&self) -> f64 {
-        self.facts.chance.next()
-    }
-
-    /// The next number of a RAND(n) that stands at `call`; `seed` is used the first time, or always with
-    /// `restart`.
-    pub(crate) fn seeded_random(&self, call: usize, seed: i64, restart: bool) -> f64 {
-        let fresh = || {
-            let n = seed as u32;
-            [
-                n.wrapping_mul(0x10001).wrapping_add(55_555_555) % RAND_MAX,
-                n.wrapping_mul(0x1000_0001) % RAND_MAX,
-            ]
-        };
-        let mut s = self.state();
-        match s.seeded.iter_mut().find(|(c, _)| *c == call) {
-            Some((_, rng)) => {
-                if restart {
-                    *rng = fresh();
-                }
-                next_random(rng)
-            }
-            None => {
-                let mut rng = fresh();
-                let r = next_random(&mut rng);
-                s.seeded.push((call, rng));
-                r
-            }
-        }
     }
 }

@@ -8,25 +8,11 @@ use types::decimal::Decimal;
 use types::temporal::{Date, DateTime, Time};
 
 use crate::conv;
-use crate::ctx::{EvalCtx, RowSource};
 use crate::limited::Limited;
-use crate::node::Expr;
+use crate::node::Args;
 use crate::overflow;
 use crate::ty::ExprType;
 use crate::val::{Int, Num, Val};
-
-/// The arguments of a call and what they are evaluated with.
-#[derive(Clone, Copy)]
-pub(crate) struct Args<'a> {
-    /// The argument expressions.
-    pub(crate) args: &'a [Expr],
-    /// The type of the call.
-    pub(crate) ty: &'a ExprType,
-    /// The surroundings.
-    pub(crate) cx: &'a EvalCtx<'a>,
-    /// The row.
-    pub(crate) row: &'a dyn RowSource,
-}
 
 impl<'a> Args<'a> {
     /// How many there are.

@@ -3,14 +3,15 @@
 use types::SqlError;
 use types::error::codes;
 
-use super::args::Args;
-use super::infer::{InferCx, ascii, bytes, int, text_type, uint};
+use super::infer::{ascii, bytes, int, text_type, uint};
 use super::numeric::in_base;
 use super::{FuncDef, MANY, def, some};
 use crate::collate::Collated;
 use crate::conv;
 use crate::limited::Put;
+use crate::node::Args;
 use crate::node::Expr;
+use crate::node::InferCx;
 use crate::ty::{Coercibility, ExprType};
 use crate::val::Val;
 

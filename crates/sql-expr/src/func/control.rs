@@ -7,16 +7,19 @@ use types::collation::CollationId;
 use types::error::codes;
 use types::temporal::DateTime;
 
-use super::args::Args;
-use super::infer::{InferCx, fsp_of, int, transcode};
+use super::infer::{fsp_of, int};
 use super::{FuncDef, MANY, def};
+use crate::arms;
 use crate::collate;
 use crate::compare::{Comparer, moment};
 use crate::conv;
 use crate::infer;
+use crate::node::Args;
 use crate::node::Expr;
+use crate::node::InferCx;
 use crate::ty::{ExprType, Shape};
 use crate::val::{Int, Val};
+use crate::walk::transcode;
 
 type Out<'a> = Result<Val<'a>, SqlError>;
 type Inferred = Result<ExprType, SqlError>;
@@ -40,10 +43,10 @@ pub(super) const TABLE: &[FuncDef] = &[
 /// Brings `args[from..]` to their common type.
 fn common(cx: &InferCx<'_>, args: &mut [Expr], from: usize) -> Inferred {
     let parts: Vec<&Expr> = args[from..].iter().collect();
-    let ty = infer::common_of(&parts, cx.connection, cx.name)?;
+    let ty = arms::common_of(&parts, cx.connection, cx.name)?;
     for a in &mut args[from..] {
         let e = std::mem::replace(a, Expr::null());
-        *a = infer::arm(e, &ty, cx.cx);
+        *a = arms::arm(e, &ty, cx.cx);
     }
     Ok(ty)
 }

@@ -5,12 +5,13 @@ use types::error::codes;
 use types::temporal::StrToDate;
 use types::temporal::{self, Date, DateTime, Time, TimeZone};
 
-use super::args::Args;
-use super::infer::{InferCx, fsp_argument, fsp_of};
+use super::infer::{fsp_argument, fsp_of};
 use super::string::connection_text;
 use super::{FuncDef, def, some};
 use crate::conv;
+use crate::node::Args;
 use crate::node::Expr;
+use crate::node::InferCx;
 use crate::temporal::{Clock, clock, has_time};
 use crate::ty::{ExprType, Shape};
 use crate::val::Val;

@@ -4,11 +4,12 @@ use types::SqlError;
 use types::error::codes;
 use types::temporal::{self, Date, DateTime, Time};
 
-use super::args::Args;
-use super::infer::{InferCx, ascii_or_null, date, fsp_of, int_or_null};
+use super::infer::{ascii_or_null, date, fsp_of, int_or_null};
 use super::{FuncDef, def, some};
 use crate::conv;
+use crate::node::Args;
 use crate::node::Expr;
+use crate::node::InferCx;
 use crate::temporal::{Clock, clock};
 use crate::ty::{ExprType, Shape};
 use crate::val::{Num, Val};

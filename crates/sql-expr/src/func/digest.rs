@@ -6,11 +6,12 @@ use sha2::{Sha224, Sha256, Sha384, Sha512};
 use types::SqlError;
 use types::error::codes;
 
-use super::args::Args;
-use super::infer::{InferCx, ascii};
+use super::infer::ascii;
 use super::{FuncDef, def, some};
 use crate::ctx::Special;
+use crate::node::Args;
 use crate::node::Expr;
+use crate::node::InferCx;
 use crate::ty::ExprType;
 use crate::val::Val;
 

@@ -3,11 +3,12 @@
 use types::SqlError;
 use types::error::codes;
 
-use super::args::Args;
-use super::infer::{InferCx, ascii_or_null};
+use super::infer::ascii_or_null;
 use super::{FuncDef, def, some};
 use crate::conv;
+use crate::node::Args;
 use crate::node::Expr;
+use crate::node::InferCx;
 use crate::ty::ExprType;
 use crate::val::{Num, Val};
 

@@ -1,25 +1,14 @@
 //! Result types that many functions share, and the conversion of text arguments to one character set.
 
 use types::SqlError;
-use types::charset::Charset;
 use types::collation::CollationId;
 use types::error::codes;
 
-use crate::collate::{self, Collated};
+use crate::collate::Collated;
 use crate::ctx::EvalCtx;
-use crate::node::{Expr, Node};
+use crate::node::{Expr, InferCx};
 use crate::ty::{Coercibility, ExprType, Shape, StrKind};
-
-/// What inference knows besides the arguments.
-#[derive(Debug, Clone, Copy)]
-pub struct InferCx<'c> {
-    /// The surroundings the statement is bound in.
-    pub cx: &'c EvalCtx<'c>,
-    /// `collation_connection`.
-    pub connection: CollationId,
-    /// The function's name, for messages.
-    pub name: &'static str,
-}
+use crate::unify;
 
 type Inferred = Result<ExprType, SqlError>;
 
@@ -47,7 +36,7 @@ impl<'c> InferCx<'c> {
         compared: bool,
     ) -> Result<Collated, SqlError> {
         let mut args: Vec<&mut Expr> = args.into_iter().collect();
-        collate::unify(&mut args, self.connection, compared, self.name)
+        unify::unify(&mut args, self.connection, compared, self.name)
     }
 
     /// Text of at most `chars` characters of the collation that holds for all of `args`.
@@ -73,25 +62,6 @@ pub(super) fn text_type(c: Collated, chars: u64, nullable: bool) -> ExprType {
     );
     ty.ascii = c.ascii;
     ty
-}
-
-/// Makes text of another character set text of `to`'s.
-pub(crate) fn transcode(e: &mut Expr, to: CollationId) {
-    let (from, target) = (e.ty.charset(), to.charset());
-    if !e.ty.is_text() || from == target || from == Charset::Binary || target == Charset::Binary {
-        return;
-    }
-    if e.ty.ascii || (from == Charset::Utf8mb3 && target == Charset::Utf8mb4) {
-        // the bytes are the same
-        return;
-    }
-    let inner = std::mem::replace(e, Expr::null());
-    let mut ty = inner.ty;
-    ty.collation = to;
-    *e = Expr {
-        node: Node::Transcode(Box::new(inner), from, target),
-        ty,
-    };
 }
 
 /// A BIGINT of at most `N` characters, NULL where an argument is.

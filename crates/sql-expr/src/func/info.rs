@@ -4,11 +4,12 @@ use types::SqlError;
 use types::charset::Charset;
 use types::error::codes;
 
-use super::args::Args;
-use super::infer::{InferCx, collation_name, int_not_null, int_or_null, system};
+use super::infer::{collation_name, int_not_null, int_or_null, system};
 use super::{FuncDef, def, some};
 use crate::ctx::Special;
+use crate::node::Args;
 use crate::node::Expr;
+use crate::node::InferCx;
 use crate::ty::ExprType;
 use crate::val::Val;
 use crate::vars::VarValue;

@@ -4,13 +4,14 @@ use types::SqlError;
 use types::charset::Charset;
 use types::error::codes;
 
-use super::args::Args;
-use super::infer::{InferCx, ascii_or_null, int, int_or_null, json, json_type};
+use super::infer::{ascii_or_null, int, int_or_null, json, json_type};
 use super::{FuncDef, MANY, def, some};
 use crate::ctx::EvalCtx;
 use crate::json::{self as doc, Json, Path, read};
 use crate::limited::{Budget, Put};
+use crate::node::Args;
 use crate::node::Expr;
+use crate::node::InferCx;
 use crate::ty::{Coercibility, ExprType, Shape};
 use crate::val::Val;
 use types::collation::CollationId;

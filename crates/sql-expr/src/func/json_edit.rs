@@ -3,7 +3,6 @@
 use types::SqlError;
 use types::error::codes;
 
-use super::args::Args;
 use super::infer::json;
 use super::json::{document, member, out, path};
 use super::{FuncDef, MANY, def, some};
@@ -11,6 +10,7 @@ use crate::json::path::{Index, Step};
 use crate::json::value::key_order;
 use crate::json::{Json, Path};
 use crate::limited::Budget;
+use crate::node::Args;
 use crate::val::Val;
 
 type Out<'a> = Result<Val<'a>, SqlError>;

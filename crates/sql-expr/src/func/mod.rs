@@ -9,6 +9,7 @@ mod bits;
 mod control;
 mod datetime;
 mod datetime_parts;
+mod def;
 mod digest;
 mod format;
 mod infer;
@@ -25,124 +26,12 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
-use types::SqlError;
-
-use super::node::Expr;
-use super::ty::ExprType;
-use super::val::Val;
-pub(crate) use args::Args;
-pub use infer::InferCx;
-pub(crate) use infer::{json_type, transcode};
+pub(crate) use super::node::Args;
+pub use super::node::{FuncDef, InferCx, InferFn};
+pub use def::MANY;
+pub(crate) use def::{def, some};
+pub(crate) use infer::json_type;
 pub(crate) use string::substring_of;
-
-/// Infers the type of a call; may wrap arguments in conversions.
-pub type InferFn = fn(&InferCx<'_>, &mut [Expr]) -> Result<ExprType, SqlError>;
-/// Computes a call for a row.
-pub(crate) type EvalFn = for<'a> fn(Args<'a>) -> Result<Val<'a>, SqlError>;
-
-/// When the same arguments may give another result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stability {
-    /// Never.
-    Pure,
-    /// In another session or statement.
-    Statement,
-    /// In the next row.
-    Row,
-    /// As `Row`, and it may have to wait.
-    Special,
-}
-
-/// A built-in function.
-pub struct FuncDef {
-    /// Its name in lower case.
-    pub name: &'static str,
-    /// Fewest arguments.
-    pub min: u8,
-    /// Most arguments; [`MANY`] for no limit.
-    pub max: u8,
-    infer: InferFn,
-    pub(super) eval: EvalFn,
-    stability: Stability,
-    /// Its arguments are numbers, hexadecimal and bit literals too.
-    numbers: bool,
-}
-
-impl std::fmt::Debug for FuncDef {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
-/// No limit on the number of arguments.
-pub const MANY: u8 = 255;
-
-const fn def(name: &'static str, min: u8, max: u8, infer: InferFn, eval: EvalFn) -> FuncDef {
-    FuncDef {
-        name,
-        min,
-        max,
-        infer,
-        eval,
-        stability: Stability::Pure,
-        numbers: false,
-    }
-}
-
-impl FuncDef {
-    const fn per_statement(mut self) -> FuncDef {
-        self.stability = Stability::Statement;
-        self
-    }
-
-    const fn per_row(mut self) -> FuncDef {
-        self.stability = Stability::Row;
-        self
-    }
-
-    const fn of_numbers(mut self) -> FuncDef {
-        self.numbers = true;
-        self
-    }
-
-    const fn waits(mut self) -> FuncDef {
-        self.stability = Stability::Special;
-        self
-    }
-
-    /// Whether a call of constants is a constant for good.
-    pub fn foldable(&self) -> bool {
-        self.stability == Stability::Pure
-    }
-
-    /// Whether it may differ from row to row.
-    pub fn volatile(&self) -> bool {
-        matches!(self.stability, Stability::Row | Stability::Special)
-    }
-
-    /// Whether it may have to wait.
-    pub fn special(&self) -> bool {
-        self.stability == Stability::Special
-    }
-
-    /// Checks the number of arguments and infers the type.
-    ///
-    /// # Errors
-    /// 1582 for a wrong number; what the function raises for arguments it cannot take.
-    pub fn bind(&self, cx: &InferCx<'_>, args: &mut [Expr]) -> Result<ExprType, SqlError> {
-        let n = args.len();
-        if n < usize::from(self.min) || (self.max != MANY && n > usize::from(self.max)) {
-            return Err(SqlError::wrong_param_count(self.name));
-        }
-        if self.numbers {
-            args.iter_mut().for_each(Expr::make_literal_number);
-        }
-        let mut ty = (self.infer)(cx, args)?;
-        // What a function gives is no literal.
-        ty.bits = false;
-        Ok(ty)
-    }
-}
 
 /// FNV-1a of 32 bits (Fowler, Noll, Vo), for short names of ours: what a client sends is looked up and never kept.
 struct NameHasher(u32);
@@ -204,14 +93,3 @@ pub fn find(name: &str) -> Option<&'static FuncDef> {
 pub fn names() -> impl Iterator<Item = &'static str> {
     TABLE.keys().copied()
 }
-
-/// The value in an option, or the NULL result of a function that one of its arguments makes NULL.
-macro_rules! some {
-    ($e:expr) => {
-        match $e {
-            Some(v) => v,
-            None => return Ok(Val::Null),
-        }
-    };
-}
-pub(crate) use some;

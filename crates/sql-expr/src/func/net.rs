@@ -5,10 +5,11 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use types::SqlError;
 use types::error::codes;
 
-use super::args::Args;
-use super::infer::{InferCx, ascii_or_null, bytes, int_not_null};
+use super::infer::{ascii_or_null, bytes, int_not_null};
 use super::{FuncDef, def, some};
+use crate::node::Args;
 use crate::node::Expr;
+use crate::node::InferCx;
 use crate::ty::ExprType;
 use crate::val::Val;
 

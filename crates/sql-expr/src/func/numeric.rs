@@ -5,13 +5,14 @@ use types::error::codes;
 
 use types::decimal::arith::Rounding;
 
-use super::args::Args;
-use super::infer::{InferCx, ascii_or_null, double, double_not_null, int};
+use super::infer::{ascii_or_null, double, double_not_null, int};
 use super::{FuncDef, def, some};
 use crate::arith;
 use crate::conv;
 use crate::infer::{self, Domain};
+use crate::node::Args;
 use crate::node::Expr;
+use crate::node::InferCx;
 use crate::ty::{ExprType, NOT_FIXED, Shape};
 use crate::val::{Num, Val};
 

@@ -6,10 +6,11 @@ use types::SqlError;
 use types::charset::Charset;
 use types::collation::{ByteSearch, CollationId};
 
-use super::args::Args;
-use super::infer::{InferCx, int, like_first, long_bytes, text_type};
+use super::infer::{int, like_first, long_bytes, text_type};
 use super::{FuncDef, MANY, def, some};
+use crate::node::Args;
 use crate::node::Expr;
+use crate::node::InferCx;
 use crate::ty::{Coercibility, ExprType};
 use crate::val::Val;
 

@@ -3,13 +3,14 @@
 use types::SqlError;
 use types::collation::ByteSearch;
 
-use super::args::Args;
-use super::infer::{InferCx, like_first, text_type};
+use super::infer::{like_first, text_type};
 use super::string::{connection_text, slice};
 use super::{FuncDef, MANY, def, some};
 use crate::conv;
 use crate::limited::Put;
+use crate::node::Args;
 use crate::node::Expr;
+use crate::node::InferCx;
 use crate::ty::{Coercibility, ExprType};
 use crate::val::Val;
 

@@ -3,10 +3,11 @@
 use types::SqlError;
 use types::error::codes;
 
-use super::args::Args;
-use super::infer::{InferCx, ascii_or_null, int_or_null};
+use super::infer::{ascii_or_null, int_or_null};
 use super::{FuncDef, def, some};
+use crate::node::Args;
 use crate::node::Expr;
+use crate::node::InferCx;
 use crate::ty::{Coercibility, ExprType};
 use crate::val::Val;
 use types::collation::CollationId;

@@ -19,7 +19,7 @@ use super::val::Val;
 /// Error 3141: argument `n` of `function` is no JSON text.
 pub(crate) fn invalid(e: &read::JsonError, n: usize, function: &str) -> SqlError {
     if e.why == read::TOO_DEEP {
-        return too_deep();
+        return value::too_deep();
     }
     SqlError::new(
         codes::ER_INVALID_JSON_TEXT_IN_PARAM,
@@ -28,11 +28,6 @@ pub(crate) fn invalid(e: &read::JsonError, n: usize, function: &str) -> SqlError
             e.why, e.at
         ),
     )
-}
-
-/// Error 3157.
-pub(crate) fn too_deep() -> SqlError {
-    SqlError::fixed(types::error::codes::ER_JSON_DOCUMENT_TOO_DEEP)
 }
 
 /// What a document may take in memory, as a tree, that is read from a text: more than the text where it is of small parts.

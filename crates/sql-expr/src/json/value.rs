@@ -97,7 +97,7 @@ impl Json {
     /// 3157.
     pub(crate) fn check_depth(&self) -> Result<(), SqlError> {
         match self.depth() > MAX_DEPTH {
-            true => Err(super::too_deep()),
+            true => Err(too_deep()),
             false => Ok(()),
         }
     }
@@ -285,4 +285,9 @@ pub(crate) fn write_quoted(s: &str, out: &mut impl Put) -> Result<(), SqlError> 
     }
     out.put(&bytes[plain..])?;
     out.put(b"\"")
+}
+
+/// Error 3157.
+pub(crate) fn too_deep() -> SqlError {
+    SqlError::fixed(types::error::codes::ER_JSON_DOCUMENT_TOO_DEEP)
 }
