@@ -8,6 +8,7 @@ mod precedence;
 mod statements;
 
 use super::*;
+use ::types::Charset;
 
 /// A text that is being prepared: with it every rule of the grammar is reached.
 const PREPARED: Options = Options {
