@@ -1,30 +1,15 @@
 //! Rows kept in memory in one buffer: what sorting, DISTINCT, set operations, derived tables and subqueries hold on to.
 //!
-//! A row is its columns' end offsets followed by their bytes, so that a kept row costs no allocation of its own and a column is
+//! A row is its columns' end offsets followed by their bytes (`spill::record`), so that a kept row costs no allocation of its own and a column is
 //! found at once. What is more than memory is given for goes to files (`spill`).
 
 use std::sync::Arc;
 
-use types::datatype::Labels;
-use types::{CollationId, Date, DateTime, Decimal, Time, ValueRef};
+use types::ValueRef;
 
+use super::spill::record::{Members, most_bytes, read_value, write_value};
 use crate::sink::{ColumnMeta, Done, ResultSink};
 use sql_expr::memory::{Account, Charge};
-
-const NULL: u8 = 0;
-const INT: u8 = 1;
-const UINT: u8 = 2;
-const FLOAT: u8 = 3;
-const DOUBLE: u8 = 4;
-const DECIMAL: u8 = 5;
-const STR: u8 = 6;
-const BYTES: u8 = 7;
-const DATE: u8 = 8;
-const TIME: u8 = 9;
-const DATETIME: u8 = 10;
-const BIT: u8 = 11;
-const ENUM: u8 = 12;
-const SET: u8 = 13;
 
 /// Rows of values.
 #[derive(Debug, Default)]
@@ -33,19 +18,14 @@ pub(crate) struct RowStore {
     data: Vec<u8>,
     /// Start of each row's column ends.
     rows: Vec<usize>,
-    decimals: Vec<Decimal>,
-    labels: Vec<Arc<Labels>>,
+    members: Members,
     /// The row being written: where its ends begin.
     open: usize,
     /// The session had no memory for a row: it and what came after it is not here, and the statement is to fail.
     short: bool,
     data_charge: Charge,
     rows_charge: Charge,
-    decimals_charge: Charge,
 }
-
-/// Bytes that a value may take beside a text's own.
-const VALUE: usize = 16;
 
 impl RowStore {
     /// For rows of that many columns, which a session holds.
@@ -54,7 +34,6 @@ impl RowStore {
             width,
             data_charge: Charge::to(account),
             rows_charge: Charge::to(account),
-            decimals_charge: Charge::to(account),
             ..RowStore::default()
         }
     }
@@ -62,16 +41,13 @@ impl RowStore {
     /// Bytes that its rows take now, without the room for more.
     #[inline]
     pub fn used(&self) -> usize {
-        self.data.len()
-            + self.rows.len() * size_of::<usize>()
-            + self.decimals.len() * size_of::<Decimal>()
+        self.data.len() + self.rows.len() * size_of::<usize>()
     }
 
     /// Forgets the rows and keeps the memory.
     pub fn clear(&mut self) {
         self.data.clear();
         self.rows.clear();
-        self.decimals.clear();
     }
 
     /// Bytes that its values take.
@@ -114,14 +90,10 @@ impl RowStore {
 
     /// Writes column `c` of the row that was begun; columns come in order.
     pub fn put(&mut self, c: usize, v: ValueRef<'_>) {
-        let bytes = match v {
-            ValueRef::Str(b, _) | ValueRef::Bytes(b) => VALUE + b.len(),
-            _ => VALUE,
-        };
-        if self.short || !self.has_room(bytes) {
+        if self.short || !self.has_room(most_bytes(v)) {
             return;
         }
-        self.encode(v);
+        write_value(v, &mut self.members, &mut self.data);
         let end = (self.data.len() - self.open) as u32;
         let at = self.open + 4 * c;
         self.data[at..at + 4].copy_from_slice(&end.to_le_bytes());
@@ -144,65 +116,6 @@ impl RowStore {
         self.end();
     }
 
-    fn label(&mut self, l: &Arc<Labels>) -> u32 {
-        // By place: labels that are only equal are kept twice, which costs less than to compare them.
-        let known = self.labels.iter().rposition(|k| Arc::ptr_eq(k, l));
-        known.unwrap_or_else(|| {
-            self.labels.push(Arc::clone(l));
-            self.labels.len() - 1
-        }) as u32
-    }
-
-    fn encode(&mut self, v: ValueRef<'_>) {
-        let tagged = |data: &mut Vec<u8>, tag: u8, bytes: &[u8]| {
-            data.push(tag);
-            data.extend_from_slice(bytes);
-        };
-        let d = &mut self.data;
-        match v {
-            ValueRef::Null => d.push(NULL),
-            ValueRef::Int(i) => tagged(d, INT, &i.to_le_bytes()),
-            ValueRef::UInt(u) => tagged(d, UINT, &u.to_le_bytes()),
-            ValueRef::Float(f) => tagged(d, FLOAT, &f.to_le_bytes()),
-            ValueRef::Double(f) => tagged(d, DOUBLE, &f.to_le_bytes()),
-            ValueRef::Decimal(x) => {
-                tagged(d, DECIMAL, &(self.decimals.len() as u32).to_le_bytes());
-                self.short |= !self.decimals_charge.reserve(&mut self.decimals, 1);
-                if !self.short {
-                    self.decimals.push(x);
-                }
-            }
-            ValueRef::Str(b, c) => {
-                tagged(d, STR, &c.0.to_le_bytes());
-                d.extend_from_slice(b);
-            }
-            ValueRef::Bytes(b) => tagged(d, BYTES, b),
-            ValueRef::Date(x) => tagged(d, DATE, &x.packed().to_le_bytes()),
-            ValueRef::Time(x) => {
-                tagged(d, TIME, &x.micros_total().to_le_bytes());
-                d.push(x.fsp());
-            }
-            ValueRef::DateTime(x) => {
-                tagged(d, DATETIME, &x.packed().to_le_bytes());
-                d.push(x.fsp());
-            }
-            ValueRef::Bit(b, n) => {
-                tagged(d, BIT, &b.to_le_bytes());
-                d.push(n);
-            }
-            ValueRef::Enum(n, l) => {
-                let l = self.label(l);
-                tagged(&mut self.data, ENUM, &u64::from(n).to_le_bytes());
-                self.data.extend_from_slice(&l.to_le_bytes());
-            }
-            ValueRef::Set(n, l) => {
-                let l = self.label(l);
-                tagged(&mut self.data, SET, &n.to_le_bytes());
-                self.data.extend_from_slice(&l.to_le_bytes());
-            }
-        }
-    }
-
     /// A column of a row.
     pub fn column(&self, row: usize, c: usize) -> ValueRef<'_> {
         let Some(&base) = self.rows.get(row) else {
@@ -214,30 +127,8 @@ impl RowStore {
         } else {
             end_of(c - 1)
         };
-        let b = &self.data[base + start..base + end_of(c)];
-        let Some((&tag, b)) = b.split_first() else {
-            return ValueRef::Null;
-        };
-        self.decode(tag, b)
-    }
-
-    fn decode<'s>(&'s self, tag: u8, b: &'s [u8]) -> ValueRef<'s> {
-        match tag {
-            INT => ValueRef::Int(u64_at(b) as i64),
-            UINT => ValueRef::UInt(u64_at(b)),
-            FLOAT => ValueRef::Float(f32::from_bits(u32_at(b, 0))),
-            DOUBLE => ValueRef::Double(f64::from_bits(u64_at(b))),
-            DECIMAL => ValueRef::Decimal(self.decimals[u32_at(b, 0) as usize]),
-            STR => ValueRef::Str(&b[2..], CollationId(u16::from_le_bytes([b[0], b[1]]))),
-            BYTES => ValueRef::Bytes(b),
-            DATE => ValueRef::Date(Date::from_packed(u32_at(b, 0))),
-            TIME => ValueRef::Time(Time::from_micros(u64_at(b) as i64, b[8])),
-            DATETIME => ValueRef::DateTime(DateTime::from_packed(u64_at(b), b[8])),
-            BIT => ValueRef::Bit(u64_at(b), b[8]),
-            ENUM => ValueRef::Enum(u64_at(b) as u16, &self.labels[u32_at(b, 8) as usize]),
-            SET => ValueRef::Set(u64_at(b), &self.labels[u32_at(b, 8) as usize]),
-            _ => ValueRef::Null,
-        }
+        // What was not written, as a statement that is to fail has no room, is none.
+        read_value(&self.data[base + start..base + end_of(c)], &self.members)
     }
 
     /// The values of a row.
@@ -281,16 +172,11 @@ fn u32_at(b: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(x)
 }
 
-fn u64_at(b: &[u8]) -> u64 {
-    let mut x = [0; 8];
-    x.copy_from_slice(&b[..8]);
-    u64::from_le_bytes(x)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use types::Value;
+    use types::datatype::Labels;
+    use types::{CollationId, DateTime, Decimal, Time, Value};
 
     #[test]
     fn a_store_stops_where_the_session_has_no_more() {

@@ -1,4 +1,4 @@
-//! Values as bytes, so that each comes back as it went: rows of tables, of sorts, of groups.
+//! Values as bytes, so that each comes back as it went: rows of tables, of sorts, of groups, in files and in memory (`exec::store`).
 
 use std::sync::Arc;
 
@@ -41,6 +41,23 @@ impl Members {
             self.all.push(Arc::clone(l));
             self.all.len() - 1
         }) as u32
+    }
+}
+
+/// What stands before a text: a tag, a collation, a length.
+const TEXT: usize = 1 + 2 + 4;
+
+/// Bytes that a value takes at most, as [`write_value`] writes it.
+#[inline]
+pub(crate) fn most_bytes(v: ValueRef<'_>) -> usize {
+    /// A tag, digits behind the point, and a number of 128 bits or the digits.
+    const DECIMAL: usize = 2 + Decimal::packed_len(DIGITS);
+    /// A tag, a number of 64 bits, and a number that says what it means.
+    const FIXED: usize = 1 + 8 + 4;
+    match v {
+        ValueRef::Str(b, _) | ValueRef::Bytes(b) => TEXT + b.len(),
+        ValueRef::Decimal(_) => DECIMAL,
+        _ => FIXED,
     }
 }
 
@@ -113,73 +130,72 @@ pub(crate) fn read_values<'b>(
 ) -> Result<Values<'b>, SqlError> {
     let mut values = Values::new();
     while !bytes.is_empty() {
-        let v = read_value(&mut bytes, members);
-        values.push(v.ok_or_else(|| SqlError::internal("a spilled row that cannot be read"))?);
+        let value = length(bytes, members).and_then(|n| bytes.split_at_checked(n));
+        let (value, rest) =
+            value.ok_or_else(|| SqlError::internal("a spilled row that cannot be read"))?;
+        values.push(read_value(value, members));
+        bytes = rest;
     }
     Ok(values)
 }
 
-fn front<'b, const N: usize>(bytes: &mut &'b [u8]) -> Option<&'b [u8; N]> {
-    let (front, rest) = bytes.split_first_chunk::<N>()?;
-    *bytes = rest;
-    Some(front)
-}
-
-fn text<'b>(bytes: &mut &'b [u8]) -> Option<&'b [u8]> {
-    let len = u32::from_le_bytes(*front(bytes)?) as usize;
-    let (text, rest) = bytes.split_at_checked(len)?;
-    *bytes = rest;
-    Some(text)
-}
-
-fn read_value<'b>(b: &mut &'b [u8], members: &'b Members) -> Option<ValueRef<'b>> {
-    let [tag] = *front(b)?;
-    Some(match tag {
-        NULL => ValueRef::Null,
-        INT => ValueRef::Int(i64::from_le_bytes(*front(b)?)),
-        UINT => ValueRef::UInt(u64::from_le_bytes(*front(b)?)),
-        FLOAT => ValueRef::Float(f32::from_le_bytes(*front(b)?)),
-        DOUBLE => ValueRef::Double(f64::from_le_bytes(*front(b)?)),
-        DECIMAL => {
-            let [scale] = *front(b)?;
-            ValueRef::Decimal(Decimal::from_i128(i128::from_le_bytes(*front(b)?), scale))
-        }
-        LONG_DECIMAL => {
-            let [scale] = *front(b)?;
-            let (packed, rest) = b.split_at_checked(Decimal::packed_len(DIGITS))?;
-            *b = rest;
-            ValueRef::Decimal(Decimal::unpack_le(packed, scale))
-        }
-        STR => {
-            let collation = CollationId(u16::from_le_bytes(*front(b)?));
-            ValueRef::Str(text(b)?, collation)
-        }
-        BYTES => ValueRef::Bytes(text(b)?),
-        DATE => ValueRef::Date(Date::from_packed(u32::from_le_bytes(*front(b)?))),
-        TIME => {
-            let [fsp] = *front(b)?;
-            ValueRef::Time(Time::from_micros(i64::from_le_bytes(*front(b)?), fsp))
-        }
-        DATETIME => {
-            let [fsp] = *front(b)?;
-            ValueRef::DateTime(DateTime::from_packed(u64::from_le_bytes(*front(b)?), fsp))
-        }
-        BIT => {
-            let [n] = *front(b)?;
-            ValueRef::Bit(u64::from_le_bytes(*front(b)?), n)
-        }
-        ENUM => {
-            let n = u16::from_le_bytes(*front(b)?);
-            let l = u32::from_le_bytes(*front(b)?);
-            ValueRef::Enum(n, members.all.get(l as usize)?)
-        }
-        SET => {
-            let n = u64::from_le_bytes(*front(b)?);
-            let l = u32::from_le_bytes(*front(b)?);
-            ValueRef::Set(n, members.all.get(l as usize)?)
-        }
+/// The bytes of the value in front, with its tag; `None` for what nobody wrote so.
+fn length(bytes: &[u8], members: &Members) -> Option<usize> {
+    let (tag, b) = bytes.split_first()?;
+    let number = |at: usize| {
+        let four = b.get(at..)?.first_chunk()?;
+        Some(u32::from_le_bytes(*four) as usize)
+    };
+    let known = |at: usize| number(at).filter(|l| *l < members.all.len());
+    Some(match *tag {
+        NULL => 1,
+        FLOAT | DATE => 1 + 4,
+        INT | UINT | DOUBLE => 1 + 8,
+        TIME | DATETIME | BIT => 2 + 8,
+        DECIMAL => 2 + 16,
+        LONG_DECIMAL => 2 + Decimal::packed_len(DIGITS),
+        STR => TEXT + number(2)?,
+        BYTES => TEXT - 2 + number(0)?,
+        ENUM => known(2).map(|_| 1 + 2 + 4)?,
+        SET => known(8).map(|_| 1 + 8 + 4)?,
         _ => return None,
     })
+}
+
+/// The value that these bytes are, and no others. (In an `Option` it would be copied, which takes as long as to read it.)
+#[inline]
+pub(crate) fn read_value<'b>(bytes: &'b [u8], members: &'b Members) -> ValueRef<'b> {
+    let Some((&tag, b)) = bytes.split_first() else {
+        return ValueRef::Null;
+    };
+    let label = |at_byte: usize| &members.all[u32::from_le_bytes(at(b, at_byte)) as usize];
+    match tag {
+        INT => ValueRef::Int(i64::from_le_bytes(at(b, 0))),
+        UINT => ValueRef::UInt(u64::from_le_bytes(at(b, 0))),
+        FLOAT => ValueRef::Float(f32::from_le_bytes(at(b, 0))),
+        DOUBLE => ValueRef::Double(f64::from_le_bytes(at(b, 0))),
+        DECIMAL => {
+            let digits = i128::from_le_bytes(at(b, 1));
+            ValueRef::Decimal(Decimal::from_i128(digits, b[0]))
+        }
+        LONG_DECIMAL => ValueRef::Decimal(Decimal::unpack_le(&b[1..], b[0])),
+        STR => ValueRef::Str(&b[6..], CollationId(u16::from_le_bytes(at(b, 0)))),
+        BYTES => ValueRef::Bytes(&b[4..]),
+        DATE => ValueRef::Date(Date::from_packed(u32::from_le_bytes(at(b, 0)))),
+        TIME => ValueRef::Time(Time::from_micros(i64::from_le_bytes(at(b, 1)), b[0])),
+        DATETIME => ValueRef::DateTime(DateTime::from_packed(u64::from_le_bytes(at(b, 1)), b[0])),
+        BIT => ValueRef::Bit(u64::from_le_bytes(at(b, 1)), b[0]),
+        ENUM => ValueRef::Enum(u16::from_le_bytes(at(b, 0)), label(2)),
+        SET => ValueRef::Set(u64::from_le_bytes(at(b, 0)), label(8)),
+        _ => ValueRef::Null,
+    }
+}
+
+#[inline]
+fn at<const N: usize>(b: &[u8], from: usize) -> [u8; N] {
+    let mut bytes = [0; N];
+    bytes.copy_from_slice(&b[from..from + N]);
+    bytes
 }
 
 #[cfg(test)]
@@ -218,9 +234,19 @@ mod tests {
             write_value(v.as_ref(), &mut members, &mut bytes);
         }
         assert_eq!(members.all.len(), 1);
+        for v in &row {
+            let mut alone = Vec::new();
+            write_value(v.as_ref(), &mut members, &mut alone);
+            assert!(alone.len() <= most_bytes(v.as_ref()), "{v:?}");
+            assert_eq!(length(&alone, &members), Some(alone.len()), "{v:?}");
+        }
         let back = read_values(&bytes, &members).expect("values");
         let back: Vec<Value> = back.into_iter().map(ValueRef::to_owned).collect();
         assert_eq!(format!("{back:?}"), format!("{row:?}"));
         assert!(read_values(&bytes[..bytes.len() - 1], &members).is_err());
+        // Whatever the bytes are, they are an error at most.
+        for at in 0..bytes.len() {
+            let _ = read_values(&bytes[at..], &members);
+        }
     }
 }
