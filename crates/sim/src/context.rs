@@ -214,7 +214,7 @@ impl Context {
 
     /// An error that a client must be ready for.
     pub fn expected(&self, e: &SqlError) -> bool {
-        let usual = matches!(e.code, 1020 | 1205 | 1213 | 1412 | 1146 | 1317);
+        let usual = matches!(e.code, 1205 | 1213 | 1412 | 1146 | 1317);
         let f = &self.plan.faults;
         let io = f.read_error > 0 || f.write_error > 0 || f.sync_error > 0;
         usual

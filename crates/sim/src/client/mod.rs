@@ -134,9 +134,8 @@ impl Client {
                         return;
                     }
                     match e.code {
-                        1020 => self.cx.count("write conflicts"),
                         1205 => self.cx.count("lock timeouts"),
-                        1213 => self.cx.count("deadlocks"),
+                        1213 => self.cx.count("deadlocks and write conflicts"),
                         1021 | 1114 => self.cx.count("statements refused by a full disk"),
                         _ => self.cx.count("other errors"),
                     }
@@ -154,7 +153,7 @@ impl Client {
             0 => Isolation::ReadUncommitted,
             1..6 => Isolation::ReadCommitted,
             6..9 => Isolation::Serializable,
-            _ => Isolation::RepeatableRead,
+            _ => Isolation::Snapshot,
         };
         let explicit = !self.rng.one_in(6);
         if explicit {
@@ -251,7 +250,7 @@ impl Client {
                     self.cx.count("partial rollbacks");
                     return Ok(());
                 }
-                3 if isolation == Isolation::RepeatableRead && tx.snapshot.is_none() => {
+                3 if isolation == Isolation::Snapshot && tx.snapshot.is_none() => {
                     let now = self.cx.model().seq;
                     tx.snapshot = Some((now, now));
                     s.open_snapshot();

@@ -41,7 +41,7 @@ impl Client {
 
     /// What a read has shown of where the snapshot lies.
     fn narrow(&self, s: &Session, tx: &mut Tx, at: (Seq, Seq)) {
-        if tx.isolation == Isolation::RepeatableRead && s.in_transaction() {
+        if tx.isolation == Isolation::Snapshot && s.in_transaction() {
             tx.snapshot = Some(at);
         }
     }
@@ -237,7 +237,7 @@ impl Client {
         let (from, to) = self.span(tx, since);
         let at = self.compare(tx, h, &range, got, from, to)?;
         self.narrow(s, tx, at);
-        let one_snapshot = tx.isolation == Isolation::RepeatableRead && s.in_transaction();
+        let one_snapshot = tx.isolation == Isolation::Snapshot && s.in_transaction();
         if range.by_k && one_snapshot && self.rng.one_in(3) {
             self.covered_read(s, h, &range).await?;
         }
