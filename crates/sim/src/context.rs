@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use types::SqlError;
 
-/// What a SERIALIZABLE transaction has read: nobody may change it before it ends.
+/// What a transaction has read with locks that guard: nobody may change it before it ends.
 #[derive(Clone, Debug)]
 pub enum Guard {
     /// A row, or its absence.

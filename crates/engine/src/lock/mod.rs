@@ -16,9 +16,9 @@
 //! * [`filter`]: hashing, and the counting filter that makes an absent lock one load.
 //!
 //! What never happens here: nothing blocks (a conflict is a value, waiting is a future), nobody is woken who cannot go
-//! on, no lock is named by a page or slot, and no page is touched. Latch order: page latch, then a queue shard, then an
-//! owner shard, then a waiter's own state; the detector's mutex comes before queue shards and is never taken under a
-//! page latch.
+//! on, no lock is named by a page or slot, and no page is touched. Latch order: page latch, then a range shard, then a
+//! queue shard, then an owner shard, then a waiter's own state; the detector's mutex comes before queue shards and is
+//! never taken under a page latch.
 
 pub mod deadlock;
 pub mod filter;

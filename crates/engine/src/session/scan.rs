@@ -341,7 +341,9 @@ impl Session {
         let r = tree.scan_to_edge(pos, *direction, visit, guarded_to);
         self.engine.counters.rows_read.add(read);
         if let Some(s) = stop.into_inner() {
-            if let Some(g) = guard {
+            if let Some(g) = guard
+                && !base::mutant!("scan-goes-on-where-it-waited")
+            {
                 // Nobody guards what lies between the last row locked and here while this one waits: it is looked at again.
                 g.borrow().seek(pos);
             }

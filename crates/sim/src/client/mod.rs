@@ -153,6 +153,7 @@ impl Client {
             0 => Isolation::ReadUncommitted,
             1..6 => Isolation::ReadCommitted,
             6..9 => Isolation::Serializable,
+            9..15 => Isolation::RepeatableRead,
             _ => Isolation::Snapshot,
         };
         let explicit = !self.rng.one_in(6);
@@ -197,6 +198,10 @@ impl Client {
         let cx = self.cx.clone();
         let (number, mut writes) = (self.number, Some(tx.writes));
         let some = writes.as_ref().is_some_and(|w| !w.is_empty());
+        if !some {
+            // It gives up what it guarded as soon as it ends, and waits then for the log.
+            cx.unguard(number);
+        }
         cx.committing.fetch_add(1, Ordering::Relaxed);
         let leave = CommitEnds(cx.clone());
         let r = cx
@@ -250,7 +255,7 @@ impl Client {
                     self.cx.count("partial rollbacks");
                     return Ok(());
                 }
-                3 if isolation == Isolation::Snapshot && tx.snapshot.is_none() => {
+                3 if Self::has_snapshot(tx) && tx.snapshot.is_none() => {
                     let now = self.cx.model().seq;
                     tx.snapshot = Some((now, now));
                     s.open_snapshot();
@@ -322,7 +327,7 @@ impl Client {
     }
 
     pub(crate) fn guard(&self, tx: &Tx, g: Guard) {
-        if tx.isolation == Isolation::Serializable {
+        if Self::guards(tx) {
             self.cx.guard(self.number, g);
         }
     }

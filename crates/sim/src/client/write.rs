@@ -243,7 +243,7 @@ impl Client {
         Ok(())
     }
 
-    /// A row was changed or deleted: it must have been the newest, and under REPEATABLE READ the one that the snapshot sees.
+    /// A row was changed or deleted: it must have been the newest, and under snapshot isolation the one that the snapshot sees.
     fn check_written(&self, tx: &Tx, h: &Held, old: Row) -> Result<(), Trouble> {
         let id = old.id;
         if let (Isolation::Snapshot, Some((_, last)), None) =
