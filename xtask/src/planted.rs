@@ -70,6 +70,26 @@ pub const STRESS: &[(&str, &str)] = &[
         "guarded-range-not-looked-at",
         "what_a_serializable_reader_found_stays",
     ),
+    (
+        "guarded-row-not-looked-at",
+        "locking::what_a_locking_reader_found_stays",
+    ),
+    (
+        "scan-goes-on-where-it-waited",
+        "locking::what_a_locking_reader_found_stays",
+    ),
+    (
+        "guard-ends-with-its-last-row",
+        "locking::a_guard_grows_with_its_scan",
+    ),
+    (
+        "subquery-of-a-change-reads-the-snapshot",
+        "locking::what_a_changing_statement_reads_is_the_newest",
+    ),
+    (
+        "loser-keeps-its-claim",
+        "locking::who_is_told_of_a_duplicate_keeps_no_claim",
+    ),
 ];
 
 /// What the models must find: the bug, and the crate and name of the model that fails with it. One of them the simulator finds too.

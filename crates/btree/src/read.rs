@@ -135,9 +135,27 @@ impl Tree {
         direction: Direction,
         visit: impl FnMut(&[u8], &[u8]) -> Visit,
     ) -> Result<ScanState, OpError> {
+        self.scan_to_edge(pos, direction, visit, |_| true)
+    }
+
+    /// As [`scan`](Self::scan). When all entries of the leaf were visited, `edge` is asked under the same latch, with the key at which
+    /// the leaf ends in the scan's direction: no key between the last entry and that key is in the tree, and none can be put there
+    /// before the latch is given up. Forward it is the first key of the next leaf, backward the least key that may be in this one;
+    /// `None` is the tree's end. Where it says no, the scan has stopped, and the next call goes on behind the last entry visited.
+    ///
+    /// # Errors
+    /// As [`scan`](Self::scan).
+    #[inline]
+    pub fn scan_to_edge(
+        &self,
+        pos: &mut ScanPos,
+        direction: Direction,
+        visit: impl FnMut(&[u8], &[u8]) -> Visit,
+        edge: impl FnOnce(Option<&[u8]>) -> bool,
+    ) -> Result<ScanState, OpError> {
         match direction {
-            Direction::Forward => self.scan_forward(pos, visit),
-            Direction::Backward => self.scan_backward(pos, visit),
+            Direction::Forward => self.scan_forward(pos, visit, edge),
+            Direction::Backward => self.scan_backward(pos, visit, edge),
         }
     }
 
@@ -145,6 +163,7 @@ impl Tree {
         &self,
         pos: &mut ScanPos,
         mut visit: impl FnMut(&[u8], &[u8]) -> Visit,
+        edge: impl FnOnce(Option<&[u8]>) -> bool,
     ) -> Result<ScanState, OpError> {
         let from: &[u8] = if pos.bound == Bound::Start {
             b""
@@ -179,10 +198,17 @@ impl Tree {
                 }
             }
         }
-        if leaf.high().is_empty() {
+        let high = leaf.high();
+        if !edge((!high.is_empty()).then_some(high)) {
+            if first < leaf.count() {
+                pos.keep_entry(Bound::Past);
+            }
+            return Ok(ScanState::Stopped);
+        }
+        if high.is_empty() {
             return Ok(ScanState::End);
         }
-        pos.set(Bound::At, leaf.high());
+        pos.set(Bound::At, high);
         drop(guard);
         pos.ahead
             .passed(self, Target::Key(&pos.key), Direction::Forward);
@@ -193,6 +219,7 @@ impl Tree {
         &self,
         pos: &mut ScanPos,
         mut visit: impl FnMut(&[u8], &[u8]) -> Visit,
+        edge: impl FnOnce(Option<&[u8]>) -> bool,
     ) -> Result<ScanState, OpError> {
         let target = match pos.bound {
             Bound::Start => Target::Below(None),
@@ -231,10 +258,17 @@ impl Tree {
                 }
             }
         }
-        if leaf.low().is_empty() {
+        let low = leaf.low();
+        if !edge((!low.is_empty()).then_some(low)) {
+            if end > 0 {
+                pos.keep_entry(Bound::Past);
+            }
+            return Ok(ScanState::Stopped);
+        }
+        if low.is_empty() {
             return Ok(ScanState::End);
         }
-        pos.set(Bound::Past, leaf.low());
+        pos.set(Bound::Past, low);
         drop(guard);
         let target = Target::Below(Some(&pos.key));
         pos.ahead.passed(self, target, Direction::Backward);

@@ -58,6 +58,7 @@ pub(crate) struct Counters {
     pub(crate) deadlocks: Counter,
     pub(crate) lock_waits: Counter,
     pub(crate) lock_timeouts: Counter,
+    pub(crate) write_conflicts: Counter,
     pub(crate) purged: Counter,
     pub(crate) failed_purges: Counter,
     pub(crate) failed_rollbacks: Counter,
@@ -78,6 +79,8 @@ pub struct EngineCounters {
     pub deadlocks: u64,
     pub row_lock_waits: u64,
     pub lock_timeouts: u64,
+    /// Transactions refused under snapshot isolation, as a row had changed.
+    pub write_conflicts: u64,
     pub purged_entries: u64,
     /// Transactions whose deleted rows stay, marked, because the log or the device failed.
     pub failed_purges: u64,
@@ -525,6 +528,7 @@ impl Engine {
             deadlocks: c.deadlocks.get(),
             row_lock_waits: c.lock_waits.get(),
             lock_timeouts: c.lock_timeouts.get(),
+            write_conflicts: c.write_conflicts.get(),
             purged_entries: c.purged.get(),
             failed_purges: c.failed_purges.get(),
             failed_rollbacks: c.failed_rollbacks.get(),

@@ -198,7 +198,7 @@ fn every_snapshot_sees_its_own_rows_in_entries() {
         let w = r.below(2) as usize;
         let writer = &mut writers[w];
         if !writer.in_transaction() {
-            writer.begin(Isolation::RepeatableRead, false);
+            writer.begin(Isolation::Snapshot, false);
         }
         // Each writer has rows of its own: they never wait for one another.
         let id = (r.below(20) * 2) as i64 + w as i64;
@@ -229,7 +229,7 @@ fn every_snapshot_sees_its_own_rows_in_entries() {
         };
         block_on(async {
             if !reader.in_transaction() {
-                reader.begin(Isolation::RepeatableRead, false);
+                reader.begin(Isolation::Snapshot, false);
             }
             reader.open_table("s", "t").await.unwrap();
             let whole = read(reader, &t, 1, None, &[1, 0]).await;

@@ -134,7 +134,7 @@ fn a_transaction_sees_itself_others_see_it_after_commit_and_snapshots_never() {
     let (e, mut a, _) = setup(&disk);
     block_on(async {
         let t = open_table(&mut a).await;
-        a.statement_begin(Isolation::RepeatableRead);
+        a.statement_begin(Isolation::Snapshot);
         for i in 0..100 {
             assert_eq!(
                 a.insert(&t, &row(i, i % 10, "one")).await.unwrap(),
@@ -143,11 +143,11 @@ fn a_transaction_sees_itself_others_see_it_after_commit_and_snapshots_never() {
         }
         a.commit().await.unwrap();
         let mut b = e.session();
-        b.begin(Isolation::RepeatableRead, false);
+        b.begin(Isolation::Snapshot, false);
         let tb = open_table(&mut b).await;
         assert_eq!(read(&mut b, &tb, 5).await, Some((5, "one".into())));
         // a changes, deletes and inserts.
-        a.begin(Isolation::RepeatableRead, false);
+        a.begin(Isolation::Snapshot, false);
         let t = open_table(&mut a).await;
         assert_eq!(
             set(&mut a, &t, 5, 55, "a much longer value than it was")
@@ -182,9 +182,9 @@ fn a_transaction_sees_itself_others_see_it_after_commit_and_snapshots_never() {
         assert!(by_k.windows(2).all(|w| w[0].1 <= w[1].1));
         // A write to what changed is refused and ends the transaction.
         let err = set(&mut b, &tb, 5, 1, "x").await.unwrap_err();
-        assert_eq!(err.code, 1020);
+        assert_eq!(err.code, 1213);
         assert!(!b.in_transaction());
-        b.statement_begin(Isolation::RepeatableRead);
+        b.statement_begin(Isolation::Snapshot);
         let tb = open_table(&mut b).await;
         assert_eq!(read(&mut b, &tb, 5).await.unwrap().0, 55);
         assert_eq!(scan(&mut b, &tb, 1, ReadMode::Consistent).await.len(), 100);
@@ -200,7 +200,7 @@ fn duplicates_are_found_and_change_nothing() {
         a.create_index("s", "t", index("u", IndexKind::Unique, &[2]))
             .await
             .unwrap();
-        a.begin(Isolation::RepeatableRead, false);
+        a.begin(Isolation::Snapshot, false);
         let t = open_table(&mut a).await;
         a.insert(&t, &row(1, 1, "x")).await.unwrap();
         assert_eq!(
@@ -255,12 +255,12 @@ fn rollback_savepoints_and_long_rows() {
                 Value::Bytes(vec![x; n]),
             ]
         };
-        a.begin(Isolation::RepeatableRead, false);
+        a.begin(Isolation::Snapshot, false);
         let t = open_table(&mut a).await;
         a.insert(&t, &long(100_000, 7)).await.unwrap();
         a.insert(&t, &row(2, 2, "two")).await.unwrap();
         a.commit().await.unwrap();
-        a.begin(Isolation::RepeatableRead, false);
+        a.begin(Isolation::Snapshot, false);
         let t = open_table(&mut a).await;
         let blob = |s: &'static str| {
             move |r: Option<RowRef<'_>>| {
@@ -284,7 +284,7 @@ fn rollback_savepoints_and_long_rows() {
             Some((200_000, 9))
         );
         let mut b = e.session();
-        b.statement_begin(Isolation::RepeatableRead);
+        b.statement_begin(Isolation::Snapshot);
         assert_eq!(
             b.get(&t, &k1, ReadMode::Consistent, blob("old"))
                 .await
@@ -303,7 +303,7 @@ fn rollback_savepoints_and_long_rows() {
         a.insert(&t, &row(3, 3, "three")).await.unwrap();
         assert!(a.delete_key(&t, &k1, &mut |_| Ok(true)).await.unwrap());
         a.rollback().await.unwrap();
-        a.begin(Isolation::RepeatableRead, false);
+        a.begin(Isolation::Snapshot, false);
         let t = open_table(&mut a).await;
         assert_eq!(
             scan(&mut a, &t, 1, ReadMode::Consistent).await,
@@ -468,7 +468,7 @@ fn what_was_committed_survives_and_what_was_not_is_gone() {
                 let mut s = e.session();
                 block_on(async {
                     let t = open_table(&mut s).await;
-                    s.statement_begin(Isolation::RepeatableRead);
+                    s.statement_begin(Isolation::Snapshot);
                     let got: BTreeMap<i64, i64> = scan(&mut s, &t, 0, ReadMode::Current)
                         .await
                         .into_iter()
@@ -561,7 +561,7 @@ fn a_small_pool_and_log_serve_many_threads() {
                 block_on(async {
                     let mut s = e.session();
                     for i in 0..4000i64 {
-                        s.statement_begin(Isolation::RepeatableRead);
+                        s.statement_begin(Isolation::Snapshot);
                         let t = open_table(&mut s).await;
                         let id = i * 4 + w;
                         s.insert(&t, &row(id, id * 7919 % 1000, &"y".repeat(100)))

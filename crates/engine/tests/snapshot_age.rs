@@ -136,7 +136,7 @@ fn read_after_a_write(read: impl Fn(&mut Session) -> i64 + Send + Sync) {
         scope.spawn(move || {
             block_on(async {
                 let mut s = first.session();
-                s.begin(Isolation::RepeatableRead, false);
+                s.begin(Isolation::Snapshot, false);
                 set(&mut s, 1, 10).await;
                 set(&mut s, 2, 10).await;
                 committing.send(()).unwrap();
@@ -150,7 +150,7 @@ fn read_after_a_write(read: impl Fn(&mut Session) -> i64 + Send + Sync) {
         let read = &read;
         scope.spawn(move || {
             let mut s = second.session();
-            s.begin(Isolation::RepeatableRead, false);
+            s.begin(Isolation::Snapshot, false);
             block_on(set(&mut s, 1, 20));
             answer.send(read(&mut s)).unwrap();
             block_on(s.commit()).unwrap();
@@ -198,8 +198,8 @@ fn given_back(work: bool) {
     let mut reader = engine.session();
     let mut writer = engine.session();
     block_on(async {
-        reader.begin(Isolation::RepeatableRead, true);
-        reader.statement_begin(Isolation::RepeatableRead);
+        reader.begin(Isolation::Snapshot, true);
+        reader.statement_begin(Isolation::Snapshot);
         assert_eq!(get(&mut reader, 1).await, 0);
         if work {
             come_and_go(&mut writer, 3).await;

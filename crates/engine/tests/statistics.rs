@@ -139,8 +139,8 @@ fn of_a_small_table_the_figures_are_exact() {
     // What is deleted and not yet purged is no row. A snapshot keeps it from being purged until the figures are made.
     let mut reader = e.session();
     block_on(async {
-        reader.begin(Isolation::RepeatableRead, true);
-        reader.statement_begin(Isolation::RepeatableRead);
+        reader.begin(Isolation::Snapshot, true);
+        reader.statement_begin(Isolation::Snapshot);
         let there = reader
             .get(&t, &key(&t, 0), ReadMode::Consistent, |r| r.is_some())
             .await;

@@ -40,8 +40,8 @@ fn a_stop_leaves_the_purge_of_a_large_transaction_to_the_next_start() {
         }
         a.commit().await.unwrap();
         // It stands in the way of purge until the stop.
-        reader.begin(Isolation::RepeatableRead, true);
-        reader.statement_begin(Isolation::RepeatableRead);
+        reader.begin(Isolation::Snapshot, true);
+        reader.statement_begin(Isolation::Snapshot);
         let t = open_table(&mut reader).await;
         let k = key(&t, 5);
         let there = reader.get(&t, &k, ReadMode::Consistent, |r| r.is_some());

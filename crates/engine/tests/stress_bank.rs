@@ -81,7 +81,7 @@ async fn transfer(
     let isolation = match rng.below(4) {
         0 => Isolation::ReadCommitted,
         1 if rng.one_in(4) => Isolation::Serializable,
-        _ => Isolation::RepeatableRead,
+        _ => Isolation::Snapshot,
     };
     s.begin(isolation, false);
     let a = s.open_table("s", "a").await?;

@@ -71,7 +71,7 @@ fn a_snapshot_keeps_its_versions_however_much_is_written() {
         block_on(e.close()).unwrap();
         let e = open_with(environment(&disk), 512);
         let mut old = e.session();
-        old.begin(Isolation::RepeatableRead, true);
+        old.begin(Isolation::Snapshot, true);
         let want = block_on(async {
             let t = old.open_table("s", "t").await.unwrap();
             read(&mut old, &t, 0).await.unwrap()
@@ -112,7 +112,7 @@ fn a_new_index_is_not_used_by_an_old_snapshot() {
     let mut old = e.session();
     block_on(async {
         s.create_table(def("other")).await.unwrap();
-        old.begin(Isolation::RepeatableRead, true);
+        old.begin(Isolation::Snapshot, true);
         let t = old.open_table("s", "other").await.unwrap();
         assert!(read(&mut old, &t, 0).await.unwrap().is_empty());
         let t = s.open_table("s", "t").await.unwrap();
@@ -248,7 +248,7 @@ fn a_full_disk_stops_nothing_for_good() {
         let mut s = block_on(fill(&e, 50, 500));
         // A snapshot keeps the log from being reused.
         let mut old = e.session();
-        old.begin(Isolation::RepeatableRead, true);
+        old.begin(Isolation::Snapshot, true);
         let want = block_on(async {
             let t = old.open_table("s", "t").await.unwrap();
             read(&mut old, &t, 0).await.unwrap()
@@ -354,7 +354,7 @@ fn a_long_purge_queue_does_not_feed_on_the_log() {
         e.set_flush_at_commit(0);
         drop(block_on(fill(&e, 50, 10)));
         let mut old = e.session();
-        old.begin(Isolation::RepeatableRead, true);
+        old.begin(Isolation::Snapshot, true);
         block_on(async {
             let t = old.open_table("s", "t").await.unwrap();
             read(&mut old, &t, 0).await.unwrap();
@@ -410,7 +410,7 @@ fn a_deleted_row_that_was_taken_over_and_given_back_is_purged() {
         let (mut old, mut taker, mut s) = (e.session(), e.session(), e.session());
         let t = block_on(async {
             let t = s.open_table("s", "t").await.unwrap();
-            old.begin(Isolation::RepeatableRead, true);
+            old.begin(Isolation::Snapshot, true);
             let seen = old.open_table("s", "t").await.unwrap();
             read(&mut old, &seen, 0).await.unwrap();
             for id in 0..20 {

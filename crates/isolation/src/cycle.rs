@@ -214,8 +214,8 @@ pub(crate) fn check(history: &History, deps: &Deps, level: Level, verdict: &mut 
     // With real time: what the level promises, and nothing that is wrong without it.
     let (with_time, known) = match level {
         Level::ReadUncommitted => return,
-        Level::ReadCommitted => (view(DIRECT.and(Kinds::RT), false), false),
-        Level::RepeatableRead => (view(ALL.and(Kinds::RT), true), apart),
+        Level::ReadCommitted | Level::RepeatableRead => (view(DIRECT.and(Kinds::RT), false), false),
+        Level::Snapshot => (view(ALL.and(Kinds::RT), true), apart),
         Level::Serializable => (view(ALL.and(Kinds::RT), false), all),
     };
     if !known {

@@ -201,8 +201,8 @@ fn lost_update_in_both_tables() {
         &[(1, &[1, 2])],
         &[],
     );
-    let verdict = check(&h, Level::RepeatableRead);
-    assert_eq!(verdict.broken(Level::RepeatableRead), [Anomaly::LostUpdate]);
+    let verdict = check(&h, Level::Snapshot);
+    assert_eq!(verdict.broken(Level::Snapshot), [Anomaly::LostUpdate]);
     assert!(verdict.broken(Level::ReadCommitted).is_empty());
     let h = history(
         vec![
@@ -213,8 +213,8 @@ fn lost_update_in_both_tables() {
         &[],
         &[(1, 3, 3)],
     );
-    let verdict = check(&h, Level::RepeatableRead);
-    assert_eq!(verdict.broken(Level::RepeatableRead), [Anomaly::LostUpdate]);
+    let verdict = check(&h, Level::Snapshot);
+    assert_eq!(verdict.broken(Level::Snapshot), [Anomaly::LostUpdate]);
 }
 
 #[test]
@@ -228,8 +228,8 @@ fn g_single_is_not_snapshot_isolation() {
         &[(1, &[1]), (2, &[2])],
         &[],
     );
-    let verdict = check(&h, Level::RepeatableRead);
-    assert_eq!(verdict.broken(Level::RepeatableRead), [Anomaly::GSingle]);
+    let verdict = check(&h, Level::Snapshot);
+    assert_eq!(verdict.broken(Level::Snapshot), [Anomaly::GSingle]);
     let h = history(
         vec![
             done(&[write(1, 1, 1), write(2, 2, 1)]),
@@ -253,8 +253,8 @@ fn long_fork_is_not_snapshot_isolation() {
         &[(1, &[1]), (2, &[2])],
         &[],
     );
-    let verdict = check(&h, Level::RepeatableRead);
-    assert_eq!(verdict.broken(Level::RepeatableRead), [Anomaly::LongFork]);
+    let verdict = check(&h, Level::Snapshot);
+    assert_eq!(verdict.broken(Level::Snapshot), [Anomaly::LongFork]);
     assert!(verdict.broken(Level::ReadCommitted).is_empty());
 }
 
@@ -268,11 +268,8 @@ fn write_skew_is_snapshot_isolation_and_not_serializable() {
         &[],
         &[(1, 1, 1), (2, 2, 1)],
     );
-    let verdict = check(&h, Level::RepeatableRead);
-    assert!(
-        verdict.broken(Level::RepeatableRead).is_empty(),
-        "{verdict:?}"
-    );
+    let verdict = check(&h, Level::Snapshot);
+    assert!(verdict.broken(Level::Snapshot).is_empty(), "{verdict:?}");
     assert_eq!(verdict.count(Anomaly::G2Item), 1);
     assert_eq!(broken(&h), [Anomaly::G2Item]);
 }
@@ -289,11 +286,8 @@ fn the_read_only_anomaly_is_seen_at_serializable_only() {
         &[],
         &[(1, 11, 1), (2, 20, 1)],
     );
-    let verdict = check(&h, Level::RepeatableRead);
-    assert!(
-        verdict.broken(Level::RepeatableRead).is_empty(),
-        "{verdict:?}"
-    );
+    let verdict = check(&h, Level::Snapshot);
+    assert!(verdict.broken(Level::Snapshot).is_empty(), "{verdict:?}");
     assert_eq!(broken(&h), [Anomaly::G2Item]);
 }
 
@@ -311,7 +305,7 @@ fn a_transaction_sees_its_own_writes_and_one_state() {
         &[(1, &[1])],
         &[(1, 1, 1)],
     );
-    let verdict = check(&twice, Level::RepeatableRead);
+    let verdict = check(&twice, Level::Snapshot);
     assert_eq!(verdict.count(Anomaly::Internal), 2);
     let verdict = check(&twice, Level::ReadCommitted);
     assert!(verdict.broken(Level::ReadCommitted).is_empty());
@@ -373,8 +367,8 @@ fn phantoms_in_an_index_read_are_dependencies() {
         &[(1, 17, 1), (2, 18, 1)],
     );
     assert_eq!(broken(&h), [Anomaly::G2Item]);
-    let verdict = check(&h, Level::RepeatableRead);
-    assert!(verdict.broken(Level::RepeatableRead).is_empty());
+    let verdict = check(&h, Level::Snapshot);
+    assert!(verdict.broken(Level::Snapshot).is_empty());
 }
 
 /// The version that the index read passed over may be one that a crash took back.
@@ -495,8 +489,8 @@ fn a_read_of_old_state_is_seen_through_time() {
     h.txns[1].began = 2000;
     h.txns[1].ended = 3000;
     assert_eq!(broken(&h), [Anomaly::Stale]);
-    let verdict = check(&h, Level::RepeatableRead);
-    assert_eq!(verdict.broken(Level::RepeatableRead), [Anomaly::Stale]);
+    let verdict = check(&h, Level::Snapshot);
+    assert_eq!(verdict.broken(Level::Snapshot), [Anomaly::Stale]);
 }
 
 /// A chain of writers of many thousand transactions must not exhaust the stack.

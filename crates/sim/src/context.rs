@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use types::SqlError;
 
-/// What a SERIALIZABLE transaction has read: nobody may change it before it ends.
+/// What a transaction has read with locks that guard: nobody may change it before it ends.
 #[derive(Clone, Debug)]
 pub enum Guard {
     /// A row, or its absence.
@@ -214,7 +214,7 @@ impl Context {
 
     /// An error that a client must be ready for.
     pub fn expected(&self, e: &SqlError) -> bool {
-        let usual = matches!(e.code, 1020 | 1205 | 1213 | 1412 | 1146 | 1317);
+        let usual = matches!(e.code, 1205 | 1213 | 1412 | 1146 | 1317);
         let f = &self.plan.faults;
         let io = f.read_error > 0 || f.write_error > 0 || f.sync_error > 0;
         usual

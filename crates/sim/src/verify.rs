@@ -27,7 +27,7 @@ async fn read_all(cx: &Context, damage: bool) -> Result<BTreeMap<String, TableCo
         return Ok(out);
     };
     let mut s = cx.engine.session();
-    s.begin(Isolation::RepeatableRead, true);
+    s.begin(Isolation::Snapshot, true);
     s.open_snapshot();
     for name in schema.tables.keys() {
         let t = match s.open_table(SCHEMA, name).await {

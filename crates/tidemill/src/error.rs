@@ -36,8 +36,6 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// ER_LOCK_DEADLOCK: the transaction was rolled back.
 const DEADLOCK: u16 = 1213;
-/// ER_CHECKREAD: a row changed after the snapshot; the transaction was rolled back.
-const CHECKREAD: u16 = 1020;
 /// ER_LOCK_WAIT_TIMEOUT: the statement was rolled back.
 const LOCK_WAIT_TIMEOUT: u16 = 1205;
 
@@ -81,12 +79,12 @@ impl Error {
 
     /// Whether the same transaction may well succeed when it is run again from its start: it lost a conflict.
     pub fn is_retryable(&self) -> bool {
-        matches!(self.code, DEADLOCK | CHECKREAD | LOCK_WAIT_TIMEOUT)
+        matches!(self.code, DEADLOCK | LOCK_WAIT_TIMEOUT)
     }
 
     /// Whether the open transaction was rolled back as a whole.
     pub(crate) fn ends_transaction(&self) -> bool {
-        matches!(self.code, DEADLOCK | CHECKREAD)
+        self.code == DEADLOCK
     }
 }
 

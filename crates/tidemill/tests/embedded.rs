@@ -188,13 +188,14 @@ fn a_lost_transaction_says_so() -> Result<(), Error> {
     let (one, other) = (database.connect()?, database.connect()?);
     one.execute_batch(SETUP)?;
     one.execute_batch("INSERT INTO t (id, name) VALUES (1, 'a')")?;
+    one.execute("SET innodb_snapshot_isolation = ON", ())?;
     let transaction = one.transaction()?;
     transaction.query("SELECT * FROM t", ())?;
     other.execute("UPDATE d.t SET name = 'b' WHERE id = 1", ())?;
     let e = transaction
         .execute("UPDATE t SET name = 'c' WHERE id = 1", ())
         .unwrap_err();
-    assert_eq!((e.code(), e.is_retryable()), (1020, true));
+    assert_eq!((e.code(), e.is_retryable()), (1213, true));
     // Nothing runs outside of the transaction by mistake.
     let e = transaction
         .execute("INSERT INTO t (id) VALUES (2)", ())

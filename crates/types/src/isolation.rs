@@ -7,16 +7,19 @@ pub enum Isolation {
     ReadUncommitted,
     /// Each statement reads what was committed when it began.
     ReadCommitted,
-    /// Snapshot isolation: all statements read what was committed at the first read; a write to a row that changed since
-    /// is refused (1020).
+    /// Plain reads all see what was committed at the first of them. Locking reads and changes see the newest committed rows, lock what they
+    /// read, and guard the ranges.
     #[default]
     RepeatableRead,
+    /// Snapshot isolation, which is `REPEATABLE READ` with `innodb_snapshot_isolation`: all statements read what was committed at the first
+    /// read; a locking read or a change of a row that changed since is refused (1213).
+    Snapshot,
     /// Reads lock, and guard the ranges they read.
     Serializable,
 }
 
 impl Isolation {
-    /// All of them, in the order in which `transaction_isolation` numbers them.
+    /// Those that `transaction_isolation` names, in the order in which it numbers them.
     pub const ALL: [Isolation; 4] = [
         Isolation::ReadUncommitted,
         Isolation::ReadCommitted,
@@ -34,7 +37,12 @@ impl Isolation {
 
     /// The value of `transaction_isolation`.
     pub const fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
+        match self {
+            Isolation::ReadUncommitted => Self::NAMES[0],
+            Isolation::ReadCommitted => Self::NAMES[1],
+            Isolation::RepeatableRead | Isolation::Snapshot => Self::NAMES[2],
+            Isolation::Serializable => Self::NAMES[3],
+        }
     }
 
     /// The level of a number of `transaction_isolation`.

@@ -1,8 +1,22 @@
 //! The part of the lock table that is about ranges: what `ranges` decides for one index, under that index's mutex, with the
-//! waits around it. It must not decide by itself who goes first.
+//! waits around it, and how a lock of a row that a guard implies meets the queues of rows. It must not decide by itself who
+//! goes first.
+//!
+//! A guard with rows locks each row in it, and no queue knows of that. Who asks for such a row puts the guard's lock into the
+//! row's queue first, as is done with a writer's, under the mutex of the index's ranges. The owner, when it ends, gives its
+//! guards up before it looks at what it has in queues: so what was put there for it goes as well.
+//!
+//! Both sides of a row may come under a shared latch. A scan says that it is going to guard ([`LockTable::register_guard`])
+//! before it looks at the queue of any row; who asks for a row makes its queue before it looks whether anybody guards the
+//! index. One of the two sees the other.
 
-use super::ranges::{Bound, Guarded, Ranges};
-use super::table::{Acquired, LockTable, OnConflict, RANGE_SHARDS, Woken, guard, wake};
+use super::filter::hash;
+use super::queue::Mode;
+use super::ranges::{Guarded, Ranges};
+use super::span::Span;
+use super::table::{
+    Acquired, Hold, LockTable, OnConflict, RANGE_SHARDS, Request, Woken, guard, wake,
+};
 use super::wait::{Place, WaitCell, WaitEnd};
 use base::TxnId;
 use base::lock::MutexGuard;
@@ -12,6 +26,12 @@ use std::sync::Arc;
 impl LockTable {
     fn range_hash(index: u32) -> u64 {
         u64::from(index).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+
+    /// False when nobody guards ranges of an index, or is about to, or wants to insert into one.
+    #[inline]
+    pub(super) fn may_be_guarded(&self, index: u32) -> bool {
+        self.range_filter.may_contain(Self::range_hash(index))
     }
 
     pub(super) fn range_shard(&self, index: u32) -> MutexGuard<'_, HashMap<u32, Ranges>> {
@@ -68,30 +88,112 @@ impl LockTable {
         woken.push(cell);
     }
 
+    /// `owner` is going to guard rows of an index: to be called once before [`guard_row`](Self::guard_row).
+    pub fn register_guard(&self, owner: TxnId, index: u32) {
+        self.owners.add_range(owner, index);
+        self.with_ranges(index, |ranges, _| ranges.register(owner));
+    }
+
     /// Guards a range of an index against inserts by others, until the owner ends: [`Acquired::Granted`], or a wait behind
-    /// those who want to insert into it, after which to ask again. To be called before the range is read; rows in it that
-    /// others are writing are met by the reader itself. Who does not want to wait goes in front.
+    /// those who want to insert into it, after which to ask again. There are no rows in it but such as the owner has locked
+    /// by other means: the call is made before they are read, or under the latch of the leaf. Who does not want to wait goes
+    /// in front.
     pub fn guard_range(
         &self,
         owner: TxnId,
         index: u32,
-        (low, high): (Bound, Bound),
+        span: &Span,
+        rows: Option<Mode>,
         on_conflict: OnConflict,
     ) -> Acquired {
         self.with_ranges(index, |ranges, _| {
-            let waits = on_conflict != OnConflict::Fail;
-            match ranges.guard(owner, low.clone(), high.clone(), waits) {
-                Guarded::Before => return Acquired::Granted,
-                Guarded::Now => {
-                    self.owners.add_range(owner, index);
-                    return Acquired::Granted;
-                }
-                Guarded::After => {}
-            }
-            self.stand(owner, index, on_conflict, |cell| {
-                ranges.wait_to_guard(low, high, cell);
-            })
+            self.guard_in(ranges, owner, index, span, rows, on_conflict)
         })
+    }
+
+    fn guard_in(
+        &self,
+        ranges: &mut Ranges,
+        owner: TxnId,
+        index: u32,
+        span: &Span,
+        rows: Option<Mode>,
+        on_conflict: OnConflict,
+    ) -> Acquired {
+        let waits = on_conflict != OnConflict::Fail;
+        match ranges.guard(owner, span, rows, waits) {
+            Guarded::Before => Acquired::Granted,
+            Guarded::Now => {
+                self.owners.add_range(owner, index);
+                Acquired::Granted
+            }
+            Guarded::After => self.stand(owner, index, on_conflict, |cell| {
+                ranges.wait_to_guard(span.clone(), cell);
+            }),
+        }
+    }
+
+    /// Locks a row that a scan has come to and guards `span`, which ends with the row's key and has no other row in it, both
+    /// as one step. Under the latch of the row's leaf. Where the row's lock cannot be had, nothing is guarded.
+    pub fn guard_row(&self, req: &Request<'_>, span: &Span) -> Acquired {
+        if req.writer.is_some() && req.on_conflict == OnConflict::Fail {
+            return Acquired::Conflict;
+        }
+        let hash = hash(self.seed, req.index, req.key);
+        self.with_ranges(req.index, |ranges, woken| {
+            match self.ask_among_guards(ranges, req, hash, woken) {
+                Acquired::Granted | Acquired::Held if req.writer.is_none() => {}
+                Acquired::Granted | Acquired::Held => return Acquired::Retry,
+                other => return other,
+            }
+            let rows = Some(req.mode);
+            self.guard_in(ranges, req.owner, req.index, span, rows, req.on_conflict)
+        })
+    }
+
+    /// As [`LockTable::lock`], where somebody guards ranges of the index.
+    pub(super) fn lock_among_guards(&self, req: &Request<'_>, hash: u64) -> Acquired {
+        let mut woken = Woken::new();
+        let answer = {
+            let mut shard = self.range_shard(req.index);
+            match shard.get_mut(&req.index) {
+                Some(ranges) => self.ask_among_guards(ranges, req, hash, &mut woken),
+                None => self.ask_in_queue(req, hash, &mut woken),
+            }
+        };
+        wake(&woken);
+        answer
+    }
+
+    /// Locks the place of a row that is not there. Ranges that others guard are not in the way, as they have no row there either; who
+    /// wants to insert the key is, and waits.
+    pub fn lock_absent(&self, req: &Request<'_>) -> Acquired {
+        let hash = hash(self.seed, req.index, req.key);
+        let mut woken = Woken::new();
+        let answer = self.ask_in_queue(req, hash, &mut woken);
+        wake(&woken);
+        answer
+    }
+
+    fn ask_among_guards(
+        &self,
+        ranges: &Ranges,
+        req: &Request<'_>,
+        hash: u64,
+        woken: &mut Woken,
+    ) -> Acquired {
+        if !base::mutant!("guarded-row-not-looked-at") {
+            for (owner, mode) in ranges.row_locks(req.owner, req.key, req.mode) {
+                if req.on_conflict == OnConflict::Fail {
+                    return Acquired::Conflict;
+                }
+                self.put_into_queue(req, hash, owner, mode);
+            }
+        }
+        match req.writer.is_none() && req.hold == Hold::Row && !self.queue_may_exist(hash) {
+            true => Acquired::Granted,
+            false => self.ask_in_queue(req, hash, woken),
+        }
     }
 
     /// May `owner` insert `key` here? [`Acquired::Granted`] or, when others guard a range around it,
@@ -104,7 +206,7 @@ impl LockTable {
         key: &[u8],
         on_conflict: OnConflict,
     ) -> Acquired {
-        if !self.range_filter.may_contain(Self::range_hash(index)) {
+        if !self.may_be_guarded(index) {
             return Acquired::Granted;
         }
         self.check_insert_slow(owner, index, key, on_conflict)

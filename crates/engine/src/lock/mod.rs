@@ -1,11 +1,12 @@
 //! Explicit row locks, range locks, and waiting for transactions.
 //!
 //! Most locks are not here: a row is locked by the id of its active writer in the row itself. This table holds what the
-//! rows cannot say: shared and exclusive locks of locking reads, the ranges that serializable reads guard, and, for a
-//! row whose writer is active, the queue of those who wait for it.
+//! rows cannot say: shared and exclusive locks of locking reads, the ranges that are guarded, the rows in them that are
+//! locked with them, and, for a row whose writer is active, the queue of those who wait for it.
 //!
 //! * [`table`]: the table and its protocol (lock, release, cancel).
 //! * [`queue`]: the rules of one row's queue; pure.
+//! * [`span`], [`segments`]: ranges of keys, and who guards which keys of an index; pure.
 //! * [`ranges`]: guarded ranges and the inserts that wait for them; pure.
 //! * [`guards`]: the table's part for ranges.
 //! * [`owners`]: what each transaction holds and waits for.
@@ -15,9 +16,9 @@
 //! * [`filter`]: hashing, and the counting filter that makes an absent lock one load.
 //!
 //! What never happens here: nothing blocks (a conflict is a value, waiting is a future), nobody is woken who cannot go
-//! on, no lock is named by a page or slot, and no page is touched. Latch order: page latch, then a queue shard, then an
-//! owner shard, then a waiter's own state; the detector's mutex comes before queue shards and is never taken under a
-//! page latch.
+//! on, no lock is named by a page or slot, and no page is touched. Latch order: page latch, then a range shard, then a
+//! queue shard, then an owner shard, then a waiter's own state; the detector's mutex comes before queue shards and is
+//! never taken under a page latch.
 
 pub mod deadlock;
 pub mod filter;
@@ -25,6 +26,8 @@ pub mod guards;
 pub mod owners;
 pub mod queue;
 pub mod ranges;
+pub mod segments;
+pub mod span;
 pub mod table;
 pub mod timeouts;
 pub mod wait;
@@ -33,6 +36,6 @@ pub mod wait;
 mod tests;
 
 pub use queue::Mode;
-pub use ranges::Bound;
+pub use span::Span;
 pub use table::{Acquired, Hold, LockTable, OnConflict, Request};
 pub use wait::{LockWait, WaitEnd};

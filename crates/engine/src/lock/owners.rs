@@ -88,6 +88,13 @@ impl Owners {
         });
     }
 
+    /// The indexes in which `t` guards ranges; from now on it does so in none.
+    pub(super) fn take_ranges(&self, t: TxnId) -> Vec<u32> {
+        let mut ranges = Vec::new();
+        self.with(t, |o| ranges = std::mem::take(&mut o.ranges));
+        ranges
+    }
+
     pub(super) fn set_waiting(&self, t: TxnId, cell: Arc<WaitCell>) {
         self.with(t, |o| o.waiting = Some(cell));
     }

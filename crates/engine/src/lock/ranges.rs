@@ -1,83 +1,19 @@
-//! Ranges of an index that a serializable transaction has read: an insert into one waits for its owner to end.
+//! Ranges of an index that transactions have read: an insert into one waits for its owner to end.
 //!
-//! Ranges never conflict with each other; the rows that exist in a range are locked one by one like others. Whoever wants
-//! to guard a range into which another waits to insert waits behind that insert, as a reader of a row does behind a waiting
-//! writer: else transactions that read a range and are repeated would keep the insert out for ever. An insert that was let
-//! go keeps that place until it is asked for again, and then the row is there to be met.
+//! Ranges never conflict with each other; of the rows in them the lock table decides. Whoever wants to guard a range into
+//! which another waits to insert waits behind that insert, as a reader of a row does behind a waiting writer: else
+//! transactions that read a range and are repeated would keep the insert out for ever. An insert that was let go keeps that
+//! place until it is asked for again, and then the row is there to be met.
 //!
-//! A range is looked for linearly: they exist only while serializable transactions run.
+//! Those who wait are looked for linearly.
 
+use super::queue::{Mode, conflict};
+use super::segments::{Guard, Segments};
+use super::span::Span;
 use super::wait::WaitCell;
 use base::TxnId;
 use smallvec::SmallVec;
 use std::sync::Arc;
-
-/// One end of a range of keys.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Bound {
-    /// The range begins or ends with this key, which is in it.
-    Included(Box<[u8]>),
-    /// The range begins after or ends before this key.
-    Excluded(Box<[u8]>),
-    /// The range has no end on this side.
-    Unbounded,
-}
-
-impl Bound {
-    fn admits_above(&self, key: &[u8]) -> bool {
-        match self {
-            Bound::Included(b) => key >= &b[..],
-            Bound::Excluded(b) => key > &b[..],
-            Bound::Unbounded => true,
-        }
-    }
-
-    fn admits_below(&self, key: &[u8]) -> bool {
-        match self {
-            Bound::Included(b) => key <= &b[..],
-            Bound::Excluded(b) => key < &b[..],
-            Bound::Unbounded => true,
-        }
-    }
-
-    /// As a low end, true when it begins no later than `other`.
-    fn low_covers(&self, other: &Bound) -> bool {
-        match (self, other) {
-            (Bound::Unbounded, _) => true,
-            (_, Bound::Unbounded) => false,
-            (Bound::Excluded(a), Bound::Included(b)) => a < b,
-            (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => {
-                a <= b
-            }
-        }
-    }
-
-    /// As a high end, true when it ends no earlier than `other`.
-    fn high_covers(&self, other: &Bound) -> bool {
-        match (self, other) {
-            (Bound::Unbounded, _) => true,
-            (_, Bound::Unbounded) => false,
-            (Bound::Excluded(a), Bound::Included(b)) => a > b,
-            (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => {
-                a >= b
-            }
-        }
-    }
-}
-
-/// A range that somebody guards or wants to guard.
-#[derive(Debug)]
-struct Range {
-    owner: TxnId,
-    low: Bound,
-    high: Bound,
-}
-
-impl Range {
-    fn has(&self, key: &[u8]) -> bool {
-        self.low.admits_above(key) && self.high.admits_below(key)
-    }
-}
 
 /// An insert that has met guards.
 #[derive(Debug)]
@@ -90,7 +26,7 @@ struct Insert {
 
 #[derive(Debug)]
 struct Reader {
-    range: Range,
+    span: Span,
     cell: Arc<WaitCell>,
 }
 
@@ -108,53 +44,76 @@ pub(super) enum Guarded {
 /// The guarded ranges of one index.
 #[derive(Debug, Default)]
 pub(super) struct Ranges {
-    ranges: Vec<Range>,
+    guards: Segments,
     inserts: Vec<Insert>,
     readers: Vec<Reader>,
 }
 
 impl Ranges {
     pub(super) fn is_empty(&self) -> bool {
-        self.ranges.is_empty() && self.inserts.is_empty() && self.readers.is_empty()
+        self.noted() == 0 && self.readers.is_empty()
     }
 
-    /// How many ranges and inserts there are: what an insert must not pass by without looking.
+    /// How many guards and inserts there are: what an insert, and who asks for a row, must not pass by without looking.
     pub(super) fn noted(&self) -> usize {
-        self.ranges.len() + self.inserts.len()
+        self.guards.owners() + self.inserts.len()
     }
 
-    /// Guards a range. With `waits` the owner goes behind inserts of others into it.
-    pub(super) fn guard(&mut self, owner: TxnId, low: Bound, high: Bound, waits: bool) -> Guarded {
-        let covers =
-            |r: &Range| r.owner == owner && r.low.low_covers(&low) && r.high.high_covers(&high);
-        if self.ranges.iter().any(covers) {
+    /// `owner` is going to guard something here.
+    pub(super) fn register(&mut self, owner: TxnId) {
+        self.guards.register(owner);
+    }
+
+    /// Guards a range, and locks the rows in it with it. With `waits` the owner goes behind inserts of others into it.
+    pub(super) fn guard(
+        &mut self,
+        owner: TxnId,
+        span: &Span,
+        rows: Option<Mode>,
+        waits: bool,
+    ) -> Guarded {
+        if span.is_empty() || self.guards.covers(owner, span, rows) {
             return Guarded::Before;
         }
-        let range = Range { owner, low, high };
-        if waits && !self.ahead_of(&range).is_empty() {
+        if waits && !self.ahead_of(owner, span).is_empty() {
             return Guarded::After;
         }
-        self.ranges.push(range);
+        self.guards.add(owner, span, rows);
         Guarded::Now
     }
 
+    /// The others who have locked the row with this key by guarding a range that it is in, in a way that `mode` does not go with.
+    pub(super) fn row_locks(
+        &self,
+        me: TxnId,
+        key: &[u8],
+        mode: Mode,
+    ) -> SmallVec<[(TxnId, Mode); 2]> {
+        let locks = self.guards.at(key).iter().filter(|g| g.owner != me);
+        locks
+            .filter_map(|g| g.rows.filter(|m| conflict(*m, mode)).map(|m| (g.owner, m)))
+            .collect()
+    }
+
     /// The others who want to insert into a range, but for those who wait for its owner as it is.
-    fn ahead_of(&self, range: &Range) -> SmallVec<[TxnId; 4]> {
-        let me = range.owner;
-        let mine = |key: &[u8]| self.ranges.iter().any(|r| r.owner == me && r.has(key));
-        let ahead = |i: &&Insert| i.owner != me && range.has(&i.key) && !mine(&i.key);
+    fn ahead_of(&self, me: TxnId, span: &Span) -> SmallVec<[TxnId; 4]> {
+        if self.inserts.is_empty() {
+            return SmallVec::new();
+        }
+        let mine = |key: &[u8]| self.guards.at(key).iter().any(|g| g.owner == me);
+        let ahead = |i: &&Insert| i.owner != me && span.has(&i.key) && !mine(&i.key);
         self.inserts.iter().filter(ahead).map(|i| i.owner).collect()
     }
 
     /// The others who guard a range that contains `key`.
     fn guards(&self, me: TxnId, key: &[u8]) -> SmallVec<[TxnId; 4]> {
-        let mut out = SmallVec::new();
-        for r in &self.ranges {
-            if r.owner != me && r.has(key) && !out.contains(&r.owner) {
-                out.push(r.owner);
-            }
-        }
-        out
+        let others = |g: &&Guard| g.owner != me;
+        self.guards
+            .at(key)
+            .iter()
+            .filter(others)
+            .map(|g| g.owner)
+            .collect()
     }
 
     /// Whether `owner` may insert `key`. If so it is no longer in anybody's way, and `freed` gets who waited behind it.
@@ -192,10 +151,8 @@ impl Ranges {
     }
 
     /// A range is not guarded before those who want to insert into it have done so.
-    pub(super) fn wait_to_guard(&mut self, low: Bound, high: Bound, cell: Arc<WaitCell>) {
-        let owner = cell.owner;
-        let range = Range { owner, low, high };
-        self.readers.push(Reader { range, cell });
+    pub(super) fn wait_to_guard(&mut self, span: Span, cell: Arc<WaitCell>) {
+        self.readers.push(Reader { span, cell });
     }
 
     /// Whom a waiter waits for.
@@ -209,7 +166,7 @@ impl Ranges {
             return self.guards(i.owner, &i.key);
         }
         match self.readers.iter().find(|r| same(&r.cell)) {
-            Some(r) => self.ahead_of(&r.range),
+            Some(r) => self.ahead_of(r.cell.owner, &r.span),
             None => SmallVec::new(),
         }
     }
@@ -233,7 +190,7 @@ impl Ranges {
 
     /// Drops all that `owner` has here; `freed` gets those who can go now, in the order in which they came.
     pub(super) fn release(&mut self, owner: TxnId, mut freed: impl FnMut(Arc<WaitCell>)) {
-        self.ranges.retain(|r| r.owner != owner);
+        self.guards.remove(owner);
         self.inserts
             .retain(|i| i.owner != owner || i.cell.is_some());
         for at in 0..self.inserts.len() {
@@ -251,7 +208,7 @@ impl Ranges {
     /// Lets those go who wanted to guard a range and have nobody in front of them any more.
     fn free_readers(&mut self, mut freed: impl FnMut(Arc<WaitCell>)) {
         for r in std::mem::take(&mut self.readers) {
-            if self.ahead_of(&r.range).is_empty() {
+            if self.ahead_of(r.cell.owner, &r.span).is_empty() {
                 freed(r.cell);
             } else {
                 self.readers.push(r);

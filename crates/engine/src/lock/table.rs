@@ -140,7 +140,7 @@ pub(super) type RangeShard = Mutex<HashMap<u32, Ranges>>;
 /// The lock table of a database.
 pub struct LockTable {
     me: Weak<LockTable>,
-    seed: u64,
+    pub(super) seed: u64,
     txns: Arc<TxnSystem>,
     filter: Filter,
     shards: Box<[Shard]>,
@@ -186,37 +186,83 @@ impl LockTable {
     #[inline]
     pub fn lock(&self, req: &Request<'_>) -> Acquired {
         let hash = hash(self.seed, req.index, req.key);
-        if req.writer.is_none() && req.hold == Hold::Row && !self.filter.may_contain(hash) {
+        let guarded = self.may_be_guarded(req.index);
+        if !guarded && req.writer.is_none() && req.hold == Hold::Row && !self.queue_may_exist(hash)
+        {
             return Acquired::Granted;
         }
-        self.lock_slow(req, hash)
+        self.lock_slow(req, hash, guarded)
     }
 
-    fn lock_slow(&self, req: &Request<'_>, hash: u64) -> Acquired {
+    /// False when nobody has anything in the queue of the row with this hash.
+    #[inline]
+    pub(super) fn queue_may_exist(&self, hash: u64) -> bool {
+        self.filter.may_contain(hash)
+    }
+
+    fn lock_slow(&self, req: &Request<'_>, hash: u64, guarded: bool) -> Acquired {
         if req.writer.is_some() && req.on_conflict == OnConflict::Fail {
             return Acquired::Conflict;
+        }
+        if guarded {
+            return self.lock_among_guards(req, hash);
         }
         let mut woken = Woken::new();
         let answer = {
             let mut shard = self.shard(hash);
-            if shard.by_key(hash, req.index, req.key).is_none() {
-                if req.hold == Hold::Row && req.writer.is_none() {
-                    return Acquired::Granted;
-                }
-                self.make_entry(&mut shard, hash, req);
-            }
-            match shard.by_key(hash, req.index, req.key) {
-                Some(entry) => {
-                    let place = QueueRef { hash, id: entry.id };
-                    let answer = self.ask(&mut entry.queue, place, req, &mut woken);
-                    self.drop_if_empty(&mut shard, place);
-                    answer
-                }
-                None => Acquired::Retry,
-            }
+            self.ask_shard(&mut shard, req, hash, &mut woken, true)
         };
         wake(&woken);
+        match answer {
+            Some(answer) => answer,
+            None => self.lock_among_guards(req, hash),
+        }
+    }
+
+    /// As [`lock`](Self::lock), by the row's queue alone.
+    pub(super) fn ask_in_queue(&self, req: &Request<'_>, hash: u64, woken: &mut Woken) -> Acquired {
+        let mut shard = self.shard(hash);
+        self.ask_shard(&mut shard, req, hash, woken, false)
+            .unwrap_or(Acquired::Retry)
+    }
+
+    /// `watch`: `None` where somebody has begun to guard ranges of the index meanwhile; nothing was granted then.
+    fn ask_shard(
+        &self,
+        shard: &mut Entries,
+        req: &Request<'_>,
+        hash: u64,
+        woken: &mut Woken,
+        watch: bool,
+    ) -> Option<Acquired> {
+        if shard.by_key(hash, req.index, req.key).is_none() {
+            if req.hold == Hold::Row && req.writer.is_none() {
+                return Some(Acquired::Granted);
+            }
+            self.make_entry(shard, hash, req);
+        }
+        let entry = shard.by_key(hash, req.index, req.key)?;
+        let place = QueueRef { hash, id: entry.id };
+        let answer = match watch && self.may_be_guarded(req.index) {
+            true => None,
+            false => Some(self.ask(&mut entry.queue, place, req, woken)),
+        };
+        self.drop_if_empty(shard, place);
         answer
+    }
+
+    /// Puts a lock that `owner` has by guarding a range into the queue of the row that is asked for.
+    pub(super) fn put_into_queue(&self, req: &Request<'_>, hash: u64, owner: TxnId, mode: Mode) {
+        let mut shard = self.shard(hash);
+        if shard.by_key(hash, req.index, req.key).is_none() {
+            self.make_entry(&mut shard, hash, req);
+        }
+        if let Some(entry) = shard.by_key(hash, req.index, req.key) {
+            let place = QueueRef { hash, id: entry.id };
+            if entry.queue.grant(owner, mode) {
+                self.owners.add_held(owner, place);
+            }
+        }
     }
 
     fn make_entry(&self, shard: &mut Entries, hash: u64, req: &Request<'_>) {
@@ -358,6 +404,10 @@ impl LockTable {
     }
 
     fn release_slow(&self, owner: TxnId) {
+        // Before its queues are looked at: until then others may put there what it has by its guards.
+        for index in self.owners.take_ranges(owner) {
+            self.release_ranges(owner, index);
+        }
         let Some(had) = self.owners.remove(owner) else {
             return;
         };
@@ -374,9 +424,6 @@ impl LockTable {
             }
             wake(&woken);
             woken.clear();
-        }
-        for index in had.ranges {
-            self.release_ranges(owner, index);
         }
         if let Some(cell) = had.waiting {
             self.cancel(&cell, WaitEnd::Killed);

@@ -21,8 +21,12 @@ impl Session {
     /// # Errors
     /// 1180: the log cannot be written, and whether the commit is there after the next start is not known.
     pub async fn commit(&mut self) -> Result<(), SqlError> {
+        let seen = self.locked_only_up_to();
         if self.ended_without_record() {
-            return Ok(());
+            return match seen {
+                Some(seen) => self.engine.clone().wait_commit(seen).await,
+                None => Ok(()),
+            };
         }
         self.wait_admission().await?;
         let end = self
@@ -34,8 +38,10 @@ impl Session {
     /// As [`commit`](Self::commit), up to the wait for the log. `None` where something before that has to be waited for, or fails:
     /// then nothing was done.
     pub fn commit_now(&mut self) -> Option<Committing> {
+        let seen = self.locked_only_up_to();
         if self.ended_without_record() {
-            return Some(Committing { end: Lsn::NONE });
+            let end = seen.unwrap_or(Lsn::NONE);
+            return Some(Committing { end });
         }
         self.engine.log.admit(Purpose::Undo).ok()?;
         let end = self.record_commit().ok()?;
@@ -57,6 +63,14 @@ impl Session {
             return Ok(());
         }
         self.engine.wait_commit(commit.end).await
+    }
+
+    /// Up to where a transaction that has locked and changed nothing has seen commits, which may not be durable yet: locking reads see what
+    /// has been committed in memory. What its client goes by is not to be lost, and the next snapshot not to be older: its own commit
+    /// waits for that.
+    fn locked_only_up_to(&self) -> Option<Lsn> {
+        let locked = self.txid != TxnId::NONE && self.reg.last().is_none();
+        locked.then(|| self.engine.log.end())
     }
 
     /// Ends a transaction that has logged nothing; false where it has.

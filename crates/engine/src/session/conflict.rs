@@ -1,11 +1,13 @@
 //! What stands in the way of reading a row for change, or of changing it: another transaction's lock, or a version newer
 //! than the snapshot.
 
+use super::guard_cursor::GuardCursor;
 use super::{Isolation, LockWait, Session};
-use crate::lock::{Acquired, Bound, Hold, LockTable, Mode, OnConflict, Request, WaitEnd};
+use crate::lock::{Acquired, Hold, LockTable, Mode, OnConflict, Request, Span, WaitEnd};
 use crate::record::RowVersion;
 use crate::txn::{Snapshot, Status, TxnSystem};
 use base::TxnId;
+use std::cell::RefCell;
 use std::sync::Arc;
 use types::SqlError;
 
@@ -35,6 +37,28 @@ pub(crate) struct ConflictCheck {
     pub(crate) index: u32,
     /// Absent rows are locked too: explicit transactions from REPEATABLE READ up.
     pub(crate) holds_absent: bool,
+    /// What is read with locks is guarded against inserts.
+    pub(crate) guards: bool,
+}
+
+/// How a row that is there is locked, once it is known that the reader wants it.
+#[derive(Clone, Copy)]
+pub(crate) enum RowLock<'g> {
+    /// Not at all: who reads it waits for whoever writes it.
+    None,
+    /// By itself.
+    Alone(Mode),
+    /// With the range that the scan has come through.
+    Guarded(Mode, &'g RefCell<GuardCursor>),
+}
+
+fn granted(answer: Acquired) -> Result<(), Conflict> {
+    match answer {
+        Acquired::Granted | Acquired::Held => Ok(()),
+        Acquired::Retry => Err(Conflict::Retry),
+        Acquired::Conflict => Err(Conflict::Locked),
+        Acquired::Wait(w) => Err(Conflict::Wait(w)),
+    }
 }
 
 impl ConflictCheck {
@@ -60,7 +84,30 @@ impl ConflictCheck {
             true => writer.and_then(|w| self.other_writer(w)),
             false => writer,
         };
-        let req = Request {
+        let req = self.request(key, writer, mode, hold);
+        match self.locks.lock(&req) {
+            // Held while another transaction writes the row cannot be: the lock would have kept it out.
+            Acquired::Granted | Acquired::Held if writer.is_some() => Err(Conflict::Retry),
+            other => granted(other),
+        }
+    }
+
+    /// Takes the lock of a key that no row has, and says whether it was not held before.
+    pub(crate) fn lock_anew(&self, key: &[u8], mode: Mode) -> Result<bool, Conflict> {
+        match self.locks.lock(&self.request(key, None, mode, Hold::Table)) {
+            Acquired::Granted => Ok(true),
+            other => granted(other).map(|()| false),
+        }
+    }
+
+    fn request<'k>(
+        &self,
+        key: &'k [u8],
+        writer: Option<TxnId>,
+        mode: Mode,
+        hold: Hold,
+    ) -> Request<'k> {
+        Request {
             owner: self.me,
             index: self.index,
             key,
@@ -68,19 +115,31 @@ impl ConflictCheck {
             writer,
             hold,
             on_conflict: self.on_conflict,
-        };
-        match self.locks.lock(&req) {
-            Acquired::Granted | Acquired::Held => {
-                // Held while another transaction writes the row cannot be: the lock would have kept it out.
-                if writer.is_some() {
-                    Err(Conflict::Retry)
-                } else {
-                    Ok(())
-                }
+        }
+    }
+
+    /// The row's lock, as a reader wants it who has found the row with this `writer`.
+    pub(crate) fn lock_row(
+        &self,
+        key: &[u8],
+        writer: Option<TxnId>,
+        how: RowLock<'_>,
+    ) -> Result<(), Conflict> {
+        match how {
+            RowLock::Alone(mode) => self.lock(key, writer, mode, Hold::Table),
+            // Only to wait for the other: it is in the row.
+            RowLock::None if writer.is_some() => {
+                self.lock(key, writer, Mode::Exclusive, Hold::Table)
             }
-            Acquired::Retry => Err(Conflict::Retry),
-            Acquired::Conflict => Err(Conflict::Locked),
-            Acquired::Wait(w) => Err(Conflict::Wait(w)),
+            RowLock::None => Ok(()),
+            RowLock::Guarded(mode, cursor) => {
+                let mut cursor = cursor.borrow_mut();
+                let span = cursor.through(key);
+                let req = self.request(key, writer, mode, Hold::Row);
+                granted(self.locks.guard_row(&req, &span))?;
+                cursor.passed(span);
+                Ok(())
+            }
         }
     }
 
@@ -89,27 +148,59 @@ impl ConflictCheck {
         if base::mutant!("guarded-range-not-looked-at") {
             return Ok(());
         }
-        match self
+        let answer = self
             .locks
-            .check_insert(self.me, self.index, key, self.on_conflict)
-        {
-            Acquired::Granted | Acquired::Held => Ok(()),
-            Acquired::Wait(w) => Err(Conflict::Wait(w)),
-            Acquired::Retry => Err(Conflict::Retry),
-            Acquired::Conflict => Err(Conflict::Locked),
-        }
+            .check_insert(self.me, self.index, key, self.on_conflict);
+        granted(answer)
     }
 
-    /// A range is to stay as it is found.
-    pub(crate) fn guard(&self, range: (Bound, Bound)) -> Result<(), Conflict> {
-        match self
+    /// A range is to stay as it is found: what the scan has come through since it was asked last, up to the edge of a leaf, or to the
+    /// end of its range.
+    pub(crate) fn guard_to(
+        &self,
+        cursor: &mut GuardCursor,
+        edge: Option<&[u8]>,
+    ) -> Result<(), Conflict> {
+        if base::mutant!("guard-ends-with-its-last-row") {
+            return Ok(());
+        }
+        self.guard(cursor, cursor.to_edge(edge))
+    }
+
+    /// The same up to the entry with this key.
+    pub(crate) fn guard_through(
+        &self,
+        cursor: &mut GuardCursor,
+        key: &[u8],
+    ) -> Result<(), Conflict> {
+        self.guard(cursor, cursor.through(key))
+    }
+
+    /// The same up to a row that is left out since others have locked it.
+    pub(crate) fn guard_past(&self, cursor: &mut GuardCursor, key: &[u8]) -> Result<(), Conflict> {
+        self.guard(cursor, cursor.before(key))?;
+        cursor.passed(Span::point(key));
+        Ok(())
+    }
+
+    fn guard(&self, cursor: &mut GuardCursor, span: Span) -> Result<(), Conflict> {
+        self.guard_span(&span, cursor.rows())?;
+        cursor.passed(span);
+        Ok(())
+    }
+
+    fn guard_span(&self, span: &Span, rows: Option<Mode>) -> Result<(), Conflict> {
+        let answer = self
             .locks
-            .guard_range(self.me, self.index, range, self.on_conflict)
-        {
-            Acquired::Granted | Acquired::Held => Ok(()),
-            Acquired::Wait(w) => Err(Conflict::Wait(w)),
-            Acquired::Retry => Err(Conflict::Retry),
-            Acquired::Conflict => Err(Conflict::Locked),
+            .guard_range(self.me, self.index, span, rows, self.on_conflict);
+        granted(answer)
+    }
+
+    /// A locking read by key that finds no row has read that there is none. Under the latch of the leaf that the key would be in.
+    pub(crate) fn guard_absent(&self, key: &[u8]) -> Result<(), Conflict> {
+        match self.guards {
+            true => self.guard_span(&Span::point(key), None),
+            false => Ok(()),
         }
     }
 
@@ -131,11 +222,11 @@ impl ConflictCheck {
     /// two of them cannot both find nothing and then both insert (where InnoDB's gap locks make that a deadlock).
     #[inline]
     pub(crate) fn hold_absent(&self, key: &[u8]) -> Result<(), Conflict> {
-        if self.holds_absent {
-            self.lock(key, None, Mode::Exclusive, Hold::Table)
-        } else {
-            Ok(())
+        if !self.holds_absent {
+            return Ok(());
         }
+        let req = self.request(key, None, Mode::Exclusive, Hold::Table);
+        granted(self.locks.lock_absent(&req))
     }
 
     /// Both, for a change of a row that is there.
@@ -166,6 +257,7 @@ impl Session {
             on_conflict,
             index,
             holds_absent: self.in_transaction() && self.isolation >= Isolation::RepeatableRead,
+            guards: self.guards_ranges(),
         }
     }
 
@@ -201,18 +293,21 @@ impl Session {
             }
             Conflict::Locked => Err(SqlError::lock_nowait()),
             Conflict::Newer => {
-                // Nothing this transaction does can succeed on that row any more.
-                let name = table.rsplit('.').next().unwrap_or(table).to_string();
+                // Nothing this transaction does can succeed on that row any more. Clients know what to do after a deadlock.
+                self.engine.counters.write_conflicts.inc();
                 self.rollback().await?;
-                Err(SqlError::checkread(&name))
+                Err(SqlError::lock_deadlock())
             }
             Conflict::Damaged => Err(crate::error::bad_row(table)),
             Conflict::Sql(e) => Err(e),
         }
     }
 
-    /// Whether ranges that are read are guarded against inserts.
+    /// Whether ranges that are read with locks are guarded against inserts.
     pub(crate) fn guards_ranges(&self) -> bool {
-        self.isolation == Isolation::Serializable
+        matches!(
+            self.isolation,
+            Isolation::RepeatableRead | Isolation::Serializable
+        )
     }
 }

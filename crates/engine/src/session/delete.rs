@@ -52,13 +52,6 @@ impl Session {
         key: &[u8],
         f: &mut Doomed<'_>,
     ) -> Result<bool, SqlError> {
-        if self.guards_ranges()
-            && !self
-                .get(t, key, super::ReadMode::Current, |r| r.is_some())
-                .await?
-        {
-            return Ok(false);
-        }
         let mut seen = None;
         loop {
             match self.delete_row(t, key, seen, f).await? {

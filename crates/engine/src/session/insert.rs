@@ -88,6 +88,7 @@ impl Session {
         let mut pins = Pins::new();
         let mut change = std::mem::take(&mut self.change);
         let header = RowVersion::new(self.txid, if row.external { EXTERNAL } else { 0 }).bytes();
+        let mut waited = false;
         let done = loop {
             let (reg, txid) = (&self.reg, self.txid);
             let mut duplicate = false;
@@ -149,6 +150,9 @@ impl Session {
                         rec.done(c.start);
                     }
                     break Ok(if duplicate {
+                        if waited {
+                            self.engine.locks.unlock(self.txid, id, key);
+                        }
                         Put::Duplicate
                     } else {
                         Put::Done(replaced)
@@ -156,6 +160,9 @@ impl Session {
                 }
                 Ok(Err(b)) => {
                     drop(rec);
+                    // What was waited for as an inserter is not kept by one who does not insert: the next one is not to wait for it.
+                    waited |=
+                        matches!(b, Conflict::Wait(_)) && !base::mutant!("loser-keeps-its-claim");
                     if let Err(e) = self.resolve_conflict(b, &t.full_name).await {
                         break Err(e);
                     }
@@ -172,6 +179,61 @@ impl Session {
         self.grew(64, SMALL_UNDO);
         self.change = change;
         done
+    }
+
+    /// Whether the row that an insert of `values` met, by its unique index `index` and with this clustered key, is there still. It is
+    /// locked as for reading then, as InnoDB does it: nobody may take it away before the transaction that was told of it has ended. A
+    /// statement of its own only waits for those who have it.
+    ///
+    /// # Errors
+    /// As [`Session::update`].
+    pub async fn lock_duplicate(
+        &mut self,
+        t: &Arc<Table>,
+        index: usize,
+        key: &[u8],
+        values: &[Value],
+    ) -> Result<bool, SqlError> {
+        let mut entry = Vec::new();
+        encode_key(
+            t.key_parts(index),
+            t.index_columns(index).map(|c| values[c].as_ref()),
+            &mut entry,
+        );
+        let hold = match self.in_transaction() {
+            true => Hold::Table,
+            false => Hold::Row,
+        };
+        let check = self.conflict_check(t.def.indexes[0].id, LockWait::Wait);
+        let mut pins = Pins::new();
+        loop {
+            let r = t.indexes[0].tree.get(key, |value| {
+                let Some(value) = value else { return Ok(false) };
+                let v = RowVersion::read(value).ok_or(Conflict::Damaged)?;
+                let writer = check.other_writer(v.writer());
+                if writer.is_none() && v.deleted() {
+                    return Ok(false);
+                }
+                check.lock(key, writer, Mode::Shared, hold)?;
+                let row = &value[HEADER..];
+                if !t.layout.fits(row, v.external()) {
+                    return Err(Conflict::Damaged);
+                }
+                let mut there = Vec::new();
+                // Long columns are elsewhere, and only the beginnings of such are in keys: whoever asks again finds out.
+                if index == 0 || v.external() {
+                    return Ok(true);
+                }
+                entry_key(t, index, t.layout.row(row), key, &mut there);
+                Ok(there.starts_with(&entry))
+            });
+            match r {
+                Ok(Ok(there)) => return Ok(there),
+                Ok(Err(b)) => self.resolve_conflict(b, &t.full_name).await?,
+                Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &t.full_name).await?,
+                Err(e) => return Err(error::storage(e, &t.full_name)),
+            }
+        }
     }
 
     /// Makes the entries of a new row; on a duplicate undoes everything since `mark` and names it.

@@ -12,6 +12,7 @@ mod counter;
 mod ddl_wait;
 mod delete;
 mod failed_rollback;
+mod guard_cursor;
 mod insert;
 mod outcome;
 mod overflow_columns;
@@ -82,6 +83,8 @@ pub struct Session {
     /// begin() was called.
     explicit: bool,
     read_only: bool,
+    /// The running statement writes.
+    writes: bool,
     pub(crate) isolation: Isolation,
     snapshot: Option<Snapshot>,
     pub(crate) txid: TxnId,
@@ -130,6 +133,7 @@ impl Session {
             interrupt,
             explicit: false,
             read_only: false,
+            writes: false,
             isolation: Isolation::default(),
             snapshot: None,
             txid: TxnId::NONE,
@@ -225,7 +229,10 @@ impl Session {
 
     /// Takes the transaction's snapshot now (WITH CONSISTENT SNAPSHOT). No effect below REPEATABLE READ or above it.
     pub fn open_snapshot(&mut self) {
-        if self.isolation == Isolation::RepeatableRead {
+        if matches!(
+            self.isolation,
+            Isolation::RepeatableRead | Isolation::Snapshot
+        ) {
             self.snapshot();
         }
     }
@@ -256,6 +263,7 @@ impl Session {
         if !self.explicit && self.txid == TxnId::NONE {
             self.isolation = isolation;
         }
+        self.writes = false;
         if self.isolation <= Isolation::ReadCommitted {
             self.close_snapshot();
         }
@@ -266,12 +274,10 @@ impl Session {
         };
     }
 
-    /// The statement that has begun is going to write. What it reads at SERIALIZABLE must still be so when it does, in a transaction of
-    /// its own as well: from here on its plain reads lock.
+    /// The statement that has begun is going to write. What it reads must still be so when it does, where reads with locks are guarded,
+    /// in a transaction of its own as well: its plain reads lock.
     pub fn statement_writes(&mut self) {
-        if self.isolation == Isolation::Serializable {
-            self.need_txid();
-        }
+        self.writes = true;
     }
 
     /// Undoes what the statement did. If the whole transaction was rolled back meanwhile, nothing is left to do.
@@ -402,9 +408,9 @@ impl Session {
         }
     }
 
-    /// The snapshot that writes must respect: REPEATABLE READ's, if it was taken.
+    /// The snapshot that writes must respect: that of snapshot isolation, if it was taken.
     pub(crate) fn write_snapshot(&self) -> Option<Snapshot> {
-        if self.isolation == Isolation::RepeatableRead {
+        if self.isolation == Isolation::Snapshot {
             self.snapshot
         } else {
             None
@@ -420,20 +426,24 @@ impl Session {
         self.txid
     }
 
-    /// SERIALIZABLE turns plain reads of a transaction into locking ones, and reads for change too.
+    /// Where reads with locks are guarded, what a statement that writes reads is locked, and at SERIALIZABLE also what a transaction reads.
     pub(crate) fn effective(&self, mode: ReadMode) -> ReadMode {
-        if self.isolation != Isolation::Serializable {
-            return mode;
-        }
+        let locks = match self.isolation {
+            Isolation::RepeatableRead => self.writes,
+            Isolation::Serializable => self.writes || self.explicit || self.txid != TxnId::NONE,
+            _ => return mode,
+        };
+        let lock = |exclusive| ReadMode::Lock {
+            exclusive,
+            wait: LockWait::Wait,
+        };
         match mode {
-            ReadMode::Consistent if self.explicit || self.txid != TxnId::NONE => ReadMode::Lock {
-                exclusive: false,
-                wait: LockWait::Wait,
-            },
-            ReadMode::Current => ReadMode::Lock {
-                exclusive: true,
-                wait: LockWait::Wait,
-            },
+            ReadMode::Consistent
+                if locks && !base::mutant!("subquery-of-a-change-reads-the-snapshot") =>
+            {
+                lock(false)
+            }
+            ReadMode::Current => lock(true),
             m => m,
         }
     }

@@ -1,9 +1,9 @@
 //! Point reads on the clustered index, and reading overflow columns.
 
-use super::conflict::{Conflict, ConflictCheck};
+use super::conflict::{Conflict, ConflictCheck, RowLock};
 use super::{Isolation, LockWait, Pins, ReadMode, Session};
 use crate::error;
-use crate::lock::{Bound, Hold, Mode};
+use crate::lock::Mode;
 use crate::mvcc::{Seen, VersionWalk};
 use crate::record::{HEADER, RowRef, RowVersion};
 use crate::schema::Table;
@@ -93,7 +93,7 @@ impl Session {
         let got = match self.effective(mode) {
             ReadMode::Consistent => self.get_consistent(t, key, &mut f).await?,
             ReadMode::Lock { exclusive, wait } => {
-                self.get_locking(t, key, Some(exclusive), wait, &mut f)
+                self.get_locking(t, key, Some(mode_of(exclusive)), wait, &mut f)
                     .await?
             }
             ReadMode::Current => {
@@ -197,29 +197,29 @@ impl Session {
         })
     }
 
-    /// `exclusive`: lock mode, or `None` to wait for writers without locking.
+    /// `mode`: `None` to wait for writers without locking.
     async fn get_locking<R>(
         &mut self,
         t: &Table,
         key: &[u8],
-        exclusive: Option<bool>,
+        mode: Option<Mode>,
         wait: LockWait,
         f: &mut (impl FnMut(Option<RowRef<'_>>) -> R + Send),
     ) -> Result<Got<R>, SqlError> {
         let mut pins = Pins::new();
         let check = self.conflict_check(t.def.indexes[0].id, wait);
-        if self.guards_ranges() {
-            let b = || Bound::Included(key.into());
-            while let Err(b) = check.guard((b(), b())) {
-                self.resolve_conflict(b, &t.full_name).await?;
-            }
-        }
         loop {
             let r = t.indexes[0]
                 .tree
                 .get(key, |value| -> Result<Got<R>, Conflict> {
-                    match current(&check, t, key, value, exclusive)? {
-                        None => Ok(Got::Done(f(None))),
+                    let how = mode.map_or(RowLock::None, RowLock::Alone);
+                    match current(&check, t, key, value, how)? {
+                        None => {
+                            if mode.is_some() {
+                                check.guard_absent(key)?;
+                            }
+                            Ok(Got::Done(f(None)))
+                        }
                         Some((v, row)) if v.external() => {
                             self.hold_versions();
                             Ok(Got::Outside(row.to_vec()))
@@ -275,7 +275,7 @@ pub(crate) fn current<'v>(
     t: &Table,
     key: &[u8],
     value: Option<&'v [u8]>,
-    exclusive: Option<bool>,
+    how: RowLock<'_>,
 ) -> Result<Option<(RowVersion, &'v [u8])>, Conflict> {
     let Some(value) = value else { return Ok(None) };
     let v = RowVersion::read(value).ok_or(Conflict::Damaged)?;
@@ -286,16 +286,18 @@ pub(crate) fn current<'v>(
             return Ok(None);
         }
     }
-    match exclusive {
-        Some(true) => check.lock(key, writer, Mode::Exclusive, Hold::Table)?,
-        Some(false) => check.lock(key, writer, Mode::Shared, Hold::Table)?,
-        // Only to wait for the other: it is in the row.
-        None if writer.is_some() => check.lock(key, writer, Mode::Exclusive, Hold::Table)?,
-        None => {}
-    }
+    check.lock_row(key, writer, how)?;
     let row = &value[HEADER..];
     if !t.layout.fits(row, v.external()) {
         return Err(Conflict::Damaged);
     }
     Ok(Some((v, row)))
+}
+
+/// FOR UPDATE or FOR SHARE.
+pub(super) fn mode_of(exclusive: bool) -> Mode {
+    match exclusive {
+        true => Mode::Exclusive,
+        false => Mode::Shared,
+    }
 }

@@ -3,20 +3,22 @@
 
 use super::ahead::read_candidates;
 use super::candidates::{Candidate, Candidates};
-use super::conflict::{Conflict, ConflictCheck};
-use super::read::{Reader, current};
+use super::conflict::{Conflict, ConflictCheck, RowLock};
+use super::guard_cursor::GuardCursor;
+use super::read::{Reader, current, mode_of};
 use super::scan_spec::{End, KeyBound, ScanSpec, successor};
 use super::{LockWait, Pins, ReadMode, RowBatch, Session};
 use crate::error;
-use crate::lock::Bound;
+use crate::lock::Mode;
 use crate::mvcc::{Seen, VersionWalk};
 use crate::record::{HEADER, RowRef, RowVersion};
 use crate::schema::{Cover, Table};
 use btree::{Direction, ScanPos, ScanState, Visit};
 use pager::{OpError, Wait};
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use types::SqlError;
+use types::{SqlError, Value};
 
 /// A scan in progress.
 pub struct Scan {
@@ -27,8 +29,12 @@ pub struct Scan {
     pub(super) direction: Direction,
     pub(super) mode: ReadMode,
     pub(super) done: bool,
-    /// The range to guard before anything of it is read.
-    guard: Option<Box<(Bound, Bound)>>,
+    /// What of the range is to be guarded still; `None`: nothing is.
+    pub(super) guard: Option<Box<RefCell<GuardCursor>>>,
+    /// No more than one row can have what the range stands for.
+    pub(super) unique: bool,
+    /// The lock table knows that rows are going to be guarded.
+    registered: bool,
     pub(super) candidates: Candidates,
     pub(super) walk: VersionWalk,
     /// What makes rows of entries that the snapshot is sure of, and the row made last.
@@ -54,11 +60,21 @@ impl Scan {
 }
 
 /// What the visitor of one leaf came to.
-enum Stop {
+pub(super) enum Stop {
     Wait(Wait),
     Conflict(Conflict),
     Sql(SqlError),
     Storage(OpError),
+}
+
+/// How a locking scan judges rows and locks them.
+struct Locking {
+    check: ConflictCheck,
+    /// `None`: rows are not locked, but their writers waited for.
+    mode: Option<Mode>,
+    wait: LockWait,
+    /// Rows that do not match are locked too.
+    all: bool,
 }
 
 /// Decides about rows; an error ends the scan. Called under a page latch: must only look. A consistent read asks once a
@@ -69,23 +85,15 @@ impl Session {
     /// Begins a scan.
     pub fn scan(&mut self, t: &Arc<Table>, spec: ScanSpec) -> Scan {
         let mode = self.effective(spec.mode);
-        let guard = (self.guards_ranges() && mode != ReadMode::Consistent).then(|| {
-            let low = match &spec.lower {
-                KeyBound::None => Bound::Unbounded,
-                KeyBound::Included(p) => Bound::Included(p[..].into()),
-                KeyBound::Excluded(p) => {
-                    successor(p).map_or(Bound::Unbounded, |s| Bound::Included(s.into()))
-                }
-            };
-            let high = match &spec.upper {
-                KeyBound::None => Bound::Unbounded,
-                KeyBound::Excluded(p) => Bound::Excluded(p[..].into()),
-                KeyBound::Included(p) => {
-                    successor(p).map_or(Bound::Unbounded, |s| Bound::Excluded(s.into()))
-                }
-            };
-            Box::new((low, high))
-        });
+        let guard = match mode {
+            ReadMode::Lock { exclusive, .. } if self.guards_ranges() => {
+                let rows = (spec.index == 0).then(|| mode_of(exclusive));
+                let c = GuardCursor::new(&spec.lower, &spec.upper, spec.backward, rows);
+                Some(Box::new(RefCell::new(c)))
+            }
+            _ => None,
+        };
+        let unique = guard.is_some() && names_one_row(t, &spec);
         let mut done = false;
         let (pos, end) = if spec.backward {
             let pos = match &spec.upper {
@@ -138,7 +146,9 @@ impl Session {
             },
             mode,
             done,
+            unique,
             guard,
+            registered: false,
             candidates: Candidates::default(),
             walk: VersionWalk::default(),
             cover: None,
@@ -180,9 +190,11 @@ impl Session {
             let e = OpError::Dropped(name.space_id());
             return Err(error::storage(e, &name.full_name));
         }
-        if scan.guard.is_some() {
-            // On the heap, as it is rare: a frame of this function is on the stack of each query that is nested in another.
-            Box::pin(self.guard_scan(scan)).await?;
+        if scan.index == 0 && scan.guard.is_some() && !scan.registered {
+            let id = scan.table.def.indexes[0].id;
+            let me = self.need_txid();
+            self.engine.locks.register_guard(me, id);
+            scan.registered = true;
         }
         while !scan.done && batch.len() < max_rows {
             self.interrupt.check()?;
@@ -202,22 +214,6 @@ impl Session {
         }
         self.finish_outside(scan.index, batch, from, filter).await?;
         Ok(!scan.done)
-    }
-
-    /// At SERIALIZABLE: nobody is to add anything to what the scan is about to read.
-    async fn guard_scan(&mut self, scan: &mut Scan) -> Result<(), SqlError> {
-        let wait = match scan.mode {
-            ReadMode::Lock { wait, .. } => wait,
-            _ => LockWait::Wait,
-        };
-        while let Some(range) = scan.guard.clone() {
-            let check = self.conflict_check(scan.table.def.indexes[scan.index].id, wait);
-            match check.guard(*range) {
-                Ok(()) => scan.guard = None,
-                Err(b) => self.resolve_conflict(b, &scan.table.full_name).await?,
-            }
-        }
-        Ok(())
     }
 
     /// Reads the overflow columns of rows that have them and asks the filter about those rows.
@@ -257,19 +253,19 @@ impl Session {
     }
 
     /// What to judge locking reads by; `None` for consistent ones.
-    fn scan_check(&mut self, scan: &Scan) -> Option<(ConflictCheck, Option<bool>, LockWait)> {
+    fn scan_check(&mut self, scan: &Scan) -> Option<Locking> {
         let id = scan.table.def.indexes[0].id;
-        match scan.mode {
-            ReadMode::Consistent => None,
-            ReadMode::Lock { exclusive, wait } => {
-                Some((self.conflict_check(id, wait), Some(exclusive), wait))
-            }
-            ReadMode::Current => Some((
-                self.conflict_check(id, LockWait::Wait),
-                None,
-                LockWait::Wait,
-            )),
-        }
+        let (mode, wait) = match scan.mode {
+            ReadMode::Consistent => return None,
+            ReadMode::Lock { exclusive, wait } => (Some(mode_of(exclusive)), wait),
+            ReadMode::Current => (None, LockWait::Wait),
+        };
+        Some(Locking {
+            check: self.conflict_check(id, wait),
+            mode,
+            wait,
+            all: self.guards_ranges(),
+        })
     }
 
     /// One leaf of the clustered index.
@@ -286,7 +282,6 @@ impl Session {
         } else {
             (None, None)
         };
-        let all = self.guards_ranges();
         let reader = Reader {
             session: self,
             snapshot,
@@ -300,37 +295,58 @@ impl Session {
             direction,
             walk,
             done,
+            guard,
             ..
         } = scan;
         let t: &Table = table;
-        let mut stop: Option<Stop> = None;
+        let locking = check.as_ref().map(|l| (l, guard.as_deref()));
+        let stop: Cell<Option<Stop>> = Cell::new(None);
+        // All up to the edge of the leaf, or to the end of the range, is guarded too.
+        let guarded_to = |edge: Option<&[u8]>| match locking {
+            Some((l, Some(g))) => match l.check.guard_to(&mut g.borrow_mut(), edge) {
+                Ok(()) => true,
+                Err(b) => {
+                    stop.set(Some(Stop::Conflict(b)));
+                    false
+                }
+            },
+            _ => true,
+        };
         let mut read = 0u64;
-        let r = t.indexes[0].tree.scan(pos, *direction, |key, value| {
+        let visit = |key: &[u8], value: &[u8]| {
             if end.outside(key) {
-                *done = true;
+                *done = guarded_to(None);
                 return Visit::StopBefore;
             }
             read += 1;
-            let taken = match &check {
+            let taken = match locking {
                 None => take_consistent(&reader, walk, t, key, value, batch, filter),
-                Some((j, exclusive, wait)) => {
+                Some((l, guard)) => {
                     if is_external(value) {
                         reader.session.hold_versions();
                     }
-                    take_current(j, t, key, value, *exclusive, *wait, all, batch, filter)
+                    take_current(l, guard, t, key, value, batch, filter)
                 }
             };
             match taken {
                 Ok(()) if batch.len() >= max_rows => Visit::Stop,
                 Ok(()) => Visit::Next,
                 Err(s) => {
-                    stop = Some(s);
+                    stop.set(Some(s));
                     Visit::StopBefore
                 }
             }
-        });
+        };
+        let tree = &t.indexes[0].tree;
+        let r = tree.scan_to_edge(pos, *direction, visit, guarded_to);
         self.engine.counters.rows_read.add(read);
-        if let Some(s) = stop {
+        if let Some(s) = stop.into_inner() {
+            if let Some(g) = guard
+                && !base::mutant!("scan-goes-on-where-it-waited")
+            {
+                // Nobody guards what lies between the last row locked and here while this one waits: it is looked at again.
+                g.borrow().seek(pos);
+            }
             return Err(s);
         }
         match r {
@@ -357,16 +373,16 @@ impl Session {
         } else {
             (None, None)
         };
-        let write_snapshot = self.write_snapshot();
-        let all = self.guards_ranges();
         if scan.candidates.is_empty() {
-            self.gather(
-                scan,
-                snapshot.or(write_snapshot),
-                check.is_some(),
-                max_rows - batch.len(),
-            )
-            .map_err(storage)?;
+            let guards = match &check {
+                Some(l) if scan.guard.is_some() => {
+                    Some(self.conflict_check(scan.table.def.indexes[scan.index].id, l.wait))
+                }
+                _ => None,
+            };
+            let seen = snapshot.or(self.write_snapshot());
+            let most = max_rows - batch.len();
+            self.gather(scan, seen, check.is_some(), guards.as_ref(), most)?;
         }
         let reader = Reader {
             session: self,
@@ -399,11 +415,11 @@ impl Session {
                 let mut f = |row: RowRef<'_>| Ok(same.holds(row) && filter(row)?);
                 match &check {
                     None => take_consistent(&reader, walk, &t, c.key, value, batch, &mut f),
-                    Some((j, exclusive, wait)) => {
+                    Some(l) => {
                         if is_external(value) {
                             reader.session.hold_versions();
                         }
-                        take_current(j, &t, c.key, value, *exclusive, *wait, all, batch, &mut f)
+                        take_current(l, None, &t, c.key, value, batch, &mut f)
                     }
                 }
             });
@@ -433,11 +449,31 @@ impl Session {
     }
 }
 
+/// No more than one row can have what the range of a secondary index stands for: a whole unique value without NULL.
+fn names_one_row(t: &Table, spec: &ScanSpec) -> bool {
+    let (KeyBound::Included(low), KeyBound::Included(high)) = (&spec.lower, &spec.upper) else {
+        return false;
+    };
+    if spec.index == 0 || low != high || !t.is_unique(spec.index) {
+        return false;
+    }
+    let mut rest = &low[..];
+    for part in t.key_parts(spec.index) {
+        match part.decode(rest) {
+            Some((value, n)) if n <= rest.len() && !matches!(value, Some(Value::Null)) => {
+                rest = &rest[n..];
+            }
+            _ => return false,
+        }
+    }
+    rest.is_empty()
+}
+
 fn is_external(value: &[u8]) -> bool {
     RowVersion::read(value).is_some_and(|v| v.external())
 }
 
-fn storage(e: OpError) -> Stop {
+pub(super) fn storage(e: OpError) -> Stop {
     match e {
         OpError::Wait(w) => Stop::Wait(w),
         e => Stop::Storage(e),
@@ -504,21 +540,19 @@ fn take_consistent(
     push(t, key, v, row, batch, filter)
 }
 
-#[allow(clippy::too_many_arguments)]
 fn take_current(
-    check: &ConflictCheck,
+    l: &Locking,
+    guard: Option<&RefCell<GuardCursor>>,
     t: &Table,
     key: &[u8],
     value: &[u8],
-    exclusive: Option<bool>,
-    wait: LockWait,
-    all: bool,
     batch: &mut RowBatch,
     filter: &mut Filter<'_>,
 ) -> Result<(), Stop> {
-    // Below SERIALIZABLE a row that does not match is not locked: ask the filter first where nobody writes the row.
+    let check = &l.check;
+    // Where only what matches is locked: ask the filter first, if nobody writes the row.
     let mut asked = false;
-    if exclusive.is_some() && !all {
+    if l.mode.is_some() && !l.all {
         match RowVersion::read(value) {
             Some(v) if check.other_writer(v.writer()).is_none() && !v.external() => {
                 if v.deleted() {
@@ -536,14 +570,26 @@ fn take_current(
             _ => {}
         }
     }
-    match current(check, t, key, Some(value), exclusive) {
+    let how = match (l.mode, guard) {
+        (None, _) => RowLock::None,
+        (Some(mode), None) => RowLock::Alone(mode),
+        (Some(mode), Some(g)) => RowLock::Guarded(mode, g),
+    };
+    match current(check, t, key, Some(value), how) {
         Ok(None) => Ok(()),
         Ok(Some((v, row))) if asked => {
             batch.push(key, row, v, false);
             Ok(())
         }
         Ok(Some((v, row))) => push(t, key, v, row, batch, filter),
-        Err(Conflict::Locked) if wait == LockWait::SkipLocked => Ok(()),
+        Err(Conflict::Locked) if l.wait == LockWait::SkipLocked => {
+            if let Some(g) = guard {
+                check
+                    .guard_past(&mut g.borrow_mut(), key)
+                    .map_err(Stop::Conflict)?;
+            }
+            Ok(())
+        }
         Err(b) => Err(Stop::Conflict(b)),
     }
 }

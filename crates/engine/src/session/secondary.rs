@@ -1,7 +1,7 @@
 //! Secondary entries: gathering them for a scan, and keeping them in step with rows.
 
-use super::conflict::Conflict;
-use super::scan::Scan;
+use super::conflict::{Conflict, ConflictCheck};
+use super::scan::{Scan, Stop, storage};
 use super::undo_reservation::SMALL_UNDO;
 use super::{LockWait, Pins, Session};
 use crate::error;
@@ -11,18 +11,23 @@ use crate::schema::Table;
 use crate::txn::{Snapshot, Status};
 use btree::{Action, Direction, ScanPos, ScanState, Visit};
 use pager::{OpError, RecordKind};
+use smallvec::SmallVec;
+use std::cell::Cell;
 use types::SqlError;
 
 impl Session {
-    /// Fills the scan's candidates from one leaf. `locking`: entries that others are changing are wanted too.
+    /// Fills the scan's candidates from one leaf. `locking`: entries that others are changing are wanted too. `guards`: by which the
+    /// range is guarded as far as it was gathered.
     pub(super) fn gather(
         &self,
         scan: &mut Scan,
         snapshot: Option<Snapshot>,
         locking: bool,
+        guards: Option<&ConflictCheck>,
         max: usize,
-    ) -> Result<(), OpError> {
+    ) -> Result<(), Stop> {
         let (txns, me) = (&self.engine.txns, self.txid);
+        let before = guards.map(|_| scan.pos.clone());
         let Scan {
             table,
             index,
@@ -30,6 +35,8 @@ impl Session {
             end,
             direction,
             candidates,
+            guard,
+            unique,
             ..
         } = scan;
         candidates.clear();
@@ -37,9 +44,26 @@ impl Session {
         let tree = &table.indexes[*index].tree;
         let space = table.space.id();
         let mut damaged = false;
-        let state = tree.scan(pos, *direction, |key, value| {
+        let unique_hit = Cell::new(false);
+        let conflict: Cell<Option<Conflict>> = Cell::new(None);
+        let note = |r: Result<(), Conflict>| match r {
+            Ok(()) => true,
+            Err(b) => {
+                conflict.set(Some(b));
+                false
+            }
+        };
+        // The one entry of a unique value keeps others away by itself.
+        let guard = guards.zip(guard.as_deref());
+        let guarded_to = |edge: Option<&[u8]>| match guard {
+            Some((check, g)) if !unique_hit.get() => {
+                note(check.guard_to(&mut g.borrow_mut(), edge))
+            }
+            _ => true,
+        };
+        let visit = |key: &[u8], value: &[u8]| {
             if end.outside(key) {
-                over = true;
+                over = guarded_to(None);
                 return Visit::StopBefore;
             }
             let Some(v) = SecValue::read(value).filter(|v| v.split as usize <= key.len()) else {
@@ -53,20 +77,35 @@ impl Session {
             if v.deleted() && visible && ended {
                 return Visit::Next;
             }
+            if *unique && ended && !v.deleted() {
+                unique_hit.set(true);
+            }
             let sure = !locking && visible && !v.deleted() && snapshot.is_some();
             candidates.push(key, v.split, sure);
-            if candidates.len() >= max {
-                Visit::Stop
-            } else {
-                Visit::Next
+            if candidates.len() < max {
+                return Visit::Next;
             }
-        })?;
+            match guard {
+                Some((check, g)) if !unique_hit.get() => {
+                    note(check.guard_through(&mut g.borrow_mut(), key));
+                }
+                _ => {}
+            }
+            Visit::Stop
+        };
+        let state = tree.scan_to_edge(pos, *direction, visit, guarded_to);
+        let state = state.map_err(storage)?;
         if damaged {
-            return Err(OpError::Corrupt {
+            return Err(Stop::Storage(OpError::Corrupt {
                 space,
                 page: tree.root(),
                 why: "a secondary entry of a wrong length",
-            });
+            }));
+        }
+        if let (Some(b), Some(before)) = (conflict.into_inner(), before) {
+            scan.candidates.clear();
+            scan.pos = before;
+            return Err(Stop::Conflict(b));
         }
         candidates.last = over || state == ScanState::End;
         Ok(())
@@ -199,8 +238,8 @@ impl Session {
         r
     }
 
-    /// Looks for another row with these values in a unique index. Until the transaction ends, nobody else can add one.
-    /// Gives the other row's clustered key.
+    /// Looks for another row with these values in a unique index. Gives the other row's clustered key; if there is none, nobody else can
+    /// add one until the transaction ends.
     pub(crate) async fn find_duplicate(
         &mut self,
         t: &Table,
@@ -213,16 +252,31 @@ impl Session {
         }
         let id = t.index_def(index).id;
         let value_lock = self.conflict_check(id, LockWait::Wait);
-        while !base::mutant!("unique-value-not-locked")
-            && let Err(b) = value_lock.lock(prefix, None, Mode::Exclusive, Hold::Table)
-        {
-            self.resolve_conflict(b, &t.full_name).await?;
+        // What is locked here and was not before is not kept by one who is told of a duplicate.
+        let mut new: SmallVec<[(u32, Vec<u8>); 2]> = SmallVec::new();
+        while !base::mutant!("unique-value-not-locked") {
+            let waited = !new.is_empty();
+            match value_lock.lock_anew(prefix, Mode::Exclusive) {
+                Ok(granted) => {
+                    if granted && !waited {
+                        new.push((id, prefix.to_vec()));
+                    }
+                    break;
+                }
+                Err(b) => {
+                    if matches!(b, Conflict::Wait(_)) && !waited {
+                        new.push((id, prefix.to_vec()));
+                    }
+                    self.resolve_conflict(b, &t.full_name).await?;
+                }
+            }
         }
         let row_lock = self.conflict_check(t.def.indexes[0].id, LockWait::Wait);
         let mut pins = Pins::new();
         let mut pos = ScanPos::at(prefix);
         loop {
             let mut stop: Option<Result<Vec<u8>, Conflict>> = None;
+            let mut other_row = None;
             let mut over = false;
             let state = t.indexes[index]
                 .tree
@@ -242,7 +296,10 @@ impl Session {
                         match row_lock.lock(clustered, Some(other), Mode::Exclusive, Hold::Table) {
                             // Ours now, or to be looked at again: the entry has changed meanwhile.
                             Ok(()) => stop = Some(Err(Conflict::Retry)),
-                            Err(b) => stop = Some(Err(b)),
+                            Err(b) => {
+                                other_row = Some(clustered.to_vec());
+                                stop = Some(Err(b));
+                            }
                         }
                         return Visit::StopBefore;
                     }
@@ -253,8 +310,18 @@ impl Session {
                     Visit::Stop
                 });
             match (stop, state) {
-                (Some(Ok(k)), _) => return Ok(Some(k)),
-                (Some(Err(b)), _) => self.resolve_conflict(b, &t.full_name).await?,
+                (Some(Ok(k)), _) => {
+                    for (index, key) in new {
+                        self.engine.locks.unlock(self.txid, index, &key);
+                    }
+                    return Ok(Some(k));
+                }
+                (Some(Err(b)), _) => {
+                    if let (Conflict::Wait(_), Some(key)) = (&b, other_row) {
+                        new.push((row_lock.index, key));
+                    }
+                    self.resolve_conflict(b, &t.full_name).await?;
+                }
                 (None, Ok(ScanState::End)) => return Ok(None),
                 (None, Ok(_)) if over => return Ok(None),
                 (None, Ok(_)) => {}

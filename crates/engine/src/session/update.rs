@@ -85,9 +85,6 @@ impl Session {
         key: &[u8],
         f: &mut NewValues<'_>,
     ) -> Result<Updated, SqlError> {
-        if let Some(e) = self.lock_before_write(t, key).await? {
-            return Ok(e);
-        }
         loop {
             return Ok(match self.change_row(t, key, None, f).await? {
                 // A new key is put in two steps, and the row changed between looking and the first: it is looked at again.
@@ -110,7 +107,7 @@ impl Session {
         key: &[u8],
         f: &mut NewValues<'_>,
     ) -> Option<Updated> {
-        if self.guards_ranges() || self.worked + 1 >= super::WORK_PER_YIELD {
+        if self.worked + 1 >= super::WORK_PER_YIELD {
             return None;
         }
         self.need_txid();
@@ -128,28 +125,12 @@ impl Session {
         Some(done)
     }
 
-    /// SERIALIZABLE: a change by key that finds nothing has read that there is nothing.
-    async fn lock_before_write(
-        &mut self,
-        t: &Arc<Table>,
-        key: &[u8],
-    ) -> Result<Option<Updated>, SqlError> {
-        if self.guards_ranges() {
-            let there = self
-                .get(t, key, super::ReadMode::Current, |r| r.is_some())
-                .await?;
-            if !there {
-                return Ok(Some(Updated::NotFound));
-            }
-        }
-        Ok(None)
-    }
-
     /// Changes a row that was read in version `seen`.
     ///
     /// # Errors
-    /// 1205: a lock was not to be had in time; 1213: deadlock, the transaction was rolled back; 1020: the row has a version that the snapshot does not see,
-    /// likewise; 1317; 3024; 3572: locked, and the statement does not wait; what the storage fails with. 1118: the row is too long.
+    /// 1205: a lock was not to be had in time; 1213: a deadlock, or, under snapshot isolation, a version that the snapshot does not see: the
+    /// transaction was rolled back; 1317; 3024; 3572: locked, and the statement does not wait; what the storage fails with. 1118: the row is
+    /// too long.
     pub async fn update(
         &mut self,
         t: &Arc<Table>,

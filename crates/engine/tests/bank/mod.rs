@@ -139,7 +139,7 @@ pub(crate) async fn setup(e: &Arc<Engine>) {
 
 /// Errors that a client answers by trying again.
 pub(crate) fn again(e: &SqlError) -> bool {
-    matches!(e.code, 1213 | 1205 | 1020 | 1317)
+    matches!(e.code, 1213 | 1205 | 1317)
 }
 
 /// What the threads share.

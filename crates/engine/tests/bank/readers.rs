@@ -57,14 +57,14 @@ pub(crate) async fn read_once(
         Some(s) => s,
         None => {
             let mut s = sh.engine.session();
-            s.begin(Isolation::RepeatableRead, true);
+            s.begin(Isolation::Snapshot, true);
             s
         }
     };
     let fail = |e: SqlError| format!("reader: {e:?}");
     let t = s.open_table("s", "a").await.map_err(fail)?;
     let j = s.open_table("s", "j").await.map_err(fail)?;
-    s.statement_begin(Isolation::RepeatableRead);
+    s.statement_begin(Isolation::Snapshot);
     let by_id = read_all(&mut s, &t, 0, rng.one_in(2), 1 + rng.below(60) as usize)
         .await
         .map_err(fail)?;
@@ -252,7 +252,7 @@ pub(crate) fn verify(e: &Arc<Engine>, acked: &BTreeSet<i64>, what: &str) -> i64 
             );
             std::thread::sleep(Duration::from_millis(20));
         }
-        s.begin(Isolation::RepeatableRead, true);
+        s.begin(Isolation::Snapshot, true);
         let t = s.open_table("s", "a").await.unwrap();
         let j = s.open_table("s", "j").await.unwrap();
         let rows = read_all(&mut s, &t, 0, false, 50).await.unwrap();

@@ -134,9 +134,8 @@ impl Client {
                         return;
                     }
                     match e.code {
-                        1020 => self.cx.count("write conflicts"),
                         1205 => self.cx.count("lock timeouts"),
-                        1213 => self.cx.count("deadlocks"),
+                        1213 => self.cx.count("deadlocks and write conflicts"),
                         1021 | 1114 => self.cx.count("statements refused by a full disk"),
                         _ => self.cx.count("other errors"),
                     }
@@ -154,7 +153,8 @@ impl Client {
             0 => Isolation::ReadUncommitted,
             1..6 => Isolation::ReadCommitted,
             6..9 => Isolation::Serializable,
-            _ => Isolation::RepeatableRead,
+            9..15 => Isolation::RepeatableRead,
+            _ => Isolation::Snapshot,
         };
         let explicit = !self.rng.one_in(6);
         if explicit {
@@ -198,6 +198,10 @@ impl Client {
         let cx = self.cx.clone();
         let (number, mut writes) = (self.number, Some(tx.writes));
         let some = writes.as_ref().is_some_and(|w| !w.is_empty());
+        if !some {
+            // It gives up what it guarded as soon as it ends, and waits then for the log.
+            cx.unguard(number);
+        }
         cx.committing.fetch_add(1, Ordering::Relaxed);
         let leave = CommitEnds(cx.clone());
         let r = cx
@@ -251,7 +255,7 @@ impl Client {
                     self.cx.count("partial rollbacks");
                     return Ok(());
                 }
-                3 if isolation == Isolation::RepeatableRead && tx.snapshot.is_none() => {
+                3 if Self::has_snapshot(tx) && tx.snapshot.is_none() => {
                     let now = self.cx.model().seq;
                     tx.snapshot = Some((now, now));
                     s.open_snapshot();
@@ -323,7 +327,7 @@ impl Client {
     }
 
     pub(crate) fn guard(&self, tx: &Tx, g: Guard) {
-        if tx.isolation == Isolation::Serializable {
+        if Self::guards(tx) {
             self.cx.guard(self.number, g);
         }
     }

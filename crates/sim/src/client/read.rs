@@ -33,6 +33,22 @@ impl Client {
         tx.isolation != Isolation::ReadUncommitted
     }
 
+    /// All plain reads of a transaction see one state.
+    pub(crate) fn has_snapshot(tx: &Tx) -> bool {
+        matches!(
+            tx.isolation,
+            Isolation::RepeatableRead | Isolation::Snapshot
+        )
+    }
+
+    /// What is read with locks stays as it is, what is absent included.
+    pub(crate) fn guards(tx: &Tx) -> bool {
+        matches!(
+            tx.isolation,
+            Isolation::RepeatableRead | Isolation::Serializable
+        )
+    }
+
     /// The first and the last point at which the snapshot of a read may lie that began at `since` and is over now: it is
     /// taken when the read begins or, behind the transaction's own writes, a little later.
     fn span(&self, tx: &Tx, since: Seq) -> (Seq, Seq) {
@@ -41,7 +57,7 @@ impl Client {
 
     /// What a read has shown of where the snapshot lies.
     fn narrow(&self, s: &Session, tx: &mut Tx, at: (Seq, Seq)) {
-        if tx.isolation == Isolation::RepeatableRead && s.in_transaction() {
+        if Self::has_snapshot(tx) && s.in_transaction() {
             tx.snapshot = Some(at);
         }
     }
@@ -237,7 +253,7 @@ impl Client {
         let (from, to) = self.span(tx, since);
         let at = self.compare(tx, h, &range, got, from, to)?;
         self.narrow(s, tx, at);
-        let one_snapshot = tx.isolation == Isolation::RepeatableRead && s.in_transaction();
+        let one_snapshot = Self::has_snapshot(tx) && s.in_transaction();
         if range.by_k && one_snapshot && self.rng.one_in(3) {
             self.covered_read(s, h, &range).await?;
         }
@@ -306,10 +322,8 @@ impl Client {
         if got.is_none() && wait == LockWait::SkipLocked {
             return Ok(());
         }
-        if got.is_some() || tx.isolation == Isolation::Serializable {
-            if got.is_some() {
-                self.guard(tx, Guard::Id(h.life, id));
-            }
+        if got.is_some() || Self::guards(tx) {
+            self.guard(tx, Guard::Id(h.life, id));
             return self.check_current(tx, h, id, got);
         }
         Ok(())
@@ -329,7 +343,7 @@ impl Client {
         let got = self.scan(s, h, &range, mode).await?;
         self.cx.count("locking range reads");
         let now = self.cx.model().seq;
-        if tx.isolation == Isolation::Serializable && s.in_transaction() {
+        if Self::guards(tx) && s.in_transaction() {
             self.guard(tx, range_guard(h, &range));
             return self.compare(tx, h, &range, got, now, now).map(|_| ());
         }

@@ -243,10 +243,10 @@ impl Client {
         Ok(())
     }
 
-    /// A row was changed or deleted: it must have been the newest, and under REPEATABLE READ the one that the snapshot sees.
+    /// A row was changed or deleted: it must have been the newest, and under snapshot isolation the one that the snapshot sees.
     fn check_written(&self, tx: &Tx, h: &Held, old: Row) -> Result<(), Trouble> {
         let id = old.id;
-        if let (Isolation::RepeatableRead, Some((_, last)), None) =
+        if let (Isolation::Snapshot, Some((_, last)), None) =
             (tx.isolation, tx.snapshot, tx.own(h.life, id))
             && self.cx.model().tables[&h.life].changed_after(id, last)
         {

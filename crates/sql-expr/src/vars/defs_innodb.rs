@@ -113,7 +113,7 @@ pub(super) const INNODB: &[VarDef] = &[
     ),
     flag("innodb_validate_tablespace_paths", Global, true).ro(),
     flag("innodb_dedicated_server", Global, false).ro(),
-    flag("innodb_snapshot_isolation", Both, true),
+    flag("innodb_snapshot_isolation", Both, false),
     // Statistics.
     flag("innodb_stats_persistent", Global, true),
     flag("innodb_stats_auto_recalc", Global, true),

@@ -21,8 +21,10 @@ fn charset(value: &VarValue) -> Option<Charset> {
 pub struct SessionHot {
     /// `autocommit`.
     pub autocommit: bool,
-    /// `transaction_isolation`.
+    /// `transaction_isolation`; [`SessionHot::level`] is what a transaction of it is like.
     pub isolation: Isolation,
+    /// `innodb_snapshot_isolation`.
+    pub snapshot_isolation: bool,
     /// `transaction_read_only`.
     pub tx_read_only: bool,
     /// `sql_mode`.
@@ -92,6 +94,7 @@ impl Default for SessionHot {
         SessionHot {
             autocommit: true,
             isolation: Isolation::RepeatableRead,
+            snapshot_isolation: false,
             tx_read_only: false,
             sql_mode: SqlMode::DEFAULT,
             time_zone: TimeZone::SYSTEM,
@@ -128,12 +131,22 @@ impl Default for SessionHot {
 }
 
 impl SessionHot {
+    /// How a transaction of a named level reads and writes.
+    #[inline]
+    pub fn level(&self, named: Isolation) -> Isolation {
+        match named {
+            Isolation::RepeatableRead if self.snapshot_isolation => Isolation::Snapshot,
+            other => other,
+        }
+    }
+
     /// Takes over the new value of a variable, if it is one of these.
     pub(super) fn apply(&mut self, def: &VarDef, value: &VarValue) {
         let n = value.as_u64();
         match def.name {
             "autocommit" => self.autocommit = n != 0,
             "transaction_isolation" => self.isolation = Isolation::by_number(n).unwrap_or_default(),
+            "innodb_snapshot_isolation" => self.snapshot_isolation = n != 0,
             "transaction_read_only" => self.tx_read_only = n != 0,
             "sql_mode" => self.sql_mode = SqlMode::from_bits(n),
             "time_zone" => {

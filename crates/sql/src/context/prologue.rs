@@ -95,6 +95,9 @@ impl Session {
             isolation = self.vars.usual_isolation()?;
         }
         self.engine.statement_begin(isolation);
+        if rows == Rows::Changed {
+            self.engine.statement_writes();
+        }
         Some(own)
     }
 

@@ -129,6 +129,7 @@ const VARIABLES: &[(&str, Argument)] = &[
     ("innodb_default_row_format", Required),
     ("innodb_print_all_deadlocks", Switch),
     ("innodb_rollback_on_timeout", Switch),
+    ("innodb_snapshot_isolation", Switch),
     ("innodb_stats_auto_recalc", Switch),
     ("innodb_stats_include_delete_marked", Switch),
     ("innodb_stats_method", Required),

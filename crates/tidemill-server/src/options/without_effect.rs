@@ -245,10 +245,6 @@ const REASONS: &[Reason] = &[
         ],
     },
     Reason {
-        text: "a snapshot conflict is always an error under REPEATABLE READ",
-        options: &[("innodb_snapshot_isolation", Switch)],
-    },
-    Reason {
         text: "sizes are taken from the options that name them",
         options: &[("innodb_dedicated_server", Switch)],
     },

@@ -122,14 +122,27 @@ impl Current<'_> {
     }
 }
 
-/// The name of a level in SQL.
+/// The name of a level.
 pub fn level_name(level: Level) -> &'static str {
     match level {
         Level::ReadUncommitted => "READ UNCOMMITTED",
         Level::ReadCommitted => "READ COMMITTED",
         Level::RepeatableRead => "REPEATABLE READ",
+        Level::Snapshot => "snapshot isolation",
         Level::Serializable => "SERIALIZABLE",
     }
+}
+
+/// Statements that give a session the level.
+pub fn set_level(level: Level) -> String {
+    let (named, snapshot) = match level {
+        Level::Snapshot => ("REPEATABLE READ", 1),
+        other => (level_name(other), 0),
+    };
+    format!(
+        "SET SESSION TRANSACTION ISOLATION LEVEL {named}; \
+         SET SESSION innodb_snapshot_isolation = {snapshot}"
+    )
 }
 
 impl Client<'_> {
@@ -160,8 +173,8 @@ impl Client<'_> {
             return Ok(None);
         };
         let setting = format!(
-            "USE {DATABASE}; SET SESSION TRANSACTION ISOLATION LEVEL {}; SELECT CONNECTION_ID()",
-            level_name(self.level)
+            "USE {DATABASE}; {}; SELECT CONNECTION_ID()",
+            set_level(self.level)
         );
         match conn.query(&setting) {
             Ok(results) => {

@@ -1,12 +1,14 @@
 //! `cargo xtask isolation`: what clients see of each other, at every isolation level.
 //!
-//! Two parts. Scenarios (`tests/isolation`) play small known anomalies step by step. The workload lets clients run
+//! Three parts. Scenarios (`tests/isolation`) play small known anomalies step by step; those of `tests/isolation/locks` show who waits
+//! for whom. The workload lets clients run
 //! random transactions over lists and registers, with KILLs and crashes, window after window on fresh tables, and
 //! the crate `isolation` looks for anomalies in what they wrote down. Tidemill must show none that its level forbids;
 //! MariaDB is run to see that the same eyes find what is known to be there.
 
 mod client;
 mod fixture;
+mod locks;
 mod nemesis;
 mod play;
 mod scenario;
@@ -55,8 +57,8 @@ pub struct Options {
     /// The server program.
     #[arg(long, value_enum, default_value_t = Kind::Tidemill)]
     server: Kind,
-    /// The levels of the workload: ru, rc, rr, ser.
-    #[arg(long, value_delimiter = ',', default_value = "rc,rr,ser")]
+    /// The levels of the workload: ru, rc, rr, si (REPEATABLE READ with innodb_snapshot_isolation), ser.
+    #[arg(long, value_delimiter = ',', default_value = "rc,rr,si,ser")]
     levels: Vec<Short>,
     /// Commits to reach at each level.
     #[arg(long, default_value_t = 50_000)]
@@ -119,6 +121,7 @@ pub fn short(seed: u64) -> Outcome<()> {
         levels: vec![
             Level::ReadCommitted,
             Level::RepeatableRead,
+            Level::Snapshot,
             Level::Serializable,
         ],
         transactions: 6_000,
@@ -160,6 +163,7 @@ fn run(plan: &Plan, scratch: &Scratch) -> Outcome<()> {
             .option("innodb-lock-wait-timeout=60");
         let server = quick.start()?;
         play::all(&server, plan.orders, &plan.only, plan.bless)?;
+        locks::all(&server, &plan.only, plan.bless)?;
         server.terminate()?;
     }
     let mut rng = Rng::new(plan.seed);

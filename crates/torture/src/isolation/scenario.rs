@@ -41,8 +41,9 @@ impl FromStr for Short {
             "ru" => Level::ReadUncommitted,
             "rc" => Level::ReadCommitted,
             "rr" => Level::RepeatableRead,
+            "si" => Level::Snapshot,
             "ser" => Level::Serializable,
-            _ => return Err("a level is ru, rc, rr or ser".to_owned()),
+            _ => return Err("a level is ru, rc, rr, si or ser".to_owned()),
         }))
     }
 }
@@ -129,7 +130,8 @@ pub fn parse(text: &str) -> Outcome<Scenario> {
 }
 
 impl Scenario {
-    fn line(&mut self, word: &str, rest: &str) -> Outcome<()> {
+    /// Takes a line in.
+    pub fn line(&mut self, word: &str, rest: &str) -> Outcome<()> {
         match word {
             "setup" => self.setup.push(rest.to_owned()),
             "after" => self.after = Some(rest.to_owned()),
@@ -254,6 +256,7 @@ pub fn short(level: Level) -> &'static str {
         Level::ReadUncommitted => "ru",
         Level::ReadCommitted => "rc",
         Level::RepeatableRead => "rr",
+        Level::Snapshot => "si",
         Level::Serializable => "ser",
     }
 }

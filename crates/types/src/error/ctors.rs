@@ -82,8 +82,6 @@ ctors! {
     lock_wait_timeout() = ER_LOCK_WAIT_TIMEOUT, "Lock wait timeout exceeded; try restarting transaction";
     /// 3572.
     lock_nowait() = ER_LOCK_NOWAIT, "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";
-    /// 1020: the row changed after this transaction's snapshot.
-    checkread(table: &str) = ER_CHECKREAD, "Record has changed since last read in table '{table}'";
     /// 1114.
     table_full(table: &str) = ER_RECORD_FILE_FULL, "The table '{table}' is full";
     /// 1021.

@@ -1,5 +1,6 @@
 //! The lock table: rules one by one, against a model, and under threads.
 
+mod guards;
 mod model;
 mod rules;
 mod threads;

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use Mode::{Exclusive, Shared};
 
-fn world(n: usize) -> (World, Vec<TxnId>, Vec<Registration>) {
+pub(super) fn world(n: usize) -> (World, Vec<TxnId>, Vec<Registration>) {
     let w = World::new();
     let cells: Vec<_> = (0..n).map(|_| w.txns.register()).collect();
     let ids = cells.iter().map(|c| w.begin(c)).collect();
@@ -135,8 +135,8 @@ fn a_cycle_through_rows_ranges_and_queues_is_found() {
         timeout_us: None,
     };
     granted(w.ask(t[0], b"a", Exclusive));
-    let from_m = (Bound::Included(key(b"m")), Bound::Unbounded);
-    granted(w.table.guard_range(t[1], 7, from_m, fail));
+    let from_m = Span::new(b"m", None);
+    granted(w.table.guard_range(t[1], 7, &from_m, None, fail));
     granted(w.ask(t[2], b"c", Exclusive));
     let w0 = waits(w.table.check_insert(t[0], 7, b"n", fail));
     let w1 = waits(w.table.lock(&request(t[1], b"c", Shared, 5)));
@@ -168,123 +168,6 @@ fn a_deadlock_of_two_row_writers_is_found() {
     w.end(t[1]);
     assert_eq!(w0.ended(), Some(WaitEnd::Granted));
     w.end(t[0]);
-    assert!(w.table.is_empty());
-}
-
-#[test]
-fn ranges_stop_inserts_of_others_only_and_only_inside() {
-    let (w, t, _c) = world(3);
-    let fail = OnConflict::Fail;
-    granted(w.table.check_insert(t[1], 7, b"d", fail));
-    for (who, low, high) in [
-        (t[0], Bound::Excluded(key(b"b")), Bound::Included(key(b"f"))),
-        (t[0], Bound::Included(key(b"c")), Bound::Excluded(key(b"e"))),
-        (t[2], Bound::Unbounded, Bound::Excluded(key(b"d"))),
-    ] {
-        granted(w.table.guard_range(who, 7, (low, high), fail));
-    }
-    granted(w.table.check_insert(t[0], 7, b"e", fail));
-    granted(w.table.check_insert(t[1], 8, b"e", fail));
-    granted(w.table.check_insert(t[1], 7, b"f\0", fail));
-    assert!(matches!(
-        w.table.check_insert(t[1], 7, b"f", fail),
-        Acquired::Conflict
-    ));
-    assert!(matches!(
-        w.table.check_insert(t[0], 7, b"b", fail),
-        Acquired::Conflict
-    ));
-    let wait = OnConflict::Wait {
-        weight: 0,
-        timeout_us: None,
-    };
-    let both = waits(w.table.check_insert(t[1], 7, b"c", wait));
-    w.end(t[2]);
-    assert_eq!(both.ended(), None);
-    w.end(t[0]);
-    assert_eq!(both.ended(), Some(WaitEnd::Granted));
-    granted(w.table.check_insert(t[1], 7, b"c", fail));
-    w.end(t[1]);
-    assert!(w.table.is_empty());
-}
-
-fn key(k: &[u8]) -> Box<[u8]> {
-    k.into()
-}
-
-fn all() -> (Bound, Bound) {
-    (Bound::Unbounded, Bound::Unbounded)
-}
-
-#[test]
-fn who_guards_a_range_goes_behind_those_who_wait_to_insert_into_it() {
-    let (w, t, _c) = world(5);
-    let wait = OnConflict::Wait {
-        weight: 0,
-        timeout_us: None,
-    };
-    granted(w.table.guard_range(t[0], 7, all(), wait));
-    let insert = waits(w.table.check_insert(t[1], 7, b"k", wait));
-    // Elsewhere nobody is in the way; whoever the insert waits for is not held up by it, nor is who does not want to wait.
-    let below = (Bound::Unbounded, Bound::Excluded(key(b"k")));
-    granted(w.table.guard_range(t[2], 7, below, wait));
-    let one = || (Bound::Included(key(b"k")), Bound::Included(key(b"k")));
-    granted(w.table.guard_range(t[0], 7, one(), wait));
-    granted(w.table.guard_range(t[4], 7, one(), OnConflict::Fail));
-    w.end(t[4]);
-    let reader = waits(w.table.guard_range(t[3], 7, all(), wait));
-    w.end(t[0]);
-    assert_eq!(
-        (insert.ended(), reader.ended()),
-        (Some(WaitEnd::Granted), None)
-    );
-    // Let go, but not there yet: it keeps its place, until it has asked again and its row is there.
-    granted(w.table.check_insert(t[1], 7, b"k", wait));
-    assert_eq!(reader.ended(), Some(WaitEnd::Granted));
-    granted(w.table.guard_range(t[3], 7, all(), wait));
-    // An insert that is given up, before and after it was let go, is in nobody's way.
-    let killed = waits(w.table.check_insert(t[1], 7, b"n", wait));
-    let behind = waits(w.table.guard_range(t[2], 7, all(), wait));
-    assert!(w.table.kill(t[1]));
-    assert_eq!(
-        (killed.ended(), behind.ended()),
-        (Some(WaitEnd::Killed), Some(WaitEnd::Granted))
-    );
-    let let_go = waits(w.table.check_insert(t[1], 7, b"n", wait));
-    let behind = waits(w.table.guard_range(t[2], 7, all(), wait));
-    w.end(t[3]);
-    assert_eq!(
-        (let_go.ended(), behind.ended()),
-        (Some(WaitEnd::Granted), None)
-    );
-    w.end(t[1]);
-    assert_eq!(behind.ended(), Some(WaitEnd::Granted));
-    w.end(t[2]);
-    assert!(w.table.is_empty());
-}
-
-#[test]
-fn a_cycle_through_an_insert_that_was_let_go_is_found() {
-    let (w, t, _c) = world(3);
-    let wait = OnConflict::Wait {
-        weight: 0,
-        timeout_us: None,
-    };
-    granted(w.table.guard_range(t[0], 7, all(), wait));
-    granted(w.ask(t[2], b"row", Exclusive));
-    let insert = waits(w.table.check_insert(t[1], 7, b"k", wait));
-    let reader = waits(w.table.guard_range(t[2], 7, all(), wait));
-    w.end(t[0]);
-    assert_eq!(insert.ended(), Some(WaitEnd::Granted));
-    // It holds nothing, but somebody waits for it, and it comes to wait for that one.
-    let row = waits(w.ask(t[1], b"row", Exclusive));
-    assert_eq!(
-        (row.ended(), reader.ended()),
-        (Some(WaitEnd::Deadlock), None)
-    );
-    w.end(t[1]);
-    assert_eq!(reader.ended(), Some(WaitEnd::Granted));
-    w.end(t[2]);
     assert!(w.table.is_empty());
 }
 

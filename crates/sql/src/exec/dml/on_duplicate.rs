@@ -97,6 +97,13 @@ impl OnDuplicate<'_> {
             return self.make_place(index, key, row, env, tally).await;
         }
         if self.plan.on_duplicate.is_empty() {
+            let there = self
+                .writer
+                .keep_duplicate(env.session, index, key, row.values)
+                .await?;
+            if !there {
+                return Ok(InTheWay::Gone);
+            }
             let e = self.writer.duplicate(index, row.values);
             self.writer.refuse(e, env.cx)?;
             tally.passed_over();

@@ -32,12 +32,13 @@ fn a_lock_wait_ends_with_the_statement_alone() {
 }
 
 #[test]
-fn a_row_that_changed_since_the_snapshot_ends_the_transaction() {
+fn snapshot_isolation_refuses_to_change_a_row_that_changed_since() {
     let (mut a, mut b) = two();
+    a.run("SET innodb_snapshot_isolation = ON");
     a.run("BEGIN");
     a.run("SELECT * FROM t");
     b.run("UPDATE t SET v = 5 WHERE id = 1");
-    assert_eq!(a.error("UPDATE t SET v = 6 WHERE id = 1"), 1020);
+    assert_eq!(a.error("UPDATE t SET v = 6 WHERE id = 1"), 1213);
     assert!(!a.session.engine.in_transaction());
     assert_eq!(a.rows("SELECT v FROM t WHERE id = 1"), [["5"]]);
     a.run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");

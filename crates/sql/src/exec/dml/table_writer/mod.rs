@@ -19,7 +19,9 @@ pub(crate) mod tally;
 
 use std::sync::Arc;
 
-use engine::{IndexKind, Inserted, RowRef, RowVersion, Session, Table, Updated, Written};
+use engine::{
+    IndexKind, Inserted, Isolation, RowRef, RowVersion, Session, Table, Updated, Written,
+};
 use types::convert::to_text;
 use types::{SqlError, Value};
 
@@ -91,6 +93,24 @@ impl<'p> TableWriter<'p> {
     #[inline]
     pub async fn insert(&self, s: &mut Session, row: &[Value]) -> Result<Inserted, SqlError> {
         s.insert(self.table, row).await
+    }
+
+    /// Whether the row that an insert met is there still; it stays then until the transaction has ended.
+    ///
+    /// # Errors
+    /// What the engine fails with.
+    pub async fn keep_duplicate(
+        &self,
+        s: &mut Session,
+        index: usize,
+        key: &[u8],
+        values: &[Value],
+    ) -> Result<bool, SqlError> {
+        // Snapshot isolation goes by what it saw, not by locks.
+        if s.isolation() == Isolation::Snapshot {
+            return Ok(true);
+        }
+        s.lock_duplicate(self.table, index, key, values).await
     }
 
     /// Before a row changes: the row that is to come, as the assignments have left it. `None` where nothing changes.
