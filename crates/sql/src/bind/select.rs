@@ -17,6 +17,7 @@ use super::source::TableSource;
 use super::tree::{
     Body, BoundBlock, BoundQuery, BoundSub, GroupPlan, LockSpec, SortKey, SubAggregates, Yields,
 };
+use super::zero_dates::count_as_null;
 use crate::sink::ColumnMeta;
 use sql_expr::agg::AggSpec;
 use sql_expr::bind::{Clause, column_text};
@@ -141,7 +142,8 @@ impl StatementBinder<'_> {
     ) -> Result<Clauses, SqlError> {
         self.bind_items(&s.items, b)?;
         if let Some(w) = &s.selection {
-            let e = self.bind(w, Clause::Where, &b.names, &mut b.subqueries)?;
+            let mut e = self.bind(w, Clause::Where, &b.names, &mut b.subqueries)?;
+            count_as_null(&mut e, &b.names.tables);
             push_conjuncts(e, 0, &mut b.joins.conds);
         }
         let keys = self.bind_group_by(&s.group_by, b)?;

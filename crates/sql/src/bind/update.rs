@@ -16,6 +16,7 @@ use super::source::TableSource;
 use super::tree::{
     Assign, Body, BoundBlock, BoundQuery, BoundSub, BoundUpdate, LimitPlan, SortKey, UpdateTarget,
 };
+use super::zero_dates::count_as_null;
 use crate::access::Priv;
 use sql_expr::bind::{Clause, column_text};
 use sql_parser::ast;
@@ -75,7 +76,8 @@ impl StatementBinder<'_> {
         self.bind_from(tables, &mut st)?;
         c.base = st.base;
         if let Some(w) = selection {
-            let e = self.bind(w, Clause::Where, &c.names, &mut c.subqueries)?;
+            let mut e = self.bind(w, Clause::Where, &c.names, &mut c.subqueries)?;
+            count_as_null(&mut e, &c.names.tables);
             push_conjuncts(e, 0, &mut c.joins.conds);
         }
         Ok(c)
@@ -149,7 +151,8 @@ impl StatementBinder<'_> {
             }
         }
         if let Some(w) = &u.selection {
-            let e = self.bind(w, Clause::Where, &c.names, &mut c.subqueries)?;
+            let mut e = self.bind(w, Clause::Where, &c.names, &mut c.subqueries)?;
+            count_as_null(&mut e, &c.names.tables);
             push_conjuncts(e, 0, &mut c.joins.conds);
         }
         self.guard_updates(&c.names, &targets)?;
