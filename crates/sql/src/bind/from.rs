@@ -282,7 +282,7 @@ impl StatementBinder<'_> {
         let belongs = if outer { new_nest } else { nest };
         let (on, columns) = self.join_condition(j, left, right, st)?;
         for mut e in on {
-            super::zero_dates::count_in_join(&mut e, belongs, &st.names.tables);
+            st.names.zero_as_null(&mut e, belongs);
             push_conjuncts(e, belongs, &mut st.joins.conds);
         }
         for t in &mut st.names.tables[inner.unwrap_or(0..0)] {

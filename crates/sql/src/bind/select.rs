@@ -17,7 +17,6 @@ use super::source::TableSource;
 use super::tree::{
     Body, BoundBlock, BoundQuery, BoundSub, GroupPlan, LockSpec, SortKey, SubAggregates, Yields,
 };
-use super::zero_dates::count_as_null;
 use crate::sink::ColumnMeta;
 use sql_expr::agg::AggSpec;
 use sql_expr::bind::{Clause, column_text};
@@ -143,7 +142,7 @@ impl StatementBinder<'_> {
         self.bind_items(&s.items, b)?;
         if let Some(w) = &s.selection {
             let mut e = self.bind(w, Clause::Where, &b.names, &mut b.subqueries)?;
-            count_as_null(&mut e, &b.names.tables);
+            b.names.zero_as_null(&mut e, 0);
             push_conjuncts(e, 0, &mut b.joins.conds);
         }
         let keys = self.bind_group_by(&s.group_by, b)?;

@@ -16,7 +16,6 @@ use super::source::TableSource;
 use super::tree::{
     Assign, Body, BoundBlock, BoundQuery, BoundSub, BoundUpdate, LimitPlan, SortKey, UpdateTarget,
 };
-use super::zero_dates::count_as_null;
 use crate::access::Priv;
 use sql_expr::bind::{Clause, column_text};
 use sql_parser::ast;
@@ -77,7 +76,7 @@ impl StatementBinder<'_> {
         c.base = st.base;
         if let Some(w) = selection {
             let mut e = self.bind(w, Clause::Where, &c.names, &mut c.subqueries)?;
-            count_as_null(&mut e, &c.names.tables);
+            c.names.zero_as_null(&mut e, 0);
             push_conjuncts(e, 0, &mut c.joins.conds);
         }
         Ok(c)
@@ -152,7 +151,7 @@ impl StatementBinder<'_> {
         }
         if let Some(w) = &u.selection {
             let mut e = self.bind(w, Clause::Where, &c.names, &mut c.subqueries)?;
-            count_as_null(&mut e, &c.names.tables);
+            c.names.zero_as_null(&mut e, 0);
             push_conjuncts(e, 0, &mut c.joins.conds);
         }
         self.guard_updates(&c.names, &targets)?;

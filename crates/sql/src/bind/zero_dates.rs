@@ -4,60 +4,47 @@
 
 use types::{Date, DateTime};
 
-use super::scope::FromTable;
-use super::source::TableSource;
 use sql_expr::{CmpOp, Comparer, Expr, ExprType, Node, Shape, Val};
 
-/// Lets the zero date count as NULL in a condition of WHERE.
-pub(super) fn count_as_null(e: &mut Expr, tables: &[FromTable]) {
+/// Of a column that is declared NOT NULL, by slot and place, whether its table may have no row; `None` for other columns.
+type NotNull<'a> = dyn Fn(u16, u16) -> Option<bool> + 'a;
+
+/// Lets the zero date count as NULL in a condition.
+pub(super) fn count_as_null(e: &mut Expr, declared: &NotNull<'_>) {
     match &mut e.node {
         Node::And(parts) | Node::Or(parts) => {
-            parts.iter_mut().for_each(|p| count_as_null(p, tables));
+            parts.iter_mut().for_each(|p| count_as_null(p, declared));
         }
         Node::IsNull(x, false) => {
-            if let Some(is_zero) = is_zero(x, tables) {
-                let nullable = is_zero.ty.nullable;
-                let is_null = std::mem::replace(e, Expr::null());
-                // Of a table that may have no row, both are asked.
-                *e = match nullable {
-                    true => Expr {
+            if let Some(is_zero) = is_zero(x, declared) {
+                let both = is_zero.ty.nullable;
+                let is_null = std::mem::replace(e, is_zero);
+                if both {
+                    let is_zero = std::mem::replace(e, Expr::null());
+                    *e = Expr {
                         ty: ExprType::truth(true),
                         node: Node::Or(vec![is_null, is_zero]),
-                    },
-                    false => is_zero,
-                };
+                    };
+                }
             }
         }
         _ => {}
     }
 }
 
-/// The same in ON, which is WHERE where the join is of nest 0.
-pub(super) fn count_in_join(e: &mut Expr, nest: u16, tables: &[FromTable]) {
-    if nest == 0 {
-        count_as_null(e, tables);
-    }
-}
-
-/// Whether a column is the zero date, where it is one of those.
-fn is_zero(x: &Expr, tables: &[FromTable]) -> Option<Expr> {
+/// Whether a column is the zero date, where it is one of those; NULL where its table has no row.
+fn is_zero(x: &Expr, declared: &NotNull<'_>) -> Option<Expr> {
     let zero = match x.ty.shape {
         Shape::Date => Val::Date(Date::ZERO),
         Shape::DateTime(fsp) => Val::DateTime(DateTime::ZERO.with_fsp(fsp)),
         _ => return None,
     };
     let c = x.as_column()?;
-    let declared = tables.iter().find(|t| t.slot == c.slot)?;
-    let TableSource::Engine(table) = &declared.source else {
-        return None;
-    };
-    if table.def.columns[usize::from(c.ordinal)].nullable {
-        return None;
-    }
+    let missing = declared(c.slot, c.ordinal)?;
     let mut ty = x.ty;
     ty.nullable = false;
     Some(Expr {
-        ty: ExprType::truth(x.ty.nullable || declared.outer_joined),
+        ty: ExprType::truth(missing),
         node: Node::Compare(
             CmpOp::Eq,
             Comparer::DateTime,
