@@ -301,6 +301,8 @@ pub(super) fn needs_coercion(from: &ExprType, to: &ExprType) -> bool {
         (Int { unsigned: a, .. }, Int { unsigned: b, .. }) => a != b,
         (Decimal { scale: a, .. }, Decimal { scale: b, .. }) => a != b,
         (Str { .. }, Str { .. }) => false,
+        // As a double it is shown with all of its digits.
+        (Float { .. }, Double { .. }) => true,
         (Double { .. } | Float { .. }, Double { .. } | Float { .. }) => false,
         (Time(a), Time(b)) => a != b,
         (DateTime(a) | Timestamp(a), DateTime(b) | Timestamp(b)) => a != b,

@@ -149,7 +149,12 @@ fn convert(v: &Val<'_>, ty: &ExprType, column: &DataType, cx: &EvalCtx<'_>) -> O
         | DataType::Text { collation, .. } => {
             Some(Value::Str(conv::text_of(v, ty).into_owned(), *collation))
         }
-        DataType::Binary(_) | DataType::VarBinary(_) | DataType::Blob(_) => {
+        // What is stored has zeros behind it, which count in a comparison: `'ab'` is no value of BINARY(3).
+        DataType::Binary(len) => {
+            let text = conv::text_of(v, ty);
+            (text.len() == *len as usize).then(|| Value::Bytes(text.into_owned()))
+        }
+        DataType::VarBinary(_) | DataType::Blob(_) => {
             Some(Value::Bytes(conv::text_of(v, ty).into_owned()))
         }
         DataType::Date => {

@@ -66,6 +66,9 @@ fn constant(v: &Val<'_>, e: &Expr, out: &mut String) {
     match v {
         Val::Null => out.push_str("NULL"),
         Val::Bytes(b) => {
+            if e.ty.is_binary_text() {
+                out.push_str("_binary");
+            }
             let _ = write!(out, "'{}'", String::from_utf8_lossy(b).replace('\'', "\\'"));
         }
         Val::Date(_) | Val::Time(_) | Val::DateTime(_) => {
@@ -206,6 +209,9 @@ fn in_list(i: &InList, cx: &dyn Surroundings, out: &mut String) {
                     out.push(',');
                 }
                 constant(v, &shape, out);
+            }
+            if i.has_null {
+                out.push_str(if items.is_empty() { "NULL" } else { ",NULL" });
             }
         }
         Members::Each(m) => {

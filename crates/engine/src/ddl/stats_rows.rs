@@ -1,4 +1,5 @@
-//! Figures in the catalog: a row for each table that has some, written without being waited for. A crash keeps it or loses it whole.
+//! Figures in the catalog: a row for each table that has some. Of those that nobody asked for, nobody waits until they are durable: a crash keeps
+//! the row or loses it whole.
 
 use super::catalog::{row_key, stats_row};
 use crate::engine::Engine;
@@ -10,21 +11,33 @@ use std::sync::Arc;
 use types::SqlError;
 
 impl Engine {
-    /// Keeps what is known of a table that somebody holds. What cannot be kept is made again at the next start.
-    pub(crate) async fn save_stats(self: &Arc<Self>, t: &Table) {
+    /// Keeps what is known of a table that somebody holds. `asked`: a statement did, which has its effect when it has been answered.
+    ///
+    /// # Errors
+    /// A full disk, a closed log. What cannot be kept is made again at the next start.
+    pub(crate) async fn save_stats(
+        self: &Arc<Self>,
+        t: &Table,
+        asked: bool,
+    ) -> Result<(), SqlError> {
         let map = || {
             Ok(pager::alloc::high_water(
                 &*self.pager().shared(&t.space, PageNo(0))?,
             ))
         };
         let pages = self.pager().run(map).await.unwrap_or(0);
-        if let Some(saved) = t.saved_stats(u64::from(pages)) {
-            // A full disk or a closed log: others say so.
-            let _ = self.put_stats(t.def.id, encode(&saved)).await;
+        match t.saved_stats(u64::from(pages)) {
+            Some(saved) => self.put_stats(t.def.id, encode(&saved), asked).await,
+            None => Ok(()),
         }
     }
 
-    async fn put_stats(self: &Arc<Self>, table: u32, bytes: Vec<u8>) -> Result<(), SqlError> {
+    async fn put_stats(
+        self: &Arc<Self>,
+        table: u32,
+        bytes: Vec<u8>,
+        asked: bool,
+    ) -> Result<(), SqlError> {
         let Some(catalog) = self.ddl.catalog_table() else {
             return Ok(());
         };
@@ -37,7 +50,7 @@ impl Engine {
             Err(e) => Err(e),
         };
         match put {
-            // Nobody waits until it is durable.
+            Ok(()) if asked => s.commit().await,
             Ok(()) => match s.commit_now() {
                 Some(_) => Ok(()),
                 None => s.commit().await,

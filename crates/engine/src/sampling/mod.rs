@@ -158,6 +158,10 @@ impl Engine {
             Ok(()) => self.make_stats(&t, &go_on).await,
             Err(e) => Err(e),
         };
+        if done.is_ok() {
+            // A full disk or a closed log: others say so.
+            let _ = self.save_stats(&t, false).await;
+        }
         drop(held);
         let now = clock.now_us();
         let rest = now + REST_US.max((now - begun) * REST_TIMES);
@@ -173,7 +177,7 @@ impl Engine {
         }
     }
 
-    /// Makes figures of a table that somebody holds, shows them and keeps them.
+    /// Makes figures of a table that somebody holds, and shows them.
     async fn make_stats(
         self: &Arc<Self>,
         t: &Arc<Table>,
@@ -184,7 +188,6 @@ impl Engine {
         let rows = stats.rows;
         t.known.put(stats);
         t.live.counts.made(changes, rows);
-        self.save_stats(t).await;
         Ok(())
     }
 }
@@ -209,7 +212,7 @@ impl Session {
         let go_on = || interrupt.check().map_err(NoSample::Failed);
         let engine = self.engine.clone();
         match engine.make_stats(t, &go_on).await {
-            Ok(()) => Ok(()),
+            Ok(()) => engine.save_stats(t, true).await,
             Err(NoSample::Failed(e)) => Err(e),
             Err(NoSample::Later) => {
                 Err(error::storage(OpError::Dropped(t.space_id()), &t.full_name))
@@ -235,7 +238,6 @@ impl Session {
         all.extend(changed.into_iter().filter(|h| !h.json.is_empty()));
         all.sort_by(|a, b| a.column.cmp(&b.column));
         t.known.put_histograms(all.into());
-        self.engine.clone().save_stats(t).await;
-        Ok(())
+        self.engine.clone().save_stats(t, true).await
     }
 }

@@ -281,7 +281,8 @@ impl StatementBinder<'_> {
         };
         let belongs = if outer { new_nest } else { nest };
         let (on, columns) = self.join_condition(j, left, right, st)?;
-        for e in on {
+        for mut e in on {
+            st.names.zero_as_null(&mut e, belongs);
             push_conjuncts(e, belongs, &mut st.joins.conds);
         }
         for t in &mut st.names.tables[inner.unwrap_or(0..0)] {

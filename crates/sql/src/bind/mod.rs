@@ -22,6 +22,7 @@ mod select;
 pub(crate) mod source;
 pub(crate) mod tree;
 mod update;
+mod zero_dates;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;

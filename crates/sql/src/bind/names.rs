@@ -18,6 +18,8 @@ use types::error::codes;
 
 use super::scope::{FromTable, column_expr};
 use super::select::Item;
+use super::source::TableSource;
+use super::zero_dates::count_as_null;
 use sql_expr::agg::AggSpec;
 use sql_expr::bind::{Clause, Resolved, column_text};
 use sql_expr::{Expr, Node};
@@ -98,6 +100,21 @@ impl<'s> Names<'s> {
     pub fn table(&self, slot: u16) -> Option<&FromTable> {
         let first = self.tables.first()?.slot;
         self.tables.get(usize::from(slot.checked_sub(first)?))
+    }
+
+    /// Lets the zero date count as NULL in a condition of the block itself, which nest 0 is.
+    pub fn zero_as_null(&self, e: &mut Expr, nest: u16) {
+        if nest != 0 {
+            return;
+        }
+        count_as_null(e, &|slot, column| {
+            let t = self.table(slot)?;
+            let TableSource::Engine(table) = &t.source else {
+                return None;
+            };
+            let nullable = table.def.columns[usize::from(column)].nullable;
+            (!nullable).then_some(t.outer_joined)
+        });
     }
 
     /// Whether a column of a bound expression belongs to this block.

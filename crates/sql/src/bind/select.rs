@@ -141,7 +141,8 @@ impl StatementBinder<'_> {
     ) -> Result<Clauses, SqlError> {
         self.bind_items(&s.items, b)?;
         if let Some(w) = &s.selection {
-            let e = self.bind(w, Clause::Where, &b.names, &mut b.subqueries)?;
+            let mut e = self.bind(w, Clause::Where, &b.names, &mut b.subqueries)?;
+            b.names.zero_as_null(&mut e, 0);
             push_conjuncts(e, 0, &mut b.joins.conds);
         }
         let keys = self.bind_group_by(&s.group_by, b)?;

@@ -75,7 +75,8 @@ impl StatementBinder<'_> {
         self.bind_from(tables, &mut st)?;
         c.base = st.base;
         if let Some(w) = selection {
-            let e = self.bind(w, Clause::Where, &c.names, &mut c.subqueries)?;
+            let mut e = self.bind(w, Clause::Where, &c.names, &mut c.subqueries)?;
+            c.names.zero_as_null(&mut e, 0);
             push_conjuncts(e, 0, &mut c.joins.conds);
         }
         Ok(c)
@@ -149,7 +150,8 @@ impl StatementBinder<'_> {
             }
         }
         if let Some(w) = &u.selection {
-            let e = self.bind(w, Clause::Where, &c.names, &mut c.subqueries)?;
+            let mut e = self.bind(w, Clause::Where, &c.names, &mut c.subqueries)?;
+            c.names.zero_as_null(&mut e, 0);
             push_conjuncts(e, 0, &mut c.joins.conds);
         }
         self.guard_updates(&c.names, &targets)?;

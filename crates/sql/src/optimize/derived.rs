@@ -2,7 +2,7 @@
 //! go into their queries. As in MySQL's manual, "Optimizing Derived Tables, View References, and Common Table Expressions with Merging or
 //! Materialization" and "Derived Condition Pushdown Optimization".
 
-use super::equalities::read_instead;
+use super::equalities::{is_by_collation, read_instead};
 use super::hashing::hashable;
 use super::hints::carried;
 use super::unnest::{each_own_expr, is_steady, renumber, subquery_of};
@@ -15,7 +15,7 @@ use crate::bind::source::TableSource;
 use crate::bind::tree::{Body, BoundBlock, BoundQuery};
 use sql_expr::infer::Arith;
 use sql_expr::vars::Switches;
-use sql_expr::{CmpOp, Expr, Node};
+use sql_expr::{CmpOp, Comparer, Expr, Node};
 
 /// Most tables of a block that it grows to: their orders are all compared.
 const MOST_TABLES: usize = 12;
@@ -247,7 +247,11 @@ fn push_equal(block: &mut BoundBlock, switches: Switches) {
                     Node::Column(k) => (k.slot, k.ordinal) != (from.slot, from.ordinal),
                     _ => false,
                 };
-                if !compares || k.expr.any(&only) || !k.expr.reads_row() {
+                let alike = match comparer {
+                    Comparer::Text(id) => is_by_collation(&k.expr, *id),
+                    _ => true,
+                };
+                if !compares || !alike || k.expr.any(&only) || !k.expr.reads_row() {
                     continue;
                 }
                 let mut e = k.expr.clone();

@@ -14,7 +14,7 @@ use super::hashing::hashable;
 use crate::bind::places::Places;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
-use sql_expr::{CmpOp, Comparer, Expr, ExprType, Node};
+use sql_expr::{CmpOp, Comparer, Expr, ExprType, Members, Node};
 
 /// How the members of a class compare.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -150,7 +150,11 @@ fn copy_ranges(
         if c.expr.any(&alone) || c.tables.count_ones() != 1 {
             continue;
         }
-        for class in classes.iter().filter(|k| k.members.contains(&m)) {
+        let serves = |k: &&Class| match k.kind {
+            Kind::Text(id) => k.members.contains(&m) && is_by_collation(&c.expr, id),
+            _ => k.members.contains(&m),
+        };
+        for class in classes.iter().filter(serves) {
             for &(t, ordinal) in class.members.iter().filter(|x| x.0 != m.0) {
                 let other = tables[t].column_expr(usize::from(ordinal));
                 let alike =
@@ -167,6 +171,25 @@ fn copy_ranges(
         }
     }
     conds.extend(made);
+}
+
+/// Whether a condition compares columns by this collation and looks at them in no other way, so that it holds for all texts that are
+/// equal by it or for none: `LENGTH(c) = 1`, or a comparison by bytes, tells equal texts apart.
+pub(super) fn is_by_collation(e: &Expr, id: CollationId) -> bool {
+    let by = |c: &Comparer| *c == Comparer::Text(id);
+    let bare = |e: &Expr| e.as_column().is_some() || !e.reads_row();
+    match &e.node {
+        Node::Compare(_, c, p) => by(c) && p.iter().all(bare),
+        Node::Between(p, c, _) => c.iter().all(by) && p.iter().all(bare),
+        Node::In(list) => {
+            bare(&list.expr)
+                && match &list.members {
+                    Members::Sorted(c, ..) => by(c),
+                    Members::Each(each) => each.iter().all(|(c, e)| by(c) && bare(e)),
+                }
+        }
+        _ => false,
+    }
 }
 
 /// Whether a column is the first part of an index.

@@ -330,7 +330,13 @@ fn merge(block: &mut BoundBlock, a: Asked, places: &Places, strategies: Strategi
             });
         }
     }
-    let single = !a.negated && inner.tables.len() == 1 && has_one_row(&inner.tables[0], &conds);
+    let single = !a.negated
+        && inner.tables.len() == 1
+        && has_one_row(&inner.tables[0], &conds, |i| {
+            let sub = i.checked_sub(subqueries);
+            let sub = sub.and_then(|i| inner.subqueries.get(i as usize));
+            sub.is_none_or(|s| s.outer.iter().any(|o| o.0 == inner.tables[0].slot))
+        });
     let own = match single {
         true => 0,
         false => new_nest(block, a.negated, needs, strategies),
@@ -373,11 +379,17 @@ fn merge(block: &mut BoundBlock, a: Asked, places: &Places, strategies: Strategi
 }
 
 /// Whether equalities with values from outside leave at most one row of a table.
-fn has_one_row(t: &FromTable, conds: &[Cond]) -> bool {
+fn has_one_row(t: &FromTable, conds: &[Cond], reads_it: impl Fn(u32) -> bool) -> bool {
     let TableSource::Engine(table) = &t.source else {
         return false;
     };
-    let own = |e: &Expr| e.any(&|x| matches!(&x.node, Node::Column(c) if c.slot == t.slot));
+    // What a subquery yields may depend on the row that is looked for.
+    let own = |e: &Expr| {
+        e.any(&|x| match &x.node {
+            Node::Column(c) => c.slot == t.slot,
+            _ => subquery_of(x).is_some_and(&reads_it),
+        })
+    };
     let fixed = |column: u16| {
         let ty = t.expr_type(usize::from(column));
         conds.iter().filter(|c| c.nest == 0).any(|c| {
@@ -426,7 +438,11 @@ fn materialize(
     let mut t = FromTable::unnamed(slot, query.types.iter().map(column).collect());
     t.source = TableSource::Derived(block.derived.len() as u32);
     t.alias = format!("<subquery{}>", a.subquery + 2).into();
-    let nest = match !a.negated && is_distinct(&query) {
+    // No two of its rows match where what tells them apart is what the comparison goes by.
+    let told_apart = (0..)
+        .zip(&comparers)
+        .all(|(n, c)| index_comparable(c, &t.column_expr(n).ty));
+    let nest = match !a.negated && told_apart && is_distinct(&query) {
         true => 0,
         false => new_nest(block, a.negated, needs, strategies),
     };

@@ -209,7 +209,7 @@ pub(crate) fn query(q: &QueryPlan, names: &[&str], out: &mut String) {
             let _ = write!(out, "values {}", rows.join(","));
         }
         Body::Set(first, arms) => {
-            query(first, names, out);
+            arm(first, names, out);
             for a in arms {
                 out.push_str(match a.op {
                     SetOp::Union => " union ",
@@ -219,13 +219,29 @@ pub(crate) fn query(q: &QueryPlan, names: &[&str], out: &mut String) {
                 if a.all {
                     out.push_str("all ");
                 }
-                query(&a.query, names, out);
+                arm(&a.query, names, out);
             }
         }
     }
     if !matches!(q.body, Body::Block(_)) {
         order(&q.order, &|e| sql_expr::text(e), out);
         limit(q.limit.as_ref(), out);
+    }
+}
+
+/// A query of a set operation: in parentheses where it has an order or a limit of its own, or is one itself.
+fn arm(q: &QueryPlan, names: &[&str], out: &mut String) {
+    let apart = match &q.body {
+        Body::Block(b) => !b.order.is_empty() || !b.delivered.is_empty() || b.limit.is_some(),
+        Body::Rows(..) => !q.order.is_empty() || q.limit.is_some(),
+        Body::Set(..) => true,
+    };
+    if apart {
+        out.push('(');
+    }
+    query(q, names, out);
+    if apart {
+        out.push(')');
     }
 }
 
@@ -327,7 +343,20 @@ fn of_parts<'p>(b: &'p Block, parts: &[Part<'p>], out: &mut Vec<&'p Expr>) {
 }
 
 fn from(b: &Block, out: &mut String) {
-    joined(b, &shape::parts(b), out);
+    let mut parts = shape::parts(b);
+    if b.weedout.is_empty() {
+        return joined(b, &parts, out);
+    }
+    // Tables of semi-joins that are read as others are, and whose duplicates are weeded out.
+    let semi = |p: &mut Part<'_>| match p {
+        Part::Step(s) => !b.weedout.contains(&b.steps[*s].table),
+        Part::Nest(_) => false,
+    };
+    let semi: Vec<Part<'_>> = parts.extract_if(.., semi).collect();
+    joined(b, &parts, out);
+    out.push_str(" semi join (");
+    joined(b, &semi, out);
+    out.push(')');
 }
 
 fn joined(b: &Block, parts: &[Part<'_>], out: &mut String) {

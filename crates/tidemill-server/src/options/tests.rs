@@ -221,10 +221,19 @@ fn variables_are_handed_on() -> Result<(), OptionsError> {
             "--sort-buffer-size=1M",
             "--slow-query-log",
             "--sort-buffer-size=2M",
+            "--connection-memory-limit=64M",
+            "--global-connection-memory-limit=1G",
+            "--explain-format=tree",
         ],
         &[],
     )?;
-    let expected = [("sort_buffer_size", "2M"), ("slow_query_log", "1")];
+    let expected = [
+        ("sort_buffer_size", "2M"),
+        ("slow_query_log", "1"),
+        ("connection_memory_limit", "64M"),
+        ("global_connection_memory_limit", "1G"),
+        ("explain_format", "tree"),
+    ];
     let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
     assert_eq!(found.options.variables, expected);
     Ok(())

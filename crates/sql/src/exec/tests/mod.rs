@@ -7,6 +7,7 @@ mod joins;
 mod paths;
 mod queries;
 mod spilled;
+mod typed_joins;
 
 use std::path::Path;
 use std::sync::Arc;

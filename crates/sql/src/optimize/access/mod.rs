@@ -468,12 +468,13 @@ impl<'a> Paths<'a> {
     /// that the conditions leave of which this table has said nothing.
     pub fn fan(&self, bound: u64, others: &Others<'_>) -> f64 {
         let rows = self.statistics.rows;
+        // A text may say something of one column a hundred thousand times: it is looked through once for each column.
         let mut fixed: Vec<(u16, usize)> = Vec::new();
+        let mut columns: Vec<u16> = Vec::new();
         for s in &self.said {
-            if !fixed.iter().any(|f| f.0 == s.column)
-                && let Some(n) = self.equal(s.column, bound)
-            {
-                fixed.push((s.column, n));
+            if !columns.contains(&s.column) {
+                columns.push(s.column);
+                fixed.extend(self.equal(s.column, bound).map(|n| (s.column, n)));
             }
         }
         let mut share = 1.0;
@@ -503,13 +504,13 @@ impl<'a> Paths<'a> {
             let _ = column;
             share *= self.said[*n].share.unwrap_or(NEXT_EQUAL);
         }
-        let handled = |cond: usize| {
-            self.said.iter().any(|s| {
-                s.cond == cond
-                    && matches!(s.sarg, Sarg::Equal(..))
-                    && fixed.iter().any(|f| f.0 == s.column)
-            })
-        };
+        // In ascending order, as conditions are looked at one by one.
+        let counted = self
+            .said
+            .iter()
+            .filter(|s| matches!(s.sarg, Sarg::Equal(..)) && fixed.iter().any(|f| f.0 == s.column));
+        let counted: Vec<usize> = counted.map(|s| s.cond).collect();
+        let handled = |cond: usize| counted.binary_search(&cond).is_ok();
         let matching = if single { 1.0 } else { rows * share };
         matching * others(&handled)
     }

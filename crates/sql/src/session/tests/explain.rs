@@ -231,6 +231,27 @@ fn trees_and_rewritten_statements() {
             || c.rewritten("SELECT t3.a FROM t3 LEFT JOIN t2 ON t2.id = t3.a WHERE t2.c = 1")
                 .contains("from `test`.`t2` join `test`.`t3` where")
     );
+    for (sql, part) in [
+        (
+            "SELECT /*+ SEMIJOIN(@q DUPSWEEDOUT) */ id FROM t1 WHERE b IN (SELECT /*+ QB_NAME(q) */ a FROM t3)",
+            "from `test`.`t1` semi join (`test`.`t3`) where",
+        ),
+        (
+            "SELECT id FROM t1 WHERE b NOT IN (1, NULL)",
+            "(`test`.`t1`.`b` not in (1,NULL))",
+        ),
+        (
+            "SELECT id FROM t1 WHERE HEX(id) = BINARY 'A'",
+            "= _binary'A')",
+        ),
+        (
+            "(SELECT a FROM t3 ORDER BY a LIMIT 1) UNION SELECT 2",
+            "order by `test`.`t3`.`a` limit 1) union  select 2",
+        ),
+    ] {
+        let text = c.rewritten(sql).replace("/* select#2 */", "");
+        assert!(text.contains(part), "{sql}: {text}");
+    }
     // The rows of a prepared EXPLAIN come with the note as well.
     c.run("PREPARE s FROM 'EXPLAIN SELECT 1'");
     for _ in 0..2 {
