@@ -22,6 +22,7 @@ mod conv;
 mod ctx;
 mod eval;
 pub mod func;
+pub mod hash;
 pub mod infer;
 mod inlist;
 pub mod json;

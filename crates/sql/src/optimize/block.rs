@@ -9,8 +9,11 @@ use super::derived;
 use super::fast;
 use super::hints;
 use super::joins;
+use super::lateral;
+use super::quantified;
 use super::spool;
 use crate::bind::places::Places;
+use crate::bind::source::TableSource;
 use crate::bind::subqueries_of;
 use crate::bind::tree::BoundBlock;
 use crate::plan::{Block, TablePlan};
@@ -34,6 +37,11 @@ impl Optimizer<'_> {
             true => Vec::new(),
             false => covering::columns_read(&b, &places),
         };
+        quantified::find_extremes(&mut b);
+        let by_key = match changes {
+            true => Vec::new(),
+            false => lateral::candidates(&b, self.switches()),
+        };
         let BoundBlock {
             number,
             hints: _,
@@ -54,12 +62,16 @@ impl Optimizer<'_> {
             yields,
             rewritten: _,
         } = b;
-        let derived = self.queries(derived)?;
+        let mut derived = self.queries(derived)?;
         let derived_rows: Vec<f64> = derived.iter().map(super::rows_of).collect();
+        let makes: Vec<f64> = derived.iter().map(lateral::cost_of).collect();
         let request = Request {
             engine: self.ctx.engine,
             cx: self.ctx.cx,
             derived: &derived_rows,
+            makes: &makes,
+            by_key: &by_key,
+            plan: &|q| self.query(q),
             tables: &tables,
             joins,
             subqueries: &subqueries,
@@ -73,6 +85,11 @@ impl Optimizer<'_> {
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
         };
         let found = joins::plan(request)?;
+        for (t, query) in found.by_key {
+            if let TableSource::Derived(n) = tables[t].source {
+                derived[n as usize] = query;
+            }
+        }
         let mut delivered = Vec::new();
         if found.ordered && group.is_none() {
             delivered = std::mem::take(&mut order);

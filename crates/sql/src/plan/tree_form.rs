@@ -484,7 +484,10 @@ impl Former<'_> {
             TableSource::Virtual(_) => return Op::new(format!("Table scan on {name}"), Vec::new()),
             TableSource::Derived(n) => {
                 let made = self.query(&b.derived[*n as usize]);
-                let made = Op::new("Materialize", made);
+                let made = match s.lateral {
+                    Some(_) => Op::new("Materialize (invalidate on other keys)", made),
+                    None => Op::new("Materialize", made),
+                };
                 return Op::new(format!("Table scan on {name}"), vec![made]);
             }
         };

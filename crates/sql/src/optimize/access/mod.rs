@@ -20,6 +20,7 @@ use self::bounds::{bounds, key};
 use self::cost::{FORBIDDEN, LOOK_UP, LOOK_UP_GUESSED, NEXT_RANGE, ROW, SEEK, SEEN, reading};
 use super::conditions::CondInfo;
 use super::covering::covering;
+use super::lateral::ByKey;
 use super::range::{Sarg, sarg};
 use super::selectivity::Selectivity;
 use super::statistics::Statistics;
@@ -49,6 +50,8 @@ pub(crate) struct Choice {
     pub used: Vec<usize>,
     /// Rows it yields, roughly.
     pub rows: f64,
+    /// How a derived table is made for one key at a time.
+    pub by_key: Option<Box<ByKey>>,
 }
 
 /// A way to read a table, as far as comparing goes.
@@ -523,6 +526,7 @@ impl<'a> Paths<'a> {
             },
             used: Vec::new(),
             rows: path.yields,
+            by_key: None,
         };
         let index = match path.what {
             What::Full => return everything(),
@@ -531,6 +535,7 @@ impl<'a> Paths<'a> {
                     access: Access::Range(Box::new(self.any[n].range.clone())),
                     used: Vec::new(),
                     rows: path.yields,
+                    by_key: None,
                 };
             }
             What::Union(n) => {
@@ -538,6 +543,7 @@ impl<'a> Paths<'a> {
                     access: Access::Union(self.unions[n].range.arms.clone().into()),
                     used: Vec::new(),
                     rows: path.yields,
+                    by_key: None,
                 };
             }
             What::Part(index) => index,
@@ -590,6 +596,7 @@ impl<'a> Paths<'a> {
             access,
             used,
             rows: path.yields,
+            by_key: None,
         }
     }
 }

@@ -1,0 +1,148 @@
+//! `x < ANY (SELECT ..)`, `x > ALL (SELECT ..)` and the like.
+//!
+//! One that reads the rows around it becomes a semi-join or an anti-join: the first row that confirms or refutes ends the search. Of any
+//! other, the least or greatest row decides, and whether there is a NULL. That is also better for one that reads few different values
+//! from around, as its results are kept.
+
+use engine::Engine;
+
+use super::statistics::Statistics;
+use super::unnest::each_own_expr;
+use crate::bind::tree::{BoundBlock, BoundSub, Extreme};
+use sql_expr::{CmpOp, Comparer, Expr, ExprType, Node, Shape};
+
+/// How often values have to come on average, so that keeping results for them is better than to look for a row each time.
+const TIMES: f64 = 4.0;
+
+/// What a row of the subquery is asked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowTest {
+    op: CmpOp,
+    /// It is ALL, or NOT ANY.
+    all: bool,
+}
+
+impl RowTest {
+    /// Of a comparison with ANY or ALL rows; `None` where it is no matter of order.
+    pub fn of(op: CmpOp, all: bool) -> Option<RowTest> {
+        is_order(op).then_some(RowTest { op, all })
+    }
+
+    /// Of the comparison's denial: NOT (x < ANY ..) is true where x >= ALL is.
+    pub fn denied(self) -> RowTest {
+        RowTest {
+            op: negation(self.op),
+            all: !self.all,
+        }
+    }
+
+    /// What joins a row: where it is `negated`, a row that refutes.
+    pub fn condition(self, negated: bool, left: Expr, right: Expr, comparer: Comparer) -> Expr {
+        debug_assert_eq!(self.all, negated, "ALL is an anti-join");
+        let nullable = left.ty.nullable || right.ty.nullable;
+        let compare = |op| Expr {
+            node: Node::Compare(op, comparer, Box::new([left, right])),
+            ty: ExprType::truth(nullable),
+        };
+        match (negated, nullable) {
+            (false, _) => compare(self.op),
+            (true, false) => compare(negation(self.op)),
+            // What is unknown refutes as well.
+            (true, true) => Expr {
+                node: Node::IsTruth(Box::new(compare(self.op)), true, true),
+                ty: ExprType::truth(false),
+            },
+        }
+    }
+}
+
+fn is_order(op: CmpOp) -> bool {
+    matches!(op, CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge)
+}
+
+fn negation(op: CmpOp) -> CmpOp {
+    match op {
+        CmpOp::Lt => CmpOp::Ge,
+        CmpOp::Le => CmpOp::Gt,
+        CmpOp::Gt => CmpOp::Le,
+        CmpOp::Ge => CmpOp::Lt,
+        o => o,
+    }
+}
+
+/// Whether the values that a subquery reads from around come again and again, as far as statistics tell.
+pub(super) fn comes_again(engine: &Engine, block: &BoundBlock, sub: &BoundSub) -> bool {
+    let mut different = 1.0f64;
+    let mut rows = 1.0f64;
+    for &(slot, column) in &sub.outer {
+        let Some(t) = block.tables.iter().find(|t| t.slot == slot) else {
+            continue;
+        };
+        let figures = Statistics::of(engine, t, &[]);
+        let Some(distinct) = figures.distinct(column) else {
+            return false;
+        };
+        different *= distinct.max(1.0);
+        rows = rows.max(figures.rows);
+    }
+    different * TIMES <= rows
+}
+
+/// Notes which rows of the block's subqueries decide.
+pub(super) fn find_extremes(block: &mut BoundBlock) {
+    if block.subqueries.is_empty() {
+        return;
+    }
+    // For each subquery: what it is used for, where all uses agree.
+    let mut found: Vec<Option<Result<Extreme, ()>>> = Vec::new();
+    found.resize_with(block.subqueries.len(), || None);
+    let types: Vec<Vec<ExprType>> = { block.subqueries.iter() }
+        .map(|s| s.query.types.clone())
+        .collect();
+    each_own_expr(block, &mut |e| {
+        e.walk(&mut |x| {
+            let (number, use_of) = match &x.node {
+                Node::Subquery(i) | Node::Exists(i) => (*i as usize, None),
+                Node::Quantified(q) => {
+                    let number = q.subquery as usize;
+                    let extreme = match (&q.comparers[..], types.get(number).map(|t| &t[..])) {
+                        ([c], Some([t])) if is_order(q.op) && is_plain(c, t) => Some(Extreme {
+                            comparer: c.clone(),
+                            greatest: matches!(q.op, CmpOp::Gt | CmpOp::Ge) == q.all,
+                        }),
+                        _ => None,
+                    };
+                    (number, extreme)
+                }
+                _ => return true,
+            };
+            if let Some(known) = found.get_mut(number) {
+                let agrees = match (&known, &use_of) {
+                    (None, _) => true,
+                    (Some(Ok(a)), Some(b)) => a == b,
+                    _ => false,
+                };
+                *known = Some(use_of.filter(|_| agrees).ok_or(()));
+            }
+            true
+        });
+    });
+    for (s, found) in block.subqueries.iter_mut().zip(found) {
+        s.extreme = found.and_then(Result::ok);
+    }
+}
+
+/// Whether comparing two values of a type so says nothing but their order: no warning, no value that has none.
+fn is_plain(c: &Comparer, ty: &ExprType) -> bool {
+    let number = matches!(
+        ty.shape,
+        Shape::Int { .. } | Shape::Year | Shape::Decimal { .. } | Shape::Double { .. }
+    );
+    match c {
+        Comparer::Int => matches!(ty.shape, Shape::Int { .. } | Shape::Year),
+        Comparer::Exact | Comparer::Double => number && !ty.bits,
+        Comparer::Text(_) => matches!(ty.shape, Shape::Str { .. }),
+        Comparer::DateTime => ty.has_date(),
+        _ => false,
+    }
+}
