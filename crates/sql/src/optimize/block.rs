@@ -13,10 +13,11 @@ use super::lateral;
 use super::quantified;
 use super::spool;
 use crate::bind::places::Places;
+use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::bind::subqueries_of;
 use crate::bind::tree::BoundBlock;
-use crate::plan::{Block, TablePlan};
+use crate::plan::{Block, QueryPlan, TablePlan};
 use sql_expr::{Expr, Val};
 
 /// Groups for each row, where nothing better is known.
@@ -38,10 +39,7 @@ impl Optimizer<'_> {
             false => covering::columns_read(&b, &places),
         };
         quantified::find_extremes(&mut b);
-        let by_key = match changes {
-            true => Vec::new(),
-            false => lateral::candidates(&b, self.switches()),
-        };
+        let by_key = lateral::candidates(&b, self.switches(), changes);
         let BoundBlock {
             number,
             hints: _,
@@ -85,11 +83,7 @@ impl Optimizer<'_> {
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
         };
         let found = joins::plan(request)?;
-        for (t, query) in found.by_key {
-            if let TableSource::Derived(n) = tables[t].source {
-                derived[n as usize] = query;
-            }
-        }
+        put_by_key(&tables, &mut derived, found.by_key);
         let mut delivered = Vec::new();
         if found.ordered && group.is_none() {
             delivered = std::mem::take(&mut order);
@@ -97,7 +91,7 @@ impl Optimizer<'_> {
         if let Some(g) = &mut group {
             g.carry(&mut output, having.as_mut(), &mut order, &subqueries, base);
         }
-        let table = |(t, lock): (crate::bind::scope::FromTable, _)| TablePlan {
+        let table = |(t, lock): (FromTable, _)| TablePlan {
             source: t.source,
             slot: t.slot,
             alias: t.alias,
@@ -135,6 +129,15 @@ impl Optimizer<'_> {
             covering::set_covers(&mut block);
         }
         Ok(block)
+    }
+}
+
+/// Puts the queries that run for one key at a time in place of those that make everything.
+fn put_by_key(tables: &[FromTable], derived: &mut [QueryPlan], by_key: Vec<(usize, QueryPlan)>) {
+    for (t, query) in by_key {
+        if let TableSource::Derived(n) = tables[t].source {
+            derived[n as usize] = query;
+        }
     }
 }
 

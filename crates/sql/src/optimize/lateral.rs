@@ -40,9 +40,17 @@ pub(crate) struct ByKey {
     pub query: Option<QueryPlan>,
 }
 
-/// The queries of a block's derived tables that may be made for one key at a time, by their numbers.
-pub(super) fn candidates(block: &BoundBlock, switches: Switches) -> Vec<Option<BoundQuery>> {
+/// The queries of a block's derived tables that may be made for one key at a time, by their numbers; none where its
+/// rows are changed.
+pub(super) fn candidates(
+    block: &BoundBlock,
+    switches: Switches,
+    changes: bool,
+) -> Vec<Option<BoundQuery>> {
     let mut all = Vec::new();
+    if changes {
+        return all;
+    }
     for t in &block.tables {
         let TableSource::Derived(n) = t.source else {
             continue;

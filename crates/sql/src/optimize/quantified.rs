@@ -74,6 +74,7 @@ fn negation(op: CmpOp) -> CmpOp {
 pub(super) fn comes_again(engine: &Engine, block: &BoundBlock, sub: &BoundSub) -> bool {
     let mut different = 1.0f64;
     let mut rows = 1.0f64;
+    let mut own = false;
     for &(slot, column) in &sub.outer {
         let Some(t) = block.tables.iter().find(|t| t.slot == slot) else {
             continue;
@@ -82,10 +83,12 @@ pub(super) fn comes_again(engine: &Engine, block: &BoundBlock, sub: &BoundSub) -
         let Some(distinct) = figures.distinct(column) else {
             return false;
         };
+        own = true;
         different *= distinct.max(1.0);
         rows = rows.max(figures.rows);
     }
-    different * TIMES <= rows
+    // What it reads from further out is the same for all rows of the block.
+    !own || different * TIMES <= rows
 }
 
 /// Notes which rows of the block's subqueries decide.
