@@ -4,14 +4,15 @@
 
 pub(super) mod by_key;
 mod hash_key;
+mod made_keys;
 pub(super) mod refill;
 
 use engine::{ReadMode, RowBatch, ScanSpec};
 use types::{SqlError, ValueRef};
 
-use self::by_key::ByKey;
 use self::hash_key::write_build_key;
 pub(crate) use self::hash_key::write_probe_key;
+use self::made_keys::MadeKeys;
 use super::Env;
 use super::join::{all_hold, passes};
 use super::keymap::KeyMap;
@@ -35,7 +36,7 @@ pub(crate) struct Kept {
     /// Where the rows are that have no room: all of them.
     built: Option<Box<Built>>,
     /// Which rows each key has, where they are made for one at a time.
-    by_key: Option<Box<ByKey>>,
+    by_key: Option<Box<MadeKeys>>,
     _charge: Charge,
 }
 

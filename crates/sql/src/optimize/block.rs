@@ -6,11 +6,11 @@ use super::Optimizer;
 use super::conditions::Request;
 use super::covering;
 use super::derived;
+use super::extremes;
 use super::fast;
 use super::hints;
 use super::joins;
 use super::lateral;
-use super::quantified;
 use super::spool;
 use crate::bind::places::Places;
 use crate::bind::scope::FromTable;
@@ -38,7 +38,7 @@ impl Optimizer<'_> {
             true => Vec::new(),
             false => covering::columns_read(&b, &places),
         };
-        quantified::find_extremes(&mut b);
+        extremes::find_extremes(&mut b);
         let by_key = lateral::candidates(&b, self.switches(), changes);
         let BoundBlock {
             number,

@@ -415,7 +415,7 @@ impl<'a> Graph<'a> {
             cost += l.whole;
             if let Some(each) = l.cost(mask)
                 && let again = rows.min(alone.yields).max(1.0) * each + rows * PROBE
-                && (again < cost || l.forced)
+                && again < cost
             {
                 (cost, by_key) = (again, true);
             }

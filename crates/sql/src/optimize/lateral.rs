@@ -12,6 +12,7 @@ use std::cell::RefCell;
 use types::SqlError;
 
 use super::access::Choice;
+use super::by_key::ByKey;
 use super::conditions::{CondInfo, Request};
 use super::derived::{is_open, put, takes};
 use super::hashing::hashable;
@@ -27,18 +28,12 @@ use sql_expr::{CmpOp, Comparer, Expr, Node};
 const RUN: f64 = 20.0;
 /// The work of putting a row into its group.
 const GROUP: f64 = 1.0;
+/// What making all of it costs where a hint asks for one key at a time.
+const FORBIDDEN: f64 = 1e9;
 /// Most rows that one key may have: they are in memory.
 const MOST_ROWS: f64 = 10_000.0;
 /// Most columns that are looked at.
 const MOST_COLUMNS: usize = 4;
-
-/// How a derived table is made for one key at a time.
-pub(crate) struct ByKey {
-    /// The columns that its query reads of the tables before, by slot and place.
-    pub columns: Vec<(u16, u16)>,
-    /// The query.
-    pub query: Option<QueryPlan>,
-}
 
 /// The queries of a block's derived tables that may be made for one key at a time, by their numbers; none where its
 /// rows are changed.
@@ -116,10 +111,8 @@ pub(super) struct Lateral<'a> {
     plan: &'a dyn Fn(BoundQuery) -> Result<QueryPlan, SqlError>,
     slot: u16,
     ties: Vec<Tie>,
-    /// What making it as a whole costs.
+    /// What making it as a whole costs; more than anything where a hint asks for the other way.
     pub whole: f64,
-    /// A hint asks for it.
-    pub forced: bool,
     /// What it costs for one key of some columns (bits, by place), as far as that was asked; `None` where it cannot be.
     known: RefCell<Vec<(u64, Option<f64>)>>,
 }
@@ -140,8 +133,10 @@ pub(super) fn of_block<'a>(req: &'a Request<'a>, conds: &[CondInfo]) -> Vec<Opti
             plan: req.plan,
             slot: from.slot,
             ties,
-            whole: req.makes.get(n as usize).copied().unwrap_or(0.0),
-            forced: from.hints().pushdown == Some(true),
+            whole: match from.hints().pushdown {
+                Some(true) => FORBIDDEN,
+                _ => req.makes.get(n as usize).copied().unwrap_or(0.0),
+            },
             known: RefCell::default(),
         })
     };

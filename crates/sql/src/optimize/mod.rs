@@ -6,11 +6,13 @@
 mod access;
 mod alternatives;
 mod block;
+mod by_key;
 mod change;
 mod conditions;
 mod covering;
 mod derived;
 mod equalities;
+mod extremes;
 mod fast;
 mod group;
 mod hashing;

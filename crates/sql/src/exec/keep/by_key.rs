@@ -2,8 +2,8 @@
 
 use types::SqlError;
 
+use super::made_keys::MadeKeys;
 use super::{Kept, Rows, StoreRow, all_hold};
-use crate::exec::keymap::KeyMap;
 use crate::exec::store::RowStore;
 use crate::plan::Step;
 use sql_expr::memory::Charge;
@@ -12,14 +12,6 @@ use sql_expr::{EvalCtx, RowSource};
 /// Bytes of rows and keys behind which it begins anew.
 const BYTES_MAX: usize = 16 << 20;
 
-/// The keys that have come.
-pub(super) struct ByKey {
-    keys: KeyMap,
-    /// The first and the end of the rows of each.
-    spans: Vec<(u32, u32)>,
-    charge: Charge,
-}
-
 impl Kept {
     /// No rows yet, of so many columns.
     pub fn by_key(width: usize, cx: &EvalCtx<'_>) -> Kept {
@@ -27,11 +19,7 @@ impl Kept {
             rows: Rows::Store(RowStore::new(width, cx.memory())),
             hash: None,
             built: None,
-            by_key: Some(Box::new(ByKey {
-                keys: KeyMap::new(cx.memory()),
-                spans: Vec::new(),
-                charge: Charge::to(cx.memory()),
-            })),
+            by_key: Some(Box::new(MadeKeys::new(cx.memory()))),
             _charge: Charge::default(),
         }
     }
@@ -43,9 +31,7 @@ impl Kept {
 
     /// The first and the end of the rows of a key that has come.
     pub fn rows_of(&self, key: &[u8]) -> Option<(usize, usize)> {
-        let known = self.by_key.as_ref()?;
-        let (first, end) = known.spans[known.keys.get(key)?];
-        Some((first as usize, end as usize))
+        self.by_key.as_ref()?.get(key)
     }
 
     /// Adds the rows of a key, those that pass the step's own conditions; the first and the end of them. What there was before may be gone.
@@ -64,10 +50,9 @@ impl Kept {
         let (Rows::Store(kept), Some(known)) = (&mut self.rows, &mut self.by_key) else {
             return Ok((0, 0));
         };
-        if kept.used() + known.keys.used() > BYTES_MAX {
+        if kept.used() + known.used() > BYTES_MAX {
             kept.clear();
-            known.keys = KeyMap::new(cx.memory());
-            known.spans.clear();
+            **known = MadeKeys::new(cx.memory());
         }
         let first = kept.len();
         for at in 0..rows.len() {
@@ -81,11 +66,7 @@ impl Kept {
                 kept.push(rows.row(at));
             }
         }
-        if !known.charge.reserve(&mut known.spans, 1) {
-            cx.memory().check()?;
-        }
-        known.keys.insert(key)?;
-        known.spans.push((first as u32, kept.len() as u32));
+        known.add(key, first, kept.len())?;
         Ok((first, kept.len()))
     }
 }

@@ -18,9 +18,9 @@ use self::allowed::Allowed;
 pub(super) use self::allowed::Rules;
 use self::bounds::{bounds, key};
 use self::cost::{FORBIDDEN, LOOK_UP, LOOK_UP_GUESSED, NEXT_RANGE, ROW, SEEK, SEEN, reading};
+use super::by_key::ByKey;
 use super::conditions::CondInfo;
 use super::covering::covering;
-use super::lateral::ByKey;
 use super::range::{Sarg, sarg};
 use super::selectivity::Selectivity;
 use super::statistics::Statistics;
@@ -519,32 +519,23 @@ impl<'a> Paths<'a> {
 
     /// The access of a path when the tables of `bound` have been read.
     pub fn choice(&self, path: Path, bound: u64) -> Choice {
-        let everything = || Choice {
-            access: Access::Full {
-                index: 0,
-                backward: false,
-            },
+        let plain = |access| Choice {
+            access,
             used: Vec::new(),
             rows: path.yields,
             by_key: None,
         };
+        let everything = || {
+            plain(Access::Full {
+                index: 0,
+                backward: false,
+            })
+        };
         let index = match path.what {
             What::Full => return everything(),
-            What::Any(n) => {
-                return Choice {
-                    access: Access::Range(Box::new(self.any[n].range.clone())),
-                    used: Vec::new(),
-                    rows: path.yields,
-                    by_key: None,
-                };
-            }
+            What::Any(n) => return plain(Access::Range(Box::new(self.any[n].range.clone()))),
             What::Union(n) => {
-                return Choice {
-                    access: Access::Union(self.unions[n].range.arms.clone().into()),
-                    used: Vec::new(),
-                    rows: path.yields,
-                    by_key: None,
-                };
+                return plain(Access::Union(self.unions[n].range.arms.clone().into()));
             }
             What::Part(index) => index,
         };
