@@ -27,6 +27,7 @@ mod date_arith;
 mod date_text;
 mod eval;
 pub mod func;
+pub mod hash;
 pub mod infer;
 mod inlist;
 pub mod json;

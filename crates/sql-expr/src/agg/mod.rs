@@ -2,6 +2,7 @@
 //! ([`Accumulator`]). The executor decides what a group is; nothing here sees more than one row at a time.
 
 mod concat;
+mod seen;
 mod spec;
 mod state;
 

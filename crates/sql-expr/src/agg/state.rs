@@ -1,14 +1,13 @@
 //! The running state of an aggregate over the rows of one group. Sums of whole numbers and decimals are exact;
 //! variances follow Welford (Technometrics 1962), as MySQL's do.
 
-use std::collections::HashSet;
-
 use types::SqlError;
 use types::decimal::Decimal;
 use types::error::codes;
 
 use super::AggSpec;
 use super::concat::Concat;
+use super::seen::Seen;
 use crate::conv;
 use crate::ctx::{EvalCtx, RowSource};
 use crate::infer::{Domain, domain};
@@ -26,7 +25,7 @@ use sql_parser::ast::AggregateFunc;
 pub struct Accumulator {
     state: Running,
     /// With DISTINCT: the keys seen.
-    seen: Option<HashSet<Box<[u8]>>>,
+    seen: Option<Box<Seen>>,
     /// What it holds beside its own size.
     charge: Charge,
 }
@@ -83,7 +82,7 @@ impl Accumulator {
         };
         Accumulator {
             state,
-            seen: spec.distinct.then(HashSet::new),
+            seen: spec.distinct.then(Box::default),
             charge: Charge::default(),
         }
     }
@@ -108,18 +107,19 @@ impl Accumulator {
         }
     }
 
-    /// Whether the key of a row is a new one, which is then kept.
-    fn is_new(&mut self, key: Vec<u8>, cx: &EvalCtx<'_>) -> Result<bool, SqlError> {
-        match &self.seen {
-            None => return Ok(true),
-            Some(seen) if seen.contains(&key[..]) => return Ok(false),
-            Some(_) => {}
+    /// Whether the key of a row, which `write` appends, is a new one, which is then kept.
+    fn is_new(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>),
+        cx: &EvalCtx<'_>,
+    ) -> Result<bool, SqlError> {
+        let Some(seen) = &mut self.seen else {
+            return Ok(true);
+        };
+        match seen.insert(write) {
+            None => Ok(false),
+            Some(len) => self.hold(EACH + len, cx).map(|()| true),
         }
-        self.hold(EACH + key.len(), cx)?;
-        Ok(self
-            .seen
-            .as_mut()
-            .is_some_and(|seen| seen.insert(key.into())))
     }
 
     /// COUNT(*) of that many more rows.
@@ -172,12 +172,11 @@ impl Accumulator {
             more.push((w, &a.ty));
         }
         if self.seen.is_some() {
-            let mut key = Vec::new();
-            write_group_key(&v, &arg.ty, &mut key);
-            for (w, ty) in &more {
-                write_group_key(w, ty, &mut key);
-            }
-            if !self.is_new(key, cx)? {
+            let write = |key: &mut Vec<u8>| {
+                write_group_key(&v, &arg.ty, key);
+                more.iter().for_each(|(w, ty)| write_group_key(w, ty, key));
+            };
+            if !self.is_new(write, cx)? {
                 return Ok(());
             }
         }
@@ -279,7 +278,7 @@ impl Accumulator {
                 write_group_key(&v, &a.ty, &mut key);
             }
         }
-        if !self.is_new(key, cx)? {
+        if !self.is_new(|out| out.extend_from_slice(&key), cx)? {
             return Ok(());
         }
         let keys = spec

@@ -6,6 +6,7 @@
 
 use super::selection::Sel;
 use super::vector::{Data, Vector};
+use crate::hash::{MIX, MIX_TOO, fold, hash};
 use crate::keys::write_group_key;
 use crate::ty::ExprType;
 
@@ -67,29 +68,6 @@ fn write_row(keys: &[KeyColumn<'_>], row: usize, out: &mut Vec<u8>) {
     for (v, ty) in keys {
         write_group_key(&v.val(row), ty, out);
     }
-}
-
-/// The two halves of a product of 128 bits, folded.
-#[inline]
-fn fold(a: u64, b: u64) -> u64 {
-    let p = u128::from(a) * u128::from(b);
-    p as u64 ^ (p >> 64) as u64
-}
-
-/// Odd, and as many ones as zeros.
-const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
-const MIX_TOO: u64 = 0xD6E8_FEB8_6659_FD93;
-
-/// The hash of a key.
-fn hash(key: &[u8], seed: u64) -> u64 {
-    let mut h = seed ^ (key.len() as u64).wrapping_mul(MIX);
-    let (words, rest) = key.as_chunks::<8>();
-    for w in words {
-        h = fold(h ^ u64::from_le_bytes(*w), MIX_TOO) ^ h.rotate_left(23);
-    }
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    fold(h ^ u64::from_le_bytes(last), MIX | 1)
 }
 
 /// No group.

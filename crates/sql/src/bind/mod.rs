@@ -438,6 +438,7 @@ impl<'p> StatementBinder<'p> {
             kind,
             correlated,
             outer,
+            extreme: None,
             repeats: false,
         };
         Ok((sub, types))

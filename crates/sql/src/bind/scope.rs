@@ -39,6 +39,7 @@ pub(crate) struct DerivedColumn {
 }
 
 /// A table of FROM, as names see it.
+#[derive(Clone)]
 pub(crate) struct FromTable {
     /// Where its rows come from.
     pub source: TableSource,

@@ -20,7 +20,7 @@ use crate::access::needs::Needs;
 use crate::sink::ColumnMeta;
 use sql_expr::agg::AggSpec;
 use sql_expr::bind::SubqueryKind;
-use sql_expr::{Expr, ExprType};
+use sql_expr::{Comparer, Expr, ExprType};
 use sql_parser::ast;
 
 /// Slot of the columns a grouped row carries besides its aggregates.
@@ -98,6 +98,7 @@ pub(crate) type BoundQuery = Query<BoundBlock>;
 pub(crate) type BoundSub = Sub<BoundBlock>;
 
 /// One SELECT, or the row-finding part of UPDATE and DELETE, with its names resolved.
+#[derive(Clone)]
 pub(crate) struct BoundBlock {
     /// Its number in the statement, as EXPLAIN calls it.
     pub number: u32,
@@ -202,6 +203,7 @@ pub struct LockSpec {
 }
 
 /// A query: a block, a list of rows, or a set operation over queries.
+#[derive(Clone)]
 pub struct Query<B> {
     /// What makes the rows.
     pub body: Body<B>,
@@ -218,6 +220,7 @@ pub struct Query<B> {
 }
 
 /// What makes a query's rows.
+#[derive(Clone)]
 pub enum Body<B> {
     /// SELECT.
     Block(Box<B>),
@@ -228,6 +231,7 @@ pub enum Body<B> {
 }
 
 /// A further operand of a set operation.
+#[derive(Clone)]
 pub struct SetArm<B> {
     /// The operation.
     pub op: sql_parser::ast::SetOp,
@@ -238,6 +242,7 @@ pub struct SetArm<B> {
 }
 
 /// A subquery of an expression.
+#[derive(Clone)]
 pub struct Sub<B> {
     /// What makes its rows.
     pub query: Query<B>,
@@ -247,11 +252,23 @@ pub struct Sub<B> {
     pub correlated: bool,
     /// Columns it reads of blocks around it.
     pub outer: Vec<(u16, u16)>,
+    /// Which of its rows decide, where it is for `< ANY`, `> ALL` and the like; found when it is planned.
+    pub extreme: Option<Extreme>,
     /// It has the same rows wherever those columns have the same values; found when it is planned.
     pub repeats: bool,
 }
 
+/// The only rows of a subquery that a comparison with ANY or ALL of them depends on: the least or greatest one and one that is NULL.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Extreme {
+    /// How they are compared.
+    pub comparer: Comparer,
+    /// The greatest.
+    pub greatest: bool,
+}
+
 /// GROUP BY and aggregates.
+#[derive(Clone)]
 pub struct GroupPlan {
     /// The grouping values; empty for one group of everything.
     pub keys: Vec<Expr>,

@@ -7,7 +7,7 @@ use types::SqlError;
 
 use super::Env;
 use super::batch::BatchGrouper;
-use super::group::{Grouper, Groups, next_groups};
+use super::group::{Grouper, Groups, known_at, next_groups};
 use super::join::{Join, all_hold, passes};
 use super::keep::Kept;
 use super::keys::{self, Ranges};
@@ -81,9 +81,13 @@ pub(crate) async fn run_block(
             if let (Some(step), Some(kept)) = (&block.spool, kept.take()) {
                 join.with_kept(step, kept);
             }
+            let known_at = known_at(block, plan);
             while join.next(env).await? {
                 join.fill(&block.row_subqueries, env).await?;
-                grouper.add(cx, &join.tuple())?;
+                match known_at.is_some_and(|s| join.stays_at(s)) {
+                    true => grouper.add_again(cx, &join.tuple())?,
+                    false => grouper.add(cx, &join.tuple())?,
+                }
                 if grouper.is_due() {
                     grouper.flush(env).await?;
                 }

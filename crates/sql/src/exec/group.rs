@@ -10,11 +10,11 @@ use super::keymap::KeyMap;
 use super::spill::Host;
 use super::spill::group::{GroupSpill, Waiting};
 use super::store::RowStore;
-use crate::plan::{GROUP_SLOT, GroupPlan};
+use crate::plan::{Block, GROUP_SLOT, GroupPlan, Step};
 use sql_expr::agg::Accumulator;
 use sql_expr::batch::Aggregates;
 use sql_expr::memory::{Account, Charge};
-use sql_expr::{AGGREGATE_SLOT, EvalCtx, RowSource, SubquerySource, Val, write_group_key};
+use sql_expr::{AGGREGATE_SLOT, EvalCtx, Node, RowSource, SubquerySource, Val, write_group_key};
 
 /// Groups so far.
 pub(crate) struct Grouper<'p> {
@@ -25,6 +25,8 @@ pub(crate) struct Grouper<'p> {
     /// The columns of each group's first row.
     carried: RowStore,
     key: Vec<u8>,
+    /// The group of the row before; `None` where that had to wait.
+    last: Option<usize>,
     /// The one group of a query without GROUP BY exists.
     single: bool,
     spill: Option<GroupSpill>,
@@ -50,6 +52,7 @@ impl<'p> Grouper<'p> {
             charge: Charge::to(account),
             carried: RowStore::new(plan.carried.len(), account),
             key: Vec::new(),
+            last: None,
             single: false,
         }
     }
@@ -89,6 +92,7 @@ impl<'p> Grouper<'p> {
                 match self.keys.get(&self.key) {
                     Some(n) => n,
                     None => {
+                        self.last = None;
                         spill.add(&self.key, row);
                         return Ok(());
                     }
@@ -102,6 +106,27 @@ impl<'p> Grouper<'p> {
                 n
             }
         };
+        self.last = Some(group);
+        self.add_to(group, cx, row)
+    }
+
+    /// As [`add`](Self::add) for a row whose grouping values are those of the one before.
+    #[inline]
+    pub fn add_again(&mut self, cx: &EvalCtx<'_>, row: &dyn RowSource) -> Result<(), SqlError> {
+        match self.last {
+            Some(group) => self.add_to(group, cx, row),
+            None => self.add(cx, row),
+        }
+    }
+
+    #[inline]
+    fn add_to(
+        &mut self,
+        group: usize,
+        cx: &EvalCtx<'_>,
+        row: &dyn RowSource,
+    ) -> Result<(), SqlError> {
+        let plan = self.plan;
         let n = plan.aggregates.len();
         let accumulators = &mut self.accumulators[group * n..(group + 1) * n];
         for (a, spec) in accumulators.iter_mut().zip(&plan.aggregates) {
@@ -169,6 +194,35 @@ impl<'p> Grouper<'p> {
         let states = States::Rows(self.accumulators.into_iter());
         Groups::new(self.plan, states, self.charge, self.carried)
     }
+}
+
+/// The step behind which the grouping values of a block are known, where more rows of the same group may come behind it: a part with many
+/// lines is in one group.
+pub(crate) fn known_at(block: &Block, plan: &GroupPlan) -> Option<usize> {
+    let mut last = 0;
+    let mut plain = true;
+    for k in &plan.keys {
+        k.walk(&mut |e| {
+            match &e.node {
+                Node::Column(c) => match block.places.of(c.slot) {
+                    Some(place) => {
+                        let own = |s: &Step| usize::from(s.table) == place;
+                        match block.steps.iter().position(own) {
+                            Some(step) => last = last.max(step),
+                            None => plain = false,
+                        }
+                    }
+                    None => plain &= c.slot < block.places.base(),
+                },
+                Node::AssignVar(..) | Node::UserVar(_) | Node::Aggregate(_) => plain = false,
+                Node::Subquery(_) | Node::Exists(_) | Node::Quantified(_) => plain = false,
+                Node::Call(c) => plain &= !c.def.volatile() && !c.def.special(),
+                _ => {}
+            }
+            plain
+        });
+    }
+    (plain && last + 1 < block.steps.len()).then_some(last)
 }
 
 /// The groups of the next part of the rows that had no room; `None` where there is none.

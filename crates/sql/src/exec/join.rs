@@ -5,6 +5,7 @@
 //! first table runs out without one, its tables become NULL once.
 
 mod kept_rows;
+mod lateral;
 mod look_ahead;
 mod put_off;
 
@@ -99,6 +100,8 @@ struct Progress {
     seen: Option<KeyMap>,
     inexact: bool,
     next: usize,
+    /// The end of the kept rows of the present key, where they are made for one at a time.
+    end: Option<usize>,
     /// Candidates by hash for the present combination.
     chain: Option<u32>,
     by_hash: bool,
@@ -120,10 +123,14 @@ pub(crate) struct Join<'p> {
     /// Values of the block's subqueries.
     pub subs: SubValues,
     started: bool,
+    /// The first step that has moved since the combination before.
+    moved: usize,
     first_batch: usize,
     /// The combinations that came, where each is wanted once.
     seen: Option<KeyMap>,
     identity: Vec<u8>,
+    /// The last hash key that was looked for.
+    key: Vec<u8>,
     /// Combinations that wait in files for their rows.
     later: Option<Box<Later>>,
 }
@@ -151,9 +158,11 @@ impl<'p> Join<'p> {
             ahead: (0..n).map(|_| Ahead::default()).collect(),
             subs,
             started: false,
+            moved: 0,
             first_batch: FIRST_BATCH,
             seen: None,
             identity: Vec::new(),
+            key: Vec::new(),
             later: None,
         }
     }
@@ -189,6 +198,12 @@ impl<'p> Join<'p> {
         }
     }
 
+    /// Whether the rows up to a step are those of the combination before.
+    #[inline]
+    pub fn stays_at(&self, step: usize) -> bool {
+        self.moved > step
+    }
+
     /// A table's rows.
     pub fn level(&self, table: u16) -> &Level {
         &self.levels[usize::from(table)]
@@ -205,6 +220,7 @@ impl<'p> Join<'p> {
 
     /// Moves to the next combination; `false` where there is none.
     pub async fn next(&mut self, env: &mut Env<'_>) -> Result<bool, SqlError> {
+        self.moved = usize::MAX;
         if self.block.weedout.is_empty() {
             return self.combine(env).await;
         }
@@ -243,6 +259,7 @@ impl<'p> Join<'p> {
                 continue;
             }
             enter = false;
+            self.moved = self.moved.min(s);
             let found = self.advance(s, env).await?;
             if begun.is_some() {
                 let rows = u64::from(found);
@@ -291,8 +308,11 @@ impl<'p> Join<'p> {
         match &self.later {
             None => Ok(s.checked_sub(1).map(|s| (s, false))),
             Some(later) if s > later.base() => Ok(Some((s - 1, false))),
-            // On the heap, as it is rare.
-            Some(_) => Box::pin(self.resume(env)).await,
+            // On the heap, as it is rare. Other rows come back.
+            Some(_) => {
+                self.moved = 0;
+                Box::pin(self.resume(env)).await
+            }
         }
     }
 
@@ -389,7 +409,9 @@ impl<'p> Join<'p> {
         self.levels[t].at = At::Null;
         self.levels[t].batch.clear();
         if step.buffer.is_some() {
-            if self.levels[t].kept.is_none() {
+            if step.lateral.is_some() {
+                self.make_key(s, env).await?;
+            } else if self.levels[t].kept.is_none() {
                 let mode = self.modes[t];
                 let begun = env.begun();
                 let room = self.may_spill(s).then(|| Room::join(cx));

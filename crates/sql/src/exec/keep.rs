@@ -2,7 +2,9 @@
 //! Where equalities connect them, a hash finds the rows for a combination (the classic in-memory hash join). Rows of a stored table that have no
 //! room go to a file ([`spill::join`](super::spill::join)).
 
+pub(super) mod by_key;
 mod hash_key;
+mod made_keys;
 pub(super) mod refill;
 
 use engine::{ReadMode, RowBatch, ScanSpec};
@@ -10,6 +12,7 @@ use types::{SqlError, ValueRef};
 
 use self::hash_key::write_build_key;
 pub(crate) use self::hash_key::write_probe_key;
+use self::made_keys::MadeKeys;
 use super::Env;
 use super::join::{all_hold, passes};
 use super::keymap::KeyMap;
@@ -32,6 +35,8 @@ pub(crate) struct Kept {
     hash: Option<Hash>,
     /// Where the rows are that have no room: all of them.
     built: Option<Box<Built>>,
+    /// Which rows each key has, where they are made for one at a time.
+    by_key: Option<Box<MadeKeys>>,
     _charge: Charge,
 }
 
@@ -137,11 +142,12 @@ impl Kept {
         matches!(self.rows, Rows::Batches(..))
     }
 
-    /// Whether the number of a row says which it is as long as the statement runs: not in a file, and not where [one](Self::one) has come back.
+    /// Whether the number of a row says which it is as long as the statement runs: not in a file, not where [one](Self::one) has come
+    /// back, and not where they are made again.
     pub fn has_numbers(&self) -> bool {
         match &self.rows {
             Rows::Batches(..) => true,
-            Rows::Store(s) => s.len() != 1,
+            Rows::Store(s) => s.len() != 1 && self.by_key.is_none(),
             Rows::File(_) => false,
         }
     }
@@ -154,6 +160,7 @@ impl Kept {
             rows: Rows::Store(store),
             hash: None,
             built: None,
+            by_key: None,
             _charge: Charge::default(),
         }
     }
@@ -169,19 +176,20 @@ impl Kept {
         h.next[row as usize].checked_sub(1)
     }
 
-    /// The first row whose hash key equals that of the combination; the outer `None` where there is no hash.
+    /// The first row whose hash key, written to `key`, equals that of the combination; the outer `None` where there is no hash.
     pub fn look_up(
         &self,
         step: &Step,
         cx: &EvalCtx<'_>,
         row: &dyn RowSource,
+        key: &mut Vec<u8>,
     ) -> Result<Option<Option<u32>>, SqlError> {
         let (Some(h), Some(keys)) = (&self.hash, &step.buffer) else {
             return Ok(None);
         };
-        let mut key = Vec::new();
-        match write_probe_key(keys, cx, row, &mut key)? {
-            true => Ok(Some(h.keys.get(&key).map(|n| h.first[n]))),
+        key.clear();
+        match write_probe_key(keys, cx, row, key)? {
+            true => Ok(Some(h.keys.get(key).map(|n| h.first[n]))),
             false => Ok(Some(None)),
         }
     }
@@ -311,6 +319,7 @@ pub(crate) async fn keep(
         rows,
         hash: None,
         built: None,
+        by_key: None,
         _charge: charge,
     };
     if let Some(built) = match spill {
@@ -361,6 +370,7 @@ async fn filtered(
         rows: Rows::Store(some),
         hash: None,
         built: None,
+        by_key: None,
         _charge: Charge::default(),
     })
 }
@@ -453,6 +463,7 @@ pub(crate) async fn keep_stored(
         rows,
         hash: None,
         built: None,
+        by_key: None,
         _charge: charge,
     };
     if let Some(keys) = &step.buffer {

@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use types::SqlError;
 
+use sql_expr::hash::hash;
 use sql_expr::memory::{Account, Charge, SMALL};
 
 /// A numbered set of byte strings.
 pub(crate) struct KeyMap {
-    hasher: RandomState,
+    /// So that clients cannot choose hashes.
+    seed: u64,
     bytes: Vec<u8>,
     /// End of each string in `bytes`, and its hash.
     ends: Vec<(usize, u64)>,
@@ -27,7 +29,7 @@ impl KeyMap {
     /// An empty set, which a session holds.
     pub fn new(account: &Arc<Account>) -> KeyMap {
         KeyMap {
-            hasher: RandomState::new(),
+            seed: RandomState::new().hash_one(0u8),
             bytes: Vec::new(),
             ends: Vec::new(),
             table: Vec::new(),
@@ -62,7 +64,7 @@ impl KeyMap {
         if self.table.is_empty() {
             return None;
         }
-        let hash = self.hasher.hash_one(key);
+        let hash = hash(key, self.seed);
         let mask = self.table.len() - 1;
         let mut at = hash as usize & mask;
         loop {
@@ -87,7 +89,7 @@ impl KeyMap {
         if self.ends.len() * 2 >= self.table.len() && !self.grow() {
             self.account.check()?;
         }
-        let hash = self.hasher.hash_one(key);
+        let hash = hash(key, self.seed);
         let mask = self.table.len() - 1;
         let mut at = hash as usize & mask;
         loop {

@@ -89,7 +89,7 @@ pub(crate) async fn rows(
 }
 
 /// Writes a value so that only the same value has the same bytes: what a collation takes for equal may still differ in a result.
-fn write_exactly(v: ValueRef<'_>, out: &mut Vec<u8>) {
+pub(super) fn write_exactly(v: ValueRef<'_>, out: &mut Vec<u8>) {
     let mut tagged = |tag: u8, bytes: &[u8]| {
         out.push(tag);
         out.extend_from_slice(bytes);

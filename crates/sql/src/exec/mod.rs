@@ -8,6 +8,7 @@ mod ahead;
 mod analyze;
 mod batch;
 mod block;
+mod deciding;
 mod direct;
 mod distinct;
 mod dml;

@@ -7,6 +7,7 @@ use types::SqlError;
 use types::error::codes;
 
 use super::Env;
+use super::deciding::Deciding;
 use super::query::run_query;
 use super::store::RowStore;
 use crate::plan::SubPlan;
@@ -72,6 +73,12 @@ pub(crate) async fn fetch(
         SubqueryKind::Scalar => 2,
         SubqueryKind::Rows => u64::MAX,
     };
+    if let Some(extreme) = &p.extreme {
+        let mut deciding = Deciding::new(extreme, env.cx);
+        run_query(&p.query, env, outer, &mut deciding, enough).await?;
+        deciding.finish(&mut rows);
+        return Ok(rows);
+    }
     run_query(&p.query, env, outer, &mut rows, enough).await?;
     if env.cx.ignore && p.kind == SubqueryKind::Scalar && rows.len() > 1 {
         // IGNORE: no value, and a warning.

@@ -6,14 +6,18 @@ use super::Optimizer;
 use super::conditions::Request;
 use super::covering;
 use super::derived;
+use super::extremes;
 use super::fast;
 use super::hints;
 use super::joins;
+use super::lateral;
 use super::spool;
 use crate::bind::places::Places;
+use crate::bind::scope::FromTable;
+use crate::bind::source::TableSource;
 use crate::bind::subqueries_of;
 use crate::bind::tree::BoundBlock;
-use crate::plan::{Block, TablePlan};
+use crate::plan::{Block, QueryPlan, TablePlan};
 use sql_expr::{Expr, Val};
 
 /// Groups for each row, where nothing better is known.
@@ -34,6 +38,8 @@ impl Optimizer<'_> {
             true => Vec::new(),
             false => covering::columns_read(&b, &places),
         };
+        extremes::find_extremes(&mut b);
+        let by_key = lateral::candidates(&b, self.switches(), changes);
         let BoundBlock {
             number,
             hints: _,
@@ -54,12 +60,16 @@ impl Optimizer<'_> {
             yields,
             rewritten: _,
         } = b;
-        let derived = self.queries(derived)?;
+        let mut derived = self.queries(derived)?;
         let derived_rows: Vec<f64> = derived.iter().map(super::rows_of).collect();
+        let makes: Vec<f64> = derived.iter().map(lateral::cost_of).collect();
         let request = Request {
             engine: self.ctx.engine,
             cx: self.ctx.cx,
             derived: &derived_rows,
+            makes: &makes,
+            by_key: &by_key,
+            plan: &|q| self.query(q),
             tables: &tables,
             joins,
             subqueries: &subqueries,
@@ -73,6 +83,7 @@ impl Optimizer<'_> {
             group: group.as_ref().map(|g| (&g.keys[..], &g.aggregates[..])),
         };
         let found = joins::plan(request)?;
+        put_by_key(&tables, &mut derived, found.by_key);
         let mut delivered = Vec::new();
         if found.ordered && group.is_none() {
             delivered = std::mem::take(&mut order);
@@ -80,7 +91,7 @@ impl Optimizer<'_> {
         if let Some(g) = &mut group {
             g.carry(&mut output, having.as_mut(), &mut order, &subqueries, base);
         }
-        let table = |(t, lock): (crate::bind::scope::FromTable, _)| TablePlan {
+        let table = |(t, lock): (FromTable, _)| TablePlan {
             source: t.source,
             slot: t.slot,
             alias: t.alias,
@@ -118,6 +129,15 @@ impl Optimizer<'_> {
             covering::set_covers(&mut block);
         }
         Ok(block)
+    }
+}
+
+/// Puts the queries that run for one key at a time in place of those that make everything.
+fn put_by_key(tables: &[FromTable], derived: &mut [QueryPlan], by_key: Vec<(usize, QueryPlan)>) {
+    for (t, query) in by_key {
+        if let TableSource::Derived(n) = tables[t].source {
+            derived[n as usize] = query;
+        }
     }
 }
 

@@ -1,12 +1,14 @@
 //! What the parts of the optimizer look at: a block's tables, joins and conditions, and what each condition reads.
 
 use engine::Engine;
+use types::SqlError;
 
 use crate::bind::from::{Cond, Joins};
 use crate::bind::places::Places;
 use crate::bind::reads::{subqueries_of, tables_of};
 use crate::bind::scope::FromTable;
-use crate::bind::tree::{BoundBlock, BoundSub, SortKey};
+use crate::bind::tree::{BoundBlock, BoundQuery, BoundSub, SortKey};
+use crate::plan::QueryPlan;
 use sql_expr::agg::AggSpec;
 use sql_expr::vars::Switches;
 use sql_expr::{EvalCtx, Expr, Node};
@@ -19,6 +21,12 @@ pub(crate) struct Request<'a> {
     pub cx: &'a EvalCtx<'a>,
     /// Rows that the queries of derived tables yield, roughly.
     pub derived: &'a [f64],
+    /// What it costs to make them, in rows read.
+    pub makes: &'a [f64],
+    /// Those queries that may run for one key at a time.
+    pub by_key: &'a [Option<BoundQuery>],
+    /// Plans one of those.
+    pub plan: &'a dyn Fn(BoundQuery) -> Result<QueryPlan, SqlError>,
     /// The block's tables.
     pub tables: &'a [FromTable],
     /// Its joins and conditions.

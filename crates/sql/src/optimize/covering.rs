@@ -81,6 +81,10 @@ fn cover_of(block: &Block, s: usize) -> Option<Arc<Cover>> {
             true
         });
     });
+    for step in &block.steps {
+        let read = step.lateral.iter().flat_map(|l| l.iter());
+        read.for_each(|c| add(&mut columns, slot, *c));
+    }
     for sub in &block.subqueries {
         sub.outer.iter().for_each(|c| add(&mut columns, slot, *c));
     }

@@ -174,7 +174,7 @@ fn replace(e: &mut Expr, slot: u16, values: &[Expr]) {
 }
 
 /// Whether conditions may go into a derived table.
-fn is_open(t: &FromTable, switches: Switches) -> bool {
+pub(super) fn is_open(t: &FromTable, switches: Switches) -> bool {
     let said = t.hints().pushdown;
     said.unwrap_or(switches.derived_condition_pushdown())
 }
@@ -278,7 +278,7 @@ fn stands_alone(e: &Expr, slot: u16) -> bool {
 }
 
 /// Whether a condition on a query's columns can be checked in it.
-fn takes(q: &BoundQuery, e: &Expr) -> bool {
+pub(super) fn takes(q: &BoundQuery, e: &Expr) -> bool {
     if q.limit.is_some() {
         return false;
     }
@@ -319,7 +319,7 @@ fn takes(q: &BoundQuery, e: &Expr) -> bool {
     }
 }
 
-fn put(q: &mut BoundQuery, e: &Expr, slot: u16) {
+pub(super) fn put(q: &mut BoundQuery, e: &Expr, slot: u16) {
     match &mut q.body {
         Body::Rows(..) => {}
         Body::Set(first, arms) => {

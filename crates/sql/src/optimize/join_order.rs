@@ -12,6 +12,7 @@ use types::SqlError;
 use super::access::{Path, Paths};
 use super::conditions::{CondInfo, Request};
 use super::hashing::hashable;
+use super::lateral::Lateral;
 use crate::bind::from::{Joins, NestKind};
 use crate::bind::reads::tables_of;
 use crate::bind::scope::FromTable;
@@ -61,6 +62,8 @@ pub(super) struct Graph<'a> {
     keys: Vec<Vec<u64>>,
     /// The tables in each outer join, those in it included.
     inside: Vec<u64>,
+    /// How tables may be made for one key at a time.
+    pub laterals: &'a [Option<Lateral<'a>>],
 }
 
 /// An order of tables.
@@ -68,6 +71,8 @@ pub(super) struct Graph<'a> {
 pub(super) struct Order {
     /// The tables by place, each with how it is read.
     pub tables: Vec<(usize, Path)>,
+    /// Those of them that are derived and made for one key at a time (bits, by place).
+    pub by_key: u64,
     /// What has been read and has come out behind each of them: cost, in rows read, and rows.
     pub marks: Vec<(f64, f64)>,
     /// Rows that come out.
@@ -83,9 +88,18 @@ struct State {
     rows: f64,
     last: usize,
     path: Path,
+    /// It is a derived table that is made for one key at a time.
+    by_key: bool,
     before: u64,
     /// Rows before the semi-join or anti-join that is being read.
     entry: f64,
+}
+
+impl State {
+    /// Its last table, as a set, where that is made for one key at a time.
+    fn own_key(&self) -> u64 {
+        u64::from(self.by_key) << self.last
+    }
 }
 
 impl<'a> Graph<'a> {
@@ -94,6 +108,7 @@ impl<'a> Graph<'a> {
         paths: Vec<Paths<'a>>,
         conds: &'a [CondInfo],
         shares: Vec<f64>,
+        laterals: &'a [Option<Lateral<'a>>],
     ) -> Graph<'a> {
         let (tables, joins) = (req.tables, &req.joins);
         let n = tables.len();
@@ -151,6 +166,7 @@ impl<'a> Graph<'a> {
             neighbours,
             keys,
             inside,
+            laterals,
         }
     }
 
@@ -172,6 +188,7 @@ impl<'a> Graph<'a> {
             }
             Ok(best.map_or_else(Order::default, |(states, s)| Order {
                 tables: states.iter().map(|s| (s.last, s.path)).collect(),
+                by_key: states.iter().fold(0, |m, s| m | s.own_key()),
                 marks: states.iter().map(|s| (s.cost, s.rows)).collect(),
                 rows: s.rows,
                 cost: s.cost,
@@ -208,6 +225,7 @@ impl<'a> Graph<'a> {
         levels.push(level);
         let mut order = Vec::with_capacity(n);
         let mut marks = Vec::with_capacity(n);
+        let mut by_key = 0;
         let mut mask = all;
         for size in (1..=n).rev() {
             let Some(s) = levels[size].get(&mask) else {
@@ -215,6 +233,7 @@ impl<'a> Graph<'a> {
             };
             order.push((s.last, s.path));
             marks.push((s.cost, s.rows));
+            by_key |= s.own_key();
             mask = s.before;
         }
         order.reverse();
@@ -222,6 +241,7 @@ impl<'a> Graph<'a> {
         let end = levels[n].get(&all);
         Ok(Order {
             tables: order,
+            by_key,
             marks,
             rows: end.map_or(1.0, |s| s.rows),
             cost: end.map_or(0.0, |s| s.cost),
@@ -390,6 +410,16 @@ impl<'a> Graph<'a> {
                 path = near;
             }
         }
+        let mut by_key = false;
+        if let Some(l) = self.laterals.get(t).and_then(Option::as_ref) {
+            cost += l.whole;
+            if let Some(each) = l.cost(mask)
+                && let again = rows.min(alone.yields).max(1.0) * each + rows * PROBE
+                && again < cost
+            {
+                (cost, by_key) = (again, true);
+            }
+        }
         let asked = self
             .late_conds
             .iter()
@@ -400,6 +430,7 @@ impl<'a> Graph<'a> {
             rows: out.max(1e-3),
             last: t,
             path,
+            by_key,
             before: mask,
             entry,
         })

@@ -10,6 +10,7 @@ use super::alternatives;
 use super::conditions::{CondInfo, Request};
 use super::equalities;
 use super::join_order::Graph;
+use super::lateral;
 use super::order::{self, Ordered};
 use super::range::rejects_null;
 use super::selectivity::Selectivity;
@@ -20,7 +21,7 @@ use crate::bind::hinted::Strategies;
 use crate::bind::places::Places;
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
-use crate::plan::Step;
+use crate::plan::{QueryPlan, Step};
 use sql_expr::{Expr, Node};
 
 /// How a block is carried out.
@@ -35,6 +36,8 @@ pub(crate) struct JoinPlan {
     pub rows: f64,
     /// The tables, by place, of which each combination of rows is wanted once; empty where all are.
     pub weedout: Vec<u16>,
+    /// Derived tables that are made for one key at a time: their places and queries.
+    pub by_key: Vec<(usize, QueryPlan)>,
 }
 
 /// Plans the joins of a block.
@@ -70,6 +73,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
             ordered: true,
             rows: 1.0,
             weedout: Vec::new(),
+            by_key: Vec::new(),
         });
     }
     let statistics: Vec<Statistics<'_>> = req
@@ -78,14 +82,15 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
         .map(|t| Statistics::of(req.engine, t, req.derived))
         .collect();
     let weeded = weeded_form(&req.joins, &conds);
-    let mut best = arrange(&req, conds, &statistics)?;
+    let mut best = arrange(&req, conds, &statistics, true)?;
     let mut weedout = Vec::new();
     if let Some((joins, conds)) = weeded {
         // What a semi-join or an anti-join within finds says nothing of the rows that are wanted.
         let wanted = |t: &u16| !is_filter(&req.joins, usize::from(*t));
         let kept: Vec<u16> = (0..req.tables.len() as u16).filter(wanted).collect();
         let nested = std::mem::replace(&mut req.joins, joins);
-        let other = arrange(&req, conds, &statistics)?;
+        // Rows that are made again and again have no lasting numbers.
+        let other = arrange(&req, conds, &statistics, false)?;
         let cheaper = other.cost + other.rows * WEED < best.cost * WEEDING_PAYS;
         let better = match other.broken.cmp(&best.broken) {
             Ordering::Less => true,
@@ -99,6 +104,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
             req.joins = nested;
         }
     }
+    let by_key = best.ordered.take_by_key();
     let mut steps = build_steps(&req, best.ordered, best.conds)?;
     for (step, (cost, out)) in steps.iter_mut().zip(&best.marks) {
         (step.cost, step.out) = (*cost, *out);
@@ -112,6 +118,7 @@ pub(crate) fn plan(mut req: Request<'_>) -> Result<JoinPlan, SqlError> {
         ordered: best.sorted,
         rows: best.rows,
         weedout,
+        by_key,
     })
 }
 
@@ -185,6 +192,7 @@ fn arrange(
     req: &Request<'_>,
     mut conds: Vec<CondInfo>,
     statistics: &[Statistics<'_>],
+    by_key: bool,
 ) -> Result<Arranged, SqlError> {
     conds.extend(alternatives::implied(&conds, req.places));
     equalities::close(&mut conds, req.tables, &req.joins.nest_of, req.places);
@@ -209,13 +217,23 @@ fn arrange(
         false => selectivity.of(&c.expr),
     };
     let shares = conds.iter().map(share).collect();
-    let graph = Graph::new(req, paths, &conds, shares);
+    let laterals = match by_key {
+        true => lateral::of_block(req, &conds),
+        false => Vec::new(),
+    };
+    let graph = Graph::new(req, paths, &conds, shares, &laterals);
     let mut ordered = Ordered::default();
     let mut bound = 0u64;
     let found = graph.order()?;
     for (t, path) in found.tables {
         ordered.tables.push(t);
-        ordered.choices.push(graph.paths[t].choice(path, bound));
+        let mut choice = graph.paths[t].choice(path, bound);
+        if found.by_key & (1 << t) != 0
+            && let Some(Some(l)) = laterals.get(t)
+        {
+            l.choose(bound, &mut choice)?;
+        }
+        ordered.choices.push(choice);
         bound |= 1 << t;
     }
     let mut come = 0u64;

@@ -6,11 +6,13 @@
 mod access;
 mod alternatives;
 mod block;
+mod by_key;
 mod change;
 mod conditions;
 mod covering;
 mod derived;
 mod equalities;
+mod extremes;
 mod fast;
 mod group;
 mod hashing;
@@ -18,7 +20,9 @@ mod hint_names;
 mod hints;
 mod join_order;
 mod joins;
+mod lateral;
 mod order;
+mod quantified;
 mod range;
 mod selectivity;
 mod spool;
@@ -148,7 +152,9 @@ impl Optimizer<'_> {
         }
         let switches = self.switches();
         derived::merge_all(b, switches);
-        unnest::unnest(b, switches, &mut || {
+        let comes_again =
+            |b: &BoundBlock, s: &BoundSub| quantified::comes_again(self.ctx.engine, b, s);
+        unnest::unnest(b, switches, &comes_again, &mut || {
             let slot = self.next_slot.get();
             let next = slot.checked_add(1).filter(|n| *n < FIRST_SPECIAL_SLOT)?;
             self.next_slot.set(next);
@@ -209,6 +215,7 @@ impl Optimizer<'_> {
                 kind: s.kind,
                 correlated: s.correlated,
                 outer: s.outer,
+                extreme: s.extreme,
             })
         };
         list.into_iter().map(plan).collect()

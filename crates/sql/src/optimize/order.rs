@@ -9,7 +9,7 @@ use super::access::{Choice, Paths};
 use super::conditions::{CondInfo, Request};
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
-use crate::plan::{Access, RangeAccess, SortKey};
+use crate::plan::{Access, QueryPlan, RangeAccess, SortKey};
 use sql_parser::ast::AggregateFunc;
 
 /// The order of the tables and how each is read.
@@ -19,6 +19,15 @@ pub(crate) struct Ordered {
     pub tables: Vec<usize>,
     /// How each is read, in that order.
     pub choices: Vec<Choice>,
+}
+
+impl Ordered {
+    /// The queries of derived tables that are made for one key at a time, with the places of these.
+    pub fn take_by_key(&mut self) -> Vec<(usize, QueryPlan)> {
+        let all = self.tables.iter().zip(&mut self.choices);
+        all.filter_map(|(t, c)| Some((*t, c.by_key.as_mut()?.query.take()?)))
+            .collect()
+    }
 }
 
 fn stored(t: &FromTable) -> Option<&Arc<Table>> {

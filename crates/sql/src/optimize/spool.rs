@@ -47,6 +47,7 @@ pub(crate) fn kept_form(block: &Block) -> Option<Box<Step>> {
         table: step.table,
         access: step.access.clone(),
         buffer: Some(keys),
+        lateral: None,
         filter,
         probe,
         implied: step.implied.clone(),

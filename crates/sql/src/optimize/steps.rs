@@ -150,7 +150,9 @@ fn step(
         depends |= tables_of(e, req.places, req.subqueries) & bound != 0;
     });
     let kept = from.is_kept(req.switches) && s > 0 && !depends;
-    let buffer = if !stored || kept {
+    let buffer = if choice.by_key.is_some() {
+        Some(Vec::new())
+    } else if !stored || kept {
         Some(match from.is_hashed(req.switches) {
             true => hash_keys(req, t, bound, conds, follows),
             false => Vec::new(),
@@ -162,6 +164,7 @@ fn step(
         table: t as u16,
         access: choice.access,
         buffer,
+        lateral: choice.by_key.map(|k| k.columns.into()),
         filter: Vec::new(),
         probe: Vec::new(),
         implied: Vec::new(),

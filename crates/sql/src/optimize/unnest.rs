@@ -4,18 +4,19 @@
 //! A subquery that is a plain join gives its tables and conditions; one with groups, DISTINCT, LIMIT or a set operation, which does not
 //! read the rows around, becomes a derived table. Where at most one row can match, a semi-join is an inner join. As in MySQL's manual,
 //! "Optimizing IN and EXISTS Subquery Predicates with Semijoin Transformations"; the anti-join of NOT IN only where neither side can be
-//! NULL.
+//! NULL. `> ALL`, `< ANY` and the like are such joins as well ([`quantified`](super::quantified)).
 
 use engine::IndexKind;
 
 use super::hints::carried;
+use super::quantified::RowTest;
 use crate::bind::from::{Cond, Nest, NestKind};
 use crate::bind::hinted::Strategies;
 use crate::bind::places::Places;
 use crate::bind::reads::{self, tables_of};
 use crate::bind::scope::{DerivedColumn, FromTable};
 use crate::bind::source::TableSource;
-use crate::bind::tree::{Body, BoundBlock, BoundQuery};
+use crate::bind::tree::{Body, BoundBlock, BoundQuery, BoundSub};
 use sql_expr::vars::Switches;
 use sql_expr::{CmpOp, Comparer, Expr, ExprType, Node, index_comparable};
 
@@ -29,6 +30,8 @@ struct Asked {
     negated: bool,
     /// What is compared with the subquery's columns, one by one; `None` for EXISTS.
     compared: Option<(Vec<Expr>, Vec<Comparer>)>,
+    /// What each row is asked, where that is not whether it is equal.
+    order: Option<RowTest>,
 }
 
 fn asked(e: &Expr) -> Option<Asked> {
@@ -37,19 +40,21 @@ fn asked(e: &Expr) -> Option<Asked> {
             subquery: *i as usize,
             negated: false,
             compared: None,
+            order: None,
         }),
         Node::Not(x) => {
             let inner = asked(x)?;
             Some(Asked {
                 negated: !inner.negated,
+                order: inner.order.map(RowTest::denied),
                 ..inner
             })
         }
         Node::Quantified(q) => {
-            let negated = match (q.op, q.all) {
-                (CmpOp::Eq, false) => false,
-                (CmpOp::Ne, true) => true,
-                _ => return None,
+            let (negated, order) = match (q.op, q.all) {
+                (CmpOp::Eq, false) => (false, None),
+                (CmpOp::Ne, true) => (true, None),
+                _ => (q.all, Some(RowTest::of(q.op, q.all)?)),
             };
             let left = match &q.expr.node {
                 Node::Row(parts) => parts.clone(),
@@ -59,16 +64,19 @@ fn asked(e: &Expr) -> Option<Asked> {
                 subquery: q.subquery as usize,
                 negated,
                 compared: Some((left, q.comparers.clone())),
+                order,
             })
         }
         _ => None,
     }
 }
 
-/// Turns the subqueries of a block's WHERE into joins, where that keeps the meaning. `slot` takes a new slot.
+/// Turns the subqueries of a block's WHERE into joins, where that keeps the meaning. `slot` takes a new slot; `comes_again` says whether
+/// the columns that a subquery reads from around have few different values.
 pub(super) fn unnest(
     block: &mut BoundBlock,
     switches: Switches,
+    comes_again: &dyn Fn(&BoundBlock, &BoundSub) -> bool,
     slot: &mut dyn FnMut() -> Option<u16>,
 ) {
     if block.subqueries.is_empty() || block.tables.is_empty() || block.straight {
@@ -79,6 +87,10 @@ pub(super) fn unnest(
     while at < block.joins.conds.len() {
         let c = &block.joins.conds[at];
         let found = if c.nest == 0 { asked(&c.expr) } else { None };
+        let found = found.filter(|a| {
+            let sub = &block.subqueries[a.subquery];
+            a.order.is_none() || sub.correlated && !comes_again(block, sub)
+        });
         match found.filter(|a| !gone[a.subquery]) {
             Some(a) if is_asked_once(block, a.subquery) => {
                 let number = a.subquery;
@@ -170,6 +182,7 @@ fn join(
     let places = Places::new(block.base, block.tables.iter().map(|t| t.slot));
     let sub = &block.subqueries[a.subquery];
     if a.negated
+        && a.order.is_none()
         && let Some((left, _)) = &a.compared
         && left
             .iter()
@@ -203,6 +216,7 @@ fn join(
     let merges = mergeable(&sub.query);
     let apart = !sub.correlated
         && a.compared.is_some()
+        && a.order.is_none()
         && !locks(&sub.query)
         && left_reads != 0
         && match once {
@@ -324,10 +338,11 @@ fn merge(block: &mut BoundBlock, a: Asked, places: &Places, strategies: Strategi
     if let Some((left, comparers)) = a.compared {
         let right = inner.output.into_iter();
         for ((l, r), c) in left.into_iter().zip(right).zip(comparers) {
-            conds.push(Cond {
-                expr: equality(l, r, c),
-                nest: 0,
-            });
+            let expr = match a.order {
+                None => equality(l, r, c),
+                Some(test) => test.condition(a.negated, l, r, c),
+            };
+            conds.push(Cond { expr, nest: 0 });
         }
     }
     let single = !a.negated

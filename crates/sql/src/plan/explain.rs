@@ -236,7 +236,7 @@ impl Listing {
         }
         pending.sort_unstable();
         for (_, n) in pending {
-            self.query(&b.derived[n], "DERIVED");
+            self.query(&b.derived[n], shape::derived_kind(b, n));
         }
         for s in &b.subqueries {
             let kind = if s.correlated {

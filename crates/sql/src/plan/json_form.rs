@@ -364,8 +364,11 @@ fn table(
         let q = &b.derived[n as usize];
         let made = vec![
             ("using_temporary_table", Json::Bool(true)),
-            ("dependent", Json::Bool(q.lowest != u16::MAX)),
-            ("cacheable", Json::Bool(true)),
+            (
+                "dependent",
+                Json::Bool(q.lowest != u16::MAX || s.lateral.is_some()),
+            ),
+            ("cacheable", Json::Bool(s.lateral.is_none())),
             ("query_block", Json::Object(query(q))),
         ];
         m.push(("materialized_from_subquery", Json::Object(made)));

@@ -86,7 +86,7 @@ pub(super) fn describe(b: &Block, s: &Step, place: usize) -> Line {
             NestKind::Anti => line.extra.push("Not exists"),
         }
     }
-    if let (Some(keys), true) = (&s.buffer, place > 0) {
+    if let (Some(keys), true) = (&s.buffer, place > 0 && s.lateral.is_none()) {
         line.extra.push(if keys.is_empty() {
             "Using join buffer (Block Nested Loop)"
         } else {

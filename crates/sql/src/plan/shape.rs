@@ -1,6 +1,7 @@
 //! The joins of a block as a tree: steps follow each other, and those of an outer join, semi-join or anti-join are a part of their own.
 
-use super::tree::{Block, LateExpr, QueryPlan};
+use super::TableSource;
+use super::tree::{Block, LateExpr, QueryPlan, Step};
 use crate::bind::from::NestKind;
 use crate::bind::tree::Body;
 
@@ -76,6 +77,23 @@ pub(crate) fn number(q: &QueryPlan) -> u32 {
         Body::Rows(..) => 0,
         Body::Set(first, _) => number(first),
     }
+}
+
+/// What the query of a derived table is called: one that is made for one key at a time as in MariaDB.
+pub(crate) fn derived_kind(block: &Block, number: usize) -> &'static str {
+    match is_lateral(block, number) {
+        true => "LATERAL DERIVED",
+        false => "DERIVED",
+    }
+}
+
+/// Whether a derived table is made for one key at a time.
+pub(crate) fn is_lateral(block: &Block, number: usize) -> bool {
+    let source = |s: &Step| &block.tables[usize::from(s.table)].source;
+    let own = |s: &&Step| matches!(source(s), TableSource::Derived(n) if *n as usize == number);
+    { block.steps.iter() }
+        .find(own)
+        .is_some_and(|s| s.lateral.is_some())
 }
 
 /// Whether a block has no rows whatever is in its tables.

@@ -213,6 +213,9 @@ pub struct Step {
     pub access: Access,
     /// Its rows are fetched once, kept, and gone through (or looked up) for every combination before.
     pub buffer: Option<Vec<HashKey>>,
+    /// A derived table that is made again for each combination of values that these columns have before it: slot and place. Its
+    /// query reads them.
+    pub lateral: Option<Box<[(u16, u16)]>>,
     /// Conditions on a row, beyond what the access implies; checked while scanning.
     pub filter: Vec<Expr>,
     /// Conditions with rows before, checked on kept rows.

@@ -387,9 +387,34 @@ impl Former<'_> {
         op.expect(s.cost, s.out).done(done)
     }
 
+    /// A derived table that is made for one key at a time, behind what comes before.
+    fn by_key(
+        &self,
+        b: &Block,
+        at: usize,
+        kind: &str,
+        left: Option<Op>,
+        shown: &mut Vec<u32>,
+    ) -> Op {
+        let s = &b.steps[at];
+        let scan = self.scan(b, s);
+        let scan = scan.done(self.counted(b, Place::Kept(at as u16)));
+        let late = s.late.iter().map(|l| &l.expr);
+        let conds = s.filter.iter().chain(&s.probe).chain(late);
+        let leaf = self.filter(b, conds, scan, shown);
+        let Some(left) = left else {
+            return leaf;
+        };
+        let op = Op::new(format!("Nested loop {}", join_name(kind)), vec![left, leaf]);
+        self.out(b, at, at, op)
+    }
+
     /// A table behind what comes before.
     fn step(&self, b: &Block, at: usize, kind: &str, left: Option<Op>, shown: &mut Vec<u32>) -> Op {
         let s = &b.steps[at];
+        if s.lateral.is_some() {
+            return self.by_key(b, at, kind, left, shown);
+        }
         let cx = InBlock::bare(b);
         let (before, cost) = match at {
             0 => (1.0, 0.0),
@@ -484,7 +509,10 @@ impl Former<'_> {
             TableSource::Virtual(_) => return Op::new(format!("Table scan on {name}"), Vec::new()),
             TableSource::Derived(n) => {
                 let made = self.query(&b.derived[*n as usize]);
-                let made = Op::new("Materialize", made);
+                let made = match s.lateral {
+                    Some(_) => Op::new("Materialize (invalidate on other keys)", made),
+                    None => Op::new("Materialize", made),
+                };
                 return Op::new(format!("Table scan on {name}"), vec![made]);
             }
         };

@@ -418,6 +418,9 @@ fn table(b: &Block, t: &TablePlan, out: &mut String) {
         }
         TableSource::Derived(n) => {
             let names: Vec<&str> = t.columns.iter().map(|c| &**c).collect();
+            if shape::is_lateral(b, *n as usize) {
+                out.push_str("lateral ");
+            }
             out.push('(');
             query(&b.derived[*n as usize], &names, out);
             let _ = write!(out, ") {}", quoted(&t.alias));

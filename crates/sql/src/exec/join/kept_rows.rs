@@ -13,7 +13,10 @@ impl Join<'_> {
         let Some(kept) = &self.levels[t].kept else {
             return Ok(());
         };
-        let found = kept.look_up(step, cx, &self.tuple())?;
+        let mut key = std::mem::take(&mut self.key);
+        let found = kept.look_up(step, cx, &self.tuple(), &mut key);
+        self.key = key;
+        let found = found?;
         let p = &mut self.progress[s];
         if let Some(chain) = found {
             p.by_hash = true;
@@ -48,7 +51,7 @@ impl Join<'_> {
                 p.chain = kept.after(row);
                 row as usize
             } else {
-                if p.next >= kept.len() {
+                if p.next >= p.end.unwrap_or(kept.len()) {
                     p.exhausted = true;
                     return Ok(false);
                 }

@@ -122,6 +122,7 @@ impl Refill {
             },
             hash: Some(self.hash),
             built: None,
+            by_key: None,
             _charge: self.charge,
         }
     }

@@ -18,6 +18,7 @@ use self::allowed::Allowed;
 pub(super) use self::allowed::Rules;
 use self::bounds::{bounds, key};
 use self::cost::{FORBIDDEN, LOOK_UP, LOOK_UP_GUESSED, NEXT_RANGE, ROW, SEEK, SEEN, reading};
+use super::by_key::ByKey;
 use super::conditions::CondInfo;
 use super::covering::covering;
 use super::range::{Sarg, sarg};
@@ -49,6 +50,8 @@ pub(crate) struct Choice {
     pub used: Vec<usize>,
     /// Rows it yields, roughly.
     pub rows: f64,
+    /// How a derived table is made for one key at a time.
+    pub by_key: Option<Box<ByKey>>,
 }
 
 /// A way to read a table, as far as comparing goes.
@@ -517,29 +520,23 @@ impl<'a> Paths<'a> {
 
     /// The access of a path when the tables of `bound` have been read.
     pub fn choice(&self, path: Path, bound: u64) -> Choice {
-        let everything = || Choice {
-            access: Access::Full {
-                index: 0,
-                backward: false,
-            },
+        let plain = |access| Choice {
+            access,
             used: Vec::new(),
             rows: path.yields,
+            by_key: None,
+        };
+        let everything = || {
+            plain(Access::Full {
+                index: 0,
+                backward: false,
+            })
         };
         let index = match path.what {
             What::Full => return everything(),
-            What::Any(n) => {
-                return Choice {
-                    access: Access::Range(Box::new(self.any[n].range.clone())),
-                    used: Vec::new(),
-                    rows: path.yields,
-                };
-            }
+            What::Any(n) => return plain(Access::Range(Box::new(self.any[n].range.clone()))),
             What::Union(n) => {
-                return Choice {
-                    access: Access::Union(self.unions[n].range.arms.clone().into()),
-                    used: Vec::new(),
-                    rows: path.yields,
-                };
+                return plain(Access::Union(self.unions[n].range.arms.clone().into()));
             }
             What::Part(index) => index,
         };
@@ -591,6 +588,7 @@ impl<'a> Paths<'a> {
             access,
             used,
             rows: path.yields,
+            by_key: None,
         }
     }
 }

@@ -86,7 +86,7 @@ pub fn ways(rng: &mut Rng, part: &Part, schema: &Schema, select: bool) -> Vec<Wa
         let way = match kind {
             0 => straight(rng, select),
             1 => indexes(rng, &named, schema),
-            2 => hinted(rng, &named),
+            2 => hinted(rng, &named, &derived(&sql)),
             3 => Way {
                 set: LITTLE.to_vec(),
                 writing: Writing {
@@ -166,8 +166,24 @@ fn indexes(rng: &mut Rng, named: &[(usize, String)], schema: &Schema) -> Way {
     way
 }
 
-fn hinted(rng: &mut Rng, named: &[(usize, String)]) -> Way {
+/// The aliases of derived tables and common table expressions in a statement.
+fn derived(sql: &str) -> Vec<&str> {
+    let words = sql.split(" AS ").skip(1);
+    let name = |s: &'_ str| s.find(|c: char| !c.is_alphanumeric()).unwrap_or(s.len());
+    let names = words.map(|s| &s[..name(s)]);
+    names
+        .filter(|n| n.starts_with(['d', 'q']) && n[1..].bytes().all(|b| b.is_ascii_digit()))
+        .collect()
+}
+
+fn hinted(rng: &mut Rng, named: &[(usize, String)], derived: &[&str]) -> Way {
     let mut hints = Vec::new();
+    if !derived.is_empty() && rng.one_in(2) {
+        // Made for one key at a time wherever that can be, or as a whole.
+        let no = if rng.one_in(4) { "NO_" } else { "" };
+        let all = derived.join(", ");
+        hints.push(format!("{no}DERIVED_CONDITION_PUSHDOWN({all})"));
+    }
     for _ in 0..1 + rng.below(3) {
         let mut hint = (*pick(rng, HINTS)).to_owned();
         while hint.contains("{}") {
