@@ -276,6 +276,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(base::seeded!())]
+
         #[test]
         fn every_key_has_the_guards_that_a_list_gives(ops in prop::collection::vec(op(), 1..40)) {
             let mut segments = Segments::default();

@@ -86,17 +86,9 @@ impl GuardCursor {
     pub(crate) fn to_edge(&self, edge: Option<&[u8]>) -> Span {
         let mut span = self.left.clone();
         match edge {
-            None => {}
-            Some(edge) if self.backward => {
-                if *span.low < *edge {
-                    span.low = edge.into();
-                }
-            }
-            Some(edge) => {
-                if span.ends_above(edge) {
-                    span.high = Some(edge.into());
-                }
-            }
+            Some(edge) if self.backward && *span.low < *edge => span.low = edge.into(),
+            Some(edge) if !self.backward && span.ends_above(edge) => span.high = Some(edge.into()),
+            _ => {}
         }
         span
     }

@@ -6,7 +6,7 @@ use super::candidates::{Candidate, Candidates};
 use super::conflict::{Conflict, ConflictCheck, RowLock};
 use super::guard_cursor::GuardCursor;
 use super::read::{Reader, current, mode_of};
-use super::scan_spec::{End, KeyBound, ScanSpec, successor};
+use super::scan_spec::{End, KeyBound, ScanSpec, names_one_row, successor};
 use super::{LockWait, Pins, ReadMode, RowBatch, Session};
 use crate::error;
 use crate::lock::Mode;
@@ -18,7 +18,7 @@ use pager::{OpError, Wait};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use types::{SqlError, Value};
+use types::SqlError;
 
 /// A scan in progress.
 pub struct Scan {
@@ -447,26 +447,6 @@ impl Session {
         }
         Ok(())
     }
-}
-
-/// No more than one row can have what the range of a secondary index stands for: a whole unique value without NULL.
-fn names_one_row(t: &Table, spec: &ScanSpec) -> bool {
-    let (KeyBound::Included(low), KeyBound::Included(high)) = (&spec.lower, &spec.upper) else {
-        return false;
-    };
-    if spec.index == 0 || low != high || !t.is_unique(spec.index) {
-        return false;
-    }
-    let mut rest = &low[..];
-    for part in t.key_parts(spec.index) {
-        match part.decode(rest) {
-            Some((value, n)) if n <= rest.len() && !matches!(value, Some(Value::Null)) => {
-                rest = &rest[n..];
-            }
-            _ => return false,
-        }
-    }
-    rest.is_empty()
 }
 
 fn is_external(value: &[u8]) -> bool {

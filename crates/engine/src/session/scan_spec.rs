@@ -1,6 +1,8 @@
 //! What a scan reads: a range of an index by prefixes of encoded keys, and where that begins and ends among whole keys.
 
 use super::ReadMode;
+use crate::schema::Table;
+use types::Value;
 
 /// One end of a range, by a prefix of encoded keys.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -55,4 +57,24 @@ pub(crate) fn successor(p: &[u8]) -> Option<Vec<u8>> {
     let mut s = p[..=n].to_vec();
     s[n] += 1;
     Some(s)
+}
+
+/// No more than one row can have what the range of a secondary index stands for: a whole unique value without NULL.
+pub(super) fn names_one_row(t: &Table, spec: &ScanSpec) -> bool {
+    let (KeyBound::Included(low), KeyBound::Included(high)) = (&spec.lower, &spec.upper) else {
+        return false;
+    };
+    if spec.index == 0 || low != high || !t.is_unique(spec.index) {
+        return false;
+    }
+    let mut rest = &low[..];
+    for part in t.key_parts(spec.index) {
+        match part.decode(rest) {
+            Some((value, n)) if n <= rest.len() && !matches!(value, Some(Value::Null)) => {
+                rest = &rest[n..];
+            }
+            _ => return false,
+        }
+    }
+    rest.is_empty()
 }

@@ -21,7 +21,7 @@ fn charset(value: &VarValue) -> Option<Charset> {
 pub struct SessionHot {
     /// `autocommit`.
     pub autocommit: bool,
-    /// `transaction_isolation`; [`SessionHot::level`] is what a transaction of it is like.
+    /// `transaction_isolation`.
     pub isolation: Isolation,
     /// `innodb_snapshot_isolation`.
     pub snapshot_isolation: bool,
@@ -131,15 +131,6 @@ impl Default for SessionHot {
 }
 
 impl SessionHot {
-    /// How a transaction of a named level reads and writes.
-    #[inline]
-    pub fn level(&self, named: Isolation) -> Isolation {
-        match named {
-            Isolation::RepeatableRead if self.snapshot_isolation => Isolation::Snapshot,
-            other => other,
-        }
-    }
-
     /// Takes over the new value of a variable, if it is one of these.
     pub(super) fn apply(&mut self, def: &VarDef, value: &VarValue) {
         let n = value.as_u64();

@@ -394,9 +394,8 @@ impl SessionVars {
     /// Isolation and read-only mode of a transaction that begins now; what was set for one transaction only is
     /// used up.
     pub fn begin_transaction(&mut self) -> (Isolation, bool) {
-        let named = self.next_isolation.take().unwrap_or(self.hot.isolation);
         (
-            self.hot.level(named),
+            self.next_isolation.take().unwrap_or(self.hot.isolation),
             self.next_read_only.take().unwrap_or(self.hot.tx_read_only),
         )
     }
@@ -410,7 +409,7 @@ impl SessionVars {
     #[inline]
     pub fn usual_isolation(&self) -> Option<Isolation> {
         let usual = self.next_isolation.is_none() && self.next_read_only.is_none();
-        usual.then(|| self.hot.level(self.hot.isolation))
+        usual.then_some(self.hot.isolation)
     }
 
     /// Checks the scope of a read `@@[scope.]name` and returns the variable.

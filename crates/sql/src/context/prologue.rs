@@ -66,7 +66,7 @@ impl Session {
         }
         let (isolation, read_only) = match self.engine.in_transaction() {
             true => (self.isolation, self.engine.is_read_only()),
-            false => self.vars.begin_transaction(),
+            false => self.next_transaction(),
         };
         if rows == Rows::Changed {
             self.may_change(read_only)?;
@@ -92,7 +92,7 @@ impl Session {
             if !self.vars.hot().autocommit {
                 return None;
             }
-            isolation = self.vars.usual_isolation()?;
+            isolation = self.level(self.vars.usual_isolation()?);
         }
         self.engine.statement_begin(isolation);
         if rows == Rows::Changed {

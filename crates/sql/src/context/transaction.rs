@@ -1,6 +1,6 @@
 //! The session's transaction: how one begins, with or without a word, and what a statement's end does to the one around it.
 
-use types::SqlError;
+use types::{Isolation, SqlError};
 
 use super::Session;
 
@@ -13,8 +13,23 @@ impl Session {
         self.engine.commit().await
     }
 
+    /// How a transaction of a named level reads and writes.
+    #[inline]
+    pub(crate) fn level(&self, named: Isolation) -> Isolation {
+        match named {
+            Isolation::RepeatableRead if self.vars.hot().snapshot_isolation => Isolation::Snapshot,
+            other => other,
+        }
+    }
+
+    /// The isolation of a transaction that begins now, and whether it is read-only.
+    pub(crate) fn next_transaction(&mut self) -> (Isolation, bool) {
+        let (named, read_only) = self.vars.begin_transaction();
+        (self.level(named), read_only)
+    }
+
     pub(crate) fn begin_with(&mut self, read_only: Option<bool>) {
-        let (isolation, default_read_only) = self.vars.begin_transaction();
+        let (isolation, default_read_only) = self.next_transaction();
         self.isolation = isolation;
         self.engine
             .begin(self.isolation, read_only.unwrap_or(default_read_only));
