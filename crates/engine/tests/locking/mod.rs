@@ -179,10 +179,17 @@ fn who_is_told_of_a_duplicate_keeps_no_claim() {
                 std::thread::yield_now();
             }
             block_on(a.commit()).unwrap();
-            let _b = loser.join().unwrap();
+            let mut b = loser.join().unwrap();
             let mut c = begun(&e);
-            let r = block_on(c.insert(t, &row(second.0, second.1))).unwrap();
-            assert!(matches!(r, Inserted::Duplicate { .. }));
+            let values = row(second.0, second.1);
+            let r = block_on(c.insert(t, &values)).unwrap();
+            let Inserted::Duplicate { index, key } = r else {
+                panic!("the row is there");
+            };
+            // Both share the row that they were told of.
+            for s in [&mut b, &mut c] {
+                assert!(block_on(s.lock_duplicate(t, index, &key, &values)).unwrap());
+            }
             block_on(c.rollback()).unwrap();
         });
         drop(a);
