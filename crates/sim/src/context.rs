@@ -127,7 +127,7 @@ impl Context {
         self.counts.lock().clone()
     }
 
-    /// A SERIALIZABLE transaction has read something.
+    /// A transaction has read something with locks that guard.
     pub fn guard(&self, client: u64, g: Guard) {
         self.guards.lock().entry(client).or_default().push(g);
     }
@@ -154,7 +154,7 @@ impl Context {
                 });
                 if let Some(w) = hit {
                     let s = format!(
-                        "client {client} commits {w:?}, which serializable client {other} has read as {g:?}"
+                        "client {client} commits {w:?}, which client {other} has read with locks as {g:?}"
                     );
                     drop(guards);
                     drop(m);

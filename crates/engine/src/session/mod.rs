@@ -71,7 +71,8 @@ pub enum ReadMode {
         /// What to do about rows locked by others.
         wait: LockWait,
     },
-    /// The newest committed version, not locked: for UPDATE and DELETE, which lock what they change.
+    /// The newest committed version: for UPDATE and DELETE, which lock what they change. Not locked by itself, but where ranges that are
+    /// read with locks are guarded (REPEATABLE READ, SERIALIZABLE): there as for updating, until the transaction ends.
     Current,
 }
 

@@ -377,7 +377,7 @@ impl Role {
 
 /// How a change reads a table.
 ///
-/// One table alone is read without locks. With more tables, or a subquery that reads the row, that cannot be: what was found is what is
+/// One table alone is read for change ([`ReadMode::Current`]): the engine locks its rows where the isolation level wants that. With more tables, or a subquery that reads the row, that cannot be: what was found is what is
 /// written, so the rows of the targets are locked as they are found, and at REPEATABLE READ and above the rows beside them too, until the
 /// transaction ends. InnoDB locks the same rows (the manual: "Locks Set by Different SQL Statements in InnoDB").
 pub(crate) fn change_mode(role: Role, isolation: Isolation) -> ReadMode {
