@@ -1,11 +1,15 @@
 //! Temporary files: where statements put what is more than the memory they may use.
 //!
 //! They are in a folder of their own in the directory. A file lives as long as its [`TempFile`]; what a crash leaves is removed at the next start.
-//! Nothing of it is synced or logged. All together take no more than a limit, so that temporary files cannot take the room of tables.
+//! Nothing of it is logged. All together take no more than a limit, so that temporary files cannot take the room of tables.
+//!
+//! Small files go with their statement before they reach the disk. But what the kernel's cache holds of a file that was not written cannot be given back, and
+//! a control group that is full of it has its processes killed (groups of the older kind do not slow their writers down). So beyond a second limit, those who
+//! write wait for the disk.
 
 use crate::error;
 use base::buf::{AlignedBuf, IoBuf};
-use base::environment::{Disk, File, OpenMode, read, write};
+use base::environment::{Disk, File, OpenMode, read, sync, write};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +18,10 @@ use types::SqlError;
 
 /// The folder's name.
 const FOLDER: &str = "temp";
+/// What the files may have in the kernel's cache alone, where nobody says otherwise.
+const UNWRITTEN: u64 = 1 << 30;
+/// A file is not synced for less than this part of what all may have.
+const LEAST_PART: u64 = 256;
 
 /// The temporary files of an engine.
 pub struct TempFiles {
@@ -24,6 +32,9 @@ pub struct TempFiles {
     held: AtomicU64,
     limit: AtomicU64,
     open: AtomicU64,
+    /// Bytes of all files that may be in the kernel's cache alone.
+    unwritten: AtomicU64,
+    unwritten_limit: AtomicU64,
 }
 
 impl TempFiles {
@@ -36,6 +47,8 @@ impl TempFiles {
             held: AtomicU64::new(0),
             limit: AtomicU64::new(u64::MAX),
             open: AtomicU64::new(0),
+            unwritten: AtomicU64::new(0),
+            unwritten_limit: AtomicU64::new(UNWRITTEN),
         })
     }
 
@@ -55,6 +68,11 @@ impl TempFiles {
     /// What all files may take together.
     pub fn set_limit(&self, bytes: u64) {
         self.limit.store(bytes, Ordering::Relaxed);
+    }
+
+    /// What all files together may have in the kernel's cache before it is on the disk, in bytes.
+    pub fn set_unwritten_limit(&self, bytes: u64) {
+        self.unwritten_limit.store(bytes, Ordering::Relaxed);
     }
 
     /// What they take.
@@ -91,6 +109,7 @@ impl TempFiles {
             file,
             path,
             end: 0,
+            unwritten: 0,
         })
     }
 
@@ -110,6 +129,8 @@ pub struct TempFile {
     file: Arc<dyn File>,
     path: PathBuf,
     end: u64,
+    /// Bytes since the last sync.
+    unwritten: u64,
 }
 
 impl TempFile {
@@ -146,7 +167,21 @@ impl TempFile {
                 Err(e) => return Err(error::temporary(e, &self.path)),
             }
         }
+        let new = bytes.len() as u64;
+        self.unwritten += new;
+        let all = self.files.unwritten.fetch_add(new, Ordering::Relaxed) + new;
+        let limit = self.files.unwritten_limit.load(Ordering::Relaxed);
+        if all > limit && self.unwritten >= limit / LEAST_PART {
+            let synced = sync(&*self.file).await;
+            synced.map_err(|e| error::temporary(e, &self.path))?;
+            self.written();
+        }
         Ok(at)
+    }
+
+    fn written(&mut self) {
+        let bytes = std::mem::take(&mut self.unwritten);
+        self.files.unwritten.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     /// Reads `len` bytes that were written at `at`.
@@ -185,6 +220,7 @@ impl Drop for TempFile {
     fn drop(&mut self) {
         // If it fails the next start does it.
         let _ = self.files.disk.remove_file(&self.path);
+        self.written();
         self.files.held.fetch_sub(self.end, Ordering::Relaxed);
         self.files.open.fetch_sub(1, Ordering::Relaxed);
     }
@@ -213,6 +249,30 @@ mod tests {
         assert_eq!((files.held(), files.count(), names()), (10, 1, 1));
         drop(f);
         assert_eq!((files.held(), files.count(), names()), (0, 0, 0));
+    }
+
+    #[test]
+    fn what_is_in_the_cache_alone_is_bounded() {
+        let mem = Arc::new(MemDisk::default());
+        let disk: Arc<dyn Disk> = mem.clone();
+        let files = TempFiles::new(&disk, Path::new("/d"));
+        files.set_unwritten_limit(1000);
+        let unwritten = || files.unwritten.load(Ordering::Relaxed);
+        block_on(async {
+            let (mut a, mut b) = (files.create().expect("a"), files.create().expect("b"));
+            a.append(&[1; 600]).await.expect("a");
+            b.append(&[1; 400]).await.expect("b");
+            assert_eq!(unwritten(), 1000, "nobody waits for the disk yet");
+            // Too little of its own to be worth a sync.
+            let mut c = files.create().expect("c");
+            c.append(&[1; 2]).await.expect("c");
+            assert_eq!(unwritten(), 1002);
+            b.append(&[1; 10]).await.expect("b");
+            assert_eq!(unwritten(), 602, "b was synced");
+            drop(a);
+            assert_eq!(unwritten(), 2);
+        });
+        assert_eq!(unwritten(), 0);
     }
 
     #[test]

@@ -14,6 +14,8 @@ const OWN: u64 = 64 << 20;
 const LEAST: u64 = 32 << 20;
 /// The least buffer pool.
 const LEAST_POOL: u64 = 5 << 20;
+/// The part of all memory that temporary files may have in the kernel's cache before they are on the disk.
+const UNWRITTEN_PART: u64 = 16;
 
 /// What was found out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub struct Room {
     pub pool: u64,
     /// What all sessions may hold.
     pub sessions: u64,
+    /// What temporary files may have in the kernel's cache alone.
+    pub unwritten: u64,
 }
 
 /// Divides what the process may use.
@@ -41,6 +45,7 @@ pub fn divide(options: &Options, available: u64) -> Room {
         available,
         pool,
         sessions: (rest / 4 * 3).max(LEAST),
+        unwritten: available / UNWRITTEN_PART,
     }
 }
 
@@ -100,6 +105,7 @@ mod tests {
         };
         let room = divide(&options, 1 << 30);
         assert_eq!((room.pool, room.sessions), (128 << 20, 576 << 20));
+        assert_eq!(room.unwritten, 64 << 20);
         // A pool that does not fit becomes half of what there is.
         let large = Options {
             buffer_pool_size: 8 << 30,

@@ -48,6 +48,7 @@ use crate::open::{Opened, open, recovery};
 use crate::options::{Level, Notice, Options};
 use accept::Acceptor;
 use admin::Admin;
+use budget::Room;
 use decoys::Decoys;
 pub use error::ServeError;
 use error::system;
@@ -85,13 +86,17 @@ pub fn serve(
             Level::Warning => log.warning(notice),
         }
     }
-    let (options, sessions) = fit(options, &log);
+    let (options, room) = fit(options, &log);
     let served = share_descriptors(options, &log).and_then(|(options, max_unauthenticated)| {
         let options = &options;
         let opened = base::block_on(open(options)).map_err(ServeError::Open)?;
         report(&opened, options, &log);
         let database = opened.directory;
-        database.instance.memory().set_ceiling(sessions);
+        if let Some(room) = room {
+            database.instance.memory().set_ceiling(room.sessions);
+            let files = database.engine.temp_files();
+            files.set_unwritten_limit(room.unwritten);
+        }
         let told = Arc::clone(&log);
         let tell = Arc::new(move |text: &str| told.error(text));
         database.engine.on_notice(tell);
@@ -104,10 +109,10 @@ pub fn serve(
     served
 }
 
-/// The options as far as the memory goes that the process may use, and what all sessions may hold.
-fn fit(options: &Options, log: &Log) -> (Options, u64) {
+/// The options as far as the memory goes that the process may use, and how that is divided, where it is known.
+fn fit(options: &Options, log: &Log) -> (Options, Option<Room>) {
     let Some(room) = budget::available().map(|bytes| budget::divide(options, bytes)) else {
-        return (options.clone(), u64::MAX);
+        return (options.clone(), None);
     };
     if room.pool < options.buffer_pool_size {
         log.warning(format_args!(
@@ -121,7 +126,7 @@ fn fit(options: &Options, log: &Log) -> (Options, u64) {
         buffer_pool_size: room.pool,
         ..options.clone()
     };
-    (options, room.sessions)
+    (options, Some(room))
 }
 
 /// The options as far as the descriptors go that the process may have, and how many connections may be open that have not logged in.
