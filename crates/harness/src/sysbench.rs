@@ -2,6 +2,7 @@
 
 use crate::server::Setup;
 use crate::step::{self, Outcome};
+use crate::workspace;
 use base::lock::Mutex;
 use std::io::{BufRead as _, BufReader, Read};
 use std::path::PathBuf;
@@ -26,6 +27,9 @@ pub const SCRIPTS: &[&str] = &[
 
 /// Makes its own tables.
 pub const BULK_INSERT: &str = "bulk_insert";
+
+/// TPC-C, a script of ours: see `crates/harness/sysbench/tpcc.lua`. Its sizes are options of its own.
+pub const TPCC: &str = "tpcc";
 
 /// Seconds after its proper end at which a run is given up.
 const HANGS_AFTER: u64 = 120;
@@ -130,15 +134,20 @@ impl Load {
             command = Command::new("taskset");
             command.args(["-c", &self.cores, "sysbench"]);
         }
+        match self.script {
+            TPCC => command.arg(workspace::root().join("crates/harness/sysbench/tpcc.lua")),
+            script => command.arg(script),
+        };
         command
-            .arg(self.script)
             .args(at.flags(self.database))
             .arg(format!("--threads={}", self.threads))
             .arg(format!("--time={}", self.seconds))
             .arg("--events=0")
             .arg(format!("--percentile={}", self.percentile));
         // bulk_insert.lua knows no other options; it takes one table a thread.
-        if self.script == BULK_INSERT {
+        if self.script == TPCC {
+            // It sends text alone.
+        } else if self.script == BULK_INSERT {
             command.arg(format!("--db-ps-mode={}", self.ps_mode));
         } else {
             command
@@ -166,10 +175,10 @@ impl Load {
 
     /// Makes and fills the tables in a database that is there and empty.
     pub fn fill(&self, at: impl Into<Reach>) -> Outcome<()> {
-        let loaders = if self.script == BULK_INSERT {
-            self.threads
-        } else {
-            self.tables.min(4)
+        let loaders = match self.script {
+            TPCC => 1,
+            BULK_INSERT => self.threads,
+            _ => self.tables.min(4),
         };
         step::must(&mut self.threads(loaders).command(&at.into(), "prepare")).map(drop)
     }
@@ -177,6 +186,11 @@ impl Load {
     /// Drops the tables.
     pub fn cleanup(&self, setup: &Setup) -> Outcome<()> {
         step::must(&mut self.command(&setup.into(), "cleanup")).map(drop)
+    }
+
+    /// Of [`TPCC`]: checks the consistency conditions of the specification.
+    pub fn check(&self, setup: &Setup) -> Outcome<()> {
+        step::must(&mut self.threads(1).command(&setup.into(), "check")).map(drop)
     }
 
     /// Runs the load to its end; anything but a clean report is an error.

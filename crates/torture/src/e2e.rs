@@ -1,4 +1,4 @@
-//! End-to-end tests: the SQL cases through the unmodified `mariadb` program, then every sysbench script for a moment.
+//! End-to-end tests: the SQL cases through the unmodified `mariadb` program, then every sysbench script and TPC-C for a moment.
 //!
 //! The same cases run against MariaDB with `--server mariadb`: that is how an expected result is known to be what
 //! MySQL's users are used to, and not only what we happen to return.
@@ -7,7 +7,7 @@ use harness::client::{Cli, Conn as _, Fault, Via};
 use harness::scratch::Scratch;
 use harness::server::{Kind, Server, Setup};
 use harness::step::{self, Outcome};
-use harness::sysbench::{BULK_INSERT, Load, SCRIPTS};
+use harness::sysbench::{BULK_INSERT, Load, SCRIPTS, TPCC};
 use harness::workspace;
 
 /// The flags of the command.
@@ -50,7 +50,6 @@ fn run(kind: Kind, only: &str, scratch: &Scratch) -> Outcome<()> {
         .option("max-allowed-packet=64M")
         .option_of(Kind::MariaDb, "character-set-server=utf8mb4")
         .option_of(Kind::MariaDb, "collation-server=utf8mb4_general_ci")
-        .option_of(Kind::MariaDb, "innodb-snapshot-isolation=ON")
         .option_of(
             Kind::MariaDb,
             "sql-mode=ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,\
@@ -169,5 +168,23 @@ fn smoke(server: &Server) -> Outcome<()> {
         println!("    {BULK_INSERT:<22} {:>9.0} rows/s", figures.tps);
         bulk.cleanup(setup)?;
     }
-    Ok(())
+    tpcc(setup)
+}
+
+/// TPC-C for a moment, and its consistency conditions: nothing may be refused but deadlocks.
+fn tpcc(setup: &Setup) -> Outcome<()> {
+    step::announce("TPC-C for a moment");
+    let load = Load {
+        threads: 8,
+        seconds: 3,
+        database: "tpcc",
+        extra: vec!["--mysql-ignore-errors=1213"],
+        ..Load::new(TPCC, 0)
+    };
+    load.prepare(setup)?;
+    load.check(setup)?;
+    let figures = load.run(setup)?;
+    load.check(setup)?;
+    println!("    {:.0} transactions/s", figures.tps);
+    load.cleanup(setup)
 }
