@@ -181,11 +181,7 @@ impl<'p> StatementBinder<'p> {
         let body = match stmt {
             ast::Statement::Query(q) => {
                 let (mut query, columns) = self.query(q, None)?;
-                self.bind_into(q, &mut query)?;
-                let columns = match &query.into[..] {
-                    [] => columns,
-                    _ => Vec::new(),
-                };
+                let columns = self.bind_into(q, &mut query, columns)?;
                 return Ok((BoundBody::Query(Box::new(query)), columns));
             }
             ast::Statement::Insert(i) => BoundBody::Insert(Box::new(self.insert(i)?)),

@@ -2,17 +2,21 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use types::SqlError;
 use types::error::codes;
 use types::keyenc::KeyPart;
-use types::{DataType, IntWidth};
+use types::{Charset, DataType, IntWidth};
 
 use super::StatementBinder;
 use super::names::Names;
 use super::over::{over, whole_of};
 use super::scope::{DerivedColumn, FromTable};
-use super::tree::{Body, BoundQuery, BoundSub, LimitPlan, OUTPUT_SLOT, SetArm, SortKey};
+use super::tree::{
+    Body, BoundQuery, BoundSub, Destination, FileForm, IntoFile, LimitPlan, OUTPUT_SLOT, SetArm,
+    SortKey,
+};
 use crate::access::Priv;
 use crate::access::needs::Need;
 use crate::sink::ColumnMeta;
@@ -160,7 +164,7 @@ impl StatementBinder<'_> {
                         types,
                         order: Vec::new(),
                         limit: None,
-                        into: Vec::new(),
+                        into: Destination::Client,
                         lowest,
                     };
                 }
@@ -239,7 +243,7 @@ impl StatementBinder<'_> {
             types,
             order: Vec::new(),
             limit: None,
-            into: Vec::new(),
+            into: Destination::Client,
             lowest,
         };
         Ok((plan, columns))
@@ -308,7 +312,7 @@ impl StatementBinder<'_> {
             types: Vec::new(),
             order: Vec::new(),
             limit: None,
-            into: Vec::new(),
+            into: Destination::Client,
             lowest: names.lowest.get().0,
         };
         self.coerce(&mut plan, &types);
@@ -376,39 +380,62 @@ impl StatementBinder<'_> {
         }))
     }
 
-    /// INTO @a, @b.
-    pub(crate) fn bind_into(&self, q: &ast::Query, plan: &mut BoundQuery) -> Result<(), SqlError> {
-        match q.into.as_deref() {
-            None => Ok(()),
+    /// INTO; the columns that the client is told of.
+    pub(crate) fn bind_into(
+        &self,
+        q: &ast::Query,
+        plan: &mut BoundQuery,
+        columns: Vec<ColumnMeta>,
+    ) -> Result<Vec<ColumnMeta>, SqlError> {
+        let (path, form) = match q.into.as_deref() {
+            None => return Ok(columns),
             Some(ast::SelectInto::Variables(vars)) => {
-                for v in vars {
-                    match v {
-                        ast::IntoVariable::User(name) => plan.into.push(name.clone()),
-                        ast::IntoVariable::Local(c) => {
-                            return Err(SqlError::new(
-                                codes::ER_SP_UNDECLARED_VAR,
-                                format!("Undeclared variable: {}", c.name),
-                            ));
-                        }
-                    }
-                }
-                if plan.into.len() == plan.types.len() {
-                    Ok(())
-                } else {
-                    Err(SqlError::new(
-                        codes::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT,
-                        "The used SELECT statements have a different number of columns",
-                    ))
-                }
+                plan.into = Destination::Variables(into_variables(vars, columns.len())?);
+                return Ok(Vec::new());
             }
-            Some(_) => {
-                self.require(Need::Server(Priv::File))?;
-                Err(SqlError::new(
-                    codes::ER_OPTION_PREVENTS_STATEMENT,
-                    "The MySQL server is running with the --secure-file-priv option so it cannot execute this statement",
-                ))
+            Some(ast::SelectInto::Dumpfile(path)) => (path, FileForm::Dump),
+            Some(ast::SelectInto::Outfile {
+                path,
+                charset,
+                format,
+            }) => {
+                let charset = charset.as_deref().map(|name| {
+                    Charset::by_name(name).ok_or_else(|| SqlError::unknown_charset(name))
+                });
+                let form = FileForm::Lines {
+                    charset: charset.transpose()?,
+                    format: format.clone(),
+                };
+                (path, form)
             }
-        }
+        };
+        self.require(Need::Server(Priv::File))?;
+        plan.into = Destination::File(Arc::new(IntoFile {
+            path: path.clone(),
+            columns,
+            form,
+        }));
+        Ok(Vec::new())
+    }
+}
+
+/// The variables of INTO @a, @b.
+fn into_variables(vars: &[ast::IntoVariable], columns: usize) -> Result<Vec<Box<str>>, SqlError> {
+    let name = |v: &ast::IntoVariable| match v {
+        ast::IntoVariable::User(name) => Ok(name.clone()),
+        ast::IntoVariable::Local(c) => Err(SqlError::new(
+            codes::ER_SP_UNDECLARED_VAR,
+            format!("Undeclared variable: {}", c.name),
+        )),
+    };
+    let names: Vec<Box<str>> = vars.iter().map(name).collect::<Result<_, _>>()?;
+    if names.len() == columns {
+        Ok(names)
+    } else {
+        Err(SqlError::new(
+            codes::ER_WRONG_NUMBER_OF_COLUMNS_IN_SELECT,
+            "The used SELECT statements have a different number of columns",
+        ))
     }
 }
 

@@ -9,8 +9,8 @@
 use std::sync::Arc;
 
 use engine::Table;
-use types::DataType;
 use types::keyenc::KeyPart;
+use types::{Charset, DataType};
 
 use super::from::Joins;
 use super::hinted::BlockHints;
@@ -21,7 +21,7 @@ use crate::sink::ColumnMeta;
 use sql_expr::agg::AggSpec;
 use sql_expr::bind::SubqueryKind;
 use sql_expr::{Comparer, Expr, ExprType};
-use sql_parser::ast;
+use sql_parser::ast::{self, TextFormat};
 
 /// Slot of the columns a grouped row carries besides its aggregates.
 pub const GROUP_SLOT: u16 = u16::MAX - 2;
@@ -213,10 +213,44 @@ pub struct Query<B> {
     pub order: Vec<SortKey>,
     /// LIMIT of a set operation or row list.
     pub limit: Option<LimitPlan>,
-    /// INTO @a, @b.
-    pub into: Vec<Box<str>>,
+    /// Where the rows go.
+    pub into: Destination,
     /// The lowest slot of a block around it that it reads; `u16::MAX` for none.
     pub lowest: u16,
+}
+
+/// Where the rows of a query go.
+#[derive(Clone)]
+pub enum Destination {
+    /// To the client, or into the statement around it.
+    Client,
+    /// INTO @a, @b.
+    Variables(Vec<Box<str>>),
+    /// INTO OUTFILE and INTO DUMPFILE.
+    File(Arc<IntoFile>),
+}
+
+/// The file of a SELECT ... INTO.
+pub struct IntoFile {
+    /// Its path, as given.
+    pub path: Box<[u8]>,
+    /// The columns, as a client would be told.
+    pub columns: Vec<ColumnMeta>,
+    /// What is written.
+    pub form: FileForm,
+}
+
+/// What SELECT ... INTO writes to a file.
+pub enum FileForm {
+    /// DUMPFILE: the bytes of one row.
+    Dump,
+    /// OUTFILE: lines of fields.
+    Lines {
+        /// CHARACTER SET; text stays as it is without one.
+        charset: Option<Charset>,
+        /// FIELDS and LINES.
+        format: TextFormat,
+    },
 }
 
 /// What makes a query's rows.
@@ -449,7 +483,7 @@ impl<B> Query<B> {
             types,
             order: Vec::new(),
             limit: None,
-            into: Vec::new(),
+            into: Destination::Client,
             lowest,
         }
     }

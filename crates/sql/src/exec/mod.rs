@@ -22,6 +22,7 @@ mod keymap;
 mod keys;
 mod memo;
 mod named_locks;
+mod outfile;
 mod output;
 mod pause;
 mod query;
@@ -55,7 +56,7 @@ use types::{SqlError, Value};
 use crate::access::Ready;
 use crate::bind::BindCtx;
 use crate::optimize::prepare_values;
-use crate::plan::{Plan, PlanBody, QueryPlan};
+use crate::plan::{Destination, Plan, PlanBody, QueryPlan};
 use crate::sink::{Done, ResultSink};
 use query::run_query;
 use sql_expr::{ExprType, NoRow, UserVar, Val};
@@ -89,13 +90,9 @@ pub async fn run(
     // What is in a box here is not in the future that every statement begins with, a change by key included.
     let done = match &plan.body {
         PlanBody::PointGet(_) => Err(SqlError::internal("a point read")),
-        PlanBody::Query(q) if q.into.is_empty() => {
+        PlanBody::Query(q) if matches!(q.into, Destination::Client) => {
             sink.columns(&plan.columns);
-            let most = if q.is_limited() {
-                u64::MAX
-            } else {
-                env.cx.vars.hot().select_limit
-            };
+            let most = most_rows(q, &env);
             let counts = Box::pin(run_query(q, &mut env, &NoRow, sink, most)).await?;
             Ok(Done {
                 result_set: true,
@@ -104,7 +101,7 @@ pub async fn run(
                 ..Done::default()
             })
         }
-        PlanBody::Query(q) => Box::pin(into_variables(q, &mut env)).await,
+        PlanBody::Query(q) => Box::pin(into(q, &mut env)).await,
         PlanBody::Do(b) => {
             let mut rows = RowStore::new(b.output.len(), env.cx.memory());
             Box::pin(block::run_block(b, &mut env, &NoRow, &mut rows, u64::MAX)).await?;
@@ -121,8 +118,29 @@ pub async fn run(
     Ok(done)
 }
 
+/// As many rows as SQL_SELECT_LIMIT lets out of a query without a limit of its own.
+fn most_rows(q: &QueryPlan, env: &Env<'_>) -> u64 {
+    match q.is_limited() {
+        true => u64::MAX,
+        false => env.cx.vars.hot().select_limit,
+    }
+}
+
+/// SELECT .. INTO.
+async fn into(q: &QueryPlan, env: &mut Env<'_>) -> Result<Done, SqlError> {
+    match &q.into {
+        Destination::File(file) => outfile::run(q, file, most_rows(q, env), env).await,
+        Destination::Variables(names) => into_variables(q, names, env).await,
+        Destination::Client => Err(SqlError::internal("a query for the client")),
+    }
+}
+
 /// SELECT .. INTO @a, @b.
-async fn into_variables(q: &QueryPlan, env: &mut Env<'_>) -> Result<Done, SqlError> {
+async fn into_variables(
+    q: &QueryPlan,
+    names: &[Box<str>],
+    env: &mut Env<'_>,
+) -> Result<Done, SqlError> {
     let mut rows = RowStore::new(q.types.len(), env.cx.memory());
     run_query(q, env, &NoRow, &mut rows, 2).await?;
     match rows.len() {
@@ -132,7 +150,7 @@ async fn into_variables(q: &QueryPlan, env: &mut Env<'_>) -> Result<Done, SqlErr
             message: "No data - zero rows fetched, selected, or processed".to_owned(),
         }),
         1 => {
-            for (i, (name, ty)) in q.into.iter().zip(&q.types).enumerate() {
+            for (i, (name, ty)) in names.iter().zip(&q.types).enumerate() {
                 let value = Val::from(rows.column(0, i)).into_owned();
                 env.cx
                     .with_user_vars(|u| u.set(name, UserVar { value, ty: *ty }));

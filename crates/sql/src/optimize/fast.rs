@@ -1,6 +1,6 @@
 //! Recognises the statements that go straight from page to packet.
 
-use crate::plan::{Access, Block, Body, FIRST_SPECIAL_SLOT, PointGet, QueryPlan};
+use crate::plan::{Access, Block, Body, Destination, FIRST_SPECIAL_SLOT, PointGet, QueryPlan};
 use sql_expr::{Expr, Val};
 
 /// The columns of a select list that is nothing but columns whose values need no conversion.
@@ -27,7 +27,8 @@ fn admits_one(block: &Block) -> bool {
 
 /// Takes a query apart into a read by full clustered key, where it is nothing else.
 pub(crate) fn point_get(plan: &mut QueryPlan) -> Option<PointGet> {
-    if !plan.into.is_empty() || !plan.order.is_empty() || plan.limit.is_some() {
+    let to_client = matches!(plan.into, Destination::Client);
+    if !to_client || !plan.order.is_empty() || plan.limit.is_some() {
         return None;
     }
     let Body::Block(b) = &mut plan.body else {

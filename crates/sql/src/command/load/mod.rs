@@ -3,7 +3,6 @@
 //! Rows whose columns are plain fields go in by runs of [`RUN_ROWS`] through one plan with parameters; what needs more (user variables,
 //! SET, a line that is too short) goes in row by row. Never here: a change of a row but through a plan.
 
-mod file;
 mod lines;
 
 use std::io::Read as _;
@@ -19,6 +18,7 @@ use crate::access::{Authorized, Granted, Priv};
 use crate::context::prologue::Rows;
 use crate::context::{Session, parse_error};
 use crate::plan::{Plan, same_name};
+use crate::server_file;
 use crate::sink::{Collector, Done, ResultSink};
 use sql_expr::{Coercibility, ExprType, UserVar, Val};
 use sql_parser::ast::{Expr, InsertSource, IntoVariable, LoadData, LoadDuplicates, Statement};
@@ -94,7 +94,7 @@ impl Session {
             sink.ask_file(&statement.path).await?;
             Source::Client
         } else {
-            Source::File(file::open(
+            Source::File(server_file::open(
                 &statement.path,
                 &self.vars.text("secure_file_priv"),
             )?)

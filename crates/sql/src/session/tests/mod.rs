@@ -19,6 +19,7 @@ mod limits;
 mod load;
 mod nonblocking;
 pub(crate) mod opened;
+mod outfile;
 mod params;
 mod rekey;
 mod rows;
