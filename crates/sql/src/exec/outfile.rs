@@ -235,9 +235,10 @@ fn bytes_of(v: ValueRef<'_>, ty: &DataType, to: Option<Charset>) -> Vec<u8> {
     }
 }
 
-/// Whether MySQL takes the values of a type for text: what OPTIONALLY ENCLOSED encloses.
+/// Whether the values of a type are text: escaped, and enclosed by OPTIONALLY ENCLOSED. MySQL takes BIT for a number, and its bytes do not come back where
+/// a separator is among them.
 fn is_text(ty: &DataType) -> bool {
-    ty.is_string() || ty.is_temporal()
+    ty.is_string() || ty.is_temporal() || matches!(ty, DataType::Bit(_))
 }
 
 impl ResultSink for OutFile<'_> {

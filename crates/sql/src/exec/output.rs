@@ -141,6 +141,10 @@ pub(crate) struct Output<'p> {
     /// Rows are the same where their sort keys are.
     same_by_order: bool,
     sorter: Option<Sorter>,
+    /// The rows come in the order that is asked for, and are to leave in it.
+    delivered: bool,
+    /// Rows that were put off.
+    late: u64,
     limits: Limits,
     /// Count all rows although no more are sent (SQL_CALC_FOUND_ROWS).
     count_all: bool,
@@ -164,6 +168,8 @@ impl<'p> Output<'p> {
             distinct: (block.distinct && !sorted_out).then(|| Distinct::new(cx)),
             same_by_order: same_by_order(block),
             sorter,
+            delivered: !block.delivered.is_empty(),
+            late: 0,
             limits,
             count_all: block.calc_found_rows,
             key: Vec::new(),
@@ -320,7 +326,11 @@ impl<'p> Output<'p> {
         let mut order = Vec::new();
         if self.sorter.is_some() {
             write_sort_key(self.order, cx, row, &mut order)?;
+        } else if self.delivered {
+            // They come back part by part: see `sort_late`.
+            order.extend_from_slice(&self.late.to_be_bytes());
         }
+        self.late += 1;
         let Some(d) = &mut self.distinct else {
             return Ok(());
         };
@@ -381,6 +391,9 @@ impl<'p> Output<'p> {
         let Some(mut late) = distinct.finish(env).await? else {
             return Ok(());
         };
+        if self.delivered && self.sorter.is_none() {
+            self.sort_late(env.cx);
+        }
         let mut n = 0;
         while !self.full() && late.advance(env).await? {
             let (order, row) = late.row()?;
@@ -391,6 +404,20 @@ impl<'p> Output<'p> {
             flush_now_and_then(n, env, sink).await?;
         }
         Ok(())
+    }
+
+    /// Has the rows that were put off sorted by when they came. All others were sent before the first of them came.
+    fn sort_late(&mut self, cx: &EvalCtx<'_>) {
+        let before = self.passed;
+        let skip = self.limits.skip.saturating_sub(before);
+        let take = self.limits.needed().saturating_sub(before) - skip;
+        self.limits = Limits { skip, take };
+        let keep = match self.count_all {
+            true => u64::MAX,
+            false => self.limits.needed(),
+        };
+        let sorter = Sorter::new(self.exprs.len(), keep, cx.memory());
+        self.sorter = Some(sorter.with_room(Room::sort(cx)));
     }
 
     /// Sends what had to wait for the last row.

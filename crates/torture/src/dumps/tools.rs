@@ -3,7 +3,7 @@
 use harness::server::Setup;
 use harness::step::{self, Outcome};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// How a database is dumped.
@@ -16,6 +16,8 @@ pub enum Way {
         /// `--hex-blob`.
         hex: bool,
     },
+    /// `mariadb-dump --tab`, for which the server writes a file a table; `mariadb-import` has it read them.
+    Tab,
     /// `mydumper`, whose connections are always in `binary`; `myloader` restores it.
     MyDumper,
 }
@@ -30,6 +32,7 @@ impl Way {
                     if hex { " --hex-blob" } else { "" }
                 )
             }
+            Way::Tab => "mariadb-dump --tab".to_owned(),
             Way::MyDumper => "mydumper".to_owned(),
         }
     }
@@ -38,6 +41,7 @@ impl Way {
     pub fn is_here(self) -> bool {
         match self {
             Way::Dump { .. } => step::on_path("mariadb-dump"),
+            Way::Tab => step::on_path("mariadb-dump") && step::on_path("mariadb-import"),
             Way::MyDumper => step::on_path("mydumper") && step::on_path("myloader"),
         }
     }
@@ -51,6 +55,13 @@ impl Way {
                 let file = dir.join("dump.sql");
                 let file = File::create(&file).map_err(|e| format!("{}: {e}", file.display()))?;
                 finished(command.stdin(Stdio::null()).stdout(file))
+            }
+            Way::Tab => {
+                let mut command = program("mariadb-dump", from, "utf8mb4");
+                command
+                    .arg(format!("--tab={}", dir.display()))
+                    .arg(database);
+                finished(command.stdin(Stdio::null()))
             }
             Way::MyDumper => {
                 let mut command = my("mydumper", from);
@@ -69,6 +80,16 @@ impl Way {
                 let file = File::open(&file).map_err(|e| format!("{}: {e}", file.display()))?;
                 finished(program("mariadb", to, charset).arg(database).stdin(file))
             }
+            Way::Tab => {
+                let (definitions, rows) = (files(dir, "sql")?, files(dir, "txt")?);
+                for file in definitions {
+                    let file = File::open(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+                    finished(program("mariadb", to, "utf8mb4").arg(database).stdin(file))?;
+                }
+                // Each column's text is in its own character set.
+                let mut command = program("mariadb-import", to, "binary");
+                finished(command.arg(database).args(rows).stdin(Stdio::null()))
+            }
             Way::MyDumper => {
                 let mut command = my("myloader", to);
                 command.args(["--overwrite-tables", "--database", database]);
@@ -76,6 +97,18 @@ impl Way {
             }
         }
     }
+}
+
+/// The files of a folder whose names end so, in order.
+fn files(dir: &Path, end: &str) -> Outcome<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+    let paths = entries.map(|e| e.map(|e| e.path()));
+    let mut paths = paths
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|e| e.to_string())?;
+    paths.retain(|p| p.extension().is_some_and(|x| x == end));
+    paths.sort();
+    Ok(paths)
 }
 
 fn program(name: &str, server: &Setup, charset: &str) -> Command {

@@ -438,7 +438,7 @@ impl Load<'_> {
         let bytes = |t: &DataType| {
             matches!(
                 t,
-                DataType::Binary(_) | DataType::VarBinary(_) | DataType::Blob(_)
+                DataType::Binary(_) | DataType::VarBinary(_) | DataType::Blob(_) | DataType::Bit(_)
             )
         };
         let charset = self.collation.charset();

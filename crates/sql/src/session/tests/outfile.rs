@@ -93,6 +93,19 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
+fn bits_come_back() {
+    let f = Folder::new("bits");
+    let mut c = f.client();
+    c.run("CREATE TABLE b (n BIT(64), m BIT(12))");
+    c.run("INSERT INTO b VALUES (0x275C00220A0D091A, 0x5C), (NULL, b'0'), (0xFFFFFFFFFFFFFFFF, b'111111111111')");
+    c.run("SELECT * FROM b INTO OUTFILE 'b'");
+    c.run("CREATE TABLE d LIKE b");
+    c.run("LOAD DATA INFILE 'b' INTO TABLE d");
+    let same = "SELECT COUNT(*) FROM b JOIN d ON b.n <=> d.n AND b.m <=> d.m";
+    assert_eq!(c.one(same), "3");
+}
+
+#[test]
 fn a_dump_is_the_bytes_of_one_row() {
     let f = Folder::new("dump");
     let mut c = f.client();
