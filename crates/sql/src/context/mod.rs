@@ -6,11 +6,13 @@
 pub mod accounts;
 mod before;
 pub(crate) mod com;
+pub(crate) mod deadlocks;
 mod diagnostics;
 mod evaluation;
 mod facts;
 pub(crate) mod gate;
 mod instance;
+pub(crate) mod lock_names;
 pub(crate) mod names;
 mod outcome;
 pub(crate) mod prepared;
@@ -20,6 +22,7 @@ pub(crate) mod roles;
 mod security;
 mod session;
 mod transaction;
+pub(crate) mod transactions;
 pub mod transport;
 mod variables;
 

@@ -95,6 +95,9 @@ pub fn serve(
         let told = Arc::clone(&log);
         let tell = Arc::new(move |text: &str| told.error(text));
         database.engine.on_notice(tell);
+        let told = Arc::clone(&log);
+        let note = Arc::new(move |text: &str| told.note(text));
+        database.instance.on_report(note);
         serve_open((database, max_unauthenticated), options, &log, ready, until)
     });
     match &served {

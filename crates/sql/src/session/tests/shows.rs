@@ -57,6 +57,7 @@ fn tables_and_databases_are_listed() {
             ["information_schema"],
             ["mysql"],
             ["performance_schema"],
+            ["sys"],
             ["test"]
         ]
     );
