@@ -6,19 +6,12 @@ use std::sync::Arc;
 use types::{CollationId, SqlError};
 
 use super::Session;
-use crate::access::SecurityContext;
 use crate::sink::StateChange;
 use sql_expr::vars::VarValue;
 use sql_parser::ast::ObjectName;
 
 /// The virtual schemas, as they are shown.
-pub const SCHEMAS: &[&str] = &["information_schema", "performance_schema", "sys"];
-
-/// The virtual schemas that a session's lists of schemas show: `sys` is MySQL's as a stored one would be, and shown to who may use it.
-pub(crate) fn listed_schemas(security: &SecurityContext) -> impl Iterator<Item = &'static str> {
-    let all = SCHEMAS.iter().copied();
-    all.filter(|n| *n != "sys" || security.lists_db(n))
-}
+pub const SCHEMAS: &[&str] = &["information_schema", "performance_schema"];
 
 /// The name in its own case, where it is a virtual schema's.
 pub fn canonical_schema(name: &str) -> Option<&'static str> {

@@ -4,7 +4,7 @@ use engine::{Engine, IndexKind, Table};
 
 use types::Value;
 
-use crate::context::names::listed_schemas;
+use crate::context::names::SCHEMAS;
 use crate::describe::row_format;
 
 use super::spec::{Spec, View, int, moment, name, text, uint};
@@ -122,8 +122,9 @@ impl TableFacts {
 }
 
 fn schemata(v: &View<'_>) -> Vec<Vec<Value>> {
-    let virtual_ones = listed_schemas(v.security())
-        .map(|n| (n.to_owned(), types::CollationId::UTF8MB3_GENERAL_CI));
+    let virtual_ones = SCHEMAS
+        .iter()
+        .map(|n| ((*n).to_owned(), types::CollationId::UTF8MB3_GENERAL_CI));
     let stored = v
         .schemas()
         .into_iter()

@@ -57,7 +57,6 @@ fn tables_and_databases_are_listed() {
             ["information_schema"],
             ["mysql"],
             ["performance_schema"],
-            ["sys"],
             ["test"]
         ]
     );
