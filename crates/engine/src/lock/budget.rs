@@ -1,9 +1,9 @@
 //! What locks take of memory: counted for each transaction and each guarded index, and limited for all of them together.
 //!
 //! The sum is written in steps: whoever has little never touches it. A lock that is in its row's header takes nothing here and is not
-//! counted. InnoDB keeps its locks in the buffer pool and refuses a transaction with many of them once they have taken three quarters of
-//! it. Here locks are beside the pool, so they get a quarter of its size on top of it. As there, a transaction with few locks is not
-//! refused: one that has very many must not stop all others.
+//! counted. InnoDB keeps its locks in the buffer pool, and refuses a transaction with many of them once they have taken three quarters of
+//! it. Here locks are beside the pool and may take as much, unless who knows how much memory there is says less. As there, a transaction
+//! with few locks is not refused: one that has very many must not stop all others.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -31,8 +31,14 @@ impl Budget {
 
     /// The buffer pool has so many bytes.
     pub(super) fn set_pool(&self, bytes: u64) {
-        let quarter = usize::try_from(bytes / 4).unwrap_or(usize::MAX);
-        self.limit.store(quarter.max(LEAST), Ordering::Relaxed);
+        let most = usize::try_from(bytes / 4 * 3).unwrap_or(usize::MAX);
+        self.limit.store(most.max(LEAST), Ordering::Relaxed);
+    }
+
+    /// There is memory for so much and no more.
+    pub(super) fn lower(&self, bytes: u64) {
+        let most = usize::try_from(bytes).unwrap_or(usize::MAX);
+        self.limit.fetch_min(most.max(LEAST), Ordering::Relaxed);
     }
 
     /// What all have, but for less than a step each.
@@ -128,5 +134,7 @@ mod tests {
         assert!(budget.refuses(0));
         budget.set_pool(64 << 20);
         assert!(!budget.refuses(usize::MAX));
+        budget.lower(1);
+        assert!(budget.refuses(usize::MAX));
     }
 }

@@ -16,9 +16,14 @@ impl LockTable {
         self.owners.budget.is_short()
     }
 
-    /// The buffer pool has so many bytes: locks may take a quarter of that.
+    /// The buffer pool has so many bytes: locks may take three quarters of that.
     pub fn set_pool(&self, bytes: u64) {
         self.owners.budget.set_pool(bytes);
+    }
+
+    /// Locks may take no more than so many bytes, and 4 MiB.
+    pub fn lower_limit(&self, bytes: u64) {
+        self.owners.budget.lower(bytes);
     }
 
     /// Forgets an exclusive lock of what `owner` has written since: its id is there now, and says the same. Not where others have asked for

@@ -10,7 +10,7 @@ const ROWS: i64 = 25_000;
 /// An engine with a small pool, and a table of so many rows.
 fn many(rows: i64) -> (Arc<Engine>, Arc<Table>) {
     let options = EngineOptions {
-        pager: pager_options(1024),
+        pager: pager_options(256),
         flush_at_commit: 2,
         ..Default::default()
     };

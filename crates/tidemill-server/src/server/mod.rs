@@ -92,6 +92,8 @@ pub fn serve(
         report(&opened, options, &log);
         let database = opened.directory;
         database.instance.memory().set_ceiling(sessions);
+        // Sessions have three quarters of what is there beside the pool.
+        database.engine.locks().lower_limit(sessions / 3);
         let told = Arc::clone(&log);
         let tell = Arc::new(move |text: &str| told.error(text));
         database.engine.on_notice(tell);
