@@ -3,14 +3,13 @@
 //! What the transactions were doing is noted while they wait still; words are made of it when somebody wants to read them.
 
 use std::fmt::Write as _;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use base::lock::Mutex;
 use engine::Catalog;
-use engine::lock::{Afterwards, Deadlock, LockFact};
+use engine::lock::{Deadlock, LockFact};
 use types::DateTime;
 
-use super::instance::Instance;
 use super::lock_names::LockNames;
 use super::transactions::TransactionRow;
 
@@ -18,70 +17,22 @@ use super::transactions::TransactionRow;
 pub type ReportListener = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// A deadlock, and who was in it.
-struct Report {
-    at_us: i64,
-    deadlock: Deadlock,
+pub(crate) struct Report {
+    /// When it was found.
+    pub at_us: i64,
+    /// What it was made of.
+    pub deadlock: Deadlock,
     /// By the deadlock's members; none of a transaction without a connection.
-    members: Vec<Option<TransactionRow>>,
+    pub members: Vec<Option<TransactionRow>>,
 }
 
 /// Deadlocks as they are reported.
 #[derive(Default)]
 pub(crate) struct Deadlocks {
-    last: Mutex<Option<Arc<Report>>>,
-    listener: Mutex<Option<ReportListener>>,
-}
-
-impl Instance {
-    /// From now on the engine tells of deadlocks.
-    pub(crate) fn watch_deadlocks(self: &Arc<Self>) {
-        let me = Arc::downgrade(self);
-        let listener = move |d| me.upgrade()?.note_deadlock(d, &me);
-        self.engine.locks().on_deadlock(Arc::new(listener));
-    }
-
-    /// From now on `listener` is told of each deadlock, if `innodb_print_all_deadlocks` is on.
-    pub fn on_report(&self, listener: ReportListener) {
-        *self.deadlocks.listener.lock() = Some(listener);
-    }
-
-    /// Notes a deadlock, while those in it wait still.
-    fn note_deadlock(&self, deadlock: Deadlock, me: &Weak<Instance>) -> Option<Afterwards> {
-        let in_it = |t| deadlock.members.iter().any(|m| m.txid == t);
-        let mut all = self.transactions_where(|t| t.is_some_and(in_it));
-        let members = deadlock.members.iter().map(|m| {
-            let at = all.iter().position(|t| t.txid == Some(m.txid))?;
-            Some(all.swap_remove(at))
-        });
-        let report = Arc::new(Report {
-            at_us: self.wall_us(),
-            members: members.collect(),
-            deadlock: deadlock.clone(),
-        });
-        *self.deadlocks.last.lock() = Some(Arc::clone(&report));
-        let print = self.globals.value_by_name("innodb_print_all_deadlocks");
-        if print.is_none_or(|v| v.as_u64() == 0) {
-            return None;
-        }
-        let me = me.clone();
-        Some(Box::new(move || {
-            let Some(instance) = me.upgrade() else { return };
-            let listener = instance.deadlocks.listener.lock().clone();
-            if let Some(tell) = listener {
-                let offset = instance.options.system_offset;
-                let text = report.text(&instance.engine.catalog(), offset);
-                tell(&format!(
-                    "Transactions deadlock detected, dumping detailed information.\n{text}"
-                ));
-            }
-        }))
-    }
-
-    /// The last deadlock as text, with times at this offset from UTC in seconds.
-    pub(crate) fn last_deadlock(&self, offset: i32) -> Option<String> {
-        let last = self.deadlocks.last.lock().clone()?;
-        Some(last.text(&self.engine.catalog(), offset))
-    }
+    /// The last one.
+    pub last: Mutex<Option<Arc<Report>>>,
+    /// Who is told of all.
+    pub listener: Mutex<Option<ReportListener>>,
 }
 
 /// A moment as reports have it.
@@ -92,7 +43,8 @@ pub(crate) fn moment_text(us: i64, offset: i32) -> String {
 }
 
 impl Report {
-    fn text(&self, catalog: &Catalog, offset: i32) -> String {
+    /// In words, with times at this offset from UTC in seconds.
+    pub(crate) fn text(&self, catalog: &Catalog, offset: i32) -> String {
         let mut names = LockNames::new(catalog);
         let mut out = format!("{}\n", moment_text(self.at_us, offset));
         for (i, m) in self.deadlock.members.iter().enumerate() {

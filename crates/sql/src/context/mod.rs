@@ -18,6 +18,7 @@ mod outcome;
 pub(crate) mod prepared;
 mod process;
 pub(crate) mod prologue;
+mod reports;
 pub(crate) mod roles;
 mod security;
 mod session;

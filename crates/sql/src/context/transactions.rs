@@ -3,7 +3,6 @@
 use base::TxnId;
 use types::Isolation;
 
-use super::instance::Instance;
 use super::process::ProcessRow;
 
 /// A connection's open transaction.
@@ -22,39 +21,6 @@ pub struct TransactionRow {
     pub changes: u64,
     /// Locks that it has in the lock table, and what they take.
     pub locks: (u64, u64),
-}
-
-impl Instance {
-    /// The open transactions of all connections, by connection.
-    pub(crate) fn transactions(&self) -> Vec<TransactionRow> {
-        self.transactions_where(|_| true)
-    }
-
-    /// Those of them whose numbers are wanted.
-    pub(crate) fn transactions_where(
-        &self,
-        wanted: impl Fn(Option<TxnId>) -> bool,
-    ) -> Vec<TransactionRow> {
-        let (now, wall) = (self.now_us(), self.wall_us());
-        let open = self.processes.all().into_iter().filter_map(|p| {
-            let standing = &p.interrupt().standing;
-            let (txid, begun) = (p.interrupt().txid(), standing.begun_us());
-            if txid.is_none() && begun.is_none() || !wanted(txid) {
-                return None;
-            }
-            let process = p.row(now);
-            Some(TransactionRow {
-                txid,
-                begun_us: begun.unwrap_or(wall - process.seconds as i64 * 1_000_000),
-                process,
-                isolation: standing.isolation(),
-                read_only: standing.is_read_only(),
-                changes: standing.changes(),
-                locks: txid.map_or((0, 0), |t| self.engine.locks().figures_of(t)),
-            })
-        });
-        open.collect()
-    }
 }
 
 impl TransactionRow {
