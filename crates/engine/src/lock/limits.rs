@@ -27,7 +27,8 @@ impl LockTable {
     }
 
     /// Forgets an exclusive lock of what `owner` has written since: its id is there now, and says the same. Not where others have asked for
-    /// it. To be called where memory is short ([`is_short`](Self::is_short)), as a rollback to a savepoint then gives the lock up.
+    /// it, and not where it was locked long ago. To be called where memory is short ([`is_short`](Self::is_short)), as a rollback to a
+    /// savepoint then gives the lock up.
     #[cold]
     pub fn forget(&self, owner: TxnId, index: u32, key: &[u8]) {
         let hash = hash(self.seed, index, key);
@@ -36,8 +37,10 @@ impl LockTable {
             return;
         };
         let place = entry.place(hash);
-        if entry.queue.is_only_for(owner) && entry.queue.release(owner) {
-            self.owners.remove_held(owner, place);
+        if entry.queue.is_only_for(owner)
+            && self.owners.remove_recent(owner, place)
+            && entry.queue.release(owner)
+        {
             self.drop_if_empty(&mut shard, place);
         }
     }

@@ -10,6 +10,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 const SHARDS: usize = 64;
+/// More than a statement locks before it writes the first of what it has locked, mostly.
+const RECENT: usize = 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Owner {
@@ -102,6 +104,20 @@ impl Owners {
                 o.account.take_off(queue.takes(), &self.budget);
             }
         });
+    }
+
+    /// The same where it is one of the last that `t` has come to hold; false where it is not. Who holds very many must not search all.
+    pub(super) fn remove_recent(&self, t: TxnId, queue: QueueRef) -> bool {
+        let mut there = false;
+        self.with(t, |o| {
+            let from = o.held.len().saturating_sub(RECENT);
+            if let Some(i) = o.held[from..].iter().rposition(|q| *q == queue) {
+                o.held.swap_remove(from + i);
+                o.account.take_off(queue.takes(), &self.budget);
+                there = true;
+            }
+        });
+        there
     }
 
     /// How many locks of rows `t` holds in the table, and what they take.
