@@ -79,6 +79,10 @@ pub struct EngineCounters {
     pub deadlocks: u64,
     pub row_lock_waits: u64,
     pub lock_timeouts: u64,
+    /// Rows and values that are in the lock table.
+    pub locks: u64,
+    /// What locks take of memory, those of ranges included.
+    pub lock_bytes: u64,
     /// Transactions refused under snapshot isolation, as a row had changed.
     pub write_conflicts: u64,
     pub purged_entries: u64,
@@ -145,6 +149,10 @@ pub struct Engine {
     pub(crate) builder_rows_min: u64,
     /// innodb_compression_level, for tablespaces made from now on.
     pub(crate) compression_level: AtomicU8,
+    /// innodb_rollback_on_timeout.
+    pub(crate) rollback_on_timeout: AtomicBool,
+    /// innodb_autoinc_lock_mode.
+    pub(crate) auto_lock_mode: AtomicU8,
     flusher: Flusher,
     pub(crate) stopping: AtomicBool,
     pub(crate) tasks: AtomicU32,
@@ -192,6 +200,8 @@ impl Engine {
             builders_max: options.builders_max,
             builder_rows_min: options.builder_rows_min,
             compression_level: AtomicU8::new(6),
+            rollback_on_timeout: AtomicBool::new(false),
+            auto_lock_mode: AtomicU8::new(2),
             flusher: Flusher::default(),
             stopping: AtomicBool::new(false),
             tasks: AtomicU32::new(0),
@@ -213,6 +223,11 @@ impl Engine {
     /// The storage below.
     pub fn pager(&self) -> &Arc<Pager> {
         &self.pager
+    }
+
+    /// The lock table, to be looked at.
+    pub fn locks(&self) -> &Arc<LockTable> {
+        &self.locks
     }
 
     /// The definitions as of now.
@@ -243,6 +258,16 @@ impl Engine {
     /// innodb_compression_level, 0 to 9, for tables that are made from now on.
     pub fn set_compression_level(&self, v: u8) {
         self.compression_level.store(v.min(9), Ordering::Relaxed);
+    }
+
+    /// innodb_rollback_on_timeout: a lock wait timeout rolls the transaction back, and not the statement alone.
+    pub fn set_rollback_on_timeout(&self, on: bool) {
+        self.rollback_on_timeout.store(on, Ordering::Relaxed);
+    }
+
+    /// innodb_autoinc_lock_mode: 0, 1 or 2.
+    pub fn set_auto_lock_mode(&self, mode: u8) {
+        self.auto_lock_mode.store(mode.min(2), Ordering::Relaxed);
     }
 
     /// See [`Engine::set_flush_at_commit`].
@@ -517,7 +542,10 @@ impl Engine {
     pub fn counters(&self) -> EngineCounters {
         let (c, pool, log) = (&self.counters, self.pager.pool(), &self.log);
         let (pages_written, _, checkpoints, data_syncs) = self.pager.write_counters();
+        let (locks, lock_bytes) = self.locks.figures();
         EngineCounters {
+            locks,
+            lock_bytes,
             rows_read: c.rows_read.get(),
             rows_inserted: c.rows_inserted.get(),
             rows_updated: c.rows_updated.get(),

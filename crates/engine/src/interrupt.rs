@@ -6,6 +6,7 @@
 
 use crate::lock::LockTable;
 use crate::progress::Progress;
+use crate::standing::Standing;
 use base::lock::{Mutex, MutexGuard};
 use base::{Clock, Event, TxnId};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -32,6 +33,8 @@ pub struct Interrupt {
     pub event: Event,
     /// How far the session's definition change has come.
     pub progress: Progress,
+    /// The session's transaction.
+    pub standing: Standing,
     locks: Arc<LockTable>,
     clock: Arc<dyn Clock>,
     timing: Mutex<Timing>,
@@ -44,6 +47,7 @@ impl Interrupt {
             txid: AtomicU64::new(0),
             event: Event::new(),
             progress: Progress::default(),
+            standing: Standing::default(),
             locks,
             clock,
             timing: Mutex::default(),
@@ -61,6 +65,11 @@ impl Interrupt {
         if t != TxnId::NONE {
             self.locks.kill(t);
         }
+    }
+
+    /// The session's transaction, if it has written or locked.
+    pub fn txid(&self) -> Option<TxnId> {
+        Some(TxnId(self.txid.load(Ordering::SeqCst))).filter(|t| *t != TxnId::NONE)
     }
 
     /// Ends the running statement with 1317.

@@ -27,6 +27,7 @@ mod sampling;
 mod sampling_queue;
 pub mod schema;
 mod session;
+mod standing;
 mod stats;
 mod temp;
 pub mod txn;
@@ -47,5 +48,6 @@ pub use session::{
     Committing, Inserted, Isolation, KeyBound, LockWait, ReadMode, RowBatch, Scan, ScanSpec,
     Session, Updated, Written,
 };
+pub use standing::Standing;
 pub use stats::{ColumnStats, Histogram, IndexStats, TableStats};
 pub use temp::{TempFile, TempFiles};

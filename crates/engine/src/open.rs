@@ -246,6 +246,8 @@ async fn begin(
     let clock = pager.environment().clock.clone();
     let txns = Arc::new(TxnSystem::new(TxnId(found.next.max(1))));
     let locks = LockTable::new(txns.clone(), clock, pager.environment().random.next_u64());
+    let pool = pager.pool().frames() as u64 * pager::PAGE_SIZE as u64;
+    locks.set_pool(pool);
     let purge = PurgeQueue::new(found.purge_queue(), found.purge_from, pager.log().end());
     let mut engine = Engine::assemble(pager.clone(), txns, locks, options, purge);
     engine.dir = dir.to_path_buf();

@@ -28,6 +28,11 @@ fn bed() -> Arc<Engine> {
         options,
     ))
     .unwrap();
+    block_on(world::create(&mut e.session(), definition()));
+    e
+}
+
+fn definition() -> TableDef {
     let mut id = ColumnDef::new("id", DataType::BIGINT);
     id.auto_increment = true;
     let mut u = ColumnDef::new("u", DataType::BIGINT);
@@ -36,9 +41,7 @@ fn bed() -> Arc<Engine> {
         world::index("PRIMARY", IndexKind::Primary, &[0]),
         world::index("u", IndexKind::Unique, &[1]),
     ];
-    let def = world::table("t", vec![id, u], indexes);
-    block_on(world::create(&mut e.session(), def));
-    e
+    world::table("t", vec![id, u], indexes)
 }
 
 fn row(id: i64, u: i64) -> [Value; 2] {

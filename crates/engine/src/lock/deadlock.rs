@@ -7,13 +7,16 @@
 //! A transaction that holds nothing anybody could wait for cannot close a cycle and does not search. The search looks
 //! at each queue position once: a waiter's blockers include all of what those ahead of it wait for.
 
+use super::fact::Afterwards;
 use super::queue::Blockers;
 use super::wait::{WaitCell, WaitEnd};
 use base::TxnId;
 use base::lock::Mutex;
+use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Who waits for whom: the lock table, as the search knows it.
 pub(super) trait WaitsFor {
@@ -25,6 +28,10 @@ pub(super) trait WaitsFor {
 
     /// True when others may wait for a transaction.
     fn holds_any(&self, t: TxnId) -> bool;
+
+    /// A cycle was found, whose members wait still: each for the one before it, and the first for the last. What is given back is to be
+    /// done when the search is over.
+    fn found_cycle(&self, cycle: &[Arc<WaitCell>], victim: &Arc<WaitCell>) -> Option<Afterwards>;
 
     /// Takes a waiter out of its queue.
     fn end_wait(&self, cell: &Arc<WaitCell>, end: WaitEnd);
@@ -70,23 +77,34 @@ fn find_cycle(table: &impl WaitsFor, start: &Arc<WaitCell>) -> Option<Vec<Arc<Wa
 
 /// Searches, one at a time.
 #[derive(Default)]
-pub(super) struct Detector(Mutex<()>);
+pub(super) struct Detector {
+    one: Mutex<()>,
+    off: AtomicBool,
+}
 
 impl Detector {
+    /// Whether to search at all. Who waits already is found by those who begin to wait from now on.
+    pub(super) fn switch(&self, on: bool) {
+        self.off.store(!on, Ordering::Relaxed);
+    }
+
     /// Ends every deadlock that the wait `start` is part of, by ending one wait in each with [`WaitEnd::Deadlock`].
     pub(super) fn resolve(&self, table: &impl WaitsFor, start: &Arc<WaitCell>) {
-        if !table.holds_any(start.owner) {
+        if self.off.load(Ordering::Relaxed) || !table.holds_any(start.owner) {
             return;
         }
-        let _one_at_a_time = self.0.lock();
-        while start.ended().is_none() {
-            let Some(cycle) = find_cycle(table, start) else {
-                return;
-            };
+        let mut afterwards: SmallVec<[Afterwards; 1]> = SmallVec::new();
+        let one_at_a_time = self.one.lock();
+        while start.ended().is_none()
+            && let Some(cycle) = find_cycle(table, start)
+        {
             let cost = |c: &&Arc<WaitCell>| (c.weight, !Arc::ptr_eq(c, start), Reverse(c.owner));
             if let Some(victim) = cycle.iter().min_by_key(cost) {
+                afterwards.extend(table.found_cycle(&cycle, victim));
                 table.end_wait(victim, WaitEnd::Deadlock);
             }
         }
+        drop(one_at_a_time);
+        afterwards.into_iter().for_each(|f| f());
     }
 }

@@ -47,6 +47,7 @@ impl LockTable {
             let before = ranges.noted();
             let r = f(ranges, &mut woken);
             let after = ranges.noted();
+            ranges.account(&self.owners.budget);
             for _ in before..after {
                 self.range_filter.add(Self::range_hash(index));
             }
@@ -120,6 +121,9 @@ impl LockTable {
         rows: Option<Mode>,
         on_conflict: OnConflict,
     ) -> Acquired {
+        if ranges.refuses(owner, span, rows, &self.owners.budget) {
+            return Acquired::Full;
+        }
         let waits = on_conflict != OnConflict::Fail;
         match ranges.guard(owner, span, rows, waits) {
             Guarded::Before => Acquired::Granted,

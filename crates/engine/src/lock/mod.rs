@@ -10,6 +10,8 @@
 //! * [`ranges`]: guarded ranges and the inserts that wait for them; pure.
 //! * [`guards`]: the table's part for ranges.
 //! * [`owners`]: what each transaction holds and waits for.
+//! * [`budget`], [`limits`]: what locks take of memory, how much they may, and what is done about it.
+//! * [`fact`], [`listing`]: who holds and waits for what, as it is shown.
 //! * [`wait`]: the future a waiter awaits.
 //! * [`deadlock`]: the search for a cycle when a wait begins.
 //! * [`timeouts`]: lock wait timeouts, from the environment's clock.
@@ -20,9 +22,13 @@
 //! queue shard, then an owner shard, then a waiter's own state; the detector's mutex comes before queue shards and is
 //! never taken under a page latch.
 
+pub mod budget;
 pub mod deadlock;
+pub mod fact;
 pub mod filter;
 pub mod guards;
+pub mod limits;
+pub mod listing;
 pub mod owners;
 pub mod queue;
 pub mod ranges;
@@ -35,6 +41,9 @@ pub mod wait;
 #[cfg(test)]
 mod tests;
 
+pub use fact::{
+    AUTO_INC, Afterwards, Deadlock, DeadlockListener, DeadlockMember, LockFact, LockListing, Locked,
+};
 pub use queue::Mode;
 pub use span::Span;
 pub use table::{Acquired, Hold, LockTable, OnConflict, Request};

@@ -1,6 +1,7 @@
 //! What each transaction holds and waits for, sharded by transaction id. Only transactions that have something here,
 //! or that somebody waits for, have an entry; ending one that has none is one load.
 
+use super::budget::{Account, Budget};
 use super::filter::Filter;
 use super::wait::{QueueRef, WaitCell};
 use base::TxnId;
@@ -9,6 +10,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 const SHARDS: usize = 64;
+/// More than a statement locks before it writes the first of what it has locked, mostly.
+const RECENT: usize = 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Owner {
@@ -16,9 +19,16 @@ pub(super) struct Owner {
     /// Indexes in which ranges are guarded.
     pub(super) ranges: Vec<u32>,
     pub(super) waiting: Option<Arc<WaitCell>>,
+    /// What `held` takes.
+    account: Account,
 }
 
 impl Owner {
+    fn hold(&mut self, queue: QueueRef, budget: &Budget) {
+        self.held.push(queue);
+        self.account.add(queue.takes(), budget);
+    }
+
     fn is_empty(&self) -> bool {
         self.held.is_empty() && self.ranges.is_empty() && self.waiting.is_none()
     }
@@ -31,6 +41,8 @@ struct Shard(Mutex<HashMap<u64, Owner>>);
 pub(super) struct Owners {
     shards: Box<[Shard]>,
     present: Filter,
+    /// What all that is held takes, guards included.
+    pub(super) budget: Budget,
 }
 
 fn spread(t: TxnId) -> u64 {
@@ -42,6 +54,7 @@ impl Owners {
         Owners {
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
             present: Filter::new(8192),
+            budget: Budget::new(),
         }
     }
 
@@ -69,15 +82,49 @@ impl Owners {
     }
 
     pub(super) fn add_held(&self, t: TxnId, queue: QueueRef) {
-        self.with(t, |o| o.held.push(queue));
+        self.with(t, |o| o.hold(queue, &self.budget));
+    }
+
+    /// The same, unless the transaction has much and there is no room for more: false then.
+    pub(super) fn try_add_held(&self, t: TxnId, queue: QueueRef) -> bool {
+        let mut fits = true;
+        self.with(t, |o| {
+            fits = !self.budget.refuses(o.account.bytes());
+            if fits {
+                o.hold(queue, &self.budget);
+            }
+        });
+        fits
     }
 
     pub(super) fn remove_held(&self, t: TxnId, queue: QueueRef) {
         self.with(t, |o| {
             if let Some(i) = o.held.iter().rposition(|q| *q == queue) {
                 o.held.swap_remove(i);
+                o.account.take_off(queue.takes(), &self.budget);
             }
         });
+    }
+
+    /// The same where it is one of the last that `t` has come to hold; false where it is not. Who holds very many must not search all.
+    pub(super) fn remove_recent(&self, t: TxnId, queue: QueueRef) -> bool {
+        let mut there = false;
+        self.with(t, |o| {
+            let from = o.held.len().saturating_sub(RECENT);
+            if let Some(i) = o.held[from..].iter().rposition(|q| *q == queue) {
+                o.held.swap_remove(from + i);
+                o.account.take_off(queue.takes(), &self.budget);
+                there = true;
+            }
+        });
+        there
+    }
+
+    /// How many locks of rows `t` holds in the table, and what they take.
+    pub(super) fn figures(&self, t: TxnId) -> (usize, usize) {
+        let shard = self.shard(t);
+        let owner = shard.get(&t.0);
+        owner.map_or((0, 0), |o| (o.held.len(), o.account.bytes()))
     }
 
     pub(super) fn add_range(&self, t: TxnId, index: u32) {
@@ -103,7 +150,9 @@ impl Owners {
     pub(super) fn wait_over(&self, t: TxnId, gained: Option<QueueRef>) {
         self.with(t, |o| {
             o.waiting = None;
-            o.held.extend(gained);
+            if let Some(queue) = gained {
+                o.hold(queue, &self.budget);
+            }
         });
     }
 
@@ -123,8 +172,9 @@ impl Owners {
 
     /// Takes the entry of `t` away.
     pub(super) fn remove(&self, t: TxnId) -> Option<Owner> {
-        let owner = self.shard(t).remove(&t.0);
-        if owner.is_some() {
+        let mut owner = self.shard(t).remove(&t.0);
+        if let Some(owner) = &mut owner {
+            owner.account.set(0, &self.budget);
             self.present.remove(spread(t));
         }
         owner

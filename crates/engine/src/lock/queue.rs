@@ -75,6 +75,22 @@ impl Queue {
             .map(|g| g.mode)
     }
 
+    /// Who holds it.
+    pub(super) fn holders(&self) -> &[Granted] {
+        &self.granted
+    }
+
+    /// Who waits, the first in front.
+    pub(super) fn waiters(&self) -> impl Iterator<Item = &Waiting> {
+        self.waiting.iter()
+    }
+
+    /// `owner` holds it exclusively, and nobody else holds it or waits.
+    pub(super) fn is_only_for(&self, owner: TxnId) -> bool {
+        let mode = Mode::Exclusive;
+        self.granted[..] == [Granted { owner, mode }] && self.waiting.is_empty()
+    }
+
     fn fits(&self, owner: TxnId, mode: Mode) -> bool {
         !self
             .granted

@@ -7,6 +7,7 @@
 //!
 //! Those who wait are looked for linearly.
 
+use super::budget::{Account, Budget};
 use super::queue::{Mode, conflict};
 use super::segments::{Guard, Segments};
 use super::span::Span;
@@ -47,9 +48,29 @@ pub(super) struct Ranges {
     guards: Segments,
     inserts: Vec<Insert>,
     readers: Vec<Reader>,
+    account: Account,
 }
 
 impl Ranges {
+    /// Accounts for what it takes now.
+    pub(super) fn account(&mut self, budget: &Budget) {
+        self.account.set(self.guards.bytes(), budget);
+    }
+
+    /// There is no room for `owner` to guard this too, as it guards very much already.
+    pub(super) fn refuses(
+        &self,
+        owner: TxnId,
+        span: &Span,
+        rows: Option<Mode>,
+        budget: &Budget,
+    ) -> bool {
+        budget.refuses(self.guards.bytes_of(owner))
+            && !span.is_empty()
+            && !self.guards.goes_on(owner, span)
+            && !self.guards.covers(owner, span, rows)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.noted() == 0 && self.readers.is_empty()
     }
@@ -57,6 +78,24 @@ impl Ranges {
     /// How many guards and inserts there are: what an insert, and who asks for a row, must not pass by without looking.
     pub(super) fn noted(&self) -> usize {
         self.guards.owners() + self.inserts.len()
+    }
+
+    /// Who guards what, in the order of keys: the owner, the least key, the least key above, how the rows are locked.
+    pub(super) fn each_guard(&self, mut f: impl FnMut(TxnId, &[u8], Option<&[u8]>, Option<Mode>)) {
+        self.guards
+            .each(|low, high, g| f(g.owner, low, high, g.rows));
+    }
+
+    /// Who wants to insert which key, and its wait, if it was not let go yet.
+    pub(super) fn each_insert(&self, mut f: impl FnMut(TxnId, &[u8], Option<&Arc<WaitCell>>)) {
+        for i in &self.inserts {
+            f(i.owner, &i.key, i.cell.as_ref());
+        }
+    }
+
+    /// Who waits to guard what.
+    pub(super) fn each_reader(&self, mut f: impl FnMut(&Arc<WaitCell>, &Span)) {
+        self.readers.iter().for_each(|r| f(&r.cell, &r.span));
     }
 
     /// `owner` is going to guard something here.

@@ -26,6 +26,17 @@ struct Segment {
     guards: SmallVec<[Guard; 1]>,
 }
 
+/// What a segment takes beside its keys and those who guard it, its place in the map included.
+const SEGMENT_BYTES: usize = 96;
+/// What a span takes beside its keys.
+const SPAN_BYTES: usize = 48;
+
+/// What a segment takes.
+fn weight(low: &[u8], s: &Segment) -> usize {
+    let high = s.high.as_ref().map_or(0, |h| h.len());
+    SEGMENT_BYTES + low.len() + high + s.guards.len() * size_of::<Guard>()
+}
+
 impl Segment {
     fn add(&mut self, owner: TxnId, rows: Option<Mode>) {
         match self.guards.binary_search_by_key(&owner, |g| g.owner) {
@@ -47,6 +58,10 @@ pub(super) struct Segments {
     map: BTreeMap<Box<[u8]>, Segment>,
     /// What each owner has asked for.
     owners: HashMap<TxnId, Vec<Span>>,
+    /// What the segments take.
+    bytes: usize,
+    /// How many spans there are.
+    spans: usize,
 }
 
 impl Segments {
@@ -58,6 +73,32 @@ impl Segments {
     /// `owner` is going to guard something.
     pub(super) fn register(&mut self, owner: TxnId) {
         self.owners.entry(owner).or_default();
+    }
+
+    /// What all of it takes, but for a little.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes + self.spans * SPAN_BYTES
+    }
+
+    /// What one owner has added, about.
+    pub(super) fn bytes_of(&self, owner: TxnId) -> usize {
+        let spans = self.owners.get(&owner).map_or(0, Vec::len);
+        spans * (SPAN_BYTES + 2 * SEGMENT_BYTES)
+    }
+
+    /// `span` begins or ends where the last span of `owner` ends or begins: guarding it adds none.
+    pub(super) fn goes_on(&self, owner: TxnId, span: &Span) -> bool {
+        let last = self.owners.get(&owner).and_then(|own| own.last());
+        last.is_some_and(|l| {
+            l.high.as_ref() == Some(&span.low) || span.high.as_ref() == Some(&l.low)
+        })
+    }
+
+    /// All segments in order: the least key, the least key above, who guards it.
+    pub(super) fn each(&self, mut f: impl FnMut(&[u8], Option<&[u8]>, &Guard)) {
+        for (low, s) in &self.map {
+            s.guards.iter().for_each(|g| f(low, s.high.as_deref(), g));
+        }
     }
 
     /// The guards of the segment that `key` is in.
@@ -103,7 +144,10 @@ impl Segments {
         match own.last_mut() {
             Some(last) if last.high.as_ref() == Some(&span.low) => last.high.clone_from(&span.high),
             Some(last) if span.high.as_ref() == Some(&last.low) => last.low.clone_from(&span.low),
-            _ => own.push(span.clone()),
+            _ => {
+                own.push(span.clone());
+                self.spans += 1;
+            }
         }
         if self.grow(owner, span, rows) {
             return;
@@ -121,7 +165,9 @@ impl Segments {
             let next = next.filter(|(low, _)| span.ends_above(low));
             let high = match next {
                 Some((low, s)) if *low == at => {
+                    self.bytes -= weight(low, s);
                     s.add(owner, rows);
+                    self.bytes += weight(low, s);
                     s.high.clone()
                 }
                 next => {
@@ -131,6 +177,7 @@ impl Segments {
                         high: high.clone(),
                         guards,
                     };
+                    self.bytes += weight(&at, &s);
                     self.map.insert(at, s);
                     high
                 }
@@ -157,11 +204,13 @@ impl Segments {
             .range_mut::<[u8], _>((Unbounded, Excluded(&*span.low)))
             .next_back();
         match before {
-            Some((_, s))
+            Some((low, s))
                 if s.high.as_ref() == Some(&span.low)
                     && s.guards[..] == [Guard { owner, rows }] =>
             {
+                self.bytes -= weight(low, s);
                 s.high.clone_from(&span.high);
+                self.bytes += weight(low, s);
                 true
             }
             _ => false,
@@ -174,9 +223,11 @@ impl Segments {
             .map
             .range_mut::<[u8], _>((Unbounded, Excluded(key)))
             .next_back();
-        if let Some((_, s)) = within.filter(|(_, s)| below(key, s.high.as_deref())) {
+        if let Some((low, s)) = within.filter(|(_, s)| below(key, s.high.as_deref())) {
             let upper = s.clone();
+            self.bytes -= weight(low, s);
             s.high = Some(key.into());
+            self.bytes += weight(low, s) + weight(key, &upper);
             self.map.insert(key.into(), upper);
         }
     }
@@ -198,9 +249,11 @@ impl Segments {
             }
             if s.high.as_ref() == Some(after) && s.guards == t.guards {
                 let (low, after, high) = (low.clone(), after.clone(), t.high.clone());
+                self.bytes -= weight(&low, s) + weight(&after, t);
                 self.map.remove(&after);
                 if let Some(s) = self.map.get_mut(&low) {
                     s.high = high;
+                    self.bytes += weight(&low, s);
                 }
                 at = low;
             } else {
@@ -212,6 +265,7 @@ impl Segments {
     /// `owner` guards nothing here any more.
     pub(super) fn remove(&mut self, owner: TxnId) {
         let spans = self.owners.remove(&owner).unwrap_or_default();
+        self.spans -= spans.len();
         // Each of its segments begins in one of its spans, and need not end there.
         for span in &spans {
             let mut at = span.low.clone();
@@ -221,10 +275,12 @@ impl Segments {
                 .next()
                 && span.ends_above(low)
             {
+                self.bytes -= weight(low, s);
                 s.guards.retain(|g| g.owner != owner);
                 let (low, empty) = (low.clone(), s.guards.is_empty());
-                if empty {
-                    self.map.remove(&low);
+                match empty {
+                    true => drop(self.map.remove(&low)),
+                    false => self.bytes += weight(&low, s),
                 }
                 at = [&low[..], &[0]].concat().into();
             }
@@ -307,6 +363,10 @@ mod tests {
                     }
                     prop_assert_eq!(segments.at(&k), &there[..]);
                 }
+                let weights = segments.map.iter().map(|(low, s)| weight(low, s));
+                prop_assert_eq!(segments.bytes, weights.sum::<usize>());
+                let spans: usize = segments.owners.values().map(Vec::len).sum();
+                prop_assert_eq!(segments.spans, spans);
                 // No two neighbours are alike, and none has no guard.
                 let all: Vec<_> = segments.map.iter().collect();
                 prop_assert!(all.iter().all(|(low, s)| !s.guards.is_empty() && below(low, s.high.as_deref())));

@@ -5,6 +5,7 @@
 //! table. What is granted stays granted until [`LockTable::release_all`] (or [`LockTable::unlock`]).
 
 use super::deadlock::{Detector, WaitsFor};
+use super::fact::{Afterwards, DeadlockListener};
 use super::filter::{Filter, hash};
 use super::owners::Owners;
 use super::queue::{Blockers, Mode, Queue, Verdict};
@@ -31,6 +32,9 @@ pub(super) type Woken = SmallVec<[Arc<WaitCell>; 4]>;
 pub enum Hold {
     /// In the table (a locking read).
     Table,
+    /// In the table, however much is there already: who inserts a value into a unique index, which is work enough to pay for it, and which
+    /// [`LockTable::forget`] makes superfluous.
+    Claim,
     /// Nowhere: the caller writes its id into the row before it leaves the page latch, and that is the lock.
     Row,
 }
@@ -78,15 +82,27 @@ pub enum Acquired {
     Retry,
     /// Not to be had, and the request did not want to wait.
     Conflict,
+    /// Not to be had, as locks take all the memory that they may, and the owner has many: it is to be rolled back.
+    Full,
     /// Leave the latch and await this; when granted, run the operation again: the lock will be [`Acquired::Held`].
     Wait(LockWait),
 }
 
-struct Entry {
+pub(super) struct Entry {
     id: u64,
-    index: u32,
-    key: Box<[u8]>,
-    queue: Queue,
+    pub(super) index: u32,
+    pub(super) key: Box<[u8]>,
+    pub(super) queue: Queue,
+}
+
+impl Entry {
+    pub(super) fn place(&self, hash: u64) -> QueueRef {
+        QueueRef {
+            hash,
+            id: self.id,
+            key_len: self.key.len() as u32,
+        }
+    }
 }
 
 /// The map's keys are hashes already.
@@ -110,20 +126,26 @@ impl Hasher for AsIs {
 }
 
 #[derive(Default)]
-struct Entries {
+pub(super) struct Entries {
     map: HashMap<u64, SmallVec<[Box<Entry>; 1]>, BuildHasherDefault<AsIs>>,
     made: u64,
+    pub(super) len: usize,
 }
 
 impl Entries {
-    fn by_key(&mut self, hash: u64, index: u32, key: &[u8]) -> Option<&mut Box<Entry>> {
+    pub(super) fn by_key(&mut self, hash: u64, index: u32, key: &[u8]) -> Option<&mut Box<Entry>> {
         self.map
             .get_mut(&hash)?
             .iter_mut()
             .find(|e| e.index == index && *e.key == *key)
     }
 
-    fn by_ref(&mut self, queue: QueueRef) -> Option<&mut Box<Entry>> {
+    /// All of them.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.map.values().flatten().map(|e| &**e)
+    }
+
+    pub(super) fn by_ref(&mut self, queue: QueueRef) -> Option<&mut Box<Entry>> {
         self.map
             .get_mut(&queue.hash)?
             .iter_mut()
@@ -133,7 +155,7 @@ impl Entries {
 
 #[repr(align(128))]
 #[derive(Default)]
-struct Shard(Mutex<Entries>);
+pub(super) struct Shard(pub(super) Mutex<Entries>);
 
 pub(super) type RangeShard = Mutex<HashMap<u32, Ranges>>;
 
@@ -143,12 +165,14 @@ pub struct LockTable {
     pub(super) seed: u64,
     txns: Arc<TxnSystem>,
     filter: Filter,
-    shards: Box<[Shard]>,
+    pub(super) shards: Box<[Shard]>,
     pub(super) range_filter: Filter,
     pub(super) range_shards: Box<[RangeShard]>,
     pub(super) owners: Owners,
-    detector: Detector,
+    pub(super) detector: Detector,
     timeouts: Timeouts,
+    /// Who is told of deadlocks.
+    pub(super) listener: Mutex<Option<DeadlockListener>>,
 }
 
 pub(super) fn guard<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -175,10 +199,11 @@ impl LockTable {
             owners: Owners::new(),
             detector: Detector::default(),
             timeouts: Timeouts::new(clock),
+            listener: Mutex::default(),
         })
     }
 
-    fn shard(&self, hash: u64) -> MutexGuard<'_, Entries> {
+    pub(super) fn shard(&self, hash: u64) -> MutexGuard<'_, Entries> {
         guard(&self.shards[hash as usize % SHARDS].0)
     }
 
@@ -242,7 +267,7 @@ impl LockTable {
             self.make_entry(shard, hash, req);
         }
         let entry = shard.by_key(hash, req.index, req.key)?;
-        let place = QueueRef { hash, id: entry.id };
+        let place = entry.place(hash);
         let answer = match watch && self.may_be_guarded(req.index) {
             true => None,
             false => Some(self.ask(&mut entry.queue, place, req, woken)),
@@ -258,7 +283,7 @@ impl LockTable {
             self.make_entry(&mut shard, hash, req);
         }
         if let Some(entry) = shard.by_key(hash, req.index, req.key) {
-            let place = QueueRef { hash, id: entry.id };
+            let place = entry.place(hash);
             if entry.queue.grant(owner, mode) {
                 self.owners.add_held(owner, place);
             }
@@ -274,10 +299,11 @@ impl LockTable {
             queue: Queue::default(),
         };
         shard.map.entry(hash).or_default().push(Box::new(entry));
+        shard.len += 1;
         self.filter.add(hash);
     }
 
-    fn drop_if_empty(&self, shard: &mut Entries, queue: QueueRef) {
+    pub(super) fn drop_if_empty(&self, shard: &mut Entries, queue: QueueRef) {
         let Some(list) = shard.map.get_mut(&queue.hash) else {
             return;
         };
@@ -289,7 +315,13 @@ impl LockTable {
             self.filter.remove(queue.hash);
             if list.is_empty() {
                 shard.map.remove(&queue.hash);
+                let (len, room) = (shard.map.len(), shard.map.capacity());
+                // What very many locks have taken is given back.
+                if room > 64 && len < room / 8 {
+                    shard.map.shrink_to(2 * len);
+                }
             }
+            shard.len -= 1;
         }
     }
 
@@ -311,9 +343,14 @@ impl LockTable {
             (Verdict::Free, _) => {
                 // An owner that is in the queue is there with its true mode: the queue must not admit others beside
                 // what it has in the row.
-                let note = req.hold == Hold::Table || queue.held(req.owner).is_some();
+                let note = req.hold != Hold::Row || queue.held(req.owner).is_some();
                 if note && queue.grant(req.owner, req.mode) {
-                    self.owners.add_held(req.owner, place);
+                    if req.hold == Hold::Claim {
+                        self.owners.add_held(req.owner, place);
+                    } else if !self.owners.try_add_held(req.owner, place) {
+                        queue.release(req.owner);
+                        return Acquired::Full;
+                    }
                 }
                 Acquired::Granted
             }
@@ -359,8 +396,9 @@ impl LockTable {
         timeout_us: Option<u64>,
     ) -> Option<LockWait> {
         let table = self.me.upgrade()?;
-        let deadline = timeout_us.map(|t| self.timeouts.now_us().saturating_add(t));
-        let cell = WaitCell::new(owner, weight, place, deadline);
+        let now = self.timeouts.now_us();
+        let deadline = timeout_us.map(|t| now.saturating_add(t));
+        let cell = WaitCell::new(owner, weight, place, deadline, now);
         self.owners.set_waiting(owner, cell.clone());
         Some(LockWait::new(table, cell))
     }
@@ -383,7 +421,7 @@ impl LockTable {
             let Some(entry) = shard.by_key(hash, index, key) else {
                 return;
             };
-            let place = QueueRef { hash, id: entry.id };
+            let place = entry.place(hash);
             if entry.queue.release(owner) {
                 self.owners.remove_held(owner, place);
                 self.promote(&mut entry.queue, place, &mut woken);
@@ -536,6 +574,10 @@ impl WaitsFor for LockTable {
 
     fn holds_any(&self, t: TxnId) -> bool {
         self.owners.holds_any(t)
+    }
+
+    fn found_cycle(&self, cycle: &[Arc<WaitCell>], victim: &Arc<WaitCell>) -> Option<Afterwards> {
+        self.tell_deadlock(cycle, victim)
     }
 
     fn end_wait(&self, cell: &Arc<WaitCell>, end: WaitEnd) {

@@ -37,6 +37,18 @@ fn code(end: WaitEnd) -> u8 {
 pub(super) struct QueueRef {
     pub(super) hash: u64,
     pub(super) id: u64,
+    /// How long the key is.
+    pub(super) key_len: u32,
+}
+
+/// What a lock of a row takes beside the key: its queue, its place in the table and in the list of its owner.
+const LOCK_BYTES: usize = 240;
+
+impl QueueRef {
+    /// What it takes to hold it, in bytes.
+    pub(super) fn takes(self) -> usize {
+        LOCK_BYTES + self.key_len as usize
+    }
 }
 
 /// Where a waiter stands.
@@ -53,6 +65,8 @@ pub(super) struct WaitCell {
     pub(super) weight: u64,
     pub(super) place: Place,
     pub(super) deadline_us: Option<u64>,
+    /// When it was made.
+    pub(super) since_us: u64,
     end: AtomicU8,
     waker: Mutex<Option<Waker>>,
 }
@@ -63,6 +77,7 @@ impl WaitCell {
         weight: u64,
         place: Place,
         deadline_us: Option<u64>,
+        since_us: u64,
     ) -> Arc<WaitCell> {
         let (end, waker) = (AtomicU8::new(PENDING), Mutex::new(None));
         Arc::new(WaitCell {
@@ -70,6 +85,7 @@ impl WaitCell {
             weight,
             place,
             deadline_us,
+            since_us,
             end,
             waker,
         })

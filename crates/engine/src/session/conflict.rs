@@ -9,7 +9,9 @@ use crate::txn::{Snapshot, Status, TxnSystem};
 use base::TxnId;
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use types::SqlError;
+use types::error::codes;
 
 /// Why an operation on a row did not go through under the latch.
 pub(crate) enum Conflict {
@@ -19,6 +21,8 @@ pub(crate) enum Conflict {
     Retry,
     /// Locked by others, and the reader did not want to wait.
     Locked,
+    /// Locks take all the memory that they may, and the transaction has many.
+    Full,
     /// A newer version than the transaction's snapshot.
     Newer,
     /// The row's bytes make no sense.
@@ -57,6 +61,7 @@ fn granted(answer: Acquired) -> Result<(), Conflict> {
         Acquired::Granted | Acquired::Held => Ok(()),
         Acquired::Retry => Err(Conflict::Retry),
         Acquired::Conflict => Err(Conflict::Locked),
+        Acquired::Full => Err(Conflict::Full),
         Acquired::Wait(w) => Err(Conflict::Wait(w)),
     }
 }
@@ -92,9 +97,20 @@ impl ConflictCheck {
         }
     }
 
+    /// Takes the AUTO-INC lock of a table, and says whether it was not held before.
+    pub(crate) fn lock_auto_increment(&self, table: &[u8], hold: Hold) -> Result<bool, Conflict> {
+        match self
+            .locks
+            .lock(&self.request(table, None, Mode::Exclusive, hold))
+        {
+            Acquired::Granted => Ok(true),
+            other => granted(other).map(|()| false),
+        }
+    }
+
     /// Takes the lock of a key that no row has, and says whether it was not held before.
     pub(crate) fn lock_anew(&self, key: &[u8], mode: Mode) -> Result<bool, Conflict> {
-        match self.locks.lock(&self.request(key, None, mode, Hold::Table)) {
+        match self.locks.lock(&self.request(key, None, mode, Hold::Claim)) {
             Acquired::Granted => Ok(true),
             other => granted(other).map(|()| false),
         }
@@ -282,7 +298,11 @@ impl Session {
                     WaitEnd::Killed => self.interrupt.check(),
                     WaitEnd::Timeout => {
                         self.engine.counters.lock_timeouts.inc();
-                        Err(self.engine.timed_out())
+                        let timed_out = self.engine.timed_out();
+                        if self.engine.rollback_on_timeout.load(Ordering::Relaxed) {
+                            self.rollback().await?;
+                        }
+                        Err(timed_out)
                     }
                     WaitEnd::Deadlock => {
                         self.engine.counters.deadlocks.inc();
@@ -292,6 +312,11 @@ impl Session {
                 }
             }
             Conflict::Locked => Err(SqlError::lock_nowait()),
+            Conflict::Full => {
+                // As InnoDB does it: it is the transaction's locks that take the room, not the statement's.
+                self.rollback().await?;
+                Err(SqlError::fixed(codes::ER_LOCK_TABLE_FULL))
+            }
             Conflict::Newer => {
                 // Nothing this transaction does can succeed on that row any more. Clients know what to do after a deadlock.
                 self.engine.counters.write_conflicts.inc();

@@ -87,6 +87,7 @@ impl Session {
             return Ok(step);
         }
         t.note_change(key);
+        self.interrupt.standing.changed();
         self.purge_work = true;
         if t.indexes.len() > 1 {
             let outside = if version.external() {
@@ -182,6 +183,10 @@ impl Session {
                 Ok(Ok(o)) => {
                     if let Some(c) = o.committed {
                         rec.done(c.start);
+                        // Its header is the lock now.
+                        if engine.locks.is_short() {
+                            engine.locks.forget(txid, id, key);
+                        }
                     }
                     break Ok(step);
                 }

@@ -53,6 +53,7 @@ impl Session {
             }
             Put::Done(old) => {
                 t.note_change(key);
+                self.interrupt.standing.changed();
                 if let Some(old) = old {
                     self.release_overflow_columns(t, &old).await?;
                 }
@@ -274,6 +275,7 @@ impl Session {
                 return Ok(Some((index, other)));
             }
             self.put_entry(t, index, &entry, split).await?;
+            self.spare_value_lock(t, index, &entry[..split]);
         }
         Ok(None)
     }

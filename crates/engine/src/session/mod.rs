@@ -4,6 +4,7 @@
 //! No latch is ever held across an await. What is held are pins, row locks and table uses.
 
 mod ahead;
+mod auto_lock;
 mod batch;
 mod candidates;
 mod commit;
@@ -226,6 +227,8 @@ impl Session {
         self.explicit = true;
         self.read_only = read_only;
         self.isolation = isolation;
+        let now = self.engine.environment().clock.wall_us();
+        self.interrupt.standing.begin(now, isolation, read_only);
     }
 
     /// Takes the transaction's snapshot now (WITH CONSISTENT SNAPSHOT). No effect below REPEATABLE READ or above it.
@@ -347,6 +350,9 @@ impl Session {
 
     fn end_transaction(&mut self) {
         self.close_snapshot();
+        if self.explicit || self.txid != TxnId::NONE {
+            self.interrupt.standing.end();
+        }
         if self.txid != TxnId::NONE {
             self.engine.purge.release(self.txid);
             self.txid = TxnId::NONE;
@@ -422,6 +428,7 @@ impl Session {
     pub(crate) fn need_txid(&mut self) -> TxnId {
         if self.txid == TxnId::NONE {
             self.txid = self.engine.txns.begin(&self.reg, || self.engine.complete());
+            self.interrupt.standing.set_isolation(self.isolation);
             self.interrupt.txid.store(self.txid.0, Ordering::SeqCst);
         }
         self.txid

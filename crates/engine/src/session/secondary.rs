@@ -238,6 +238,15 @@ impl Session {
         r
     }
 
+    /// The entry of a row that was written is there, and with it the claim to its value: the lock of the value can go where room is short.
+    #[inline]
+    pub(super) fn spare_value_lock(&self, t: &Table, index: usize, prefix: &[u8]) {
+        let locks = &self.engine.locks;
+        if locks.is_short() && t.is_unique(index) {
+            locks.forget(self.txid, t.index_def(index).id, prefix);
+        }
+    }
+
     /// Looks for another row with these values in a unique index. Gives the other row's clustered key; if there is none, nobody else can
     /// add one until the transaction ends.
     pub(crate) async fn find_duplicate(

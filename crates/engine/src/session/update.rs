@@ -337,7 +337,12 @@ impl Session {
             Ok(o) => {
                 if let Some(c) = o.committed {
                     rec.done(c.start);
+                    // Its header is the lock now.
+                    if engine.locks.is_short() {
+                        engine.locks.forget(txid, id, key);
+                    }
                     t.note_change(key);
+                    self.interrupt.standing.changed();
                     self.engine.row_changed(t, 0);
                     self.grew((c.end.0 - c.start.0) / 2, c.end.0 - c.start.0);
                 }
@@ -424,6 +429,7 @@ impl Session {
             }
             self.mark_entry(t, index, &a, split_a).await?;
             self.put_entry(t, index, &b, split_b).await?;
+            self.spare_value_lock(t, index, &b[..split_b]);
         }
         Ok(None)
     }

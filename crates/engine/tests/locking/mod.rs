@@ -1,5 +1,7 @@
 //! REPEATABLE READ as MySQL has it: what locking reads see, lock and guard, and for how long.
 
+mod memory;
+
 use super::*;
 
 fn updating() -> ReadMode {

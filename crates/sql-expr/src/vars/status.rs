@@ -346,6 +346,8 @@ const KNOWN: &[(&str, &str)] = &[
     ("Threads_connected", ""),
     ("Threads_created", ""),
     ("Threads_running", ""),
+    ("Tidemill_lock_memory", ""),
+    ("Tidemill_locks", ""),
     ("Tidemill_purge_given_up", ""),
     ("Tidemill_rollbacks_given_up", ""),
     ("Uptime", ""),

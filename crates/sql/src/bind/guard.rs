@@ -171,6 +171,10 @@ impl StatementBinder<'_> {
             TableGuard::Open => Ok(()),
             TableGuard::Process => self.require(Need::OneOf(PROCESS)),
             TableGuard::Granted => self.guard_table(schema, name, usage),
+            TableGuard::GrantedAndProcess => {
+                self.guard_table(schema, name, usage)?;
+                self.require(Need::OneOf(PROCESS))
+            }
         }
     }
 

@@ -52,6 +52,8 @@ pub enum TableGuard {
     Process,
     /// Whoever was granted SELECT on it, as with a stored table.
     Granted,
+    /// Whoever was granted SELECT on it and has PROCESS.
+    GrantedAndProcess,
 }
 
 /// A table whose rows are computed when a statement reads it.

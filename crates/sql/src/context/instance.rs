@@ -12,6 +12,7 @@ use engine::Engine;
 use types::SqlError;
 
 use super::com::COM_NAMES;
+use super::deadlocks::Deadlocks;
 use super::process::ProcessList;
 use crate::access::AccountId;
 use crate::access::login::Logins;
@@ -69,6 +70,7 @@ pub struct Instance {
     pub(crate) prepared: Arc<super::prepared::PreparedCount>,
     /// What all sessions hold.
     pub(crate) memory: Arc<Budget>,
+    pub(crate) deadlocks: Deadlocks,
     flushed_us: AtomicU64,
     /// Set by a server that speaks TLS.
     pub(crate) tls_reload: OnceLock<TlsReload>,
@@ -128,8 +130,10 @@ impl Instance {
             prepared: Arc::default(),
             tls_reload: OnceLock::new(),
             memory: Arc::default(),
+            deadlocks: Deadlocks::default(),
         });
         instance.obey_variables();
+        instance.watch_deadlocks();
         let source = Arc::downgrade(&instance);
         instance.status.register(Arc::new(ServerStatus(source)));
         Ok(instance)
@@ -141,12 +145,18 @@ impl Instance {
             "innodb_flush_log_at_trx_commit" => engine.set_flush_at_commit(v as u8),
             "innodb_compression_level" => engine.set_compression_level(v as u8),
             "innodb_cmp_per_index_enabled" => engine.count_packed_indexes(v != 0),
+            "innodb_deadlock_detect" => engine.locks().detect_deadlocks(v != 0),
+            "innodb_rollback_on_timeout" => engine.set_rollback_on_timeout(v != 0),
+            "innodb_autoinc_lock_mode" => engine.set_auto_lock_mode(v as u8),
             _ => {}
         };
         for name in [
             "innodb_flush_log_at_trx_commit",
             "innodb_compression_level",
             "innodb_cmp_per_index_enabled",
+            "innodb_deadlock_detect",
+            "innodb_rollback_on_timeout",
+            "innodb_autoinc_lock_mode",
         ] {
             if let Some(v) = self.globals.value_by_name(name) {
                 set(&self.engine, name, v.as_u64());
@@ -348,6 +358,8 @@ fn engine_counts(engine: &Engine, count: &mut dyn FnMut(&str, u64)) {
     count("Handler_delete", c.rows_deleted);
     count("Handler_read_rnd_next", c.rows_read);
     count("Innodb_row_lock_waits", c.row_lock_waits);
+    count("Tidemill_locks", c.locks);
+    count("Tidemill_lock_memory", c.lock_bytes);
     count("Tidemill_purge_given_up", c.failed_purges);
     count("Tidemill_rollbacks_given_up", c.failed_rollbacks);
     count("Innodb_buffer_pool_pages_total", c.pool_pages);

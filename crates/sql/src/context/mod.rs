@@ -6,20 +6,24 @@
 pub mod accounts;
 mod before;
 pub(crate) mod com;
+pub(crate) mod deadlocks;
 mod diagnostics;
 mod evaluation;
 mod facts;
 pub(crate) mod gate;
 mod instance;
+pub(crate) mod lock_names;
 pub(crate) mod names;
 mod outcome;
 pub(crate) mod prepared;
 mod process;
 pub(crate) mod prologue;
+mod reports;
 pub(crate) mod roles;
 mod security;
 mod session;
 mod transaction;
+pub(crate) mod transactions;
 pub mod transport;
 mod variables;
 

@@ -204,7 +204,7 @@ impl Process {
         self.text().db = db.map(str::to_owned);
     }
 
-    fn row(&self, now_us: u64) -> ProcessRow {
+    pub(crate) fn row(&self, now_us: u64) -> ProcessRow {
         let command = Command::of(self.command.load(Ordering::Relaxed));
         let since = self.since_us.load(Ordering::Relaxed);
         let t = self.text();
@@ -303,6 +303,11 @@ impl ProcessList {
     /// The lines of the process list, by id.
     pub fn rows(&self, now_us: u64) -> Vec<ProcessRow> {
         self.list().live.values().map(|p| p.row(now_us)).collect()
+    }
+
+    /// All of them, by id.
+    pub(crate) fn all(&self) -> Vec<Arc<Process>> {
+        self.list().live.values().cloned().collect()
     }
 
     /// The account of a connection, if there is one of that id.

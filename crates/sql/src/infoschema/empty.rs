@@ -109,15 +109,6 @@ pub(super) const SPECS: &[Spec] = &[
         "page_size i, buffer_pool_instance i, pages_used i, pages_free i, relocation_ops I, relocation_time i",
     ),
     none(
-        "INNODB_TRX",
-        "trx_id U, trx_state v13, trx_started t, trx_requested_lock_id v105?, trx_wait_started t?, trx_weight U, \
-         trx_mysql_thread_id U, trx_query v1024?, trx_operation_state v64?, trx_tables_in_use U, trx_tables_locked U, \
-         trx_lock_structs U, trx_lock_memory_bytes U, trx_rows_locked U, trx_rows_modified U, trx_concurrency_tickets U, \
-         trx_isolation_level v16, trx_unique_checks i, trx_foreign_key_checks i, trx_last_foreign_key_error v256?, \
-         trx_adaptive_hash_latched i, trx_adaptive_hash_timeout U, trx_is_read_only i, trx_autocommit_non_locking i, \
-         trx_schedule_weight U?",
-    ),
-    none(
         "OPTIMIZER_TRACE",
         "QUERY x, TRACE x, MISSING_BYTES_BEYOND_MAX_MEM_SIZE i, INSUFFICIENT_PRIVILEGES i",
     ),
@@ -153,18 +144,6 @@ pub(super) const PERFORMANCE_SPECS: &[Spec] = &[
         "OBJECT_TYPE v64?, OBJECT_SCHEMA n64?, OBJECT_NAME n64?, INDEX_NAME v64?, COUNT_STAR U, SUM_TIMER_WAIT U, \
          COUNT_FETCH U, SUM_TIMER_FETCH U, COUNT_INSERT U, SUM_TIMER_INSERT U, COUNT_UPDATE U, SUM_TIMER_UPDATE U, \
          COUNT_DELETE U, SUM_TIMER_DELETE U",
-    ),
-    none(
-        "data_locks",
-        "ENGINE v32, ENGINE_LOCK_ID v128, ENGINE_TRANSACTION_ID U?, THREAD_ID U?, EVENT_ID U?, OBJECT_SCHEMA n64?, \
-         OBJECT_NAME n64?, PARTITION_NAME v64?, SUBPARTITION_NAME v64?, INDEX_NAME v64?, OBJECT_INSTANCE_BEGIN U, \
-         LOCK_TYPE v32, LOCK_MODE v32, LOCK_STATUS v32, LOCK_DATA v8192?",
-    ),
-    none(
-        "data_lock_waits",
-        "ENGINE v32, REQUESTING_ENGINE_LOCK_ID v128, REQUESTING_ENGINE_TRANSACTION_ID U?, REQUESTING_THREAD_ID U?, \
-         REQUESTING_EVENT_ID U?, REQUESTING_OBJECT_INSTANCE_BEGIN U, BLOCKING_ENGINE_LOCK_ID v128, \
-         BLOCKING_ENGINE_TRANSACTION_ID U?, BLOCKING_THREAD_ID U?, BLOCKING_EVENT_ID U?, BLOCKING_OBJECT_INSTANCE_BEGIN U",
     ),
 ];
 

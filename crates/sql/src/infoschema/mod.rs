@@ -1,5 +1,5 @@
-//! The schemas that are not stored, `information_schema` and `performance_schema`, and those tables of `mysql` that are always
-//! empty here. Virtual tables are specifications (a name,
+//! The schemas that are not stored, `information_schema` and `performance_schema`, those tables of `mysql` that are always
+//! empty here, and a view of `sys`. Virtual tables are specifications (a name,
 //! typed columns, a function that makes the rows) which queries read as [`VirtualTable`]s.
 //!
 //! Rows are made from the catalog, the variables and the instance; stored rows are never read.
@@ -9,6 +9,7 @@ mod columns;
 mod empty;
 mod keys;
 mod keywords;
+mod locks;
 mod server;
 mod spec;
 mod tables;
@@ -41,8 +42,11 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         (SCHEMAS[0], accounts::SPECS),
         (SCHEMAS[0], server::SPECS),
         (SCHEMAS[0], empty::SPECS),
+        (SCHEMAS[0], locks::SPECS),
         (SCHEMAS[1], server::PERFORMANCE_SPECS),
         (SCHEMAS[1], empty::PERFORMANCE_SPECS),
+        (SCHEMAS[1], locks::PERFORMANCE_SPECS),
+        ("sys", locks::SYS_SPECS),
         ("mysql", empty::MYSQL_SPECS),
         ("mysql", keys::MYSQL_SPECS),
     ]
@@ -61,7 +65,7 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
 
 fn find(schema: &str, name: &str) -> Option<&'static Entry> {
     // Nearly every name looked up is of a stored schema.
-    if canonical_schema(schema).is_none() && schema != "mysql" {
+    if canonical_schema(schema).is_none() && schema != "mysql" && schema != "sys" {
         return None;
     }
     TABLES
@@ -199,6 +203,8 @@ impl VirtualTable for InfoTable {
             "performance_schema" if server::PERFORMANCE_SPECS.iter().any(|s| s.name == name) => {
                 TableGuard::Open
             }
+            // MySQL's views there read INNODB_TRX as who asks for them.
+            "sys" => TableGuard::GrantedAndProcess,
             _ => TableGuard::Granted,
         }
     }

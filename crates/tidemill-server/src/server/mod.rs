@@ -96,10 +96,15 @@ pub fn serve(
             database.instance.memory().set_ceiling(room.sessions);
             let files = database.engine.temp_files();
             files.set_unwritten_limit(room.unwritten);
+            // Sessions have three quarters of what is there beside the pool.
+            database.engine.locks().lower_limit(room.sessions / 3);
         }
         let told = Arc::clone(&log);
         let tell = Arc::new(move |text: &str| told.error(text));
         database.engine.on_notice(tell);
+        let told = Arc::clone(&log);
+        let note = Arc::new(move |text: &str| told.note(text));
+        database.instance.on_report(note);
         serve_open((database, max_unauthenticated), options, &log, ready, until)
     });
     match &served {

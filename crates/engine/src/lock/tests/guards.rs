@@ -307,7 +307,7 @@ impl Leaf {
             match answer {
                 Acquired::Granted | Acquired::Held => return true,
                 Acquired::Retry => {}
-                Acquired::Conflict => panic!("asked to wait"),
+                Acquired::Conflict | Acquired::Full => panic!("asked to wait"),
                 Acquired::Wait(wait) => match block_on(wait) {
                     WaitEnd::Granted => {}
                     WaitEnd::Deadlock => return false,

@@ -64,7 +64,7 @@ impl Stress {
                         return true;
                     }
                     Acquired::Retry => continue,
-                    Acquired::Conflict => panic!("asked to wait"),
+                    Acquired::Conflict | Acquired::Full => panic!("asked to wait"),
                     Acquired::Wait(wait) => wait,
                 }
             };

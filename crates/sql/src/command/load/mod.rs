@@ -101,7 +101,19 @@ impl Session {
         };
         let begun = self.begin_rows(Rows::Changed);
         let outcome = match begun {
-            Ok(()) => self.load_lines(&mut load, &shape, &mut source, sink).await,
+            Ok(()) => {
+                let table = Arc::clone(&load.table);
+                match self.engine.lock_auto_increment(&table, true).await {
+                    Ok(locked) => {
+                        let loaded = self.load_lines(&mut load, &shape, &mut source, sink).await;
+                        if locked {
+                            self.engine.unlock_auto_increment(&table);
+                        }
+                        loaded
+                    }
+                    Err(e) => Err(e),
+                }
+            }
             Err(_) => Ok(()),
         };
         self.rows_before = 0;

@@ -4,6 +4,7 @@
 
 mod columns;
 mod create;
+mod engine_status;
 mod schema;
 mod server;
 mod state;
@@ -50,7 +51,7 @@ pub async fn run(
         ShowWhat::WarningCount => state::count(s, "warning_count"),
         ShowWhat::ErrorCount => state::count(s, "error_count"),
         ShowWhat::Processlist { full } => state::processes(s, *full),
-        ShowWhat::Engine(name, topic) => state::engine_status(s, name, topic)?,
+        ShowWhat::Engine(name, topic) => engine_status::engine_status(s, name, topic)?,
         ShowWhat::Grants { account, using } => server::grants(s, account.as_ref(), using)?,
         other => server::fixed(s, other)?,
     };

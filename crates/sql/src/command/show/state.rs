@@ -1,6 +1,5 @@
-//! SHOW VARIABLES, STATUS, WARNINGS, ERRORS, PROCESSLIST, ENGINE .. STATUS.
+//! SHOW VARIABLES, STATUS, WARNINGS, ERRORS, PROCESSLIST.
 
-use types::error::codes;
 use types::{DataType, SqlError, Value};
 
 use crate::command::scalar;
@@ -154,68 +153,4 @@ pub(super) fn processes(s: &mut Session, full: bool) -> RowSet {
         ]);
     }
     r
-}
-
-/// SHOW ENGINE INNODB STATUS: the engine's counters as text.
-pub(super) fn engine_status(s: &mut Session, name: &str, topic: &str) -> Result<RowSet, SqlError> {
-    if !name.eq_ignore_ascii_case("InnoDB") && !name.eq_ignore_ascii_case("ALL") {
-        return Err(SqlError::new(
-            codes::ER_UNKNOWN_STORAGE_ENGINE,
-            format!("Unknown storage engine '{name}'"),
-        ));
-    }
-    let mut r = RowSet::texts(&["Type", "Name", "Status"], &[10, 512, 1 << 16]);
-    if topic != "STATUS" {
-        return Ok(r);
-    }
-    let c = s.instance.engine.counters();
-    let mut notices = s.instance.engine.notices().join("\n");
-    if !notices.is_empty() {
-        notices.push('\n');
-    }
-    let t = format!(
-        "\n=====================================\nTIDEMILL ENGINE STATUS\n=====================================\n\
-         ----------------\nROW OPERATIONS\n----------------\n\
-         Number of rows inserted {}, updated {}, deleted {}, read {}\n\
-         ------------\nTRANSACTIONS\n------------\n\
-         Commits {}, rollbacks {}, deadlocks {}, lock waits {}, lock timeouts {}\n\
-         Purged entries {}, waiting for purge {}\n\
-         Given up because of damage: rollbacks {}, purges {}\n{}\
-         ---\nLOG\n---\n\
-         Log sequence number          {}\nLog flushed up to            {}\nCheckpoint age               {}\n\
-         Log writes {}, log syncs {}, log records {}\n\
-         ----------------------\nBUFFER POOL AND MEMORY\n----------------------\n\
-         Buffer pool size   {}\nFree buffers       {}\nPages read {}, evicted {}, written {}\n\
-         Checkpoints {}, data file syncs {}\n\
-         ----------------------------\nEND OF ENGINE STATUS\n============================\n",
-        c.rows_inserted,
-        c.rows_updated,
-        c.rows_deleted,
-        c.rows_read,
-        c.commits,
-        c.rollbacks,
-        c.deadlocks,
-        c.row_lock_waits,
-        c.lock_timeouts,
-        c.purged_entries,
-        c.purge_queue,
-        c.failed_rollbacks,
-        c.failed_purges,
-        notices,
-        c.log_end,
-        c.log_durable,
-        c.checkpoint_age,
-        c.log_writes,
-        c.log_syncs,
-        c.log_records,
-        c.pool_pages,
-        c.pool_pages_free,
-        c.pages_read,
-        c.pages_evicted,
-        c.pages_written,
-        c.checkpoints,
-        c.data_syncs,
-    );
-    r.push_texts(&["InnoDB", "", &t]);
-    Ok(r)
 }

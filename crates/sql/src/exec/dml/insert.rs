@@ -35,6 +35,21 @@ pub(crate) async fn run(
     env: &mut Env<'_>,
     found_rows: bool,
 ) -> Result<Done, SqlError> {
+    let mut auto_locked = false;
+    let done = insert(plan, env, found_rows, &mut auto_locked).await;
+    if auto_locked {
+        env.session.unlock_auto_increment(&plan.table);
+    }
+    done
+}
+
+/// The same. `auto_locked`: the table's AUTO-INC lock is to be given back.
+async fn insert(
+    plan: &InsertPlan,
+    env: &mut Env<'_>,
+    found_rows: bool,
+    auto_locked: &mut bool,
+) -> Result<Done, SqlError> {
     let cx = env.cx;
     let mut subs = SubValues::new(&plan.subqueries, env, &NoRow).await?;
     let writer = TableWriter::new(&plan.table, plan.ignore);
@@ -56,6 +71,7 @@ pub(crate) async fn run(
     };
     let total = match &plan.source {
         InsertRows::Values(rows) => {
+            *auto_locked = env.session.lock_auto_increment(&plan.table, false).await?;
             for (i, row) in rows.iter().enumerate() {
                 w.line += 1;
                 let made = w.rows.of_values(row, w.line, cx, &subs)?;
@@ -71,6 +87,8 @@ pub(crate) async fn run(
             let mut rows = RowStore::new(q.types.len(), cx.memory());
             run_query(q, env, &NoRow, &mut rows, u64::MAX).await?;
             env.check()?;
+            // How many rows there are is known by now. What counts is that MySQL does not know.
+            *auto_locked = env.session.lock_auto_increment(&plan.table, true).await?;
             for i in 0..rows.len() {
                 if env.due() {
                     env.pause().await?;

@@ -1,0 +1,93 @@
+//! What a server tells of its transactions and deadlocks: gathered from the connections and the engine, never decided here.
+
+use std::sync::{Arc, Weak};
+
+use base::TxnId;
+use engine::lock::{Afterwards, Deadlock};
+
+use super::deadlocks::{Report, ReportListener};
+use super::instance::Instance;
+use super::transactions::TransactionRow;
+
+impl Instance {
+    /// The open transactions of all connections, by connection.
+    pub(crate) fn transactions(&self) -> Vec<TransactionRow> {
+        self.transactions_where(|_| true)
+    }
+
+    /// Those of them whose numbers are wanted.
+    pub(crate) fn transactions_where(
+        &self,
+        wanted: impl Fn(Option<TxnId>) -> bool,
+    ) -> Vec<TransactionRow> {
+        let (now, wall) = (self.now_us(), self.wall_us());
+        let open = self.processes.all().into_iter().filter_map(|p| {
+            let standing = &p.interrupt().standing;
+            let (txid, begun) = (p.interrupt().txid(), standing.begun_us());
+            if txid.is_none() && begun.is_none() || !wanted(txid) {
+                return None;
+            }
+            let process = p.row(now);
+            Some(TransactionRow {
+                txid,
+                begun_us: begun.unwrap_or(wall - process.seconds as i64 * 1_000_000),
+                process,
+                isolation: standing.isolation(),
+                read_only: standing.is_read_only(),
+                changes: standing.changes(),
+                locks: txid.map_or((0, 0), |t| self.engine.locks().figures_of(t)),
+            })
+        });
+        open.collect()
+    }
+
+    /// From now on the engine tells of deadlocks.
+    pub(crate) fn watch_deadlocks(self: &Arc<Self>) {
+        let me = Arc::downgrade(self);
+        let listener = move |d| me.upgrade()?.note_deadlock(d, &me);
+        self.engine.locks().on_deadlock(Arc::new(listener));
+    }
+
+    /// From now on `listener` is told of each deadlock, if `innodb_print_all_deadlocks` is on.
+    pub fn on_report(&self, listener: ReportListener) {
+        *self.deadlocks.listener.lock() = Some(listener);
+    }
+
+    /// Notes a deadlock, while those in it wait still.
+    fn note_deadlock(&self, deadlock: Deadlock, me: &Weak<Instance>) -> Option<Afterwards> {
+        let in_it = |t| deadlock.members.iter().any(|m| m.txid == t);
+        let mut all = self.transactions_where(|t| t.is_some_and(in_it));
+        let members = deadlock.members.iter().map(|m| {
+            let at = all.iter().position(|t| t.txid == Some(m.txid))?;
+            Some(all.swap_remove(at))
+        });
+        let report = Arc::new(Report {
+            at_us: self.wall_us(),
+            members: members.collect(),
+            deadlock: deadlock.clone(),
+        });
+        *self.deadlocks.last.lock() = Some(Arc::clone(&report));
+        let print = self.globals.value_by_name("innodb_print_all_deadlocks");
+        if print.is_none_or(|v| v.as_u64() == 0) {
+            return None;
+        }
+        let me = me.clone();
+        Some(Box::new(move || {
+            let Some(instance) = me.upgrade() else { return };
+            let listener = instance.deadlocks.listener.lock().clone();
+            if let Some(tell) = listener {
+                let offset = instance.options.system_offset;
+                let text = report.text(&instance.engine.catalog(), offset);
+                tell(&format!(
+                    "Transactions deadlock detected, dumping detailed information.\n{text}"
+                ));
+            }
+        }))
+    }
+
+    /// The last deadlock as text, with times at this offset from UTC in seconds.
+    pub(crate) fn last_deadlock(&self, offset: i32) -> Option<String> {
+        let last = self.deadlocks.last.lock().clone()?;
+        Some(last.text(&self.engine.catalog(), offset))
+    }
+}
