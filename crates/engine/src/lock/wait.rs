@@ -5,7 +5,7 @@ use base::lock::Mutex;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::task::{Context, Poll, Waker};
 
 /// How a wait ended.
@@ -54,6 +54,8 @@ pub(super) struct WaitCell {
     pub(super) place: Place,
     pub(super) deadline_us: Option<u64>,
     end: AtomicU8,
+    /// It may come for the lock.
+    offered: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
@@ -71,6 +73,7 @@ impl WaitCell {
             place,
             deadline_us,
             end,
+            offered: AtomicBool::new(false),
             waker,
         })
     }
@@ -89,6 +92,16 @@ impl WaitCell {
     /// caller wakes it afterwards with [`WaitCell::wake`].
     pub(super) fn finish(&self, end: WaitEnd) {
         self.end.store(code(end), Ordering::SeqCst);
+    }
+
+    /// Whether it has gone to sleep before now. One that has not is about to look for the first time.
+    pub(super) fn has_slept(&self) -> bool {
+        self.offered.load(Ordering::SeqCst) || self.waker.lock().is_some()
+    }
+
+    /// The lock is free, and it may come for it: under the queue's lock. The caller wakes it afterwards.
+    pub(super) fn offer(&self) {
+        self.offered.store(true, Ordering::SeqCst);
     }
 
     /// Wakes whoever polls the wait.
@@ -112,6 +125,9 @@ impl WaitCell {
 pub(super) trait Waits: Send + Sync {
     /// The wait begins: looks for a deadlock and sets the timeout.
     fn begin_wait(&self, cell: &Arc<WaitCell>);
+
+    /// The waiter was told that its lock is free: ends the wait where it still is.
+    fn claim(&self, cell: &Arc<WaitCell>);
 
     /// Takes a waiter out of its queue with `end`; false when its wait had ended already.
     fn cancel(&self, cell: &Arc<WaitCell>, end: WaitEnd) -> bool;
@@ -166,6 +182,9 @@ impl Future for LockWait {
         self.begin();
         if self.cell.ended().is_none() {
             self.cell.park(cx);
+            if self.cell.offered.load(Ordering::SeqCst) {
+                self.table.claim(&self.cell);
+            }
         }
         match self.cell.ended() {
             Some(end) => Poll::Ready(end),
