@@ -86,6 +86,11 @@ pub const STRESS: &[(&str, &str)] = &[
         "subquery-of-a-change-reads-the-snapshot",
         "locking::what_a_changing_statement_reads_is_the_newest",
     ),
+    ("waiter-skipped", "hot::what_is_added_to_one_row_is_there"),
+    (
+        "rolled-back-row-granted-as-committed",
+        "hot::what_is_added_to_one_row_is_there",
+    ),
     (
         "loser-keeps-its-claim",
         "locking::who_is_told_of_a_duplicate_keeps_no_claim",

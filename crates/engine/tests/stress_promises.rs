@@ -1,6 +1,7 @@
 //! Real threads, and what they were promised: a unique value is there once, a number is given once, what a serializable reader found
 //! stays so. The simulator has one thread, so that what happens between two instructions does not happen there.
 
+mod hot;
 mod locking;
 mod world;
 

@@ -9,7 +9,9 @@ use crate::experiment::Experiment;
 use crate::fio::Fio;
 use crate::record::{ExperimentRecord, Record};
 use crate::runner::{Plan, Runner};
-use crate::{catalog, conversions, formats, joins, machine, report, spill, tpcc_formats, tpch};
+use crate::{
+    catalog, conversions, formats, hot, joins, machine, report, spill, tpcc_formats, tpch,
+};
 use harness::install;
 use harness::scratch::Scratch;
 use harness::step::{self, Outcome};
@@ -68,6 +70,8 @@ enum Statements {
     Joins(joins::Options),
     /// A sort, a hash join, a GROUP BY and a DISTINCT over more rows than there is memory for.
     Spill(spill::Options),
+    /// One row, two rows from both ends, the end of a table: what everybody wants at once, beside MariaDB.
+    Hot(hot::Options),
 }
 
 /// The command.
@@ -82,6 +86,7 @@ pub fn command(options: &Options) -> Outcome<()> {
         Some(Statements::Tpch(options)) => return tpch::command(options),
         Some(Statements::Joins(options)) => return joins::command(options),
         Some(Statements::Spill(options)) => return spill::command(options),
+        Some(Statements::Hot(options)) => return hot::command(options),
         None => {}
     }
     let (quick, readme) = (options.quick, options.readme);
@@ -144,6 +149,7 @@ fn list() {
     println!(
         "\n  Queries beside MariaDB: `cargo xtask lab tpch [--scale 0.2]`, `cargo xtask lab joins [--stale]`."
     );
+    println!("\n  What everybody wants at once: `cargo xtask lab hot [--wants row,pair,end]`.");
     println!("\n  E20 (10,000 connections) is `cargo xtask hostile --only idle`.");
 }
 

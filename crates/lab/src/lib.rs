@@ -12,6 +12,7 @@ mod experiment;
 mod experiments;
 mod fio;
 mod formats;
+mod hot;
 mod joins;
 mod judge;
 mod machine;

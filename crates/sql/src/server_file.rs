@@ -109,7 +109,7 @@ fn is_own(folder: &Path, datadir: &Path) -> bool {
         return false;
     };
     let own = |name: &&str| folder.starts_with(datadir.join(name));
-    folder == datadir || OWN_FOLDERS.iter().any(|n| own(&n))
+    folder == datadir || OWN_FOLDERS.iter().any(own)
 }
 
 /// The path that is meant: what does not begin at the root begins in the folder that is allowed.

@@ -170,6 +170,11 @@ impl Owners {
             .is_some_and(|o| !o.held.is_empty() || !o.ranges.is_empty())
     }
 
+    /// True when `t` has the lock of a row in the table.
+    pub(super) fn holds_rows(&self, t: TxnId) -> bool {
+        self.shard(t).get(&t.0).is_some_and(|o| !o.held.is_empty())
+    }
+
     /// Takes the entry of `t` away.
     pub(super) fn remove(&self, t: TxnId) -> Option<Owner> {
         let mut owner = self.shard(t).remove(&t.0);

@@ -1,8 +1,20 @@
 //! The rules of one row's lock: who holds it, who waits, who goes next. Pure, knows no threads.
 //!
-//! Strictly first come, first served: a request waits when it conflicts with a holder *or with anybody who waits*, so
-//! that a stream of readers cannot starve a writer. The exception is a holder that wants more (shared to exclusive): it
-//! waits ahead of all others, since they cannot go before it ends anyway.
+//! First come, first served: a request waits when it conflicts with a holder *or with anybody who waits*, so that a stream
+//! of readers cannot starve a writer. There are three exceptions.
+//!
+//! * A holder that wants more (shared to exclusive) waits ahead of all others, since they cannot go before it ends anyway.
+//! * Who wants to write and has locked another row that others may wait for waits ahead of those who have not: it is the one
+//!   that lets others go on, and were it last, each of those before it could want what it has, and be a deadlock.
+//! * A lock that becomes free is not given to a waiter that sleeps, which would keep it idle until the waiter runs; the
+//!   waiter is told, and takes it when it comes. Who asks meanwhile for no longer than one statement ([`brief`]) goes
+//!   before it. Else everybody who asks in that time would have to sleep as well, and the row would be changed as often as
+//!   a thread can be woken. Of those who wait for that long, several are told at once, and come as their threads have time.
+//!
+//! Nobody is passed over for ever: after [`JUMPS`] the first who has locked nothing goes next, and after [`PASSES`] the
+//! lock is given to the first waiter as it sleeps.
+//!
+//! [`brief`]: super::table::Request::brief
 
 use super::wait::WaitCell;
 use base::TxnId;
@@ -30,11 +42,32 @@ pub(super) struct Granted {
     pub(super) mode: Mode,
 }
 
+/// So many who ask for a moment go before a waiter that was told it may go.
+pub(super) const PASSES: u32 = 64;
+
+/// So many of those who want a lock for a moment are told at once that they may come.
+const TOLD: usize = 32;
+
+/// So many who hold other locks go before a waiter that holds none.
+pub(super) const JUMPS: u32 = 16;
+
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) mode: Mode,
-    pub(super) upgrade: bool,
+    upgrade: bool,
+    /// It holds other locks.
+    holds: bool,
+    /// It wants the lock for a moment.
+    brief: bool,
     pub(super) cell: Arc<WaitCell>,
+}
+
+/// What becomes of a waiter when a lock is free.
+pub(super) enum Turn {
+    /// It has the lock; whether it is new as a holder.
+    Granted(Arc<WaitCell>, bool),
+    /// It may come for it.
+    Offered(Arc<WaitCell>),
 }
 
 /// What a request meets.
@@ -61,6 +94,14 @@ pub(super) struct Blockers {
 pub(super) struct Queue {
     granted: SmallVec<[Granted; 2]>,
     waiting: VecDeque<Waiting>,
+    /// How many have gone before the first waiter since it was told that it may go.
+    passed: u32,
+    /// How many of the first waiters have been told so, and have not come or came in vain.
+    told: usize,
+    /// One of them came in vain, and sleeps again.
+    in_vain: bool,
+    /// How many waiters that hold other locks have gone ahead of those that hold none, since one of these went.
+    jumped: u32,
 }
 
 impl Queue {
@@ -98,7 +139,13 @@ impl Queue {
             .any(|g| g.owner != owner && conflict(g.mode, mode))
     }
 
-    pub(super) fn verdict(&self, owner: TxnId, mode: Mode) -> Verdict {
+    /// Whether somebody waits.
+    pub(super) fn is_wanted(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// What a request meets; `brief`: it goes before waiters, who have not come for a lock that is free.
+    pub(super) fn verdict(&self, owner: TxnId, mode: Mode, brief: bool) -> Verdict {
         match self.held(owner) {
             Some(held) if held >= mode => Verdict::Held,
             // An upgrade goes before the waiters, but not before another upgrade.
@@ -106,10 +153,13 @@ impl Queue {
                 true => Verdict::Free,
                 false => Verdict::Conflict,
             },
-            None => match self.fits(owner, mode) && self.waiting.is_empty() {
-                true => Verdict::Free,
-                false => Verdict::Conflict,
-            },
+            None => {
+                let passes = brief && mode == Mode::Exclusive && self.passed < PASSES;
+                match self.fits(owner, mode) && (self.waiting.is_empty() || passes) {
+                    true => Verdict::Free,
+                    false => Verdict::Conflict,
+                }
+            }
         }
     }
 
@@ -127,19 +177,48 @@ impl Queue {
         }
     }
 
-    pub(super) fn enqueue(&mut self, mode: Mode, cell: Arc<WaitCell>) {
+    /// Somebody goes before those who wait.
+    pub(super) fn pass(&mut self) {
+        self.passed += 1;
+    }
+
+    /// Makes somebody wait; `holds`: it wants to write, and holds other locks that others may wait for.
+    pub(super) fn enqueue(&mut self, mode: Mode, cell: Arc<WaitCell>, holds: bool, brief: bool) {
         let upgrade = self.held(cell.owner).is_some();
+        let at = match (upgrade, holds) {
+            (true, _) => self.waiting.iter().take_while(|w| w.upgrade).count(),
+            (false, true) => self.behind_holders(),
+            (false, false) => self.waiting.len(),
+        };
         let w = Waiting {
             mode,
             upgrade,
+            holds,
+            brief: brief && mode == Mode::Exclusive && !upgrade,
             cell,
         };
-        if upgrade {
-            let at = self.waiting.iter().take_while(|w| w.upgrade).count();
-            self.waiting.insert(at, w);
-        } else {
-            self.waiting.push_back(w);
+        if at < self.told {
+            self.told = 0;
         }
+        self.waiting.insert(at, w);
+    }
+
+    /// The place of a new waiter that holds other locks.
+    fn behind_holders(&mut self) -> usize {
+        let holders = |from: usize| {
+            let rest = self.waiting.iter().skip(from);
+            from + rest.take_while(|w| w.upgrade || w.holds).count()
+        };
+        let first = holders(0);
+        if first == self.waiting.len() {
+            return first;
+        }
+        if self.jumped < JUMPS {
+            self.jumped += 1;
+            return first;
+        }
+        // The first that holds nothing goes before it.
+        holders(first + 1)
     }
 
     /// Takes away what `owner` holds; true when it held something.
@@ -152,22 +231,73 @@ impl Queue {
     /// Takes a waiter out; false when it does not wait here any more.
     pub(super) fn withdraw(&mut self, cell: &Arc<WaitCell>) -> bool {
         match self.waiting.iter().position(|w| Arc::ptr_eq(&w.cell, cell)) {
-            Some(i) => self.waiting.remove(i).is_some(),
+            Some(at) => self.leave(at).is_some(),
             None => false,
         }
     }
 
-    /// Grants to waiters from the front, as far as they fit. `each` gets the waiter and whether it is new as a holder.
-    pub(super) fn promote(&mut self, mut each: impl FnMut(Arc<WaitCell>, bool)) {
+    fn leave(&mut self, at: usize) -> Option<Waiting> {
+        if at < self.told {
+            self.told -= 1;
+        }
+        self.waiting.remove(at)
+    }
+
+    /// Grants to waiters from the front, as far as they fit, or tells the first that they may come.
+    pub(super) fn promote(&mut self, mut each: impl FnMut(Turn)) {
         while let Some(w) = self.waiting.front() {
             if !self.fits(w.cell.owner, w.mode) {
                 break;
             }
-            if let Some(w) = self.waiting.pop_front() {
-                let new = self.grant(w.cell.owner, w.mode);
-                each(w.cell, new);
+            let alone = w.mode == Mode::Exclusive && self.granted.is_empty();
+            if alone && self.passed < PASSES && w.cell.has_slept() {
+                self.tell(&mut each);
+                break;
+            }
+            if let Some((cell, new)) = self.grant_at(0) {
+                each(Turn::Granted(cell, new));
             }
         }
+    }
+
+    fn tell(&mut self, each: &mut impl FnMut(Turn)) {
+        if self.told > TOLD / 2 && !self.in_vain {
+            return;
+        }
+        (self.told, self.in_vain) = (0, false);
+        for w in self.waiting.iter().take(TOLD) {
+            if self.told > 0 && !w.brief {
+                break;
+            }
+            each(Turn::Offered(w.cell.clone()));
+            self.told += 1;
+            if !w.brief {
+                break;
+            }
+        }
+    }
+
+    fn grant_at(&mut self, at: usize) -> Option<(Arc<WaitCell>, bool)> {
+        let w = self.leave(at)?;
+        let new = self.grant(w.cell.owner, w.mode);
+        self.passed = if at == 0 { 0 } else { self.passed + 1 };
+        if !w.holds {
+            self.jumped = 0;
+        }
+        Some((w.cell, new))
+    }
+
+    /// A waiter that was told that it may go has come: whether it has the lock now, and is new as a holder.
+    pub(super) fn claim(&mut self, cell: &Arc<WaitCell>) -> Option<bool> {
+        let mut first = self.waiting.iter().take(TOLD);
+        let at = first.position(|w| Arc::ptr_eq(&w.cell, cell))?;
+        let early = at > 0;
+        let passes = self.passed < PASSES && self.waiting.iter().take(at + 1).all(|w| w.brief);
+        if !self.fits(cell.owner, self.waiting[at].mode) || early && !passes {
+            self.in_vain = true;
+            return None;
+        }
+        self.grant_at(at).map(|(_, new)| new)
     }
 
     /// Whom a waiter waits for; nothing when it does not wait here any more.

@@ -8,7 +8,7 @@ use super::deadlock::{Detector, WaitsFor};
 use super::fact::{Afterwards, DeadlockListener};
 use super::filter::{Filter, hash};
 use super::owners::Owners;
-use super::queue::{Blockers, Mode, Queue, Verdict};
+use super::queue::{Blockers, Mode, Queue, Turn, Verdict};
 use super::ranges::Ranges;
 use super::timeouts::{Expires, Timeouts};
 use super::wait::{LockWait, Place, QueueRef, WaitCell, WaitEnd, Waits};
@@ -68,6 +68,9 @@ pub struct Request<'a> {
     pub writer: Option<TxnId>,
     /// Where an uncontested lock is noted.
     pub hold: Hold,
+    /// The owner is going to end as soon as it has changed the row: it may go before waiters that have been told of a free
+    /// lock and have not come for it yet.
+    pub brief: bool,
     /// What to do otherwise.
     pub on_conflict: OnConflict,
 }
@@ -338,14 +341,19 @@ impl LockTable {
             self.promote(queue, place, woken);
             return Acquired::Retry;
         }
-        match (queue.verdict(req.owner, req.mode), req.on_conflict) {
+        let verdict = queue.verdict(req.owner, req.mode, req.brief);
+        match (verdict, req.on_conflict) {
             (Verdict::Held, _) => Acquired::Held,
             (Verdict::Free, _) => {
                 // An owner that is in the queue is there with its true mode: the queue must not admit others beside
-                // what it has in the row.
-                let note = req.hold != Hold::Row || queue.held(req.owner).is_some();
+                // what it has in the row. Nor must those be let in before whom it goes.
+                let passes = queue.is_wanted() && queue.held(req.owner).is_none();
+                let note = req.hold != Hold::Row || passes || queue.held(req.owner).is_some();
+                if passes {
+                    queue.pass();
+                }
                 if note && queue.grant(req.owner, req.mode) {
-                    if req.hold == Hold::Claim {
+                    if req.hold != Hold::Table {
                         self.owners.add_held(req.owner, place);
                     } else if !self.owners.try_add_held(req.owner, place) {
                         queue.release(req.owner);
@@ -358,7 +366,11 @@ impl LockTable {
             (Verdict::Conflict, OnConflict::Wait { weight, timeout_us }) => {
                 match self.make_wait(req.owner, Place::Queue(place), weight, timeout_us) {
                     Some(wait) => {
-                        queue.enqueue(req.mode, wait.cell().clone());
+                        let holds =
+                            req.mode == Mode::Exclusive && self.owners.holds_rows(req.owner);
+                        queue.enqueue(req.mode, wait.cell().clone(), holds, req.brief);
+                        // The lock may be free, and this one the first to go by now.
+                        self.promote(queue, place, woken);
                         Acquired::Wait(wait)
                     }
                     None => Acquired::Retry,
@@ -404,11 +416,26 @@ impl LockTable {
     }
 
     fn promote(&self, queue: &mut Queue, place: QueueRef, woken: &mut Woken) {
-        queue.promote(|cell, new| {
-            self.owners.wait_over(cell.owner, new.then_some(place));
-            cell.finish(WaitEnd::Granted);
-            woken.push(cell);
+        queue.promote(|turn| {
+            let cell = match turn {
+                Turn::Granted(cell, new) => {
+                    self.granted(&cell, place, new);
+                    cell
+                }
+                Turn::Offered(cell) => {
+                    cell.offer();
+                    cell
+                }
+            };
+            if !base::mutant!("waiter-skipped") {
+                woken.push(cell);
+            }
         });
+    }
+
+    fn granted(&self, cell: &WaitCell, place: QueueRef, new: bool) {
+        self.owners.wait_over(cell.owner, new.then_some(place));
+        cell.finish(WaitEnd::Granted);
     }
 
     /// Gives up one row's lock in the table before the transaction ends: READ COMMITTED found that the row does not
@@ -521,6 +548,18 @@ impl Waits for LockTable {
         if cell.ended().is_none() {
             let me: Weak<dyn Expires> = self.me.clone();
             self.timeouts.add(&me, cell);
+        }
+    }
+
+    fn claim(&self, cell: &Arc<WaitCell>) {
+        let Place::Queue(place) = cell.place else {
+            return;
+        };
+        let mut shard = self.shard(place.hash);
+        if let Some(entry) = shard.by_ref(place)
+            && let Some(new) = entry.queue.claim(cell)
+        {
+            self.granted(cell, place, new);
         }
     }
 

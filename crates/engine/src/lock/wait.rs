@@ -5,7 +5,7 @@ use base::lock::Mutex;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::task::{Context, Poll, Waker};
 
 /// How a wait ended.
@@ -68,6 +68,8 @@ pub(super) struct WaitCell {
     /// When it was made.
     pub(super) since_us: u64,
     end: AtomicU8,
+    /// It may come for the lock.
+    offered: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
@@ -87,6 +89,7 @@ impl WaitCell {
             deadline_us,
             since_us,
             end,
+            offered: AtomicBool::new(false),
             waker,
         })
     }
@@ -105,6 +108,16 @@ impl WaitCell {
     /// caller wakes it afterwards with [`WaitCell::wake`].
     pub(super) fn finish(&self, end: WaitEnd) {
         self.end.store(code(end), Ordering::SeqCst);
+    }
+
+    /// Whether it has gone to sleep before now. One that has not is about to look for the first time.
+    pub(super) fn has_slept(&self) -> bool {
+        self.offered.load(Ordering::SeqCst) || self.waker.lock().is_some()
+    }
+
+    /// The lock is free, and it may come for it: under the queue's lock. The caller wakes it afterwards.
+    pub(super) fn offer(&self) {
+        self.offered.store(true, Ordering::SeqCst);
     }
 
     /// Wakes whoever polls the wait.
@@ -128,6 +141,9 @@ impl WaitCell {
 pub(super) trait Waits: Send + Sync {
     /// The wait begins: looks for a deadlock and sets the timeout.
     fn begin_wait(&self, cell: &Arc<WaitCell>);
+
+    /// The waiter was told that its lock is free: ends the wait where it still is.
+    fn claim(&self, cell: &Arc<WaitCell>);
 
     /// Takes a waiter out of its queue with `end`; false when its wait had ended already.
     fn cancel(&self, cell: &Arc<WaitCell>, end: WaitEnd) -> bool;
@@ -182,6 +198,9 @@ impl Future for LockWait {
         self.begin();
         if self.cell.ended().is_none() {
             self.cell.park(cx);
+            if self.cell.offered.load(Ordering::SeqCst) {
+                self.table.claim(&self.cell);
+            }
         }
         match self.cell.ended() {
             Some(end) => Poll::Ready(end),

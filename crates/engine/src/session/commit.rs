@@ -114,6 +114,7 @@ impl Session {
         }
         // After that: a checkpoint finds the transaction among the active ones or in the purge queue.
         rec.ended();
+        self.lost = 0;
         engine.counters.commits.inc();
         if self.defines {
             engine.counters.definition_commits.inc();

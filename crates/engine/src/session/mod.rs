@@ -103,6 +103,8 @@ pub struct Session {
     pub(crate) table_timeout_us: u64,
     /// Bytes of before-images: what the transaction would lose as a deadlock's victim.
     pub(crate) weight: u64,
+    /// Deadlocks that ended its transactions since one was committed.
+    pub(crate) lost: u8,
     undo_reservation: UndoReservation,
     pub(crate) change: Change,
     catalog: Arc<Catalog>,
@@ -147,6 +149,7 @@ impl Session {
             lock_timeout_us: 50_000_000,
             table_timeout_us: 50_000_000,
             weight: 0,
+            lost: 0,
             undo_reservation,
             change: Change::default(),
             catalog,

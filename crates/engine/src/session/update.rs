@@ -1,6 +1,6 @@
 //! Changing rows.
 
-use super::conflict::Conflict;
+use super::conflict::{Conflict, ConflictCheck};
 use super::insert::check_key_len;
 use super::overflow_columns::{BuiltRow, build_inline};
 use super::secondary::entry_key;
@@ -112,7 +112,8 @@ impl Session {
         }
         self.need_txid();
         let mut work = Work::default();
-        let done = match self.change_once(t, key, None, f, &mut work) {
+        // Who has to wait does so on the long way, and does not stand in the queue twice.
+        let done = match self.change_once(t, key, None, LockWait::NoWait, f, &mut work) {
             Ok(Ok(Step::Done)) => Updated::Done,
             Ok(Ok(Step::NotFound)) => Updated::NotFound,
             Ok(Ok(Step::Unchanged)) => Updated::Unchanged,
@@ -240,7 +241,7 @@ impl Session {
     ) -> Result<Step, SqlError> {
         let mut pins = Pins::new();
         loop {
-            match self.change_once(t, key, seen, f, work) {
+            match self.change_once(t, key, seen, LockWait::Wait, f, work) {
                 Ok(Ok(step)) => return Ok(step),
                 Ok(Err(b)) => self.resolve_conflict(b, &t.full_name).await?,
                 Err(OpError::Wait(w)) => self.resolve(w, &mut pins, &t.full_name).await?,
@@ -255,11 +256,15 @@ impl Session {
         t: &Table,
         key: &[u8],
         seen: Option<RowVersion>,
+        wait: LockWait,
         f: &mut NewValues<'_>,
         work: &mut Work,
     ) -> Result<Result<Step, Conflict>, OpError> {
         let id = t.def.indexes[0].id;
-        let check = self.conflict_check(id, LockWait::Wait);
+        let check = ConflictCheck {
+            brief: !self.in_transaction(),
+            ..self.conflict_check(id, wait)
+        };
         let (engine, reg, txid) = (&self.engine, &self.reg, self.txid);
         let change = &mut self.change;
         let mut step = Step::Done;

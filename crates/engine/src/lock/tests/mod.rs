@@ -4,6 +4,7 @@ mod guards;
 mod model;
 mod rules;
 mod threads;
+mod turns;
 
 use super::*;
 use crate::txn::{Registration, TxnSystem};
@@ -120,6 +121,7 @@ pub(super) fn request(owner: TxnId, key: &[u8], mode: Mode, weight: u64) -> Requ
         mode,
         writer: None,
         hold: Hold::Table,
+        brief: false,
         on_conflict,
     }
 }

@@ -1,7 +1,7 @@
 //! Random histories against a naive model: lists of who holds and who waits, and a cycle search over all pairs.
 
 use super::*;
-use crate::lock::queue::conflict;
+use crate::lock::queue::{JUMPS, conflict};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -34,7 +34,16 @@ fn op() -> impl Strategy<Value = Op> {
 #[derive(Default, Debug)]
 struct Row {
     held: BTreeMap<TxnId, Mode>,
-    waiting: Vec<(TxnId, Mode, bool)>,
+    waiting: Vec<Wants>,
+    jumped: u32,
+}
+
+#[derive(Debug)]
+struct Wants {
+    who: TxnId,
+    mode: Mode,
+    upgrade: bool,
+    holds: bool,
 }
 
 impl Row {
@@ -46,11 +55,13 @@ impl Row {
 
     fn grant_waiting(&mut self) -> Vec<TxnId> {
         let mut out = Vec::new();
-        while let Some(&(who, mode, _)) = self.waiting.first() {
+        while let Some(&Wants { who, mode, .. }) = self.waiting.first() {
             if !self.free(who, mode) {
                 break;
             }
-            self.waiting.remove(0);
+            if !self.waiting.remove(0).holds {
+                self.jumped = 0;
+            }
             let m = self.held.entry(who).or_insert(mode);
             *m = (*m).max(mode);
             out.push(who);
@@ -61,7 +72,7 @@ impl Row {
     /// Every pair (waiter, somebody it waits for).
     fn edges(&self) -> Vec<(TxnId, TxnId)> {
         let mut out = Vec::new();
-        for (i, &(who, mode, _)) in self.waiting.iter().enumerate() {
+        for (i, &Wants { who, mode, .. }) in self.waiting.iter().enumerate() {
             out.extend(
                 self.held
                     .iter()
@@ -71,11 +82,30 @@ impl Row {
             out.extend(
                 self.waiting[..i]
                     .iter()
-                    .filter(|w| conflict(w.1, mode))
-                    .map(|w| (who, w.0)),
+                    .filter(|w| conflict(w.mode, mode))
+                    .map(|w| (who, w.who)),
             );
         }
         out
+    }
+
+    fn enqueue(&mut self, wants: Wants) {
+        let first_plain = |w: &Vec<Wants>, from: usize| {
+            let plain = w.iter().skip(from).position(|w| !w.upgrade && !w.holds);
+            plain.map_or(w.len(), |n| from + n)
+        };
+        let plain = first_plain(&self.waiting, 0);
+        let at = match wants {
+            Wants { upgrade: true, .. } => self.waiting.iter().filter(|w| w.upgrade).count(),
+            Wants { holds: false, .. } => self.waiting.len(),
+            _ if plain == self.waiting.len() => plain,
+            _ if self.jumped < JUMPS => {
+                self.jumped += 1;
+                plain
+            }
+            _ => first_plain(&self.waiting, plain + 1),
+        };
+        self.waiting.insert(at, wants);
     }
 }
 
@@ -137,11 +167,12 @@ impl Model {
             return;
         }
         let id = self.sessions[who].id;
+        let holds = self.rows.values().any(|r| r.held.contains_key(&id));
         let row = self.rows.entry(key).or_default();
         let held = row.held.get(&id).copied();
         let answer = self.w.table.lock(&request(id, &[key], mode, weight));
         let blocked_by_queue = match held {
-            Some(_) => row.waiting.iter().any(|w| w.2),
+            Some(_) => row.waiting.iter().any(|w| w.upgrade),
             None => !row.waiting.is_empty(),
         };
         match answer {
@@ -153,13 +184,12 @@ impl Model {
             }
             Acquired::Wait(mut wait) => {
                 assert!(!row.free(id, mode) || blocked_by_queue);
-                let upgrade = held.is_some();
-                let at = if upgrade {
-                    row.waiting.iter().filter(|w| w.2).count()
-                } else {
-                    row.waiting.len()
-                };
-                row.waiting.insert(at, (id, mode, upgrade));
+                row.enqueue(Wants {
+                    who: id,
+                    mode,
+                    upgrade: held.is_some(),
+                    holds: holds && mode == Mode::Exclusive,
+                });
                 let cyclic = self.cyclic();
                 wait.begin();
                 self.sessions[who].wait = Some(wait);
@@ -190,7 +220,7 @@ impl Model {
 
     fn leave_queues(&mut self, who: &BTreeSet<TxnId>) {
         for row in self.rows.values_mut() {
-            row.waiting.retain(|w| !who.contains(&w.0));
+            row.waiting.retain(|w| !who.contains(&w.who));
         }
         self.grant_waiting();
     }
@@ -230,7 +260,7 @@ impl Model {
             let waits = self
                 .rows
                 .values()
-                .any(|r| r.waiting.iter().any(|w| w.0 == s.id));
+                .any(|r| r.waiting.iter().any(|w| w.who == s.id));
             assert_eq!(waits, s.wait.as_ref().is_some_and(|w| w.ended().is_none()));
             assert_eq!(waits, self.w.table.is_waiting(s.id));
         }

@@ -32,7 +32,13 @@ impl Stress {
     }
 
     /// Takes one row; false when the transaction must end.
-    fn acquire(&self, me: TxnId, key: usize, exclusive: bool, how: &mut [u8; KEYS]) -> bool {
+    fn acquire(
+        &self,
+        me: TxnId,
+        key: usize,
+        (exclusive, brief): (bool, bool),
+        how: &mut [u8; KEYS],
+    ) -> bool {
         loop {
             let wait = {
                 let mut row = self.rows[key].lock();
@@ -51,6 +57,7 @@ impl Stress {
                 };
                 let req = Request {
                     hold,
+                    brief,
                     writer,
                     on_conflict,
                     ..request(me, &name, mode, 0)
@@ -119,9 +126,10 @@ impl Stress {
         for _ in 0..rounds {
             let me = self.w.begin(&cell);
             let mut how = [0u8; KEYS];
-            for _ in 0..1 + rng.below(4) {
+            let brief = rng.below(2) == 0;
+            for _ in 0..if brief { 1 } else { 1 + rng.below(4) } {
                 let (key, exclusive) = (rng.below(KEYS as u64) as usize, rng.below(2) == 0);
-                if !self.acquire(me, key, exclusive, &mut how) {
+                if !self.acquire(me, key, (exclusive, brief), &mut how) {
                     break;
                 }
                 if rng.below(8) == 0 {
