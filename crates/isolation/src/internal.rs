@@ -203,9 +203,18 @@ impl<'a> Walk<'a> {
         } else {
             Anomaly::G1a
         };
+        let w = &self.history.txns[writer as usize];
+        let how = format!(
+            "{:?} from {} to {}; the reader {:?} from {} to {}",
+            w.end, w.began, w.ended, reader.end, reader.began, reader.ended
+        );
         let (who, writer) = (self.who(), name(self.history, writer));
+        let both = format!("{:?}; {:?}", w.ops, reader.ops);
         self.verdict.add(class, || {
-            format!("{who} read {} is of {writer}, which is not there", what())
+            format!(
+                "{who} read {} is of {writer}, which is not there ({how}): {both}",
+                what()
+            )
         });
     }
 
