@@ -1,5 +1,6 @@
 //! Definitions as bytes: length-prefixed fields under a version number, so that a later version can add fields.
 
+use super::constraints::{CheckDef, GeneratedDef};
 use super::def::*;
 use base::PageNo;
 use types::{CollationId, DataType, Value, rowfield};
@@ -10,6 +11,12 @@ const VERSION: u8 = 1;
 const FILLED: u8 = 2;
 /// Indexes can have options that are only shown.
 const ASKED: u8 = 3;
+/// Columns can be generated, and sections follow the definition: a tag, a length, and what the tag stands for. A reader refuses a tag
+/// that it does not know, since rows would be written against what it says.
+const SECTIONS: u8 = 4;
+
+/// The section of CHECK constraints. (1 is kept for foreign keys.)
+const CHECKS: u8 = 2;
 
 /// No row is as long as this.
 const BINARY_MAX: u32 = 65_535;
@@ -94,7 +101,10 @@ impl TableDef {
         let filled = self.columns.iter().any(|c| c.fill.is_some());
         let none = IndexOptions::default();
         let asked = self.indexes.iter().any(|x| x.asked != none);
+        let sections = self.sections();
+        let computed = self.columns.iter().any(|c| c.generated.is_some());
         let mut o = Out(vec![match (asked, filled) {
+            _ if computed || !sections.is_empty() => SECTIONS,
             (true, _) => ASKED,
             (false, true) => FILLED,
             (false, false) => VERSION,
@@ -121,13 +131,39 @@ impl TableDef {
             o.str(k);
             o.str(v);
         }
+        for (tag, content) in &sections {
+            o.u8(*tag);
+            o.bytes(content);
+        }
         o.0
+    }
+
+    /// What follows the definition, by tag; nothing that is empty.
+    fn sections(&self) -> Vec<(u8, Vec<u8>)> {
+        let mut sections = Vec::new();
+        if !self.checks.is_empty() {
+            sections.push((CHECKS, checks(&self.checks)));
+        }
+        sections
+    }
+
+    /// Takes what follows the definition; `None` if it is not understood.
+    fn read_sections(&mut self, i: &mut In<'_>) -> Option<()> {
+        while !i.0.is_empty() {
+            let (tag, content) = (i.u8()?, i.bytes()?);
+            match tag {
+                CHECKS => self.checks = read_checks(content)?,
+                _ => return None,
+            }
+        }
+        Some(())
     }
 
     /// From bytes; `None` if they are none.
     pub fn decode(b: &[u8]) -> Option<TableDef> {
         let mut i = In(b);
-        if i.u8()? > ASKED {
+        let version = i.u8()?;
+        if version > SECTIONS {
             return None;
         }
         let (id, schema, name) = (i.u32()?, i.str()?, i.str()?);
@@ -158,15 +194,44 @@ impl TableDef {
             others,
             created_us,
         };
-        Some(TableDef {
+        let mut def = TableDef {
             id,
             schema,
             name,
             columns,
             indexes,
+            checks: Vec::new(),
             options,
-        })
+        };
+        if version >= SECTIONS {
+            def.read_sections(&mut i)?;
+        }
+        Some(def)
     }
+}
+
+fn checks(list: &[CheckDef]) -> Vec<u8> {
+    let mut o = Out(Vec::new());
+    o.u32(list.len() as u32);
+    for c in list {
+        o.str(&c.name);
+        o.str(&c.clause);
+        o.u8(c.enforced as u8);
+    }
+    o.0
+}
+
+fn read_checks(b: &[u8]) -> Option<Vec<CheckDef>> {
+    let mut i = In(b);
+    let n = i.count()?;
+    let read = |_| {
+        Some(CheckDef {
+            name: i.str()?,
+            clause: i.str()?,
+            enforced: i.u8()? != 0,
+        })
+    };
+    (0..n).map(read).collect()
 }
 
 fn column(o: &mut Out, c: &ColumnDef) {
@@ -181,6 +246,7 @@ fn column(o: &mut Out, c: &ColumnDef) {
         c.generated.is_some(),
         c.invisible,
         c.fill.is_some(),
+        c.generated.as_ref().is_some_and(|g| g.stored),
     ];
     o.u8(flags
         .iter()
@@ -188,7 +254,7 @@ fn column(o: &mut Out, c: &ColumnDef) {
         .fold(0, |f, (i, b)| f | (*b as u8) << i));
     o.str(&c.comment);
     if let Some(g) = &c.generated {
-        o.str(g);
+        o.str(&g.expr);
     }
     match &c.default {
         ColumnDefault::None => o.u8(0),
@@ -225,7 +291,13 @@ fn read_column(i: &mut In<'_>) -> Option<ColumnDef> {
     let flags = i.u8()?;
     let flag = |n: u8| flags & (1 << n) != 0;
     let comment = i.str()?;
-    let generated = if flag(3) { Some(i.str()?) } else { None };
+    let mut generated = None;
+    if flag(3) {
+        generated = Some(GeneratedDef {
+            expr: i.str()?,
+            stored: flag(6),
+        });
+    }
     let default = match i.u8()? {
         0 => ColumnDefault::None,
         1 => ColumnDefault::Null,

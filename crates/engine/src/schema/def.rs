@@ -1,5 +1,6 @@
 //! The definitions themselves: plain data.
 
+use super::constraints::{CheckDef, GeneratedDef};
 use base::PageNo;
 use types::{CollationId, DataType, Value};
 
@@ -25,6 +26,8 @@ pub struct TableDef {
     pub columns: Vec<ColumnDef>,
     /// Indexes; the first one is the clustered one.
     pub indexes: Vec<IndexDef>,
+    /// CHECK constraints, in the order of their names.
+    pub checks: Vec<CheckDef>,
     /// Everything else.
     pub options: TableOptions,
 }
@@ -48,8 +51,8 @@ pub struct ColumnDef {
     pub auto_increment: bool,
     /// Its comment.
     pub comment: String,
-    /// SQL text of a generated column.
-    pub generated: Option<String>,
+    /// Where it is a generated column.
+    pub generated: Option<GeneratedDef>,
     /// INVISIBLE.
     pub invisible: bool,
 }

@@ -5,6 +5,7 @@
 
 mod codec;
 mod column_key;
+mod constraints;
 mod cover;
 mod ddl_mutex;
 mod def;
@@ -16,6 +17,7 @@ mod table;
 
 pub use column_key::column_key;
 pub(crate) use column_key::column_key_into;
+pub use constraints::{CheckDef, GeneratedDef, generated_number};
 pub use cover::Cover;
 pub(crate) use ddl_mutex::{DdlGuard, DdlState};
 pub use def::{

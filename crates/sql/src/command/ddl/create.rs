@@ -11,6 +11,7 @@ use crate::sink::{Done, ResultSink};
 use sql_expr::vars::SqlMode;
 use sql_parser::ast::{self, CreateTable};
 
+use super::checks;
 use super::identifier::check_identifier;
 use super::keys;
 use super::table::{self, DefCtx};
@@ -96,6 +97,7 @@ fn like(
     def.options.auto_increment = 0;
     def.options.created_us = 0;
     def.columns.iter_mut().for_each(|c| c.fill = None);
+    def.checks = checks::copied(&def.checks, name)?;
     def.indexes.retain(|i| i.kind != IndexKind::Hidden);
     for i in &mut def.indexes {
         i.id = 0;

@@ -5,11 +5,14 @@
 
 mod alter;
 mod altered_table;
+mod checks;
 mod create;
 mod database;
 mod datatype;
 mod default;
 mod drop;
+mod expression;
+mod generated;
 mod identifier;
 mod keys;
 mod rebuild;

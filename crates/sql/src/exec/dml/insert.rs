@@ -37,7 +37,7 @@ pub(crate) async fn run(
 ) -> Result<Done, SqlError> {
     let cx = env.cx;
     let mut subs = SubValues::new(&plan.subqueries, env, &NoRow).await?;
-    let writer = TableWriter::new(&plan.table, plan.ignore);
+    let writer = TableWriter::new(&plan.table, plan.ignore).under(&plan.rules);
     let rows = NewRows::of(plan, cx);
     let mut w = Insert {
         plan,
@@ -45,7 +45,9 @@ pub(crate) async fn run(
         numbers: Numbers::of(plan, cx),
         on_duplicate: OnDuplicate {
             plan,
-            writer: writer.assigning(&plan.on_duplicate, &plan.touch),
+            writer: writer
+                .assigning(&plan.on_duplicate, &plan.touch)
+                .under(&plan.rules_of_changes),
             mode: rows.mode,
             auto: rows.auto,
             found_rows,
@@ -99,6 +101,9 @@ impl Insert<'_> {
         subs: &mut SubValues,
         selected: Option<(&RowStore, usize)>,
     ) -> Result<(), SqlError> {
+        if !self.writer.admits(&row, env.cx)? {
+            return Ok(());
+        }
         let place = (self.line, left);
         let number = self
             .numbers
