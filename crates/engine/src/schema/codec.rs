@@ -402,3 +402,73 @@ fn read_index(i: &mut In<'_>) -> Option<IndexDef> {
         asked,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> TableDef {
+        let index = IndexDef {
+            id: 7,
+            name: String::new(),
+            kind: IndexKind::Hidden,
+            parts: Vec::new(),
+            comment: String::new(),
+            root: PageNo(3),
+            invisible: false,
+            asked: IndexOptions::default(),
+        };
+        TableDef {
+            id: 5,
+            schema: "s".into(),
+            name: "t".into(),
+            columns: vec![ColumnDef::new("a", DataType::INT)],
+            indexes: vec![index],
+            checks: Vec::new(),
+            options: TableOptions {
+                collation: CollationId::DEFAULT,
+                comment: String::new(),
+                row_format: String::new(),
+                auto_increment: 0,
+                others: Vec::new(),
+                created_us: 1,
+            },
+        }
+    }
+
+    #[test]
+    fn a_definition_without_constraints_is_as_it_was_before_there_were_any() {
+        assert_eq!(table().encode()[0], VERSION);
+    }
+
+    #[test]
+    fn constraints_and_generated_columns_come_back() {
+        let mut def = table();
+        for (n, stored) in [(1, true), (2, false)] {
+            let mut c = ColumnDef::new(&format!("g{n}"), DataType::INT);
+            let expr = format!("(`a` + {n})");
+            c.generated = Some(GeneratedDef { expr, stored });
+            def.columns.push(c);
+            def.checks.push(CheckDef {
+                name: format!("t_chk_{n}"),
+                clause: "(`a` > 0)".into(),
+                enforced: stored,
+            });
+        }
+        let bytes = def.encode();
+        assert_eq!(bytes[0], SECTIONS);
+        let back = TableDef::decode(&bytes).expect("a definition");
+        assert_eq!(back.checks, def.checks);
+        let generated = |d: &TableDef| d.columns.iter().map(|c| c.generated.clone()).collect();
+        let (was, is): (Vec<_>, Vec<_>) = (generated(&def), generated(&back));
+        assert_eq!(was, is);
+        // What is cut short, and a section that is not known, is no definition.
+        assert!((1..bytes.len()).all(|n| {
+            let cut = TableDef::decode(&bytes[..n]);
+            cut.is_none_or(|d| d.checks.is_empty())
+        }));
+        let mut other = bytes.clone();
+        other.extend([77, 0, 0, 0, 0]);
+        assert!(TableDef::decode(&other).is_none());
+    }
+}

@@ -430,6 +430,7 @@ impl UpdateTarget {
         self.touch.contains(&column)
             || self.assigns.iter().any(|a| a.column == column)
             || self.rules.generates(column)
+                && !base::mutant!("index-of-a-generated-column-left-behind")
     }
 }
 

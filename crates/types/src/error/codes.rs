@@ -384,6 +384,8 @@ codes! {
     ER_DA_GLOBAL_CONN_LIMIT = 4081, "HY000", "Connection closed. Global connection memory limit %llu bytes exceeded. Consumed %llu bytes.";
     ER_DA_CONN_LIMIT = 4082, "HY000", "Connection closed. Connection memory limit %llu bytes exceeded. Consumed %llu bytes.";
     ER_COMMENT_CONTAINS_INVALID_STRING = 4088, "HY000", "Comment for %s '%s' contains an invalid %s character string: '%s'.";
+    ER_GIPK_COLUMN_EXISTS = 4108, "HY000", "Failed to generate invisible primary key. Column '%s' already exists.";
+    ER_GIPK_FAILED_AUTOINC_COLUMN_EXISTS = 4109, "HY000", "Failed to generate invisible primary key. Auto-increment column already exists.";
 }
 
 /// Looks a code up; `None` for a number this table does not know.

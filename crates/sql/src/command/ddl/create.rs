@@ -13,6 +13,7 @@ use sql_parser::ast::{self, CreateTable};
 
 use super::checks;
 use super::identifier::check_identifier;
+use super::invisible_key;
 use super::keys;
 use super::table::{self, DefCtx};
 
@@ -38,6 +39,7 @@ pub async fn run(
     }
     let Some(query) = &stmt.query else {
         let def = define(s, stmt, &schema, collation)?;
+        let def = with_key(s, def)?;
         return make(s, def, stmt.if_not_exists).await;
     };
     from_query(s, stmt, query, &schema, collation, sink).await
@@ -81,6 +83,14 @@ fn define(
     })?;
     warnings.into_iter().for_each(|w| s.warn(w));
     made
+}
+
+/// The definition with an invisible primary key, where the session wants one for tables that have none.
+fn with_key(s: &mut Session, mut def: TableDef) -> Result<TableDef, SqlError> {
+    s.with_ctx(Session::NO_PARAMS, |cx| {
+        invisible_key::add(&mut def, cx)?;
+        Ok(def)
+    })
 }
 
 fn like(
@@ -131,6 +141,7 @@ async fn from_query(
         def.columns.extend(more);
         def
     };
+    let def = with_key(s, def)?;
     make(s, def, false).await?;
     let insert = ast::Insert {
         replace: stmt.on_duplicate == Some(ast::DuplicatePolicy::Replace),

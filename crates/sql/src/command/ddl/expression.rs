@@ -8,8 +8,11 @@ use types::error::codes;
 use super::keys::column_index;
 use crate::context::parse_error;
 use sql_expr::func;
-use sql_parser::ast::{self, Expr, IntroducedLit, LiteralForm};
+use sql_parser::ast::{self, CastType, Expr, IntroducedLit, LiteralForm};
 use sql_parser::{Options, parse_expr};
+
+/// The character set of literals as they are kept, and of what is made text.
+const LITERALS: &str = "utf8mb4";
 
 /// What an expression belongs to.
 #[derive(Debug, Clone, Copy)]
@@ -128,6 +131,12 @@ pub(super) fn keep(
                     form: LiteralForm::Hex,
                 }));
             }
+            // What a session has for text that names no character set is the session's.
+            Expr::Cast(cast) => {
+                if let CastType::Char { charset, .. } = &mut cast.target {
+                    charset.get_or_insert_with(|| LITERALS.into());
+                }
+            }
             e => {
                 if let Some(c) = e.column_mut() {
                     read.push(resolve(c, owner, columns, table)?);
@@ -138,7 +147,7 @@ pub(super) fn keep(
     })?;
     read.sort_unstable();
     read.dedup();
-    let text = expr.deparse(Some("utf8mb4")).to_string();
+    let text = expr.deparse(Some(LITERALS)).to_string();
     // The text has more parentheses. Where it would be nested too deeply to be read again, no row could be written.
     parse_expr(text.as_bytes(), &Options::default()).map_err(|e| parse_error(&e))?;
     Ok(Kept {

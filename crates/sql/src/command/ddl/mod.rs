@@ -14,6 +14,7 @@ mod drop;
 mod expression;
 mod generated;
 mod identifier;
+mod invisible_key;
 mod keys;
 mod rebuild;
 mod row_format;

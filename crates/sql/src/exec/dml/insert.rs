@@ -37,7 +37,13 @@ pub(crate) async fn run(
 ) -> Result<Done, SqlError> {
     let cx = env.cx;
     let mut subs = SubValues::new(&plan.subqueries, env, &NoRow).await?;
-    let writer = TableWriter::new(&plan.table, plan.ignore).under(&plan.rules);
+    let writer = TableWriter::new(&plan.table, plan.ignore);
+    let changing = writer.assigning(&plan.on_duplicate, &plan.touch);
+    let changing = match base::mutant!("check-skipped-on-duplicate-key") {
+        true => changing,
+        false => changing.under(&plan.rules_of_changes),
+    };
+    let writer = writer.under(&plan.rules);
     let rows = NewRows::of(plan, cx);
     let mut w = Insert {
         plan,
@@ -45,9 +51,7 @@ pub(crate) async fn run(
         numbers: Numbers::of(plan, cx),
         on_duplicate: OnDuplicate {
             plan,
-            writer: writer
-                .assigning(&plan.on_duplicate, &plan.touch)
-                .under(&plan.rules_of_changes),
+            writer: changing,
             mode: rows.mode,
             auto: rows.auto,
             found_rows,

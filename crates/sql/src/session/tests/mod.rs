@@ -21,6 +21,7 @@ mod nonblocking;
 pub(crate) mod opened;
 mod params;
 mod rekey;
+mod row_rules;
 mod rows;
 mod set;
 mod shows;
