@@ -104,7 +104,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ),
     (
         "index-of-a-generated-column-left-behind",
-        "session::tests::row_rules::an_index_of_a_generated_column_follows_its_row",
+        "session::tests::nonblocking::what_a_definition_says_of_rows_holds_of_changes_at_once",
     ),
     (
         "rows-there-not-checked",

@@ -55,11 +55,7 @@ impl StatementBinder<'_> {
                 let implied = i.columns.is_empty();
                 let rows =
                     self.insert_values(rows, columns.len(), implied, &names, &mut subqueries)?;
-                for row in &rows {
-                    let given = columns.iter().zip(row);
-                    let given = given.filter(|(_, v)| matches!(v, InsertValue::Expr(_)));
-                    refuse_generated(&table, given.map(|(&c, _)| c))?;
-                }
+                refuse_values(&table, &columns, &rows)?;
                 let on_duplicate = self.on_duplicate(i, &names, None, &columns, &mut subqueries)?;
                 (InsertRows::Values(rows), on_duplicate)
             }
@@ -324,6 +320,20 @@ pub(crate) fn refuse_generated(
             ),
         )),
     }
+}
+
+/// The same of the rows of VALUES.
+fn refuse_values(
+    table: &Table,
+    columns: &[u16],
+    rows: &[Vec<InsertValue>],
+) -> Result<(), SqlError> {
+    for row in rows {
+        let given = columns.iter().zip(row);
+        let given = given.filter(|(_, v)| matches!(v, InsertValue::Expr(_)));
+        refuse_generated(table, given.map(|(&c, _)| c))?;
+    }
+    Ok(())
 }
 
 /// Whether it is a generated column that is assigned DEFAULT, which changes nothing of it.

@@ -82,6 +82,20 @@ pub(crate) fn bound(text: &str, columns: &[ColumnDef], cx: &EvalCtx<'_>) -> Resu
     Binder::new(cx, &mut RowOf(columns), Clause::FieldList).bind(&e)
 }
 
+/// The columns that an expression reads which was kept as text.
+pub(crate) fn columns_read(text: &str, def: &TableDef) -> Vec<u16> {
+    let mut read = Vec::new();
+    if let Ok(mut e) = parse_expr(text.as_bytes(), &Options::default()) {
+        // It fails at nothing.
+        let _: Result<(), ()> = e.walk_mut(&mut |e| {
+            let column = e.column_mut().and_then(|c| def.column(&c.name));
+            read.extend(column.map(|c| c as u16));
+            Ok(())
+        });
+    }
+    read
+}
+
 /// The columns of the row.
 struct RowOf<'a>(&'a [ColumnDef]);
 

@@ -65,7 +65,7 @@ impl Owner<'_> {
                 "Expression of generated column '{}' contains a disallowed function: ",
             ),
         );
-        e.message = format!("{}{function}.", e.message).into();
+        e.message = format!("{}{function}.", e.message);
         e
     }
 
