@@ -1,6 +1,5 @@
 //! Definitions as bytes: length-prefixed fields under a version number, so that a later version can add fields.
 
-use super::constraints::{CheckDef, GeneratedDef};
 use super::def::*;
 use base::PageNo;
 use types::{CollationId, DataType, Value, rowfield};

@@ -1,27 +1,6 @@
-//! What a table's definition says of its rows beyond their columns: CHECK constraints and generated columns. The expressions are SQL
-//! text here; nothing below `sql` evaluates them.
+//! CHECK constraints of a definition: found by name, and what becomes of their names when the table gets another one.
 
 use super::def::TableDef;
-
-/// A generated column's expression.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GeneratedDef {
-    /// Its SQL text.
-    pub expr: String,
-    /// STORED, and not VIRTUAL.
-    pub stored: bool,
-}
-
-/// A CHECK constraint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckDef {
-    /// Its name, unique in the schema in any case.
-    pub name: String,
-    /// The SQL text of its condition.
-    pub clause: String,
-    /// Not NOT ENFORCED.
-    pub enforced: bool,
-}
 
 impl TableDef {
     /// Number of the CHECK constraint with this name (case-insensitive).

@@ -1,6 +1,5 @@
 //! The definitions themselves: plain data.
 
-use super::constraints::{CheckDef, GeneratedDef};
 use base::PageNo;
 use types::{CollationId, DataType, Value};
 
@@ -73,6 +72,26 @@ impl ColumnDef {
             invisible: false,
         }
     }
+}
+
+/// A generated column's expression, which nothing below `sql` evaluates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratedDef {
+    /// Its SQL text.
+    pub expr: String,
+    /// STORED, and not VIRTUAL.
+    pub stored: bool,
+}
+
+/// A CHECK constraint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckDef {
+    /// Its name, unique in the schema in any case.
+    pub name: String,
+    /// The SQL text of its condition.
+    pub clause: String,
+    /// Not NOT ENFORCED.
+    pub enforced: bool,
 }
 
 /// A column's default.

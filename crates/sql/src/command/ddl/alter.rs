@@ -21,7 +21,7 @@ use sql_parser::ast::{
 use super::altered_table::{AlteredTable, Origin};
 use super::identifier::check_identifier;
 use super::table::{self, DefCtx};
-use super::{altered_table, generated, rebuild};
+use super::{altered_table, rebuild};
 
 fn done() -> Done {
     Done {
@@ -238,7 +238,7 @@ fn unwritten(
     made: &AlteredTable,
 ) -> Result<Option<TableDef>, SqlError> {
     let had = old.columns.len();
-    if made.verify || generated::recomputed(old, &made.def.columns, &made.origins).contains(&true) {
+    if made.verify || made.recomputed(old).contains(&true) {
         return Ok(None);
     }
     let mut def = made.def.clone();

@@ -40,6 +40,11 @@ pub(super) struct AlteredTable {
 }
 
 impl AlteredTable {
+    /// For each column whether it is a generated one that rows which are there have to be given anew.
+    pub(super) fn recomputed(&self, old: &TableDef) -> Vec<bool> {
+        recomputed(old, &self.def.columns, &self.origins)
+    }
+
     /// Every row keeps the values of its clustered key.
     pub(super) fn keeps_key(&self, old: &TableDef) -> bool {
         let (Some(was), Some(is)) = (old.indexes.first(), self.def.clustered_choice()) else {
@@ -53,6 +58,15 @@ impl AlteredTable {
         let same = |(a, b): (&IndexPart, &IndexPart)| kept(b.column) == Some(a.column);
         was.parts.len() == is.parts.len() && was.parts.iter().zip(&is.parts).all(same)
     }
+}
+
+fn recomputed(old: &TableDef, columns: &[ColumnDef], origins: &[Origin]) -> Vec<bool> {
+    let was = origins.iter().map(|o| match o {
+        Origin::Kept(n) => Some((usize::from(*n), true)),
+        Origin::Converted(n) => Some((usize::from(*n), false)),
+        Origin::New => None,
+    });
+    generated::recomputed(old, columns, &was.collect::<Vec<_>>())
 }
 
 struct Column {
@@ -454,7 +468,7 @@ impl<'a> Draft<'a> {
             }
         });
         let origins: Vec<Origin> = origins.collect();
-        let recomputed = generated::recomputed(self.old, &columns, &origins);
+        let recomputed = recomputed(self.old, &columns, &origins);
         let same = |at: usize| match origins[at] {
             Origin::Kept(n) => {
                 self.old.columns[usize::from(n)].ty == columns[at].ty && !recomputed[at]

@@ -1,11 +1,10 @@
 //! Generated columns of CREATE TABLE and ALTER TABLE: what they may refer to, what they cannot be, and which of them rows that are
 //! there must be given anew.
 
-use engine::{ColumnDef, GeneratedDef, IndexDef, IndexKind, TableDef};
+use engine::{ColumnDef, IndexDef, IndexKind, TableDef};
 use types::SqlError;
 use types::error::codes;
 
-use super::altered_table::Origin;
 use super::expression::{self, Kept, Owner};
 use crate::bind::row_rules;
 use sql_expr::EvalCtx;
@@ -150,26 +149,24 @@ pub(super) fn check_gone(
 }
 
 /// For each column of a new definition whether it is a generated one that rows which are there have to be given anew: it is new, says
-/// something else, or reads a column that has other values or another type.
-pub(super) fn recomputed(old: &TableDef, new: &[ColumnDef], origins: &[Origin]) -> Vec<bool> {
-    let same = |at: usize| match origins.get(at) {
-        Some(Origin::Kept(n)) => old.columns[usize::from(*n)].ty == new[at].ty,
-        _ => false,
+/// something else, or reads a column that has other values or another type. `was` says which column it was, and whether its values stay.
+pub(super) fn recomputed(
+    old: &TableDef,
+    new: &[ColumnDef],
+    was: &[Option<(usize, bool)>],
+) -> Vec<bool> {
+    let same = |(c, was): (&ColumnDef, &Option<(usize, bool)>)| match was {
+        Some((n, stays)) => *stays && old.columns[*n].ty == c.ty,
+        None => false,
     };
-    let text = |g: &Option<GeneratedDef>| g.as_ref().map(|g| g.expr.clone());
-    let mut moved: Vec<bool> = (0..new.len()).map(|at| !same(at)).collect();
+    let mut moved: Vec<bool> = new.iter().zip(was).map(|x| !same(x)).collect();
     for (at, c) in new.iter().enumerate() {
         let Some(g) = &c.generated else { continue };
-        let was = match origins.get(at) {
-            Some(Origin::Kept(n) | Origin::Converted(n)) => {
-                text(&old.columns[usize::from(*n)].generated)
-            }
-            _ => None,
-        };
+        let before = was[at].and_then(|(n, _)| old.columns[n].generated.as_ref());
         let read = expression::names_in(&g.expr);
         let reads = |(n, c): (usize, &ColumnDef)| moved[n] && read.contains(&c.name.to_lowercase());
         let other = new.iter().enumerate().any(reads);
-        moved[at] |= was.as_ref() != Some(&g.expr) || other;
+        moved[at] |= other || before.is_none_or(|b| b.expr != g.expr);
     }
     let computed = new.iter().zip(&moved);
     computed.map(|(c, m)| c.generated.is_some() && *m).collect()

@@ -15,7 +15,7 @@ use sql_expr::vars::SqlMode;
 use sql_expr::{EvalCtx, Expr, NoRow};
 
 use super::altered_table::{AlteredTable, Origin};
-use super::{default, generated};
+use super::default;
 
 /// How a column's value comes about.
 enum Source {
@@ -96,7 +96,7 @@ impl<'a, 's> Maker<'a, 's> {
         let new = &altered.def;
         let mode = scalar::convert_mode(cx);
         let columns = new.columns.iter().enumerate().zip(&altered.origins);
-        let recomputed = generated::recomputed(old, &new.columns, &altered.origins);
+        let recomputed = altered.recomputed(old);
         let sources = columns.map(|((at, c), origin)| {
             if let (Some(g), true) = (&c.generated, recomputed[at]) {
                 let e = row_rules::bound(&g.expr, &new.columns, cx)?;
