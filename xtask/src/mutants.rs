@@ -1,8 +1,8 @@
 //! `cargo xtask mutants`: plants one bug at a time (`planted` has the lists) and says which tool found it, and how fast. The simulator
-//! tries new seeds until one fails; the threads of `engine`'s `stress_promises` run again and again; a model must pass without
+//! tries new seeds until one fails; the threads of `engine`'s `stress_promises` and tests of `sql` run again and again; a model must pass without
 //! its bug and fail with it.
 
-use crate::planted::{MODELS, SIM, STRESS};
+use crate::planted::{MODELS, SIM, STATEMENTS, STRESS};
 use crate::{models, seeds, sim};
 use harness::step::{self, Outcome};
 use harness::workspace;
@@ -66,7 +66,7 @@ pub struct Options {
     /// Only bugs whose names contain this.
     #[arg(long, default_value = "", hide_default_value = true)]
     only: String,
-    /// One tool alone: sim, stress or model.
+    /// One tool alone: sim, stress, statements or model.
     #[arg(long, default_value = "", hide_default_value = true)]
     by: String,
 }
@@ -86,6 +86,7 @@ pub fn command(options: &Options) -> Outcome<()> {
             by_models as fn(&Plan, &mut Vec<Row>) -> Outcome<()>,
         ),
         ("stress", by_stress),
+        ("statements", by_statements),
         ("sim", by_simulator),
     ] {
         if by.is_empty() || by == tool {
@@ -194,14 +195,30 @@ fn reason(text: &str) -> String {
 }
 
 fn by_stress(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
-    let wanted: Vec<_> = STRESS.iter().filter(|s| plan.wants(s.0)).collect();
+    let of = ["--package", "engine", "--test", "stress_promises"];
+    by_tests(plan, rows, ("threads", STRESS), &of)
+}
+
+fn by_statements(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
+    let of = ["--package", "sql", "--lib"];
+    by_tests(plan, rows, ("statement", STATEMENTS), &of)
+}
+
+/// Runs the tests of one program, each with its bug, until they fail.
+fn by_tests(
+    plan: &Plan,
+    rows: &mut Vec<Row>,
+    (by, list): (&'static str, &'static [(&str, &str)]),
+    of: &[&str],
+) -> Outcome<()> {
+    let wanted: Vec<_> = list.iter().filter(|s| plan.wants(s.0)).collect();
     if wanted.is_empty() {
         return Ok(());
     }
     let mut build = workspace::cargo();
     build
-        .args(["test", "--profile", "sim", "--package", "engine"])
-        .args(["--test", "stress_promises", "--no-run"])
+        .args(["test", "--profile", "sim", "--no-run"])
+        .args(of)
         .env("CARGO_TARGET_DIR", target()?)
         .env("RUSTFLAGS", sim::MUTANTS);
     let program = models::programs(&mut build)?;
@@ -232,7 +249,7 @@ fn by_stress(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
             rows,
             Row {
                 name,
-                by: "threads",
+                by,
                 how,
                 seconds,
                 tries,

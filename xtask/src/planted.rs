@@ -97,6 +97,26 @@ pub const STRESS: &[(&str, &str)] = &[
     ),
 ];
 
+/// What tests of statements must find: the bug and the test, of the library of `sql`.
+pub const STATEMENTS: &[(&str, &str)] = &[
+    (
+        "check-skipped-on-duplicate-key",
+        "session::tests::row_rules::a_row_in_the_place_of_another_is_checked",
+    ),
+    (
+        "generated-column-not-computed-again",
+        "session::tests::row_rules::an_index_of_a_generated_column_follows_its_row",
+    ),
+    (
+        "index-of-a-generated-column-left-behind",
+        "session::tests::nonblocking::what_a_definition_says_of_rows_holds_of_changes_at_once",
+    ),
+    (
+        "rows-there-not-checked",
+        "session::tests::row_rules::rows_that_are_there_are_looked_at",
+    ),
+];
+
 /// What the models must find: the bug, and the crate and name of the model that fails with it. One of them the simulator finds too.
 pub const MODELS: &[(&str, &str, &str)] = &[
     (
@@ -236,7 +256,7 @@ mod tests {
             }
         }
         let sim = SIM.iter().copied();
-        let stress = STRESS.iter().map(|s| s.0);
+        let stress = STRESS.iter().chain(STATEMENTS).map(|s| s.0);
         let models = MODELS.iter().map(|m| m.0);
         let listed: BTreeSet<String> = sim.chain(stress).chain(models).map(String::from).collect();
         assert_eq!(planted, listed);

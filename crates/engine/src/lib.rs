@@ -41,8 +41,9 @@ pub use pager::compressed::CompressionCounts;
 pub use pager::{FlushMethod, OpenError, PagerOptions};
 pub use record::{RowRef, RowVersion};
 pub use schema::{
-    Catalog, ColumnDef, ColumnDefault, Cover, IndexDef, IndexKind, IndexOptions, IndexPart, Schema,
-    SchemaDef, Table, TableDef, TableOptions, TableSizes, column_key,
+    Catalog, CheckDef, ColumnDef, ColumnDefault, Cover, GeneratedDef, IndexDef, IndexKind,
+    IndexOptions, IndexPart, Schema, SchemaDef, Table, TableDef, TableOptions, TableSizes,
+    column_key, generated_number,
 };
 pub use session::{
     Committing, Inserted, Isolation, KeyBound, LockWait, ReadMode, RowBatch, Scan, ScanSpec,

@@ -44,6 +44,7 @@ fn definition() -> TableDef {
             ColumnDef::new("c", text),
         ],
         indexes: vec![primary],
+        checks: Vec::new(),
         options: TableOptions {
             collation: CollationId::DEFAULT,
             comment: String::new(),

@@ -15,6 +15,7 @@ mod hint;
 mod program;
 mod select;
 mod show;
+mod visit;
 
 pub use admin::*;
 pub use alter::*;

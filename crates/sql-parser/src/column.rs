@@ -217,6 +217,7 @@ impl Parser<'_> {
             name,
             expr,
             enforced,
+            after: 0,
         })
     }
 

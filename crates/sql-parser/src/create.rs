@@ -199,7 +199,11 @@ impl Parser<'_> {
             self.bump();
             loop {
                 if self.at_key_def() {
-                    table.keys.push(self.key_def()?);
+                    let mut key = self.key_def()?;
+                    if let KeyDef::Check(check) = &mut key {
+                        check.after = table.columns.len();
+                    }
+                    table.keys.push(key);
                 } else {
                     table.columns.push(self.column_def()?);
                 }

@@ -318,10 +318,6 @@ impl<'f, 'b, 'a> Printer<'f, 'b, 'a> {
 
     fn unary(&mut self, op: UnaryOp, operand: &Expr) -> fmt::Result {
         match op {
-            UnaryOp::Neg if matches!(operand, Expr::Int(_) | Expr::Decimal(_) | Expr::Float(_)) => {
-                self.text("-")?;
-                self.expr(operand)
-            }
             UnaryOp::Neg | UnaryOp::BitNot => {
                 self.text(if op == UnaryOp::Neg { "-(" } else { "~(" })?;
                 self.expr(operand)?;

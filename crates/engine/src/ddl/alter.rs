@@ -5,6 +5,7 @@
 //! Must never do: change a definition that is not the one the caller has seen.
 
 use super::catalog::OrphanedTree;
+use super::check_names::refuse_taken;
 use super::statements::{Closed, RowChange};
 use crate::engine::Engine;
 use crate::schema::{IndexDef, Table, TableDef};
@@ -51,6 +52,7 @@ impl Session {
         if clustered(&old.def) != clustered(&def) || old.def.columns.len() > def.columns.len() {
             return Err(SqlError::internal("rows would have to be written again"));
         }
+        refuse_taken(&engine.catalog(), &def, Some(old.def.id))?;
         let stays = |x: &&IndexDef| def.indexes.iter().all(|y| y.id != x.id);
         let gone = old.def.indexes.iter().filter(stays).map(|x| OrphanedTree {
             table: old.def.id,

@@ -44,6 +44,7 @@ pub(crate) fn catalog_def(root: PageNo) -> TableDef {
             invisible: false,
             asked: Default::default(),
         }],
+        checks: Vec::new(),
         options: TableOptions {
             collation: CollationId::BINARY,
             comment: String::new(),

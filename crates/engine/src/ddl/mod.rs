@@ -6,6 +6,7 @@ mod alter;
 mod build;
 mod catalog;
 mod change_replay;
+mod check_names;
 mod compression;
 mod copy;
 mod entries;

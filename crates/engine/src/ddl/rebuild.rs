@@ -6,6 +6,7 @@
 
 use super::catalog::table_row;
 use super::change_replay::TableCopy;
+use super::check_names::refuse_taken;
 use super::rewrite::{Keys, Rewrite};
 use super::statements::{Closed, RowChange, arrange_clustered};
 use super::table_path;
@@ -77,6 +78,7 @@ impl Session {
                 return Err(SqlError::table_exists(&def.name));
             }
         }
+        refuse_taken(&catalog, &def, Some(old.def.id))?;
         arrange_clustered(&mut def);
         let keys = Keys::between(&old.def, &def, same_key);
         let online = online && keys != Keys::Numbered;

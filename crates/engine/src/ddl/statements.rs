@@ -2,6 +2,7 @@
 //! what is to be made, commits one catalog transaction durably, and then shows the new definitions to everybody.
 
 use super::catalog::{defined_table, is_definition, row_key, schema_row, stats_row, table_row};
+use super::check_names::refuse_taken;
 use super::compression::compressed_format;
 use super::{schema_dir, table_path};
 use crate::engine::Engine;
@@ -163,6 +164,7 @@ impl Session {
         if s.tables.contains_key(&def.name) || lost {
             return Err(SqlError::table_exists(&def.name));
         }
+        refuse_taken(&catalog, &def, None)?;
         if def.options.created_us == 0 {
             def.options.created_us = engine.environment().clock.wall_us();
         }
@@ -295,8 +297,7 @@ impl Session {
                 closed.push(self.close_table(&first).await?);
             }
             let mut def = t.def.clone();
-            def.schema = ts.clone();
-            def.name = tname.clone();
+            def.rename(ts, tname);
             view.remove_table(fs, fname);
             view.put_table(Arc::new(Table::open(
                 engine.pager(),
@@ -308,6 +309,9 @@ impl Session {
                 Some(i) => renamed[i].1 = def,
                 None => renamed.push((first, def)),
             }
+        }
+        for (_, def) in &renamed {
+            refuse_taken(&view, def, Some(def.id))?;
         }
         let mut rows = Vec::new();
         for (old, def) in &renamed {

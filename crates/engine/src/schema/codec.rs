@@ -10,6 +10,12 @@ const VERSION: u8 = 1;
 const FILLED: u8 = 2;
 /// Indexes can have options that are only shown.
 const ASKED: u8 = 3;
+/// Columns can be generated, and sections follow the definition: a tag, a length, and what the tag stands for. A reader refuses a tag
+/// that it does not know, since rows would be written against what it says.
+const SECTIONS: u8 = 4;
+
+/// The section of CHECK constraints. (1 is kept for foreign keys.)
+const CHECKS: u8 = 2;
 
 /// No row is as long as this.
 const BINARY_MAX: u32 = 65_535;
@@ -94,7 +100,10 @@ impl TableDef {
         let filled = self.columns.iter().any(|c| c.fill.is_some());
         let none = IndexOptions::default();
         let asked = self.indexes.iter().any(|x| x.asked != none);
+        let sections = self.sections();
+        let computed = self.columns.iter().any(|c| c.generated.is_some());
         let mut o = Out(vec![match (asked, filled) {
+            _ if computed || !sections.is_empty() => SECTIONS,
             (true, _) => ASKED,
             (false, true) => FILLED,
             (false, false) => VERSION,
@@ -121,13 +130,39 @@ impl TableDef {
             o.str(k);
             o.str(v);
         }
+        for (tag, content) in &sections {
+            o.u8(*tag);
+            o.bytes(content);
+        }
         o.0
+    }
+
+    /// What follows the definition, by tag; nothing that is empty.
+    fn sections(&self) -> Vec<(u8, Vec<u8>)> {
+        let mut sections = Vec::new();
+        if !self.checks.is_empty() {
+            sections.push((CHECKS, checks(&self.checks)));
+        }
+        sections
+    }
+
+    /// Takes what follows the definition; `None` if it is not understood.
+    fn read_sections(&mut self, i: &mut In<'_>) -> Option<()> {
+        while !i.0.is_empty() {
+            let (tag, content) = (i.u8()?, i.bytes()?);
+            match tag {
+                CHECKS => self.checks = read_checks(content)?,
+                _ => return None,
+            }
+        }
+        Some(())
     }
 
     /// From bytes; `None` if they are none.
     pub fn decode(b: &[u8]) -> Option<TableDef> {
         let mut i = In(b);
-        if i.u8()? > ASKED {
+        let version = i.u8()?;
+        if version > SECTIONS {
             return None;
         }
         let (id, schema, name) = (i.u32()?, i.str()?, i.str()?);
@@ -158,15 +193,44 @@ impl TableDef {
             others,
             created_us,
         };
-        Some(TableDef {
+        let mut def = TableDef {
             id,
             schema,
             name,
             columns,
             indexes,
+            checks: Vec::new(),
             options,
-        })
+        };
+        if version >= SECTIONS {
+            def.read_sections(&mut i)?;
+        }
+        Some(def)
     }
+}
+
+fn checks(list: &[CheckDef]) -> Vec<u8> {
+    let mut o = Out(Vec::new());
+    o.u32(list.len() as u32);
+    for c in list {
+        o.str(&c.name);
+        o.str(&c.clause);
+        o.u8(c.enforced as u8);
+    }
+    o.0
+}
+
+fn read_checks(b: &[u8]) -> Option<Vec<CheckDef>> {
+    let mut i = In(b);
+    let n = i.count()?;
+    let read = |_| {
+        Some(CheckDef {
+            name: i.str()?,
+            clause: i.str()?,
+            enforced: i.u8()? != 0,
+        })
+    };
+    (0..n).map(read).collect()
 }
 
 fn column(o: &mut Out, c: &ColumnDef) {
@@ -181,6 +245,7 @@ fn column(o: &mut Out, c: &ColumnDef) {
         c.generated.is_some(),
         c.invisible,
         c.fill.is_some(),
+        c.generated.as_ref().is_some_and(|g| g.stored),
     ];
     o.u8(flags
         .iter()
@@ -188,7 +253,7 @@ fn column(o: &mut Out, c: &ColumnDef) {
         .fold(0, |f, (i, b)| f | (*b as u8) << i));
     o.str(&c.comment);
     if let Some(g) = &c.generated {
-        o.str(g);
+        o.str(&g.expr);
     }
     match &c.default {
         ColumnDefault::None => o.u8(0),
@@ -225,7 +290,13 @@ fn read_column(i: &mut In<'_>) -> Option<ColumnDef> {
     let flags = i.u8()?;
     let flag = |n: u8| flags & (1 << n) != 0;
     let comment = i.str()?;
-    let generated = if flag(3) { Some(i.str()?) } else { None };
+    let mut generated = None;
+    if flag(3) {
+        generated = Some(GeneratedDef {
+            expr: i.str()?,
+            stored: flag(6),
+        });
+    }
     let default = match i.u8()? {
         0 => ColumnDefault::None,
         1 => ColumnDefault::Null,
@@ -329,4 +400,74 @@ fn read_index(i: &mut In<'_>) -> Option<IndexDef> {
         invisible: flags & 1 != 0,
         asked,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> TableDef {
+        let index = IndexDef {
+            id: 7,
+            name: String::new(),
+            kind: IndexKind::Hidden,
+            parts: Vec::new(),
+            comment: String::new(),
+            root: PageNo(3),
+            invisible: false,
+            asked: IndexOptions::default(),
+        };
+        TableDef {
+            id: 5,
+            schema: "s".into(),
+            name: "t".into(),
+            columns: vec![ColumnDef::new("a", DataType::INT)],
+            indexes: vec![index],
+            checks: Vec::new(),
+            options: TableOptions {
+                collation: CollationId::DEFAULT,
+                comment: String::new(),
+                row_format: String::new(),
+                auto_increment: 0,
+                others: Vec::new(),
+                created_us: 1,
+            },
+        }
+    }
+
+    #[test]
+    fn a_definition_without_constraints_is_as_it_was_before_there_were_any() {
+        assert_eq!(table().encode()[0], VERSION);
+    }
+
+    #[test]
+    fn constraints_and_generated_columns_come_back() {
+        let mut def = table();
+        for (n, stored) in [(1, true), (2, false)] {
+            let mut c = ColumnDef::new(&format!("g{n}"), DataType::INT);
+            let expr = format!("(`a` + {n})");
+            c.generated = Some(GeneratedDef { expr, stored });
+            def.columns.push(c);
+            def.checks.push(CheckDef {
+                name: format!("t_chk_{n}"),
+                clause: "(`a` > 0)".into(),
+                enforced: stored,
+            });
+        }
+        let bytes = def.encode();
+        assert_eq!(bytes[0], SECTIONS);
+        let back = TableDef::decode(&bytes).expect("a definition");
+        assert_eq!(back.checks, def.checks);
+        let generated = |d: &TableDef| d.columns.iter().map(|c| c.generated.clone()).collect();
+        let (was, is): (Vec<_>, Vec<_>) = (generated(&def), generated(&back));
+        assert_eq!(was, is);
+        // What is cut short, and a section that is not known, is no definition.
+        assert!((1..bytes.len()).all(|n| {
+            let cut = TableDef::decode(&bytes[..n]);
+            cut.is_none_or(|d| d.checks.is_empty())
+        }));
+        let mut other = bytes.clone();
+        other.extend([77, 0, 0, 0, 0]);
+        assert!(TableDef::decode(&other).is_none());
+    }
 }

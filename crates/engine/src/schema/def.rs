@@ -25,6 +25,8 @@ pub struct TableDef {
     pub columns: Vec<ColumnDef>,
     /// Indexes; the first one is the clustered one.
     pub indexes: Vec<IndexDef>,
+    /// CHECK constraints, in the order of their names.
+    pub checks: Vec<CheckDef>,
     /// Everything else.
     pub options: TableOptions,
 }
@@ -48,8 +50,8 @@ pub struct ColumnDef {
     pub auto_increment: bool,
     /// Its comment.
     pub comment: String,
-    /// SQL text of a generated column.
-    pub generated: Option<String>,
+    /// Where it is a generated column.
+    pub generated: Option<GeneratedDef>,
     /// INVISIBLE.
     pub invisible: bool,
 }
@@ -70,6 +72,26 @@ impl ColumnDef {
             invisible: false,
         }
     }
+}
+
+/// A generated column's expression, which nothing below `sql` evaluates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratedDef {
+    /// Its SQL text.
+    pub expr: String,
+    /// STORED, and not VIRTUAL.
+    pub stored: bool,
+}
+
+/// A CHECK constraint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckDef {
+    /// Its name, unique in the schema in any case.
+    pub name: String,
+    /// The SQL text of its condition.
+    pub clause: String,
+    /// Not NOT ENFORCED.
+    pub enforced: bool,
 }
 
 /// A column's default.

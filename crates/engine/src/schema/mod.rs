@@ -5,6 +5,7 @@
 
 mod codec;
 mod column_key;
+mod constraints;
 mod cover;
 mod ddl_mutex;
 mod def;
@@ -16,11 +17,12 @@ mod table;
 
 pub use column_key::column_key;
 pub(crate) use column_key::column_key_into;
+pub use constraints::generated_number;
 pub use cover::Cover;
 pub(crate) use ddl_mutex::{DdlGuard, DdlState};
 pub use def::{
-    ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexOptions, IndexPart, SchemaDef, TableDef,
-    TableOptions,
+    CheckDef, ColumnDef, ColumnDefault, GeneratedDef, IndexDef, IndexKind, IndexOptions, IndexPart,
+    SchemaDef, TableDef, TableOptions,
 };
 pub(crate) use row_counts::Look;
 pub use sizes::TableSizes;

@@ -109,6 +109,7 @@ pub fn table(name: &str, columns: Vec<ColumnDef>, indexes: Vec<IndexDef>) -> Tab
         name: name.into(),
         columns,
         indexes,
+        checks: Vec::new(),
         options: TableOptions {
             collation: CollationId::DEFAULT,
             comment: String::new(),

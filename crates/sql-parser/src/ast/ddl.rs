@@ -236,6 +236,8 @@ pub struct Check {
     pub expr: Expr,
     /// Not `NOT ENFORCED`.
     pub enforced: bool,
+    /// How many columns are written before it, where it stands between those of a `CREATE TABLE`.
+    pub after: usize,
 }
 
 /// `REFERENCES table (columns) ..`.

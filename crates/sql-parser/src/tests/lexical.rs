@@ -39,7 +39,7 @@ fn what_is_printed_parses_again() {
 #[test]
 fn dashes_are_a_comment_only_before_a_blank() {
     let plain = |text: &str| canonical(text, &Options::default());
-    assert_eq!(plain("5--3"), "(5 - -3)");
+    assert_eq!(plain("5--3"), "(5 - -(3))");
     assert_eq!(plain("5-- 3"), "5");
     assert_eq!(plain("5 --\n+ 3"), "(5 + 3)");
     assert_eq!(plain("5 # x\n+ 3"), "(5 + 3)");

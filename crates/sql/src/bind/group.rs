@@ -1,7 +1,7 @@
 //! Grouped queries: the ONLY_FULL_GROUP_BY check.
 //!
 //! A column may stand outside aggregates if the grouping columns determine it: it is one of them, WHERE fixes it, or it belongs
-//! to a table whose unique key is determined.
+//! to a table whose unique key is determined, or is computed from columns that are.
 
 use std::collections::HashSet;
 
@@ -11,6 +11,7 @@ use types::error::codes;
 
 use super::from::Cond;
 use super::names::Names;
+use super::row_rules::columns_read;
 use super::select::Item;
 use super::source::TableSource;
 use super::tree::SortKey;
@@ -85,6 +86,13 @@ fn determined(names: &Names<'_>, conds: &[Cond], keys: &[Expr]) -> Determined {
             });
             if unique {
                 known.extend((0..t.len()).map(|i| (t.slot, i as u16)));
+            }
+            for (i, c) in table.def.columns.iter().enumerate() {
+                let Some(g) = &c.generated else { continue };
+                let read = columns_read(&g.expr, &table.def);
+                if read.iter().all(|&c| known.contains(&(t.slot, c))) {
+                    known.insert((t.slot, i as u16));
+                }
             }
         }
         if known.len() == before {

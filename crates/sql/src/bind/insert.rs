@@ -10,7 +10,9 @@ use super::StatementBinder;
 use super::guard::Usage;
 use super::names::{Listed, Names, same_name};
 use super::query::MoreColumns;
-use super::scope::{BlockScope, InsertedRow};
+use super::row_rules::RowRules;
+use super::scope::{BlockScope, FromTable, InsertedRow};
+use super::source::TableSource;
 use super::tree::{
     Assign, Body, BoundBlock, BoundSub, DefaultPlan, Insert, InsertRows, InsertValue, Yields,
 };
@@ -53,10 +55,12 @@ impl StatementBinder<'_> {
                 let implied = i.columns.is_empty();
                 let rows =
                     self.insert_values(rows, columns.len(), implied, &names, &mut subqueries)?;
+                refuse_values(&table, &columns, &rows)?;
                 let on_duplicate = self.on_duplicate(i, &names, None, &columns, &mut subqueries)?;
                 (InsertRows::Values(rows), on_duplicate)
             }
             ast::InsertSource::Query(q) => {
+                refuse_generated(&table, columns.iter().copied())?;
                 let mut bound: Option<Vec<Assign>> = None;
                 let mut more = |from: &Names<'_>| {
                     let names = self.names_beside(&table, slot, &names, from);
@@ -100,6 +104,8 @@ impl StatementBinder<'_> {
         let assigned = assigned.map(|a| column_name(&table, a.column)).collect();
         self.require_columns(schema, name, Priv::Update, assigned)?;
         let touch = touched(&table, &on_duplicate);
+        let rules = RowRules::of(&table.def, &|_| true, self.ctx.cx)?;
+        let rules_of_changes = self.rules_of_changes(&table, &on_duplicate, &touch)?;
         let defaults = (0..table.def.columns.len())
             .map(|c| self.default_plan(&table, c))
             .collect::<Result<Vec<_>, _>>()?;
@@ -113,6 +119,8 @@ impl StatementBinder<'_> {
             defaults,
             on_duplicate,
             touch,
+            rules,
+            rules_of_changes,
             subqueries,
             table,
         })
@@ -153,14 +161,17 @@ impl StatementBinder<'_> {
     ) -> Result<Vec<Assign>, SqlError> {
         let mut out = Vec::with_capacity(i.on_duplicate.len());
         for a in &i.on_duplicate {
-            let column = match names.locate(&a.column, Clause::FieldList)? {
-                Some((_, column)) => column,
+            let (table, column) = match names.locate(&a.column, Clause::FieldList)? {
+                Some(found) => found,
                 None => {
                     let e =
                         SqlError::unknown_column(&column_text(&a.column), Clause::FieldList.text());
                     return Err(self.hide_column(names, &a.column, e));
                 }
             };
+            if is_left_to_itself(table, column, &a.value)? {
+                continue;
+            }
             let value = match &a.value {
                 ast::Expr::Default => None,
                 e => {
@@ -202,6 +213,20 @@ impl StatementBinder<'_> {
         };
         names.tables[0].seen.clone_from(&own.tables[0].seen);
         names
+    }
+
+    /// What is to hold of rows that these assignments change.
+    pub(crate) fn rules_of_changes(
+        &self,
+        table: &Table,
+        assigns: &[Assign],
+        touch: &[u16],
+    ) -> Result<RowRules, SqlError> {
+        if assigns.is_empty() {
+            return Ok(RowRules::default());
+        }
+        let changes = |c: u16| touch.contains(&c) || assigns.iter().any(|a| a.column == c);
+        RowRules::of(&table.def, &changes, self.ctx.cx)
     }
 
     /// The defaults of the columns that are assigned DEFAULT.
@@ -272,6 +297,64 @@ fn check_row_alias(
 /// The name of a column.
 pub(crate) fn column_name(table: &Table, column: u16) -> &str {
     &table.def.columns[usize::from(column)].name
+}
+
+/// Refuses values that are given to generated columns: they may be named, and nothing but DEFAULT assigned to them.
+///
+/// # Errors
+/// 3105.
+pub(crate) fn refuse_generated(
+    table: &Table,
+    given: impl IntoIterator<Item = u16>,
+) -> Result<(), SqlError> {
+    let mut given = given.into_iter();
+    let generated = given.find(|&c| table.def.columns[usize::from(c)].generated.is_some());
+    match generated {
+        None => Ok(()),
+        Some(c) => Err(SqlError::new(
+            codes::ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN,
+            format!(
+                "The value specified for generated column '{}' in table '{}' is not allowed.",
+                column_name(table, c),
+                table.def.name
+            ),
+        )),
+    }
+}
+
+/// The same of the rows of VALUES.
+fn refuse_values(
+    table: &Table,
+    columns: &[u16],
+    rows: &[Vec<InsertValue>],
+) -> Result<(), SqlError> {
+    for row in rows {
+        let given = columns.iter().zip(row);
+        let given = given.filter(|(_, v)| matches!(v, InsertValue::Expr(_)));
+        refuse_generated(table, given.map(|(&c, _)| c))?;
+    }
+    Ok(())
+}
+
+/// Whether it is a generated column that is assigned DEFAULT, which changes nothing of it.
+///
+/// # Errors
+/// 3105 for any other value.
+pub(crate) fn is_left_to_itself(
+    table: &FromTable,
+    column: usize,
+    value: &ast::Expr,
+) -> Result<bool, SqlError> {
+    let TableSource::Engine(table) = &table.source else {
+        return Ok(false);
+    };
+    if table.def.columns[column].generated.is_none() {
+        return Ok(false);
+    }
+    if !matches!(value, ast::Expr::Default) {
+        refuse_generated(table, [column as u16])?;
+    }
+    Ok(true)
 }
 
 /// The columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned.

@@ -17,6 +17,7 @@ pub(crate) mod params;
 pub(crate) mod places;
 mod query;
 pub(crate) mod reads;
+pub(crate) mod row_rules;
 pub(crate) mod scope;
 mod select;
 pub(crate) mod source;
@@ -462,6 +463,10 @@ impl<'p> StatementBinder<'p> {
         column: usize,
     ) -> Result<DefaultPlan, SqlError> {
         let def = &table.def.columns[column];
+        if let Some(g) = &def.generated {
+            let e = row_rules::bound(&g.expr, &table.def.columns, self.ctx.cx)?;
+            return Ok(DefaultPlan::Generated(e));
+        }
         if let Some(d) = scope::simple_default(def) {
             return Ok(d);
         }

@@ -475,6 +475,9 @@ impl Scope for BlockScope<'_> {
             return Err(SqlError::no_default(&c.name));
         };
         let def = &table.def.columns[usize::from(resolved.ordinal)];
+        if def.generated.is_some() {
+            return Err(SqlError::no_default(&def.name));
+        }
         match &def.default {
             ColumnDefault::None if def.nullable => Ok(Expr::null()),
             ColumnDefault::None => Err(SqlError::no_default(&def.name)),

@@ -15,6 +15,7 @@ use types::{Charset, DataType};
 use super::from::Joins;
 use super::hinted::BlockHints;
 use super::params::TypedParam;
+use super::row_rules::RowRules;
 use super::scope::FromTable;
 use crate::access::needs::Needs;
 use crate::sink::ColumnMeta;
@@ -382,6 +383,10 @@ pub struct Insert<B> {
     pub on_duplicate: Vec<Assign>,
     /// Columns with ON UPDATE CURRENT_TIMESTAMP that ON DUPLICATE KEY UPDATE does not assign.
     pub touch: Vec<u16>,
+    /// What is to hold of new rows. Their generated columns are among the defaults.
+    pub(crate) rules: RowRules,
+    /// What is to hold of rows that ON DUPLICATE KEY UPDATE changes.
+    pub(crate) rules_of_changes: RowRules,
     /// Subqueries of the values.
     pub subqueries: Vec<Sub<B>>,
 }
@@ -423,6 +428,8 @@ pub enum DefaultPlan {
     Now,
     /// An expression.
     Expr(Expr),
+    /// The expression of a generated column, over the row alone.
+    Generated(Expr),
     /// The next AUTO_INCREMENT value.
     Auto,
     /// Nothing: an error in strict mode.
@@ -447,6 +454,18 @@ pub struct UpdateTarget {
     pub defaults: Vec<(u16, DefaultPlan)>,
     /// Columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned.
     pub touch: Vec<u16>,
+    /// What is to hold of the rows that change.
+    pub(crate) rules: RowRules,
+}
+
+impl UpdateTarget {
+    /// Whether a column is assigned, takes the time of the change, or is computed from one that does.
+    pub fn changes(&self, column: u16) -> bool {
+        self.touch.contains(&column)
+            || self.assigns.iter().any(|a| a.column == column)
+            || self.rules.generates(column)
+                && !base::mutant!("index-of-a-generated-column-left-behind")
+    }
 }
 
 impl BoundBlock {

@@ -9,9 +9,10 @@ use types::error::codes;
 use super::StatementBinder;
 use super::from::{FromState, Joins, push_conjuncts};
 use super::guard::Usage;
-use super::insert::{column_name, touched};
+use super::insert::{column_name, is_left_to_itself, touched};
 use super::names::Names;
 use super::query::{position, sort_key};
+use super::row_rules::RowRules;
 use super::source::TableSource;
 use super::tree::{
     Assign, Body, BoundBlock, BoundQuery, BoundSub, BoundUpdate, LimitPlan, SortKey, UpdateTarget,
@@ -134,18 +135,21 @@ impl StatementBinder<'_> {
         for a in &u.assignments {
             let (table, column) = target_column(&c.names, &a.column)
                 .map_err(|e| self.hide_column(&c.names, &a.column, e))?;
+            let from = &c.names.tables[usize::from(table)];
+            let stays = is_left_to_itself(from, usize::from(column), &a.value)?;
             let value = match &a.value {
                 ast::Expr::Default => None,
                 e => Some(self.bind(e, Clause::FieldList, &c.names, &mut c.subqueries)?),
             };
-            let assign = Assign { column, value };
+            let assign = (!stays).then_some(Assign { column, value });
             match targets.iter_mut().find(|t| t.table == table) {
-                Some(t) => t.assigns.push(assign),
+                Some(t) => t.assigns.extend(assign),
                 None => targets.push(UpdateTarget {
                     table,
-                    assigns: vec![assign],
+                    assigns: assign.into_iter().collect(),
                     defaults: Vec::new(),
                     touch: Vec::new(),
+                    rules: RowRules::default(),
                 }),
             }
         }
@@ -160,6 +164,7 @@ impl StatementBinder<'_> {
             not_read_below(&table, &c.subqueries)?;
             t.defaults = self.assigned_defaults(&table, &t.assigns)?;
             t.touch = touched(&table, &t.assigns);
+            t.rules = self.rules_of_changes(&table, &t.assigns, &t.touch)?;
         }
         not_moved_twice(&c.names, &targets)?;
         if c.names.tables.len() > 1 && (!u.order_by.is_empty() || u.limit.is_some()) {
@@ -246,7 +251,7 @@ fn not_moved_twice(names: &Names<'_>, targets: &[UpdateTarget]) -> Result<(), Sq
     };
     let moves = |t: &UpdateTarget, table: &Table| {
         let mut key = table.def.indexes[0].parts.iter();
-        key.any(|p| t.assigns.iter().any(|a| a.column == p.column))
+        key.any(|p| t.changes(p.column))
     };
     for (i, a) in targets.iter().enumerate() {
         for b in &targets[i + 1..] {

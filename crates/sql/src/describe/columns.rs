@@ -60,8 +60,9 @@ pub(crate) fn column_facts(def: &TableDef, column: usize, offset: i32) -> Column
     if c.on_update_now {
         extra.push(format!("on update {}", now_text(&c.ty)));
     }
-    if c.generated.is_some() {
-        extra.push("VIRTUAL GENERATED".to_owned());
+    if let Some(g) = &c.generated {
+        let kind = if g.stored { "STORED" } else { "VIRTUAL" };
+        extra.push(format!("{kind} GENERATED"));
     }
     if c.invisible {
         extra.push("INVISIBLE".to_owned());

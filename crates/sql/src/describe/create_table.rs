@@ -1,6 +1,6 @@
 //! Definitions as text that makes the same thing again, in MySQL 8.0's form.
 
-use engine::{ColumnDef, ColumnDefault, IndexDef, IndexKind, TableDef, TableOptions};
+use engine::{CheckDef, ColumnDef, ColumnDefault, IndexDef, IndexKind, TableDef, TableOptions};
 use types::datatype::{write_hex, write_literal};
 use types::{Charset, CollationId, DataType, Value};
 
@@ -151,6 +151,10 @@ fn column_text(c: &ColumnDef, table: CollationId, q: Quoting, offset: i32) -> St
             t.push_str(&format!(" COLLATE {}", co.name()));
         }
     }
+    if let Some(g) = &c.generated {
+        let kind = if g.stored { "STORED" } else { "VIRTUAL" };
+        t.push_str(&format!(" GENERATED ALWAYS AS ({}) {kind}", g.expr));
+    }
     if !c.nullable {
         t.push_str(" NOT NULL");
     } else if matches!(c.ty, DataType::Timestamp(_)) {
@@ -221,6 +225,15 @@ fn index_text(i: &IndexDef, def: &TableDef, q: Quoting) -> String {
     t
 }
 
+fn check_text(c: &CheckDef, q: Quoting) -> String {
+    let enforced = match c.enforced {
+        true => "",
+        false => " /*!80016 NOT ENFORCED */",
+    };
+    let name = q.name(&c.name);
+    format!("  CONSTRAINT {name} CHECK ({}){enforced}", c.clause)
+}
+
 /// Options that are shown as they were given, in MySQL's order, and whether their values are quoted.
 const OPTIONS: &[(&str, bool)] = &[
     ("MIN_ROWS", false),
@@ -255,6 +268,7 @@ pub fn create_table_text(def: &TableDef, auto_increment: u64, q: Quoting, offset
     for i in keys::shown(&def.columns, &def.indexes) {
         lines.push(index_text(i, def, q));
     }
+    lines.extend(def.checks.iter().map(|c| check_text(c, q)));
     let mut t = format!(
         "CREATE TABLE {} (\n{}\n) ENGINE=InnoDB",
         q.name(&def.name),

@@ -3,7 +3,7 @@
 use engine::{ColumnDef, TableDef};
 use types::{DataType, Value};
 
-use super::spec::{Spec, View, name, text, text_or_null, uint};
+use super::spec::{Spec, View, escaped, name, text, text_or_null, uint};
 use crate::describe::columns::{column_facts, column_privileges};
 
 /// Digits and fraction digits of a number.
@@ -100,7 +100,11 @@ fn row(def: &TableDef, at: usize, c: &ColumnDef, v: &View<'_>) -> Vec<Value> {
             &c.name,
         )),
         text(&c.comment),
-        text(c.generated.as_deref().unwrap_or("")),
+        text(
+            &c.generated
+                .as_ref()
+                .map_or(String::new(), |g| escaped(&g.expr)),
+        ),
         Value::Null,
     ]
 }

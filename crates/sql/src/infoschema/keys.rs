@@ -97,6 +97,7 @@ fn table_constraints(v: &View<'_>) -> Vec<Vec<Value>> {
                 text("YES"),
             ]);
         }
+        out.extend(super::constraints::in_table_constraints(t));
     }
     out
 }

@@ -6,6 +6,7 @@
 
 mod accounts;
 mod columns;
+mod constraints;
 mod empty;
 mod keys;
 mod keywords;
@@ -38,6 +39,7 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         (SCHEMAS[0], tables::SPECS),
         (SCHEMAS[0], columns::SPECS),
         (SCHEMAS[0], keys::SPECS),
+        (SCHEMAS[0], constraints::SPECS),
         (SCHEMAS[0], keywords::SPECS),
         (SCHEMAS[0], accounts::SPECS),
         (SCHEMAS[0], server::SPECS),
@@ -122,6 +124,7 @@ fn as_definition(e: &Entry) -> TableDef {
             invisible: false,
             asked: Default::default(),
         }],
+        checks: Vec::new(),
         options: TableOptions {
             collation: CollationId::UTF8MB3_GENERAL_CI,
             comment: String::new(),

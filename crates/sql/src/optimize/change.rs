@@ -75,14 +75,8 @@ fn is_lone(block: &Block, target: &UpdateTarget) -> bool {
     let columns = 0..table.def.columns.len() as u16;
     let indexed = columns
         .into_iter()
-        .any(|c| changes(target, c) && table.is_indexed(c));
-    let generated = table.def.columns.iter().any(|c| c.generated.is_some());
-    by_key && !more && !generated && !indexed
-}
-
-/// Whether a column is assigned, or takes the time of the change.
-fn changes(target: &UpdateTarget, column: u16) -> bool {
-    target.touch.contains(&column) || target.assigns.iter().any(|a| a.column == column)
+        .any(|c| target.changes(c) && table.is_indexed(c));
+    by_key && !more && !indexed
 }
 
 /// Whether the assignments leave the scanned index and the clustered key alone.
@@ -97,7 +91,7 @@ fn scan_untouched(block: &Block, target: &UpdateTarget) -> bool {
     };
     let moves = |i: usize| {
         let mut parts = table.def.indexes[i].parts.iter();
-        parts.any(|p| changes(target, p.column))
+        parts.any(|p| target.changes(p.column))
     };
     !moves(0) && !moves(index)
 }

@@ -238,6 +238,8 @@ impl Optimizer<'_> {
             defaults: i.defaults,
             on_duplicate: i.on_duplicate,
             touch: i.touch,
+            rules: i.rules,
+            rules_of_changes: i.rules_of_changes,
         })
     }
 }

@@ -308,6 +308,12 @@ codes! {
     ER_USER_LOCK_WRONG_NAME = 3057, "42000", "Incorrect user-level lock name '%-.192s'.";
     ER_USER_LOCK_DEADLOCK = 3058, "HY000", "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     ER_FIELD_IN_ORDER_NOT_SELECT = 3065, "HY000", "Expression #%u of %s is not in SELECT list, references column '%s' which is not in SELECT list; this is incompatible with %s";
+    ER_GENERATED_COLUMN_FUNCTION_IS_NOT_ALLOWED = 3102, "HY000", "Expression of generated column '%s' contains a disallowed function.";
+    ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN = 3105, "HY000", "The value specified for generated column '%s' in table '%s' is not allowed.";
+    ER_UNSUPPORTED_ACTION_ON_GENERATED_COLUMN = 3106, "HY000", "'%s' is not supported for generated columns.";
+    ER_GENERATED_COLUMN_NON_PRIOR = 3107, "HY000", "Generated column can refer only to generated columns defined prior to it.";
+    ER_DEPENDENT_BY_GENERATED_COLUMN = 3108, "HY000", "Column '%s' has a generated column dependency.";
+    ER_GENERATED_COLUMN_REF_AUTO_INC = 3109, "HY000", "Generated column '%s' cannot refer to auto-increment column.";
     ER_ACCOUNT_HAS_BEEN_LOCKED = 3118, "HY000", "Access denied for user '%-.48s'@'%-.64s'. Account is locked.";
     ER_INVALID_JSON_TEXT = 3140, "22032", "Invalid JSON text: \"%s\" at position %u in value for column '%-.200s'.";
     ER_INVALID_JSON_TEXT_IN_PARAM = 3141, "22032", "Invalid JSON text in argument %u to function %s: \"%s\" at position %u.%-.0s";
@@ -345,9 +351,21 @@ codes! {
     ER_REGEXP_MISMATCHED_PAREN = 3691, "HY000", "Mismatched parenthesis in regular expression.";
     ER_REGEXP_TIME_OUT = 3699, "HY000", "Timeout exceeded in regular expression match.";
     ER_DEPRECATED_UTF8_ALIAS = 3719, "HY000", "'utf8' is currently an alias for the character set UTF8MB3, but will be an alias for UTF8MB4 in a future release. Please consider using UTF8MB4 in order to be unambiguous.";
+    ER_GENERATED_COLUMN_NAMED_FUNCTION_IS_NOT_ALLOWED = 3763, "HY000", "Expression of generated column '%s' contains a disallowed function: %s.";
+    ER_GENERATED_COLUMN_ROW_VALUE = 3764, "HY000", "Expression of generated column '%s' cannot refer to a row value.";
+    ER_GENERATED_COLUMN_VARIABLES = 3765, "HY000", "Expression of generated column '%s' cannot refer user or system variables.";
     ER_DEPENDENT_BY_DEFAULT_GENERATED_VALUE = 3766, "HY000", "Column '%s' of table '%s' has a default value expression dependency and cannot be dropped or renamed.";
+    ER_NON_BOOLEAN_EXPR_FOR_CHECK_CONSTRAINT = 3812, "HY000", "An expression of non-boolean type specified to a check constraint '%s'.";
+    ER_COLUMN_CHECK_CONSTRAINT_REFERENCES_OTHER_COLUMN = 3813, "HY000", "Column check constraint '%s' references other column.";
+    ER_CHECK_CONSTRAINT_NAMED_FUNCTION_IS_NOT_ALLOWED = 3814, "HY000", "An expression of a check constraint '%s' contains disallowed function: %s.";
+    ER_CHECK_CONSTRAINT_FUNCTION_IS_NOT_ALLOWED = 3815, "HY000", "An expression of a check constraint '%s' contains disallowed function.";
+    ER_CHECK_CONSTRAINT_VARIABLES = 3816, "HY000", "An expression of a check constraint '%s' cannot refer to a user or system variable.";
+    ER_CHECK_CONSTRAINT_ROW_VALUE = 3817, "HY000", "Check constraint '%s' cannot refer to a row value.";
+    ER_CHECK_CONSTRAINT_REFERS_AUTO_INCREMENT_COLUMN = 3818, "HY000", "Check constraint '%s' cannot refer to an auto-increment column.";
     ER_CHECK_CONSTRAINT_VIOLATED = 3819, "HY000", "Check constraint '%s' is violated.";
+    ER_CHECK_CONSTRAINT_REFERS_UNKNOWN_COLUMN = 3820, "HY000", "Check constraint '%s' refers to non-existing column '%s'.";
     ER_CHECK_CONSTRAINT_NOT_FOUND = 3821, "HY000", "Check constraint '%s' is not found in the table.";
+    ER_CHECK_CONSTRAINT_DUP_NAME = 3822, "HY000", "Duplicate check constraint name '%s'.";
     ER_UNSUPPORTED_USE_OF_GRANT_AS = 3835, "HY000", "GRANT with AS clause is only supported for global privileges.";
     ER_UKNOWN_AUTH_ID_OR_ACCESS_DENIED_FOR_GRANT_AS = 3836, "HY000", "Either some of the authorization IDs in the AS clause are invalid or the current user lacks privileges to execute the statement.";
     ER_CANNOT_GRANT_ROLES_TO_ANONYMOUS_USER = 3876, "HY000", "Cannot grant roles to an anonymous user.";
@@ -358,15 +376,19 @@ codes! {
     ER_CURRENT_PASSWORD_NOT_REQUIRED = 3893, "HY000", "Do not specify the current password while changing it for other users.";
     ER_PARTIAL_REVOKES_EXIST = 3896, "HY000", "At least one partial revoke exists on a database. The system variable '@@partial_revokes' must be set to ON.";
     ER_CANNOT_GRANT_SYSTEM_PRIV_TO_MANDATORY_ROLE = 3897, "HY000", "AuthId %.64s@%.64s is set as mandatory_roles. Cannot grant the '%s' privilege.";
+    ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME = 3939, "HY000", "Table has multiple constraints with the name '%s'. Please use constraint specific 'DROP' clause.";
     ER_CONSTRAINT_NOT_FOUND = 3940, "HY000", "Constraint '%s' does not exist.";
     ER_CLIENT_LOCAL_FILES_DISABLED = 3948, "42000", "Loading local data is disabled; this must be enabled on both the client and server sides";
     ER_USER_ACCESS_DENIED_FOR_USER_ACCOUNT_BLOCKED_BY_PASSWORD_LOCK = 3955, "HY000", "Access denied for user '%s'@'%s'. Account is blocked for %s day(s) (%s day(s) remaining) due to %u consecutive failed logins.";
+    ER_DEPENDENT_BY_CHECK_CONSTRAINT = 3959, "HY000", "Check constraint '%s' uses column '%s', hence column cannot be dropped or renamed.";
     ER_INVALID_USER_ATTRIBUTE_JSON = 3976, "HY000", "The user attribute must be a valid JSON object";
     ER_ROLE_GRANTED_TO_ITSELF = 4027, "HY000", "User account %s is directly or indirectly granted to the role %s. The GRANT would create a loop";
     ER_CLIENT_INTERACTION_TIMEOUT = 4031, "HY000", "The client was disconnected by the server because of inactivity. See wait_timeout and interactive_timeout for configuring this behavior.";
     ER_DA_GLOBAL_CONN_LIMIT = 4081, "HY000", "Connection closed. Global connection memory limit %llu bytes exceeded. Consumed %llu bytes.";
     ER_DA_CONN_LIMIT = 4082, "HY000", "Connection closed. Connection memory limit %llu bytes exceeded. Consumed %llu bytes.";
     ER_COMMENT_CONTAINS_INVALID_STRING = 4088, "HY000", "Comment for %s '%s' contains an invalid %s character string: '%s'.";
+    ER_GIPK_COLUMN_EXISTS = 4108, "HY000", "Failed to generate invisible primary key. Column '%s' already exists.";
+    ER_GIPK_FAILED_AUTOINC_COLUMN_EXISTS = 4109, "HY000", "Failed to generate invisible primary key. Auto-increment column already exists.";
 }
 
 /// Looks a code up; `None` for a number this table does not know.

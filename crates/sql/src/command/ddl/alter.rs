@@ -127,8 +127,7 @@ pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
         let Some(def) = stays else {
             way.allow_work()?;
             if let Some(to) = &renamed {
-                made.def.schema.clone_from(&to.schema);
-                made.def.name.clone_from(&to.name);
+                made.def.rename(&to.schema, &to.name);
             }
             if let Some(done) = rewrite(s, &t, &made, way.lock).await? {
                 return Ok(done);
@@ -155,13 +154,7 @@ fn refuse(a: &AlterAction) -> Result<(), SqlError> {
     let refused = |what: &str| Err(SqlError::not_supported(&format!("ALTER TABLE {what}")));
     match a {
         AlterAction::AddKey(k) => table::refuse_constraint(k),
-        AlterAction::DropForeignKey(name) | AlterAction::DropCheck(name) => {
-            Err(SqlError::cant_drop(name))
-        }
-        AlterAction::Enforce(name, _) => Err(SqlError::new(
-            codes::ER_CHECK_CONSTRAINT_NOT_FOUND,
-            format!("Check constraint '{name}' is not found in the table."),
-        )),
+        AlterAction::DropForeignKey(name) => Err(SqlError::cant_drop(name)),
         AlterAction::Tablespace(_) => refused("TABLESPACE"),
         AlterAction::PartitionBy(_)
         | AlterAction::RemovePartitioning
@@ -245,6 +238,9 @@ fn unwritten(
     made: &AlteredTable,
 ) -> Result<Option<TableDef>, SqlError> {
     let had = old.columns.len();
+    if made.verify || made.recomputed(old).contains(&true) {
+        return Ok(None);
+    }
     let mut def = made.def.clone();
     let columns = old.columns.iter().zip(&def.columns).zip(&made.origins);
     let kept = columns.enumerate().all(|(i, ((was, is), origin))| {

@@ -15,7 +15,7 @@ use super::datatype::fits;
 use super::identifier::check_identifier;
 use super::row_format::{self, FormatUse};
 use super::table::{self, DefCtx};
-use super::{default, keys};
+use super::{checks, default, generated, keys};
 use crate::describe::keys::rank;
 
 /// Where the values of a column come from.
@@ -35,9 +35,16 @@ pub(super) struct AlteredTable {
     pub def: TableDef,
     /// For each column where its values come from.
     pub origins: Vec<Origin>,
+    /// The rows that are there may violate a CHECK constraint.
+    pub verify: bool,
 }
 
 impl AlteredTable {
+    /// For each column whether it is a generated one that rows which are there have to be given anew.
+    pub(super) fn recomputed(&self, old: &TableDef) -> Vec<bool> {
+        recomputed(old, &self.def.columns, &self.origins)
+    }
+
     /// Every row keeps the values of its clustered key.
     pub(super) fn keeps_key(&self, old: &TableDef) -> bool {
         let (Some(was), Some(is)) = (old.indexes.first(), self.def.clustered_choice()) else {
@@ -53,11 +60,22 @@ impl AlteredTable {
     }
 }
 
+fn recomputed(old: &TableDef, columns: &[ColumnDef], origins: &[Origin]) -> Vec<bool> {
+    let was = origins.iter().map(|o| match o {
+        Origin::Kept(n) => Some((usize::from(*n), true)),
+        Origin::Converted(n) => Some((usize::from(*n), false)),
+        Origin::New => None,
+    });
+    generated::recomputed(old, columns, &was.collect::<Vec<_>>())
+}
+
 struct Column {
     number: u16,
     def: ColumnDef,
     origin: Origin,
     explicit_null: bool,
+    /// The expression of a generated column, where the statement has one.
+    expression: Option<ast::Expr>,
 }
 
 struct Draft<'a> {
@@ -96,7 +114,7 @@ pub(super) fn apply(
     for a in actions {
         draft.change_keys(a, longest, &mut ctx.warnings)?;
     }
-    draft.finish(options, longest, ctx)
+    draft.finish(options, longest, actions, ctx)
 }
 
 impl<'a> Draft<'a> {
@@ -109,6 +127,7 @@ impl<'a> Draft<'a> {
             },
             origin: Origin::Kept(n as u16),
             explicit_null: false,
+            expression: None,
         };
         let shown = old.indexes.iter().filter(|i| i.kind != IndexKind::Hidden);
         Draft {
@@ -159,12 +178,14 @@ impl<'a> Draft<'a> {
             } => {
                 let at = self.known(column)?;
                 let c = &mut self.columns[at].def;
+                refuse_default(c)?;
                 c.default =
                     default::resolve(&c.name, &c.ty, c.nullable, expr, *parenthesised, ctx.cx)?;
                 Ok(())
             }
             AlterAction::DropDefault(column) => {
                 let at = self.known(column)?;
+                refuse_default(&self.columns[at].def)?;
                 self.columns[at].def.default = engine::ColumnDefault::None;
                 Ok(())
             }
@@ -212,6 +233,7 @@ impl<'a> Draft<'a> {
             def: built.def,
             origin: Origin::New,
             explicit_null: built.explicit_null,
+            expression: built.expression,
         });
         self.place(self.columns.len() - 1, position)
     }
@@ -247,7 +269,9 @@ impl<'a> Draft<'a> {
         }
         self.own_keys.extend(built.keys);
         let c = &mut self.columns[at];
+        generated::check_kind(&c.def, &built.def)?;
         c.explicit_null = built.explicit_null;
+        c.expression = built.expression;
         c.def = built.def;
         self.place(at, position)
     }
@@ -280,6 +304,19 @@ impl<'a> Draft<'a> {
             _ => return Ok(()),
         };
         let at = keys::index_position(&self.indexes, name);
+        if let AlterAction::DropConstraint(_) = a
+            && self.old.check(name).is_some()
+        {
+            return match at.is_some_and(|at| self.indexes[at].kind != IndexKind::Plain) {
+                false => Ok(()),
+                true => Err(SqlError::new(
+                    codes::ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME,
+                    format!(
+                        "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause."
+                    ),
+                )),
+            };
+        }
         if let AlterAction::DropConstraint(_) = a
             && at.is_none_or(|at| self.indexes[at].kind == IndexKind::Plain)
         {
@@ -386,6 +423,7 @@ impl<'a> Draft<'a> {
         mut self,
         options: TableOptions,
         longest: keys::KeyLimits,
+        actions: &[AlterAction],
         ctx: &mut DefCtx<'_, '_>,
     ) -> Result<AlteredTable, SqlError> {
         let position = |number: u16| self.columns.iter().position(|c| c.number == number);
@@ -399,6 +437,16 @@ impl<'a> Draft<'a> {
         keys::name_all(&columns, &mut indexes)?;
         table::require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
         keys::check_auto_increment(&columns, &indexes)?;
+        let was: Vec<Option<usize>> = self.columns.iter().map(Column::was).collect();
+        let written: Vec<Option<ast::Expr>> = self
+            .columns
+            .iter_mut()
+            .map(|c| c.expression.take())
+            .collect();
+        generated::check_gone(self.old, &columns, &was, &written)?;
+        let named = (&self.old.schema[..], &self.old.name[..]);
+        generated::define(&mut columns, &written, named, ctx.cx)?;
+        generated::check_keys(&columns, &indexes)?;
         default::check(&columns, Some(self.old), ctx.cx)?;
         table::check_row_size(&columns, &options, ctx)?;
         for i in &mut indexes {
@@ -419,7 +467,15 @@ impl<'a> Draft<'a> {
                 origin => origin,
             }
         });
-        let origins = origins.collect();
+        let origins: Vec<Origin> = origins.collect();
+        let recomputed = recomputed(self.old, &columns, &origins);
+        let same = |at: usize| match origins[at] {
+            Origin::Kept(n) => {
+                self.old.columns[usize::from(n)].ty == columns[at].ty && !recomputed[at]
+            }
+            _ => false,
+        };
+        let checks = checks::of_alter(self.old, actions, &columns, &was, &same, ctx.cx)?;
         Ok(AlteredTable {
             def: TableDef {
                 id: 0,
@@ -427,10 +483,30 @@ impl<'a> Draft<'a> {
                 name: self.old.name.clone(),
                 columns,
                 indexes,
+                checks: checks.list,
                 options,
             },
             origins,
+            verify: checks.verify,
         })
+    }
+}
+
+impl Column {
+    /// Which column of the table it was.
+    fn was(&self) -> Option<usize> {
+        match self.origin {
+            Origin::Kept(n) | Origin::Converted(n) => Some(usize::from(n)),
+            Origin::New => None,
+        }
+    }
+}
+
+/// A generated column has no default.
+fn refuse_default(c: &ColumnDef) -> Result<(), SqlError> {
+    match c.generated {
+        None => Ok(()),
+        Some(_) => Err(generated::no_usage("DEFAULT")),
     }
 }
 

@@ -11,7 +11,9 @@ use crate::sink::{Done, ResultSink};
 use sql_expr::vars::SqlMode;
 use sql_parser::ast::{self, CreateTable};
 
+use super::checks;
 use super::identifier::check_identifier;
+use super::invisible_key;
 use super::keys;
 use super::table::{self, DefCtx};
 
@@ -37,6 +39,7 @@ pub async fn run(
     }
     let Some(query) = &stmt.query else {
         let def = define(s, stmt, &schema, collation)?;
+        let def = with_key(s, def)?;
         return make(s, def, stmt.if_not_exists).await;
     };
     from_query(s, stmt, query, &schema, collation, sink).await
@@ -82,6 +85,14 @@ fn define(
     made
 }
 
+/// The definition with an invisible primary key, where the session wants one for tables that have none.
+fn with_key(s: &mut Session, mut def: TableDef) -> Result<TableDef, SqlError> {
+    s.with_ctx(Session::NO_PARAMS, |cx| {
+        invisible_key::add(&mut def, cx)?;
+        Ok(def)
+    })
+}
+
 fn like(
     s: &mut Session,
     other: &ast::ObjectName,
@@ -96,6 +107,7 @@ fn like(
     def.options.auto_increment = 0;
     def.options.created_us = 0;
     def.columns.iter_mut().for_each(|c| c.fill = None);
+    def.checks = checks::copied(&def.checks, name)?;
     def.indexes.retain(|i| i.kind != IndexKind::Hidden);
     for i in &mut def.indexes {
         i.id = 0;
@@ -129,6 +141,7 @@ async fn from_query(
         def.columns.extend(more);
         def
     };
+    let def = with_key(s, def)?;
     make(s, def, false).await?;
     let insert = ast::Insert {
         replace: stmt.on_duplicate == Some(ast::DuplicatePolicy::Replace),

@@ -215,7 +215,8 @@ impl Scope for Others<'_> {
             });
         };
         let c = &self.columns[at];
-        if matches!(c.default, ColumnDefault::Expr(_)) && at >= self.at {
+        let computed = matches!(c.default, ColumnDefault::Expr(_)) || c.generated.is_some();
+        if computed && at >= self.at {
             return Err(self.refused(
                 3767,
                 "a column defined after it if that column is a generated column or has an expression as default value",

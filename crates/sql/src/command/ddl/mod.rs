@@ -5,12 +5,16 @@
 
 mod alter;
 mod altered_table;
+mod checks;
 mod create;
 mod database;
 mod datatype;
 mod default;
 mod drop;
+mod expression;
+mod generated;
 mod identifier;
+mod invisible_key;
 mod keys;
 mod rebuild;
 mod row_format;

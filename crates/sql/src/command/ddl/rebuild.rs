@@ -7,6 +7,7 @@ use types::convert::{ConvertMode, Target, assign, zero_value};
 use types::error::codes;
 use types::{DataType, SqlError, Value, ValueRef};
 
+use crate::bind::row_rules::{self, RowRules};
 use crate::command::scalar;
 use crate::context::Session;
 use crate::exec::{Built, now_value, whole};
@@ -22,6 +23,8 @@ enum Source {
     Converted(usize),
     Value(Value),
     Computed(Expr),
+    /// A generated column's.
+    Generated(Expr),
     /// Another number for each row.
     Numbered,
 }
@@ -30,6 +33,8 @@ struct Maker<'a, 's> {
     old: &'a TableDef,
     new: &'a TableDef,
     sources: Vec<Source>,
+    /// What the rows have to be looked at for.
+    rules: RowRules,
     mode: ConvertMode,
     /// The column whose zeros get the next number.
     auto: Option<usize>,
@@ -91,7 +96,12 @@ impl<'a, 's> Maker<'a, 's> {
         let new = &altered.def;
         let mode = scalar::convert_mode(cx);
         let columns = new.columns.iter().enumerate().zip(&altered.origins);
+        let recomputed = altered.recomputed(old);
         let sources = columns.map(|((at, c), origin)| {
+            if let (Some(g), true) = (&c.generated, recomputed[at]) {
+                let e = row_rules::bound(&g.expr, &new.columns, cx)?;
+                return Ok(Source::Generated(e));
+            }
             Ok(match origin {
                 Origin::Kept(n) => Source::Kept(usize::from(*n)),
                 Origin::Converted(n) => Source::Converted(usize::from(*n)),
@@ -114,10 +124,15 @@ impl<'a, 's> Maker<'a, 's> {
                 }
                 Origin::New => true,
             });
+        let rules = match altered.verify {
+            true => RowRules::of(new, &|_| true, cx)?,
+            false => RowRules::default(),
+        };
         Ok(Maker {
             old,
             new,
             sources,
+            rules,
             mode,
             auto,
             next: new.options.auto_increment.max(1),
@@ -129,7 +144,15 @@ impl<'a, 's> Maker<'a, 's> {
     /// A row gives the same each time, or at least the same clustered key: none is given a number, and what is computed may be by chance.
     fn is_repeatable(&self, keys: Keys) -> bool {
         let numbered = |s: &Source| matches!(s, Source::Numbered);
-        let computed = |c: &u16| matches!(self.sources[usize::from(*c)], Source::Computed(_));
+        let by_chance = self
+            .sources
+            .iter()
+            .any(|s| matches!(s, Source::Computed(_)));
+        let computed = |c: &u16| match self.sources[usize::from(*c)] {
+            Source::Computed(_) => true,
+            Source::Generated(_) => by_chance,
+            _ => false,
+        };
         let key = self.new.clustered_choice().map(|i| &self.new.indexes[i]);
         let mut key = key.into_iter().flat_map(|x| &x.parts).map(|p| &p.column);
         let made = match keys {
@@ -146,7 +169,8 @@ impl<'a, 's> Maker<'a, 's> {
         let kept = |(at, s): (usize, &Source)| {
             matches!(s, Source::Kept(n) if *n == at) && old[at].ty == new[at].ty
         };
-        self.auto.is_none() && old.len() == new.len() && self.sources.iter().enumerate().all(kept)
+        let as_they_are = self.auto.is_none() && self.rules.checks.is_empty();
+        as_they_are && old.len() == new.len() && self.sources.iter().enumerate().all(kept)
     }
 
     fn row(&mut self, row: RowRef<'_>) -> Result<Vec<Value>, SqlError> {
@@ -154,7 +178,7 @@ impl<'a, 's> Maker<'a, 's> {
         let mut out: Vec<Value> = Vec::with_capacity(self.sources.len());
         for (at, source) in self.sources.iter().enumerate() {
             let v = match source {
-                Source::Computed(_) | Source::Numbered => Value::Null,
+                Source::Computed(_) | Source::Generated(_) | Source::Numbered => Value::Null,
                 Source::Kept(n) => row.column(*n).to_owned(),
                 Source::Converted(n) => self.converted(at, *n, row.column(*n))?,
                 Source::Value(v) => {
@@ -166,7 +190,7 @@ impl<'a, 's> Maker<'a, 's> {
         }
         // What is computed may refer to any column that is not, and to those computed before it.
         for (at, source) in self.sources.iter().enumerate() {
-            if let Source::Computed(e) = source {
+            if let Source::Computed(e) | Source::Generated(e) = source {
                 let so_far = Built {
                     slot: 0,
                     values: &out,
@@ -180,6 +204,11 @@ impl<'a, 's> Maker<'a, 's> {
         }
         if let Some(c) = self.auto {
             self.number(c, &mut out)?;
+        }
+        if let Some(which) = self.rules.violated(&out, self.cx)?
+            && !base::mutant!("rows-there-not-checked")
+        {
+            return Err(self.rules.violation(which));
         }
         Ok(out)
     }

@@ -2,7 +2,7 @@
 //!
 //! Everything here is computed from the statement and the session; the catalog is not touched.
 
-use engine::{ColumnDef, ColumnDefault, IndexDef, IndexKind, TableDef, TableOptions};
+use engine::{ColumnDef, ColumnDefault, GeneratedDef, IndexDef, IndexKind, TableDef, TableOptions};
 use types::error::codes;
 use types::{CollationId, DataType, Level, SqlError, Warning};
 
@@ -12,7 +12,7 @@ use sql_parser::ast::{self, ColumnAttr, KeyDef, KeyPart, KeyPartKind, TableOptio
 use super::datatype::{self, TypeCtx};
 use super::identifier::{check_identifier, comment};
 use super::row_format::{self, FormatUse};
-use super::{default, keys};
+use super::{checks, default, generated, keys};
 
 /// Columns of a table, at most.
 pub(super) const MAX_COLUMNS: usize = 1017;
@@ -55,6 +55,7 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
     let mut indexes: Vec<IndexDef> = Vec::new();
     let mut own_keys: Vec<ast::IndexDef> = Vec::new();
     let mut explicit_null: Vec<bool> = Vec::new();
+    let mut expressions = Vec::new();
     for c in &stmt.columns {
         let built = column(c, options.collation, ctx)?;
         if keys::column_index(&columns, &built.def.name).is_some() {
@@ -62,6 +63,7 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
         }
         columns.push(built.def);
         explicit_null.push(built.explicit_null);
+        expressions.push(built.expression);
         own_keys.extend(built.keys);
     }
     if columns.is_empty() {
@@ -79,7 +81,10 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
     keys::name_all(&columns, &mut indexes)?;
     require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
     keys::check_auto_increment(&columns, &indexes)?;
+    generated::define(&mut columns, &expressions, (ctx.schema, name), ctx.cx)?;
+    generated::check_keys(&columns, &indexes)?;
     default::check(&columns, None, ctx.cx)?;
+    let checks = checks::of_create(stmt, &columns, ctx.schema, ctx.cx)?;
     check_row_size(&columns, &options, ctx)?;
     keys::warn_twice((ctx.schema, name), &indexes, |_| true, &mut ctx.warnings);
     indexes.sort_by_key(|i| crate::describe::keys::rank(&columns, i));
@@ -89,6 +94,7 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
         name: name.to_owned(),
         columns,
         indexes,
+        checks,
         options,
     })
 }
@@ -106,9 +112,8 @@ fn as_index(key: &KeyDef) -> Option<&ast::IndexDef> {
 /// 1235.
 pub fn refuse_constraint(key: &KeyDef) -> Result<(), SqlError> {
     match key {
-        KeyDef::Index(_) => Ok(()),
+        KeyDef::Index(_) | KeyDef::Check(_) => Ok(()),
         KeyDef::Foreign(_) => Err(SqlError::not_supported("FOREIGN KEY")),
-        KeyDef::Check(_) => Err(SqlError::not_supported("CHECK constraint")),
     }
 }
 
@@ -183,6 +188,8 @@ pub struct BuiltColumn {
     pub explicit_null: bool,
     /// Keys that its attributes ask for.
     pub keys: Vec<ast::IndexDef>,
+    /// The expression of a generated column, whose definition has no text yet.
+    pub expression: Option<ast::Expr>,
 }
 
 fn own_key(kind: ast::IndexKind, column: &str) -> ast::IndexDef {
@@ -242,6 +249,7 @@ pub fn column(
         },
         explicit_null: false,
         keys: Vec::new(),
+        expression: None,
     };
     if serial {
         b.keys.push(own_key(ast::IndexKind::Unique, name));
@@ -254,7 +262,9 @@ pub fn column(
     if b.keys.iter().any(|k| k.kind == ast::IndexKind::Primary) && !b.explicit_null {
         def.nullable = false;
     }
-    if let Some((expr, parenthesised)) = given {
+    if def.generated.is_some() {
+        generated::refuse_beside(def, given.is_some())?;
+    } else if let Some((expr, parenthesised)) = given {
         if def.auto_increment {
             return Err(SqlError::invalid_default(name));
         }
@@ -316,11 +326,15 @@ fn attribute<'w>(
         ColumnAttr::PrimaryKey => b.keys.push(own_key(ast::IndexKind::Primary, &def.name)),
         ColumnAttr::Comment(c) => def.comment = comment(Some(c), "field", &def.name)?,
         ColumnAttr::Visible(v) => def.invisible = !v,
-        ColumnAttr::Generated { .. } => return Err(SqlError::not_supported("generated column")),
-        ColumnAttr::Check(_) => return Err(SqlError::not_supported("CHECK constraint")),
+        ColumnAttr::Generated { expr, stored } => {
+            let (stored, text) = (*stored, String::new());
+            def.generated = Some(GeneratedDef { expr: text, stored });
+            b.expression = Some(expr.clone());
+        }
         ColumnAttr::Srid(_) => return Err(SqlError::not_supported("SRID")),
-        // Storage hints without effect, and REFERENCES of a column, which MySQL parses and ignores too.
-        ColumnAttr::Collate(_)
+        // Storage hints without effect, and REFERENCES of a column, which MySQL parses and ignores too. Constraints are `checks`'.
+        ColumnAttr::Check(_)
+        | ColumnAttr::Collate(_)
         | ColumnAttr::References(_)
         | ColumnAttr::ColumnFormat(_)
         | ColumnAttr::Storage(_)

@@ -131,7 +131,7 @@ async fn change_as_found(
         }
         let change = edit
             .writer
-            .update_key(env.session, keys.key(n), cx, |row| {
+            .update_key(env.session, keys.key(n), line, cx, |row| {
                 edit.apply_values(row, &values, line, cx).map(Some)
             })
             .await?;

@@ -118,7 +118,9 @@ impl UpdatePlan {
     ) -> Result<Edit<'p>, SqlError> {
         let writer = TableWriter::new(stored(&self.block, target.table)?, self.ignore);
         Ok(Edit {
-            writer: writer.assigning(&target.assigns, &target.touch),
+            writer: writer
+                .assigning(&target.assigns, &target.touch)
+                .under(&target.rules),
             slot: self.block.tables[usize::from(target.table)].slot,
             defaults,
             mode: convert_mode(cx, self.ignore),
@@ -147,7 +149,7 @@ pub(super) async fn change_key(
     let slot = edit.slot;
     let change = edit
         .writer
-        .update_key(env.session, key, cx, |row| {
+        .update_key(env.session, key, line, cx, |row| {
             if !passes(
                 conditions.step,
                 conditions.implied,

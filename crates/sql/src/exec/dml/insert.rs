@@ -53,6 +53,12 @@ async fn insert(
     let cx = env.cx;
     let mut subs = SubValues::new(&plan.subqueries, env, &NoRow).await?;
     let writer = TableWriter::new(&plan.table, plan.ignore);
+    let changing = writer.assigning(&plan.on_duplicate, &plan.touch);
+    let changing = match base::mutant!("check-skipped-on-duplicate-key") {
+        true => changing,
+        false => changing.under(&plan.rules_of_changes),
+    };
+    let writer = writer.under(&plan.rules);
     let rows = NewRows::of(plan, cx);
     let mut w = Insert {
         plan,
@@ -60,7 +66,7 @@ async fn insert(
         numbers: Numbers::of(plan, cx),
         on_duplicate: OnDuplicate {
             plan,
-            writer: writer.assigning(&plan.on_duplicate, &plan.touch),
+            writer: changing,
             mode: rows.mode,
             auto: rows.auto,
             found_rows,
@@ -117,6 +123,9 @@ impl Insert<'_> {
         subs: &mut SubValues,
         selected: Option<(&RowStore, usize)>,
     ) -> Result<(), SqlError> {
+        if !self.writer.admits(&row, env.cx)? {
+            return Ok(());
+        }
         let place = (self.line, left);
         let number = self
             .numbers

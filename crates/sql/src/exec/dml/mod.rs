@@ -8,6 +8,7 @@
 //! | `delete` | DELETE in the same three ways |
 //! | `target_scan`, `target_keys` | rows to be changed: as a scan finds them, or all of them first |
 //! | `values` | values for storage |
+//! | `row_rules` | generated columns and CHECK constraints of one row |
 //! | `table_writer` | the change itself, what stands before and after it, and what is counted |
 
 mod assign;
@@ -18,6 +19,7 @@ pub(super) mod insert;
 mod new_row;
 pub(super) mod numbers;
 mod on_duplicate;
+mod row_rules;
 pub(crate) mod table_writer;
 mod target_keys;
 mod target_scan;

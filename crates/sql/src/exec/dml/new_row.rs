@@ -3,12 +3,18 @@
 use types::convert::ConvertMode;
 use types::{SqlError, Value, ValueRef};
 
+use super::row_rules::generated_value;
 use super::values::{convert, convert_mode, default_value, missing};
 use crate::exec::row::{Built, OnlySubs};
 use crate::exec::store::RowStore;
 use crate::exec::sub::SubValues;
 use crate::plan::{DefaultPlan, InsertPlan, InsertRows, InsertValue};
 use sql_expr::{EvalCtx, NoRow, RowSource};
+
+/// Whether a column that is given no value is computed from others.
+fn is_computed(d: &DefaultPlan) -> bool {
+    matches!(d, DefaultPlan::Expr(_) | DefaultPlan::Generated(_))
+}
 
 /// Makes the rows of an INSERT.
 pub(super) struct NewRows<'p> {
@@ -53,11 +59,11 @@ impl<'p> NewRows<'p> {
         cx: &EvalCtx<'_>,
         rest: &dyn RowSource,
     ) -> Result<(), SqlError> {
-        // An expression may refer to any column whose default is none, and to those before its own.
+        // An expression may refer to any column whose value is not computed, and to those before its own.
         for computed in [false, true] {
             for (c, d) in self.plan.defaults.iter().enumerate() {
                 let there = matches!(d, DefaultPlan::Value(_) | DefaultPlan::Auto);
-                let now = matches!(d, DefaultPlan::Expr(_)) == computed;
+                let now = is_computed(d) == computed;
                 if now && !there && !given(c as u16) {
                     row[c] = self.default_of(c as u16, line, row, cx, rest)?;
                 }
@@ -84,6 +90,14 @@ impl<'p> NewRows<'p> {
         match &plan.defaults[usize::from(column)] {
             DefaultPlan::Auto => Ok(Value::Null),
             DefaultPlan::Missing => missing(&plan.table, column, &self.mode, cx),
+            DefaultPlan::Generated(e) => {
+                let def = &plan.table.def.columns[usize::from(column)];
+                let v = generated_value(e, &plan.table, column, row, line, &self.mode, cx)?;
+                match v.is_null() && !def.nullable {
+                    true => self.store(ValueRef::Null, column, line, cx),
+                    false => Ok(v),
+                }
+            }
             d => default_value(d, &plan.table, column, &built, line, &self.mode, cx),
         }
     }
@@ -124,7 +138,7 @@ impl<'p> NewRows<'p> {
         let mut row = self.defaults();
         // DEFAULT of a column whose default is an expression waits for the other values, as if the column had not been named.
         let waits = |c: u16, v: &InsertValue| {
-            let computed = matches!(plan.defaults[usize::from(c)], DefaultPlan::Expr(_));
+            let computed = is_computed(&plan.defaults[usize::from(c)]);
             computed && matches!(v, InsertValue::Default)
         };
         for (&c, v) in plan.columns.iter().zip(values) {

@@ -177,7 +177,7 @@ impl OnDuplicate<'_> {
         let mut id = 0;
         let change = edit
             .writer
-            .update_key(env.session, key, cx, |old| {
+            .update_key(env.session, key, row.line, cx, |old| {
                 // No longer the one that subqueries were asked for.
                 let same = |(c, v): (usize, &Value)| same_value(v.as_ref(), old.column(c));
                 if there.is_some_and(|t| !t.iter().enumerate().all(same)) {

@@ -157,10 +157,11 @@ async fn while_scanning(
     {
         for i in 0..scan.len() {
             let (old, place) = (scan.row(i), scan.place(i));
-            let new = edit.apply(old, &[], rest, tally.next_row(), cx)?;
+            let line = tally.next_row();
+            let new = edit.apply(old, &[], rest, line, cx)?;
             let change = edit
                 .writer
-                .update_seen(env.session, place, old, new, cx)
+                .update_seen(env.session, place, old, (new, line), cx)
                 .await?;
             match change {
                 Some(change) => tally.updated(change),

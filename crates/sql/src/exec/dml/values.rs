@@ -102,6 +102,8 @@ pub(crate) fn default_value(
             let v = e.eval(cx, row)?;
             convert(v.as_assigned_ref(&e.ty, ty), table, column, line, mode, cx)
         }
+        // Nothing is assigned to it: it is computed when the row is written.
+        DefaultPlan::Generated(_) => Ok(Value::Null),
         DefaultPlan::Auto => Ok(zero_value(ty)),
         DefaultPlan::Missing => missing(table, column, mode, cx),
     }

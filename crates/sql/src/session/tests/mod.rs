@@ -24,6 +24,7 @@ pub(crate) mod opened;
 mod outfile;
 mod params;
 mod rekey;
+mod row_rules;
 mod rows;
 mod set;
 mod shows;

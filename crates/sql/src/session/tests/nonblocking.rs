@@ -287,3 +287,22 @@ fn a_refused_change_holds_no_table_and_no_row() {
     b.run("UPDATE t SET v = 3 WHERE id = 1");
     b.run("DROP TABLE t");
 }
+
+/// Generated columns and CHECK constraints are looked after there too. An index over a generated column is a reason to take the long way.
+#[test]
+fn what_a_definition_says_of_rows_holds_of_changes_at_once() {
+    let mut c = Client::in_test(&server());
+    c.run("CREATE TABLE t (id int PRIMARY KEY, v int, twice int AS (v * 2) VIRTUAL, CHECK (twice < 100))");
+    c.run("INSERT INTO t (id, v) VALUES (1, 10)");
+    c.run("SELECT COUNT(*) FROM t");
+    let id = prepare(&mut c, "UPDATE t SET v = ? WHERE id = 1");
+    let changed = (1, "Rows matched: 1  Changed: 1  Warnings: 0".to_owned());
+    let to = |v| [Value::Int(v)];
+    assert_eq!(change_at_once(&mut c, id, &to(20)), Some(changed));
+    assert_eq!(c.one("SELECT twice FROM t"), "40");
+    assert_eq!(change_at_once(&mut c, id, &to(50)), None);
+    assert_eq!(c.one("SELECT twice FROM t"), "40");
+    c.run("CREATE INDEX by_twice ON t (twice)");
+    let id = prepare(&mut c, "UPDATE t SET v = ? WHERE id = 1");
+    assert_eq!(change_at_once(&mut c, id, &to(30)), None);
+}

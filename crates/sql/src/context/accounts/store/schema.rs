@@ -175,6 +175,7 @@ fn table(name: &str, comment: &str, columns: Vec<ColumnDef>, key: &[&str]) -> Ta
         name: name.to_owned(),
         indexes,
         columns,
+        checks: Vec::new(),
         options: TableOptions {
             collation: NAMES,
             comment: comment.to_owned(),

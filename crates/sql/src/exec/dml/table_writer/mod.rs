@@ -25,7 +25,9 @@ use engine::{
 use types::convert::to_text;
 use types::{SqlError, Value};
 
-use super::values::{now_value, same_value};
+use super::row_rules::generated_value;
+use super::values::{convert_mode, now_value, same_value};
+use crate::bind::row_rules::RowRules;
 use crate::plan::Assign;
 use sql_expr::EvalCtx;
 
@@ -39,6 +41,8 @@ pub(crate) struct TableWriter<'p> {
     assigns: &'p [Assign],
     /// Columns that take the statement's time when such a row changes.
     touch: &'p [u16],
+    /// What is to hold of the rows.
+    rules: Option<&'p RowRules>,
 }
 
 /// What came of a row that was to be changed.
@@ -62,6 +66,15 @@ impl<'p> TableWriter<'p> {
             ignore,
             assigns: &[],
             touch: &[],
+            rules: None,
+        }
+    }
+
+    /// For rows of which this is to hold.
+    pub fn under(self, rules: &'p RowRules) -> TableWriter<'p> {
+        TableWriter {
+            rules: Some(rules),
+            ..self
         }
     }
 
@@ -84,6 +97,22 @@ impl<'p> TableWriter<'p> {
     #[inline]
     pub fn assigns(&self) -> &'p [Assign] {
         self.assigns
+    }
+
+    /// Before a row is inserted, which is complete but for its AUTO_INCREMENT value: whether it is to be. A row that violates a CHECK
+    /// constraint is not, also where it would have been one that changes another.
+    ///
+    /// # Errors
+    /// 3819; what evaluation fails with.
+    #[inline]
+    pub fn admits(&self, row: &[Value], cx: &EvalCtx<'_>) -> Result<bool, SqlError> {
+        let Some(rules) = self.rules.filter(|r| !r.checks.is_empty()) else {
+            return Ok(true);
+        };
+        match rules.violated(row, cx)? {
+            None => Ok(true),
+            Some(which) => self.refuse(rules.violation(which), cx).map(|()| false),
+        }
     }
 
     /// Inserts a row, which is complete. After `Duplicate` nothing was changed.
@@ -113,26 +142,53 @@ impl<'p> TableWriter<'p> {
         s.lock_duplicate(self.table, index, key, values).await
     }
 
-    /// Before a row changes: the row that is to come, as the assignments have left it. `None` where nothing changes.
+    /// Before a row changes: the row that is to come, as the assignments have left it, with what changes of itself. `None` where nothing
+    /// changes, and where it violates a CHECK constraint, which `violated` then says.
     #[inline]
     fn before_update(
         &self,
         old: RowRef<'_>,
         mut new: Vec<Value>,
+        line: u64,
         cx: &EvalCtx<'_>,
-    ) -> Option<Vec<Value>> {
+        violated: &mut Option<usize>,
+    ) -> Result<Option<Vec<Value>>, SqlError> {
         let differs = |a: &Assign| {
             let c = usize::from(a.column);
             !same_value(new[c].as_ref(), old.column(c))
         };
         if !self.assigns.iter().any(differs) {
-            return None;
+            return Ok(None);
         }
         for &c in self.touch {
             let c = usize::from(c);
             new[c] = now_value(&self.table.def.columns[c].ty, cx);
         }
-        Some(new)
+        let Some(rules) = self.rules else {
+            return Ok(Some(new));
+        };
+        self.generate(rules, &mut new, line, cx)?;
+        *violated = rules.violated(&new, cx)?;
+        Ok(violated.is_none().then_some(new))
+    }
+
+    /// Computes the generated columns that change with the assignments.
+    #[inline]
+    fn generate(
+        &self,
+        rules: &RowRules,
+        row: &mut [Value],
+        line: u64,
+        cx: &EvalCtx<'_>,
+    ) -> Result<(), SqlError> {
+        if rules.generated.is_empty() || base::mutant!("generated-column-not-computed-again") {
+            return Ok(());
+        }
+        let mode = convert_mode(cx, self.ignore);
+        for (c, e) in &rules.generated {
+            row[usize::from(*c)] = generated_value(e, self.table, *c, row, line, &mode, cx)?;
+        }
+        Ok(())
     }
 
     /// After a row was to be changed.
@@ -164,6 +220,7 @@ impl<'p> TableWriter<'p> {
         &self,
         s: &mut Session,
         key: &[u8],
+        line: u64,
         cx: &EvalCtx<'_>,
         mut new: impl FnMut(RowRef<'_>) -> Result<Option<Vec<Value>>, SqlError> + Send,
     ) -> Result<Change, SqlError> {
@@ -171,11 +228,16 @@ impl<'p> TableWriter<'p> {
         // For the message.
         let mut collides: Vec<Value> = Vec::new();
         let can_collide = self.can_collide();
+        let mut violated = None;
         let outcome = s
             .update_key(self.table, key, &mut |old| {
                 let wanted = new(old)?;
                 matched = wanted.is_some();
-                let made = wanted.and_then(|row| self.before_update(old, row, cx));
+                violated = None;
+                let made = match wanted {
+                    Some(row) => self.before_update(old, row, line, cx, &mut violated)?,
+                    None => None,
+                };
                 if can_collide {
                     collides.clear();
                     collides.extend(made.iter().flatten().cloned());
@@ -183,7 +245,23 @@ impl<'p> TableWriter<'p> {
                 Ok(made)
             })
             .await?;
+        if let Some(refused) = self.refuse_violation(violated, cx)? {
+            return Ok(refused);
+        }
         self.after_update(outcome, matched, &collides, cx)
+    }
+
+    /// A row is not changed because of what it would violate: that is refused as other things are.
+    fn refuse_violation(
+        &self,
+        violated: Option<usize>,
+        cx: &EvalCtx<'_>,
+    ) -> Result<Option<Change>, SqlError> {
+        let (Some(which), Some(rules)) = (violated, self.rules) else {
+            return Ok(None);
+        };
+        self.refuse(rules.violation(which), cx)?;
+        Ok(Some(Change::Refused))
     }
 
     /// As [`update_key`](Self::update_key), where nothing has to be waited for and no index but the clustered one has a column that
@@ -197,13 +275,18 @@ impl<'p> TableWriter<'p> {
         mut new: impl FnMut(RowRef<'_>) -> Result<Option<Vec<Value>>, SqlError> + Send,
     ) -> Option<Change> {
         let mut matched = false;
+        let mut violated = None;
         let outcome = s.update_key_now(self.table, key, &mut |old| {
             let wanted = new(old)?;
             matched = wanted.is_some();
-            Ok(wanted.and_then(|row| self.before_update(old, row, cx)))
+            match wanted {
+                Some(row) => self.before_update(old, row, 1, cx, &mut violated),
+                None => Ok(None),
+            }
         })?;
         match outcome {
             Updated::Duplicate { .. } => None,
+            _ if violated.is_some() => None,
             outcome => self.after_update(outcome, matched, &[], cx).ok(),
         }
     }
@@ -217,11 +300,13 @@ impl<'p> TableWriter<'p> {
         s: &mut Session,
         (key, version): (&[u8], RowVersion),
         old: RowRef<'_>,
-        new: Vec<Value>,
+        (new, line): (Vec<Value>, u64),
         cx: &EvalCtx<'_>,
     ) -> Result<Option<Change>, SqlError> {
-        let Some(new) = self.before_update(old, new, cx) else {
-            return Ok(Some(Change::Same));
+        let mut violated = None;
+        let Some(new) = self.before_update(old, new, line, cx, &mut violated)? else {
+            let refused = self.refuse_violation(violated, cx)?;
+            return Ok(Some(refused.unwrap_or(Change::Same)));
         };
         let outcome = match s.update(self.table, key, version, &new).await? {
             Written::Moved => return Ok(None),
@@ -290,8 +375,11 @@ impl<'p> TableWriter<'p> {
 
     /// Whether the assignments can meet a duplicate, so that the new row is needed for the message.
     fn can_collide(&self) -> bool {
-        let assigned =
-            |c: u16| self.touch.contains(&c) || self.assigns.iter().any(|a| a.column == c);
+        let assigned = |c: u16| {
+            self.touch.contains(&c)
+                || self.assigns.iter().any(|a| a.column == c)
+                || self.rules.is_some_and(|r| r.generates(c))
+        };
         self.table.def.indexes.iter().any(|i| {
             matches!(i.kind, IndexKind::Primary | IndexKind::Unique)
                 && i.parts.iter().any(|p| assigned(p.column))
