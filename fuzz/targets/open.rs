@@ -314,6 +314,7 @@ fn table(name: &str) -> TableDef {
             index("PRIMARY", IndexKind::Primary, 0),
             index("k", IndexKind::Plain, 1),
         ],
+        foreign_keys: Vec::new(),
         options: TableOptions {
             collation: CollationId::DEFAULT,
             comment: String::new(),

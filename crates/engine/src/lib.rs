@@ -40,11 +40,11 @@ pub use pager::compressed::CompressionCounts;
 pub use pager::{FlushMethod, OpenError, PagerOptions};
 pub use record::{RowRef, RowVersion};
 pub use schema::{
-    Catalog, ColumnDef, ColumnDefault, Cover, IndexDef, IndexKind, IndexOptions, IndexPart, Schema,
-    SchemaDef, Table, TableDef, TableOptions, TableSizes, column_key,
+    Catalog, ColumnDef, ColumnDefault, Cover, ForeignKeyDef, IndexDef, IndexKind, IndexOptions,
+    IndexPart, ReferenceAction, Schema, SchemaDef, Table, TableDef, TableOptions, TableSizes, column_key,
 };
 pub use session::{
-    Committing, Inserted, Isolation, KeyBound, LockWait, ReadMode, RowBatch, Scan, ScanSpec,
+    Committing, Inserted, Isolation, KeyBound, LockWait, Mark, ReadMode, RowBatch, Scan, ScanSpec,
     Session, Updated, Written,
 };
 pub use stats::{ColumnStats, Histogram, IndexStats, TableStats};

@@ -38,6 +38,7 @@ fn def() -> TableDef {
             ColumnDef::new("c", DataType::varchar(120, CollationId::DEFAULT)),
         ],
         indexes: vec![index("PRIMARY", IndexKind::Primary, 0)],
+        foreign_keys: Vec::new(),
         options: TableOptions {
             collation: CollationId::DEFAULT,
             comment: String::new(),

@@ -44,6 +44,7 @@ fn definition() -> TableDef {
             ColumnDef::new("c", text),
         ],
         indexes: vec![primary],
+        foreign_keys: Vec::new(),
         options: TableOptions {
             collation: CollationId::DEFAULT,
             comment: String::new(),

@@ -195,6 +195,7 @@ impl Shape {
             name: name.into(),
             columns,
             indexes,
+            foreign_keys: Vec::new(),
             options: TableOptions {
                 collation: CollationId::DEFAULT,
                 comment: String::new(),

@@ -44,6 +44,7 @@ pub(crate) fn catalog_def(root: PageNo) -> TableDef {
             invisible: false,
             asked: Default::default(),
         }],
+        foreign_keys: Vec::new(),
         options: TableOptions {
             collation: CollationId::BINARY,
             comment: String::new(),
@@ -228,10 +229,8 @@ pub(crate) async fn load(pager: &Pager, t: &Table) -> Result<Loaded, OpError> {
 impl Catalog {
     /// A catalog with these schemas and no tables yet.
     pub(crate) fn with_schemas(schemas: Vec<SchemaDef>) -> Catalog {
-        let mut c = Catalog {
-            version: 1,
-            ..Catalog::default()
-        };
+        let mut c = Catalog::default();
+        c.version = 1;
         for s in schemas {
             c.put_schema(s);
         }

@@ -9,6 +9,7 @@ mod change_replay;
 mod compression;
 mod copy;
 mod entries;
+mod foreign_keys;
 mod leaf_rows;
 mod online_build;
 mod orphaned_trees;

@@ -3,6 +3,7 @@
 
 use super::catalog::{defined_table, is_definition, row_key, schema_row, stats_row, table_row};
 use super::compression::compressed_format;
+use super::foreign_keys::{Ties, may_drop, may_truncate};
 use super::{schema_dir, table_path};
 use crate::engine::Engine;
 use crate::error;
@@ -112,7 +113,8 @@ impl Session {
     /// Drops a schema with its tables; gives their number.
     ///
     /// # Errors
-    /// 1008: it does not exist. 1205 and 1317 while it waits for others; what the storage fails with.
+    /// 1008: it does not exist; 3730: a table of another schema refers to one of it. 1205 and 1317 while it waits for others; what the storage
+    /// fails with.
     pub async fn drop_schema(&mut self, name: &str) -> Result<u64, SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
@@ -120,6 +122,9 @@ impl Session {
         let Some(s) = engine.catalog().schema(name).cloned() else {
             return Err(SqlError::db_drop_missing(name));
         };
+        let tables = s.tables.keys().map(|t| (name.to_owned(), t.clone()));
+        let tables: Vec<TableName> = tables.collect();
+        may_drop(&engine.catalog(), &tables, self.foreign_key_checks)?;
         let mut closed = Vec::new();
         let mut rows = vec![RowChange::Remove(schema_row(&s.def))];
         for t in s.tables.values() {
@@ -130,9 +135,7 @@ impl Session {
         for t in s.tables.values() {
             t.retired.store(true, Ordering::SeqCst);
         }
-        engine.change_catalog(|c| {
-            c.schemas.remove(name);
-        });
+        engine.change_catalog(|c| c.remove_schema(name));
         for t in s.tables.values() {
             engine.drop_file(t.space_id());
         }
@@ -148,7 +151,8 @@ impl Session {
     /// Makes a table. The engine fills in ids, roots and the clustered index.
     ///
     /// # Errors
-    /// 1050: it exists; 1049: its schema does not. 1205 and 1317 while it waits for others; what the storage fails with.
+    /// 1050: it exists; 1049: its schema does not. 1822, 1824, 1826, 1830, 3734, 3780: its foreign keys, or those that wait for it, do not go
+    /// with the tables there are. 1205 and 1317 while it waits for others; what the storage fails with.
     pub async fn create_table(&mut self, mut def: TableDef) -> Result<(), SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
@@ -167,11 +171,13 @@ impl Session {
             def.options.created_us = engine.environment().clock.wall_us();
         }
         arrange_clustered(&mut def);
+        let ties = Ties::of(&catalog, None, &def, &[], self.foreign_key_checks)?;
+        let _closed = self.close_tables(&ties.tables()).await?;
         let path = engine.data_dir().join(table_path(&def.schema, &def.name));
         let space = engine.make_space(&mut def, path, false).await?;
-        let done = engine
-            .change_rows(vec![RowChange::Put(table_row(&def))])
-            .await;
+        let mut rows = vec![RowChange::Put(table_row(&def))];
+        rows.extend(ties.rows());
+        let done = engine.change_rows(rows).await;
         if let Err(e) = done {
             engine.abandon_file(space.id());
             return Err(e);
@@ -181,17 +187,66 @@ impl Session {
             .visible_from
             .store(engine.log.end().0, Ordering::Release);
         engine.change_catalog(|c| c.put_table(t));
+        ties.show(&engine);
         Ok(())
     }
 
     /// Drops a table.
     ///
     /// # Errors
-    /// 1051: it does not exist. 1205 and 1317 while it waits for others; what the storage fails with.
+    /// As [`Session::drop_tables`]; 1051: it does not exist.
     pub async fn drop_table(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
+        let all = [(schema.to_owned(), name.to_owned())];
+        match self.drop_tables(&all).await? {
+            0 => Err(SqlError::bad_table(&format!("{schema}.{name}"))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Drops tables, all or none; those that do not exist are passed over. Gives how many there were.
+    ///
+    /// # Errors
+    /// 3730: a table that stays refers to one of them. 1205 and 1317 while it waits for others; what the storage fails with.
+    pub async fn drop_tables(&mut self, names: &[TableName]) -> Result<usize, SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
         let _ddl = self.lock_ddl(&engine).await?;
+        let catalog = engine.catalog();
+        may_drop(&catalog, names, self.foreign_key_checks)?;
+        let (mut gone, mut closed, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        let mut lost = 0;
+        for (schema, name) in names {
+            if self.drop_lost(schema, name).await? {
+                lost += 1;
+            }
+            gone.extend(catalog.table(schema, name));
+        }
+        for t in &gone {
+            closed.push(self.close_table_for_good(t).await?);
+            rows.push(RowChange::Remove(table_row(&t.def)));
+        }
+        if gone.is_empty() {
+            return Ok(lost);
+        }
+        engine.change_rows(rows).await?;
+        for t in &gone {
+            t.retired.store(true, Ordering::SeqCst);
+        }
+        engine.change_catalog(|c| {
+            for t in &gone {
+                c.remove_table(&t.def.schema, &t.def.name);
+            }
+        });
+        for t in &gone {
+            engine.drop_file(t.space_id());
+        }
+        engine.roll_back_kept();
+        Ok(lost + gone.len())
+    }
+
+    /// Drops a table whose file is missing or unreadable; false where it is none.
+    async fn drop_lost(&mut self, schema: &str, name: &str) -> Result<bool, SqlError> {
+        let engine = self.engine.clone();
         let lost = engine
             .catalog()
             .tables_without_file
@@ -210,25 +265,15 @@ impl Session {
             if engine.pager().spaces().iter().all(|s| s.path() != path) {
                 let _ = engine.environment().disk.remove_file(&path);
             }
-            return Ok(());
+            return Ok(true);
         }
-        let missing = || SqlError::bad_table(&format!("{schema}.{name}"));
-        let t = engine.catalog().table(schema, name).ok_or_else(missing)?;
-        let _closed = self.close_table_for_good(&t).await?;
-        engine
-            .change_rows(vec![RowChange::Remove(table_row(&t.def))])
-            .await?;
-        t.retired.store(true, Ordering::SeqCst);
-        engine.change_catalog(|c| c.remove_table(schema, name));
-        engine.drop_file(t.space_id());
-        engine.roll_back_kept();
-        Ok(())
+        Ok(false)
     }
 
     /// Empties a table by giving it a new file.
     ///
     /// # Errors
-    /// 1146: it does not exist. 1205 and 1317 while it waits for others; what the storage fails with.
+    /// 1146: it does not exist; 1701: another table refers to it. 1205 and 1317 while it waits for others; what the storage fails with.
     /// After an error the table is as it was.
     pub async fn truncate_table(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
         self.commit().await?;
@@ -236,6 +281,7 @@ impl Session {
         let _ddl = self.lock_ddl(&engine).await?;
         let missing = || SqlError::no_such_table(schema, name);
         let old = engine.catalog().table(schema, name).ok_or_else(missing)?;
+        may_truncate(&engine.catalog(), &old, self.foreign_key_checks)?;
         let _closed = self.close_table(&old).await?;
         let mut def = old.def.clone();
         def.options.auto_increment = 0;
@@ -264,10 +310,11 @@ impl Session {
         Ok(())
     }
 
-    /// Renames tables, all or none, in order: (schema, name) from and to.
+    /// Renames tables, all or none, in order: (schema, name) from and to. Foreign keys follow.
     ///
     /// # Errors
-    /// 1146: a table does not exist; 1049: the schema of a new name does not; 1050: a new name is taken. 1205 and 1317 while it waits for others; what the storage fails with.
+    /// 1146: a table does not exist; 1049: the schema of a new name does not; 1050: a new name is taken; 1826 and others: its foreign keys, or
+    /// those that wait for a table of the new name, do not go with it. 1205 and 1317 while it waits for others; what the storage fails with.
     pub async fn rename_tables(
         &mut self,
         pairs: &[(TableName, TableName)],
@@ -277,7 +324,6 @@ impl Session {
         let _ddl = self.lock_ddl(&engine).await?;
         let before = engine.catalog();
         let mut view = before.as_ref().clone();
-        let mut closed = Vec::new();
         let mut renamed: Vec<(Arc<Table>, TableDef)> = Vec::new();
         for ((fs, fname), (ts, tname)) in pairs {
             let t = view
@@ -291,9 +337,6 @@ impl Session {
             }
             let origin = renamed.iter().position(|(_, d)| d.id == t.def.id);
             let first = origin.map_or(t.clone(), |i| renamed[i].0.clone());
-            if origin.is_none() {
-                closed.push(self.close_table(&first).await?);
-            }
             let mut def = t.def.clone();
             def.schema = ts.clone();
             def.name = tname.clone();
@@ -309,7 +352,11 @@ impl Session {
                 None => renamed.push((first, def)),
             }
         }
-        let mut rows = Vec::new();
+        let ties = Ties::of_rename(&before, &mut renamed, self.foreign_key_checks)?;
+        let mut tables: Vec<Arc<Table>> = renamed.iter().map(|(t, _)| t.clone()).collect();
+        tables.extend(ties.tables());
+        let _closed = self.close_tables(&tables).await?;
+        let mut rows = ties.rows();
         for (old, def) in &renamed {
             rows.push(RowChange::Remove(table_row(&old.def)));
             rows.push(RowChange::Put(table_row(def)));
@@ -331,6 +378,7 @@ impl Session {
                 )));
             }
         });
+        ties.show(&engine);
         engine.move_files(&renamed);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Definitions as bytes: length-prefixed fields under a version number, so that a later version can add fields.
 
 use super::def::*;
+use super::foreign_key::{ForeignKeyDef, ReferenceAction};
 use base::PageNo;
 use types::{CollationId, DataType, Value, rowfield};
 
@@ -10,6 +11,8 @@ const VERSION: u8 = 1;
 const FILLED: u8 = 2;
 /// Indexes can have options that are only shown.
 const ASKED: u8 = 3;
+/// There are foreign keys, or indexes that were made for one.
+const KEYED: u8 = 4;
 
 /// No row is as long as this.
 const BINARY_MAX: u32 = 65_535;
@@ -94,11 +97,14 @@ impl TableDef {
         let filled = self.columns.iter().any(|c| c.fill.is_some());
         let none = IndexOptions::default();
         let asked = self.indexes.iter().any(|x| x.asked != none);
-        let mut o = Out(vec![match (asked, filled) {
+        let made_for_one = self.indexes.iter().any(|x| x.asked.for_foreign_key);
+        let version = match (asked, filled) {
+            _ if made_for_one || !self.foreign_keys.is_empty() => KEYED,
             (true, _) => ASKED,
             (false, true) => FILLED,
             (false, false) => VERSION,
-        }]);
+        };
+        let mut o = Out(vec![version]);
         o.u32(self.id);
         o.str(&self.schema);
         o.str(&self.name);
@@ -121,13 +127,20 @@ impl TableDef {
             o.str(k);
             o.str(v);
         }
+        if version >= KEYED {
+            o.u32(self.foreign_keys.len() as u32);
+            for k in &self.foreign_keys {
+                foreign_key(&mut o, k);
+            }
+        }
         o.0
     }
 
     /// From bytes; `None` if they are none.
     pub fn decode(b: &[u8]) -> Option<TableDef> {
         let mut i = In(b);
-        if i.u8()? > ASKED {
+        let version = i.u8()?;
+        if version > KEYED {
             return None;
         }
         let (id, schema, name) = (i.u32()?, i.str()?, i.str()?);
@@ -158,12 +171,24 @@ impl TableDef {
             others,
             created_us,
         };
+        let mut foreign_keys = Vec::new();
+        if version >= KEYED {
+            let n = i.count()?;
+            for _ in 0..n {
+                let k = read_foreign_key(&mut i)?;
+                if k.columns.iter().any(|c| usize::from(*c) >= columns.len()) {
+                    return None;
+                }
+                foreign_keys.push(k);
+            }
+        }
         Some(TableDef {
             id,
             schema,
             name,
             columns,
             indexes,
+            foreign_keys,
             options,
         })
     }
@@ -272,8 +297,16 @@ fn index(o: &mut Out, x: &IndexDef) {
     let IndexOptions {
         btree,
         key_block_size,
+        for_foreign_key,
     } = x.asked;
-    o.u8(x.invisible as u8 | (btree as u8) << 1 | (u8::from(key_block_size > 0)) << 2);
+    let flags = [
+        x.invisible,
+        btree,
+        key_block_size > 0,
+        for_foreign_key,
+    ];
+    let bits = flags.iter().enumerate();
+    o.u8(bits.fold(0, |f, (i, b)| f | u8::from(*b) << i));
     if key_block_size > 0 {
         o.u32(u32::from(key_block_size));
     }
@@ -297,7 +330,7 @@ fn read_index(i: &mut In<'_>) -> Option<IndexDef> {
         _ => return None,
     };
     let flags = i.u8()?;
-    if flags > 7 {
+    if flags > 15 {
         return None;
     }
     let asked = IndexOptions {
@@ -306,6 +339,7 @@ fn read_index(i: &mut In<'_>) -> Option<IndexDef> {
             0 => 0,
             _ => u16::try_from(i.u32()?).ok()?,
         },
+        for_foreign_key: flags & 8 != 0,
     };
     let root = PageNo(i.u32()?);
     let comment = i.str()?;
@@ -328,5 +362,57 @@ fn read_index(i: &mut In<'_>) -> Option<IndexDef> {
         root,
         invisible: flags & 1 != 0,
         asked,
+    })
+}
+
+fn action(a: ReferenceAction) -> u8 {
+    match a {
+        ReferenceAction::NoAction => 0,
+        ReferenceAction::Restrict => 1,
+        ReferenceAction::Cascade => 2,
+        ReferenceAction::SetNull => 3,
+    }
+}
+
+fn read_action(b: u8) -> Option<ReferenceAction> {
+    Some(match b {
+        0 => ReferenceAction::NoAction,
+        1 => ReferenceAction::Restrict,
+        2 => ReferenceAction::Cascade,
+        3 => ReferenceAction::SetNull,
+        _ => return None,
+    })
+}
+
+fn foreign_key(o: &mut Out, k: &ForeignKeyDef) {
+    o.str(&k.name);
+    o.str(&k.parent_schema);
+    o.str(&k.parent);
+    o.u8(action(k.on_delete));
+    o.u8(action(k.on_update));
+    o.u32(k.columns.len() as u32);
+    for (c, p) in k.columns.iter().zip(&k.parent_columns) {
+        o.u32(u32::from(*c));
+        o.str(p);
+    }
+}
+
+fn read_foreign_key(i: &mut In<'_>) -> Option<ForeignKeyDef> {
+    let (name, parent_schema, parent) = (i.str()?, i.str()?, i.str()?);
+    let (on_delete, on_update) = (read_action(i.u8()?)?, read_action(i.u8()?)?);
+    let n = i.count()?;
+    let (mut columns, mut parent_columns) = (Vec::new(), Vec::new());
+    for _ in 0..n {
+        columns.push(u16::try_from(i.u32()?).ok()?);
+        parent_columns.push(i.str()?);
+    }
+    (n > 0).then_some(ForeignKeyDef {
+        name,
+        columns,
+        parent_schema,
+        parent,
+        parent_columns,
+        on_delete,
+        on_update,
     })
 }

@@ -1,5 +1,6 @@
 //! The definitions themselves: plain data.
 
+use super::foreign_key::ForeignKeyDef;
 use base::PageNo;
 use types::{CollationId, DataType, Value};
 
@@ -25,6 +26,8 @@ pub struct TableDef {
     pub columns: Vec<ColumnDef>,
     /// Indexes; the first one is the clustered one.
     pub indexes: Vec<IndexDef>,
+    /// Foreign keys: the table is their child.
+    pub foreign_keys: Vec<ForeignKeyDef>,
     /// Everything else.
     pub options: TableOptions,
 }
@@ -121,13 +124,15 @@ pub struct IndexDef {
     pub asked: IndexOptions,
 }
 
-/// Options of an index that change nothing, and are kept to be shown as they were given.
+/// Options of an index that change nothing in it, and are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct IndexOptions {
     /// USING BTREE.
     pub btree: bool,
     /// KEY_BLOCK_SIZE; 0: none.
     pub key_block_size: u16,
+    /// Nobody asked for it: it was made for a foreign key, and goes when another index serves as well.
+    pub for_foreign_key: bool,
 }
 
 /// A column of an index.

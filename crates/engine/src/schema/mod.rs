@@ -8,6 +8,7 @@ mod column_key;
 mod cover;
 mod ddl_mutex;
 mod def;
+mod foreign_key;
 mod known;
 mod row_counts;
 mod sizes;
@@ -22,6 +23,8 @@ pub use def::{
     ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexOptions, IndexPart, SchemaDef, TableDef,
     TableOptions,
 };
+pub use foreign_key::{ForeignKeyDef, ReferenceAction};
+pub(crate) use foreign_key::{go_together, stays};
 pub(crate) use row_counts::Look;
 pub use sizes::TableSizes;
 pub use snapshot::{Catalog, Schema};

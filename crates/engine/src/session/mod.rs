@@ -17,6 +17,7 @@ mod insert;
 mod outcome;
 mod overflow_columns;
 mod read;
+mod reference;
 mod rollback;
 mod scan;
 mod scan_spec;
@@ -28,6 +29,7 @@ mod update;
 pub use batch::RowBatch;
 pub use commit::Committing;
 pub use outcome::{Inserted, Updated, Written};
+pub use reference::Mark;
 pub use scan::Scan;
 pub(crate) use scan_spec::successor;
 pub use scan_spec::{KeyBound, ScanSpec};
@@ -74,6 +76,14 @@ pub enum ReadMode {
     /// The newest committed version: for UPDATE and DELETE, which lock what they change. Not locked by itself, but where ranges that are
     /// read with locks are guarded (REPEATABLE READ, SERIALIZABLE): there as for updating, until the transaction ends.
     Current,
+    /// As parents that a new child looks for: the newest committed version, locked for sharing, at every level. Nothing is guarded: who deletes
+    /// a parent waits for its lock.
+    Parent,
+    /// As children of a row that is going to change: the newest committed versions, locked and their range guarded, at every level.
+    Children {
+        /// They are going to change, too.
+        exclusive: bool,
+    },
 }
 
 /// A session.
@@ -100,6 +110,8 @@ pub struct Session {
     pub(crate) lock_timeout_us: u64,
     /// How long it waits for a table whose definition changes, or for a table's users to change its own.
     pub(crate) table_timeout_us: u64,
+    /// Of definition changes: foreign keys must have what they name, and what is named must stay.
+    pub(crate) foreign_key_checks: bool,
     /// Bytes of before-images: what the transaction would lose as a deadlock's victim.
     pub(crate) weight: u64,
     undo_reservation: UndoReservation,
@@ -145,6 +157,7 @@ impl Session {
             uses: Vec::new(),
             lock_timeout_us: 50_000_000,
             table_timeout_us: 50_000_000,
+            foreign_key_checks: true,
             weight: 0,
             undo_reservation,
             change: Change::default(),

@@ -85,14 +85,18 @@ impl Session {
     /// Begins a scan.
     pub fn scan(&mut self, t: &Arc<Table>, spec: ScanSpec) -> Scan {
         let mode = self.effective(spec.mode);
-        let guard = match mode {
-            ReadMode::Lock { exclusive, .. } if self.guards_ranges() => {
-                let rows = (spec.index == 0).then(|| mode_of(exclusive));
-                let c = GuardCursor::new(&spec.lower, &spec.upper, spec.backward, rows);
-                Some(Box::new(RefCell::new(c)))
+        let guarding = match mode {
+            ReadMode::Lock { exclusive, .. } if self.guards_ranges() => Some(exclusive),
+            ReadMode::Children { exclusive } if !base::mutant!("children-not-guarded") => {
+                Some(exclusive)
             }
             _ => None,
         };
+        let guard = guarding.map(|exclusive| {
+            let rows = (spec.index == 0).then(|| mode_of(exclusive));
+            let c = GuardCursor::new(&spec.lower, &spec.upper, spec.backward, rows);
+            Box::new(RefCell::new(c))
+        });
         let unique = guard.is_some() && names_one_row(t, &spec);
         let mut done = false;
         let (pos, end) = if spec.backward {
@@ -259,12 +263,19 @@ impl Session {
             ReadMode::Consistent => return None,
             ReadMode::Lock { exclusive, wait } => (Some(mode_of(exclusive)), wait),
             ReadMode::Current => (None, LockWait::Wait),
+            ReadMode::Parent => (Some(Mode::Shared), LockWait::Wait),
+            ReadMode::Children { exclusive } => (Some(mode_of(exclusive)), LockWait::Wait),
         };
+        let mut check = self.conflict_check(id, wait);
+        let newest = is_of_foreign_key(scan.mode);
+        if newest {
+            check.snapshot = None;
+        }
         Some(Locking {
-            check: self.conflict_check(id, wait),
+            check,
             mode,
             wait,
-            all: self.guards_ranges(),
+            all: self.guards_ranges() && !newest,
         })
     }
 
@@ -380,7 +391,10 @@ impl Session {
                 }
                 _ => None,
             };
-            let seen = snapshot.or(self.write_snapshot());
+            let seen = match is_of_foreign_key(scan.mode) {
+                true => None,
+                false => snapshot.or(self.write_snapshot()),
+            };
             let most = max_rows - batch.len();
             self.gather(scan, seen, check.is_some(), guards.as_ref(), most)?;
         }
@@ -447,6 +461,11 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// Whether rows are read as foreign keys read them: the newest, whatever a snapshot sees.
+fn is_of_foreign_key(mode: ReadMode) -> bool {
+    matches!(mode, ReadMode::Parent | ReadMode::Children { .. })
 }
 
 fn is_external(value: &[u8]) -> bool {

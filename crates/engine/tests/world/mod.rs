@@ -109,6 +109,7 @@ pub fn table(name: &str, columns: Vec<ColumnDef>, indexes: Vec<IndexDef>) -> Tab
         name: name.into(),
         columns,
         indexes,
+        foreign_keys: Vec::new(),
         options: TableOptions {
             collation: CollationId::DEFAULT,
             comment: String::new(),

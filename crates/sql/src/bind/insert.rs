@@ -10,6 +10,7 @@ use super::StatementBinder;
 use super::guard::Usage;
 use super::names::{Listed, Names, same_name};
 use super::query::MoreColumns;
+use super::related::Changes;
 use super::scope::{BlockScope, InsertedRow};
 use super::tree::{
     Assign, Body, BoundBlock, BoundSub, DefaultPlan, Insert, InsertRows, InsertValue, Yields,
@@ -100,6 +101,14 @@ impl StatementBinder<'_> {
         let assigned = assigned.map(|a| column_name(&table, a.column)).collect();
         self.require_columns(schema, name, Priv::Update, assigned)?;
         let touch = touched(&table, &on_duplicate);
+        let relations = self.relations(vec![(
+            &table,
+            Changes {
+                inserted: true,
+                deleted: i.replace,
+                ..Changes::assigned(&on_duplicate, &touch)
+            },
+        )]);
         let defaults = (0..table.def.columns.len())
             .map(|c| self.default_plan(&table, c))
             .collect::<Result<Vec<_>, _>>()?;
@@ -114,6 +123,7 @@ impl StatementBinder<'_> {
             on_duplicate,
             touch,
             subqueries,
+            relations,
             table,
         })
     }

@@ -12,6 +12,7 @@ use super::guard::Usage;
 use super::insert::{column_name, touched};
 use super::names::Names;
 use super::query::{position, sort_key};
+use super::related::Changes;
 use super::source::TableSource;
 use super::tree::{
     Assign, Body, BoundBlock, BoundQuery, BoundSub, BoundUpdate, LimitPlan, SortKey, UpdateTarget,
@@ -155,12 +156,17 @@ impl StatementBinder<'_> {
             push_conjuncts(e, 0, &mut c.joins.conds);
         }
         self.guard_updates(&c.names, &targets)?;
+        let mut changed = Vec::with_capacity(targets.len());
         for t in &mut targets {
             let table = target_table(&c.names, t.table, "UPDATE")?;
             not_read_below(&table, &c.subqueries)?;
             t.defaults = self.assigned_defaults(&table, &t.assigns)?;
             t.touch = touched(&table, &t.assigns);
+            let changes = Changes::assigned(&t.assigns, &t.touch);
+            changed.push((table, changes));
         }
+        let changed = changed.iter().map(|(t, changes)| (t, changes.clone()));
+        let relations = self.relations(changed.collect());
         not_moved_twice(&c.names, &targets)?;
         if c.names.tables.len() > 1 && (!u.order_by.is_empty() || u.limit.is_some()) {
             let what = if u.order_by.is_empty() {
@@ -179,6 +185,7 @@ impl StatementBinder<'_> {
             block: c.into_block(order, limit),
             targets,
             ignore: u.ignore,
+            relations,
         })
     }
 }

@@ -7,6 +7,7 @@
 mod accounts;
 mod columns;
 mod empty;
+mod foreign_keys;
 mod keys;
 mod keywords;
 mod server;
@@ -37,6 +38,7 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         (SCHEMAS[0], tables::SPECS),
         (SCHEMAS[0], columns::SPECS),
         (SCHEMAS[0], keys::SPECS),
+        (SCHEMAS[0], foreign_keys::SPECS),
         (SCHEMAS[0], keywords::SPECS),
         (SCHEMAS[0], accounts::SPECS),
         (SCHEMAS[0], server::SPECS),
@@ -118,6 +120,7 @@ fn as_definition(e: &Entry) -> TableDef {
             invisible: false,
             asked: Default::default(),
         }],
+        foreign_keys: Vec::new(),
         options: TableOptions {
             collation: CollationId::UTF8MB3_GENERAL_CI,
             comment: String::new(),

@@ -3,7 +3,9 @@
 //! Columns are known by a number that stays with them while others come, go and move; positions are counted at the end. The
 //! catalog and the rows are not touched here.
 
-use engine::{ColumnDef, IndexDef, IndexKind, IndexPart, TableDef, TableOptions};
+use engine::{
+    ColumnDef, ForeignKeyDef, IndexDef, IndexKind, IndexPart, TableDef, TableOptions,
+};
 use types::charset::convert;
 use types::datatype::{Labels, LobSize};
 use types::error::codes;
@@ -15,7 +17,7 @@ use super::datatype::fits;
 use super::identifier::check_identifier;
 use super::row_format::{self, FormatUse};
 use super::table::{self, DefCtx};
-use super::{default, keys};
+use super::{default, foreign_keys, keys};
 use crate::describe::keys::rank;
 
 /// Where the values of a column come from.
@@ -35,6 +37,8 @@ pub(super) struct AlteredTable {
     pub def: TableDef,
     /// For each column where its values come from.
     pub origins: Vec<Origin>,
+    /// Columns that get other names: before and after.
+    pub renamed: Vec<(String, String)>,
 }
 
 impl AlteredTable {
@@ -65,6 +69,8 @@ struct Draft<'a> {
     columns: Vec<Column>,
     /// Their parts name columns by number.
     indexes: Vec<IndexDef>,
+    /// Their columns are numbers, too; those without a name are new.
+    foreign_keys: Vec<ForeignKeyDef>,
     /// Keys that new columns ask for.
     own_keys: Vec<ast::IndexDef>,
     next: u16,
@@ -115,6 +121,7 @@ impl<'a> Draft<'a> {
             old,
             columns: old.columns.iter().enumerate().map(column).collect(),
             indexes: shown.cloned().collect(),
+            foreign_keys: old.foreign_keys.clone(),
             own_keys: Vec::new(),
             next: old.columns.len() as u16,
         }
@@ -277,17 +284,65 @@ impl<'a> Draft<'a> {
         let name = match a {
             AlterAction::DropPrimaryKey => "PRIMARY",
             AlterAction::DropIndex(name) | AlterAction::DropConstraint(name) => name,
+            AlterAction::DropForeignKey(name) => {
+                let at = self.foreign_key(name).ok_or_else(|| SqlError::cant_drop(name))?;
+                self.foreign_keys.remove(at);
+                return Ok(());
+            }
             _ => return Ok(()),
         };
         let at = keys::index_position(&self.indexes, name);
-        if let AlterAction::DropConstraint(_) = a
-            && at.is_none_or(|at| self.indexes[at].kind == IndexKind::Plain)
-        {
-            let text = format!("Constraint '{name}' does not exist.");
-            return Err(SqlError::new(codes::ER_CONSTRAINT_NOT_FOUND, text));
+        if let AlterAction::DropConstraint(_) = a {
+            let key = self.foreign_key(name);
+            let unique = at.is_some_and(|at| self.indexes[at].kind != IndexKind::Plain);
+            match (key, unique) {
+                (None, true) => {}
+                (Some(key), false) => {
+                    self.foreign_keys.remove(key);
+                    return Ok(());
+                }
+                (Some(_), true) => {
+                    let text = format!(
+                        "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause."
+                    );
+                    let code = codes::ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME;
+                    return Err(SqlError::new(code, text));
+                }
+                (None, false) => {
+                    let text = format!("Constraint '{name}' does not exist.");
+                    return Err(SqlError::new(codes::ER_CONSTRAINT_NOT_FOUND, text));
+                }
+            }
         }
         self.indexes
             .remove(at.ok_or_else(|| SqlError::cant_drop(name))?);
+        Ok(())
+    }
+
+    fn foreign_key(&self, name: &str) -> Option<usize> {
+        let name = name.to_lowercase();
+        let mut keys = self.foreign_keys.iter();
+        keys.position(|k| k.name.to_lowercase() == name)
+    }
+
+    /// A new foreign key, and an index for it, which goes again where it turns out to be needless.
+    fn add_foreign_key(
+        &mut self,
+        written: &ast::ForeignKey,
+        longest: keys::KeyLimits,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<(), SqlError> {
+        let columns = self.defs();
+        let mut key = foreign_keys::build(&columns, &self.old.schema, written)?;
+        let mut index = foreign_keys::index_for(&columns, written, longest, warnings)?;
+        for c in &mut key.columns {
+            *c = self.columns[usize::from(*c)].number;
+        }
+        for p in &mut index.parts {
+            p.column = self.columns[usize::from(p.column)].number;
+        }
+        self.foreign_keys.push(key);
+        self.indexes.push(index);
         Ok(())
     }
 
@@ -313,6 +368,7 @@ impl<'a> Draft<'a> {
     ) -> Result<(), SqlError> {
         match a {
             AlterAction::AddKey(KeyDef::Index(i)) => self.add_key(i, longest, warnings),
+            AlterAction::AddKey(KeyDef::Foreign(f)) => self.add_foreign_key(f, longest, warnings),
             AlterAction::IndexVisibility(name, visible) => {
                 let at = keys::position_of(&self.indexes, &self.old.name, name)?;
                 self.indexes[at].invisible = !visible;
@@ -389,6 +445,30 @@ impl<'a> Draft<'a> {
         ctx: &mut DefCtx<'_, '_>,
     ) -> Result<AlteredTable, SqlError> {
         let position = |number: u16| self.columns.iter().position(|c| c.number == number);
+        let renamed = self.renamed();
+        for k in &mut self.foreign_keys {
+            for c in &mut k.columns {
+                let at = position(*c).ok_or_else(|| {
+                    let name = &self.old.columns[usize::from(*c)].name;
+                    SqlError::fk_column_cannot_drop(name, &k.name)
+                })?;
+                *c = at as u16;
+            }
+            // What is new names columns as they come to be.
+            if !k.name.is_empty() && k.refers_to(&self.old.schema, &self.old.name) {
+                let known = self.old.foreign_keys.iter().any(|o| o.name == k.name);
+                for c in k.parent_columns.iter_mut().filter(|_| known) {
+                    let now = renamed.iter().find(|(was, _)| was == c);
+                    *c = now.map_or_else(|| c.clone(), |(_, is)| is.clone());
+                }
+            }
+        }
+        foreign_keys::drop_needless(&mut self.indexes);
+        foreign_keys::name_all(
+            &self.old.name,
+            &self.old.foreign_keys,
+            &mut self.foreign_keys,
+        );
         for p in self.indexes.iter_mut().flat_map(|i| &mut i.parts) {
             let at = position(p.column);
             p.column = at.ok_or_else(|| SqlError::internal("an index of no column"))? as u16;
@@ -427,10 +507,24 @@ impl<'a> Draft<'a> {
                 name: self.old.name.clone(),
                 columns,
                 indexes,
+                foreign_keys: self.foreign_keys,
                 options,
             },
             origins,
+            renamed,
         })
+    }
+
+    /// Columns that get other names.
+    fn renamed(&self) -> Vec<(String, String)> {
+        let pair = |c: &Column| match c.origin {
+            Origin::Kept(n) | Origin::Converted(n) => {
+                let was = &self.old.columns[usize::from(n)].name;
+                (*was != c.def.name).then(|| (was.clone(), c.def.name.clone()))
+            }
+            Origin::New => None,
+        };
+        self.columns.iter().filter_map(pair).collect()
     }
 }
 

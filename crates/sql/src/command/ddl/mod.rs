@@ -10,6 +10,7 @@ mod database;
 mod datatype;
 mod default;
 mod drop;
+mod foreign_keys;
 mod identifier;
 mod keys;
 mod rebuild;
@@ -36,6 +37,8 @@ pub async fn run(
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
     s.check_may_change()?;
+    let checks = s.vars.hot().foreign_key_checks;
+    s.engine.set_foreign_key_checks(checks);
     match statement {
         Statement::CreateDatabase(c) => database::create(s, c).await,
         Statement::AlterDatabase(a) => database::alter(s, a).await,

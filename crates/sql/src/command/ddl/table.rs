@@ -12,7 +12,7 @@ use sql_parser::ast::{self, ColumnAttr, KeyDef, KeyPart, KeyPartKind, TableOptio
 use super::datatype::{self, TypeCtx};
 use super::identifier::{check_identifier, comment};
 use super::row_format::{self, FormatUse};
-use super::{default, keys};
+use super::{default, foreign_keys, keys};
 
 /// Columns of a table, at most.
 pub(super) const MAX_COLUMNS: usize = 1017;
@@ -70,12 +70,23 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
             "A table must have at least 1 column",
         ));
     }
-    for def in own_keys.iter().chain(stmt.keys.iter().filter_map(as_index)) {
+    for def in &own_keys {
         indexes.push(keys::build(&columns, def, longest, &mut ctx.warnings)?);
     }
+    let mut references = Vec::new();
     for k in &stmt.keys {
-        refuse_constraint(k)?;
+        let warnings = &mut ctx.warnings;
+        match k {
+            KeyDef::Index(i) => indexes.push(keys::build(&columns, i, longest, warnings)?),
+            KeyDef::Foreign(f) => {
+                references.push(foreign_keys::build(&columns, ctx.schema, f)?);
+                indexes.push(foreign_keys::index_for(&columns, f, longest, warnings)?);
+            }
+            KeyDef::Check(_) => refuse_constraint(k)?,
+        }
     }
+    foreign_keys::drop_needless(&mut indexes);
+    foreign_keys::name_all(name, &[], &mut references);
     keys::name_all(&columns, &mut indexes)?;
     require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
     keys::check_auto_increment(&columns, &indexes)?;
@@ -89,15 +100,9 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
         name: name.to_owned(),
         columns,
         indexes,
+        foreign_keys: references,
         options,
     })
-}
-
-fn as_index(key: &KeyDef) -> Option<&ast::IndexDef> {
-    match key {
-        KeyDef::Index(i) => Some(i),
-        _ => None,
-    }
 }
 
 /// Refuses the constraints that would have to be enforced and are not.
@@ -106,8 +111,7 @@ fn as_index(key: &KeyDef) -> Option<&ast::IndexDef> {
 /// 1235.
 pub fn refuse_constraint(key: &KeyDef) -> Result<(), SqlError> {
     match key {
-        KeyDef::Index(_) => Ok(()),
-        KeyDef::Foreign(_) => Err(SqlError::not_supported("FOREIGN KEY")),
+        KeyDef::Index(_) | KeyDef::Foreign(_) => Ok(()),
         KeyDef::Check(_) => Err(SqlError::not_supported("CHECK constraint")),
     }
 }
