@@ -2,6 +2,7 @@
 //! stays so. The simulator has one thread, so that what happens between two instructions does not happen there.
 
 mod locking;
+mod references;
 mod world;
 
 use base::mem::{self, MemDisk};

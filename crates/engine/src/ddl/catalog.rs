@@ -229,8 +229,10 @@ pub(crate) async fn load(pager: &Pager, t: &Table) -> Result<Loaded, OpError> {
 impl Catalog {
     /// A catalog with these schemas and no tables yet.
     pub(crate) fn with_schemas(schemas: Vec<SchemaDef>) -> Catalog {
-        let mut c = Catalog::default();
-        c.version = 1;
+        let mut c = Catalog {
+            version: 1,
+            ..Catalog::default()
+        };
         for s in schemas {
             c.put_schema(s);
         }

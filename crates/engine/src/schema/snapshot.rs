@@ -26,7 +26,7 @@ pub struct Catalog {
     /// Tables whose file is missing, by schema and name.
     pub(crate) tables_without_file: BTreeMap<(String, String), TableDef>,
     /// Follows from the tables' foreign keys.
-    pub(super) children: Arc<Children>,
+    pub(crate) children: Arc<Children>,
 }
 
 impl Catalog {

@@ -57,7 +57,8 @@ impl<'a> Step<'a> {
 }
 
 impl<'a> Cascade<'a> {
-    /// A row has changed: its parents, where it has others, but by the foreign key `but`; then its children.
+    /// A row has changed: its children; then its parents, where it has others, but by the foreign key `but`. In this order a row and its parent
+    /// that refer to each other change together.
     ///
     /// # Errors
     /// 1451, 1452, 1216, 1217, 1761, 3008; what the engine fails with.
@@ -69,12 +70,10 @@ impl<'a> Cascade<'a> {
         old: &[Value],
         new: &[Value],
     ) -> Result<(), SqlError> {
+        self.children(s, step, old, Some(new)).await?;
         let related = &self.related;
         let missing = related.missing_parent(s, step.node, new, Some(old), but);
-        if let Some(e) = missing.await? {
-            return Err(e);
-        }
-        self.children(s, step, old, Some(new)).await
+        missing.await?.map_or(Ok(()), Err)
     }
 
     /// A row is gone, or has become another: its children.
