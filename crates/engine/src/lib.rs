@@ -41,7 +41,8 @@ pub use pager::{FlushMethod, OpenError, PagerOptions};
 pub use record::{RowRef, RowVersion};
 pub use schema::{
     Catalog, ColumnDef, ColumnDefault, Cover, ForeignKeyDef, IndexDef, IndexKind, IndexOptions,
-    IndexPart, ReferenceAction, Schema, SchemaDef, Table, TableDef, TableOptions, TableSizes, column_key,
+    IndexPart, ReferenceAction, Schema, SchemaDef, Table, TableDef, TableOptions, TableSizes,
+    column_key,
 };
 pub use session::{
     Committing, Inserted, Isolation, KeyBound, LockWait, Mark, ReadMode, RowBatch, Scan, ScanSpec,

@@ -5,12 +5,10 @@
 //!
 //! Must never do: wait for a table's users while it keeps others off a second one for long.
 
-use super::statements::{Closed, RowChange, TableName};
-use crate::ddl::catalog::table_row;
+use super::catalog::table_row;
+use super::row_change::{Closed, RowChange, TableName};
 use crate::engine::Engine;
-use crate::schema::{
-    Catalog, ForeignKeyDef, ReferenceAction, Table, TableDef, go_together, stays,
-};
+use crate::schema::{Catalog, ForeignKeyDef, ReferenceAction, Table, TableDef, go_together, stays};
 use crate::session::{KeyBound, ReadMode, RowBatch, ScanSpec, Session};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -46,7 +44,9 @@ fn is_named<'n>(renamed: &'n [Renamed], was: &'n str) -> &'n str {
 pub(super) fn renamed_in_place(old: &TableDef, def: &TableDef) -> Vec<Renamed> {
     let pairs = old.columns.iter().zip(&def.columns);
     let differs = pairs.filter(|(a, b)| a.name != b.name);
-    differs.map(|(a, b)| (a.name.clone(), b.name.clone())).collect()
+    differs
+        .map(|(a, b)| (a.name.clone(), b.name.clone()))
+        .collect()
 }
 
 impl Ties {
@@ -236,13 +236,16 @@ impl Ties {
                 }
             }
         }
-        for (t, def) in renamed.iter() {
+        for (_, def) in renamed.iter() {
             for k in &def.foreign_keys {
                 let others = catalog.schema(&def.schema).into_iter();
                 let mut others = others.flat_map(|s| s.tables.values());
                 let taken = others.any(|o| {
                     !names.iter().any(|(n, _)| *n == full_name(&o.def))
-                        && o.def.foreign_keys.iter().any(|x| same_name(&x.name, &k.name))
+                        && o.def
+                            .foreign_keys
+                            .iter()
+                            .any(|x| same_name(&x.name, &k.name))
                 });
                 if taken {
                     return Err(SqlError::fk_dup_name(&k.name));
@@ -261,8 +264,10 @@ impl Ties {
                         parent_serves(None, def, k, &columns, checks)?;
                     }
                 }
+                // One that gets another name itself is shown with that.
+                let at = full_name(&child.def);
                 if !ties.see.iter().any(|o| Arc::ptr_eq(o, &child))
-                    && !Arc::ptr_eq(&child, t)
+                    && !names.iter().any(|(n, _)| *n == at)
                 {
                     ties.see.push(child);
                 }
@@ -296,9 +301,8 @@ fn key_before<'o>(
             && (w.on_delete, w.on_update) == (k.on_delete, k.on_update)
             && w.refers_to(&k.parent_schema, &k.parent)
             && w.columns.len() == k.columns.len()
-            && columns.all(|(a, b)| {
-                same_name(is_named(renamed, a), &def.columns[usize::from(*b)].name)
-            })
+            && columns
+                .all(|(a, b)| same_name(is_named(renamed, a), &def.columns[usize::from(*b)].name))
             && parents.all(theirs)
     };
     old.foreign_keys.iter().find(same)
@@ -413,10 +417,7 @@ fn unchanged(
     refused: impl Fn(&str) -> SqlError,
 ) -> Result<(), SqlError> {
     for (a, b) in was.iter().zip(is) {
-        let (a, b) = (
-            &old.columns[usize::from(*a)],
-            &def.columns[usize::from(*b)],
-        );
+        let (a, b) = (&old.columns[usize::from(*a)], &def.columns[usize::from(*b)]);
         if !stays(a, b) {
             return Err(refused(&a.name));
         }
@@ -580,7 +581,10 @@ impl Session {
                 if key == last {
                     continue;
                 }
-                if !reader.has_key(parent, index, &key, ReadMode::Consistent).await? {
+                if !reader
+                    .has_key(parent, index, &key, ReadMode::Consistent)
+                    .await?
+                {
                     reader.commit().await?;
                     return Err(SqlError::no_referenced_row(&k.in_message(def)));
                 }

@@ -1,7 +1,6 @@
 //! Definitions as bytes: length-prefixed fields under a version number, so that a later version can add fields.
 
 use super::def::*;
-use super::foreign_key::{ForeignKeyDef, ReferenceAction};
 use base::PageNo;
 use types::{CollationId, DataType, Value, rowfield};
 
@@ -299,12 +298,7 @@ fn index(o: &mut Out, x: &IndexDef) {
         key_block_size,
         for_foreign_key,
     } = x.asked;
-    let flags = [
-        x.invisible,
-        btree,
-        key_block_size > 0,
-        for_foreign_key,
-    ];
+    let flags = [x.invisible, btree, key_block_size > 0, for_foreign_key];
     let bits = flags.iter().enumerate();
     o.u8(bits.fold(0, |f, (i, b)| f | u8::from(*b) << i));
     if key_block_size > 0 {

@@ -1,6 +1,5 @@
 //! The definitions themselves: plain data.
 
-use super::foreign_key::ForeignKeyDef;
 use base::PageNo;
 use types::{CollationId, DataType, Value};
 
@@ -144,6 +143,38 @@ pub struct IndexPart {
     pub prefix: u32,
     /// DESC.
     pub descending: bool,
+}
+
+/// What becomes of a child's rows when their parent's row goes or gets another key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReferenceAction {
+    /// NO ACTION, or nothing was said: the change is refused, at once.
+    NoAction,
+    /// RESTRICT: the same.
+    Restrict,
+    /// CASCADE: they go too, or get the new key.
+    Cascade,
+    /// SET NULL.
+    SetNull,
+}
+
+/// A foreign key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ForeignKeyDef {
+    /// Its name, unique in the child's schema.
+    pub name: String,
+    /// Its columns, in the child.
+    pub columns: Vec<u16>,
+    /// The parent's schema.
+    pub parent_schema: String,
+    /// The parent.
+    pub parent: String,
+    /// The parent's columns, as many.
+    pub parent_columns: Vec<String>,
+    /// ON DELETE.
+    pub on_delete: ReferenceAction,
+    /// ON UPDATE.
+    pub on_update: ReferenceAction,
 }
 
 /// A table's options.

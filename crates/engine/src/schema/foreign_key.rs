@@ -3,21 +3,8 @@
 //! A foreign key is part of its child's definition. It names its parent, which need not be there: what is loaded with
 //! `foreign_key_checks` off comes in any order.
 
-use super::def::{ColumnDef, IndexKind, TableDef};
+use super::def::{ColumnDef, ForeignKeyDef, IndexKind, ReferenceAction, TableDef};
 use types::DataType;
-
-/// What becomes of a child's rows when their parent's row goes or gets another key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ReferenceAction {
-    /// NO ACTION, or nothing was said: the change is refused, at once.
-    NoAction,
-    /// RESTRICT: the same.
-    Restrict,
-    /// CASCADE: they go too, or get the new key.
-    Cascade,
-    /// SET NULL.
-    SetNull,
-}
 
 impl ReferenceAction {
     /// As SQL has it.
@@ -34,25 +21,6 @@ impl ReferenceAction {
     pub fn refuses(self) -> bool {
         matches!(self, ReferenceAction::NoAction | ReferenceAction::Restrict)
     }
-}
-
-/// A foreign key.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ForeignKeyDef {
-    /// Its name, unique in the child's schema.
-    pub name: String,
-    /// Its columns, in the child.
-    pub columns: Vec<u16>,
-    /// The parent's schema.
-    pub parent_schema: String,
-    /// The parent.
-    pub parent: String,
-    /// The parent's columns, as many.
-    pub parent_columns: Vec<String>,
-    /// ON DELETE.
-    pub on_delete: ReferenceAction,
-    /// ON UPDATE.
-    pub on_update: ReferenceAction,
 }
 
 impl ForeignKeyDef {
@@ -111,7 +79,9 @@ impl TableDef {
             let begins = columns.iter().zip(&x.parts);
             x.kind != IndexKind::Hidden
                 && x.parts.len() >= columns.len()
-                && begins.into_iter().all(|(c, p)| p.column == *c && p.prefix == 0)
+                && begins
+                    .into_iter()
+                    .all(|(c, p)| p.column == *c && p.prefix == 0)
         };
         let all = || (0..self.indexes.len()).filter(serves);
         let first = all().next()?;
@@ -165,10 +135,10 @@ pub(crate) fn go_together(child: &ColumnDef, parent: &ColumnDef, collations: boo
         (DataType::Float { unsigned: x, .. }, DataType::Float { unsigned: y, .. })
         | (DataType::Double { unsigned: x, .. }, DataType::Double { unsigned: y, .. }) => x == y,
         // By the numbers of their members, of as many bytes.
-        (DataType::Enum(x), DataType::Enum(y)) => {
-            (x.names.len() > 255) == (y.names.len() > 255)
+        (DataType::Enum(x), DataType::Enum(y)) => (x.names.len() > 255) == (y.names.len() > 255),
+        (DataType::Set(x), DataType::Set(y)) => {
+            set_bytes(x.names.len()) == set_bytes(y.names.len())
         }
-        (DataType::Set(x), DataType::Set(y)) => set_bytes(x.names.len()) == set_bytes(y.names.len()),
         (DataType::Json, _) | (_, DataType::Json) => false,
         _ => a == b && !a.is_lob(),
     }
@@ -214,17 +184,10 @@ mod tests {
         let together = |a: DataType, b: DataType| go_together(&c(a), &c(b), true);
         assert!(together(DataType::INT, DataType::INT));
         assert!(!together(DataType::INT, DataType::BIGINT));
-        assert!(!together(
-            DataType::INT,
-            DataType::int(IntWidth::Int, true)
-        ));
+        assert!(!together(DataType::INT, DataType::int(IntWidth::Int, true)));
         assert!(together(char(2, ai), DataType::varchar(9, ai)));
         assert!(!together(char(2, ai), char(2, bin)));
-        assert!(go_together(
-            &c(char(2, ai)),
-            &c(char(2, bin)),
-            false
-        ));
+        assert!(go_together(&c(char(2, ai)), &c(char(2, bin)), false));
         assert!(together(DataType::Binary(4), DataType::VarBinary(9)));
         assert!(!together(DataType::Date, DataType::DateTime(0)));
         assert!(!together(DataType::DateTime(0), DataType::DateTime(3)));

@@ -20,10 +20,9 @@ pub(crate) use column_key::column_key_into;
 pub use cover::Cover;
 pub(crate) use ddl_mutex::{DdlGuard, DdlState};
 pub use def::{
-    ColumnDef, ColumnDefault, IndexDef, IndexKind, IndexOptions, IndexPart, SchemaDef, TableDef,
-    TableOptions,
+    ColumnDef, ColumnDefault, ForeignKeyDef, IndexDef, IndexKind, IndexOptions, IndexPart,
+    ReferenceAction, SchemaDef, TableDef, TableOptions,
 };
-pub use foreign_key::{ForeignKeyDef, ReferenceAction};
 pub(crate) use foreign_key::{go_together, stays};
 pub(crate) use row_counts::Look;
 pub use sizes::TableSizes;

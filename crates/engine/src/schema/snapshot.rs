@@ -82,7 +82,9 @@ impl Catalog {
         let Some(s) = self.schemas.get_mut(&t.def.schema) else {
             return;
         };
-        let was = Arc::make_mut(s).tables.insert(t.def.name.clone(), t.clone());
+        let was = Arc::make_mut(s)
+            .tables
+            .insert(t.def.name.clone(), t.clone());
         if let Some(was) = was {
             self.without_child(&was.def);
         }

@@ -79,7 +79,7 @@ pub enum ReadMode {
     /// As parents that a new child looks for: the newest committed version, locked for sharing, at every level. Nothing is guarded: who deletes
     /// a parent waits for its lock.
     Parent,
-    /// As children of a row that is going to change: the newest committed versions, locked and their range guarded, at every level.
+    /// As children of a row that is going to change: the newest committed versions, locked, at every level; their range is guarded where ranges are.
     Children {
         /// They are going to change, too.
         exclusive: bool,

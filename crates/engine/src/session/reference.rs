@@ -18,7 +18,22 @@ use types::SqlError;
 #[derive(Clone, Copy, Debug)]
 pub struct Mark(Lsn);
 
+/// Whether rows are read as foreign keys read them: the newest, whatever a snapshot sees.
+pub(super) fn is_of_foreign_key(mode: ReadMode) -> bool {
+    matches!(mode, ReadMode::Parent | ReadMode::Children { .. })
+}
+
 impl Session {
+    /// Whether a scan guards its range, and, where it does, whether its rows are locked for change.
+    pub(super) fn guarding(&self, mode: ReadMode) -> Option<bool> {
+        match mode {
+            ReadMode::Lock { exclusive, .. } if self.guards_ranges() => Some(exclusive),
+            ReadMode::Children { .. } if base::mutant!("children-not-guarded") => None,
+            ReadMode::Children { exclusive } if self.guards_ranges() => Some(exclusive),
+            _ => None,
+        }
+    }
+
     /// Where the transaction stands.
     #[inline]
     pub fn mark(&self) -> Mark {
@@ -66,13 +81,15 @@ impl Session {
         check.snapshot = None;
         let mut pins = Pins::new();
         loop {
-            let r = t.indexes[0].tree.get(key, |value| -> Result<bool, Conflict> {
-                let how = match base::mutant!("parent-not-held") {
-                    true => RowLock::None,
-                    false => RowLock::Alone(Mode::Shared),
-                };
-                Ok(current(&check, t, key, value, how)?.is_some())
-            });
+            let r = t.indexes[0]
+                .tree
+                .get(key, |value| -> Result<bool, Conflict> {
+                    let how = match base::mutant!("parent-not-held") {
+                        true => RowLock::None,
+                        false => RowLock::Alone(Mode::Shared),
+                    };
+                    Ok(current(&check, t, key, value, how)?.is_some())
+                });
             match r {
                 Ok(Ok(there)) => return Ok(there),
                 Ok(Err(b)) => self.resolve_conflict(b, &t.full_name).await?,
@@ -83,7 +100,7 @@ impl Session {
     }
 
     /// Whether there is a row whose key in this index begins so: the newest that is committed, or the transaction's own. It is locked, and where
-    /// there is none, none comes until the transaction has ended.
+    /// there is none, none comes until the transaction has ended, if it guards ranges.
     ///
     /// # Errors
     /// As [`Session::update`].

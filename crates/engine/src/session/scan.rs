@@ -6,6 +6,7 @@ use super::candidates::{Candidate, Candidates};
 use super::conflict::{Conflict, ConflictCheck, RowLock};
 use super::guard_cursor::GuardCursor;
 use super::read::{Reader, current, mode_of};
+use super::reference::is_of_foreign_key;
 use super::scan_spec::{End, KeyBound, ScanSpec, names_one_row, successor};
 use super::{LockWait, Pins, ReadMode, RowBatch, Session};
 use crate::error;
@@ -85,14 +86,7 @@ impl Session {
     /// Begins a scan.
     pub fn scan(&mut self, t: &Arc<Table>, spec: ScanSpec) -> Scan {
         let mode = self.effective(spec.mode);
-        let guarding = match mode {
-            ReadMode::Lock { exclusive, .. } if self.guards_ranges() => Some(exclusive),
-            ReadMode::Children { exclusive } if !base::mutant!("children-not-guarded") => {
-                Some(exclusive)
-            }
-            _ => None,
-        };
-        let guard = guarding.map(|exclusive| {
+        let guard = self.guarding(mode).map(|exclusive| {
             let rows = (spec.index == 0).then(|| mode_of(exclusive));
             let c = GuardCursor::new(&spec.lower, &spec.upper, spec.backward, rows);
             Box::new(RefCell::new(c))
@@ -461,11 +455,6 @@ impl Session {
         }
         Ok(())
     }
-}
-
-/// Whether rows are read as foreign keys read them: the newest, whatever a snapshot sees.
-fn is_of_foreign_key(mode: ReadMode) -> bool {
-    matches!(mode, ReadMode::Parent | ReadMode::Children { .. })
 }
 
 fn is_external(value: &[u8]) -> bool {

@@ -186,7 +186,10 @@ impl StatementBinder<'_> {
             g.look(node);
         }
         let met = g.nodes.iter();
-        if met.into_iter().all(|n| n.parents.is_empty() && n.children.is_empty()) {
+        if met
+            .into_iter()
+            .all(|n| n.parents.is_empty() && n.children.is_empty())
+        {
             return None;
         }
         let mut wanted: Vec<Changes> = vec![Changes::default(); g.nodes.len()];

@@ -32,8 +32,7 @@ impl Optimizer<'_> {
     pub(super) fn delete(&self, d: BoundDelete) -> Result<DeletePlan, SqlError> {
         let block = self.block_of(d.block, true)?;
         self.check_safe(&block)?;
-        let streaming =
-            block.order.is_empty() && can_stream(&block) && stays_put(&d.relations);
+        let streaming = block.order.is_empty() && can_stream(&block) && stays_put(&d.relations);
         Ok(DeletePlan {
             block,
             targets: d.targets,

@@ -127,7 +127,9 @@ pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
         let Some(def) = stays else {
             way.allow_work()?;
             // Foreign keys follow in a step of their own.
-            let apart = renamed.as_ref().filter(|to| is_tied(s, &t.def, &made.def, to));
+            let apart = renamed
+                .as_ref()
+                .filter(|to| is_tied(s, &t.def, &made.def, to));
             if let (Some(to), None) = (&renamed, apart) {
                 made.def.schema.clone_from(&to.schema);
                 made.def.name.clone_from(&to.name);

@@ -3,9 +3,7 @@
 //! Columns are known by a number that stays with them while others come, go and move; positions are counted at the end. The
 //! catalog and the rows are not touched here.
 
-use engine::{
-    ColumnDef, ForeignKeyDef, IndexDef, IndexKind, IndexPart, TableDef, TableOptions,
-};
+use engine::{ColumnDef, ForeignKeyDef, IndexDef, IndexKind, IndexPart, TableDef, TableOptions};
 use types::charset::convert;
 use types::datatype::{Labels, LobSize};
 use types::error::codes;
@@ -285,7 +283,9 @@ impl<'a> Draft<'a> {
             AlterAction::DropPrimaryKey => "PRIMARY",
             AlterAction::DropIndex(name) | AlterAction::DropConstraint(name) => name,
             AlterAction::DropForeignKey(name) => {
-                let at = self.foreign_key(name).ok_or_else(|| SqlError::cant_drop(name))?;
+                let at = self
+                    .foreign_key(name)
+                    .ok_or_else(|| SqlError::cant_drop(name))?;
                 self.foreign_keys.remove(at);
                 return Ok(());
             }

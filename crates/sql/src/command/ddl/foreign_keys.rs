@@ -5,8 +5,8 @@
 
 use engine::{ColumnDef, ForeignKeyDef, IndexDef, ReferenceAction};
 use types::SqlError;
-use types::error::codes;
 use types::Warning;
+use types::error::codes;
 
 use super::identifier::check_identifier;
 use super::keys::{self, KeyLimits};

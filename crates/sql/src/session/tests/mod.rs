@@ -13,6 +13,7 @@ mod depth;
 mod dumps;
 mod explain;
 mod expressions;
+mod foreign_keys;
 mod hints;
 mod info;
 mod limits;

@@ -1,4 +1,4 @@
-//! What becomes of the children of a row that is gone or has another key. They are found by their index and locked, and their range guarded. They
+//! What becomes of the children of a row that is gone or has another key. They are found by their index and locked. They
 //! are changed as rows of any statement are: they lock, they are undone with the statement, and their own children follow. They are not counted.
 
 use std::future::Future;
@@ -37,6 +37,41 @@ pub(super) struct Step<'a> {
     /// Its row is changed, and not deleted.
     updates: bool,
     above: Option<&'a Step<'a>>,
+}
+
+impl Related<'_> {
+    /// A row of the table has changed.
+    ///
+    /// # Errors
+    /// 1451, 1452, 1216, 1217, 1761, 3008; what the engine fails with.
+    pub(super) async fn updated(
+        &self,
+        s: &mut Session,
+        old: &[Value],
+        new: &[Value],
+    ) -> Result<(), SqlError> {
+        let cascade = Cascade {
+            related: *self,
+            root: &self.at(self.node).table,
+            row: new,
+        };
+        let step = Step::first(self.node, true);
+        cascade.updated(s, &step, None, old, new).await
+    }
+
+    /// A row of the table is gone.
+    ///
+    /// # Errors
+    /// As [`updated`](Self::updated).
+    pub(super) async fn deleted(&self, s: &mut Session, old: &[Value]) -> Result<(), SqlError> {
+        let cascade = Cascade {
+            related: *self,
+            root: &self.at(self.node).table,
+            row: old,
+        };
+        let step = Step::first(self.node, false);
+        cascade.children(s, &step, old, None).await
+    }
 }
 
 type Done<'a> = Pin<Box<dyn Future<Output = Result<(), SqlError>> + Send + 'a>>;
@@ -118,6 +153,12 @@ impl<'a> Cascade<'a> {
         let mut key = Vec::new();
         let values = c.columns.iter().map(|c| &old[usize::from(*c)]);
         encode(child, c.index, values, &mut key);
+        if c.node == step.node
+            && (step.updates || action.refuses())
+            && own_child(child, c, old, &key)
+        {
+            return Err(self.related.has_child(child, k));
+        }
         if action.refuses() {
             return match s.has_child(child, c.index, &key).await? {
                 true => Err(self.related.has_child(child, k)),
@@ -258,6 +299,19 @@ impl<'a> Cascade<'a> {
         });
         texts.collect::<Vec<_>>().join("-")
     }
+}
+
+/// Whether a row that refers to itself is in its own way. To InnoDB it is: it looks for children as it comes to the index that they refer to, and has
+/// the entry of the row itself still before it, in an index behind.
+fn own_child(t: &Table, c: &ChildKey, old: &[Value], key: &[u8]) -> bool {
+    let columns = &t.def.foreign_keys[c.key].columns;
+    let mut own = Vec::with_capacity(key.len());
+    let values = columns.iter().map(|c| &old[usize::from(*c)]);
+    encode(t, c.index, values, &mut own);
+    own == key
+        && t.def
+            .index_of(&c.columns)
+            .is_some_and(|parent| parent < c.index)
 }
 
 /// Whether a row of the child has the key that was looked for.

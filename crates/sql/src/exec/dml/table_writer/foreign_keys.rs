@@ -11,7 +11,6 @@ use engine::{ForeignKeyDef, Inserted, Session, Table};
 use types::error::codes;
 use types::{SqlError, Value};
 
-use super::cascade::{Cascade, Step};
 use crate::access::{Priv, PrivSet, SecurityContext};
 use crate::exec::dml::values::same_value;
 use crate::plan::{Node, Relations};
@@ -22,7 +21,7 @@ use sql_expr::EvalCtx;
 pub(crate) struct Related<'p> {
     pub(super) relations: &'p Relations,
     /// The table.
-    node: u16,
+    pub(super) node: u16,
     security: &'p SecurityContext,
 }
 
@@ -86,39 +85,6 @@ impl<'p> Related<'p> {
         }
     }
 
-    /// A row of the table has changed.
-    ///
-    /// # Errors
-    /// 1451, 1452, 1216, 1217, 1761, 3008; what the engine fails with.
-    pub(super) async fn updated(
-        &self,
-        s: &mut Session,
-        old: &[Value],
-        new: &[Value],
-    ) -> Result<(), SqlError> {
-        let cascade = Cascade {
-            related: *self,
-            root: &self.at(self.node).table,
-            row: new,
-        };
-        let step = Step::first(self.node, true);
-        cascade.updated(s, &step, None, old, new).await
-    }
-
-    /// A row of the table is gone.
-    ///
-    /// # Errors
-    /// As [`updated`](Self::updated).
-    pub(super) async fn deleted(&self, s: &mut Session, old: &[Value]) -> Result<(), SqlError> {
-        let cascade = Cascade {
-            related: *self,
-            root: &self.at(self.node).table,
-            row: old,
-        };
-        let step = Step::first(self.node, false);
-        cascade.children(s, &step, old, None).await
-    }
-
     /// Locks the parents of a row, of those foreign keys alone whose columns differ from `old`; what is wrong where one is not there. `but` is one of
     /// its foreign keys, which needs no look.
     ///
@@ -156,7 +122,10 @@ impl<'p> Related<'p> {
                     continue;
                 }
             }
-            if !s.lock_parent(parent, at.index, k.columns.len(), &key).await? {
+            if !s
+                .lock_parent(parent, at.index, k.columns.len(), &key)
+                .await?
+            {
                 return Ok(Some(self.no_parent(&here.table, k)));
             }
         }
