@@ -114,8 +114,9 @@ impl<'p> Related<'p> {
             };
             let parent = &self.at(at.node).table;
             encode(parent, at.index, k.columns.iter().map(value), &mut key);
-            if Arc::ptr_eq(parent, &here.table) {
-                // It may be its own.
+            let behind = here.table.def.index_of(&k.columns) > Some(at.index);
+            if Arc::ptr_eq(parent, &here.table) && behind {
+                // It may be its own, if its entry in the parent's index comes first.
                 let mut own = Vec::new();
                 encode(parent, at.index, at.columns.iter().map(value), &mut own);
                 if own == key {
