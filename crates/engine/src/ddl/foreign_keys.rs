@@ -2,20 +2,17 @@
 //!
 //! Everything here is decided while the DDL mutex is held. A table that gets a child is shown anew, as one that has changed: who made a plan
 //! before must make another. All tables that a change is about are closed together, so that nobody uses one of them with an old view of another.
-//!
-//! Must never do: wait for a table's users while it keeps others off a second one for long.
 
 use super::catalog::table_row;
-use super::row_change::{Closed, RowChange, TableName};
+use super::row_change::{RowChange, TableName};
 use crate::engine::Engine;
 use crate::schema::{Catalog, ForeignKeyDef, ReferenceAction, Table, TableDef, go_together, stays};
-use crate::session::{KeyBound, ReadMode, RowBatch, ScanSpec, Session};
+use crate::session::Session;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use types::SqlError;
 
-/// How long tables are kept closed while another of the same change is still in use.
-const PATIENCE_US: u64 = 50_000;
+/// Characters of a name, at most.
+const LONGEST_NAME: usize = 64;
 
 /// What a change of one table's definition has to do with others.
 #[derive(Default)]
@@ -221,6 +218,12 @@ impl Ties {
             for k in &mut def.foreign_keys {
                 if let Some(rest) = k.name.strip_prefix(&generated) {
                     k.name = format!("{name}_ibfk_{rest}");
+                    if k.name.chars().count() > LONGEST_NAME {
+                        return Err(SqlError::new(
+                            types::error::codes::ER_TOO_LONG_IDENT,
+                            format!("Identifier name '{}' is too long", k.name),
+                        ));
+                    }
                 }
             }
         }
@@ -480,117 +483,5 @@ impl Session {
     /// `foreign_key_checks` for the definition changes that follow.
     pub fn set_foreign_key_checks(&mut self, on: bool) {
         self.foreign_key_checks = on;
-    }
-
-    /// Keeps new users off all the tables and waits for those there are. While one of them is in use the others are open, but for a moment:
-    /// whoever uses one and wants another gets it, and comes to his end.
-    pub(super) async fn close_tables(
-        &self,
-        tables: &[Arc<Table>],
-    ) -> Result<Vec<Closed>, SqlError> {
-        let mut first = 0;
-        'again: loop {
-            let Some(t) = tables.get(first) else {
-                return Ok(Vec::new());
-            };
-            let mut closed = vec![self.close_table(t).await?];
-            for (i, t) in tables.iter().enumerate().filter(|(i, _)| *i != first) {
-                match self.close_soon(t).await? {
-                    Some(c) => closed.push(c),
-                    None => {
-                        first = i;
-                        continue 'again;
-                    }
-                }
-            }
-            return Ok(closed);
-        }
-    }
-
-    /// Closes a table if it is free soon.
-    async fn close_soon(&self, t: &Arc<Table>) -> Result<Option<Closed>, SqlError> {
-        t.live.closing.store(true, Ordering::SeqCst);
-        let closed = Closed(t.clone());
-        let free = self
-            .wait_at_most(&t.live.changed, PATIENCE_US, || t.users() == 0)
-            .await?;
-        Ok(free.then_some(closed))
-    }
-
-    /// Looks whether each row of `child`, which nobody uses, has a parent by the foreign keys of `def` that are to be verified.
-    ///
-    /// # Errors
-    /// 1452; 1317; what the storage fails with.
-    pub(super) async fn verify_rows(
-        &mut self,
-        child: &Arc<Table>,
-        def: &TableDef,
-        ties: &Ties,
-    ) -> Result<(), SqlError> {
-        for n in &ties.verify {
-            let k = &def.foreign_keys[*n];
-            let parent = match k.refers_to(&def.schema, &def.name) {
-                true => Some(child.clone()),
-                false => self.engine.catalog().table(&k.parent_schema, &k.parent),
-            };
-            if let Some(parent) = parent {
-                self.verify_key(child, def, k, &parent).await?;
-            }
-        }
-        Ok(())
-    }
-
-    async fn verify_key(
-        &mut self,
-        child: &Arc<Table>,
-        def: &TableDef,
-        k: &ForeignKeyDef,
-        parent: &Arc<Table>,
-    ) -> Result<(), SqlError> {
-        let columns = k.columns_in(&parent.def);
-        let Some(index) = columns.and_then(|c| parent.def.index_of(&c)) else {
-            return Ok(());
-        };
-        let mut reader = self.reader_of_all().await?;
-        reader.interrupt = self.interrupt.clone();
-        let all = ScanSpec {
-            index: 0,
-            lower: KeyBound::None,
-            upper: KeyBound::None,
-            backward: false,
-            mode: ReadMode::Consistent,
-        };
-        let mut scan = reader.scan(child, all);
-        let mut batch = RowBatch::new();
-        let (mut key, mut last) = (Vec::new(), Vec::new());
-        let mut more = true;
-        while more {
-            batch.clear();
-            more = reader
-                .next_batch(&mut scan, &mut batch, 256, &mut |_| Ok(true))
-                .await?;
-            for i in 0..batch.len() {
-                let row = batch.row(i);
-                if k.columns.iter().any(|c| row.is_null(usize::from(*c))) {
-                    continue;
-                }
-                key.clear();
-                for (p, c) in parent.key_parts(index).iter().zip(&k.columns) {
-                    p.encode(row.column(usize::from(*c)), &mut key);
-                }
-                if key == last {
-                    continue;
-                }
-                if !reader
-                    .has_key(parent, index, &key, ReadMode::Consistent)
-                    .await?
-                {
-                    reader.commit().await?;
-                    return Err(SqlError::no_referenced_row(&k.in_message(def)));
-                }
-                std::mem::swap(&mut key, &mut last);
-            }
-        }
-        reader.commit().await
     }
 }

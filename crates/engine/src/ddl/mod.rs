@@ -6,6 +6,7 @@ mod alter;
 mod build;
 mod catalog;
 mod change_replay;
+mod close_tables;
 mod compression;
 mod copy;
 mod drop_tables;
@@ -22,6 +23,7 @@ mod row_change;
 mod runs;
 mod statements;
 mod stats_rows;
+mod verify_rows;
 
 pub(crate) use catalog::{OrphanedTree, catalog_def, load};
 pub(crate) use paths::{catalog_path, schema_dir, table_path};

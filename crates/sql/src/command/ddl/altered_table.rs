@@ -468,7 +468,7 @@ impl<'a> Draft<'a> {
             &self.old.name,
             &self.old.foreign_keys,
             &mut self.foreign_keys,
-        );
+        )?;
         for p in self.indexes.iter_mut().flat_map(|i| &mut i.parts) {
             let at = position(p.column);
             p.column = at.ok_or_else(|| SqlError::internal("an index of no column"))? as u16;

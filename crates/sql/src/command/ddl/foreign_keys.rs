@@ -70,14 +70,23 @@ fn action(written: Option<ast::ReferenceAction>) -> Result<ReferenceAction, SqlE
 }
 
 /// Gives those without a name MySQL's: `t_ibfk_1` and so on, behind those that `old` has.
-pub(super) fn name_all(table: &str, old: &[ForeignKeyDef], made: &mut [ForeignKeyDef]) {
+///
+/// # Errors
+/// 1059.
+pub(super) fn name_all(
+    table: &str,
+    old: &[ForeignKeyDef],
+    made: &mut [ForeignKeyDef],
+) -> Result<(), SqlError> {
     let prefix = format!("{table}_ibfk_");
     let number = |k: &ForeignKeyDef| k.name.strip_prefix(&prefix)?.parse::<u32>().ok();
     let mut last = old.iter().filter_map(number).max().unwrap_or(0);
     for k in made.iter_mut().filter(|k| k.name.is_empty()) {
         last += 1;
         k.name = format!("{prefix}{last}");
+        check_identifier(&k.name, "")?;
     }
+    Ok(())
 }
 
 /// An index for a foreign key, named as its constraint, or else as the clause names it, or else as any index is.

@@ -86,7 +86,7 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
         }
     }
     foreign_keys::drop_needless(&mut indexes);
-    foreign_keys::name_all(name, &[], &mut references);
+    foreign_keys::name_all(name, &[], &mut references)?;
     keys::name_all(&columns, &mut indexes)?;
     require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
     keys::check_auto_increment(&columns, &indexes)?;
