@@ -19,32 +19,42 @@ impl Session {
         &self,
         tables: &[Arc<Table>],
     ) -> Result<Vec<Closed>, SqlError> {
+        self.close_together(tables, Table::users).await
+    }
+
+    /// The same for tables that are dropped: transactions that cannot be rolled back are not waited for.
+    pub(super) async fn close_tables_for_good(
+        &self,
+        tables: &[Arc<Table>],
+    ) -> Result<Vec<Closed>, SqlError> {
+        let users = Table::users_but_failed_rollbacks;
+        self.close_together(tables, users).await
+    }
+
+    async fn close_together(
+        &self,
+        tables: &[Arc<Table>],
+        users: fn(&Table) -> i64,
+    ) -> Result<Vec<Closed>, SqlError> {
         let mut first = 0;
         'again: loop {
             let Some(t) = tables.get(first) else {
                 return Ok(Vec::new());
             };
-            let mut closed = vec![self.close_table(t).await?];
+            let mut closed = vec![self.close_once(t, || users(t) == 0).await?];
             for (i, t) in tables.iter().enumerate().filter(|(i, _)| *i != first) {
-                match self.close_soon(t).await? {
-                    Some(c) => closed.push(c),
-                    None => {
-                        first = i;
-                        continue 'again;
-                    }
+                t.live.closing.store(true, Ordering::SeqCst);
+                closed.push(Closed(t.clone()));
+                let free = || users(t) == 0;
+                if !self
+                    .wait_at_most(&t.live.changed, PATIENCE_US, free)
+                    .await?
+                {
+                    first = i;
+                    continue 'again;
                 }
             }
             return Ok(closed);
         }
-    }
-
-    /// Closes a table if it is free soon.
-    async fn close_soon(&self, t: &Arc<Table>) -> Result<Option<Closed>, SqlError> {
-        t.live.closing.store(true, Ordering::SeqCst);
-        let closed = Closed(t.clone());
-        let free = self
-            .wait_at_most(&t.live.changed, PATIENCE_US, || t.users() == 0)
-            .await?;
-        Ok(free.then_some(closed))
     }
 }

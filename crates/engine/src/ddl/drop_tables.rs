@@ -31,22 +31,19 @@ impl Session {
         let _ddl = self.lock_ddl(&engine).await?;
         let catalog = engine.catalog();
         may_drop(&catalog, names, self.foreign_key_checks)?;
-        let (mut gone, mut closed, mut rows) = (Vec::new(), Vec::new(), Vec::new());
-        let mut lost = 0;
+        let (mut gone, mut lost) = (Vec::new(), 0);
         for (schema, name) in names {
             if self.drop_lost(schema, name).await? {
                 lost += 1;
             }
             gone.extend(catalog.table(schema, name));
         }
-        for t in &gone {
-            closed.push(self.close_table_for_good(t).await?);
-            rows.push(RowChange::Remove(table_row(&t.def)));
-        }
         if gone.is_empty() {
             return Ok(lost);
         }
-        engine.change_rows(rows).await?;
+        let _closed = self.close_tables_for_good(&gone).await?;
+        let rows = gone.iter().map(|t| RowChange::Remove(table_row(&t.def)));
+        engine.change_rows(rows.collect()).await?;
         for t in &gone {
             t.retired.store(true, Ordering::SeqCst);
         }

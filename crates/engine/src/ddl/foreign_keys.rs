@@ -75,7 +75,9 @@ impl Ties {
                 }
                 (false, None) => continue,
             };
-            let columns = fits(def, k, parent, checks)?;
+            // What was let pass with checks off stays as it is.
+            let same = was.is_some_and(|(o, w)| same_types(o, &w.columns, def, &k.columns));
+            let columns = fits(def, k, parent, checks && !same)?;
             if let Some((old, was)) = was {
                 if checks {
                     unchanged(old, &was.columns, def, &k.columns, |c| {
@@ -130,7 +132,9 @@ impl Ties {
                 *c = now;
             }
             let k = &next.foreign_keys[n];
-            let columns = fits(&child.def, k, def, checks)?;
+            let is = k.columns_in(def).unwrap_or_default();
+            let same = (was.as_ref()).is_some_and(|(o, w)| same_types(o, w, def, &is));
+            let columns = fits(&child.def, k, def, checks && !same)?;
             if let Some((old, was)) = was
                 && checks
             {
@@ -320,9 +324,7 @@ fn name_is_free(catalog: &Catalog, def: &TableDef, key: usize) -> Result<(), Sql
     let mut others = others.filter(|t| t.def.name != def.name);
     let twice = def.foreign_keys.iter().enumerate();
     let mut twice = twice.filter(|(i, _)| *i != key);
-    match twice.any(|(_, k)| named(k))
-        || others.any(|t| t.def.foreign_keys.iter().any(|k| named(k)))
-    {
+    match twice.any(|(_, k)| named(k)) || others.any(|t| t.def.foreign_keys.iter().any(&named)) {
         true => Err(SqlError::fk_dup_name(name)),
         false => Ok(()),
     }
@@ -379,6 +381,13 @@ fn fits(
         }
     }
     Ok(columns)
+}
+
+/// Whether columns have the types that they had.
+fn same_types(old: &TableDef, was: &[u16], def: &TableDef, is: &[u16]) -> bool {
+    let ty = |d: &TableDef, c: u16| d.columns[usize::from(c)].ty.clone();
+    let mut pairs = was.iter().zip(is);
+    was.len() == is.len() && pairs.all(|(a, b)| ty(old, *a) == ty(def, *b))
 }
 
 /// The parent has an index for the foreign key. With checks off it may do without, but not lose one.

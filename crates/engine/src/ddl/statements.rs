@@ -99,12 +99,10 @@ impl Session {
         let tables = s.tables.keys().map(|t| (name.to_owned(), t.clone()));
         let tables: Vec<TableName> = tables.collect();
         may_drop(&engine.catalog(), &tables, self.foreign_key_checks)?;
-        let mut closed = Vec::new();
+        let gone: Vec<Arc<Table>> = s.tables.values().cloned().collect();
+        let _closed = self.close_tables_for_good(&gone).await?;
         let mut rows = vec![RowChange::Remove(schema_row(&s.def))];
-        for t in s.tables.values() {
-            closed.push(self.close_table_for_good(t).await?);
-            rows.push(RowChange::Remove(table_row(&t.def)));
-        }
+        rows.extend(gone.iter().map(|t| RowChange::Remove(table_row(&t.def))));
         engine.change_rows(rows).await?;
         for t in s.tables.values() {
             t.retired.store(true, Ordering::SeqCst);
@@ -299,13 +297,7 @@ impl Session {
         self.close_once(t, || t.users() == 0).await
     }
 
-    /// As [`Session::close_table`], for a table that is dropped: transactions that cannot be rolled back are not waited for.
-    pub(super) async fn close_table_for_good(&self, t: &Arc<Table>) -> Result<Closed, SqlError> {
-        self.close_once(t, || t.users_but_failed_rollbacks() == 0)
-            .await
-    }
-
-    async fn close_once(
+    pub(super) async fn close_once(
         &self,
         t: &Arc<Table>,
         unused: impl FnMut() -> bool,

@@ -101,14 +101,8 @@ impl StatementBinder<'_> {
         let assigned = assigned.map(|a| column_name(&table, a.column)).collect();
         self.require_columns(schema, name, Priv::Update, assigned)?;
         let touch = touched(&table, &on_duplicate);
-        let relations = self.relations(vec![(
-            &table,
-            Changes {
-                inserted: true,
-                deleted: i.replace,
-                ..Changes::assigned(&on_duplicate, &touch)
-            },
-        )]);
+        let changes = Changes::inserted(i.replace, &on_duplicate, &touch);
+        let relations = self.relations(vec![(&table, changes)]);
         let defaults = (0..table.def.columns.len())
             .map(|c| self.default_plan(&table, c))
             .collect::<Result<Vec<_>, _>>()?;

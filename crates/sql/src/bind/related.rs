@@ -24,6 +24,15 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
+    /// Rows come, where those in the way may go, or get these assignments.
+    pub fn inserted(replace: bool, assigns: &[Assign], touch: &[u16]) -> Changes {
+        Changes {
+            inserted: true,
+            deleted: replace,
+            ..Changes::assigned(assigns, touch)
+        }
+    }
+
     /// Rows go.
     pub fn deleted() -> Changes {
         Changes {
