@@ -315,6 +315,7 @@ fn table(name: &str) -> TableDef {
             index("k", IndexKind::Plain, 1),
         ],
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions {
             collation: CollationId::DEFAULT,
             comment: String::new(),

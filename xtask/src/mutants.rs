@@ -1,8 +1,8 @@
 //! `cargo xtask mutants`: plants one bug at a time (`planted` has the lists) and says which tool found it, and how fast. The simulator
-//! tries new seeds until one fails; the threads of `engine`'s `stress_promises` and tests of `sql` run again and again; a model must pass without
-//! its bug and fail with it.
+//! tries new seeds until one fails; the threads of `engine`'s `stress_promises` and tests of `sql` run again and again; a model, and a file of SQL
+//! cases, must pass without its bug and fail with it.
 
-use crate::planted::{MODELS, SIM, STATEMENTS, STRESS};
+use crate::planted::{CASES, MODELS, SIM, STATEMENTS, STRESS};
 use crate::{models, seeds, sim};
 use harness::step::{self, Outcome};
 use harness::workspace;
@@ -66,7 +66,7 @@ pub struct Options {
     /// Only bugs whose names contain this.
     #[arg(long, default_value = "", hide_default_value = true)]
     only: String,
-    /// One tool alone: sim, stress, statements or model.
+    /// One tool alone: sim, stress, statements, cases or model.
     #[arg(long, default_value = "", hide_default_value = true)]
     by: String,
 }
@@ -87,6 +87,7 @@ pub fn command(options: &Options) -> Outcome<()> {
         ),
         ("stress", by_stress),
         ("statements", by_statements),
+        ("cases", by_cases),
         ("sim", by_simulator),
     ] {
         if by.is_empty() || by == tool {
@@ -253,6 +254,53 @@ fn by_tests(
                 how,
                 seconds,
                 tries,
+            },
+        );
+    }
+    Ok(())
+}
+
+/// The cases are one test, which runs the files of a name.
+fn by_cases(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
+    let wanted: Vec<_> = CASES.iter().filter(|c| plan.wants(c.0)).collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let mut build = workspace::cargo();
+    build
+        .args(["test", "--profile", "sim", "--package", "tidemill"])
+        .args(["--test", "sql", "--no-run"])
+        .env("CARGO_TARGET_DIR", target()?)
+        .env("RUSTFLAGS", sim::MUTANTS);
+    let program = models::programs(&mut build)?;
+    let [(_, program)] = &program[..] else {
+        return Err("one test program was to be built".to_owned());
+    };
+    for (name, file) in wanted {
+        let run = |bug: Option<&str>| -> Outcome<step::Output> {
+            let mut run = Command::new("timeout");
+            run.args(["--kill-after=5", &plan.each.to_string()])
+                .arg(program)
+                .env("SLT_ONLY", file);
+            if let Some(bug) = bug {
+                run.env(VARIABLE, bug);
+            }
+            step::quietly(&mut run)
+        };
+        let sound = run(None)?;
+        if !sound.success {
+            return Err(format!("{file} fails without a bug:\n{}", sound.text));
+        }
+        let begun = Instant::now();
+        let said = run(Some(name))?;
+        add(
+            rows,
+            Row {
+                name,
+                by: "cases",
+                how: (!said.success).then(|| (*file).to_owned()),
+                seconds: begun.elapsed().as_secs_f64(),
+                tries: "1".to_owned(),
             },
         );
     }

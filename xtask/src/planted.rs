@@ -95,6 +95,15 @@ pub const STRESS: &[(&str, &str)] = &[
         "loser-keeps-its-claim",
         "locking::who_is_told_of_a_duplicate_keeps_no_claim",
     ),
+    ("parent-not-held", "references::a_parent_is_held_and_shared"),
+    (
+        "parent-seen-by-the-snapshot",
+        "references::parents_and_children_are_the_newest",
+    ),
+    (
+        "children-not-guarded",
+        "references::where_children_were_looked_for_none_comes",
+    ),
 ];
 
 /// What tests of statements must find: the bug and the test, of the library of `sql`.
@@ -116,6 +125,8 @@ pub const STATEMENTS: &[(&str, &str)] = &[
         "session::tests::row_rules::rows_that_are_there_are_looked_at",
     ),
 ];
+/// What the SQL cases must find: the bug, and the file of cases that fails with it.
+pub const CASES: &[(&str, &str)] = &[("cascade-skipped-at-a-savepoint", "fk_cascade")];
 
 /// What the models must find: the bug, and the crate and name of the model that fails with it. One of them the simulator finds too.
 pub const MODELS: &[(&str, &str, &str)] = &[
@@ -258,7 +269,9 @@ mod tests {
         let sim = SIM.iter().copied();
         let stress = STRESS.iter().chain(STATEMENTS).map(|s| s.0);
         let models = MODELS.iter().map(|m| m.0);
-        let listed: BTreeSet<String> = sim.chain(stress).chain(models).map(String::from).collect();
+        let cases = CASES.iter().map(|c| c.0);
+        let all = sim.chain(stress).chain(models).chain(cases);
+        let listed: BTreeSet<String> = all.map(String::from).collect();
         assert_eq!(planted, listed);
     }
 

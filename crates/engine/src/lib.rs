@@ -41,12 +41,12 @@ pub use pager::compressed::CompressionCounts;
 pub use pager::{FlushMethod, OpenError, PagerOptions};
 pub use record::{RowRef, RowVersion};
 pub use schema::{
-    Catalog, CheckDef, ColumnDef, ColumnDefault, Cover, GeneratedDef, IndexDef, IndexKind,
-    IndexOptions, IndexPart, Schema, SchemaDef, Table, TableDef, TableOptions, TableSizes,
-    column_key, generated_number,
+    Catalog, CheckDef, ColumnDef, ColumnDefault, Cover, ForeignKeyDef, GeneratedDef, IndexDef,
+    IndexKind, IndexOptions, IndexPart, ReferenceAction, Schema, SchemaDef, Table, TableDef,
+    TableOptions, TableSizes, column_key, generated_number,
 };
 pub use session::{
-    Committing, Inserted, Isolation, KeyBound, LockWait, ReadMode, RowBatch, Scan, ScanSpec,
+    Committing, Inserted, Isolation, KeyBound, LockWait, Mark, ReadMode, RowBatch, Scan, ScanSpec,
     Session, Updated, Written,
 };
 pub use standing::Standing;

@@ -39,6 +39,7 @@ fn def() -> TableDef {
         ],
         indexes: vec![index("PRIMARY", IndexKind::Primary, 0)],
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions {
             collation: CollationId::DEFAULT,
             comment: String::new(),

@@ -3,6 +3,7 @@
 
 mod hot;
 mod locking;
+mod references;
 mod world;
 
 use base::mem::{self, MemDisk};

@@ -45,6 +45,7 @@ fn definition() -> TableDef {
         ],
         indexes: vec![primary],
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions {
             collation: CollationId::DEFAULT,
             comment: String::new(),

@@ -196,6 +196,7 @@ impl Shape {
             columns,
             indexes,
             checks: Vec::new(),
+            foreign_keys: Vec::new(),
             options: TableOptions {
                 collation: CollationId::DEFAULT,
                 comment: String::new(),

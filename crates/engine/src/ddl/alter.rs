@@ -6,6 +6,7 @@
 
 use super::catalog::OrphanedTree;
 use super::check_names::refuse_taken;
+use super::foreign_keys::{Ties, renamed_in_place};
 use super::statements::{Closed, RowChange};
 use crate::engine::Engine;
 use crate::schema::{IndexDef, Table, TableDef};
@@ -25,6 +26,8 @@ struct Wanted {
     gone: Vec<OrphanedTree>,
     /// Ids of those that have been built and are in the table's definition.
     built: Vec<u32>,
+    /// What its foreign keys have to do with other tables, and with the rows there are: then the last step is one of its own.
+    ties: Ties,
 }
 
 impl Session {
@@ -36,7 +39,8 @@ impl Session {
     /// definition by now than `old`, and nothing was done.
     ///
     /// # Errors
-    /// 1062: a unique index finds equal rows, were it only for a time. After an error the table is as it was; after a crash it may have some
+    /// 1062: a unique index finds equal rows, were it only for a time. 1452: a row has no parent by a new foreign key. 1553, 1822, 1824, 1826,
+    /// 1829, 1830, 1832, 1833, 3734, 3780: what foreign keys need is not there, or would not be any more. After an error the table is as it was; after a crash it may have some
     /// of several new indexes.
     pub async fn alter_table(&mut self, old: &Arc<Table>, def: TableDef) -> Result<bool, SqlError> {
         let _shown = self.show_progress();
@@ -59,10 +63,14 @@ impl Session {
             index: x.id,
             root: x.root,
         });
+        let renamed = renamed_in_place(&old.def, &def);
+        let checks = self.foreign_key_checks;
+        let ties = Ties::of(&engine.catalog(), Some(&old.def), &def, &renamed, checks)?;
         let mut wanted = Wanted {
             gone: gone.collect(),
             def,
             built: Vec::new(),
+            ties,
         };
         let r = self.bring_about(old, &mut wanted).await;
         if r.is_err() {
@@ -81,11 +89,16 @@ impl Session {
             self.add_one(&find()?, at, w).await?;
         }
         // The index built last brought everything else.
-        if w.built.is_empty() {
+        if w.built.is_empty() || !w.ties.is_none() {
             let t = find()?;
-            let _closed = self.close_table(&t).await?;
-            let rows = engine.all_unnamed(&w.gone);
+            let mut tables = vec![t.clone()];
+            tables.extend(w.ties.tables());
+            let _closed = self.close_tables(&tables).await?;
+            self.verify_rows(&t, &w.def, &w.ties).await?;
+            let mut rows = engine.all_unnamed(&w.gone);
+            rows.extend(w.ties.rows());
             engine.replace_def(&t, w.def.clone(), rows).await?;
+            w.ties.show(&engine);
         }
         // Nobody knows of these trees any more: the table is open while their pages are freed.
         let t = find()?;
@@ -104,7 +117,7 @@ impl Session {
         index.id = engine.next_index.fetch_add(1, Ordering::Relaxed);
         let (id, before) = (index.id, t.def.indexes.len());
         w.def.indexes[at].id = id;
-        let last = w.def.indexes.iter().all(|x| x.id != 0);
+        let last = w.ties.is_none() && w.def.indexes.iter().all(|x| x.id != 0);
         let mut left = OrphanedTree {
             table: t.def.id,
             index: id,

@@ -45,6 +45,7 @@ pub(crate) fn catalog_def(root: PageNo) -> TableDef {
             asked: Default::default(),
         }],
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions {
             collation: CollationId::BINARY,
             comment: String::new(),

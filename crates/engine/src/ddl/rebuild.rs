@@ -7,6 +7,7 @@
 use super::catalog::table_row;
 use super::change_replay::TableCopy;
 use super::check_names::refuse_taken;
+use super::foreign_keys::{Renamed, Ties};
 use super::rewrite::{Keys, Rewrite};
 use super::statements::{Closed, RowChange, arrange_clustered};
 use super::table_path;
@@ -27,6 +28,8 @@ struct Draft {
     keys: Keys,
     /// Threads to fill it, at most.
     threads: usize,
+    /// What its foreign keys have to do with other tables, and with its rows.
+    ties: Ties,
 }
 
 /// A definition that names the new file, and a table that nobody sees yet.
@@ -34,7 +37,16 @@ struct Made {
     rows: u64,
     old: Arc<Table>,
     filled: Arc<Table>,
-    _closed: Closed,
+    _closed: Vec<Closed>,
+}
+
+impl Draft {
+    /// The table and those that its foreign keys have to do with.
+    fn with_ties(&self, t: &Arc<Table>) -> Vec<Arc<Table>> {
+        let mut all = vec![t.clone()];
+        all.extend(self.ties.tables());
+        all
+    }
 }
 
 impl Session {
@@ -51,10 +63,27 @@ impl Session {
     pub async fn rebuild_table(
         &mut self,
         old: &Arc<Table>,
-        mut def: TableDef,
-        mut rewrite: Rewrite<'_>,
+        def: TableDef,
+        rewrite: Rewrite<'_>,
         same_key: bool,
         online: bool,
+    ) -> Result<Option<u64>, SqlError> {
+        self.rebuild_renaming(old, def, rewrite, (same_key, online), &[])
+            .await
+    }
+
+    /// The same where columns get other names, given before and after: foreign keys of other tables follow. A table that has to do with foreign
+    /// keys keeps its own name.
+    ///
+    /// # Errors
+    /// As [`Session::rebuild_table`]; of foreign keys as [`Session::alter_table`].
+    pub async fn rebuild_renaming(
+        &mut self,
+        old: &Arc<Table>,
+        mut def: TableDef,
+        mut rewrite: Rewrite<'_>,
+        (same_key, online): (bool, bool),
+        renamed: &[Renamed],
     ) -> Result<Option<u64>, SqlError> {
         let rewrite = &mut rewrite;
         let _shown = self.show_progress();
@@ -80,6 +109,8 @@ impl Session {
         }
         refuse_taken(&catalog, &def, Some(old.def.id))?;
         arrange_clustered(&mut def);
+        let checks = self.foreign_key_checks;
+        let ties = Ties::of(&catalog, Some(&old.def), &def, renamed, checks)?;
         let keys = Keys::between(&old.def, &def, same_key);
         let online = online && keys != Keys::Numbered;
         let path = engine.data_dir().join(table_path(&def.schema, &def.name));
@@ -93,12 +124,15 @@ impl Session {
             space,
             keys,
             threads: self.threads_for(old),
+            ties,
         };
         let made = match online {
             true => self.rebuild_online(old, &mut draft, rewrite).await,
             false => self.rebuild_closed(old, &mut draft, rewrite).await,
         };
-        let Draft { def, space, .. } = draft;
+        let Draft {
+            def, space, ties, ..
+        } = draft;
         let Made {
             rows,
             old,
@@ -124,6 +158,7 @@ impl Session {
             c.remove_table(schema, name);
             c.put_table(new);
         });
+        ties.show(&engine);
         engine.ddl.set_pending_table(None);
         engine.drop_file(old.space_id());
         // If this fails the next start does it: files follow the catalog.
@@ -138,9 +173,9 @@ impl Session {
         draft: &mut Draft,
         rewrite: &mut Rewrite<'_>,
     ) -> Result<Made, SqlError> {
-        let closed = self.close_table(old).await?;
+        let closed = self.close_tables(&draft.with_ties(old)).await?;
         let (rows, filled, _) = self.fill_draft(old, draft, rewrite, None).await?;
-        self.swap_in(old, draft).await?;
+        self.swap_in(old, draft, &filled).await?;
         Ok(Made {
             rows,
             old: old.clone(),
@@ -177,9 +212,9 @@ impl Session {
                     self.flush_device_cache().await?;
                 }
             }
-            let closed = self.close_table(&captured).await?;
+            let closed = self.close_tables(&draft.with_ties(&captured)).await?;
             self.replay_last_changes(copy, rewrite).await?;
-            self.swap_in(&captured, draft).await?;
+            self.swap_in(&captured, draft, &filled).await?;
             Ok((filled, closed))
         }
         .await;
@@ -214,6 +249,7 @@ impl Session {
             space,
             keys,
             threads,
+            ..
         } = draft;
         let open = |def: &TableDef, old: Option<&Table>| {
             Arc::new(Table::open(engine.pager(), def.clone(), space.clone(), old))
@@ -243,7 +279,13 @@ impl Session {
     }
 
     /// Makes the definition name the new file, durably. Nobody uses the table.
-    async fn swap_in(&mut self, old: &Table, draft: &mut Draft) -> Result<(), SqlError> {
+    async fn swap_in(
+        &mut self,
+        old: &Table,
+        draft: &mut Draft,
+        filled: &Arc<Table>,
+    ) -> Result<(), SqlError> {
+        self.verify_rows(filled, &draft.def, &draft.ties).await?;
         let def = &mut draft.def;
         if old.def.auto_increment_column().is_some() && def.auto_increment_column().is_some() {
             // What is asked for counts even where it is lower: the new file holds the rows above which the counter must be.
@@ -251,10 +293,11 @@ impl Session {
                 def.options.auto_increment = old.counter();
             }
         }
-        let changes = vec![
+        let mut changes = vec![
             RowChange::Remove(table_row(&old.def)),
             RowChange::Put(table_row(def)),
         ];
+        changes.extend(draft.ties.rows());
         if base::mutant!("old-file-dropped-before-the-swap") {
             self.engine.drop_file(old.space_id());
         }

@@ -1,9 +1,11 @@
 //! The statements that change definitions. One runs at a time; each waits until nobody uses the tables it changes, makes
 //! what is to be made, commits one catalog transaction durably, and then shows the new definitions to everybody.
 
-use super::catalog::{defined_table, is_definition, row_key, schema_row, stats_row, table_row};
+use super::catalog::{defined_table, row_key, schema_row, stats_row, table_row};
 use super::check_names::refuse_taken;
 use super::compression::compressed_format;
+use super::foreign_keys::{Ties, may_drop, may_truncate};
+pub(super) use super::row_change::{Closed, RowChange, TableName};
 use super::{schema_dir, table_path};
 use crate::engine::Engine;
 use crate::error;
@@ -19,39 +21,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::SqlError;
 
-/// Keeps new users off a table while its definition changes.
-pub(super) struct Closed(pub(super) Arc<Table>);
-
 /// A definition change whose progress is shown until this is dropped.
 pub(super) struct Shown(Arc<Interrupt>);
 
 impl Drop for Shown {
     fn drop(&mut self) {
         self.0.progress.end();
-    }
-}
-
-impl Drop for Closed {
-    fn drop(&mut self) {
-        self.0.live.closing.store(false, Ordering::SeqCst);
-        self.0.live.changed.fire();
-    }
-}
-
-/// A table by schema and name.
-pub type TableName = (String, String);
-
-/// One change of the catalog's rows.
-pub(super) enum RowChange {
-    Put(Vec<types::Value>),
-    Remove(Vec<types::Value>),
-}
-
-impl RowChange {
-    /// Whether it is a definition's row.
-    fn defines(&self) -> bool {
-        let (RowChange::Put(row) | RowChange::Remove(row)) = self;
-        is_definition(row)
     }
 }
 
@@ -113,7 +88,8 @@ impl Session {
     /// Drops a schema with its tables; gives their number.
     ///
     /// # Errors
-    /// 1008: it does not exist. 1205 and 1317 while it waits for others; what the storage fails with.
+    /// 1008: it does not exist; 3730: a table of another schema refers to one of it. 1205 and 1317 while it waits for others; what the storage
+    /// fails with.
     pub async fn drop_schema(&mut self, name: &str) -> Result<u64, SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
@@ -121,19 +97,18 @@ impl Session {
         let Some(s) = engine.catalog().schema(name).cloned() else {
             return Err(SqlError::db_drop_missing(name));
         };
-        let mut closed = Vec::new();
+        let tables = s.tables.keys().map(|t| (name.to_owned(), t.clone()));
+        let tables: Vec<TableName> = tables.collect();
+        may_drop(&engine.catalog(), &tables, self.foreign_key_checks)?;
+        let gone: Vec<Arc<Table>> = s.tables.values().cloned().collect();
+        let _closed = self.close_tables_for_good(&gone).await?;
         let mut rows = vec![RowChange::Remove(schema_row(&s.def))];
-        for t in s.tables.values() {
-            closed.push(self.close_table_for_good(t).await?);
-            rows.push(RowChange::Remove(table_row(&t.def)));
-        }
+        rows.extend(gone.iter().map(|t| RowChange::Remove(table_row(&t.def))));
         engine.change_rows(rows).await?;
         for t in s.tables.values() {
             t.retired.store(true, Ordering::SeqCst);
         }
-        engine.change_catalog(|c| {
-            c.schemas.remove(name);
-        });
+        engine.change_catalog(|c| c.remove_schema(name));
         for t in s.tables.values() {
             engine.drop_file(t.space_id());
         }
@@ -149,7 +124,8 @@ impl Session {
     /// Makes a table. The engine fills in ids, roots and the clustered index.
     ///
     /// # Errors
-    /// 1050: it exists; 1049: its schema does not. 1205 and 1317 while it waits for others; what the storage fails with.
+    /// 1050: it exists; 1049: its schema does not. 1822, 1824, 1826, 1830, 3734, 3780: its foreign keys, or those that wait for it, do not go
+    /// with the tables there are. 1205 and 1317 while it waits for others; what the storage fails with.
     pub async fn create_table(&mut self, mut def: TableDef) -> Result<(), SqlError> {
         self.commit().await?;
         let engine = self.engine.clone();
@@ -169,11 +145,13 @@ impl Session {
             def.options.created_us = engine.environment().clock.wall_us();
         }
         arrange_clustered(&mut def);
+        let ties = Ties::of(&catalog, None, &def, &[], self.foreign_key_checks)?;
+        let _closed = self.close_tables(&ties.tables()).await?;
         let path = engine.data_dir().join(table_path(&def.schema, &def.name));
         let space = engine.make_space(&mut def, path, false).await?;
-        let done = engine
-            .change_rows(vec![RowChange::Put(table_row(&def))])
-            .await;
+        let mut rows = vec![RowChange::Put(table_row(&def))];
+        rows.extend(ties.rows());
+        let done = engine.change_rows(rows).await;
         if let Err(e) = done {
             engine.abandon_file(space.id());
             return Err(e);
@@ -183,54 +161,14 @@ impl Session {
             .visible_from
             .store(engine.log.end().0, Ordering::Release);
         engine.change_catalog(|c| c.put_table(t));
-        Ok(())
-    }
-
-    /// Drops a table.
-    ///
-    /// # Errors
-    /// 1051: it does not exist. 1205 and 1317 while it waits for others; what the storage fails with.
-    pub async fn drop_table(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
-        self.commit().await?;
-        let engine = self.engine.clone();
-        let _ddl = self.lock_ddl(&engine).await?;
-        let lost = engine
-            .catalog()
-            .tables_without_file
-            .get(&(schema.to_string(), name.to_string()))
-            .cloned();
-        if let Some(def) = lost {
-            // Its file is missing or unreadable: the definition goes, and what is left of the file.
-            engine
-                .change_rows(vec![RowChange::Remove(table_row(&def))])
-                .await?;
-            engine.change_catalog(|c| {
-                c.tables_without_file
-                    .remove(&(def.schema.clone(), def.name.clone()));
-            });
-            let path = engine.data_dir().join(table_path(schema, name));
-            if engine.pager().spaces().iter().all(|s| s.path() != path) {
-                let _ = engine.environment().disk.remove_file(&path);
-            }
-            return Ok(());
-        }
-        let missing = || SqlError::bad_table(&format!("{schema}.{name}"));
-        let t = engine.catalog().table(schema, name).ok_or_else(missing)?;
-        let _closed = self.close_table_for_good(&t).await?;
-        engine
-            .change_rows(vec![RowChange::Remove(table_row(&t.def))])
-            .await?;
-        t.retired.store(true, Ordering::SeqCst);
-        engine.change_catalog(|c| c.remove_table(schema, name));
-        engine.drop_file(t.space_id());
-        engine.roll_back_kept();
+        ties.show(&engine);
         Ok(())
     }
 
     /// Empties a table by giving it a new file.
     ///
     /// # Errors
-    /// 1146: it does not exist. 1205 and 1317 while it waits for others; what the storage fails with.
+    /// 1146: it does not exist; 1701: another table refers to it. 1205 and 1317 while it waits for others; what the storage fails with.
     /// After an error the table is as it was.
     pub async fn truncate_table(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
         self.commit().await?;
@@ -238,6 +176,7 @@ impl Session {
         let _ddl = self.lock_ddl(&engine).await?;
         let missing = || SqlError::no_such_table(schema, name);
         let old = engine.catalog().table(schema, name).ok_or_else(missing)?;
+        may_truncate(&engine.catalog(), &old, self.foreign_key_checks)?;
         let _closed = self.close_table(&old).await?;
         let mut def = old.def.clone();
         def.options.auto_increment = 0;
@@ -266,10 +205,11 @@ impl Session {
         Ok(())
     }
 
-    /// Renames tables, all or none, in order: (schema, name) from and to.
+    /// Renames tables, all or none, in order: (schema, name) from and to. Foreign keys follow.
     ///
     /// # Errors
-    /// 1146: a table does not exist; 1049: the schema of a new name does not; 1050: a new name is taken. 1205 and 1317 while it waits for others; what the storage fails with.
+    /// 1146: a table does not exist; 1049: the schema of a new name does not; 1050: a new name is taken; 1826 and others: its foreign keys, or
+    /// those that wait for a table of the new name, do not go with it. 1205 and 1317 while it waits for others; what the storage fails with.
     pub async fn rename_tables(
         &mut self,
         pairs: &[(TableName, TableName)],
@@ -279,7 +219,6 @@ impl Session {
         let _ddl = self.lock_ddl(&engine).await?;
         let before = engine.catalog();
         let mut view = before.as_ref().clone();
-        let mut closed = Vec::new();
         let mut renamed: Vec<(Arc<Table>, TableDef)> = Vec::new();
         for ((fs, fname), (ts, tname)) in pairs {
             let t = view
@@ -293,9 +232,6 @@ impl Session {
             }
             let origin = renamed.iter().position(|(_, d)| d.id == t.def.id);
             let first = origin.map_or(t.clone(), |i| renamed[i].0.clone());
-            if origin.is_none() {
-                closed.push(self.close_table(&first).await?);
-            }
             let mut def = t.def.clone();
             def.rename(ts, tname);
             view.remove_table(fs, fname);
@@ -313,7 +249,11 @@ impl Session {
         for (_, def) in &renamed {
             refuse_taken(&view, def, Some(def.id))?;
         }
-        let mut rows = Vec::new();
+        let ties = Ties::of_rename(&before, &mut renamed, self.foreign_key_checks)?;
+        let mut tables: Vec<Arc<Table>> = renamed.iter().map(|(t, _)| t.clone()).collect();
+        tables.extend(ties.tables());
+        let _closed = self.close_tables(&tables).await?;
+        let mut rows = ties.rows();
         for (old, def) in &renamed {
             rows.push(RowChange::Remove(table_row(&old.def)));
             rows.push(RowChange::Put(table_row(def)));
@@ -335,6 +275,7 @@ impl Session {
                 )));
             }
         });
+        ties.show(&engine);
         engine.move_files(&renamed);
         Ok(())
     }
@@ -360,13 +301,7 @@ impl Session {
         self.close_once(t, || t.users() == 0).await
     }
 
-    /// As [`Session::close_table`], for a table that is dropped: transactions that cannot be rolled back are not waited for.
-    async fn close_table_for_good(&self, t: &Arc<Table>) -> Result<Closed, SqlError> {
-        self.close_once(t, || t.users_but_failed_rollbacks() == 0)
-            .await
-    }
-
-    async fn close_once(
+    pub(super) async fn close_once(
         &self,
         t: &Arc<Table>,
         unused: impl FnMut() -> bool,

@@ -13,10 +13,9 @@
 use super::filter::hash;
 use super::queue::Mode;
 use super::ranges::{Guarded, Ranges};
+use super::request::{Acquired, Hold, OnConflict, Request};
 use super::span::Span;
-use super::table::{
-    Acquired, Hold, LockTable, OnConflict, RANGE_SHARDS, Request, Woken, guard, wake,
-};
+use super::table::{LockTable, RANGE_SHARDS, Woken, guard, wake};
 use super::wait::{Place, WaitCell, WaitEnd};
 use base::TxnId;
 use base::lock::MutexGuard;

@@ -4,6 +4,7 @@
 //! rows cannot say: shared and exclusive locks of locking reads, the ranges that are guarded, the rows in them that are
 //! locked with them, and, for a row whose writer is active, the queue of those who wait for it.
 //!
+//! * [`request`]: what is asked of it, and what it answers.
 //! * [`table`]: the table and its protocol (lock, release, cancel).
 //! * [`queue`]: the rules of one row's queue; pure.
 //! * [`span`], [`segments`]: ranges of keys, and who guards which keys of an index; pure.
@@ -32,6 +33,7 @@ pub mod listing;
 pub mod owners;
 pub mod queue;
 pub mod ranges;
+pub mod request;
 pub mod segments;
 pub mod span;
 pub mod table;
@@ -45,6 +47,7 @@ pub use fact::{
     AUTO_INC, Afterwards, Deadlock, DeadlockListener, DeadlockMember, LockFact, LockListing, Locked,
 };
 pub use queue::Mode;
+pub use request::{Acquired, Hold, OnConflict, Request};
 pub use span::Span;
-pub use table::{Acquired, Hold, LockTable, OnConflict, Request};
+pub use table::LockTable;
 pub use wait::{LockWait, WaitEnd};

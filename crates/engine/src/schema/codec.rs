@@ -10,11 +10,13 @@ const VERSION: u8 = 1;
 const FILLED: u8 = 2;
 /// Indexes can have options that are only shown.
 const ASKED: u8 = 3;
-/// Columns can be generated, and sections follow the definition: a tag, a length, and what the tag stands for. A reader refuses a tag
-/// that it does not know, since rows would be written against what it says.
+/// Columns can be generated, indexes can be made for a foreign key, and sections follow the definition: a tag, a length, and what the tag
+/// stands for. A reader refuses a tag that it does not know, since rows would be written against what it says.
 const SECTIONS: u8 = 4;
 
-/// The section of CHECK constraints. (1 is kept for foreign keys.)
+/// The section of foreign keys.
+const FOREIGN_KEYS: u8 = 1;
+/// The section of CHECK constraints.
 const CHECKS: u8 = 2;
 
 /// No row is as long as this.
@@ -102,8 +104,9 @@ impl TableDef {
         let asked = self.indexes.iter().any(|x| x.asked != none);
         let sections = self.sections();
         let computed = self.columns.iter().any(|c| c.generated.is_some());
+        let made_for_one = self.indexes.iter().any(|x| x.asked.for_foreign_key);
         let mut o = Out(vec![match (asked, filled) {
-            _ if computed || !sections.is_empty() => SECTIONS,
+            _ if computed || made_for_one || !sections.is_empty() => SECTIONS,
             (true, _) => ASKED,
             (false, true) => FILLED,
             (false, false) => VERSION,
@@ -140,6 +143,9 @@ impl TableDef {
     /// What follows the definition, by tag; nothing that is empty.
     fn sections(&self) -> Vec<(u8, Vec<u8>)> {
         let mut sections = Vec::new();
+        if !self.foreign_keys.is_empty() {
+            sections.push((FOREIGN_KEYS, foreign_keys(&self.foreign_keys)));
+        }
         if !self.checks.is_empty() {
             sections.push((CHECKS, checks(&self.checks)));
         }
@@ -151,6 +157,7 @@ impl TableDef {
         while !i.0.is_empty() {
             let (tag, content) = (i.u8()?, i.bytes()?);
             match tag {
+                FOREIGN_KEYS => self.foreign_keys = read_foreign_keys(content, self.columns.len())?,
                 CHECKS => self.checks = read_checks(content)?,
                 _ => return None,
             }
@@ -199,6 +206,7 @@ impl TableDef {
             name,
             columns,
             indexes,
+            foreign_keys: Vec::new(),
             checks: Vec::new(),
             options,
         };
@@ -343,8 +351,11 @@ fn index(o: &mut Out, x: &IndexDef) {
     let IndexOptions {
         btree,
         key_block_size,
+        for_foreign_key,
     } = x.asked;
-    o.u8(x.invisible as u8 | (btree as u8) << 1 | (u8::from(key_block_size > 0)) << 2);
+    let flags = [x.invisible, btree, key_block_size > 0, for_foreign_key];
+    let bits = flags.iter().enumerate();
+    o.u8(bits.fold(0, |f, (i, b)| f | u8::from(*b) << i));
     if key_block_size > 0 {
         o.u32(u32::from(key_block_size));
     }
@@ -368,7 +379,7 @@ fn read_index(i: &mut In<'_>) -> Option<IndexDef> {
         _ => return None,
     };
     let flags = i.u8()?;
-    if flags > 7 {
+    if flags > 15 {
         return None;
     }
     let asked = IndexOptions {
@@ -377,6 +388,7 @@ fn read_index(i: &mut In<'_>) -> Option<IndexDef> {
             0 => 0,
             _ => u16::try_from(i.u32()?).ok()?,
         },
+        for_foreign_key: flags & 8 != 0,
     };
     let root = PageNo(i.u32()?);
     let comment = i.str()?;
@@ -402,6 +414,78 @@ fn read_index(i: &mut In<'_>) -> Option<IndexDef> {
     })
 }
 
+fn action(a: ReferenceAction) -> u8 {
+    match a {
+        ReferenceAction::NoAction => 0,
+        ReferenceAction::Restrict => 1,
+        ReferenceAction::Cascade => 2,
+        ReferenceAction::SetNull => 3,
+    }
+}
+
+fn read_action(b: u8) -> Option<ReferenceAction> {
+    Some(match b {
+        0 => ReferenceAction::NoAction,
+        1 => ReferenceAction::Restrict,
+        2 => ReferenceAction::Cascade,
+        3 => ReferenceAction::SetNull,
+        _ => return None,
+    })
+}
+
+fn foreign_keys(list: &[ForeignKeyDef]) -> Vec<u8> {
+    let mut o = Out(Vec::new());
+    o.u32(list.len() as u32);
+    for k in list {
+        foreign_key(&mut o, k);
+    }
+    o.0
+}
+
+/// Those of a table with so many columns.
+fn read_foreign_keys(b: &[u8], columns: usize) -> Option<Vec<ForeignKeyDef>> {
+    let mut i = In(b);
+    let n = i.count()?;
+    let keys = (0..n)
+        .map(|_| read_foreign_key(&mut i))
+        .collect::<Option<Vec<_>>>()?;
+    let mut used = keys.iter().flat_map(|k| &k.columns);
+    (i.0.is_empty() && used.all(|c| usize::from(*c) < columns)).then_some(keys)
+}
+
+fn foreign_key(o: &mut Out, k: &ForeignKeyDef) {
+    o.str(&k.name);
+    o.str(&k.parent_schema);
+    o.str(&k.parent);
+    o.u8(action(k.on_delete));
+    o.u8(action(k.on_update));
+    o.u32(k.columns.len() as u32);
+    for (c, p) in k.columns.iter().zip(&k.parent_columns) {
+        o.u32(u32::from(*c));
+        o.str(p);
+    }
+}
+
+fn read_foreign_key(i: &mut In<'_>) -> Option<ForeignKeyDef> {
+    let (name, parent_schema, parent) = (i.str()?, i.str()?, i.str()?);
+    let (on_delete, on_update) = (read_action(i.u8()?)?, read_action(i.u8()?)?);
+    let n = i.count()?;
+    let (mut columns, mut parent_columns) = (Vec::new(), Vec::new());
+    for _ in 0..n {
+        columns.push(u16::try_from(i.u32()?).ok()?);
+        parent_columns.push(i.str()?);
+    }
+    (n > 0).then_some(ForeignKeyDef {
+        name,
+        columns,
+        parent_schema,
+        parent,
+        parent_columns,
+        on_delete,
+        on_update,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -423,6 +507,7 @@ mod tests {
             name: "t".into(),
             columns: vec![ColumnDef::new("a", DataType::INT)],
             indexes: vec![index],
+            foreign_keys: Vec::new(),
             checks: Vec::new(),
             options: TableOptions {
                 collation: CollationId::DEFAULT,

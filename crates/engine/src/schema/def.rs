@@ -27,6 +27,8 @@ pub struct TableDef {
     pub indexes: Vec<IndexDef>,
     /// CHECK constraints, in the order of their names.
     pub checks: Vec<CheckDef>,
+    /// Foreign keys: the table is their child.
+    pub foreign_keys: Vec<ForeignKeyDef>,
     /// Everything else.
     pub options: TableOptions,
 }
@@ -143,13 +145,15 @@ pub struct IndexDef {
     pub asked: IndexOptions,
 }
 
-/// Options of an index that change nothing, and are kept to be shown as they were given.
+/// Options of an index that change nothing in it, and are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct IndexOptions {
     /// USING BTREE.
     pub btree: bool,
     /// KEY_BLOCK_SIZE; 0: none.
     pub key_block_size: u16,
+    /// Nobody asked for it: it was made for a foreign key, and goes when another index serves as well.
+    pub for_foreign_key: bool,
 }
 
 /// A column of an index.
@@ -161,6 +165,38 @@ pub struct IndexPart {
     pub prefix: u32,
     /// DESC.
     pub descending: bool,
+}
+
+/// What becomes of a child's rows when their parent's row goes or gets another key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReferenceAction {
+    /// NO ACTION, or nothing was said: the change is refused, at once.
+    NoAction,
+    /// RESTRICT: the same.
+    Restrict,
+    /// CASCADE: they go too, or get the new key.
+    Cascade,
+    /// SET NULL.
+    SetNull,
+}
+
+/// A foreign key.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ForeignKeyDef {
+    /// Its name, unique in the child's schema.
+    pub name: String,
+    /// Its columns, in the child.
+    pub columns: Vec<u16>,
+    /// The parent's schema.
+    pub parent_schema: String,
+    /// The parent.
+    pub parent: String,
+    /// The parent's columns, as many.
+    pub parent_columns: Vec<String>,
+    /// ON DELETE.
+    pub on_delete: ReferenceAction,
+    /// ON UPDATE.
+    pub on_update: ReferenceAction,
 }
 
 /// A table's options.

@@ -9,6 +9,7 @@ mod constraints;
 mod cover;
 mod ddl_mutex;
 mod def;
+mod foreign_key;
 mod known;
 mod row_counts;
 mod sizes;
@@ -21,9 +22,10 @@ pub use constraints::generated_number;
 pub use cover::Cover;
 pub(crate) use ddl_mutex::{DdlGuard, DdlState};
 pub use def::{
-    CheckDef, ColumnDef, ColumnDefault, GeneratedDef, IndexDef, IndexKind, IndexOptions, IndexPart,
-    SchemaDef, TableDef, TableOptions,
+    CheckDef, ColumnDef, ColumnDefault, ForeignKeyDef, GeneratedDef, IndexDef, IndexKind,
+    IndexOptions, IndexPart, ReferenceAction, SchemaDef, TableDef, TableOptions,
 };
+pub(crate) use foreign_key::{go_together, stays};
 pub(crate) use row_counts::Look;
 pub use sizes::TableSizes;
 pub use snapshot::{Catalog, Schema};

@@ -2,8 +2,11 @@
 
 use super::def::{SchemaDef, TableDef};
 use super::table::Table;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+/// Tables by schema and name, and by each those whose foreign keys name it.
+type Children = BTreeMap<(String, String), BTreeSet<(String, String)>>;
 
 /// A schema and its tables.
 #[derive(Clone)]
@@ -22,6 +25,8 @@ pub struct Catalog {
     pub(crate) schemas: BTreeMap<String, Arc<Schema>>,
     /// Tables whose file is missing, by schema and name.
     pub(crate) tables_without_file: BTreeMap<(String, String), TableDef>,
+    /// Follows from the tables' foreign keys.
+    pub(crate) children: Arc<Children>,
 }
 
 impl Catalog {
@@ -63,15 +68,65 @@ impl Catalog {
             .insert(def.name.clone(), Arc::new(Schema { def, tables }));
     }
 
+    /// The tables that have a foreign key to the one of this name, which need not be there. It may be one of them.
+    pub fn children_of(&self, schema: &str, name: &str) -> Vec<Arc<Table>> {
+        if self.children.is_empty() {
+            return Vec::new();
+        }
+        let at = (schema.to_owned(), name.to_owned());
+        let all = self.children.get(&at).into_iter().flatten();
+        all.filter_map(|(s, n)| self.table(s, n)).collect()
+    }
+
     pub(crate) fn put_table(&mut self, t: Arc<Table>) {
-        if let Some(s) = self.schemas.get_mut(&t.def.schema) {
-            Arc::make_mut(s).tables.insert(t.def.name.clone(), t);
+        let Some(s) = self.schemas.get_mut(&t.def.schema) else {
+            return;
+        };
+        let was = Arc::make_mut(s)
+            .tables
+            .insert(t.def.name.clone(), t.clone());
+        if let Some(was) = was {
+            self.without_child(&was.def);
+        }
+        if !t.def.foreign_keys.is_empty() {
+            let children = Arc::make_mut(&mut self.children);
+            for k in &t.def.foreign_keys {
+                let parent = (k.parent_schema.clone(), k.parent.clone());
+                let child = (t.def.schema.clone(), t.def.name.clone());
+                children.entry(parent).or_default().insert(child);
+            }
         }
     }
 
     pub(crate) fn remove_table(&mut self, schema: &str, name: &str) {
-        if let Some(s) = self.schemas.get_mut(schema) {
-            Arc::make_mut(s).tables.remove(name);
+        if let Some(s) = self.schemas.get_mut(schema)
+            && let Some(was) = Arc::make_mut(s).tables.remove(name)
+        {
+            self.without_child(&was.def);
+        }
+    }
+
+    pub(crate) fn remove_schema(&mut self, name: &str) {
+        let gone = self.schemas.remove(name);
+        for t in gone.iter().flat_map(|s| s.tables.values()) {
+            self.without_child(&t.def);
+        }
+    }
+
+    fn without_child(&mut self, was: &TableDef) {
+        if was.foreign_keys.is_empty() {
+            return;
+        }
+        let children = Arc::make_mut(&mut self.children);
+        let child = (was.schema.clone(), was.name.clone());
+        for k in &was.foreign_keys {
+            let parent = (k.parent_schema.clone(), k.parent.clone());
+            if let Some(of) = children.get_mut(&parent) {
+                of.remove(&child);
+                if of.is_empty() {
+                    children.remove(&parent);
+                }
+            }
         }
     }
 }

@@ -18,6 +18,7 @@ mod insert;
 mod outcome;
 mod overflow_columns;
 mod read;
+mod reference;
 mod rollback;
 mod scan;
 mod scan_spec;
@@ -29,6 +30,7 @@ mod update;
 pub use batch::RowBatch;
 pub use commit::Committing;
 pub use outcome::{Inserted, Updated, Written};
+pub use reference::Mark;
 pub use scan::Scan;
 pub(crate) use scan_spec::successor;
 pub use scan_spec::{KeyBound, ScanSpec};
@@ -75,6 +77,14 @@ pub enum ReadMode {
     /// The newest committed version: for UPDATE and DELETE, which lock what they change. Not locked by itself, but where ranges that are
     /// read with locks are guarded (REPEATABLE READ, SERIALIZABLE): there as for updating, until the transaction ends.
     Current,
+    /// As parents that a new child looks for: the newest committed version, locked for sharing, at every level. Nothing is guarded: who deletes
+    /// a parent waits for its lock.
+    Parent,
+    /// As children of a row that is going to change: the newest committed versions, locked, at every level; their range is guarded where ranges are.
+    Children {
+        /// They are going to change, too.
+        exclusive: bool,
+    },
 }
 
 /// A session.
@@ -101,6 +111,8 @@ pub struct Session {
     pub(crate) lock_timeout_us: u64,
     /// How long it waits for a table whose definition changes, or for a table's users to change its own.
     pub(crate) table_timeout_us: u64,
+    /// Of definition changes: foreign keys must have what they name, and what is named must stay.
+    pub(crate) foreign_key_checks: bool,
     /// Bytes of before-images: what the transaction would lose as a deadlock's victim.
     pub(crate) weight: u64,
     /// Deadlocks that ended its transactions since one was committed.
@@ -148,6 +160,7 @@ impl Session {
             uses: Vec::new(),
             lock_timeout_us: 50_000_000,
             table_timeout_us: 50_000_000,
+            foreign_key_checks: true,
             weight: 0,
             lost: 0,
             undo_reservation,

@@ -96,7 +96,8 @@ impl Session {
                 self.get_locking(t, key, Some(mode_of(exclusive)), wait, &mut f)
                     .await?
             }
-            ReadMode::Current => {
+            // By their whole key, parents and children are locked by functions of their own.
+            ReadMode::Current | ReadMode::Parent | ReadMode::Children { .. } => {
                 self.get_locking(t, key, None, LockWait::Wait, &mut f)
                     .await?
             }

@@ -6,6 +6,7 @@ use super::candidates::{Candidate, Candidates};
 use super::conflict::{Conflict, ConflictCheck, RowLock};
 use super::guard_cursor::GuardCursor;
 use super::read::{Reader, current, mode_of};
+use super::reference::is_of_foreign_key;
 use super::scan_spec::{End, KeyBound, ScanSpec, names_one_row, successor};
 use super::{LockWait, Pins, ReadMode, RowBatch, Session};
 use crate::error;
@@ -85,14 +86,11 @@ impl Session {
     /// Begins a scan.
     pub fn scan(&mut self, t: &Arc<Table>, spec: ScanSpec) -> Scan {
         let mode = self.effective(spec.mode);
-        let guard = match mode {
-            ReadMode::Lock { exclusive, .. } if self.guards_ranges() => {
-                let rows = (spec.index == 0).then(|| mode_of(exclusive));
-                let c = GuardCursor::new(&spec.lower, &spec.upper, spec.backward, rows);
-                Some(Box::new(RefCell::new(c)))
-            }
-            _ => None,
-        };
+        let guard = self.guarding(mode).map(|exclusive| {
+            let rows = (spec.index == 0).then(|| mode_of(exclusive));
+            let c = GuardCursor::new(&spec.lower, &spec.upper, spec.backward, rows);
+            Box::new(RefCell::new(c))
+        });
         let unique = guard.is_some() && names_one_row(t, &spec);
         let mut done = false;
         let (pos, end) = if spec.backward {
@@ -259,12 +257,19 @@ impl Session {
             ReadMode::Consistent => return None,
             ReadMode::Lock { exclusive, wait } => (Some(mode_of(exclusive)), wait),
             ReadMode::Current => (None, LockWait::Wait),
+            ReadMode::Parent => (Some(Mode::Shared), LockWait::Wait),
+            ReadMode::Children { exclusive } => (Some(mode_of(exclusive)), LockWait::Wait),
         };
+        let mut check = self.conflict_check(id, wait);
+        let newest = is_of_foreign_key(scan.mode);
+        if newest {
+            check.snapshot = None;
+        }
         Some(Locking {
-            check: self.conflict_check(id, wait),
+            check,
             mode,
             wait,
-            all: self.guards_ranges(),
+            all: self.guards_ranges() && !newest,
         })
     }
 
@@ -380,7 +385,10 @@ impl Session {
                 }
                 _ => None,
             };
-            let seen = snapshot.or(self.write_snapshot());
+            let seen = match is_of_foreign_key(scan.mode) {
+                true => None,
+                false => snapshot.or(self.write_snapshot()),
+            };
             let most = max_rows - batch.len();
             self.gather(scan, seen, check.is_some(), guards.as_ref(), most)?;
         }

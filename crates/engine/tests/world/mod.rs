@@ -110,6 +110,7 @@ pub fn table(name: &str, columns: Vec<ColumnDef>, indexes: Vec<IndexDef>) -> Tab
         columns,
         indexes,
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions {
             collation: CollationId::DEFAULT,
             comment: String::new(),

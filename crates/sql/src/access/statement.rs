@@ -312,13 +312,17 @@ impl Collector<'_> {
         if let Some(other) = &c.like {
             self.on_table(other, SELECT)?;
         }
-        c.keys.iter().try_for_each(|k| self.key(k))
+        c.keys.iter().try_for_each(|k| self.key(&c.name, k))
     }
 
-    /// A foreign key needs REFERENCES on its parent.
-    fn key(&mut self, key: &KeyDef) -> Result<(), SqlError> {
+    /// A foreign key needs REFERENCES on its parent, which is of the child's schema where none is named.
+    fn key(&mut self, child: &ObjectName, key: &KeyDef) -> Result<(), SqlError> {
         match key {
-            KeyDef::Foreign(f) => self.on_table(&f.references.table, PrivSet::of(Priv::References)),
+            KeyDef::Foreign(f) => {
+                let mut parent = f.references.table.clone();
+                parent.schema = parent.schema.or_else(|| child.schema.clone());
+                self.on_table(&parent, PrivSet::of(Priv::References))
+            }
             KeyDef::Index(_) | KeyDef::Check(_) => Ok(()),
         }
     }
@@ -336,7 +340,7 @@ impl Collector<'_> {
                     };
                     self.on_table(&to, REBUILD)?;
                 }
-                AlterAction::AddKey(k) => self.key(k)?,
+                AlterAction::AddKey(k) => self.key(&a.name, k)?,
                 AlterAction::Partitions(..) => self.on_table(&a.name, DROP)?,
                 AlterAction::ExchangePartition(_, with, _) => {
                     self.on_table(with, REBUILD.union(DROP))?;

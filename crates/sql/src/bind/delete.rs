@@ -5,6 +5,7 @@ use types::error::codes;
 
 use super::StatementBinder;
 use super::guard::Usage;
+use super::related::Changes;
 use super::source::TableSource;
 use super::tree::BoundDelete;
 use super::update::{not_read_below, target_table};
@@ -56,6 +57,7 @@ impl StatementBinder<'_> {
                 out
             }
         };
+        let mut losers = Vec::with_capacity(targets.len());
         for &t in &targets {
             let named = &c.names.tables[usize::from(t)];
             if matches!(named.source, TableSource::Engine(_)) {
@@ -63,13 +65,17 @@ impl StatementBinder<'_> {
             }
             let table = target_table(&c.names, t, "DELETE")?;
             not_read_below(&table, &c.subqueries)?;
+            losers.push(table);
         }
+        let losers = losers.iter().map(|t| (t, Changes::deleted()));
+        let relations = self.relations(losers.collect())?;
         let order = self.change_order(&d.order_by, &mut c)?;
         let limit = self.change_limit(d.limit.as_ref())?;
         Ok(BoundDelete {
             block: c.into_block(order, limit),
             targets,
             ignore: d.ignore,
+            relations,
         })
     }
 }

@@ -10,6 +10,7 @@ use super::StatementBinder;
 use super::guard::Usage;
 use super::names::{Listed, Names, same_name};
 use super::query::MoreColumns;
+use super::related::Changes;
 use super::row_rules::RowRules;
 use super::scope::{BlockScope, FromTable, InsertedRow};
 use super::source::TableSource;
@@ -100,10 +101,10 @@ impl StatementBinder<'_> {
                 (InsertRows::Query(Box::new(plan)), on_duplicate)
             }
         };
-        let assigned = on_duplicate.iter();
-        let assigned = assigned.map(|a| column_name(&table, a.column)).collect();
-        self.require_columns(schema, name, Priv::Update, assigned)?;
+        self.require_assigned(&table, &on_duplicate)?;
         let touch = touched(&table, &on_duplicate);
+        let changes = Changes::inserted(i.replace, &on_duplicate, &touch);
+        let relations = self.relations(vec![(&table, changes)])?;
         let rules = RowRules::of(&table.def, &|_| true, self.ctx.cx)?;
         let rules_of_changes = self.rules_of_changes(&table, &on_duplicate, &touch)?;
         let defaults = (0..table.def.columns.len())
@@ -122,8 +123,16 @@ impl StatementBinder<'_> {
             rules,
             rules_of_changes,
             subqueries,
+            relations,
             table,
         })
+    }
+
+    /// UPDATE is asked for, of the columns that ON DUPLICATE KEY UPDATE assigns.
+    fn require_assigned(&self, table: &Table, assigns: &[Assign]) -> Result<(), SqlError> {
+        let columns = assigns.iter().map(|a| column_name(table, a.column));
+        let (schema, name) = (&table.def.schema, &table.def.name);
+        self.require_columns(schema, name, Priv::Update, columns.collect())
     }
 
     fn insert_values(

@@ -17,6 +17,8 @@ pub(crate) mod params;
 pub(crate) mod places;
 mod query;
 pub(crate) mod reads;
+mod related;
+pub(crate) mod relations;
 pub(crate) mod row_rules;
 pub(crate) mod scope;
 mod select;
@@ -100,6 +102,8 @@ pub(crate) struct StatementBinder<'p> {
     pub ctx: &'p BindCtx<'p>,
     next_slot: Cell<u16>,
     tables: RefCell<Vec<Arc<Table>>>,
+    /// Those that foreign keys lead to.
+    related: RefCell<Vec<Arc<Table>>>,
     params: Cell<u32>,
     typed_params: RefCell<Vec<TypedParam>>,
     /// Optimizer hints, by the number of their block.
@@ -121,6 +125,7 @@ impl<'p> StatementBinder<'p> {
             ctx,
             next_slot: Cell::new(0),
             tables: RefCell::default(),
+            related: RefCell::default(),
             params: Cell::new(0),
             typed_params: RefCell::default(),
             hints: RefCell::default(),
@@ -150,6 +155,7 @@ impl<'p> StatementBinder<'p> {
             facts: Facts {
                 needs: self.needs.into_inner(),
                 tables: self.tables.into_inner(),
+                related: self.related.into_inner(),
                 params: self.params.get(),
                 typed_params: typed_params.into(),
                 locks: self.locks.get(),

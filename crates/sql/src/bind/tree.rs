@@ -15,6 +15,7 @@ use types::{Charset, DataType};
 use super::from::Joins;
 use super::hinted::BlockHints;
 use super::params::TypedParam;
+use super::relations::Relations;
 use super::row_rules::RowRules;
 use super::scope::FromTable;
 use crate::access::needs::Needs;
@@ -48,6 +49,8 @@ pub(crate) struct Facts {
     pub needs: Needs,
     /// The stored tables it uses, each once.
     pub tables: Vec<Arc<Table>>,
+    /// The tables that foreign keys lead to, each once; they may be among those, too.
+    pub related: Vec<Arc<Table>>,
     /// Number of parameters it reads.
     pub params: u32,
     /// Parameters whose type decides what is computed.
@@ -147,6 +150,8 @@ pub(crate) struct BoundUpdate {
     pub targets: Vec<UpdateTarget>,
     /// IGNORE.
     pub ignore: bool,
+    /// The foreign keys that it meets.
+    pub relations: Option<Arc<Relations>>,
 }
 
 /// DELETE.
@@ -157,6 +162,8 @@ pub(crate) struct BoundDelete {
     pub targets: Vec<u16>,
     /// IGNORE.
     pub ignore: bool,
+    /// The foreign keys that it meets.
+    pub relations: Option<Arc<Relations>>,
 }
 
 /// How long a statement may run.
@@ -389,6 +396,8 @@ pub struct Insert<B> {
     pub(crate) rules_of_changes: RowRules,
     /// Subqueries of the values.
     pub subqueries: Vec<Sub<B>>,
+    /// The foreign keys that it meets.
+    pub relations: Option<Arc<Relations>>,
 }
 
 /// In what form a block's values leave it.

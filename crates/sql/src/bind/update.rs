@@ -12,6 +12,7 @@ use super::guard::Usage;
 use super::insert::{column_name, is_left_to_itself, touched};
 use super::names::Names;
 use super::query::{position, sort_key};
+use super::related::Changes;
 use super::row_rules::RowRules;
 use super::source::TableSource;
 use super::tree::{
@@ -159,13 +160,18 @@ impl StatementBinder<'_> {
             push_conjuncts(e, 0, &mut c.joins.conds);
         }
         self.guard_updates(&c.names, &targets)?;
+        let mut changed = Vec::with_capacity(targets.len());
         for t in &mut targets {
             let table = target_table(&c.names, t.table, "UPDATE")?;
             not_read_below(&table, &c.subqueries)?;
             t.defaults = self.assigned_defaults(&table, &t.assigns)?;
             t.touch = touched(&table, &t.assigns);
             t.rules = self.rules_of_changes(&table, &t.assigns, &t.touch)?;
+            let changes = Changes::assigned(&t.assigns, &t.touch);
+            changed.push((table, changes));
         }
+        let changed = changed.iter().map(|(t, changes)| (t, changes.clone()));
+        let relations = self.relations(changed.collect())?;
         not_moved_twice(&c.names, &targets)?;
         if c.names.tables.len() > 1 && (!u.order_by.is_empty() || u.limit.is_some()) {
             let what = if u.order_by.is_empty() {
@@ -184,6 +190,7 @@ impl StatementBinder<'_> {
             block: c.into_block(order, limit),
             targets,
             ignore: u.ignore,
+            relations,
         })
     }
 }

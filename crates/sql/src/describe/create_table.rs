@@ -268,6 +268,11 @@ pub fn create_table_text(def: &TableDef, auto_increment: u64, q: Quoting, offset
     for i in keys::shown(&def.columns, &def.indexes) {
         lines.push(index_text(i, def, q));
     }
+    let mut references: Vec<_> = def.foreign_keys.iter().collect();
+    references.sort_by(|a, b| a.name.cmp(&b.name));
+    for k in references {
+        lines.push(format!("  {}", k.text(def, |n| q.name(n))));
+    }
     lines.extend(def.checks.iter().map(|c| check_text(c, q)));
     let mut t = format!(
         "CREATE TABLE {} (\n{}\n) ENGINE=InnoDB",

@@ -1,4 +1,4 @@
-//! Tables of things that do not exist here (views, routines, triggers, foreign keys …): MySQL's columns and no rows, so that
+//! Tables of things that do not exist here (views, routines, triggers …): MySQL's columns and no rows, so that
 //! tools that look find what they may look at.
 
 use types::Value;
@@ -83,12 +83,6 @@ pub(super) const SPECS: &[Spec] = &[
          EVENT_DEFINITION x?, EVENT_TYPE v9, EXECUTE_AT t?, INTERVAL_VALUE v256?, INTERVAL_FIELD v18?, SQL_MODE v520, \
          STARTS t?, ENDS t?, STATUS v21, ON_COMPLETION v12, CREATED t, LAST_ALTERED t, LAST_EXECUTED t?, EVENT_COMMENT v2048, \
          ORIGINATOR u, CHARACTER_SET_CLIENT v64, COLLATION_CONNECTION v64, DATABASE_COLLATION v64",
-    ),
-    none(
-        "REFERENTIAL_CONSTRAINTS",
-        "CONSTRAINT_CATALOG n64, CONSTRAINT_SCHEMA n64, CONSTRAINT_NAME v64?, UNIQUE_CONSTRAINT_CATALOG n64, \
-         UNIQUE_CONSTRAINT_SCHEMA n64, UNIQUE_CONSTRAINT_NAME v64?, MATCH_OPTION v7, UPDATE_RULE v11, DELETE_RULE v11, \
-         TABLE_NAME n64, REFERENCED_TABLE_NAME n64",
     ),
     none(
         "FILES",

@@ -4,6 +4,7 @@
 use engine::{IndexDef, IndexKind, Table};
 use types::Value;
 
+use super::foreign_keys;
 use super::spec::{Spec, View, int, moment, name, text, uint};
 use crate::access::Priv;
 use crate::describe::columns::cardinality;
@@ -75,6 +76,7 @@ fn key_column_usage(v: &View<'_>) -> Vec<Vec<Value>> {
                 ]);
             }
         }
+        out.extend(foreign_keys::columns_used(t));
     }
     out
 }
@@ -98,6 +100,7 @@ fn table_constraints(v: &View<'_>) -> Vec<Vec<Value>> {
             ]);
         }
         out.extend(super::constraints::in_table_constraints(t));
+        out.extend(foreign_keys::constraints(t));
     }
     out
 }

@@ -8,6 +8,7 @@ mod accounts;
 mod columns;
 mod constraints;
 mod empty;
+mod foreign_keys;
 mod keys;
 mod keywords;
 mod locks;
@@ -40,6 +41,7 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         (SCHEMAS[0], columns::SPECS),
         (SCHEMAS[0], keys::SPECS),
         (SCHEMAS[0], constraints::SPECS),
+        (SCHEMAS[0], foreign_keys::SPECS),
         (SCHEMAS[0], keywords::SPECS),
         (SCHEMAS[0], accounts::SPECS),
         (SCHEMAS[0], server::SPECS),
@@ -125,6 +127,7 @@ fn as_definition(e: &Entry) -> TableDef {
             asked: Default::default(),
         }],
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions {
             collation: CollationId::UTF8MB3_GENERAL_CI,
             comment: String::new(),

@@ -1,23 +1,29 @@
 //! Plans of UPDATE and DELETE: the block that finds the rows, and whether they can be changed while they are found.
 
+use std::sync::Arc;
+
 use types::SqlError;
 use types::error::codes;
 
 use super::Optimizer;
 use crate::bind::tree::{BoundDelete, BoundUpdate, UpdateTarget};
-use crate::plan::{Access, Block, DeletePlan, UpdatePlan};
+use crate::plan::{Access, Block, DeletePlan, Relations, UpdatePlan};
 
 impl Optimizer<'_> {
     pub(super) fn update(&self, u: BoundUpdate) -> Result<UpdatePlan, SqlError> {
         let block = self.block_of(u.block, true)?;
         self.check_safe(&block)?;
         let ordered = block.order.is_empty();
-        let streaming = ordered && can_stream(&block) && scan_untouched(&block, &u.targets[0]);
-        let lone = u.targets.len() == 1 && is_lone(&block, &u.targets[0]);
+        let streaming = ordered
+            && can_stream(&block)
+            && scan_untouched(&block, &u.targets[0])
+            && stays_put(&u.relations);
+        let lone = u.targets.len() == 1 && u.relations.is_none() && is_lone(&block, &u.targets[0]);
         Ok(UpdatePlan {
             block,
             targets: u.targets,
             ignore: u.ignore,
+            relations: u.relations,
             streaming,
             lone,
         })
@@ -26,11 +32,12 @@ impl Optimizer<'_> {
     pub(super) fn delete(&self, d: BoundDelete) -> Result<DeletePlan, SqlError> {
         let block = self.block_of(d.block, true)?;
         self.check_safe(&block)?;
-        let streaming = block.order.is_empty() && can_stream(&block);
+        let streaming = block.order.is_empty() && can_stream(&block) && stays_put(&d.relations);
         Ok(DeletePlan {
             block,
             targets: d.targets,
             ignore: d.ignore,
+            relations: d.relations,
             streaming,
         })
     }
@@ -52,6 +59,11 @@ impl Optimizer<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether cascades leave the rows of the table that is scanned where they are.
+fn stays_put(relations: &Option<Arc<Relations>>) -> bool {
+    relations.as_ref().is_none_or(|r| !r.moves_roots)
 }
 
 /// Whether the rows of a change can be handled as they are read.

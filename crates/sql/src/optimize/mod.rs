@@ -31,7 +31,9 @@ mod steps;
 mod unnest;
 
 use std::cell::Cell;
+use std::sync::Arc;
 
+use engine::Table;
 use types::SqlError;
 
 use crate::bind::tree::{
@@ -110,7 +112,7 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
         figures,
         needs: facts.needs,
         catalog_version: ctx.catalog.version,
-        tables: facts.tables,
+        tables: with_related(facts.tables, facts.related),
         columns: columns.into(),
         params: facts.params,
         typed_params: facts.typed_params,
@@ -121,6 +123,16 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
         charge: Charge::default(),
         body,
     })
+}
+
+/// The tables of a statement, and behind them those that foreign keys lead to.
+fn with_related(mut tables: Vec<Arc<Table>>, related: Vec<Arc<Table>>) -> Vec<Arc<Table>> {
+    for t in related {
+        if !tables.iter().any(|o| Arc::ptr_eq(o, &t)) {
+            tables.push(t);
+        }
+    }
+    tables
 }
 
 /// Planning one statement.
@@ -240,6 +252,7 @@ impl Optimizer<'_> {
             touch: i.touch,
             rules: i.rules,
             rules_of_changes: i.rules_of_changes,
+            relations: i.relations,
         })
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod tree_form;
 pub(crate) mod words;
 
 pub use crate::bind::places::Places;
+pub use crate::bind::relations::{ChildKey, Node, ParentKey, Relations};
 pub use crate::bind::tree::*;
 pub use crate::bind::{
     NameSpace, NoVirtualTables, TableGuard, TableSource, VirtualColumn, VirtualCtx, VirtualTable,

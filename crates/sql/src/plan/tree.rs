@@ -11,6 +11,7 @@ use crate::access::needs::{Guarded, Needs};
 use crate::bind::from::NestKind;
 use crate::bind::params::TypedParam;
 use crate::bind::places::Places;
+use crate::bind::relations::Relations;
 use crate::bind::source::TableSource;
 use crate::bind::tree::{
     Body, GroupPlan, Insert, LimitPlan, LockSpec, Query, SortKey, Sub, TimeLimit, UpdateTarget,
@@ -33,7 +34,7 @@ pub struct Plan {
     pub needs: Needs,
     /// The catalog it was made for.
     pub catalog_version: u64,
-    /// The stored tables it uses, each once; all are held before it runs.
+    /// The stored tables it uses, each once, and behind them those that foreign keys lead to; all are held before it runs.
     pub tables: Vec<Arc<Table>>,
     /// The versions of the statistics that it was made by, in the order of `tables`; empty where they decide nothing.
     pub figures: Box<[u64]>,
@@ -323,8 +324,10 @@ pub struct UpdatePlan {
     pub ignore: bool,
     /// The rows can be changed while they are scanned: one table, no sort, and no key of the scan changes.
     pub streaming: bool,
-    /// One row by its key and nothing beside it, of which no index has a column that changes.
+    /// One row by its key and nothing beside it, of which no index has a column that changes, and no foreign key.
     pub lone: bool,
+    /// The foreign keys that it meets.
+    pub relations: Option<Arc<Relations>>,
 }
 
 /// DELETE.
@@ -337,6 +340,8 @@ pub struct DeletePlan {
     pub ignore: bool,
     /// The rows can be deleted while they are scanned.
     pub streaming: bool,
+    /// The foreign keys that it meets.
+    pub relations: Option<Arc<Relations>>,
 }
 
 impl Access {

@@ -148,6 +148,40 @@ ctors! {
     autoinc_exhausted() = ER_AUTOINC_READ_FAILED, "Failed to read auto-increment value from storage engine";
     /// 1305 for a savepoint.
     no_such_savepoint(name: &str) = ER_SP_DOES_NOT_EXIST, "SAVEPOINT {name} does not exist";
+    /// 1451: `key` is the foreign key in words, behind its table.
+    row_is_referenced(key: &str) = ER_ROW_IS_REFERENCED_2, "Cannot delete or update a parent row: a foreign key constraint fails ({key})";
+    /// 1452: as [`row_is_referenced`](Self::row_is_referenced).
+    no_referenced_row(key: &str) = ER_NO_REFERENCED_ROW_2, "Cannot add or update a child row: a foreign key constraint fails ({key})";
+    /// 1553.
+    drop_index_fk(index: &str) = ER_DROP_INDEX_FK, "Cannot drop index '{index}': needed in a foreign key constraint";
+    /// 1701: the child's full name and the constraint, in backticks.
+    truncate_illegal_fk(key: &str) = ER_TRUNCATE_ILLEGAL_FK, "Cannot truncate a table referenced in a foreign key constraint ({key})";
+    /// 1761: the parent and its row, the child and its index.
+    foreign_duplicate_key(parent: &str, row: &str, child: &str, index: &str) = ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO, "Foreign key constraint for table '{parent}', record '{}' would lead to a duplicate entry in table '{child}', key '{index}'", cut(row, 192);
+    /// 1822.
+    fk_no_index_parent(key: &str, parent: &str) = ER_FK_NO_INDEX_PARENT, "Failed to add the foreign key constraint. Missing index for constraint '{key}' in the referenced table '{parent}'";
+    /// 1824.
+    fk_cannot_open_parent(parent: &str) = ER_FK_CANNOT_OPEN_PARENT, "Failed to open the referenced table '{parent}'";
+    /// 1826.
+    fk_dup_name(key: &str) = ER_FK_DUP_NAME, "Duplicate foreign key constraint name '{key}'";
+    /// 1828.
+    fk_column_cannot_drop(column: &str, key: &str) = ER_FK_COLUMN_CANNOT_DROP, "Cannot drop column '{column}': needed in a foreign key constraint '{key}'";
+    /// 1829.
+    fk_column_cannot_drop_child(column: &str, key: &str, child: &str) = ER_FK_COLUMN_CANNOT_DROP_CHILD, "Cannot drop column '{column}': needed in a foreign key constraint '{key}' of table '{child}'";
+    /// 1830.
+    fk_column_not_null(column: &str, key: &str) = ER_FK_COLUMN_NOT_NULL, "Column '{column}' cannot be NOT NULL: needed in a foreign key constraint '{key}' SET NULL";
+    /// 1832.
+    fk_column_cannot_change(column: &str, key: &str) = ER_FK_COLUMN_CANNOT_CHANGE, "Cannot change column '{column}': used in a foreign key constraint '{key}'";
+    /// 1833: `child` is `db.table`.
+    fk_column_cannot_change_child(column: &str, key: &str, child: &str) = ER_FK_COLUMN_CANNOT_CHANGE_CHILD, "Cannot change column '{column}': used in a foreign key constraint '{key}' of table '{child}'";
+    /// 3008.
+    fk_depth_exceeded(most: usize) = ER_FK_DEPTH_EXCEEDED, "Foreign key cascade delete/update exceeds max depth of {most}.";
+    /// 3730.
+    fk_cannot_drop_parent(parent: &str, key: &str, child: &str) = ER_FK_CANNOT_DROP_PARENT, "Cannot drop table '{parent}' referenced by a foreign key constraint '{key}' on table '{child}'.";
+    /// 3734.
+    fk_no_column_parent(column: &str, key: &str, parent: &str) = ER_FK_NO_COLUMN_PARENT, "Failed to add the foreign key constraint. Missing column '{column}' for constraint '{key}' in the referenced table '{parent}'";
+    /// 3780: the child's column, the parent's, the constraint.
+    fk_incompatible_columns(child: &str, parent: &str, key: &str) = ER_FK_INCOMPATIBLE_COLUMNS, "Referencing column '{child}' and referenced column '{parent}' in foreign key constraint '{key}' are incompatible.";
     /// 1267: collation and coercibility of both sides, then the operation.
     mix_of_collations(a: &str, ca: &str, b: &str, cb: &str, op: &str) = ER_CANT_AGGREGATE_2COLLATIONS, "Illegal mix of collations ({a},{ca}) and ({b},{cb}) for operation '{op}'";
 }

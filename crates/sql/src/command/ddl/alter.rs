@@ -20,7 +20,7 @@ use sql_parser::ast::{
 
 use super::altered_table::{AlteredTable, Origin};
 use super::identifier::check_identifier;
-use super::table::{self, DefCtx};
+use super::table::DefCtx;
 use super::{altered_table, rebuild};
 
 fn done() -> Done {
@@ -126,15 +126,24 @@ pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
         };
         let Some(def) = stays else {
             way.allow_work()?;
-            if let Some(to) = &renamed {
+            // Foreign keys follow in a step of their own.
+            let apart = renamed
+                .as_ref()
+                .filter(|to| is_tied(s, &t.def, &made.def, to));
+            if let (Some(to), None) = (&renamed, apart) {
                 made.def.rename(&to.schema, &to.name);
             }
-            if let Some(done) = rewrite(s, &t, &made, way.lock).await? {
-                return Ok(done);
+            let Some(done) = rewrite(s, &t, &made, way.lock).await? else {
+                continue;
+            };
+            if let Some(to) = apart {
+                let to = (to.schema.clone(), to.name.clone());
+                let pair = ((n.schema, n.name), to);
+                s.engine.rename_tables(&[pair]).await?;
             }
-            continue;
+            return Ok(done);
         };
-        if !same_indexes(&t.def, &def) {
+        if !same_indexes(&t.def, &def) || t.def.foreign_keys != def.foreign_keys {
             way.allow_work()?;
         }
         let change = stmt.actions.iter().any(changes_definition);
@@ -153,8 +162,6 @@ pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
 fn refuse(a: &AlterAction) -> Result<(), SqlError> {
     let refused = |what: &str| Err(SqlError::not_supported(&format!("ALTER TABLE {what}")));
     match a {
-        AlterAction::AddKey(k) => table::refuse_constraint(k),
-        AlterAction::DropForeignKey(name) => Err(SqlError::cant_drop(name)),
         AlterAction::Tablespace(_) => refused("TABLESPACE"),
         AlterAction::PartitionBy(_)
         | AlterAction::RemovePartitioning
@@ -307,6 +314,16 @@ fn unwritten_indexes(old: &TableDef, made: &[IndexDef]) -> Option<Vec<IndexDef>>
     }
     indexes.extend(made.iter().filter(|x| x.id == 0).cloned());
     Some(indexes)
+}
+
+/// Whether foreign keys have to do with a table that gets another name.
+fn is_tied(s: &mut Session, old: &TableDef, def: &TableDef, to: &TableName) -> bool {
+    let catalog = s.engine.catalog();
+    let named = |schema: &str, name: &str| !catalog.children_of(schema, name).is_empty();
+    !old.foreign_keys.is_empty()
+        || !def.foreign_keys.is_empty()
+        || named(&old.schema, &old.name)
+        || named(&to.schema, &to.name)
 }
 
 fn same_indexes(old: &TableDef, new: &TableDef) -> bool {

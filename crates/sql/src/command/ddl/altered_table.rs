@@ -3,19 +3,18 @@
 //! Columns are known by a number that stays with them while others come, go and move; positions are counted at the end. The
 //! catalog and the rows are not touched here.
 
-use engine::{ColumnDef, IndexDef, IndexKind, IndexPart, TableDef, TableOptions};
-use types::charset::convert;
-use types::datatype::{Labels, LobSize};
+use engine::{ColumnDef, ForeignKeyDef, IndexDef, IndexKind, IndexPart, TableDef, TableOptions};
 use types::error::codes;
-use types::{CollationId, DataType, SqlError, Warning};
+use types::{CollationId, SqlError, Warning};
 
 use sql_parser::ast::{self, AlterAction, ColumnPosition, KeyDef, TableOption};
 
 use super::datatype::fits;
 use super::identifier::check_identifier;
+use super::recoded::recoded;
 use super::row_format::{self, FormatUse};
 use super::table::{self, DefCtx};
-use super::{checks, default, generated, keys};
+use super::{checks, default, foreign_keys, generated, keys};
 use crate::describe::keys::rank;
 
 /// Where the values of a column come from.
@@ -37,6 +36,8 @@ pub(super) struct AlteredTable {
     pub origins: Vec<Origin>,
     /// The rows that are there may violate a CHECK constraint.
     pub verify: bool,
+    /// Columns that get other names: before and after.
+    pub renamed: Vec<(String, String)>,
 }
 
 impl AlteredTable {
@@ -83,6 +84,8 @@ struct Draft<'a> {
     columns: Vec<Column>,
     /// Their parts name columns by number.
     indexes: Vec<IndexDef>,
+    /// Their columns are numbers, too; those without a name are new.
+    foreign_keys: Vec<ForeignKeyDef>,
     /// Keys that new columns ask for.
     own_keys: Vec<ast::IndexDef>,
     next: u16,
@@ -134,6 +137,7 @@ impl<'a> Draft<'a> {
             old,
             columns: old.columns.iter().enumerate().map(column).collect(),
             indexes: shown.cloned().collect(),
+            foreign_keys: old.foreign_keys.clone(),
             own_keys: Vec::new(),
             next: old.columns.len() as u16,
         }
@@ -301,30 +305,70 @@ impl<'a> Draft<'a> {
         let name = match a {
             AlterAction::DropPrimaryKey => "PRIMARY",
             AlterAction::DropIndex(name) | AlterAction::DropConstraint(name) => name,
+            AlterAction::DropForeignKey(name) => {
+                let at = self
+                    .foreign_key(name)
+                    .ok_or_else(|| SqlError::cant_drop(name))?;
+                self.foreign_keys.remove(at);
+                return Ok(());
+            }
             _ => return Ok(()),
         };
         let at = keys::index_position(&self.indexes, name);
-        if let AlterAction::DropConstraint(_) = a
-            && self.old.check(name).is_some()
-        {
-            return match at.is_some_and(|at| self.indexes[at].kind != IndexKind::Plain) {
-                false => Ok(()),
-                true => Err(SqlError::new(
-                    codes::ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME,
-                    format!(
+        if let AlterAction::DropConstraint(_) = a {
+            let key = self.foreign_key(name);
+            let unique = at.is_some_and(|at| self.indexes[at].kind != IndexKind::Plain);
+            let check = self.old.check(name).is_some();
+            match (key, unique, check) {
+                (None, true, false) => {}
+                // What becomes of checks is seen to with all of them.
+                (None, false, true) => return Ok(()),
+                (Some(key), false, false) => {
+                    self.foreign_keys.remove(key);
+                    return Ok(());
+                }
+                (None, false, false) => {
+                    let text = format!("Constraint '{name}' does not exist.");
+                    return Err(SqlError::new(codes::ER_CONSTRAINT_NOT_FOUND, text));
+                }
+                _ => {
+                    let text = format!(
                         "Table has multiple constraints with the name '{name}'. Please use constraint specific 'DROP' clause."
-                    ),
-                )),
-            };
-        }
-        if let AlterAction::DropConstraint(_) = a
-            && at.is_none_or(|at| self.indexes[at].kind == IndexKind::Plain)
-        {
-            let text = format!("Constraint '{name}' does not exist.");
-            return Err(SqlError::new(codes::ER_CONSTRAINT_NOT_FOUND, text));
+                    );
+                    let code = codes::ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME;
+                    return Err(SqlError::new(code, text));
+                }
+            }
         }
         self.indexes
             .remove(at.ok_or_else(|| SqlError::cant_drop(name))?);
+        Ok(())
+    }
+
+    fn foreign_key(&self, name: &str) -> Option<usize> {
+        let name = name.to_lowercase();
+        let mut keys = self.foreign_keys.iter();
+        keys.position(|k| k.name.to_lowercase() == name)
+    }
+
+    /// A new foreign key, and an index for it, which goes again where it turns out to be needless.
+    fn add_foreign_key(
+        &mut self,
+        written: &ast::ForeignKey,
+        longest: keys::KeyLimits,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<(), SqlError> {
+        let columns = self.defs();
+        let mut key = foreign_keys::build(&columns, &self.old.schema, written)?;
+        let mut index = foreign_keys::index_for(&columns, written, longest, warnings)?;
+        for c in &mut key.columns {
+            *c = self.columns[usize::from(*c)].number;
+        }
+        for p in &mut index.parts {
+            p.column = self.columns[usize::from(p.column)].number;
+        }
+        self.foreign_keys.push(key);
+        self.indexes.push(index);
         Ok(())
     }
 
@@ -350,6 +394,7 @@ impl<'a> Draft<'a> {
     ) -> Result<(), SqlError> {
         match a {
             AlterAction::AddKey(KeyDef::Index(i)) => self.add_key(i, longest, warnings),
+            AlterAction::AddKey(KeyDef::Foreign(f)) => self.add_foreign_key(f, longest, warnings),
             AlterAction::IndexVisibility(name, visible) => {
                 let at = keys::position_of(&self.indexes, &self.old.name, name)?;
                 self.indexes[at].invisible = !visible;
@@ -427,6 +472,30 @@ impl<'a> Draft<'a> {
         ctx: &mut DefCtx<'_, '_>,
     ) -> Result<AlteredTable, SqlError> {
         let position = |number: u16| self.columns.iter().position(|c| c.number == number);
+        let renamed = self.renamed();
+        for k in &mut self.foreign_keys {
+            for c in &mut k.columns {
+                let at = position(*c).ok_or_else(|| {
+                    let name = &self.old.columns[usize::from(*c)].name;
+                    SqlError::fk_column_cannot_drop(name, &k.name)
+                })?;
+                *c = at as u16;
+            }
+            // What is new names columns as they come to be.
+            if !k.name.is_empty() && k.refers_to(&self.old.schema, &self.old.name) {
+                let known = self.old.foreign_keys.iter().any(|o| o.name == k.name);
+                for c in k.parent_columns.iter_mut().filter(|_| known) {
+                    let now = renamed.iter().find(|(was, _)| was == c);
+                    *c = now.map_or_else(|| c.clone(), |(_, is)| is.clone());
+                }
+            }
+        }
+        foreign_keys::drop_needless(&mut self.indexes);
+        foreign_keys::name_all(
+            &self.old.name,
+            &self.old.foreign_keys,
+            &mut self.foreign_keys,
+        )?;
         for p in self.indexes.iter_mut().flat_map(|i| &mut i.parts) {
             let at = position(p.column);
             p.column = at.ok_or_else(|| SqlError::internal("an index of no column"))? as u16;
@@ -483,12 +552,26 @@ impl<'a> Draft<'a> {
                 name: self.old.name.clone(),
                 columns,
                 indexes,
+                foreign_keys: self.foreign_keys,
                 checks: checks.list,
                 options,
             },
             origins,
             verify: checks.verify,
+            renamed,
         })
+    }
+
+    /// Columns that get other names.
+    fn renamed(&self) -> Vec<(String, String)> {
+        let pair = |c: &Column| match c.origin {
+            Origin::Kept(n) | Origin::Converted(n) => {
+                let was = &self.old.columns[usize::from(n)].name;
+                (*was != c.def.name).then(|| (was.clone(), c.def.name.clone()))
+            }
+            Origin::New => None,
+        };
+        self.columns.iter().filter_map(pair).collect()
     }
 }
 
@@ -507,44 +590,5 @@ fn refuse_default(c: &ColumnDef) -> Result<(), SqlError> {
     match c.generated {
         None => Ok(()),
         Some(_) => Err(generated::no_usage("DEFAULT")),
-    }
-}
-
-/// The type with another collation, if it is one of characters: large enough for as many of them.
-fn recoded(ty: &DataType, to: CollationId) -> DataType {
-    let wider = |from: CollationId| from.charset().max_len() < to.charset().max_len();
-    match ty {
-        DataType::Char { chars, .. } => DataType::Char {
-            chars: *chars,
-            collation: to,
-        },
-        DataType::VarChar { chars, .. } => DataType::VarChar {
-            chars: *chars,
-            collation: to,
-        },
-        DataType::Text { size, collation } => DataType::Text {
-            size: match (wider(*collation), size) {
-                (true, LobSize::Tiny) => LobSize::Normal,
-                (true, LobSize::Normal) => LobSize::Medium,
-                (true, LobSize::Medium) => LobSize::Long,
-                _ => *size,
-            },
-            collation: to,
-        },
-        DataType::Enum(l) => DataType::Enum(relabelled(l, to).into()),
-        DataType::Set(l) => DataType::Set(relabelled(l, to).into()),
-        other => other.clone(),
-    }
-}
-
-fn relabelled(l: &Labels, to: CollationId) -> Labels {
-    let name = |n: &[u8]| {
-        let mut out = Vec::with_capacity(n.len());
-        convert(l.collation.charset(), to.charset(), n, &mut out);
-        out.into_boxed_slice()
-    };
-    Labels {
-        names: l.names.iter().map(|n| name(n)).collect(),
-        collation: to,
     }
 }

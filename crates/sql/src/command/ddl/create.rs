@@ -111,7 +111,10 @@ fn like(
     def.indexes.retain(|i| i.kind != IndexKind::Hidden);
     for i in &mut def.indexes {
         i.id = 0;
+        i.asked.for_foreign_key = false;
     }
+    // As in MySQL: a copy refers to nothing.
+    def.foreign_keys.clear();
     Ok(def)
 }
 

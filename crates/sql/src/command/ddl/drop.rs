@@ -41,12 +41,12 @@ pub async fn tables(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError
     } else if !names.is_empty() {
         return Err(SqlError::bad_table(&names.join(",")));
     }
-    for t in &found {
-        match s.engine.drop_table(&t.schema, &t.name).await {
-            // Another session dropped it meanwhile.
-            Err(e) if stmt.if_exists && (e.code == 1146 || e.code == 1051) => {}
-            r => r?,
-        }
+    let found: Vec<_> = found.into_iter().map(|t| (t.schema, t.name)).collect();
+    let gone = s.engine.drop_tables(&found).await?;
+    if gone < found.len() && !stmt.if_exists {
+        // Another session dropped one meanwhile.
+        let names: Vec<String> = found.iter().map(|(s, t)| format!("{s}.{t}")).collect();
+        return Err(SqlError::bad_table(&names.join(",")));
     }
     Ok(Done::default())
 }

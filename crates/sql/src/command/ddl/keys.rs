@@ -157,6 +157,7 @@ fn asked(options: &ast::IndexOptions, warnings: &mut Vec<Warning>) -> IndexOptio
     IndexOptions {
         btree,
         key_block_size: u16::try_from(size).unwrap_or(u16::MAX),
+        for_foreign_key: false,
     }
 }
 

@@ -12,11 +12,13 @@ mod datatype;
 mod default;
 mod drop;
 mod expression;
+mod foreign_keys;
 mod generated;
 mod identifier;
 mod invisible_key;
 mod keys;
 mod rebuild;
+mod recoded;
 mod row_format;
 mod table;
 
@@ -40,6 +42,8 @@ pub async fn run(
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
     s.check_may_change()?;
+    let checks = s.vars.hot().foreign_key_checks;
+    s.engine.set_foreign_key_checks(checks);
     match statement {
         Statement::CreateDatabase(c) => database::create(s, c).await,
         Statement::AlterDatabase(a) => database::alter(s, a).await,

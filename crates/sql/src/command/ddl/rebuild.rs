@@ -78,7 +78,7 @@ pub(super) async fn run(
         let def = altered.def.clone();
         let r = s
             .engine
-            .rebuild_table(old, def, rewrite, same_key, beside)
+            .rebuild_renaming(old, def, rewrite, (same_key, beside), &altered.renamed)
             .await;
         let (w, total) = cx.take_warnings();
         (r, w, total)

@@ -12,7 +12,7 @@ use sql_parser::ast::{self, ColumnAttr, KeyDef, KeyPart, KeyPartKind, TableOptio
 use super::datatype::{self, TypeCtx};
 use super::identifier::{check_identifier, comment};
 use super::row_format::{self, FormatUse};
-use super::{checks, default, generated, keys};
+use super::{checks, default, foreign_keys, generated, keys};
 
 /// Columns of a table, at most.
 pub(super) const MAX_COLUMNS: usize = 1017;
@@ -72,12 +72,24 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
             "A table must have at least 1 column",
         ));
     }
-    for def in own_keys.iter().chain(stmt.keys.iter().filter_map(as_index)) {
+    for def in &own_keys {
         indexes.push(keys::build(&columns, def, longest, &mut ctx.warnings)?);
     }
+    let mut references = Vec::new();
     for k in &stmt.keys {
-        refuse_constraint(k)?;
+        let warnings = &mut ctx.warnings;
+        match k {
+            KeyDef::Index(i) => indexes.push(keys::build(&columns, i, longest, warnings)?),
+            KeyDef::Foreign(f) => {
+                references.push(foreign_keys::build(&columns, ctx.schema, f)?);
+                indexes.push(foreign_keys::index_for(&columns, f, longest, warnings)?);
+            }
+            // See `checks`.
+            KeyDef::Check(_) => {}
+        }
     }
+    foreign_keys::drop_needless(&mut indexes);
+    foreign_keys::name_all(name, &[], &mut references)?;
     keys::name_all(&columns, &mut indexes)?;
     require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
     keys::check_auto_increment(&columns, &indexes)?;
@@ -94,27 +106,10 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
         name: name.to_owned(),
         columns,
         indexes,
+        foreign_keys: references,
         checks,
         options,
     })
-}
-
-fn as_index(key: &KeyDef) -> Option<&ast::IndexDef> {
-    match key {
-        KeyDef::Index(i) => Some(i),
-        _ => None,
-    }
-}
-
-/// Refuses the constraints that would have to be enforced and are not.
-///
-/// # Errors
-/// 1235.
-pub fn refuse_constraint(key: &KeyDef) -> Result<(), SqlError> {
-    match key {
-        KeyDef::Index(_) | KeyDef::Check(_) => Ok(()),
-        KeyDef::Foreign(_) => Err(SqlError::not_supported("FOREIGN KEY")),
-    }
 }
 
 /// Checks that a row fits MySQL's limit of all engines, and with what has to be in it InnoDB's of half a page: a warning where

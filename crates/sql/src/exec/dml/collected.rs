@@ -87,7 +87,8 @@ async fn change_again(
     tally: &mut Tally,
 ) -> Result<(), SqlError> {
     let defaults = |c| default_of(t, c);
-    let edit = plan.edit(t, &defaults, env.cx)?;
+    let related = plan.related(t, env.cx, env.security);
+    let edit = plan.edit_related(t, &defaults, related, env.cx)?;
     let rest = OnlySubs {
         subs,
         outer: &NoRow,
@@ -114,7 +115,8 @@ async fn change_as_found(
 ) -> Result<(), SqlError> {
     let cx = env.cx;
     let defaults = |c| default_of(t, c);
-    let edit = plan.edit(t, &defaults, cx)?;
+    let related = plan.related(t, cx, env.security);
+    let edit = plan.edit_related(t, &defaults, related, cx)?;
     let table = edit.writer.table();
     let rest = OnlySubs {
         subs,

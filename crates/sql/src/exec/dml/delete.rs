@@ -3,6 +3,7 @@
 use types::SqlError;
 
 use super::table_writer::TableWriter;
+use super::table_writer::foreign_keys::Related;
 use super::table_writer::tally::Tally;
 use super::target_keys::{self, TargetKeys, in_order};
 use super::target_scan::{TargetScan, possible, stored};
@@ -62,8 +63,10 @@ async fn by_key(
         _ => return Ok(()),
     }
     let slot = block.tables[0].slot;
+    let related = Related::of(&plan.relations, 0, cx, env.security);
     let gone = TableWriter::new(table, plan.ignore)
-        .delete_key(env.session, &key, |row| {
+        .related(related)
+        .delete_row(env.session, &key, cx, |row| {
             all_hold(&step.filter, cx, &Candidate { slot, row, rest })
         })
         .await?;
@@ -87,20 +90,21 @@ async fn while_scanning(
         outer: &NoRow,
     };
     let take = limits(block.limit.as_ref(), cx)?.take;
-    let writer = TableWriter::new(stored(block, 0)?, plan.ignore);
+    let related = Related::of(&plan.relations, 0, cx, env.security);
+    let writer = TableWriter::new(stored(block, 0)?, plan.ignore).related(related);
     let mut scan = TargetScan::open(block, cx, rest)?;
     while scan
         .next(take.saturating_sub(tally.affected()), rest, env)
         .await?
     {
         for i in 0..scan.len() {
-            let place = scan.place(i);
-            let gone = match writer.delete_seen(env.session, place).await? {
+            let (old, place) = (scan.row(i), scan.place(i));
+            let gone = match writer.delete_seen(env.session, place, old, cx).await? {
                 Some(gone) => gone,
                 // Somebody was faster: the row is judged anew.
                 None => {
                     writer
-                        .delete_key(env.session, place.0, |row| {
+                        .delete_row(env.session, place.0, cx, |row| {
                             passes(step, true, cx, &Candidate { slot, row, rest })
                         })
                         .await?
@@ -146,12 +150,13 @@ async fn collected(
         subs: &subs,
         outer: &NoRow,
     };
-    for (&t, keys) in plan.targets.iter().zip(&found) {
-        let writer = TableWriter::new(stored(block, t)?, plan.ignore);
+    for (target, (&t, keys)) in plan.targets.iter().zip(&found).enumerate() {
+        let related = Related::of(&plan.relations, target, cx, env.security);
+        let writer = TableWriter::new(stored(block, t)?, plan.ignore).related(related);
         let slot = block.tables[usize::from(t)].slot;
         for n in in_order(keys, order.as_deref()) {
             let gone = writer
-                .delete_key(env.session, keys.key(n), |row| {
+                .delete_row(env.session, keys.key(n), cx, |row| {
                     let row = Candidate { slot, row, rest };
                     Ok(!alone || passes(&block.steps[0], true, cx, &row)?)
                 })

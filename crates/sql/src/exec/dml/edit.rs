@@ -6,9 +6,11 @@ use types::convert::ConvertMode;
 use types::{SqlError, Value, ValueRef};
 
 use super::table_writer::TableWriter;
+use super::table_writer::foreign_keys::Related;
 use super::table_writer::tally::Tally;
 use super::target_scan::stored;
 use super::values::{convert, convert_mode, default_value};
+use crate::access::SecurityContext;
 use crate::exec::Env;
 use crate::exec::join::passes;
 use crate::exec::row::{Built, Candidate};
@@ -109,14 +111,38 @@ impl Edit<'_> {
 }
 
 impl UpdatePlan {
-    /// The assignments to a target.
+    /// The assignments to a target, which meet no foreign key.
     pub(super) fn edit<'p>(
         &'p self,
         target: &'p UpdateTarget,
         defaults: &'p (dyn Fn(u16) -> Option<&'p DefaultPlan> + Sync),
         cx: &EvalCtx<'_>,
     ) -> Result<Edit<'p>, SqlError> {
+        self.edit_related(target, defaults, None, cx)
+    }
+
+    /// The foreign keys that the assignments to a target meet.
+    pub(super) fn related<'p>(
+        &'p self,
+        target: &UpdateTarget,
+        cx: &EvalCtx<'_>,
+        security: &'p SecurityContext,
+    ) -> Option<Related<'p>> {
+        let mut targets = self.targets.iter();
+        let at = targets.position(|t| t.table == target.table)?;
+        Related::of(&self.relations, at, cx, security)
+    }
+
+    /// The assignments to a target.
+    pub(super) fn edit_related<'p>(
+        &'p self,
+        target: &'p UpdateTarget,
+        defaults: &'p (dyn Fn(u16) -> Option<&'p DefaultPlan> + Sync),
+        related: Option<Related<'p>>,
+        cx: &EvalCtx<'_>,
+    ) -> Result<Edit<'p>, SqlError> {
         let writer = TableWriter::new(stored(&self.block, target.table)?, self.ignore);
+        let writer = writer.related(related);
         Ok(Edit {
             writer: writer
                 .assigning(&target.assigns, &target.touch)

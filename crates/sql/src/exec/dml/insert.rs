@@ -8,6 +8,7 @@ use super::new_row::NewRows;
 use super::numbers::{Number, Numbers};
 use super::on_duplicate::{InTheWay, NewRow, OnDuplicate, Selected};
 use super::table_writer::TableWriter;
+use super::table_writer::foreign_keys::Related;
 use super::table_writer::tally::Tally;
 use crate::exec::Env;
 use crate::exec::query::run_query;
@@ -52,7 +53,8 @@ async fn insert(
 ) -> Result<Done, SqlError> {
     let cx = env.cx;
     let mut subs = SubValues::new(&plan.subqueries, env, &NoRow).await?;
-    let writer = TableWriter::new(&plan.table, plan.ignore);
+    let related = Related::of(&plan.relations, 0, cx, env.security);
+    let writer = TableWriter::new(&plan.table, plan.ignore).related(related);
     let changing = writer.assigning(&plan.on_duplicate, &plan.touch);
     let changing = match base::mutant!("check-skipped-on-duplicate-key") {
         true => changing,
@@ -149,12 +151,14 @@ impl Insert<'_> {
         };
         let mut replaced = 0;
         loop {
-            let (index, key) = match self.writer.insert(env.session, row.values).await? {
-                Inserted::Done => {
+            let inserted = self.writer.insert_row(env.session, row.values, env.cx);
+            let (index, key) = match inserted.await? {
+                None => return Ok(()),
+                Some(Inserted::Done) => {
                     self.tally.inserted(replaced, generated);
                     return Ok(());
                 }
-                Inserted::Duplicate { index, key } => (index, key),
+                Some(Inserted::Duplicate { index, key }) => (index, key),
             };
             let met = (index, &key[..]);
             let tally = &mut self.tally;

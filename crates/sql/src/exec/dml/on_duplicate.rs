@@ -140,11 +140,14 @@ impl OnDuplicate<'_> {
         let last_unique = (0..table.def.indexes.len())
             .rev()
             .find(|&i| table.is_unique(i));
+        // Those of a row that stays would not feel that it is replaced.
+        let children = self.writer.has_children();
         let mut same = false;
         let deleted = self
             .writer
-            .delete_key(env.session, key, |old| {
+            .delete_row(env.session, key, env.cx, |old| {
                 same = last_unique == Some(index)
+                    && !children
                     && row
                         .values
                         .iter()

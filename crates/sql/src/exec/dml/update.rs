@@ -121,7 +121,8 @@ async fn by_key(
         _ => return Ok(()),
     }
     let defaults = |c| default_of(target, c);
-    let edit = plan.edit(target, &defaults, cx)?;
+    let related = plan.related(target, cx, env.security);
+    let edit = plan.edit_related(target, &defaults, related, cx)?;
     let conditions = Conditions {
         step: &block.steps[0],
         implied: false,
@@ -145,7 +146,8 @@ async fn while_scanning(
     };
     let take = limits(block.limit.as_ref(), cx)?.take;
     let defaults = |c| default_of(target, c);
-    let edit = plan.edit(target, &defaults, cx)?;
+    let related = plan.related(target, cx, env.security);
+    let edit = plan.edit_related(target, &defaults, related, cx)?;
     let conditions = Conditions {
         step: &block.steps[0],
         implied: true,

@@ -102,8 +102,8 @@ fn bad_definitions_are_refused() {
         (1049, "CREATE TABLE nothing.t (a int)"),
         (1044, "CREATE TABLE information_schema.t (a int)"),
         (
-            1235,
-            "CREATE TABLE t (a int PRIMARY KEY, b int, FOREIGN KEY (b) REFERENCES t (a))",
+            1824,
+            "CREATE TABLE t (a int PRIMARY KEY, b int, FOREIGN KEY (b) REFERENCES u (a))",
         ),
         (1051, "DROP TABLE t"),
         (1146, "TRUNCATE t"),

@@ -14,6 +14,7 @@ mod depth;
 mod dumps;
 mod explain;
 mod expressions;
+mod foreign_keys;
 mod hints;
 mod info;
 mod limits;

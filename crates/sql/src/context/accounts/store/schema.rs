@@ -176,6 +176,7 @@ fn table(name: &str, comment: &str, columns: Vec<ColumnDef>, key: &[&str]) -> Ta
         indexes,
         columns,
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions {
             collation: NAMES,
             comment: comment.to_owned(),
@@ -376,6 +377,7 @@ fn component() -> TableDef {
         ColumnDef::new("component_urn", urn),
     ];
     TableDef {
+        foreign_keys: Vec::new(),
         options: TableOptions {
             collation: CollationId::UTF8MB3_GENERAL_CI,
             comment: "Components".to_owned(),

@@ -8,19 +8,22 @@
 //! - *after* it: what the answer means for the statement. A row that is refused is the statement's error, or a warning under
 //!   IGNORE ([`TableWriter::refuse`]); [`tally`] counts.
 //!
-//! Before and after see every change, whichever way its row was found. What is to hold of rows belongs there.
+//! Before and after see every change, whichever way its row was found. What is to hold of rows belongs there: foreign keys
+//! are [`foreign_keys`], and what they lead to is [`cascade`].
 //!
 //! Never here: how rows are found, and what values they are given.
 
 // Here rows change, and nowhere else (clippy.toml).
 #![allow(clippy::disallowed_methods)]
 
+mod cascade;
+pub(crate) mod foreign_keys;
 pub(crate) mod tally;
 
 use std::sync::Arc;
 
 use engine::{
-    IndexKind, Inserted, Isolation, RowRef, RowVersion, Session, Table, Updated, Written,
+    IndexKind, Inserted, Isolation, Mark, RowRef, RowVersion, Session, Table, Updated, Written,
 };
 use types::convert::to_text;
 use types::{SqlError, Value};
@@ -29,6 +32,7 @@ use super::row_rules::generated_value;
 use super::values::{convert_mode, now_value, same_value};
 use crate::bind::row_rules::RowRules;
 use crate::plan::Assign;
+use foreign_keys::{Related, is_refusal};
 use sql_expr::EvalCtx;
 
 /// Changes the rows of one table for one statement.
@@ -43,6 +47,8 @@ pub(crate) struct TableWriter<'p> {
     touch: &'p [u16],
     /// What is to hold of the rows.
     rules: Option<&'p RowRules>,
+    /// The foreign keys that the changes meet, while `foreign_key_checks` is on.
+    related: Option<Related<'p>>,
 }
 
 /// What came of a row that was to be changed.
@@ -67,6 +73,7 @@ impl<'p> TableWriter<'p> {
             assigns: &[],
             touch: &[],
             rules: None,
+            related: None,
         }
     }
 
@@ -76,6 +83,16 @@ impl<'p> TableWriter<'p> {
             rules: Some(rules),
             ..self
         }
+    }
+
+    /// For changes that meet these foreign keys.
+    pub fn related(self, related: Option<Related<'p>>) -> TableWriter<'p> {
+        TableWriter { related, ..self }
+    }
+
+    /// Whether other rows may go or change with one that goes.
+    pub fn has_children(&self) -> bool {
+        self.related.is_some_and(|r| r.has_children())
     }
 
     /// For rows that get these assignments, and where they change the statement's time in the columns `touch`.
@@ -115,13 +132,85 @@ impl<'p> TableWriter<'p> {
         }
     }
 
-    /// Inserts a row, which is complete. After `Duplicate` nothing was changed.
+    /// Inserts a row, which is complete, into a table without foreign keys. After `Duplicate` nothing was changed.
     ///
     /// # Errors
     /// What the engine fails with.
     #[inline]
     pub async fn insert(&self, s: &mut Session, row: &[Value]) -> Result<Inserted, SqlError> {
         s.insert(self.table, row).await
+    }
+
+    /// Inserts a row, which is complete. After `Duplicate` nothing was changed. `None` where it has no parent, and IGNORE goes on.
+    ///
+    /// # Errors
+    /// 1452; what the engine fails with.
+    #[inline]
+    pub async fn insert_row(
+        &self,
+        s: &mut Session,
+        row: &[Value],
+        cx: &EvalCtx<'_>,
+    ) -> Result<Option<Inserted>, SqlError> {
+        let Some(related) = self.related else {
+            return s.insert(self.table, row).await.map(Some);
+        };
+        // In a box, as most tables have none.
+        Box::pin(async move {
+            let mark = s.mark();
+            let inserted = related.insert(self.table, s, row).await;
+            self.unless_refused(s, mark, inserted, cx).await
+        })
+        .await
+    }
+
+    /// What came of a change that foreign keys had a say in; `None` where they refused it, all of it is undone, and IGNORE goes on.
+    async fn unless_refused<T>(
+        &self,
+        s: &mut Session,
+        mark: Mark,
+        outcome: Result<T, SqlError>,
+        cx: &EvalCtx<'_>,
+    ) -> Result<Option<T>, SqlError> {
+        match outcome {
+            Err(e) if self.ignore && is_refusal(&e) => {
+                s.undo_since(mark).await?;
+                self.refuse(e, cx)?;
+                Ok(None)
+            }
+            outcome => outcome.map(Some),
+        }
+    }
+
+    /// After a row was changed: its parents, and its children.
+    async fn after_change(
+        &self,
+        s: &mut Session,
+        mark: Mark,
+        (old, new): (&[Value], &[Value]),
+        cx: &EvalCtx<'_>,
+    ) -> Result<Change, SqlError> {
+        let Some(related) = self.related else {
+            return Ok(Change::Done);
+        };
+        let outcome = related.updated(s, old, new, cx).await;
+        let kept = self.unless_refused(s, mark, outcome, cx).await?;
+        Ok(kept.map_or(Change::Refused, |()| Change::Done))
+    }
+
+    /// After a row was deleted: its children. False where they refuse it, it is there again, and IGNORE goes on.
+    async fn after_delete(
+        &self,
+        s: &mut Session,
+        mark: Mark,
+        old: &[Value],
+        cx: &EvalCtx<'_>,
+    ) -> Result<bool, SqlError> {
+        let Some(related) = self.related else {
+            return Ok(true);
+        };
+        let outcome = related.deleted(s, old, cx).await;
+        Ok(self.unless_refused(s, mark, outcome, cx).await?.is_some())
     }
 
     /// Whether the row that an insert met is there still; it stays then until the transaction has ended.
@@ -215,7 +304,7 @@ impl<'p> TableWriter<'p> {
     /// called under the page's latch, for each version of the row that is met.
     ///
     /// # Errors
-    /// 1062; what `new` and the engine fail with.
+    /// 1062; 1451, 1452 and others of foreign keys; what `new` and the engine fail with.
     pub async fn update_key(
         &self,
         s: &mut Session,
@@ -225,10 +314,12 @@ impl<'p> TableWriter<'p> {
         mut new: impl FnMut(RowRef<'_>) -> Result<Option<Vec<Value>>, SqlError> + Send,
     ) -> Result<Change, SqlError> {
         let mut matched = false;
-        // For the message.
-        let mut collides: Vec<Value> = Vec::new();
-        let can_collide = self.can_collide();
+        // For the message, and for foreign keys.
+        let (mut before, mut after): (Vec<Value>, Vec<Value>) = Default::default();
+        let related = self.related.is_some();
+        let can_collide = related || self.can_collide();
         let mut violated = None;
+        let mark = s.mark();
         let outcome = s
             .update_key(self.table, key, &mut |old| {
                 let wanted = new(old)?;
@@ -239,8 +330,11 @@ impl<'p> TableWriter<'p> {
                     None => None,
                 };
                 if can_collide {
-                    collides.clear();
-                    collides.extend(made.iter().flatten().cloned());
+                    after.clear();
+                    after.extend(made.iter().flatten().cloned());
+                }
+                if related {
+                    before = old.to_values();
                 }
                 Ok(made)
             })
@@ -248,7 +342,13 @@ impl<'p> TableWriter<'p> {
         if let Some(refused) = self.refuse_violation(violated, cx)? {
             return Ok(refused);
         }
-        self.after_update(outcome, matched, &collides, cx)
+        match self.after_update(outcome, matched, &after, cx)? {
+            Change::Done if related => {
+                let rows = (&before[..], &after[..]);
+                Box::pin(self.after_change(s, mark, rows, cx)).await
+            }
+            change => Ok(change),
+        }
     }
 
     /// A row is not changed because of what it would violate: that is refused as other things are.
@@ -294,7 +394,7 @@ impl<'p> TableWriter<'p> {
     /// Changes a row that was read as `old`, in that version. `None` where it has another one by now.
     ///
     /// # Errors
-    /// 1062; what the engine fails with.
+    /// 1062; 1451, 1452 and others of foreign keys; what the engine fails with.
     pub async fn update_seen(
         &self,
         s: &mut Session,
@@ -308,13 +408,22 @@ impl<'p> TableWriter<'p> {
             let refused = self.refuse_violation(violated, cx)?;
             return Ok(Some(refused.unwrap_or(Change::Same)));
         };
+        let mark = s.mark();
         let outcome = match s.update(self.table, key, version, &new).await? {
             Written::Moved => return Ok(None),
             Written::Done => Updated::Done,
             Written::Gone => Updated::NotFound,
             Written::Duplicate { index, key } => Updated::Duplicate { index, key },
         };
-        self.after_update(outcome, true, &new, cx).map(Some)
+        match self.after_update(outcome, true, &new, cx)? {
+            Change::Done if self.related.is_some() => {
+                let before = old.to_values();
+                let rows = (&before[..], &new[..]);
+                let change = Box::pin(self.after_change(s, mark, rows, cx)).await;
+                change.map(Some)
+            }
+            change => Ok(Some(change)),
+        }
     }
 
     /// Locks the row with this full clustered key and gives it as it is, where there is one.
@@ -331,8 +440,7 @@ impl<'p> TableWriter<'p> {
         Ok((looked != Updated::NotFound).then_some(there))
     }
 
-    /// Deletes the row with this full clustered key, if there is one and `wanted` says so; whether it did. `wanted` is called under the
-    /// page's latch, for each version of the row that is met.
+    /// Deletes the row with this full clustered key of a table without foreign keys, as [`delete_row`](Self::delete_row) does.
     ///
     /// # Errors
     /// What `wanted` and the engine fail with.
@@ -345,16 +453,49 @@ impl<'p> TableWriter<'p> {
         s.delete_key(self.table, key, &mut wanted).await
     }
 
-    /// Deletes a row that was read in that version; whether it was there. `None` where it has another one by now.
+    /// Deletes the row with this full clustered key, if there is one and `wanted` says so; whether it did. `wanted` is called under the
+    /// page's latch, for each version of the row that is met.
     ///
     /// # Errors
-    /// What the engine fails with.
+    /// 1451 and others of foreign keys; what `wanted` and the engine fail with.
+    pub async fn delete_row(
+        &self,
+        s: &mut Session,
+        key: &[u8],
+        cx: &EvalCtx<'_>,
+        mut wanted: impl FnMut(RowRef<'_>) -> Result<bool, SqlError> + Send,
+    ) -> Result<bool, SqlError> {
+        if self.related.is_none() {
+            return s.delete_key(self.table, key, &mut wanted).await;
+        }
+        let mark = s.mark();
+        let mut before = Vec::new();
+        let gone = s
+            .delete_key(self.table, key, &mut |row| {
+                before = row.to_values();
+                wanted(row)
+            })
+            .await?;
+        Ok(gone && Box::pin(self.after_delete(s, mark, &before, cx)).await?)
+    }
+
+    /// Deletes a row that was read as `old`, in that version; whether it was there. `None` where it has another one by now.
+    ///
+    /// # Errors
+    /// 1451 and others of foreign keys; what the engine fails with.
     pub async fn delete_seen(
         &self,
         s: &mut Session,
         (key, version): (&[u8], RowVersion),
+        old: RowRef<'_>,
+        cx: &EvalCtx<'_>,
     ) -> Result<Option<bool>, SqlError> {
+        let mark = s.mark();
         Ok(match s.delete(self.table, key, version).await? {
+            Written::Done if self.related.is_some() => {
+                let before = old.to_values();
+                Some(Box::pin(self.after_delete(s, mark, &before, cx)).await?)
+            }
             Written::Done => Some(true),
             Written::Gone | Written::Duplicate { .. } => Some(false),
             Written::Moved => None,

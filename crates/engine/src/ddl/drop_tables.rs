@@ -1,0 +1,87 @@
+//! Tables that are dropped, all or none.
+
+use super::catalog::table_row;
+use super::foreign_keys::may_drop;
+use super::row_change::{RowChange, TableName};
+use super::table_path;
+use crate::session::Session;
+use std::sync::atomic::Ordering;
+use types::SqlError;
+
+impl Session {
+    /// Drops a table.
+    ///
+    /// # Errors
+    /// As [`Session::drop_tables`]; 1051: it does not exist.
+    pub async fn drop_table(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
+        let all = [(schema.to_owned(), name.to_owned())];
+        match self.drop_tables(&all).await? {
+            0 => Err(SqlError::bad_table(&format!("{schema}.{name}"))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Drops tables, all or none; those that do not exist are passed over. Gives how many there were.
+    ///
+    /// # Errors
+    /// 3730: a table that stays refers to one of them. 1205 and 1317 while it waits for others; what the storage fails with.
+    pub async fn drop_tables(&mut self, names: &[TableName]) -> Result<usize, SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let _ddl = self.lock_ddl(&engine).await?;
+        let catalog = engine.catalog();
+        may_drop(&catalog, names, self.foreign_key_checks)?;
+        let (mut gone, mut lost) = (Vec::new(), 0);
+        for (schema, name) in names {
+            if self.drop_lost(schema, name).await? {
+                lost += 1;
+            }
+            gone.extend(catalog.table(schema, name));
+        }
+        if gone.is_empty() {
+            return Ok(lost);
+        }
+        let _closed = self.close_tables_for_good(&gone).await?;
+        let rows = gone.iter().map(|t| RowChange::Remove(table_row(&t.def)));
+        engine.change_rows(rows.collect()).await?;
+        for t in &gone {
+            t.retired.store(true, Ordering::SeqCst);
+        }
+        engine.change_catalog(|c| {
+            for t in &gone {
+                c.remove_table(&t.def.schema, &t.def.name);
+            }
+        });
+        for t in &gone {
+            engine.drop_file(t.space_id());
+        }
+        engine.roll_back_kept();
+        Ok(lost + gone.len())
+    }
+
+    /// Drops a table whose file is missing or unreadable; false where it is none.
+    async fn drop_lost(&mut self, schema: &str, name: &str) -> Result<bool, SqlError> {
+        let engine = self.engine.clone();
+        let lost = engine
+            .catalog()
+            .tables_without_file
+            .get(&(schema.to_string(), name.to_string()))
+            .cloned();
+        if let Some(def) = lost {
+            // Its file is missing or unreadable: the definition goes, and what is left of the file.
+            engine
+                .change_rows(vec![RowChange::Remove(table_row(&def))])
+                .await?;
+            engine.change_catalog(|c| {
+                c.tables_without_file
+                    .remove(&(def.schema.clone(), def.name.clone()));
+            });
+            let path = engine.data_dir().join(table_path(schema, name));
+            if engine.pager().spaces().iter().all(|s| s.path() != path) {
+                let _ = engine.environment().disk.remove_file(&path);
+            }
+            return Ok(true);
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,195 @@
+//! Foreign keys as definitions: what they say, which indexes serve them, and which columns go together.
+//!
+//! A foreign key is part of its child's definition. It names its parent, which need not be there: what is loaded with
+//! `foreign_key_checks` off comes in any order.
+
+use super::def::{ColumnDef, ForeignKeyDef, IndexKind, ReferenceAction, TableDef};
+use types::DataType;
+
+impl ReferenceAction {
+    /// As SQL has it.
+    pub fn words(self) -> &'static str {
+        match self {
+            ReferenceAction::NoAction => "NO ACTION",
+            ReferenceAction::Restrict => "RESTRICT",
+            ReferenceAction::Cascade => "CASCADE",
+            ReferenceAction::SetNull => "SET NULL",
+        }
+    }
+
+    /// Whether the parent's change is refused.
+    pub fn refuses(self) -> bool {
+        matches!(self, ReferenceAction::NoAction | ReferenceAction::Restrict)
+    }
+}
+
+impl ForeignKeyDef {
+    /// Whether this table is its parent.
+    pub fn refers_to(&self, schema: &str, name: &str) -> bool {
+        self.parent == name && self.parent_schema == schema
+    }
+
+    /// Its columns in a parent of this definition, in order; `None` where one is not there.
+    pub fn columns_in(&self, parent: &TableDef) -> Option<Vec<u16>> {
+        let at = |n: &String| parent.column(n).map(|c| c as u16);
+        self.parent_columns.iter().map(at).collect()
+    }
+
+    /// As SHOW CREATE TABLE and messages have it, with names as `name` writes them. A rule that is none is not shown.
+    pub fn text(&self, child: &TableDef, name: impl Fn(&str) -> String) -> String {
+        let own = self.columns.iter();
+        let own = own.map(|c| name(&child.columns[usize::from(*c)].name));
+        let own: Vec<String> = own.collect();
+        let theirs: Vec<String> = self.parent_columns.iter().map(|c| name(c)).collect();
+        let mut t = format!(
+            "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES ",
+            name(&self.name),
+            own.join(", ")
+        );
+        if self.parent_schema != child.schema {
+            t.push_str(&name(&self.parent_schema));
+            t.push('.');
+        }
+        t.push_str(&format!("{} ({})", name(&self.parent), theirs.join(", ")));
+        for (when, action) in [("DELETE", self.on_delete), ("UPDATE", self.on_update)] {
+            if action != ReferenceAction::NoAction {
+                t.push_str(&format!(" ON {when} {}", action.words()));
+            }
+        }
+        t
+    }
+
+    /// As errors 1451 and 1452 have it: behind the child's name.
+    pub fn in_message(&self, child: &TableDef) -> String {
+        let name = |n: &str| format!("`{}`", n.replace('`', "``"));
+        format!(
+            "{}.{}, {}",
+            name(&child.schema),
+            name(&child.name),
+            self.text(child, name)
+        )
+    }
+}
+
+impl TableDef {
+    /// An index that begins with these columns, whole and in this order: the clustered one, else one of nothing but them, else the first.
+    pub fn index_of(&self, columns: &[u16]) -> Option<usize> {
+        let serves = |i: &usize| {
+            let x = &self.indexes[*i];
+            let begins = columns.iter().zip(&x.parts);
+            x.kind != IndexKind::Hidden
+                && x.parts.len() >= columns.len()
+                && begins
+                    .into_iter()
+                    .all(|(c, p)| p.column == *c && p.prefix == 0)
+        };
+        let all = || (0..self.indexes.len()).filter(serves);
+        let first = all().next()?;
+        if first == 0 {
+            return Some(0);
+        }
+        all()
+            .find(|i| self.indexes[*i].parts.len() == columns.len())
+            .or(Some(first))
+    }
+}
+
+/// Whether values of these columns can be compared as keys of each other's index. `collations`: they must be of the same one, too.
+pub(crate) fn go_together(child: &ColumnDef, parent: &ColumnDef, collations: bool) -> bool {
+    let (a, b) = (&child.ty, &parent.ty);
+    let text = |t: &DataType| matches!(t, DataType::Char { .. } | DataType::VarChar { .. });
+    let bytes = |t: &DataType| matches!(t, DataType::Binary(_) | DataType::VarBinary(_));
+    if text(a) && text(b) {
+        return !collations || a.collation() == b.collation();
+    }
+    if bytes(a) && bytes(b) {
+        return true;
+    }
+    match (a, b) {
+        (
+            DataType::Int {
+                width: v,
+                unsigned: x,
+                ..
+            },
+            DataType::Int {
+                width: w,
+                unsigned: y,
+                ..
+            },
+        ) => v == w && x == y,
+        (
+            DataType::Decimal {
+                precision: p,
+                scale: s,
+                unsigned: x,
+                ..
+            },
+            DataType::Decimal {
+                precision: q,
+                scale: t,
+                unsigned: y,
+                ..
+            },
+        ) => (p, s, x) == (q, t, y),
+        (DataType::Float { unsigned: x, .. }, DataType::Float { unsigned: y, .. })
+        | (DataType::Double { unsigned: x, .. }, DataType::Double { unsigned: y, .. }) => x == y,
+        // By the numbers of their members, of as many bytes.
+        (DataType::Enum(x), DataType::Enum(y)) => (x.names.len() > 255) == (y.names.len() > 255),
+        (DataType::Set(x), DataType::Set(y)) => {
+            set_bytes(x.names.len()) == set_bytes(y.names.len())
+        }
+        (DataType::Json, _) | (_, DataType::Json) => false,
+        _ => a == b && !a.is_lob(),
+    }
+}
+
+fn set_bytes(members: usize) -> usize {
+    match members.div_ceil(8) {
+        n if n > 4 => 8,
+        n => n,
+    }
+}
+
+/// Whether a column's values stay what they are: text may only get room.
+pub(crate) fn stays(was: &ColumnDef, is: &ColumnDef) -> bool {
+    match (&was.ty, &is.ty) {
+        (
+            DataType::VarChar {
+                chars: m,
+                collation: a,
+            },
+            DataType::VarChar {
+                chars: n,
+                collation: b,
+            },
+        ) => a == b && m <= n,
+        (DataType::VarBinary(m), DataType::VarBinary(n)) => m <= n,
+        (DataType::Int { .. }, DataType::Int { .. }) => go_together(was, is, true),
+        (a, b) => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use types::{CollationId, IntWidth};
+
+    #[test]
+    fn columns_that_go_together() {
+        let c = |ty| ColumnDef::new("c", ty);
+        let bin = CollationId(46);
+        let ai = CollationId::UTF8MB4_0900_AI_CI;
+        let char = |chars, collation| DataType::Char { chars, collation };
+        let together = |a: DataType, b: DataType| go_together(&c(a), &c(b), true);
+        assert!(together(DataType::INT, DataType::INT));
+        assert!(!together(DataType::INT, DataType::BIGINT));
+        assert!(!together(DataType::INT, DataType::int(IntWidth::Int, true)));
+        assert!(together(char(2, ai), DataType::varchar(9, ai)));
+        assert!(!together(char(2, ai), char(2, bin)));
+        assert!(go_together(&c(char(2, ai)), &c(char(2, bin)), false));
+        assert!(together(DataType::Binary(4), DataType::VarBinary(9)));
+        assert!(!together(DataType::Date, DataType::DateTime(0)));
+        assert!(!together(DataType::DateTime(0), DataType::DateTime(3)));
+    }
+}

@@ -1,0 +1,381 @@
+//! What becomes of the children of a row that is gone or has another key. They are found by their index and locked. They
+//! are changed as rows of any statement are: they lock, they are undone with the statement, and their own children follow. They are not counted.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use engine::{
+    ColumnDef, KeyBound, ReadMode, ReferenceAction, RowBatch, RowRef, ScanSpec, Session, Table,
+    Updated,
+};
+use types::convert::to_text;
+use types::{DataType, SqlError, Value};
+
+use super::foreign_keys::{Related, encode};
+use crate::exec::dml::row_rules::generated_value;
+use crate::exec::dml::values::{convert_mode, same_value};
+use crate::plan::ChildKey;
+use sql_expr::EvalCtx;
+
+/// Steps of a cascade, at most, the statement's own included.
+const DEPTH: usize = 15;
+
+/// Children that are read before any of them is changed.
+const BATCH: usize = 64;
+
+/// What a change of one row leads to.
+pub(super) struct Cascade<'a> {
+    pub related: Related<'a>,
+    pub cx: &'a EvalCtx<'a>,
+    /// The table that the statement changes.
+    pub root: &'a Arc<Table>,
+    /// Its row, for messages.
+    pub row: &'a [Value],
+}
+
+/// A table on the way down from the statement's own.
+pub(super) struct Step<'a> {
+    node: u16,
+    /// Its row is changed, and not deleted.
+    updates: bool,
+    above: Option<&'a Step<'a>>,
+}
+
+impl Related<'_> {
+    /// A row of the table has changed.
+    ///
+    /// # Errors
+    /// 1451, 1452, 1216, 1217, 1761, 3008; what the engine fails with.
+    pub(super) async fn updated(
+        &self,
+        s: &mut Session,
+        old: &[Value],
+        new: &[Value],
+        cx: &EvalCtx<'_>,
+    ) -> Result<(), SqlError> {
+        let cascade = Cascade {
+            related: *self,
+            cx,
+            root: &self.at(self.node).table,
+            row: new,
+        };
+        let step = Step::first(self.node, true);
+        cascade.updated(s, &step, None, old, new).await
+    }
+
+    /// A row of the table is gone.
+    ///
+    /// # Errors
+    /// As [`updated`](Self::updated).
+    pub(super) async fn deleted(
+        &self,
+        s: &mut Session,
+        old: &[Value],
+        cx: &EvalCtx<'_>,
+    ) -> Result<(), SqlError> {
+        let cascade = Cascade {
+            related: *self,
+            cx,
+            root: &self.at(self.node).table,
+            row: old,
+        };
+        let step = Step::first(self.node, false);
+        cascade.children(s, &step, old, None).await
+    }
+}
+
+type Done<'a> = Pin<Box<dyn Future<Output = Result<(), SqlError>> + Send + 'a>>;
+
+impl<'a> Step<'a> {
+    /// The statement's own.
+    pub fn first(node: u16, updates: bool) -> Step<'static> {
+        Step {
+            node,
+            updates,
+            above: None,
+        }
+    }
+
+    fn chain(&self) -> impl Iterator<Item = &Step<'a>> {
+        std::iter::successors(Some(self), |s| s.above)
+    }
+}
+
+impl<'a> Cascade<'a> {
+    /// A row has changed: its children; then its parents, where it has others, but by the foreign key `but`. In this order a row and its parent
+    /// that refer to each other change together.
+    ///
+    /// # Errors
+    /// 1451, 1452, 1216, 1217, 1761, 3008; what the engine fails with.
+    pub async fn updated(
+        &self,
+        s: &mut Session,
+        step: &Step<'_>,
+        but: Option<usize>,
+        old: &[Value],
+        new: &[Value],
+    ) -> Result<(), SqlError> {
+        self.children(s, step, old, Some(new)).await?;
+        let related = &self.related;
+        let missing = related.missing_parent(s, step.node, new, Some(old), but);
+        missing.await?.map_or(Ok(()), Err)
+    }
+
+    /// A row is gone, or has become another: its children.
+    ///
+    /// # Errors
+    /// As [`updated`](Self::updated).
+    pub fn children<'f>(
+        &'f self,
+        s: &'f mut Session,
+        step: &'f Step<'f>,
+        old: &'f [Value],
+        new: Option<&'f [Value]>,
+    ) -> Done<'f> {
+        Box::pin(async move {
+            for c in &self.related.at(step.node).children {
+                let of = |row: &'f [Value], c: &u16| row[usize::from(*c)].as_ref();
+                let stays = |c: &u16| new.is_some_and(|n| same_value(of(old, c), of(n, c)));
+                if c.columns.iter().all(stays) || c.columns.iter().any(|c| of(old, c).is_null()) {
+                    continue;
+                }
+                self.by_key(s, step, c, old, new).await?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The children by one foreign key.
+    async fn by_key(
+        &self,
+        s: &mut Session,
+        step: &Step<'_>,
+        c: &ChildKey,
+        old: &[Value],
+        new: Option<&[Value]>,
+    ) -> Result<(), SqlError> {
+        let child = &self.related.at(c.node).table;
+        let k = &child.def.foreign_keys[c.key];
+        let action = match new {
+            None => k.on_delete,
+            Some(_) => k.on_update,
+        };
+        let mut key = Vec::new();
+        let values = c.columns.iter().map(|c| &old[usize::from(*c)]);
+        encode(child, c.index, values, &mut key);
+        if c.node == step.node
+            && (step.updates || action.refuses())
+            && own_child(child, c, old, &key)
+        {
+            return Err(self.related.has_child(child, k));
+        }
+        if action.refuses() {
+            return match s.has_child(child, c.index, &key).await? {
+                true => Err(self.related.has_child(child, k)),
+                false => Ok(()),
+            };
+        }
+        if s.savepoints() > 0 && base::mutant!("cascade-skipped-at-a-savepoint") {
+            return Ok(());
+        }
+        let deletes = new.is_none() && action == ReferenceAction::Cascade;
+        let below = Step {
+            node: c.node,
+            updates: !deletes,
+            above: Some(step),
+        };
+        let spec = ScanSpec {
+            index: c.index,
+            lower: KeyBound::Included(key.clone()),
+            upper: KeyBound::Included(key.clone()),
+            backward: false,
+            mode: ReadMode::Children { exclusive: true },
+        };
+        let mut scan = s.scan(child, spec);
+        let mut batch = RowBatch::new();
+        let mut more = true;
+        while more {
+            batch.clear();
+            more = s
+                .next_batch(&mut scan, &mut batch, BATCH, &mut |_| Ok(true))
+                .await?;
+            for i in 0..batch.len() {
+                self.may_go_on(&below, c)?;
+                let place = (batch.key(i), &key[..]);
+                match deletes {
+                    true => self.delete(s, &below, c, place).await?,
+                    false => {
+                        let to = new.filter(|_| action == ReferenceAction::Cascade);
+                        self.change(s, &below, c, place, to).await?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Before a child's row goes or changes.
+    fn may_go_on(&self, below: &Step<'_>, c: &ChildKey) -> Result<(), SqlError> {
+        let child = &self.related.at(c.node).table;
+        let mut above = below.chain().skip(1);
+        // A table that is changed by the same cascade is not changed again: there would be no end.
+        if below.updates && above.any(|s| s.updates && s.node == below.node) {
+            let k = &child.def.foreign_keys[c.key];
+            return Err(self.related.has_child(child, k));
+        }
+        match below.chain().count() > DEPTH {
+            true => Err(SqlError::fk_depth_exceeded(DEPTH)),
+            false => Ok(()),
+        }
+    }
+
+    /// ON DELETE CASCADE, for a row that has this clustered key and still refers to the one that is gone.
+    async fn delete(
+        &self,
+        s: &mut Session,
+        below: &Step<'_>,
+        c: &ChildKey,
+        (place, key): (&[u8], &[u8]),
+    ) -> Result<(), SqlError> {
+        let child = &self.related.at(c.node).table;
+        let mut old = Vec::new();
+        let gone = s
+            .delete_key(child, place, &mut |row| {
+                old = row.to_values();
+                Ok(refers(child, c, row, key))
+            })
+            .await?;
+        match gone {
+            true => self.children(s, below, &old, None).await,
+            false => Ok(()),
+        }
+    }
+
+    /// ON UPDATE CASCADE: the row gets the parent's new key. Without one NULL, for SET NULL.
+    async fn change(
+        &self,
+        s: &mut Session,
+        below: &Step<'_>,
+        c: &ChildKey,
+        (place, key): (&[u8], &[u8]),
+        to: Option<&[Value]>,
+    ) -> Result<(), SqlError> {
+        let child = &self.related.at(c.node).table;
+        let k = &child.def.foreign_keys[c.key];
+        let mut values = Vec::with_capacity(k.columns.len());
+        for (own, theirs) in k.columns.iter().zip(&c.columns) {
+            let column = &child.def.columns[usize::from(*own)];
+            let value = to.map_or(&Value::Null, |row| &row[usize::from(*theirs)]);
+            match fitted(value, column) {
+                Some(v) => values.push((usize::from(*own), v)),
+                None => return Err(self.related.has_child(child, k)),
+            }
+        }
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        let rules = &self.related.at(c.node).rules;
+        let mut violated = None;
+        let changed = s
+            .update_key(child, place, &mut |row| {
+                if !refers(child, c, row, key) {
+                    return Ok(None);
+                }
+                old = row.to_values();
+                new.clone_from(&old);
+                for (at, v) in &values {
+                    new[*at] = v.clone();
+                }
+                let mode = convert_mode(self.cx, false);
+                for (g, e) in &rules.generated {
+                    let v = generated_value(e, child, *g, &new, 1, &mode, self.cx)?;
+                    new[usize::from(*g)] = v;
+                }
+                violated = rules.violated(&new, self.cx)?;
+                Ok(violated.is_none().then(|| new.clone()))
+            })
+            .await?;
+        if let Some(which) = violated {
+            return Err(rules.violation(which));
+        }
+        match changed {
+            Updated::Done => {
+                let next = self.updated(s, below, Some(c.key), &old, &new);
+                Box::pin(next).await
+            }
+            Updated::NotFound | Updated::Unchanged => Ok(()),
+            Updated::Duplicate { index, .. } => Err(SqlError::foreign_duplicate_key(
+                &self.root.def.name,
+                &self.row_in_words(),
+                &child.def.name,
+                &child.def.indexes[index].name,
+            )),
+        }
+    }
+
+    /// The values of the statement's row in the first index of its table.
+    fn row_in_words(&self) -> String {
+        let parts = self.root.def.indexes[0].parts.iter();
+        let texts = parts.map(|p| match &self.row[usize::from(p.column)] {
+            Value::Null => "NULL".to_owned(),
+            v => to_text(v.as_ref()),
+        });
+        texts.collect::<Vec<_>>().join("-")
+    }
+}
+
+/// Whether a row that refers to itself is in its own way. To InnoDB it is: it looks for children as it comes to the index that they refer to, and has
+/// the entry of the row itself still before it, in an index behind.
+fn own_child(t: &Table, c: &ChildKey, old: &[Value], key: &[u8]) -> bool {
+    let columns = &t.def.foreign_keys[c.key].columns;
+    let mut own = Vec::with_capacity(key.len());
+    let values = columns.iter().map(|c| &old[usize::from(*c)]);
+    encode(t, c.index, values, &mut own);
+    own == key
+        && t.def
+            .index_of(&c.columns)
+            .is_some_and(|parent| parent < c.index)
+}
+
+/// Whether a row of the child has the key that was looked for.
+fn refers(child: &Table, c: &ChildKey, row: RowRef<'_>, key: &[u8]) -> bool {
+    let columns = &child.def.foreign_keys[c.key].columns;
+    let mut own = Vec::with_capacity(key.len());
+    for (p, c) in child.key_parts(c.index).iter().zip(columns) {
+        p.encode(row.column(usize::from(*c)), &mut own);
+    }
+    own == key
+}
+
+/// A parent's value as the child's column has it; `None` where that has no room for it.
+fn fitted(v: &Value, column: &ColumnDef) -> Option<Value> {
+    Some(match (v, &column.ty) {
+        (Value::Null, _) => match column.nullable {
+            true => Value::Null,
+            false => return None,
+        },
+        (Value::Str(text, _), DataType::Char { chars, collation }) => {
+            let end = text.iter().rposition(|b| *b != b' ').map_or(0, |n| n + 1);
+            let text = &text[..end];
+            (collation.charset().char_count(text) <= *chars as usize)
+                .then(|| Value::Str(text.to_vec(), *collation))?
+        }
+        (Value::Str(text, _), DataType::VarChar { chars, collation }) => {
+            (collation.charset().char_count(text) <= *chars as usize)
+                .then(|| Value::Str(text.clone(), *collation))?
+        }
+        (Value::Bytes(b), DataType::Binary(n)) if b.len() <= *n as usize => {
+            let mut b = b.clone();
+            b.resize(*n as usize, 0);
+            Value::Bytes(b)
+        }
+        (Value::Bytes(b), DataType::VarBinary(n)) if b.len() <= *n as usize => v.clone(),
+        (Value::Bytes(_), DataType::Binary(_) | DataType::VarBinary(_)) => return None,
+        (Value::Enum(n, _), DataType::Enum(own)) => {
+            (usize::from(*n) <= own.names.len()).then(|| Value::Enum(*n, Arc::clone(own)))?
+        }
+        (Value::Set(bits, _), DataType::Set(own)) => {
+            (bits & !own.all_bits() == 0).then(|| Value::Set(*bits, Arc::clone(own)))?
+        }
+        _ => v.clone(),
+    })
+}

@@ -1,0 +1,173 @@
+//! Foreign keys of the rows that a statement changes: a new row needs its parents, a row that goes or gets another key has a word with its
+//! children. Checked row by row, at once, as InnoDB does; with `foreign_key_checks` off, not at all.
+//!
+//! - A row's parents are locked for sharing before it is inserted: a row that waits for its parent is not there yet, and is in nobody's way.
+//!   One that has none is inserted all the same, to see whether it is a duplicate first, and taken back.
+//! - A row that is changed is changed first. Its parents are looked for after that, and its children are [`cascade`](super::cascade)'s.
+
+use std::sync::Arc;
+
+use engine::{ForeignKeyDef, Inserted, Session, Table};
+use types::error::codes;
+use types::{SqlError, Value};
+
+use crate::access::{Priv, PrivSet, SecurityContext};
+use crate::exec::dml::values::same_value;
+use crate::plan::{Node, Relations};
+use sql_expr::EvalCtx;
+
+/// The foreign keys that changes of one table meet.
+#[derive(Clone, Copy)]
+pub(crate) struct Related<'p> {
+    pub(super) relations: &'p Relations,
+    /// The table.
+    pub(super) node: u16,
+    security: &'p SecurityContext,
+}
+
+/// Whether it is what IGNORE makes a warning of.
+pub(super) fn is_refusal(e: &SqlError) -> bool {
+    matches!(
+        e.code,
+        codes::ER_ROW_IS_REFERENCED_2
+            | codes::ER_NO_REFERENCED_ROW_2
+            | codes::ER_ROW_IS_REFERENCED
+            | codes::ER_NO_REFERENCED_ROW
+    )
+}
+
+impl<'p> Related<'p> {
+    /// Those of a statement's target, while they are to be checked.
+    pub fn of(
+        relations: &'p Option<Arc<Relations>>,
+        target: usize,
+        cx: &EvalCtx<'_>,
+        security: &'p SecurityContext,
+    ) -> Option<Related<'p>> {
+        let relations = relations.as_deref()?;
+        cx.vars.hot().foreign_key_checks.then_some(Related {
+            relations,
+            node: relations.roots[target],
+            security,
+        })
+    }
+
+    pub(super) fn at(&self, node: u16) -> &'p Node {
+        &self.relations.nodes[usize::from(node)]
+    }
+
+    /// Whether there are foreign keys that refer to the table.
+    pub(super) fn has_children(&self) -> bool {
+        !self.at(self.node).children.is_empty()
+    }
+
+    /// Inserts a row.
+    ///
+    /// # Errors
+    /// 1452, 1216; what the engine fails with.
+    pub(super) async fn insert(
+        &self,
+        table: &Arc<Table>,
+        s: &mut Session,
+        row: &[Value],
+    ) -> Result<Inserted, SqlError> {
+        let missing = self.missing_parent(s, self.node, row, None, None).await?;
+        let Some(e) = missing else {
+            return s.insert(table, row).await;
+        };
+        let mark = s.mark();
+        match s.insert(table, row).await? {
+            Inserted::Done => {
+                s.undo_since(mark).await?;
+                Err(e)
+            }
+            duplicate => Ok(duplicate),
+        }
+    }
+
+    /// Locks the parents of a row, of those foreign keys alone whose columns differ from `old`; what is wrong where one is not there. `but` is one of
+    /// its foreign keys, which needs no look.
+    ///
+    /// # Errors
+    /// What the engine fails with.
+    pub(super) async fn missing_parent(
+        &self,
+        s: &mut Session,
+        node: u16,
+        row: &[Value],
+        old: Option<&[Value]>,
+        but: Option<usize>,
+    ) -> Result<Option<SqlError>, SqlError> {
+        let here = self.at(node);
+        let mut key = Vec::new();
+        for p in here.parents.iter().filter(|p| Some(p.key) != but) {
+            let k = &here.table.def.foreign_keys[p.key];
+            let value = |c: &u16| &row[usize::from(*c)];
+            let stays = |c: &u16| {
+                old.is_some_and(|o| same_value(o[usize::from(*c)].as_ref(), value(c).as_ref()))
+            };
+            if k.columns.iter().any(|c| value(c).is_null()) || k.columns.iter().all(stays) {
+                continue;
+            }
+            let Some(at) = &p.parent else {
+                return Ok(Some(self.no_parent(&here.table, k)));
+            };
+            let parent = &self.at(at.node).table;
+            encode(parent, at.index, k.columns.iter().map(value), &mut key);
+            let behind = here.table.def.index_of(&k.columns) > Some(at.index);
+            if Arc::ptr_eq(parent, &here.table) && behind {
+                // It may be its own, if its entry in the parent's index comes first.
+                let mut own = Vec::new();
+                encode(parent, at.index, at.columns.iter().map(value), &mut own);
+                if own == key {
+                    continue;
+                }
+            }
+            if !s
+                .lock_parent(parent, at.index, k.columns.len(), &key)
+                .await?
+            {
+                return Ok(Some(self.no_parent(&here.table, k)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn no_parent(&self, child: &Table, k: &ForeignKeyDef) -> SqlError {
+        match self.may_know(&k.parent_schema, &k.parent) {
+            true => SqlError::no_referenced_row(&k.in_message(&child.def)),
+            false => SqlError::fixed(codes::ER_NO_REFERENCED_ROW),
+        }
+    }
+
+    /// A change that a child refuses.
+    pub(super) fn has_child(&self, child: &Table, k: &ForeignKeyDef) -> SqlError {
+        match self.may_know(&child.def.schema, &child.def.name) {
+            true => SqlError::row_is_referenced(&k.in_message(&child.def)),
+            false => SqlError::fixed(codes::ER_ROW_IS_REFERENCED),
+        }
+    }
+
+    /// Whether the session may be told of a table: it can do something with its rows.
+    fn may_know(&self, schema: &str, table: &str) -> bool {
+        let rows = PrivSet::of(Priv::Select)
+            .with(Priv::Insert)
+            .with(Priv::Update)
+            .with(Priv::Delete);
+        let all = self.security.on_table(schema, table);
+        all.has_any(rows) || self.security.on_some_column(schema, table).has_any(rows)
+    }
+}
+
+/// The key with which an index begins for these values of its first columns.
+pub(super) fn encode<'v>(
+    t: &Table,
+    index: usize,
+    values: impl Iterator<Item = &'v Value>,
+    key: &mut Vec<u8>,
+) {
+    key.clear();
+    for (p, v) in t.key_parts(index).iter().zip(values) {
+        p.encode(v.as_ref(), key);
+    }
+}
