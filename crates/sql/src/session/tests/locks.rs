@@ -212,6 +212,8 @@ fn deadlock(c: &mut Vec<Client>, look: &mut Client) -> (u16, bool) {
     let (mut a, other) = a.join().expect("a thread");
     assert_eq!(other, 0);
     a.run("COMMIT");
+    // Who has lost and has not committed since would not lose again.
+    b.run("UPDATE t SET v = v + 1 WHERE id = 30");
     c.insert(0, b);
     c.insert(0, a);
     (code, goes_on)
