@@ -26,7 +26,7 @@ struct Set {
     wide: bool,
     /// mydumper 0.10 is able to dump it.
     mydumper: bool,
-    /// Text files keep all that is in it.
+    /// Text files keep all that is in it, and `mariadb-import` reads them: it is in strict mode, which refuses dates of zeros.
     tab: bool,
 }
 
@@ -36,7 +36,7 @@ const SETS: &[Set] = &[
         shared: true,
         wide: false,
         mydumper: true,
-        tab: true,
+        tab: false,
     },
     Set {
         name: "wide",
@@ -271,8 +271,8 @@ mod tests {
             let set = SETS.iter().find(|s| s.name == name);
             set.map(|s| s.ways(short).len())
         };
-        assert_eq!(count("common", false), Some(8));
-        assert_eq!(count("common", true), Some(5));
+        assert_eq!(count("common", false), Some(7));
+        assert_eq!(count("common", true), Some(4));
         assert_eq!(count("wide", false), Some(6));
         assert_eq!(count("tidemill_wide", true), Some(2));
     }
