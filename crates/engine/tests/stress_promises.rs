@@ -79,6 +79,21 @@ async fn all(s: &mut Session, t: &Arc<Table>) -> Result<Vec<(i64, i64)>, SqlErro
     }
 }
 
+/// An engine with the rows 10, 20 and 30, and its table.
+fn three() -> (Arc<Engine>, Arc<Table>) {
+    let e = bed();
+    let mut s = e.session();
+    let t = block_on(async {
+        let t = s.open_table("s", "t").await.unwrap();
+        for id in [10, 20, 30] {
+            s.insert(&t, &row(id, id)).await.unwrap();
+        }
+        s.commit().await.unwrap();
+        t
+    });
+    (e, t)
+}
+
 /// The same in all threads, each with a session and chance of its own.
 fn threads(e: &Arc<Engine>, name: &str, work: impl Fn(u64, Session, SplitMix64) + Sync) {
     std::thread::scope(|scope| {

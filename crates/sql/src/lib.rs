@@ -21,6 +21,7 @@ pub mod exec;
 pub mod infoschema;
 pub mod optimize;
 pub mod plan;
+mod separators;
 mod server_file;
 pub mod session;
 pub mod sink;

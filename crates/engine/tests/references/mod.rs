@@ -2,21 +2,6 @@
 
 use super::*;
 
-/// An engine with the rows 10, 20 and 30, and its table.
-fn three() -> (Arc<Engine>, Arc<Table>) {
-    let e = bed();
-    let mut s = e.session();
-    let t = block_on(async {
-        let t = s.open_table("s", "t").await.unwrap();
-        for id in [10, 20, 30] {
-            s.insert(&t, &row(id, id)).await.unwrap();
-        }
-        s.commit().await.unwrap();
-        t
-    });
-    (e, t)
-}
-
 /// A session at this level that does not wait for locks.
 fn begun(e: &Arc<Engine>, isolation: Isolation) -> Session {
     let mut s = e.session();

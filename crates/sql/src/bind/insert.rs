@@ -9,7 +9,7 @@ use types::error::codes;
 use super::StatementBinder;
 use super::guard::Usage;
 use super::names::{Listed, Names, same_name};
-use super::query::MoreColumns;
+use super::query::{MoreColumns, refuse_into};
 use super::related::Changes;
 use super::row_rules::RowRules;
 use super::scope::{BlockScope, FromTable, InsertedRow};
@@ -61,7 +61,7 @@ impl StatementBinder<'_> {
                 (InsertRows::Values(rows), on_duplicate)
             }
             ast::InsertSource::Query(q) => {
-                refuse_generated(&table, columns.iter().copied())?;
+                refuse_into(q).and_then(|()| refuse_generated(&table, columns.iter().copied()))?;
                 let mut bound: Option<Vec<Assign>> = None;
                 let mut more = |from: &Names<'_>| {
                     let names = self.names_beside(&table, slot, &names, from);

@@ -187,7 +187,7 @@ impl<'p> StatementBinder<'p> {
     fn statement(&self, stmt: &ast::Statement) -> Result<(BoundBody, Vec<ColumnMeta>), SqlError> {
         let body = match stmt {
             ast::Statement::Query(q) => {
-                let (mut query, columns) = self.query(q, None)?;
+                let (mut query, columns) = self.query_and_more(q, None, None)?;
                 let columns = self.bind_into(q, &mut query, columns)?;
                 return Ok((BoundBody::Query(Box::new(query)), columns));
             }
@@ -234,7 +234,7 @@ impl<'p> StatementBinder<'p> {
         };
         match stmt {
             ast::Statement::Query(q) => {
-                let (query, columns) = self.query(q, None)?;
+                let (query, columns) = self.query_and_more(q, None, None)?;
                 Ok((BoundBody::Query(Box::new(query)), columns))
             }
             ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_)

@@ -107,6 +107,7 @@ impl StatementBinder<'_> {
         q: &ast::Query,
         parent: Option<&Names<'_>>,
     ) -> Result<(BoundQuery, Vec<ColumnMeta>), SqlError> {
+        refuse_into(q)?;
         self.query_and_more(q, parent, None)
     }
 
@@ -416,6 +417,17 @@ impl StatementBinder<'_> {
             form,
         }));
         Ok(Vec::new())
+    }
+}
+
+/// INTO belongs to the statement's own query.
+///
+/// # Errors
+/// 3954.
+pub(super) fn refuse_into(q: &ast::Query) -> Result<(), SqlError> {
+    match q.into {
+        None => Ok(()),
+        Some(_) => Err(SqlError::fixed(codes::ER_MISPLACED_INTO)),
     }
 }
 

@@ -16,6 +16,7 @@ use types::{Charset, DataType, SqlError, ValueRef, charset};
 use super::Env;
 use super::query::run_query;
 use crate::plan::{FileForm, IntoFile, QueryPlan};
+use crate::separators::Separators;
 use crate::server_file;
 use crate::sink::{ColumnMeta, Done, Flush, ResultSink};
 use sql_expr::NoRow;
@@ -88,13 +89,9 @@ enum Form {
 /// How fields and lines are told apart.
 #[derive(Debug)]
 struct Lines {
-    field: Vec<u8>,
-    line: Vec<u8>,
-    starting: Vec<u8>,
-    enclosed: Option<u8>,
+    by: Separators,
     /// Only what is written as text is enclosed.
     optionally: bool,
-    escape: Option<u8>,
     /// The character set of all text.
     charset: Option<Charset>,
 }
@@ -103,41 +100,28 @@ impl Lines {
     /// As a statement asks for it.
     ///
     /// # Errors
-    /// 1083 for more than one character where one is meant; 1235 for lines of fixed fields.
+    /// As [`Separators::of`].
     fn of(f: &TextFormat, charset: Option<Charset>) -> Result<Lines, SqlError> {
-        let one = |s: &Option<Box<[u8]>>, default: Option<u8>| match s.as_deref() {
-            None => Ok(default),
-            Some([]) => Ok(None),
-            Some([b]) => Ok(Some(*b)),
-            Some(_) => Err(SqlError::fixed(codes::ER_WRONG_FIELD_TERMINATORS)),
-        };
-        let text = |s: &Option<Box<[u8]>>, default: &[u8]| s.as_deref().unwrap_or(default).to_vec();
-        let lines = Lines {
-            field: text(&f.fields_terminated, b"\t"),
-            line: text(&f.lines_terminated, b"\n"),
-            starting: text(&f.lines_starting, b""),
-            enclosed: one(&f.enclosed, None)?,
+        Ok(Lines {
+            by: Separators::of(f, "SELECT ... INTO OUTFILE")?,
             optionally: f.optionally,
-            escape: one(&f.escaped, Some(b'\\'))?,
             charset,
-        };
-        if lines.field.is_empty() && lines.enclosed.is_none() {
-            return Err(SqlError::not_supported(
-                "SELECT ... INTO OUTFILE of fields of fixed size",
-            ));
-        }
-        Ok(lines)
+        })
     }
 
     /// What ends a field must be escaped in it: the character that encloses it, or else the first of what stands between fields.
     fn field_end(&self) -> Option<u8> {
-        self.enclosed.or_else(|| self.field.first().copied())
+        self.by.enclosed.or_else(|| self.by.field.first().copied())
     }
 
     /// Whether an escaped separator would be read as something else: `\n` is a newline.
     fn is_ambiguous(&self) -> bool {
-        let first = self.field.first().is_some_and(|b| b"ntrb0ZN".contains(b));
-        self.enclosed.is_none() && self.escape.is_some() && first
+        let first = self
+            .by
+            .field
+            .first()
+            .is_some_and(|b| b"ntrb0ZN".contains(b));
+        self.by.enclosed.is_none() && self.by.escape.is_some() && first
     }
 
     /// Whether the field of a value that is no text may hold what ends it.
@@ -149,15 +133,15 @@ impl Lines {
     /// Appends a field: the bytes of its value, none for NULL.
     fn field(&self, value: Option<&[u8]>, is_text: bool, out: &mut Vec<u8>) {
         let Some(value) = value else {
-            match self.escape {
+            match self.by.escape {
                 Some(e) => out.extend_from_slice(&[e, b'N']),
                 None => out.extend_from_slice(b"NULL"),
             }
             return;
         };
-        let enclosed = self.enclosed.filter(|_| is_text || !self.optionally);
+        let enclosed = self.by.enclosed.filter(|_| is_text || !self.optionally);
         out.extend(enclosed);
-        match self.escape {
+        match self.by.escape {
             Some(escape) if is_text || self.is_unsafe() => self.escaped(value, escape, out),
             _ => out.extend_from_slice(value),
         }
@@ -165,9 +149,9 @@ impl Lines {
     }
 
     fn escaped(&self, value: &[u8], escape: u8, out: &mut Vec<u8>) {
-        let (field, line) = (self.field_end(), self.line.first().copied());
+        let (field, line) = (self.field_end(), self.by.line.first().copied());
         // The character that encloses is one that reading takes for something else when it is escaped: it is doubled.
-        let doubled = self.enclosed.filter(|b| b"ntrb0ZN".contains(b));
+        let doubled = self.by.enclosed.filter(|b| b"ntrb0ZN".contains(b));
         // One that stands between fields is left alone then, since nothing can be made of it.
         let left = match self.is_ambiguous() {
             true => field,
@@ -247,7 +231,7 @@ impl ResultSink for OutFile<'_> {
     fn row_begin(&mut self) {
         self.rows += 1;
         if let Form::Lines(lines) = &self.form {
-            self.buf.extend_from_slice(&lines.starting);
+            self.buf.extend_from_slice(&lines.by.starting);
         }
     }
 
@@ -258,7 +242,7 @@ impl ResultSink for OutFile<'_> {
             Form::Dump => self.buf.extend(bytes_of(v, ty, None)),
             Form::Lines(lines) => {
                 if c > 0 {
-                    self.buf.extend_from_slice(&lines.field);
+                    self.buf.extend_from_slice(&lines.by.field);
                 }
                 let bytes = (!v.is_null()).then(|| bytes_of(v, ty, lines.charset));
                 lines.field(bytes.as_deref(), is_text(ty), &mut self.buf);
@@ -268,7 +252,7 @@ impl ResultSink for OutFile<'_> {
 
     fn row_end(&mut self) {
         if let Form::Lines(lines) = &self.form {
-            self.buf.extend_from_slice(&lines.line);
+            self.buf.extend_from_slice(&lines.by.line);
         }
     }
 

@@ -396,6 +396,7 @@ codes! {
     ER_MULTIPLE_CONSTRAINTS_WITH_SAME_NAME = 3939, "HY000", "Table has multiple constraints with the name '%s'. Please use constraint specific 'DROP' clause.";
     ER_CONSTRAINT_NOT_FOUND = 3940, "HY000", "Constraint '%s' does not exist.";
     ER_CLIENT_LOCAL_FILES_DISABLED = 3948, "42000", "Loading local data is disabled; this must be enabled on both the client and server sides";
+    ER_MISPLACED_INTO = 3954, "HY000", "Misplaced INTO clause, INTO is not allowed inside subqueries, and must be placed at end of UNION clauses.";
     ER_USER_ACCESS_DENIED_FOR_USER_ACCOUNT_BLOCKED_BY_PASSWORD_LOCK = 3955, "HY000", "Access denied for user '%s'@'%s'. Account is blocked for %s day(s) (%s day(s) remaining) due to %u consecutive failed logins.";
     ER_DEPENDENT_BY_CHECK_CONSTRAINT = 3959, "HY000", "Check constraint '%s' uses column '%s', hence column cannot be dropped or renamed.";
     ER_INVALID_USER_ATTRIBUTE_JSON = 3976, "HY000", "The user attribute must be a valid JSON object";

@@ -3,8 +3,8 @@
 //! Works on bytes that are there so far: a line that may go on is read again when more have come. Knows no table.
 
 use types::SqlError;
-use types::error::codes;
 
+use crate::separators::Separators;
 use sql_parser::ast::TextFormat;
 
 /// One field.
@@ -29,13 +29,7 @@ pub(super) enum Read {
 
 /// How fields and lines are told apart.
 #[derive(Debug, Clone)]
-pub(super) struct Shape {
-    field: Vec<u8>,
-    line: Vec<u8>,
-    starting: Vec<u8>,
-    enclosed: Option<u8>,
-    escape: Option<u8>,
-}
+pub(super) struct Shape(Separators);
 
 /// What a place in the bytes is.
 enum At {
@@ -51,37 +45,21 @@ impl Shape {
     /// # Errors
     /// 1083 for more than one character where one is meant; 1235 for lines of fixed fields.
     pub(super) fn of(f: &TextFormat) -> Result<Shape, SqlError> {
-        let one = |s: &Option<Box<[u8]>>, default: Option<u8>| match s.as_deref() {
-            None => Ok(default),
-            Some([]) => Ok(None),
-            Some([b]) => Ok(Some(*b)),
-            Some(_) => Err(SqlError::fixed(codes::ER_WRONG_FIELD_TERMINATORS)),
-        };
-        let text = |s: &Option<Box<[u8]>>, default: &[u8]| s.as_deref().unwrap_or(default).to_vec();
-        let mut shape = Shape {
-            field: text(&f.fields_terminated, b"\t"),
-            line: text(&f.lines_terminated, b"\n"),
-            starting: text(&f.lines_starting, b""),
-            enclosed: one(&f.enclosed, None)?,
-            escape: one(&f.escaped, Some(b'\\'))?,
-        };
-        if shape.field.is_empty() && shape.enclosed.is_none() {
-            return Err(SqlError::not_supported("LOAD DATA of fields of fixed size"));
+        let mut s = Separators::of(f, "LOAD DATA")?;
+        if s.line.is_empty() {
+            s.line = s.field.clone();
         }
-        if shape.line.is_empty() {
-            shape.line = shape.field.clone();
-        }
-        Ok(shape)
+        Ok(Shape(s))
     }
 
     /// Reads the line that `buf` begins with. `eof`: nothing comes behind `buf`.
     pub(super) fn read(&self, buf: &[u8], eof: bool, fields: &mut Vec<Field>) -> Read {
         fields.clear();
         let mut at = 0;
-        if !self.starting.is_empty() {
+        if !self.0.starting.is_empty() {
             // What does not begin so is passed over, line ends included.
-            match find(buf, &self.starting) {
-                Some(i) => at = i + self.starting.len(),
+            match find(buf, &self.0.starting) {
+                Some(i) => at = i + self.0.starting.len(),
                 None if eof => return Read::End,
                 None => return Read::More,
             }
@@ -90,7 +68,7 @@ impl Shape {
             return if eof { Read::End } else { Read::More };
         }
         loop {
-            let enclosed = self.enclosed.is_some() && buf.get(at).copied() == self.enclosed;
+            let enclosed = self.0.enclosed.is_some() && buf.get(at).copied() == self.0.enclosed;
             let field = match enclosed {
                 true => self.enclosed_field(buf, eof, at + 1),
                 false => self.open_field(buf, eof, at),
@@ -108,8 +86,8 @@ impl Shape {
 
     /// Passes over a line, whatever is in it.
     pub(super) fn skip(&self, buf: &[u8], eof: bool) -> Read {
-        match find(buf, &self.line) {
-            Some(i) => Read::Line(i + self.line.len()),
+        match find(buf, &self.0.line) {
+            Some(i) => Read::Line(i + self.0.line.len()),
             None if !eof => Read::More,
             None if buf.is_empty() => Read::End,
             None => Read::Line(buf.len()),
@@ -123,8 +101,8 @@ impl Shape {
         loop {
             let (next, ends) = match self.place(buf, eof, at) {
                 At::Unknown => return None,
-                At::Line => (at + self.line.len(), true),
-                At::Field => (at + self.field.len(), false),
+                At::Line => (at + self.0.line.len(), true),
+                At::Field => (at + self.0.field.len(), false),
                 At::Byte if at == buf.len() => (at, true),
                 At::Byte => {
                     let empty = out.is_empty();
@@ -135,7 +113,7 @@ impl Shape {
                     continue;
                 }
             };
-            let word = self.enclosed.is_some() && out == b"NULL";
+            let word = self.0.enclosed.is_some() && out == b"NULL";
             let field = match null && out == b"N" || word {
                 true => Field::Null,
                 false => Field::Text(out),
@@ -157,7 +135,7 @@ impl Shape {
                 // Nothing closes it.
                 return eof.then_some((field(out, null), at, true));
             }
-            if buf.get(at).copied() != self.enclosed {
+            if buf.get(at).copied() != self.0.enclosed {
                 let (n, byte) = self.byte(buf, eof, at)?;
                 null |= out.is_empty() && n == 2 && byte == b'N';
                 out.push(byte);
@@ -165,18 +143,18 @@ impl Shape {
                 continue;
             }
             at += 1;
-            if buf.get(at).copied() == self.enclosed {
-                out.extend(self.enclosed);
+            if buf.get(at).copied() == self.0.enclosed {
+                out.extend(self.0.enclosed);
                 at += 1;
                 continue;
             }
             match self.place(buf, eof, at) {
                 At::Unknown => return None,
-                At::Line => return Some((field(out, null), at + self.line.len(), true)),
-                At::Field => return Some((field(out, null), at + self.field.len(), false)),
+                At::Line => return Some((field(out, null), at + self.0.line.len(), true)),
+                At::Field => return Some((field(out, null), at + self.0.field.len(), false)),
                 At::Byte if at == buf.len() => return Some((field(out, null), at, true)),
                 // It stands within the field.
-                At::Byte => out.extend(self.enclosed),
+                At::Byte => out.extend(self.0.enclosed),
             }
         }
     }
@@ -184,7 +162,7 @@ impl Shape {
     /// The byte at a place, and how many stand for it.
     fn byte(&self, buf: &[u8], eof: bool, at: usize) -> Option<(usize, u8)> {
         let b = buf[at];
-        if Some(b) != self.escape {
+        if Some(b) != self.0.escape {
             return Some((1, b));
         }
         let Some(next) = buf.get(at + 1) else {
@@ -207,7 +185,7 @@ impl Shape {
         if rest.is_empty() && !eof {
             return At::Unknown;
         }
-        for (text, is) in [(&self.line, At::Line), (&self.field, At::Field)] {
+        for (text, is) in [(&self.0.line, At::Line), (&self.0.field, At::Field)] {
             if text.is_empty() {
                 continue;
             }

@@ -137,6 +137,19 @@ fn nothing_is_left_of_what_fails() {
     );
     assert_eq!(c.error("SELECT 1 INTO OUTFILE '/nowhere/a'"), 1290);
     assert_eq!(c.error("SELECT 1 INTO OUTFILE '../a'"), 1290);
+    // INTO is the statement's, and not a subquery's.
+    for misplaced in [
+        "SELECT * FROM (SELECT 1 INTO OUTFILE 'a') d",
+        "SELECT (SELECT 1 INTO OUTFILE 'a')",
+        "SELECT (SELECT 1 INTO @x)",
+        "INSERT INTO t (id) SELECT 9 INTO OUTFILE 'a'",
+        "CREATE TABLE n AS SELECT 1 INTO OUTFILE 'a'",
+        "WITH c AS (SELECT 1 INTO OUTFILE 'a') SELECT * FROM c",
+        "(SELECT 1 INTO OUTFILE 'a') UNION SELECT 2",
+        "DELETE FROM t WHERE id IN (SELECT 1 INTO OUTFILE 'a')",
+    ] {
+        assert_eq!(c.error(misplaced), 3954, "{misplaced}");
+    }
     c.run("EXPLAIN SELECT 1 INTO OUTFILE 'a'");
     assert_eq!(f.names(), [""; 0]);
     c.run("SELECT id INTO OUTFILE 'a' FIELDS TERMINATED BY 'n' FROM t");

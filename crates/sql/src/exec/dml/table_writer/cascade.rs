@@ -277,6 +277,7 @@ impl<'a> Cascade<'a> {
         let mut violated = None;
         let changed = s
             .update_key(child, place, &mut |row| {
+                violated = None;
                 if !refers(child, c, row, key) {
                     return Ok(None);
                 }
