@@ -165,6 +165,13 @@ impl LockTable {
         self.filter.may_contain(hash)
     }
 
+    /// Whether nobody has the lock of a row in the table, guards a range of its index, or waits for either. Says nothing of who
+    /// writes the row. Under the row's page latch.
+    #[inline]
+    pub fn is_free(&self, index: u32, key: &[u8]) -> bool {
+        !self.may_be_guarded(index) && !self.queue_may_exist(hash(self.seed, index, key))
+    }
+
     fn lock_slow(&self, req: &Request<'_>, hash: u64, guarded: bool) -> Acquired {
         if req.writer.is_some() && req.on_conflict == OnConflict::Fail {
             return Acquired::Conflict;

@@ -198,6 +198,66 @@ impl Session {
         })
     }
 
+    /// As [`Session::get`] with [`ReadMode::Lock`], where it has to wait for nothing. `None` where it would have to, where the row has
+    /// columns outside of its page, and where something is wrong: `f` was not called then, and the row may have been locked.
+    ///
+    /// A read that is its own transaction gives its lock up as soon as it has it. So it takes none: it looks whether it could.
+    #[inline]
+    pub fn get_locking_now<R>(
+        &mut self,
+        t: &Table,
+        key: &[u8],
+        exclusive: bool,
+        mut f: impl FnMut(Option<RowRef<'_>>) -> R,
+    ) -> Option<R> {
+        let got = match self.explicit {
+            true => {
+                let check = self.conflict_check(t.def.indexes[0].id, LockWait::NoWait);
+                let mode = Some(mode_of(exclusive));
+                self.lock_once(&check, t, key, mode, &mut f).ok()?.ok()?
+            }
+            false => self.look_once(t, key, &mut f)?,
+        };
+        match got {
+            Got::Done(r) => {
+                self.engine.counters.rows_read.inc();
+                Some(r)
+            }
+            Got::Outside(_) => None,
+        }
+    }
+
+    /// The newest version of a row that nobody has locked, writes, or waits for. `None` for any other, and where the next snapshot may not
+    /// see it: the next plain read must not find an older one.
+    fn look_once<R>(
+        &self,
+        t: &Table,
+        key: &[u8],
+        f: &mut impl FnMut(Option<RowRef<'_>>) -> R,
+    ) -> Option<Got<R>> {
+        if self.txid != TxnId::NONE {
+            return None;
+        }
+        let engine = &self.engine;
+        let looked = t.indexes[0].tree.get(key, |value| {
+            if !engine.locks.is_free(t.def.indexes[0].id, key) {
+                return None;
+            }
+            let Some(value) = value else {
+                return Some(Got::Done(f(None)));
+            };
+            let v = RowVersion::read(value)?;
+            let row = &value[HEADER..];
+            let there = engine.txns.is_seen_by_all(v.writer(), engine.complete());
+            if !there || v.external() || !t.layout.fits(row, false) {
+                return None;
+            }
+            let row = (!v.deleted()).then(|| t.layout.row(row));
+            Some(Got::Done(f(row)))
+        });
+        looked.ok()?
+    }
+
     /// `mode`: `None` to wait for writers without locking.
     async fn get_locking<R>(
         &mut self,
@@ -210,25 +270,7 @@ impl Session {
         let mut pins = Pins::new();
         let check = self.conflict_check(t.def.indexes[0].id, wait);
         loop {
-            let r = t.indexes[0]
-                .tree
-                .get(key, |value| -> Result<Got<R>, Conflict> {
-                    let how = mode.map_or(RowLock::None, RowLock::Alone);
-                    match current(&check, t, key, value, how)? {
-                        None => {
-                            if mode.is_some() {
-                                check.guard_absent(key)?;
-                            }
-                            Ok(Got::Done(f(None)))
-                        }
-                        Some((v, row)) if v.external() => {
-                            self.hold_versions();
-                            Ok(Got::Outside(row.to_vec()))
-                        }
-                        Some((_, row)) => Ok(Got::Done(f(Some(t.layout.row(row))))),
-                    }
-                });
-            match r {
+            match self.lock_once(&check, t, key, mode, f) {
                 Ok(Ok(g)) => return Ok(g),
                 Ok(Err(Conflict::Locked)) if wait == LockWait::SkipLocked => {
                     return Ok(Got::Done(f(None)));
@@ -238,6 +280,32 @@ impl Session {
                 Err(e) => return Err(error::storage(e, &t.full_name)),
             }
         }
+    }
+
+    fn lock_once<R>(
+        &self,
+        check: &ConflictCheck,
+        t: &Table,
+        key: &[u8],
+        mode: Option<Mode>,
+        f: &mut impl FnMut(Option<RowRef<'_>>) -> R,
+    ) -> Result<Result<Got<R>, Conflict>, OpError> {
+        t.indexes[0].tree.get(key, |value| {
+            let how = mode.map_or(RowLock::None, RowLock::Alone);
+            match current(check, t, key, value, how)? {
+                None => {
+                    if mode.is_some() {
+                        check.guard_absent(key)?;
+                    }
+                    Ok(Got::Done(f(None)))
+                }
+                Some((v, row)) if v.external() => {
+                    self.hold_versions();
+                    Ok(Got::Outside(row.to_vec()))
+                }
+                Some((_, row)) => Ok(Got::Done(f(Some(t.layout.row(row))))),
+            }
+        })
     }
 
     /// Reads the overflow columns of a row.

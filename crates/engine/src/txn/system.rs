@@ -132,6 +132,17 @@ impl TxnSystem {
         }
     }
 
+    /// Whether the transaction that wrote a version has committed, and every snapshot from now on sees it. `complete` is the log's
+    /// complete LSN.
+    #[inline]
+    pub fn is_seen_by_all(&self, writer: TxnId, complete: Lsn) -> bool {
+        match self.status(writer) {
+            Status::Committed(at) => at < complete,
+            Status::Frozen => true,
+            Status::Active | Status::Aborted(_) => false,
+        }
+    }
+
     #[cold]
     fn old_status(&self, t: TxnId) -> Status {
         match self.evicted_txns.get(t) {

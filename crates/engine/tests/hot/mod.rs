@@ -80,3 +80,27 @@ fn what_is_added_to_one_row_is_there() {
     // Who looks last sees what all have done.
     assert_eq!(seen.into_inner(), sum.into_inner());
 }
+
+#[test]
+fn a_statement_of_its_own_waits_for_who_writes_the_row() {
+    let e = bed();
+    let (mut writer, mut other) = (e.session(), e.session());
+    writer.begin(Isolation::RepeatableRead, false);
+    writer.statement_begin(Isolation::RepeatableRead);
+    let t = block_on(writer.open_table("s", "t")).unwrap();
+    let k = key(&t, 1);
+    let done = block_on(writer.update_key(&t, &k, &mut more(1_000_000))).unwrap();
+    assert_eq!(done, Updated::Done);
+    other.statement_begin(Isolation::RepeatableRead);
+    assert_eq!(other.update_key_now(&t, &k, &mut more(1)), None);
+    other.end_untouched();
+    block_on(writer.rollback()).unwrap();
+    other.statement_begin(Isolation::RepeatableRead);
+    let done = other.update_key_now(&t, &k, &mut more(1));
+    assert_eq!(done, Some(Updated::Done));
+    block_on(other.commit()).unwrap();
+    assert_eq!(block_on(all(&mut other, &t)).unwrap(), [(1, 1)]);
+    block_on(other.commit()).unwrap();
+    drop((writer, other));
+    block_on(e.close()).unwrap();
+}

@@ -1,5 +1,6 @@
 //! REPEATABLE READ as MySQL has it: what locking reads see, lock and guard, and for how long.
 
+mod at_once;
 mod memory;
 
 use super::*;

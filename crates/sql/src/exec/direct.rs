@@ -85,20 +85,24 @@ pub(crate) fn point_get_now(
     sink: &mut dyn ResultSink,
 ) -> Option<u64> {
     let columns = p.plain.as_deref()?;
-    if p.lock.is_some() || !p.filter.is_empty() {
+    if !p.filter.is_empty() {
         return None;
     }
     let mut key = SmallVec::new();
     if !key_of_numbers(p, params, &mut key) {
         return None;
     }
-    engine.get_now(&p.table, &key, |row| {
+    let write = |row: Option<RowRef<'_>>| {
         sink.columns(&plan.columns);
         match row {
             Some(row) => write_columns(columns, row, sink),
             None => 0,
         }
-    })
+    };
+    match p.lock {
+        None => engine.get_now(&p.table, &key, write),
+        Some(lock) => engine.get_locking_now(&p.table, &key, lock.exclusive, write),
+    }
 }
 
 #[inline]
