@@ -10,6 +10,7 @@ pub mod datatype;
 pub mod decimal;
 pub mod depth;
 pub mod error;
+pub mod gtid;
 pub mod isolation;
 pub mod keyenc;
 pub mod pace;

@@ -11,6 +11,7 @@
 #![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 
 pub mod auth;
+pub mod binlog;
 pub mod capability;
 pub mod client;
 pub mod column_type;
