@@ -43,6 +43,17 @@ impl TxnId {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct SpaceId(pub u32);
 
+impl SpaceId {
+    /// Ids from here on are those of temporary tablespaces: their pages are not redone after a crash, and their files do not outlive the process.
+    pub const FIRST_TEMPORARY: SpaceId = SpaceId(1 << 31);
+
+    /// Whether it is a temporary tablespace's.
+    #[inline(always)]
+    pub const fn is_temporary(self) -> bool {
+        self.0 >= SpaceId::FIRST_TEMPORARY.0
+    }
+}
+
 /// A page within a tablespace, counted from 0 in units of the page size.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct PageNo(pub u32);

@@ -5,7 +5,7 @@ use crate::counters::Counters;
 use crate::purge_queue::{PurgeItem, done_noted};
 use crate::record::Undo;
 use crate::schema::CATALOG_ID;
-use base::{Lsn, TxnId, le};
+use base::{Lsn, SpaceId, TxnId, le};
 use pager::{Record, RecordKind};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -83,6 +83,10 @@ impl Analysis {
                     && let Some(u) = Undo::decode(r.undo())
                 {
                     x.ddl |= u.table == CATALOG_ID;
+                    if SpaceId(u.table).is_temporary() {
+                        // It is gone, and its ids are given out anew.
+                        return;
+                    }
                     self.next_table = self.next_table.max(u.table.saturating_add(1));
                     self.next_index = self.next_index.max(u.index.saturating_add(1));
                     self.counters.key(u.table, u.index, u.key);

@@ -31,8 +31,9 @@ mod standing;
 mod stats;
 mod temp;
 pub mod txn;
+mod unnamed;
 
-pub use ddl::{Keys, Reshape, Rewrite};
+pub use ddl::{Keys, Reshape, Rewrite, UNFINISHED};
 pub use engine::{Engine, EngineCounters, EngineOptions};
 pub use interrupt::{Deadline, Interrupt};
 pub use notices::NoticeListener;

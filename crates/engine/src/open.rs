@@ -131,7 +131,10 @@ fn note_counters(e: &Engine) {
     // Until the tables are open, what recovery found stands for them.
     let recovered = e.recovered_counters.lock();
     let mut counters = recovered.clone();
-    for t in e.catalog().tables() {
+    let mut tables: Vec<Arc<Table>> = e.catalog().tables().cloned().collect();
+    // Of a table that is being made from a query the counter is not to be lost either.
+    tables.extend(e.unnamed.all().into_iter().filter(|t| t.is_lasting()));
+    for t in tables {
         let next = t.live.auto_increment.load(Ordering::Relaxed);
         // A table that was not used since the start keeps what it had.
         let next = match next {

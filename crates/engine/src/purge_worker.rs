@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::purge_queue::{PurgeItem, done_note};
 use crate::record::{DELETED, HEADER, RowVersion, SecValue, Undo, UndoOp};
 use crate::schema::Table;
-use base::{Lsn, TxnId};
+use base::{Lsn, SpaceId, TxnId};
 use btree::{Action, Change};
 use pager::{OpError, Purpose, Record, RecordKind};
 use std::io;
@@ -169,7 +169,7 @@ impl Engine {
     ) -> Result<Option<TxnId>, OpError> {
         let table = match self.ddl.catalog_table() {
             Some(c) if c.def.id == u.table => Some(c),
-            _ => self.table_for_purge(u.table),
+            _ => self.table_for_purge(u.table, at),
         };
         let Some(t) = table else { return Ok(None) };
         let Some(index) = t.index_number(u.index) else {
@@ -211,9 +211,13 @@ impl Engine {
         Ok(None)
     }
 
-    fn table_for_purge(&self, id: u32) -> Option<Arc<Table>> {
+    fn table_for_purge(&self, id: u32, at: Lsn) -> Option<Arc<Table>> {
+        if SpaceId(id).is_temporary() {
+            return self.unnamed.changed_at(id, at);
+        }
         let named = self.catalog().tables().find(|t| t.def.id == id).cloned();
-        named.or_else(|| self.ddl.pending_table(id))
+        let named = named.or_else(|| self.ddl.pending_table(id));
+        named.or_else(|| self.unnamed.changed_at(id, at))
     }
 
     /// First pages of the overflow chains of a row that `txid` deleted for good.

@@ -1,4 +1,4 @@
-//! Temporary files: where statements put what is more than the memory they may use.
+//! Temporary files: where statements put what is more than the memory they may use, and where temporary tables are.
 //!
 //! They are in a folder of their own in the directory. A file lives as long as its [`TempFile`]; what a crash leaves is removed at the next start.
 //! Nothing of it is logged. All together take no more than a limit, so that temporary files cannot take the room of tables.
@@ -113,6 +113,17 @@ impl TempFiles {
         })
     }
 
+    /// Where the file of a temporary table is to be.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub(crate) fn table_path(&self, id: u32) -> io::Result<PathBuf> {
+        if !self.disk.exists(&self.folder) {
+            self.disk.create_dir_all(&self.folder)?;
+        }
+        Ok(self.folder.join(format!("table{id}.tdb")))
+    }
+
     fn reserve(&self, bytes: u64) -> bool {
         let before = self.held.fetch_add(bytes, Ordering::Relaxed);
         let fits = before.saturating_add(bytes) <= self.limit.load(Ordering::Relaxed);
@@ -120,6 +131,16 @@ impl TempFiles {
             self.held.fetch_sub(bytes, Ordering::Relaxed);
         }
         fits
+    }
+}
+
+impl pager::FileQuota for TempFiles {
+    fn take(&self, bytes: u64) -> bool {
+        self.reserve(bytes)
+    }
+
+    fn give_back(&self, bytes: u64) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 

@@ -45,4 +45,4 @@ pub use recover::open;
 pub use redo::{RedoFn, RedoTable};
 pub use report::{OpenError, Report};
 pub use shortages::ShortageListener;
-pub use space::Space;
+pub use space::{FileQuota, Space};

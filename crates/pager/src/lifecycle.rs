@@ -10,7 +10,7 @@ use crate::compressed::{self, CompressedFormat, Shadow};
 use crate::error::OpError;
 use crate::page::{self, Page};
 use crate::pager::Pager;
-use crate::space::{self, Space};
+use crate::space::{self, FileQuota, Space};
 use base::environment::is_full;
 use base::{AlignedBuf, Lsn, OpenMode, PageNo, SpaceId};
 use std::io;
@@ -45,6 +45,53 @@ impl Pager {
     ) -> Result<Arc<Space>, OpError> {
         let made = self.make_at(id, path, format, Room::Disk);
         self.made(made)
+    }
+
+    /// Makes a temporary tablespace: its id says so. Nothing of it is synced or can be redone, and what its file takes is counted in `quota`. The
+    /// file must not exist.
+    ///
+    /// # Errors
+    /// [`OpError::SpaceFull`] where the disk or the quota has no room; [`OpError::Short`], [`OpError::Io`]. The file is removed again.
+    pub async fn create_temporary_space(
+        &self,
+        id: SpaceId,
+        path: &Path,
+        quota: Arc<dyn FileQuota>,
+    ) -> Result<Arc<Space>, OpError> {
+        assert!(id.is_temporary(), "a temporary tablespace by its id");
+        let full = |e: io::Error| match is_full(&e) {
+            true => OpError::SpaceFull(id),
+            false => OpError::io(e),
+        };
+        let mode = self.options.data_mode();
+        let file = self.files.open_table(path, mode, true).map_err(full)?;
+        let space = Space::new(id, file, path).map_err(OpError::io)?;
+        let space = Arc::new(space.counted_in(quota));
+        self.pool.spaces.insert(space.clone());
+        let made = match space.grow(0) {
+            Ok(()) => self.format_in_pool(&space).await,
+            Err(e) => Err(e),
+        };
+        match made {
+            Ok(()) => Ok(space),
+            Err(e) => {
+                let _ = self.drop_space(id);
+                Err(e)
+            }
+        }
+    }
+
+    /// Makes page 0 of a tablespace that has none on the device.
+    async fn format_in_pool(&self, space: &Arc<Space>) -> Result<(), OpError> {
+        self.run(|| {
+            let mut m = self.mtr()?;
+            let page = self.pool.fresh(space, PageNo(0))?;
+            let ix = m.add(page);
+            m.op_init(ix, alloc::OP_MAP_FORMAT, &[&0u32.to_le_bytes()]);
+            m.commit();
+            Ok(())
+        })
+        .await
     }
 
     /// As [`Pager::create_space`], for so many `pages`; where the disk is full, from the spare file, if there is one. Only for what gives the disk
@@ -190,7 +237,7 @@ impl Pager {
             .disk
             .remove_file(&path)
             .map_err(OpError::io)?;
-        if let Some(dir) = path.parent() {
+        if let Some(dir) = path.parent().filter(|_| !id.is_temporary()) {
             self.environment.disk.sync_dir(dir).map_err(OpError::io)?;
         }
         // Plans and sessions that remember the table keep its file open, and with it the room, as long as they do.

@@ -167,10 +167,15 @@ impl<'p> Mtr<'p> {
             g.keep();
         }
         let pages = &self.pages;
-        let (start, end) = self.log.append(&mut self.buf, |start, end| {
-            // Dirty before complete: a checkpoint that sees this record complete sees its pages dirty.
+        let temporary = self.is_temporary();
+        let mut without_ops = temporary.then(|| self.without_ops());
+        let bytes = without_ops.as_mut().unwrap_or(&mut self.buf);
+        let (start, end) = self.log.append(bytes, |start, end| {
+            // Dirty before complete: a checkpoint that sees this record complete sees its pages dirty. Pages that no recovery asks for hold
+            // no checkpoint back: they are written when their frames are wanted.
+            let since = if temporary { Lsn::MAX } else { start };
             for g in pages {
-                g.meta().mark_dirty(start);
+                g.meta().mark_dirty(since);
             }
             publish(start, end);
         });
@@ -190,6 +195,34 @@ impl<'p> Mtr<'p> {
             page.set_lsn(end);
         }
         Committed { start, end }
+    }
+
+    /// Whether its pages are of a temporary tablespace, which all of them are then.
+    fn is_temporary(&self) -> bool {
+        let temporary = |g: &ExclusiveGuard<'_>| g.identity().0.is_temporary();
+        let any = self.pages.first().is_some_and(temporary);
+        assert!(
+            self.pages.iter().all(|g| temporary(g) == any),
+            "a record of temporary tablespaces and of others"
+        );
+        any
+    }
+
+    /// The record as it is logged for pages that are never redone: what the transaction layer needs to undo it, and no page operations.
+    fn without_ops(&self) -> Vec<u8> {
+        let undo = self.buf.len() - self.undo_len as usize;
+        let mut bytes = Vec::with_capacity(RECORD_HEADER + self.undo_len as usize);
+        bytes.resize(RECORD_HEADER, 0);
+        bytes.extend_from_slice(&self.buf[undo..]);
+        record::finish(
+            &mut bytes,
+            self.kind,
+            0,
+            self.undo_len,
+            self.txid,
+            self.prev,
+        );
+        bytes
     }
 }
 

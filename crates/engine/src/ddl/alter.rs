@@ -45,6 +45,9 @@ impl Session {
     pub async fn alter_table(&mut self, old: &Arc<Table>, def: TableDef) -> Result<bool, SqlError> {
         let _shown = self.show_progress();
         self.commit().await?;
+        if old.def.is_temporary() {
+            return self.alter_temporary(old, def).await;
+        }
         let engine = self.engine.clone();
         let _ddl = self.lock_ddl(&engine).await?;
         let now = engine.catalog().table(&old.def.schema, &old.def.name);

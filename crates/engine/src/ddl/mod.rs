@@ -24,9 +24,12 @@ mod row_change;
 mod runs;
 mod statements;
 mod stats_rows;
+mod temporary;
+mod unfinished;
 mod verify_rows;
 
 pub(crate) use catalog::{OrphanedTree, catalog_def, load};
 pub(crate) use paths::{catalog_path, schema_dir, table_path};
 pub use rewrite::{Keys, Reshape, Rewrite};
 pub(crate) use runs::remove_left as remove_left_runs;
+pub use unfinished::UNFINISHED;

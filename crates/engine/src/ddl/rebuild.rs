@@ -21,15 +21,15 @@ use std::sync::atomic::Ordering;
 use types::SqlError;
 
 /// A definition, without the indexes that are still to be built, and the file for it.
-struct Draft {
-    def: TableDef,
-    others: Vec<IndexDef>,
-    space: Arc<Space>,
-    keys: Keys,
+pub(super) struct Draft {
+    pub(super) def: TableDef,
+    pub(super) others: Vec<IndexDef>,
+    pub(super) space: Arc<Space>,
+    pub(super) keys: Keys,
     /// Threads to fill it, at most.
-    threads: usize,
+    pub(super) threads: usize,
     /// What its foreign keys have to do with other tables, and with its rows.
-    ties: Ties,
+    pub(super) ties: Ties,
 }
 
 /// A definition that names the new file, and a table that nobody sees yet.
@@ -88,6 +88,9 @@ impl Session {
         let rewrite = &mut rewrite;
         let _shown = self.show_progress();
         self.commit().await?;
+        if old.def.is_temporary() {
+            return self.rebuild_temporary(old, def, rewrite, same_key).await;
+        }
         let engine = self.engine.clone();
         let _ddl = self.lock_ddl(&engine).await?;
         let catalog = engine.catalog();
@@ -235,7 +238,7 @@ impl Session {
 
     /// Puts the rows, those that `reader` sees where there is one, into the new file and builds its other indexes; gives their number, the table that the file is,
     /// and the reader where it is still needed: the old keys of rows that get other ones are found by what it sees.
-    async fn fill_draft(
+    pub(super) async fn fill_draft(
         &mut self,
         old: &Arc<Table>,
         draft: &mut Draft,
@@ -266,7 +269,7 @@ impl Session {
             reader.commit().await?;
         }
         for mut index in others.drain(..) {
-            index.id = engine.next_index.fetch_add(1, Ordering::Relaxed);
+            index.id = engine.new_index_id(def);
             let make = || Tree::create(engine.pager(), space, index.id);
             let fail = |e| error::storage(e, &new.full_name);
             index.root = engine.pager().run(make).await.map_err(fail)?;

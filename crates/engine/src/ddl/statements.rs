@@ -381,6 +381,10 @@ impl Engine {
         at_last: bool,
     ) -> Result<Arc<Space>, SqlError> {
         def.id = self.ddl.next_table.fetch_add(1, Ordering::Relaxed);
+        if SpaceId(def.id).is_temporary() {
+            // Two thousand million tables have been made.
+            return Err(SqlError::internal("no id is left for a table"));
+        }
         let name = format!("{}.{}", def.schema, def.name);
         let compression =
             compressed_format(&def.options, self.compression_level.load(Ordering::Relaxed));
@@ -409,21 +413,39 @@ impl Engine {
             false => self.pager.create_space(id, &path, compression),
         };
         let space = made.map_err(fail)?;
-        for x in &mut def.indexes {
-            x.id = self.next_index.fetch_add(1, Ordering::Relaxed);
-            match self
-                .pager
-                .run(|| Tree::create(&self.pager, &space, x.id))
-                .await
-            {
-                Ok(root) => x.root = root,
+        self.make_trees(def, &space).await.map_err(fail)?;
+        Ok(space)
+    }
+
+    /// Makes an empty tree for each index in a new file; fills in ids and roots. After an error the file is gone.
+    pub(super) async fn make_trees(
+        &self,
+        def: &mut TableDef,
+        space: &Arc<Space>,
+    ) -> Result<(), OpError> {
+        for at in 0..def.indexes.len() {
+            let id = self.new_index_id(def);
+            let made = || Tree::create(&self.pager, space, id);
+            match self.pager.run(made).await {
+                Ok(root) => {
+                    let x = &mut def.indexes[at];
+                    (x.id, x.root) = (id, root);
+                }
                 Err(e) => {
                     self.drop_file(space.id());
-                    return Err(fail(e));
+                    return Err(e);
                 }
             }
         }
-        Ok(space)
+        Ok(())
+    }
+
+    /// An id for another index of this table.
+    pub(super) fn new_index_id(&self, def: &TableDef) -> u32 {
+        match def.is_temporary() {
+            true => self.unnamed.new_id(),
+            false => self.next_index.fetch_add(1, Ordering::Relaxed),
+        }
     }
 
     /// Replaces a table's definition on disk, with other rows of the catalog, and for everybody. The AUTO_INCREMENT counter goes on at
@@ -481,7 +503,7 @@ impl Engine {
 
     /// Removes the file of a creation that failed. When the log failed, nobody knows whether its commit will be found there:
     /// the next start keeps the file or removes it, as the definitions say then.
-    pub(super) fn abandon_file(&self, id: SpaceId) {
+    pub(crate) fn abandon_file(&self, id: SpaceId) {
         if self.log.failure().is_none() {
             self.drop_file(id);
         }

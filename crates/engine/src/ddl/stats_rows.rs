@@ -20,6 +20,10 @@ impl Engine {
         t: &Table,
         asked: bool,
     ) -> Result<(), SqlError> {
+        if self.unnamed.get(t.def.id).is_some() {
+            // There is no definition that they would belong to.
+            return Ok(());
+        }
         let map = || {
             Ok(pager::alloc::high_water(
                 &*self.pager().shared(&t.space, PageNo(0))?,

@@ -138,7 +138,8 @@ impl Engine {
     }
 
     async fn sample_by_id(self: &Arc<Self>, id: u32) {
-        let Some(t) = self.catalog().tables().find(|t| t.def.id == id).cloned() else {
+        let named = || self.catalog().tables().find(|t| t.def.id == id).cloned();
+        let Some(t) = self.unnamed.get(id).or_else(named) else {
             return;
         };
         let clock = &self.environment().clock;

@@ -217,6 +217,12 @@ pub struct TableOptions {
 }
 
 impl TableDef {
+    /// It is a temporary table's.
+    #[inline]
+    pub fn is_temporary(&self) -> bool {
+        base::SpaceId(self.id).is_temporary()
+    }
+
     /// Number of the column with this name (case-insensitive).
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| {

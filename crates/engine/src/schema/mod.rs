@@ -28,6 +28,7 @@ pub use def::{
 pub(crate) use foreign_key::{go_together, stays};
 pub(crate) use row_counts::Look;
 pub use sizes::TableSizes;
+pub(crate) use snapshot::OwnNames;
 pub use snapshot::{Catalog, Schema};
 pub(crate) use table::{ChangeCapture, key_parts};
 pub use table::{Index, Table, TableUse};

@@ -8,6 +8,9 @@ use std::sync::Arc;
 /// Tables by schema and name, and by each those whose foreign keys name it.
 type Children = BTreeMap<(String, String), BTreeSet<(String, String)>>;
 
+/// A session's own tables, by schema and name.
+pub(crate) type OwnNames = BTreeMap<(String, String), Arc<Table>>;
+
 /// A schema and its tables.
 #[derive(Clone)]
 pub struct Schema {
@@ -22,11 +25,13 @@ pub struct Schema {
 pub struct Catalog {
     /// Grows with every change.
     pub version: u64,
-    pub(crate) schemas: BTreeMap<String, Arc<Schema>>,
+    pub(crate) schemas: Arc<BTreeMap<String, Arc<Schema>>>,
     /// Tables whose file is missing, by schema and name.
     pub(crate) tables_without_file: BTreeMap<(String, String), TableDef>,
     /// Follows from the tables' foreign keys.
     pub(crate) children: Arc<Children>,
+    /// Tables of the session that looks: they hide those of their names.
+    pub(crate) own: Arc<OwnNames>,
 }
 
 impl Catalog {
@@ -40,14 +45,39 @@ impl Catalog {
         self.schemas.get(name)
     }
 
-    /// The table with this name.
+    /// The table with this name: the session's own temporary one, or the one of all.
+    #[inline]
     pub fn table(&self, schema: &str, name: &str) -> Option<Arc<Table>> {
+        let own = self.own_table(schema, name).cloned();
+        own.or_else(|| self.base_table(schema, name))
+    }
+
+    /// The table with this name that all sessions see.
+    pub fn base_table(&self, schema: &str, name: &str) -> Option<Arc<Table>> {
         self.schemas.get(schema)?.tables.get(name).cloned()
+    }
+
+    /// The session's own table with this name: a temporary one, or one that it is making from a query.
+    #[inline]
+    pub fn own_table(&self, schema: &str, name: &str) -> Option<&Arc<Table>> {
+        match self.own.is_empty() {
+            true => None,
+            false => self.own.get(&(schema.to_owned(), name.to_owned())),
+        }
+    }
+
+    /// As a session sees it that has tables of its own.
+    pub(crate) fn with_own(&self, own: Arc<OwnNames>, version: u64) -> Catalog {
+        Catalog {
+            version,
+            own,
+            ..self.clone()
+        }
     }
 
     /// Whether a table of this name is defined, be its file there or not.
     pub fn defines(&self, schema: &str, name: &str) -> bool {
-        self.table(schema, name).is_some()
+        self.base_table(schema, name).is_some()
             || self
                 .tables_without_file
                 .contains_key(&(schema.to_string(), name.to_string()))
@@ -64,8 +94,7 @@ impl Catalog {
             .get(&def.name)
             .map(|s| s.tables.clone())
             .unwrap_or_default();
-        self.schemas
-            .insert(def.name.clone(), Arc::new(Schema { def, tables }));
+        Arc::make_mut(&mut self.schemas).insert(def.name.clone(), Arc::new(Schema { def, tables }));
     }
 
     /// The tables that have a foreign key to the one of this name, which need not be there. It may be one of them.
@@ -75,11 +104,11 @@ impl Catalog {
         }
         let at = (schema.to_owned(), name.to_owned());
         let all = self.children.get(&at).into_iter().flatten();
-        all.filter_map(|(s, n)| self.table(s, n)).collect()
+        all.filter_map(|(s, n)| self.base_table(s, n)).collect()
     }
 
     pub(crate) fn put_table(&mut self, t: Arc<Table>) {
-        let Some(s) = self.schemas.get_mut(&t.def.schema) else {
+        let Some(s) = Arc::make_mut(&mut self.schemas).get_mut(&t.def.schema) else {
             return;
         };
         let was = Arc::make_mut(s)
@@ -99,7 +128,7 @@ impl Catalog {
     }
 
     pub(crate) fn remove_table(&mut self, schema: &str, name: &str) {
-        if let Some(s) = self.schemas.get_mut(schema)
+        if let Some(s) = Arc::make_mut(&mut self.schemas).get_mut(schema)
             && let Some(was) = Arc::make_mut(s).tables.remove(name)
         {
             self.without_child(&was.def);
@@ -107,7 +136,7 @@ impl Catalog {
     }
 
     pub(crate) fn remove_schema(&mut self, name: &str) {
-        let gone = self.schemas.remove(name);
+        let gone = Arc::make_mut(&mut self.schemas).remove(name);
         for t in gone.iter().flat_map(|s| s.tables.values()) {
             self.without_child(&t.def);
         }

@@ -292,6 +292,12 @@ impl Table {
         all.into_iter().any(|p| p.column == column)
     }
 
+    /// It is there after a crash, and for every session: no temporary table.
+    #[inline]
+    pub(crate) fn is_lasting(&self) -> bool {
+        !self.def.is_temporary() || base::mutant!("temporary-change-synced")
+    }
+
     /// Its tablespace's id.
     pub fn space_id(&self) -> SpaceId {
         SpaceId(self.def.id)

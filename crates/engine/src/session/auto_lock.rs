@@ -21,7 +21,7 @@ impl Session {
     /// As [`Session::update`].
     pub async fn lock_auto_increment(&mut self, t: &Table, bulk: bool) -> Result<bool, SqlError> {
         let mode = self.engine.auto_lock_mode.load(Ordering::Relaxed);
-        if mode == 2 || t.def.auto_increment_column().is_none() {
+        if mode == 2 || t.def.is_temporary() || t.def.auto_increment_column().is_none() {
             return Ok(false);
         }
         // Who only has to let others end is granted it without a trace where nobody has it.

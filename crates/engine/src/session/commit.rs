@@ -32,7 +32,10 @@ impl Session {
         let end = self
             .record_commit()
             .map_err(|e| error::storage(e, "the log"))?;
-        self.engine.clone().wait_commit(end).await
+        match end.is_none() {
+            true => Ok(()),
+            false => self.engine.clone().wait_commit(end).await,
+        }
     }
 
     /// As [`commit`](Self::commit), up to the wait for the log. `None` where something before that has to be waited for, or fails:
@@ -69,7 +72,7 @@ impl Session {
     /// has been committed in memory. What its client goes by is not to be lost, and the next snapshot not to be older: its own commit
     /// waits for that.
     fn locked_only_up_to(&self) -> Option<Lsn> {
-        let locked = self.txid != TxnId::NONE && self.reg.last().is_none();
+        let locked = self.locks_lasting && self.reg.last().is_none();
         locked.then(|| self.engine.log.end())
     }
 
@@ -86,9 +89,12 @@ impl Session {
         false
     }
 
-    /// Writes the commit record and ends the transaction; gives the record's end. After an error it goes on.
+    /// Writes the commit record and ends the transaction; gives up to where the log is to be durable, none where it need not be. After an error
+    /// it goes on.
     fn record_commit(&mut self) -> Result<Lsn, OpError> {
         let engine = &self.engine;
+        // Where nothing that lasts was changed, and nothing was locked by which a commit was seen that is not durable yet, it is not.
+        let wait = self.reg.is_lasting() || self.locks_lasting;
         let (first, last) = (self.reg.first(), self.reg.last());
         let body = [(self.purge_work && !base::mutant!("commit-flag-wrong")) as u8];
         let rec = self.reg.recording();
@@ -122,7 +128,7 @@ impl Session {
         engine.locks.release_all(self.txid);
         self.end_transaction();
         self.engine.log.needs_less(first);
-        Ok(done.end)
+        Ok(if wait { done.end } else { Lsn::NONE })
     }
 
     /// Undoes the whole transaction.

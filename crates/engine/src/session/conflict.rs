@@ -3,10 +3,10 @@
 
 use super::guard_cursor::GuardCursor;
 use super::{Isolation, LockWait, Session};
-use crate::lock::{Acquired, Hold, LockTable, Mode, OnConflict, Request, Span, WaitEnd};
+use crate::lock::{AUTO_INC, Acquired, Hold, LockTable, Mode, OnConflict, Request, Span, WaitEnd};
 use crate::record::RowVersion;
 use crate::txn::{Snapshot, Status, TxnSystem};
-use base::TxnId;
+use base::{SpaceId, TxnId};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -62,6 +62,11 @@ pub(crate) enum RowLock<'g> {
     Guarded(Mode, &'g RefCell<GuardCursor>),
 }
 
+/// Whether it is an index of a temporary table.
+fn is_temporary(index: u32) -> bool {
+    SpaceId(index).is_temporary() && index != AUTO_INC
+}
+
 fn granted(answer: Acquired) -> Result<(), Conflict> {
     match answer {
         Acquired::Granted | Acquired::Held => Ok(()),
@@ -73,6 +78,12 @@ fn granted(answer: Acquired) -> Result<(), Conflict> {
 }
 
 impl ConflictCheck {
+    /// The index is of a temporary table, which nobody else can read or change: there is nothing to lock.
+    #[inline]
+    fn is_alone(&self) -> bool {
+        is_temporary(self.index)
+    }
+
     /// The other active transaction that wrote this version.
     #[inline]
     pub(crate) fn other_writer(&self, writer: TxnId) -> Option<TxnId> {
@@ -91,6 +102,9 @@ impl ConflictCheck {
         mode: Mode,
         hold: Hold,
     ) -> Result<(), Conflict> {
+        if self.is_alone() {
+            return Ok(());
+        }
         let writer = match base::mutant!("writer-asked-for-twice") {
             true => writer.and_then(|w| self.other_writer(w)),
             false => writer,
@@ -116,6 +130,9 @@ impl ConflictCheck {
 
     /// Takes the lock of a key that no row has, and says whether it was not held before.
     pub(crate) fn lock_anew(&self, key: &[u8], mode: Mode) -> Result<bool, Conflict> {
+        if self.is_alone() {
+            return Ok(false);
+        }
         match self.locks.lock(&self.request(key, None, mode, Hold::Claim)) {
             Acquired::Granted => Ok(true),
             other => granted(other).map(|()| false),
@@ -158,8 +175,10 @@ impl ConflictCheck {
             RowLock::Guarded(mode, cursor) => {
                 let mut cursor = cursor.borrow_mut();
                 let span = cursor.through(key);
-                let req = self.request(key, writer, mode, Hold::Row);
-                granted(self.locks.guard_row(&req, &span))?;
+                if !self.is_alone() {
+                    let req = self.request(key, writer, mode, Hold::Row);
+                    granted(self.locks.guard_row(&req, &span))?;
+                }
                 cursor.passed(span);
                 Ok(())
             }
@@ -168,7 +187,7 @@ impl ConflictCheck {
 
     /// An entry comes to be where a reader found none: ranges that others guard must not contain it.
     pub(crate) fn may_appear(&self, key: &[u8]) -> Result<(), Conflict> {
-        if base::mutant!("guarded-range-not-looked-at") {
+        if self.is_alone() || base::mutant!("guarded-range-not-looked-at") {
             return Ok(());
         }
         let answer = self
@@ -213,6 +232,9 @@ impl ConflictCheck {
     }
 
     fn guard_span(&self, span: &Span, rows: Option<Mode>) -> Result<(), Conflict> {
+        if self.is_alone() {
+            return Ok(());
+        }
         let answer = self
             .locks
             .guard_range(self.me, self.index, span, rows, self.on_conflict);
@@ -245,7 +267,7 @@ impl ConflictCheck {
     /// two of them cannot both find nothing and then both insert (where InnoDB's gap locks make that a deadlock).
     #[inline]
     pub(crate) fn hold_absent(&self, key: &[u8]) -> Result<(), Conflict> {
-        if !self.holds_absent {
+        if !self.holds_absent || self.is_alone() {
             return Ok(());
         }
         let req = self.request(key, None, Mode::Exclusive, Hold::Table);
@@ -269,6 +291,7 @@ impl Session {
     /// For writes and locking reads of index `index`.
     pub(crate) fn conflict_check(&mut self, index: u32, wait: LockWait) -> ConflictCheck {
         let me = self.need_txid();
+        self.locks_lasting |= !is_temporary(index);
         let on_conflict = match wait {
             LockWait::Wait => OnConflict::Wait {
                 weight: self.weight + u64::from(self.lost) * LOST,

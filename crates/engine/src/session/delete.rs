@@ -182,7 +182,7 @@ impl Session {
             match r {
                 Ok(Ok(o)) => {
                     if let Some(c) = o.committed {
-                        rec.done(c.start);
+                        rec.done(c.start, t.is_lasting());
                         // Its header is the lock now.
                         if engine.locks.is_short() {
                             engine.locks.forget(txid, id, key);

@@ -17,6 +17,7 @@ mod guard_cursor;
 mod insert;
 mod outcome;
 mod overflow_columns;
+mod own_tables;
 mod read;
 mod reference;
 mod rollback;
@@ -43,6 +44,7 @@ use crate::schema::{Catalog, TableUse};
 use crate::txn::{Registration, Snapshot};
 use base::{Lsn, TxnId};
 use btree::Change;
+use own_tables::OwnTables;
 pub(crate) use pager::Pins;
 use pager::Wait;
 use std::sync::Arc;
@@ -107,6 +109,8 @@ pub struct Session {
     pub(crate) purge_work: bool,
     /// The transaction changes definitions.
     pub(crate) defines: bool,
+    /// The transaction has locked or changed something that is no temporary table's.
+    locks_lasting: bool,
     uses: Vec<TableUse>,
     pub(crate) lock_timeout_us: u64,
     /// How long it waits for a table whose definition changes, or for a table's users to change its own.
@@ -120,6 +124,9 @@ pub struct Session {
     undo_reservation: UndoReservation,
     pub(crate) change: Change,
     catalog: Arc<Catalog>,
+    /// The version of the catalog that `catalog` was made of.
+    catalog_of: u64,
+    own: OwnTables,
     /// Pieces of work since the session last let others run.
     worked: u32,
     /// Pages that were not resident when they were looked at.
@@ -143,6 +150,7 @@ impl Session {
         let interrupt = engine.interrupt();
         let catalog = engine.catalog();
         let undo_reservation = UndoReservation::new(engine.log.clone());
+        let own = OwnTables::none(engine.clone());
         Session {
             engine,
             reg,
@@ -157,6 +165,7 @@ impl Session {
             statement_start: Lsn::NONE,
             purge_work: false,
             defines: false,
+            locks_lasting: false,
             uses: Vec::new(),
             lock_timeout_us: 50_000_000,
             table_timeout_us: 50_000_000,
@@ -165,7 +174,9 @@ impl Session {
             lost: 0,
             undo_reservation,
             change: Change::default(),
+            catalog_of: catalog.version,
             catalog,
+            own,
             worked: 0,
             page_waits: AtomicU64::new(0),
         }
@@ -226,15 +237,6 @@ impl Session {
     /// table and for other changes; 50 s when not set.
     pub fn set_table_wait_timeout(&mut self, seconds: u32) {
         self.table_timeout_us = seconds as u64 * 1_000_000;
-    }
-
-    /// The definitions as of now; one load when they have not changed since the last call.
-    #[inline]
-    pub fn catalog(&mut self) -> &Arc<Catalog> {
-        if self.catalog.version != self.engine.catalog_version() {
-            self.catalog = self.engine.catalog();
-        }
-        &self.catalog
     }
 
     /// Begins an explicit transaction. The former one must have ended.
@@ -378,6 +380,7 @@ impl Session {
         self.read_only = false;
         self.purge_work = false;
         self.defines = false;
+        self.locks_lasting = false;
         self.weight = 0;
         self.undo_reservation.clear();
         self.savepoints.clear();
@@ -506,6 +509,8 @@ impl Drop for Session {
         let mut orphan = Session::new(self.engine.clone());
         std::mem::swap(&mut orphan.reg, &mut self.reg);
         std::mem::swap(&mut orphan.undo_reservation, &mut self.undo_reservation);
+        // Their files are there until nothing is left to undo in them.
+        std::mem::swap(&mut orphan.own, &mut self.own);
         orphan.txid = std::mem::take(&mut self.txid);
         orphan.uses = std::mem::take(&mut self.uses);
         orphan.snapshot = self.snapshot.take();

@@ -74,7 +74,7 @@ impl Session {
             };
             match admitted.and_then(|()| w.step(tree, bytes, step)) {
                 Ok(Some(c)) => {
-                    rec.done(c.start);
+                    rec.done(c.start, t.is_lasting());
                     self.undo_reservation.add(SMALL_UNDO);
                     pins.clear();
                 }
@@ -119,7 +119,8 @@ impl Session {
                 &undo,
                 |_, _| {},
             );
-            rec.done(c.map_err(|e| error::storage(e, &t.full_name))?.start);
+            let at = c.map_err(|e| error::storage(e, &t.full_name))?.start;
+            rec.done(at, t.is_lasting());
             self.purge_work = true;
         }
         Ok(())

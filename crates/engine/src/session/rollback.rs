@@ -203,7 +203,7 @@ impl Session {
         match r {
             Ok(o) => {
                 if let Some(c) = o.committed {
-                    rec.done(c.start);
+                    rec.done(c.start, t.is_lasting());
                 }
                 Ok(())
             }
@@ -220,7 +220,7 @@ impl Session {
         t.indexes[0].tree.free_page_in(&mut m, page)?;
         m.set_txn(RecordKind::Compensation, self.txid, prev);
         let rec = self.reg.recording();
-        rec.done(m.commit().start);
+        rec.done(m.commit().start, t.is_lasting());
         Ok(())
     }
 

@@ -188,7 +188,7 @@ impl Session {
             let e = OpError::Dropped(name.space_id());
             return Err(error::storage(e, &name.full_name));
         }
-        if scan.index == 0 && scan.guard.is_some() && !scan.registered {
+        if scan.index == 0 && scan.guard.is_some() && !scan.registered && name.is_lasting() {
             let id = scan.table.def.indexes[0].id;
             let me = self.need_txid();
             self.engine.locks.register_guard(me, id);

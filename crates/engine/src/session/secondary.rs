@@ -214,7 +214,7 @@ impl Session {
             match r {
                 Ok(Ok(o)) => {
                     if let Some(c) = o.committed {
-                        rec.done(c.start);
+                        rec.done(c.start, t.is_lasting());
                     }
                     break Ok(());
                 }

@@ -341,7 +341,7 @@ impl Session {
         Ok(match r {
             Ok(o) => {
                 if let Some(c) = o.committed {
-                    rec.done(c.start);
+                    rec.done(c.start, t.is_lasting());
                     // Its header is the lock now.
                     if engine.locks.is_short() {
                         engine.locks.forget(txid, id, key);

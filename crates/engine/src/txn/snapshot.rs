@@ -11,7 +11,7 @@
 //! sequence number that is odd while a record is being logged, so that a checkpoint never misses a record that is
 //! already complete in the log.
 
-use base::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use base::sync::{Mutex, MutexGuard};
 use base::{Lsn, TxnId};
 use std::ops::Deref;
@@ -40,6 +40,8 @@ pub struct SessionCell {
     seq: AtomicU64,
     first: AtomicU64,
     last: AtomicU64,
+    /// The transaction has a record of something that lasts. Its session alone asks.
+    lasting: AtomicBool,
     place: AtomicUsize,
 }
 
@@ -61,8 +63,12 @@ pub struct Recording<'a> {
 }
 
 impl Recording<'_> {
-    /// The record was logged at `at`: it is the transaction's last record now.
-    pub fn done(self, at: Lsn) {
+    /// The record was logged at `at`: it is the transaction's last record now. `lasting`: it changes what is there after a crash, and
+    /// no temporary table.
+    pub fn done(self, at: Lsn, lasting: bool) {
+        if lasting {
+            self.cell.lasting.store(true, Ordering::Relaxed);
+        }
         if self.cell.first.load(Ordering::Relaxed) == 0 {
             self.cell.first.store(at.0, Ordering::Relaxed);
         }
@@ -93,6 +99,7 @@ impl SessionCell {
             seq: AtomicU64::new(0),
             first: AtomicU64::new(0),
             last: AtomicU64::new(0),
+            lasting: AtomicBool::new(false),
             place: AtomicUsize::new(0),
         }
     }
@@ -163,7 +170,14 @@ impl SessionCell {
     pub(super) fn start(&self, t: TxnId, first: Lsn, last: Lsn) {
         self.first.store(first.0, Ordering::Relaxed);
         self.last.store(last.0, Ordering::Relaxed);
+        // What a start has found in the log is not known to be of temporary tables.
+        self.lasting.store(!last.is_none(), Ordering::Relaxed);
         self.txid.store(t.0, Ordering::Release);
+    }
+
+    /// The running transaction has changed something that lasts.
+    pub fn is_lasting(&self) -> bool {
+        self.lasting.load(Ordering::Relaxed)
     }
 
     /// Opens the span in which one record of the transaction is logged: before its log space is reserved, until its
@@ -384,7 +398,7 @@ mod loom_model {
             let recording = cell.recording();
             // The record at 8 is whole.
             bed.complete.store(16, Ordering::Release);
-            recording.done(Lsn(8));
+            recording.done(Lsn(8), true);
             let (complete, active) = t.join().unwrap();
             let told = active
                 .iter()

@@ -186,7 +186,7 @@ fn losers_of_recovery_are_active_until_rolled_back() {
     assert!(sys.visible(&s, TxnId(49), TxnId::NONE));
     assert!(sys.visible(&s, TxnId(51), TxnId::NONE));
     assert_eq!(sys.active(), vec![loser]);
-    cell.recording().done(Lsn(1000));
+    cell.recording().done(Lsn(1000), true);
     assert_eq!(sys.active()[0].last, Lsn(1000));
     cell.recording().ended();
     sys.aborted(TxnId(50), Lsn(1008));

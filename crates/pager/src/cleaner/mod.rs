@@ -279,13 +279,13 @@ impl Cleaner {
         // Neighbours in the file go out together; the order costs nothing and some devices like it.
         // Cached: a frame may change hands while they are being sorted.
         frames.sort_by_cached_key(|f| self.pool.frame(*f).identity().map(|(s, p)| (s.0, p.0)));
-        // Compressed tablespaces apart: their pages need no copy in the doublewrite file, and a batch is copied there as a whole.
-        let (compressed, plain): (Vec<u32>, Vec<u32>) = frames.into_iter().partition(|f| {
+        // Compressed and temporary tablespaces apart: their pages need no copy in the doublewrite file, and a batch is copied there as a whole.
+        let (uncopied, copied): (Vec<u32>, Vec<u32>) = frames.into_iter().partition(|f| {
             let id = self.pool.frame(*f).identity();
             let space = id.and_then(|(s, _)| self.pool.spaces.get(s));
-            space.is_some_and(|s| s.shadow().is_some())
+            space.is_some_and(|s| s.shadow().is_some() || s.id().is_temporary())
         });
-        for frames in [plain, compressed] {
+        for frames in [copied, uncopied] {
             let mut rest = &frames[..];
             while !rest.is_empty() {
                 let (batch, later) = rest.split_at(self.batch(rest));

@@ -74,7 +74,9 @@ impl Cleaner {
                 continue;
             };
             page::seal(out);
-            newest = newest.max(lsn);
+            if !s.is_temporary() {
+                newest = newest.max(lsn);
+            }
             picked.push(Picked {
                 frame: *f,
                 space,
@@ -108,7 +110,8 @@ impl Cleaner {
         if !base::mutant!("page-before-its-log") {
             self.log.wait_durable(newest).await?;
         }
-        let copied = picked.iter().any(|p| p.space.shadow().is_none());
+        let copied = |p: &Picked| p.space.shadow().is_none() && !p.space.id().is_temporary();
+        let copied = picked.iter().any(copied);
         if let Some(dw) = self.doublewrite.as_mut().filter(|_| copied) {
             if dw.next_reuses() {
                 match self.checkpointer.sync_spaces() {

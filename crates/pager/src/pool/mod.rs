@@ -480,26 +480,38 @@ impl Pool {
 
     /// Forgets all pages of a dropped tablespace. Its pages must not be wanted any more.
     pub(crate) fn forget_space(&self, space: &Space) {
-        for (i, meta) in self.frames.iter().enumerate() {
-            if meta.identity().is_some_and(|(s, _)| s == space.id()) {
-                meta.lock_exclusive();
-                if let Some((s, p)) = meta.identity()
-                    && s == space.id()
-                    && !meta.is_pinned()
-                    && meta.writing_lsn.load(Ordering::Acquire) == 0
-                {
-                    space.translation.set(p.0, None);
-                    meta.set_identity(None);
-                    meta.rec_lsn.store(0, Ordering::Relaxed);
-                    meta.unlock_exclusive();
-                    self.put_free(i as u32);
-                    continue;
-                }
-                // Pinned or being written: unmark it dirty, so that the clock takes it later.
-                meta.rec_lsn.store(0, Ordering::Relaxed);
-                meta.unlock_exclusive();
-            }
+        let pages = space.room();
+        if pages < self.frames() {
+            // A small one is not worth a look at every frame.
+            let frames = (0..pages).filter_map(|p| space.translation.get(p));
+            frames.for_each(|fr| self.forget_frame(space, fr));
+            return;
         }
+        (0..self.frames()).for_each(|fr| self.forget_frame(space, fr));
+    }
+
+    /// Frees the frame, where it holds a page of this dropped tablespace.
+    fn forget_frame(&self, space: &Space, fr: u32) {
+        let meta = &self.frames[fr as usize];
+        let its = |m: &Frame| m.identity().filter(|(s, _)| *s == space.id());
+        if its(meta).is_none() {
+            return;
+        }
+        meta.lock_exclusive();
+        let Some((_, p)) = its(meta) else {
+            meta.unlock_exclusive();
+            return;
+        };
+        meta.rec_lsn.store(0, Ordering::Relaxed);
+        if meta.is_pinned() || meta.writing_lsn.load(Ordering::Acquire) != 0 {
+            // Not dirty any more, so that the clock takes it later.
+            meta.unlock_exclusive();
+            return;
+        }
+        space.translation.set(p.0, None);
+        meta.set_identity(None);
+        meta.unlock_exclusive();
+        self.put_free(fr);
     }
 
     /// Copies a page for the cleaner. Gives the page's LSN; `None` if it is gone, clean, or latched exclusively now.

@@ -32,6 +32,14 @@ pub(crate) fn new_file_bytes(pages: u32) -> u64 {
     u64::from(pages.next_multiple_of(EXTENT_MIN)) * PAGE_SIZE as u64
 }
 
+/// What the files of several tablespaces may take together.
+pub trait FileQuota: Send + Sync {
+    /// Takes so many bytes more; false where there are not so many left.
+    fn take(&self, bytes: u64) -> bool;
+    /// Gives bytes back.
+    fn give_back(&self, bytes: u64);
+}
+
 /// An open tablespace.
 pub struct Space {
     id: SpaceId,
@@ -50,6 +58,8 @@ pub struct Space {
     /// Written since the last sync.
     pub(crate) unsynced: AtomicBool,
     dropped: AtomicBool,
+    /// Of a temporary one: what its file is counted in.
+    quota: Option<Arc<dyn FileQuota>>,
 }
 
 impl Space {
@@ -83,6 +93,15 @@ impl Space {
             alloc_hint: AtomicU32::new(1),
             unsynced: AtomicBool::new(false),
             dropped: AtomicBool::new(false),
+            quota: None,
+        }
+    }
+
+    /// Counts what the file takes from now on.
+    pub(crate) fn counted_in(self, quota: Arc<dyn FileQuota>) -> Space {
+        Space {
+            quota: Some(quota),
+            ..self
         }
     }
 
@@ -142,7 +161,23 @@ impl Space {
     }
 
     pub(crate) fn set_dropped(&self) {
-        self.dropped.store(true, Ordering::Release);
+        let was = self.dropped.swap(true, Ordering::AcqRel);
+        let _one = self.growing.lock();
+        if let (Some(quota), false) = (&self.quota, was) {
+            quota.give_back(u64::from(self.room()) * PAGE_SIZE as u64);
+        }
+    }
+
+    /// Takes room for the file from its quota, where it has one. A file that was dropped has given back what it had, and gets no more.
+    fn take_room(&self, pages: u32) -> bool {
+        let bytes = u64::from(pages) * PAGE_SIZE as u64;
+        (self.quota.as_ref()).is_none_or(|q| !self.is_dropped() && q.take(bytes))
+    }
+
+    fn give_room_back(&self, pages: u32) {
+        if let Some(q) = &self.quota {
+            q.give_back(u64::from(pages) * PAGE_SIZE as u64);
+        }
     }
 
     /// Grows the file by an extent, if nobody has done so since it had `seen` pages of room.
@@ -160,6 +195,9 @@ impl Space {
         // A nearly full disk may still have room for a small extent.
         for pages in [extent, EXTENT_MIN] {
             let target = room.saturating_add(pages);
+            if !self.take_room(target - room) {
+                continue;
+            }
             let made = match &self.shadow {
                 Some(s) => s.reserve(target),
                 None => self.file.allocate(target as u64 * PAGE_SIZE as u64),
@@ -169,8 +207,12 @@ impl Space {
                     self.room.store(target, Ordering::Release);
                     return Ok(());
                 }
-                Err(e) if is_full(&e) => {}
-                Err(e) => return Err(OpError::io(e)),
+                Err(e) => {
+                    self.give_room_back(target - room);
+                    if !is_full(&e) {
+                        return Err(OpError::io(e));
+                    }
+                }
             }
         }
         Err(OpError::SpaceFull(self.id))
@@ -221,6 +263,9 @@ impl Spaces {
 pub(crate) fn sync_written(spaces: &Spaces, durable_writes: bool) -> Result<(), OpError> {
     let mut full = Ok(());
     for s in spaces.all() {
+        if s.id().is_temporary() {
+            continue;
+        }
         let sync = || match &s.shadow {
             Some(_) if base::mutant!("checkpoint-without-root") => s.file.sync_now(),
             Some(shadow) => shadow.make_root(),

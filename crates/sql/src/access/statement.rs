@@ -65,10 +65,12 @@ struct Collector<'a> {
     schema: Option<&'a str>,
     /// Whose session it is.
     actor: &'a AccountId,
+    /// Whether a table, by schema and name, is a temporary one of the session: that needs nothing.
+    own: &'a dyn Fn(&str, &str) -> bool,
     needs: Needs,
 }
 
-/// What a statement needs that is not planned. `schema` is the default database, `actor` the session's account.
+/// What a statement needs that is not planned. `schema` is the default database, `actor` the session's account, `own` tells its temporary tables.
 ///
 /// # Errors
 /// 1046 where a name needs a default database.
@@ -76,10 +78,12 @@ pub fn needs(
     statement: &Statement,
     schema: Option<&str>,
     actor: &AccountId,
+    own: &dyn Fn(&str, &str) -> bool,
 ) -> Result<Needs, SqlError> {
     let mut c = Collector {
         schema,
         actor,
+        own,
         needs: Needs::none(),
     };
     c.statement(statement)?;
@@ -107,13 +111,28 @@ impl Collector<'_> {
             .ok_or_else(SqlError::no_db)
     }
 
-    fn on_table(&mut self, name: &ObjectName, privileges: PrivSet) -> Result<(), SqlError> {
+    /// Of a table that all sessions see, whether a temporary one hides it or not.
+    fn on_base(&mut self, name: &ObjectName, privileges: PrivSet) -> Result<(), SqlError> {
         let table = table(self.schema_of(name)?, &name.name);
         self.needs.add(Need::Table { table, privileges });
         Ok(())
     }
 
+    fn is_own(&self, name: &ObjectName) -> Result<bool, SqlError> {
+        Ok((self.own)(self.schema_of(name)?, &name.name))
+    }
+
+    fn on_table(&mut self, name: &ObjectName, privileges: PrivSet) -> Result<(), SqlError> {
+        match self.is_own(name)? {
+            true => Ok(()),
+            false => self.on_base(name, privileges),
+        }
+    }
+
     fn anything_on(&mut self, name: &ObjectName, command: &'static str) -> Result<(), SqlError> {
+        if self.is_own(name)? {
+            return Ok(());
+        }
         let table = table(self.schema_of(name)?, &name.name);
         self.needs.add(Need::AnythingOn { table, command });
         Ok(())
@@ -240,17 +259,18 @@ impl Collector<'_> {
             Statement::CreateTable(c) => self.create_table(c),
             Statement::AlterTable(a) => self.alter_table(a),
             Statement::DropTable(d) if d.temporary => Ok(()),
-            Statement::DropTable(d) | Statement::DropView(d) => d.names.iter().try_for_each(|n| self.on_table(n, DROP)),
+            Statement::DropTable(d) => d.names.iter().try_for_each(|n| self.on_table(n, DROP)),
+            Statement::DropView(d) => d.names.iter().try_for_each(|n| self.on_base(n, DROP)),
             Statement::RenameTable(pairs) => pairs.iter().try_for_each(|(from, to)| {
-                self.on_table(from, ALTER.union(DROP))?;
-                self.on_table(to, CREATE.union(INSERT))
+                self.on_base(from, ALTER.union(DROP))?;
+                self.on_base(to, CREATE.union(INSERT))
             }),
             Statement::Truncate(name) => self.on_table(name, DROP),
             Statement::CreateIndex(c) => self.on_table(&c.table, INDEX),
             Statement::DropIndex(d) => self.on_table(&d.table, INDEX),
             Statement::CreateView(v) => {
                 let again = if v.or_replace || v.alter { DROP } else { PrivSet::NONE };
-                self.on_table(&v.name, PrivSet::of(Priv::CreateView).union(again))?;
+                self.on_base(&v.name, PrivSet::of(Priv::CreateView).union(again))?;
                 self.definer(v.definer.as_ref())
             }
             Statement::CreateTrigger(t) => {
@@ -305,9 +325,9 @@ impl Collector<'_> {
             let schema = self.schema_of(&c.name)?.to_owned();
             self.on_schema(&schema, PrivSet::of(Priv::CreateTemporaryTables))?;
         } else if c.query.is_some() {
-            self.on_table(&c.name, CREATE.union(INSERT))?;
+            self.on_base(&c.name, CREATE.union(INSERT))?;
         } else {
-            self.on_table(&c.name, CREATE)?;
+            self.on_base(&c.name, CREATE)?;
         }
         if let Some(other) = &c.like {
             self.on_table(other, SELECT)?;
@@ -321,14 +341,17 @@ impl Collector<'_> {
             KeyDef::Foreign(f) => {
                 let mut parent = f.references.table.clone();
                 parent.schema = parent.schema.or_else(|| child.schema.clone());
-                self.on_table(&parent, PrivSet::of(Priv::References))
+                self.on_base(&parent, PrivSet::of(Priv::References))
             }
             KeyDef::Index(_) | KeyDef::Check(_) => Ok(()),
         }
     }
 
     fn alter_table(&mut self, a: &ast::AlterTable) -> Result<(), SqlError> {
-        self.on_table(&a.name, REBUILD)?;
+        if self.is_own(&a.name)? {
+            return Ok(());
+        }
+        self.on_base(&a.name, REBUILD)?;
         for action in &a.actions {
             match action {
                 AlterAction::RenameTo(to) => {
@@ -338,7 +361,7 @@ impl Collector<'_> {
                         schema,
                         name: to.name.clone(),
                     };
-                    self.on_table(&to, REBUILD)?;
+                    self.on_base(&to, REBUILD)?;
                 }
                 AlterAction::AddKey(k) => self.key(&a.name, k)?,
                 AlterAction::Partitions(..) => self.on_table(&a.name, DROP)?,
@@ -359,6 +382,9 @@ impl Collector<'_> {
             ast::LoadDuplicates::Replace => PrivSet::of(Priv::Delete),
             _ => PrivSet::NONE,
         };
+        if self.is_own(&l.table)? {
+            return Ok(());
+        }
         let table = table(self.schema_of(&l.table)?, &l.table.name);
         // Which columns is said by the INSERT that it is planned as.
         self.needs.add(Need::Columnwise {
@@ -446,6 +472,7 @@ impl Collector<'_> {
             ShowWhat::Columns { table, .. } | ShowWhat::Index { table, .. } => self.anything_on(table, "SELECT"),
             ShowWhat::CreateDatabase { name, .. } => self.listed(Some(name)),
             ShowWhat::Create(kind, name) => match kind {
+                ObjectKind::Table if self.is_own(name)? => Ok(()),
                 ObjectKind::Table => {
                     let table = table(self.schema_of(name)?, &name.name);
                     self.needs.add(Need::Whole { table, command: "SHOW" });

@@ -98,13 +98,21 @@ impl Gathering<'_> {
 
     fn look(&mut self, node: usize) {
         let table = Arc::clone(&self.nodes[node].table);
+        if table.def.is_temporary() {
+            return;
+        }
         let changes = self.changes[node].clone();
         let mut parents = Vec::new();
         for (key, k) in table.def.foreign_keys.iter().enumerate() {
             if !changes.inserted && !changes.assigns(&k.columns) {
                 continue;
             }
-            let parent = self.catalog.table(&k.parent_schema, &k.parent);
+            // A table that is being made from a query is its own parent, and not found by its name yet.
+            let own = k.refers_to(&table.def.schema, &table.def.name);
+            let parent = match own {
+                true => Some(Arc::clone(&table)),
+                false => self.catalog.base_table(&k.parent_schema, &k.parent),
+            };
             let parent = parent.and_then(|p| {
                 let columns = k.columns_in(&p.def)?;
                 Some(ParentIndex {
@@ -197,9 +205,11 @@ impl StatementBinder<'_> {
         targets: Vec<(&Arc<Table>, Changes)>,
     ) -> Result<Option<Arc<Relations>>, SqlError> {
         let catalog = self.ctx.catalog;
+        // Foreign keys know nothing of temporary tables, whatever these are called.
         let ties = |t: &Arc<Table>| {
-            !t.def.foreign_keys.is_empty()
-                || !catalog.children_of(&t.def.schema, &t.def.name).is_empty()
+            !t.def.is_temporary()
+                && (!t.def.foreign_keys.is_empty()
+                    || !catalog.children_of(&t.def.schema, &t.def.name).is_empty())
         };
         if !targets.iter().any(|(t, _)| ties(t)) {
             return Ok(None);

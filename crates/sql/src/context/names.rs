@@ -113,6 +113,11 @@ impl Session {
         Err(catalog.why_no_table(&name.schema, &name.name))
     }
 
+    /// The session's temporary table of that name.
+    pub(crate) fn temporary_table(&self, name: &TableName) -> Option<&Arc<Table>> {
+        self.engine.own_table(&name.schema, &name.name)
+    }
+
     /// Makes `name` the default schema; `None` after it was dropped.
     pub(crate) fn set_database(&mut self, name: Option<String>, collation: CollationId) {
         self.settings += 1;

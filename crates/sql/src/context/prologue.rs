@@ -21,12 +21,19 @@ pub(crate) enum Rows {
     Read,
     /// It changes some.
     Changed,
+    /// It changes some, all of them of temporary tables: a read-only transaction and a read-only server let it.
+    TemporaryChanged,
 }
 
 impl Rows {
+    fn change(self) -> bool {
+        matches!(self, Rows::Changed | Rows::TemporaryChanged)
+    }
+
     /// Of a plan.
     pub fn of(plan: &crate::plan::Plan) -> Rows {
         match plan.writes {
+            true if plan.body.changes_temporary_tables_alone() => Rows::TemporaryChanged,
             true => Rows::Changed,
             false if plan.tables.is_empty() => Rows::None,
             false => Rows::Read,
@@ -72,7 +79,7 @@ impl Session {
             self.may_change(read_only)?;
         }
         self.engine.statement_begin(isolation);
-        if rows == Rows::Changed {
+        if rows.change() {
             self.engine.statement_writes();
         }
         Ok(())
@@ -95,14 +102,14 @@ impl Session {
             isolation = self.level(self.vars.usual_isolation()?);
         }
         self.engine.statement_begin(isolation);
-        if rows == Rows::Changed {
+        if rows.change() {
             self.engine.statement_writes();
         }
         Some(own)
     }
 
     /// Whether what begins now, in the present transaction or one of its own, is read-only.
-    fn is_read_only_now(&self) -> bool {
+    pub(crate) fn is_read_only_now(&self) -> bool {
         match self.engine.in_transaction() {
             true => self.engine.is_read_only(),
             false => self.vars.next_is_read_only(),
@@ -131,6 +138,17 @@ impl Session {
     /// 1792, 1290.
     pub(crate) fn check_may_change(&self) -> Result<(), SqlError> {
         self.may_change(self.is_read_only_now())
+    }
+
+    /// The same for definitions of temporary tables: a read-only server lets them be changed, a read-only transaction does not.
+    ///
+    /// # Errors
+    /// 1792.
+    pub(crate) fn check_may_change_temporary(&self) -> Result<(), SqlError> {
+        match self.is_read_only_now() {
+            true => Err(SqlError::read_only_transaction()),
+            false => Ok(()),
+        }
     }
 }
 

@@ -330,6 +330,9 @@ impl Session {
     pub fn reset(&mut self) -> Outcome<'_> {
         Box::pin(async {
             self.engine.rollback().await?;
+            if !base::mutant!("temporary-tables-outlive-a-reset") {
+                self.engine.drop_own_tables();
+            }
             self.forget_state();
             Ok(())
         })

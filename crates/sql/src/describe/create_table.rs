@@ -275,7 +275,8 @@ pub fn create_table_text(def: &TableDef, auto_increment: u64, q: Quoting, offset
     }
     lines.extend(def.checks.iter().map(|c| check_text(c, q)));
     let mut t = format!(
-        "CREATE TABLE {} (\n{}\n) ENGINE=InnoDB",
+        "CREATE {}TABLE {} (\n{}\n) ENGINE=InnoDB",
+        if def.is_temporary() { "TEMPORARY " } else { "" },
         q.name(&def.name),
         lines.join(",\n")
     );

@@ -160,7 +160,9 @@ impl Session {
     /// What is missing; 1046.
     pub(crate) fn permit(&self, statement: &Statement) -> Result<Granted, SqlError> {
         let schema = self.facts.database.as_deref();
-        let needs: Needs = statement::needs(statement, schema, self.security.account())?;
+        let own = |schema: &str, name: &str| self.engine.own_table(schema, name).is_some();
+        let actor = self.security.account();
+        let needs: Needs = statement::needs(statement, schema, actor, &own)?;
         self.security.grant(&needs)
     }
 }

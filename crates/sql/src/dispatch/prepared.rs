@@ -94,7 +94,7 @@ impl Session {
     #[inline]
     pub(crate) fn ready_plan(&self, p: &Prepared, params: &[Value]) -> Option<Authorized<Plan>> {
         let x = p.planned.as_ref()?;
-        let version = self.instance.engine.catalog_version();
+        let version = self.engine.catalog_version();
         let holds = x.settings == self.settings
             && x.plan.peek().catalog_version == version
             && x.plan.peek().is_fresh()

@@ -60,7 +60,7 @@ fn referential_constraints(v: &View<'_>) -> Vec<Vec<Value>> {
     let mut out = Vec::new();
     for t in v.tables() {
         for k in sorted(t) {
-            let parent = v.catalog().table(&k.parent_schema, &k.parent);
+            let parent = v.catalog().base_table(&k.parent_schema, &k.parent);
             out.push(vec![
                 name("def"),
                 name(&t.def.schema),

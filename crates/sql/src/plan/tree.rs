@@ -73,6 +73,26 @@ impl Plan {
     }
 }
 
+impl PlanBody {
+    /// Whether all tables whose rows it changes are temporary ones.
+    pub fn changes_temporary_tables_alone(&self) -> bool {
+        let temporary = |block: &Block, at: u16| match &block.tables[usize::from(at)].source {
+            TableSource::Engine(t) => t.def.is_temporary(),
+            _ => false,
+        };
+        match self {
+            PlanBody::Insert(x) => x.table.def.is_temporary(),
+            PlanBody::Update(x) => x.targets.iter().all(|t| temporary(&x.block, t.table)),
+            PlanBody::Delete(x) => x.targets.iter().all(|t| temporary(&x.block, *t)),
+            PlanBody::Explain(x) => {
+                let analyzed = x.analyzed.as_ref();
+                analyzed.is_some_and(PlanBody::changes_temporary_tables_alone)
+            }
+            PlanBody::PointGet(_) | PlanBody::Query(_) | PlanBody::Do(_) => false,
+        }
+    }
+}
+
 /// What a plan does.
 pub enum PlanBody {
     /// One row by its full clustered key.

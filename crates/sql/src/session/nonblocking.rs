@@ -165,7 +165,7 @@ impl Session {
         com: Com,
         sink: &mut dyn ResultSink,
     ) -> Option<Execution> {
-        let own = self.begin_rows_now(Rows::Changed)?;
+        let own = self.begin_rows_now(Rows::of(&plan))?;
         let mut changed = None;
         if plan.tables.iter().all(|t| self.engine.reopen_now(t)) {
             let now = self.now_micros();

@@ -21,7 +21,7 @@ use sql_parser::ast::{
 use super::altered_table::{AlteredTable, Origin};
 use super::identifier::check_identifier;
 use super::table::DefCtx;
-use super::{altered_table, rebuild};
+use super::{altered_table, rebuild, temporary};
 
 fn done() -> Done {
     Done {
@@ -113,12 +113,18 @@ pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
     for a in &stmt.actions {
         refuse(a)?;
     }
+    if s.temporary_table(&n).is_some() {
+        temporary::refuse_foreign_keys_of(&stmt.actions)?;
+    }
     let renamed = target(s, &n, &stmt.actions)?;
     loop {
         let t = s.find_table(&n)?;
         let mut made = with_def_ctx(s, &t.def, |ctx| {
             altered_table::apply(&t.def, &stmt.actions, ctx)
         })?;
+        if t.def.is_temporary() {
+            temporary::check(s, &made.def)?;
+        }
         let again = way.algorithm == "COPY" || stmt.actions.iter().any(writes_rows);
         let stays = match again {
             true => None,
@@ -151,6 +157,10 @@ pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
             continue;
         }
         if let Some(to) = renamed {
+            if let Some(t) = s.temporary_table(&n).cloned() {
+                s.engine.rename_temporary_table(&t, &to.schema, &to.name)?;
+                return Ok(done());
+            }
             let pair = ((n.schema, n.name), (to.schema, to.name));
             s.engine.rename_tables(&[pair]).await?;
         }
@@ -217,11 +227,16 @@ fn target(
     if to == *n {
         return Ok(None);
     }
+    let temporary = s.temporary_table(n).is_some();
     let catalog = s.engine.catalog();
     if catalog.schema(&to.schema).is_none() {
         return Err(SqlError::unknown_db(&to.schema));
     }
-    if catalog.table(&to.schema, &to.name).is_some() {
+    let taken = match temporary {
+        true => catalog.own_table(&to.schema, &to.name).is_some(),
+        false => catalog.defines(&to.schema, &to.name),
+    };
+    if taken {
         return Err(SqlError::table_exists(&to.name));
     }
     Ok(Some(to))
@@ -319,6 +334,9 @@ fn unwritten_indexes(old: &TableDef, made: &[IndexDef]) -> Option<Vec<IndexDef>>
 /// Whether foreign keys have to do with a table that gets another name.
 fn is_tied(s: &mut Session, old: &TableDef, def: &TableDef, to: &TableName) -> bool {
     let catalog = s.engine.catalog();
+    if old.is_temporary() {
+        return false;
+    }
     let named = |schema: &str, name: &str| !catalog.children_of(schema, name).is_empty();
     !old.foreign_keys.is_empty()
         || !def.foreign_keys.is_empty()

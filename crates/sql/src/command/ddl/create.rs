@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use engine::{ColumnDef, ColumnDefault, IndexKind, TableDef};
+use engine::{ColumnDef, ColumnDefault, IndexKind, TableDef, UNFINISHED};
+use types::error::codes;
 use types::{CollationId, DataType, Level, SqlError, Warning};
 
+use crate::command::planned::REPLANS;
 use crate::context::Session;
+use crate::exec::ExecError;
 use crate::plan::Plan;
 use crate::sink::{Done, ResultSink};
 use sql_expr::vars::SqlMode;
@@ -16,6 +19,7 @@ use super::identifier::check_identifier;
 use super::invisible_key;
 use super::keys;
 use super::table::{self, DefCtx};
+use super::temporary;
 
 /// CREATE TABLE.
 pub async fn run(
@@ -23,26 +27,35 @@ pub async fn run(
     stmt: &CreateTable,
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
-    if stmt.temporary {
-        return Err(SqlError::not_supported("CREATE TEMPORARY TABLE"));
-    }
     let name = s.changeable_name(&stmt.name)?;
-    s.implicit_commit().await?;
+    if !stmt.temporary {
+        s.implicit_commit().await?;
+    }
     let (schema, collation) = s.find_schema(&name.schema)?;
-    if s.engine.catalog().table(&schema, &name.name).is_some() {
+    let taken = match stmt.temporary {
+        true => s.temporary_table(&name).is_some(),
+        false => s.engine.catalog().base_table(&schema, &name.name).is_some(),
+    };
+    if taken {
         return exists(s, &name.name, stmt.if_not_exists);
     }
     if let Some(other) = &stmt.like {
         check_identifier(&name.name, "table")?;
         let def = like(s, other, &schema, &name.name)?;
-        return make(s, def, stmt.if_not_exists).await;
+        return make(s, def, stmt).await;
     }
     let Some(query) = &stmt.query else {
-        let def = define(s, stmt, &schema, collation)?;
+        let def = define(s, stmt, Vec::new(), &schema, collation)?;
         let def = with_key(s, def)?;
-        return make(s, def, stmt.if_not_exists).await;
+        return make(s, def, stmt).await;
     };
-    from_query(s, stmt, query, &schema, collation, sink).await
+    for _ in 0..REPLANS {
+        let made = from_query(s, stmt, query, &schema, collation, sink).await;
+        if let Some(made) = ExecError::unless_stale(made) {
+            return made;
+        }
+    }
+    Err(SqlError::fixed(codes::ER_TABLE_DEF_CHANGED))
 }
 
 fn exists(s: &mut Session, name: &str, if_not_exists: bool) -> Result<Done, SqlError> {
@@ -54,10 +67,17 @@ fn exists(s: &mut Session, name: &str, if_not_exists: bool) -> Result<Done, SqlE
     Ok(Done::default())
 }
 
-async fn make(s: &mut Session, def: TableDef, if_not_exists: bool) -> Result<Done, SqlError> {
+async fn make(s: &mut Session, def: TableDef, stmt: &CreateTable) -> Result<Done, SqlError> {
     let name = def.name.clone();
-    match s.engine.create_table(def).await {
-        Err(e) if e.code == 1050 => exists(s, &name, if_not_exists),
+    let made = match stmt.temporary {
+        true => {
+            temporary::check(s, &def)?;
+            s.engine.create_temporary_table(def).await
+        }
+        false => s.engine.create_table(def).await,
+    };
+    match made {
+        Err(e) if e.code == 1050 => exists(s, &name, stmt.if_not_exists),
         r => r.map(|()| Done::default()),
     }
 }
@@ -66,6 +86,7 @@ async fn make(s: &mut Session, def: TableDef, if_not_exists: bool) -> Result<Don
 fn define(
     s: &mut Session,
     stmt: &CreateTable,
+    of_query: Vec<ColumnDef>,
     schema: &str,
     collation: CollationId,
 ) -> Result<TableDef, SqlError> {
@@ -78,7 +99,7 @@ fn define(
             substitute_engines: substitute,
             warnings: Vec::new(),
         };
-        let made = table::definition(stmt, &mut ctx);
+        let made = table::definition(stmt, of_query, &mut ctx);
         Ok((made, ctx.warnings))
     })?;
     warnings.into_iter().for_each(|w| s.warn(w));
@@ -118,7 +139,7 @@ fn like(
     Ok(def)
 }
 
-/// CREATE TABLE .. SELECT: the query's columns follow the written ones, or define those of the same name.
+/// CREATE TABLE .. SELECT: the session alone sees the table until all rows are there. Without them there is no table either.
 async fn from_query(
     s: &mut Session,
     stmt: &CreateTable,
@@ -126,26 +147,58 @@ async fn from_query(
     schema: &str,
     collation: CollationId,
     sink: &mut dyn ResultSink,
-) -> Result<Done, SqlError> {
+) -> Result<Done, ExecError> {
     let plan = s.plan(&ast::Statement::Query(Box::new(query.clone())))?;
     let plan = Arc::clone(plan.peek());
-    let def = if stmt.columns.is_empty() && stmt.keys.is_empty() {
-        check_identifier(&stmt.name.name, "table")?;
-        let mut bare = stmt.clone();
-        bare.columns.push(placeholder());
-        let mut def = define(s, &bare, schema, collation)?;
-        def.columns = query_columns(&plan, &[])?;
-        def
-    } else if stmt.columns.is_empty() {
-        return Err(SqlError::not_supported("keys in CREATE TABLE .. SELECT"));
-    } else {
-        let mut def = define(s, stmt, schema, collation)?;
-        let more = query_columns(&plan, &def.columns)?;
-        def.columns.extend(more);
-        def
-    };
+    let def = define(s, stmt, query_columns(&plan)?, schema, collation)?;
+    if stmt.temporary {
+        temporary::check(s, &def)?;
+    }
     let def = with_key(s, def)?;
-    make(s, def, false).await?;
+    let name = def.name.clone();
+    let begun = match stmt.temporary {
+        true => s.engine.begin_temporary_table(def).await,
+        false => s.engine.begin_table(def).await,
+    };
+    if let Err(e) = begun {
+        let there = e.code == 1050 && stmt.if_not_exists;
+        return match there {
+            true => Ok(exists(s, &name, true)?),
+            false => Err(e.into()),
+        };
+    }
+    let filled = fill(s, stmt, &plan, query, schema, sink).await;
+    let done = match filled {
+        Ok(done) => done,
+        Err(e) => {
+            if !stmt.temporary {
+                // Its rows go with its file: a transaction that the statement has begun is not to be left.
+                s.engine.rollback().await?;
+            }
+            s.engine.give_up_table(schema);
+            return Err(e);
+        }
+    };
+    match stmt.temporary {
+        true => s.engine.finish_temporary_table(schema)?,
+        false => s.engine.finish_table(schema).await?,
+    }
+    Ok(done)
+}
+
+/// Puts the query's rows into the table that is being made.
+async fn fill(
+    s: &mut Session,
+    stmt: &CreateTable,
+    plan: &Plan,
+    query: &ast::Query,
+    schema: &str,
+    sink: &mut dyn ResultSink,
+) -> Result<Done, ExecError> {
+    let column = |name: &str| ast::ColumnRef {
+        name: name.into(),
+        qualifier: None,
+    };
     let insert = ast::Insert {
         replace: stmt.on_duplicate == Some(ast::DuplicatePolicy::Replace),
         hints: ast::Hints::default(),
@@ -153,62 +206,25 @@ async fn from_query(
         ignore: stmt.on_duplicate == Some(ast::DuplicatePolicy::Ignore),
         table: ast::ObjectName {
             schema: Some(schema.into()),
-            name: stmt.name.name.clone(),
+            name: UNFINISHED.into(),
         },
         partitions: Vec::new(),
-        columns: plan
-            .columns
-            .iter()
-            .map(|c| ast::ColumnRef {
-                name: c.name.as_str().into(),
-                qualifier: None,
-            })
-            .collect(),
+        columns: plan.columns.iter().map(|c| column(&c.name)).collect(),
         may_repeat: false,
         source: ast::InsertSource::Query(Box::new(query.clone())),
         row_alias: None,
         on_duplicate: Vec::new(),
         returning: Vec::new(),
     };
-    let r = match s.plan(&ast::Statement::Insert(Box::new(insert))) {
-        Ok(plan) => {
-            let outcome = s.run_plan(&plan, Session::NO_PARAMS, sink).await;
-            outcome.map_err(SqlError::from)
-        }
-        Err(e) => Err(e),
-    };
-    if r.is_err() {
-        // The statement is one: without its rows there is no table either.
-        s.engine.rollback().await?;
-        s.engine.drop_table(schema, &stmt.name.name).await?;
-        return r;
-    }
-    s.implicit_commit().await?;
-    r
+    let plan = s.plan(&ast::Statement::Insert(Box::new(insert)))?;
+    s.run_plan(&plan, Session::NO_PARAMS, sink).await
 }
 
-fn placeholder() -> ast::ColumnDef {
-    ast::ColumnDef {
-        name: "c".into(),
-        data_type: ast::DataType {
-            kind: ast::TypeKind::Int(None),
-            unsigned: false,
-            zerofill: false,
-            charset: None,
-            binary: false,
-        },
-        attributes: Vec::new(),
-    }
-}
-
-/// Columns for those of a query that `known` does not have.
-fn query_columns(plan: &Plan, known: &[ColumnDef]) -> Result<Vec<ColumnDef>, SqlError> {
+/// Columns for those of a query.
+fn query_columns(plan: &Plan) -> Result<Vec<ColumnDef>, SqlError> {
     let mut out: Vec<ColumnDef> = Vec::new();
     for c in plan.columns.iter() {
         check_identifier(&c.name, "column")?;
-        if keys::column_index(known, &c.name).is_some() {
-            continue;
-        }
         if keys::column_index(&out, &c.name).is_some() {
             return Err(SqlError::dup_column(&c.name));
         }

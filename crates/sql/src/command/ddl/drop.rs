@@ -9,25 +9,29 @@ use crate::context::Session;
 use crate::sink::Done;
 use sql_parser::ast::{DropTables, ObjectKind, ObjectName};
 
-/// DROP TABLE: all of the tables or, where one is missing, none.
+/// DROP [TEMPORARY] TABLE: all of the tables or, where one is missing, none. A temporary table goes before the one that it hides.
 pub async fn tables(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError> {
     if !stmt.temporary {
         s.implicit_commit().await?;
     }
-    let mut found = Vec::new();
+    let (mut found, mut temporary) = (Vec::new(), Vec::new());
     let mut missing = Vec::new();
     let mut seen = HashSet::new();
     for n in &stmt.names {
         let t = s.changeable_name(n)?;
-        let there = !stmt.temporary && s.engine.catalog().defines(&t.schema, &t.name);
-        let list = if there { &mut found } else { &mut missing };
         if !seen.insert((t.schema.clone(), t.name.clone())) {
             return Err(SqlError::new(
                 codes::ER_NONUNIQ_TABLE,
                 format!("Not unique table/alias: '{}'", t.name),
             ));
         }
-        list.push(t);
+        if s.temporary_table(&t).is_some() {
+            temporary.push(t);
+        } else if !stmt.temporary && s.engine.catalog().defines(&t.schema, &t.name) {
+            found.push(t);
+        } else {
+            missing.push(t);
+        }
     }
     let names: Vec<String> = missing
         .iter()
@@ -42,7 +46,14 @@ pub async fn tables(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError
         return Err(SqlError::bad_table(&names.join(",")));
     }
     let found: Vec<_> = found.into_iter().map(|t| (t.schema, t.name)).collect();
-    let gone = s.engine.drop_tables(&found).await?;
+    let gone = match found.is_empty() {
+        true => 0,
+        false => s.engine.drop_tables(&found).await?,
+    };
+    // When nothing can fail any more: all of them go, or none.
+    for t in &temporary {
+        s.engine.drop_temporary_table(&t.schema, &t.name);
+    }
     if gone < found.len() && !stmt.if_exists {
         // Another session dropped one meanwhile.
         let names: Vec<String> = found.iter().map(|(s, t)| format!("{s}.{t}")).collect();
@@ -58,7 +69,7 @@ pub async fn views(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError>
     for n in &stmt.names {
         let t = s.changeable_name(n)?;
         let full = format!("{}.{}", t.schema, t.name);
-        if s.engine.catalog().table(&t.schema, &t.name).is_some() {
+        if s.engine.catalog().base_table(&t.schema, &t.name).is_some() {
             return Err(SqlError::new(
                 codes::ER_WRONG_OBJECT,
                 format!("'{full}' is not VIEW"),
@@ -132,7 +143,11 @@ pub async fn rename(s: &mut Session, pairs: &[(ObjectName, ObjectName)]) -> Resu
 pub async fn truncate(s: &mut Session, name: &ObjectName) -> Result<Done, SqlError> {
     let t = s.changeable_name(name)?;
     s.implicit_commit().await?;
-    s.find_table(&t)?;
+    let table = s.find_table(&t)?;
+    if table.def.is_temporary() {
+        s.engine.truncate_temporary_table(&table).await?;
+        return Ok(Done::default());
+    }
     s.engine.truncate_table(&t.schema, &t.name).await?;
     Ok(Done::default())
 }

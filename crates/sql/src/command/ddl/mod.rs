@@ -21,6 +21,7 @@ mod rebuild;
 mod recoded;
 mod row_format;
 mod table;
+mod temporary;
 
 pub(super) use alter::rebuild_as_is;
 
@@ -41,7 +42,10 @@ pub async fn run(
     statement: &Statement,
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
-    s.check_may_change()?;
+    match temporary::alone(s, statement) {
+        true => s.check_may_change_temporary()?,
+        false => s.check_may_change()?,
+    }
     let checks = s.vars.hot().foreign_key_checks;
     s.engine.set_foreign_key_checks(checks);
     match statement {

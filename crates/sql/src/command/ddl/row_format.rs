@@ -16,6 +16,8 @@ pub const MAX_KEY_BYTES: u64 = 3072;
 const SHORT_PART_BYTES: u64 = 767;
 /// ER_UNSUPPORTED_EXTENSION, under which InnoDB warns of COMPRESSION.
 const UNSUPPORTED_EXTENSION: u16 = 1112;
+/// ER_UNSUPPORT_COMPRESSED_TEMPORARY_TABLE.
+const UNSUPPORT_COMPRESSED_TEMPORARY_TABLE: u16 = 3500;
 
 /// Which statement checks the options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +125,37 @@ pub(super) fn check(
         )),
         _ => Ok(()),
     }
+}
+
+/// Checks the options of a temporary table, whose pages are not compressed: an error under innodb_strict_mode, a warning and plain pages without it.
+///
+/// # Errors
+/// 3500; 1031 for COMPRESSION.
+pub(super) fn check_temporary(
+    table: &str,
+    o: &TableOptions,
+    vars: &SessionVars,
+    warnings: &mut Vec<Warning>,
+) -> Result<(), SqlError> {
+    let blocks = o.row_format == "COMPRESSED" || key_block_size(o).is_some();
+    let pages = compression(o).is_some_and(|a| !a.eq_ignore_ascii_case("none"));
+    let e = match (blocks, pages) {
+        (true, _) => SqlError::new(
+            UNSUPPORT_COMPRESSED_TEMPORARY_TABLE,
+            "CREATE TEMPORARY TABLE is not allowed with ROW_FORMAT=COMPRESSED or KEY_BLOCK_SIZE.",
+        ),
+        (false, true) => SqlError::new(
+            codes::ER_ILLEGAL_HA,
+            format!("Table storage engine for '{table}' doesn't have this option"),
+        ),
+        (false, false) => return Ok(()),
+    };
+    if is_strict(vars) {
+        return Err(e);
+    }
+    let text = e.message.to_string();
+    warnings.push(Warning::new(Level::Warning, e.code, text));
+    Ok(())
 }
 
 /// Bytes that a part of a key may have.

@@ -33,38 +33,34 @@ pub struct DefCtx<'a, 's> {
     pub warnings: Vec<Warning>,
 }
 
-/// The definition that a `CREATE TABLE` with columns describes.
+/// The definition that a `CREATE TABLE` describes whose query, if it has one, has these columns.
 ///
 /// # Errors
 /// The 10xx family of definition errors; 1235 for what is parsed and not carried out.
-pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<TableDef, SqlError> {
+pub fn definition(
+    stmt: &ast::CreateTable,
+    of_query: Vec<ColumnDef>,
+    ctx: &mut DefCtx<'_, '_>,
+) -> Result<TableDef, SqlError> {
     let name = stmt.name.name.as_ref();
     check_identifier(name, "table")?;
     if stmt.partitioning.is_some() {
         return Err(SqlError::not_supported("PARTITION BY"));
-    }
-    if stmt.columns.len() > MAX_COLUMNS {
-        return Err(SqlError::new(codes::ER_TOO_MANY_FIELDS, "Too many columns"));
     }
     let mut options = options(name, &stmt.options, ctx)?;
     let vars = ctx.cx.vars;
     row_format::complete(&mut options, vars);
     row_format::check(name, &options, FormatUse::Create, vars, &mut ctx.warnings)?;
     let longest = keys::KeyLimits::of(&options, ctx.cx);
-    let mut columns: Vec<ColumnDef> = Vec::with_capacity(stmt.columns.len());
     let mut indexes: Vec<IndexDef> = Vec::new();
-    let mut own_keys: Vec<ast::IndexDef> = Vec::new();
-    let mut explicit_null: Vec<bool> = Vec::new();
-    let mut expressions = Vec::new();
-    for c in &stmt.columns {
-        let built = column(c, options.collation, ctx)?;
-        if keys::column_index(&columns, &built.def.name).is_some() {
-            return Err(SqlError::dup_column(&built.def.name));
-        }
-        columns.push(built.def);
-        explicit_null.push(built.explicit_null);
-        expressions.push(built.expression);
-        own_keys.extend(built.keys);
+    let Columns {
+        mut columns,
+        own_keys,
+        explicit_null,
+        expressions,
+    } = Columns::of(stmt, of_query, options.collation, ctx)?;
+    if columns.len() > MAX_COLUMNS {
+        return Err(SqlError::new(codes::ER_TOO_MANY_FIELDS, "Too many columns"));
     }
     if columns.is_empty() {
         return Err(SqlError::new(
@@ -110,6 +106,64 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
         checks,
         options,
     })
+}
+
+/// The columns of a table, and what their definitions say beyond them.
+struct Columns {
+    columns: Vec<ColumnDef>,
+    own_keys: Vec<ast::IndexDef>,
+    explicit_null: Vec<bool>,
+    expressions: Vec<Option<ast::Expr>>,
+}
+
+impl Columns {
+    /// Those that only the statement has come first, then those of the query in its order; one that both have is as the statement says.
+    fn of(
+        stmt: &ast::CreateTable,
+        of_query: Vec<ColumnDef>,
+        collation: CollationId,
+        ctx: &mut DefCtx<'_, '_>,
+    ) -> Result<Columns, SqlError> {
+        let mut own_keys = Vec::new();
+        let mut written: Vec<BuiltColumn> = Vec::with_capacity(stmt.columns.len());
+        let same = |b: &BuiltColumn, name: &str| {
+            keys::column_index(std::slice::from_ref(&b.def), name).is_some()
+        };
+        for c in &stmt.columns {
+            let mut built = column(c, collation, ctx)?;
+            if written.iter().any(|b| same(b, &built.def.name)) {
+                return Err(SqlError::dup_column(&built.def.name));
+            }
+            own_keys.append(&mut built.keys);
+            written.push(built);
+        }
+        let mut of_both = Vec::with_capacity(of_query.len());
+        for def in of_query {
+            let at = written.iter().position(|b| same(b, &def.name));
+            of_both.push(match at {
+                Some(at) => written.remove(at),
+                None => BuiltColumn {
+                    def,
+                    explicit_null: false,
+                    keys: Vec::new(),
+                    expression: None,
+                },
+            });
+        }
+        written.append(&mut of_both);
+        let mut all = Columns {
+            columns: Vec::with_capacity(written.len()),
+            own_keys,
+            explicit_null: Vec::with_capacity(written.len()),
+            expressions: Vec::with_capacity(written.len()),
+        };
+        for b in written {
+            all.columns.push(b.def);
+            all.explicit_null.push(b.explicit_null);
+            all.expressions.push(b.expression);
+        }
+        Ok(all)
+    }
 }
 
 /// Checks that a row fits MySQL's limit of all engines, and with what has to be in it InnoDB's of half a page: a warning where

@@ -99,7 +99,11 @@ impl Session {
                 &self.vars.text("secure_file_priv"),
             )?)
         };
-        let begun = self.begin_rows(Rows::Changed);
+        let rows = match load.table.def.is_temporary() {
+            true => Rows::TemporaryChanged,
+            false => Rows::Changed,
+        };
+        let begun = self.begin_rows(rows);
         let outcome = match begun {
             Ok(()) => {
                 let table = Arc::clone(&load.table);
@@ -153,7 +157,10 @@ impl Session {
             return Err(SqlError::not_supported("PARTITION"));
         }
         let name = self.changeable_name(&l.table)?;
-        self.check_may_change()?;
+        let temporary = self.temporary_table(&name).is_some();
+        if !temporary {
+            self.check_may_change()?;
+        }
         let table = self.find_table(&name)?;
         let charset = match &l.charset {
             None => Charset::Utf8mb4,

@@ -118,6 +118,10 @@ async fn histograms(
     let full = format!("{}.{}", n.schema, n.name);
     let lines: Vec<histogram::Line> = match s.find_table(&n) {
         Err(e) => vec![("Error", e.message)],
+        Ok(t) if t.def.is_temporary() => {
+            let why = "Cannot create histogram statistics for a temporary table.";
+            vec![("Error", why.to_owned())]
+        }
         Ok(_) => {
             s.engine.statement_begin(Isolation::RepeatableRead);
             let r = histogram::change(&mut s.engine, (&n.schema, &n.name), clause).await;

@@ -59,7 +59,7 @@ pub(super) fn columns(s: &mut Session, name: &ObjectName, full: bool) -> Result<
         r.add_text("Comment", 1 << 16);
     }
     for (i, c) in def.columns.iter().enumerate() {
-        if !security.sees_column(&def.schema, &def.name, &c.name) {
+        if !def.is_temporary() && !security.sees_column(&def.schema, &def.name, &c.name) {
             continue;
         }
         let f = column_facts(&def, i, offset);
@@ -146,17 +146,21 @@ pub(super) fn fields(
     };
     let full = s.full_name(&name)?;
     let security = Arc::clone(s.security());
-    security.check(&Need::AnythingOn {
-        table: needs::table(&full.schema, &full.name),
-        command: "SELECT",
-    })?;
+    let own = s.temporary_table(&full).is_some();
+    if !own {
+        security.check(&Need::AnythingOn {
+            table: needs::table(&full.schema, &full.name),
+            command: "SELECT",
+        })?;
+    }
     let def = definition(s, &name)?;
     let offset = s.vars.hot().time_zone.offset(s.facts.system_offset);
     let ci = types::CollationId::UTF8MB4_GENERAL_CI;
     let mut out = Vec::new();
     for (i, c) in def.columns.iter().enumerate() {
         let matches = wild.is_empty() || ci.like(c.name.as_bytes(), wild, Some(u32::from(b'\\')));
-        if !matches || !security.sees_column(&def.schema, &def.name, &c.name) {
+        let seen = own || security.sees_column(&def.schema, &def.name, &c.name);
+        if !matches || !seen {
             continue;
         }
         let mut m = ColumnMeta::computed(&c.name, c.ty.clone(), c.nullable);

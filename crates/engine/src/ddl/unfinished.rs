@@ -1,0 +1,105 @@
+//! Tables made from a query: filled while their session alone knows them, and given a definition when all rows are there. A crash before that
+//! leaves a file that no definition names, which the start removes; an error takes it away at once.
+//!
+//! Must never do: hold the mutex of definition changes while rows are put in. A query may take its time, or wait for others.
+
+use super::catalog::table_row;
+use super::check_names::refuse_taken;
+use super::foreign_keys::Ties;
+use super::statements::{RowChange, arrange_clustered};
+use super::table_path;
+use crate::schema::{Catalog, Table, TableDef};
+use crate::session::Session;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use types::SqlError;
+
+/// The name by which a session knows the table that it is making; no statement can say it.
+pub const UNFINISHED: &str = "\0unfinished";
+
+fn refuse(catalog: &Catalog, def: &TableDef) -> Result<(), SqlError> {
+    if catalog.schema(&def.schema).is_none() {
+        return Err(SqlError::unknown_db(&def.schema));
+    }
+    if catalog.defines(&def.schema, &def.name) {
+        return Err(SqlError::table_exists(&def.name));
+    }
+    refuse_taken(catalog, def, None)
+}
+
+impl Session {
+    /// Makes a table that the session alone knows, as [`UNFINISHED`] of its schema: to be filled, and then to be
+    /// [finished](Self::finish_table) or [given up](Self::give_up_table).
+    ///
+    /// # Errors
+    /// As [`Session::create_table`].
+    pub async fn begin_table(&mut self, mut def: TableDef) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let catalog = engine.catalog();
+        refuse(&catalog, &def)?;
+        Ties::of(&catalog, None, &def, &[], self.foreign_key_checks)?;
+        if def.options.created_us == 0 {
+            def.options.created_us = engine.environment().clock.wall_us();
+        }
+        arrange_clustered(&mut def);
+        let path = engine.data_dir().join(table_path(&def.schema, &def.name));
+        let aside = path.with_extension(format!("new.{}", pager::SPACE_EXTENSION));
+        let space = engine.make_space(&mut def, aside, false).await?;
+        let t = Arc::new(Table::open(engine.pager(), def, space, None));
+        engine.unnamed.put(&t, base::Lsn::NONE);
+        let schema = t.def.schema.clone();
+        self.set_own(&schema, UNFINISHED, Some(t));
+        Ok(())
+    }
+
+    /// Gives the unfinished table of a schema its definition, and shows it to everybody. Its rows have been committed.
+    ///
+    /// # Errors
+    /// As [`Session::create_table`]; the table is given up then.
+    pub async fn finish_table(&mut self, schema: &str) -> Result<(), SqlError> {
+        let shown = self.show_finished(schema).await;
+        if shown.is_err() {
+            self.give_up_table(schema);
+        }
+        shown
+    }
+
+    async fn show_finished(&mut self, schema: &str) -> Result<(), SqlError> {
+        self.commit().await?;
+        let engine = self.engine.clone();
+        let unknown = || SqlError::internal("no table is being made");
+        let old = self.own_table(schema, UNFINISHED).cloned();
+        let old = old.ok_or_else(unknown)?;
+        let _ddl = self.lock_ddl(&engine).await?;
+        let catalog = engine.catalog();
+        let def = old.def.clone();
+        refuse(&catalog, &def)?;
+        let ties = Ties::of(&catalog, None, &def, &[], self.foreign_key_checks)?;
+        let _closed = self.close_tables(&ties.tables()).await?;
+        // Since the rows were committed somebody may have taken their parents away.
+        self.verify_rows(&old, &def, &ties).await?;
+        let mut rows = vec![RowChange::Put(table_row(&def))];
+        rows.extend(ties.rows());
+        engine.change_rows(rows).await?;
+        old.retired.store(true, Ordering::SeqCst);
+        let path = engine.data_dir().join(table_path(&def.schema, &def.name));
+        let (pager, space) = (engine.pager(), old.space.clone());
+        let t = Arc::new(Table::open(pager, def, space, Some(&old)));
+        t.live
+            .visible_from
+            .store(engine.log.end().0, Ordering::Release);
+        engine.change_catalog(|c| c.put_table(t));
+        ties.show(&engine);
+        engine.unnamed.remove(&old);
+        self.set_own(schema, UNFINISHED, None);
+        // If this fails the next start does it: files follow the catalog.
+        let _ = pager.rename_space(old.space_id(), &path);
+        Ok(())
+    }
+
+    /// Removes the unfinished table of a schema. What was put in has been rolled back, or goes with it.
+    pub fn give_up_table(&mut self, schema: &str) {
+        self.drop_temporary_table(schema, UNFINISHED);
+    }
+}

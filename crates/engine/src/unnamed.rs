@@ -1,0 +1,97 @@
+//! Tables that no definition of the catalog names: temporary tables of sessions, and tables that are being made from a query. Purge, samples
+//! and checkpoints find them here by their ids.
+//!
+//! Ids of temporary tables and of their indexes are of a range of their own and are given out again after two thousand million others. What the
+//! log still says of a former table of an id is told from the one of now by its place: it lies before that one was made.
+//!
+//! Must never do: keep a table whose session is gone.
+
+use crate::lock::AUTO_INC;
+use crate::schema::Table;
+use base::lock::Mutex;
+use base::{Lsn, SpaceId};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+struct Unnamed {
+    table: Arc<Table>,
+    /// Where the log ended when it was made.
+    made: Lsn,
+}
+
+#[derive(Default)]
+struct State {
+    tables: BTreeMap<u32, Unnamed>,
+    /// Ids of temporary tables and of their indexes.
+    used: HashSet<u32>,
+    /// How many ids were given out.
+    given: u32,
+}
+
+/// The tables without a name, by their ids.
+#[derive(Default)]
+pub(crate) struct UnnamedTables(Mutex<State>);
+
+fn ids(t: &Table) -> impl Iterator<Item = u32> {
+    let indexes = t.def.indexes.iter().map(|x| x.id);
+    indexes.chain([t.def.id])
+}
+
+impl UnnamedTables {
+    /// An id for a temporary table or one of its indexes.
+    pub(crate) fn new_id(&self) -> u32 {
+        let mut s = self.0.lock();
+        loop {
+            let id = SpaceId::FIRST_TEMPORARY.0 | s.given;
+            s.given = (s.given + 1) & !SpaceId::FIRST_TEMPORARY.0;
+            if id != AUTO_INC && !s.used.contains(&id) {
+                return id;
+            }
+        }
+    }
+
+    /// A table is there, of which the log up to `made` says nothing; or another object for one that was.
+    pub(crate) fn put(&self, table: &Arc<Table>, made: Lsn) {
+        let mut s = self.0.lock();
+        if table.def.is_temporary() {
+            s.used.extend(ids(table));
+        }
+        let new = Unnamed {
+            table: table.clone(),
+            made,
+        };
+        if let Some(was) = s.tables.insert(table.def.id, new)
+            && let Some(now) = s.tables.get_mut(&table.def.id)
+        {
+            now.made = was.made;
+        }
+    }
+
+    /// A table is gone, or has a name.
+    pub(crate) fn remove(&self, table: &Table) {
+        let mut s = self.0.lock();
+        s.tables.remove(&table.def.id);
+        ids(table).for_each(|id| {
+            s.used.remove(&id);
+        });
+    }
+
+    /// The table with this id.
+    pub(crate) fn get(&self, id: u32) -> Option<Arc<Table>> {
+        let s = self.0.lock();
+        s.tables.get(&id).map(|u| u.table.clone())
+    }
+
+    /// The table that a record at `at` is about.
+    pub(crate) fn changed_at(&self, id: u32, at: Lsn) -> Option<Arc<Table>> {
+        let s = self.0.lock();
+        let u = s.tables.get(&id).filter(|u| u.made <= at)?;
+        Some(u.table.clone())
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> Vec<Arc<Table>> {
+        let s = self.0.lock();
+        s.tables.values().map(|u| u.table.clone()).collect()
+    }
+}
