@@ -5,6 +5,7 @@ use crate::counters::Counters;
 use crate::purge_queue::{PurgeItem, done_noted};
 use crate::record::Undo;
 use crate::schema::CATALOG_ID;
+use crate::xa;
 use base::{Lsn, SpaceId, TxnId, le};
 use pager::{Record, RecordKind};
 use std::collections::HashMap;
@@ -111,6 +112,15 @@ impl Analysis {
                 self.ended.push(t);
             }
             RecordKind::Checkpoint => self.checkpoint(r.undo()),
+            // The last record of a prepared transaction.
+            RecordKind::Note if t != 0 && xa::is_prepared(r.undo()) => {
+                let x = self.active.entry(t).or_insert(Loser {
+                    first: start,
+                    last: start,
+                    ddl: false,
+                });
+                x.last = start;
+            }
             RecordKind::Note => match done_noted(r.undo()) {
                 Some(to) => self.purged_before(to),
                 None => self.counters.note(r.undo()),

@@ -7,6 +7,7 @@ use crate::purge_queue::PurgeQueue;
 use crate::sampling_queue::SamplingQueue;
 use crate::schema::{Catalog, Table, TableSizes};
 use crate::txn::TxnSystem;
+use crate::xa::Branches;
 use base::counters::Counter;
 use base::lock::{Mutex, RwLock};
 use base::{Environment, Event, Lsn, Task, TxnId, environment};
@@ -133,6 +134,8 @@ pub struct Engine {
     /// Tables that no definition names.
     pub(crate) unnamed: crate::unnamed::UnnamedTables,
     pub(crate) purge: PurgeQueue,
+    /// Branches of distributed transactions, those included that are prepared and no session has.
+    pub(crate) branches: Arc<Branches>,
     /// Tables whose figures are to be made.
     pub(crate) sampling: SamplingQueue,
     pub(crate) ddl: crate::schema::DdlState,
@@ -192,6 +195,7 @@ impl Engine {
             own_versions: AtomicU64::new(1 << 63),
             unnamed: Default::default(),
             purge,
+            branches: Arc::default(),
             sampling: SamplingQueue::new(),
             ddl: Default::default(),
             counters: Counters::default(),
@@ -511,6 +515,7 @@ impl Engine {
         for session in kept.into_iter().flatten() {
             session.forget_transaction();
         }
+        self.branches.forget_all();
     }
 
     async fn stop_tasks(&self) {

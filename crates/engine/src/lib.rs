@@ -16,6 +16,7 @@ mod engine;
 mod error;
 mod interrupt;
 pub mod lock;
+mod losers;
 mod mvcc;
 mod notices;
 mod open;
@@ -31,7 +32,9 @@ mod standing;
 mod stats;
 mod temp;
 pub mod txn;
+mod undo_reservation;
 mod unnamed;
+mod xa;
 
 pub use ddl::{Keys, Reshape, Rewrite, UNFINISHED};
 pub use engine::{Engine, EngineCounters, EngineOptions};
@@ -53,3 +56,4 @@ pub use session::{
 pub use standing::Standing;
 pub use stats::{ColumnStats, Histogram, IndexStats, TableStats};
 pub use temp::{TempFile, TempFiles};
+pub use xa::{BRANCHES_MAX, ClaimRefused, PreparedFact, XID_PART_MAX, Xid, XidClaim};

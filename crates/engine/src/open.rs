@@ -2,19 +2,18 @@
 //! that changed definitions are rolled back, the definitions are read, the rest of the losers are rolled back in the
 //! background while their rows stay locked, and files that no definition names are removed.
 
-use crate::analysis::{Analysis, Loser};
+use crate::analysis::Analysis;
 use crate::counters::Counters;
 use crate::ddl::{OrphanedTree, catalog_def, catalog_path, load, remove_left_runs, table_path};
 use crate::engine::{Engine, EngineOptions};
 use crate::lock::LockTable;
+use crate::losers::{adopt, finish_loser, hold_tables, take_prepared, touches_only_catalog};
 use crate::purge_queue::PurgeQueue;
-use crate::record::Undo;
 use crate::schema::CATALOG_ID;
 use crate::schema::{Catalog, Table, TableDef};
-use crate::session::Session;
 use crate::stats::{Saved, decode};
 use crate::temp::TempFiles;
-use crate::txn::{ActiveTxn, TxnSystem};
+use crate::txn::TxnSystem;
 use base::lock::Mutex;
 use base::{Environment, Lsn, PageNo, SpaceId, TxnId};
 use btree::Tree;
@@ -38,6 +37,8 @@ pub struct OpenReport {
     pub pages: Report,
     /// Transactions that had not committed and are rolled back.
     pub losers: usize,
+    /// Transactions that were prepared, and still are.
+    pub prepared: usize,
     /// Tables whose file is missing or unreadable: they are listed, and give an error when used.
     pub missing: Vec<String>,
     /// Files removed because no definition named them.
@@ -258,7 +259,6 @@ async fn begin(
     let engine = Arc::new(engine);
     *made = Some(engine.clone());
     let mut losers = adopt(&engine, &found);
-    report.losers = losers.len();
     let recovered = |c: Counters| {
         let mut place = engine.recovered_counters.lock();
         *place = c;
@@ -285,6 +285,9 @@ async fn begin(
         .await
         .map_err(|e| in_catalog(&engine, e))?;
     engine.ddl.set_catalog_table(catalog.clone());
+    let prepared = take_prepared(&engine, &mut losers).await?;
+    report.losers = losers.len();
+    report.prepared = prepared.len();
     // Definitions first: what is read below must be committed.
     let (ddl, rest): (Vec<_>, Vec<_>) = losers.drain(..).partition(|(_, l)| l.ddl);
     let mut later = rest;
@@ -297,6 +300,7 @@ async fn begin(
     }
     let left = load_tables(&engine, &catalog, &found.counters, &mut report).await?;
     recovered(Counters::default());
+    hold_tables(&engine, &prepared);
     pager.give_back_before_traffic().await;
     for (mut s, _) in later {
         // Definitions stay as they are until its rows are as they were.
@@ -311,72 +315,6 @@ async fn begin(
     engine.spawn("sampling", engine.clone().run_sampling());
     engine.spawn("flusher", engine.clone().run_flusher());
     Ok((engine, report))
-}
-
-fn adopt(engine: &Arc<Engine>, found: &Analysis) -> Vec<(Session, Loser)> {
-    let mut ids: Vec<u64> = found.active.keys().copied().collect();
-    ids.sort_unstable();
-    if base::mutant!("loser-not-rolled-back") {
-        ids.retain(|t| found.active[t].ddl);
-    }
-    ids.into_iter()
-        .map(|t| {
-            let l = found.active[&t];
-            let mut s = Session::new(engine.clone());
-            engine.txns.adopt(
-                s.reg.cell(),
-                ActiveTxn {
-                    txid: TxnId(t),
-                    first: l.first,
-                    last: l.last,
-                },
-            );
-            s.txid = TxnId(t);
-            (s, l)
-        })
-        .collect()
-}
-
-async fn finish_loser(mut s: Session) -> Result<(), OpenError> {
-    match s.rollback().await {
-        Ok(()) => Ok(()),
-        Err(e) => {
-            let r = OpenError::Damaged(format!(
-                "a transaction cannot be rolled back: {}",
-                e.message
-            ));
-            let engine = s.engine.clone();
-            engine.keep(Box::new(s));
-            Err(r)
-        }
-    }
-}
-
-/// Definition changes touch nothing but the catalog's table; anything else may need tables that are not open yet.
-async fn touches_only_catalog(engine: &Arc<Engine>, l: &Loser) -> Result<bool, OpenError> {
-    let mut at = l.last;
-    let mut bytes = Vec::new();
-    while !at.is_none() {
-        loop {
-            match engine.log.read_record(at, &mut bytes) {
-                Ok(()) => break,
-                Err(OpError::Wait(w)) => {
-                    engine.pager.resolve(w).await?;
-                }
-                Err(e) => return Err(e.into()),
-            }
-        }
-        let Some(r) = Record::parse(&bytes) else {
-            return Err(OpError::LogDamaged(at).into());
-        };
-        if r.header().kind == RecordKind::Change
-            && Undo::decode(r.undo()).is_none_or(|u| u.table != CATALOG_ID)
-        {
-            return Ok(false);
-        }
-        at = r.header().prev;
-    }
-    Ok(true)
 }
 
 async fn open_catalog(engine: &Arc<Engine>, report: &Report) -> Result<Arc<Table>, OpenError> {

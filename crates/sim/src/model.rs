@@ -76,6 +76,23 @@ struct Commit {
     names: Option<Names>,
 }
 
+/// A transaction that a client has prepared, or has tried to.
+#[derive(Clone, Debug, Default)]
+pub struct PreparedModel {
+    /// What it writes.
+    pub writes: Vec<Write>,
+    /// Its being prepared was acknowledged.
+    pub acknowledged: bool,
+    /// That is durable.
+    pub durable: bool,
+    /// Somebody has begun to end it.
+    pub ending: bool,
+    /// Where its commit stands in the order.
+    pub committed: Option<Seq>,
+    /// Its rollback was acknowledged, and is durable.
+    pub gone: bool,
+}
+
 /// The history.
 #[derive(Clone, Default)]
 pub struct Model {
@@ -89,6 +106,9 @@ pub struct Model {
     pub tables: BTreeMap<Life, TableModel>,
     /// Names as new statements see them.
     pub names: Names,
+    /// Prepared transactions by their names, which are numbers.
+    pub prepared: BTreeMap<u64, PreparedModel>,
+    next_prepared: u64,
     base: (Seq, Names),
     commits: Vec<Commit>,
     next_life: Life,
@@ -104,6 +124,17 @@ impl Model {
     pub fn tag(&mut self) -> i64 {
         self.next_tag += 1;
         self.next_tag
+    }
+
+    /// A transaction is going to be prepared: its name.
+    pub fn new_prepared(&mut self, writes: Vec<Write>) -> u64 {
+        self.next_prepared += 1;
+        let p = PreparedModel {
+            writes,
+            ..PreparedModel::default()
+        };
+        self.prepared.insert(self.next_prepared, p);
+        self.next_prepared
     }
 
     /// A new table's life begins (nobody sees it before its commit).

@@ -1,6 +1,6 @@
 //! A seed from beginning to end: one incarnation of the engine after the other on what the power cuts leave of the disk.
 
-use crate::client::Client;
+use crate::client::{self, Client};
 use crate::context::Context;
 use crate::disk::{Counts, Cut, Faults, SimDisk, Survivor};
 use crate::exec::{Executor, Stop};
@@ -395,6 +395,14 @@ impl Run {
     /// Waits for purge and rollbacks to end, and looks at everything.
     pub(crate) fn rest(&mut self, life: &mut Life) -> End {
         let engine = life.cx.engine.clone();
+        if self.plan.prepares {
+            let cx = life.cx.clone();
+            match self.task(life, "ends", async move { client::end_all(&cx).await }) {
+                End::Fine => {}
+                End::Wrong(_) if self.has_faults() => return End::Fine,
+                e => return e,
+            }
+        }
         let busy = |e: &Executor| e.has("rollback") || e.has("orphaned-trees");
         let quiet = |e: &Executor| !busy(e) && engine.counters().purge_queue == 0;
         match life.exec.run(ENDLESS, quiet) {

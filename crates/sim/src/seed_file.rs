@@ -44,7 +44,7 @@ pub fn flag(
 }
 
 /// The limits that are on or off, by their flags.
-fn switches(l: &mut Limits) -> [(&'static str, &mut bool); 8] {
+fn switches(l: &mut Limits) -> [(&'static str, &mut bool); 9] {
     [
         ("--calm", &mut l.calm),
         ("--no-ddl", &mut l.no_ddl),
@@ -54,6 +54,7 @@ fn switches(l: &mut Limits) -> [(&'static str, &mut bool); 8] {
         ("--no-columns", &mut l.no_columns),
         ("--same-keys", &mut l.same_keys),
         ("--short", &mut l.short),
+        ("--one-phase", &mut l.one_phase),
     ]
 }
 
@@ -108,9 +109,11 @@ mod tests {
             line("v6 9").unwrap().1,
             Limits {
                 short: true,
+                one_phase: true,
                 ..Limits::default()
             }
         );
-        assert_eq!(line("v7 9").unwrap().1, Limits::default());
+        assert!(line("v7 9").unwrap().1.one_phase);
+        assert_eq!(line("v8 9").unwrap().1, Limits::default());
     }
 }

@@ -1,7 +1,7 @@
 //! After a recovery: what is in the tables must be the state at one point of the history, no older than what was
 //! acknowledged; every index must show the same rows; and when background work has ended nothing may be left over.
 
-use crate::client::difference;
+use crate::client::{self, difference};
 use crate::context::{Context, Trouble};
 use crate::model::Seq;
 use crate::shape::{Row, SCHEMA, Shape};
@@ -150,7 +150,7 @@ fn disagreement(
 }
 
 /// Compares everything with the history, and takes what is there as the state from which it goes on.
-pub async fn recovered(cx: &Context, floor: Seq, damage: bool) -> Result<(), Trouble> {
+pub async fn recovered(cx: &Arc<Context>, floor: Seq, damage: bool) -> Result<(), Trouble> {
     let found = read_all(cx, damage).await?;
     let mut why = Vec::new();
     let candidates: Vec<Seq> = cx.model().candidates(floor).collect();
@@ -166,7 +166,7 @@ pub async fn recovered(cx: &Context, floor: Seq, damage: bool) -> Result<(), Tro
                     cx.count("unacknowledged commits lost");
                 }
                 cx.model().reset_to(*at, *sure);
-                return Ok(());
+                return client::recovered(cx, *at, *sure).await;
             }
             Some(w) => {
                 if why.len() < 3 {

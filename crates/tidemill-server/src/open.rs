@@ -49,6 +49,7 @@ pub fn recovery(report: &OpenReport) -> Vec<String> {
         missing,
         orphans,
         purge_unread,
+        prepared,
     } = report;
     let mut lines = Vec::new();
     if pages.created {
@@ -64,6 +65,11 @@ pub fn recovery(report: &OpenReport) -> Vec<String> {
             pages.applied,
             pages.redo_us / 1000,
             pages.restored_pages,
+        ));
+    }
+    if *prepared > 0 {
+        lines.push(format!(
+            "{prepared} prepared XA transactions were found: XA RECOVER lists them, their rows stay locked until XA COMMIT or XA ROLLBACK"
         ));
     }
     lines.extend(pages.control_damaged.clone());

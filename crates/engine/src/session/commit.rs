@@ -177,7 +177,7 @@ impl Session {
     }
 
     /// Waits for room in the log, however long it takes: what must not fail (commit, rollback) goes through here.
-    async fn wait_admission(&self) -> Result<(), SqlError> {
+    pub(super) async fn wait_admission(&self) -> Result<(), SqlError> {
         match self.engine.log.admit(Purpose::Undo) {
             Ok(()) => Ok(()),
             Err(OpError::Wait(_) | OpError::LogFull(_)) => self

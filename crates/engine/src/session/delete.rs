@@ -2,11 +2,11 @@
 
 use super::conflict::Conflict;
 use super::secondary::entry_key;
-use super::undo_reservation::SMALL_UNDO;
 use super::{LockWait, Pins, Session, Written};
 use crate::error;
 use crate::record::{DELETED, EXTERNAL, HEADER, RowRef, RowVersion, Undo, UndoOp};
 use crate::schema::Table;
+use crate::undo_reservation::SMALL_UNDO;
 use btree::Action;
 use pager::{OpError, RecordKind};
 use std::sync::Arc;

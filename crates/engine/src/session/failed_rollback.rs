@@ -22,7 +22,7 @@ impl Session {
 
     /// The log is closed, or something that the rollback needs is damaged: the transaction stays registered, so that the next
     /// start rolls it back, and its rows stay locked.
-    fn keep_failed(self, why: &SqlError) {
+    pub(super) fn keep_failed(self, why: &SqlError) {
         let engine = self.engine.clone();
         engine.note_failed_rollback(self.txid, &why.message);
         let tables = self.tables_used();

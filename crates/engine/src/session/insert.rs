@@ -3,12 +3,12 @@
 use super::conflict::Conflict;
 use super::overflow_columns::BuiltRow;
 use super::secondary::entry_key;
-use super::undo_reservation::SMALL_UNDO;
 use super::{Inserted, LockWait, Pins, Session};
 use crate::error;
 use crate::lock::{Hold, Mode};
 use crate::record::{Delta, EXTERNAL, HEADER, RowVersion, Undo, UndoOp};
 use crate::schema::Table;
+use crate::undo_reservation::SMALL_UNDO;
 use base::Lsn;
 use btree::Action;
 use pager::{OpError, RecordKind};

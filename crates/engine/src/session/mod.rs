@@ -18,6 +18,7 @@ mod insert;
 mod outcome;
 mod overflow_columns;
 mod own_tables;
+mod prepare;
 mod read;
 mod reference;
 mod rollback;
@@ -25,7 +26,7 @@ mod scan;
 mod scan_spec;
 mod secondary;
 mod tables;
-mod undo_reservation;
+
 mod update;
 
 pub use batch::RowBatch;
@@ -42,6 +43,8 @@ use crate::error;
 use crate::interrupt::Interrupt;
 use crate::schema::{Catalog, TableUse};
 use crate::txn::{Registration, Snapshot};
+use crate::undo_reservation::UndoReservation;
+use crate::xa::EndingBranch;
 use base::{Lsn, TxnId};
 use btree::Change;
 use own_tables::OwnTables;
@@ -51,7 +54,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 pub use types::Isolation;
 use types::SqlError;
-use undo_reservation::UndoReservation;
 
 /// What a reader does about locked rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,6 +124,8 @@ pub struct Session {
     /// Deadlocks that ended its transactions since one was committed.
     pub(crate) lost: u8,
     undo_reservation: UndoReservation,
+    /// Its transaction was prepared, by somebody, and it is to end it: the name, the rows written, the beginning.
+    ending: Option<(EndingBranch, u64, i64)>,
     pub(crate) change: Change,
     catalog: Arc<Catalog>,
     /// The version of the catalog that `catalog` was made of.
@@ -173,6 +177,7 @@ impl Session {
             weight: 0,
             lost: 0,
             undo_reservation,
+            ending: None,
             change: Change::default(),
             catalog_of: catalog.version,
             catalog,
@@ -501,6 +506,9 @@ impl Drop for Session {
             self.close_snapshot();
             return;
         }
+        if self.put_back_prepared() {
+            return;
+        }
         if self.reg.last().is_none() {
             self.end_unlogged();
             return;
@@ -514,6 +522,7 @@ impl Drop for Session {
         orphan.txid = std::mem::take(&mut self.txid);
         orphan.uses = std::mem::take(&mut self.uses);
         orphan.snapshot = self.snapshot.take();
+        orphan.ending = self.ending.take();
         let engine = self.engine.clone();
         if engine.stopping.load(Ordering::SeqCst) {
             // The next start rolls it back. Its cell stays registered, so that the last checkpoint lists it.

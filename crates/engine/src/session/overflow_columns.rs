@@ -1,10 +1,10 @@
 //! Overflow columns: long columns are written to overflow pages before the row that refers to them, and released behind it.
 
-use super::undo_reservation::SMALL_UNDO;
 use super::{Pins, Session};
 use crate::error;
 use crate::record::{RowBuilder, Undo, UndoOp};
 use crate::schema::Table;
+use crate::undo_reservation::SMALL_UNDO;
 use base::PageNo;
 use btree::OverflowWriter;
 use pager::{Mtr, OpError, Purpose, RecordKind};

@@ -2,13 +2,13 @@
 
 use super::conflict::{Conflict, ConflictCheck};
 use super::scan::{Scan, Stop, storage};
-use super::undo_reservation::SMALL_UNDO;
 use super::{LockWait, Pins, Session};
 use crate::error;
 use crate::lock::{Hold, Mode};
 use crate::record::{DELETED, RowRef, SecValue, Undo, UndoOp};
 use crate::schema::Table;
 use crate::txn::{Snapshot, Status};
+use crate::undo_reservation::SMALL_UNDO;
 use btree::{Action, Direction, ScanPos, ScanState, Visit};
 use pager::{OpError, RecordKind};
 use smallvec::SmallVec;

@@ -2,9 +2,11 @@
 
 mod covered;
 mod ddl;
+mod prepared;
 mod read;
 mod write;
 
+pub use prepared::{end_all, recovered};
 pub use read::difference;
 
 use crate::context::{Context, Guard, Trouble, impatient, pause};
@@ -149,6 +151,9 @@ impl Client {
     }
 
     async fn transaction(&mut self, s: &mut Session) -> Result<(), Trouble> {
+        if self.cx.plan.prepares && self.rng.one_in(3) {
+            self.end_some_prepared().await?;
+        }
         let isolation = match self.rng.below(20) {
             0 => Isolation::ReadUncommitted,
             1..6 => Isolation::ReadCommitted,
@@ -189,6 +194,9 @@ impl Client {
             s.rollback().await?;
             self.cx.count("rollbacks");
             return Ok(());
+        }
+        if self.cx.plan.prepares && explicit && self.rng.one_in(6) {
+            return self.prepare_transaction(s, tx).await;
         }
         self.commit(s, tx).await
     }

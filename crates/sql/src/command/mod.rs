@@ -17,3 +17,4 @@ mod set;
 pub(crate) mod set_vars;
 pub mod show;
 mod transaction;
+mod xa;

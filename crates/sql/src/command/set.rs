@@ -92,6 +92,11 @@ impl Session {
                 let was_on = self.vars.hot().autocommit;
                 self.set_variable(*scope, name, input)?;
                 if name.eq_ignore_ascii_case("autocommit") {
+                    let switched_on = !was_on && self.vars.hot().autocommit;
+                    if let (true, Err(e)) = (switched_on, self.outside_xa()) {
+                        self.set_variable(*scope, name, &VarInput::Int(0))?;
+                        return Err(e);
+                    }
                     self.autocommit_changed(was_on).await?;
                 }
                 Ok(())

@@ -52,6 +52,7 @@ impl Session {
 
     /// COMMIT (`true`) and ROLLBACK.
     async fn end(&mut self, commit: bool, how: &Completion) -> Result<Done, SqlError> {
+        self.outside_xa()?;
         let kind = self.vars.hot().completion_type;
         let chain = how.chain.unwrap_or(kind == 1 && how.release != Some(true));
         let release = how.release.unwrap_or(kind == 2 && !chain);
@@ -70,6 +71,7 @@ impl Session {
 
     /// SAVEPOINT. Outside a transaction in autocommit mode it has no effect, as in MySQL.
     fn savepoint(&mut self, name: &str) -> Result<Done, SqlError> {
+        self.xa_takes_rows()?;
         self.begin_implicit();
         if self.engine.in_transaction() {
             let all = (self.engine.savepoints() + 1) * SAVEPOINT;
@@ -83,12 +85,14 @@ impl Session {
 
     /// ROLLBACK TO SAVEPOINT.
     async fn rollback_to(&mut self, name: &str) -> Result<Done, SqlError> {
+        self.xa_takes_rows()?;
         self.engine.rollback_to(name).await?;
         Ok(Done::default())
     }
 
     /// RELEASE SAVEPOINT.
     fn release_savepoint(&mut self, name: &str) -> Result<Done, SqlError> {
+        self.xa_takes_rows()?;
         self.engine.release_savepoint(name)?;
         Ok(Done::default())
     }
@@ -101,7 +105,7 @@ impl Session {
         read_only: Option<bool>,
     ) -> Result<(), SqlError> {
         let Some(scope) = scope else {
-            if self.engine.in_transaction() {
+            if self.engine.in_transaction() || self.xa.is_some() {
                 return Err(SqlError::fixed(
                     types::error::codes::ER_CANT_CHANGE_TX_CHARACTERISTICS,
                 ));

@@ -38,6 +38,8 @@ com! {
     ShowEngineStatus = "show_engine_status", ShowGrants = "show_grants", ShowPlugins = "show_plugins",
     ShowMasterStatus = "show_master_status", ShowSlaveStatus = "show_slave_status", ShowBinlogs = "show_binlogs",
     ShowCharsets = "show_charsets", ShowCollations = "show_collations", ShowOther = "show_profiles",
+    XaStart = "xa_start", XaEnd = "xa_end", XaPrepare = "xa_prepare", XaCommit = "xa_commit", XaRollback = "xa_rollback",
+    XaRecover = "xa_recover",
     Other = "other",
 }
 

@@ -72,17 +72,23 @@ pub(crate) fn transaction_text(t: &TransactionRow, now_us: i64) -> String {
     let seconds = now_us.saturating_sub(t.begun_us).max(0) / 1_000_000;
     let (locks, bytes) = t.locks;
     let p = &t.process;
-    let mut out = format!("TRANSACTION {}, ACTIVE {seconds} sec\n", t.number());
+    let state = match t.prepared {
+        true => "ACTIVE (PREPARED)",
+        false => "ACTIVE",
+    };
+    let mut out = format!("TRANSACTION {}, {state} {seconds} sec\n", t.number());
     let _ = writeln!(
         out,
         "{locks} lock struct(s), heap size {bytes}, {locks} row lock(s), undo log entries {}",
         t.changes
     );
-    let _ = writeln!(
-        out,
-        "MySQL thread id {}, {} {} {}",
-        p.id, p.host, p.user, p.state
-    );
+    if !t.prepared {
+        let _ = writeln!(
+            out,
+            "MySQL thread id {}, {} {} {}",
+            p.id, p.host, p.user, p.state
+        );
+    }
     if let Some(text) = t.statement() {
         let _ = writeln!(out, "{text}");
     }

@@ -26,6 +26,7 @@ mod transaction;
 pub(crate) mod transactions;
 pub mod transport;
 mod variables;
+pub(crate) mod xa;
 
 pub use com::{COM_NAMES, Com};
 pub use diagnostics::Diagnostics;

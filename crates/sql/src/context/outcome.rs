@@ -16,6 +16,7 @@ impl Session {
 
     /// Notes the error that ends the statement.
     pub(crate) fn failed(&mut self, e: SqlError) -> SqlError {
+        self.note_xa_undone(&e);
         self.closing |= Account::closes(e.code);
         let max = self.vars.hot().max_error_count;
         self.diagnostics.fail(&e, max);

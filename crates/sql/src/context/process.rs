@@ -162,6 +162,23 @@ pub struct ProcessRow {
     pub info: Option<Vec<u8>>,
 }
 
+impl ProcessRow {
+    /// In the place of a connection where there is none.
+    pub(super) fn nobody() -> ProcessRow {
+        ProcessRow {
+            id: 0,
+            user: String::new(),
+            host: String::new(),
+            account: AccountId::new("", ""),
+            db: None,
+            command: Command::Sleep,
+            seconds: 0,
+            state: String::new(),
+            info: None,
+        }
+    }
+}
+
 impl Process {
     fn text(&self) -> MutexGuard<'_, Text> {
         self.text.lock()

@@ -66,9 +66,10 @@ impl Session {
     /// Begins a statement on rows, in the present transaction or in one of its own. [`end_statement`](Session::end_statement) ends it.
     ///
     /// # Errors
-    /// 1792, 1290: it may not change any.
+    /// 1792, 1290: it may not change any; 1399: the branch of a distributed transaction takes none.
     pub(crate) fn begin_rows(&mut self, rows: Rows) -> Result<(), SqlError> {
         if rows != Rows::None {
+            self.xa_takes_rows()?;
             self.begin_implicit();
         }
         let (isolation, read_only) = match self.engine.in_transaction() {
@@ -90,6 +91,7 @@ impl Session {
     /// transaction that begins by itself.
     #[inline]
     pub(crate) fn begin_rows_now(&mut self, rows: Rows) -> Option<bool> {
+        self.xa_takes_rows().ok()?;
         let own = !self.engine.in_transaction();
         if rows == Rows::Changed {
             self.may_change(self.is_read_only_now()).ok()?;

@@ -35,10 +35,17 @@ impl Instance {
                 isolation: standing.isolation(),
                 read_only: standing.is_read_only(),
                 changes: standing.changes(),
+                prepared: false,
                 locks: txid.map_or((0, 0), |t| self.engine.locks().figures_of(t)),
             })
         });
-        open.collect()
+        let mut all: Vec<TransactionRow> = open.collect();
+        let prepared = self.engine.prepared_now().into_iter();
+        all.extend(prepared.filter(|p| wanted(Some(p.txid))).map(|p| {
+            let locks = self.engine.locks().figures_of(p.txid);
+            TransactionRow::prepared(p, locks)
+        }));
+        all
     }
 
     /// From now on the engine tells of deadlocks.

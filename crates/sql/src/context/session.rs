@@ -29,6 +29,7 @@ use super::instance::Instance;
 use super::prepared::{Prepared, PreparedStatements};
 use super::process::Process;
 use super::transport::PeerTls;
+use super::xa::XaBranch;
 
 /// What a session's long operations are waited for with. Boxed, so that their code is compiled in this crate and not once
 /// more wherever they are awaited.
@@ -84,6 +85,8 @@ pub struct Session {
     pub(crate) named: HashMap<String, Prepared>,
     pub(crate) cache: StatementCache,
     pub(crate) locked_tables: bool,
+    /// Its branch of a distributed transaction.
+    pub(crate) xa: Option<XaBranch>,
     /// Rows that LOAD DATA has put in before the ones at hand.
     pub(crate) rows_before: u64,
     pub(crate) closing: bool,
@@ -175,6 +178,7 @@ impl Session {
             named: HashMap::new(),
             cache: StatementCache::new(),
             locked_tables: false,
+            xa: None,
             rows_before: 0,
             closing: false,
             isolation: engine::Isolation::RepeatableRead,
@@ -333,6 +337,8 @@ impl Session {
             if !base::mutant!("temporary-tables-outlive-a-reset") {
                 self.engine.drop_own_tables();
             }
+            // What is prepared stays, and is anybody's to end.
+            self.xa = None;
             self.forget_state();
             Ok(())
         })

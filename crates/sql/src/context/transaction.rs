@@ -8,8 +8,9 @@ impl Session {
     /// Commits what is open, as statements that change definitions do before they begin.
     ///
     /// # Errors
-    /// What committing fails with.
+    /// 1399 in a branch of a distributed transaction; what committing fails with.
     pub(crate) async fn implicit_commit(&mut self) -> Result<(), SqlError> {
+        self.outside_xa()?;
         self.engine.commit().await
     }
 

@@ -1,6 +1,7 @@
 //! The transactions of connections as others see them (`information_schema.INNODB_TRX`).
 
 use base::TxnId;
+use engine::PreparedFact;
 use types::Isolation;
 
 use super::process::ProcessRow;
@@ -19,11 +20,27 @@ pub struct TransactionRow {
     pub read_only: bool,
     /// Rows that it has written.
     pub changes: u64,
+    /// It is prepared, and no connection's: `process` stands for none.
+    pub prepared: bool,
     /// Locks that it has in the lock table, and what they take.
     pub locks: (u64, u64),
 }
 
 impl TransactionRow {
+    /// One that is prepared.
+    pub(super) fn prepared(p: PreparedFact, locks: (u64, u64)) -> TransactionRow {
+        TransactionRow {
+            txid: Some(p.txid),
+            begun_us: p.begun_us,
+            process: ProcessRow::nobody(),
+            isolation: p.isolation,
+            read_only: false,
+            changes: p.changes,
+            prepared: true,
+            locks,
+        }
+    }
+
     /// What it is called: a transaction without a number is named by its connection, far above all numbers, as MySQL does it.
     pub fn number(&self) -> u64 {
         match self.txid {

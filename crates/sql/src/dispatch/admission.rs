@@ -89,5 +89,6 @@ fn changes_data(statement: &Statement) -> bool {
             | Statement::UnlockTables
             | Statement::GetDiagnostics(_)
             | Statement::Help(_)
+            | Statement::Xa(_)
     )
 }

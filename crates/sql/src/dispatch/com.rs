@@ -68,6 +68,14 @@ pub fn of(statement: &Statement) -> Com {
         Statement::Explain(_) => Com::Explain,
         Statement::Describe(_) => Com::ShowFields,
         Statement::Show(s) => of_show(&s.what),
+        Statement::Xa(xa) => match **xa {
+            ast::Xa::Start { .. } => Com::XaStart,
+            ast::Xa::End { .. } => Com::XaEnd,
+            ast::Xa::Prepare(_) => Com::XaPrepare,
+            ast::Xa::Commit { .. } => Com::XaCommit,
+            ast::Xa::Rollback(_) => Com::XaRollback,
+            ast::Xa::Recover { .. } => Com::XaRecover,
+        },
         _ => Com::Other,
     }
 }

@@ -76,7 +76,12 @@ impl Session {
         sink: &'s mut dyn ResultSink,
     ) -> std::pin::Pin<Box<dyn Future<Output = Result<Done, SqlError>> + Send + 's>> {
         Box::pin(async move {
-            let granted = self.permit(statement)?;
+            let granted = match self.permit(statement) {
+                Err(e) if matches!(statement, Statement::Xa(_)) => {
+                    return Err(self.no_xa_recover(&e));
+                }
+                granted => granted?,
+            };
             let granted = &granted;
             if long_running::is_long_running_statement(statement) {
                 self.leave().await;
@@ -88,6 +93,7 @@ impl Session {
                 | Statement::Savepoint(_)
                 | Statement::RollbackTo(_)
                 | Statement::ReleaseSavepoint(_) => self.run_transaction(statement).await,
+                Statement::Xa(xa) => self.run_xa(granted, xa, sink).await,
                 Statement::Set(items) if matches!(items[..], [SetItem::Password { .. }]) => {
                     self.set_password(&items[0], sink).await
                 }

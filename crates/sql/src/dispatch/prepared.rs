@@ -32,6 +32,7 @@ fn is_preparable(s: &Statement) -> bool {
             | Statement::UnlockTables
             | Statement::LoadData(_)
             | Statement::Handler(_)
+            | Statement::Xa(_)
     )
 }
 

@@ -38,7 +38,7 @@ impl<'v> Locks<'v> {
 
     /// The connection of a transaction.
     fn thread(&self, t: TxnId) -> Value {
-        let row = self.transactions.get(&t);
+        let row = self.transactions.get(&t).filter(|t| !t.prepared);
         row.map_or(Value::Null, |t| uint(t.process.id))
     }
 

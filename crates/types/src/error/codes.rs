@@ -247,6 +247,8 @@ codes! {
     ER_XAER_INVAL = 1398, "XAE05", "XAER_INVAL: Invalid arguments (or unsupported command)";
     ER_XAER_RMFAIL = 1399, "XAE07", "XAER_RMFAIL: The command cannot be executed when global transaction is in the  %.64s state";
     ER_XAER_OUTSIDE = 1400, "XAE09", "XAER_OUTSIDE: Some work is done outside global transaction";
+    ER_XAER_RMERR = 1401, "XAE03", "XAER_RMERR: Fatal error occurred in the transaction branch - check your data for consistency";
+    ER_XA_RBROLLBACK = 1402, "XA100", "XA_RBROLLBACK: Transaction branch was rolled back";
     ER_NONEXISTING_PROC_GRANT = 1403, "42000", "There is no such grant defined for user '%-.48s' on host '%-.255s' on routine '%-.192s'";
     ER_DATA_TOO_LONG = 1406, "22001", "Data too long for column '%s' at row %ld";
     ER_CANT_CREATE_USER_WITH_GRANT = 1410, "42000", "You are not allowed to create a user with GRANT";
@@ -275,6 +277,8 @@ codes! {
     ER_CANT_CHANGE_TX_CHARACTERISTICS = 1568, "25001", "Transaction characteristics can't be changed while a transaction is in progress";
     ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT = 1582, "42000", "Incorrect parameter count in the call to native function '%-.192s'";
     ER_WRONG_PARAMETERS_TO_NATIVE_FCT = 1583, "42000", "Incorrect parameters in the call to native function '%-.192s'";
+    ER_XA_RBTIMEOUT = 1613, "XA106", "XA_RBTIMEOUT: Transaction branch was rolled back: took too long";
+    ER_XA_RBDEADLOCK = 1614, "XA102", "XA_RBDEADLOCK: Transaction branch was rolled back: deadlock was detected";
     ER_NEED_REPREPARE = 1615, "HY000", "Prepared statement needs to be re-prepared";
     WARN_OPTION_IGNORED = 1618, "HY000", "<%-.64s> option ignored";
     ER_TOO_LONG_FIELD_COMMENT = 1629, "HY000", "Comment for field '%-.64s' is too long (max = %lu)";

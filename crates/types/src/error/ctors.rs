@@ -148,6 +148,8 @@ ctors! {
     autoinc_exhausted() = ER_AUTOINC_READ_FAILED, "Failed to read auto-increment value from storage engine";
     /// 1305 for a savepoint.
     no_such_savepoint(name: &str) = ER_SP_DOES_NOT_EXIST, "SAVEPOINT {name} does not exist";
+    /// 1399: `state` is such as `ACTIVE`.
+    xaer_rmfail(state: &str) = ER_XAER_RMFAIL, "XAER_RMFAIL: The command cannot be executed when global transaction is in the  {state} state";
     /// 1451: `key` is the foreign key in words, behind its table.
     row_is_referenced(key: &str) = ER_ROW_IS_REFERENCED_2, "Cannot delete or update a parent row: a foreign key constraint fails ({key})";
     /// 1452: as [`row_is_referenced`](Self::row_is_referenced).

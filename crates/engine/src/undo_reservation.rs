@@ -8,17 +8,17 @@ use std::sync::Arc;
 const STEP: u64 = 64 << 10;
 
 /// Bytes of the record that takes an entry out again, or puts back what its header was.
-pub(super) const SMALL_UNDO: u64 = 80;
+pub(crate) const SMALL_UNDO: u64 = 80;
 
 /// What a session's transaction has asked for.
-pub(super) struct UndoReservation {
+pub(crate) struct UndoReservation {
     log: Arc<Log>,
     needed: u64,
     reserved: u64,
 }
 
 impl UndoReservation {
-    pub(super) fn new(log: Arc<Log>) -> UndoReservation {
+    pub(crate) fn new(log: Arc<Log>) -> UndoReservation {
         UndoReservation {
             log,
             needed: 0,
@@ -28,7 +28,7 @@ impl UndoReservation {
 
     /// A change was logged whose undoing takes `bytes` of log.
     #[inline]
-    pub(super) fn add(&mut self, bytes: u64) {
+    pub(crate) fn add(&mut self, bytes: u64) {
         self.needed += bytes;
         if self.needed >= self.reserved + STEP {
             self.log.reserve_undo(self.needed - self.reserved);
@@ -36,9 +36,14 @@ impl UndoReservation {
         }
     }
 
+    /// Bytes of log that undoing the transaction takes, as far as it was told.
+    pub(crate) fn needed(&self) -> u64 {
+        self.needed
+    }
+
     /// The transaction has ended.
     #[inline]
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.needed = 0;
         if self.reserved > 0 {
             self.log.release_undo(std::mem::take(&mut self.reserved));

@@ -1,0 +1,209 @@
+//! Prepared transactions: how a session gives its transaction away, durable and with its locks, and how another one ends it.
+//!
+//! Locks that are not in rows (of rows that were only read, of ranges, of unique values) end with the process. What is prepared does nothing
+//! more: to others it is as if it had committed where it was prepared, and what it has read may change from there on. What it has
+//! written carries its number in rows and entries, and stays locked. See decision 0040.
+
+use super::Session;
+use crate::engine::Engine;
+use crate::error;
+use crate::undo_reservation::UndoReservation;
+use crate::xa::{ClaimRefused, EndingBranch, Note, PreparedFact, PreparedTxn, Xid, XidClaim};
+use base::Lsn;
+use pager::{OpError, RecordKind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use types::SqlError;
+
+impl Engine {
+    /// A session begins a branch of this name, which nobody else may until the claim is dropped or the branch has ended.
+    ///
+    /// # Errors
+    /// There is one, or there are too many.
+    pub fn claim_xid(&self, xid: &Xid) -> Result<XidClaim, ClaimRefused> {
+        self.branches.claim(xid)
+    }
+
+    /// The prepared transactions, the oldest first, durable as commits are.
+    ///
+    /// # Errors
+    /// 1180: the log cannot be written.
+    pub async fn prepared(&self) -> Result<Vec<PreparedFact>, SqlError> {
+        let (facts, end) = self.branches.list();
+        if !end.is_none() {
+            self.wait_commit(end).await?;
+        }
+        Ok(facts)
+    }
+
+    /// Whether there is a prepared transaction of this name that any session may end.
+    pub fn may_end_prepared(&self, xid: &Xid) -> bool {
+        self.branches.may_be_ended(xid)
+    }
+
+    /// The same as they are in memory, for reports.
+    pub fn prepared_now(&self) -> Vec<PreparedFact> {
+        self.branches.list().0
+    }
+}
+
+impl Session {
+    /// Prepares the transaction, which is nobody's from then on; the session has none. Answers when that is as durable as
+    /// innodb_flush_log_at_trx_commit asks of a commit. The claim is taken where it was done, unless the transaction stays `attached`: then
+    /// others may end it once the claim is dropped.
+    ///
+    /// # Errors
+    /// 1180: the log cannot be written, and whether the transaction is prepared after the next start is not known. Another error: nothing
+    /// was done.
+    pub async fn prepare(
+        &mut self,
+        claim: &mut Option<XidClaim>,
+        attached: bool,
+    ) -> Result<(), SqlError> {
+        self.need_txid();
+        self.wait_admission().await?;
+        let end = self
+            .record_prepared(claim, attached)
+            .map_err(|e| error::storage(e, "the log"))?;
+        if base::mutant!("prepared-before-durable") {
+            return Ok(());
+        }
+        self.engine.clone().wait_commit(end).await
+    }
+
+    fn record_prepared(
+        &mut self,
+        claim: &mut Option<XidClaim>,
+        attached: bool,
+    ) -> Result<Lsn, OpError> {
+        let Some(xid) = claim.as_ref().map(|c| c.xid().clone()) else {
+            return Err(OpError::io(std::io::Error::other(
+                "a branch without a name",
+            )));
+        };
+        let now = self.engine.environment().clock.wall_us();
+        let note = Note {
+            xid,
+            isolation: self.isolation,
+            purge_work: self.purge_work,
+            weight: self.weight,
+            undo: self.undo_reservation.needed(),
+            changes: self.interrupt.standing.changes(),
+            begun_us: self.interrupt.standing.begun_us().unwrap_or(now),
+            tables: Note::tables_of(&self.uses),
+        };
+        let (body, last) = (note.encode(), self.reg.last());
+        let engine = self.engine.clone();
+        let rec = self.reg.recording();
+        let (note_kind, txid) = (RecordKind::Note, self.txid);
+        let done = engine
+            .pager
+            .append(note_kind, txid, last, &body, |_, _| {})?;
+        rec.done(done.start, true);
+        let given = self.give_away(note.xid, note.changes, note.begun_us, done.end);
+        let put = engine.branches.put(given, attached);
+        assert!(put, "the name of a claim is free");
+        if let Some(claim) = claim.take_if(|_| !attached) {
+            claim.handed_over();
+        }
+        self.interrupt.standing.end();
+        self.interrupt.txid.store(0, Ordering::SeqCst);
+        self.end_transaction();
+        Ok(done.end)
+    }
+
+    /// Commits the prepared transaction of this name; false where there is none that nobody else ends.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit). What was not committed is still prepared.
+    pub async fn commit_prepared(&self, xid: &Xid) -> Result<bool, SqlError> {
+        let Some((txn, ending)) = self.engine.branches.take(xid) else {
+            return Ok(false);
+        };
+        let mut session = Session::of_prepared(self.engine.clone(), txn, ending);
+        session.commit().await?;
+        Ok(true)
+    }
+
+    /// Rolls the prepared transaction of this name back; false where there is none that nobody else ends. Answers when that is as durable
+    /// as a commit: who has been answered does not ask again.
+    ///
+    /// # Errors
+    /// As [`rollback`](Self::rollback), then the next start tries again. 1180 as for a commit.
+    pub async fn rollback_prepared(&self, xid: &Xid) -> Result<bool, SqlError> {
+        let Some((txn, mut ending)) = self.engine.branches.take(xid) else {
+            return Ok(false);
+        };
+        ending.decided = true;
+        let mut session = Session::of_prepared(self.engine.clone(), txn, ending);
+        if let Err(why) = session.rollback().await {
+            session.keep_failed(&why);
+            return Err(why);
+        }
+        if !base::mutant!("prepared-rollback-before-durable") {
+            let end = self.engine.log.end();
+            self.engine.wait_commit(end).await?;
+        }
+        Ok(true)
+    }
+
+    /// A session that has nothing but a prepared transaction, to end it.
+    fn of_prepared(engine: Arc<Engine>, txn: PreparedTxn, ending: EndingBranch) -> Session {
+        let mut s = Session::new(engine);
+        s.reg = txn.reg;
+        s.undo_reservation = txn.undo;
+        s.uses = txn.uses;
+        s.txid = txn.txid;
+        s.isolation = txn.isolation;
+        s.purge_work = txn.purge_work;
+        s.weight = txn.weight;
+        s.ending = Some((ending, txn.changes, txn.begun_us));
+        s
+    }
+
+    /// The session goes, and its prepared transaction was not decided: it is prepared as before. False where it was.
+    pub(super) fn put_back_prepared(&mut self) -> bool {
+        let Some((ending, changes, begun_us)) = self.ending.take_if(|e| !e.0.decided) else {
+            return false;
+        };
+        let end = self.engine.log.end();
+        let given = self.give_away(ending.xid.clone(), changes, begun_us, end);
+        self.engine.branches.put(given, false);
+        true
+    }
+
+    /// A transaction that recovery has found prepared is for others to end. `Err`: it has the name of another one.
+    pub(crate) fn adopt_prepared(mut self, note: Note) -> Result<(), Xid> {
+        self.undo_reservation.add(note.undo);
+        self.isolation = note.isolation;
+        self.purge_work = note.purge_work;
+        self.weight = note.weight;
+        let xid = note.xid.clone();
+        let given = self.give_away(note.xid, note.changes, note.begun_us, Lsn::NONE);
+        let put = self.engine.branches.put(given, false);
+        put.then_some(()).ok_or(xid)
+    }
+
+    /// What the transaction is, without the session, which has none from then on.
+    fn give_away(&mut self, xid: Xid, changes: u64, begun_us: i64, end: Lsn) -> PreparedTxn {
+        // No snapshot: what it has to see it has seen, and old versions are not to be kept for it.
+        self.close_snapshot();
+        let mut reg = self.engine.txns.register();
+        std::mem::swap(&mut reg, &mut self.reg);
+        let mut undo = UndoReservation::new(self.engine.log.clone());
+        std::mem::swap(&mut undo, &mut self.undo_reservation);
+        PreparedTxn {
+            xid,
+            txid: std::mem::take(&mut self.txid),
+            reg,
+            undo,
+            uses: std::mem::take(&mut self.uses),
+            isolation: self.isolation,
+            purge_work: self.purge_work,
+            weight: self.weight,
+            changes,
+            begun_us,
+            end,
+        }
+    }
+}

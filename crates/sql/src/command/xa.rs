@@ -1,0 +1,225 @@
+//! XA: the branches of distributed transactions.
+//!
+//! What a state refuses of other statements is in `context/xa.rs`; what a prepared transaction is, in the engine.
+
+use engine::{ClaimRefused, Xid};
+use types::error::codes;
+use types::{DataType, SqlError, Value};
+
+use crate::access::Granted;
+use crate::context::Session;
+use crate::context::xa::{XaBranch, XaState};
+use crate::describe::rowset::RowSet;
+use crate::sink::{Done, ResultSink};
+use sql_parser::ast::{self, Xa};
+
+/// Characters of the name in XA RECOVER, as MySQL has them: both parts in hexadecimal, behind `0x`.
+const DATA_CHARS: u32 = 258;
+
+fn named(xid: &ast::Xid) -> Xid {
+    Xid {
+        format: xid.format,
+        gtrid: xid.gtrid.clone(),
+        bqual: xid.bqual.clone(),
+    }
+}
+
+impl Session {
+    /// Carries out an XA statement.
+    ///
+    /// # Errors
+    /// 1397 to 1402, 1440, 1613, 1614; what committing, rolling back and the log fail with.
+    pub(crate) async fn run_xa(
+        &mut self,
+        _: &Granted,
+        statement: &Xa,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        match statement {
+            Xa::Start { xid, join, resume } => self.xa_start(&named(xid), *join, *resume)?,
+            Xa::End { xid, suspend, .. } => self.xa_end(&named(xid), *suspend)?,
+            Xa::Prepare(xid) => self.xa_prepare(&named(xid)).await?,
+            Xa::Commit { xid, one_phase } => self.xa_commit(&named(xid), *one_phase).await?,
+            Xa::Rollback(xid) => self.xa_rollback(&named(xid)).await?,
+            Xa::Recover { convert } => return self.xa_recover(*convert, sink).await,
+        }
+        Ok(Done::default())
+    }
+
+    /// The state of the session's branch, where it has this name.
+    fn own_branch(&mut self, xid: &Xid) -> Option<&mut XaBranch> {
+        self.xa.as_mut().filter(|b| b.xid.is_same(xid))
+    }
+
+    fn xa_start(&mut self, xid: &Xid, join: bool, resume: bool) -> Result<(), SqlError> {
+        if resume && let Some(b) = self.xa.as_mut().filter(|b| b.state == XaState::Idle) {
+            if !b.xid.is_same(xid) {
+                return Err(SqlError::fixed(codes::ER_XAER_NOTA));
+            }
+            b.state = XaState::Active;
+            return Ok(());
+        }
+        // As in MySQL, nothing is joined, and what was not suspended is not resumed.
+        if join || resume {
+            return Err(SqlError::fixed(codes::ER_XAER_INVAL));
+        }
+        self.outside_xa()?;
+        if self.locked_tables || self.engine.in_transaction() {
+            return Err(SqlError::fixed(codes::ER_XAER_OUTSIDE));
+        }
+        let claim = self.engine.engine().claim_xid(xid);
+        let claim = claim.map_err(|why| match why {
+            ClaimRefused::Duplicate => SqlError::fixed(codes::ER_XAER_DUPID),
+            ClaimRefused::TooMany => SqlError::fixed(codes::ER_XAER_RMERR),
+        })?;
+        self.begin_with(None);
+        self.xa = Some(XaBranch {
+            claim: Some(claim),
+            xid: xid.clone(),
+            state: XaState::Active,
+            undone: None,
+        });
+        Ok(())
+    }
+
+    fn xa_end(&mut self, xid: &Xid, suspend: bool) -> Result<(), SqlError> {
+        if suspend {
+            return Err(SqlError::fixed(codes::ER_XAER_INVAL));
+        }
+        let state = self.xa_state();
+        let Some(b) = self.xa.as_mut().filter(|b| b.state == XaState::Active) else {
+            return Err(SqlError::xaer_rmfail(state));
+        };
+        if !b.xid.is_same(xid) {
+            return Err(SqlError::fixed(codes::ER_XAER_NOTA));
+        }
+        if let Some(why) = b.undone {
+            b.state = XaState::RollbackOnly;
+            return Err(SqlError::fixed(why));
+        }
+        b.state = XaState::Idle;
+        Ok(())
+    }
+
+    async fn xa_prepare(&mut self, xid: &Xid) -> Result<(), SqlError> {
+        let state = self.xa_state();
+        let Some(b) = self.xa.as_mut().filter(|b| b.state == XaState::Idle) else {
+            return Err(SqlError::xaer_rmfail(state));
+        };
+        if !b.xid.is_same(xid) {
+            return Err(SqlError::fixed(codes::ER_XAER_NOTA));
+        }
+        let attached = self
+            .vars
+            .value_by_name("xa_detach_on_prepare")
+            .is_some_and(|v| v.as_u64() == 0);
+        let prepared = self.engine.prepare(&mut b.claim, attached).await;
+        if !self.engine.in_transaction() {
+            // Whatever became of the wait for the log: it is the session's no more.
+            match attached {
+                true => b.state = XaState::Prepared,
+                false => self.xa = None,
+            }
+        }
+        prepared
+    }
+
+    async fn xa_commit(&mut self, xid: &Xid, one_phase: bool) -> Result<(), SqlError> {
+        let Some(b) = self.own_branch(xid) else {
+            self.may_end_other(xid)?;
+            return self.end_prepared(xid, true).await;
+        };
+        match (b.state, b.undone) {
+            (_, Some(why)) => {
+                self.xa = None;
+                self.engine.rollback().await?;
+                Err(SqlError::fixed(why))
+            }
+            (XaState::Idle, None) if one_phase => {
+                let committed = self.engine.commit().await;
+                if committed.is_err() && self.engine.in_transaction() {
+                    self.engine.rollback().await?;
+                }
+                self.xa = None;
+                committed
+            }
+            (XaState::Prepared, None) if !one_phase => {
+                // The claim goes, and the transaction is anybody's.
+                self.xa = None;
+                self.end_prepared(xid, true).await
+            }
+            _ => Err(SqlError::xaer_rmfail(self.xa_state())),
+        }
+    }
+
+    async fn xa_rollback(&mut self, xid: &Xid) -> Result<(), SqlError> {
+        let Some(b) = self.own_branch(xid) else {
+            self.may_end_other(xid)?;
+            return self.end_prepared(xid, false).await;
+        };
+        match b.state {
+            XaState::Active => Err(SqlError::xaer_rmfail(self.xa_state())),
+            XaState::Prepared => {
+                self.xa = None;
+                self.end_prepared(xid, false).await
+            }
+            XaState::Idle | XaState::RollbackOnly => {
+                self.engine.rollback().await?;
+                self.xa = None;
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether the session may end a prepared transaction that it is not attached to.
+    fn may_end_other(&self, xid: &Xid) -> Result<(), SqlError> {
+        self.outside_xa()?;
+        if !self.engine.engine().may_end_prepared(xid) {
+            return Err(SqlError::fixed(codes::ER_XAER_NOTA));
+        }
+        match self.engine.in_transaction() {
+            true => Err(SqlError::xaer_rmfail(self.xa_state())),
+            false => Ok(()),
+        }
+    }
+
+    async fn end_prepared(&mut self, xid: &Xid, commit: bool) -> Result<(), SqlError> {
+        let ended = match commit {
+            true => self.engine.commit_prepared(xid).await?,
+            false => self.engine.rollback_prepared(xid).await?,
+        };
+        match ended {
+            true => Ok(()),
+            false => Err(SqlError::fixed(codes::ER_XAER_NOTA)),
+        }
+    }
+
+    /// XA RECOVER [CONVERT XID].
+    async fn xa_recover(
+        &mut self,
+        convert: bool,
+        sink: &mut dyn ResultSink,
+    ) -> Result<Done, SqlError> {
+        let prepared = self.engine.engine().clone().prepared().await?;
+        let mut r = RowSet::new();
+        for name in ["formatID", "gtrid_length", "bqual_length"] {
+            r.add_column(name, DataType::BIGINT, false);
+        }
+        r.add_text("data", DATA_CHARS);
+        for p in prepared {
+            let mut data = [&p.xid.gtrid[..], &p.xid.bqual[..]].concat();
+            if convert {
+                let hex: String = data.iter().map(|b| format!("{b:02X}")).collect();
+                data = format!("0x{hex}").into_bytes();
+            }
+            // Its bytes as they are: what they are text in, their maker knows.
+            r.push(vec![
+                Value::Int(i64::from(p.xid.format)),
+                Value::Int(p.xid.gtrid.len() as i64),
+                Value::Int(p.xid.bqual.len() as i64),
+                Value::Str(data, types::CollationId::UTF8MB3_GENERAL_CI),
+            ]);
+        }
+        Ok(r.send(sink))
+    }
+}
