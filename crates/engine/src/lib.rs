@@ -29,6 +29,7 @@ pub mod schema;
 mod session;
 mod standing;
 mod stats;
+mod table_lock;
 mod temp;
 pub mod txn;
 
@@ -51,4 +52,5 @@ pub use session::{
 };
 pub use standing::Standing;
 pub use stats::{ColumnStats, Histogram, IndexStats, TableStats};
+pub use table_lock::TableLockMode;
 pub use temp::{TempFile, TempFiles};

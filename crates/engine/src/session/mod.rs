@@ -23,6 +23,7 @@ mod rollback;
 mod scan;
 mod scan_spec;
 mod secondary;
+mod table_locks;
 mod tables;
 mod undo_reservation;
 mod update;
@@ -35,11 +36,13 @@ pub use scan::Scan;
 pub(crate) use scan_spec::successor;
 pub use scan_spec::{KeyBound, ScanSpec};
 pub(crate) use secondary::entry_key as entry_key_of;
+pub(crate) use table_locks::{Patience, Wanted, in_order};
 
 use crate::engine::Engine;
 use crate::error;
 use crate::interrupt::Interrupt;
 use crate::schema::{Catalog, TableUse};
+use crate::table_lock::{Owner, Writing};
 use crate::txn::{Registration, Snapshot};
 use base::{Lsn, TxnId};
 use btree::Change;
@@ -108,6 +111,12 @@ pub struct Session {
     /// The transaction changes definitions.
     pub(crate) defines: bool,
     uses: Vec<TableUse>,
+    /// As which it holds locks of tables.
+    pub(crate) owner: Owner,
+    /// The locks it was asked to hold.
+    holds: table_locks::Holds,
+    /// Says that it writes, where it is a client's.
+    writing: Option<Writing>,
     pub(crate) lock_timeout_us: u64,
     /// How long it waits for a table whose definition changes, or for a table's users to change its own.
     pub(crate) table_timeout_us: u64,
@@ -143,6 +152,7 @@ impl Session {
         let interrupt = engine.interrupt();
         let catalog = engine.catalog();
         let undo_reservation = UndoReservation::new(engine.log.clone());
+        let owner = Owner(engine.sessions.fetch_add(1, Ordering::Relaxed));
         Session {
             engine,
             reg,
@@ -158,6 +168,9 @@ impl Session {
             purge_work: false,
             defines: false,
             uses: Vec::new(),
+            owner,
+            holds: table_locks::Holds::default(),
+            writing: None,
             lock_timeout_us: 50_000_000,
             table_timeout_us: 50_000_000,
             foreign_key_checks: true,
@@ -383,6 +396,7 @@ impl Session {
         self.savepoints.clear();
         self.statement_start = Lsn::NONE;
         self.uses.clear();
+        self.end_writing();
     }
 
     /// Ends the transaction of a statement of its own, if that has only read: a commit that has nothing to wait for. False where
@@ -493,6 +507,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.release_locks();
         if self.txid == TxnId::NONE {
             // Purge may be waiting for the snapshot to go.
             self.close_snapshot();

@@ -17,12 +17,15 @@ mod generated;
 mod identifier;
 mod invisible_key;
 mod keys;
+mod locked;
 mod rebuild;
 mod recoded;
 mod row_format;
 mod table;
 
 pub(super) use alter::rebuild_as_is;
+
+use std::sync::Arc;
 
 use types::SqlError;
 
@@ -42,8 +45,22 @@ pub async fn run(
     sink: &mut dyn ResultSink,
 ) -> Result<Done, SqlError> {
     s.check_may_change()?;
+    locked::may_change(s, statement)?;
     let checks = s.vars.hot().foreign_key_checks;
     s.engine.set_foreign_key_checks(checks);
+    let before = s.locked.is_some().then(|| Arc::clone(s.engine.catalog()));
+    let done = carry_out(s, statement, sink).await?;
+    if let Some(before) = before {
+        locked::follow(s, &before, statement)?;
+    }
+    Ok(done)
+}
+
+async fn carry_out(
+    s: &mut Session,
+    statement: &Statement,
+    sink: &mut dyn ResultSink,
+) -> Result<Done, SqlError> {
     match statement {
         Statement::CreateDatabase(c) => database::create(s, c).await,
         Statement::AlterDatabase(a) => database::alter(s, a).await,
