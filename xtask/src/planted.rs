@@ -128,6 +128,18 @@ pub const STATEMENTS: &[(&str, &str)] = &[
         "rows-there-not-checked",
         "session::tests::row_rules::rows_that_are_there_are_looked_at",
     ),
+    (
+        "held-back-not-let-pass",
+        "session::tests::table_locks::a_change_that_has_nothing_to_do_gives_way",
+    ),
+    (
+        "who-asks-for-a-table-is-not-woken",
+        "session::tests::table_locks::locks_hold_among_clients",
+    ),
+    (
+        "write-lock-granted-beside-a-reader",
+        "session::tests::table_locks::locks_hold_among_clients",
+    ),
 ];
 /// What the SQL cases must find: the bug, and the file of cases that fails with it.
 pub const CASES: &[(&str, &str)] = &[("cascade-skipped-at-a-savepoint", "fk_cascade")];

@@ -139,6 +139,10 @@ pub struct Engine {
     /// Tables whose figures are to be made.
     pub(crate) sampling: SamplingQueue,
     pub(crate) ddl: crate::schema::DdlState,
+    /// Locks of the whole server.
+    pub(crate) global: Arc<crate::table_lock::GlobalLock>,
+    /// Sessions there have been.
+    pub(crate) sessions: AtomicU64,
     pub(crate) counters: Counters,
     pub(crate) notices: Notices,
     pub(crate) next_index: AtomicU32,
@@ -198,6 +202,8 @@ impl Engine {
             branches: Arc::default(),
             sampling: SamplingQueue::new(),
             ddl: Default::default(),
+            global: Arc::default(),
+            sessions: AtomicU64::new(0),
             counters: Counters::default(),
             notices: Notices::default(),
             next_index: AtomicU32::new(2),

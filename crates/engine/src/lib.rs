@@ -30,6 +30,7 @@ pub mod schema;
 mod session;
 mod standing;
 mod stats;
+mod table_lock;
 mod temp;
 pub mod txn;
 mod undo_reservation;
@@ -55,5 +56,6 @@ pub use session::{
 };
 pub use standing::Standing;
 pub use stats::{ColumnStats, Histogram, IndexStats, TableStats};
+pub use table_lock::TableLockMode;
 pub use temp::{TempFile, TempFiles};
 pub use xa::{BRANCHES_MAX, ClaimRefused, PreparedFact, XID_PART_MAX, Xid, XidClaim};

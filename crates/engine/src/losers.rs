@@ -135,10 +135,10 @@ pub(crate) fn hold_tables(engine: &Engine, held: &[Held]) {
     let catalog = engine.catalog();
     for (xid, tables) in held {
         let is_held = |id: &u32| tables.as_ref().is_none_or(|all| all.contains(id));
-        let uses = catalog.tables().filter(|t| is_held(&t.def.id));
-        engine
-            .branches
-            .hold(xid, uses.map(TableUse::announce).collect());
+        let tables = catalog.tables().filter(|t| is_held(&t.def.id));
+        // Nobody has asked for a table's lock yet.
+        let uses = tables.map(|t| TableUse::announce(t, true)).collect();
+        engine.branches.hold(xid, uses);
     }
 }
 

@@ -143,7 +143,7 @@ fn a_table_is_open_while_the_pages_of_a_dropped_index_are_freed() {
             while !dropped.is_finished() {
                 let t = e.catalog().table("s", "t").unwrap();
                 if t.def.index("x").is_none() {
-                    match e.session().reopen_now(&t) {
+                    match e.session().reopen_now(&t, false) {
                         true => opened += 1,
                         false => refused += 1,
                     }

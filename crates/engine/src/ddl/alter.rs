@@ -10,7 +10,8 @@ use super::foreign_keys::{Ties, renamed_in_place};
 use super::statements::{Closed, RowChange};
 use crate::engine::Engine;
 use crate::schema::{IndexDef, Table, TableDef};
-use crate::session::Session;
+use crate::session::{Patience, Session};
+use crate::table_lock::FailedRollbacks;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::SqlError;
@@ -48,12 +49,26 @@ impl Session {
         if old.def.is_temporary() {
             return self.alter_temporary(old, def).await;
         }
+        let mut patience = self.patience();
+        loop {
+            if let Some(done) = self.alter_once(old, def.clone(), &mut patience).await? {
+                return Ok(done);
+            }
+        }
+    }
+
+    async fn alter_once(
+        &mut self,
+        old: &Arc<Table>,
+        def: TableDef,
+        patience: &mut Patience,
+    ) -> Result<Option<bool>, SqlError> {
         let engine = self.engine.clone();
-        let _ddl = self.lock_ddl(&engine).await?;
+        let ddl = self.lock_ddl(&engine).await?;
         let now = engine.catalog().table(&old.def.schema, &old.def.name);
         // A change of a table's definition makes a new one: the same one is one that nobody has changed.
         if !now.is_some_and(|t| Arc::ptr_eq(&t, old)) {
-            return Ok(false);
+            return Ok(Some(false));
         }
         let clustered = |d: &TableDef| d.indexes.first().map(|i| (i.id, i.parts.clone()));
         if clustered(&old.def) != clustered(&def) || old.def.columns.len() > def.columns.len() {
@@ -75,14 +90,31 @@ impl Session {
             built: Vec::new(),
             ties,
         };
-        let r = self.bring_about(old, &mut wanted).await;
+        let mut tables = vec![old.clone()];
+        tables.extend(wanted.ties.tables());
+        let failed = FailedRollbacks::Count;
+        let closed = self.close_first(ddl, &tables, failed, patience).await?;
+        let Some((_ddl, mut closed)) = closed else {
+            return Ok(None);
+        };
+        if wanted.def.indexes.iter().any(|x| x.id == 0) {
+            // Nobody uses it for long now. What comes next takes its time, and closes it for a moment itself.
+            closed.clear();
+        }
+        let r = self.bring_about(old, &mut wanted, closed).await;
         if r.is_err() {
             self.take_back(old, &wanted.built).await;
         }
-        r.map(|()| true)
+        r.map(|()| Some(true))
     }
 
-    async fn bring_about(&mut self, old: &Arc<Table>, w: &mut Wanted) -> Result<(), SqlError> {
+    /// `closed`: the tables, where no index is to be built.
+    async fn bring_about(
+        &mut self,
+        old: &Arc<Table>,
+        w: &mut Wanted,
+        mut closed: Closed,
+    ) -> Result<(), SqlError> {
         let engine = self.engine.clone();
         let find = || {
             let t = engine.catalog().table(&old.def.schema, &old.def.name);
@@ -96,13 +128,16 @@ impl Session {
             let t = find()?;
             let mut tables = vec![t.clone()];
             tables.extend(w.ties.tables());
-            let _closed = self.close_tables(&tables).await?;
+            if closed.is_empty() {
+                closed = self.close_tables(&tables).await?;
+            }
             self.verify_rows(&t, &w.def, &w.ties).await?;
             let mut rows = engine.all_unnamed(&w.gone);
             rows.extend(w.ties.rows());
             engine.replace_def(&t, w.def.clone(), rows).await?;
             w.ties.show(&engine);
         }
+        drop(closed);
         // Nobody knows of these trees any more: the table is open while their pages are freed.
         let t = find()?;
         for left in &w.gone {
@@ -163,10 +198,9 @@ impl Session {
         let Some(t) = t.filter(|_| !built.is_empty()) else {
             return;
         };
-        t.live.closing.store(true, Ordering::SeqCst);
-        let _closed = Closed(t.clone());
-        let unused = || (t.users_but_failed_rollbacks() == 0).then_some(());
-        t.live.changed.wait_for(unused).await;
+        let Ok(_closed) = self.close_whatever_comes(&t).await else {
+            return;
+        };
         let mut def = t.def.clone();
         def.options.auto_increment = 0;
         def.indexes.retain(|x| !built.contains(&x.id));

@@ -1,60 +1,109 @@
-//! Several tables closed together.
+//! The tables of a definition change closed, all together: nobody uses them, and nobody can begin to.
 //!
-//! Must never do: wait for a table's users while it keeps others off a second one for long.
+//! Where a table is in use the change gives way ([`crate::table_lock`]). At its beginning it has done nothing yet: it lets go of the DDL
+//! mutex as well while it waits, and then begins anew, for others may have changed what it goes by.
+//!
+//! Must never do: wait for a table's users while others are kept off for long, or, at the beginning, while other changes wait.
 
-use super::row_change::Closed;
-use crate::schema::Table;
-use crate::session::Session;
+use crate::engine::Engine;
+use crate::progress::Stage;
+use crate::schema::{DdlGuard, Table};
+use crate::session::{Patience, Session, Wanted, in_order};
+use crate::table_lock::{FailedRollbacks, TableHold, TableLockMode};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use types::SqlError;
 
-/// How long tables are kept closed while another of the same change is still in use.
-const PATIENCE_US: u64 = 50_000;
+/// Keeps everybody off tables while their definitions change.
+pub(super) type Closed = Vec<TableHold>;
+
+fn all(tables: &[Arc<Table>]) -> Vec<Wanted> {
+    let wanted = tables.iter().map(|t| Wanted::new(t, TableLockMode::Change));
+    in_order(wanted.collect())
+}
 
 impl Session {
-    /// Keeps new users off all the tables and waits for those there are. While one of them is in use the others are open, but for a moment:
-    /// whoever uses one and wants another gets it, and comes to his end.
-    pub(super) async fn close_tables(
+    /// Closes the tables of a change that has done nothing yet. `None` where one was in use, and it may not be any more: the change begins anew, without
+    /// what it had looked up.
+    pub(super) async fn close_first<'e>(
         &self,
+        ddl: DdlGuard<'e>,
         tables: &[Arc<Table>],
-    ) -> Result<Vec<Closed>, SqlError> {
-        self.close_together(tables, Table::users).await
+        failed: FailedRollbacks,
+        patience: &mut Patience,
+    ) -> Result<Option<(DdlGuard<'e>, Closed)>, SqlError> {
+        let wanted = all(tables);
+        match self.try_to_lock(&wanted, failed, patience).await? {
+            Ok(closed) => Ok(Some((ddl, closed))),
+            Err(i) => {
+                drop(ddl);
+                self.interrupt.progress.begin(Stage::Waiting, 0);
+                let waited = self.give_way(&wanted[i], patience).await;
+                self.interrupt.progress.end();
+                waited.map(|()| None)
+            }
+        }
     }
 
-    /// The same for tables that are dropped: transactions that cannot be rolled back are not waited for.
-    pub(super) async fn close_tables_for_good(
-        &self,
-        tables: &[Arc<Table>],
-    ) -> Result<Vec<Closed>, SqlError> {
-        let users = Table::users_but_failed_rollbacks;
-        self.close_together(tables, users).await
+    /// Closes tables in the midst of a change.
+    pub(super) async fn close_tables(&self, tables: &[Arc<Table>]) -> Result<Closed, SqlError> {
+        let mut patience = self.patience();
+        self.close(tables, FailedRollbacks::Count, &mut patience)
+            .await
     }
 
-    async fn close_together(
+    /// The same whoever kills the session, to take something back.
+    pub(super) async fn close_whatever_comes(&self, t: &Arc<Table>) -> Result<Closed, SqlError> {
+        let mut patience = self.endless_patience();
+        let tables = [t.clone()];
+        self.close(&tables, FailedRollbacks::DoNotCount, &mut patience)
+            .await
+    }
+
+    async fn close(
         &self,
         tables: &[Arc<Table>],
-        users: fn(&Table) -> i64,
-    ) -> Result<Vec<Closed>, SqlError> {
-        let mut first = 0;
-        'again: loop {
-            let Some(t) = tables.get(first) else {
-                return Ok(Vec::new());
+        failed: FailedRollbacks,
+        patience: &mut Patience,
+    ) -> Result<Closed, SqlError> {
+        let wanted = all(tables);
+        loop {
+            let tried = self.try_to_lock(&wanted, failed, patience).await?;
+            let in_use = match tried {
+                Ok(closed) => return Ok(closed),
+                Err(i) => i,
             };
-            let mut closed = vec![self.close_once(t, || users(t) == 0).await?];
-            for (i, t) in tables.iter().enumerate().filter(|(i, _)| *i != first) {
-                t.live.closing.store(true, Ordering::SeqCst);
-                closed.push(Closed(t.clone()));
-                let free = || users(t) == 0;
-                if !self
-                    .wait_at_most(&t.live.changed, PATIENCE_US, free)
-                    .await?
-                {
-                    first = i;
-                    continue 'again;
+            self.interrupt.progress.begin(Stage::Waiting, 0);
+            let waited = self.give_way(&wanted[in_use], patience).await;
+            self.interrupt.progress.end();
+            waited?;
+        }
+    }
+
+    /// Waits for the DDL mutex, and until nobody has locked the server against changes of definitions.
+    ///
+    /// # Errors
+    /// 1223: the session itself has locked it for reading; 1205, 1317.
+    pub(super) async fn lock_ddl<'e>(&self, engine: &'e Engine) -> Result<DdlGuard<'e>, SqlError> {
+        let mut guard = None;
+        let mut own = Ok(());
+        self.wait_unless_killed(&engine.ddl.freed, || {
+            guard = engine.ddl.try_lock();
+            // Looked at with the mutex: whoever locks the server has it meanwhile.
+            match guard.as_ref().map(|_| self.may_change_definitions()) {
+                None => false,
+                Some(Ok(true)) => true,
+                Some(Ok(false)) => {
+                    guard = None;
+                    false
+                }
+                Some(Err(e)) => {
+                    own = Err(e);
+                    true
                 }
             }
-            return Ok(closed);
-        }
+        })
+        .await?;
+        own?;
+        guard.ok_or_else(|| SqlError::internal("no DDL guard"))
     }
 }

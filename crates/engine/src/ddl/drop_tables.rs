@@ -4,7 +4,10 @@ use super::catalog::table_row;
 use super::foreign_keys::may_drop;
 use super::row_change::{RowChange, TableName};
 use super::table_path;
-use crate::session::Session;
+use crate::schema::Table;
+use crate::session::{Patience, Session};
+use crate::table_lock::FailedRollbacks;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use types::SqlError;
 
@@ -27,21 +30,39 @@ impl Session {
     /// 3730: a table that stays refers to one of them. 1205 and 1317 while it waits for others; what the storage fails with.
     pub async fn drop_tables(&mut self, names: &[TableName]) -> Result<usize, SqlError> {
         self.commit().await?;
+        let mut patience = self.patience();
+        loop {
+            if let Some(gone) = self.drop_tables_once(names, &mut patience).await? {
+                return Ok(gone);
+            }
+        }
+    }
+
+    async fn drop_tables_once(
+        &mut self,
+        names: &[TableName],
+        patience: &mut Patience,
+    ) -> Result<Option<usize>, SqlError> {
         let engine = self.engine.clone();
-        let _ddl = self.lock_ddl(&engine).await?;
+        let ddl = self.lock_ddl(&engine).await?;
         let catalog = engine.catalog();
         may_drop(&catalog, names, self.foreign_key_checks)?;
-        let (mut gone, mut lost) = (Vec::new(), 0);
+        let gone = names.iter().filter_map(|(s, t)| catalog.table(s, t));
+        let gone: Vec<Arc<Table>> = gone.collect();
+        let failed = FailedRollbacks::DoNotCount;
+        let closed = self.close_first(ddl, &gone, failed, patience).await?;
+        let Some(_closed) = closed else {
+            return Ok(None);
+        };
+        let mut lost = 0;
         for (schema, name) in names {
             if self.drop_lost(schema, name).await? {
                 lost += 1;
             }
-            gone.extend(catalog.table(schema, name));
         }
         if gone.is_empty() {
-            return Ok(lost);
+            return Ok(Some(lost));
         }
-        let _closed = self.close_tables_for_good(&gone).await?;
         let rows = gone.iter().map(|t| RowChange::Remove(table_row(&t.def)));
         engine.change_rows(rows.collect()).await?;
         for t in &gone {
@@ -56,7 +77,7 @@ impl Session {
             engine.drop_file(t.space_id());
         }
         engine.roll_back_kept();
-        Ok(lost + gone.len())
+        Ok(Some(lost + gone.len()))
     }
 
     /// Drops a table whose file is missing or unreadable; false where it is none.

@@ -9,7 +9,6 @@
 use super::alter::Publish;
 use super::build::duplicate_error;
 use super::catalog::OrphanedTree;
-use super::statements::Closed;
 use crate::engine::Engine;
 use crate::error;
 use crate::record::SecValue;
@@ -53,7 +52,7 @@ impl Session {
             // that the latter made would not be marked by the former.
             let _closed = match base::mutant!("writers-without-entries-beside-a-build") {
                 true => None,
-                false => Some(self.close_table(t).await?),
+                false => Some(self.close_tables(std::slice::from_ref(t)).await?),
             };
             engine.show_instead(t, Table::with_building(pager, t, index.clone(), tree))
         };
@@ -90,7 +89,7 @@ impl Session {
             self.find_duplicates(t).await?;
         }
         self.flush_device_cache().await?;
-        let _closed = self.close_table(t).await?;
+        let _closed = self.close_tables(std::slice::from_ref(t)).await?;
         // What writers made equal, and have not taken back. Nobody uses the table now.
         for values in t
             .building(last)
@@ -130,11 +129,10 @@ impl Session {
 
     /// Gives statements the table's definition as it is: without an index that is being built, and without noting changes.
     pub(super) async fn withdraw(&self, t: &Arc<Table>) {
-        t.live.closing.store(true, Ordering::SeqCst);
-        let _closed = Closed(t.clone());
         // Also when killed: the tree cannot be taken out while somebody writes to it.
-        let unused = || (t.users_but_failed_rollbacks() == 0).then_some(());
-        t.live.changed.wait_for(unused).await;
+        let Ok(_closed) = self.close_whatever_comes(t).await else {
+            return;
+        };
         let pager = self.engine.pager();
         let without = Table::open(pager, t.def.clone(), t.space.clone(), Some(t));
         self.engine.show_instead(t, without);

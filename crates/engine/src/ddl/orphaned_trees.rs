@@ -202,7 +202,7 @@ impl Engine {
             let t = self.catalog().tables().find(|t| t.def.id == id).cloned()?;
             let mut s = Session::new(self.clone());
             // False: its definition was replaced meanwhile. An error: the table cannot be used.
-            if s.reopen(&t).await.ok()? {
+            if s.reopen(&t, false).await.ok()? {
                 return Some((t, s));
             }
         }

@@ -13,7 +13,8 @@ use super::statements::{Closed, RowChange, arrange_clustered};
 use super::table_path;
 use crate::error;
 use crate::schema::{Index, IndexDef, Table, TableDef, key_parts};
-use crate::session::Session;
+use crate::session::{Patience, Session};
+use crate::table_lock::FailedRollbacks;
 use btree::Tree;
 use pager::Space;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ struct Made {
     rows: u64,
     old: Arc<Table>,
     filled: Arc<Table>,
-    _closed: Vec<Closed>,
+    _closed: Closed,
 }
 
 impl Draft {
@@ -80,19 +81,36 @@ impl Session {
     pub async fn rebuild_renaming(
         &mut self,
         old: &Arc<Table>,
-        mut def: TableDef,
+        def: TableDef,
         mut rewrite: Rewrite<'_>,
-        (same_key, online): (bool, bool),
+        how: (bool, bool),
         renamed: &[Renamed],
     ) -> Result<Option<u64>, SqlError> {
-        let rewrite = &mut rewrite;
         let _shown = self.show_progress();
         self.commit().await?;
         if old.def.is_temporary() {
-            return self.rebuild_temporary(old, def, rewrite, same_key).await;
+            return self.rebuild_temporary(old, def, &mut rewrite, how.0).await;
         }
+        let mut patience = self.patience();
+        loop {
+            let asked = (def.clone(), renamed);
+            let tried = self.rebuild_once(old, asked, &mut rewrite, how, &mut patience);
+            if let Some(done) = Box::pin(tried).await? {
+                return Ok(done);
+            }
+        }
+    }
+
+    async fn rebuild_once(
+        &mut self,
+        old: &Arc<Table>,
+        (mut def, renamed): (TableDef, &[Renamed]),
+        rewrite: &mut Rewrite<'_>,
+        (same_key, online): (bool, bool),
+        patience: &mut Patience,
+    ) -> Result<Option<Option<u64>>, SqlError> {
         let engine = self.engine.clone();
-        let _ddl = self.lock_ddl(&engine).await?;
+        let ddl = self.lock_ddl(&engine).await?;
         let catalog = engine.catalog();
         let (schema, name) = (&old.def.schema[..], &old.def.name[..]);
         // A change of a table's definition makes a new one: the same one is one that nobody has changed.
@@ -100,7 +118,7 @@ impl Session {
             .table(schema, name)
             .is_some_and(|t| Arc::ptr_eq(&t, old))
         {
-            return Ok(None);
+            return Ok(Some(None));
         }
         if (&def.schema[..], &def.name[..]) != (schema, name) {
             if catalog.schema(&def.schema).is_none() {
@@ -116,6 +134,16 @@ impl Session {
         let ties = Ties::of(&catalog, Some(&old.def), &def, renamed, checks)?;
         let keys = Keys::between(&old.def, &def, same_key);
         let online = online && keys != Keys::Numbered;
+        let threads = self.threads_for(old);
+        let mut tables = vec![old.clone()];
+        tables.extend(ties.tables());
+        let failed = FailedRollbacks::Count;
+        let closed = self.close_first(ddl, &tables, failed, patience).await?;
+        let Some((_ddl, closed)) = closed else {
+            return Ok(None);
+        };
+        // Nobody uses it for long now. What comes next closes it itself, as long as it has to.
+        drop(closed);
         let path = engine.data_dir().join(table_path(&def.schema, &def.name));
         let aside = path.with_extension(format!("new.{}", pager::SPACE_EXTENSION));
         // The other indexes are built when the rows are there.
@@ -126,7 +154,7 @@ impl Session {
             others,
             space,
             keys,
-            threads: self.threads_for(old),
+            threads,
             ties,
         };
         let made = match online {
@@ -152,6 +180,7 @@ impl Session {
         // With what is known of the rows: their number, the next row id.
         let mut new = Table::open(engine.pager(), def, space.clone(), Some(&filled));
         new.know_as(&old);
+        new.locked_as(&old);
         let new = Arc::new(new);
         engine.want_stats(&new);
         new.live
@@ -166,7 +195,7 @@ impl Session {
         engine.drop_file(old.space_id());
         // If this fails the next start does it: files follow the catalog.
         let _ = engine.pager().rename_space(space.id(), &path);
-        Ok(Some(rows))
+        Ok(Some(Some(rows)))
     }
 
     /// Fills the new file while nobody uses the table, and makes the definition name it.
@@ -197,7 +226,7 @@ impl Session {
         let engine = self.engine.clone();
         let captured = {
             // Whoever changes rows without saying so must have ended before the snapshot.
-            let _closed = self.close_table(old).await?;
+            let _closed = self.close_tables(std::slice::from_ref(old)).await?;
             engine.show_instead(old, Table::with_change_capture(engine.pager(), old))
         };
         let made = async {

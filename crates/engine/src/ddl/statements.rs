@@ -3,16 +3,17 @@
 
 use super::catalog::{defined_table, row_key, schema_row, stats_row, table_row};
 use super::check_names::refuse_taken;
+pub(super) use super::close_tables::Closed;
 use super::compression::compressed_format;
 use super::foreign_keys::{Ties, may_drop, may_truncate};
-pub(super) use super::row_change::{Closed, RowChange, TableName};
+pub(super) use super::row_change::{RowChange, TableName};
 use super::{schema_dir, table_path};
 use crate::engine::Engine;
 use crate::error;
 use crate::interrupt::Interrupt;
-use crate::progress::Stage;
-use crate::schema::{DdlGuard, IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef};
-use crate::session::{Inserted, Isolation, Session};
+use crate::schema::{IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef};
+use crate::session::{Inserted, Isolation, Patience, Session};
+use crate::table_lock::FailedRollbacks;
 use base::SpaceId;
 use btree::Tree;
 use pager::{OpError, RecordKind, Space};
@@ -92,8 +93,21 @@ impl Session {
     /// fails with.
     pub async fn drop_schema(&mut self, name: &str) -> Result<u64, SqlError> {
         self.commit().await?;
+        let mut patience = self.patience();
+        loop {
+            if let Some(tables) = self.drop_schema_once(name, &mut patience).await? {
+                return Ok(tables);
+            }
+        }
+    }
+
+    async fn drop_schema_once(
+        &mut self,
+        name: &str,
+        patience: &mut Patience,
+    ) -> Result<Option<u64>, SqlError> {
         let engine = self.engine.clone();
-        let _ddl = self.lock_ddl(&engine).await?;
+        let ddl = self.lock_ddl(&engine).await?;
         let Some(s) = engine.catalog().schema(name).cloned() else {
             return Err(SqlError::db_drop_missing(name));
         };
@@ -101,7 +115,11 @@ impl Session {
         let tables: Vec<TableName> = tables.collect();
         may_drop(&engine.catalog(), &tables, self.foreign_key_checks)?;
         let gone: Vec<Arc<Table>> = s.tables.values().cloned().collect();
-        let _closed = self.close_tables_for_good(&gone).await?;
+        let failed = FailedRollbacks::DoNotCount;
+        let closed = self.close_first(ddl, &gone, failed, patience).await?;
+        let Some(_closed) = closed else {
+            return Ok(None);
+        };
         let mut rows = vec![RowChange::Remove(schema_row(&s.def))];
         rows.extend(gone.iter().map(|t| RowChange::Remove(table_row(&t.def))));
         engine.change_rows(rows).await?;
@@ -118,7 +136,7 @@ impl Session {
             .environment()
             .disk
             .remove_dir(&engine.data_dir().join(schema_dir(name)));
-        Ok(s.tables.len() as u64)
+        Ok(Some(s.tables.len() as u64))
     }
 
     /// Makes a table. The engine fills in ids, roots and the clustered index.
@@ -126,10 +144,20 @@ impl Session {
     /// # Errors
     /// 1050: it exists; 1049: its schema does not. 1822, 1824, 1826, 1830, 3734, 3780: its foreign keys, or those that wait for it, do not go
     /// with the tables there are. 1205 and 1317 while it waits for others; what the storage fails with.
-    pub async fn create_table(&mut self, mut def: TableDef) -> Result<(), SqlError> {
+    pub async fn create_table(&mut self, def: TableDef) -> Result<(), SqlError> {
         self.commit().await?;
+        let mut patience = self.patience();
+        while !self.create_table_once(def.clone(), &mut patience).await? {}
+        Ok(())
+    }
+
+    async fn create_table_once(
+        &mut self,
+        mut def: TableDef,
+        patience: &mut Patience,
+    ) -> Result<bool, SqlError> {
         let engine = self.engine.clone();
-        let _ddl = self.lock_ddl(&engine).await?;
+        let ddl = self.lock_ddl(&engine).await?;
         let catalog = engine.catalog();
         let Some(s) = catalog.schema(&def.schema) else {
             return Err(SqlError::unknown_db(&def.schema));
@@ -146,7 +174,11 @@ impl Session {
         }
         arrange_clustered(&mut def);
         let ties = Ties::of(&catalog, None, &def, &[], self.foreign_key_checks)?;
-        let _closed = self.close_tables(&ties.tables()).await?;
+        let (tables, failed) = (ties.tables(), FailedRollbacks::Count);
+        let closed = self.close_first(ddl, &tables, failed, patience).await?;
+        let Some(_closed) = closed else {
+            return Ok(false);
+        };
         let path = engine.data_dir().join(table_path(&def.schema, &def.name));
         let space = engine.make_space(&mut def, path, false).await?;
         let mut rows = vec![RowChange::Put(table_row(&def))];
@@ -162,7 +194,7 @@ impl Session {
             .store(engine.log.end().0, Ordering::Release);
         engine.change_catalog(|c| c.put_table(t));
         ties.show(&engine);
-        Ok(())
+        Ok(true)
     }
 
     /// Empties a table by giving it a new file.
@@ -172,12 +204,27 @@ impl Session {
     /// After an error the table is as it was.
     pub async fn truncate_table(&mut self, schema: &str, name: &str) -> Result<(), SqlError> {
         self.commit().await?;
+        let mut patience = self.patience();
+        while !self.truncate_once(schema, name, &mut patience).await? {}
+        Ok(())
+    }
+
+    async fn truncate_once(
+        &mut self,
+        schema: &str,
+        name: &str,
+        patience: &mut Patience,
+    ) -> Result<bool, SqlError> {
         let engine = self.engine.clone();
-        let _ddl = self.lock_ddl(&engine).await?;
+        let ddl = self.lock_ddl(&engine).await?;
         let missing = || SqlError::no_such_table(schema, name);
         let old = engine.catalog().table(schema, name).ok_or_else(missing)?;
         may_truncate(&engine.catalog(), &old, self.foreign_key_checks)?;
-        let _closed = self.close_table(&old).await?;
+        let (tables, failed) = ([old.clone()], FailedRollbacks::Count);
+        let closed = self.close_first(ddl, &tables, failed, patience).await?;
+        let Some(_closed) = closed else {
+            return Ok(false);
+        };
         let mut def = old.def.clone();
         def.options.auto_increment = 0;
         def.columns.iter_mut().for_each(|c| c.fill = None);
@@ -193,16 +240,17 @@ impl Session {
             return Err(e);
         }
         old.retired.store(true, Ordering::SeqCst);
-        let t = Arc::new(Table::open(engine.pager(), def, space.clone(), None));
+        let mut t = Table::open(engine.pager(), def, space.clone(), None);
+        t.locked_as(&old);
         t.live
             .visible_from
             .store(engine.log.end().0, Ordering::Release);
-        engine.change_catalog(|c| c.put_table(t));
+        engine.change_catalog(|c| c.put_table(Arc::new(t)));
         engine.drop_file(old.space_id());
         // If this fails the next start does it: files follow the catalog.
         let _ = engine.pager().rename_space(space.id(), &path);
         engine.pager().keep_spare();
-        Ok(())
+        Ok(true)
     }
 
     /// Renames tables, all or none, in order: (schema, name) from and to. Foreign keys follow.
@@ -215,8 +263,18 @@ impl Session {
         pairs: &[(TableName, TableName)],
     ) -> Result<(), SqlError> {
         self.commit().await?;
+        let mut patience = self.patience();
+        while !self.rename_once(pairs, &mut patience).await? {}
+        Ok(())
+    }
+
+    async fn rename_once(
+        &mut self,
+        pairs: &[(TableName, TableName)],
+        patience: &mut Patience,
+    ) -> Result<bool, SqlError> {
         let engine = self.engine.clone();
-        let _ddl = self.lock_ddl(&engine).await?;
+        let ddl = self.lock_ddl(&engine).await?;
         let before = engine.catalog();
         let mut view = before.as_ref().clone();
         let mut renamed: Vec<(Arc<Table>, TableDef)> = Vec::new();
@@ -252,7 +310,11 @@ impl Session {
         let ties = Ties::of_rename(&before, &mut renamed, self.foreign_key_checks)?;
         let mut tables: Vec<Arc<Table>> = renamed.iter().map(|(t, _)| t.clone()).collect();
         tables.extend(ties.tables());
-        let _closed = self.close_tables(&tables).await?;
+        let failed = FailedRollbacks::Count;
+        let closed = self.close_first(ddl, &tables, failed, patience).await?;
+        let Some(_closed) = closed else {
+            return Ok(false);
+        };
         let mut rows = ties.rows();
         for (old, def) in &renamed {
             rows.push(RowChange::Remove(table_row(&old.def)));
@@ -277,41 +339,12 @@ impl Session {
         });
         ties.show(&engine);
         engine.move_files(&renamed);
-        Ok(())
-    }
-
-    /// Waits for the DDL mutex.
-    pub(super) async fn lock_ddl<'e>(&self, engine: &'e Engine) -> Result<DdlGuard<'e>, SqlError> {
-        let mut guard = None;
-        self.wait_unless_killed(&engine.ddl.freed, || {
-            guard = engine.ddl.try_lock();
-            guard.is_some()
-        })
-        .await?;
-        guard.ok_or_else(|| SqlError::internal("no DDL guard"))
+        Ok(true)
     }
 
     /// Lets the progress of a definition change be seen until what this gives is dropped.
     pub(super) fn show_progress(&self) -> Shown {
         Shown(self.interrupt.clone())
-    }
-
-    /// Keeps new users off the table and waits for those there are.
-    pub(super) async fn close_table(&self, t: &Arc<Table>) -> Result<Closed, SqlError> {
-        self.close_once(t, || t.users() == 0).await
-    }
-
-    pub(super) async fn close_once(
-        &self,
-        t: &Arc<Table>,
-        unused: impl FnMut() -> bool,
-    ) -> Result<Closed, SqlError> {
-        t.live.closing.store(true, Ordering::SeqCst);
-        let closed = Closed(t.clone());
-        self.interrupt.progress.begin(Stage::Waiting, 0);
-        let unused = self.wait_unless_killed(&t.live.changed, unused).await;
-        self.interrupt.progress.end();
-        unused.map(|()| closed)
     }
 }
 

@@ -143,13 +143,11 @@ impl Engine {
             return;
         };
         let clock = &self.environment().clock;
-        let held = TableUse::announce(&t);
+        let held = TableUse::announce(&t, false);
         let begun = clock.now_us();
         let go_on = || {
             let replaced = t.retired.load(Ordering::SeqCst);
-            let stop = replaced
-                || t.live.closing.load(Ordering::SeqCst)
-                || self.stopping.load(Ordering::Acquire);
+            let stop = replaced || !t.lock.admits(false) || self.stopping.load(Ordering::Acquire);
             match stop {
                 true => Err(NoSample::Later),
                 false => Ok(()),

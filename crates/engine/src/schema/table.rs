@@ -5,14 +5,14 @@ use super::known::{carried, mapped, saved};
 use super::row_counts::RowCounts;
 use crate::record::RowLayout;
 use crate::stats::{Histogram, Saved, StatsCell, TableStats};
-use base::counters::{SHARDS, shard};
+use crate::table_lock::{Announced, TableLock};
+use base::SpaceId;
 use base::lock::Mutex;
-use base::{Event, SpaceId};
 use btree::Tree;
 use pager::{Pager, Space};
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use types::keyenc::KeyPart;
 use types::{DataType, Value};
 
@@ -36,10 +36,6 @@ impl Index {
     }
 }
 
-#[repr(align(128))]
-#[derive(Default)]
-struct Users(AtomicI64);
-
 /// A table of the catalog. Replaced by a new object whenever its definition changes; what outlives that (counters, trees'
 /// shape latches) is in shared parts.
 pub struct Table {
@@ -52,6 +48,8 @@ pub struct Table {
     /// Its tablespace.
     pub space: Arc<Space>,
     pub(crate) live: Arc<Live>,
+    /// Who uses it, and who has locked it: under all its definitions.
+    pub(crate) lock: Arc<TableLock>,
     /// What is known of its rows; shared with other objects of the same columns and indexes.
     pub(crate) known: Arc<StatsCell>,
     /// A newer definition took its place, or the table was dropped.
@@ -109,13 +107,6 @@ pub(crate) struct Live {
     pub(crate) visible_from: AtomicU64,
     /// Rows, estimated: changes since the table was opened on top of a count at opening.
     pub(crate) counts: RowCounts,
-    /// Statements and transactions using the table, by the thread that began to.
-    users: [Users; SHARDS],
-    /// Of the users, transactions that cannot be rolled back.
-    pub(crate) failed_rollbacks: AtomicI64,
-    /// A definition change waits for the users to go, and new ones wait for it.
-    pub(crate) closing: AtomicBool,
-    pub(crate) changed: Event,
 }
 
 impl Live {
@@ -128,10 +119,6 @@ impl Live {
             row_id: AtomicU64::new(0),
             visible_from: AtomicU64::new(0),
             counts,
-            users: Default::default(),
-            failed_rollbacks: AtomicI64::new(0),
-            closing: AtomicBool::new(false),
-            changed: Event::new(),
         })
     }
 }
@@ -140,27 +127,29 @@ impl Live {
 pub struct TableUse {
     /// The table.
     pub table: Arc<Table>,
+    counted: Announced,
 }
 
 impl TableUse {
-    /// Announces a use. The caller re-checks `closing` afterwards and gives it back if it is set.
-    pub(crate) fn announce(table: &Arc<Table>) -> TableUse {
-        table.live.users[shard()].0.fetch_add(1, Ordering::SeqCst);
+    /// Announces a use. The caller asks the table's lock afterwards and gives it back if that does not admit it.
+    #[inline]
+    pub(crate) fn announce(table: &Arc<Table>, writes: bool) -> TableUse {
         TableUse {
+            counted: table.lock.announce(writes),
             table: table.clone(),
         }
+    }
+
+    /// It is used to write as well.
+    #[inline]
+    pub(crate) fn writes(&self) -> bool {
+        self.counted.writes
     }
 }
 
 impl Drop for TableUse {
     fn drop(&mut self) {
-        // Another thread may drop than announced; only the sum counts.
-        self.table.live.users[shard()]
-            .0
-            .fetch_sub(1, Ordering::SeqCst);
-        if self.table.live.closing.load(Ordering::SeqCst) {
-            self.table.live.changed.fire();
-        }
+        self.table.lock.leave(self.counted);
     }
 }
 
@@ -198,6 +187,7 @@ impl Table {
             .collect();
         let layout = layout(&def);
         let live = old.map_or_else(Live::new, |o| o.live.clone());
+        let lock = old.map_or_else(Arc::default, |o| o.lock.clone());
         let full_name = format!("{}.{}", def.schema, def.name);
         let row_sizes = row_sizes(&indexes);
         Table {
@@ -205,6 +195,7 @@ impl Table {
             indexes,
             space,
             live,
+            lock,
             known: old.map_or_else(Arc::default, |o| carried(&o.def, &o.known, &def)),
             retired: AtomicBool::new(false),
             full_name,
@@ -345,6 +336,11 @@ impl Table {
         self.known.version()
     }
 
+    /// Takes the place of `old`, with another file: who has locked that one has locked this one.
+    pub(crate) fn locked_as(&mut self, old: &Table) {
+        self.lock = old.lock.clone();
+    }
+
     /// Knows of its rows what `old` knows, whose rows it has: they are not the same trees.
     pub(crate) fn know_as(&mut self, old: &Table) {
         self.known = carried(&old.def, &old.known, &self.def);
@@ -413,19 +409,9 @@ impl Table {
         }
     }
 
-    /// Users that a drop waits for: what cannot be rolled back need not be once the table is gone.
-    pub(crate) fn users_but_failed_rollbacks(&self) -> i64 {
-        // In this order: a session counts as a user before it gives up.
-        let failed_rollbacks = self.live.failed_rollbacks.load(Ordering::SeqCst);
-        self.users() - failed_rollbacks
-    }
-
+    /// How many use it.
     pub(crate) fn users(&self) -> i64 {
-        self.live
-            .users
-            .iter()
-            .map(|u| u.0.load(Ordering::SeqCst))
-            .sum()
+        self.lock.users()
     }
 }
 

@@ -19,7 +19,8 @@ impl Session {
     /// Commits; answers when the commit is as durable as innodb_flush_log_at_trx_commit asks.
     ///
     /// # Errors
-    /// 1180: the log cannot be written, and whether the commit is there after the next start is not known.
+    /// 1180: the log cannot be written, and whether the commit is there after the next start is not known. 1205, 1317: another session has locked
+    /// the server for reading; the transaction is as it was.
     pub async fn commit(&mut self) -> Result<(), SqlError> {
         let seen = self.locked_only_up_to();
         if self.ended_without_record() {
@@ -28,6 +29,7 @@ impl Session {
                 None => Ok(()),
             };
         }
+        self.begin_commit().await?;
         self.wait_admission().await?;
         let end = self
             .record_commit()
@@ -46,9 +48,21 @@ impl Session {
             let end = seen.unwrap_or(Lsn::NONE);
             return Some(Committing { end });
         }
+        if !self.begin_writing_now() {
+            return None;
+        }
         self.engine.log.admit(Purpose::Undo).ok()?;
         let end = self.record_commit().ok()?;
         Some(Committing { end })
+    }
+
+    /// Waits until nobody has locked the server for reading.
+    async fn begin_commit(&mut self) -> Result<(), SqlError> {
+        match self.begin_writing_now() {
+            true => Ok(()),
+            // In a box, as it is rare.
+            false => Box::pin(self.begin_writing()).await,
+        }
     }
 
     /// Whether a commit is already as durable as it has to be, or can be made so without waiting.

@@ -6,7 +6,6 @@ use crate::engine::Unfinished;
 use crate::schema::Table;
 use base::TxnId;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use types::SqlError;
 
 impl Session {
@@ -39,10 +38,7 @@ impl Session {
 /// Those who wait to drop one of the tables need not wait for a session whose rollback failed (1), or must again (-1).
 fn count_failed_rollback(tables: &[Arc<Table>], n: i64) {
     for table in tables {
-        table.live.failed_rollbacks.fetch_add(n, Ordering::SeqCst);
-        if table.live.closing.load(Ordering::SeqCst) {
-            table.live.changed.fire();
-        }
+        table.lock.count_failed_rollback(n);
     }
 }
 

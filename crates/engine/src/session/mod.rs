@@ -25,6 +25,7 @@ mod rollback;
 mod scan;
 mod scan_spec;
 mod secondary;
+mod table_locks;
 mod tables;
 
 mod update;
@@ -37,11 +38,13 @@ pub use scan::Scan;
 pub(crate) use scan_spec::successor;
 pub use scan_spec::{KeyBound, ScanSpec};
 pub(crate) use secondary::entry_key as entry_key_of;
+pub(crate) use table_locks::{Patience, Wanted, in_order};
 
 use crate::engine::Engine;
 use crate::error;
 use crate::interrupt::Interrupt;
 use crate::schema::{Catalog, TableUse};
+use crate::table_lock::{Owner, Writing};
 use crate::txn::{Registration, Snapshot};
 use crate::undo_reservation::UndoReservation;
 use crate::xa::EndingBranch;
@@ -114,6 +117,12 @@ pub struct Session {
     /// The transaction has locked or changed something that is no temporary table's.
     locks_lasting: bool,
     uses: Vec<TableUse>,
+    /// As which it holds locks of tables.
+    pub(crate) owner: Owner,
+    /// The locks it was asked to hold.
+    holds: table_locks::Holds,
+    /// Says that it writes, where it is a client's.
+    writing: Option<Writing>,
     pub(crate) lock_timeout_us: u64,
     /// How long it waits for a table whose definition changes, or for a table's users to change its own.
     pub(crate) table_timeout_us: u64,
@@ -155,6 +164,7 @@ impl Session {
         let catalog = engine.catalog();
         let undo_reservation = UndoReservation::new(engine.log.clone());
         let own = OwnTables::none(engine.clone());
+        let owner = Owner(engine.sessions.fetch_add(1, Ordering::Relaxed));
         Session {
             engine,
             reg,
@@ -171,6 +181,9 @@ impl Session {
             defines: false,
             locks_lasting: false,
             uses: Vec::new(),
+            owner,
+            holds: table_locks::Holds::default(),
+            writing: None,
             lock_timeout_us: 50_000_000,
             table_timeout_us: 50_000_000,
             foreign_key_checks: true,
@@ -391,6 +404,7 @@ impl Session {
         self.savepoints.clear();
         self.statement_start = Lsn::NONE;
         self.uses.clear();
+        self.end_writing();
     }
 
     /// Ends the transaction of a statement of its own, if that has only read: a commit that has nothing to wait for. False where
@@ -501,6 +515,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.release_locks();
         if self.txid == TxnId::NONE {
             // Purge may be waiting for the snapshot to go.
             self.close_snapshot();

@@ -9,17 +9,34 @@ use std::sync::atomic::Ordering;
 use types::SqlError;
 
 impl Session {
-    /// Opens a table for the rest of the transaction.
+    /// Opens a table for the rest of the transaction, to read it and to write to it.
     ///
     /// # Errors
     /// 1049, 1146: there is no such table; 1712: its file is missing; as [`Session::reopen`].
     pub async fn open_table(&mut self, schema: &str, name: &str) -> Result<Arc<Table>, SqlError> {
+        self.open(schema, name, true).await
+    }
+
+    /// As [`open_table`](Self::open_table), to read it only: LOCK TABLES .. READ lets that pass.
+    ///
+    /// # Errors
+    /// As [`open_table`](Self::open_table).
+    pub async fn open_to_read(&mut self, schema: &str, name: &str) -> Result<Arc<Table>, SqlError> {
+        self.open(schema, name, false).await
+    }
+
+    async fn open(
+        &mut self,
+        schema: &str,
+        name: &str,
+        writes: bool,
+    ) -> Result<Arc<Table>, SqlError> {
         loop {
             let catalog = self.catalog().clone();
             let Some(t) = catalog.table(schema, name) else {
                 return Err(catalog.why_no_table(schema, name));
             };
-            if self.reopen(&t).await? {
+            if self.reopen(&t, writes).await? {
                 return Ok(t);
             }
         }
@@ -28,19 +45,27 @@ impl Session {
     /// Holds all tables for the rest of the transaction: for one found by recovery, which may have changed any of them.
     pub(crate) fn use_all_tables(&mut self) {
         let catalog = self.engine.catalog();
-        self.uses.extend(catalog.tables().map(TableUse::announce));
+        let all = catalog.tables().map(|t| TableUse::announce(t, true));
+        self.uses.extend(all);
+    }
+
+    /// Whether the transaction has the table, for this.
+    #[inline]
+    fn has(&self, t: &Arc<Table>, writes: bool) -> bool {
+        // The definition itself, and not its name: another one of this name is another table.
+        let mut uses = self.uses.iter();
+        uses.any(|u| Arc::ptr_eq(&u.table, t) && (u.writes() || !writes))
     }
 
     /// As [`Session::reopen`], where it has to wait for nothing; false where it would have to, and where the table cannot be used.
     #[inline]
-    pub fn reopen_now(&mut self, t: &Arc<Table>) -> bool {
-        // The definition itself, and not its name: another one of this name is another table.
-        if self.uses.iter().any(|u| Arc::ptr_eq(&u.table, t)) {
+    pub fn reopen_now(&mut self, t: &Arc<Table>, writes: bool) -> bool {
+        if self.has(t, writes) {
             return true;
         }
-        let u = TableUse::announce(t);
+        let u = TableUse::announce(t, writes);
         let live = &t.live;
-        if live.closing.load(Ordering::SeqCst)
+        if !t.lock.admits(writes)
             || t.retired.load(Ordering::SeqCst)
             || self
                 .snapshot
@@ -53,37 +78,66 @@ impl Session {
         true
     }
 
-    /// Holds `t` for the rest of the transaction; false if it was replaced or dropped.
+    /// Holds `t` for the rest of the transaction, to read it, or also to write to it; false if it was replaced or dropped.
     ///
     /// # Errors
-    /// 1412: the table is younger than the snapshot; 1205, 1317, 3024 while its definition changes; what the storage fails with.
+    /// 1412: the table is younger than the snapshot; 1205, 1317, 3024 while its definition changes or somebody has locked it; what the storage
+    /// fails with.
     #[inline]
-    pub async fn reopen(&mut self, t: &Arc<Table>) -> Result<bool, SqlError> {
-        if self.uses.iter().any(|u| Arc::ptr_eq(&u.table, t)) {
+    pub async fn reopen(&mut self, t: &Arc<Table>, writes: bool) -> Result<bool, SqlError> {
+        if self.has(t, writes) {
             return Ok(true);
         }
+        let u = TableUse::announce(t, writes);
+        match t.lock.admits(writes) {
+            true => self.use_announced(u).await,
+            // In a box, as it is rare.
+            false => Box::pin(self.reopen_locked(t, writes, u)).await,
+        }
+    }
+
+    /// The same of a table that somebody has locked, or asks for.
+    #[cold]
+    async fn reopen_locked(
+        &mut self,
+        t: &Arc<Table>,
+        writes: bool,
+        mut u: TableUse,
+    ) -> Result<bool, SqlError> {
+        let until = self.now_us().saturating_add(self.table_timeout_us);
+        let uses_it = self.has(t, false);
         loop {
-            let u = TableUse::announce(t);
-            if !t.live.closing.load(Ordering::SeqCst) {
-                if t.retired.load(Ordering::SeqCst) {
-                    return Ok(false);
-                }
-                if let Some(s) = self.snapshot
-                    && s.lsn.0 < t.live.visible_from.load(Ordering::Acquire)
-                {
-                    // The table holds nothing of what the snapshot sees.
-                    return Err(error::storage(OpError::Dropped(t.space_id()), &t.full_name));
-                }
-                // Before the session counts it among its tables: the next statement would find it there and not come here.
-                if t.live.auto_increment.load(Ordering::Relaxed) == 0 {
-                    self.init_counters(t).await?;
-                }
-                self.uses.push(u);
-                return Ok(true);
+            if t.lock.admits(writes) || t.lock.admits_owner(self.owner, writes, uses_it) {
+                return self.use_announced(u).await;
             }
             drop(u);
-            self.wait_unless_killed(&t.live.changed, || !t.live.closing.load(Ordering::SeqCst))
-                .await?;
+            let admitted =
+                || t.lock.admits(writes) || t.lock.admits_owner(self.owner, writes, uses_it);
+            if !self.wait_until(&t.lock.changed, until, admitted).await? {
+                return Err(self.engine.timed_out());
+            }
+            u = TableUse::announce(t, writes);
         }
+    }
+
+    /// Notes a use of a table that nobody has locked.
+    async fn use_announced(&mut self, u: TableUse) -> Result<bool, SqlError> {
+        let t = &u.table;
+        if t.retired.load(Ordering::SeqCst) {
+            return Ok(false);
+        }
+        if let Some(s) = self.snapshot
+            && s.lsn.0 < t.live.visible_from.load(Ordering::Acquire)
+        {
+            // The table holds nothing of what the snapshot sees.
+            return Err(error::storage(OpError::Dropped(t.space_id()), &t.full_name));
+        }
+        // Before the session counts it among its tables: the next statement would find it there and not come here.
+        if t.live.auto_increment.load(Ordering::Relaxed) == 0 {
+            let t = t.clone();
+            self.init_counters(&t).await?;
+        }
+        self.uses.push(u);
+        Ok(true)
     }
 }

@@ -62,6 +62,7 @@ impl StatementBinder<'_> {
             let named = &c.names.tables[usize::from(t)];
             if matches!(named.source, TableSource::Engine(_)) {
                 self.guard_target(&named.schema, &named.name, Priv::Delete)?;
+                self.change_table(named)?;
             }
             let table = target_table(&c.names, t, "DELETE")?;
             not_read_below(&table, &c.subqueries)?;

@@ -419,7 +419,7 @@ impl StatementBinder<'_> {
                 "PARTITION () clause on non partitioned table",
             ));
         }
-        let source = self.named_table(&f.name, st.usage)?;
+        let source = self.named_table(&f.name, alias, st.usage)?;
         let schema = self.schema_of(&f.name)?;
         let (schema, name): (Arc<str>, Arc<str>) = match &source {
             TableSource::Virtual(v) => (schema.to_lowercase().into(), v.name().into()),

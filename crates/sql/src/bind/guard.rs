@@ -40,6 +40,16 @@ pub(crate) enum Usage {
     },
 }
 
+impl Usage {
+    /// The table is certainly changed.
+    pub fn changes(self) -> bool {
+        match self {
+            Usage::Read | Usage::UpdateOrRead => false,
+            Usage::Update | Usage::Delete | Usage::Insert { .. } => true,
+        }
+    }
+}
+
 const SELECT: PrivSet = PrivSet::of(Priv::Select);
 const UPDATE: PrivSet = PrivSet::of(Priv::Update);
 const DELETE: PrivSet = PrivSet::of(Priv::Delete);

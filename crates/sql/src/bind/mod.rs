@@ -10,6 +10,7 @@ pub(crate) mod group;
 mod guard;
 pub(crate) mod hinted;
 mod insert;
+pub(crate) mod locked;
 mod meta;
 pub(crate) mod names;
 mod over;
@@ -48,7 +49,7 @@ pub(crate) use names::same_name;
 use names::{Lowest, Names};
 use params::TypedParam;
 pub(crate) use reads::subqueries_of;
-use scope::BlockScope;
+use scope::{BlockScope, FromTable};
 use sql_expr::agg::AggSpec;
 use sql_expr::bind::{Binder, Clause, SubqueryKind};
 use sql_expr::{CmpOp, Comparer, EvalCtx, Expr, ExprType, Node};
@@ -66,6 +67,8 @@ pub struct BindCtx<'a> {
     pub schema: Option<&'a str>,
     /// What the session may do: tables that it may not use are refused before they are looked up.
     pub security: &'a SecurityContext,
+    /// What it has locked with LOCK TABLES, if it has.
+    pub locked: Option<&'a locked::LockedTables>,
     /// The session: settings that expressions depend on, warnings. Parameters need no values yet.
     pub cx: &'a EvalCtx<'a>,
 }
@@ -101,9 +104,11 @@ pub(crate) fn bind_values(
 pub(crate) struct StatementBinder<'p> {
     pub ctx: &'p BindCtx<'p>,
     next_slot: Cell<u16>,
-    tables: RefCell<Vec<Arc<Table>>>,
+    tables: RefCell<Vec<UsedTable>>,
     /// Those that foreign keys lead to.
-    related: RefCell<Vec<Arc<Table>>>,
+    related: RefCell<Vec<UsedTable>>,
+    /// Those under LOCK TABLES that it has named.
+    named: locked::Named<'p>,
     params: Cell<u32>,
     typed_params: RefCell<Vec<TypedParam>>,
     /// Optimizer hints, by the number of their block.
@@ -126,6 +131,7 @@ impl<'p> StatementBinder<'p> {
             next_slot: Cell::new(0),
             tables: RefCell::default(),
             related: RefCell::default(),
+            named: locked::Named::of(ctx.locked),
             params: Cell::new(0),
             typed_params: RefCell::default(),
             hints: RefCell::default(),
@@ -342,13 +348,14 @@ impl<'p> StatementBinder<'p> {
         schema.ok_or_else(SqlError::no_db)
     }
 
-    /// The table of a name, where it may be used so.
+    /// The table of a name, where it may be used so; statements call it `alias`.
     ///
     /// # Errors
-    /// 1046 without a schema, 1142 where it may not be used so, 1146 or 1109 where it is not there.
+    /// 1046 without a schema, 1142 where it may not be used so, 1146 or 1109 where it is not there; 1099, 1100 under LOCK TABLES.
     pub(crate) fn named_table(
         &self,
         name: &ast::ObjectName,
+        alias: &str,
         usage: Usage,
     ) -> Result<TableSource, SqlError> {
         let schema = self.schema_of(name)?;
@@ -367,7 +374,9 @@ impl<'p> StatementBinder<'p> {
         self.guard_table(schema, &name.name, usage)?;
         match self.ctx.catalog.table(schema, &name.name) {
             Some(t) => {
-                self.use_table(&t);
+                let writes = usage.changes();
+                self.named.note(schema, &name.name, alias, writes)?;
+                self.use_table(&t, writes);
                 Ok(TableSource::Engine(t))
             }
             None => Err(self.ctx.catalog.why_no_table(schema, &name.name)),
@@ -380,7 +389,7 @@ impl<'p> StatementBinder<'p> {
         name: &ast::ObjectName,
         usage: Usage,
     ) -> Result<Arc<Table>, SqlError> {
-        match self.named_table(name, usage)? {
+        match self.named_table(name, &name.name, usage)? {
             TableSource::Engine(t) => Ok(t),
             _ => {
                 let schema = name.schema.as_deref().or(self.ctx.schema);
@@ -389,11 +398,20 @@ impl<'p> StatementBinder<'p> {
         }
     }
 
-    fn use_table(&self, t: &Arc<Table>) {
-        let mut tables = self.tables.borrow_mut();
-        if !tables.iter().any(|o| Arc::ptr_eq(o, t)) {
-            tables.push(Arc::clone(t));
+    fn use_table(&self, t: &Arc<Table>, writes: bool) {
+        UsedTable::add(&mut self.tables.borrow_mut(), t, writes);
+    }
+
+    /// A table that was named is changed, or its rows are locked as for a change.
+    ///
+    /// # Errors
+    /// 1099 under LOCK TABLES.
+    pub(crate) fn change_table(&self, t: &FromTable) -> Result<(), SqlError> {
+        if let TableSource::Engine(table) = &t.source {
+            self.named.note_change(&t.schema, &t.alias)?;
+            self.use_table(table, true);
         }
+        Ok(())
     }
 
     /// Plans a subquery of an expression.
@@ -500,7 +518,7 @@ impl<'p> StatementBinder<'p> {
     pub(crate) fn table_names(&self, table: &Arc<Table>, slot: u16) -> Names<'static> {
         let name: Arc<str> = table.def.name.as_str().into();
         Names {
-            tables: vec![scope::FromTable {
+            tables: vec![FromTable {
                 source: TableSource::Engine(Arc::clone(table)),
                 schema: table.def.schema.as_str().into(),
                 alias: Arc::clone(&name),

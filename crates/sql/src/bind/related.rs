@@ -11,7 +11,7 @@ use engine::{Catalog, ReferenceAction, Table, TableDef};
 use super::StatementBinder;
 use super::relations::{ChildKey, Node, ParentIndex, ParentKey, Relations};
 use super::row_rules::{RowRules, columns_read};
-use super::tree::Assign;
+use super::tree::{Assign, UsedTable};
 use types::SqlError;
 
 /// What can happen to a table's rows.
@@ -251,10 +251,9 @@ impl StatementBinder<'_> {
             g.changes[r].assigned != wanted[r].assigned
         });
         let mut related = self.related.borrow_mut();
-        for n in &g.nodes {
-            if !related.iter().any(|t| Arc::ptr_eq(t, &n.table)) {
-                related.push(Arc::clone(&n.table));
-            }
+        for (n, changes) in g.nodes.iter().zip(&g.changes) {
+            let writes = *changes != Changes::default();
+            UsedTable::add(&mut related, &n.table, writes);
         }
         Ok(Some(Arc::new(Relations {
             nodes: g.nodes,

@@ -393,6 +393,7 @@ impl StatementBinder<'_> {
                 if l.of.is_empty() || l.of.iter().any(|n| *n.name == *t.alias) {
                     if l.exclusive && matches!(t.source, TableSource::Engine(_)) {
                         self.guard_lock(&t.schema, &t.name)?;
+                        self.change_table(t)?;
                     }
                     *slot = Some(spec);
                 }

@@ -43,14 +43,36 @@ pub(crate) struct BoundStatement {
     pub facts: Facts,
 }
 
+/// A stored table that a statement uses.
+#[derive(Clone)]
+pub struct UsedTable {
+    /// The table.
+    pub table: Arc<Table>,
+    /// Its rows change, or are locked as for a change.
+    pub writes: bool,
+}
+
+impl UsedTable {
+    /// One more, unless it is there.
+    pub(crate) fn add(all: &mut Vec<UsedTable>, table: &Arc<Table>, writes: bool) {
+        match all.iter_mut().find(|o| Arc::ptr_eq(&o.table, table)) {
+            Some(there) => there.writes |= writes,
+            None => all.push(UsedTable {
+                table: Arc::clone(table),
+                writes,
+            }),
+        }
+    }
+}
+
 /// What binding learns of a statement beside what it does.
 pub(crate) struct Facts {
     /// What is needed to be allowed to run it.
     pub needs: Needs,
     /// The stored tables it uses, each once.
-    pub tables: Vec<Arc<Table>>,
+    pub tables: Vec<UsedTable>,
     /// The tables that foreign keys lead to, each once; they may be among those, too.
-    pub related: Vec<Arc<Table>>,
+    pub related: Vec<UsedTable>,
     /// Number of parameters it reads.
     pub params: u32,
     /// Parameters whose type decides what is computed.

@@ -207,6 +207,7 @@ impl StatementBinder<'_> {
                 continue;
             };
             self.guard_target(&t.schema, &t.name, Priv::Update)?;
+            self.change_table(t)?;
             let columns = target.assigns.iter();
             let columns = columns.map(|a| column_name(table, a.column)).collect();
             self.require_columns(&t.schema, &t.name, Priv::Update, columns)?;

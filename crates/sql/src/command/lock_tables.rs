@@ -1,39 +1,192 @@
-//! LOCK TABLES and UNLOCK TABLES.
+//! LOCK TABLES and UNLOCK TABLES, FLUSH TABLES .. WITH READ LOCK, LOCK INSTANCE.
+//!
+//! What is locked is the engine's; what a session may name meanwhile is said by [`crate::bind::locked`].
 
+use std::sync::Arc;
+
+use engine::{Catalog, Table, TableLockMode};
 use types::SqlError;
+use types::error::codes;
 
 use crate::access::Granted;
-use crate::context::Session;
+use crate::bind::locked::{LockedTable, LockedTables};
 use crate::context::names::canonical_schema;
+use crate::context::{Session, TableName};
 use crate::sink::Done;
+use sql_parser::ast::{LockMode, LockTable, ObjectName};
+
+/// Error 1192.
+pub(super) fn active_locks() -> SqlError {
+    SqlError::fixed(codes::ER_LOCK_OR_ACTIVE_TRANSACTION)
+}
 
 impl Session {
-    /// LOCK TABLES: commits, checks that the tables exist, and locks nothing (COMPAT.md says so).
+    /// LOCK TABLES.
     pub(crate) async fn lock_tables(
         &mut self,
         _: &Granted,
-        tables: &[sql_parser::ast::LockTable],
+        tables: &[LockTable],
     ) -> Result<Done, SqlError> {
-        self.implicit_commit().await?;
+        let mut wanted: Vec<LockedTable> = Vec::with_capacity(tables.len());
         for t in tables {
-            let name = self.full_name(&t.table)?;
-            // Of `mysql`, some tables are virtual: a dump of everything locks them.
-            if crate::infoschema::definition(&name.schema, &name.name).is_none()
-                && canonical_schema(&name.schema).is_none()
+            let TableName { schema, name } = self.full_name(&t.table)?;
+            let alias = t.alias.as_ref().unwrap_or(&t.table.name).to_string();
+            if wanted
+                .iter()
+                .any(|w| w.schema == schema && w.alias == alias)
             {
-                self.find_table(&name)?;
+                return Err(SqlError::new(
+                    codes::ER_NONUNIQ_TABLE,
+                    format!("Not unique table/alias: '{alias}'"),
+                ));
             }
+            wanted.push(LockedTable {
+                schema,
+                name,
+                alias,
+                write: t.mode == LockMode::Write,
+            });
         }
-        self.locked_tables = true;
+        self.lock_named_tables(wanted).await?;
         Ok(Done::default())
+    }
+
+    /// FLUSH TABLES a, b WITH READ LOCK.
+    pub(super) async fn flush_and_lock(&mut self, tables: &[ObjectName]) -> Result<(), SqlError> {
+        let mut wanted: Vec<LockedTable> = Vec::with_capacity(tables.len());
+        for t in tables {
+            let TableName { schema, name } = self.full_name(t)?;
+            let twice = |w: &LockedTable| w.schema == schema && w.name == name;
+            if wanted.iter().any(twice) {
+                return Err(SqlError::new(
+                    codes::ER_NONUNIQ_TABLE,
+                    format!("Not unique table/alias: '{name}'"),
+                ));
+            }
+            wanted.push(LockedTable {
+                alias: name.clone(),
+                schema,
+                name,
+                write: false,
+            });
+        }
+        self.lock_named_tables(wanted).await
+    }
+
+    /// Commits, gives back what was locked before, and locks the tables with those that foreign keys lead to.
+    async fn lock_named_tables(&mut self, wanted: Vec<LockedTable>) -> Result<(), SqlError> {
+        self.implicit_commit().await?;
+        self.forget_locked_tables();
+        loop {
+            let catalog = Arc::clone(self.engine.catalog());
+            let tables = tables_of(&catalog, &wanted)?;
+            self.engine.lock_tables(&tables).await?;
+            // Their definitions as they are now that nobody changes them any more.
+            let now = Arc::clone(self.engine.catalog());
+            let same = |(t, _): &(Arc<Table>, TableLockMode)| {
+                let there = now.table(&t.def.schema, &t.def.name);
+                there.is_some_and(|there| Arc::ptr_eq(&there, t))
+            };
+            if tables.iter().all(same) {
+                break;
+            }
+            self.engine.unlock_tables();
+        }
+        self.settings += 1;
+        self.locked = Some(Arc::new(LockedTables(wanted)));
+        Ok(())
     }
 
     /// UNLOCK TABLES: commits only what LOCK TABLES was in force for, as MySQL does.
     pub(crate) async fn unlock_tables(&mut self) -> Result<Done, SqlError> {
-        if self.locked_tables {
-            self.implicit_commit().await?;
-            self.locked_tables = false;
+        self.unlock_named_tables().await?;
+        self.engine.unlock_server_for_reading();
+        Ok(Done::default())
+    }
+
+    /// LOCK INSTANCE FOR BACKUP, UNLOCK INSTANCE.
+    pub(crate) async fn lock_instance(
+        &mut self,
+        _: &Granted,
+        lock: bool,
+    ) -> Result<Done, SqlError> {
+        match lock {
+            true => self.engine.lock_for_backup().await?,
+            false => self.engine.unlock_for_backup(),
         }
         Ok(Done::default())
+    }
+}
+
+/// The stored tables of a list, and those that foreign keys lead to from those that are to be written.
+///
+/// # Errors
+/// 1049, 1146.
+fn tables_of(
+    catalog: &Catalog,
+    wanted: &[LockedTable],
+) -> Result<Vec<(Arc<Table>, TableLockMode)>, SqlError> {
+    let mut lock = ToLock {
+        catalog,
+        tables: Vec::new(),
+        written: Vec::new(),
+    };
+    for w in wanted {
+        // Of `mysql`, some tables are virtual: a dump of everything locks them.
+        if crate::infoschema::definition(&w.schema, &w.name).is_some()
+            || canonical_schema(&w.schema).is_some()
+        {
+            continue;
+        }
+        let t = catalog
+            .table(&w.schema, &w.name)
+            .ok_or_else(|| catalog.why_no_table(&w.schema, &w.name))?;
+        lock.add(&t, w.write);
+    }
+    while let Some(t) = lock.written.pop() {
+        lock.add_related(&t);
+    }
+    Ok(lock.tables)
+}
+
+/// What is to be locked, as far as it is known.
+struct ToLock<'c> {
+    catalog: &'c Catalog,
+    tables: Vec<(Arc<Table>, TableLockMode)>,
+    /// Those to be written whose foreign keys are still to be looked at.
+    written: Vec<Arc<Table>>,
+}
+
+impl ToLock<'_> {
+    fn add(&mut self, t: &Arc<Table>, write: bool) {
+        let mode = match write {
+            true => TableLockMode::Write,
+            false => TableLockMode::Read,
+        };
+        match self.tables.iter_mut().find(|(o, _)| Arc::ptr_eq(o, t)) {
+            Some((_, there)) if *there >= mode => return,
+            Some((_, there)) => *there = mode,
+            None => self.tables.push((Arc::clone(t), mode)),
+        }
+        if write {
+            self.written.push(Arc::clone(t));
+        }
+    }
+
+    /// Parents are looked into, and so are children, but where their rows change with the parent's.
+    fn add_related(&mut self, t: &Arc<Table>) {
+        for k in &t.def.foreign_keys {
+            if let Some(parent) = self.catalog.table(&k.parent_schema, &k.parent) {
+                self.add(&parent, false);
+            }
+        }
+        for child in self.catalog.children_of(&t.def.schema, &t.def.name) {
+            let mut keys = child.def.foreign_keys.iter();
+            let follows = keys.any(|k| {
+                k.refers_to(&t.def.schema, &t.def.name)
+                    && !(k.on_delete.refuses() && k.on_update.refuses())
+            });
+            self.add(&child, follows);
+        }
     }
 }

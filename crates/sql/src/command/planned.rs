@@ -98,6 +98,7 @@ impl Session {
                 names: &names,
                 schema: self.facts.database.as_deref(),
                 security: &self.security,
+                locked: self.locked.as_deref(),
                 cx: &cx,
             };
             let mut r = optimize::prepare(&ctx, statement);
@@ -201,6 +202,7 @@ impl Session {
             names: &names,
             schema: self.facts.database.as_deref(),
             security: &self.security,
+            locked: self.locked.as_deref(),
             cx: &planning,
         };
         let mut x = ExecCtx {

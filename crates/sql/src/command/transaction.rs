@@ -42,7 +42,7 @@ impl Session {
     /// BEGIN, START TRANSACTION.
     async fn begin(&mut self, stmt: &BeginTransaction) -> Result<Done, SqlError> {
         self.implicit_commit().await?;
-        self.locked_tables = false;
+        self.forget_locked_tables();
         self.begin_with(stmt.read_only);
         if stmt.consistent_snapshot {
             self.engine.open_snapshot();

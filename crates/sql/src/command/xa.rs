@@ -64,7 +64,7 @@ impl Session {
             return Err(SqlError::fixed(codes::ER_XAER_INVAL));
         }
         self.outside_xa()?;
-        if self.locked_tables || self.engine.in_transaction() {
+        if self.locked.is_some() || self.engine.in_transaction() {
             return Err(SqlError::fixed(codes::ER_XAER_OUTSIDE));
         }
         let claim = self.engine.engine().claim_xid(xid);

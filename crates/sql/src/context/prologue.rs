@@ -53,6 +53,7 @@ impl Session {
     /// The command is over.
     #[inline]
     pub(crate) fn end_command(&self) {
+        self.engine.end_writing();
         self.process.end(self.instance.clock.now_us());
     }
 

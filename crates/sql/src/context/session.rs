@@ -14,6 +14,7 @@ use types::{SqlError, Value, Warning};
 use crate::access::login::Login;
 use crate::access::needs::Need;
 use crate::access::{AccountId, SecurityContext};
+use crate::bind::locked::LockedTables;
 use crate::cache::StatementCache;
 use crate::sink::StateChange;
 use sql_expr::memory::{Account, Charge};
@@ -84,9 +85,10 @@ pub struct Session {
     pub(crate) prepared: PreparedStatements,
     pub(crate) named: HashMap<String, Prepared>,
     pub(crate) cache: StatementCache,
-    pub(crate) locked_tables: bool,
     /// Its branch of a distributed transaction.
     pub(crate) xa: Option<XaBranch>,
+    /// What LOCK TABLES has locked; `None` where it is not in force.
+    pub(crate) locked: Option<Arc<LockedTables>>,
     /// Rows that LOAD DATA has put in before the ones at hand.
     pub(crate) rows_before: u64,
     pub(crate) closing: bool,
@@ -144,7 +146,8 @@ impl Session {
         account: &AccountId,
         connection_id: u64,
     ) -> Session {
-        let engine = instance.engine.session();
+        let mut engine = instance.engine.session();
+        engine.answer_to_server_locks();
         let now = instance.clock.now_us();
         let process = instance
             .processes
@@ -177,8 +180,8 @@ impl Session {
             prepared: PreparedStatements::default(),
             named: HashMap::new(),
             cache: StatementCache::new(),
-            locked_tables: false,
             xa: None,
+            locked: None,
             rows_before: 0,
             closing: false,
             isolation: engine::Isolation::RepeatableRead,
@@ -369,7 +372,8 @@ impl Session {
         self.facts.row_count = -1;
         self.facts.warning_count = 0;
         self.facts.error_count = 0;
-        self.locked_tables = false;
+        self.locked = None;
+        self.engine.release_locks();
         self.changes.clear();
         self.obey_variables();
     }

@@ -61,6 +61,12 @@ impl Session {
         &mut self,
         outcome: Result<T, E>,
     ) -> Result<T, E> {
+        let outcome = self.end_rows(outcome).await;
+        self.engine.end_writing();
+        outcome
+    }
+
+    async fn end_rows<T, E: From<SqlError>>(&mut self, outcome: Result<T, E>) -> Result<T, E> {
         let own = !self.engine.in_transaction();
         match outcome {
             Ok(v) if own => match self.engine.commit().await {
@@ -82,6 +88,27 @@ impl Session {
                 let _ = undone;
                 Err(e)
             }
+        }
+    }
+
+    /// UNLOCK TABLES: commits and gives back what LOCK TABLES has locked, if it was in force. A read lock of the server stays.
+    ///
+    /// # Errors
+    /// What committing fails with.
+    pub(crate) async fn unlock_named_tables(&mut self) -> Result<(), SqlError> {
+        if self.locked.is_some() {
+            self.implicit_commit().await?;
+            self.forget_locked_tables();
+        }
+        Ok(())
+    }
+
+    /// The same where nothing is to be committed.
+    pub(crate) fn forget_locked_tables(&mut self) {
+        if self.locked.take().is_some() {
+            // What is planned for locked tables alone is planned anew, and the other way round.
+            self.settings += 1;
+            self.engine.unlock_tables();
         }
     }
 }

@@ -124,7 +124,7 @@ impl Session {
                 Statement::Reset(items) => self.reset_items(granted, items),
                 Statement::LockTables(tables) => self.lock_tables(granted, tables).await,
                 Statement::UnlockTables => self.unlock_tables().await,
-                Statement::LockInstance(_) => Ok(Done::default()),
+                Statement::LockInstance(lock) => self.lock_instance(granted, *lock).await,
                 Statement::Component { install, urns } => {
                     self.change_components(*install, urns).await
                 }

@@ -73,11 +73,7 @@ pub async fn run(
     ctx: &mut ExecCtx<'_>,
     sink: &mut dyn ResultSink,
 ) -> Result<Done, ExecError> {
-    for t in &plan.tables {
-        if !ctx.engine.reopen(t).await? {
-            return Err(ExecError::Stale);
-        }
-    }
+    hold_tables(&plan, ctx.engine).await?;
     match &plan.body {
         PlanBody::PointGet(p) => return Ok(direct::point_get(p, &plan, ctx, sink).await?),
         PlanBody::Insert(i) => writes(&mut ctx.cx, i.ignore),
@@ -116,6 +112,26 @@ pub async fn run(
     env.cx.memory().check()?;
     env.cx.fault()?;
     Ok(done)
+}
+
+/// Holds the tables of a plan for the rest of the transaction. One that writes waits first until it may: whoever has locked the server is not to
+/// wait for tables that it has.
+///
+/// # Errors
+/// [`ExecError::Stale`] where one is no longer what it was; 1223, 1205, 1317.
+async fn hold_tables(plan: &Plan, session: &mut engine::Session) -> Result<(), ExecError> {
+    for t in &plan.tables {
+        if t.writes && !session.begin_writing_now() {
+            // In a box, as it is rare.
+            Box::pin(session.begin_writing()).await?;
+        }
+    }
+    for t in &plan.tables {
+        if !session.reopen(&t.table, t.writes).await? {
+            return Err(ExecError::Stale);
+        }
+    }
+    Ok(())
 }
 
 /// As many rows as SQL_SELECT_LIMIT lets out of a query without a limit of its own.
@@ -182,11 +198,7 @@ pub async fn eval_scalar(
     let plan = plan_ctx.security.authorize(Arc::new(plan))?;
     let ready = plan_ctx.security.ready(&plan);
     let plan = ready.ok_or_else(|| SqlError::internal("a plan of another session"))?;
-    for t in &plan.tables {
-        if !ctx.engine.reopen(t).await? {
-            return Err(ExecError::Stale);
-        }
-    }
+    hold_tables(&plan, ctx.engine).await?;
     let PlanBody::Do(b) = &plan.body else {
         return Err(SqlError::internal("an expression is expected").into());
     };

@@ -31,14 +31,12 @@ mod steps;
 mod unnest;
 
 use std::cell::Cell;
-use std::sync::Arc;
 
-use engine::Table;
 use types::SqlError;
 
 use crate::bind::tree::{
     Body, BoundBlock, BoundBody, BoundQuery, BoundStatement, BoundSub, FIRST_SPECIAL_SLOT, Insert,
-    InsertRows, Query, SetArm, Sub,
+    InsertRows, Query, SetArm, Sub, UsedTable,
 };
 use crate::bind::{self, BindCtx};
 use crate::plan::{Block, InsertPlan, Plan, PlanBody, QueryPlan, SubPlan, explain};
@@ -102,17 +100,27 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
         PlanBody::Update(u) => !u.lone,
         _ => true,
     };
-    let versions = facts.tables.iter().map(|t| t.stats_version());
+    let versions = facts.tables.iter().map(|t| t.table.stats_version());
     let figures = if decided {
         versions.collect()
     } else {
         Box::default()
     };
+    let mut tables = facts.tables;
+    for t in facts.related {
+        UsedTable::add(&mut tables, &t.table, t.writes);
+    }
+    if let PlanBody::Explain(x) = &body
+        && x.analyzed.is_none()
+    {
+        // What it is about does not run.
+        tables.iter_mut().for_each(|t| t.writes = false);
+    }
     Ok(Plan {
         figures,
         needs: facts.needs,
         catalog_version: ctx.catalog.version,
-        tables: with_related(facts.tables, facts.related),
+        tables,
         columns: columns.into(),
         params: facts.params,
         typed_params: facts.typed_params,
@@ -123,16 +131,6 @@ fn plan(ctx: &BindCtx<'_>, mut bound: BoundStatement) -> Result<Plan, SqlError> 
         charge: Charge::default(),
         body,
     })
-}
-
-/// The tables of a statement, and behind them those that foreign keys lead to.
-fn with_related(mut tables: Vec<Arc<Table>>, related: Vec<Arc<Table>>) -> Vec<Arc<Table>> {
-    for t in related {
-        if !tables.iter().any(|o| Arc::ptr_eq(o, &t)) {
-            tables.push(t);
-        }
-    }
-    tables
 }
 
 /// Planning one statement.

@@ -15,7 +15,7 @@ use crate::bind::relations::Relations;
 use crate::bind::source::TableSource;
 use crate::bind::tree::{
     Body, GroupPlan, Insert, LimitPlan, LockSpec, Query, SortKey, Sub, TimeLimit, UpdateTarget,
-    Yields,
+    UsedTable, Yields,
 };
 use crate::sink::ColumnMeta;
 use sql_expr::Expr;
@@ -35,7 +35,7 @@ pub struct Plan {
     /// The catalog it was made for.
     pub catalog_version: u64,
     /// The stored tables it uses, each once, and behind them those that foreign keys lead to; all are held before it runs.
-    pub tables: Vec<Arc<Table>>,
+    pub tables: Vec<UsedTable>,
     /// The versions of the statistics that it was made by, in the order of `tables`; empty where they decide nothing.
     pub figures: Box<[u64]>,
     /// Its result columns; empty for a statement without a result set.
@@ -69,7 +69,7 @@ impl Plan {
     #[inline]
     pub fn is_fresh(&self) -> bool {
         let mut all = self.figures.iter().zip(&self.tables);
-        all.all(|(version, t)| t.stats_version() == *version)
+        all.all(|(version, t)| t.table.stats_version() == *version)
     }
 }
 

@@ -125,6 +125,15 @@ impl Session {
         self.begin_statement(com);
     }
 
+    /// Holds the plan's tables for the rest of the transaction, where none has to be waited for.
+    fn hold_tables_now(&mut self, plan: &Plan) -> bool {
+        let mut all = plan.tables.iter();
+        all.all(|t| {
+            (!t.writes || self.engine.begin_writing_now())
+                && self.engine.reopen_now(&t.table, t.writes)
+        })
+    }
+
     /// Answers the client.
     fn over(
         &mut self,
@@ -146,7 +155,7 @@ impl Session {
     ) -> Option<u64> {
         let own = self.begin_rows_now(Rows::Read)?;
         let mut rows = None;
-        if plan.tables.iter().all(|t| self.engine.reopen_now(t)) {
+        if self.hold_tables_now(&plan) {
             rows = exec::point_get_now(read, &plan, &mut self.engine, params, sink);
         }
         if own {
@@ -167,7 +176,7 @@ impl Session {
     ) -> Option<Execution> {
         let own = self.begin_rows_now(Rows::of(&plan))?;
         let mut changed = None;
-        if plan.tables.iter().all(|t| self.engine.reopen_now(t)) {
+        if self.hold_tables_now(&plan) {
             let now = self.now_micros();
             let mut cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
             exec::writes(&mut cx, update.ignore);

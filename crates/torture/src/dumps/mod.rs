@@ -1,7 +1,7 @@
 //! `cargo xtask dumps`: tables of every column type, dumped and restored by the programs that people use.
 //!
 //! The tables are those of `tests/dumps`, one database a file. Each is made on Tidemill and on MariaDB, dumped by `mariadb-dump` (connections in utf8mb4,
-//! latin1 and binary, with and without `--hex-blob`; with `--tab`) and by `mydumper`, and restored into the other and into Tidemill itself. Every byte of every
+//! latin1 and binary, with and without `--hex-blob`; with `--lock-all-tables`; with `--tab`) and by `mydumper`, and restored into the other and into Tidemill itself. Every byte of every
 //! row must be what it was; between two of Tidemill's also each definition and checksum. In the end the whole server is dumped, and restored into a fresh one.
 
 mod contents;
@@ -93,6 +93,7 @@ impl Set {
                 }
             }
         }
+        ways.push(Way::DumpLocked);
         if self.mydumper {
             ways.push(Way::MyDumper);
         }

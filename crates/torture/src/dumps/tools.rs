@@ -16,6 +16,8 @@ pub enum Way {
         /// `--hex-blob`.
         hex: bool,
     },
+    /// `mariadb-dump --lock-all-tables --flush-logs`: nobody writes meanwhile.
+    DumpLocked,
     /// `mariadb-dump --tab`, for which the server writes a file a table; `mariadb-import` has it read them.
     Tab,
     /// `mydumper`, whose connections are always in `binary`; `myloader` restores it.
@@ -32,6 +34,7 @@ impl Way {
                     if hex { " --hex-blob" } else { "" }
                 )
             }
+            Way::DumpLocked => "mariadb-dump --lock-all-tables".to_owned(),
             Way::Tab => "mariadb-dump --tab".to_owned(),
             Way::MyDumper => "mydumper".to_owned(),
         }
@@ -40,7 +43,7 @@ impl Way {
     /// Is its program here?
     pub fn is_here(self) -> bool {
         match self {
-            Way::Dump { .. } => step::on_path("mariadb-dump"),
+            Way::Dump { .. } | Way::DumpLocked => step::on_path("mariadb-dump"),
             Way::Tab => step::on_path("mariadb-dump") && step::on_path("mariadb-import"),
             Way::MyDumper => step::on_path("mydumper") && step::on_path("myloader"),
         }
@@ -56,6 +59,13 @@ impl Way {
                 let file = File::create(&file).map_err(|e| format!("{}: {e}", file.display()))?;
                 finished(command.stdin(Stdio::null()).stdout(file))
             }
+            Way::DumpLocked => {
+                let mut command = program("mariadb-dump", from, "utf8mb4");
+                command.args(["--lock-all-tables", "--flush-logs", "--hex-blob"]);
+                let file = dir.join("dump.sql");
+                let file = File::create(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+                finished(command.arg(database).stdin(Stdio::null()).stdout(file))
+            }
             Way::Tab => {
                 let mut command = program("mariadb-dump", from, "utf8mb4");
                 command
@@ -65,8 +75,7 @@ impl Way {
             }
             Way::MyDumper => {
                 let mut command = my("mydumper", from);
-                // Tidemill has no FLUSH TABLES WITH READ LOCK; nothing changes here while tables are dumped.
-                command.arg("--no-locks").args(["--database", database]);
+                command.args(["--database", database]);
                 finished(command.arg("--outputdir").arg(dir).stdin(Stdio::null()))
             }
         }
@@ -75,7 +84,11 @@ impl Way {
     /// Restores what is in `dir` into `database`, which is there and empty.
     pub fn restore(self, to: &Setup, database: &str, dir: &Path) -> Outcome<()> {
         match self {
-            Way::Dump { charset, .. } => {
+            Way::Dump { .. } | Way::DumpLocked => {
+                let charset = match self {
+                    Way::Dump { charset, .. } => charset,
+                    _ => "utf8mb4",
+                };
                 let file = dir.join("dump.sql");
                 let file = File::open(&file).map_err(|e| format!("{}: {e}", file.display()))?;
                 finished(program("mariadb", to, charset).arg(database).stdin(file))

@@ -104,7 +104,7 @@ impl Session {
             return Ok(Done::default());
         }
         self.check_may_change()?;
-        self.implicit_commit().await?;
+        self.begin_account_change().await?;
         self.change_accounts(|actor, state| apply(actor, state, s), sink)
             .await
     }
@@ -116,9 +116,24 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         self.check_may_change()?;
-        self.implicit_commit().await?;
+        self.begin_account_change().await?;
         self.change_accounts(|actor, state| passwords::set(actor, state, item), sink)
             .await
+    }
+
+    /// Commits, and sees to it that tables of `mysql` may be changed now: by a session of their own, which no lock of this one lets pass.
+    ///
+    /// # Errors
+    /// 1100 under LOCK TABLES, 1223 with a read lock of the server; what committing fails with; 1205, 1317.
+    async fn begin_account_change(&mut self) -> Result<(), SqlError> {
+        if self.locked.is_some() {
+            return Err(SqlError::new(
+                codes::ER_TABLE_NOT_LOCKED,
+                "Table 'user' was not locked with LOCK TABLES",
+            ));
+        }
+        self.implicit_commit().await?;
+        self.engine.begin_writing().await
     }
 
     /// INSTALL COMPONENT and UNINSTALL COMPONENT.
@@ -128,7 +143,7 @@ impl Session {
         urns: &[Box<str>],
     ) -> Result<Done, SqlError> {
         self.check_may_change()?;
-        self.implicit_commit().await?;
+        self.begin_account_change().await?;
         let instance = Arc::clone(&self.instance);
         let components = &instance.components;
         components.change(&instance.engine, install, urns).await?;

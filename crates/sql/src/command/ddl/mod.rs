@@ -17,6 +17,7 @@ mod generated;
 mod identifier;
 mod invisible_key;
 mod keys;
+mod locked;
 mod rebuild;
 mod recoded;
 mod row_format;
@@ -24,6 +25,8 @@ mod table;
 mod temporary;
 
 pub(super) use alter::rebuild_as_is;
+
+use std::sync::Arc;
 
 use types::SqlError;
 
@@ -44,10 +47,26 @@ pub async fn run(
 ) -> Result<Done, SqlError> {
     match temporary::alone(s, statement) {
         true => s.check_may_change_temporary()?,
-        false => s.check_may_change()?,
+        false => {
+            s.check_may_change()?;
+            locked::may_change(s, statement)?;
+        }
     }
     let checks = s.vars.hot().foreign_key_checks;
     s.engine.set_foreign_key_checks(checks);
+    let before = s.locked.is_some().then(|| Arc::clone(s.engine.catalog()));
+    let done = carry_out(s, statement, sink).await?;
+    if let Some(before) = before {
+        locked::follow(s, &before, statement)?;
+    }
+    Ok(done)
+}
+
+async fn carry_out(
+    s: &mut Session,
+    statement: &Statement,
+    sink: &mut dyn ResultSink,
+) -> Result<Done, SqlError> {
     match statement {
         Statement::CreateDatabase(c) => database::create(s, c).await,
         Statement::AlterDatabase(a) => database::alter(s, a).await,

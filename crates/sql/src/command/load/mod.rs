@@ -162,6 +162,10 @@ impl Session {
             self.check_may_change()?;
         }
         let table = self.find_table(&name)?;
+        if let Some(locked) = &self.locked {
+            // The INSERTs are checked again; there may be none.
+            locked.check_change(&name.schema, &name.name)?;
+        }
         let charset = match &l.charset {
             None => Charset::Utf8mb4,
             Some(name) => Charset::by_name(name).ok_or_else(|| {

@@ -43,7 +43,7 @@ pub(super) async fn change(
     (schema, name): (&str, &str),
     clause: &HistogramClause,
 ) -> Result<BTreeMap<String, Line>, SqlError> {
-    let t = s.open_table(schema, name).await?;
+    let t = s.open_to_read(schema, name).await?;
     let mut lines = BTreeMap::new();
     let mut columns = Vec::new();
     for asked in &clause.columns {

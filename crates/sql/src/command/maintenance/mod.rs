@@ -63,7 +63,7 @@ async fn lines(
     if infoschema::canonical_schema(&n.schema).is_some() {
         return Ok(vec![ok()]);
     }
-    let t = match s.find_table(n) {
+    let t = match may_look_at(s, verb, n).and_then(|()| s.find_table(n)) {
         Ok(t) => t,
         Err(e) => {
             return Ok(vec![
@@ -101,6 +101,22 @@ async fn lines(
     })
 }
 
+/// Under LOCK TABLES: what is locked, and for OPTIMIZE what is locked for writing.
+///
+/// # Errors
+/// 1099, 1100.
+fn may_look_at(s: &Session, verb: MaintenanceVerb, n: &TableName) -> Result<(), SqlError> {
+    let Some(locked) = &s.locked else {
+        return Ok(());
+    };
+    match verb {
+        MaintenanceVerb::Optimize | MaintenanceVerb::Repair => {
+            locked.check_change(&n.schema, &n.name)
+        }
+        _ => locked.check_read(&n.schema, &n.name),
+    }
+}
+
 /// ANALYZE TABLE .. UPDATE | DROP HISTOGRAM.
 async fn histograms(
     s: &mut Session,
@@ -116,7 +132,8 @@ async fn histograms(
     };
     let n = s.full_name(name)?;
     let full = format!("{}.{}", n.schema, n.name);
-    let lines: Vec<histogram::Line> = match s.find_table(&n) {
+    let may = may_look_at(s, stmt.verb, &n);
+    let lines: Vec<histogram::Line> = match may.and_then(|()| s.find_table(&n)) {
         Err(e) => vec![("Error", e.message)],
         Ok(t) if t.def.is_temporary() => {
             let why = "Cannot create histogram statistics for a temporary table.";
@@ -141,7 +158,7 @@ async fn histograms(
 async fn analyze(s: &mut Session, n: &TableName) -> Result<(), SqlError> {
     s.engine.statement_begin(Isolation::ReadCommitted);
     let r = async {
-        let t = s.engine.open_table(&n.schema, &n.name).await?;
+        let t = s.engine.open_to_read(&n.schema, &n.name).await?;
         s.engine.analyze_table(&t).await
     }
     .await;
@@ -175,9 +192,9 @@ async fn check(
 ) -> Result<Vec<(&'static str, String)>, SqlError> {
     s.engine.statement_begin(Isolation::ReadCommitted);
     let r = async {
-        let t = match s.engine.reopen(t).await? {
+        let t = match s.engine.reopen(t, false).await? {
             true => Arc::clone(t),
-            false => s.engine.open_table(&n.schema, &n.name).await?,
+            false => s.engine.open_to_read(&n.schema, &n.name).await?,
         };
         s.engine.check_table(&t).await
     }
@@ -201,7 +218,8 @@ async fn checksums(
     for name in &stmt.tables {
         let n = s.full_name(name)?;
         let full = Value::text(&format!("{}.{}", n.schema, n.name));
-        let sum = match s.find_table(&n) {
+        let may = may_look_at(s, stmt.verb, &n);
+        let sum = match may.and_then(|()| s.find_table(&n)) {
             Ok(_) => Value::Int(checksum(s, &n).await?),
             Err(e) => {
                 s.warn(types::Warning::from_error(e));
@@ -217,7 +235,7 @@ async fn checksums(
 async fn checksum(s: &mut Session, n: &TableName) -> Result<i64, SqlError> {
     s.engine.statement_begin(Isolation::RepeatableRead);
     let r = async {
-        let t = s.engine.open_table(&n.schema, &n.name).await?;
+        let t = s.engine.open_to_read(&n.schema, &n.name).await?;
         let spec = ScanSpec {
             index: 0,
             lower: KeyBound::None,

@@ -47,6 +47,11 @@ pub(super) fn object(
 
 fn table(s: &mut Session, name: &ObjectName) -> Result<RowSet, SqlError> {
     let def = super::columns::definition(s, name)?;
+    if let Some(locked) = &s.locked
+        && crate::infoschema::definition(&def.schema, &def.name).is_none()
+    {
+        locked.check_read(&def.schema, &def.name)?;
+    }
     let next = s
         .engine
         .catalog()

@@ -29,6 +29,7 @@ mod row_rules;
 mod rows;
 mod set;
 mod shows;
+mod table_locks;
 mod temporary;
 mod wide;
 
