@@ -14,14 +14,25 @@ pub(super) enum Kind {
     BytesPad,
     /// One 16-bit weight a character (`general_ci`), trailing spaces insignificant.
     General,
-    /// One weight a byte (`latin1_swedish_ci`), trailing spaces insignificant.
-    Swedish,
+    /// One weight a byte (`latin1_swedish_ci` and its like), trailing spaces insignificant.
+    Latin(Latin),
     /// Unicode collation algorithm, primary strength.
     UcaPrimary,
     /// Unicode collation algorithm, primary and secondary strength.
     UcaSecondary,
     /// Unicode collation algorithm, three levels.
     UcaTertiary,
+}
+
+/// The weights of a collation of latin1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Latin {
+    /// `latin1_swedish_ci`.
+    Swedish,
+    /// `latin1_general_ci`: accents tell letters apart, case does not.
+    GeneralCi,
+    /// `latin1_general_cs`: accents and case tell letters apart.
+    GeneralCs,
 }
 
 /// What INFORMATION_SCHEMA.COLLATIONS tells of a collation.
@@ -64,7 +75,7 @@ pub static COLLATIONS: &[CollationInfo] = &[
         8,
         "latin1_swedish_ci",
         Charset::Latin1,
-        Kind::Swedish,
+        Kind::Latin(Latin::Swedish),
         true,
         true,
     ),
@@ -112,7 +123,15 @@ pub static COLLATIONS: &[CollationInfo] = &[
         48,
         "latin1_general_ci",
         Charset::Latin1,
-        Kind::General,
+        Kind::Latin(Latin::GeneralCi),
+        true,
+        false,
+    ),
+    c(
+        49,
+        "latin1_general_cs",
+        Charset::Latin1,
+        Kind::Latin(Latin::GeneralCs),
         true,
         false,
     ),
@@ -184,7 +203,7 @@ pub static COLLATIONS: &[CollationInfo] = &[
     ),
 ];
 
-const BINARY_AT: u8 = 7;
+const BINARY_AT: u8 = 8;
 
 /// Position in [`COLLATIONS`] by number; unknown numbers point at `binary`.
 static INDEX: [u8; 512] = {
