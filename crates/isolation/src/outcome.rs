@@ -3,7 +3,7 @@
 //! A list that only grows remembers everything, so the final state decides the outcome of whoever appended. A register
 //! forgets; there a value that somebody committed has read counts, or the gap that the write left in the counter.
 
-use crate::history::{End, History, Key, Op, Value, Version};
+use crate::history::{End, History, Key, Op, Txn, Value, Version};
 use crate::verdict::{Anomaly, Verdict};
 use std::collections::{HashMap, HashSet};
 
@@ -141,30 +141,35 @@ impl Evidence {
             evidence.versions.entry(key).or_default().insert(version);
         }
         for (txn, _) in history.txns.iter().zip(committed).filter(|(_, c)| **c) {
-            let witness = history.crashes == 0 || txn.wrote();
-            for op in &txn.ops {
-                match *op {
-                    Op::Read {
-                        seen: Some((value, _)),
-                        ..
-                    } if witness => {
-                        evidence.written.insert(value);
-                    }
-                    Op::Write {
-                        key,
-                        version: Some(version),
-                        ..
-                    } => {
-                        evidence.versions.entry(key).or_default().insert(version);
-                    }
-                    Op::Delete { key } => {
-                        evidence.explained.insert(key);
-                    }
-                    _ => {}
-                }
-            }
+            evidence.add(history, txn);
         }
         evidence
+    }
+
+    /// What a transaction that committed tells of others.
+    fn add(&mut self, history: &History, txn: &Txn) {
+        let witness = history.crashes == 0 || txn.wrote();
+        for op in &txn.ops {
+            match *op {
+                Op::Read {
+                    seen: Some((value, _)),
+                    ..
+                } if witness => {
+                    self.written.insert(value);
+                }
+                Op::Write {
+                    key,
+                    version: Some(version),
+                    ..
+                } => {
+                    self.versions.entry(key).or_default().insert(version);
+                }
+                Op::Delete { key } => {
+                    self.explained.insert(key);
+                }
+                _ => {}
+            }
+        }
     }
 
     fn proves(&self, op: &Op) -> bool {
@@ -192,18 +197,28 @@ impl Evidence {
 
 fn resolve_unknown(history: &History, unknown: &[TxnId], outcomes: &mut Outcomes) {
     let mut evidence = Evidence::collect(history, &outcomes.committed);
-    for &id in unknown {
-        let ops = &history.txns[id as usize].ops;
-        if ops.iter().any(|op| evidence.proves(op)) {
-            outcomes.committed[id as usize] = true;
-            evidence
-                .explained
-                .extend(ops.iter().filter_map(|op| match op {
-                    Op::Delete { key } => Some(*key),
-                    _ => None,
-                }));
-            continue;
+    let mut open = unknown.to_vec();
+    // Who is proved to be there is a witness for others, which may have been looked at before.
+    loop {
+        let before = open.len();
+        open.retain(|&id| {
+            let txn = &history.txns[id as usize];
+            let proved = txn
+                .ops
+                .iter()
+                .any(|op| evidence.proves(&with_version(op, outcomes)));
+            if proved {
+                outcomes.committed[id as usize] = true;
+                evidence.add(history, txn);
+            }
+            !proved
+        });
+        if open.len() == before {
+            break;
         }
+    }
+    for id in open {
+        let ops = &history.txns[id as usize].ops;
         let written = ops.iter().filter_map(|op| match op {
             Op::Write { key, .. } | Op::Delete { key } => Some(*key),
             _ => None,
@@ -213,5 +228,21 @@ fn resolve_unknown(history: &History, unknown: &[TxnId], outcomes: &mut Outcomes
         if !ops.iter().any(|op| matches!(op, Op::Append { .. })) {
             outcomes.doubtful.extend(written);
         }
+    }
+}
+
+/// The operation, with the counter of a write as somebody read it where its own answer is missing.
+fn with_version(op: &Op, outcomes: &Outcomes) -> Op {
+    match *op {
+        Op::Write {
+            key,
+            value,
+            version: None,
+        } => Op::Write {
+            key,
+            value,
+            version: outcomes.writer(key, value).and_then(|(_, v)| v),
+        },
+        _ => op.clone(),
     }
 }

@@ -160,6 +160,38 @@ fn a_crash_may_take_back_what_only_readers_saw() {
     assert_eq!(broken(&h), [Anomaly::G1a]);
 }
 
+/// Of two without an answer, one is proved to be there by a list; it has read the other's register, which is gone.
+#[test]
+fn who_is_proved_to_be_there_is_a_witness() {
+    let deleted = || done(&[Op::Delete { key: 1 }]);
+    let writer = || txn(End::Unknown, &[write(1, 5, 1)]);
+    let reader = || txn(End::Unknown, &[read(1, Some((5, 1))), append(1, 1)]);
+    for txns in [
+        vec![writer(), reader(), deleted()],
+        vec![reader(), writer(), deleted()],
+    ] {
+        let mut h = history(txns, &[(1, &[1])], &[]);
+        h.crashes = 1;
+        assert!(broken(&h).is_empty());
+        assert_eq!(check(&h, Level::Serializable).committed, 3);
+    }
+    // The answer with the counter is missing; a reader has it, and a later one is there.
+    let op = Op::Write {
+        key: 1,
+        value: 5,
+        version: None,
+    };
+    let readers = [read(1, Some((5, 1))), write(1, 6, 2)];
+    let mut h = history(
+        vec![txn(End::Unknown, &readers), txn(End::Unknown, &[op])],
+        &[],
+        &[(1, 6, 2)],
+    );
+    h.crashes = 1;
+    assert!(broken(&h).is_empty());
+    assert_eq!(check(&h, Level::Serializable).committed, 2);
+}
+
 #[test]
 fn g1b_reads_of_the_middle() {
     let h = history(
