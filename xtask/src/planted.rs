@@ -130,7 +130,7 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ),
     (
         "temporary-file-left",
-        "session::tests::temporary::ten_thousand_leave_nothing",
+        "session::tests::temporary::thousands_leave_nothing",
     ),
     (
         "temporary-tables-outlive-a-reset",
