@@ -140,6 +140,18 @@ pub const STATEMENTS: &[(&str, &str)] = &[
         "write-lock-granted-beside-a-reader",
         "session::tests::table_locks::locks_hold_among_clients",
     ),
+    (
+        "temporary-change-synced",
+        "session::tests::temporary::what_changes_temporary_tables_alone_syncs_nothing_and_logs_no_rows",
+    ),
+    (
+        "temporary-file-left",
+        "session::tests::temporary::thousands_leave_nothing",
+    ),
+    (
+        "temporary-tables-outlive-a-reset",
+        "session::tests::temporary::they_go_with_their_session",
+    ),
 ];
 /// What the SQL cases must find: the bug, and the file of cases that fails with it.
 pub const CASES: &[(&str, &str)] = &[("cascade-skipped-at-a-savepoint", "fk_cascade")];

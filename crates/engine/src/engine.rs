@@ -129,8 +129,6 @@ pub struct Engine {
     pub(crate) locks: Arc<LockTable>,
     pub(crate) catalog: RwLock<Arc<Catalog>>,
     pub(crate) catalog_version: AtomicU64,
-    /// What sessions with tables of their own see of the catalog is numbered from here, above all versions of the catalog itself.
-    pub(crate) own_versions: AtomicU64,
     /// Tables that no definition names.
     pub(crate) unnamed: crate::unnamed::UnnamedTables,
     pub(crate) purge: PurgeQueue,
@@ -196,7 +194,6 @@ impl Engine {
             locks,
             catalog: RwLock::default(),
             catalog_version: AtomicU64::new(0),
-            own_versions: AtomicU64::new(1 << 63),
             unnamed: Default::default(),
             purge,
             branches: Arc::default(),

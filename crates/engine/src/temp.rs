@@ -121,7 +121,12 @@ impl TempFiles {
         if !self.disk.exists(&self.folder) {
             self.disk.create_dir_all(&self.folder)?;
         }
-        Ok(self.folder.join(format!("table{id}.tdb")))
+        let path = self.folder.join(format!("table{id}.tdb"));
+        // One that could not be removed, of a table that had this id before.
+        if self.disk.exists(&path) {
+            self.disk.remove_file(&path)?;
+        }
+        Ok(path)
     }
 
     fn reserve(&self, bytes: u64) -> bool {
@@ -135,7 +140,7 @@ impl TempFiles {
 }
 
 impl pager::FileQuota for TempFiles {
-    fn take(&self, bytes: u64) -> bool {
+    fn allot(&self, bytes: u64) -> bool {
         self.reserve(bytes)
     }
 

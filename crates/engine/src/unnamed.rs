@@ -12,6 +12,7 @@ use base::lock::Mutex;
 use base::{Lsn, SpaceId};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 struct Unnamed {
     table: Arc<Table>,
@@ -30,7 +31,11 @@ struct State {
 
 /// The tables without a name, by their ids.
 #[derive(Default)]
-pub(crate) struct UnnamedTables(Mutex<State>);
+pub(crate) struct UnnamedTables {
+    state: Mutex<State>,
+    /// How many versions were given out.
+    versions: AtomicU64,
+}
 
 fn ids(t: &Table) -> impl Iterator<Item = u32> {
     let indexes = t.def.indexes.iter().map(|x| x.id);
@@ -38,9 +43,14 @@ fn ids(t: &Table) -> impl Iterator<Item = u32> {
 }
 
 impl UnnamedTables {
+    /// A version for what a session with tables of its own sees of the catalog: above all versions of the catalog itself.
+    pub(crate) fn new_version(&self) -> u64 {
+        (1 << 63) + self.versions.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// An id for a temporary table or one of its indexes.
     pub(crate) fn new_id(&self) -> u32 {
-        let mut s = self.0.lock();
+        let mut s = self.state.lock();
         loop {
             let id = SpaceId::FIRST_TEMPORARY.0 | s.given;
             s.given = (s.given + 1) & !SpaceId::FIRST_TEMPORARY.0;
@@ -52,7 +62,7 @@ impl UnnamedTables {
 
     /// A table is there, of which the log up to `made` says nothing; or another object for one that was.
     pub(crate) fn put(&self, table: &Arc<Table>, made: Lsn) {
-        let mut s = self.0.lock();
+        let mut s = self.state.lock();
         if table.def.is_temporary() {
             s.used.extend(ids(table));
         }
@@ -69,7 +79,7 @@ impl UnnamedTables {
 
     /// A table is gone, or has a name.
     pub(crate) fn remove(&self, table: &Table) {
-        let mut s = self.0.lock();
+        let mut s = self.state.lock();
         s.tables.remove(&table.def.id);
         ids(table).for_each(|id| {
             s.used.remove(&id);
@@ -78,20 +88,20 @@ impl UnnamedTables {
 
     /// The table with this id.
     pub(crate) fn get(&self, id: u32) -> Option<Arc<Table>> {
-        let s = self.0.lock();
+        let s = self.state.lock();
         s.tables.get(&id).map(|u| u.table.clone())
     }
 
     /// The table that a record at `at` is about.
     pub(crate) fn changed_at(&self, id: u32, at: Lsn) -> Option<Arc<Table>> {
-        let s = self.0.lock();
+        let s = self.state.lock();
         let u = s.tables.get(&id).filter(|u| u.made <= at)?;
         Some(u.table.clone())
     }
 
     /// All of them.
     pub(crate) fn all(&self) -> Vec<Arc<Table>> {
-        let s = self.0.lock();
+        let s = self.state.lock();
         s.tables.values().map(|u| u.table.clone()).collect()
     }
 }

@@ -150,26 +150,28 @@ impl<'p> Mtr<'p> {
 
     /// As [`Mtr::commit`]; `publish` runs with the record's place before any reader can see it as complete.
     pub fn commit_with(mut self, publish: impl FnOnce(Lsn, Lsn)) -> Committed {
-        record::finish(
-            &mut self.buf,
-            self.kind,
-            self.ops.len() as u16,
-            self.undo_len,
-            self.txid,
-            self.prev,
-        );
+        let temporary = self.is_temporary();
+        let mut without_ops = temporary.then(|| self.without_ops());
+        if !temporary {
+            record::finish(
+                &mut self.buf,
+                self.kind,
+                self.ops.len() as u16,
+                self.undo_len,
+                self.txid,
+                self.prev,
+            );
+        }
+        let bytes = without_ops.as_mut().unwrap_or(&mut self.buf);
         assert!(
-            self.buf.len() <= record::RECORD_LEN_MAX,
+            bytes.len() <= record::RECORD_LEN_MAX,
             "a log record of {} bytes",
-            self.buf.len()
+            bytes.len()
         );
         for g in &mut self.pages {
             g.keep();
         }
         let pages = &self.pages;
-        let temporary = self.is_temporary();
-        let mut without_ops = temporary.then(|| self.without_ops());
-        let bytes = without_ops.as_mut().unwrap_or(&mut self.buf);
         let (start, end) = self.log.append(bytes, |start, end| {
             // Dirty before complete: a checkpoint that sees this record complete sees its pages dirty. Pages that no recovery asks for hold
             // no checkpoint back: they are written when their frames are wanted.

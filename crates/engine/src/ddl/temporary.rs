@@ -77,9 +77,10 @@ impl Session {
             def.options.created_us = self.engine.environment().clock.wall_us();
         }
         arrange_clustered(&mut def);
-        let space = self.engine.make_temporary_space(&mut def).await?;
+        let (space, file) = self.engine.make_temporary_space(&mut def).await?;
         let t = Arc::new(Table::open(self.engine.pager(), def, space, None));
         self.engine.unnamed.put(&t, self.engine.log.end());
+        file.keep();
         Ok(t)
     }
 
@@ -92,9 +93,10 @@ impl Session {
         let mut def = old.def.clone();
         def.options.auto_increment = 0;
         def.columns.iter_mut().for_each(|c| c.fill = None);
-        let space = self.engine.make_temporary_space(&mut def).await?;
+        let (space, file) = self.engine.make_temporary_space(&mut def).await?;
         let t = Arc::new(Table::open(self.engine.pager(), def, space, None));
         self.engine.unnamed.put(&t, self.engine.log.end());
+        file.keep();
         self.put_in_place(old, t);
         self.engine.drop_unnamed(old);
         Ok(())
@@ -175,7 +177,7 @@ impl Session {
         let keys = Keys::between(&old.def, &def, same_key);
         let others = def.indexes.split_off(1);
         let engine = self.engine.clone();
-        let space = engine.make_temporary_space(&mut def).await?;
+        let (space, file) = engine.make_temporary_space(&mut def).await?;
         let mut draft = Draft {
             def,
             others,
@@ -184,18 +186,12 @@ impl Session {
             threads: 1,
             ties: Ties::default(),
         };
-        let made = self.fill_temporary(old, &mut draft, rewrite).await;
-        let (rows, filled) = match made {
-            Ok(made) => made,
-            Err(e) => {
-                engine.drop_file(space.id());
-                return Err(e);
-            }
-        };
+        let (rows, filled) = self.fill_temporary(old, &mut draft, rewrite).await?;
         let mut new = Table::open(engine.pager(), draft.def, space, Some(&filled));
         new.know_as(old);
         let new = Arc::new(new);
         engine.unnamed.put(&new, engine.log.end());
+        file.keep();
         self.put_in_place(old, new);
         engine.drop_unnamed(old);
         Ok(Some(rows))
@@ -240,16 +236,43 @@ impl Session {
     }
 }
 
+/// A new file, which goes again unless it is kept: an error may end the statement, or its client go away.
+struct NewFile {
+    engine: Arc<Engine>,
+    id: Option<SpaceId>,
+}
+
+impl NewFile {
+    fn keep(mut self) {
+        self.id = None;
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            self.engine.drop_file(id);
+        }
+    }
+}
+
 impl Engine {
     /// Makes a temporary table's file with an empty tree for each index; fills in ids and roots.
-    async fn make_temporary_space(&self, def: &mut TableDef) -> Result<Arc<Space>, SqlError> {
+    async fn make_temporary_space(
+        self: &Arc<Self>,
+        def: &mut TableDef,
+    ) -> Result<(Arc<Space>, NewFile), SqlError> {
         def.id = self.unnamed.new_id();
+        let file = NewFile {
+            engine: self.clone(),
+            id: Some(SpaceId(def.id)),
+        };
         let name = def.name.clone();
         let fail = |e: OpError| error::storage(e, &name);
         let path = (self.temp.table_path(def.id)).map_err(|e| fail(OpError::io(e)))?;
         let made = (self.pager).create_temporary_space(SpaceId(def.id), &path, self.temp.clone());
         let space = made.await.map_err(fail)?;
         self.make_trees(def, &space).await.map_err(fail)?;
-        Ok(space)
+        Ok((space, file))
     }
 }

@@ -81,7 +81,12 @@ impl Session {
         self.verify_rows(&old, &def, &ties).await?;
         let mut rows = vec![RowChange::Put(table_row(&def))];
         rows.extend(ties.rows());
-        engine.change_rows(rows).await?;
+        // Not the session's any more: should it be given up from here on, the file is the start's to keep or to remove, as the definitions say.
+        self.set_own(schema, UNFINISHED, None);
+        if let Err(e) = engine.change_rows(rows).await {
+            engine.drop_unnamed(&old);
+            return Err(e);
+        }
         old.retired.store(true, Ordering::SeqCst);
         let path = engine.data_dir().join(table_path(&def.schema, &def.name));
         let (pager, space) = (engine.pager(), old.space.clone());
@@ -92,7 +97,6 @@ impl Session {
         engine.change_catalog(|c| c.put_table(t));
         ties.show(&engine);
         engine.unnamed.remove(&old);
-        self.set_own(schema, UNFINISHED, None);
         // If this fails the next start does it: files follow the catalog.
         let _ = pager.rename_space(old.space_id(), &path);
         Ok(())

@@ -18,6 +18,7 @@ mod insert;
 mod outcome;
 mod overflow_columns;
 mod own_tables;
+mod own_view;
 mod prepare;
 mod read;
 mod reference;

@@ -34,8 +34,8 @@ pub(crate) fn new_file_bytes(pages: u32) -> u64 {
 
 /// What the files of several tablespaces may take together.
 pub trait FileQuota: Send + Sync {
-    /// Takes so many bytes more; false where there are not so many left.
-    fn take(&self, bytes: u64) -> bool;
+    /// Allots so many bytes more; false where there are not so many left.
+    fn allot(&self, bytes: u64) -> bool;
     /// Gives bytes back.
     fn give_back(&self, bytes: u64);
 }
@@ -171,7 +171,7 @@ impl Space {
     /// Takes room for the file from its quota, where it has one. A file that was dropped has given back what it had, and gets no more.
     fn take_room(&self, pages: u32) -> bool {
         let bytes = u64::from(pages) * PAGE_SIZE as u64;
-        (self.quota.as_ref()).is_none_or(|q| !self.is_dropped() && q.take(bytes))
+        (self.quota.as_ref()).is_none_or(|q| !self.is_dropped() && q.allot(bytes))
     }
 
     fn give_room_back(&self, pages: u32) {

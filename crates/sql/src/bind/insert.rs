@@ -36,7 +36,8 @@ impl StatementBinder<'_> {
         let table = self.stored_table(&i.table, usage)?;
         let slot = self.take_slots(1)?;
         let mut names = self.table_names(&table, slot);
-        let (schema, name) = (&table.def.schema, &table.def.name);
+        // As the statement calls it: a table that is being made from a query is not known by its name yet.
+        let (schema, name) = (self.schema_of(&i.table)?, &*i.table.name);
         names.tables[0].seen = Some(self.watch(schema, name));
         let columns = insert_columns(&table, &i.columns, i.may_repeat).map_err(|e| {
             match i.columns.first() {

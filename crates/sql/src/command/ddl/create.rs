@@ -10,7 +10,7 @@ use crate::command::planned::REPLANS;
 use crate::context::Session;
 use crate::exec::ExecError;
 use crate::plan::Plan;
-use crate::sink::{Done, ResultSink};
+use crate::sink::{ColumnMeta, Done, ResultSink};
 use sql_expr::vars::SqlMode;
 use sql_parser::ast::{self, CreateTable};
 
@@ -150,7 +150,8 @@ async fn from_query(
 ) -> Result<Done, ExecError> {
     let plan = s.plan(&ast::Statement::Query(Box::new(query.clone())))?;
     let plan = Arc::clone(plan.peek());
-    let def = define(s, stmt, query_columns(&plan)?, schema, collation)?;
+    let of_query = query_columns(s, &plan)?;
+    let def = define(s, stmt, of_query, schema, collation)?;
     if stmt.temporary {
         temporary::check(s, &def)?;
     }
@@ -220,8 +221,15 @@ async fn fill(
     s.run_plan(&plan, Session::NO_PARAMS, sink).await
 }
 
-/// Columns for those of a query.
-fn query_columns(plan: &Plan) -> Result<Vec<ColumnDef>, SqlError> {
+/// The stored column that a column of a query is, and nothing else.
+fn copied(s: &mut Session, c: &ColumnMeta) -> Option<ColumnDef> {
+    let table = s.engine.catalog().table(&c.schema, &c.org_table)?;
+    let column = &table.def.columns[table.def.column(&c.org_name)?];
+    (column.ty == c.ty).then(|| column.clone())
+}
+
+/// Columns for those of a query. A stored column keeps its default and its comment.
+fn query_columns(s: &mut Session, plan: &Plan) -> Result<Vec<ColumnDef>, SqlError> {
     let mut out: Vec<ColumnDef> = Vec::new();
     for c in plan.columns.iter() {
         check_identifier(&c.name, "column")?;
@@ -232,20 +240,24 @@ fn query_columns(plan: &Plan) -> Result<Vec<ColumnDef>, SqlError> {
             DataType::Null => DataType::Binary(0),
             t => t.clone(),
         };
+        let was = copied(s, c);
+        let comment = was.as_ref().map(|w| w.comment.clone());
+        let was = was.filter(|w| !w.auto_increment && w.generated.is_none());
         out.push(ColumnDef {
             name: c.name.clone(),
-            default: match (c.nullable, ty.is_lob()) {
-                (true, _) => ColumnDefault::Null,
-                (false, true) => ColumnDefault::None,
-                // A computed or copied NOT NULL column gets its type's zero as default, as in MySQL.
-                (false, false) => ColumnDefault::Literal(types::convert::zero_value(&ty)),
+            default: match (was.map(|w| w.default), c.nullable, ty.is_lob()) {
+                (Some(d @ (ColumnDefault::Literal(_) | ColumnDefault::Now)), ..) => d,
+                (_, true, _) => ColumnDefault::Null,
+                (Some(_), ..) | (_, false, true) => ColumnDefault::None,
+                // One that is computed or numbered and NOT NULL gets its type's zero, as in MySQL.
+                (None, false, false) => ColumnDefault::Literal(types::convert::zero_value(&ty)),
             },
             ty,
             nullable: c.nullable,
             fill: None,
             on_update_now: false,
             auto_increment: false,
-            comment: String::new(),
+            comment: comment.unwrap_or_default(),
             generated: None,
             invisible: false,
         });
