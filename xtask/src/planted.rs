@@ -133,12 +133,8 @@ pub const STATEMENTS: &[(&str, &str)] = &[
         "session::tests::table_locks::a_change_that_has_nothing_to_do_gives_way",
     ),
     (
-        "who-asks-for-a-table-is-not-woken",
-        "session::tests::table_locks::locks_hold_among_clients",
-    ),
-    (
-        "write-lock-granted-beside-a-reader",
-        "session::tests::table_locks::locks_hold_among_clients",
+        "who-waits-for-a-table-is-not-woken",
+        "session::tests::table_locks::a_change_that_has_nothing_to_do_gives_way",
     ),
     (
         "temporary-change-synced",
@@ -154,7 +150,10 @@ pub const STATEMENTS: &[(&str, &str)] = &[
     ),
 ];
 /// What the SQL cases must find: the bug, and the file of cases that fails with it.
-pub const CASES: &[(&str, &str)] = &[("cascade-skipped-at-a-savepoint", "fk_cascade")];
+pub const CASES: &[(&str, &str)] = &[
+    ("cascade-skipped-at-a-savepoint", "fk_cascade"),
+    ("write-lock-granted-beside-a-reader", "lock_waits"),
+];
 
 /// What the models must find: the bug, and the crate and name of the model that fails with it. One of them the simulator finds too.
 pub const MODELS: &[(&str, &str, &str)] = &[

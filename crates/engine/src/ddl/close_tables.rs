@@ -37,7 +37,7 @@ impl Session {
             Err(i) => {
                 drop(ddl);
                 self.interrupt.progress.begin(Stage::Waiting, 0);
-                let waited = self.give_way(&wanted[i], patience).await;
+                let waited = self.let_others_pass(&wanted[i], patience).await;
                 self.interrupt.progress.end();
                 waited.map(|()| None)
             }
@@ -73,7 +73,7 @@ impl Session {
                 Err(i) => i,
             };
             self.interrupt.progress.begin(Stage::Waiting, 0);
-            let waited = self.give_way(&wanted[in_use], patience).await;
+            let waited = self.let_others_pass(&wanted[in_use], patience).await;
             self.interrupt.progress.end();
             waited?;
         }
@@ -84,26 +84,23 @@ impl Session {
     /// # Errors
     /// 1223: the session itself has locked it for reading; 1205, 1317.
     pub(super) async fn lock_ddl<'e>(&self, engine: &'e Engine) -> Result<DdlGuard<'e>, SqlError> {
+        // Its own lock of the server stays as long as the statement runs.
+        self.may_change_definitions()?;
+        let may = || matches!(self.may_change_definitions(), Ok(true));
         let mut guard = None;
-        let mut own = Ok(());
         self.wait_unless_killed(&engine.ddl.freed, || {
-            guard = engine.ddl.try_lock();
-            // Looked at with the mutex: whoever locks the server has it meanwhile.
-            match guard.as_ref().map(|_| self.may_change_definitions()) {
-                None => false,
-                Some(Ok(true)) => true,
-                Some(Ok(false)) => {
-                    guard = None;
-                    false
-                }
-                Some(Err(e)) => {
-                    own = Err(e);
-                    true
-                }
+            // Before as well: whoever gives the mutex back wakes others who wait for the same.
+            if !may() {
+                return false;
             }
+            guard = engine.ddl.try_lock();
+            // Whoever locks the server has the mutex meanwhile.
+            if !may() {
+                guard = None;
+            }
+            guard.is_some()
         })
         .await?;
-        own?;
         guard.ok_or_else(|| SqlError::internal("no DDL guard"))
     }
 }

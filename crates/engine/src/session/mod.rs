@@ -45,7 +45,7 @@ use crate::engine::Engine;
 use crate::error;
 use crate::interrupt::Interrupt;
 use crate::schema::{Catalog, TableUse};
-use crate::table_lock::{Owner, Writing};
+use crate::table_lock::{Holds, Owner, Writing};
 use crate::txn::{Registration, Snapshot};
 use crate::undo_reservation::UndoReservation;
 use crate::xa::EndingBranch;
@@ -121,7 +121,7 @@ pub struct Session {
     /// As which it holds locks of tables.
     pub(crate) owner: Owner,
     /// The locks it was asked to hold.
-    holds: table_locks::Holds,
+    holds: Holds,
     /// Says that it writes, where it is a client's.
     writing: Option<Writing>,
     pub(crate) lock_timeout_us: u64,
@@ -183,7 +183,7 @@ impl Session {
             locks_lasting: false,
             uses: Vec::new(),
             owner,
-            holds: table_locks::Holds::default(),
+            holds: Holds::default(),
             writing: None,
             lock_timeout_us: 50_000_000,
             table_timeout_us: 50_000_000,

@@ -9,7 +9,8 @@ use super::Session;
 use crate::engine::Engine;
 use crate::schema::{DdlGuard, Table};
 use crate::table_lock::{
-    Asked, Asking, FailedRollbacks, Hindrance, TableHold, TableLock, TableLockMode, Watch, Writing,
+    Asked, Asking, FailedRollbacks, Hindrance, Leaving, TableHold, TableLock, TableLockMode,
+    Writing,
 };
 use std::sync::Arc;
 use types::SqlError;
@@ -50,22 +51,6 @@ pub(crate) fn in_order(mut wanted: Vec<Wanted>) -> Vec<Wanted> {
     wanted.sort_by_key(|w| (w.lock.number(), std::cmp::Reverse(w.mode)));
     wanted.dedup_by_key(|w| w.lock.number());
     wanted
-}
-
-/// The locks that a session was asked to hold: they outlive its transactions.
-#[derive(Default)]
-pub(super) struct Holds {
-    tables: Vec<TableHold>,
-    /// FLUSH TABLES WITH READ LOCK.
-    reads: bool,
-    /// LOCK INSTANCE FOR BACKUP.
-    backup: bool,
-}
-
-impl Holds {
-    fn writes(&self) -> bool {
-        self.tables.iter().any(|h| h.mode() == TableLockMode::Write)
-    }
 }
 
 fn conflicting_read_lock() -> SqlError {
@@ -148,7 +133,7 @@ impl Session {
     ///
     /// # Errors
     /// 1205 after the session's timeout for tables, 1317 when killed, 3024 when its time is over.
-    pub(crate) async fn give_way(
+    pub(crate) async fn let_others_pass(
         &self,
         wanted: &Wanted,
         patience: &mut Patience,
@@ -166,8 +151,8 @@ impl Session {
         let rest = self.now_us().saturating_add(patience.rest_us);
         patience.rest_us = (patience.rest_us * 2).min(LONGEST_REST_US);
         let gone = {
-            let watch = Watch::begin(lock);
-            let over = || watch.is_over();
+            let leaving = Leaving::begin(lock);
+            let over = || leaving.is_over();
             self.wait_patiently(lock, patience.until_us, patience, over)
                 .await?
         };
@@ -209,7 +194,7 @@ impl Session {
                 }
                 Ok(Err(i)) => {
                     self.end_writing();
-                    self.give_way(&wanted[i], &mut patience).await
+                    self.let_others_pass(&wanted[i], &mut patience).await
                 }
                 Err(e) => Err(e),
             };
@@ -310,7 +295,7 @@ impl Session {
             let rest = now.saturating_add(patience.rest_us);
             patience.rest_us = (patience.rest_us * 2).min(LONGEST_REST_US);
             let gone = {
-                let era = ServerWatch::begin(&self.engine);
+                let era = StatementsEnding::begin(&self.engine);
                 let over = || global.have_ended(era.since);
                 self.wait_until(&global.changed, patience.until_us, over)
                     .await?
@@ -399,19 +384,19 @@ impl Drop for AskingServer<'_> {
 }
 
 /// Statements that have begun are waited for, until this is dropped.
-struct ServerWatch<'e> {
+struct StatementsEnding<'e> {
     engine: &'e Engine,
     since: u64,
 }
 
-impl<'e> ServerWatch<'e> {
-    fn begin(engine: &'e Engine) -> ServerWatch<'e> {
+impl<'e> StatementsEnding<'e> {
+    fn begin(engine: &'e Engine) -> StatementsEnding<'e> {
         let since = engine.global.watch();
-        ServerWatch { engine, since }
+        StatementsEnding { engine, since }
     }
 }
 
-impl Drop for ServerWatch<'_> {
+impl Drop for StatementsEnding<'_> {
     fn drop(&mut self) {
         self.engine.global.unwatch();
     }

@@ -207,6 +207,10 @@ impl Writing {
         if self.cell.0.load(Ordering::Relaxed) != IDLE {
             return true;
         }
+        // Looked at before as well: whoever takes his word back wakes others who wait for the same.
+        if self.lock.word.load(Ordering::Relaxed) & STOPPED != 0 {
+            return false;
+        }
         let era = self.lock.era.load(Ordering::Relaxed);
         self.cell.0.swap(era, Ordering::SeqCst);
         if self.lock.word.load(Ordering::SeqCst) & STOPPED == 0 {

@@ -114,10 +114,10 @@ impl State {
         if !self.readers.is_empty() || asked.is_some() {
             gate |= NO_WRITES;
         }
-        if asked.is_some() && !base::mutant!("who-asks-for-a-table-is-not-woken") {
+        if asked.is_some() {
             gate |= ASKED;
         }
-        if self.watching > 0 {
+        if self.watching > 0 && !base::mutant!("who-waits-for-a-table-is-not-woken") {
             gate |= WATCHED;
         }
         if self.generation & 1 != 0 {
@@ -383,6 +383,23 @@ impl Drop for TableHold {
     }
 }
 
+/// The locks that a session was asked to hold: they outlive its transactions.
+#[derive(Default)]
+pub(crate) struct Holds {
+    pub(crate) tables: Vec<TableHold>,
+    /// FLUSH TABLES WITH READ LOCK.
+    pub(crate) reads: bool,
+    /// LOCK INSTANCE FOR BACKUP.
+    pub(crate) backup: bool,
+}
+
+impl Holds {
+    /// It has a table locked for writing.
+    pub(crate) fn writes(&self) -> bool {
+        self.tables.iter().any(|h| h.mode() == TableLockMode::Write)
+    }
+}
+
 /// Somebody asks, until this is dropped or [`granted`](Self::granted).
 pub(crate) struct Asking<'l>(pub(crate) &'l Arc<TableLock>);
 
@@ -400,15 +417,15 @@ impl Drop for Asking<'_> {
 }
 
 /// Somebody waits for the users that were there, until this is dropped.
-pub(crate) struct Watch<'l> {
+pub(crate) struct Leaving<'l> {
     lock: &'l TableLock,
     since: u64,
 }
 
-impl<'l> Watch<'l> {
-    pub(crate) fn begin(lock: &'l TableLock) -> Watch<'l> {
+impl<'l> Leaving<'l> {
+    pub(crate) fn begin(lock: &'l TableLock) -> Leaving<'l> {
         let since = lock.watch();
-        Watch { lock, since }
+        Leaving { lock, since }
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -416,7 +433,7 @@ impl<'l> Watch<'l> {
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         self.lock.unwatch();
     }

@@ -132,7 +132,7 @@ fn apply(lock: &TableLock, m: &mut Model, op: Op) {
             }
         }
         Op::Watch => {
-            let watch = Watch::begin(lock);
+            let watch = Leaving::begin(lock);
             let over = watch.is_over();
             assert!(!over || m.uses.is_empty(), "over while one is there");
             drop(watch);
@@ -142,6 +142,8 @@ fn apply(lock: &TableLock, m: &mut Model, op: Op) {
 }
 
 proptest! {
+    #![proptest_config(base::seeded!())]
+
     #[test]
     fn a_table_lock_is_what_its_lists_say(ops in prop::collection::vec(op(), 1..120)) {
         let lock = TableLock::default();
@@ -169,14 +171,14 @@ proptest! {
 fn a_wait_is_for_those_who_were_there() {
     let lock = TableLock::default();
     let first = lock.announce(false);
-    let watch = Watch::begin(&lock);
+    let watch = Leaving::begin(&lock);
     assert!(!watch.is_over());
     let second = lock.announce(true);
     assert!(!watch.is_over());
     lock.leave(first);
     assert!(watch.is_over());
     // A wait that begins while another one's users are still there waits for both.
-    let later = Watch::begin(&lock);
+    let later = Leaving::begin(&lock);
     assert!(!later.is_over());
     let third = lock.announce(false);
     lock.leave(second);

@@ -372,10 +372,10 @@ impl<'p> StatementBinder<'p> {
             return Err(SqlError::no_such_table(schema, &name.name));
         }
         self.guard_table(schema, &name.name, usage)?;
+        let writes = usage.changes();
+        self.named.note(schema, &name.name, alias, writes)?;
         match self.ctx.catalog.table(schema, &name.name) {
             Some(t) => {
-                let writes = usage.changes();
-                self.named.note(schema, &name.name, alias, writes)?;
                 self.use_table(&t, writes);
                 Ok(TableSource::Engine(t))
             }

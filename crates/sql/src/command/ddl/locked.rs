@@ -15,6 +15,14 @@ use std::sync::Arc;
 /// # Errors
 /// 1223 with a read lock of the server. Under LOCK TABLES: 1099, 1100; 1192 for what is refused altogether.
 pub fn may_change(s: &Session, statement: &Statement) -> Result<(), SqlError> {
+    let temporary = match statement {
+        Statement::CreateTable(c) => c.temporary,
+        Statement::DropTable(d) => d.temporary,
+        _ => false,
+    };
+    if temporary {
+        return Ok(());
+    }
     if s.engine.has_server_locked_for_reading() {
         return Err(SqlError::fixed(codes::ER_CANT_UPDATE_WITH_READLOCK));
     }
@@ -26,7 +34,6 @@ pub fn may_change(s: &Session, statement: &Statement) -> Result<(), SqlError> {
         locked.check_change(&n.schema, &n.name)
     };
     match statement {
-        Statement::CreateTable(c) if c.temporary => Ok(()),
         // One that is there is told of.
         Statement::CreateTable(c) => {
             let n = s.full_name(&c.name)?;
@@ -36,7 +43,6 @@ pub fn may_change(s: &Session, statement: &Statement) -> Result<(), SqlError> {
         Statement::CreateIndex(c) => may(&c.table),
         Statement::DropIndex(d) => may(&d.table),
         Statement::Truncate(name) => may(name),
-        Statement::DropTable(d) if d.temporary => Ok(()),
         Statement::DropTable(d) => d.names.iter().try_for_each(may),
         Statement::RenameTable(_) => {
             let mut now = LockedTables::clone(locked);

@@ -49,7 +49,9 @@ fn give_way(change: &'static str, used: &str) {
     let mut reader = Client::in_test(&s);
     reader.run("BEGIN");
     reader.run(used);
-    let ddl = behind(Client::in_test(&s), change);
+    let mut ddl = Client::in_test(&s);
+    ddl.run("SET lock_wait_timeout = 12");
+    let ddl = behind(ddl, change);
     let stop = Arc::new(AtomicBool::new(false));
     let longest = Arc::new(AtomicU64::new(0));
     let others: Vec<_> = (0..4)
