@@ -27,6 +27,7 @@ pub(crate) mod transactions;
 pub mod transport;
 mod variables;
 pub(crate) mod xa;
+mod xa_refusals;
 
 pub use com::{COM_NAMES, Com};
 pub use diagnostics::Diagnostics;

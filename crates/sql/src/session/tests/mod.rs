@@ -30,6 +30,7 @@ mod rows;
 mod set;
 mod shows;
 mod wide;
+mod xa;
 
 use std::path::Path;
 use std::sync::Arc;
