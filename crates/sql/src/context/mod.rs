@@ -15,6 +15,7 @@ mod instance;
 pub(crate) mod lock_names;
 pub(crate) mod names;
 mod outcome;
+pub mod persisted;
 pub(crate) mod prepared;
 mod process;
 pub(crate) mod prologue;

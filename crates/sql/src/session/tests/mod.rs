@@ -24,6 +24,7 @@ mod nonblocking;
 pub(crate) mod opened;
 mod outfile;
 mod params;
+mod persist;
 mod rekey;
 mod row_rules;
 mod rows;
