@@ -158,7 +158,7 @@ impl Branches {
     }
 
     /// A prepared transaction, for its end; none where there is none of this name, or it is another session's to end.
-    pub(crate) fn take(self: &Arc<Self>, xid: &Xid) -> Option<(PreparedTxn, EndingBranch)> {
+    pub(crate) fn claim_end(self: &Arc<Self>, xid: &Xid) -> Option<(PreparedTxn, EndingBranch)> {
         let mut map = self.map.lock();
         let branch = map.get_mut(&xid.key())?;
         if !branch.may_be_ended() {
@@ -402,7 +402,7 @@ mod tests {
             ..a.clone()
         };
         assert_eq!(all.claim(&again).err(), Some(ClaimRefused::Duplicate));
-        assert!(all.take(&a).is_none(), "a session is at work in it");
+        assert!(all.claim_end(&a).is_none(), "a session is at work in it");
         drop(claim);
         assert!(all.claim(&a).is_ok());
         let many: Vec<_> = (0..BRANCHES_MAX as u32)

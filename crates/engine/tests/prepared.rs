@@ -136,8 +136,11 @@ async fn is_prepared(e: &Arc<Engine>, what: &str) {
         assert!(locked(e, id).await, "{what}: row {id}");
     }
     assert!(!locked(e, 3).await, "{what}");
-    // Its table stays.
     let mut s = e.session();
+    let t = s.open_table("s", "t").await.unwrap();
+    assert_eq!(s.check_table(&t).await.unwrap(), Vec::<String>::new());
+    s.commit().await.unwrap();
+    // Its table stays.
     s.set_table_wait_timeout(0);
     assert_eq!(s.drop_table("s", "t").await.unwrap_err().code, 1205);
     assert_eq!(

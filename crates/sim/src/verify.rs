@@ -159,8 +159,8 @@ pub async fn recovered(cx: &Arc<Context>, floor: Seq, damage: bool) -> Result<()
             None => {
                 // Commits that cancel each other out leave no trace: how many of the last ones happened is not known.
                 let older = candidates.iter().filter(|c| *c < at);
-                let same = older.filter(|c| disagreement(cx, &found, **c, damage).is_none());
-                let sure = same.last().unwrap_or(at);
+                let mut same = older.filter(|c| disagreement(cx, &found, **c, damage).is_none());
+                let sure = same.next_back().unwrap_or(at);
                 let newest = cx.model().seq;
                 if *at < newest {
                     cx.count("unacknowledged commits lost");

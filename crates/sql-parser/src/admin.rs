@@ -358,7 +358,10 @@ impl Parser<'_> {
         if self.take(T::Comma) {
             bqual = self.text_string()?;
             if self.take(T::Comma) {
-                format = self.number()?.min(u64::from(u32::MAX)) as u32;
+                let Ok(number) = u32::try_from(self.number()?) else {
+                    return self.fail();
+                };
+                format = number;
             }
         }
         if gtrid.len() > 64 || bqual.len() > 64 {

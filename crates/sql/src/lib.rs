@@ -20,6 +20,7 @@ mod dispatch;
 pub mod exec;
 pub mod infoschema;
 pub mod optimize;
+pub mod persisted;
 pub mod plan;
 mod separators;
 mod server_file;

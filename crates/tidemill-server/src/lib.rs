@@ -10,5 +10,6 @@ pub mod log;
 mod offload;
 pub mod open;
 pub mod options;
+mod persisted_file;
 pub mod server;
 pub mod shell;

@@ -10,6 +10,7 @@ use tidemill::{Durability, OpenOptions};
 
 use crate::offload;
 use crate::options::{FlushLog, Options};
+use crate::persisted_file;
 
 /// An open directory, and what to say about how it was opened.
 pub struct Opened {
@@ -35,6 +36,8 @@ pub async fn open(options: &Options) -> Result<Opened, OpenFailure> {
     let environment = offload::environment();
     let directory =
         tidemill::open::open(dir, &open_options(options), &environment, globals).await?;
+    let kept = persisted_file::store(dir);
+    directory.instance.keep_persisted(kept);
     Ok(Opened {
         directory,
         warnings,

@@ -117,7 +117,7 @@ impl Session {
     /// # Errors
     /// As [`commit`](Self::commit). What was not committed is still prepared.
     pub async fn commit_prepared(&self, xid: &Xid) -> Result<bool, SqlError> {
-        let Some((txn, ending)) = self.engine.branches.take(xid) else {
+        let Some((txn, ending)) = self.engine.branches.claim_end(xid) else {
             return Ok(false);
         };
         let mut session = Session::of_prepared(self.engine.clone(), txn, ending);
@@ -131,7 +131,7 @@ impl Session {
     /// # Errors
     /// As [`rollback`](Self::rollback), then the next start tries again. 1180 as for a commit.
     pub async fn rollback_prepared(&self, xid: &Xid) -> Result<bool, SqlError> {
-        let Some((txn, mut ending)) = self.engine.branches.take(xid) else {
+        let Some((txn, mut ending)) = self.engine.branches.claim_end(xid) else {
             return Ok(false);
         };
         ending.decided = true;

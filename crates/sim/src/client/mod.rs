@@ -90,7 +90,11 @@ impl Client {
             if self.cx.model().names.len() as u64 >= want {
                 break;
             }
-            self.change_definitions(&mut s).await?;
+            match self.change_definitions(&mut s).await {
+                // A prepared transaction may hold the table, for longer than anybody waits.
+                Err(Trouble::Sql(e)) if e.code == 1205 => s.rollback().await?,
+                r => r?,
+            }
         }
         Ok(())
     }

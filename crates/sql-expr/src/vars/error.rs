@@ -16,6 +16,8 @@ pub enum VarError {
     WrongType(&'static str),
     /// 1238 at SET.
     ReadOnly(&'static str),
+    /// 1238 at SET PERSIST and SET PERSIST_ONLY.
+    NotPersistable(&'static str),
     /// 1238 at a read with the wrong scope; the scope that the variable has.
     WrongScope(&'static str, VarScope),
     /// 1229: SET without GLOBAL of a global variable.
@@ -64,7 +66,7 @@ impl VarError {
             VarError::Unknown(_) => 1193,
             VarError::WrongValue(..) => 1231,
             VarError::WrongType(_) => 1232,
-            VarError::ReadOnly(_) | VarError::WrongScope(..) => 1238,
+            VarError::ReadOnly(_) | VarError::NotPersistable(_) | VarError::WrongScope(..) => 1238,
             VarError::NeedsGlobal(_) => 1229,
             VarError::NoGlobal(_) => 1228,
             VarError::SessionReadOnly(_) => 1621,
@@ -88,6 +90,9 @@ impl fmt::Display for VarError {
             }
             VarError::WrongType(n) => write!(f, "Incorrect argument type to variable '{n}'"),
             VarError::ReadOnly(n) => write!(f, "Variable '{n}' is a read only variable"),
+            VarError::NotPersistable(n) => {
+                write!(f, "Variable '{n}' is a non persistent read only variable")
+            }
             VarError::WrongScope(n, VarScope::Global) => {
                 write!(f, "Variable '{n}' is a GLOBAL variable")
             }

@@ -110,18 +110,32 @@ impl GlobalVars {
         if def.read_only {
             return Err(VarError::ReadOnly(def.name));
         }
+        let (value, warning) = self.checked(id, input, mode)?;
+        self.store(id, value);
+        Ok(warning)
+    }
+
+    /// The value that SET GLOBAL would give a variable, were it not read-only.
+    ///
+    /// # Errors
+    /// As [`set`](Self::set), but for 1238.
+    pub fn checked(
+        &self,
+        id: VarId,
+        input: &VarInput,
+        mode: SqlMode,
+    ) -> Result<(VarValue, Option<VarWarning>), VarError> {
+        let def = id.def();
         if !def.has_global() {
             return Err(VarError::NoGlobal(def.name));
         }
-        let (value, warning) = match input {
-            VarInput::Default => (assign::default_value(def), None),
+        match input {
+            VarInput::Default => Ok((assign::default_value(def), None)),
             _ => {
                 let strict = mode.has(SqlMode::STRICT_ALL_TABLES);
-                assign::convert(def, input, self.value(id).as_u64(), strict)?
+                assign::convert(def, input, self.value(id).as_u64(), strict)
             }
-        };
-        self.store(id, value);
-        Ok(warning)
+        }
     }
 
     /// An option of the command line or of my.cnf; read-only variables may be given too. Returns the

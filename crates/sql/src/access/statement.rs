@@ -29,7 +29,8 @@ pub const SESSION_VARIABLES: &[Right] = &[
 pub const CONNECTIONS: &[Right] = &[Static(Priv::Super), Dynamic("CONNECTION_ADMIN")];
 /// A stored object that runs as somebody else.
 pub const SET_DEFINER: &[Right] = &[Static(Priv::Super), Dynamic("SET_USER_ID")];
-const PERSIST_ONLY: &[Right] = &[Dynamic("PERSIST_RO_VARIABLES_ADMIN")];
+/// What SET PERSIST_ONLY needs beside the right to set variables.
+pub const PERSIST_ONLY: &[Right] = &[Dynamic("PERSIST_RO_VARIABLES_ADMIN")];
 const CREATE_ROLE: &[Right] = &[Static(Priv::CreateRole), Static(Priv::CreateUser)];
 const DROP_ROLE: &[Right] = &[Static(Priv::DropRole), Static(Priv::CreateUser)];
 const RELOAD: &[Right] = &[Static(Priv::Reload)];

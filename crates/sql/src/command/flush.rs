@@ -76,15 +76,18 @@ impl Session {
         }
     }
 
-    /// RESET: there is nothing to reset yet.
+    /// RESET: of what there is, the persisted variables.
     pub(crate) fn reset_items(
         &mut self,
-        _: &Granted,
+        granted: &Granted,
         items: &[ResetItem],
     ) -> Result<Done, SqlError> {
         for item in items {
             match item {
-                ResetItem::QueryCache | ResetItem::Persist { .. } => {}
+                ResetItem::QueryCache => {}
+                ResetItem::Persist { if_exists, name } => {
+                    self.reset_persist(granted, name.as_deref(), *if_exists)?;
+                }
                 ResetItem::Master(_) => return Err(SqlError::not_supported("RESET MASTER")),
                 ResetItem::Replica { .. } => return Err(SqlError::not_supported("RESET REPLICA")),
             }

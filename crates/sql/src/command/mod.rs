@@ -10,6 +10,7 @@ mod kill;
 mod load;
 mod lock_tables;
 pub(crate) mod maintenance;
+mod persist;
 pub(crate) mod planned;
 mod scalar;
 mod server;

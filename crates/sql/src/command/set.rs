@@ -218,9 +218,8 @@ impl Session {
                 let mode = self.vars.hot().sql_mode;
                 self.instance.globals.set(name, input, mode)?
             }
-            Some(VarScope::Persist | VarScope::PersistOnly) => {
-                return Err(SqlError::not_supported("SET PERSIST"));
-            }
+            Some(VarScope::Persist) => return self.persist_variable(name, input, false),
+            Some(VarScope::PersistOnly) => return self.persist_variable(name, input, true),
         };
         if let Some(w) = warning {
             self.warn(Warning::from(w));

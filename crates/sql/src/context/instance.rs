@@ -13,6 +13,7 @@ use types::SqlError;
 
 use super::com::COM_NAMES;
 use super::deadlocks::Deadlocks;
+use super::persisted::PersistedStore;
 use super::process::ProcessList;
 use crate::access::AccountId;
 use crate::access::login::Logins;
@@ -74,6 +75,8 @@ pub struct Instance {
     flushed_us: AtomicU64,
     /// Set by a server that speaks TLS.
     pub(crate) tls_reload: OnceLock<TlsReload>,
+    /// Where SET PERSIST keeps values: set by a server.
+    pub(crate) persisted: OnceLock<PersistedStore>,
 }
 
 /// The variable that limits what all sessions hold.
@@ -129,6 +132,7 @@ impl Instance {
             server: ServerCounts::default(),
             prepared: Arc::default(),
             tls_reload: OnceLock::new(),
+            persisted: OnceLock::new(),
             memory: Arc::default(),
             deadlocks: Deadlocks::default(),
         });

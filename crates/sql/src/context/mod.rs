@@ -15,6 +15,7 @@ mod instance;
 pub(crate) mod lock_names;
 pub(crate) mod names;
 mod outcome;
+pub mod persisted;
 pub(crate) mod prepared;
 mod process;
 pub(crate) mod prologue;
@@ -27,6 +28,7 @@ pub(crate) mod transactions;
 pub mod transport;
 mod variables;
 pub(crate) mod xa;
+mod xa_refusals;
 
 pub use com::{COM_NAMES, Com};
 pub use diagnostics::Diagnostics;

@@ -7,7 +7,9 @@ use engine::lock::{Afterwards, Deadlock};
 
 use super::deadlocks::{Report, ReportListener};
 use super::instance::Instance;
+use super::persisted::PersistedStore;
 use super::transactions::TransactionRow;
+use crate::persisted::PersistedValue;
 
 impl Instance {
     /// The open transactions of all connections, by connection.
@@ -46,6 +48,17 @@ impl Instance {
             TransactionRow::prepared(p, locks)
         }));
         all
+    }
+
+    /// From now on SET PERSIST keeps values there; before, it is refused.
+    pub fn keep_persisted(&self, store: PersistedStore) {
+        // There is one file: who comes second has the same.
+        let _ = self.persisted.set(store);
+    }
+
+    /// The values for the next start, by name.
+    pub(crate) fn persisted_values(&self) -> Vec<PersistedValue> {
+        self.persisted.get().map_or_else(Vec::new, |p| p.list())
     }
 
     /// From now on the engine tells of deadlocks.

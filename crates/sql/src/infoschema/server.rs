@@ -151,6 +151,11 @@ fn status(v: &View<'_>) -> Vec<Vec<Value>> {
         .collect()
 }
 
+fn persisted_variables(v: &View<'_>) -> Vec<Vec<Value>> {
+    let kept = v.instance.persisted_values().into_iter();
+    kept.map(|p| vec![text(&p.name), text(&p.value)]).collect()
+}
+
 /// The tables of `information_schema` in this file.
 pub(super) const SPECS: &[Spec] = &[
     Spec {
@@ -205,6 +210,11 @@ pub(super) const PERFORMANCE_SPECS: &[Spec] = &[
         name: "session_variables",
         columns: "VARIABLE_NAME v64, VARIABLE_VALUE v1024?",
         rows: session_variables,
+    },
+    Spec {
+        name: "persisted_variables",
+        columns: "VARIABLE_NAME v64, VARIABLE_VALUE v1024?",
+        rows: persisted_variables,
     },
     Spec {
         name: "global_status",

@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
+use sql_expr::vars;
+
 use super::cnf::{self, Setting};
 use super::known;
 use super::known_option::{Argument, Kind, Known};
+use super::persisted;
 use super::set::{Given, Undecided};
 use super::value::canonical;
 use super::{Command, Files, Invocation, Level, Notice, Options, OptionsError, Origin};
@@ -69,6 +72,11 @@ pub fn parse(
     }
     for setting in settings {
         builder.set(setting)?;
+    }
+    if !matches!(builder.command, Command::Help | Command::Version) {
+        for setting in persisted::read(&builder.options, files)? {
+            builder.set_persisted(setting)?;
+        }
     }
     Ok(builder.finish())
 }
@@ -227,6 +235,19 @@ impl Builder {
             }
         }
         Ok(())
+    }
+
+    /// A persisted value may be that of any variable, be it an option or not. What a newer server knew is ignored with a warning.
+    fn set_persisted(&mut self, mut setting: Setting) -> Result<(), OptionsError> {
+        if lookup(&setting.name).is_some() {
+            return self.set(setting);
+        }
+        if let (Some(_), Some(value)) = (vars::lookup(&setting.name), &setting.value) {
+            remember(&mut self.options.variables, &setting.name, value.clone());
+            return Ok(());
+        }
+        setting.name = format!("loose_{}", setting.name);
+        self.set(setting)
     }
 
     fn finish(mut self) -> Invocation {

@@ -5,12 +5,15 @@
 //! obeyed, handed to SQL as a variable's first value, or accepted with the reason why it has nothing left to
 //! tune. One that is none of these is an error that names it; with the prefix `loose-` it is a warning.
 //!
-//! What this module never does: read a my.cnf nobody named, touch the data directory, print, or exit.
+//! What SET PERSIST has kept wins over all that is given.
+//!
+//! What this module never does: read a my.cnf nobody named, read more of the data directory than that, write, print, or exit.
 
 mod cnf;
 mod command_line;
 mod known;
 mod known_option;
+mod persisted;
 mod set;
 mod value;
 mod without_effect;

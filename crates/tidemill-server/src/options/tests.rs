@@ -279,3 +279,30 @@ fn sizes_given_in_parts() -> Result<(), OptionsError> {
     assert_eq!(io.options.io_capacity_max, 500);
     Ok(())
 }
+
+#[test]
+fn what_was_persisted_wins() -> Result<(), OptionsError> {
+    let kept = |text: &'static str| [("/db/mysqld-auto.cnf", text)];
+    let whole = r#"{"Version": 2, "mysql_dynamic_variables": {"max_connections": {"Value": "77"}, "new_one": {"Value": "1"}},
+        "mysql_static_variables": {"innodb_flush_method": {"Value": "fsync"}}}"#;
+    let line = ["--datadir=/db", "--max-connections=300"];
+    let found = run(&line, &kept(whole))?;
+    assert_eq!(found.options.max_connections, 77);
+    assert_eq!(found.options.flush_method, FlushMethod::Fsync);
+    assert!(found.notices.iter().any(|n| n.text.contains("new-one")));
+    let off = [line[0], line[1], "--persisted-globals-load=OFF"];
+    for text in [whole, "{", ""] {
+        assert_eq!(run(&off, &kept(text))?.options.max_connections, 300);
+    }
+    for bad in [
+        "",
+        "{",
+        r#"{"Version": 9}"#,
+        r#"{"Version": 2, "mysql_dynamic_variables": {"max_connections": {"Value": "many"}}}"#,
+    ] {
+        let why = fault(&line, &kept(bad));
+        assert!(why.contains("mysqld-auto.cnf"), "{bad}: {why}");
+    }
+    assert_eq!(run(&["--help"], &kept("{"))?.command, Command::Help);
+    Ok(())
+}

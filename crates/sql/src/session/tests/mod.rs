@@ -24,6 +24,7 @@ mod nonblocking;
 pub(crate) mod opened;
 mod outfile;
 mod params;
+mod persist;
 mod rekey;
 mod row_rules;
 mod rows;
@@ -32,6 +33,7 @@ mod shows;
 mod table_locks;
 mod temporary;
 mod wide;
+mod xa;
 
 use std::path::Path;
 use std::sync::Arc;

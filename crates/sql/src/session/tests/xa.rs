@@ -1,0 +1,120 @@
+//! XA beyond one connection: what a client's going, a crash, a deadlock's kind and a missing privilege come to, and where it shows.
+
+use std::sync::Arc;
+
+use base::block_on;
+use base::mem::MemDisk;
+
+use super::{Client, server, server_on};
+
+fn prepared(c: &mut Client, name: &str, change: &str) {
+    c.run(&format!("XA START '{name}'"));
+    c.run(change);
+    c.run(&format!("XA END '{name}'; XA PREPARE '{name}'"));
+}
+
+#[test]
+fn a_client_that_goes_leaves_what_is_prepared_and_nothing_else() {
+    let s = server();
+    let mut root = Client::in_test(&s);
+    root.run("CREATE TABLE t (id INT PRIMARY KEY)");
+    let mut a = Client::in_test(&s);
+    prepared(&mut a, "stays", "INSERT INTO t VALUES (1)");
+    a.run("XA START 'goes'; INSERT INTO t VALUES (2)");
+    // The name is taken as long as its session is there.
+    assert_eq!(root.error("XA START 'goes'"), 1440);
+    block_on(a.session.close());
+    root.run("XA START 'goes'; XA END 'goes'; XA ROLLBACK 'goes'");
+    let mut b = Client::in_test(&s);
+    b.run("XA START 'idle'; INSERT INTO t VALUES (3); XA END 'idle'");
+    drop(b);
+    let mut c = Client::in_test(&s);
+    c.run("SET xa_detach_on_prepare = OFF");
+    prepared(&mut c, "attached", "INSERT INTO t VALUES (4)");
+    assert_eq!(root.error("XA COMMIT 'attached'"), 1397);
+    block_on(c.session.reset()).expect("reset");
+    root.run("XA COMMIT 'attached'");
+    assert_eq!(root.rows("XA RECOVER"), [["1", "5", "0", "stays"]]);
+    root.run("XA COMMIT 'stays'");
+    assert_eq!(root.rows("SELECT id FROM t"), [["1"], ["4"]]);
+}
+
+#[test]
+fn what_is_prepared_is_there_after_a_crash() {
+    let disk = Arc::new(MemDisk::default());
+    let s = server_on(Arc::clone(&disk));
+    let mut c = Client::in_test(&s);
+    c.run("CREATE TABLE t (id INT PRIMARY KEY, v INT); INSERT INTO t VALUES (1, 1), (2, 2)");
+    prepared(&mut c, "x", "UPDATE t SET v = 10 WHERE id = 1");
+    prepared(&mut c, "y", "DELETE FROM t WHERE id = 2");
+    c.run("INSERT INTO t VALUES (3, 3); XA START 'z'; UPDATE t SET v = 7 WHERE id = 3; XA END 'z'");
+    let s = server_on(Arc::new(disk.crash(false)));
+    let mut c = Client::in_test(&s);
+    c.run("SET innodb_lock_wait_timeout = 1");
+    assert_eq!(
+        c.rows("XA RECOVER CONVERT XID"),
+        [["1", "1", "0", "0x78"], ["1", "1", "0", "0x79"]]
+    );
+    assert_eq!(c.error("UPDATE t SET v = 5 WHERE id = 1"), 1205);
+    assert_eq!(c.error("SELECT * FROM t FOR UPDATE NOWAIT"), 3572);
+    assert_eq!(c.error("XA START 'x'"), 1440);
+    let before = [["1", "1"], ["2", "2"], ["3", "3"]];
+    assert_eq!(c.rows("SELECT id, v FROM t"), before);
+    c.run("XA COMMIT 'x'; XA ROLLBACK 'y'");
+    let after = [["1", "10"], ["2", "2"], ["3", "3"]];
+    assert_eq!(c.rows("SELECT id, v FROM t"), after);
+    assert!(c.rows("XA RECOVER").is_empty());
+    c.run("UPDATE t SET v = 5 WHERE id = 2; DROP TABLE t");
+}
+
+#[test]
+fn who_may_not_list_is_told_1401_and_why() {
+    let s = server();
+    let mut root = Client::in_test(&s);
+    root.run("CREATE USER u@localhost");
+    let mut u = Client::of(&s, "u");
+    assert_eq!(u.error("XA RECOVER"), 1401);
+    assert_eq!(u.rows("SHOW WARNINGS").len(), 2);
+    // Who knows the name may end it.
+    root.run("XA START 'n'; XA END 'n'; XA PREPARE 'n'");
+    u.run("XA COMMIT 'n'");
+    root.run("GRANT XA_RECOVER_ADMIN ON *.* TO u@localhost");
+    assert!(u.rows("XA RECOVER").is_empty());
+}
+
+#[test]
+fn what_is_prepared_is_shown() {
+    let s = server();
+    let mut c = Client::in_test(&s);
+    c.run("CREATE TABLE t (id INT PRIMARY KEY, v INT UNIQUE)");
+    prepared(&mut c, "shown", "INSERT INTO t VALUES (1, 1)");
+    assert_eq!(
+        c.rows("SELECT trx_state, trx_mysql_thread_id, trx_rows_modified FROM information_schema.INNODB_TRX"),
+        [["RUNNING", "0", "1"]]
+    );
+    let status = &c.rows("SHOW ENGINE INNODB STATUS")[0][2];
+    assert!(status.contains("ACTIVE (PREPARED)"), "{status}");
+    let locks = c.rows("SELECT DISTINCT THREAD_ID FROM performance_schema.data_locks");
+    assert_eq!(locks, [["NULL"]]);
+    c.run("XA ROLLBACK 'shown'");
+    assert!(
+        c.rows("SELECT * FROM information_schema.INNODB_TRX")
+            .is_empty()
+    );
+    assert_eq!(
+        c.rows("SHOW SESSION STATUS LIKE 'Com_xa_prepare'"),
+        [["Com_xa_prepare", "1"]]
+    );
+}
+
+#[test]
+fn a_read_only_branch_is_prepared_too() {
+    let s = server();
+    let mut c = Client::in_test(&s);
+    c.run("CREATE TABLE t (id INT PRIMARY KEY)");
+    c.run("SET TRANSACTION READ ONLY; XA START 'r'");
+    assert_eq!(c.error("INSERT INTO t VALUES (1)"), 1792);
+    c.run("SELECT * FROM t; XA END 'r'; XA PREPARE 'r'");
+    assert_eq!(c.rows("XA RECOVER").len(), 1);
+    c.run("INSERT INTO t VALUES (1); XA COMMIT 'r'");
+}
