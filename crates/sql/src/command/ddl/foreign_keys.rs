@@ -114,7 +114,7 @@ pub(super) fn index_for(
         parts: written.columns.iter().map(part).collect(),
         options: ast::IndexOptions::default(),
     };
-    let mut index = keys::build(columns, &index, longest, warnings)?;
+    let mut index = keys::build(columns, &index, &[], longest, warnings)?;
     index.asked.for_foreign_key = true;
     Ok(index)
 }
