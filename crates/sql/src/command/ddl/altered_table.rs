@@ -516,6 +516,8 @@ impl<'a> Draft<'a> {
             _ => false,
         };
         let checks = checks::of_alter(self.old, actions, &columns, &was, &same, ctx.cx)?;
+        let made = &self.foreign_keys;
+        foreign_keys::check_actions(&columns, made, &checks.list, Some(self.old))?;
         Ok(AlteredTable {
             def: TableDef {
                 id: 0,

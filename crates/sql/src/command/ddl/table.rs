@@ -105,6 +105,7 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
     generated::check_keys(&columns, &indexes)?;
     default::check(&columns, None, ctx.cx)?;
     let checks = checks::of_create(stmt, &columns, ctx.schema, ctx.cx)?;
+    foreign_keys::check_actions(&columns, &references, &checks, None)?;
     check_row_size(&columns, &options, ctx)?;
     keys::warn_twice((ctx.schema, name), &indexes, |_| true, &mut ctx.warnings);
     indexes.sort_by_key(|i| crate::describe::keys::rank(&columns, i));
