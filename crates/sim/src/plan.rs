@@ -7,8 +7,8 @@ use engine::{EngineOptions, FlushMethod, PagerOptions};
 /// The version of the workload: a seed says the same only under the same version. The first is the present one without the
 /// rebuilding of tables, the second the one without compressed tables, the third the one whose compressed files change size as large ones do, the fourth the one
 /// whose tables keep their columns, the fifth the one whose rows are found in a copy by the keys that they have, the sixth the one
-/// whose transactions are all short. [`Limits::of_workload`] makes a seed mean what it meant.
-pub const WORKLOAD: u32 = 7;
+/// whose transactions are all short, the seventh the one whose tables have nothing to do with each other. [`Limits::of_workload`] makes a seed mean what it meant.
+pub const WORKLOAD: u32 = 8;
 
 /// What may be taken away from a seed, to find the smallest that still fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub struct Limits {
     pub same_keys: bool,
     /// No transaction outgrows a log segment.
     pub short: bool,
+    /// No table is another's parent.
+    pub no_relatives: bool,
 }
 
 impl Default for Limits {
@@ -51,6 +53,7 @@ impl Default for Limits {
             no_columns: false,
             same_keys: false,
             short: false,
+            no_relatives: false,
         }
     }
 }
@@ -65,6 +68,7 @@ impl Limits {
             no_columns: version < 5,
             same_keys: version < 6,
             short: version < 7,
+            no_relatives: version < 8,
             ..Limits::default()
         }
     }
@@ -113,6 +117,8 @@ pub struct Plan {
     pub made_keys: bool,
     /// One of so many transactions of the first client has hundreds of statements, and more log than a segment; 0: none.
     pub giant: u64,
+    /// There are a parent and a child, between which a foreign key is kept.
+    pub relatives: bool,
     /// Operations between two cuts up to about.
     pub cut_within: u64,
     /// Faults besides cuts.
@@ -177,6 +183,8 @@ impl Plan {
             columns: !limits.no_columns,
             made_keys: !limits.same_keys,
             giant: 0,
+            // Not drawn: see `compressed_step`.
+            relatives: !limits.no_relatives && (seed / 11).is_multiple_of(3),
             cut_within: r.pick(&[30, 200, 1000, 1000, 4000]),
             faults,
             small_room,

@@ -44,7 +44,7 @@ pub fn flag(
 }
 
 /// The limits that are on or off, by their flags.
-fn switches(l: &mut Limits) -> [(&'static str, &mut bool); 8] {
+fn switches(l: &mut Limits) -> [(&'static str, &mut bool); 9] {
     [
         ("--calm", &mut l.calm),
         ("--no-ddl", &mut l.no_ddl),
@@ -54,6 +54,7 @@ fn switches(l: &mut Limits) -> [(&'static str, &mut bool); 8] {
         ("--no-columns", &mut l.no_columns),
         ("--same-keys", &mut l.same_keys),
         ("--short", &mut l.short),
+        ("--no-relatives", &mut l.no_relatives),
     ]
 }
 
@@ -108,9 +109,12 @@ mod tests {
             line("v6 9").unwrap().1,
             Limits {
                 short: true,
+                no_relatives: true,
                 ..Limits::default()
             }
         );
-        assert_eq!(line("v7 9").unwrap().1, Limits::default());
+        let seventh = line("v7 9").unwrap().1;
+        assert!(seventh.no_relatives && !seventh.short);
+        assert_eq!(line("v8 9").unwrap().1, Limits::default());
     }
 }
