@@ -15,6 +15,7 @@ use crate::bind::row_rules::{self, stored_type};
 use crate::bind::scope::FromTable;
 use crate::bind::source::TableSource;
 use crate::bind::tree::BoundBlock;
+use sql_expr::column_name::ColumnName;
 use sql_expr::infer::{Arith, Domain};
 use sql_expr::{CmpOp, Comparer, EvalCtx, Expr, ExprType, Members, Node, Shape, Val};
 
@@ -71,7 +72,7 @@ fn one(
     let cut = (made != plain(&c.ty)).then(|| c.ty.clone());
     let mut column = t.unnamed_column(at);
     if let (Node::Column(own), Some(shown)) = (&mut column.node, c.key_expression()) {
-        own.name = shown.into();
+        own.name = ColumnName::Expression(shown.into());
     }
     if cut.is_none() {
         column.ty = e.ty;

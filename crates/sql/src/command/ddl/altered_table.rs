@@ -332,7 +332,8 @@ impl<'a> Draft<'a> {
     ) -> Result<(), SqlError> {
         let mut columns = self.defs();
         let named = (&self.old.schema[..], &self.old.name[..]);
-        let mut index = functional::build(&mut columns, written, named, longest, ctx)?;
+        let (cx, warnings) = (ctx.cx, &mut ctx.warnings);
+        let mut index = functional::build(&mut columns, written, named, longest, cx, warnings)?;
         for def in columns.drain(self.columns.len()..) {
             self.columns.push(Column {
                 number: self.next,

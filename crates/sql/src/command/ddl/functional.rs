@@ -5,17 +5,13 @@
 
 use engine::{ColumnDef, GeneratedDef, IndexDef, TableDef};
 use types::error::codes;
-use types::{DataType, SqlError};
+use types::{DataType, SqlError, Warning};
 
 use super::expression::{self, Kept, Owner};
 use super::keys;
-use super::table::DefCtx;
 use crate::bind::row_rules;
 use sql_expr::{EvalCtx, Shape};
 use sql_parser::ast::{self, Expr, IndexKind, KeyPartKind};
-
-/// What an index without a name is called whose first part is functional.
-pub(super) const UNNAMED: &str = "functional_index";
 
 /// Bytes of the longest value that is no BLOB.
 const LONGEST_BYTES: u64 = 65_535;
@@ -32,17 +28,18 @@ pub(super) fn build(
     def: &ast::IndexDef,
     table: (&str, &str),
     longest: keys::KeyLimits,
-    ctx: &mut DefCtx<'_, '_>,
+    cx: &EvalCtx<'_>,
+    warnings: &mut Vec<Warning>,
 ) -> Result<IndexDef, SqlError> {
     let mut made = Vec::new();
     for p in &def.parts {
         if let KeyPartKind::Expr(e) = &p.what {
-            let column = part(columns, def, e, table, ctx.cx)?;
+            let column = part(columns, def, e, table, cx)?;
             made.push(columns.len() as u16);
             columns.push(column);
         }
     }
-    keys::build(columns, def, &made, longest, &mut ctx.warnings)
+    keys::build(columns, def, &made, longest, warnings)
 }
 
 fn part(
@@ -63,7 +60,7 @@ fn part(
         return Err(SqlError::fixed(code));
     }
     let name = def.name.as_deref().or(def.constraint.as_deref());
-    let owner = Owner::Index(name.unwrap_or(UNNAMED));
+    let owner = Owner::Index(name.unwrap_or(keys::UNNAMED_FUNCTIONAL));
     let kept = expression::keep(written, owner, columns, table)?;
     refuse_numbered(&kept, owner, columns)?;
     let mut column = ColumnDef {

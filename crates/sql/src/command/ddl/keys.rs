@@ -11,6 +11,9 @@ use super::row_format::{self, MAX_KEY_BYTES};
 use sql_expr::EvalCtx;
 use sql_parser::ast::{self, KeyPartKind};
 
+/// What an index without a name is called whose first part is functional.
+pub(super) const UNNAMED_FUNCTIONAL: &str = "functional_index";
+
 const MAX_PARTS: usize = 16;
 const MAX_KEYS: usize = 64;
 
@@ -315,7 +318,7 @@ pub fn warn_twice(
 fn free_name(columns: &[ColumnDef], indexes: &[IndexDef], which: usize) -> String {
     let first = indexes[which].parts.first();
     let base = match first.map(|p| &columns[usize::from(p.column)]) {
-        Some(c) if c.is_hidden() => super::functional::UNNAMED,
+        Some(c) if c.is_hidden() => UNNAMED_FUNCTIONAL,
         Some(c) => c.name.as_str(),
         None => "key",
     };

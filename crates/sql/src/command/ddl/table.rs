@@ -80,7 +80,9 @@ pub fn definition(stmt: &ast::CreateTable, ctx: &mut DefCtx<'_, '_>) -> Result<T
         match k {
             KeyDef::Index(i) => {
                 let table = (ctx.schema, name);
-                indexes.push(functional::build(&mut columns, i, table, longest, ctx)?);
+                let (cx, warnings) = (ctx.cx, &mut ctx.warnings);
+                let index = functional::build(&mut columns, i, table, longest, cx, warnings)?;
+                indexes.push(index);
             }
             KeyDef::Foreign(f) => {
                 let warnings = &mut ctx.warnings;

@@ -85,6 +85,9 @@ fn plans_use_the_index_of_an_expression() {
     let covered = "SELECT COUNT(*) FROM t WHERE lower(n) = 'ann'";
     let plan = "Covering index lookup on t using l (lower(`n`)='ann')";
     assert_eq!(reads(&mut c, covered), plan);
+    c.run("EXPLAIN SELECT a FROM t WHERE a * 2 = 2");
+    let said = c.rows("SHOW WARNINGS").swap_remove(0).swap_remove(2);
+    assert!(said.ends_with(" where ((`a` * 2) = 2)"), "{said}");
     c.run("SET div_precision_increment = 10");
     let sql = "SELECT * FROM t WHERE a / 3 BETWEEN 0.33333 AND 0.33334";
     assert_eq!(reads(&mut c, sql), "Table scan on t");
