@@ -164,7 +164,14 @@ impl Context {
             }
         }
         drop(guards);
-        m.commit(writes)
+        let related = self.plan.relatives.then(|| writes.clone());
+        let seq = m.commit(writes);
+        let orphan = related.and_then(|w| m.orphan(&w, seq));
+        drop(m);
+        if let Some(o) = orphan {
+            self.fail(format!("client {client} commits {o}"));
+        }
+        seq
     }
 
     /// A commit was acknowledged: `durable` whatever the setting says.

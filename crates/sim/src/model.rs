@@ -1,7 +1,7 @@
 //! The oracle: what must be in the tables, from what the clients did and were told. Knows nothing of pages, logs or
 //! locks: a history of commits in their order, from which the state at every point follows.
 
-use crate::shape::{Extra, Row, Shape};
+use crate::shape::{CHILD, Extra, PARENT, Row, Shape};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -173,6 +173,31 @@ impl Model {
             names: None,
         });
         seq
+    }
+
+    /// A row of the child without its parent, that these writes made at `at`.
+    pub fn orphan(&self, writes: &[Write], at: Seq) -> Option<String> {
+        let of = |name: &str| {
+            let life = self.names.get(name)?.0;
+            Some((life, self.tables.get(&life)?))
+        };
+        let ((p, parents), (c, children)) = (of(PARENT)?, of(CHILD)?);
+        for (life, id, _) in writes {
+            if *life == c
+                && let Some(row) = children.row(*id, at)
+                && row.k >= 0
+                && parents.row(row.k, at).is_none()
+            {
+                return Some(format!("{row:?}, which has no parent"));
+            }
+            if *life == p
+                && parents.row(*id, at).is_none()
+                && let Some(row) = children.rows(at).find(|r| r.k == *id)
+            {
+                return Some(format!("the end of {id}, the parent of {row:?}"));
+            }
+        }
+        None
     }
 
     /// A definition change commits.

@@ -7,8 +7,9 @@ use engine::{EngineOptions, FlushMethod, PagerOptions};
 /// The version of the workload: a seed says the same only under the same version. The first is the present one without the
 /// rebuilding of tables, the second the one without compressed tables, the third the one whose compressed files change size as large ones do, the fourth the one
 /// whose tables keep their columns, the fifth the one whose rows are found in a copy by the keys that they have, the sixth the one
-/// whose transactions are all short, the seventh the one without prepared transactions. [`Limits::of_workload`] makes a seed mean what it meant.
-pub const WORKLOAD: u32 = 8;
+/// whose transactions are all short, the seventh the one without prepared transactions, the eighth the one whose tables have nothing to do with each
+/// other. [`Limits::of_workload`] makes a seed mean what it meant.
+pub const WORKLOAD: u32 = 9;
 
 /// What may be taken away from a seed, to find the smallest that still fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct Limits {
     pub short: bool,
     /// No transaction is prepared.
     pub one_phase: bool,
+    /// No table is another's parent.
+    pub no_relatives: bool,
 }
 
 impl Default for Limits {
@@ -54,6 +57,7 @@ impl Default for Limits {
             same_keys: false,
             short: false,
             one_phase: false,
+            no_relatives: false,
         }
     }
 }
@@ -69,6 +73,7 @@ impl Limits {
             same_keys: version < 6,
             short: version < 7,
             one_phase: version < 8,
+            no_relatives: version < 9,
             ..Limits::default()
         }
     }
@@ -119,6 +124,8 @@ pub struct Plan {
     pub giant: u64,
     /// Some transactions are prepared, and ended by whoever comes, in this life or a later one.
     pub prepares: bool,
+    /// There are a parent and a child, between which a foreign key is kept.
+    pub relatives: bool,
     /// Operations between two cuts up to about.
     pub cut_within: u64,
     /// Faults besides cuts.
@@ -184,6 +191,8 @@ impl Plan {
             made_keys: !limits.same_keys,
             giant: 0,
             prepares: !limits.one_phase,
+            // Not drawn: see `compressed_step`.
+            relatives: !limits.no_relatives && (seed / 11).is_multiple_of(3),
             cut_within: r.pick(&[30, 200, 1000, 1000, 4000]),
             faults,
             small_room,

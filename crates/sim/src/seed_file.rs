@@ -44,7 +44,7 @@ pub fn flag(
 }
 
 /// The limits that are on or off, by their flags.
-fn switches(l: &mut Limits) -> [(&'static str, &mut bool); 9] {
+fn switches(l: &mut Limits) -> [(&'static str, &mut bool); 10] {
     [
         ("--calm", &mut l.calm),
         ("--no-ddl", &mut l.no_ddl),
@@ -55,6 +55,7 @@ fn switches(l: &mut Limits) -> [(&'static str, &mut bool); 9] {
         ("--same-keys", &mut l.same_keys),
         ("--short", &mut l.short),
         ("--one-phase", &mut l.one_phase),
+        ("--no-relatives", &mut l.no_relatives),
     ]
 }
 
@@ -110,10 +111,14 @@ mod tests {
             Limits {
                 short: true,
                 one_phase: true,
+                no_relatives: true,
                 ..Limits::default()
             }
         );
-        assert!(line("v7 9").unwrap().1.one_phase);
-        assert_eq!(line("v8 9").unwrap().1, Limits::default());
+        let seventh = line("v7 9").unwrap().1;
+        assert!(seventh.one_phase && seventh.no_relatives && !seventh.short);
+        let eighth = line("v8 9").unwrap().1;
+        assert!(!eighth.one_phase && eighth.no_relatives);
+        assert_eq!(line("v9 9").unwrap().1, Limits::default());
     }
 }

@@ -10,6 +10,16 @@ use types::{CollationId, DataType, LobSize, Value, ValueRef};
 /// The schema all tables are in.
 pub const SCHEMA: &str = "s";
 
+/// The table whose ids the k of [`CHILD`]'s rows name; below zero it names none.
+pub const PARENT: &str = "parent";
+/// The table whose rows have parents.
+pub const CHILD: &str = "child";
+
+/// Whether it is one of those two, which only statements change that keep their foreign key.
+pub fn is_relative(name: &str) -> bool {
+    name == PARENT || name == CHILD
+}
+
 /// What the primary key is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {

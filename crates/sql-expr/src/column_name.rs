@@ -19,6 +19,8 @@ pub trait TableNames: Send + Sync {
 pub enum ColumnName {
     /// As it is.
     Plain(Arc<str>),
+    /// An expression, of a column that has no name.
+    Expression(Arc<str>),
     /// A column of a table.
     Of(Arc<dyn TableNames>, u16),
 }
@@ -27,7 +29,7 @@ impl ColumnName {
     /// Its parts, as many as there are.
     pub fn parts(&self) -> impl Iterator<Item = &str> {
         let (qualifiers, name) = match self {
-            ColumnName::Plain(name) => (["", ""], &**name),
+            ColumnName::Plain(name) | ColumnName::Expression(name) => (["", ""], &**name),
             ColumnName::Of(t, ordinal) => ([t.schema(), t.table()], t.column(*ordinal)),
         };
         let qualifiers = qualifiers.into_iter().filter(|q| !q.is_empty());

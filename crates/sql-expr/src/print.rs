@@ -83,6 +83,9 @@ fn constant(v: &Val<'_>, e: &Expr, out: &mut String) {
 }
 
 fn column(name: &ColumnName, cx: &dyn Surroundings, out: &mut String) {
+    if let ColumnName::Expression(text) = name {
+        return out.push_str(text);
+    }
     if cx.bare_names() {
         let mut parts: Vec<&str> = name.parts().collect();
         if parts.len() > 2 {

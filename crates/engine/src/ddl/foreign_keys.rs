@@ -6,11 +6,15 @@
 use super::catalog::table_row;
 use super::row_change::{RowChange, TableName};
 use crate::engine::Engine;
-use crate::schema::{Catalog, ForeignKeyDef, ReferenceAction, Table, TableDef, go_together, stays};
+use crate::schema::{
+    Catalog, ColumnDef, ForeignKeyDef, ReferenceAction, Table, TableDef, go_together, stays,
+};
 use crate::session::Session;
 use std::sync::Arc;
 use types::SqlError;
 
+/// "Foreign key '%s' uses virtual column '%s' which is not supported."
+const USES_VIRTUAL_COLUMN: u16 = 3733;
 /// Characters of a name, at most.
 const LONGEST_NAME: usize = 64;
 
@@ -63,6 +67,7 @@ impl Ties {
             let was = old.and_then(|o| key_before(o, def, k, renamed).map(|w| (o, w)));
             if was.is_none() {
                 name_is_free(catalog, def, i)?;
+                refuse_virtual(def, &k.columns, k)?;
             }
             child_serves(old, def, k)?;
             let own = k.refers_to(&def.schema, &def.name);
@@ -89,6 +94,7 @@ impl Ties {
                 }
                 continue;
             }
+            refuse_virtual(parent, &columns, k)?;
             parent_serves(None, parent, k, &columns, checks)?;
             if checks {
                 ties.verify.push(i);
@@ -327,6 +333,22 @@ fn name_is_free(catalog: &Catalog, def: &TableDef, key: usize) -> Result<(), Sql
     match twice.any(|(_, k)| named(k)) || others.any(|t| t.def.foreign_keys.iter().any(&named)) {
         true => Err(SqlError::fk_dup_name(name)),
         false => Ok(()),
+    }
+}
+
+/// No column of a new foreign key, on either side, is a virtual one.
+fn refuse_virtual(def: &TableDef, columns: &[u16], k: &ForeignKeyDef) -> Result<(), SqlError> {
+    let columns = columns.iter().map(|c| &def.columns[usize::from(*c)]);
+    let is_virtual = |c: &&ColumnDef| c.generated.as_ref().is_some_and(|g| !g.stored);
+    match columns.into_iter().find(is_virtual) {
+        None => Ok(()),
+        Some(c) => Err(SqlError::new(
+            USES_VIRTUAL_COLUMN,
+            format!(
+                "Foreign key '{}' uses virtual column '{}' which is not supported.",
+                k.name, c.name
+            ),
+        )),
     }
 }
 

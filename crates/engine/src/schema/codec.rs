@@ -18,6 +18,8 @@ const SECTIONS: u8 = 4;
 const FOREIGN_KEYS: u8 = 1;
 /// The section of CHECK constraints.
 const CHECKS: u8 = 2;
+/// The section of functional key parts: which columns they are.
+const KEY_PARTS: u8 = 3;
 
 /// No row is as long as this.
 const BINARY_MAX: u32 = 65_535;
@@ -149,6 +151,17 @@ impl TableDef {
         if !self.checks.is_empty() {
             sections.push((CHECKS, checks(&self.checks)));
         }
+        let columns = self.columns.iter().enumerate();
+        let hidden: Vec<usize> = columns
+            .filter(|(_, c)| c.is_hidden())
+            .map(|(n, _)| n)
+            .collect();
+        if !hidden.is_empty() {
+            let mut o = Out(Vec::new());
+            o.u32(hidden.len() as u32);
+            hidden.iter().for_each(|n| o.u32(*n as u32));
+            sections.push((KEY_PARTS, o.0));
+        }
         sections
     }
 
@@ -159,10 +172,21 @@ impl TableDef {
             match tag {
                 FOREIGN_KEYS => self.foreign_keys = read_foreign_keys(content, self.columns.len())?,
                 CHECKS => self.checks = read_checks(content)?,
+                KEY_PARTS => self.read_key_parts(content)?,
                 _ => return None,
             }
         }
         Some(())
+    }
+
+    /// Takes which columns are functional key parts; `None` if one is not generated.
+    fn read_key_parts(&mut self, b: &[u8]) -> Option<()> {
+        let mut i = In(b);
+        for _ in 0..i.count()? {
+            let column = self.columns.get_mut(i.u32()? as usize)?;
+            column.generated.as_mut()?.hidden = true;
+        }
+        i.0.is_empty().then_some(())
     }
 
     /// From bytes; `None` if they are none.
@@ -303,6 +327,7 @@ fn read_column(i: &mut In<'_>) -> Option<ColumnDef> {
         generated = Some(GeneratedDef {
             expr: i.str()?,
             stored: flag(6),
+            hidden: false,
         });
     }
     let default = match i.u8()? {
@@ -531,7 +556,12 @@ mod tests {
         for (n, stored) in [(1, true), (2, false)] {
             let mut c = ColumnDef::new(&format!("g{n}"), DataType::INT);
             let expr = format!("(`a` + {n})");
-            c.generated = Some(GeneratedDef { expr, stored });
+            let hidden = n == 2;
+            c.generated = Some(GeneratedDef {
+                expr,
+                stored,
+                hidden,
+            });
             def.columns.push(c);
             def.checks.push(CheckDef {
                 name: format!("t_chk_{n}"),

@@ -74,6 +74,24 @@ impl ColumnDef {
             invisible: false,
         }
     }
+
+    /// The expression of a functional key part, of which no statement can name the column.
+    pub fn key_expression(&self) -> Option<&str> {
+        let g = self.generated.as_ref().filter(|g| g.hidden)?;
+        Some(&g.expr)
+    }
+
+    /// Whether it is a functional key part.
+    pub fn is_hidden(&self) -> bool {
+        self.key_expression().is_some()
+    }
+
+    /// Whether a statement means it by this name (in any case).
+    pub fn is_named(&self, name: &str) -> bool {
+        let same =
+            |a: &str| a.eq_ignore_ascii_case(name) || a.to_lowercase() == name.to_lowercase();
+        !self.is_hidden() && same(&self.name)
+    }
 }
 
 /// A generated column's expression, which nothing below `sql` evaluates.
@@ -83,6 +101,8 @@ pub struct GeneratedDef {
     pub expr: String,
     /// STORED, and not VIRTUAL.
     pub stored: bool,
+    /// It is a functional key part: its index alone knows it, and no statement can name it.
+    pub hidden: bool,
 }
 
 /// A CHECK constraint.
@@ -223,11 +243,9 @@ impl TableDef {
         base::SpaceId(self.id).is_temporary()
     }
 
-    /// Number of the column with this name (case-insensitive).
+    /// Number of the column with this name (case-insensitive); functional key parts have none.
     pub fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|c| {
-            c.name.eq_ignore_ascii_case(name) || c.name.to_lowercase() == name.to_lowercase()
-        })
+        self.columns.iter().position(|c| c.is_named(name))
     }
 
     /// Number of the index with this name (case-insensitive).
@@ -242,7 +260,7 @@ impl TableDef {
         self.columns.iter().position(|c| c.auto_increment)
     }
 
-    /// Which index would be the clustered one: the primary key, else the first unique one without NULLs or prefixes.
+    /// Which index would be the clustered one: the primary key, else the first unique one without NULLs, prefixes or functional parts.
     pub fn clustered_choice(&self) -> Option<usize> {
         let primary = self
             .indexes
@@ -251,9 +269,10 @@ impl TableDef {
         primary.or_else(|| {
             self.indexes.iter().position(|i| {
                 i.kind == IndexKind::Unique
-                    && i.parts
-                        .iter()
-                        .all(|p| p.prefix == 0 && !self.columns[p.column as usize].nullable)
+                    && i.parts.iter().all(|p| {
+                        let c = &self.columns[p.column as usize];
+                        p.prefix == 0 && !c.nullable && !c.is_hidden()
+                    })
             })
         })
     }

@@ -3,7 +3,9 @@
 use super::Client;
 use crate::context::Trouble;
 use crate::model::{Life, Names};
-use crate::shape::{CHANGES, Columns, EXTRAS, Extra, SCHEMA, Shape, reshape};
+use crate::shape::{
+    CHANGES, CHILD, Columns, EXTRAS, Extra, PARENT, SCHEMA, Shape, is_relative, reshape,
+};
 use engine::{IndexKind, Interrupt, Rewrite, RowRef, Session, TableDef};
 use std::collections::BTreeSet;
 use std::future::poll_fn;
@@ -56,7 +58,7 @@ impl Client {
             .copied()
             .filter(|n| !names.contains_key(*n))
             .collect();
-        let taken: Vec<&String> = names.keys().collect();
+        let taken: Vec<&String> = names.keys().filter(|n| !is_relative(n)).collect();
         if taken.is_empty() || (!free.is_empty() && self.rng.one_in(3)) {
             let shape = self.rng.pick(&[Shape::Number, Shape::Auto, Shape::Long]);
             let mut extras = Vec::new();
@@ -88,6 +90,18 @@ impl Client {
                 }
             }
         })
+    }
+
+    /// Makes the parent and the child where they are not there.
+    pub(super) async fn make_relatives(&mut self, s: &mut Session) -> Result<(), Trouble> {
+        let names = self.cx.model().names.clone();
+        for (name, extras) in [(PARENT, Vec::new()), (CHILD, vec![Extra::K])] {
+            if !names.contains_key(name) {
+                let create = Ddl::Create(name, Shape::Number, extras);
+                self.carry_out(s, create, names.clone()).await?;
+            }
+        }
+        Ok(())
     }
 
     /// One definition change.

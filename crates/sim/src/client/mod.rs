@@ -4,6 +4,7 @@ mod covered;
 mod ddl;
 mod prepared;
 mod read;
+mod relatives;
 mod write;
 
 pub use prepared::{end_all, recovered};
@@ -11,7 +12,7 @@ pub use read::difference;
 
 use crate::context::{Context, Guard, Trouble, impatient, pause};
 use crate::model::{Life, Seq, Write};
-use crate::shape::{Row, SCHEMA};
+use crate::shape::{Row, SCHEMA, is_relative};
 use base::SplitMix64;
 use engine::{Interrupt, Isolation, Session, Table};
 use std::collections::BTreeMap;
@@ -86,6 +87,9 @@ impl Client {
             s.create_schema(def).await?;
         }
         let want = self.rng.within(1, 3);
+        if self.cx.plan.relatives {
+            self.make_relatives(&mut s).await?;
+        }
         for _ in 0..8 {
             if self.cx.model().names.len() as u64 >= want {
                 break;
@@ -276,6 +280,10 @@ impl Client {
                 _ => {}
             }
         }
+        if self.cx.plan.relatives && self.rng.one_in(3) {
+            let r = self.relatives(s, tx).await;
+            return self.ended(s, tx, explicit, r).await;
+        }
         let Some(held) = self.table(s, tx).await? else {
             return Ok(());
         };
@@ -289,6 +297,17 @@ impl Client {
             84..89 => self.update_range(s, tx, &held).await,
             _ => self.delete(s, tx, &held).await,
         };
+        self.ended(s, tx, explicit, r).await
+    }
+
+    /// A statement has ended so.
+    async fn ended(
+        &mut self,
+        s: &mut Session,
+        tx: &mut Tx,
+        explicit: bool,
+        r: Result<(), Trouble>,
+    ) -> Result<(), Trouble> {
         match r {
             // A statement that fails is undone by itself; after a deadlock or a conflict the transaction is over.
             Err(Trouble::Sql(e))
@@ -311,13 +330,19 @@ impl Client {
 
     /// Opens one of the tables; none if there is none.
     async fn table(&mut self, s: &mut Session, tx: &mut Tx) -> Result<Option<Held>, Trouble> {
-        let names: Vec<String> = self.cx.model().names.keys().cloned().collect();
+        let mut names: Vec<String> = self.cx.model().names.keys().cloned().collect();
+        names.retain(|n| !is_relative(n));
         if names.is_empty() {
             return Ok(None);
         }
         let name = names[self.rng.below(names.len() as u64) as usize].clone();
+        self.held(s, tx, name).await.map(Some)
+    }
+
+    /// Opens a table.
+    async fn held(&mut self, s: &mut Session, tx: &mut Tx, name: String) -> Result<Held, Trouble> {
         if let Some(h) = tx.tables.get(&name) {
-            return Ok(Some(h.clone()));
+            return Ok(h.clone());
         }
         let t = s.open_table(SCHEMA, &name).await?;
         let m = self.cx.model();
@@ -335,7 +360,7 @@ impl Client {
         let held = Held { t, life: *life };
         drop(m);
         tx.tables.insert(name, held.clone());
-        Ok(Some(held))
+        Ok(held)
     }
 
     pub(crate) fn guard(&self, tx: &Tx, g: Guard) {

@@ -62,7 +62,7 @@ impl Client {
     }
 
     /// The engine says that a row is there: it must have been at some point of the statement.
-    fn was_there(&self, tx: &Tx, h: &Held, id: i64, from: Seq, there: bool) -> bool {
+    pub(super) fn was_there(&self, tx: &Tx, h: &Held, id: i64, from: Seq, there: bool) -> bool {
         match tx.own(h.life, id) {
             Some(own) => own.is_some() == there,
             None => {

@@ -397,7 +397,7 @@ fn insert_columns(
         });
         let at = defs
             .iter()
-            .position(|d| fits && same_name(&d.name, &c.name))
+            .position(|d| fits && d.is_named(&c.name))
             .ok_or_else(|| SqlError::unknown_column(&column_text(c), Clause::FieldList.text()))?
             as u16;
         if !may_repeat && out.contains(&at) {

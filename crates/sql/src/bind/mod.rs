@@ -45,7 +45,6 @@ use crate::access::account::TableId;
 use crate::access::needs::Needs;
 use crate::sink::ColumnMeta;
 use guard::{Seen, Usage};
-pub(crate) use names::same_name;
 use names::{Lowest, Names};
 use params::TypedParam;
 pub(crate) use reads::subqueries_of;

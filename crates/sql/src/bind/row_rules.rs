@@ -2,10 +2,11 @@
 //! constraints. They read one row of the table and nothing else, whatever the statement is.
 
 use engine::{ColumnDef, TableDef};
+use types::convert::ConvertMode;
 use types::{DataType, SqlError};
 
 use sql_expr::bind::{Binder, Clause, Resolved, ResolvedColumn, Scope, column_text};
-use sql_expr::{EvalCtx, Expr, ExprType, Node};
+use sql_expr::{EvalCtx, Expr, ExprType, Node, Shape};
 use sql_parser::{Options, ast, parse_expr};
 
 /// The slot under which the expressions read the row.
@@ -82,6 +83,51 @@ pub(crate) fn bound(text: &str, columns: &[ColumnDef], cx: &EvalCtx<'_>) -> Resu
     Binder::new(cx, &mut RowOf(columns), Clause::FieldList).bind(&e)
 }
 
+/// The type in which a column keeps each value of an expression as it is; `None` where there is none.
+pub(crate) fn stored_type(ty: &ExprType) -> Option<DataType> {
+    Some(match ty.shape {
+        Shape::Null | Shape::Row(_) => return None,
+        // Digits that are fixed would round what the expression does not.
+        Shape::Float { .. } => DataType::Float {
+            unsigned: false,
+            digits: None,
+        },
+        Shape::Double { .. } => DataType::Double {
+            unsigned: false,
+            digits: None,
+        },
+        Shape::Str { chars, .. } | Shape::Enum { chars } | Shape::Set { chars } => {
+            let collation = ty.collation;
+            match ty.to_data_type() {
+                t if t.is_lob() => t,
+                _ if collation.is_binary() => DataType::VarBinary(chars),
+                _ => DataType::VarChar { chars, collation },
+            }
+        }
+        _ => match ty.to_data_type() {
+            DataType::Int {
+                width, unsigned, ..
+            } => DataType::Int {
+                width,
+                unsigned,
+                zerofill: false,
+                display: 0,
+            },
+            t => t,
+        },
+    })
+}
+
+/// A functional key part has what its expression gives, whatever dates the session allows: plans rely on it.
+pub(crate) fn exact_mode(mode: &ConvertMode) -> ConvertMode {
+    ConvertMode {
+        no_zero_date: false,
+        no_zero_in_date: false,
+        invalid_dates: true,
+        ..*mode
+    }
+}
+
 /// The columns that an expression reads which was kept as text.
 pub(crate) fn columns_read(text: &str, def: &TableDef) -> Vec<u16> {
     let mut read = Vec::new();
@@ -101,8 +147,7 @@ struct RowOf<'a>(&'a [ColumnDef]);
 
 impl Scope for RowOf<'_> {
     fn column(&mut self, name: &ast::ColumnRef, clause: Clause) -> Result<Resolved, SqlError> {
-        let wanted = name.name.to_lowercase();
-        let at = self.0.iter().position(|c| c.name.to_lowercase() == wanted);
+        let at = self.0.iter().position(|c| c.is_named(&name.name));
         let Some(at) = at.filter(|_| name.qualifier.is_none()) else {
             return Err(SqlError::unknown_column(&column_text(name), clause.text()));
         };

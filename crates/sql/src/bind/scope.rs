@@ -88,7 +88,7 @@ impl TableNames for ShownNames {
     fn column(&self, ordinal: u16) -> &str {
         let at = usize::from(ordinal);
         let own = || &*self.derived[at];
-        self.source.column_name(at).unwrap_or_else(own)
+        self.source.shown_name(at).unwrap_or_else(own)
     }
 }
 
@@ -163,7 +163,15 @@ impl FromTable {
 
     /// The column of that name.
     pub fn find(&self, name: &str) -> Option<usize> {
-        (0..self.len()).find(|&i| same_name(self.column_name(i), name))
+        (0..self.len()).find(|&i| same_name(self.column_name(i), name) && !self.hidden(i))
+    }
+
+    /// Whether it is a functional key part, which has no name.
+    pub fn hidden(&self, i: usize) -> bool {
+        match &self.source {
+            TableSource::Engine(t) => t.def.columns[i].is_hidden(),
+            _ => false,
+        }
     }
 
     /// A reference to a column.
@@ -193,10 +201,16 @@ impl FromTable {
         column_expr(self.resolved(i))
     }
 
+    /// The same of a column that no name stands for.
+    pub fn unnamed_column(&self, i: usize) -> Expr {
+        column_expr(self.resolved(i))
+    }
+
     /// Its columns in order.
     pub fn listed(&self) -> impl Iterator<Item = Listed> {
         let slot = self.slot;
-        (0..self.len() as u16).map(move |ordinal| Listed { slot, ordinal })
+        let named = (0..self.len() as u16).filter(|c| !self.hidden(usize::from(*c)));
+        named.map(move |ordinal| Listed { slot, ordinal })
     }
 
     /// Notes that a column is read.

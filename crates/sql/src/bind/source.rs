@@ -115,4 +115,13 @@ impl TableSource {
             TableSource::Derived(_) => None,
         }
     }
+
+    /// What plans and messages call a column: as [`column_name`](TableSource::column_name), and a functional key part by its expression.
+    pub fn shown_name(&self, i: usize) -> Option<&str> {
+        let expression = match self {
+            TableSource::Engine(t) => t.def.columns[i].key_expression(),
+            _ => None,
+        };
+        expression.or_else(|| self.column_name(i))
+    }
 }

@@ -102,3 +102,15 @@ pub(crate) fn cardinality(t: &Table, index: &IndexDef, part: usize) -> u64 {
         _ => (rows / 10).max(rows.min(1)),
     }
 }
+
+/// An expression that a definition keeps, as MySQL has them here: once more with the escapes of a literal.
+pub(crate) fn escaped(expr: &str) -> String {
+    let mut out = String::with_capacity(expr.len());
+    for c in expr.chars() {
+        if matches!(c, '\'' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}

@@ -196,11 +196,11 @@ fn index_text(i: &IndexDef, def: &TableDef, q: Quoting) -> String {
         if n > 0 {
             t.push(',');
         }
-        let name = def
-            .columns
-            .get(usize::from(p.column))
-            .map_or("", |c| c.name.as_str());
-        t.push_str(&q.name(name));
+        let column = def.columns.get(usize::from(p.column));
+        match column.and_then(|c| c.key_expression()) {
+            Some(e) => t.push_str(&format!("({e})")),
+            None => t.push_str(&q.name(column.map_or("", |c| &c.name))),
+        }
         if p.prefix > 0 {
             t.push_str(&format!("({})", p.prefix));
         }
@@ -263,6 +263,7 @@ pub fn create_table_text(def: &TableDef, auto_increment: u64, q: Quoting, offset
     let mut lines: Vec<String> = def
         .columns
         .iter()
+        .filter(|c| !c.is_hidden())
         .map(|c| column_text(c, def.options.collation, q, offset))
         .collect();
     for i in keys::shown(&def.columns, &def.indexes) {

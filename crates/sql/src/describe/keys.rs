@@ -2,7 +2,7 @@
 
 use engine::{ColumnDef, IndexDef, IndexKind};
 
-/// MySQL's order of indexes: primary, unique without NULL, unique, the others; among equals as written.
+/// MySQL's order of indexes: primary, unique without NULL and functional parts, unique, the others; among equals as written.
 pub fn rank(columns: &[ColumnDef], index: &IndexDef) -> u8 {
     match index.kind {
         IndexKind::Hidden | IndexKind::Primary => 0,
@@ -10,7 +10,7 @@ pub fn rank(columns: &[ColumnDef], index: &IndexDef) -> u8 {
             let nullable = index.parts.iter().any(|p| {
                 columns
                     .get(usize::from(p.column))
-                    .is_some_and(|c| c.nullable)
+                    .is_some_and(|c| c.nullable || c.is_hidden())
             });
             1 + u8::from(nullable)
         }

@@ -3,8 +3,8 @@
 use engine::{ColumnDef, TableDef};
 use types::{DataType, Value};
 
-use super::spec::{Spec, View, escaped, name, text, text_or_null, uint};
-use crate::describe::columns::{column_facts, column_privileges};
+use super::spec::{Spec, View, name, text, text_or_null, uint};
+use crate::describe::columns::{column_facts, column_privileges, escaped};
 
 /// Digits and fraction digits of a number.
 fn numeric(ty: &DataType) -> (Value, Value) {
@@ -75,7 +75,7 @@ fn row(def: &TableDef, at: usize, c: &ColumnDef, v: &View<'_>) -> Vec<Value> {
         name(&def.schema),
         name(&def.name),
         text(&c.name),
-        uint(at as u64 + 1),
+        uint(def.columns[..=at].iter().filter(|c| !c.is_hidden()).count() as u64),
         text_or_null(f.default.as_deref()),
         text(if c.nullable { "YES" } else { "NO" }),
         text(c.ty.base_name()),
@@ -113,7 +113,7 @@ fn columns(v: &View<'_>) -> Vec<Vec<Value>> {
     let mut out = Vec::new();
     let mut add = |def: &TableDef| {
         for (i, c) in def.columns.iter().enumerate() {
-            if v.security().sees_column(&def.schema, &def.name, &c.name) {
+            if !c.is_hidden() && v.security().sees_column(&def.schema, &def.name, &c.name) {
                 out.push(row(def, i, c, v));
             }
         }

@@ -3,7 +3,8 @@
 use engine::Table;
 use types::Value;
 
-use super::spec::{Spec, View, escaped, name, text};
+use super::spec::{Spec, View, name, text};
+use crate::describe::columns::escaped;
 
 fn check_constraints(v: &View<'_>) -> Vec<Vec<Value>> {
     let all = v.tables().into_iter().flat_map(|t| {

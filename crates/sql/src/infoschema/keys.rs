@@ -5,9 +5,9 @@ use engine::{IndexDef, IndexKind, Table};
 use types::Value;
 
 use super::foreign_keys;
-use super::spec::{Spec, View, int, moment, name, text, uint};
+use super::spec::{Spec, View, int, moment, name, text, text_or_null, uint};
 use crate::access::Priv;
-use crate::describe::columns::cardinality;
+use crate::describe::columns::{cardinality, escaped};
 use crate::describe::keys;
 
 fn shown(t: &Table) -> Vec<&IndexDef> {
@@ -32,7 +32,7 @@ fn statistics(v: &View<'_>) -> Vec<Vec<Value>> {
                     name(&t.def.schema),
                     text(&i.name),
                     uint(seq as u64 + 1),
-                    text(&c.name),
+                    text_or_null((!c.is_hidden()).then_some(&*c.name)),
                     text(if p.descending { "D" } else { "A" }),
                     int(cardinality(t, i, seq) as i64),
                     prefix,
@@ -42,7 +42,7 @@ fn statistics(v: &View<'_>) -> Vec<Vec<Value>> {
                     text(""),
                     text(&i.comment),
                     text(if i.invisible { "NO" } else { "YES" }),
-                    Value::Null,
+                    text_or_null(c.key_expression().map(escaped).as_deref()),
                 ]);
             }
         }
@@ -60,6 +60,9 @@ fn key_column_usage(v: &View<'_>) -> Vec<Vec<Value>> {
         for i in shown(t).into_iter().filter(|i| is_constraint(i)) {
             for (seq, p) in i.parts.iter().enumerate() {
                 let c = &t.def.columns[usize::from(p.column)];
+                if c.is_hidden() {
+                    continue;
+                }
                 out.push(vec![
                     name("def"),
                     name(&t.def.schema),

@@ -72,18 +72,6 @@ pub(super) fn text(s: &str) -> Value {
     Value::Str(s.as_bytes().to_vec(), CollationId::UTF8MB3_GENERAL_CI)
 }
 
-/// An expression that a definition keeps, as MySQL has them here: once more with the escapes of a literal.
-pub(super) fn escaped(expr: &str) -> String {
-    let mut out = String::with_capacity(expr.len());
-    for c in expr.chars() {
-        if matches!(c, '\'' | '\\') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
-}
-
 /// Text or NULL.
 pub(super) fn text_or_null(s: Option<&str>) -> Value {
     s.map_or(Value::Null, text)

@@ -3,6 +3,7 @@
 use types::SqlError;
 
 use super::Optimizer;
+use super::computed;
 use super::conditions::Request;
 use super::covering;
 use super::derived;
@@ -32,6 +33,7 @@ impl Optimizer<'_> {
     /// Plans a block; with `changes`, one whose rows are changed.
     pub(super) fn block_of(&self, mut b: BoundBlock, changes: bool) -> Result<Block, SqlError> {
         derived::push_down(&mut b, self.switches());
+        computed::read_columns(&mut b, self.ctx.cx);
         hints::arrange(&mut b.joins, &b.tables, &b.hints.orders);
         let places = Places::new(b.base, b.tables.iter().map(|t| t.slot));
         let reads = match changes {

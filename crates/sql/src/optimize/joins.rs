@@ -7,6 +7,7 @@ use types::SqlError;
 
 use super::access::{Paths, Rules};
 use super::alternatives;
+use super::computed;
 use super::conditions::{CondInfo, Request};
 use super::equalities;
 use super::join_order::Graph;
@@ -195,6 +196,10 @@ fn arrange(
     by_key: bool,
 ) -> Result<Arranged, SqlError> {
     conds.extend(alternatives::implied(&conds, req.places));
+    let (tables, nest_of) = (req.tables, &req.joins.nest_of);
+    conds.extend(computed::implied(
+        &conds, tables, nest_of, req.places, req.cx,
+    ));
     equalities::close(&mut conds, req.tables, &req.joins.nest_of, req.places);
     let selectivity = Selectivity {
         cx: req.cx,

@@ -8,6 +8,7 @@ mod alternatives;
 mod block;
 mod by_key;
 mod change;
+mod computed;
 mod conditions;
 mod covering;
 mod derived;

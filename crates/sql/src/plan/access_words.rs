@@ -53,6 +53,12 @@ pub(super) fn limit_text(
     }
 }
 
+/// What a plan calls a column: a functional key part by its expression.
+pub(super) fn shown_name(table: &Table, column: u16) -> &str {
+    let c = &table.def.columns[usize::from(column)];
+    c.key_expression().unwrap_or(&c.name)
+}
+
 /// `column=value` of the leading parts of an index.
 pub(super) fn equal(
     table: &Table,
@@ -62,7 +68,7 @@ pub(super) fn equal(
 ) -> Vec<String> {
     let parts = &table.def.indexes[index].parts;
     let one = |(p, k): (&engine::IndexPart, &KeyExpr)| {
-        let column = &table.def.columns[usize::from(p.column)].name;
+        let column = shown_name(table, p.column);
         format!("{column}={}", text(&k.expr))
     };
     parts.iter().zip(keys).map(one).collect()
@@ -77,7 +83,7 @@ pub(super) fn range_text(table: &Table, r: &RangeAccess, text: &dyn Fn(&Expr) ->
     let parts = &table.def.indexes[r.index].parts;
     let column = |i: usize| {
         let p = parts.get(i);
-        p.map_or("", |p| &*table.def.columns[usize::from(p.column)].name)
+        p.map_or("", |p| shown_name(table, p.column))
     };
     let mut all: Vec<String> = r
         .prefix

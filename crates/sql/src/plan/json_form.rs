@@ -422,7 +422,7 @@ fn used_columns(b: &Block, s: &Step) -> Vec<String> {
     read.dedup();
     let name = |c: u16| {
         let at = usize::from(c);
-        match t.source.column_name(at) {
+        match t.source.shown_name(at) {
             Some(n) => n.to_owned(),
             None => t.columns.get(at).map_or(String::new(), |n| n.to_string()),
         }

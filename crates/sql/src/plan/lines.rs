@@ -4,6 +4,7 @@ use engine::Table;
 use types::DataType;
 
 use super::TableSource;
+use super::access_words::shown_name;
 use super::tree::{Access, Block, KeyExpr, RangeAccess, Step};
 use crate::bind::from::NestKind;
 use sql_expr::Node;
@@ -154,7 +155,7 @@ fn named(line: &mut Line, table: &Table, index: usize, parts: usize) {
     line.key = Some(name.clone());
     line.key_len = Some(key_len(table, index, parts).to_string());
     let used = table.def.indexes[index].parts.iter().take(parts);
-    let column = |p: &engine::IndexPart| table.def.columns[usize::from(p.column)].name.clone();
+    let column = |p: &engine::IndexPart| shown_name(table, p.column).to_owned();
     line.parts = used.map(column).collect();
 }
 

@@ -15,9 +15,9 @@ pub(crate) mod words;
 
 pub use crate::bind::places::Places;
 pub use crate::bind::relations::{ChildKey, Node, ParentKey, Relations};
+pub(crate) use crate::bind::subqueries_of;
 pub use crate::bind::tree::*;
 pub use crate::bind::{
     NameSpace, NoVirtualTables, TableGuard, TableSource, VirtualColumn, VirtualCtx, VirtualTable,
 };
-pub(crate) use crate::bind::{same_name, subqueries_of};
 pub use tree::*;

@@ -18,7 +18,7 @@ use sql_parser::ast::{
     AlterAction, AlterTable, CreateIndex, DropIndex, KeyDef, Name, ObjectName, TableOption,
 };
 
-use super::altered_table::{AlteredTable, Origin};
+use super::altered::{AlteredTable, Origin};
 use super::identifier::check_identifier;
 use super::table::DefCtx;
 use super::{altered_table, rebuild, temporary};

@@ -3,72 +3,20 @@
 //! Columns are known by a number that stays with them while others come, go and move; positions are counted at the end. The
 //! catalog and the rows are not touched here.
 
-use engine::{ColumnDef, ForeignKeyDef, IndexDef, IndexKind, IndexPart, TableDef, TableOptions};
+use engine::{ColumnDef, ForeignKeyDef, IndexDef, IndexKind, TableDef, TableOptions};
 use types::error::codes;
 use types::{CollationId, SqlError, Warning};
 
 use sql_parser::ast::{self, AlterAction, ColumnPosition, KeyDef, TableOption};
 
+use super::altered::{AlteredTable, Origin, recomputed};
 use super::datatype::fits;
 use super::identifier::check_identifier;
 use super::recoded::recoded;
 use super::row_format::{self, FormatUse};
 use super::table::{self, DefCtx};
-use super::{checks, default, foreign_keys, generated, keys};
+use super::{checks, default, foreign_keys, functional, generated, keys};
 use crate::describe::keys::rank;
-
-/// Where the values of a column come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// A column of the table, whose values are its values as they are.
-    Kept(u16),
-    /// A column of the table, whose values are converted.
-    Converted(u16),
-    /// Its default.
-    New,
-}
-
-/// What a table is to become.
-pub(super) struct AlteredTable {
-    /// Its definition, without the hidden clustered index; indexes that the table has not got yet have id 0.
-    pub def: TableDef,
-    /// For each column where its values come from.
-    pub origins: Vec<Origin>,
-    /// The rows that are there may violate a CHECK constraint.
-    pub verify: bool,
-    /// Columns that get other names: before and after.
-    pub renamed: Vec<(String, String)>,
-}
-
-impl AlteredTable {
-    /// For each column whether it is a generated one that rows which are there have to be given anew.
-    pub(super) fn recomputed(&self, old: &TableDef) -> Vec<bool> {
-        recomputed(old, &self.def.columns, &self.origins)
-    }
-
-    /// Every row keeps the values of its clustered key.
-    pub(super) fn keeps_key(&self, old: &TableDef) -> bool {
-        let (Some(was), Some(is)) = (old.indexes.first(), self.def.clustered_choice()) else {
-            return false;
-        };
-        let is = &self.def.indexes[is];
-        let kept = |c: u16| match self.origins.get(usize::from(c)) {
-            Some(Origin::Kept(n)) => Some(*n),
-            _ => None,
-        };
-        let same = |(a, b): (&IndexPart, &IndexPart)| kept(b.column) == Some(a.column);
-        was.parts.len() == is.parts.len() && was.parts.iter().zip(&is.parts).all(same)
-    }
-}
-
-fn recomputed(old: &TableDef, columns: &[ColumnDef], origins: &[Origin]) -> Vec<bool> {
-    let was = origins.iter().map(|o| match o {
-        Origin::Kept(n) => Some((usize::from(*n), true)),
-        Origin::Converted(n) => Some((usize::from(*n), false)),
-        Origin::New => None,
-    });
-    generated::recomputed(old, columns, &was.collect::<Vec<_>>())
-}
 
 struct Column {
     number: u16,
@@ -112,10 +60,10 @@ pub(super) fn apply(
     }
     let own: Vec<ast::IndexDef> = std::mem::take(&mut draft.own_keys);
     for k in &own {
-        draft.add_key(k, longest, &mut ctx.warnings)?;
+        draft.add_key(k, longest, ctx)?;
     }
     for a in actions {
-        draft.change_keys(a, longest, &mut ctx.warnings)?;
+        draft.change_keys(a, longest, ctx)?;
     }
     draft.finish(options, longest, actions, ctx)
 }
@@ -144,10 +92,17 @@ impl<'a> Draft<'a> {
     }
 
     fn find(&self, name: &str) -> Option<usize> {
-        let name = name.to_lowercase();
-        self.columns
-            .iter()
-            .position(|c| c.def.name.to_lowercase() == name)
+        self.columns.iter().position(|c| c.def.is_named(name))
+    }
+
+    /// Refuses a name that a column other than that one has.
+    fn check_free(&self, name: &str, own: Option<usize>) -> Result<(), SqlError> {
+        let same = |c: &Column| c.def.name.to_lowercase() == name.to_lowercase();
+        let mut others = self.columns.iter().enumerate();
+        match others.any(|(i, c)| Some(i) != own && same(c)) {
+            true => Err(SqlError::dup_column(name)),
+            false => Ok(()),
+        }
     }
 
     fn known(&self, name: &str) -> Result<usize, SqlError> {
@@ -201,9 +156,7 @@ impl<'a> Draft<'a> {
             AlterAction::RenameColumn(from, to) => {
                 check_identifier(to, "column")?;
                 let at = self.known(from)?;
-                if self.find(to).is_some_and(|i| i != at) {
-                    return Err(SqlError::dup_column(to));
-                }
+                self.check_free(to, Some(at))?;
                 self.columns[at].def.name = to.to_string();
                 Ok(())
             }
@@ -223,9 +176,7 @@ impl<'a> Draft<'a> {
         ctx: &mut DefCtx<'_, '_>,
     ) -> Result<(), SqlError> {
         let built = table::column(written, ctx.collation, ctx)?;
-        if self.find(&built.def.name).is_some() {
-            return Err(SqlError::dup_column(&built.def.name));
-        }
+        self.check_free(&built.def.name, None)?;
         let number = self.next;
         self.next += 1;
         if self.columns.len() == table::MAX_COLUMNS {
@@ -268,9 +219,7 @@ impl<'a> Draft<'a> {
     ) -> Result<(), SqlError> {
         let at = self.known(name)?;
         let built = table::column(written, ctx.collation, ctx)?;
-        if self.find(&built.def.name).is_some_and(|i| i != at) {
-            return Err(SqlError::dup_column(&built.def.name));
-        }
+        self.check_free(&built.def.name, Some(at))?;
         self.own_keys.extend(built.keys);
         let c = &mut self.columns[at];
         generated::check_kind(&c.def, &built.def)?;
@@ -291,12 +240,15 @@ impl<'a> Draft<'a> {
             ColumnPosition::After(name) => self.known(name)? + 1,
         };
         self.columns.insert(to, column);
+        // Functional key parts may read what has come behind them.
+        self.columns.sort_by_key(|c| c.def.is_hidden());
         Ok(())
     }
 
     /// CONVERT TO CHARACTER SET: each column of characters.
     fn recode(&mut self, to: CollationId) {
-        for c in &mut self.columns {
+        // Functional key parts have the types of their expressions.
+        for c in self.columns.iter_mut().filter(|c| !c.def.is_hidden()) {
             c.def.ty = recoded(&c.def.ty, to);
         }
     }
@@ -376,9 +328,25 @@ impl<'a> Draft<'a> {
         &mut self,
         written: &ast::IndexDef,
         longest: keys::KeyLimits,
-        warnings: &mut Vec<Warning>,
+        ctx: &mut DefCtx<'_, '_>,
     ) -> Result<(), SqlError> {
-        let mut index = keys::build(&self.defs(), written, longest, warnings)?;
+        let mut columns = self.defs();
+        let named = (&self.old.schema[..], &self.old.name[..]);
+        let (cx, warnings) = (ctx.cx, &mut ctx.warnings);
+        let mut index = functional::build(&mut columns, written, named, longest, cx, warnings)?;
+        for def in columns.drain(self.columns.len()..) {
+            self.columns.push(Column {
+                number: self.next,
+                def,
+                origin: Origin::New,
+                explicit_null: false,
+                expression: None,
+            });
+            self.next += 1;
+        }
+        if self.columns.len() > table::MAX_COLUMNS {
+            return Err(SqlError::new(codes::ER_TOO_MANY_FIELDS, "Too many columns"));
+        }
         for p in &mut index.parts {
             p.column = self.columns[usize::from(p.column)].number;
         }
@@ -390,11 +358,13 @@ impl<'a> Draft<'a> {
         &mut self,
         a: &AlterAction,
         longest: keys::KeyLimits,
-        warnings: &mut Vec<Warning>,
+        ctx: &mut DefCtx<'_, '_>,
     ) -> Result<(), SqlError> {
         match a {
-            AlterAction::AddKey(KeyDef::Index(i)) => self.add_key(i, longest, warnings),
-            AlterAction::AddKey(KeyDef::Foreign(f)) => self.add_foreign_key(f, longest, warnings),
+            AlterAction::AddKey(KeyDef::Index(i)) => self.add_key(i, longest, ctx),
+            AlterAction::AddKey(KeyDef::Foreign(f)) => {
+                self.add_foreign_key(f, longest, &mut ctx.warnings)
+            }
             AlterAction::IndexVisibility(name, visible) => {
                 let at = keys::position_of(&self.indexes, &self.old.name, name)?;
                 self.indexes[at].invisible = !visible;
@@ -471,6 +441,7 @@ impl<'a> Draft<'a> {
         actions: &[AlterAction],
         ctx: &mut DefCtx<'_, '_>,
     ) -> Result<AlteredTable, SqlError> {
+        self.drop_unused_parts();
         let position = |number: u16| self.columns.iter().position(|c| c.number == number);
         let renamed = self.renamed();
         for k in &mut self.foreign_keys {
@@ -504,6 +475,7 @@ impl<'a> Draft<'a> {
         let mut indexes = self.indexes;
         let explicit_null: Vec<bool> = self.columns.iter().map(|c| c.explicit_null).collect();
         keys::name_all(&columns, &mut indexes)?;
+        functional::name_columns(&mut columns, &indexes);
         table::require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
         keys::check_auto_increment(&columns, &indexes)?;
         let was: Vec<Option<usize>> = self.columns.iter().map(Column::was).collect();
@@ -514,15 +486,15 @@ impl<'a> Draft<'a> {
             .collect();
         generated::check_gone(self.old, &columns, &was, &written)?;
         let named = (&self.old.schema[..], &self.old.name[..]);
-        generated::define(&mut columns, &written, named, ctx.cx)?;
+        generated::define(&mut columns, &written, &indexes, named, ctx.cx)?;
+        functional::give_types_again(self.old, &mut columns, &was, ctx.cx)?;
         generated::check_keys(&columns, &indexes)?;
         default::check(&columns, Some(self.old), ctx.cx)?;
         table::check_row_size(&columns, &options, ctx)?;
         for i in &mut indexes {
             keys::check_again(&columns, i, longest)?;
         }
-        let name = (&self.old.schema[..], &self.old.name[..]);
-        keys::warn_twice(name, &indexes, |x| x.id == 0, &mut ctx.warnings);
+        keys::warn_twice(named, &indexes, |x| x.id == 0, &mut ctx.warnings);
         indexes.sort_by_key(|i| rank(&columns, i));
         let origins = self.columns.iter().zip(&columns).map(|(c, def)| {
             let same = |n: u16| {
@@ -545,6 +517,8 @@ impl<'a> Draft<'a> {
             _ => false,
         };
         let checks = checks::of_alter(self.old, actions, &columns, &was, &same, ctx.cx)?;
+        let made = &self.foreign_keys;
+        foreign_keys::check_actions(&columns, made, &checks.list, Some(self.old))?;
         Ok(AlteredTable {
             def: TableDef {
                 id: 0,
@@ -560,6 +534,14 @@ impl<'a> Draft<'a> {
             verify: checks.verify,
             renamed,
         })
+    }
+
+    /// Functional key parts go with their indexes.
+    fn drop_unused_parts(&mut self) {
+        let parts = self.indexes.iter().flat_map(|i| &i.parts);
+        let used: Vec<u16> = parts.map(|p| p.column).collect();
+        self.columns
+            .retain(|c| !c.def.is_hidden() || used.contains(&c.number));
     }
 
     /// Columns that get other names.

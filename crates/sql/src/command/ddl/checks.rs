@@ -149,10 +149,7 @@ impl Checks<'_> {
 fn refuse_numbered(name: &str, read: &[usize], columns: &[ColumnDef]) -> Result<(), SqlError> {
     match read.iter().any(|&c| columns[c].auto_increment) {
         false => Ok(()),
-        true => Err(SqlError::new(
-            codes::ER_CHECK_CONSTRAINT_REFERS_AUTO_INCREMENT_COLUMN,
-            format!("Check constraint '{name}' cannot refer to an auto-increment column."),
-        )),
+        true => Err(Owner::Check(name).refers_to_number()),
     }
 }
 

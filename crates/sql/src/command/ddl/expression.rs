@@ -1,7 +1,7 @@
 //! Expressions that a definition keeps, of CHECK constraints and of generated columns: what may stand in them, and the text in which
 //! they are kept. The text says the same to every session: names are those of the columns, and literals name their character set.
 
-use engine::ColumnDef;
+use engine::{ColumnDef, IndexDef};
 use types::SqlError;
 use types::error::codes;
 
@@ -21,6 +21,8 @@ pub(super) enum Owner<'a> {
     Check(&'a str),
     /// The generated column of this name.
     Column(&'a str),
+    /// A functional part of the index of this name.
+    Index(&'a str),
 }
 
 /// An expression as it is kept.
@@ -32,13 +34,45 @@ pub(super) struct Kept {
     pub columns: Vec<usize>,
 }
 
-impl Owner<'_> {
+impl<'a> Owner<'a> {
     fn error(self, check: (u16, &str), column: (u16, &str)) -> SqlError {
+        let index = (
+            codes::ER_FUNCTIONAL_INDEX_FUNCTION_IS_NOT_ALLOWED,
+            "Expression of functional index '{}' contains a disallowed function.",
+        );
         let ((code, text), name) = match self {
             Owner::Check(name) => (check, name),
             Owner::Column(name) => (column, name),
+            Owner::Index(name) => (index, name),
         };
         SqlError::new(code, text.replacen("{}", name, 1))
+    }
+
+    /// What a generated column of a definition is: one of its own, or a part of an index.
+    pub(super) fn of(columns: &'a [ColumnDef], at: usize, indexes: &'a [IndexDef]) -> Owner<'a> {
+        if !columns[at].is_hidden() {
+            return Owner::Column(&columns[at].name);
+        }
+        let has = |i: &&IndexDef| i.parts.iter().any(|p| usize::from(p.column) == at);
+        Owner::Index(indexes.iter().find(has).map_or("", |i| &i.name))
+    }
+
+    /// It refers to the AUTO_INCREMENT column, whose value is not known when it is computed.
+    pub(super) fn refers_to_number(self) -> SqlError {
+        match self {
+            Owner::Check(name) => SqlError::new(
+                codes::ER_CHECK_CONSTRAINT_REFERS_AUTO_INCREMENT_COLUMN,
+                format!("Check constraint '{name}' cannot refer to an auto-increment column."),
+            ),
+            Owner::Column(name) => SqlError::new(
+                codes::ER_GENERATED_COLUMN_REF_AUTO_INC,
+                format!("Generated column '{name}' cannot refer to auto-increment column."),
+            ),
+            Owner::Index(name) => SqlError::new(
+                codes::ER_FUNCTIONAL_INDEX_REF_AUTO_INCREMENT,
+                format!("Functional index '{name}' cannot refer to an auto-increment column."),
+            ),
+        }
     }
 
     fn disallowed(self) -> SqlError {
@@ -65,7 +99,9 @@ impl Owner<'_> {
                 "Expression of generated column '{}' contains a disallowed function: ",
             ),
         );
-        e.message = format!("{}{function}.", e.message);
+        if !matches!(self, Owner::Index(_)) {
+            e.message = format!("{}{function}.", e.message);
+        }
         e
     }
 
@@ -83,6 +119,12 @@ impl Owner<'_> {
     }
 
     fn row_value(self) -> SqlError {
+        if let Owner::Index(name) = self {
+            return SqlError::new(
+                codes::ER_FUNCTIONAL_INDEX_ROW_VALUE_IS_NOT_ALLOWED,
+                format!("Expression of functional index '{name}' cannot refer to a row value."),
+            );
+        }
         self.error(
             (
                 codes::ER_CHECK_CONSTRAINT_ROW_VALUE,
@@ -102,6 +144,7 @@ impl Owner<'_> {
                 format!("Check constraint '{name}' refers to non-existing column '{column}'."),
             ),
             Owner::Column(_) => SqlError::unknown_column(column, "generated column function"),
+            Owner::Index(_) => SqlError::unknown_column(column, "functional index"),
         }
     }
 }

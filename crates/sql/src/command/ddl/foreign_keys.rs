@@ -3,11 +3,12 @@
 //! Works on the child's definition alone. Whether the parent is there and fits is the engine's to say, which knows all tables at the moment
 //! that counts.
 
-use engine::{ColumnDef, ForeignKeyDef, IndexDef, ReferenceAction};
+use engine::{CheckDef, ColumnDef, ForeignKeyDef, IndexDef, ReferenceAction, TableDef};
 use types::SqlError;
 use types::Warning;
 use types::error::codes;
 
+use super::expression;
 use super::identifier::check_identifier;
 use super::keys::{self, KeyLimits};
 use sql_parser::ast::{self, KeyPart, KeyPartKind};
@@ -89,6 +90,64 @@ pub(super) fn name_all(
     Ok(())
 }
 
+/// "Cannot define foreign key with %s clause on a generated column."
+const WRONG_OPTION_FOR_GENERATED: u16 = 3104;
+/// "Column '%s' cannot be used in a check constraint '%s': needed in a foreign key constraint '%s' referential action."
+const CHECKED_COLUMN_CHANGES: u16 = 3823;
+
+/// Refuses foreign keys that would assign a value to a generated column, or change what a CHECK constraint reads behind its back. `old` is the
+/// definition before: what it has together stays.
+///
+/// # Errors
+/// 3104, 3823.
+pub(super) fn check_actions(
+    columns: &[ColumnDef],
+    made: &[ForeignKeyDef],
+    checks: &[CheckDef],
+    old: Option<&TableDef>,
+) -> Result<(), SqlError> {
+    use ReferenceAction::{Cascade, SetNull};
+    for k in made {
+        let clause = match (k.on_delete, k.on_update) {
+            (SetNull, _) => "ON DELETE SET NULL",
+            (_, SetNull) => "ON UPDATE SET NULL",
+            (_, Cascade) => "ON UPDATE CASCADE",
+            _ => continue,
+        };
+        let was = old.filter(|o| o.foreign_keys.iter().any(|w| w.name == k.name));
+        let own = k.columns.iter().map(|c| &columns[usize::from(*c)]);
+        for c in own {
+            let computed = |o: &TableDef| {
+                o.columns
+                    .iter()
+                    .any(|w| w.is_named(&c.name) && w.generated.is_some())
+            };
+            if c.generated.is_some() && !was.is_some_and(computed) {
+                return Err(SqlError::new(
+                    WRONG_OPTION_FOR_GENERATED,
+                    format!(
+                        "Cannot define foreign key with {clause} clause on a generated column."
+                    ),
+                ));
+            }
+            let reads = |x: &&CheckDef| {
+                let there = was.is_some_and(|o| o.check(&x.name).is_some());
+                !there && expression::names_in(&x.clause).contains(&c.name.to_lowercase())
+            };
+            if let Some(check) = checks.iter().find(reads) {
+                return Err(SqlError::new(
+                    CHECKED_COLUMN_CHANGES,
+                    format!(
+                        "Column '{}' cannot be used in a check constraint '{}': needed in a foreign key constraint '{}' referential action.",
+                        c.name, check.name, k.name
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// An index for a foreign key, named as its constraint, or else as the clause names it, or else as any index is.
 ///
 /// # Errors
@@ -114,7 +173,7 @@ pub(super) fn index_for(
         parts: written.columns.iter().map(part).collect(),
         options: ast::IndexOptions::default(),
     };
-    let mut index = keys::build(columns, &index, longest, warnings)?;
+    let mut index = keys::build(columns, &index, &[], longest, warnings)?;
     index.asked.for_foreign_key = true;
     Ok(index)
 }

@@ -47,6 +47,7 @@ fn unsupported(what: &str) -> SqlError {
 pub(super) fn define(
     columns: &mut [ColumnDef],
     written: &[Option<Expr>],
+    indexes: &[IndexDef],
     table: (&str, &str),
     cx: &EvalCtx<'_>,
 ) -> Result<(), SqlError> {
@@ -54,12 +55,12 @@ pub(super) fn define(
         let Some(g) = &columns[at].generated else {
             continue;
         };
-        let owner = Owner::Column(&columns[at].name);
+        let owner = Owner::of(columns, at, indexes);
         let kept = match written.get(at) {
             Some(Some(e)) => expression::keep(e, owner, columns, table)?,
             _ => expression::keep_again(&g.expr, owner, columns)?,
         };
-        check(columns, at, &kept)?;
+        check(columns, at, &kept, owner)?;
         row_rules::bound(&kept.text, columns, cx)?;
         if let Some(g) = &mut columns[at].generated {
             g.expr = kept.text;
@@ -68,8 +69,7 @@ pub(super) fn define(
     Ok(())
 }
 
-fn check(columns: &[ColumnDef], at: usize, kept: &Kept) -> Result<(), SqlError> {
-    let name = &columns[at].name;
+fn check(columns: &[ColumnDef], at: usize, kept: &Kept, owner: Owner<'_>) -> Result<(), SqlError> {
     for &c in &kept.columns {
         if columns[c].generated.is_some() && c >= at {
             return Err(SqlError::new(
@@ -78,10 +78,7 @@ fn check(columns: &[ColumnDef], at: usize, kept: &Kept) -> Result<(), SqlError> 
             ));
         }
         if columns[c].auto_increment {
-            return Err(SqlError::new(
-                codes::ER_GENERATED_COLUMN_REF_AUTO_INC,
-                format!("Generated column '{name}' cannot refer to auto-increment column."),
-            ));
+            return Err(owner.refers_to_number());
         }
     }
     Ok(())
@@ -121,24 +118,34 @@ pub(super) fn check_kind(was: &ColumnDef, is: &ColumnDef) -> Result<(), SqlError
 /// [`checks::of_alter`](super::checks::of_alter).
 ///
 /// # Errors
-/// 3108.
+/// 3108, 3837.
 pub(super) fn check_gone(
     old: &TableDef,
     columns: &[ColumnDef],
     was: &[Option<usize>],
     written: &[Option<Expr>],
 ) -> Result<(), SqlError> {
-    let mut read = Vec::new();
+    let (mut read, mut keyed) = (Vec::new(), Vec::new());
     for (c, written) in columns.iter().zip(written) {
         if let (Some(g), None) = (&c.generated, written) {
-            read.extend(expression::names_in(&g.expr));
+            let names = expression::names_in(&g.expr);
+            if g.hidden { &mut keyed } else { &mut read }.extend(names);
         }
     }
     for (at, c) in old.columns.iter().enumerate() {
         let name = c.name.to_lowercase();
         let now = was.iter().position(|w| *w == Some(at));
         let stays = now.is_some_and(|n| columns[n].name.to_lowercase() == name);
-        if !stays && read.contains(&name) {
+        if !stays && !c.is_hidden() && keyed.contains(&name) {
+            return Err(SqlError::new(
+                codes::ER_DEPENDENT_BY_FUNCTIONAL_INDEX,
+                format!(
+                    "Column '{}' has a functional index dependency and cannot be dropped or renamed.",
+                    c.name
+                ),
+            ));
+        }
+        if !stays && !c.is_hidden() && read.contains(&name) {
             return Err(SqlError::new(
                 codes::ER_DEPENDENT_BY_GENERATED_COLUMN,
                 format!("Column '{}' has a generated column dependency.", c.name),

@@ -35,6 +35,9 @@ pub(super) fn add(def: &mut TableDef, cx: &EvalCtx<'_>) -> Result<(), SqlError> 
     for p in def.indexes.iter_mut().flat_map(|i| &mut i.parts) {
         p.column += 1;
     }
+    for c in def.foreign_keys.iter_mut().flat_map(|k| &mut k.columns) {
+        *c += 1;
+    }
     let column = ColumnDef {
         auto_increment: true,
         invisible: true,

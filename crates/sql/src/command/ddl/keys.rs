@@ -11,6 +11,9 @@ use super::row_format::{self, MAX_KEY_BYTES};
 use sql_expr::EvalCtx;
 use sql_parser::ast::{self, KeyPartKind};
 
+/// What an index without a name is called whose first part is functional.
+pub(super) const UNNAMED_FUNCTIONAL: &str = "functional_index";
+
 const MAX_PARTS: usize = 16;
 const MAX_KEYS: usize = 64;
 
@@ -33,11 +36,9 @@ impl KeyLimits {
     }
 }
 
-/// Position of a column by name, in any case.
+/// Position of a column by name, in any case; functional key parts have none.
 pub fn column_index(columns: &[ColumnDef], name: &str) -> Option<usize> {
-    columns
-        .iter()
-        .position(|c| c.name.to_lowercase() == name.to_lowercase())
+    columns.iter().position(|c| c.is_named(name))
 }
 
 /// Position of an index by name, in any case; a hidden clustered index has no name.
@@ -64,16 +65,18 @@ pub(super) fn position_of(
     })
 }
 
-/// One index as its definition says, without a name where none was written.
+/// One index as its definition says, without a name where none was written. `functional` are the columns of its functional parts, in order.
 ///
 /// # Errors
 /// 1070, 1071, 1072, 1073, 1060, 1089, 1170, 1235, 1391, 3152.
 pub fn build(
     columns: &[ColumnDef],
     def: &ast::IndexDef,
+    functional: &[u16],
     longest: KeyLimits,
     warnings: &mut Vec<Warning>,
 ) -> Result<IndexDef, SqlError> {
+    let mut functional = functional.iter();
     let kind = match def.kind {
         ast::IndexKind::Primary => IndexKind::Primary,
         ast::IndexKind::Unique => IndexKind::Unique,
@@ -90,16 +93,25 @@ pub fn build(
     let mut parts: Vec<IndexPart> = Vec::with_capacity(def.parts.len());
     let mut bytes = 0;
     for p in &def.parts {
-        let KeyPartKind::Column { name, length } = &p.what else {
-            return Err(SqlError::not_supported("functional index"));
+        let (at, length) = match &p.what {
+            KeyPartKind::Column { name, length } => {
+                let at = column_index(columns, name);
+                let at = at.ok_or_else(|| SqlError::key_column_missing(name))?;
+                if parts.iter().any(|q| usize::from(q.column) == at) {
+                    return Err(SqlError::dup_column(name));
+                }
+                (at, *length)
+            }
+            KeyPartKind::Expr(_) => {
+                let at = functional.next();
+                let at = at.ok_or_else(|| SqlError::internal("a key part without a column"))?;
+                (usize::from(*at), None)
+            }
         };
-        let at = column_index(columns, name).ok_or_else(|| SqlError::key_column_missing(name))?;
-        if parts.iter().any(|q| usize::from(q.column) == at) {
-            return Err(SqlError::dup_column(name));
-        }
-        let (mut prefix, mut part_bytes) = prefix(&columns[at], *length)?;
+        let (mut prefix, mut part_bytes) = prefix(&columns[at], length)?;
         let ty = &columns[at].ty;
-        if part_bytes > longest.part && longest.cut && kind == IndexKind::Plain && ty.is_string() {
+        let may_cut = longest.cut && !columns[at].is_hidden();
+        if part_bytes > longest.part && may_cut && kind == IndexKind::Plain && ty.is_string() {
             let e = SqlError::key_too_long(longest.part as usize);
             warnings.push(Warning::new(Level::Warning, e.code, e.message.to_string()));
             let width = ty.collation().charset().max_len() as u64;
@@ -304,10 +316,12 @@ pub fn warn_twice(
 }
 
 fn free_name(columns: &[ColumnDef], indexes: &[IndexDef], which: usize) -> String {
-    let base = indexes[which]
-        .parts
-        .first()
-        .map_or("key", |p| columns[usize::from(p.column)].name.as_str());
+    let first = indexes[which].parts.first();
+    let base = match first.map(|p| &columns[usize::from(p.column)]) {
+        Some(c) if c.is_hidden() => UNNAMED_FUNCTIONAL,
+        Some(c) => c.name.as_str(),
+        None => "key",
+    };
     let taken = |n: &str| {
         n.eq_ignore_ascii_case("PRIMARY")
             || indexes

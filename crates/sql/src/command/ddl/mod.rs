@@ -4,6 +4,7 @@
 //! into the engine's definitions, with MySQL's checks and errors, and never touches a row except through a plan.
 
 mod alter;
+mod altered;
 mod altered_table;
 mod checks;
 mod create;
@@ -13,6 +14,7 @@ mod default;
 mod drop;
 mod expression;
 mod foreign_keys;
+mod functional;
 mod generated;
 mod identifier;
 mod invisible_key;

@@ -14,7 +14,7 @@ use crate::exec::{Built, now_value, whole};
 use sql_expr::vars::SqlMode;
 use sql_expr::{EvalCtx, Expr, NoRow};
 
-use super::altered_table::{AlteredTable, Origin};
+use super::altered::{AlteredTable, Origin};
 use super::default;
 
 /// How a column's value comes about.
@@ -277,7 +277,9 @@ impl<'a, 's> Maker<'a, 's> {
             row: self.line,
         };
         let mut warnings = Vec::new();
-        let v = assign(v, &target, &self.mode, &mut warnings)?.into_value();
+        let exact = def.is_hidden().then(|| row_rules::exact_mode(&self.mode));
+        let mode = exact.as_ref().unwrap_or(&self.mode);
+        let v = assign(v, &target, mode, &mut warnings)?.into_value();
         warnings.into_iter().for_each(|w| self.cx.warn(w));
         Ok(v)
     }

@@ -12,7 +12,7 @@ use sql_parser::ast::{self, ColumnAttr, KeyDef, KeyPart, KeyPartKind, TableOptio
 use super::datatype::{self, TypeCtx};
 use super::identifier::{check_identifier, comment};
 use super::row_format::{self, FormatUse};
-use super::{checks, default, foreign_keys, generated, keys};
+use super::{checks, default, foreign_keys, functional, generated, keys};
 
 /// Columns of a table, at most.
 pub(super) const MAX_COLUMNS: usize = 1017;
@@ -69,14 +69,19 @@ pub fn definition(
         ));
     }
     for def in &own_keys {
-        indexes.push(keys::build(&columns, def, longest, &mut ctx.warnings)?);
+        indexes.push(keys::build(&columns, def, &[], longest, &mut ctx.warnings)?);
     }
     let mut references = Vec::new();
     for k in &stmt.keys {
-        let warnings = &mut ctx.warnings;
         match k {
-            KeyDef::Index(i) => indexes.push(keys::build(&columns, i, longest, warnings)?),
+            KeyDef::Index(i) => {
+                let table = (ctx.schema, name);
+                let (cx, warnings) = (ctx.cx, &mut ctx.warnings);
+                let index = functional::build(&mut columns, i, table, longest, cx, warnings)?;
+                indexes.push(index);
+            }
             KeyDef::Foreign(f) => {
+                let warnings = &mut ctx.warnings;
                 references.push(foreign_keys::build(&columns, ctx.schema, f)?);
                 indexes.push(foreign_keys::index_for(&columns, f, longest, warnings)?);
             }
@@ -87,12 +92,18 @@ pub fn definition(
     foreign_keys::drop_needless(&mut indexes);
     foreign_keys::name_all(name, &[], &mut references)?;
     keys::name_all(&columns, &mut indexes)?;
+    functional::name_columns(&mut columns, &indexes);
+    if columns.len() > MAX_COLUMNS {
+        return Err(SqlError::new(codes::ER_TOO_MANY_FIELDS, "Too many columns"));
+    }
     require_primary_not_null(&mut columns, &explicit_null, &indexes)?;
     keys::check_auto_increment(&columns, &indexes)?;
-    generated::define(&mut columns, &expressions, (ctx.schema, name), ctx.cx)?;
+    let named = (ctx.schema, name);
+    generated::define(&mut columns, &expressions, &indexes, named, ctx.cx)?;
     generated::check_keys(&columns, &indexes)?;
     default::check(&columns, None, ctx.cx)?;
     let checks = checks::of_create(stmt, &columns, ctx.schema, ctx.cx)?;
+    foreign_keys::check_actions(&columns, &references, &checks, None)?;
     check_row_size(&columns, &options, ctx)?;
     keys::warn_twice((ctx.schema, name), &indexes, |_| true, &mut ctx.warnings);
     indexes.sort_by_key(|i| crate::describe::keys::rank(&columns, i));
@@ -377,7 +388,11 @@ fn attribute<'w>(
         ColumnAttr::Visible(v) => def.invisible = !v,
         ColumnAttr::Generated { expr, stored } => {
             let (stored, text) = (*stored, String::new());
-            def.generated = Some(GeneratedDef { expr: text, stored });
+            def.generated = Some(GeneratedDef {
+                expr: text,
+                stored,
+                hidden: false,
+            });
             b.expression = Some(expr.clone());
         }
         ColumnAttr::Srid(_) => return Err(SqlError::not_supported("SRID")),

@@ -17,7 +17,7 @@ use crate::access::needs::{self, Need};
 use crate::access::{Authorized, Granted, Priv};
 use crate::context::prologue::Rows;
 use crate::context::{Session, parse_error};
-use crate::plan::{Plan, same_name};
+use crate::plan::Plan;
 use crate::server_file;
 use crate::sink::{Collector, Done, ResultSink};
 use sql_expr::{Coercibility, ExprType, UserVar, Val};
@@ -201,7 +201,7 @@ impl Session {
         })?;
         for t in &targets {
             if let Target::Column(name) = t
-                && table.def.columns.iter().all(|c| !same_name(&c.name, name))
+                && table.def.column(name).is_none()
             {
                 return Err(SqlError::unknown_column(name, "field list"));
             }

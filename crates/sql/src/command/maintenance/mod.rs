@@ -255,7 +255,9 @@ async fn checksum(s: &mut Session, n: &TableName) -> Result<i64, SqlError> {
                 .await?;
             for i in 0..batch.len() {
                 text.clear();
-                for c in 0..t.def.columns.len() {
+                // Functional key parts are their index's.
+                let columns = t.def.columns.iter().enumerate();
+                for (c, _) in columns.filter(|(_, c)| !c.is_hidden()) {
                     let v = batch.row(i).column(c);
                     text.push(u8::from(v.is_null()));
                     types::convert::write_value(v, &mut text);

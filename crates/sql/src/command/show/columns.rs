@@ -8,7 +8,7 @@ use types::{DataType, SqlError, Value};
 
 use crate::access::needs::{self, Need};
 use crate::context::{Session, TableName};
-use crate::describe::columns::{cardinality, column_facts, column_privileges, key_of};
+use crate::describe::columns::{cardinality, column_facts, column_privileges, escaped, key_of};
 use crate::describe::keys;
 use crate::describe::rowset::{RowSet, text, text_or_null};
 use crate::infoschema;
@@ -59,7 +59,8 @@ pub(super) fn columns(s: &mut Session, name: &ObjectName, full: bool) -> Result<
         r.add_text("Comment", 1 << 16);
     }
     for (i, c) in def.columns.iter().enumerate() {
-        if !def.is_temporary() && !security.sees_column(&def.schema, &def.name, &c.name) {
+        let sees = def.is_temporary() || security.sees_column(&def.schema, &def.name, &c.name);
+        if c.is_hidden() || !sees {
             continue;
         }
         let f = column_facts(&def, i, offset);
@@ -117,7 +118,7 @@ pub(super) fn indexes(s: &mut Session, name: &ObjectName) -> Result<RowSet, SqlE
                 Value::Int(i64::from(i.kind == IndexKind::Plain)),
                 text(&i.name),
                 Value::Int(seq as i64 + 1),
-                text(&c.name),
+                text_or_null((!c.is_hidden()).then_some(&*c.name)),
                 text(if p.descending { "D" } else { "A" }),
                 Value::Int(rows as i64),
                 prefix,
@@ -127,7 +128,7 @@ pub(super) fn indexes(s: &mut Session, name: &ObjectName) -> Result<RowSet, SqlE
                 text(""),
                 text(&i.comment),
                 text(if i.invisible { "NO" } else { "YES" }),
-                Value::Null,
+                text_or_null(c.key_expression().map(escaped).as_deref()),
             ]);
         }
     }
@@ -160,7 +161,7 @@ pub(super) fn fields(
     for (i, c) in def.columns.iter().enumerate() {
         let matches = wild.is_empty() || ci.like(c.name.as_bytes(), wild, Some(u32::from(b'\\')));
         let seen = own || security.sees_column(&def.schema, &def.name, &c.name);
-        if !matches || !seen {
+        if !matches || c.is_hidden() || !seen {
             continue;
         }
         let mut m = ColumnMeta::computed(&c.name, c.ty.clone(), c.nullable);

@@ -1,13 +1,13 @@
 //! What a table's definition says of its rows, for one row: the values of its generated columns, and whether it violates a CHECK
 //! constraint.
 
-use engine::Table;
+use engine::{IndexDef, Table};
 use types::convert::ConvertMode;
 use types::error::codes;
 use types::{SqlError, Value};
 
 use super::values::convert;
-use crate::bind::row_rules::{ROW, RowRules};
+use crate::bind::row_rules::{ROW, RowRules, exact_mode};
 use crate::exec::row::Built;
 use sql_expr::{EvalCtx, Expr, NoRow};
 
@@ -33,8 +33,37 @@ pub(super) fn generated_value(
 ) -> Result<Value, SqlError> {
     let row = read(row);
     let v = e.eval(cx, &row)?;
-    let ty = &table.def.columns[usize::from(column)].ty;
-    convert(v.as_assigned_ref(&e.ty, ty), table, column, line, mode, cx)
+    let def = &table.def.columns[usize::from(column)];
+    let ty = &def.ty;
+    let v = v.as_assigned_ref(&e.ty, ty);
+    if def.is_hidden() {
+        let mode = exact_mode(mode);
+        let r = convert(v, table, column, line, &mode, cx);
+        return r.map_err(|e| of_key_part(e, table, column, line));
+    }
+    convert(v, table, column, line, mode, cx)
+}
+
+/// What does not fit a functional key part, by the name of its index.
+fn of_key_part(e: SqlError, table: &Table, column: u16, line: u64) -> SqlError {
+    let has = |i: &&IndexDef| i.parts.iter().any(|p| p.column == column);
+    let index = table.def.indexes.iter().find(has).map_or("", |i| &i.name);
+    let (code, text) = match e.code {
+        codes::ER_DATA_TOO_LONG => (
+            codes::ER_FUNCTIONAL_INDEX_DATA_IS_TOO_LONG,
+            format!("Data too long for functional index '{index}'."),
+        ),
+        codes::ER_WARN_DATA_OUT_OF_RANGE => (
+            codes::ER_DATA_OUT_OF_RANGE_FUNCTIONAL_INDEX,
+            format!("Value is out of range for functional index '{index}' at row {line}"),
+        ),
+        codes::WARN_DATA_TRUNCATED => (
+            codes::ER_DATA_TRUNCATED_FUNCTIONAL_INDEX,
+            format!("Data truncated for functional index '{index}' at row {line}"),
+        ),
+        _ => return e,
+    };
+    SqlError::new(code, text)
 }
 
 impl RowRules {

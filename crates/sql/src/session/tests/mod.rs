@@ -15,6 +15,7 @@ mod dumps;
 mod explain;
 mod expressions;
 mod foreign_keys;
+mod functional;
 mod hints;
 mod info;
 mod limits;
