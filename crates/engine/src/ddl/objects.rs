@@ -5,7 +5,6 @@
 
 use super::catalog::object_row;
 use super::row_change::{RowChange, TableName};
-use crate::engine::Engine;
 use crate::schema::{Catalog, ObjectDef, ObjectKind};
 use crate::session::Session;
 use std::sync::Arc;
@@ -148,12 +147,4 @@ impl RenamedViews {
 /// Whether a table or a view has the name.
 pub(super) fn is_taken(catalog: &Catalog, schema: &str, name: &str) -> bool {
     catalog.table(schema, name).is_some() || catalog.view(schema, name).is_some()
-}
-
-impl Engine {
-    /// Whether a table or a view has the name, be the table's file there or not.
-    pub fn has_name(&self, schema: &str, name: &str) -> bool {
-        let catalog = self.catalog();
-        catalog.defines(schema, name) || catalog.view(schema, name).is_some()
-    }
 }
