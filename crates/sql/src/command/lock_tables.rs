@@ -20,6 +20,11 @@ impl Session {
             // Of `mysql`, some tables are virtual: a dump of everything locks them.
             if crate::infoschema::definition(&name.schema, &name.name).is_none()
                 && canonical_schema(&name.schema).is_none()
+                && self
+                    .engine
+                    .catalog()
+                    .view(&name.schema, &name.name)
+                    .is_none()
             {
                 self.find_table(&name)?;
             }

@@ -3,6 +3,7 @@
 
 use engine::Table;
 use std::sync::Arc;
+use types::error::codes;
 use types::{CollationId, SqlError};
 
 use super::Session;
@@ -111,6 +112,25 @@ impl Session {
             return Ok(t);
         }
         Err(catalog.why_no_table(&name.schema, &name.name))
+    }
+
+    /// The same, where it is no view.
+    ///
+    /// # Errors
+    /// 1347; as [`find_table`](Self::find_table).
+    pub(crate) fn find_base_table(&mut self, name: &TableName) -> Result<Arc<Table>, SqlError> {
+        if self
+            .engine
+            .catalog()
+            .view(&name.schema, &name.name)
+            .is_some()
+        {
+            return Err(SqlError::new(
+                codes::ER_WRONG_OBJECT,
+                format!("'{}.{}' is not BASE TABLE", name.schema, name.name),
+            ));
+        }
+        self.find_table(name)
     }
 
     /// Makes `name` the default schema; `None` after it was dropped.

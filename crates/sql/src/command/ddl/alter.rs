@@ -109,13 +109,13 @@ pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
     let way = AlterMethod::of(&stmt.algorithm, &stmt.lock)?;
     let n = s.changeable_name(&stmt.name)?;
     s.implicit_commit().await?;
-    s.find_table(&n)?;
+    s.find_base_table(&n)?;
     for a in &stmt.actions {
         refuse(a)?;
     }
     let renamed = target(s, &n, &stmt.actions)?;
     loop {
-        let t = s.find_table(&n)?;
+        let t = s.find_base_table(&n)?;
         let mut made = with_def_ctx(s, &t.def, |ctx| {
             altered_table::apply(&t.def, &stmt.actions, ctx)
         })?;
@@ -221,7 +221,8 @@ fn target(
     if catalog.schema(&to.schema).is_none() {
         return Err(SqlError::unknown_db(&to.schema));
     }
-    if catalog.table(&to.schema, &to.name).is_some() {
+    let view = catalog.view(&to.schema, &to.name).is_some();
+    if view || catalog.table(&to.schema, &to.name).is_some() {
         return Err(SqlError::table_exists(&to.name));
     }
     Ok(Some(to))
@@ -350,7 +351,7 @@ async fn rewrite(
 /// Rebuilds a table as it is.
 pub(crate) async fn rebuild_as_is(s: &mut Session, n: &TableName) -> Result<(), SqlError> {
     loop {
-        let t = s.find_table(n)?;
+        let t = s.find_base_table(n)?;
         let made = with_def_ctx(s, &t.def, |ctx| altered_table::apply(&t.def, &[], ctx))?;
         if rebuild::run(s, &t, &made, "DEFAULT").await?.is_some() {
             return Ok(());

@@ -29,7 +29,8 @@ pub async fn run(
     let name = s.changeable_name(&stmt.name)?;
     s.implicit_commit().await?;
     let (schema, collation) = s.find_schema(&name.schema)?;
-    if s.engine.catalog().table(&schema, &name.name).is_some() {
+    let taken = s.engine.catalog().view(&schema, &name.name).is_some();
+    if taken || s.engine.catalog().table(&schema, &name.name).is_some() {
         return exists(s, &name.name, stmt.if_not_exists);
     }
     if let Some(other) = &stmt.like {
@@ -100,7 +101,7 @@ fn like(
     name: &str,
 ) -> Result<TableDef, SqlError> {
     let from = s.full_name(other)?;
-    let mut def = s.find_table(&from)?.def.clone();
+    let mut def = s.find_base_table(&from)?.def.clone();
     schema.clone_into(&mut def.schema);
     name.clone_into(&mut def.name);
     def.id = 0;

@@ -13,6 +13,7 @@ use types::{DataType, Level, SqlError, Value, Warning};
 
 use super::ddl;
 use crate::access::Granted;
+use crate::command::show::view_columns;
 use crate::context::{Session, TableName};
 use crate::describe::rowset::RowSet;
 use crate::infoschema;
@@ -63,7 +64,14 @@ async fn lines(
     if infoschema::canonical_schema(&n.schema).is_some() {
         return Ok(vec![ok()]);
     }
-    let t = match s.find_table(n) {
+    let view = s.engine.catalog().view(&n.schema, &n.name).cloned();
+    if let (Some(view), MaintenanceVerb::Check) = (&view, verb) {
+        return Ok(match view_columns(s, view) {
+            Ok(_) => vec![ok()],
+            Err(e) => vec![("Error", e.message), ("error", "Corrupt".to_owned())],
+        });
+    }
+    let t = match s.find_base_table(n) {
         Ok(t) => t,
         Err(e) => {
             return Ok(vec![
@@ -116,7 +124,7 @@ async fn histograms(
     };
     let n = s.full_name(name)?;
     let full = format!("{}.{}", n.schema, n.name);
-    let lines: Vec<histogram::Line> = match s.find_table(&n) {
+    let lines: Vec<histogram::Line> = match s.find_base_table(&n) {
         Err(e) => vec![("Error", e.message)],
         Ok(_) => {
             s.engine.statement_begin(Isolation::RepeatableRead);
@@ -197,7 +205,7 @@ async fn checksums(
     for name in &stmt.tables {
         let n = s.full_name(name)?;
         let full = Value::text(&format!("{}.{}", n.schema, n.name));
-        let sum = match s.find_table(&n) {
+        let sum = match s.find_base_table(&n) {
             Ok(_) => Value::Int(checksum(s, &n).await?),
             Err(e) => {
                 s.warn(types::Warning::from_error(e));

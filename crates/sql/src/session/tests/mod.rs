@@ -29,6 +29,7 @@ mod row_rules;
 mod rows;
 mod set;
 mod shows;
+mod views;
 mod wide;
 
 use std::path::Path;
