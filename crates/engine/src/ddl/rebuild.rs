@@ -7,8 +7,8 @@
 use super::catalog::table_row;
 use super::change_replay::TableCopy;
 use super::check_names::refuse_taken;
-use super::objects::is_taken;
 use super::foreign_keys::{Renamed, Ties};
+use super::objects::is_taken;
 use super::rewrite::{Keys, Rewrite};
 use super::statements::{Closed, RowChange, arrange_clustered};
 use super::table_path;

@@ -259,12 +259,7 @@ impl StatementBinder<'_> {
 
 /// Whether rows can be written through a view, as far as its definition and those of the views that it reads say: whether its
 /// tables are there is seen when it is used.
-fn is_writable(
-    catalog: &engine::Catalog,
-    def: &ViewDef,
-    depth: usize,
-    left: &mut usize,
-) -> bool {
+fn is_writable(catalog: &engine::Catalog, def: &ViewDef, depth: usize, left: &mut usize) -> bool {
     *left = left.saturating_sub(1);
     if def.algorithm == ViewAlgorithm::Temptable || depth > MOST_DEEP || *left == 0 {
         return false;

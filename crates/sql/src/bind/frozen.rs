@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 
 use sql_parser::ast::{
-    self, BinaryOp, ColumnRef, Join, JoinCondition, JoinKind, Part, Qualifier, QueryBody, Select, SelectItem,
-    TableRef,
+    self, BinaryOp, ColumnRef, Join, JoinCondition, JoinKind, Part, Qualifier, QueryBody, Select,
+    SelectItem, TableRef,
 };
 
 /// A column by its complete name.

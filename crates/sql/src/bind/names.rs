@@ -18,8 +18,8 @@ use types::error::codes;
 
 use super::scope::{FromTable, column_expr};
 use super::select::Item;
-pub(crate) use super::spelling::same_name;
 use super::source::TableSource;
+pub(crate) use super::spelling::same_name;
 use super::view_names::ViewNames;
 use super::zero_dates::count_as_null;
 use sql_expr::agg::AggSpec;

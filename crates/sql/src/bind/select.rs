@@ -493,11 +493,7 @@ fn column_item<'s>(t: &FromTable, i: usize) -> Item<'s> {
 }
 
 /// A locking clause for a view is one for what it reads.
-fn lock_below(
-    tables: &[FromTable],
-    derived: &mut [BoundQuery],
-    locks: &mut [Option<LockSpec>],
-) {
+fn lock_below(tables: &[FromTable], derived: &mut [BoundQuery], locks: &mut [Option<LockSpec>]) {
     for (t, lock) in tables.iter().zip(locks) {
         if let (TableSource::Derived(n), Some(_), Some(spec)) = (&t.source, t.view, *lock)
             && let Some(query) = derived.get_mut(*n as usize)

@@ -57,6 +57,9 @@ impl StatementBinder<'_> {
     /// As [`bind`](super::bind).
     pub(super) fn freeze(self, query: &mut ast::Query) -> Result<Vec<ColumnMeta>, SqlError> {
         spell_out_tables(query);
+        // As deep as it will be when it is read.
+        let ctx = self.ctx;
+        let _deeper = ctx.cx.deeper(types::depth::QUERY)?;
         self.meanings.replace(Some(Meanings::default()));
         let (_, columns) = self.query(query, None).map_err(|e| self.refused_or(e))?;
         self.columns_read();
