@@ -115,6 +115,14 @@ pub const STRESS: &[(&str, &str)] = &[
 /// What tests of statements must find: the bug and the test, of the library of `sql`.
 pub const STATEMENTS: &[(&str, &str)] = &[
     (
+        "cascaded-check-of-nested-views-left-out",
+        "session::tests::views::a_cascaded_check_holds_of_the_views_below",
+    ),
+    (
+        "check-option-skipped-on-duplicate-key",
+        "session::tests::views::the_check_holds_of_a_row_that_takes_the_place_of_another",
+    ),
+    (
         "check-skipped-on-duplicate-key",
         "session::tests::row_rules::a_row_in_the_place_of_another_is_checked",
     ),

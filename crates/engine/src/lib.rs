@@ -37,7 +37,7 @@ mod undo_reservation;
 mod unnamed;
 mod xa;
 
-pub use ddl::{Keys, Reshape, Rewrite, UNFINISHED};
+pub use ddl::{Existing, Keys, Reshape, Rewrite, UNFINISHED};
 pub use engine::{Engine, EngineCounters, EngineOptions};
 pub use interrupt::{Deadline, Interrupt};
 pub use notices::NoticeListener;
@@ -47,8 +47,8 @@ pub use pager::{FlushMethod, OpenError, PagerOptions};
 pub use record::{RowRef, RowVersion};
 pub use schema::{
     Catalog, CheckDef, ColumnDef, ColumnDefault, Cover, ForeignKeyDef, GeneratedDef, IndexDef,
-    IndexKind, IndexOptions, IndexPart, ReferenceAction, Schema, SchemaDef, Table, TableDef,
-    TableOptions, TableSizes, column_key, generated_number,
+    IndexKind, IndexOptions, IndexPart, ObjectDef, ObjectKind, ReferenceAction, Schema, SchemaDef,
+    Table, TableDef, TableOptions, TableSizes, column_key, generated_number,
 };
 pub use session::{
     Committing, Inserted, Isolation, KeyBound, LockWait, Mark, ReadMode, RowBatch, Scan, ScanSpec,

@@ -432,6 +432,9 @@ async fn load_tables(
             }
         }
     }
+    for o in loaded.objects {
+        view.put_object(Arc::new(o));
+    }
     // Files that no definition names: creations that did not commit, removals that did.
     for s in pager.spaces() {
         if !ids.contains(&s.id().0) {

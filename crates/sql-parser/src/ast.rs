@@ -16,6 +16,7 @@ mod program;
 mod select;
 mod show;
 mod visit;
+mod visit_query;
 
 pub use admin::*;
 pub use alter::*;
@@ -27,6 +28,7 @@ pub use hint::*;
 pub use program::*;
 pub use select::*;
 pub use show::*;
+pub use visit_query::Part;
 
 /// An identifier or name as the client wrote it (quotes removed, letter case kept).
 pub type Name = Box<str>;

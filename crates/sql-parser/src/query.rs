@@ -89,11 +89,11 @@ impl Parser<'_> {
             let columns = p.opt_name_list()?;
             p.expect(Kw::AS)?;
             let query = p.subquery()?;
-            Ok(Cte {
+            Ok(std::sync::Arc::new(Cte {
                 name,
                 columns,
                 query,
-            })
+            }))
         })?;
         self.reserved = Some(number);
         Ok(Some(Box::new(With { recursive, ctes })))

@@ -1,10 +1,11 @@
 //! The table of definitions: `kind`, `name`, `definition`. Kind 1 is a schema by name, kind 2 a table by its id, kind 3 a
-//! tree that no definition names ([`OrphanedTree`]), by its table's id and its index's, kind 4 what is known of a table's rows, by its id.
+//! tree that no definition names ([`OrphanedTree`]), by its table's id and its index's, kind 4 what is known of a table's rows, by its id, kind 5 a
+//! stored object ([`ObjectDef`]) by its own kind, its schema and its name.
 
 use crate::record::{HEADER, RowVersion};
 use crate::schema::{
-    CATALOG_ID, Catalog, ColumnDef, IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef,
-    TableOptions,
+    CATALOG_ID, Catalog, ColumnDef, IndexDef, IndexKind, IndexPart, ObjectDef, SchemaDef, Table,
+    TableDef, TableOptions,
 };
 use base::PageNo;
 use btree::{Direction, ScanPos, ScanState, Visit};
@@ -17,6 +18,7 @@ const SCHEMA: u64 = 1;
 const TABLE: u64 = 2;
 const TREE: u64 = 3;
 const STATS: u64 = 4;
+const OBJECT: u64 = 5;
 
 /// The definition of the table of definitions.
 pub(crate) fn catalog_def(root: PageNo) -> TableDef {
@@ -102,6 +104,15 @@ pub(super) fn stats_row(table: u32, stats: Vec<u8>) -> Vec<Value> {
     ]
 }
 
+/// The row of a stored object.
+pub(super) fn object_row(o: &ObjectDef) -> Vec<Value> {
+    vec![
+        Value::UInt(OBJECT),
+        Value::Bytes(o.key()),
+        Value::Bytes(o.encode()),
+    ]
+}
+
 /// Whether a row of the catalog is a definition, and not a note about a tree that has none.
 pub(super) fn is_definition(row: &[Value]) -> bool {
     !matches!(row.first(), Some(Value::UInt(TREE)))
@@ -142,6 +153,7 @@ pub(crate) struct Loaded {
     pub(crate) schemas: Vec<SchemaDef>,
     pub(crate) tables: Vec<TableDef>,
     pub(crate) orphaned_trees: Vec<OrphanedTree>,
+    pub(crate) objects: Vec<ObjectDef>,
     /// What was known of tables' rows, by their ids.
     pub(crate) stats: HashMap<u32, Vec<u8>>,
 }
@@ -184,6 +196,7 @@ pub(crate) async fn load(pager: &Pager, t: &Table) -> Result<Loaded, OpError> {
         schemas: Vec::new(),
         tables: Vec::new(),
         orphaned_trees: Vec::new(),
+        objects: Vec::new(),
         stats: HashMap::new(),
     };
     for (external, row) in rows {
@@ -214,6 +227,9 @@ pub(crate) async fn load(pager: &Pager, t: &Table) -> Result<Loaded, OpError> {
                     .push(read_tree(name, def).ok_or_else(unknown)?);
             }
             ValueRef::UInt(TABLE) => out.tables.push(TableDef::decode(def).ok_or_else(unknown)?),
+            ValueRef::UInt(OBJECT) => out
+                .objects
+                .push(ObjectDef::decode(def).ok_or_else(unknown)?),
             ValueRef::UInt(STATS) => {
                 let name = r.column(1).as_bytes().unwrap_or_default();
                 // What cannot be read is made again.

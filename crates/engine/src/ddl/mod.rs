@@ -14,6 +14,7 @@ mod drop_tables;
 mod entries;
 mod foreign_keys;
 mod leaf_rows;
+mod objects;
 mod online_build;
 mod orphaned_trees;
 mod parallel;
@@ -29,6 +30,7 @@ mod unfinished;
 mod verify_rows;
 
 pub(crate) use catalog::{OrphanedTree, catalog_def, load};
+pub use objects::Existing;
 pub(crate) use paths::{catalog_path, schema_dir, table_path};
 pub use rewrite::{Keys, Reshape, Rewrite};
 pub(crate) use runs::remove_left as remove_left_runs;

@@ -8,6 +8,7 @@ use super::catalog::table_row;
 use super::change_replay::TableCopy;
 use super::check_names::refuse_taken;
 use super::foreign_keys::{Renamed, Ties};
+use super::objects::is_taken;
 use super::rewrite::{Keys, Rewrite};
 use super::statements::{Closed, RowChange, arrange_clustered};
 use super::table_path;
@@ -124,7 +125,7 @@ impl Session {
             if catalog.schema(&def.schema).is_none() {
                 return Err(SqlError::unknown_db(&def.schema));
             }
-            if catalog.table(&def.schema, &def.name).is_some() {
+            if is_taken(&catalog, &def.schema, &def.name) {
                 return Err(SqlError::table_exists(&def.name));
             }
         }

@@ -1,11 +1,12 @@
 //! The statements that change definitions. One runs at a time; each waits until nobody uses the tables it changes, makes
 //! what is to be made, commits one catalog transaction durably, and then shows the new definitions to everybody.
 
-use super::catalog::{defined_table, row_key, schema_row, stats_row, table_row};
+use super::catalog::{defined_table, object_row, row_key, schema_row, stats_row, table_row};
 use super::check_names::refuse_taken;
 pub(super) use super::close_tables::Closed;
 use super::compression::compressed_format;
 use super::foreign_keys::{Ties, may_drop, may_truncate};
+use super::objects::{RenamedViews, is_taken};
 pub(super) use super::row_change::{RowChange, TableName};
 use super::{schema_dir, table_path};
 use crate::engine::Engine;
@@ -86,7 +87,7 @@ impl Session {
         Ok(())
     }
 
-    /// Drops a schema with its tables; gives their number.
+    /// Drops a schema with its tables and views; gives their number.
     ///
     /// # Errors
     /// 1008: it does not exist; 3730: a table of another schema refers to one of it. 1205 and 1317 while it waits for others; what the storage
@@ -122,6 +123,7 @@ impl Session {
         };
         let mut rows = vec![RowChange::Remove(schema_row(&s.def))];
         rows.extend(gone.iter().map(|t| RowChange::Remove(table_row(&t.def))));
+        rows.extend(s.objects.values().map(|o| RowChange::Remove(object_row(o))));
         engine.change_rows(rows).await?;
         for t in s.tables.values() {
             t.retired.store(true, Ordering::SeqCst);
@@ -136,7 +138,7 @@ impl Session {
             .environment()
             .disk
             .remove_dir(&engine.data_dir().join(schema_dir(name)));
-        Ok(Some(s.tables.len() as u64))
+        Ok(Some((s.tables.len() + s.views().count()) as u64))
     }
 
     /// Makes a table. The engine fills in ids, roots and the clustered index.
@@ -165,7 +167,8 @@ impl Session {
         let lost = catalog
             .tables_without_file
             .contains_key(&(def.schema.clone(), def.name.clone()));
-        if s.tables.contains_key(&def.name) || lost {
+        let view = catalog.view(&def.schema, &def.name).is_some();
+        if s.tables.contains_key(&def.name) || lost || view {
             return Err(SqlError::table_exists(&def.name));
         }
         refuse_taken(&catalog, &def, None)?;
@@ -253,10 +256,10 @@ impl Session {
         Ok(true)
     }
 
-    /// Renames tables, all or none, in order: (schema, name) from and to. Foreign keys follow.
+    /// Renames tables and views, all or none, in order: (schema, name) from and to. Foreign keys follow.
     ///
     /// # Errors
-    /// 1146: a table does not exist; 1049: the schema of a new name does not; 1050: a new name is taken; 1826 and others: its foreign keys, or
+    /// 1146: a table does not exist; 1049: the schema of a new name does not; 1050: a new name is taken; 1450: a view cannot leave its schema; 1826 and others: its foreign keys, or
     /// those that wait for a table of the new name, do not go with it. 1205 and 1317 while it waits for others; what the storage fails with.
     pub async fn rename_tables(
         &mut self,
@@ -278,14 +281,19 @@ impl Session {
         let before = engine.catalog();
         let mut view = before.as_ref().clone();
         let mut renamed: Vec<(Arc<Table>, TableDef)> = Vec::new();
-        for ((fs, fname), (ts, tname)) in pairs {
+        let mut views = RenamedViews::default();
+        for (from, to) in pairs {
+            if views.rename(&mut view, from, to)? {
+                continue;
+            }
+            let ((fs, fname), (ts, tname)) = (from, to);
             let t = view
                 .table(fs, fname)
                 .ok_or_else(|| SqlError::no_such_table(fs, fname))?;
             if view.schema(ts).is_none() {
                 return Err(SqlError::unknown_db(ts));
             }
-            if view.table(ts, tname).is_some() {
+            if is_taken(&view, ts, tname) {
                 return Err(SqlError::table_exists(tname));
             }
             let origin = renamed.iter().position(|(_, d)| d.id == t.def.id);
@@ -320,6 +328,7 @@ impl Session {
             rows.push(RowChange::Remove(table_row(&old.def)));
             rows.push(RowChange::Put(table_row(def)));
         }
+        rows.extend(views.rows());
         engine.change_rows(rows).await?;
         for (old, _) in &renamed {
             old.retired.store(true, Ordering::SeqCst);
@@ -336,6 +345,7 @@ impl Session {
                     Some(old),
                 )));
             }
+            views.show(c);
         });
         ties.show(&engine);
         engine.move_files(&renamed);

@@ -24,10 +24,10 @@ const KEY_PARTS: u8 = 3;
 /// No row is as long as this.
 const BINARY_MAX: u32 = 65_535;
 
-struct Out(Vec<u8>);
+pub(super) struct Out(pub(super) Vec<u8>);
 
 impl Out {
-    fn u8(&mut self, v: u8) {
+    pub(super) fn u8(&mut self, v: u8) {
         self.0.push(v);
     }
     fn u32(&mut self, v: u32) {
@@ -36,16 +36,16 @@ impl Out {
     fn u64(&mut self, v: u64) {
         self.0.extend_from_slice(&v.to_le_bytes());
     }
-    fn bytes(&mut self, b: &[u8]) {
+    pub(super) fn bytes(&mut self, b: &[u8]) {
         self.u32(b.len() as u32);
         self.0.extend_from_slice(b);
     }
-    fn str(&mut self, s: &str) {
+    pub(super) fn str(&mut self, s: &str) {
         self.bytes(s.as_bytes());
     }
 }
 
-struct In<'a>(&'a [u8]);
+pub(super) struct In<'a>(pub(super) &'a [u8]);
 
 impl<'a> In<'a> {
     fn read_bytes(&mut self, n: usize) -> Option<&'a [u8]> {
@@ -53,7 +53,7 @@ impl<'a> In<'a> {
         self.0 = b;
         Some(a)
     }
-    fn u8(&mut self) -> Option<u8> {
+    pub(super) fn u8(&mut self) -> Option<u8> {
         self.read_bytes(1).map(|b| b[0])
     }
     fn u32(&mut self) -> Option<u32> {
@@ -62,11 +62,11 @@ impl<'a> In<'a> {
     fn u64(&mut self) -> Option<u64> {
         self.read_bytes(8).map(|b| base::le::get_u64(b, 0))
     }
-    fn bytes(&mut self) -> Option<&'a [u8]> {
+    pub(super) fn bytes(&mut self) -> Option<&'a [u8]> {
         let n = self.u32()? as usize;
         self.read_bytes(n)
     }
-    fn str(&mut self) -> Option<String> {
+    pub(super) fn str(&mut self) -> Option<String> {
         String::from_utf8(self.bytes()?.to_vec()).ok()
     }
     fn count(&mut self) -> Option<usize> {

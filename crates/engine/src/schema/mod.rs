@@ -11,6 +11,7 @@ mod ddl_mutex;
 mod def;
 mod foreign_key;
 mod known;
+mod object;
 mod row_counts;
 mod sizes;
 mod snapshot;
@@ -26,6 +27,7 @@ pub use def::{
     IndexOptions, IndexPart, ReferenceAction, SchemaDef, TableDef, TableOptions,
 };
 pub(crate) use foreign_key::{go_together, stays};
+pub use object::{ObjectDef, ObjectKind};
 pub(crate) use row_counts::Look;
 pub use sizes::TableSizes;
 pub(crate) use snapshot::OwnNames;

@@ -1,6 +1,7 @@
 //! The catalog as statements see it: an immutable tree of definitions behind one pointer, replaced whole by each DDL.
 
 use super::def::{SchemaDef, TableDef};
+use super::object::{ObjectDef, ObjectKind};
 use super::table::Table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,13 +12,22 @@ type Children = BTreeMap<(String, String), BTreeSet<(String, String)>>;
 /// A session's own tables, by schema and name.
 pub(crate) type OwnNames = BTreeMap<(String, String), Arc<Table>>;
 
-/// A schema and its tables.
+/// A schema, its tables and its other objects.
 #[derive(Clone)]
 pub struct Schema {
     /// Its definition.
     pub def: SchemaDef,
     /// Tables by name.
     pub tables: BTreeMap<String, Arc<Table>>,
+    /// Stored objects by kind and name.
+    pub objects: BTreeMap<(ObjectKind, String), Arc<ObjectDef>>,
+}
+
+impl Schema {
+    /// Its views.
+    pub fn views(&self) -> impl Iterator<Item = &Arc<ObjectDef>> {
+        self.objects.values().filter(|o| o.kind == ObjectKind::View)
+    }
 }
 
 /// All schemas, as of one version.
@@ -75,6 +85,41 @@ impl Catalog {
         }
     }
 
+    /// The stored object of that kind and name.
+    pub fn object(&self, kind: ObjectKind, schema: &str, name: &str) -> Option<&Arc<ObjectDef>> {
+        let s = self.schemas.get(schema)?;
+        // Most schemas have none, and this is asked for each table that a statement names.
+        match s.objects.is_empty() {
+            true => None,
+            false => s.objects.get(&(kind, name.to_owned())),
+        }
+    }
+
+    /// The view of that name.
+    pub fn view(&self, schema: &str, name: &str) -> Option<&Arc<ObjectDef>> {
+        self.object(ObjectKind::View, schema, name)
+    }
+
+    /// The same, where the session has no table of its own by that name, which would stand before it.
+    pub fn view_seen(&self, schema: &str, name: &str) -> Option<&Arc<ObjectDef>> {
+        let view = self.view(schema, name)?;
+        self.own_table(schema, name).is_none().then_some(view)
+    }
+
+    pub(crate) fn put_object(&mut self, def: Arc<ObjectDef>) {
+        if let Some(s) = Arc::make_mut(&mut self.schemas).get_mut(&def.schema) {
+            let key = (def.kind, def.name.clone());
+            Arc::make_mut(s).objects.insert(key, def);
+        }
+    }
+
+    pub(crate) fn remove_object(&mut self, def: &ObjectDef) {
+        if let Some(s) = Arc::make_mut(&mut self.schemas).get_mut(&def.schema) {
+            let key = (def.kind, def.name.clone());
+            Arc::make_mut(s).objects.remove(&key);
+        }
+    }
+
     /// Whether a table of this name is defined, be its file there or not.
     pub fn defines(&self, schema: &str, name: &str) -> bool {
         self.base_table(schema, name).is_some()
@@ -89,12 +134,16 @@ impl Catalog {
     }
 
     pub(crate) fn put_schema(&mut self, def: SchemaDef) {
-        let tables = self
-            .schemas
-            .get(&def.name)
-            .map(|s| s.tables.clone())
+        let was = self.schemas.get(&def.name);
+        let (tables, objects) = was
+            .map(|s| (s.tables.clone(), s.objects.clone()))
             .unwrap_or_default();
-        Arc::make_mut(&mut self.schemas).insert(def.name.clone(), Arc::new(Schema { def, tables }));
+        let made = Schema {
+            def,
+            tables,
+            objects,
+        };
+        Arc::make_mut(&mut self.schemas).insert(made.def.name.clone(), Arc::new(made));
     }
 
     /// The tables that have a foreign key to the one of this name, which need not be there. It may be one of them.

@@ -70,8 +70,12 @@ impl Binder<'_> {
     /// taken as it is. So are bytes that are no character: binary columns and functions want them, and a column of
     /// text refuses them by itself.
     fn string(&self, b: &[u8]) -> Expr {
-        let client = self.cx.vars.hot().client;
-        let connection = self.cx.collation.charset();
+        let client = match self.scope.kept_under() {
+            None => self.cx.vars.hot().client,
+            Some(_) => Charset::Utf8mb4,
+        };
+        let collation = self.connection();
+        let connection = collation.charset();
         // What the parser left: UTF-8, but for the sets whose bytes may be no characters.
         let from = match client {
             Charset::Latin1 => Charset::Utf8mb4,
@@ -85,7 +89,7 @@ impl Binder<'_> {
         if from != to && from != Charset::Binary && !b.is_ascii() {
             let mut out = Vec::with_capacity(b.len());
             charset::convert(from, to, b, &mut out);
-            return text(out, self.cx.collation);
+            return text(out, collation);
         }
         if let Some(at) = connection.first_invalid(b) {
             self.cx
@@ -94,7 +98,7 @@ impl Binder<'_> {
                     &hex(&b[at..]),
                 )));
         }
-        text(b.to_vec(), self.cx.collation)
+        text(b.to_vec(), collation)
     }
 
     /// A literal whose character set is written before it.

@@ -13,8 +13,8 @@ mod operators;
 mod special;
 mod subquery;
 
-use types::SqlError;
 use types::error::codes;
+use types::{CollationId, SqlError};
 
 use super::agg::AggSpec;
 use super::column_name::ColumnName;
@@ -142,6 +142,11 @@ pub trait Scope {
         false
     }
 
+    /// The `collation_connection` of a text that was kept: its literals are in UTF-8, and mean what they meant then.
+    fn kept_under(&self) -> Option<CollationId> {
+        None
+    }
+
     /// Whether there are query blocks around this one.
     fn has_around(&self) -> bool {
         false
@@ -239,6 +244,11 @@ pub struct Binder<'b> {
 }
 
 impl<'b> Binder<'b> {
+    /// The collation of literals.
+    fn connection(&self) -> CollationId {
+        self.scope.kept_under().unwrap_or(self.cx.collation)
+    }
+
     /// For a clause where no aggregate may stand.
     pub fn new(cx: &'b EvalCtx<'b>, scope: &'b mut dyn Scope, clause: Clause) -> Binder<'b> {
         Binder {

@@ -124,7 +124,7 @@ impl Binder<'_> {
         let to = self.cast_target(&c.target)?;
         let mut e = Self::cast_node(x, to);
         if let (CastTo::Char(..), ast::CastType::Char { charset: None, .. }) = (to, &c.target) {
-            e.ty.collation = self.cx.collation;
+            e.ty.collation = self.connection();
         }
         Ok(e)
     }
@@ -145,7 +145,7 @@ impl Binder<'_> {
             ast::CastType::Binary(n) => CastTo::Binary(limit(n)),
             ast::CastType::Char { length, charset } => {
                 let cs = match charset {
-                    None => self.cx.collation.charset(),
+                    None => self.connection().charset(),
                     Some(name) => {
                         Charset::by_name(name).ok_or_else(|| SqlError::unknown_charset(name))?
                     }

@@ -71,7 +71,7 @@ pub struct With {
     /// `RECURSIVE` was given.
     pub recursive: bool,
     /// The common table expressions, in order.
-    pub ctes: Vec<Cte>,
+    pub ctes: Vec<std::sync::Arc<Cte>>,
 }
 
 /// One common table expression.

@@ -18,6 +18,7 @@ use types::error::codes;
 use super::account::{Account, AccountId, AccountState, RoutineId, TableGrant, TableId};
 use super::needs::{Guarded, Needs, Right};
 use super::privilege::{COLUMN_SET, DB_SET, Priv, PrivSet, TABLE_SET};
+use super::roles::AtLogin;
 
 /// The schema whose tables say what the server itself knows, each row only to who may see it: everybody may read.
 const INFORMATION_SCHEMA: &str = "information_schema";
@@ -25,7 +26,8 @@ const INFORMATION_SCHEMA: &str = "information_schema";
 /// the table.
 const PERFORMANCE_SCHEMA: &str = "performance_schema";
 
-fn is_virtual(schema: &str) -> bool {
+/// Whether it is a schema of virtual tables.
+pub(crate) fn is_virtual(schema: &str) -> bool {
     schema.eq_ignore_ascii_case(INFORMATION_SCHEMA)
         || schema.eq_ignore_ascii_case(PERFORMANCE_SCHEMA)
 }
@@ -98,6 +100,8 @@ pub struct SecurityContext {
     literal: bool,
     /// The server itself: everything is allowed.
     server: bool,
+    /// The accounts as they were, and what decides about their roles: views read as their definers may.
+    others: Option<(Arc<AccountState>, AtLogin)>,
 }
 
 impl SecurityContext {
@@ -139,6 +143,7 @@ impl SecurityContext {
             members,
             literal,
             server: false,
+            others: None,
         }
     }
 
@@ -154,7 +159,36 @@ impl SecurityContext {
             unrestricted: true,
             literal: false,
             server: true,
+            others: None,
         }
+    }
+
+    /// That knows the other accounts, so that it can speak for the definers of views.
+    #[must_use]
+    pub fn knowing(self, state: Arc<AccountState>, at_login: AtLogin) -> SecurityContext {
+        SecurityContext {
+            others: Some((state, at_login)),
+            ..self
+        }
+    }
+
+    /// What the definer of a stored object may do, with the roles that a login of his would make active.
+    ///
+    /// # Errors
+    /// There is no such account: 1449 for who may set definers, 1045 for others.
+    pub fn of_definer(&self, definer: &AccountId) -> Result<SecurityContext, SqlError> {
+        let known = self.others.as_ref();
+        let known = known.filter(|(state, _)| state.find(definer).is_some());
+        let Some((state, at_login)) = known else {
+            return Err(match self.has_one(super::statement::SET_DEFINER) {
+                true => no_such_definer(definer),
+                false => SqlError::access_denied(&self.account.user, &self.client_host, true),
+            });
+        };
+        let roles = at_login.roles(state, definer);
+        let host = &definer.host;
+        let own = SecurityContext::new(0, state, definer.clone(), host, roles, self.literal);
+        Ok(own.knowing(Arc::clone(state), at_login.clone()))
     }
 
     /// Differs from the stamp of every context that the session had before.
@@ -400,6 +434,17 @@ impl SecurityContext {
     pub fn ready<'a, T>(&self, what: &'a Authorized<T>) -> Option<Ready<'a, T>> {
         (what.stamp == self.stamp).then(|| Ready(&*what.what))
     }
+}
+
+/// 1449.
+pub fn no_such_definer(definer: &AccountId) -> SqlError {
+    SqlError::new(
+        codes::ER_NO_SUCH_USER,
+        format!(
+            "The user specified as a definer ({}) does not exist",
+            definer.quoted()
+        ),
+    )
 }
 
 /// Dynamic privileges that SUPER includes: MySQL made them of it.

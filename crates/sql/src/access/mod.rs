@@ -16,6 +16,7 @@ pub mod login;
 pub mod needs;
 pub mod password;
 pub mod privilege;
+pub mod roles;
 pub mod statement;
 
 pub use account::{Account, AccountId, AccountState, TlsRequirement};

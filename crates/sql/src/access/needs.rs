@@ -5,7 +5,10 @@
 
 use std::sync::Arc;
 
-use super::account::{RoutineId, TableId};
+use types::SqlError;
+use types::error::codes;
+
+use super::account::{AccountId, RoutineId, TableId};
 use super::privilege::{Priv, PrivSet};
 
 /// A privilege on the whole server.
@@ -92,6 +95,15 @@ pub enum Need {
         /// The columns.
         columns: ColumnNames,
     },
+    /// What a view reads or changes, with the rights of its definer or of who uses it (1356, whatever is missing).
+    Through {
+        /// The view.
+        view: Arc<Through>,
+        /// What is needed of them.
+        need: Box<Need>,
+    },
+    /// What EXPLAIN would show of a view (1345).
+    Shown(Box<Need>),
     /// A privilege on a stored routine (1370).
     Routine {
         /// The routine.
@@ -99,6 +111,15 @@ pub enum Need {
         /// The privilege.
         privilege: Priv,
     },
+}
+
+/// The view through which something is read or changed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Through {
+    /// What the statement names: the message is about it, and not about what is below.
+    pub view: TableId,
+    /// With whose rights; the session's own where there is none.
+    pub definer: Option<AccountId>,
 }
 
 /// Names of columns, in one piece of memory: most statements by text name some, for their needs alone.
@@ -184,4 +205,14 @@ pub fn table(schema: &str, name: &str) -> Arc<TableId> {
 pub trait Guarded {
     /// What it needs to be run.
     fn needs(&self) -> &Needs;
+}
+
+/// 1356.
+pub fn view_invalid(schema: &str, name: &str) -> SqlError {
+    SqlError::new(
+        codes::ER_VIEW_INVALID,
+        format!(
+            "View '{schema}.{name}' references invalid table(s) or column(s) or function(s) or definer/invoker of view lack rights to use them"
+        ),
+    )
 }

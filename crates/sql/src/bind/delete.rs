@@ -5,10 +5,12 @@ use types::error::codes;
 
 use super::StatementBinder;
 use super::guard::Usage;
+use super::names::Names;
 use super::related::Changes;
 use super::source::TableSource;
 use super::tree::BoundDelete;
 use super::update::{not_read_below, target_table};
+use super::view_names::ViewNames;
 use crate::access::Priv;
 use sql_parser::ast;
 
@@ -36,13 +38,16 @@ impl StatementBinder<'_> {
         };
         let mut c = self.change_tables(from, d.selection.as_ref(), usage)?;
         let targets: Vec<u16> = match &d.target {
-            ast::DeleteTarget::Single(_) => vec![0],
+            ast::DeleteTarget::Single(_) => {
+                if let Some(v) = c.names.views.first() {
+                    self.lone_table(v)?;
+                }
+                vec![0]
+            }
             ast::DeleteTarget::Multi { tables, .. } => {
                 let mut out = Vec::with_capacity(tables.len());
                 for t in tables {
-                    let at = c.names.tables.iter().position(|f| {
-                        *f.alias == *t.name && t.schema.as_deref().is_none_or(|s| *f.schema == *s)
-                    });
+                    let at = self.loser(&c.names, t)?;
                     match at {
                         Some(i) if out.contains(&(i as u16)) => {
                             return Err(SqlError::new(
@@ -60,12 +65,22 @@ impl StatementBinder<'_> {
         let mut losers = Vec::with_capacity(targets.len());
         for &t in &targets {
             let named = &c.names.tables[usize::from(t)];
+            let place = usize::from(t);
+            if let Some(v) = c.names.views.iter().find(|v| v.tables.contains(&place)) {
+                self.guard_target(&v.schema, &v.name, Priv::Delete)?;
+            }
             if matches!(named.source, TableSource::Engine(_)) {
-                self.guard_target(&named.schema, &named.name, Priv::Delete)?;
-                self.change_table(named)?;
+                let guard = || {
+                    self.guard_target(&named.schema, &named.name, Priv::Delete)?;
+                    self.change_table(named)
+                };
+                self.as_read(named, guard)?;
             }
             let table = target_table(&c.names, t, "DELETE")?;
-            not_read_below(&table, &c.subqueries)?;
+            not_read_below(&table, &c.subqueries, &c.names, t, "DELETE")?;
+            if d.limit.is_some() {
+                self.limited(&c.names, place, "DELETE")?;
+            }
             losers.push(table);
         }
         let losers = losers.iter().map(|t| (t, Changes::deleted()));
@@ -78,5 +93,31 @@ impl StatementBinder<'_> {
             ignore: d.ignore,
             relations,
         })
+    }
+
+    /// The place of a table that DELETE names among several.
+    fn loser(&self, names: &Names<'_>, t: &ast::ObjectName) -> Result<Option<usize>, SqlError> {
+        let meant = |schema: &str, alias: &str| {
+            *alias == *t.name && t.schema.as_deref().is_none_or(|s| *schema == *s)
+        };
+        if let Some(v) = names.views.iter().find(|v| meant(&v.schema, &v.alias)) {
+            return self.lone_table(v).map(Some);
+        }
+        let mut tables = names.tables.iter();
+        Ok(tables.position(|f| !f.hidden && meant(&f.schema, &f.alias)))
+    }
+
+    /// The place of the only table of a view.
+    ///
+    /// # Errors
+    /// 1395: it has several.
+    fn lone_table(&self, v: &ViewNames) -> Result<usize, SqlError> {
+        match v.tables.len() {
+            1 => Ok(v.tables.start),
+            _ => Err(SqlError::new(
+                codes::ER_VIEW_DELETE_MERGE_VIEW,
+                format!("Can not delete from join view '{}'", v.full()),
+            )),
+        }
     }
 }

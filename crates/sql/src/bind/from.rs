@@ -15,104 +15,14 @@ use super::StatementBinder;
 use super::guard::Usage;
 use super::hinted::Strategies;
 use super::names::{Listed, Lowest, Names, same_name};
+pub(crate) use super::nests::{Cond, Joins, Nest, NestKind, mask, push_conjuncts, row_equals};
 use super::scope::{DerivedColumn, FromTable};
 use super::source::{TableGuard, TableSource};
 use super::tree::{BoundQuery, BoundSub};
+use crate::sink::ColumnMeta;
+use sql_expr::Expr;
 use sql_expr::bind::Clause;
-use sql_expr::{CmpOp, Comparer, Expr, ExprType, Node};
 use sql_parser::ast;
-
-/// A condition and the nest it belongs to.
-#[derive(Clone)]
-pub(crate) struct Cond {
-    /// The condition.
-    pub expr: Expr,
-    /// 0 for WHERE and inner joins of the block.
-    pub nest: u16,
-}
-
-/// What a nest does with the combinations before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NestKind {
-    /// Each stays; where nothing matches, the nest's tables are NULL.
-    Outer,
-    /// Each with a match stays, once.
-    Semi,
-    /// Each without a match stays.
-    Anti,
-}
-
-/// An outer join, semi-join or anti-join.
-#[derive(Clone)]
-pub(crate) struct Nest {
-    /// What it does.
-    pub kind: NestKind,
-    /// The nest around it.
-    pub parent: u16,
-    /// Tables (bits, by place in FROM) that must have been read before it.
-    pub needs: u64,
-    /// How it may be carried out, where it is a semi-join.
-    pub strategies: Strategies,
-}
-
-/// The joins of a block.
-#[derive(Default, Clone)]
-pub(crate) struct Joins {
-    /// The nest of each table.
-    pub nest_of: Vec<u16>,
-    /// The nests; the first is the block.
-    pub nests: Vec<Nest>,
-    /// Conditions so far.
-    pub conds: Vec<Cond>,
-    /// Tables that must come before each table (STRAIGHT_JOIN).
-    pub after: Vec<u64>,
-}
-
-impl Joins {
-    /// Makes the tables of a nest part of the nest around it; its conditions are the caller's.
-    pub fn dissolve(&mut self, n: u16) {
-        let parent = self.nests[usize::from(n)].parent;
-        for t in self.nest_of.iter_mut().filter(|t| **t == n) {
-            *t = parent;
-        }
-        for x in self.nests.iter_mut().filter(|x| x.parent == n) {
-            x.parent = parent;
-        }
-        self.nests[usize::from(n)] = Nest {
-            kind: NestKind::Outer,
-            parent: n,
-            needs: u64::MAX,
-            strategies: Strategies::ALL,
-        };
-    }
-
-    /// Whether a nest is another one or lies in it.
-    pub fn is_within(&self, mut nest: u16, outer: u16) -> bool {
-        loop {
-            if nest == outer {
-                return true;
-            }
-            match self.nests.get(usize::from(nest)).map(|n| n.parent) {
-                Some(parent) if parent != nest => nest = parent,
-                _ => return false,
-            }
-        }
-    }
-
-    /// One table more.
-    pub fn add_table(&mut self, nest: u16) {
-        if self.nests.is_empty() {
-            self.nests.push(Nest {
-                kind: NestKind::Outer,
-                parent: 0,
-                needs: 0,
-                strategies: Strategies::ALL,
-            });
-        }
-        self.nest_of.push(nest);
-        self.after.push(0);
-    }
-}
 
 /// What binding FROM fills in.
 pub(crate) struct FromState<'a, 's> {
@@ -128,12 +38,25 @@ pub(crate) struct FromState<'a, 's> {
     pub base: u16,
     /// What the statement does with the tables.
     pub usage: Usage,
+    /// The place in the block of the first table of `names`: not 0 in a view that becomes part of the block.
+    pub first: usize,
     /// Some join has USING or is NATURAL, so that lists of columns are kept.
     pub by_name: bool,
+    /// Views that can be written through become part of the block.
+    pub expands: bool,
+    /// A view around has a CASCADED CHECK OPTION.
+    pub cascaded: bool,
+}
+
+impl FromState<'_, '_> {
+    /// The slot of the table that comes next.
+    pub fn slot(&self) -> u16 {
+        self.base + (self.first + self.names.tables.len()) as u16
+    }
 }
 
 /// An operand of a join, or the result of one.
-struct Operand {
+pub(super) struct Operand {
     /// The places of its tables.
     tables: Range<usize>,
     /// Its columns in the order of `*`; empty where no join of the block goes by names.
@@ -179,12 +102,12 @@ impl StatementBinder<'_> {
     ) -> Result<(), SqlError> {
         let n = count(from);
         if n > MAX_TABLES {
-            return Err(SqlError::new(
-                codes::ER_TOO_MANY_TABLES,
-                format!("Too many tables; MySQL can only use {MAX_TABLES} tables in a join"),
-            ));
+            return Err(too_many());
         }
-        st.base = self.take_slots(n as u16)?;
+        // A view may bring more than one.
+        let more = st.expands && self.names_a_view(from);
+        let slots = if more { MAX_TABLES } else { n };
+        st.base = self.take_slots(slots as u16)?;
         st.joins.nests.push(Nest {
             kind: NestKind::Outer,
             parent: 0,
@@ -200,8 +123,24 @@ impl StatementBinder<'_> {
         Ok(())
     }
 
+    /// Whether one of the tables is a view.
+    fn names_a_view(&self, list: &[ast::TableRef]) -> bool {
+        list.iter().any(|r| match r {
+            ast::TableRef::Table(f) => {
+                let schema = f.name.schema.as_deref().or(self.ctx.schema);
+                schema.is_some_and(|s| self.ctx.catalog.view_seen(s, &f.name.name).is_some())
+            }
+            ast::TableRef::Join(j) => {
+                self.names_a_view(std::slice::from_ref(&j.left))
+                    || self.names_a_view(std::slice::from_ref(&j.right))
+            }
+            ast::TableRef::List(l) => self.names_a_view(l),
+            _ => false,
+        })
+    }
+
     /// Binds one reference.
-    fn table_ref(
+    pub(super) fn table_ref(
         &self,
         r: &ast::TableRef,
         nest: u16,
@@ -210,10 +149,7 @@ impl StatementBinder<'_> {
         let start = st.names.tables.len();
         let mut columns = Vec::new();
         match r {
-            ast::TableRef::Table(f) => {
-                let t = self.table_factor(f, st)?;
-                add(t, nest, st)?;
-            }
+            ast::TableRef::Table(f) => self.named_or_view(f, nest, st)?,
             ast::TableRef::Derived(d) => {
                 if d.lateral {
                     return Err(SqlError::not_supported("LATERAL"));
@@ -233,7 +169,7 @@ impl StatementBinder<'_> {
             columns.extend(st.names.tables[start..].iter().flat_map(FromTable::listed));
         }
         Ok(Operand {
-            tables: start..st.names.tables.len(),
+            tables: st.first + start..st.first + st.names.tables.len(),
             columns,
         })
     }
@@ -285,7 +221,8 @@ impl StatementBinder<'_> {
             st.names.zero_as_null(&mut e, belongs);
             push_conjuncts(e, belongs, &mut st.joins.conds);
         }
-        for t in &mut st.names.tables[inner.unwrap_or(0..0)] {
+        let inner = inner.unwrap_or(st.first..st.first);
+        for t in &mut st.names.tables[inner.start - st.first..inner.end - st.first] {
             t.outer_joined = true;
         }
         Ok(Operand { tables, columns })
@@ -333,6 +270,14 @@ impl StatementBinder<'_> {
                 };
                 self.hide_column(st.names, &c, e)
             })?;
+        self.join_means(j, || {
+            let full = |l: Listed| {
+                let t = st.names.table(l.slot)?;
+                Some(t.full_name(usize::from(l.ordinal)))
+            };
+            let pairs = common.iter();
+            pairs.filter_map(|(a, b)| full(*a).zip(full(*b))).collect()
+        });
         let mut on = Vec::with_capacity(common.len());
         for &(a, b) in &common {
             let (l, r) = match j.kind {
@@ -402,7 +347,7 @@ impl StatementBinder<'_> {
         Ok(common)
     }
 
-    fn table_factor(
+    pub(super) fn table_factor(
         &self,
         f: &ast::TableFactor,
         st: &mut FromState<'_, '_>,
@@ -421,6 +366,7 @@ impl StatementBinder<'_> {
         }
         let source = self.named_table(&f.name, alias, st.usage)?;
         let schema = self.schema_of(&f.name)?;
+        self.table_is_of(f, schema);
         let (schema, name): (Arc<str>, Arc<str>) = match &source {
             TableSource::Virtual(v) => (schema.to_lowercase().into(), v.name().into()),
             _ => (schema.into(), (*f.name.name).into()),
@@ -440,12 +386,14 @@ impl StatementBinder<'_> {
             schema,
             alias,
             name,
-            slot: st.base + st.names.tables.len() as u16,
+            slot: st.slot(),
             hints: f.hints.clone(),
             hinted: None,
             block: 0,
             derived: Vec::new(),
             outer_joined: false,
+            view: None,
+            hidden: false,
             seen,
             shown: OnceCell::new(),
         })
@@ -458,7 +406,18 @@ impl StatementBinder<'_> {
         columns: &[ast::Name],
         st: &mut FromState<'_, '_>,
     ) -> Result<FromTable, SqlError> {
-        let (plan, outputs) = self.query(query, st.names.parent)?;
+        let bound = self.query(query, st.names.parent)?;
+        self.derived_of(bound, alias, columns, st)
+    }
+
+    /// A derived table of a query that is bound.
+    pub(super) fn derived_of(
+        &self,
+        (plan, outputs): (BoundQuery, Vec<ColumnMeta>),
+        alias: &str,
+        columns: &[ast::Name],
+        st: &mut FromState<'_, '_>,
+    ) -> Result<FromTable, SqlError> {
         if !columns.is_empty() && columns.len() != outputs.len() {
             return Err(SqlError::new(
                 codes::ER_VIEW_WRONG_LIST,
@@ -501,12 +460,14 @@ impl StatementBinder<'_> {
             schema: "".into(),
             alias: alias.into(),
             name: alias.into(),
-            slot: st.base + st.names.tables.len() as u16,
+            slot: st.slot(),
             hints: Vec::new(),
             hinted: None,
             block: 0,
             derived,
             outer_joined: false,
+            view: None,
+            hidden: false,
             seen: None,
             shown: OnceCell::new(),
         })
@@ -525,6 +486,13 @@ impl StatementBinder<'_> {
     }
 }
 
+fn too_many() -> SqlError {
+    SqlError::new(
+        codes::ER_TOO_MANY_TABLES,
+        format!("Too many tables; MySQL can only use {MAX_TABLES} tables in a join"),
+    )
+}
+
 /// The name of a column, and whether `*` leaves it out.
 fn listed_name<'n>(names: &'n Names<'_>, l: Listed) -> Option<(&'n str, bool)> {
     let t = names.table(l.slot)?;
@@ -538,61 +506,17 @@ fn listed_expr(names: &Names<'_>, l: Listed) -> Result<Expr, SqlError> {
     Ok(t.column_expr(usize::from(l.ordinal)))
 }
 
-fn add(t: FromTable, nest: u16, st: &mut FromState<'_, '_>) -> Result<(), SqlError> {
-    let twice = st
-        .names
-        .tables
-        .iter()
-        .any(|o| o.alias == t.alias && o.schema == t.schema);
-    if twice {
+pub(super) fn add(t: FromTable, nest: u16, st: &mut FromState<'_, '_>) -> Result<(), SqlError> {
+    if st.names.has_table(&t.schema, &t.alias) {
         return Err(SqlError::new(
             codes::ER_NONUNIQ_TABLE,
             format!("Not unique table/alias: '{}'", t.alias),
         ));
     }
+    if st.first + st.names.tables.len() >= MAX_TABLES {
+        return Err(too_many());
+    }
     st.names.tables.push(t);
     st.joins.add_table(nest);
     Ok(())
-}
-
-/// The bits of a range of tables.
-pub(crate) fn mask(r: &Range<usize>) -> u64 {
-    r.clone().fold(0, |m, i| m | 1 << i)
-}
-
-/// Adds the members of a conjunction as conditions of their own.
-pub(crate) fn push_conjuncts(e: Expr, nest: u16, out: &mut Vec<Cond>) {
-    match e.node {
-        Node::And(parts) => parts.into_iter().for_each(|p| push_conjuncts(p, nest, out)),
-        _ => match equal_members(&e) {
-            Some(parts) => parts.into_iter().for_each(|p| push_conjuncts(p, nest, out)),
-            None => out.push(Cond { expr: e, nest }),
-        },
-    }
-}
-
-/// `(a, b) = (x, y)` as `a = x`, `b = y`, which hold together where it does; `None` for what is not that.
-fn equal_members(e: &Expr) -> Option<Vec<Expr>> {
-    let Node::Compare(CmpOp::Eq, comparer, p) = &e.node else {
-        return None;
-    };
-    row_equals(&p[0], &p[1], comparer, &e.ty)
-}
-
-/// The equalities of the members of two rows, each of type `ty`; `None` where they are not written as rows.
-pub(crate) fn row_equals(
-    a: &Expr,
-    b: &Expr,
-    comparer: &Comparer,
-    ty: &ExprType,
-) -> Option<Vec<Expr>> {
-    let (Node::Row(a), Node::Row(b), Comparer::Row(parts)) = (&a.node, &b.node, comparer) else {
-        return None;
-    };
-    let members = a.iter().zip(b).zip(parts);
-    let equal = |((a, b), c): ((&Expr, &Expr), &Comparer)| Expr {
-        node: Node::Compare(CmpOp::Eq, c.clone(), Box::new([a.clone(), b.clone()])),
-        ty: *ty,
-    };
-    Some(members.map(equal).collect())
 }

@@ -12,9 +12,10 @@ use types::error::codes;
 use super::StatementBinder;
 use super::names::Names;
 use super::scope::FromTable;
+pub(crate) use super::seen::Seen;
 use super::source::TableGuard;
 use crate::access::account::TableId;
-use crate::access::needs::{ColumnNames, Need, Right, table};
+use crate::access::needs::{ColumnNames, Need, Right, Through, table};
 use crate::access::privilege::TABLE_SET;
 use crate::access::{Priv, PrivSet};
 use sql_expr::bind::column_text;
@@ -58,36 +59,6 @@ const INSERT: PrivSet = PrivSet::of(Priv::Insert);
 const LOCKERS: PrivSet = UPDATE.union(DELETE).with(Priv::LockTables);
 const PROCESS: &[Right] = &[Right::Static(Priv::Process)];
 
-/// The columns of a table that a statement reads.
-#[derive(Debug)]
-pub(crate) struct Seen {
-    table: Arc<TableId>,
-    /// The account has privileges on single columns only.
-    pub partial: bool,
-    columns: RefCell<SeenColumns>,
-}
-
-#[derive(Debug, Default)]
-struct SeenColumns {
-    /// By place, which of them.
-    noted: Vec<bool>,
-    names: ColumnNames,
-}
-
-impl Seen {
-    /// Column `i` of that name is read.
-    pub fn note(&self, i: usize, name: &str) {
-        let mut columns = self.columns.borrow_mut();
-        if columns.noted.len() <= i {
-            columns.noted.resize(i + 1, false);
-        }
-        if !columns.noted[i] {
-            columns.noted[i] = true;
-            columns.names.add(name);
-        }
-    }
-}
-
 impl StatementBinder<'_> {
     /// The name of a table, one for all needs that follow each other.
     fn table_id(&self, schema: &str, name: &str) -> Arc<TableId> {
@@ -100,6 +71,13 @@ impl StatementBinder<'_> {
 
     /// One thing more that the statement needs; refused at once where it is missing.
     pub(crate) fn require(&self, need: Need) -> Result<(), SqlError> {
+        let through = self.through.borrow();
+        let need = through_view(through.as_ref(), need);
+        self.require_of_session(need)
+    }
+
+    /// The same, of the session's account also where a view is bound.
+    pub(crate) fn require_of_session(&self, need: Need) -> Result<(), SqlError> {
         self.ctx.security.check(&need)?;
         self.needs.borrow_mut().add(need);
         Ok(())
@@ -125,6 +103,9 @@ impl StatementBinder<'_> {
             table: table(),
             privileges,
         };
+        if self.explains.get() && self.in_view() {
+            self.require_of_session(Need::Shown(Box::new(columnwise(SELECT))))?;
+        }
         match usage {
             Usage::Read => self.require(columnwise(SELECT)),
             Usage::Update => self.require(columnwise(UPDATE)),
@@ -209,6 +190,7 @@ impl StatementBinder<'_> {
         let seen = Rc::new(Seen {
             table: self.table_id(schema, name),
             partial: !own && !on_table.has_any(TABLE_SET) && !self.ctx.security.is_server(),
+            through: self.through.borrow().clone(),
             columns: RefCell::default(),
         });
         if !own {
@@ -241,11 +223,12 @@ impl StatementBinder<'_> {
         for seen in self.seen.borrow().iter() {
             let columns = seen.columns.take().names;
             if !columns.is_empty() {
-                needs.add(Need::Columns {
+                let need = Need::Columns {
                     table: seen.table.clone(),
                     privilege: Priv::Select,
                     columns,
-                });
+                };
+                needs.add(through_view(seen.through.as_ref(), need));
             }
         }
     }
@@ -275,12 +258,26 @@ impl StatementBinder<'_> {
             |t: &&FromTable| hidden(t) && c.qualifier.as_ref().is_none_or(|q| t.answers_to(q));
         let mut at = Some(names);
         while let Some(n) = at {
-            if let Some(t) = n.tables.iter().find(meant) {
-                let security = self.ctx.security;
+            let security = self.ctx.security;
+            if let Some(t) = n.tables.iter().filter(|t| !t.hidden).find(meant) {
                 return security.no_column(Priv::Select, &column_text(c), &t.name);
+            }
+            if let Some(v) = n.views.iter().find(|v| v.hides(c)) {
+                return security.no_column(Priv::Select, &column_text(c), &v.name);
             }
             at = n.parent;
         }
         e
+    }
+}
+
+/// A need of what a view reads or changes.
+fn through_view(view: Option<&Arc<Through>>, need: Need) -> Need {
+    match view {
+        None => need,
+        Some(view) => Need::Through {
+            view: Arc::clone(view),
+            need: Box::new(need),
+        },
     }
 }

@@ -33,20 +33,12 @@ impl StatementBinder<'_> {
             update: !i.on_duplicate.is_empty(),
         };
         self.note_block(1, &i.hints);
-        let table = self.stored_table(&i.table, usage)?;
-        let slot = self.take_slots(1)?;
-        let mut names = self.table_names(&table, slot);
-        // As the statement calls it: a table that is being made from a query is not known by its name yet.
-        let (schema, name) = (self.schema_of(&i.table)?, &*i.table.name);
-        names.tables[0].seen = Some(self.watch(schema, name));
-        let columns = insert_columns(&table, &i.columns, i.may_repeat).map_err(|e| {
-            match i.columns.first() {
-                Some(c) => self.hide_column(&names, c, e),
-                None => e,
-            }
-        })?;
-        let given = columns.iter().map(|&c| column_name(&table, c)).collect();
-        self.require_columns(schema, name, Priv::Insert, given)?;
+        let InsertTarget {
+            table,
+            slot,
+            names,
+            columns,
+        } = self.insert_target(i, usage)?;
         if let Some(alias) = &i.row_alias {
             check_row_alias(alias, &i.table, columns.len())?;
         }
@@ -102,12 +94,12 @@ impl StatementBinder<'_> {
                 (InsertRows::Query(Box::new(plan)), on_duplicate)
             }
         };
-        self.require_assigned(&table, &on_duplicate)?;
+        self.require_assigned(&names, i, &table, &on_duplicate)?;
         let touch = touched(&table, &on_duplicate);
         let changes = Changes::inserted(i.replace, &on_duplicate, &touch);
         let relations = self.relations(vec![(&table, changes)])?;
-        let rules = RowRules::of(&table.def, &|_| true, self.ctx.cx)?;
-        let rules_of_changes = self.rules_of_changes(&table, &on_duplicate, &touch)?;
+        let (rules, rules_of_changes) =
+            self.rules_of_insert((&*table, slot), &names, &on_duplicate, &touch)?;
         let defaults = (0..table.def.columns.len())
             .map(|c| self.default_plan(&table, c))
             .collect::<Result<Vec<_>, _>>()?;
@@ -125,15 +117,47 @@ impl StatementBinder<'_> {
             rules_of_changes,
             subqueries,
             relations,
+            through: names.views.first().map(|v| v.full().into()),
+            checks: self.check_subqueries.take(),
             table,
         })
     }
 
+    /// What is to hold of new rows, and of rows that ON DUPLICATE KEY UPDATE changes.
+    fn rules_of_insert(
+        &self,
+        (table, slot): (&Table, u16),
+        names: &Names<'_>,
+        on_duplicate: &[Assign],
+        touch: &[u16],
+    ) -> Result<(RowRules, RowRules), SqlError> {
+        let mut rules = RowRules::of(&table.def, &|_| true, self.ctx.cx)?;
+        let mut changes = self.rules_of_changes(table, on_duplicate, touch)?;
+        rules.views = self.view_checks_of(names, slot)?;
+        if !on_duplicate.is_empty() && !base::mutant!("check-option-skipped-on-duplicate-key") {
+            changes.views.clone_from(&rules.views);
+        }
+        Ok((rules, changes))
+    }
+
     /// UPDATE is asked for, of the columns that ON DUPLICATE KEY UPDATE assigns.
-    fn require_assigned(&self, table: &Table, assigns: &[Assign]) -> Result<(), SqlError> {
+    fn require_assigned(
+        &self,
+        names: &Names<'_>,
+        i: &ast::Insert,
+        table: &Table,
+        assigns: &[Assign],
+    ) -> Result<(), SqlError> {
+        if let Some(v) = names.views.first() {
+            let named = i.on_duplicate.iter().filter_map(|a| v.find(&a.column.name));
+            let columns = named.map(|i| &*v.columns[i].name).collect();
+            self.require_columns(&v.schema, &v.name, Priv::Update, columns)?;
+        }
         let columns = assigns.iter().map(|a| column_name(table, a.column));
         let (schema, name) = (&table.def.schema, &table.def.name);
-        self.require_columns(schema, name, Priv::Update, columns.collect())
+        self.as_read(&names.tables[0], || {
+            self.require_columns(schema, name, Priv::Update, columns.collect())
+        })
     }
 
     fn insert_values(
@@ -219,9 +243,11 @@ impl StatementBinder<'_> {
     ) -> Names<'n> {
         let mut names = Names {
             parent: Some(from),
+            views: own.views.clone(),
             ..self.table_names(table, slot)
         };
         names.tables[0].seen.clone_from(&own.tables[0].seen);
+        names.tables[0].hidden = own.tables[0].hidden;
         names
     }
 
@@ -250,6 +276,46 @@ impl StatementBinder<'_> {
             .filter(|a| a.value.is_none())
             .map(|a| Ok((a.column, self.default_plan(table, usize::from(a.column))?)))
             .collect()
+    }
+}
+
+/// What an INSERT writes to.
+pub(super) struct InsertTarget {
+    /// The table.
+    pub table: Arc<Table>,
+    /// Its slot.
+    pub slot: u16,
+    /// Its names, or those of the view that it is written through.
+    pub names: Names<'static>,
+    /// Its columns that get values, in order.
+    pub columns: Vec<u16>,
+}
+
+impl StatementBinder<'_> {
+    fn insert_target(&self, i: &ast::Insert, usage: Usage) -> Result<InsertTarget, SqlError> {
+        if let Some(view) = self.named_view(&i.table, usage)? {
+            return self.view_target(i, &view.name, usage);
+        }
+        let table = self.stored_table(&i.table, usage)?;
+        let slot = self.take_slots(1)?;
+        let mut names = self.table_names(&table, slot);
+        // As the statement calls it: a table that is being made from a query is not known by its name yet.
+        let (schema, name) = (self.schema_of(&i.table)?, &*i.table.name);
+        names.tables[0].seen = Some(self.watch(schema, name));
+        let columns = insert_columns(&table, &i.columns, i.may_repeat).map_err(|e| {
+            match i.columns.first() {
+                Some(c) => self.hide_column(&names, c, e),
+                None => e,
+            }
+        })?;
+        let given = columns.iter().map(|&c| column_name(&table, c)).collect();
+        self.require_columns(schema, name, Priv::Insert, given)?;
+        Ok(InsertTarget {
+            table,
+            slot,
+            names,
+            columns,
+        })
     }
 }
 

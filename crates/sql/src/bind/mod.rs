@@ -5,14 +5,19 @@
 //! are `optimize`'s.
 
 mod delete;
+pub(crate) mod expanded;
 pub(crate) mod from;
+mod frozen;
 pub(crate) mod group;
 mod guard;
 pub(crate) mod hinted;
 mod insert;
+mod insert_view;
 pub(crate) mod locked;
+mod meanings;
 mod meta;
 pub(crate) mod names;
+mod nests;
 mod over;
 pub(crate) mod params;
 pub(crate) mod places;
@@ -22,10 +27,16 @@ mod related;
 pub(crate) mod relations;
 pub(crate) mod row_rules;
 pub(crate) mod scope;
+mod seen;
 mod select;
 pub(crate) mod source;
+mod spelling;
 pub(crate) mod tree;
 mod update;
+pub(crate) mod view_columns;
+pub(crate) mod view_def;
+pub(crate) mod view_names;
+mod views;
 mod zero_dates;
 
 use std::cell::{Cell, OnceCell, RefCell};
@@ -33,7 +44,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::{Catalog, Engine, Table};
-use types::{DataType, SqlError};
+use types::{CollationId, DataType, SqlError};
 
 pub use source::{
     NameSpace, NoVirtualTables, TableGuard, TableSource, VirtualColumn, VirtualCtx, VirtualTable,
@@ -42,7 +53,7 @@ use tree::*;
 
 use crate::access::SecurityContext;
 use crate::access::account::TableId;
-use crate::access::needs::Needs;
+use crate::access::needs::{Needs, Through};
 use crate::sink::ColumnMeta;
 use guard::{Seen, Usage};
 use names::{Lowest, Names};
@@ -99,6 +110,17 @@ pub(crate) fn bind_values(
     Ok((bound, types))
 }
 
+/// Binds a query of which a view is to be made, and writes its names out; yields its columns.
+///
+/// # Errors
+/// As [`bind`].
+pub(crate) fn freeze(
+    ctx: &BindCtx<'_>,
+    query: &mut ast::Query,
+) -> Result<Vec<ColumnMeta>, SqlError> {
+    StatementBinder::new(ctx).freeze(query)
+}
+
 /// State of binding one statement.
 pub(crate) struct StatementBinder<'p> {
     pub ctx: &'p BindCtx<'p>,
@@ -121,6 +143,18 @@ pub(crate) struct StatementBinder<'p> {
     seen: RefCell<Vec<Rc<Seen>>>,
     /// The table that was guarded last: its needs share its name.
     guarded: RefCell<Option<Arc<TableId>>>,
+    /// What names mean, while a view is made of the query.
+    meanings: RefCell<Option<frozen::Meanings>>,
+    /// The views that are being bound, one in another.
+    open_views: RefCell<Vec<Arc<TableId>>>,
+    /// The view through which tables are read at the moment.
+    through: RefCell<Option<Arc<Through>>>,
+    /// The collation of the literals of the view that is being bound.
+    literals: Cell<Option<CollationId>>,
+    /// The statement is explained.
+    explains: Cell<bool>,
+    /// Subqueries of the conditions of CHECK OPTION.
+    check_subqueries: RefCell<Vec<BoundSub>>,
 }
 
 impl<'p> StatementBinder<'p> {
@@ -141,6 +175,12 @@ impl<'p> StatementBinder<'p> {
             needs: RefCell::default(),
             seen: RefCell::default(),
             guarded: RefCell::default(),
+            meanings: RefCell::default(),
+            open_views: RefCell::default(),
+            through: RefCell::default(),
+            literals: Cell::new(None),
+            explains: Cell::new(false),
+            check_subqueries: RefCell::default(),
         }
     }
 
@@ -202,6 +242,7 @@ impl<'p> StatementBinder<'p> {
             ast::Statement::Do(exprs) => BoundBody::Do(Box::new(self.values_block(exprs.iter())?)),
             ast::Statement::Explain(e) => {
                 let form = self.explain_form(e)?;
+                self.explains.set(true);
                 let (body, columns) = self.explained(e)?;
                 return Ok((BoundBody::Explain(Box::new(body), form), columns));
             }
@@ -382,7 +423,7 @@ impl<'p> StatementBinder<'p> {
         }
     }
 
-    /// The stored table of a name, as the target of a change.
+    /// The stored table of a name, which is no view's, as the target of a change.
     pub(crate) fn stored_table(
         &self,
         name: &ast::ObjectName,
@@ -528,6 +569,8 @@ impl<'p> StatementBinder<'p> {
                 block: 0,
                 derived: Vec::new(),
                 outer_joined: false,
+                view: None,
+                hidden: false,
                 seen: None,
                 shown: OnceCell::new(),
             }],

@@ -19,17 +19,13 @@ use types::error::codes;
 use super::scope::{FromTable, column_expr};
 use super::select::Item;
 use super::source::TableSource;
+pub(crate) use super::spelling::same_name;
+use super::view_names::ViewNames;
 use super::zero_dates::count_as_null;
 use sql_expr::agg::AggSpec;
 use sql_expr::bind::{Clause, Resolved, column_text};
 use sql_expr::{Expr, Node};
 use sql_parser::ast;
-
-/// Whether two column names are the same.
-pub(crate) fn same_name(a: &str, b: &str) -> bool {
-    a.eq_ignore_ascii_case(b)
-        || (!(a.is_ascii() && b.is_ascii()) && a.to_lowercase() == b.to_lowercase())
-}
 
 /// A column of FROM as unqualified names and `*` see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +41,8 @@ pub(crate) struct Listed {
 pub(crate) struct Names<'s> {
     /// Tables of FROM.
     pub tables: Vec<FromTable>,
+    /// Views of FROM whose tables are among those, hidden.
+    pub views: Vec<ViewNames>,
     /// The columns of FROM, where USING or NATURAL make one of two; otherwise those of the tables in order.
     pub columns: Option<Vec<Listed>>,
     /// The select items bound so far.
@@ -133,8 +131,25 @@ impl<'s> Names<'s> {
         }
     }
 
+    /// Whether a table or view has that name here.
+    pub fn has_table(&self, schema: &str, alias: &str) -> bool {
+        let tables = self.tables.iter().filter(|t| !t.hidden);
+        let mut names = tables.map(|t| (&*t.schema, &*t.alias));
+        let mut views = self.views.iter().map(|v| (&*v.schema, &*v.alias));
+        names.any(|n| n == (schema, alias)) || views.any(|n| n == (schema, alias))
+    }
+
     /// What a name stands for among the columns of FROM, as something that is read.
     pub fn local(&self, c: &ast::ColumnRef, clause: Clause) -> Result<Option<Resolved>, SqlError> {
+        if let Some((v, i)) = self.view_column(c, clause)? {
+            v.seen.note(i, &v.columns[i].name);
+            let base = v.columns[i].base();
+            let base = base.and_then(|(slot, at)| Some((self.table(slot)?, usize::from(at))));
+            return Ok(Some(match base {
+                Some((t, at)) => Resolved::Column(t.resolved(at)),
+                None => Resolved::Expr(v.columns[i].value.clone()),
+            }));
+        }
         let found = self.locate(c, clause)?;
         Ok(found.map(|(t, i)| {
             t.note_read(i);
@@ -147,6 +162,51 @@ impl<'s> Names<'s> {
     /// # Errors
     /// 1052 where it could be two.
     pub fn locate(
+        &self,
+        c: &ast::ColumnRef,
+        clause: Clause,
+    ) -> Result<Option<(&FromTable, usize)>, SqlError> {
+        if let Some((v, i)) = self.view_column(c, clause)? {
+            let base = v.columns[i].base();
+            let base = base.and_then(|(slot, at)| Some((self.table(slot)?, usize::from(at))));
+            return match base {
+                Some(found) => Ok(Some(found)),
+                None => Err(SqlError::new(
+                    codes::ER_NONUPDATEABLE_COLUMN,
+                    format!("Column '{}' is not updatable", v.columns[i].name),
+                )),
+            };
+        }
+        self.table_column(c, clause)
+    }
+
+    /// The view's column that a name stands for.
+    ///
+    /// # Errors
+    /// 1052 where it could be two columns.
+    pub fn view_column(
+        &self,
+        c: &ast::ColumnRef,
+        clause: Clause,
+    ) -> Result<Option<(&ViewNames, usize)>, SqlError> {
+        if self.views.is_empty() {
+            return Ok(None);
+        }
+        let sees = |v: &&ViewNames| self.visible.as_ref().is_none_or(|r| r.contains(&v.slot));
+        let meant = |v: &&ViewNames| c.qualifier.as_ref().is_none_or(|q| v.answers_to(q));
+        let views = self.views.iter().filter(sees).filter(meant);
+        let mut found = views.filter_map(|v| Some((v, v.find(&c.name)?)));
+        let Some(first) = found.next() else {
+            return Ok(None);
+        };
+        if found.next().is_some() || self.table_column(c, clause)?.is_some() {
+            return Err(ambiguous(c, clause));
+        }
+        Ok(Some(first))
+    }
+
+    /// The same among the tables.
+    fn table_column(
         &self,
         c: &ast::ColumnRef,
         clause: Clause,
@@ -168,7 +228,7 @@ impl<'s> Names<'s> {
             return Ok(found);
         }
         let sees = |t: &&FromTable| self.visible.as_ref().is_none_or(|v| v.contains(&t.slot));
-        for t in self.tables.iter().filter(sees) {
+        for t in self.tables.iter().filter(sees).filter(|t| !t.hidden) {
             if c.qualifier.as_ref().is_some_and(|q| !t.answers_to(q)) {
                 continue;
             }

@@ -1,7 +1,6 @@
 //! Queries as a whole: set operations, VALUES, TABLE, nested queries, WITH, and the ORDER BY and LIMIT around them.
 
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use types::SqlError;
@@ -27,7 +26,7 @@ use sql_parser::ast;
 /// The common table expressions in sight, innermost last.
 #[derive(Default)]
 pub(crate) struct Ctes {
-    list: RefCell<Vec<Rc<ast::Cte>>>,
+    list: RefCell<Vec<Arc<ast::Cte>>>,
     /// How many names are being followed, one in another.
     reading: Cell<u32>,
     /// Query blocks planned so far because a name stands for them.
@@ -55,7 +54,7 @@ pub(crate) type MoreColumns<'a> = &'a mut dyn FnMut(&Names<'_>) -> Result<Vec<Ex
 /// A common table expression that a name stands for.
 pub(crate) struct CteRef {
     /// Its definition.
-    pub def: Rc<ast::Cte>,
+    pub def: Arc<ast::Cte>,
     /// Its place in the list: its own query sees only those before.
     pub place: usize,
 }
@@ -84,19 +83,19 @@ impl StatementBinder<'_> {
             .iter()
             .rposition(|c| super::names::same_name(&c.name, name))?;
         Some(CteRef {
-            def: Rc::clone(&list[place]),
+            def: Arc::clone(&list[place]),
             place,
         })
     }
 
     /// Hides the common table expressions from `place` on, while one of them is planned.
-    pub(crate) fn hide_ctes_from(&self, place: usize) -> Vec<Rc<ast::Cte>> {
+    pub(crate) fn hide_ctes_from(&self, place: usize) -> Vec<Arc<ast::Cte>> {
         self.ctes.begin_by_name();
         self.ctes.list.borrow_mut().split_off(place)
     }
 
     /// Shows them again.
-    pub(crate) fn show_ctes(&self, hidden: Vec<Rc<ast::Cte>>) {
+    pub(crate) fn show_ctes(&self, hidden: Vec<Arc<ast::Cte>>) {
         self.ctes.end_by_name();
         self.ctes.list.borrow_mut().extend(hidden);
     }
@@ -127,7 +126,7 @@ impl StatementBinder<'_> {
                 return Err(SqlError::not_supported("WITH RECURSIVE"));
             }
             let mut list = self.ctes.list.borrow_mut();
-            list.extend(w.ctes.iter().map(|c| Rc::new(c.clone())));
+            list.extend(w.ctes.iter().cloned());
         }
         let planned = self.query_body(q, parent, more);
         self.ctes.list.borrow_mut().truncate(known);
@@ -517,7 +516,7 @@ pub(crate) fn sort_key(expr: Expr, desc: bool) -> SortKey {
 }
 
 /// `TABLE t` as the SELECT it stands for.
-fn table_select(name: &ast::ObjectName) -> ast::Select {
+pub(crate) fn table_select(name: &ast::ObjectName) -> ast::Select {
     ast::Select {
         number: 0,
         hints: ast::Hints::default(),

@@ -19,6 +19,8 @@ pub(crate) struct RowRules {
     pub generated: Vec<(u16, Expr)>,
     /// Names and conditions of the CHECK constraints that a row could violate.
     pub checks: Vec<(Box<str>, Expr)>,
+    /// Full names of views and the conditions of their CHECK OPTION.
+    pub views: Vec<(Box<str>, Expr)>,
 }
 
 impl RowRules {

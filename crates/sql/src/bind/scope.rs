@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use engine::ColumnDefault;
 use types::error::codes;
-use types::{DataType, SqlError, Value};
+use types::{CollationId, DataType, SqlError, Value};
 
 use super::StatementBinder;
+use super::frozen::FullName;
 use super::guard::Seen;
 use super::hinted::TableHints;
 use super::names::{Denoted, Listed, Lowest, Names, resolved_expr, same_name};
@@ -61,6 +62,10 @@ pub(crate) struct FromTable {
     pub derived: Vec<DerivedColumn>,
     /// It may be extended with NULLs.
     pub outer_joined: bool,
+    /// It is a view, carried out so; otherwise `None`.
+    pub view: Option<ast::ViewAlgorithm>,
+    /// It is read by a view of the same FROM: no name of the statement leads to it.
+    pub hidden: bool,
     /// Where it is noted which columns are read; `None` where nobody asks.
     pub seen: Option<Rc<Seen>>,
     /// What its columns are called in messages, once one is resolved.
@@ -106,6 +111,8 @@ impl FromTable {
             block: 0,
             derived,
             outer_joined: false,
+            view: None,
+            hidden: false,
             seen: None,
             shown: OnceCell::new(),
         }
@@ -172,6 +179,11 @@ impl FromTable {
             TableSource::Engine(t) => t.def.columns[i].is_hidden(),
             _ => false,
         }
+    }
+
+    /// The complete name of a column.
+    pub fn full_name(&self, i: usize) -> FullName {
+        FullName::new(&self.schema, &self.name, &self.alias, self.column_name(i))
     }
 
     /// A reference to a column.
@@ -329,7 +341,10 @@ impl<'a> BlockScope<'a> {
             return None;
         }
         if alias.columns.is_empty() {
-            return t.find(&c.name);
+            return match self.names.views.first() {
+                Some(v) => v.base_column(&c.name, t.slot),
+                None => t.find(&c.name),
+            };
         }
         let at = alias.columns.iter().position(|n| same_name(n, &c.name))?;
         row.columns.get(at).map(|&i| usize::from(i))
@@ -387,9 +402,16 @@ impl Scope for BlockScope<'_> {
             .resolve(name, clause)
             .map_err(|e| self.planner.hide_column(self.names, name, e))?;
         match found {
-            Denoted::Here(r) => Ok(r),
+            Denoted::Here(r) => {
+                if self.planner.freezes() {
+                    let e = resolved_expr(r.clone());
+                    self.planner.means(name, &e, names);
+                }
+                Ok(r)
+            }
             Denoted::Around(r) => {
                 let e = resolved_expr(r);
+                self.planner.means(name, &e, names);
                 self.names.note_outer(&e);
                 Ok(Resolved::Expr(e))
             }
@@ -420,6 +442,10 @@ impl Scope for BlockScope<'_> {
 
     fn has_around(&self) -> bool {
         self.names.parent.is_some()
+    }
+
+    fn kept_under(&self) -> Option<CollationId> {
+        self.planner.literals.get()
     }
 
     /// An aggregate belongs to the innermost block whose columns its arguments read, where that block may have aggregates in the clause
@@ -476,6 +502,10 @@ impl Scope for BlockScope<'_> {
             Denoted::Here(Resolved::Column(r)) | Denoted::Around(Resolved::Column(r)) => r,
             _ => return Err(SqlError::unknown_column(&column_text(c), clause.text())),
         };
+        if self.planner.freezes() {
+            self.planner
+                .means(c, &column_expr(resolved.clone()), self.names);
+        }
         let table = self
             .names
             .tables

@@ -6,11 +6,12 @@ use types::error::codes;
 
 use super::StatementBinder;
 use super::from::{FromState, Joins, push_conjuncts};
+use super::frozen::FullName;
 use super::group;
 use super::guard::Usage;
 use super::hinted::BlockHints;
 use super::meta;
-use super::names::{Listed, Names, resolved_expr, same_column};
+use super::names::{Listed, Names, resolved_expr, same_column, same_name};
 use super::query::{MoreColumns, position, sort_key};
 use super::scope::FromTable;
 use super::source::TableSource;
@@ -32,6 +33,18 @@ pub(crate) struct Item<'s> {
     pub name: Box<str>,
     /// As it was written; `None` for a column of `*`.
     pub written: Option<&'s ast::Expr>,
+}
+
+impl Item<'_> {
+    /// Whether it has a name of its own, by which it is meant.
+    fn is_called(&self, c: &ast::ColumnRef) -> bool {
+        let column = match self.written {
+            Some(ast::Expr::Column(own)) => same_name(&own.name, &self.name),
+            Some(_) => false,
+            None => true,
+        };
+        !column && c.qualifier.is_none() && same_name(&self.name, &c.name)
+    }
 }
 
 /// What the clauses of a SELECT have become so far.
@@ -98,7 +111,8 @@ impl StatementBinder<'_> {
             output.append(&mut more(&b.names)?);
         }
         let types: Vec<_> = output.iter().map(|e| e.ty).collect();
-        let locks = self.locks_of(locking, &b.names)?;
+        let mut locks = self.locks_of(locking, &b.names)?;
+        lock_below(&b.names.tables, &mut b.derived, &mut locks);
         let lowest = b.names.lowest.get().0;
         let group = grouped.then(|| GroupPlan {
             only_count_star: keys.is_empty() && b.aggregates.iter().all(AggSpec::is_count_star),
@@ -212,8 +226,11 @@ impl StatementBinder<'_> {
             subqueries: &mut b.subqueries,
             joins: &mut b.joins,
             base: 0,
+            first: 0,
             usage: Usage::Read,
             by_name: false,
+            expands: false,
+            cascaded: false,
         };
         self.bind_from(from, &mut st)?;
         b.base = st.base;
@@ -227,13 +244,18 @@ impl StatementBinder<'_> {
     ) -> Result<(), SqlError> {
         for item in items {
             match item {
-                ast::SelectItem::Wildcard(None) => {
-                    if b.names.tables.is_empty() {
-                        return Err(SqlError::new(codes::ER_NO_TABLES_USED, "No tables used"));
+                ast::SelectItem::Wildcard(of) => {
+                    let first = b.names.items.len();
+                    match of {
+                        None if b.names.tables.is_empty() => {
+                            let text = "No tables used";
+                            return Err(SqlError::new(codes::ER_NO_TABLES_USED, text));
+                        }
+                        None => star(&mut b.names),
+                        Some(t) => table_star(t, &mut b.names)?,
                     }
-                    star(&mut b.names);
+                    self.star_means(item, || full_names(&b.names, first));
                 }
-                ast::SelectItem::Wildcard(Some(t)) => table_star(t, &mut b.names)?,
                 ast::SelectItem::Expr {
                     expr,
                     name,
@@ -255,9 +277,11 @@ impl StatementBinder<'_> {
                             .map(|t| t.column_name(usize::from(c.ordinal)).into()),
                         _ => None,
                     };
+                    let name = own.unwrap_or_else(|| name.clone());
+                    self.title_is(item, &name);
                     b.names.items.push(Item {
                         expr: e,
-                        name: own.unwrap_or_else(|| name.clone()),
+                        name,
                         written: Some(expr),
                     });
                 }
@@ -318,6 +342,7 @@ impl StatementBinder<'_> {
         match names.local(c, Clause::GroupBy) {
             Ok(Some(r)) => {
                 let column = resolved_expr(r);
+                self.means(c, &column, names);
                 if !same_column(&column, &item.expr) {
                     self.ctx.cx.warn_error(SqlError::ambiguous_column(
                         &column_text(c),
@@ -351,6 +376,11 @@ impl StatementBinder<'_> {
                 }
                 _ => None,
             };
+            if let (Some(item), ast::Expr::Column(c)) = (item, &o.expr)
+                && !item.is_called(c)
+            {
+                self.means(c, &item.expr, &b.names);
+            }
             let e = match item {
                 Some(item) => item.expr.clone(),
                 None => self.bind_grouped(
@@ -391,7 +421,8 @@ impl StatementBinder<'_> {
             }
             for (slot, t) in locks.iter_mut().zip(&names.tables) {
                 if l.of.is_empty() || l.of.iter().any(|n| *n.name == *t.alias) {
-                    if l.exclusive && matches!(t.source, TableSource::Engine(_)) {
+                    let stored = matches!(t.source, TableSource::Engine(_)) || t.view.is_some();
+                    if l.exclusive && stored {
                         self.guard_lock(&t.schema, &t.name)?;
                         self.change_table(t)?;
                     }
@@ -427,6 +458,18 @@ fn star(names: &mut Names<'_>) {
     }
 }
 
+/// The items from the place `first` on, which are columns, by their complete names.
+fn full_names(names: &Names<'_>, first: usize) -> Vec<FullName> {
+    let column = |i: &Item<'_>| match &i.expr.node {
+        Node::Column(c) => {
+            let t = names.table(c.slot)?;
+            Some(t.full_name(usize::from(c.ordinal)))
+        }
+        _ => None,
+    };
+    names.items[first..].iter().filter_map(column).collect()
+}
+
 fn table_star(wanted: &ast::ObjectName, names: &mut Names<'_>) -> Result<(), SqlError> {
     let table = names.tables.iter().find(|t| {
         *t.alias == *wanted.name && wanted.schema.as_deref().is_none_or(|s| *t.schema == *s)
@@ -447,5 +490,35 @@ fn column_item<'s>(t: &FromTable, i: usize) -> Item<'s> {
         expr: t.column_expr(i),
         name: t.column_name(i).into(),
         written: None,
+    }
+}
+
+/// A locking clause for a view is one for what it reads.
+fn lock_below(tables: &[FromTable], derived: &mut [BoundQuery], locks: &mut [Option<LockSpec>]) {
+    for (t, lock) in tables.iter().zip(locks) {
+        if let (TableSource::Derived(n), Some(_), Some(spec)) = (&t.source, t.view, *lock)
+            && let Some(query) = derived.get_mut(*n as usize)
+        {
+            lock_query(query, spec);
+            *lock = None;
+        }
+    }
+}
+
+fn lock_query(query: &mut BoundQuery, spec: LockSpec) {
+    match &mut query.body {
+        Body::Block(b) => {
+            for lock in &mut b.locks {
+                lock.get_or_insert(spec);
+            }
+            let (tables, derived) = (std::mem::take(&mut b.tables), &mut b.derived);
+            lock_below(&tables, derived, &mut b.locks);
+            b.tables = tables;
+        }
+        Body::Rows(..) => {}
+        Body::Set(first, arms) => {
+            lock_query(first, spec);
+            arms.iter_mut().for_each(|a| lock_query(&mut a.query, spec));
+        }
     }
 }

@@ -174,6 +174,8 @@ pub(crate) struct BoundUpdate {
     pub ignore: bool,
     /// The foreign keys that it meets.
     pub relations: Option<Arc<Relations>>,
+    /// Subqueries of CHECK OPTION, by the index their conditions use.
+    pub checks: Vec<BoundSub>,
 }
 
 /// DELETE.
@@ -420,6 +422,10 @@ pub struct Insert<B> {
     pub subqueries: Vec<Sub<B>>,
     /// The foreign keys that it meets.
     pub relations: Option<Arc<Relations>>,
+    /// The view through which it inserts.
+    pub through: Option<Box<str>>,
+    /// Subqueries of CHECK OPTION, by the index their conditions use.
+    pub checks: Vec<Sub<B>>,
 }
 
 /// In what form a block's values leave it.

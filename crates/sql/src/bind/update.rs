@@ -14,6 +14,7 @@ use super::names::Names;
 use super::query::{position, sort_key};
 use super::related::Changes;
 use super::row_rules::RowRules;
+use super::scope::FromTable;
 use super::source::TableSource;
 use super::tree::{
     Assign, Body, BoundBlock, BoundQuery, BoundSub, BoundUpdate, LimitPlan, SortKey, UpdateTarget,
@@ -71,8 +72,11 @@ impl StatementBinder<'_> {
             subqueries: &mut c.subqueries,
             joins: &mut c.joins,
             base: 0,
+            first: 0,
             usage,
             by_name: false,
+            expands: true,
+            cascaded: false,
         };
         self.bind_from(tables, &mut st)?;
         c.base = st.base;
@@ -136,6 +140,7 @@ impl StatementBinder<'_> {
         for a in &u.assignments {
             let (table, column) = target_column(&c.names, &a.column)
                 .map_err(|e| self.hide_column(&c.names, &a.column, e))?;
+            self.guard_view_column(&c.names, &a.column, table)?;
             let from = &c.names.tables[usize::from(table)];
             let stays = is_left_to_itself(from, usize::from(column), &a.value)?;
             let value = match &a.value {
@@ -159,14 +164,19 @@ impl StatementBinder<'_> {
             c.names.zero_as_null(&mut e, 0);
             push_conjuncts(e, 0, &mut c.joins.conds);
         }
+        one_of_each_view(&c.names, &targets)?;
         self.guard_updates(&c.names, &targets)?;
         let mut changed = Vec::with_capacity(targets.len());
         for t in &mut targets {
             let table = target_table(&c.names, t.table, "UPDATE")?;
-            not_read_below(&table, &c.subqueries)?;
+            not_read_below(&table, &c.subqueries, &c.names, t.table, "UPDATE")?;
+            if u.limit.is_some() {
+                self.limited(&c.names, usize::from(t.table), "UPDATE")?;
+            }
             t.defaults = self.assigned_defaults(&table, &t.assigns)?;
             t.touch = touched(&table, &t.assigns);
             t.rules = self.rules_of_changes(&table, &t.assigns, &t.touch)?;
+            t.rules.views = self.view_checks(&c.names, usize::from(t.table))?;
             let changes = Changes::assigned(&t.assigns, &t.touch);
             changed.push((table, changes));
         }
@@ -191,6 +201,7 @@ impl StatementBinder<'_> {
             targets,
             ignore: u.ignore,
             relations,
+            checks: self.check_subqueries.take(),
         })
     }
 }
@@ -198,22 +209,68 @@ impl StatementBinder<'_> {
 impl StatementBinder<'_> {
     /// Checks the tables that change, and of those that do not, that they may be read; and the columns that are assigned.
     fn guard_updates(&self, names: &Names<'_>, targets: &[UpdateTarget]) -> Result<(), SqlError> {
+        let target = |i: usize| targets.iter().find(|x| usize::from(x.table) == i);
         for (i, t) in names.tables.iter().enumerate() {
             let TableSource::Engine(table) = &t.source else {
                 continue;
             };
-            let Some(target) = targets.iter().find(|x| usize::from(x.table) == i) else {
-                self.guard_table(&t.schema, &t.name, Usage::Read)?;
-                continue;
-            };
-            self.guard_target(&t.schema, &t.name, Priv::Update)?;
-            self.change_table(t)?;
-            let columns = target.assigns.iter();
-            let columns = columns.map(|a| column_name(table, a.column)).collect();
-            self.require_columns(&t.schema, &t.name, Priv::Update, columns)?;
+            self.as_read(t, || {
+                let Some(target) = target(i) else {
+                    return self.guard_table(&t.schema, &t.name, Usage::Read);
+                };
+                self.guard_target(&t.schema, &t.name, Priv::Update)?;
+                self.change_table(t)?;
+                let columns = target.assigns.iter();
+                let columns = columns.map(|a| column_name(table, a.column)).collect();
+                self.require_columns(&t.schema, &t.name, Priv::Update, columns)
+            })?;
+        }
+        for v in &names.views {
+            match v.tables.clone().any(|i| target(i).is_some()) {
+                true => self.guard_target(&v.schema, &v.name, Priv::Update)?,
+                false => self.guard_table(&v.schema, &v.name, Usage::Read)?,
+            }
         }
         Ok(())
     }
+
+    /// UPDATE is asked for of the view's column that is assigned.
+    fn guard_view_column(
+        &self,
+        names: &Names<'_>,
+        c: &ast::ColumnRef,
+        table: u16,
+    ) -> Result<(), SqlError> {
+        let mut views = names.views.iter();
+        let Some(v) = views.find(|v| v.tables.contains(&usize::from(table))) else {
+            return Ok(());
+        };
+        let column = v.find(&c.name).map(|i| &*v.columns[i].name);
+        let column = column.into_iter().collect();
+        self.require_columns(&v.schema, &v.name, Priv::Update, column)
+    }
+}
+
+/// Through a view of several tables one of them can be changed.
+///
+/// # Errors
+/// 1393.
+fn one_of_each_view(names: &Names<'_>, targets: &[UpdateTarget]) -> Result<(), SqlError> {
+    for v in &names.views {
+        let own = |t: &&UpdateTarget| v.tables.contains(&usize::from(t.table));
+        if targets.iter().filter(own).count() > 1 {
+            return Err(more_than_one_table(&v.full()));
+        }
+    }
+    Ok(())
+}
+
+/// 1393.
+pub(super) fn more_than_one_table(view: &str) -> SqlError {
+    SqlError::new(
+        codes::ER_VIEW_MULTIUPDATE,
+        format!("Can not modify more than one base table through a join view '{view}'"),
+    )
 }
 
 fn target_column(names: &Names<'_>, c: &ast::ColumnRef) -> Result<(u16, u16), SqlError> {
@@ -285,9 +342,23 @@ fn not_moved_twice(names: &Names<'_>, targets: &[UpdateTarget]) -> Result<(), Sq
 /// A statement may not read the table it changes in a subquery.
 ///
 /// # Errors
-/// 1093.
-pub(crate) fn not_read_below(table: &Arc<Table>, subqueries: &[BoundSub]) -> Result<(), SqlError> {
-    if subqueries.iter().any(|s| reads(&s.query, table)) {
+/// 1093; 1443 where a view reads or is changed.
+pub(crate) fn not_read_below(
+    table: &Arc<Table>,
+    subqueries: &[BoundSub],
+    names: &Names<'_>,
+    place: u16,
+    verb: &str,
+) -> Result<(), SqlError> {
+    let mut found = subqueries
+        .iter()
+        .filter_map(|s| reader(&s.query, table, None));
+    let Some(by) = found.next() else {
+        return Ok(());
+    };
+    let place = usize::from(place);
+    let changed = names.views.iter().find(|v| v.tables.contains(&place));
+    if by.is_none() && changed.is_none() {
         return Err(SqlError::new(
             codes::ER_UPDATE_TABLE_USED,
             format!(
@@ -296,21 +367,39 @@ pub(crate) fn not_read_below(table: &Arc<Table>, subqueries: &[BoundSub]) -> Res
             ),
         ));
     }
-    Ok(())
+    let changed = changed.map_or_else(|| table.def.name.clone(), |v| v.alias.to_string());
+    let by = by.map_or_else(|| changed.clone(), |b| b.to_string());
+    Err(SqlError::new(
+        codes::ER_VIEW_PREVENT_UPDATE,
+        format!("The definition of table '{by}' prevents operation {verb} on table '{changed}'."),
+    ))
 }
 
-/// Whether a query names the table itself; derived tables are copies and do not count.
-fn reads(q: &BoundQuery, table: &Arc<Table>) -> bool {
+/// By which view a query reads the table itself, if by one; `None` where it does not. Derived tables are copies and do not count.
+fn reader(q: &BoundQuery, table: &Arc<Table>, by: Option<&Arc<str>>) -> Option<Option<Arc<str>>> {
     match &q.body {
         Body::Block(b) => {
-            b.tables
-                .iter()
-                .any(|t| matches!(&t.source, TableSource::Engine(t) if Arc::ptr_eq(t, table)))
-                || b.subqueries.iter().any(|s| reads(&s.query, table))
+            let own = b.tables.iter().find_map(|t| match &t.source {
+                TableSource::Engine(t) if Arc::ptr_eq(t, table) => Some(by.cloned()),
+                TableSource::Derived(n) if is_part(t) => {
+                    let inner = b.derived.get(*n as usize)?;
+                    reader(inner, table, Some(by.unwrap_or(&t.alias)))
+                }
+                _ => None,
+            });
+            own.or_else(|| {
+                b.subqueries
+                    .iter()
+                    .find_map(|s| reader(&s.query, table, by))
+            })
         }
-        Body::Rows(_, subs) => subs.iter().any(|s| reads(&s.query, table)),
-        Body::Set(first, arms) => {
-            reads(first, table) || arms.iter().any(|a| reads(&a.query, table))
-        }
+        Body::Rows(_, subs) => subs.iter().find_map(|s| reader(&s.query, table, by)),
+        Body::Set(first, arms) => reader(first, table, by)
+            .or_else(|| arms.iter().find_map(|a| reader(&a.query, table, by))),
     }
+}
+
+/// Whether a table is a view that may become part of the block.
+fn is_part(t: &FromTable) -> bool {
+    t.view.is_some_and(|a| a != ast::ViewAlgorithm::Temptable)
 }

@@ -3,6 +3,7 @@
 
 use engine::Table;
 use std::sync::Arc;
+use types::error::codes;
 use types::{CollationId, SqlError};
 
 use super::Session;
@@ -116,6 +117,25 @@ impl Session {
     /// The session's temporary table of that name.
     pub(crate) fn temporary_table(&self, name: &TableName) -> Option<&Arc<Table>> {
         self.engine.own_table(&name.schema, &name.name)
+    }
+
+    /// The same, where it is no view.
+    ///
+    /// # Errors
+    /// 1347; as [`find_table`](Self::find_table).
+    pub(crate) fn find_base_table(&mut self, name: &TableName) -> Result<Arc<Table>, SqlError> {
+        if self
+            .engine
+            .catalog()
+            .view_seen(&name.schema, &name.name)
+            .is_some()
+        {
+            return Err(SqlError::new(
+                codes::ER_WRONG_OBJECT,
+                format!("'{}.{}' is not BASE TABLE", name.schema, name.name),
+            ));
+        }
+        self.find_table(name)
     }
 
     /// Makes `name` the default schema; `None` after it was dropped.

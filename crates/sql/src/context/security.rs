@@ -53,14 +53,16 @@ impl Session {
         self.roles
             .retain(|r| own.is_some_and(|a| a.roles.contains_key(r)) || mandatory.contains(r));
         self.contexts += 1;
-        self.security = Arc::new(SecurityContext::new(
+        let made = SecurityContext::new(
             self.contexts,
             &state,
             account,
             &self.host,
             self.roles.clone(),
             self.instance.globals.hot().partial_revokes() != 0,
-        ));
+        );
+        let known = Arc::clone(&state);
+        self.security = Arc::new(made.knowing(known, self.at_login()));
         self.take_limits(&state);
         let roles: Vec<String> = self.roles.iter().map(AccountId::ticked).collect();
         self.facts.current_role = roles.join(",");

@@ -10,3 +10,4 @@ pub(crate) mod keys;
 pub(crate) mod row_format;
 pub(crate) mod rowset;
 pub(crate) mod server;
+pub(crate) mod view;

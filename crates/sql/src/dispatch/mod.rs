@@ -146,6 +146,7 @@ impl Session {
                 | Statement::CreateTable(_)
                 | Statement::AlterTable(_)
                 | Statement::DropTable(_)
+                | Statement::CreateView(_)
                 | Statement::DropView(_)
                 | Statement::DropObject { .. }
                 | Statement::RenameTable(_)

@@ -22,7 +22,6 @@ pub(super) fn no_procedure(s: &Session, name: &ObjectName) -> SqlError {
 pub(super) fn name_of(s: &Statement) -> String {
     match s {
         Statement::Unsupported(u) => u.what.to_string(),
-        Statement::CreateView(_) => "CREATE VIEW".to_owned(),
         Statement::CreateTrigger(_) => "CREATE TRIGGER".to_owned(),
         Statement::CreateRoutine(_) => "CREATE PROCEDURE or FUNCTION".to_owned(),
         Statement::CreateEvent(_) => "CREATE EVENT".to_owned(),

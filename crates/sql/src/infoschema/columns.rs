@@ -1,10 +1,12 @@
 //! COLUMNS.
 
-use engine::{ColumnDef, TableDef};
-use types::{DataType, Value};
+use engine::{ColumnDef, ObjectDef, TableDef};
+use types::{DataType, SqlError, Value, Warning};
 
 use super::spec::{Spec, View, name, text, text_or_null, uint};
+use crate::bind::{BindCtx, view_columns as bind};
 use crate::describe::columns::{column_facts, column_privileges, escaped};
+use crate::describe::view::as_table;
 
 /// Digits and fraction digits of a number.
 fn numeric(ty: &DataType) -> (Value, Value) {
@@ -109,6 +111,19 @@ fn row(def: &TableDef, at: usize, c: &ColumnDef, v: &View<'_>) -> Vec<Value> {
     ]
 }
 
+fn view_columns(v: &View<'_>, view: &ObjectDef) -> Result<Vec<ColumnDef>, SqlError> {
+    let ctx = BindCtx {
+        engine: v.ctx.engine,
+        catalog: v.ctx.catalog,
+        names: v.names,
+        schema: None,
+        security: v.ctx.security,
+        locked: None,
+        cx: v.ctx.cx,
+    };
+    bind::view_columns(&ctx, view)
+}
+
 fn columns(v: &View<'_>) -> Vec<Vec<Value>> {
     let mut out = Vec::new();
     let mut add = |def: &TableDef| {
@@ -120,6 +135,13 @@ fn columns(v: &View<'_>) -> Vec<Vec<Value>> {
     };
     (v.definitions)().iter().for_each(&mut add);
     v.tables().into_iter().for_each(|t| add(&t.def));
+    for view in v.views() {
+        // What an invalid view had for columns nobody knows any more.
+        match view_columns(v, view) {
+            Ok(columns) => add(&as_table(view, columns)),
+            Err(e) => v.ctx.cx.warn(Warning::from_error(e)),
+        }
+    }
     out
 }
 

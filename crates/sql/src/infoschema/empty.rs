@@ -1,4 +1,4 @@
-//! Tables of things that do not exist here (views, routines, triggers …): MySQL's columns and no rows, so that
+//! Tables of things that do not exist here (routines, triggers …): MySQL's columns and no rows, so that
 //! tools that look find what they may look at.
 
 use types::Value;
@@ -48,11 +48,6 @@ pub(super) const SPECS: &[Spec] = &[
             PARTITION_COMMENT x, NODEGROUP v256?, TABLESPACE_NAME v268?",
         rows: partitions,
     },
-    none(
-        "VIEWS",
-        "TABLE_CATALOG n64, TABLE_SCHEMA n64, TABLE_NAME n64, VIEW_DEFINITION x?, CHECK_OPTION v8?, IS_UPDATABLE v3?, \
-         DEFINER v288?, SECURITY_TYPE v7?, CHARACTER_SET_CLIENT v64, COLLATION_CONNECTION v64",
-    ),
     none(
         "TRIGGERS",
         "TRIGGER_CATALOG n64, TRIGGER_SCHEMA n64, TRIGGER_NAME v64, EVENT_MANIPULATION v6, EVENT_OBJECT_CATALOG n64, \

@@ -15,6 +15,7 @@ mod locks;
 mod server;
 mod spec;
 mod tables;
+pub(crate) mod views;
 
 use std::sync::{Arc, LazyLock};
 
@@ -45,6 +46,7 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         (SCHEMAS[0], keywords::SPECS),
         (SCHEMAS[0], accounts::SPECS),
         (SCHEMAS[0], server::SPECS),
+        (SCHEMAS[0], views::SPECS),
         (SCHEMAS[0], empty::SPECS),
         (SCHEMAS[0], locks::SPECS),
         (SCHEMAS[1], server::PERFORMANCE_SPECS),
@@ -216,7 +218,9 @@ impl VirtualTable for InfoTable {
     }
 
     fn rows(&self, ctx: &VirtualCtx<'_>) -> Result<Vec<Vec<Value>>, SqlError> {
-        let view = View::new(&self.instance, ctx, self.connection, definitions);
+        let names = Names::new(&self.instance, self.connection);
+        let from = (&*self.instance, &names as &dyn NameSpace);
+        let view = View::new(from, ctx, self.connection, definitions);
         let rows = (self.entry.spec.rows)(&view);
         debug_assert!(rows.iter().all(|r| r.len() == self.entry.columns.len()));
         Ok(rows)

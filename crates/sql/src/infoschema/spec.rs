@@ -1,13 +1,13 @@
 //! How a virtual table is written down: its columns as one line of text, and the values rows are made of.
 
-use engine::{Catalog, Schema, Table, TableDef};
+use engine::{Catalog, ObjectDef, Schema, Table, TableDef};
 use std::sync::Arc;
 use types::{CollationId, DataType, DateTime, IntWidth, LobSize, Value};
 
 use crate::access::needs::Right;
 use crate::access::{AccountState, Priv, SecurityContext};
 use crate::context::Instance;
-use crate::plan::{VirtualColumn, VirtualCtx};
+use crate::plan::{NameSpace, VirtualColumn, VirtualCtx};
 
 /// `utf8mb3_bin`: names of schemas and tables compare exactly.
 const NAMES: CollationId = CollationId(83);
@@ -99,6 +99,8 @@ pub(super) fn moment(us: i64, offset: i32) -> Value {
 /// What rows are made from.
 pub(super) struct View<'a> {
     pub(super) instance: &'a Instance,
+    /// The schemas that are not stored.
+    pub(super) names: &'a dyn NameSpace,
     pub(super) ctx: &'a VirtualCtx<'a>,
     pub(super) connection: u64,
     /// Gives the definitions of all virtual tables.
@@ -107,13 +109,14 @@ pub(super) struct View<'a> {
 
 impl<'a> View<'a> {
     pub(super) fn new(
-        instance: &'a Instance,
+        (instance, names): (&'a Instance, &'a dyn NameSpace),
         ctx: &'a VirtualCtx<'a>,
         connection: u64,
         definitions: fn() -> Vec<TableDef>,
     ) -> View<'a> {
         View {
             instance,
+            names,
             ctx,
             connection,
             definitions,
@@ -154,6 +157,13 @@ impl<'a> View<'a> {
         self.catalog()
             .schemas()
             .filter(|s| self.security().lists_db(&s.def.name))
+            .collect()
+    }
+
+    /// Views that the session may see.
+    pub(super) fn views(&self) -> Vec<&Arc<ObjectDef>> {
+        let all = self.catalog().schemas().flat_map(|s| s.views());
+        all.filter(|o| self.security().sees_table(&o.schema, &o.name))
             .collect()
     }
 

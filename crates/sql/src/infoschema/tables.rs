@@ -8,6 +8,7 @@ use crate::context::names::SCHEMAS;
 use crate::describe::row_format;
 
 use super::spec::{Spec, View, int, moment, name, text, uint};
+use super::views::table_row;
 
 const PAGE: u64 = 16 << 10;
 
@@ -190,6 +191,7 @@ fn tables(v: &View<'_>) -> Vec<Vec<Value>> {
         row.extend(TableFacts::of(t, v.ctx.engine, v.offset()).values());
         out.push(row);
     }
+    out.extend(v.views().iter().map(|o| table_row(o, v.offset())));
     out
 }
 

@@ -18,7 +18,8 @@ impl Optimizer<'_> {
             && can_stream(&block)
             && scan_untouched(&block, &u.targets[0])
             && stays_put(&u.relations);
-        let lone = u.targets.len() == 1 && u.relations.is_none() && is_lone(&block, &u.targets[0]);
+        let alone = u.targets.len() == 1 && u.relations.is_none() && u.checks.is_empty();
+        let lone = alone && is_lone(&block, &u.targets[0]);
         Ok(UpdatePlan {
             block,
             targets: u.targets,
@@ -26,6 +27,7 @@ impl Optimizer<'_> {
             relations: u.relations,
             streaming,
             lone,
+            checks: self.subqueries(u.checks)?,
         })
     }
 

@@ -16,6 +16,7 @@ use crate::bind::tree::{Body, BoundBlock, BoundQuery};
 use sql_expr::infer::Arith;
 use sql_expr::vars::Switches;
 use sql_expr::{CmpOp, Comparer, Expr, Node};
+use sql_parser::ast::ViewAlgorithm;
 
 /// Most tables of a block that it grows to: their orders are all compared.
 const MOST_TABLES: usize = 12;
@@ -28,16 +29,22 @@ pub(super) fn merge_all(block: &mut BoundBlock, switches: Switches) {
     let mut t = 0;
     while t < block.tables.len() {
         if let TableSource::Derived(n) = block.tables[t].source
-            && block.tables[t]
-                .hints()
-                .merge
-                .unwrap_or(switches.derived_merge())
+            && is_to_merge(&block.tables[t], switches)
             && can_merge(block, t, &block.derived[n as usize])
         {
             merge(block, t, n as usize);
         } else {
             t += 1;
         }
+    }
+}
+
+/// Whether a derived table is to become part of the block, where it can: a view as it says, otherwise as hints and switches say.
+fn is_to_merge(t: &FromTable, switches: Switches) -> bool {
+    match t.view {
+        Some(ViewAlgorithm::Merge) => true,
+        Some(ViewAlgorithm::Temptable) => false,
+        _ => t.hints().merge.unwrap_or(switches.derived_merge()),
     }
 }
 

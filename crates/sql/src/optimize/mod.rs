@@ -252,6 +252,8 @@ impl Optimizer<'_> {
             rules: i.rules,
             rules_of_changes: i.rules_of_changes,
             relations: i.relations,
+            through: i.through,
+            checks: self.subqueries(i.checks)?,
         })
     }
 }

@@ -348,6 +348,8 @@ pub struct UpdatePlan {
     pub lone: bool,
     /// The foreign keys that it meets.
     pub relations: Option<Arc<Relations>>,
+    /// Subqueries of CHECK OPTION, by the index their conditions use.
+    pub checks: Vec<SubPlan>,
 }
 
 /// DELETE.

@@ -5,7 +5,7 @@ use types::error::codes;
 
 use super::{SecurityContext, is_virtual};
 use crate::access::account::{RoutineId, TableId};
-use crate::access::needs::{ColumnNames, Need};
+use crate::access::needs::{ColumnNames, Need, Through, view_invalid};
 use crate::access::privilege::{Priv, PrivSet, ROUTINE_SET, TABLE_SET};
 
 impl SecurityContext {
@@ -79,6 +79,10 @@ impl SecurityContext {
                 privilege,
                 columns,
             } => self.check_columns(table, *privilege, columns),
+            Need::Through { view, need } => self.check_through(view, need),
+            Need::Shown(need) => self
+                .check(need)
+                .map_err(|_| SqlError::fixed(codes::ER_VIEW_NO_EXPLAIN)),
             Need::Routine { routine, privilege } => {
                 let has = self.on_routine(&routine.schema, routine.procedure, &routine.name);
                 if has.both(ROUTINE_SET).has(*privilege) {
@@ -87,6 +91,15 @@ impl SecurityContext {
                 Err(self.no_routine(*privilege, routine))
             }
         }
+    }
+
+    /// What is needed below a view: whatever is missing there, the message says no more than the view's name.
+    fn check_through(&self, through: &Through, need: &Need) -> Result<(), SqlError> {
+        let checked = match &through.definer {
+            None => self.check(need),
+            Some(definer) => self.of_definer(definer)?.check(need),
+        };
+        checked.map_err(|_| view_invalid(&through.view.schema, &through.view.name))
     }
 
     fn check_columns(

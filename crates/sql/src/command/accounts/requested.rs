@@ -9,6 +9,8 @@ use crate::access::account::{RoutineId, TableId};
 use crate::access::privilege::{
     COLUMN_SET, DB_SET, DYNAMIC, Priv, PrivSet, ROUTINE_SET, TABLE_SET, dynamic,
 };
+use crate::bind::names::same_name;
+use crate::bind::view_def::ViewDef;
 use crate::infoschema;
 use sql_parser::ast::{GrantObject, Name, ObjectKind, Privilege};
 
@@ -187,6 +189,16 @@ pub(super) fn check_exists(
     match level {
         Level::Global | Level::Db(_) => Ok(()),
         Level::Table(t) if infoschema::canonical_schema(&t.schema).is_some() => Ok(()),
+        Level::Table(t) if actor.catalog.view(&t.schema, &t.name).is_some() => {
+            let view = actor.catalog.view(&t.schema, &t.name);
+            let names = view.and_then(|v| ViewDef::of(v).ok()?.column_names());
+            let Some(names) = names else { return Ok(()) };
+            let there = |c: &str| names.iter().any(|n| same_name(n, c));
+            match w.columns.iter().find(|(c, _)| !there(c)) {
+                None => Ok(()),
+                Some((c, _)) => Err(no_column(c, &t.name)),
+            }
+        }
         Level::Table(t) => {
             let Some(table) = actor.catalog.table(&t.schema, &t.name) else {
                 // The right to make a table may be given before there is one.
@@ -201,10 +213,7 @@ pub(super) fn check_exists(
                 .find(|(c, _)| table.def.column(c).is_none())
             {
                 None => Ok(()),
-                Some((c, _)) => Err(SqlError::new(
-                    codes::ER_BAD_FIELD_ERROR,
-                    format!("Unknown column '{c}' in '{}'", t.name),
-                )),
+                Some((c, _)) => Err(no_column(c, &t.name)),
             }
         }
         Level::Routine(r) => {
@@ -215,4 +224,12 @@ pub(super) fn check_exists(
             ))
         }
     }
+}
+
+/// 1054.
+fn no_column(column: &str, table: &str) -> SqlError {
+    SqlError::new(
+        codes::ER_BAD_FIELD_ERROR,
+        format!("Unknown column '{column}' in '{table}'"),
+    )
 }

@@ -109,7 +109,7 @@ pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
     let way = AlterMethod::of(&stmt.algorithm, &stmt.lock)?;
     let n = s.changeable_name(&stmt.name)?;
     s.implicit_commit().await?;
-    s.find_table(&n)?;
+    s.find_base_table(&n)?;
     for a in &stmt.actions {
         refuse(a)?;
     }
@@ -118,7 +118,7 @@ pub async fn run(s: &mut Session, stmt: &AlterTable) -> Result<Done, SqlError> {
     }
     let renamed = target(s, &n, &stmt.actions)?;
     loop {
-        let t = s.find_table(&n)?;
+        let t = s.find_base_table(&n)?;
         let mut made = with_def_ctx(s, &t.def, |ctx| {
             altered_table::apply(&t.def, &stmt.actions, ctx)
         })?;
@@ -234,7 +234,9 @@ fn target(
     }
     let taken = match temporary {
         true => catalog.own_table(&to.schema, &to.name).is_some(),
-        false => catalog.defines(&to.schema, &to.name),
+        false => {
+            catalog.defines(&to.schema, &to.name) || catalog.view(&to.schema, &to.name).is_some()
+        }
     };
     if taken {
         return Err(SqlError::table_exists(&to.name));
@@ -368,7 +370,7 @@ async fn rewrite(
 /// Rebuilds a table as it is.
 pub(crate) async fn rebuild_as_is(s: &mut Session, n: &TableName) -> Result<(), SqlError> {
     loop {
-        let t = s.find_table(n)?;
+        let t = s.find_base_table(n)?;
         let made = with_def_ctx(s, &t.def, |ctx| altered_table::apply(&t.def, &[], ctx))?;
         if rebuild::run(s, &t, &made, "DEFAULT").await?.is_some() {
             return Ok(());

@@ -34,7 +34,11 @@ pub async fn run(
     let (schema, collation) = s.find_schema(&name.schema)?;
     let taken = match stmt.temporary {
         true => s.temporary_table(&name).is_some(),
-        false => s.engine.catalog().base_table(&schema, &name.name).is_some(),
+        false => {
+            let catalog = s.engine.catalog();
+            catalog.base_table(&schema, &name.name).is_some()
+                || catalog.view(&schema, &name.name).is_some()
+        }
     };
     if taken {
         return exists(s, &name.name, stmt.if_not_exists);
@@ -121,7 +125,7 @@ fn like(
     name: &str,
 ) -> Result<TableDef, SqlError> {
     let from = s.full_name(other)?;
-    let mut def = s.find_table(&from)?.def.clone();
+    let mut def = s.find_base_table(&from)?.def.clone();
     schema.clone_into(&mut def.schema);
     name.clone_into(&mut def.name);
     def.id = 0;

@@ -62,31 +62,6 @@ pub async fn tables(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError
     Ok(Done::default())
 }
 
-/// DROP VIEW: there are no views, so that every name is unknown, or a table's.
-pub async fn views(s: &mut Session, stmt: &DropTables) -> Result<Done, SqlError> {
-    s.implicit_commit().await?;
-    let mut missing = Vec::new();
-    for n in &stmt.names {
-        let t = s.changeable_name(n)?;
-        let full = format!("{}.{}", t.schema, t.name);
-        if s.engine.catalog().base_table(&t.schema, &t.name).is_some() {
-            return Err(SqlError::new(
-                codes::ER_WRONG_OBJECT,
-                format!("'{full}' is not VIEW"),
-            ));
-        }
-        missing.push(full);
-    }
-    if !stmt.if_exists {
-        return Err(SqlError::bad_table(&missing.join(",")));
-    }
-    for n in &missing {
-        let e = SqlError::bad_table(n);
-        s.warn(Warning::new(Level::Note, e.code, e.message));
-    }
-    Ok(Done::default())
-}
-
 /// DROP TRIGGER, PROCEDURE, FUNCTION, EVENT …: there are none.
 pub async fn object(
     s: &mut Session,

@@ -1,4 +1,4 @@
-//! Statements that change definitions: databases, tables, indexes.
+//! Statements that change definitions: databases, tables, indexes, views.
 //!
 //! Each commits the open transaction first and is atomic by itself: the engine makes it so. This module turns what was written
 //! into the engine's definitions, with MySQL's checks and errors, and never touches a row except through a plan.
@@ -25,6 +25,7 @@ mod recoded;
 mod row_format;
 mod table;
 mod temporary;
+mod view;
 
 pub(super) use alter::rebuild_as_is;
 
@@ -76,7 +77,8 @@ async fn carry_out(
         Statement::CreateTable(c) => create::run(s, c, sink).await,
         Statement::AlterTable(a) => alter::run(s, a).await,
         Statement::DropTable(d) => drop::tables(s, d).await,
-        Statement::DropView(d) => drop::views(s, d).await,
+        Statement::CreateView(v) => view::create(s, v).await,
+        Statement::DropView(d) => view::drop(s, d).await,
         Statement::DropObject {
             kind,
             if_exists,

@@ -205,7 +205,7 @@ impl<'a, 's> Maker<'a, 's> {
         if let Some(c) = self.auto {
             self.number(c, &mut out)?;
         }
-        if let Some(which) = self.rules.violated(&out, self.cx)?
+        if let Some(which) = self.rules.violated(&out, None, self.cx)?
             && !base::mutant!("rows-there-not-checked")
         {
             return Err(self.rules.violation(which));

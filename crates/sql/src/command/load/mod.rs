@@ -8,16 +8,18 @@ mod lines;
 use std::io::Read as _;
 use std::sync::Arc;
 
-use engine::Table;
+use engine::{ColumnDef, Table};
 use types::error::codes;
 use types::{Charset, CollationId, DataType, Level, SqlError, Value, Warning};
 
 use self::lines::{Field, Read, Shape};
 use crate::access::needs::{self, Need};
 use crate::access::{Authorized, Granted, Priv};
+use crate::bind::names::same_name;
+use crate::command::show::view_columns;
 use crate::context::prologue::Rows;
-use crate::context::{Session, parse_error};
-use crate::plan::Plan;
+use crate::context::{Session, TableName, parse_error};
+use crate::plan::{Plan, PlanBody};
 use crate::server_file;
 use crate::sink::{Collector, Done, ResultSink};
 use sql_expr::{Coercibility, ExprType, UserVar, Val};
@@ -28,6 +30,11 @@ use sql_parser::{self};
 const RUN_ROWS: usize = 256;
 /// Bytes read at once from a file of this machine.
 const CHUNK: usize = 1 << 20;
+
+/// A name in backticks.
+fn quoted(n: &str) -> String {
+    format!("`{}`", n.replace('`', "``"))
+}
 
 /// Where a field goes.
 enum Target {
@@ -62,8 +69,12 @@ impl Source {
 /// A file being loaded.
 struct Load<'l> {
     statement: &'l LoadData,
+    /// The table that gets the rows.
     table: Arc<Table>,
-    schema: String,
+    /// What the statement names: the table, or a view of it.
+    name: TableName,
+    /// The columns of what it names.
+    columns: Vec<ColumnDef>,
     targets: Vec<Target>,
     collation: CollationId,
     ignore: bool,
@@ -161,7 +172,15 @@ impl Session {
         if !temporary {
             self.check_may_change()?;
         }
-        let table = self.find_table(&name)?;
+        let view = self
+            .engine
+            .catalog()
+            .view_seen(&name.schema, &name.name)
+            .cloned();
+        let columns = match &view {
+            Some(view) => view_columns(self, view)?,
+            None => self.find_table(&name)?.def.columns.clone(),
+        };
         if let Some(locked) = &self.locked {
             // The INSERTs are checked again; there may be none.
             locked.check_change(&name.schema, &name.name)?;
@@ -183,7 +202,7 @@ impl Session {
             });
         }
         if targets.is_empty() {
-            let visible = table.def.columns.iter().filter(|c| !c.invisible);
+            let visible = columns.iter().filter(|c| !c.invisible);
             let stored = visible.filter(|c| c.generated.is_none());
             targets.extend(stored.map(|c| Target::Column(c.name.clone())));
         }
@@ -193,23 +212,28 @@ impl Session {
             Target::Variable(_) => None,
         });
         let assigned = l.assignments.iter().map(|a| &*a.column.name);
-        let columns = named.chain(assigned).collect();
+        let given = named.chain(assigned).collect();
         self.security.check(&Need::Columns {
             table: needs::table(&name.schema, &name.name),
             privilege: Priv::Insert,
-            columns,
+            columns: given,
         })?;
         for t in &targets {
             if let Target::Column(name) = t
-                && table.def.column(name).is_none()
+                && columns.iter().all(|c| !c.is_named(name))
             {
                 return Err(SqlError::unknown_column(name, "field list"));
             }
         }
+        let table = match view {
+            Some(_) => self.table_behind(&name, &targets)?,
+            None => self.find_table(&name)?,
+        };
         Ok(Load {
             statement: l,
             table,
-            schema: name.schema,
+            name,
+            columns,
             targets,
             collation: CollationId::default_of(charset),
             // A file that comes over the network cannot be stopped in its middle: what does not fit is passed over.
@@ -222,6 +246,34 @@ impl Session {
             affected: 0,
             first_id: None,
         })
+    }
+
+    /// The table that gets the rows that a view is given.
+    ///
+    /// # Errors
+    /// What an INSERT of these columns is refused with.
+    fn table_behind(
+        &mut self,
+        name: &TableName,
+        targets: &[Target],
+    ) -> Result<Arc<Table>, SqlError> {
+        let columns = targets.iter().filter_map(|t| match t {
+            Target::Column(name) => Some(quoted(name)),
+            Target::Variable(_) => None,
+        });
+        let columns: Vec<String> = columns.collect();
+        let values = vec!["DEFAULT"; columns.len()].join(",");
+        let text = format!(
+            "INSERT INTO {}.{} ({}) VALUES ({values})",
+            quoted(&name.schema),
+            quoted(&name.name),
+            columns.join(",")
+        );
+        let plan = self.plan_load(&text, None)?;
+        match &plan.peek().body {
+            PlanBody::Insert(i) => Ok(Arc::clone(&i.table)),
+            _ => Err(SqlError::internal("an INSERT that is none")),
+        }
     }
 
     async fn load_lines(
@@ -429,7 +481,6 @@ impl Load<'_> {
 
     /// The text of an INSERT of so many rows.
     fn insert(&self, columns: &[&str], rows: usize, row: &str) -> String {
-        let quoted = |n: &str| format!("`{}`", n.replace('`', "``"));
         let verb = match (self.statement.on_duplicate, self.ignore) {
             (LoadDuplicates::Replace, _) => "REPLACE",
             (_, true) => "INSERT IGNORE",
@@ -439,8 +490,8 @@ impl Load<'_> {
         let values = vec![format!("({row})"); rows].join(",");
         format!(
             "{verb} INTO {}.{} ({}) VALUES {values}",
-            quoted(&self.schema),
-            quoted(&self.table.def.name),
+            quoted(&self.name.schema),
+            quoted(&self.name.name),
             names.join(",")
         )
     }
@@ -453,11 +504,8 @@ impl Load<'_> {
         let Target::Column(name) = &self.targets[target] else {
             return Err(SqlError::internal("a variable is no column"));
         };
-        let ty = self
-            .table
-            .def
-            .column(name)
-            .map(|i| &self.table.def.columns[i].ty);
+        let mut columns = self.columns.iter();
+        let ty = columns.find(|c| same_name(&c.name, name)).map(|c| &c.ty);
         let bytes = |t: &DataType| {
             matches!(
                 t,

@@ -13,6 +13,7 @@ use types::{DataType, Level, SqlError, Value, Warning};
 
 use super::ddl;
 use crate::access::Granted;
+use crate::command::show::view_columns;
 use crate::context::{Session, TableName};
 use crate::describe::rowset::RowSet;
 use crate::infoschema;
@@ -63,7 +64,15 @@ async fn lines(
     if infoschema::canonical_schema(&n.schema).is_some() {
         return Ok(vec![ok()]);
     }
-    let t = match may_look_at(s, verb, n).and_then(|()| s.find_table(n)) {
+    let view = s.engine.catalog().view_seen(&n.schema, &n.name).cloned();
+    let may = may_look_at(s, verb, n);
+    if let (Some(view), MaintenanceVerb::Check, Ok(())) = (&view, verb, &may) {
+        return Ok(match view_columns(s, view) {
+            Ok(_) => vec![ok()],
+            Err(e) => vec![("Error", e.message), ("error", "Corrupt".to_owned())],
+        });
+    }
+    let t = match may.and_then(|()| s.find_base_table(n)) {
         Ok(t) => t,
         Err(e) => {
             return Ok(vec![
@@ -133,7 +142,7 @@ async fn histograms(
     let n = s.full_name(name)?;
     let full = format!("{}.{}", n.schema, n.name);
     let may = may_look_at(s, stmt.verb, &n);
-    let lines: Vec<histogram::Line> = match may.and_then(|()| s.find_table(&n)) {
+    let lines: Vec<histogram::Line> = match may.and_then(|()| s.find_base_table(&n)) {
         Err(e) => vec![("Error", e.message)],
         Ok(t) if t.def.is_temporary() => {
             let why = "Cannot create histogram statistics for a temporary table.";
@@ -219,7 +228,7 @@ async fn checksums(
         let n = s.full_name(name)?;
         let full = Value::text(&format!("{}.{}", n.schema, n.name));
         let may = may_look_at(s, stmt.verb, &n);
-        let sum = match may.and_then(|()| s.find_table(&n)) {
+        let sum = match may.and_then(|()| s.find_base_table(&n)) {
             Ok(_) => Value::Int(checksum(s, &n).await?),
             Err(e) => {
                 s.warn(types::Warning::from_error(e));

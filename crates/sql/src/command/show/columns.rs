@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use engine::{ColumnDef, IndexKind, Table, TableDef};
+use engine::{ColumnDef, IndexKind, ObjectDef, Table, TableDef};
 use types::datatype::field_flags;
 use types::{DataType, SqlError, Value};
 
 use crate::access::needs::{self, Need};
+use crate::bind::{BindCtx, view_columns as bind};
 use crate::context::{Session, TableName};
 use crate::describe::columns::{cardinality, column_facts, column_privileges, escaped, key_of};
 use crate::describe::keys;
 use crate::describe::rowset::{RowSet, text, text_or_null};
+use crate::describe::view::as_table;
 use crate::infoschema;
 use crate::sink::ColumnMeta;
 use sql_parser::ast::ObjectName;
@@ -36,7 +38,39 @@ fn definition_of(s: &mut Session, n: &TableName) -> Result<TableDef, SqlError> {
     if infoschema::canonical_schema(&n.schema).is_some() {
         return Err(SqlError::unknown_table(&n.name, &n.schema));
     }
+    let view = s.engine.catalog().view_seen(&n.schema, &n.name).cloned();
+    if let Some(view) = view {
+        let columns = view_columns(s, &view)?;
+        return Ok(as_table(&view, columns));
+    }
     s.find_table(n).map(|t| t.def.clone())
+}
+
+/// The columns of a view.
+///
+/// # Errors
+/// 1356: it is invalid.
+pub(in crate::command) fn view_columns(
+    s: &mut Session,
+    view: &ObjectDef,
+) -> Result<Vec<ColumnDef>, SqlError> {
+    let catalog = Arc::clone(s.engine.catalog());
+    let instance = Arc::clone(s.instance());
+    let security = Arc::clone(s.security());
+    let connection = s.facts.connection_id;
+    s.with_ctx(Session::NO_PARAMS, |cx| {
+        let names = infoschema::Names::new(&instance, connection);
+        let ctx = BindCtx {
+            engine: &instance.engine,
+            catalog: &catalog,
+            names: &names,
+            schema: None,
+            security: &security,
+            locked: None,
+            cx,
+        };
+        bind::view_columns(&ctx, view)
+    })
 }
 
 /// SHOW [FULL] COLUMNS.

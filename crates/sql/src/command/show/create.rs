@@ -1,11 +1,16 @@
-//! SHOW CREATE TABLE and SHOW CREATE DATABASE.
+//! SHOW CREATE TABLE, VIEW and DATABASE.
 
+use engine::ObjectDef;
 use types::error::codes;
-use types::{CollationId, SqlError};
+use types::{CollationId, SqlError, Warning};
 
+use crate::access::needs::{self, Need};
+use crate::access::{Priv, PrivSet};
+use crate::bind::view_def::ViewDef;
 use crate::context::Session;
 use crate::describe::create_table::{Quoting, create_table_text};
 use crate::describe::rowset::RowSet;
+use crate::describe::view::create_view_text;
 use sql_parser::ast::{ObjectKind, ObjectName};
 
 /// SHOW CREATE TABLE and its kin.
@@ -24,6 +29,10 @@ pub(super) fn object(
         ObjectKind::Table => table(s, name),
         ObjectKind::View => {
             let n = s.full_name(name)?;
+            let view = s.engine.catalog().view(&n.schema, &n.name).cloned();
+            if let Some(view) = view {
+                return self::view(s, &view);
+            }
             s.find_table(&n)?;
             let full = format!("{}.{}", n.schema, n.name);
             Err(SqlError::new(
@@ -45,7 +54,36 @@ pub(super) fn object(
     }
 }
 
+/// SHOW CREATE VIEW, and SHOW CREATE TABLE of a view.
+fn view(s: &mut Session, view: &ObjectDef) -> Result<RowSet, SqlError> {
+    let def = ViewDef::of(view)?;
+    if let Err(e) = super::columns::view_columns(s, view) {
+        s.warn(Warning::from_error(e));
+    }
+    let text = create_view_text(view, &def, s.database(), Quoting::of(s));
+    let mut r = RowSet::texts(
+        &[
+            "View",
+            "Create View",
+            "character_set_client",
+            "collation_connection",
+        ],
+        &[64, text.len().max(1024) as u32, 64, 64],
+    );
+    r.push_texts(&[&view.name, &text, &def.charset, &def.collation]);
+    Ok(r)
+}
+
 fn table(s: &mut Session, name: &ObjectName) -> Result<RowSet, SqlError> {
+    let n = s.full_name(name)?;
+    let stored = s.engine.catalog().view(&n.schema, &n.name).cloned();
+    if let Some(stored) = stored {
+        s.security().check(&Need::Table {
+            table: needs::table(&n.schema, &n.name),
+            privileges: PrivSet::of(Priv::Select).with(Priv::ShowView),
+        })?;
+        return view(s, &stored);
+    }
     let def = super::columns::definition(s, name)?;
     if let Some(locked) = &s.locked
         && crate::infoschema::definition(&def.schema, &def.name).is_none()

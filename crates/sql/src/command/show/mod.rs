@@ -12,6 +12,7 @@ mod state;
 use types::SqlError;
 
 pub use columns::FieldInfo;
+pub(super) use columns::view_columns;
 
 use crate::access::Granted;
 use crate::context::Session;

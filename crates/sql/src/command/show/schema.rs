@@ -55,24 +55,28 @@ fn schema(s: &mut Session, name: Option<&str>) -> Result<String, SqlError> {
     s.find_schema(&name).map(|(n, _)| n)
 }
 
-/// Names of the tables of a schema and whether they are virtual, in order.
-fn table_names(s: &mut Session, schema: &str) -> Vec<(String, bool)> {
+/// Names of the tables of a schema and their types, in order.
+fn table_names(s: &mut Session, schema: &str) -> Vec<(String, &'static str)> {
     if infoschema::canonical_schema(schema).is_some() {
         return infoschema::table_names(schema)
             .into_iter()
-            .map(|n| (n.to_owned(), true))
+            .map(|n| (n.to_owned(), "SYSTEM VIEW"))
             .collect();
     }
     let security = Arc::clone(s.security());
-    let mut names: Vec<(String, bool)> = match s.engine.catalog().schema(schema) {
-        Some(x) => x.tables.keys().map(|n| (n.clone(), false)).collect(),
+    let mut names: Vec<(String, &'static str)> = match s.engine.catalog().schema(schema) {
+        Some(x) => {
+            let tables = x.tables.keys().map(|n| (n.clone(), "BASE TABLE"));
+            let views = x.views().map(|v| (v.name.clone(), "VIEW"));
+            tables.chain(views).collect()
+        }
         None => Vec::new(),
     };
     // Tables of `mysql` that are always empty stand beside the stored ones.
     let empty = infoschema::table_names(schema).into_iter();
     // Statistics are no data: MySQL's own dumps leave them out, and others would write them down.
     let empty = empty.filter(|n| !n.starts_with("innodb_"));
-    names.extend(empty.map(|n| (n.to_owned(), false)));
+    names.extend(empty.map(|n| (n.to_owned(), "BASE TABLE")));
     names.retain(|(n, _)| security.sees_table(schema, n));
     names.sort();
     names
@@ -91,12 +95,7 @@ pub(super) fn tables(
     if full {
         r.add_text("Table_type", 11);
     }
-    for (t, is_virtual) in table_names(s, &name) {
-        let kind = if is_virtual {
-            "SYSTEM VIEW"
-        } else {
-            "BASE TABLE"
-        };
+    for (t, kind) in table_names(s, &name) {
         if full {
             r.push_texts(&[&t, kind]);
         } else {
@@ -151,8 +150,20 @@ pub(super) fn table_status(s: &mut Session, name: Option<&str>) -> Result<RowSet
             let f = TableFacts::of(t, &engine, offset);
             r.rows.push(f.status_row());
         }
+        for v in x.views().filter(|v| security.sees_table(&name, &v.name)) {
+            r.rows.push(infoschema::views::status_row(v, offset));
+        }
+        // By name, whatever they are.
+        r.rows.sort_by(|a, b| name_of(a).cmp(name_of(b)));
     }
     Ok(r)
+}
+
+fn name_of(row: &[Value]) -> &[u8] {
+    match row.first() {
+        Some(Value::Str(name, _)) => name,
+        _ => &[],
+    }
 }
 
 /// SHOW OPEN TABLES: every table of the schema is open, since there is no table cache.
@@ -166,8 +177,8 @@ pub(super) fn open_tables(s: &mut Session, name: Option<&str>) -> Result<RowSet,
     r.add_column("In_use", DataType::BIGINT, false);
     r.add_column("Name_locked", DataType::BIGINT, false);
     for n in names {
-        for (t, is_virtual) in table_names(s, &n) {
-            if !is_virtual {
+        for (t, kind) in table_names(s, &n) {
+            if kind == "BASE TABLE" {
                 r.push(vec![text(&n), text(&t), Value::Int(0), Value::Int(0)]);
             }
         }

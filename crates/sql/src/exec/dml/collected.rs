@@ -22,7 +22,7 @@ use sql_expr::NoRow;
 pub(super) async fn change_collected(
     plan: &UpdatePlan,
     env: &mut Env<'_>,
-    subs: SubValues,
+    (subs, checks): (SubValues, &SubValues),
     tally: &mut Tally,
 ) -> Result<(), SqlError> {
     let block = &plan.block;
@@ -68,9 +68,9 @@ pub(super) async fn change_collected(
     for ((t, keys), values) in plan.targets.iter().zip(&found).zip(&values) {
         let order = order.as_deref();
         if again {
-            change_again(plan, t, keys, order, env, &subs, tally).await?;
+            change_again(plan, t, keys, order, env, (&subs, checks), tally).await?;
         } else {
-            change_as_found(plan, t, (keys, values), order, env, &subs, tally).await?;
+            change_as_found(plan, t, (keys, values), order, env, (&subs, checks), tally).await?;
         }
     }
     Ok(())
@@ -83,12 +83,12 @@ async fn change_again(
     keys: &KeyMap,
     order: Option<&[usize]>,
     env: &mut Env<'_>,
-    subs: &SubValues,
+    (subs, checks): (&SubValues, &SubValues),
     tally: &mut Tally,
 ) -> Result<(), SqlError> {
     let defaults = |c| default_of(t, c);
-    let related = plan.related(t, env.cx, env.security);
-    let edit = plan.edit_related(t, &defaults, related, env.cx)?;
+    let beside = plan.beside(t, checks, env.cx, env.security);
+    let edit = plan.edit_beside(t, &defaults, beside, env.cx)?;
     let rest = OnlySubs {
         subs,
         outer: &NoRow,
@@ -110,13 +110,13 @@ async fn change_as_found(
     (keys, found): (&KeyMap, &Assigned),
     order: Option<&[usize]>,
     env: &mut Env<'_>,
-    subs: &SubValues,
+    (subs, checks): (&SubValues, &SubValues),
     tally: &mut Tally,
 ) -> Result<(), SqlError> {
     let cx = env.cx;
     let defaults = |c| default_of(t, c);
-    let related = plan.related(t, cx, env.security);
-    let edit = plan.edit_related(t, &defaults, related, cx)?;
+    let beside = plan.beside(t, checks, cx, env.security);
+    let edit = plan.edit_beside(t, &defaults, beside, cx)?;
     let table = edit.writer.table();
     let rest = OnlySubs {
         subs,

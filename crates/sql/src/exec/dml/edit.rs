@@ -14,6 +14,7 @@ use crate::access::SecurityContext;
 use crate::exec::Env;
 use crate::exec::join::passes;
 use crate::exec::row::{Built, Candidate};
+use crate::exec::sub::SubValues;
 use crate::plan::{Assign, DefaultPlan, Step, UpdatePlan, UpdateTarget};
 use sql_expr::{EvalCtx, RowSource};
 
@@ -110,39 +111,55 @@ impl Edit<'_> {
     }
 }
 
+/// What assignments meet beside the row.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Beside<'p> {
+    /// The foreign keys.
+    pub related: Option<Related<'p>>,
+    /// The values of the subqueries of CHECK OPTION.
+    pub checks: Option<&'p SubValues>,
+}
+
 impl UpdatePlan {
-    /// The assignments to a target, which meet no foreign key.
+    /// The assignments to a target, which meet no foreign key and ask nothing.
     pub(super) fn edit<'p>(
         &'p self,
         target: &'p UpdateTarget,
         defaults: &'p (dyn Fn(u16) -> Option<&'p DefaultPlan> + Sync),
         cx: &EvalCtx<'_>,
     ) -> Result<Edit<'p>, SqlError> {
-        self.edit_related(target, defaults, None, cx)
+        self.edit_beside(target, defaults, Beside::default(), cx)
     }
 
-    /// The foreign keys that the assignments to a target meet.
-    pub(super) fn related<'p>(
+    /// What the assignments to a target meet.
+    pub(super) fn beside<'p>(
         &'p self,
         target: &UpdateTarget,
+        checks: &'p SubValues,
         cx: &EvalCtx<'_>,
         security: &'p SecurityContext,
-    ) -> Option<Related<'p>> {
+    ) -> Beside<'p> {
         let mut targets = self.targets.iter();
-        let at = targets.position(|t| t.table == target.table)?;
-        Related::of(&self.relations, at, cx, security)
+        let at = targets.position(|t| t.table == target.table);
+        Beside {
+            related: at.and_then(|at| Related::of(&self.relations, at, cx, security)),
+            checks: Some(checks),
+        }
     }
 
     /// The assignments to a target.
-    pub(super) fn edit_related<'p>(
+    pub(super) fn edit_beside<'p>(
         &'p self,
         target: &'p UpdateTarget,
         defaults: &'p (dyn Fn(u16) -> Option<&'p DefaultPlan> + Sync),
-        related: Option<Related<'p>>,
+        beside: Beside<'p>,
         cx: &EvalCtx<'_>,
     ) -> Result<Edit<'p>, SqlError> {
         let writer = TableWriter::new(stored(&self.block, target.table)?, self.ignore);
-        let writer = writer.related(related);
+        let mut writer = writer.related(beside.related);
+        if let Some(checks) = beside.checks {
+            writer = writer.asking(checks);
+        }
         Ok(Edit {
             writer: writer
                 .assigning(&target.assigns, &target.touch)

@@ -53,8 +53,11 @@ async fn insert(
 ) -> Result<Done, SqlError> {
     let cx = env.cx;
     let mut subs = SubValues::new(&plan.subqueries, env, &NoRow).await?;
+    let checks = SubValues::new(&plan.checks, env, &NoRow).await?;
     let related = Related::of(&plan.relations, 0, cx, env.security);
-    let writer = TableWriter::new(&plan.table, plan.ignore).related(related);
+    let writer = TableWriter::new(&plan.table, plan.ignore)
+        .related(related)
+        .asking(&checks);
     let changing = writer.assigning(&plan.on_duplicate, &plan.touch);
     let changing = match base::mutant!("check-skipped-on-duplicate-key") {
         true => changing,

@@ -89,7 +89,9 @@ impl<'p> NewRows<'p> {
         };
         match &plan.defaults[usize::from(column)] {
             DefaultPlan::Auto => Ok(Value::Null),
-            DefaultPlan::Missing => missing(&plan.table, column, &self.mode, cx),
+            DefaultPlan::Missing => {
+                missing(&plan.table, column, &self.mode, plan.through.as_deref(), cx)
+            }
             DefaultPlan::Generated(e) => {
                 let def = &plan.table.def.columns[usize::from(column)];
                 let v = generated_value(e, &plan.table, column, row, line, &self.mode, cx)?;

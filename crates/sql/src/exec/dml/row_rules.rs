@@ -8,8 +8,9 @@ use types::{SqlError, Value};
 
 use super::values::convert;
 use crate::bind::row_rules::{ROW, RowRules, exact_mode};
-use crate::exec::row::Built;
-use sql_expr::{EvalCtx, Expr, NoRow};
+use crate::exec::row::{Built, OnlySubs};
+use crate::exec::sub::SubValues;
+use sql_expr::{EvalCtx, Expr, NoRow, RowSource};
 
 /// A row as the expressions of its table's definition read it.
 fn read(values: &[Value]) -> Built<'_> {
@@ -68,22 +69,59 @@ fn of_key_part(e: SqlError, table: &Table, column: u16, line: u64) -> SqlError {
 
 impl RowRules {
     /// The first CHECK constraint that a row violates: whose condition is false, and not unknown.
+    ///
+    /// Behind them come views whose CHECK OPTION it violates: whose condition is not true.
     pub(crate) fn violated(
         &self,
         row: &[Value],
+        subs: Option<&SubValues>,
         cx: &EvalCtx<'_>,
     ) -> Result<Option<usize>, SqlError> {
-        let row = read(row);
+        let own = read(row);
         for (i, (_, condition)) in self.checks.iter().enumerate() {
-            if condition.truth(cx, &row)? == Some(false) {
+            if condition.truth(cx, &own)? == Some(false) {
                 return Ok(Some(i));
+            }
+        }
+        if self.views.is_empty() {
+            return Ok(None);
+        }
+        let asked = subs.map(|subs| OnlySubs {
+            subs,
+            outer: &NoRow,
+        });
+        let rest: &dyn RowSource = match &asked {
+            Some(asked) => asked,
+            None => &NoRow,
+        };
+        let own = Built {
+            slot: ROW,
+            values: row,
+            inserted: &[],
+            rest,
+        };
+        for (i, (_, condition)) in self.views.iter().enumerate() {
+            if condition.truth(cx, &own)? != Some(true) {
+                return Ok(Some(self.checks.len() + i));
             }
         }
         Ok(None)
     }
 
-    /// Error 3819 for one of the constraints.
+    /// Whether there is anything that a row could violate.
+    pub(crate) fn is_open(&self) -> bool {
+        self.checks.is_empty() && self.views.is_empty()
+    }
+
+    /// Error 3819 for one of the constraints, 1369 for one of the views.
     pub(crate) fn violation(&self, which: usize) -> SqlError {
+        let view = which.checked_sub(self.checks.len());
+        if let Some((name, _)) = view.and_then(|i| self.views.get(i)) {
+            return SqlError::new(
+                codes::ER_VIEW_CHECK_FAILED,
+                format!("CHECK OPTION failed '{name}'"),
+            );
+        }
         let name = self.checks.get(which).map_or("", |c| &c.0);
         SqlError::new(
             codes::ER_CHECK_CONSTRAINT_VIOLATED,

@@ -64,18 +64,19 @@ pub(crate) async fn run(
 ) -> Result<Done, SqlError> {
     let block = &plan.block;
     let subs = SubValues::new(&block.subqueries, env, &NoRow).await?;
+    let checks = SubValues::new(&plan.checks, env, &NoRow).await?;
     let mut tally = Tally::default();
     if possible(block, env, &subs)? {
         let single = plan.targets.len() == 1 && block.tables.len() == 1;
         let row_subqueries = uses_row_subqueries(plan);
         match &block.steps[0].access {
             Access::Get(_) if single && plan.streaming_or_get() && !row_subqueries => {
-                by_key(plan, env, &subs, &mut tally).await?;
+                by_key(plan, env, (&subs, &checks), &mut tally).await?;
             }
             _ if single && plan.streaming && !row_subqueries => {
-                Box::pin(while_scanning(plan, env, &subs, &mut tally)).await?;
+                Box::pin(while_scanning(plan, env, (&subs, &checks), &mut tally)).await?;
             }
-            _ => Box::pin(change_collected(plan, env, subs, &mut tally)).await?,
+            _ => Box::pin(change_collected(plan, env, (subs, &checks), &mut tally)).await?,
         }
     }
     Ok(tally.of_update(found_rows, env.cx.warning_count()))
@@ -96,7 +97,7 @@ impl UpdatePlan {
 async fn by_key(
     plan: &UpdatePlan,
     env: &mut Env<'_>,
-    subs: &SubValues,
+    (subs, checks): (&SubValues, &SubValues),
     tally: &mut Tally,
 ) -> Result<(), SqlError> {
     let block = &plan.block;
@@ -117,12 +118,12 @@ async fn by_key(
     match keys::point(table, keys, cx, &rest, &mut key)? {
         Fit::Exact => {}
         // In a box, as it is rare and large.
-        Fit::No => return Box::pin(while_scanning(plan, env, subs, tally)).await,
+        Fit::No => return Box::pin(while_scanning(plan, env, (subs, checks), tally)).await,
         _ => return Ok(()),
     }
     let defaults = |c| default_of(target, c);
-    let related = plan.related(target, cx, env.security);
-    let edit = plan.edit_related(target, &defaults, related, cx)?;
+    let beside = plan.beside(target, checks, cx, env.security);
+    let edit = plan.edit_beside(target, &defaults, beside, cx)?;
     let conditions = Conditions {
         step: &block.steps[0],
         implied: false,
@@ -134,7 +135,7 @@ async fn by_key(
 async fn while_scanning(
     plan: &UpdatePlan,
     env: &mut Env<'_>,
-    subs: &SubValues,
+    (subs, checks): (&SubValues, &SubValues),
     tally: &mut Tally,
 ) -> Result<(), SqlError> {
     let block = &plan.block;
@@ -146,8 +147,8 @@ async fn while_scanning(
     };
     let take = limits(block.limit.as_ref(), cx)?.take;
     let defaults = |c| default_of(target, c);
-    let related = plan.related(target, cx, env.security);
-    let edit = plan.edit_related(target, &defaults, related, cx)?;
+    let beside = plan.beside(target, checks, cx, env.security);
+    let edit = plan.edit_beside(target, &defaults, beside, cx)?;
     let conditions = Conditions {
         step: &block.steps[0],
         implied: true,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use engine::Table;
 use types::convert::{ConvertMode, Target, assign, zero_value};
+use types::error::codes;
 use types::{DataType, SqlError, Value, ValueRef, Warning};
 
 use crate::plan::DefaultPlan;
@@ -70,13 +71,21 @@ pub(crate) fn missing(
     table: &Table,
     column: u16,
     mode: &ConvertMode,
+    view: Option<&str>,
     cx: &EvalCtx<'_>,
 ) -> Result<Value, SqlError> {
     let def = &table.def.columns[usize::from(column)];
     if let DataType::Enum(l) = &def.ty {
         return Ok(Value::Enum(1, Arc::clone(l)));
     }
-    let e = SqlError::no_default(&def.name);
+    // Through a view nothing tells what the column is called.
+    let e = match view {
+        None => SqlError::no_default(&def.name),
+        Some(view) => SqlError::new(
+            codes::ER_NO_DEFAULT_FOR_VIEW_FIELD,
+            format!("Field of view '{view}' underlying table doesn't have a default value"),
+        ),
+    };
     if mode.strict {
         return Err(e);
     }
@@ -105,7 +114,7 @@ pub(crate) fn default_value(
         // Nothing is assigned to it: it is computed when the row is written.
         DefaultPlan::Generated(_) => Ok(Value::Null),
         DefaultPlan::Auto => Ok(zero_value(ty)),
-        DefaultPlan::Missing => missing(table, column, mode, cx),
+        DefaultPlan::Missing => missing(table, column, mode, None, cx),
     }
 }
 

@@ -33,6 +33,7 @@ mod set;
 mod shows;
 mod table_locks;
 mod temporary;
+mod views;
 mod wide;
 mod xa;
 

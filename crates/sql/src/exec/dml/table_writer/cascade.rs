@@ -291,7 +291,7 @@ impl<'a> Cascade<'a> {
                     let v = generated_value(e, child, *g, &new, 1, &mode, self.cx)?;
                     new[usize::from(*g)] = v;
                 }
-                violated = rules.violated(&new, self.cx)?;
+                violated = rules.violated(&new, None, self.cx)?;
                 Ok(violated.is_none().then(|| new.clone()))
             })
             .await?;

@@ -31,6 +31,7 @@ use types::{SqlError, Value};
 use super::row_rules::generated_value;
 use super::values::{convert_mode, now_value, same_value};
 use crate::bind::row_rules::RowRules;
+use crate::exec::sub::SubValues;
 use crate::plan::Assign;
 use foreign_keys::{Related, is_refusal};
 use sql_expr::EvalCtx;
@@ -47,6 +48,8 @@ pub(crate) struct TableWriter<'p> {
     touch: &'p [u16],
     /// What is to hold of the rows.
     rules: Option<&'p RowRules>,
+    /// The subqueries of those of views.
+    asked: Option<&'p SubValues>,
     /// The foreign keys that the changes meet, while `foreign_key_checks` is on.
     related: Option<Related<'p>>,
 }
@@ -73,6 +76,7 @@ impl<'p> TableWriter<'p> {
             assigns: &[],
             touch: &[],
             rules: None,
+            asked: None,
             related: None,
         }
     }
@@ -81,6 +85,14 @@ impl<'p> TableWriter<'p> {
     pub fn under(self, rules: &'p RowRules) -> TableWriter<'p> {
         TableWriter {
             rules: Some(rules),
+            ..self
+        }
+    }
+
+    /// With the values of the subqueries that CHECK OPTION asks.
+    pub fn asking(self, subs: &'p SubValues) -> TableWriter<'p> {
+        TableWriter {
+            asked: Some(subs),
             ..self
         }
     }
@@ -117,16 +129,16 @@ impl<'p> TableWriter<'p> {
     }
 
     /// Before a row is inserted, which is complete but for its AUTO_INCREMENT value: whether it is to be. A row that violates a CHECK
-    /// constraint is not, also where it would have been one that changes another.
+    /// constraint or the CHECK OPTION of a view is not, also where it would have been one that changes another.
     ///
     /// # Errors
-    /// 3819; what evaluation fails with.
+    /// 3819, 1369; what evaluation fails with.
     #[inline]
     pub fn admits(&self, row: &[Value], cx: &EvalCtx<'_>) -> Result<bool, SqlError> {
-        let Some(rules) = self.rules.filter(|r| !r.checks.is_empty()) else {
+        let Some(rules) = self.rules.filter(|r| !r.is_open()) else {
             return Ok(true);
         };
-        match rules.violated(row, cx)? {
+        match rules.violated(row, self.asked, cx)? {
             None => Ok(true),
             Some(which) => self.refuse(rules.violation(which), cx).map(|()| false),
         }
@@ -257,7 +269,7 @@ impl<'p> TableWriter<'p> {
             return Ok(Some(new));
         };
         self.generate(rules, &mut new, line, cx)?;
-        *violated = rules.violated(&new, cx)?;
+        *violated = rules.violated(&new, self.asked, cx)?;
         Ok(violated.is_none().then_some(new))
     }
 

@@ -1,0 +1,7 @@
+//! How names of columns compare.
+
+/// Whether two column names are the same.
+pub(crate) fn same_name(a: &str, b: &str) -> bool {
+    a.eq_ignore_ascii_case(b)
+        || (!(a.is_ascii() && b.is_ascii()) && a.to_lowercase() == b.to_lowercase())
+}
