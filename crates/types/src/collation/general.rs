@@ -1,4 +1,4 @@
-//! Weights of the `general_ci` and `latin1_swedish_ci` collations: one 16-bit number a character.
+//! Weights of the `general_ci` collations, one 16-bit number a character, and of latin1's, one number a byte.
 //!
 //! `general_ci` weighs a letter as the upper case of its base letter in Unicode 3.0; `data/gen_general.py` states the rule and
 //! writes the table. Characters outside the basic plane all weigh 0xFFFD, as in MySQL.
@@ -36,11 +36,75 @@ pub(super) fn weight(c: u32) -> u32 {
     u32::from(u16::from_le_bytes([TABLE[at], TABLE[at + 1]]))
 }
 
-/// Weight of a `latin1_swedish_ci` byte, by the sort order of Swedish: Å, Ä, Ö after Z; other accents dropped.
-#[inline]
-pub(super) fn swedish(b: u8) -> u8 {
-    SWEDISH[usize::from(b)]
+/// The weights of a collation of latin1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Latin {
+    /// `latin1_swedish_ci`.
+    Swedish,
+    /// `latin1_general_ci`: accents tell letters apart, case does not.
+    GeneralCi,
+    /// `latin1_general_cs`: accents and case tell letters apart.
+    GeneralCs,
 }
+
+/// Weight of a byte of latin1.
+#[inline]
+pub(super) fn latin(by: Latin, b: u8) -> u8 {
+    match by {
+        Latin::Swedish => SWEDISH[usize::from(b)],
+        Latin::GeneralCi => GENERAL_CI[usize::from(b)],
+        Latin::GeneralCs => GENERAL_CS[usize::from(b)],
+    }
+}
+
+/// Every letter of latin1 in the order of `latin1_general_cs`: accents follow their letter. What is below `A` comes before
+/// them, all other bytes after them, by number but for the signs of multiplication and division, which follow `~`.
+static LETTERS: &[u8] =
+    b"Aa\xC0\xE0\xC1\xE1\xC2\xE2\xC3\xE3\xC4\xE4\xC5\xE5\xC6\xE6BbCc\xC7\xE7Dd\xD0\xF0\
+Ee\xC8\xE8\xC9\xE9\xCA\xEA\xCB\xEBFfGgHhIi\xCC\xEC\xCD\xED\xCE\xEE\xCF\xEFJjKkLlMmNn\xD1\xF1\
+Oo\xD2\xF2\xD3\xF3\xD4\xF4\xD5\xF5\xD6\xF6\xD8\xF8PpQqRrSs\xDFTtUu\xD9\xF9\xDA\xFA\xDB\xFB\xDC\xFC\
+VvWwXxYy\xDD\xFD\xFFZz\xDE\xFE";
+
+static GENERAL_CS: [u8; 256] = {
+    let mut t = [0u8; 256];
+    let mut i = 0;
+    while i < b'A' as usize {
+        t[i] = i as u8;
+        i += 1;
+    }
+    let mut next = b'A' as usize;
+    let mut k = 0;
+    while k < LETTERS.len() {
+        t[LETTERS[k] as usize] = next as u8;
+        next += 1;
+        k += 1;
+    }
+    while i < 256 {
+        if t[i] == 0 && i != 0xD7 && i != 0xF7 {
+            t[i] = next as u8;
+            next += 1;
+        }
+        if i == b'~' as usize {
+            t[0xD7] = next as u8;
+            t[0xF7] = next as u8 + 1;
+            next += 2;
+        }
+        i += 1;
+    }
+    t
+};
+
+static GENERAL_CI: [u8; 256] = {
+    let mut t = GENERAL_CS;
+    let mut i = 0;
+    while i < 256 {
+        if matches!(i as u8, b'a'..=b'z' | 0xE0..=0xF6 | 0xF8..=0xFE) {
+            t[i] = GENERAL_CS[i - 32];
+        }
+        i += 1;
+    }
+    t
+};
 
 static SWEDISH: [u8; 256] = {
     let mut t = [0u8; 256];
@@ -52,6 +116,7 @@ static SWEDISH: [u8; 256] = {
     t
 };
 
+/// By the sort order of Swedish: Å, Ä, Ö after Z; other accents dropped.
 const fn swedish_weight(b: u8) -> u8 {
     match b {
         b'a'..=b'z' => b - 32,

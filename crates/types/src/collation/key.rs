@@ -5,7 +5,7 @@
 //! with the byte below the end mark if what follows the run sorts below a space, above it otherwise. Thus a key costs one byte
 //! more than the text, and padding needs no look at the other string.
 
-use super::general::{self, ASCII_FOLD};
+use super::general::{self, ASCII_FOLD, Latin};
 use super::registry::{CollationInfo, Kind};
 use super::uca::{self, Elements};
 use crate::charset::Charset;
@@ -26,11 +26,11 @@ pub(super) fn write(info: &CollationInfo, s: &[u8], out: &mut Vec<u8>) {
             |s| general::next(info.charset, s),
             |b| ASCII_FOLD[usize::from(b & 0x7F)],
         ),
-        Kind::Swedish => write_padded(
+        Kind::Latin(by) => write_padded(
             s,
             out,
-            |s| (u32::from(general::swedish(s[0])), 1),
-            |b| ASCII_FOLD[usize::from(b & 0x7F)],
+            |s| (u32::from(general::latin(by, s[0])), 1),
+            |b| general::latin(by, b),
         ),
         Kind::UcaPrimary => write_primary(info, s, out),
         Kind::UcaSecondary => {
@@ -51,7 +51,7 @@ pub(super) fn head(info: &CollationInfo, s: &[u8]) -> Option<u64> {
     match info.kind {
         Kind::Binary | Kind::BytesNoPad => simple(text, |b| b, |b| b > 1),
         Kind::BytesPad => simple(text, |b| b.wrapping_add(2), |b| (b'!'..0xFD).contains(&b)),
-        Kind::General | Kind::Swedish => simple(
+        Kind::General | Kind::Latin(Latin::Swedish) => simple(
             text,
             |b| ASCII_FOLD[usize::from(b & 0x7F)].wrapping_add(2),
             |b| (b'!'..0x7E).contains(&b),
@@ -61,7 +61,7 @@ pub(super) fn head(info: &CollationInfo, s: &[u8]) -> Option<u64> {
             let byte = |b| code.byte[usize::from(b)];
             simple(text, byte, |b| byte(b) != 0)
         }
-        Kind::UcaPrimary | Kind::UcaSecondary | Kind::UcaTertiary => None,
+        Kind::Latin(_) | Kind::UcaPrimary | Kind::UcaSecondary | Kind::UcaTertiary => None,
     }
 }
 
@@ -109,7 +109,7 @@ pub(super) fn len(info: &CollationInfo, key: &[u8]) -> Option<usize> {
         // 0 occurs only at the end: escaped text has none.
         Kind::Binary | Kind::BytesNoPad => mark(0, key),
         // The end mark is below every UTF-8 continuation byte.
-        Kind::BytesPad | Kind::General | Kind::Swedish => mark(END_PAD, key),
+        Kind::BytesPad | Kind::General | Kind::Latin(_) => mark(END_PAD, key),
         Kind::UcaPrimary => primary_len(info, key),
         Kind::UcaSecondary | Kind::UcaTertiary => {
             let levels = if info.kind == Kind::UcaSecondary {
@@ -365,7 +365,7 @@ pub(super) fn weight_string(info: &CollationInfo, s: &[u8], out: &mut Vec<u8>) {
                 rest = &rest[n..];
             }
         }
-        Kind::Swedish => out.extend(s.iter().map(|&b| general::swedish(b))),
+        Kind::Latin(by) => out.extend(s.iter().map(|&b| general::latin(by, b))),
         Kind::General => {
             let mut rest = s;
             while !rest.is_empty() {

@@ -15,7 +15,9 @@ fn same(info: &CollationInfo, a: u32, b: u32) -> bool {
     }
     match info.kind {
         Kind::Binary | Kind::BytesNoPad | Kind::BytesPad => false,
-        Kind::General | Kind::Swedish => general::weight(a) == general::weight(b),
+        Kind::General => general::weight(a) == general::weight(b),
+        // Here a character is its byte.
+        Kind::Latin(by) => general::latin(by, a as u8) == general::latin(by, b as u8),
         Kind::UcaPrimary | Kind::UcaSecondary | Kind::UcaTertiary => {
             if a < 128 && b < 128 && info.kind == Kind::UcaPrimary {
                 return (a as u8).eq_ignore_ascii_case(&(b as u8));
@@ -43,10 +45,10 @@ fn same_elements(info: &CollationInfo, a: &[u8], b: &[u8]) -> bool {
     weights(a).eq(weights(b))
 }
 
-/// Swedish weights are per byte; everything else is per character.
+/// The weights of latin1's collations are per byte; everything else is per character.
 fn next(info: &CollationInfo, s: &[u8]) -> Option<(u32, usize)> {
-    if info.kind == Kind::Swedish {
-        return s.first().map(|&b| (u32::from(general::swedish(b)), 1));
+    if matches!(info.kind, Kind::Latin(_)) {
+        return s.first().map(|&b| (u32::from(b), 1));
     }
     info.charset.next_char(s)
 }

@@ -1,6 +1,6 @@
 //! Comparing and hashing: a loop over ASCII bytes first, weights from the first other character on.
 
-use super::general::{self, ASCII_FOLD};
+use super::general::{self, ASCII_FOLD, Latin};
 use super::registry::{CollationInfo, Kind};
 use super::uca::{self, Elements};
 use std::cmp::Ordering;
@@ -17,7 +17,7 @@ pub(super) fn compare(info: &CollationInfo, a: &[u8], b: &[u8]) -> Ordering {
                 .then_with(|| pad_bytes(&a[n..], &b[n..]))
         }
         Kind::General => general_ci(info, a, b),
-        Kind::Swedish => swedish_ci(a, b),
+        Kind::Latin(by) => latin(by, a, b),
         Kind::UcaPrimary => uca_primary(info, a, b),
         Kind::UcaSecondary => uca_levels(info, a, b, 2),
         Kind::UcaTertiary => uca_levels(info, a, b, 3),
@@ -75,11 +75,11 @@ fn general_ci(info: &CollationInfo, a: &[u8], b: &[u8]) -> Ordering {
     Ordering::Equal
 }
 
-fn swedish_ci(a: &[u8], b: &[u8]) -> Ordering {
+fn latin(by: Latin, a: &[u8], b: &[u8]) -> Ordering {
     let n = a.len().min(b.len());
     for (&x, &y) in a[..n].iter().zip(&b[..n]) {
         if x != y {
-            let (wx, wy) = (general::swedish(x), general::swedish(y));
+            let (wx, wy) = (general::latin(by, x), general::latin(by, y));
             if wx != wy {
                 return wx.cmp(&wy);
             }
@@ -187,10 +187,10 @@ pub(super) fn hash<H: Hasher>(info: &CollationInfo, s: &[u8], state: &mut H) {
     match info.kind {
         Kind::Binary | Kind::BytesNoPad => state.write(s),
         Kind::BytesPad => state.write(trimmed()),
-        Kind::Swedish => {
+        Kind::Latin(by) => {
             let mut feed = Feed::new(state);
             for &b in trimmed() {
-                feed.put(u32::from(general::swedish(b)));
+                feed.put(u32::from(general::latin(by, b)));
             }
             feed.flush();
         }

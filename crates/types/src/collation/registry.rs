@@ -1,6 +1,7 @@
 //! The list of collations with MySQL's numbers and names.
 
 use super::CollationId;
+use super::general::Latin;
 use crate::charset::Charset;
 
 /// Which comparison a collation uses.
@@ -14,8 +15,8 @@ pub(super) enum Kind {
     BytesPad,
     /// One 16-bit weight a character (`general_ci`), trailing spaces insignificant.
     General,
-    /// One weight a byte (`latin1_swedish_ci`), trailing spaces insignificant.
-    Swedish,
+    /// One weight a byte (`latin1_swedish_ci` and its like), trailing spaces insignificant.
+    Latin(Latin),
     /// Unicode collation algorithm, primary strength.
     UcaPrimary,
     /// Unicode collation algorithm, primary and secondary strength.
@@ -64,7 +65,7 @@ pub static COLLATIONS: &[CollationInfo] = &[
         8,
         "latin1_swedish_ci",
         Charset::Latin1,
-        Kind::Swedish,
+        Kind::Latin(Latin::Swedish),
         true,
         true,
     ),
@@ -112,7 +113,15 @@ pub static COLLATIONS: &[CollationInfo] = &[
         48,
         "latin1_general_ci",
         Charset::Latin1,
-        Kind::General,
+        Kind::Latin(Latin::GeneralCi),
+        true,
+        false,
+    ),
+    c(
+        49,
+        "latin1_general_cs",
+        Charset::Latin1,
+        Kind::Latin(Latin::GeneralCs),
         true,
         false,
     ),
@@ -184,7 +193,7 @@ pub static COLLATIONS: &[CollationInfo] = &[
     ),
 ];
 
-const BINARY_AT: u8 = 7;
+const BINARY_AT: u8 = 8;
 
 /// Position in [`COLLATIONS`] by number; unknown numbers point at `binary`.
 static INDEX: [u8; 512] = {

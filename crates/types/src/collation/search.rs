@@ -113,7 +113,7 @@ impl<'i> Numbers<'i> {
     fn compute(&mut self, c: u32, bytes: &[u8]) -> u64 {
         match self.info.kind {
             Kind::General => u64::from(general::weight(c)),
-            Kind::Swedish => u64::from(general::swedish(bytes[0])),
+            Kind::Latin(by) => u64::from(general::latin(by, bytes[0])),
             Kind::Binary | Kind::BytesNoPad | Kind::BytesPad => u64::from(c),
             Kind::UcaPrimary | Kind::UcaSecondary | Kind::UcaTertiary => self.weights(c, bytes),
         }
@@ -141,8 +141,8 @@ impl<'i> Numbers<'i> {
     /// The number of the first character, and its length in bytes.
     fn next(&mut self, s: &[u8]) -> Option<(u64, usize)> {
         let &b = s.first()?;
-        if self.info.kind == Kind::Swedish {
-            return Some((u64::from(general::swedish(b)), 1));
+        if let Kind::Latin(by) = self.info.kind {
+            return Some((u64::from(general::latin(by, b)), 1));
         }
         if b < 0x80 {
             return Some((self.ascii[usize::from(b)], 1));

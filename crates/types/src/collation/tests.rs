@@ -102,6 +102,57 @@ fn orders() {
 }
 
 #[test]
+fn latin1_general_tells_accents_apart() {
+    use Ordering::{Equal, Greater, Less};
+    let (ci, cs) = (c("latin1_general_ci"), c("latin1_general_cs"));
+    for (a, b, in_ci, in_cs) in [
+        (b'a', b'A', Equal, Greater),
+        (b'a', 0xE4, Less, Less),
+        (0xE4, 0xC4, Equal, Greater),
+        (0xC4, b'b', Less, Less),
+        (b'S', 0xDF, Less, Less),
+        (0xDF, b't', Less, Less),
+        (0xFF, b'y', Greater, Greater),
+        (b'Z', b'[', Less, Less),
+        (0xD7, 0xF7, Less, Less),
+        (b'~', 0xD7, Less, Less),
+        (0xF7, 0x7F, Less, Less),
+    ] {
+        assert_eq!(ci.compare(&[a], &[b]), in_ci, "{a:x} {b:x}");
+        assert_eq!(cs.compare(&[a], &[b]), in_cs, "{a:x} {b:x}");
+    }
+    let mut out = Vec::new();
+    ci.weight_string(b"aA\xE4\xC4\xDF\xBF", &mut out);
+    assert_eq!(out, [0x41, 0x41, 0x4B, 0x4B, 0x97, 0xFF]);
+    let distinct: std::collections::HashSet<u8> = (0..=255)
+        .map(|b| {
+            let mut out = Vec::new();
+            cs.weight_string(&[b], &mut out);
+            out[0]
+        })
+        .collect();
+    assert_eq!(distinct.len(), 256);
+}
+
+#[test]
+fn like_compares_bytes_of_latin1_by_weight() {
+    let esc = Some(u32::from(b'\\'));
+    for (name, text, pattern, want) in [
+        ("latin1_swedish_ci", &b"\xD8"[..], &b"o"[..], false),
+        ("latin1_swedish_ci", b"\xD8", b"\xF8", true),
+        ("latin1_swedish_ci", b"\xC5", b"[", true),
+        ("latin1_general_ci", b"ab_", b"AB\\_", true),
+        ("latin1_general_ci", b"abc", b"a_C", true),
+        ("latin1_general_ci", b"\xE4", b"a", false),
+        ("latin1_general_cs", b"abc", b"%C", false),
+        ("latin1_general_cs", b"abc", b"%c", true),
+    ] {
+        let got = c(name).like(text, pattern, esc);
+        assert_eq!(got, want, "{name} {text:x?} {pattern:x?}");
+    }
+}
+
+#[test]
 fn weight_strings_of_general_ci() {
     for (s, want) in [
         ("aÉ", &[0, 0x41, 0, 0x45][..]),
