@@ -115,6 +115,38 @@ pub fn ensure() -> Outcome<()> {
     }
 }
 
+/// Installs those of Debian's packages that are missing here, where there is apt.
+///
+/// # Errors
+/// One of them is missing still.
+pub fn packages(wanted: &[&str]) -> Outcome<()> {
+    if !step::on_path("dpkg-query") {
+        return Ok(());
+    }
+    let there = |package: &&str| {
+        let mut ask = Command::new("dpkg-query");
+        ask.args(["--show", "--showformat=${db:Status-Status}", package]);
+        step::quietly(&mut ask).is_ok_and(|said| said.success && said.text == "installed")
+    };
+    let missing = || {
+        wanted
+            .iter()
+            .copied()
+            .filter(|p| !there(p))
+            .collect::<Vec<_>>()
+    };
+    let lacking = missing();
+    if lacking.is_empty() {
+        return Ok(());
+    }
+    println!("    missing: {}", lacking.join(", "));
+    apt(&lacking)?;
+    match missing().is_empty() {
+        true => Ok(()),
+        false => Err(format!("not installed: {}", missing().join(", "))),
+    }
+}
+
 fn apt(packages: &[&str]) -> Outcome<()> {
     let installed = step::visibly(
         apt_get()

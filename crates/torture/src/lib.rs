@@ -5,6 +5,7 @@
 
 #![warn(clippy::disallowed_types)]
 
+mod clients;
 mod crash;
 mod damage;
 mod differential;
@@ -35,6 +36,8 @@ pub enum Command {
     Tls,
     /// Tables of every column type, dumped and restored by mariadb-dump and mydumper, beside MariaDB.
     Dumps(dumps::Options),
+    /// Drivers, ORMs, migration tools and schemas of applications, beside MariaDB.
+    Clients(clients::Options),
     /// Anomaly scenarios and checked histories at every isolation level.
     Isolation(isolation::Options),
     /// The access checks: grants x statements x protocols, beside MariaDB; scenarios; random accounts.
@@ -65,6 +68,7 @@ impl Command {
             Command::Differential(options) => differential::command(options),
             Command::Tls => tls(),
             Command::Dumps(options) => dumps::command(options),
+            Command::Clients(options) => clients::command(options),
             Command::Isolation(options) => isolation::command(options),
             Command::Privileges(options) => privileges::command(options),
             Command::Hostile(options) => hostile::command(options),
@@ -96,6 +100,7 @@ pub fn share(rounds: u32, seed: u64) -> Outcome<()> {
     slt::all()?;
     differential::short()?;
     dumps::short()?;
+    clients::short()?;
     crash::short(rounds, seed)?;
     few_files::short(seed)?;
     isolation::short(seed)?;
