@@ -88,6 +88,11 @@ pub fn table_names(schema: &str) -> Vec<&'static str> {
         .collect()
 }
 
+/// Is there a virtual table of this name?
+pub fn has(schema: &str, name: &str) -> bool {
+    find(schema, name).is_some()
+}
+
 /// A virtual table's definition, in the form stored tables have theirs.
 pub fn definition(schema: &str, name: &str) -> Option<TableDef> {
     find(schema, name).map(as_definition)

@@ -31,6 +31,16 @@ pub enum What {
 }
 
 impl What {
+    /// The last column: what all of it waits for, or a part of it.
+    pub fn waits(self, all: &str) -> String {
+        match self {
+            What::Schema(schema) if !schema.missing().is_empty() => {
+                format!("all but {}", schema.missing())
+            }
+            _ => all.to_owned(),
+        }
+    }
+
     /// What must be installed for it.
     pub fn kit(self) -> Option<Kit> {
         match self {
@@ -121,6 +131,12 @@ pub const LINES: &[Line] = &[
     short("peewee", Kit::Python, &["peewee_orm"]),
     short("Pony", Kit::Python, &["pony_orm"]),
     line("Tortoise", Kit::Python, &["tortoise_orm"]),
+    waiting(
+        "mydumper, myloader",
+        "FLUSH TABLES WITH READ LOCK",
+        Kit::Python,
+        &["dumped"],
+    ),
     short("PDO, mysqli", Kit::Php, &["pdo_mysqli"]),
     line("WordPress", Kit::Applications, &["wordpress"]),
     waiting("MediaWiki", "FULLTEXT", Kit::Applications, &["mediawiki"]),
@@ -141,7 +157,7 @@ pub const LINES: &[Line] = &[
         Kit::Java,
         &["jdbc", "mariadb"],
     ),
-    line("Hibernate", Kit::Java, &["hibernate", "mysql"]),
+    line("Hibernate", Kit::Java, &["hibernate"]),
     line("Flyway", Kit::Java, &["flyway"]),
     line("Liquibase", Kit::Java, &["liquibase"]),
 ];

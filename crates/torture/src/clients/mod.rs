@@ -7,16 +7,17 @@
 //! What the programs need is installed into a cache outside of the tree (`TIDEMILL_CLIENTS`, else `~/.cache/tidemill-clients`), in the versions that the
 //! manifests beside the programs name, and through apt.
 
+mod end;
 mod kit;
 mod line;
 mod schema;
 mod stage;
 
+use end::End;
 use harness::step::{self, Outcome};
 use line::{LINES, Line, What};
-use schema::SCHEMAS;
+use schema::{SCHEMAS, Schema};
 use stage::Stage;
-use std::fmt;
 
 /// The flags of the command.
 #[derive(Debug, Clone, clap::Args)]
@@ -35,33 +36,23 @@ pub struct Options {
     short: bool,
 }
 
-/// How a line ended on one server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum End {
-    /// As it should.
-    Passed,
-    /// With this error, the first.
-    Failed(String),
-    /// It was not tried, for this reason.
-    Skipped(String),
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            End::Passed => write!(f, "pass"),
-            End::Failed(why) => write!(f, "FAIL: {why}"),
-            End::Skipped(why) => write!(f, "skipped: {why}"),
-        }
-    }
-}
-
 /// What is wrong with a line that ended so, if anything is.
 fn complaint(ours: &End, waits: &str) -> Option<&'static str> {
     match ours {
         End::Passed if !waits.is_empty() => Some("passes, and the table says that it waits"),
         End::Failed(_) if waits.is_empty() => Some("fails, and the table names no reason"),
         End::Passed | End::Failed(_) | End::Skipped(_) => None,
+    }
+}
+
+/// The line of a schema.
+fn line_of(schema: &'static Schema) -> Line {
+    Line {
+        name: schema.name(),
+        what: What::Schema(schema),
+        // Everything else of it must be there.
+        waits: "",
+        short: false,
     }
 }
 
@@ -73,12 +64,12 @@ pub fn command(options: &Options) -> Outcome<()> {
     let lines = LINES
         .iter()
         .filter(|l| wanted(l.name) && !options.schemas && (l.short || !options.short));
-    let schemas = SCHEMAS.iter().map(schema::line);
+    let schemas = SCHEMAS.iter().map(line_of);
     let schemas = schemas.filter(|l| wanted(l.name) && !options.short);
     let lines: Vec<Line> = lines.cloned().chain(schemas).collect();
     if options.list {
         for line in &lines {
-            println!("    {:<34}{}", line.name, line.waits);
+            println!("    {:<38}{}", line.name, line.what.waits(line.waits));
         }
         return Ok(());
     }
@@ -118,7 +109,8 @@ fn run(lines: &[Line], short: bool) -> Outcome<()> {
             Some((_, why)) => return stage.end(Err(why.clone())),
             None => both(&stage, line)?,
         };
-        println!("| {} | {ours} | {theirs} | {} |", line.name, line.waits);
+        let waits = line.what.waits(line.waits);
+        println!("| {} | {ours} | {theirs} | {waits} |", line.name);
         if let Some(why) = complaint(&ours, line.waits) {
             complaints.push(format!("{} {why}", line.name));
         }
@@ -151,7 +143,7 @@ mod tests {
 
     #[test]
     fn names_are_used_once() {
-        let schemas = SCHEMAS.iter().map(|s| schema::line(s).name);
+        let schemas = SCHEMAS.iter().map(|s| line_of(s).name);
         let mut names: Vec<&str> = LINES.iter().map(|l| l.name).chain(schemas).collect();
         let all = names.len();
         names.sort_unstable();

@@ -2,10 +2,9 @@
 //!
 //! They are taken from Debian's packages, unpacked into the cache, and from `schemas/NAME.sql` in the cache for what Debian has not packed. None is in the tree.
 
-use super::End;
+use super::end::{End, brief};
 use super::kit::cache;
-use super::line::{Line, What};
-use super::stage::{Stage, brief, empty_database};
+use super::stage::{Stage, empty_database};
 use harness::server::{Server, Setup};
 use harness::step::{self, Outcome};
 use std::fs::File;
@@ -78,7 +77,6 @@ pub const SCHEMAS: &[Schema] = &[
         refused: &["'FULLTEXT INDEX'"],
         without: &["searchindex"],
         waits: "FULLTEXT",
-        ..PLAIN
     },
     Schema {
         name: "schema of Roundcube 1.6",
@@ -140,14 +138,7 @@ pub const SCHEMAS: &[Schema] = &[
     Schema {
         name: "schema of Sakila",
         files: &["sakila.sql"],
-        replaced: &[
-            ("SCHEMA sakila", "SCHEMA schema_of_sakila"),
-            ("USE sakila", "USE schema_of_sakila"),
-            (
-                "SCHEMA IF EXISTS sakila",
-                "SCHEMA IF EXISTS schema_of_sakila",
-            ),
-        ],
+        replaced: &[("sakila", "schema_of_sakila")],
         refused: &[
             "'CREATE VIEW'",
             "'CREATE TRIGGER'",
@@ -162,14 +153,15 @@ pub const SCHEMAS: &[Schema] = &[
     },
 ];
 
-/// Its line of the table.
-pub fn line(schema: &'static Schema) -> Line {
-    Line {
-        name: schema.name,
-        what: What::Schema(schema),
-        // Everything else of it must be there.
-        waits: "",
-        short: false,
+impl Schema {
+    /// Its name in the table.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What of it cannot be there yet.
+    pub fn missing(&self) -> &'static str {
+        self.waits
     }
 }
 

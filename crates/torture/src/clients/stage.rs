@@ -1,6 +1,6 @@
 //! The two servers, and a program that is run against one of them.
 
-use super::End;
+use super::end::{End, brief};
 use super::kit::{Kit, cache};
 use harness::client::Conn;
 use harness::scratch::Scratch;
@@ -37,7 +37,10 @@ impl Stage {
         let ours = ours.start()?;
         let there = step::on_path("mariadbd") && step::on_path("mariadb-install-db");
         let theirs = match there {
-            true => Some(Setup::new(Kind::MariaDb, scratch.path())?.start()?),
+            true => {
+                let theirs = Setup::new(Kind::MariaDb, scratch.path())?;
+                Some(theirs.option("character-set-server=utf8mb4").start()?)
+            }
             false => None,
         };
         let stage = Stage {
@@ -112,15 +115,6 @@ impl Stage {
                 said.trim_end().lines().last().unwrap_or("it said nothing"),
             )),
         })
-    }
-}
-
-/// What there is room for in a line of a table.
-pub fn brief(text: &str) -> String {
-    let plain = text.replace('|', "/");
-    match plain.char_indices().nth(200) {
-        Some((at, _)) => format!("{}...", &plain[..at]),
-        None => plain,
     }
 }
 

@@ -3,7 +3,6 @@
 //! `general_ci` weighs a letter as the upper case of its base letter in Unicode 3.0; `data/gen_general.py` states the rule and
 //! writes the table. Characters outside the basic plane all weigh 0xFFFD, as in MySQL.
 
-use super::registry::Latin;
 use crate::charset::Charset;
 
 /// 256 page numbers, then pages of 256 little-endian u16.
@@ -35,6 +34,17 @@ pub(super) fn weight(c: u32) -> u32 {
     }
     let at = 256 + page * 512 + (c as usize & 0xFF) * 2;
     u32::from(u16::from_le_bytes([TABLE[at], TABLE[at + 1]]))
+}
+
+/// The weights of a collation of latin1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Latin {
+    /// `latin1_swedish_ci`.
+    Swedish,
+    /// `latin1_general_ci`: accents tell letters apart, case does not.
+    GeneralCi,
+    /// `latin1_general_cs`: accents and case tell letters apart.
+    GeneralCs,
 }
 
 /// Weight of a byte of latin1.

@@ -5,8 +5,8 @@
 //! with the byte below the end mark if what follows the run sorts below a space, above it otherwise. Thus a key costs one byte
 //! more than the text, and padding needs no look at the other string.
 
-use super::general::{self, ASCII_FOLD};
-use super::registry::{CollationInfo, Kind, Latin};
+use super::general::{self, ASCII_FOLD, Latin};
+use super::registry::{CollationInfo, Kind};
 use super::uca::{self, Elements};
 use crate::charset::Charset;
 use std::sync::LazyLock;

@@ -1,7 +1,7 @@
 //! Comparing and hashing: a loop over ASCII bytes first, weights from the first other character on.
 
-use super::general::{self, ASCII_FOLD};
-use super::registry::{CollationInfo, Kind, Latin};
+use super::general::{self, ASCII_FOLD, Latin};
+use super::registry::{CollationInfo, Kind};
 use super::uca::{self, Elements};
 use std::cmp::Ordering;
 use std::hash::Hasher;

@@ -1,6 +1,7 @@
 //! The list of collations with MySQL's numbers and names.
 
 use super::CollationId;
+use super::general::Latin;
 use crate::charset::Charset;
 
 /// Which comparison a collation uses.

@@ -49,7 +49,8 @@ final class Place {
         try {
             switch (args[0]) {
                 case "jdbc" -> Jdbc.run(args[1]);
-                case "hibernate" -> WithHibernate.run(args[1]);
+                // Its dialect is chosen by the driver.
+                case "hibernate" -> WithHibernate.run(MARIADB ? "mariadb" : "mysql");
                 case "flyway" -> Migrations.flyway();
                 case "liquibase" -> Migrations.liquibase();
                 default -> throw new IllegalArgumentException(args[0]);
