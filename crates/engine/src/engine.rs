@@ -17,7 +17,6 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use types::SqlError;
-use types::error::codes;
 
 /// How an engine is opened.
 #[derive(Clone, Debug)]
@@ -162,7 +161,7 @@ pub struct Engine {
     pub(crate) rollback_on_timeout: AtomicBool,
     /// innodb_autoinc_lock_mode.
     pub(crate) auto_lock_mode: AtomicU8,
-    flusher: Flusher,
+    pub(crate) flusher: Flusher,
     pub(crate) stopping: AtomicBool,
     pub(crate) tasks: AtomicU32,
     pub(crate) task_ended: Event,
@@ -172,9 +171,9 @@ pub struct Engine {
 
 /// The once-a-second flush of flush_log_at_trx_commit 0 and 2.
 #[derive(Default)]
-struct Flusher {
-    armed: AtomicBool,
-    event: Event,
+pub(crate) struct Flusher {
+    pub(crate) armed: AtomicBool,
+    pub(crate) event: Event,
 }
 
 impl Engine {
@@ -299,79 +298,6 @@ impl Engine {
             self.locks.clone(),
             self.environment().clock.clone(),
         ))
-    }
-
-    /// Waits as flush_log_at_trx_commit asks for a commit record that ends at `end`.
-    pub(crate) async fn wait_commit(&self, end: Lsn) -> Result<(), SqlError> {
-        if self.sync_commit_now(end) {
-            return Ok(());
-        }
-        let r = match self.flush_at_commit() {
-            1 => self.log.wait_durable(end).await,
-            2 => {
-                self.arm_flusher();
-                // Others of this thread may be about to commit: one of all of them writes for all.
-                environment::yield_now(&*self.environment().spawn).await;
-                self.log.wait_written(end).await
-            }
-            _ => {
-                self.arm_flusher();
-                self.log.wait_complete(end).await
-            }
-        };
-        r.map_err(|e| {
-            SqlError::new(
-                codes::ER_ERROR_DURING_COMMIT,
-                format!("Got error during COMMIT: {e}"),
-            )
-        })
-    }
-
-    /// As [`wait_commit`](Self::wait_commit), where that waits for nothing; false where it would have to, or would fail.
-    #[inline]
-    pub(crate) fn sync_commit_now(&self, end: Lsn) -> bool {
-        match self.flush_at_commit() {
-            1 => self.environment().spawn.is_alone() && self.log.sync_here(end),
-            2 if !self.environment().spawn.is_alone() => false,
-            2 => {
-                self.arm_flusher();
-                self.log.write_now(end)
-            }
-            _ => {
-                self.arm_flusher();
-                self.log.complete_now(end)
-            }
-        }
-    }
-
-    fn arm_flusher(&self) {
-        if !self.flusher.armed.load(Ordering::Relaxed)
-            && !self.flusher.armed.swap(true, Ordering::AcqRel)
-        {
-            self.flusher.event.fire();
-        }
-    }
-
-    pub(crate) async fn run_flusher(self: Arc<Self>) {
-        loop {
-            let stop = self
-                .flusher
-                .event
-                .wait_for(|| {
-                    if self.stopping.load(Ordering::Acquire) {
-                        return Some(true);
-                    }
-                    self.flusher.armed.load(Ordering::Acquire).then_some(false)
-                })
-                .await;
-            if stop {
-                return;
-            }
-            // The user's setting asks for a second; shutdown does not wait for it.
-            self.pause(1_000_000, &self.flusher.event).await;
-            self.flusher.armed.store(false, Ordering::Release);
-            self.log.ask_sync(self.log.complete());
-        }
     }
 
     /// Lets a time pass, in microseconds, unless the engine stops, which `event` announces.

@@ -14,6 +14,7 @@ mod counters;
 mod ddl;
 mod engine;
 mod error;
+mod flushing;
 mod interrupt;
 pub mod lock;
 mod losers;

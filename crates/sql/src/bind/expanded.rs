@@ -284,7 +284,7 @@ fn are_writable(
         let Some(schema) = f.name.schema.as_deref() else {
             return false;
         };
-        match catalog.view_seen(schema, &f.name.name) {
+        match catalog.view(schema, &f.name.name) {
             Some(v) => ViewDef::of(v).is_ok_and(|d| is_writable(catalog, &d, depth + 1, left)),
             // One that is gone is an error of its own.
             None => catalog.schema(schema).is_some() || !is_virtual(schema),

@@ -128,7 +128,10 @@ impl StatementBinder<'_> {
         list.iter().any(|r| match r {
             ast::TableRef::Table(f) => {
                 let schema = f.name.schema.as_deref().or(self.ctx.schema);
-                schema.is_some_and(|s| self.ctx.catalog.view_seen(s, &f.name.name).is_some())
+                schema.is_some_and(|s| {
+                    !self.is_own(s, &f.name.name)
+                        && self.ctx.catalog.view(s, &f.name.name).is_some()
+                })
             }
             ast::TableRef::Join(j) => {
                 self.names_a_view(std::slice::from_ref(&j.left))

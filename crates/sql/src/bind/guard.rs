@@ -83,9 +83,9 @@ impl StatementBinder<'_> {
         Ok(())
     }
 
-    /// The session's own table: who has made it may do everything with it, and needs no privilege.
-    fn is_own(&self, schema: &str, name: &str) -> bool {
-        self.ctx.catalog.own_table(schema, name).is_some()
+    /// The session's own table: who has made it may do everything with it, and needs no privilege. A view never means one.
+    pub(crate) fn is_own(&self, schema: &str, name: &str) -> bool {
+        self.through.borrow().is_none() && self.ctx.catalog.own_table(schema, name).is_some()
     }
 
     /// Checks the use of a table before it is looked up.

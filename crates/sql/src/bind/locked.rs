@@ -15,7 +15,7 @@ pub struct LockedTable {
     pub schema: String,
     /// The table.
     pub name: String,
-    /// As statements must call it.
+    /// As statements must call it; empty: it is locked for a view that reads it, and only that may name it.
     pub alias: String,
     /// Locked for writing.
     pub write: bool,
@@ -70,7 +70,7 @@ impl LockedTables {
 
     fn of<'l>(&'l self, schema: &'l str, name: &'l str) -> impl Iterator<Item = &'l LockedTable> {
         let all = self.0.iter();
-        all.filter(move |t| t.schema == schema && t.name == name)
+        all.filter(move |t| t.schema == schema && t.name == name && !t.alias.is_empty())
     }
 }
 
@@ -126,6 +126,25 @@ impl<'l> Named<'l> {
         };
         by_now.push(i);
         self.changes(t, write)
+    }
+
+    /// A view names a stored table, or another view: it calls it as it likes, and as often.
+    ///
+    /// # Errors
+    /// 1099, 1100.
+    pub(super) fn note_below(&self, schema: &str, name: &str, write: bool) -> Result<(), SqlError> {
+        let Some(locked) = self.locked else {
+            return Ok(());
+        };
+        let of_it = |t: &&LockedTable| t.schema == schema && t.name == name;
+        let mut all = locked.0.iter().filter(of_it);
+        let Some(first) = all.next() else {
+            return Err(not_locked(name));
+        };
+        match write && !first.write && !all.any(|t| t.write) {
+            true => Err(locked_for_reading(name)),
+            false => Ok(()),
+        }
     }
 
     fn changes(&self, t: &LockedTable, write: bool) -> Result<(), SqlError> {

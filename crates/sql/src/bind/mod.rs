@@ -16,6 +16,7 @@ mod insert_view;
 pub(crate) mod locked;
 mod meanings;
 mod meta;
+mod named;
 pub(crate) mod names;
 mod nests;
 mod over;
@@ -55,7 +56,7 @@ use crate::access::SecurityContext;
 use crate::access::account::TableId;
 use crate::access::needs::{Needs, Through};
 use crate::sink::ColumnMeta;
-use guard::{Seen, Usage};
+use guard::Seen;
 use names::{Lowest, Names};
 use params::TypedParam;
 pub(crate) use reads::subqueries_of;
@@ -377,81 +378,6 @@ impl<'p> StatementBinder<'p> {
             node: Node::Compare(CmpOp::Eq, comparer, Box::new([a, b])),
             ty: ExprType::truth(nullable),
         })
-    }
-
-    /// The schema that a name of a table means.
-    ///
-    /// # Errors
-    /// 1046 without one.
-    pub(crate) fn schema_of<'n>(&'n self, name: &'n ast::ObjectName) -> Result<&'n str, SqlError> {
-        let schema = name.schema.as_deref().or(self.ctx.schema);
-        schema.ok_or_else(SqlError::no_db)
-    }
-
-    /// The table of a name, where it may be used so; statements call it `alias`.
-    ///
-    /// # Errors
-    /// 1046 without a schema, 1142 where it may not be used so, 1146 or 1109 where it is not there; 1099, 1100 under LOCK TABLES.
-    pub(crate) fn named_table(
-        &self,
-        name: &ast::ObjectName,
-        alias: &str,
-        usage: Usage,
-    ) -> Result<TableSource, SqlError> {
-        let schema = self.schema_of(name)?;
-        if let Some(v) = self.ctx.names.virtual_table(schema, &name.name) {
-            self.guard_virtual(v.guard(), schema, &name.name, usage)?;
-            return Ok(TableSource::Virtual(v));
-        }
-        if self.ctx.names.is_virtual_schema(schema) {
-            // MySQL makes the tables of information_schema up, and stores those of performance_schema.
-            if schema.eq_ignore_ascii_case("information_schema") {
-                return Err(SqlError::unknown_table(&name.name, schema));
-            }
-            self.guard_table(schema, &name.name, usage)?;
-            return Err(SqlError::no_such_table(schema, &name.name));
-        }
-        self.guard_table(schema, &name.name, usage)?;
-        let writes = usage.changes();
-        self.named.note(schema, &name.name, alias, writes)?;
-        match self.ctx.catalog.table(schema, &name.name) {
-            Some(t) => {
-                self.use_table(&t, writes);
-                Ok(TableSource::Engine(t))
-            }
-            None => Err(self.ctx.catalog.why_no_table(schema, &name.name)),
-        }
-    }
-
-    /// The stored table of a name, which is no view's, as the target of a change.
-    pub(crate) fn stored_table(
-        &self,
-        name: &ast::ObjectName,
-        usage: Usage,
-    ) -> Result<Arc<Table>, SqlError> {
-        match self.named_table(name, &name.name, usage)? {
-            TableSource::Engine(t) => Ok(t),
-            _ => {
-                let schema = name.schema.as_deref().or(self.ctx.schema);
-                Err(self.ctx.security.no_db(schema.unwrap_or("")))
-            }
-        }
-    }
-
-    fn use_table(&self, t: &Arc<Table>, writes: bool) {
-        UsedTable::add(&mut self.tables.borrow_mut(), t, writes);
-    }
-
-    /// A table that was named is changed, or its rows are locked as for a change.
-    ///
-    /// # Errors
-    /// 1099 under LOCK TABLES.
-    pub(crate) fn change_table(&self, t: &FromTable) -> Result<(), SqlError> {
-        if let TableSource::Engine(table) = &t.source {
-            self.named.note_change(&t.schema, &t.alias)?;
-            self.use_table(table, true);
-        }
-        Ok(())
     }
 
     /// Plans a subquery of an expression.

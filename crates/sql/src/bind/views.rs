@@ -89,7 +89,10 @@ impl StatementBinder<'_> {
         let Some(schema) = name.schema.as_deref().or(self.ctx.schema) else {
             return Ok(None);
         };
-        let Some(view) = self.ctx.catalog.view_seen(schema, &name.name) else {
+        if self.is_own(schema, &name.name) {
+            return Ok(None);
+        }
+        let Some(view) = self.ctx.catalog.view(schema, &name.name) else {
             return Ok(None);
         };
         self.guard_table(schema, &name.name, usage)?;
@@ -133,6 +136,7 @@ impl StatementBinder<'_> {
         self.table_is_of(f, &view.schema);
         let def = ViewDef::of(&view)?;
         let alias = f.alias.as_deref().unwrap_or(&f.name.name);
+        self.note_named((&view.schema, &view.name), alias, st.usage.changes())?;
         if st.expands && self.expands(&def, nest)? {
             return self.expand(&view, &def, (alias, nest), st);
         }

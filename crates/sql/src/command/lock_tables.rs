@@ -10,6 +10,7 @@ use types::error::codes;
 
 use crate::access::Granted;
 use crate::bind::locked::{LockedTable, LockedTables};
+use crate::bind::view_def::ViewDef;
 use crate::context::names::canonical_schema;
 use crate::context::{Session, TableName};
 use crate::sink::Done;
@@ -79,6 +80,8 @@ impl Session {
         self.forget_locked_tables();
         loop {
             let catalog = Arc::clone(self.engine.catalog());
+            let mut wanted = wanted.clone();
+            add_tables_of_views(&catalog, &mut wanted)?;
             let tables = tables_of(&catalog, &wanted)?;
             self.engine.lock_tables(&tables).await?;
             // Their definitions as they are now that nobody changes them any more.
@@ -88,13 +91,12 @@ impl Session {
                 there.is_some_and(|there| Arc::ptr_eq(&there, t))
             };
             if tables.iter().all(same) {
-                break;
+                self.settings += 1;
+                self.locked = Some(Arc::new(LockedTables(wanted)));
+                return Ok(());
             }
             self.engine.unlock_tables();
         }
-        self.settings += 1;
-        self.locked = Some(Arc::new(LockedTables(wanted)));
-        Ok(())
     }
 
     /// UNLOCK TABLES: commits only what LOCK TABLES was in force for, as MySQL does.
@@ -118,6 +120,37 @@ impl Session {
     }
 }
 
+/// What the views of a list read is locked with them, as they are. What is gone, statements that use the view will say.
+///
+/// # Errors
+/// 1105: a view's definition is damaged.
+fn add_tables_of_views(catalog: &Catalog, wanted: &mut Vec<LockedTable>) -> Result<(), SqlError> {
+    let mut at = 0;
+    while let Some(w) = wanted.get(at) {
+        at += 1;
+        let Some(view) = catalog.view_seen(&w.schema, &w.name) else {
+            continue;
+        };
+        let write = w.write;
+        for (schema, name) in ViewDef::of(view)?.tables() {
+            let there = |o: &LockedTable| {
+                o.schema == schema && o.name == name && o.alias.is_empty() && o.write >= write
+            };
+            let stored =
+                catalog.table(&schema, &name).is_some() || catalog.view(&schema, &name).is_some();
+            if stored && !wanted.iter().any(there) {
+                wanted.push(LockedTable {
+                    schema,
+                    name,
+                    alias: String::new(),
+                    write,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The stored tables of a list, and those that foreign keys lead to from those that are to be written.
 ///
 /// # Errors
@@ -135,6 +168,7 @@ fn tables_of(
         // Of `mysql`, some tables are virtual: a dump of everything locks them.
         if crate::infoschema::definition(&w.schema, &w.name).is_some()
             || canonical_schema(&w.schema).is_some()
+            || catalog.view_seen(&w.schema, &w.name).is_some()
         {
             continue;
         }

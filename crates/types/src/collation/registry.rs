@@ -25,17 +25,6 @@ pub(super) enum Kind {
     UcaTertiary,
 }
 
-/// The weights of a collation of latin1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Latin {
-    /// `latin1_swedish_ci`.
-    Swedish,
-    /// `latin1_general_ci`: accents tell letters apart, case does not.
-    GeneralCi,
-    /// `latin1_general_cs`: accents and case tell letters apart.
-    GeneralCs,
-}
-
 /// What INFORMATION_SCHEMA.COLLATIONS tells of a collation.
 #[derive(Debug)]
 pub struct CollationInfo {

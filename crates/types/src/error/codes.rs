@@ -236,6 +236,7 @@ codes! {
     ER_NONUPDATEABLE_COLUMN = 1348, "HY000", "Column '%-.192s' is not updatable";
     ER_VIEW_SELECT_CLAUSE = 1350, "HY000", "View's SELECT contains a '%s' clause";
     ER_VIEW_SELECT_VARIABLE = 1351, "HY000", "View's SELECT contains a variable or parameter";
+    ER_VIEW_SELECT_TMPTABLE = 1352, "HY000", "View's SELECT refers to a temporary table '%s'";
     ER_VIEW_WRONG_LIST = 1353, "HY000", "In definition of view, derived table or common table expression, SELECT list and column names list have different column counts";
     ER_WARN_VIEW_MERGE = 1354, "HY000", "View merge algorithm can't be used here for now (assumed undefined algorithm)";
     ER_WARN_VIEW_WITHOUT_KEY = 1355, "HY000", "View being updated does not have complete key of the underlying table in it";

@@ -181,7 +181,7 @@ impl Session {
             Some(view) => view_columns(self, view)?,
             None => self.find_table(&name)?.def.columns.clone(),
         };
-        if let Some(locked) = &self.locked {
+        if let (Some(locked), false) = (&self.locked, temporary) {
             // The INSERTs are checked again; there may be none.
             locked.check_change(&name.schema, &name.name)?;
         }
