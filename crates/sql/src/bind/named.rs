@@ -10,7 +10,8 @@ use types::SqlError;
 use super::FromTable;
 use super::StatementBinder;
 use super::guard::Usage;
-use crate::plan::{TableSource, UsedTable};
+use super::source::TableSource;
+use super::tree::UsedTable;
 use sql_parser::ast;
 
 impl StatementBinder<'_> {
