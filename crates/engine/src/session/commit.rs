@@ -57,7 +57,7 @@ impl Session {
     }
 
     /// Waits until nobody has locked the server for reading.
-    async fn begin_commit(&mut self) -> Result<(), SqlError> {
+    pub(super) async fn begin_commit(&mut self) -> Result<(), SqlError> {
         match self.begin_writing_now() {
             true => Ok(()),
             // In a box, as it is rare.

@@ -53,13 +53,14 @@ impl Session {
     /// others may end it once the claim is dropped.
     ///
     /// # Errors
-    /// 1180: the log cannot be written, and whether the transaction is prepared after the next start is not known. Another error: nothing
-    /// was done.
+    /// 1180: the log cannot be written, and whether the transaction is prepared after the next start is not known. Another error, of which
+    /// 1205 beside a read lock of the server is one: nothing was done.
     pub async fn prepare(
         &mut self,
         claim: &mut Option<XidClaim>,
         attached: bool,
     ) -> Result<(), SqlError> {
+        self.begin_commit().await?;
         self.need_txid();
         self.wait_admission().await?;
         let end = self

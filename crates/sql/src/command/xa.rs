@@ -184,6 +184,8 @@ impl Session {
     }
 
     async fn end_prepared(&mut self, xid: &Xid, commit: bool) -> Result<(), SqlError> {
+        // What ends is another session's, which FLUSH TABLES WITH READ LOCK knows nothing of.
+        self.engine.begin_writing().await?;
         let ended = match commit {
             true => self.engine.commit_prepared(xid).await?,
             false => self.engine.rollback_prepared(xid).await?,

@@ -118,3 +118,26 @@ fn a_read_only_branch_is_prepared_too() {
     assert_eq!(c.rows("XA RECOVER").len(), 1);
     c.run("INSERT INTO t VALUES (1); XA COMMIT 'r'");
 }
+
+#[test]
+fn nothing_is_prepared_or_ended_under_a_read_lock_of_the_server() {
+    let s = server();
+    let mut c = Client::in_test(&s);
+    c.run("SET lock_wait_timeout = 1; CREATE TABLE t (id INT PRIMARY KEY)");
+    prepared(&mut c, "x", "INSERT INTO t VALUES (1)");
+    c.run("XA START 'y'; INSERT INTO t VALUES (2); XA END 'y'");
+    let mut locker = Client::in_test(&s);
+    locker.run("FLUSH TABLES WITH READ LOCK");
+    assert_eq!(c.error("XA PREPARE 'y'"), 1205);
+    assert_eq!(c.error("XA COMMIT 'y' ONE PHASE"), 1205);
+    let mut other = Client::in_test(&s);
+    other.run("SET lock_wait_timeout = 1");
+    for statement in ["XA COMMIT 'x'", "XA ROLLBACK 'x'"] {
+        assert_eq!(other.error(statement), 1205, "{statement}");
+        assert_eq!(locker.error(statement), 1223, "{statement}");
+    }
+    assert_eq!(locker.rows("XA RECOVER"), [["1", "1", "0", "x"]]);
+    locker.run("UNLOCK TABLES");
+    other.run("XA COMMIT 'x'");
+    assert_eq!(locker.rows("SELECT id FROM t"), [["1"]]);
+}
