@@ -179,6 +179,7 @@ const VARIABLES: &[(&str, Argument)] = &[
     ("optimizer_search_depth", Required),
     ("optimizer_switch", Required),
     ("parser_max_mem_size", Required),
+    ("persisted_globals_load", Switch),
     ("range_alloc_block_size", Required),
     ("range_optimizer_max_mem_size", Required),
     ("read_buffer_size", Required),

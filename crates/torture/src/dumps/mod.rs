@@ -272,10 +272,10 @@ mod tests {
             let set = SETS.iter().find(|s| s.name == name);
             set.map(|s| s.ways(short).len())
         };
-        assert_eq!(count("common", false), Some(7));
-        assert_eq!(count("common", true), Some(4));
-        assert_eq!(count("wide", false), Some(6));
-        assert_eq!(count("tidemill_wide", true), Some(2));
+        assert_eq!(count("common", false), Some(8));
+        assert_eq!(count("common", true), Some(5));
+        assert_eq!(count("wide", false), Some(7));
+        assert_eq!(count("tidemill_wide", true), Some(3));
     }
 
     #[test]

@@ -152,6 +152,9 @@ async fn from_query(
     collation: CollationId,
     sink: &mut dyn ResultSink,
 ) -> Result<Done, ExecError> {
+    if query.into.is_some() {
+        return Err(SqlError::fixed(codes::ER_MISPLACED_INTO).into());
+    }
     let plan = s.plan(&ast::Statement::Query(Box::new(query.clone())))?;
     let plan = Arc::clone(plan.peek());
     let of_query = query_columns(s, &plan)?;
