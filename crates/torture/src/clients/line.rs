@@ -108,21 +108,18 @@ pub const LINES: &[Line] = &[
         Kit::Python,
         &["sqlalchemy_orm", "mysqlconnector"],
     ),
-    waiting(
+    line(
         "SQLAlchemy, views",
-        "views",
         Kit::Python,
         &["sqlalchemy_more", "views"],
     ),
-    waiting(
+    line(
         "SQLAlchemy, temporary tables",
-        "temporary tables",
         Kit::Python,
         &["sqlalchemy_more", "temporary"],
     ),
-    waiting(
+    line(
         "SQLAlchemy, two-phase commit",
-        "XA",
         Kit::Python,
         &["sqlalchemy_more", "twophase"],
     ),
@@ -131,12 +128,7 @@ pub const LINES: &[Line] = &[
     short("peewee", Kit::Python, &["peewee_orm"]),
     short("Pony", Kit::Python, &["pony_orm"]),
     line("Tortoise", Kit::Python, &["tortoise_orm"]),
-    waiting(
-        "mydumper, myloader",
-        "FLUSH TABLES WITH READ LOCK",
-        Kit::Python,
-        &["dumped"],
-    ),
+    line("mydumper, myloader", Kit::Python, &["dumped"]),
     short("PDO, mysqli", Kit::Php, &["pdo_mysqli"]),
     line("WordPress", Kit::Applications, &["wordpress"]),
     waiting("MediaWiki", "FULLTEXT", Kit::Applications, &["mediawiki"]),
