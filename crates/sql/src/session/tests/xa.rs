@@ -141,3 +141,28 @@ fn nothing_is_prepared_or_ended_under_a_read_lock_of_the_server() {
     other.run("XA COMMIT 'x'");
     assert_eq!(locker.rows("SELECT id FROM t"), [["1"]]);
 }
+
+/// A temporary table ends with its session: what a prepared transaction has changed in it goes too, and touches no later one of that number.
+#[test]
+fn what_is_prepared_of_a_temporary_table_goes_with_it() {
+    let disk = Arc::new(MemDisk::default());
+    let s = server_on(Arc::clone(&disk));
+    let mut c = Client::in_test(&s);
+    c.run("CREATE TABLE t (id INT PRIMARY KEY)");
+    c.run("CREATE TEMPORARY TABLE own (id INT PRIMARY KEY, s TEXT)");
+    let change = "INSERT INTO own VALUES (1, REPEAT('x', 50000)); INSERT INTO t VALUES (1)";
+    prepared(&mut c, "both", change);
+    prepared(&mut c, "own", "INSERT INTO own VALUES (2, 'b')");
+    prepared(&mut c, "dropped", "INSERT INTO own VALUES (3, 'c')");
+    // Who has made it sees nothing of that before it is committed, and may drop the table.
+    assert!(c.rows("SELECT id FROM own").is_empty());
+    c.run("DROP TEMPORARY TABLE own; XA ROLLBACK 'dropped'");
+    let s = server_on(Arc::new(disk.crash(false)));
+    let mut c = Client::in_test(&s);
+    c.run("CREATE TEMPORARY TABLE own (id INT PRIMARY KEY, s TEXT)");
+    c.run("INSERT INTO own VALUES (1, 'n'), (2, 'n')");
+    c.run("XA ROLLBACK 'both'; XA COMMIT 'own'");
+    assert_eq!(c.rows("SELECT * FROM own"), [["1", "n"], ["2", "n"]]);
+    assert!(c.rows("SELECT * FROM t").is_empty());
+    assert!(c.rows("XA RECOVER").is_empty());
+}
