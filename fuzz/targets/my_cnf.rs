@@ -23,6 +23,10 @@ impl Files for One<'_> {
     fn list(&self, _: &Path) -> io::Result<Vec<PathBuf>> {
         Ok(Vec::new())
     }
+
+    fn kept(&self, _: &Path) -> Option<options::Kept> {
+        None
+    }
 }
 
 fuzz_target!(|data: &[u8]| {

@@ -9,6 +9,7 @@ pub mod check;
 pub mod log;
 mod offload;
 pub mod open;
+pub mod option_files;
 pub mod options;
 mod persisted_file;
 pub mod server;

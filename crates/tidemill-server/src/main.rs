@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use tidemill::open::OpenFailure;
 use tidemill_server::log::Log;
-use tidemill_server::options::{self, Command, FileSystem, Invocation, Level, Notice, Options};
+use tidemill_server::option_files::FileSystem;
+use tidemill_server::options::{self, Command, Invocation, Level, Notice, Options};
 use tidemill_server::{check, server, shell};
 
 #[global_allocator]

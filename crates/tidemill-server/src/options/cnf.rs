@@ -205,6 +205,10 @@ pub(super) mod tests {
             let inside = self.0.keys().filter(|path| path.starts_with(directory));
             Ok(inside.rev().cloned().collect())
         }
+
+        fn kept(&self, datadir: &Path) -> Option<crate::options::Kept> {
+            crate::option_files::kept(self, datadir)
+        }
     }
 
     fn pairs(files: &Listed) -> Result<Vec<(String, Option<String>)>, OptionsError> {

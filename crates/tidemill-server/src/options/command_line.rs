@@ -2,8 +2,6 @@
 
 use std::path::PathBuf;
 
-use sql_expr::vars;
-
 use super::cnf::{self, Setting};
 use super::known;
 use super::known_option::{Argument, Kind, Known};
@@ -74,8 +72,8 @@ pub fn parse(
         builder.set(setting)?;
     }
     if !matches!(builder.command, Command::Help | Command::Version) {
-        for setting in persisted::read(&builder.options, files)? {
-            builder.set_persisted(setting)?;
+        for (setting, is_known) in persisted::read(&builder.options, files)? {
+            builder.set_persisted(setting, is_known)?;
         }
     }
     Ok(builder.finish())
@@ -238,11 +236,11 @@ impl Builder {
     }
 
     /// A persisted value may be that of any variable, be it an option or not. What a newer server knew is ignored with a warning.
-    fn set_persisted(&mut self, mut setting: Setting) -> Result<(), OptionsError> {
+    fn set_persisted(&mut self, mut setting: Setting, is_known: bool) -> Result<(), OptionsError> {
         if lookup(&setting.name).is_some() {
             return self.set(setting);
         }
-        if let (Some(_), Some(value)) = (vars::lookup(&setting.name), &setting.value) {
+        if let (true, Some(value)) = (is_known, &setting.value) {
             remember(&mut self.options.variables, &setting.name, value.clone());
             return Ok(());
         }

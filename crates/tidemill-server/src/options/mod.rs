@@ -295,21 +295,27 @@ pub trait Files {
     /// # Errors
     /// Of the file system.
     fn list(&self, directory: &Path) -> std::io::Result<Vec<PathBuf>>;
+
+    /// What SET PERSIST has kept in a data directory; `None` where it has kept nothing.
+    fn kept(&self, datadir: &Path) -> Option<Kept>;
 }
 
-/// The file system.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct FileSystem;
+/// What SET PERSIST has kept: it is read as SQL writes it, which this folder knows nothing of.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// The file.
+    pub path: PathBuf,
+    /// What it says, or what is wrong with it.
+    pub values: Result<Vec<KeptValue>, String>,
+}
 
-impl Files for FileSystem {
-    fn read(&self, path: &Path) -> std::io::Result<String> {
-        let bytes = std::fs::read(path)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    }
-
-    fn list(&self, directory: &Path) -> std::io::Result<Vec<PathBuf>> {
-        std::fs::read_dir(directory)?
-            .map(|entry| entry.map(|entry| entry.path()))
-            .collect()
-    }
+/// A value that was kept.
+#[derive(Debug, Clone)]
+pub struct KeptValue {
+    /// The variable.
+    pub name: String,
+    /// As an option would have it.
+    pub value: String,
+    /// There is such a system variable.
+    pub is_known: bool,
 }

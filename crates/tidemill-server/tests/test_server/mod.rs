@@ -6,7 +6,8 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 use tidemill_server::log::Log;
-use tidemill_server::options::{FileSystem, parse};
+use tidemill_server::option_files::FileSystem;
+use tidemill_server::options::parse;
 use tidemill_server::server::{Listening, ServeError, serve};
 use tokio::sync::Notify;
 use wire::client::blocking::Conn;
