@@ -1,6 +1,8 @@
 """mydumper and myloader as they come, with the lock that they take; `cargo xtask dumps` has every type."""
+import os
 import subprocess
 import sys
+import tempfile
 
 import pymysql
 from place import DATABASE, HOST, PASSWORD, PORT, USER
@@ -22,6 +24,7 @@ def run(*command):
         sys.exit((bad or said.splitlines() or [f"{command[0]} failed"])[0])
 
 
+os.chdir(tempfile.mkdtemp())
 run("mydumper", "--database", DATABASE, "--outputdir", "dump", "--trx-consistency-only", *sys.argv[1:])
 run("mydumper", "--database", DATABASE, "--outputdir", "locked", *sys.argv[1:])
 run("myloader", "--database", f"{DATABASE}_back", "--directory", "locked")

@@ -2,9 +2,10 @@
 //!
 //! What is locked is the engine's; what a session may name meanwhile is said by [`crate::bind::locked`].
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use engine::{Catalog, Table, TableLockMode};
+use engine::{Catalog, ObjectDef, Table, TableLockMode};
 use types::SqlError;
 use types::error::codes;
 
@@ -29,13 +30,12 @@ impl Session {
         tables: &[LockTable],
     ) -> Result<Done, SqlError> {
         let mut wanted: Vec<LockedTable> = Vec::with_capacity(tables.len());
+        // A statement can be as long as a packet.
+        let mut called = HashSet::new();
         for t in tables {
             let TableName { schema, name } = self.full_name(&t.table)?;
             let alias = t.alias.as_ref().unwrap_or(&t.table.name).to_string();
-            if wanted
-                .iter()
-                .any(|w| w.schema == schema && w.alias == alias)
-            {
+            if !called.insert((schema.clone(), alias.clone())) {
                 return Err(SqlError::new(
                     codes::ER_NONUNIQ_TABLE,
                     format!("Not unique table/alias: '{alias}'"),
@@ -55,10 +55,10 @@ impl Session {
     /// FLUSH TABLES a, b WITH READ LOCK.
     pub(super) async fn flush_and_lock(&mut self, tables: &[ObjectName]) -> Result<(), SqlError> {
         let mut wanted: Vec<LockedTable> = Vec::with_capacity(tables.len());
+        let mut called = HashSet::new();
         for t in tables {
             let TableName { schema, name } = self.full_name(t)?;
-            let twice = |w: &LockedTable| w.schema == schema && w.name == name;
-            if wanted.iter().any(twice) {
+            if !called.insert((schema.clone(), name.clone())) {
                 return Err(SqlError::new(
                     codes::ER_NONUNIQ_TABLE,
                     format!("Not unique table/alias: '{name}'"),
@@ -87,7 +87,10 @@ impl Session {
             // Their definitions as they are now that nobody changes them any more.
             let now = Arc::clone(self.engine.catalog());
             let same = |(t, _): &(Arc<Table>, TableLockMode)| {
-                let there = now.table(&t.def.schema, &t.def.name);
+                let there = match t.def.is_temporary() {
+                    true => now.table(&t.def.schema, &t.def.name),
+                    false => now.base_table(&t.def.schema, &t.def.name),
+                };
                 there.is_some_and(|there| Arc::ptr_eq(&there, t))
             };
             if tables.iter().all(same) {
@@ -96,6 +99,7 @@ impl Session {
                 return Ok(());
             }
             self.engine.unlock_tables();
+            self.engine.check_interrupt()?;
         }
     }
 
@@ -126,19 +130,21 @@ impl Session {
 /// 1105: a view's definition is damaged.
 fn add_tables_of_views(catalog: &Catalog, wanted: &mut Vec<LockedTable>) -> Result<(), SqlError> {
     let mut at = 0;
+    // Views by the names that they have and are read by, and what was added: each once for reading, and once for writing.
+    let (mut seen, mut added) = (HashSet::new(), HashSet::new());
     while let Some(w) = wanted.get(at) {
         at += 1;
-        let Some(view) = catalog.view_seen(&w.schema, &w.name) else {
+        let Some(view) = view_of(catalog, w) else {
             continue;
         };
         let write = w.write;
+        if !seen.insert((w.schema.clone(), w.name.clone(), write)) {
+            continue;
+        }
         for (schema, name) in ViewDef::of(view)?.tables() {
-            let there = |o: &LockedTable| {
-                o.schema == schema && o.name == name && o.alias.is_empty() && o.write >= write
-            };
-            let stored =
-                catalog.table(&schema, &name).is_some() || catalog.view(&schema, &name).is_some();
-            if stored && !wanted.iter().any(there) {
+            let stored = catalog.base_table(&schema, &name).is_some()
+                || catalog.view(&schema, &name).is_some();
+            if stored && added.insert((schema.clone(), name.clone(), write)) {
                 wanted.push(LockedTable {
                     schema,
                     name,
@@ -149,6 +155,14 @@ fn add_tables_of_views(catalog: &Catalog, wanted: &mut Vec<LockedTable>) -> Resu
         }
     }
     Ok(())
+}
+
+/// The view that is meant. A view never means the session's own table, which stands before it elsewhere.
+fn view_of<'c>(catalog: &'c Catalog, w: &LockedTable) -> Option<&'c Arc<ObjectDef>> {
+    match w.alias.is_empty() {
+        true => catalog.view(&w.schema, &w.name),
+        false => catalog.view_seen(&w.schema, &w.name),
+    }
 }
 
 /// The stored tables of a list, and those that foreign keys lead to from those that are to be written.
@@ -168,13 +182,15 @@ fn tables_of(
         // Of `mysql`, some tables are virtual: a dump of everything locks them.
         if crate::infoschema::definition(&w.schema, &w.name).is_some()
             || canonical_schema(&w.schema).is_some()
-            || catalog.view_seen(&w.schema, &w.name).is_some()
+            || view_of(catalog, w).is_some()
         {
             continue;
         }
-        let t = catalog
-            .table(&w.schema, &w.name)
-            .ok_or_else(|| catalog.why_no_table(&w.schema, &w.name))?;
+        let t = match w.alias.is_empty() {
+            true => catalog.base_table(&w.schema, &w.name),
+            false => catalog.table(&w.schema, &w.name),
+        };
+        let t = t.ok_or_else(|| catalog.why_no_table(&w.schema, &w.name))?;
         lock.add(&t, w.write);
     }
     while let Some(t) = lock.written.pop() {
@@ -210,7 +226,7 @@ impl ToLock<'_> {
     /// Parents are looked into, and so are children, but where their rows change with the parent's.
     fn add_related(&mut self, t: &Arc<Table>) {
         for k in &t.def.foreign_keys {
-            if let Some(parent) = self.catalog.table(&k.parent_schema, &k.parent) {
+            if let Some(parent) = self.catalog.base_table(&k.parent_schema, &k.parent) {
                 self.add(&parent, false);
             }
         }

@@ -200,7 +200,7 @@ pub(super) fn check_exists(
             }
         }
         Level::Table(t) => {
-            let Some(table) = actor.catalog.table(&t.schema, &t.name) else {
+            let Some(table) = actor.catalog.base_table(&t.schema, &t.name) else {
                 // The right to make a table may be given before there is one.
                 return match w.set.has(Priv::Create) && w.columns.is_empty() {
                     true => Ok(()),
