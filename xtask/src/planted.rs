@@ -58,6 +58,7 @@ pub const SIM: &[&str] = &[
     "rollback-leaves-entries",
     "root-before-its-pages",
     "root-not-synced",
+    "row-lock-undone-with-the-row",
     "rows-found-by-what-they-were-at-first",
     "segment-reused-early",
     "torn-page-not-restored",

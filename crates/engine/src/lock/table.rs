@@ -211,7 +211,7 @@ impl LockTable {
             if req.hold == Hold::Row && req.writer.is_none() {
                 return Some(Acquired::Granted);
             }
-            self.make_entry(shard, hash, req);
+            self.make_entry(shard, hash, req.index, req.key);
         }
         let entry = shard.by_key(hash, req.index, req.key)?;
         let place = entry.place(hash);
@@ -227,7 +227,7 @@ impl LockTable {
     pub(super) fn put_into_queue(&self, req: &Request<'_>, hash: u64, owner: TxnId, mode: Mode) {
         let mut shard = self.shard(hash);
         if shard.by_key(hash, req.index, req.key).is_none() {
-            self.make_entry(&mut shard, hash, req);
+            self.make_entry(&mut shard, hash, req.index, req.key);
         }
         if let Some(entry) = shard.by_key(hash, req.index, req.key) {
             let place = entry.place(hash);
@@ -237,12 +237,12 @@ impl LockTable {
         }
     }
 
-    fn make_entry(&self, shard: &mut Entries, hash: u64, req: &Request<'_>) {
+    fn make_entry(&self, shard: &mut Entries, hash: u64, index: u32, key: &[u8]) {
         shard.made += 1;
         let entry = Entry {
             id: shard.made,
-            index: req.index,
-            key: req.key.into(),
+            index,
+            key: key.into(),
             queue: Queue::default(),
         };
         shard.map.entry(hash).or_default().push(Box::new(entry));
@@ -380,6 +380,24 @@ impl LockTable {
     fn granted(&self, cell: &WaitCell, place: QueueRef, new: bool) {
         self.owners.wait_over(cell.owner, new.then_some(place));
         cell.finish(WaitEnd::Granted);
+    }
+
+    /// Puts the lock of a row, which `owner` has by having written it, into the table, as the row is going to be what it was before.
+    /// Under the row's page latch. Where there is no room for that, the lock is given up with the change: a rollback cannot fail.
+    pub fn keep(&self, owner: TxnId, index: u32, key: &[u8]) {
+        let hash = hash(self.seed, index, key);
+        let mut shard = self.shard(hash);
+        if shard.by_key(hash, index, key).is_none() {
+            self.make_entry(&mut shard, hash, index, key);
+        }
+        let Some(entry) = shard.by_key(hash, index, key) else {
+            return;
+        };
+        let place = entry.place(hash);
+        if entry.queue.grant(owner, Mode::Exclusive) && !self.owners.try_add_held(owner, place) {
+            entry.queue.release(owner);
+        }
+        self.drop_if_empty(&mut shard, place);
     }
 
     /// Gives up one row's lock in the table before the transaction ends: READ COMMITTED found that the row does not

@@ -153,7 +153,7 @@ impl Session {
         if self.ended_without_record() {
             return Ok(());
         }
-        self.undo_to(Lsn::NONE).await?;
+        self.undo_all().await?;
         self.wait_admission().await?;
         let engine = self.engine.clone();
         let first = self.reg.first();

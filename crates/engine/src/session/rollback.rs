@@ -13,8 +13,18 @@ use std::sync::atomic::Ordering;
 use types::SqlError;
 
 impl Session {
-    /// Undoes every change after the record at `to` (none: all).
+    /// Undoes all changes of a transaction that ends with it.
+    pub(super) async fn undo_all(&mut self) -> Result<(), SqlError> {
+        self.undo_after(Lsn::NONE, false).await
+    }
+
+    /// Undoes every change after the record at `to` (none: all). A transaction that goes on keeps the locks of the rows.
     pub(crate) async fn undo_to(&mut self, to: Lsn) -> Result<(), SqlError> {
+        self.undo_after(to, self.in_transaction()).await
+    }
+
+    /// `keep`: the locks of the rows.
+    async fn undo_after(&mut self, to: Lsn, keep: bool) -> Result<(), SqlError> {
         let mut at = self.reg.last();
         let mut record = Vec::new();
         let mut change = Change::default();
@@ -31,7 +41,8 @@ impl Session {
             let left = base::mutant!("cascade-left-at-a-rollback")
                 && *newest.get_or_insert_with(|| of(r.undo())) != of(r.undo());
             if h.kind == RecordKind::Change && !left {
-                self.undo_one(r.undo(), at, h.prev, &mut change).await?;
+                self.undo_one(r.undo(), at, h.prev, keep, &mut change)
+                    .await?;
             }
             at = h.prev;
             record = bytes;
@@ -60,6 +71,7 @@ impl Session {
         undo: &[u8],
         at: Lsn,
         prev: Lsn,
+        keep: bool,
         change: &mut Change,
     ) -> Result<(), SqlError> {
         let damaged = || error::storage(OpError::LogDamaged(at), "the log");
@@ -81,7 +93,7 @@ impl Session {
         loop {
             let r = match u.op {
                 UndoOp::OverflowPage { page } => self.free_overflow(&t, page, prev),
-                _ => self.try_undo(&t, index, &u, prev, change),
+                _ => self.try_undo(&t, index, &u, prev, keep, change),
             };
             match r {
                 Ok(()) => break,
@@ -143,6 +155,7 @@ impl Session {
         index: usize,
         u: &Undo<'_>,
         prev: Lsn,
+        keep: bool,
         change: &mut Change,
     ) -> Result<(), OpError> {
         let txid = self.txid;
@@ -172,6 +185,16 @@ impl Session {
                         let v = RowVersion::read(value).ok_or("no row header")?;
                         if v.writer() != txid {
                             return Err("the row to undo is another transaction's");
+                        }
+                        // Its lock was the transaction's number in it, which goes. What the transaction has found, and perhaps told of, is to stay.
+                        if keep
+                            && index == 0
+                            && old.writer() != txid
+                            && !old.deleted()
+                            && t.is_lasting()
+                            && !base::mutant!("row-lock-undone-with-the-row")
+                        {
+                            self.engine.locks.keep(txid, u.index, u.key);
                         }
                         c.value.extend_from_slice(&old.bytes());
                         c.value.extend_from_slice(middle);

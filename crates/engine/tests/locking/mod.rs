@@ -230,3 +230,52 @@ fn what_a_locking_reader_found_stays() {
     });
     assert!(done.into_inner() > 100, "nearly all have met another");
 }
+
+#[test]
+fn what_is_undone_stays_locked_while_the_transaction_goes_on() {
+    for whole_statement in [false, true] {
+        let (e, t) = three();
+        let mut s = begun(&e);
+        block_on(async {
+            s.savepoint("p");
+            let change = &mut |_: RowRef<'_>| Ok(Some(row(10, 11).to_vec()));
+            s.update_key(&t, &key(&t, 10), change).await.unwrap();
+            s.update_key(&t, &key(&t, 10), &mut |_| Ok(Some(row(10, 12).to_vec())))
+                .await
+                .unwrap();
+            s.delete_key(&t, &key(&t, 20), &mut |_| Ok(true))
+                .await
+                .unwrap();
+            match whole_statement {
+                false => s.rollback_to("p").await.unwrap(),
+                true => s.statement_rollback().await.unwrap(),
+            }
+        });
+        // The statements have said that the rows are there.
+        assert_eq!(touched(&e, &t, 10), 1205, "{whole_statement}");
+        assert_eq!(touched(&e, &t, 20), 1205, "{whole_statement}");
+        assert_eq!(touched(&e, &t, 30), 0, "{whole_statement}");
+        block_on(s.commit()).unwrap();
+        assert_eq!(touched(&e, &t, 10), 0, "{whole_statement}");
+        assert_eq!(touched(&e, &t, 20), 0, "{whole_statement}");
+        let c = e.counters();
+        assert_eq!((c.locks, c.lock_bytes), (0, 0));
+        drop(s);
+        block_on(e.close()).unwrap();
+    }
+}
+
+#[test]
+fn a_row_that_was_inserted_and_is_undone_is_free() {
+    let (e, t) = three();
+    let mut s = begun(&e);
+    block_on(async {
+        s.savepoint("p");
+        s.insert(&t, &row(15, 15)).await.unwrap();
+        s.rollback_to("p").await.unwrap();
+    });
+    assert_eq!(inserted(&e, &t, 15), 0);
+    block_on(s.rollback()).unwrap();
+    drop(s);
+    block_on(e.close()).unwrap();
+}
