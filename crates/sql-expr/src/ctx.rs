@@ -24,6 +24,7 @@ use super::val::Val;
 use crate::memory::{Account, Charge, SMALL};
 use crate::vars::{SessionVars, SqlMode};
 use types::collation::CollationId;
+use types::temporal::Zone;
 
 /// The rows an expression reads: one for each input slot of the operator that evaluates it.
 pub trait RowSource: Sync {
@@ -125,8 +126,8 @@ pub struct SessionFacts {
     pub found_rows: u64,
     /// ROW_COUNT().
     pub row_count: i64,
-    /// The server's own offset from UTC in seconds (`time_zone = SYSTEM`).
-    pub system_offset: i32,
+    /// The machine's time zone (`time_zone = SYSTEM`).
+    pub system_zone: Zone,
     /// `@@warning_count` of the statement before.
     pub warning_count: u64,
     /// `@@error_count` of the statement before.
@@ -157,7 +158,7 @@ impl Default for SessionFacts {
             insert_id: 0,
             found_rows: 0,
             row_count: -1,
-            system_offset: 0,
+            system_zone: Zone::UTC,
             warning_count: 0,
             error_count: 0,
             seed: 0x9E37_79B9_7F4A_7C15,
@@ -296,8 +297,8 @@ pub struct EvalCtx<'s> {
     pub user_vars: &'s Mutex<UserVars>,
     /// When the statement began, microseconds since 1970 UTC.
     pub now_micros: i64,
-    /// The session's offset from UTC in seconds.
-    pub tz_offset: i32,
+    /// The session's time zone.
+    pub zone: Zone,
     /// The session's SQL mode.
     pub sql_mode: SqlMode,
     /// Whether the statement writes rows in strict mode: then division by zero and bad dates are errors.
@@ -435,7 +436,7 @@ impl<'s> EvalCtx<'s> {
             vars,
             user_vars,
             now_micros,
-            tz_offset: hot.time_zone.offset(facts.system_offset),
+            zone: hot.time_zone.zone(facts.system_zone),
             sql_mode: hot.sql_mode,
             strict_write: false,
             ignore: false,

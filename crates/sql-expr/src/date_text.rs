@@ -29,7 +29,7 @@ pub(super) fn parse_datetime_quietly(text: &[u8], cx: &EvalCtx<'_>) -> Option<Da
     let p = DateTime::parse_with(text, days(cx))?;
     match p.offset {
         None => Some(p.value),
-        Some(o) => p.value.shift_seconds(i64::from(cx.tz_offset - o)),
+        Some(o) => cx.zone.from_offset(p.value, o),
     }
 }
 

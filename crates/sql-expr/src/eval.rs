@@ -236,7 +236,7 @@ fn column<'a>(slot: u16, c: &Column, cx: &EvalCtx<'_>, row: &'a dyn RowSource) -
     if c.utc
         && let Val::DateTime(d) = v
     {
-        return Val::DateTime(d.shift_seconds(i64::from(cx.tz_offset)).unwrap_or(d));
+        return Val::DateTime(cx.zone.to_local(d).unwrap_or(d));
     }
     v
 }

@@ -12,6 +12,7 @@ use super::conv;
 use super::ctx::EvalCtx;
 use super::ty::{ExprType, Shape};
 use super::val::{Num, Val};
+use types::temporal::Universal;
 
 /// The order of two values of one type, as ORDER BY has it: NULL first, ENUM by number.
 pub fn sort_order(a: &Val<'_>, b: &Val<'_>, ty: &ExprType) -> Ordering {
@@ -170,8 +171,11 @@ fn convert(v: &Val<'_>, ty: &ExprType, column: &DataType, cx: &EvalCtx<'_>) -> O
             if d.truncate(*fsp) != d {
                 return None;
             }
-            let utc = d.with_fsp(*fsp).shift_seconds(-i64::from(cx.tz_offset))?;
-            Some(Value::DateTime(utc))
+            match cx.zone.to_utc(d.with_fsp(*fsp))? {
+                Universal::Once(utc) => Some(Value::DateTime(utc)),
+                // No row has it, or rows of two moments do: rows are compared by their local times.
+                Universal::Twice(_) | Universal::Never(_) => None,
+            }
         }
         DataType::Time(fsp) => {
             let t = conv::to_time(v, cx)?;

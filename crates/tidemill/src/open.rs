@@ -13,6 +13,7 @@ use engine::{Engine, EngineOptions, OpenReport};
 use sql::{Instance, InstanceOptions};
 use sql_expr::vars::{GlobalVars, VarValue};
 use types::SqlError;
+use types::temporal::Zone;
 use wire::auth::Credential;
 use wire::handshake::{CACHING_SHA2_PASSWORD, NATIVE_PASSWORD, SERVER_VERSION};
 
@@ -119,8 +120,11 @@ async fn instance(
 ) -> Result<Arc<Instance>, OpenFailure> {
     let uuid = ServerUuid::of(environment, dir).map_err(|e| OpenFailure::Io(dir.to_owned(), e))?;
     globals.set_fact("server_uuid", VarValue::text(uuid.as_str()));
+    let (system_zone, called) = Zone::of_machine(environment.clock.wall_us());
+    globals.set_fact("system_time_zone", VarValue::text(called));
     let options = InstanceOptions {
         node: uuid.node(),
+        system_zone,
         password_hasher: Some(Arc::new(stored_password)),
         password_verifier: Some(Arc::new(is_password)),
         ..InstanceOptions::default()

@@ -26,7 +26,7 @@ pub use text::{
 
 use crate::datatype::DataType;
 use crate::error::Warning;
-use crate::temporal::{Date, DateTime, Days};
+use crate::temporal::{Date, DateTime, Days, Zone};
 
 /// Most warnings a statement keeps (MySQL's default max_error_count).
 pub const MAX_WARNINGS: usize = 1024;
@@ -42,8 +42,8 @@ pub struct ConvertMode {
     pub no_zero_in_date: bool,
     /// ALLOW_INVALID_DATES.
     pub invalid_dates: bool,
-    /// Seconds east of UTC of the session's time zone: TIMESTAMP columns are assigned local times and hold UTC.
-    pub offset: i64,
+    /// The session's time zone: TIMESTAMP columns are assigned local times and hold UTC.
+    pub zone: Zone,
     /// Now in the session's zone: the date a TIME gets when it becomes a DATETIME.
     pub today: Date,
 }
@@ -55,7 +55,7 @@ impl ConvertMode {
         no_zero_date: true,
         no_zero_in_date: true,
         invalid_dates: false,
-        offset: 0,
+        zone: Zone::UTC,
         today: Date::ZERO,
     };
     /// An empty sql_mode in UTC.
@@ -64,7 +64,7 @@ impl ConvertMode {
         no_zero_date: false,
         no_zero_in_date: false,
         invalid_dates: false,
-        offset: 0,
+        zone: Zone::UTC,
         today: Date::ZERO,
     };
 

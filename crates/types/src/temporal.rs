@@ -15,7 +15,7 @@ pub use calendar::{days_from_civil, days_in_month, from_days, is_leap, week, yea
 pub use format::{StrToDate, date_format, seconds_to_time, str_to_date, time_format};
 pub use interval::{Interval, IntervalUnit, timestamp_diff};
 pub use parse::{Days, ParsedTemporal, ParsedTime};
-pub use zone::TimeZone;
+pub use zone::{NamedZone, TimeZone, Universal, Zone, time_zone_names};
 
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};

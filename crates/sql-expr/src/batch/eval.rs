@@ -292,18 +292,18 @@ impl<'r> Run<'r, '_> {
                 false => self.constant(&v, e),
             };
         };
-        if !c.utc || self.cx.tz_offset == 0 {
+        if !c.utc || self.cx.zone.is_utc() {
             return Some(Out::Shared(v));
         }
         let Data::DateTime(values) = v.data() else {
             return self.rows(e, sel);
         };
-        let by = i64::from(self.cx.tz_offset);
+        let zone = self.cx.zone;
         let mut shifted = values.clone();
         if v.is_constant() {
             return self.rows(e, sel);
         }
-        sel.each(|i| shifted[i] = values[i].shift_seconds(by).unwrap_or(values[i]));
+        sel.each(|i| shifted[i] = zone.to_local(values[i]).unwrap_or(values[i]));
         let made = Vector::new(Data::DateTime(shifted), v.nulls().cloned());
         Some(Out::Own(made))
     }

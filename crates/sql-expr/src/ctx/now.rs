@@ -8,8 +8,8 @@ use super::random::{RAND_MAX, next_random};
 impl EvalCtx<'_> {
     /// The statement's time in the session's zone, with `fsp` digits of fraction.
     pub fn now(&self, fsp: u8) -> DateTime {
-        let local = self.now_micros + i64::from(self.tz_offset) * 1_000_000;
-        DateTime::from_unix_micros(local, 6).map_or(DateTime::ZERO, |d| d.truncate(fsp))
+        let local = self.zone.local(self.now_micros);
+        local.map_or(DateTime::ZERO, |d| d.truncate(fsp))
     }
 
     /// The time of the clock in the session's zone, which goes on while a statement runs.
@@ -17,8 +17,8 @@ impl EvalCtx<'_> {
         let Some(clock) = &self.facts.clock.0 else {
             return self.now(fsp);
         };
-        let local = clock.wall_us() + i64::from(self.tz_offset) * 1_000_000;
-        DateTime::from_unix_micros(local, 6).map_or(DateTime::ZERO, |d| d.truncate(fsp))
+        let local = self.zone.local(clock.wall_us());
+        local.map_or(DateTime::ZERO, |d| d.truncate(fsp))
     }
 
     /// The statement's time in UTC, with `fsp` digits of fraction.

@@ -1,17 +1,17 @@
 //! The clock, sums and differences of times, formatting and reading them.
 
-use types::SqlError;
 use types::error::codes;
 use types::temporal::StrToDate;
-use types::temporal::{self, Date, DateTime, Time, TimeZone};
+use types::temporal::{self, Date, DateTime, Time, TimeZone, Universal};
+use types::{SqlError, ValueRef};
 
 use super::infer::{fsp_argument, fsp_of};
 use super::string::connection_text;
 use super::{FuncDef, def, some};
 use crate::conv;
 use crate::node::Args;
-use crate::node::Expr;
 use crate::node::InferCx;
+use crate::node::{Expr, Node};
 use crate::temporal::{Clock, clock, has_time};
 use crate::ty::{ExprType, Shape};
 use crate::val::Val;
@@ -105,18 +105,37 @@ fn infer_unix(_: &InferCx<'_>, args: &mut [Expr]) -> Inferred {
     })
 }
 
+/// What a TIMESTAMP column holds, in UTC: its local time may be that of two moments.
+fn stored_moment(a: &Args<'_>) -> Option<DateTime> {
+    let Node::Column(c) = &a.args[0].node else {
+        return None;
+    };
+    match a.row.column(c.slot, c.ordinal) {
+        ValueRef::DateTime(d) if c.utc && !d.is_zero() => Some(d),
+        _ => None,
+    }
+}
+
 fn unix_timestamp(a: Args<'_>) -> Out<'_> {
     if a.len() == 0 {
         return Ok(Val::Int(a.cx.now_micros.div_euclid(1_000_000)));
     }
-    let Some(d) = a.datetime(0)? else {
+    let stored = stored_moment(&a);
+    let local = match stored {
+        Some(_) => None,
+        None => a.datetime(0)?,
+    };
+    let Some(d) = stored.or(local) else {
         return Ok(if a.val(0)?.is_null() {
             Val::Null
         } else {
             Val::Int(0)
         });
     };
-    let utc = d.shift_seconds(-i64::from(a.cx.tz_offset));
+    let utc = match stored {
+        Some(_) => stored,
+        None => a.cx.zone.to_utc(d).map(Universal::time),
+    };
     let seconds = utc.and_then(DateTime::to_unix_seconds).unwrap_or(0);
     // 3001-01-18 is the last day MySQL answers for
     let inside = (0..=32_536_771_199).contains(&seconds);
@@ -154,8 +173,7 @@ fn from_unixtime(a: Args<'_>) -> Out<'_> {
     if !(0..=32_536_771_199_999_999).contains(&micros) {
         return Ok(Val::Null);
     }
-    let local = micros as i64 + i64::from(a.cx.tz_offset) * 1_000_000;
-    let d = some!(DateTime::from_unix_micros(local, 6));
+    let d = some!(a.cx.zone.local(micros as i64));
     if a.len() == 1 {
         return Ok(d.round(fsp).map_or(Val::Null, Val::DateTime));
     }
@@ -420,13 +438,17 @@ fn convert_tz(a: Args<'_>) -> Out<'_> {
         return Ok(Val::Null);
     }
     let (from, to) = (some!(a.text(1)?), some!(a.text(2)?));
-    let zone = |t: &[u8]| TimeZone::parse(&String::from_utf8_lossy(t)).map(TimeZone::offset);
+    let zone = |t: &[u8]| {
+        let zone = TimeZone::parse(&String::from_utf8_lossy(t))?;
+        Some(zone.zone(a.cx.facts.system_zone))
+    };
     let (from, to) = (some!(zone(&from)), some!(zone(&to)));
     // outside of what a TIMESTAMP holds the value stays as it is
-    let unix = d.shift_seconds(-from).and_then(DateTime::to_unix_seconds);
+    let utc = from.to_utc(d).map(Universal::time);
+    let unix = utc.and_then(DateTime::to_unix_seconds);
     let moved = match unix {
         // the second 0 is none of a TIMESTAMP's
-        Some(s) if (1..=32_536_771_199).contains(&s) => some!(d.shift_seconds(to - from)),
+        Some(s) if (1..=32_536_771_199).contains(&s) => some!(to.to_local(some!(utc))),
         _ => d,
     };
     Ok(Val::DateTime(moved.with_fsp(shown_fsp(&a))))

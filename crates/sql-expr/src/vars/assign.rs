@@ -5,8 +5,8 @@ use super::charsets;
 use super::def::{VarDef, VarDefault, VarKind};
 use super::error::{VarError, VarWarning};
 use super::sql_mode::SqlMode;
-use super::time_zone::TimeZone;
 use super::value::VarValue;
+use types::temporal::TimeZone;
 
 /// What SET gives a variable.
 #[derive(Debug, Clone, PartialEq)]

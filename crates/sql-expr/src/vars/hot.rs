@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::def::VarDef;
 use super::sql_mode::SqlMode;
 use super::switches::Switches;
-use super::time_zone::TimeZone;
 use super::value::VarValue;
 use types::Isolation;
 use types::charset::Charset;
 use types::collation::CollationId;
+use types::temporal::TimeZone;
 
 fn charset(value: &VarValue) -> Option<Charset> {
     value.as_str().and_then(Charset::by_name)
@@ -97,7 +97,7 @@ impl Default for SessionHot {
             snapshot_isolation: false,
             tx_read_only: false,
             sql_mode: SqlMode::DEFAULT,
-            time_zone: TimeZone::SYSTEM,
+            time_zone: TimeZone::System,
             lock_wait_timeout: 50,
             metadata_lock_timeout: 31_536_000,
             foreign_key_checks: true,
@@ -144,7 +144,7 @@ impl SessionHot {
                 self.time_zone = value
                     .as_str()
                     .and_then(TimeZone::parse)
-                    .unwrap_or(TimeZone::SYSTEM);
+                    .unwrap_or(TimeZone::System);
             }
             "innodb_lock_wait_timeout" => self.lock_wait_timeout = n,
             "lock_wait_timeout" => self.metadata_lock_timeout = n,

@@ -21,7 +21,6 @@ mod sql_mode;
 mod status;
 mod store;
 mod switches;
-mod time_zone;
 mod value;
 
 #[cfg(test)]
@@ -39,5 +38,5 @@ pub use sql_mode::SqlMode;
 pub use status::{StatusRegistry, StatusSource, StatusValue};
 pub use store::{GlobalVars, Kept, ReadScope, SessionVars};
 pub use switches::Switches;
-pub use time_zone::TimeZone;
+pub use types::temporal::TimeZone;
 pub use value::VarValue;

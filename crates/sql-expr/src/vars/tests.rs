@@ -145,7 +145,8 @@ fn hot_fields_follow_set() {
     assert!(!s.hot().autocommit);
     assert_eq!(s.hot().isolation, Isolation::ReadCommitted);
     assert_eq!(s.hot().sql_mode.bits(), 0);
-    assert_eq!(s.hot().time_zone.offset(0), 19_800);
+    let zone = s.hot().time_zone.zone(types::temporal::Zone::UTC);
+    assert_eq!(zone, types::temporal::Zone::Fixed(19_800));
     assert_eq!(shown(&s, "time_zone"), "+05:30");
     assert_eq!(shown(&s, "transaction_isolation"), "READ-COMMITTED");
     s.set("autocommit", &VarInput::Default).unwrap();

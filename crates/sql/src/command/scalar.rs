@@ -26,7 +26,7 @@ pub fn convert_mode(cx: &EvalCtx<'_>) -> ConvertMode {
         no_zero_date: cx.sql_mode.has(SqlMode::NO_ZERO_DATE),
         no_zero_in_date: cx.sql_mode.has(SqlMode::NO_ZERO_IN_DATE),
         invalid_dates: cx.sql_mode.has(SqlMode::ALLOW_INVALID_DATES),
-        offset: i64::from(cx.tz_offset),
+        zone: cx.zone,
         today: today(cx),
     }
 }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use base::lock::Mutex;
 use engine::Catalog;
 use engine::lock::{Deadlock, LockFact};
-use types::DateTime;
 
 use super::lock_names::LockNames;
 use super::transactions::TransactionRow;
+use types::temporal::Zone;
 
 /// Who is told of the reports that go to the error log.
 pub type ReportListener = Arc<dyn Fn(&str) + Send + Sync>;
@@ -36,17 +36,16 @@ pub(crate) struct Deadlocks {
 }
 
 /// A moment as reports have it.
-pub(crate) fn moment_text(us: i64, offset: i32) -> String {
-    let local = us + i64::from(offset) * 1_000_000;
-    let local = local - local.rem_euclid(1_000_000);
-    DateTime::from_unix_micros(local, 0).map_or_else(String::new, |t| t.to_string())
+pub(crate) fn moment_text(us: i64, zone: Zone) -> String {
+    let second = zone.local(us - us.rem_euclid(1_000_000));
+    second.map_or_else(String::new, |t| t.with_fsp(0).to_string())
 }
 
 impl Report {
-    /// In words, with times at this offset from UTC in seconds.
-    pub(crate) fn text(&self, catalog: &Catalog, offset: i32) -> String {
+    /// In words, with times of this zone.
+    pub(crate) fn text(&self, catalog: &Catalog, zone: Zone) -> String {
         let mut names = LockNames::new(catalog);
-        let mut out = format!("{}\n", moment_text(self.at_us, offset));
+        let mut out = format!("{}\n", moment_text(self.at_us, zone));
         for (i, m) in self.deadlock.members.iter().enumerate() {
             let n = i + 1;
             let _ = write!(out, "\n*** ({n}) TRANSACTION:\n");

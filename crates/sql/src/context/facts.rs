@@ -24,7 +24,7 @@ pub(crate) fn new(
         connection_id,
         user: format!("{user}@{host}"),
         current_user: account.plain(),
-        system_offset: instance.options.system_offset,
+        system_zone: instance.options.system_zone,
         seed: instance.random.next_u64(),
         clock: WallClock(Some(Arc::clone(&instance.clock))),
         chance: RandState::new(instance.random.next_u64()),

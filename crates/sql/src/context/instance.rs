@@ -23,6 +23,7 @@ use crate::exec::NamedLocks;
 use sql_expr::memory::Budget;
 use sql_expr::vars::{GlobalVars, StatusRegistry, StatusSource, StatusValue, VarValue};
 use sql_parser::ast::Account;
+use types::temporal::Zone;
 
 /// Makes what is stored of a password by an authentication plugin: `(plugin, password)`; `None` for a plugin it does not
 /// know. The server gives it, since authentication is the protocol's business.
@@ -40,8 +41,8 @@ pub type PasswordVerifier = Arc<dyn Fn(&str, &[u8], &[u8]) -> bool + Send + Sync
 pub struct InstanceOptions {
     /// Values of read-only variables (`port`, `datadir`, `hostname`, `server_uuid` …) by name.
     pub facts: Vec<(&'static str, VarValue)>,
-    /// The machine's offset from UTC in seconds (`time_zone = SYSTEM`).
-    pub system_offset: i32,
+    /// The machine's time zone (`time_zone = SYSTEM`).
+    pub system_zone: Zone,
     /// Identity of the server in UUID().
     pub node: [u8; 6],
     /// For CREATE USER and the like; without it an account can only have an empty password or a given hash.

@@ -10,6 +10,7 @@ use super::instance::Instance;
 use super::persisted::PersistedStore;
 use super::transactions::TransactionRow;
 use crate::persisted::PersistedValue;
+use types::temporal::Zone;
 
 impl Instance {
     /// The open transactions of all connections, by connection.
@@ -96,8 +97,8 @@ impl Instance {
             let Some(instance) = me.upgrade() else { return };
             let listener = instance.deadlocks.listener.lock().clone();
             if let Some(tell) = listener {
-                let offset = instance.options.system_offset;
-                let text = report.text(&instance.engine.catalog(), offset);
+                let zone = instance.options.system_zone;
+                let text = report.text(&instance.engine.catalog(), zone);
                 tell(&format!(
                     "Transactions deadlock detected, dumping detailed information.\n{text}"
                 ));
@@ -105,9 +106,9 @@ impl Instance {
         }))
     }
 
-    /// The last deadlock as text, with times at this offset from UTC in seconds.
-    pub(crate) fn last_deadlock(&self, offset: i32) -> Option<String> {
+    /// The last deadlock as text, with times of this zone.
+    pub(crate) fn last_deadlock(&self, zone: Zone) -> Option<String> {
         let last = self.deadlocks.last.lock().clone()?;
-        Some(last.text(&self.engine.catalog(), offset))
+        Some(last.text(&self.engine.catalog(), zone))
     }
 }

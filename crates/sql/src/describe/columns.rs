@@ -6,6 +6,7 @@ use super::create_table::{default_text, now_text};
 use super::keys;
 use crate::access::SecurityContext;
 use crate::access::privilege::COLUMN_SET;
+use types::temporal::Zone;
 
 /// What metadata says of a column beyond its definition.
 pub(crate) struct ColumnFacts {
@@ -47,8 +48,8 @@ pub(crate) fn key_of(def: &TableDef, column: usize) -> &'static str {
     }
 }
 
-/// The facts of a column; `offset` is the session's from UTC in seconds.
-pub(crate) fn column_facts(def: &TableDef, column: usize, offset: i32) -> ColumnFacts {
+/// The facts of a column; `zone` is the session's.
+pub(crate) fn column_facts(def: &TableDef, column: usize, zone: Zone) -> ColumnFacts {
     let c = &def.columns[column];
     let mut extra = Vec::new();
     if c.auto_increment {
@@ -69,7 +70,7 @@ pub(crate) fn column_facts(def: &TableDef, column: usize, offset: i32) -> Column
     }
     ColumnFacts {
         key: key_of(def, column),
-        default: default_text(c, offset),
+        default: default_text(c, zone),
         extra: extra.join(" "),
     }
 }

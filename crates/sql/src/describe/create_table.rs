@@ -7,6 +7,7 @@ use types::{Charset, CollationId, DataType, Value};
 use super::keys;
 use crate::context::Session;
 use sql_expr::vars::SqlMode;
+use types::temporal::Zone;
 
 /// A name in backticks.
 pub fn quote(name: &str) -> String {
@@ -69,8 +70,8 @@ pub(crate) fn now_text(ty: &DataType) -> String {
     }
 }
 
-/// A column's default as SHOW COLUMNS prints it; `offset` is the session's from UTC in seconds.
-pub fn default_text(c: &ColumnDef, offset: i32) -> Option<String> {
+/// A column's default as SHOW COLUMNS prints it; `zone` is the session's.
+pub fn default_text(c: &ColumnDef, zone: Zone) -> Option<String> {
     match &c.default {
         ColumnDefault::None | ColumnDefault::Null => None,
         ColumnDefault::Now => Some(now_text(&c.ty)),
@@ -78,7 +79,7 @@ pub fn default_text(c: &ColumnDef, offset: i32) -> Option<String> {
         ColumnDefault::Literal(v) => Some(match &c.ty {
             // MySQL prints these in digits, whatever they are.
             DataType::Binary(_) | DataType::VarBinary(_) => {
-                let bytes = value_bytes(&c.ty, v, offset);
+                let bytes = value_bytes(&c.ty, v, zone);
                 if bytes.is_empty() {
                     String::new()
                 } else {
@@ -86,7 +87,7 @@ pub fn default_text(c: &ColumnDef, offset: i32) -> Option<String> {
                 }
             }
             ty => {
-                let (bytes, text) = value_text(ty, v, offset);
+                let (bytes, text) = value_text(ty, v, zone);
                 text.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned())
             }
         }),
@@ -94,16 +95,14 @@ pub fn default_text(c: &ColumnDef, offset: i32) -> Option<String> {
 }
 
 /// A default as bytes of the column's character set.
-fn value_bytes(ty: &DataType, v: &Value, offset: i32) -> Vec<u8> {
+fn value_bytes(ty: &DataType, v: &Value, zone: Zone) -> Vec<u8> {
     if let Value::Bit(bits, _) = v {
         return format!("b'{bits:b}'").into();
     }
     let mut out = Vec::new();
     match (ty, v) {
         (DataType::Timestamp(_), Value::DateTime(d)) if !d.is_zero() => {
-            d.shift_seconds(i64::from(offset))
-                .unwrap_or(*d)
-                .write_text(&mut out);
+            zone.to_local(*d).unwrap_or(*d).write_text(&mut out);
         }
         _ => types::convert::write_text(v.as_ref(), ty, &mut out),
     }
@@ -115,8 +114,8 @@ fn value_bytes(ty: &DataType, v: &Value, offset: i32) -> Vec<u8> {
 }
 
 /// A default as bytes of the column's character set, and as text where it is one.
-fn value_text(ty: &DataType, v: &Value, offset: i32) -> (Vec<u8>, Option<String>) {
-    let bytes = value_bytes(ty, v, offset);
+fn value_text(ty: &DataType, v: &Value, zone: Zone) -> (Vec<u8>, Option<String>) {
+    let bytes = value_bytes(ty, v, zone);
     let mut text = Vec::new();
     let from = ty.collation().charset();
     if ty.is_character() && !from.is_utf8() {
@@ -129,8 +128,8 @@ fn value_text(ty: &DataType, v: &Value, offset: i32) -> (Vec<u8>, Option<String>
 
 /// A default as DEFAULT has it in SHOW CREATE TABLE. What utf8mb3 has no characters for is printed in digits, as MySQL 8.0 does:
 /// text in it would not be what was stored when the statement is run again.
-fn default_literal(ty: &DataType, v: &Value, offset: i32) -> String {
-    match value_text(ty, v, offset) {
+fn default_literal(ty: &DataType, v: &Value, zone: Zone) -> String {
+    match value_text(ty, v, zone) {
         (_, Some(text)) if matches!(v, Value::Bit(..)) => text,
         (_, Some(text)) if Charset::Utf8mb3.first_invalid(text.as_bytes()).is_none() => {
             literal(&text)
@@ -139,7 +138,7 @@ fn default_literal(ty: &DataType, v: &Value, offset: i32) -> String {
     }
 }
 
-fn column_text(c: &ColumnDef, table: CollationId, q: Quoting, offset: i32) -> String {
+fn column_text(c: &ColumnDef, table: CollationId, q: Quoting, zone: Zone) -> String {
     let mut t = format!("  {} {}", q.name(&c.name), c.ty);
     if c.ty.is_character() && !matches!(c.ty, DataType::Json) {
         let co = c.ty.collation();
@@ -168,7 +167,7 @@ fn column_text(c: &ColumnDef, table: CollationId, q: Quoting, offset: i32) -> St
         ColumnDefault::Now => t.push_str(&format!(" DEFAULT {}", now_text(&c.ty))),
         ColumnDefault::Expr(e) => t.push_str(&format!(" DEFAULT ({e})")),
         ColumnDefault::Literal(v) => {
-            t.push_str(&format!(" DEFAULT {}", default_literal(&c.ty, v, offset)));
+            t.push_str(&format!(" DEFAULT {}", default_literal(&c.ty, v, zone)));
         }
     }
     if c.on_update_now {
@@ -259,12 +258,12 @@ fn option<'o>(o: &'o TableOptions, name: &str) -> Option<&'o str> {
 }
 
 /// `CREATE TABLE` of a definition; `auto_increment` is the next value, shown where it is above 1.
-pub fn create_table_text(def: &TableDef, auto_increment: u64, q: Quoting, offset: i32) -> String {
+pub fn create_table_text(def: &TableDef, auto_increment: u64, q: Quoting, zone: Zone) -> String {
     let mut lines: Vec<String> = def
         .columns
         .iter()
         .filter(|c| !c.is_hidden())
-        .map(|c| column_text(c, def.options.collation, q, offset))
+        .map(|c| column_text(c, def.options.collation, q, zone))
         .collect();
     for i in keys::shown(&def.columns, &def.indexes) {
         lines.push(index_text(i, def, q));

@@ -63,7 +63,7 @@ fn lengths(ty: &DataType) -> (Value, Value) {
 }
 
 fn row(def: &TableDef, at: usize, c: &ColumnDef, v: &View<'_>) -> Vec<Value> {
-    let f = column_facts(def, at, v.offset());
+    let f = column_facts(def, at, v.zone());
     let (chars, bytes) = lengths(&c.ty);
     let (precision, scale) = numeric(&c.ty);
     let character = c.ty.is_character() && !matches!(c.ty, DataType::Json);

@@ -134,7 +134,6 @@ pub(super) const PERFORMANCE_SPECS: &[Spec] = &[
 
 /// Tables of the system schema that have no rows here, since what they hold does not exist.
 pub(super) const MYSQL_SPECS: &[Spec] = &[
-    none("time_zone_name", "Name v64, Time_zone_id u"),
     none("func", "name v64, ret i, dl v128, type v9"),
     none("plugin", "name v64, dl v128"),
     none(

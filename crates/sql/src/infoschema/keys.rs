@@ -137,7 +137,7 @@ fn table_stats(v: &View<'_>) -> Vec<Vec<Value>> {
         out.push(vec![
             name(&t.def.schema),
             name(&t.def.name),
-            moment(stats.made_us, v.offset()),
+            moment(stats.made_us, v.zone()),
             uint(stats.rows),
             uint(pages.next().unwrap_or(0)),
             uint(pages.sum()),
@@ -174,7 +174,7 @@ fn of_indexes(t: &Table, v: &View<'_>) -> Vec<Vec<Value>> {
                 name(&t.def.schema),
                 name(&t.def.name),
                 name(index),
-                moment(stats.made_us, v.offset()),
+                moment(stats.made_us, v.zone()),
                 name(stat),
                 uint(n),
                 sampled.map_or(Value::Null, uint),

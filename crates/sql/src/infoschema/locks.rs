@@ -10,6 +10,7 @@ use types::{Isolation, Value};
 use super::spec::{Spec, View, int, moment, name, text, text_or_null, uint};
 use crate::context::lock_names::{LockNames, NamedLock};
 use crate::context::transactions::TransactionRow;
+use types::temporal::Zone;
 
 /// Locks that nobody waits for are listed up to about so many.
 const MOST: usize = 20_000;
@@ -214,9 +215,9 @@ fn transactions(v: &View<'_>) -> Vec<Vec<Value>> {
             vec![
                 uint(t.number()),
                 text(state),
-                second(t.begun_us, v.offset()),
+                second(t.begun_us, v.zone()),
                 wait.map_or(Value::Null, |w| text(&lock_id(w))),
-                since.map_or(Value::Null, |at| second(all.wall(at), v.offset())),
+                since.map_or(Value::Null, |at| second(all.wall(at), v.zone())),
                 uint(t.changes + structs),
                 uint(t.process.id),
                 text_or_null(t.statement().as_deref()),
@@ -244,7 +245,7 @@ fn transactions(v: &View<'_>) -> Vec<Vec<Value>> {
 
 fn innodb_lock_waits(v: &View<'_>) -> Vec<Vec<Value>> {
     let mut all = Locks::of(v);
-    let offset = v.offset();
+    let zone = v.zone();
     let locks = std::mem::take(&mut all.listing.locks);
     let waits = std::mem::take(&mut all.listing.waits);
     let mut out = Vec::with_capacity(waits.len());
@@ -264,7 +265,7 @@ fn innodb_lock_waits(v: &View<'_>) -> Vec<Vec<Value>> {
             all.transactions.get(&b.owner),
         );
         let begun =
-            |t: Option<&TransactionRow>| t.map_or(Value::Null, |t| second(t.begun_us, offset));
+            |t: Option<&TransactionRow>| t.map_or(Value::Null, |t| second(t.begun_us, zone));
         let trx_age = |t: Option<&TransactionRow>| {
             let us = t.map(|t| all.wall_us.saturating_sub(t.begun_us).max(0));
             us.map_or(Value::Null, |us| time((us / 1_000_000) as u64))
@@ -280,7 +281,7 @@ fn innodb_lock_waits(v: &View<'_>) -> Vec<Vec<Value>> {
             text_or_null(id.as_deref())
         };
         out.push(vec![
-            second(all.wall(since), offset),
+            second(all.wall(since), zone),
             time(age),
             int(age as i64),
             text_or_null(full.as_deref()),
@@ -320,8 +321,8 @@ fn innodb_lock_waits(v: &View<'_>) -> Vec<Vec<Value>> {
 }
 
 /// The second that a moment is in.
-fn second(us: i64, offset: i32) -> Value {
-    moment(us - us.rem_euclid(1_000_000), offset)
+fn second(us: i64, zone: Zone) -> Value {
+    moment(us - us.rem_euclid(1_000_000), zone)
 }
 
 /// Seconds as TIME.

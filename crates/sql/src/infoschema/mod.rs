@@ -15,6 +15,7 @@ mod locks;
 mod server;
 mod spec;
 mod tables;
+mod time_zones;
 pub(crate) mod views;
 
 use std::sync::{Arc, LazyLock};
@@ -55,6 +56,7 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         ("sys", locks::SYS_SPECS),
         ("mysql", empty::MYSQL_SPECS),
         ("mysql", keys::MYSQL_SPECS),
+        ("mysql", time_zones::MYSQL_SPECS),
     ]
     .into_iter()
     .flat_map(|(schema, specs)| {

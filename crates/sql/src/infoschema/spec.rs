@@ -2,12 +2,13 @@
 
 use engine::{Catalog, ObjectDef, Schema, Table, TableDef};
 use std::sync::Arc;
-use types::{CollationId, DataType, DateTime, IntWidth, LobSize, Value};
+use types::{CollationId, DataType, IntWidth, LobSize, Value};
 
 use crate::access::needs::Right;
 use crate::access::{AccountState, Priv, SecurityContext};
 use crate::context::Instance;
 use crate::plan::{NameSpace, VirtualColumn, VirtualCtx};
+use types::temporal::Zone;
 
 /// `utf8mb3_bin`: names of schemas and tables compare exactly.
 const NAMES: CollationId = CollationId(83);
@@ -88,12 +89,12 @@ pub(super) fn uint(n: u64) -> Value {
 }
 
 /// A moment in microseconds since 1970 as local time; NULL for 0.
-pub(super) fn moment(us: i64, offset: i32) -> Value {
+pub(super) fn moment(us: i64, zone: Zone) -> Value {
     if us == 0 {
         return Value::Null;
     }
-    let local = us + i64::from(offset) * 1_000_000;
-    DateTime::from_unix_micros(local, 0).map_or(Value::Null, Value::DateTime)
+    let local = zone.local(us).map(|d| d.with_fsp(0));
+    local.map_or(Value::Null, Value::DateTime)
 }
 
 /// What rows are made from.
@@ -123,9 +124,9 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The session's offset from UTC in seconds.
-    pub(super) fn offset(&self) -> i32 {
-        self.ctx.cx.tz_offset
+    /// The session's time zone.
+    pub(super) fn zone(&self) -> Zone {
+        self.ctx.cx.zone
     }
 
     pub(super) fn catalog(&self) -> &Catalog {

@@ -9,6 +9,7 @@ use crate::describe::row_format;
 
 use super::spec::{Spec, View, int, moment, name, text, uint};
 use super::views::table_row;
+use types::temporal::Zone;
 
 const PAGE: u64 = 16 << 10;
 
@@ -68,8 +69,8 @@ pub struct TableFacts {
 }
 
 impl TableFacts {
-    /// Of a table; `offset` is the session's from UTC in seconds.
-    pub fn of(t: &Table, engine: &Engine, offset: i32) -> TableFacts {
+    /// Of a table; `zone` is the session's.
+    pub fn of(t: &Table, engine: &Engine, zone: Zone) -> TableFacts {
         let rows = t.row_count_estimate();
         // What is on the disk, compressed or not.
         let sizes = engine.table_sizes(t);
@@ -97,7 +98,7 @@ impl TableFacts {
             index: sizes.index,
             free: sizes.free,
             auto_increment: has_auto.then(|| t.auto_increment_next().max(1)),
-            created: moment(o.created_us, offset),
+            created: moment(o.created_us, zone),
             collation: o.collation.name(),
             options: options.join(" "),
             comment: o.comment.clone(),
@@ -188,10 +189,10 @@ fn tables(v: &View<'_>) -> Vec<Vec<Value>> {
             name(&t.def.name),
             text("BASE TABLE"),
         ];
-        row.extend(TableFacts::of(t, v.ctx.engine, v.offset()).values());
+        row.extend(TableFacts::of(t, v.ctx.engine, v.zone()).values());
         out.push(row);
     }
-    out.extend(v.views().iter().map(|o| table_row(o, v.offset())));
+    out.extend(v.views().iter().map(|o| table_row(o, v.zone())));
     out
 }
 

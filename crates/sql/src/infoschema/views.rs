@@ -8,6 +8,7 @@ use crate::access::Priv;
 use crate::access::context::is_virtual;
 use crate::bind::view_def::ViewDef;
 use crate::describe::view::{check_option, security};
+use types::temporal::Zone;
 
 fn views(v: &View<'_>) -> Vec<Vec<Value>> {
     let mut out = Vec::new();
@@ -53,7 +54,7 @@ fn usage(v: &View<'_>) -> Vec<Vec<Value>> {
 }
 
 /// The row of TABLES of a view.
-pub(super) fn table_row(view: &ObjectDef, offset: i32) -> Vec<Value> {
+pub(super) fn table_row(view: &ObjectDef, zone: Zone) -> Vec<Value> {
     let created = ViewDef::of(view).map_or(0, |d| d.created_us);
     let mut row = vec![
         name("def"),
@@ -61,24 +62,24 @@ pub(super) fn table_row(view: &ObjectDef, offset: i32) -> Vec<Value> {
         name(&view.name),
         text("VIEW"),
     ];
-    row.extend(status_values(created, offset));
+    row.extend(status_values(created, zone));
     row
 }
 
 /// From engine to comment, as TABLES and SHOW TABLE STATUS have them.
-fn status_values(created_us: i64, offset: i32) -> Vec<Value> {
+fn status_values(created_us: i64, zone: Zone) -> Vec<Value> {
     let mut row = vec![Value::Null; 10];
-    row.push(moment(created_us, offset));
+    row.push(moment(created_us, zone));
     row.extend(std::iter::repeat_n(Value::Null, 5));
     row.push(text("VIEW"));
     row
 }
 
 /// The row of SHOW TABLE STATUS of a view.
-pub(crate) fn status_row(view: &ObjectDef, offset: i32) -> Vec<Value> {
+pub(crate) fn status_row(view: &ObjectDef, zone: Zone) -> Vec<Value> {
     let created = ViewDef::of(view).map_or(0, |d| d.created_us);
     let mut row = vec![text(&view.name)];
-    row.extend(status_values(created, offset));
+    row.extend(status_values(created, zone));
     row
 }
 

@@ -4,7 +4,7 @@ use super::assign::Sink;
 use crate::datatype::DataType;
 use crate::decimal::arith::Rounding;
 use crate::error::{SqlError, SqlResult, codes};
-use crate::temporal::{Date, DateTime, Days, MICROS, TIME_MAX_MICROS, Time};
+use crate::temporal::{Date, DateTime, Days, MICROS, TIME_MAX_MICROS, Time, Universal};
 use crate::value::ValueRef;
 
 /// Why a value is not stored as it came: MySQL's warning code outside strict mode.
@@ -14,6 +14,8 @@ enum Fault {
     Truncated,
     /// A value outside the calendar or the type: 1264.
     Range,
+    /// A time that the session's zone does not have: 1299.
+    Moment,
 }
 
 fn kind(ty: &DataType) -> &'static str {
@@ -40,6 +42,7 @@ fn report(v: ValueRef<'_>, fault: Fault, s: &mut Sink<'_, '_>) -> SqlResult<()> 
     let e = match fault {
         Fault::Truncated => SqlError::data_truncated(column, row),
         Fault::Range => SqlError::out_of_range(column, row),
+        Fault::Moment => SqlError::invalid_timestamp(column, row),
     };
     s.fail(e)
 }
@@ -122,10 +125,7 @@ fn parse_text(v: ValueRef<'_>, s: &mut Sink<'_, '_>) -> SqlResult<DateTime> {
         report(v, Fault::Truncated, s)?;
     }
     match p.offset {
-        Some(o) => {
-            let local = s.mode.offset - i64::from(o);
-            Ok(p.value.shift_seconds(local).unwrap_or(p.value))
-        }
+        Some(o) => Ok(s.mode.zone.from_offset(p.value, o).unwrap_or(p.value)),
         None => Ok(p.value),
     }
 }
@@ -160,7 +160,11 @@ fn timestamp(v: ValueRef<'_>, fsp: u8, s: &mut Sink<'_, '_>) -> SqlResult<DateTi
     if local.is_zero() {
         return Ok(local);
     }
-    let utc = local.shift_seconds(-s.mode.offset);
+    let utc = s.mode.zone.to_utc(local);
+    if let Some(Universal::Never(_)) = utc {
+        report(v, Fault::Moment, s)?;
+    }
+    let utc = utc.map(Universal::time);
     match utc.and_then(|u| Some((u, u.to_unix_seconds()?))) {
         Some((u, 1..=2_147_483_647)) => Ok(u),
         _ => {

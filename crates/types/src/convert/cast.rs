@@ -236,7 +236,7 @@ fn datetime(
                         truncated(kind, v, warnings);
                     }
                     match p.offset {
-                        Some(o) => p.value.shift_seconds(mode.offset - i64::from(o)),
+                        Some(o) => mode.zone.from_offset(p.value, o),
                         None => Some(p.value),
                     }
                 }

@@ -116,6 +116,8 @@ ctors! {
     collation_mismatch(collation: &str, charset: &str) = ER_COLLATION_CHARSET_MISMATCH, "COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'";
     /// 1300.
     invalid_character_string(charset: &str, text: &str) = ER_INVALID_CHARACTER_STRING, "Invalid {} character string: '{}'", charset, cut(text, 64);
+    /// 1299; `row` counts from 1.
+    invalid_timestamp(column: &str, row: u64) = ER_WARN_INVALID_TIMESTAMP, "Invalid TIMESTAMP value in column '{column}' at row {row}";
     /// 1298.
     unknown_time_zone(name: &str) = ER_UNKNOWN_TIME_ZONE, "Unknown or incorrect time zone: '{}'", cut(name, 64);
     /// 1060.

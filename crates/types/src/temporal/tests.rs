@@ -407,21 +407,12 @@ fn zones() {
         ("+1:00", 3600),
     ] {
         assert_eq!(
-            TimeZone::parse(text).map(TimeZone::offset),
-            Some(secs),
+            TimeZone::parse(text).map(|z| z.zone(Zone::UTC)),
+            Some(Zone::Fixed(secs)),
             "{text}"
         );
     }
-    for bad in [
-        "",
-        "Europe/Berlin",
-        "+14:01",
-        "-14:00",
-        "05:00",
-        "+5",
-        "+05:60",
-        "+005:00",
-    ] {
+    for bad in ["", "+14:01", "-14:00", "05:00", "+5", "+05:60", "+005:00"] {
         assert_eq!(TimeZone::parse(bad), None, "{bad}");
     }
     assert_eq!(TimeZone::Offset(-19_800).to_string(), "-05:30");

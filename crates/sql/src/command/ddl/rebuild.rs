@@ -257,7 +257,7 @@ impl<'a, 's> Maker<'a, 's> {
         match (&was.ty, v) {
             // What is stored as universal time is the session's to everybody else.
             (DataType::Timestamp(_), ValueRef::DateTime(d)) => {
-                let local = d.shift_seconds(i64::from(self.cx.tz_offset)).unwrap_or(d);
+                let local = self.cx.zone.to_local(d).unwrap_or(d);
                 self.assigned(at, ValueRef::DateTime(local))
             }
             // The word that stands for what was no member stays what it is.

@@ -77,7 +77,7 @@ pub(in crate::command) fn view_columns(
 pub(super) fn columns(s: &mut Session, name: &ObjectName, full: bool) -> Result<RowSet, SqlError> {
     let def = definition(s, name)?;
     let security = Arc::clone(s.security());
-    let offset = s.vars.hot().time_zone.offset(s.facts.system_offset);
+    let zone = s.vars.hot().time_zone.zone(s.facts.system_zone);
     let mut r = RowSet::new();
     r.add_text("Field", 64);
     r.add_text("Type", 1 << 24);
@@ -97,7 +97,7 @@ pub(super) fn columns(s: &mut Session, name: &ObjectName, full: bool) -> Result<
         if c.is_hidden() || !sees {
             continue;
         }
-        let f = column_facts(&def, i, offset);
+        let f = column_facts(&def, i, zone);
         let mut row = vec![text(&c.name), text(&c.ty.to_string())];
         if full {
             row.push(text_or_null(collation_of(c)));
@@ -189,7 +189,7 @@ pub(super) fn fields(
         })?;
     }
     let def = definition(s, &name)?;
-    let offset = s.vars.hot().time_zone.offset(s.facts.system_offset);
+    let zone = s.vars.hot().time_zone.zone(s.facts.system_zone);
     let ci = types::CollationId::UTF8MB4_GENERAL_CI;
     let mut out = Vec::new();
     for (i, c) in def.columns.iter().enumerate() {
@@ -212,7 +212,7 @@ pub(super) fn fields(
         if c.auto_increment {
             m.flags |= field_flags::AUTO_INCREMENT;
         }
-        let default = column_facts(&def, i, offset).default;
+        let default = column_facts(&def, i, zone).default;
         out.push((m, default.map(String::into_bytes)));
     }
     Ok(out)

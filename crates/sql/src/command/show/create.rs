@@ -95,8 +95,8 @@ fn table(s: &mut Session, name: &ObjectName) -> Result<RowSet, SqlError> {
         .catalog()
         .table(&def.schema, &def.name)
         .map_or(0, |t| t.auto_increment_next());
-    let offset = s.vars.hot().time_zone.offset(s.facts.system_offset);
-    let text = create_table_text(&def, next, Quoting::of(s), offset);
+    let zone = s.vars.hot().time_zone.zone(s.facts.system_zone);
+    let text = create_table_text(&def, next, Quoting::of(s), zone);
     let mut r = RowSet::texts(
         &["Table", "Create Table"],
         &[64, text.len().max(1024) as u32],

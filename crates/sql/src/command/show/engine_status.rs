@@ -8,6 +8,7 @@ use types::error::codes;
 use crate::context::Session;
 use crate::context::deadlocks::transaction_text;
 use crate::describe::rowset::RowSet;
+use types::temporal::Zone;
 
 /// Bytes of the list of transactions, at most.
 const LIST: usize = 512 << 10;
@@ -83,15 +84,15 @@ pub(super) fn engine_status(s: &mut Session, name: &str, topic: &str) -> Result<
     Ok(r)
 }
 
-/// The offset of the times shown, in seconds.
-fn offset(s: &Session) -> i32 {
-    s.vars.hot().time_zone.offset(s.facts.system_offset)
+/// The zone of the times shown.
+fn zone(s: &Session) -> Zone {
+    s.vars.hot().time_zone.zone(s.facts.system_zone)
 }
 
 /// The section of the last deadlock; none before the first.
 fn last_deadlock(s: &Session) -> String {
     let line = "------------------------";
-    match s.instance.last_deadlock(offset(s)) {
+    match s.instance.last_deadlock(zone(s)) {
         Some(text) => format!("{line}\nLATEST DETECTED DEADLOCK\n{line}\n{text}"),
         None => String::new(),
     }

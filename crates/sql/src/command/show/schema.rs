@@ -130,7 +130,7 @@ pub(super) fn table_status(s: &mut Session, name: Option<&str>) -> Result<RowSet
     r.add_column("Checksum", DataType::BIGINT, true);
     r.add_text("Create_options", 256);
     r.add_text("Comment", 2048);
-    let offset = s.vars.hot().time_zone.offset(s.facts.system_offset);
+    let zone = s.vars.hot().time_zone.zone(s.facts.system_zone);
     if infoschema::canonical_schema(&name).is_some() {
         for t in infoschema::table_names(&name) {
             let mut row = vec![Value::Null; r.columns.len()];
@@ -147,11 +147,11 @@ pub(super) fn table_status(s: &mut Session, name: Option<&str>) -> Result<RowSet
             if !security.sees_table(&name, &t.def.name) {
                 continue;
             }
-            let f = TableFacts::of(t, &engine, offset);
+            let f = TableFacts::of(t, &engine, zone);
             r.rows.push(f.status_row());
         }
         for v in x.views().filter(|v| security.sees_table(&name, &v.name)) {
-            r.rows.push(infoschema::views::status_row(v, offset));
+            r.rows.push(infoschema::views::status_row(v, zone));
         }
         // By name, whatever they are.
         r.rows.sort_by(|a, b| name_of(a).cmp(name_of(b)));

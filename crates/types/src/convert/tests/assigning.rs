@@ -365,7 +365,7 @@ fn into_timestamps_times_and_years() {
         (DataType::Year, Value::Int(1900), "!1264", "0000", &[1264]),
     ]);
     let east = ConvertMode {
-        offset: 7200,
+        zone: crate::temporal::Zone::Fixed(7200),
         ..ConvertMode::STRICT
     };
     let (s, _) = try_assign(&DataType::Timestamp(0), &t("2024-01-31 01:00:00"), &east).unwrap();
