@@ -7,9 +7,13 @@
 //! | module | what |
 //! |---|---|
 //! | [`group`] | what a transaction leaves in the log for the binary log |
+//! | [`derive`] | groups become numbered events |
+//! | [`files`] | the files of the binary log |
 //!
 //! What it never does: stand in a commit's way, sync for a commit, or send what is not durable here.
 
 #![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 
+pub mod derive;
+pub mod files;
 pub mod group;
