@@ -14,6 +14,7 @@ mod counters;
 mod ddl;
 mod engine;
 mod error;
+mod events;
 mod flushing;
 mod interrupt;
 pub mod lock;
@@ -40,6 +41,7 @@ mod xa;
 
 pub use ddl::{Existing, Keys, Reshape, Rewrite, UNFINISHED};
 pub use engine::{Engine, EngineCounters, EngineOptions};
+pub use events::{Follower, Group, GroupEnd, GroupPosition, GroupReader};
 pub use interrupt::{Deadline, Interrupt};
 pub use notices::NoticeListener;
 pub use open::OpenReport;

@@ -59,9 +59,9 @@ impl Session {
         if engine.catalog().schema(&def.name).is_some() {
             return Err(SqlError::db_exists(&def.name));
         }
-        engine
-            .change_rows(vec![RowChange::Put(schema_row(&def))])
-            .await?;
+        let rows = vec![RowChange::Put(schema_row(&def))];
+        let event = self.take_definition_event();
+        engine.change_rows_and_tell(rows, event).await?;
         engine.change_catalog(|c| c.put_schema(def));
         Ok(())
     }
@@ -77,12 +77,12 @@ impl Session {
         let Some(old) = engine.catalog().schema(&def.name).cloned() else {
             return Err(SqlError::unknown_db(&def.name));
         };
-        engine
-            .change_rows(vec![
-                RowChange::Remove(schema_row(&old.def)),
-                RowChange::Put(schema_row(&def)),
-            ])
-            .await?;
+        let rows = vec![
+            RowChange::Remove(schema_row(&old.def)),
+            RowChange::Put(schema_row(&def)),
+        ];
+        let event = self.take_definition_event();
+        engine.change_rows_and_tell(rows, event).await?;
         engine.change_catalog(|c| c.put_schema(def));
         Ok(())
     }
@@ -124,7 +124,8 @@ impl Session {
         let mut rows = vec![RowChange::Remove(schema_row(&s.def))];
         rows.extend(gone.iter().map(|t| RowChange::Remove(table_row(&t.def))));
         rows.extend(s.objects.values().map(|o| RowChange::Remove(object_row(o))));
-        engine.change_rows(rows).await?;
+        let event = self.take_definition_event();
+        engine.change_rows_and_tell(rows, event).await?;
         for t in s.tables.values() {
             t.retired.store(true, Ordering::SeqCst);
         }
@@ -186,7 +187,8 @@ impl Session {
         let space = engine.make_space(&mut def, path, false).await?;
         let mut rows = vec![RowChange::Put(table_row(&def))];
         rows.extend(ties.rows());
-        let done = engine.change_rows(rows).await;
+        let event = self.take_definition_event();
+        let done = engine.change_rows_and_tell(rows, event).await;
         if let Err(e) = done {
             engine.abandon_file(space.id());
             return Err(e);
@@ -238,7 +240,8 @@ impl Session {
             RowChange::Remove(table_row(&old.def)),
             RowChange::Put(table_row(&def)),
         ];
-        if let Err(e) = engine.change_rows(rows).await {
+        let event = self.take_definition_event();
+        if let Err(e) = engine.change_rows_and_tell(rows, event).await {
             engine.abandon_file(space.id());
             return Err(e);
         }
@@ -329,7 +332,8 @@ impl Session {
             rows.push(RowChange::Put(table_row(def)));
         }
         rows.extend(views.rows());
-        engine.change_rows(rows).await?;
+        let event = self.take_definition_event();
+        engine.change_rows_and_tell(rows, event).await?;
         for (old, _) in &renamed {
             old.retired.store(true, Ordering::SeqCst);
         }
@@ -363,6 +367,15 @@ impl Engine {
     pub(super) async fn change_rows(
         self: &Arc<Self>,
         changes: Vec<RowChange>,
+    ) -> Result<(), SqlError> {
+        self.change_rows_and_tell(changes, None).await
+    }
+
+    /// As [`change_rows`](Self::change_rows); the transaction leaves a group of events.
+    pub(super) async fn change_rows_and_tell(
+        self: &Arc<Self>,
+        changes: Vec<RowChange>,
+        event: Option<Vec<u8>>,
     ) -> Result<(), SqlError> {
         let Some(catalog) = self.ddl.catalog_table() else {
             return Err(SqlError::internal("no catalog"));
@@ -408,6 +421,7 @@ impl Engine {
                 return Err(e);
             }
         }
+        s.put_group(event.as_deref());
         s.commit().await?;
         let end = self.log.end();
         self.log
@@ -492,12 +506,14 @@ impl Engine {
     }
 
     /// Replaces a table's definition on disk, with other rows of the catalog, and for everybody. The AUTO_INCREMENT counter goes on at
-    /// the definition's, which may be lower, but above all rows; as before where that is 0. Nobody uses the table.
+    /// the definition's, which may be lower, but above all rows; as before where that is 0. Nobody uses the table. `event`: what it leaves for
+    /// readers of the log.
     pub(super) async fn replace_def(
         self: &Arc<Self>,
         old: &Arc<Table>,
         mut def: TableDef,
         also: Vec<RowChange>,
+        event: Option<Vec<u8>>,
     ) -> Result<(), SqlError> {
         let next = match def.options.auto_increment {
             0 => {
@@ -511,7 +527,7 @@ impl Engine {
             RowChange::Put(table_row(&def)),
         ];
         rows.extend(also);
-        self.change_rows(rows).await?;
+        self.change_rows_and_tell(rows, event).await?;
         let new = Table::open(self.pager(), def, old.space.clone(), Some(old));
         let set = next.map(|next| self.set_counter(&new, next));
         self.show_instead(old, new);

@@ -14,9 +14,20 @@ use pager::OpError;
 use std::sync::Arc;
 use types::SqlError;
 
-/// Where a transaction stood.
+/// Where a transaction stood: its last record, and how many bytes of events it had.
 #[derive(Clone, Copy, Debug)]
-pub struct Mark(Lsn);
+pub struct Mark {
+    pub(super) record: Lsn,
+    pub(super) events: u64,
+}
+
+impl Mark {
+    /// Where it had done nothing.
+    pub(crate) const START: Mark = Mark {
+        record: Lsn::NONE,
+        events: 0,
+    };
+}
 
 /// Whether rows are read as foreign keys read them: the newest, whatever a snapshot sees.
 pub(super) fn is_of_foreign_key(mode: ReadMode) -> bool {
@@ -37,10 +48,13 @@ impl Session {
     /// Where the transaction stands.
     #[inline]
     pub fn mark(&self) -> Mark {
-        Mark(match self.txid {
-            TxnId::NONE => Lsn::NONE,
-            _ => self.reg.last(),
-        })
+        match self.txid {
+            TxnId::NONE => Mark::START,
+            _ => Mark {
+                record: self.reg.last(),
+                events: self.events.len(),
+            },
+        }
     }
 
     /// Undoes what the transaction has changed since; its locks stay. Nothing is left to undo where it was rolled back meanwhile.
@@ -51,7 +65,7 @@ impl Session {
         match self.txid {
             TxnId::NONE => Ok(()),
             _ if base::mutant!("refused-change-not-taken-back") => Ok(()),
-            _ => self.undo_to(mark.0).await,
+            _ => self.undo_to(mark).await,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Undoing a transaction's changes, newest first, each with a compensation record that says what is left to undo
 //! (ARIES: Mohan et al., TODS 17(1), 1992, section 6). The same code rolls back losers after a crash.
 
-use super::{Pins, Session};
+use super::{Mark, Pins, Session};
 use crate::error;
 use crate::record::{HEADER, RowVersion, SecValue, Undo, UndoOp};
 use crate::schema::Table;
@@ -13,8 +13,10 @@ use std::sync::atomic::Ordering;
 use types::SqlError;
 
 impl Session {
-    /// Undoes every change after the record at `to` (none: all).
-    pub(crate) async fn undo_to(&mut self, to: Lsn) -> Result<(), SqlError> {
+    /// Undoes every change since, and takes off the events that came with them.
+    pub(crate) async fn undo_to(&mut self, to: Mark) -> Result<(), SqlError> {
+        self.events.cut(to.events);
+        let to = to.record;
         let mut at = self.reg.last();
         let mut record = Vec::new();
         let mut change = Change::default();
