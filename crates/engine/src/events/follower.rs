@@ -163,6 +163,22 @@ impl Engine {
         GroupPosition::at(self.complete())
     }
 
+    /// Behind the last group that was committed since the start; none: there was none.
+    pub fn groups_committed(&self) -> Lsn {
+        self.events.committed()
+    }
+
+    /// Waits until all groups that were committed by now are durable, whatever their commits have waited for; gives the position behind them.
+    ///
+    /// # Errors
+    /// 1030: the log has failed or was closed.
+    pub async fn groups_durable(&self) -> Result<Lsn, SqlError> {
+        let lsn = self.events.committed();
+        let durable = self.log.wait_durable(lsn).await;
+        durable.map_err(|e| error::storage(e, "the log"))?;
+        Ok(lsn)
+    }
+
     /// The oldest position from which the log is there: where a follower can begin that has lost its place.
     pub fn oldest_log(&self) -> Lsn {
         self.pager.oldest_kept()
@@ -244,6 +260,20 @@ impl Follower {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Where it reads next: all groups whose commit record is before were given.
+    pub fn position(&self) -> Lsn {
+        self.log.position()
+    }
+
+    /// From where a follower goes on that is to give all that this one has not.
+    pub fn resume(&self) -> GroupPosition {
+        let at = self.log.position();
+        GroupPosition {
+            from: self.firsts.first().map_or(at, |o| (*o).min(at)),
+            after: self.after,
         }
     }
 

@@ -42,6 +42,8 @@ pub(crate) struct EventLog {
     kept: AtomicU64,
     /// Where the log went on at the start, and the transactions that were open there and will be ended.
     start: Mutex<(Lsn, HashSet<u64>)>,
+    /// Behind the last group that was committed since.
+    committed: AtomicU64,
 }
 
 impl EventLog {
@@ -81,6 +83,16 @@ impl EventLog {
     /// Sets it; gives the one before.
     pub(crate) fn keep(&self, from: Lsn) -> Lsn {
         Lsn(self.kept.swap(from.0, Ordering::AcqRel))
+    }
+
+    /// A group was committed whose record ends at `end`.
+    pub(crate) fn set_committed(&self, end: Lsn) {
+        self.committed.fetch_max(end.0, Ordering::AcqRel);
+    }
+
+    /// Behind the last group that was committed since the start; none: there was none.
+    pub(crate) fn committed(&self) -> Lsn {
+        Lsn(self.committed.load(Ordering::Acquire))
     }
 
     /// A start has found the log's end at `at`; of the transactions that were open there, `left` will be ended.

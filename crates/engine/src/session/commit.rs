@@ -134,6 +134,9 @@ impl Session {
                 last,
             });
         }
+        if events {
+            engine.events.set_committed(done.end);
+        }
         // After that: a checkpoint finds the transaction among the active ones or in the purge queue.
         rec.ended();
         self.lost = 0;

@@ -26,6 +26,8 @@ pub struct Head {
     pub checksum: Checksum,
     /// What was done before it.
     pub previous: GtidSet,
+    /// When it was begun, in seconds since 1970.
+    pub began: u32,
 }
 
 fn damaged(why: &str) -> io::Error {
@@ -128,7 +130,7 @@ pub fn read_head(file: &dyn File) -> io::Result<Head> {
     }
     let (described, sum) = Format::read(format.body).map_err(wrong)?;
     Event::read(&bytes[first..], sum).map_err(wrong)?;
-    let behind = first + format.bytes.len();
+    let (behind, began) = (first + format.bytes.len(), format.header.timestamp);
     // A set of very many servers is longer than what was read.
     let next = Header::read(&mut Reader::new(&bytes[behind..])).map_err(wrong)?;
     let end = behind + next.size as usize;
@@ -145,5 +147,6 @@ pub fn read_head(file: &dyn File) -> io::Result<Head> {
     Ok(Head {
         checksum: described.checksum,
         previous,
+        began,
     })
 }

@@ -42,6 +42,7 @@ pub struct Store {
     durable: u64,
     /// What the first file says was before it.
     before_first: GtidSet,
+    began: bool,
 }
 
 fn damaged(what: &Path, why: &str) -> io::Error {
@@ -146,6 +147,7 @@ impl Store {
             state,
             pending: Vec::new(),
             before_first: GtidSet::new(),
+            began: false,
         };
         match store.state.phase {
             Phase::Open => {
@@ -162,6 +164,7 @@ impl Store {
                 // Nothing was made under the settings of before that is not durable.
                 store.state.settings = settings;
                 store.next_file(now)?;
+                store.began = true;
             }
         }
         store.write_index()?;
@@ -231,6 +234,33 @@ impl Store {
     /// The file has as many bytes as it should.
     pub fn is_full(&self) -> bool {
         self.state.position >= self.state.settings.max_size
+    }
+
+    /// The files were left in good order, and the next was begun at the start.
+    pub fn began(&self) -> bool {
+        self.began
+    }
+
+    /// The log is to be read from here on, as nothing before it is missing.
+    pub fn go_on_from(&mut self, resume: Lsn) {
+        self.state.resume = self.state.resume.max(resume);
+    }
+
+    /// The number of the first file that has something since `seconds`: of each file that was ended, the next one's beginning says when.
+    ///
+    /// # Errors
+    /// What the disk answers; `InvalidData`: a file is damaged.
+    pub fn first_since(&self, seconds: u32) -> io::Result<u32> {
+        let mut first = self.state.file;
+        for f in self.list.iter().rev().skip(1) {
+            let path = self.names.path(first);
+            let file = self.disk.open(&path, OpenMode::Buffered, false)?;
+            if read_head(&*file)?.began < seconds {
+                break;
+            }
+            first = f.number;
+        }
+        Ok(first)
     }
 
     /// Puts a group in that was committed at `lsn`; the log is then read from `resume` on. `None`: it was there.

@@ -212,6 +212,7 @@ impl Session {
             found_rows: false,
             connection_id: self.facts.connection_id,
             named_locks: &self.instance.named_locks,
+            binary_log: self.instance.binary_log.get().map(|l| &**l),
         };
         exec::eval_scalar(&ctx, &mut x, expr).await
     }
@@ -258,6 +259,7 @@ impl Session {
                 found_rows: self.client.found_rows,
                 connection_id: id,
                 named_locks: &self.instance.named_locks,
+                binary_log: self.instance.binary_log.get().map(|l| &**l),
             };
             let r = exec::run(plan, &mut x, sink).await;
             let (w, n) = x.cx.take_warnings();

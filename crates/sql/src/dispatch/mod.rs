@@ -121,7 +121,8 @@ impl Session {
                     self.run_account(granted, statement, sink).await
                 }
                 Statement::Flush(f) => self.flush(granted, &f.items).await,
-                Statement::Reset(items) => self.reset_items(granted, items),
+                Statement::Reset(items) => self.reset_items(granted, items).await,
+                Statement::PurgeLogs(p) => self.purge_logs(granted, p, params).await,
                 Statement::LockTables(tables) => self.lock_tables(granted, tables).await,
                 Statement::UnlockTables => self.unlock_tables().await,
                 Statement::LockInstance(lock) => self.lock_instance(granted, *lock).await,

@@ -47,6 +47,7 @@ pub use env::ExecCtx;
 pub use error::ExecError;
 pub use named_locks::NamedLocks;
 pub(crate) use row::Built;
+pub(crate) use waiting::unless_killed;
 
 use std::sync::Arc;
 
