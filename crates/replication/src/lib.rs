@@ -6,10 +6,12 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`changes`] | the change log: what sessions change becomes events in their transactions' groups |
 //! | [`group`] | what a transaction leaves in the log for the binary log |
 //!
 //! What it never does: stand in a commit's way, sync for a commit, or send what is not durable here.
 
 #![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 
+pub mod changes;
 pub mod group;

@@ -11,6 +11,7 @@ use crate::access::{Authorized, Ready};
 use crate::bind::BindCtx;
 use crate::bind::params::{TypedParam, type_of};
 use crate::context::Session;
+use crate::context::change_log::Told;
 use crate::context::prologue::Rows;
 use crate::exec::{self, ExecCtx, ExecError};
 use crate::infoschema::Names;
@@ -212,6 +213,7 @@ impl Session {
             found_rows: false,
             connection_id: self.facts.connection_id,
             named_locks: &self.instance.named_locks,
+            told: None,
         };
         exec::eval_scalar(&ctx, &mut x, expr).await
     }
@@ -258,6 +260,12 @@ impl Session {
                 found_rows: self.client.found_rows,
                 connection_id: id,
                 named_locks: &self.instance.named_locks,
+                told: Told::of(
+                    self.instance.change_log(),
+                    (&self.facts, &self.vars),
+                    self.statement_text.as_deref().unwrap_or_default(),
+                    now,
+                ),
             };
             let r = exec::run(plan, &mut x, sink).await;
             let (w, n) = x.cx.take_warnings();

@@ -11,6 +11,7 @@ use base::{Clock, Environment, Random};
 use engine::Engine;
 use types::SqlError;
 
+use super::change_log::ChangeLog;
 use super::com::COM_NAMES;
 use super::deadlocks::Deadlocks;
 use super::persisted::PersistedStore;
@@ -75,6 +76,8 @@ pub struct Instance {
     flushed_us: AtomicU64,
     /// Set by a server that speaks TLS.
     pub(crate) tls_reload: OnceLock<TlsReload>,
+    /// Where changes are kept for the binary log.
+    pub(super) change_log: OnceLock<Arc<dyn ChangeLog>>,
     /// Where SET PERSIST keeps values: set by a server.
     pub(crate) persisted: OnceLock<PersistedStore>,
 }
@@ -133,6 +136,7 @@ impl Instance {
             prepared: Arc::default(),
             tls_reload: OnceLock::new(),
             persisted: OnceLock::new(),
+            change_log: OnceLock::new(),
             memory: Arc::default(),
             deadlocks: Deadlocks::default(),
         });

@@ -3,6 +3,7 @@
 use engine::Session;
 use types::SqlError;
 
+use super::change_log::Told;
 use super::named_locks::NamedLocks;
 use super::{memo, spool, waiting};
 use crate::access::SecurityContext;
@@ -22,6 +23,8 @@ pub struct ExecCtx<'a> {
     pub connection_id: u64,
     /// The instance's named locks.
     pub named_locks: &'a NamedLocks,
+    /// Who is told of changes.
+    pub told: Option<Told<'a>>,
 }
 
 /// What the parts of the executor pass around.
@@ -31,6 +34,7 @@ pub(crate) struct Env<'e> {
     pub security: &'e SecurityContext,
     pub connection_id: u64,
     pub named_locks: &'e NamedLocks,
+    pub told: Option<Told<'e>>,
     pub spools: spool::Spools,
     pub memos: memo::Memos,
     /// What is counted, for EXPLAIN ANALYZE.
@@ -48,6 +52,7 @@ impl<'e> Env<'e> {
             security: ctx.security,
             connection_id: ctx.connection_id,
             named_locks: ctx.named_locks,
+            told: ctx.told,
             spools: spool::Spools::default(),
             memos: memo::Memos::default(),
             tally: None,
