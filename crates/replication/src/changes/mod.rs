@@ -84,8 +84,8 @@ impl GroupEnd for Ending {
     }
 }
 
-/// Takes what is known of the session's transaction, to be put back.
-fn take(s: &mut Session) -> Box<Transaction> {
+/// Gives what is known of the session's transaction, to be put back.
+fn transaction_of(s: &mut Session) -> Box<Transaction> {
     let facts = s.group_facts().take();
     let known = facts.and_then(|f| f.downcast::<Transaction>().ok());
     known.unwrap_or_default()
@@ -106,7 +106,7 @@ impl ChangeLog for Changes {
     ) -> Result<(), SqlError> {
         let mapped = Mapped::of(table).ok_or_else(|| not_kept(table))?;
         let len = s.events_len();
-        let mut transaction = take(s);
+        let mut transaction = transaction_of(s);
         let kept = row(s, &mut transaction, told, mapped, (before, after));
         let kept = kept.inspect_err(|()| s.cut_events(len));
         if kept.is_ok() {
@@ -120,7 +120,7 @@ impl ChangeLog for Changes {
         if s.events_len() == 0 {
             return;
         }
-        let mut transaction = take(s);
+        let mut transaction = transaction_of(s);
         end_statement(s, &mut transaction);
         *s.group_facts() = Some(transaction);
     }
@@ -210,9 +210,6 @@ fn row(
         let mut flags = 0;
         if !told.foreign_key_checks() {
             flags |= flag::NO_FOREIGN_KEY_CHECKS;
-        }
-        if !told.unique_checks() {
-            flags |= flag::RELAXED_UNIQUE_CHECKS;
         }
         let after = (change == Change::Update).then_some(&of_second[..]);
         s.append_events(|out| {

@@ -3,6 +3,7 @@
 use crate::group::{End, put_item};
 use engine::Session;
 use sql::context::change_log::{Surroundings, Told};
+use types::CollationId;
 use wire::binlog::header::{flag, kind};
 use wire::binlog::query::{Query, Settings, flags2};
 use wire::write::Put;
@@ -47,9 +48,10 @@ pub(super) fn group(told: &Told<'_>, databases: &[&str]) -> Vec<u8> {
     put_item(kind::QUERY, 0, seconds(told), &mut out, |out| {
         let mut q = query(&around, told.text());
         q.settings.databases = databases.iter().map(|d| d.as_bytes()).collect();
-        q.settings.explicit_timestamp_defaults = Some(around.explicit_timestamp_defaults);
-        q.settings.utf8mb4_collation = Some(around.utf8mb4_collation);
-        q.settings.require_primary_key = Some(around.require_primary_key);
+        // What these variables say has no effect: it is always so.
+        q.settings.explicit_timestamp_defaults = Some(true);
+        q.settings.utf8mb4_collation = Some(CollationId::DEFAULT.0);
+        q.settings.require_primary_key = Some(false);
         q.write(out);
     });
     let end = End {
@@ -67,10 +69,8 @@ fn seconds(told: &Told<'_>) -> u32 {
 
 fn query<'a>(around: &'a Surroundings<'_>, text: &'a [u8]) -> Query<'a> {
     let when = |on: bool, bit: u32| if on { bit } else { 0 };
-    let flags = when(around.auto_is_null, flags2::AUTO_IS_NULL)
-        | when(!around.autocommit, flags2::NOT_AUTOCOMMIT)
-        | when(!around.foreign_key_checks, flags2::NO_FOREIGN_KEY_CHECKS)
-        | when(!around.unique_checks, flags2::RELAXED_UNIQUE_CHECKS);
+    let flags = when(!around.autocommit, flags2::NOT_AUTOCOMMIT)
+        | when(!around.foreign_key_checks, flags2::NO_FOREIGN_KEY_CHECKS);
     let (increment, offset) = around.auto_increment;
     let (user, host) = around
         .account

@@ -73,12 +73,8 @@ pub struct Surroundings<'a> {
     pub database: &'a str,
     /// `autocommit`.
     pub autocommit: bool,
-    /// `sql_auto_is_null`.
-    pub auto_is_null: bool,
     /// `foreign_key_checks`.
     pub foreign_key_checks: bool,
-    /// `unique_checks`.
-    pub unique_checks: bool,
     /// `sql_mode`, as bits.
     pub sql_mode: u64,
     /// `auto_increment_increment` and `auto_increment_offset`.
@@ -87,12 +83,6 @@ pub struct Surroundings<'a> {
     pub collations: (u16, u16, u16),
     /// `time_zone`.
     pub time_zone: Arc<str>,
-    /// `explicit_defaults_for_timestamp`.
-    pub explicit_timestamp_defaults: bool,
-    /// `default_collation_for_utf8mb4`.
-    pub utf8mb4_collation: u16,
-    /// `sql_require_primary_key`.
-    pub require_primary_key: bool,
 }
 
 impl<'a> Told<'a> {
@@ -153,11 +143,6 @@ impl<'a> Told<'a> {
         self.vars.hot().foreign_key_checks
     }
 
-    /// `unique_checks`.
-    pub fn unique_checks(&self) -> bool {
-        self.vars.hot().unique_checks
-    }
-
     /// What it runs under.
     pub fn surroundings(&self) -> Surroundings<'a> {
         let hot = self.vars.hot();
@@ -165,19 +150,12 @@ impl<'a> Told<'a> {
             let named = CollationId::by_name(&self.vars.text(name));
             number(named.unwrap_or(CollationId::DEFAULT))
         };
-        let on = |name: &str| {
-            self.vars
-                .value_by_name(name)
-                .is_some_and(|v| v.as_u64() != 0)
-        };
         Surroundings {
             account: &self.facts.current_user,
             connection: self.facts.connection_id,
             database: self.facts.database.as_deref().unwrap_or(""),
             autocommit: hot.autocommit,
-            auto_is_null: hot.auto_is_null,
             foreign_key_checks: hot.foreign_key_checks,
-            unique_checks: hot.unique_checks,
             sql_mode: hot.sql_mode.bits(),
             auto_increment: (hot.auto_increment_increment, hot.auto_increment_offset),
             collations: (
@@ -186,9 +164,6 @@ impl<'a> Told<'a> {
                 collation("collation_server"),
             ),
             time_zone: self.vars.text("time_zone"),
-            explicit_timestamp_defaults: on("explicit_defaults_for_timestamp"),
-            utf8mb4_collation: collation("default_collation_for_utf8mb4"),
-            require_primary_key: on("sql_require_primary_key"),
         }
     }
 }

@@ -19,11 +19,12 @@
 mod cascade;
 pub(crate) mod foreign_keys;
 pub(crate) mod tally;
+mod told;
 
 use std::sync::Arc;
 
 use engine::{
-    IndexKind, Inserted, Isolation, Mark, RowRef, RowVersion, Session, Table, Updated, Written,
+    IndexKind, Inserted, Isolation, RowRef, RowVersion, Session, Table, Updated, Written,
 };
 use types::convert::to_text;
 use types::{SqlError, Value};
@@ -34,7 +35,7 @@ use crate::bind::row_rules::RowRules;
 use crate::exec::change_log::Told;
 use crate::exec::sub::SubValues;
 use crate::plan::Assign;
-use foreign_keys::{Related, is_refusal};
+use foreign_keys::Related;
 use sql_expr::EvalCtx;
 
 /// Changes the rows of one table for one statement.
@@ -161,39 +162,6 @@ impl<'p> TableWriter<'p> {
         Ok(inserted)
     }
 
-    /// Tells whoever keeps changes of one that has taken place.
-    ///
-    /// # Errors
-    /// 1534; 1114: the log is full; 1317.
-    #[inline]
-    async fn tell(
-        &self,
-        s: &mut Session,
-        before: Option<&[Value]>,
-        after: Option<&[Value]>,
-    ) -> Result<(), SqlError> {
-        if let Some(told) = &self.told {
-            told.log().row(s, told, self.table, before, after)?;
-            if s.has_many_events() {
-                Box::pin(s.spill_events()).await?;
-            }
-        }
-        Ok(())
-    }
-
-    #[inline]
-    async fn tell_insert(
-        &self,
-        s: &mut Session,
-        inserted: &Inserted,
-        row: &[Value],
-    ) -> Result<(), SqlError> {
-        match inserted {
-            Inserted::Done => self.tell(s, None, Some(row)).await,
-            Inserted::Duplicate { .. } => Ok(()),
-        }
-    }
-
     /// Inserts a row, which is complete. After `Duplicate` nothing was changed. `None` where it has no parent, and IGNORE goes on.
     ///
     /// # Errors
@@ -219,60 +187,6 @@ impl<'p> TableWriter<'p> {
             Ok(inserted)
         })
         .await
-    }
-
-    /// What came of a change that foreign keys had a say in; `None` where they refused it, all of it is undone, and IGNORE goes on.
-    async fn unless_refused<T>(
-        &self,
-        s: &mut Session,
-        mark: Mark,
-        outcome: Result<T, SqlError>,
-        cx: &EvalCtx<'_>,
-    ) -> Result<Option<T>, SqlError> {
-        match outcome {
-            Err(e) if self.ignore && is_refusal(&e) => {
-                s.undo_since(mark).await?;
-                self.refuse(e, cx)?;
-                Ok(None)
-            }
-            outcome => outcome.map(Some),
-        }
-    }
-
-    /// After a row was changed: its parents, and its children, and who is told of it.
-    async fn after_change(
-        &self,
-        s: &mut Session,
-        mark: Mark,
-        (old, new): (&[Value], &[Value]),
-        cx: &EvalCtx<'_>,
-    ) -> Result<Change, SqlError> {
-        if let Some(related) = self.related {
-            let outcome = related.updated(s, old, new, cx).await;
-            if self.unless_refused(s, mark, outcome, cx).await?.is_none() {
-                return Ok(Change::Refused);
-            }
-        }
-        self.tell(s, Some(old), Some(new)).await?;
-        Ok(Change::Done)
-    }
-
-    /// After a row was deleted: its children, and who is told of it. False where they refuse it, it is there again, and IGNORE goes on.
-    async fn after_delete(
-        &self,
-        s: &mut Session,
-        mark: Mark,
-        old: &[Value],
-        cx: &EvalCtx<'_>,
-    ) -> Result<bool, SqlError> {
-        if let Some(related) = self.related {
-            let outcome = related.deleted(s, old, cx).await;
-            if self.unless_refused(s, mark, outcome, cx).await?.is_none() {
-                return Ok(false);
-            }
-        }
-        self.tell(s, Some(old), None).await?;
-        Ok(true)
     }
 
     /// Whether the row that an insert met is there still; it stays then until the transaction has ended.
