@@ -16,6 +16,7 @@ mod engine;
 mod error;
 mod events;
 mod flushing;
+mod follower;
 mod interrupt;
 pub mod lock;
 mod losers;
@@ -41,7 +42,8 @@ mod xa;
 
 pub use ddl::{Existing, Keys, Reshape, Rewrite, UNFINISHED};
 pub use engine::{Engine, EngineCounters, EngineOptions};
-pub use events::{Follower, Group, GroupEnd, GroupPosition, GroupReader};
+pub use events::GroupEnd;
+pub use follower::{Follower, Group, GroupPosition, GroupReader};
 pub use interrupt::{Deadline, Interrupt};
 pub use notices::NoticeListener;
 pub use open::OpenReport;

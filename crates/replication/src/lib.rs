@@ -6,6 +6,7 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`changes`] | the change log: what sessions change becomes events in their transactions' groups |
 //! | [`group`] | what a transaction leaves in the log for the binary log |
 //! | [`derive`] | groups become numbered events |
 //! | [`files`] | the files of the binary log |
@@ -18,6 +19,7 @@
 
 #![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 
+pub mod changes;
 pub mod derive;
 pub mod describe;
 pub mod dump;

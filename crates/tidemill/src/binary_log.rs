@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base::Environment;
+use replication::changes::Changes;
 use replication::derive::Settings;
 use replication::dump::replicas::Replicas;
 use replication::files::names::Names;
@@ -126,5 +127,7 @@ pub(crate) fn begin(
         }
     });
     instance.set_binary_log(log.clone());
+    // From here on what sessions change is in the log for it.
+    instance.log_changes_in(Changes::new(&engine));
     Ok(log)
 }

@@ -1,7 +1,7 @@
 //! The statements that change definitions. One runs at a time; each waits until nobody uses the tables it changes, makes
 //! what is to be made, commits one catalog transaction durably, and then shows the new definitions to everybody.
 
-use super::catalog::{defined_table, object_row, row_key, schema_row, stats_row, table_row};
+use super::catalog::{object_row, schema_row, table_row};
 use super::check_names::refuse_taken;
 pub(super) use super::close_tables::Closed;
 use super::compression::compressed_format;
@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::error;
 use crate::interrupt::Interrupt;
 use crate::schema::{IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef};
-use crate::session::{Inserted, Isolation, Patience, Session};
+use crate::session::{Patience, Session};
 use crate::table_lock::FailedRollbacks;
 use base::SpaceId;
 use btree::Tree;
@@ -30,21 +30,6 @@ impl Drop for Shown {
     fn drop(&mut self) {
         self.0.progress.end();
     }
-}
-
-/// Tables that have no definition any more after these changes.
-fn tables_gone(changes: &[RowChange]) -> Vec<u32> {
-    let mut gone = Vec::new();
-    for c in changes {
-        match c {
-            RowChange::Remove(row) => gone.extend(defined_table(row)),
-            RowChange::Put(row) => {
-                let there = defined_table(row);
-                gone.retain(|id| Some(*id) != there);
-            }
-        }
-    }
-    gone
 }
 
 impl Session {
@@ -363,73 +348,6 @@ impl Session {
 }
 
 impl Engine {
-    /// Changes rows of the catalog in one transaction, durable when this returns.
-    pub(super) async fn change_rows(
-        self: &Arc<Self>,
-        changes: Vec<RowChange>,
-    ) -> Result<(), SqlError> {
-        self.change_rows_and_tell(changes, None).await
-    }
-
-    /// As [`change_rows`](Self::change_rows); the transaction leaves a group of events.
-    pub(super) async fn change_rows_and_tell(
-        self: &Arc<Self>,
-        changes: Vec<RowChange>,
-        event: Option<Vec<u8>>,
-    ) -> Result<(), SqlError> {
-        let Some(catalog) = self.ddl.catalog_table() else {
-            return Err(SqlError::internal("no catalog"));
-        };
-        let mut s = Session::new(self.clone());
-        s.begin(Isolation::ReadCommitted, false);
-        s.defines = changes.iter().any(RowChange::defines);
-        for c in &changes {
-            let r = match c {
-                RowChange::Put(row) => s.insert(&catalog, row).await.map(|i| i == Inserted::Done),
-                RowChange::Remove(row) => {
-                    let key = row_key(&catalog, row);
-                    s.delete_key(&catalog, &key, &mut |_| Ok(true)).await
-                }
-            };
-            match r {
-                Ok(true) => {}
-                Ok(false) => {
-                    let (what, row) = match c {
-                        RowChange::Put(r) => ("twice", r),
-                        RowChange::Remove(r) => ("missing", r),
-                    };
-                    let key = &row[..2];
-                    s.rollback().await?;
-                    if let Some(e) = self.log.failure() {
-                        // A change that could not be made durable took place in memory, and nobody was shown it.
-                        return Err(error::storage(OpError::Io(e), "the catalog"));
-                    }
-                    return Err(SqlError::internal(&format!(
-                        "the catalog and its rows disagree: {key:?} is {what}"
-                    )));
-                }
-                Err(e) => {
-                    s.rollback().await?;
-                    return Err(e);
-                }
-            }
-        }
-        for id in tables_gone(&changes) {
-            let key = row_key(&catalog, &stats_row(id, Vec::new()));
-            if let Err(e) = s.delete_key(&catalog, &key, &mut |_| Ok(true)).await {
-                s.rollback().await?;
-                return Err(e);
-            }
-        }
-        s.put_group(event.as_deref());
-        s.commit().await?;
-        let end = self.log.end();
-        self.log
-            .wait_durable(end)
-            .await
-            .map_err(|e| error::storage(e, "the catalog"))
-    }
-
     /// Makes a definition's file with an empty tree for each index; fills in ids and roots. `at_last`: on a full disk from what is kept for that.
     pub(super) async fn make_space(
         &self,

@@ -23,6 +23,8 @@ pub(crate) struct EventBuffer {
     logged: u64,
     /// Some of the group may be in the log already, and how much is not known: the transaction was prepared before.
     resumed: bool,
+    /// From here on it may still be patched, and is not spilled; none: all may be.
+    hold: Option<u64>,
     /// It has its end: nothing is to be appended to it.
     whole: bool,
     facts: Option<Box<dyn Any + Send + Sync>>,
@@ -37,6 +39,7 @@ impl EventBuffer {
             at: 0,
             logged: 0,
             resumed: false,
+            hold: None,
             whole: false,
             facts: None,
             reservation: UndoReservation::new(log),
@@ -58,6 +61,32 @@ impl EventBuffer {
     /// Bytes of it that are not in the log.
     pub(crate) fn held(&self) -> usize {
         self.buf.len().saturating_sub(PIECE_HEAD)
+    }
+
+    /// Of those, bytes that may be spilled.
+    pub(crate) fn ripe(&self) -> usize {
+        match self.hold {
+            Some(from) if from < self.len() => from.saturating_sub(self.at) as usize,
+            _ => self.held(),
+        }
+    }
+
+    /// From `offset` on nothing is spilled.
+    pub(crate) fn hold(&mut self, offset: u64) {
+        self.hold = Some(offset);
+    }
+
+    /// Writes over bytes of the group; false where they are in the log already.
+    pub(crate) fn patch(&mut self, offset: u64, bytes: &[u8]) -> bool {
+        let Some(at) = offset.checked_sub(self.at) else {
+            return false;
+        };
+        let at = PIECE_HEAD + at as usize;
+        let Some(there) = self.buf.get_mut(at..at + bytes.len()) else {
+            return false;
+        };
+        there.copy_from_slice(bytes);
+        true
     }
 
     /// Appends what `fill` appends to what it is given.
@@ -106,8 +135,8 @@ impl EventBuffer {
         self.held() > 0 || self.logged > self.at
     }
 
-    /// The next piece as it is logged, at most [`PIECE_MAX`] bytes of the group.
-    pub(crate) fn piece(&mut self) -> &[u8] {
+    /// The next piece as it is logged, at most `most` bytes of the group, and [`PIECE_MAX`].
+    pub(crate) fn piece(&mut self, most: usize) -> &[u8] {
         if self.buf.is_empty() {
             self.buf.resize(PIECE_HEAD, 0);
         }
@@ -116,13 +145,13 @@ impl EventBuffer {
             false => self.at,
         };
         self.buf[..PIECE_HEAD].copy_from_slice(&offset.to_le_bytes());
-        let n = self.buf.len().min(PIECE_HEAD + PIECE_MAX);
+        let n = self.buf.len().min(PIECE_HEAD + PIECE_MAX.min(most));
         &self.buf[..n]
     }
 
-    /// The piece is logged.
-    pub(crate) fn piece_logged(&mut self) {
-        let n = self.held().min(PIECE_MAX);
+    /// That piece is logged.
+    pub(crate) fn piece_logged(&mut self, most: usize) {
+        let n = self.held().min(PIECE_MAX).min(most);
         self.at += n as u64;
         self.logged = self.at;
         if n < self.held() {
@@ -157,6 +186,7 @@ impl EventBuffer {
         self.buf.clear();
         (self.at, self.logged) = (0, 0);
         (self.resumed, self.whole) = (false, false);
+        self.hold = None;
         self.facts = None;
         self.reservation.clear();
     }

@@ -9,15 +9,13 @@
 //! |---|---|
 //! | [`buffer`] | a session's group until it is in the log |
 //! | [`piece`] | the bytes of a piece, and how pieces become a group again |
-//! | [`follower`] | the reader of the log that gives groups in the order of their commit records |
+//!
+//! Who reads them is the [follower](crate::follower).
 //!
 //! What it never does: make a commit wait for a reader, or sync.
 
 pub(crate) mod buffer;
-pub(crate) mod follower;
 pub(crate) mod piece;
-
-pub use follower::{Follower, Group, GroupPosition, GroupReader};
 
 use base::Lsn;
 use base::lock::Mutex;

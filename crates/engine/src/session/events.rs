@@ -16,6 +16,21 @@ impl Session {
         self.events.append(fill);
     }
 
+    /// Writes over bytes of the transaction's events; false where they are in the log already.
+    pub fn patch_events(&mut self, offset: u64, bytes: &[u8]) -> bool {
+        self.events.patch(offset, bytes)
+    }
+
+    /// Takes off what came behind the first `len` bytes of the transaction's events.
+    pub fn cut_events(&mut self, len: u64) {
+        self.events.cut(len);
+    }
+
+    /// What comes from `offset` on is not spilled, as it may still be patched; until another offset is held, or it is cut off.
+    pub fn hold_events(&mut self, offset: u64) {
+        self.events.hold(offset);
+    }
+
     /// Bytes of the transaction's events.
     pub fn events_len(&self) -> u64 {
         self.events.len()
@@ -30,7 +45,7 @@ impl Session {
     /// Whether events are waiting that are more than a session is to keep.
     #[inline]
     pub fn has_many_events(&self) -> bool {
-        self.events.held() > HELD_MAX
+        self.events.ripe() > HELD_MAX
     }
 
     /// Logs the events, if they are more than a session is to keep. To be called by whoever appends them, between changes.
@@ -41,7 +56,9 @@ impl Session {
         // Only a transaction that has something to undo is ended by a start.
         while self.has_many_events() && !self.reg.last().is_none() {
             match self.engine.log.admit(Purpose::Change) {
-                Ok(()) => self.log_piece().map_err(|e| error::storage(e, "the log"))?,
+                Ok(()) => self
+                    .log_piece(self.events.ripe())
+                    .map_err(|e| error::storage(e, "the log"))?,
                 Err(OpError::Wait(w)) => self.resolve(w, &mut Pins::new(), "the log").await?,
                 Err(e) => return Err(error::storage(e, "the log")),
             }
@@ -88,7 +105,8 @@ impl Session {
     pub(super) async fn log_most_events(&mut self) -> Result<(), SqlError> {
         while !self.has_few_events() {
             self.wait_admission().await?;
-            self.log_piece().map_err(|e| error::storage(e, "the log"))?;
+            self.log_piece(self.events.held())
+                .map_err(|e| error::storage(e, "the log"))?;
         }
         Ok(())
     }
@@ -96,7 +114,7 @@ impl Session {
     /// Logs the events that are left: what is prepared goes on in another session. Whether there are any.
     pub(super) fn log_events(&mut self) -> Result<bool, OpError> {
         while self.events.has_news() {
-            self.log_piece()?;
+            self.log_piece(self.events.held())?;
         }
         Ok(!self.events.is_empty())
     }
@@ -118,13 +136,14 @@ impl Session {
         logged
     }
 
-    fn log_piece(&mut self) -> Result<(), OpError> {
+    /// Logs a piece, of at most so many bytes.
+    fn log_piece(&mut self, most: usize) -> Result<(), OpError> {
         let engine = &self.engine;
-        let piece = self.events.piece();
+        let piece = self.events.piece(most);
         engine
             .pager
             .append(RecordKind::Event, self.txid, Lsn::NONE, piece, |_, _| {})?;
-        self.events.piece_logged();
+        self.events.piece_logged(most);
         Ok(())
     }
 }

@@ -16,6 +16,7 @@ mod events;
 mod failed_rollback;
 mod guard_cursor;
 mod insert;
+mod mark;
 mod outcome;
 mod overflow_columns;
 mod own_tables;
@@ -34,8 +35,8 @@ mod update;
 
 pub use batch::RowBatch;
 pub use commit::Committing;
+pub use mark::Mark;
 pub use outcome::{Inserted, Updated, Written};
-pub use reference::Mark;
 pub use scan::Scan;
 pub(crate) use scan_spec::successor;
 pub use scan_spec::{KeyBound, ScanSpec};

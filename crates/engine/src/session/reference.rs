@@ -5,29 +5,14 @@
 
 use super::conflict::{Conflict, RowLock};
 use super::read::current;
-use super::{KeyBound, LockWait, Pins, ReadMode, RowBatch, ScanSpec, Session};
+use super::{KeyBound, LockWait, Mark, Pins, ReadMode, RowBatch, ScanSpec, Session};
 use crate::error;
 use crate::lock::Mode;
 use crate::schema::Table;
-use base::{Lsn, TxnId};
+use base::TxnId;
 use pager::OpError;
 use std::sync::Arc;
 use types::SqlError;
-
-/// Where a transaction stood: its last record, and how many bytes of events it had.
-#[derive(Clone, Copy, Debug)]
-pub struct Mark {
-    pub(super) record: Lsn,
-    pub(super) events: u64,
-}
-
-impl Mark {
-    /// Where it had done nothing.
-    pub(crate) const START: Mark = Mark {
-        record: Lsn::NONE,
-        events: 0,
-    };
-}
 
 /// Whether rows are read as foreign keys read them: the newest, whatever a snapshot sees.
 pub(super) fn is_of_foreign_key(mode: ReadMode) -> bool {

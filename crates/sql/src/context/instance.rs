@@ -11,6 +11,7 @@ use base::{Clock, Environment, Random};
 use engine::Engine;
 use types::SqlError;
 
+use super::change_log::ChangeLog;
 use super::com::COM_NAMES;
 use super::deadlocks::Deadlocks;
 use super::persisted::PersistedStore;
@@ -77,6 +78,8 @@ pub struct Instance {
     /// Set by a server that speaks TLS.
     pub(crate) tls_reload: OnceLock<TlsReload>,
     pub(crate) binary_log: OnceLock<Arc<dyn BinaryLog>>,
+    /// Where changes are kept for the binary log.
+    pub(super) change_log: OnceLock<Arc<dyn ChangeLog>>,
     /// Where SET PERSIST keeps values: set by a server.
     pub(crate) persisted: OnceLock<PersistedStore>,
 }
@@ -154,6 +157,7 @@ impl Instance {
             tls_reload: OnceLock::new(),
             persisted: OnceLock::new(),
             binary_log: OnceLock::new(),
+            change_log: OnceLock::new(),
             memory: Arc::default(),
             deadlocks: Deadlocks::default(),
         });

@@ -56,6 +56,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         self.admit(statement)?;
+        self.note_text(is_planned(statement), text);
         if is_planned(statement) {
             let keep = match statement {
                 Statement::Query(_) if whole => Some(text),

@@ -3,6 +3,7 @@
 use engine::Session;
 use types::SqlError;
 
+use super::change_log::Told;
 use super::named_locks::NamedLocks;
 use super::{memo, spool, waiting};
 use crate::access::SecurityContext;
@@ -25,6 +26,8 @@ pub struct ExecCtx<'a> {
     pub named_locks: &'a NamedLocks,
     /// The binary log, where it is on.
     pub binary_log: Option<&'a dyn BinaryLog>,
+    /// Who is told of changes.
+    pub told: Option<Told<'a>>,
 }
 
 /// What the parts of the executor pass around.
@@ -35,6 +38,7 @@ pub(crate) struct Env<'e> {
     pub connection_id: u64,
     pub named_locks: &'e NamedLocks,
     pub binary_log: Option<&'e dyn BinaryLog>,
+    pub told: Option<Told<'e>>,
     pub spools: spool::Spools,
     pub memos: memo::Memos,
     /// What is counted, for EXPLAIN ANALYZE.
@@ -53,6 +57,7 @@ impl<'e> Env<'e> {
             connection_id: ctx.connection_id,
             named_locks: ctx.named_locks,
             binary_log: ctx.binary_log,
+            told: ctx.told,
             spools: spool::Spools::default(),
             memos: memo::Memos::default(),
             tally: None,

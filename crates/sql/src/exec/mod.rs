@@ -8,6 +8,7 @@ mod ahead;
 mod analyze;
 mod batch;
 mod block;
+pub mod change_log;
 mod deciding;
 mod direct;
 mod distinct;

@@ -292,6 +292,7 @@ codes! {
     ER_ILLEGAL_HA_CREATE_OPTION = 1478, "HY000", "Table storage engine '%-.64s' does not support the create option '%.64s'";
     ER_PLUGIN_IS_NOT_LOADED = 1524, "HY000", "Plugin '%-.192s' is not loaded";
     ER_WRONG_VALUE = 1525, "HY000", "Incorrect %-.32s value: '%-.128s'";
+    ER_BINLOG_ROW_LOGGING_FAILED = 1534, "HY000", "Writing one row to the row-based binary log failed";
     ER_EVENT_DOES_NOT_EXIST = 1539, "HY000", "Unknown event '%-.192s'";
     ER_DROP_INDEX_FK = 1553, "HY000", "Cannot drop index '%-.192s': needed in a foreign key constraint";
     ER_CANT_CHANGE_TX_CHARACTERISTICS = 1568, "25001", "Transaction characteristics can't be changed while a transaction is in progress";

@@ -5,9 +5,10 @@
 //!
 //! What it never does: look at pages, at other kinds of records, or into groups.
 
-use super::piece::{self, Pieces};
 use crate::engine::Engine;
 use crate::error;
+use crate::events::GroupEnd;
+use crate::events::piece::{self, Pieces};
 use base::Lsn;
 use pager::{LogFollower, OpError, Record, RecordKind};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -141,7 +142,7 @@ pub struct Follower {
 
 impl Engine {
     /// What ends groups from now on. The first that comes stays.
-    pub fn end_groups_with(&self, end: Arc<dyn super::GroupEnd>) {
+    pub fn end_groups_with(&self, end: Arc<dyn GroupEnd>) {
         self.events.set_end(end);
     }
 
