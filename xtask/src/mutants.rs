@@ -2,7 +2,7 @@
 //! tries new seeds until one fails; the threads of `engine`'s `stress_promises` and tests of `sql` run again and again; a model, and a file of SQL
 //! cases, must pass without its bug and fail with it.
 
-use crate::planted::{CASES, MODELS, SIM, STATEMENTS, STRESS};
+use crate::planted::{BINLOG, CASES, MODELS, SIM, STATEMENTS, STRESS};
 use crate::{models, seeds, sim};
 use harness::step::{self, Outcome};
 use harness::workspace;
@@ -87,6 +87,7 @@ pub fn command(options: &Options) -> Outcome<()> {
         ),
         ("stress", by_stress),
         ("statements", by_statements),
+        ("binlog", by_binlog),
         ("cases", by_cases),
         ("sim", by_simulator),
     ] {
@@ -203,6 +204,11 @@ fn by_stress(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
 fn by_statements(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
     let of = ["--package", "sql", "--lib"];
     by_tests(plan, rows, ("statement", STATEMENTS), &of)
+}
+
+fn by_binlog(plan: &Plan, rows: &mut Vec<Row>) -> Outcome<()> {
+    let of = ["--package", "replication", "--lib"];
+    by_tests(plan, rows, ("binlog", BINLOG), &of)
 }
 
 /// Runs the tests of one program, each with its bug, until they fail.

@@ -160,6 +160,27 @@ pub const STATEMENTS: &[(&str, &str)] = &[
         "session::tests::temporary::they_go_with_their_session",
     ),
 ];
+
+/// What tests of `replication` must find: the bug, and the test that fails with it.
+pub const BINLOG: &[(&str, &str)] = &[
+    (
+        "gtid-given-twice-after-a-crash",
+        "files::tests::the_same_bytes_after_a_cut_at_every_operation",
+    ),
+    (
+        "last-committed-one-too-small",
+        "derive::dependencies::tests::no_dependency_is_lost",
+    ),
+    (
+        "rest-of-a-file-in-the-next",
+        "files::tests::what_was_shown_stays_whatever_else_is_done",
+    ),
+    (
+        "shown-before-durable",
+        "files::tests::what_was_shown_stays_whatever_else_is_done",
+    ),
+];
+
 /// What the SQL cases must find: the bug, and the file of cases that fails with it.
 pub const CASES: &[(&str, &str)] = &[
     ("cascade-skipped-at-a-savepoint", "fk_cascade"),
@@ -305,7 +326,7 @@ mod tests {
             }
         }
         let sim = SIM.iter().copied();
-        let stress = STRESS.iter().chain(STATEMENTS).map(|s| s.0);
+        let stress = STRESS.iter().chain(STATEMENTS).chain(BINLOG).map(|s| s.0);
         let models = MODELS.iter().map(|m| m.0);
         let cases = CASES.iter().map(|c| c.0);
         let all = sim.chain(stress).chain(models).chain(cases);

@@ -125,7 +125,8 @@ impl Analysis {
                 Some(to) => self.purged_before(to),
                 None => self.counters.note(r.undo()),
             },
-            RecordKind::System => {}
+            // What a transaction leaves for readers of the log is nothing to undo.
+            RecordKind::System | RecordKind::Event => {}
         }
     }
 

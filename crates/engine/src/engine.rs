@@ -31,6 +31,8 @@ pub struct EngineOptions {
     pub builders_max: usize,
     /// Rows that are worth a thread.
     pub builder_rows_min: u64,
+    /// The log is kept as it is found, until somebody says what readers of it need ([`Engine::keep_log_from`]).
+    pub keep_log: bool,
 }
 
 impl Default for EngineOptions {
@@ -41,6 +43,7 @@ impl Default for EngineOptions {
             sort_bytes_max: 64 << 20,
             builders_max: std::thread::available_parallelism().map_or(1, usize::from),
             builder_rows_min: 20_000,
+            keep_log: false,
         }
     }
 }
@@ -136,6 +139,8 @@ pub struct Engine {
     /// Tables whose figures are to be made.
     pub(crate) sampling: SamplingQueue,
     pub(crate) ddl: crate::schema::DdlState,
+    /// Groups of events, and who reads them.
+    pub(crate) events: crate::events::EventLog,
     /// Locks of the whole server.
     pub(crate) global: Arc<crate::table_lock::GlobalLock>,
     /// Sessions there have been.
@@ -188,7 +193,6 @@ impl Engine {
         Engine {
             log: pager.log().clone(),
             temp: crate::temp::TempFiles::new(disk, std::path::Path::new("")),
-            pager,
             txns,
             locks,
             catalog: RwLock::default(),
@@ -198,6 +202,11 @@ impl Engine {
             branches: Arc::default(),
             sampling: SamplingQueue::new(),
             ddl: Default::default(),
+            events: crate::events::EventLog::new(match options.keep_log {
+                true => pager.oldest_kept(),
+                false => Lsn::MAX,
+            }),
+            pager,
             global: Arc::default(),
             sessions: AtomicU64::new(0),
             counters: Counters::default(),

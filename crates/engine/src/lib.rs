@@ -14,7 +14,9 @@ mod counters;
 mod ddl;
 mod engine;
 mod error;
+mod events;
 mod flushing;
+mod follower;
 mod interrupt;
 pub mod lock;
 mod losers;
@@ -40,6 +42,8 @@ mod xa;
 
 pub use ddl::{Existing, Keys, Reshape, Rewrite, UNFINISHED};
 pub use engine::{Engine, EngineCounters, EngineOptions};
+pub use events::GroupEnd;
+pub use follower::{Follower, Group, GroupPosition, GroupReader};
 pub use interrupt::{Deadline, Interrupt};
 pub use notices::NoticeListener;
 pub use open::OpenReport;

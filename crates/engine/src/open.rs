@@ -121,7 +121,7 @@ impl CheckpointSource for Source {
         let versions = h.first().map_or(active, |(_, a)| *a);
         let purge = e.purge.pending().oldest;
         let purge = if purge.is_none() { Lsn::MAX } else { purge };
-        versions.min(active).min(purge)
+        versions.min(active).min(purge).min(e.events.kept())
     }
 }
 
@@ -258,6 +258,8 @@ async fn begin(
     engine.temp = TempFiles::new(&pager.environment().disk, dir);
     let engine = Arc::new(engine);
     *made = Some(engine.clone());
+    let open = found.active.keys().copied().collect();
+    engine.events.started(engine.log.end(), open);
     let mut losers = adopt(&engine, &found);
     let recovered = |c: Counters| {
         let mut place = engine.recovered_counters.lock();

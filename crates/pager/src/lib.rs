@@ -35,7 +35,7 @@ mod tablespaces;
 pub use checkpoint::{CheckpointSource, FULL_DISK_RETRY_US};
 pub use control::FORMAT;
 pub use error::{OpError, Purpose, Wait};
-pub use log::{Log, Observer, Record, RecordHeader, RecordKind};
+pub use log::{Log, LogFollower, Observer, Record, RecordHeader, RecordKind};
 pub use mtr::{Committed, Mtr, PageIx};
 pub use options::{FlushMethod, PagerOptions};
 pub use page::{PAGE_HEADER, PAGE_SIZE, Page, PageKind};

@@ -8,7 +8,7 @@ use crate::doublewrite::Doublewrite;
 use crate::error::{OpError, Purpose, Wait};
 use crate::files::Files;
 use crate::log::record::RecordKind;
-use crate::log::{Log, Observer, Scanner};
+use crate::log::{Log, LogFollower, Observer, Scanner};
 use crate::mtr::{Committed, Mtr, PageIx, append_plain};
 use crate::options::PagerOptions;
 use crate::page::{self, Page};
@@ -99,6 +99,18 @@ impl Pager {
             observe(start, end, &r);
         }
         Ok(scan.position())
+    }
+
+    /// Reads the log from `from` on, which must be the start of a record or the end of the log, while it is written.
+    pub fn follow_log(&self, from: Lsn) -> LogFollower {
+        let control = self.checkpointer.control.lock();
+        LogFollower::new(self.log.clone(), control.state.jumps.clone(), from)
+    }
+
+    /// The oldest position of the log that the last checkpoint has kept.
+    pub fn oldest_kept(&self) -> Lsn {
+        let control = self.checkpointer.control.lock();
+        control.state.needed
     }
 
     /// From now on `listener` is told when the system has too little of something (room, descriptors), and when that is over.

@@ -6,10 +6,25 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`changes`] | the change log: what sessions change becomes events in their transactions' groups |
 //! | [`group`] | what a transaction leaves in the log for the binary log |
+//! | [`derive`] | groups become numbered events |
+//! | [`files`] | the files of the binary log |
+//! | [`source`] | where groups come from |
+//! | [`service`] | the task that makes files, and what is shown of them |
+//! | [`dump`] | events to replicas |
+//! | [`describe`], [`statements`] | what statements see of all that |
 //!
 //! What it never does: stand in a commit's way, sync for a commit, or send what is not durable here.
 
 #![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 
+pub mod changes;
+pub mod derive;
+pub mod describe;
+pub mod dump;
+pub mod files;
 pub mod group;
+pub mod service;
+pub mod source;
+pub mod statements;

@@ -254,6 +254,7 @@ impl Plan {
             },
             builders_max: 3,
             builder_rows_min: 8,
+            keep_log: false,
         }
     }
 

@@ -22,8 +22,9 @@ pub use random::RandState;
 use super::ty::ExprType;
 use super::val::Val;
 use crate::memory::{Account, Charge, SMALL};
-use crate::vars::{SessionVars, SqlMode};
+use crate::vars::{SessionVars, SqlMode, VarId};
 use types::collation::CollationId;
+use types::gtid::GtidSet;
 use types::temporal::Zone;
 
 /// The rows an expression reads: one for each input slot of the operator that evaluates it.
@@ -264,6 +265,10 @@ pub enum Special {
     IsUsedLock(String),
     /// Bytes of real randomness (RANDOM_BYTES): answer that many bytes.
     RandomBytes(usize),
+    /// A variable whose value is older than what was committed: answer the value.
+    Variable(VarId),
+    /// WAIT_FOR_EXECUTED_GTID_SET(set, seconds): answer 0, or 1 for a timeout.
+    WaitForGtids(GtidSet, f64),
 }
 
 #[derive(Debug, Default)]

@@ -13,7 +13,7 @@ use super::cast;
 use super::casting;
 use super::compare::Comparer;
 use super::conv;
-use super::ctx::{EvalCtx, RowSource, SubquerySource, UserVar};
+use super::ctx::{EvalCtx, RowSource, Special, SubquerySource, UserVar};
 use super::date_arith;
 use super::func::Args;
 use super::infer::{Arith, Domain};
@@ -119,6 +119,9 @@ impl Expr {
                 let v = e.eval(cx, row)?;
                 assign(name, &v, e.ty, cx)?;
                 Ok(v)
+            }
+            Node::SysVar(id, _) if id.def().live && cx.vars.live_is_behind() => {
+                cx.special(Special::Variable(*id))
             }
             Node::SysVar(id, scope) => Ok(sysvar::value(*id, *scope, cx)),
             Node::Neg(domain, e) => arith::negate(self, *domain, e, cx, row),

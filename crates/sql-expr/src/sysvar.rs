@@ -55,6 +55,13 @@ pub(super) fn value(id: VarId, scope: Option<ReadScope>, cx: &EvalCtx<'_>) -> Va
     from_var(cx.vars.selected(id, scope))
 }
 
+impl EvalCtx<'_> {
+    /// The server's value of a variable.
+    pub fn variable(&self, id: VarId) -> Val<'static> {
+        value(id, Some(ReadScope::Global), self)
+    }
+}
+
 fn from_var(v: VarValue) -> Val<'static> {
     match v {
         VarValue::Null => Val::Null,

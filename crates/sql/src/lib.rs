@@ -11,6 +11,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 pub mod access;
+pub mod binary_log;
 pub mod bind;
 pub mod cache;
 mod command;

@@ -101,8 +101,11 @@ pub fn recovery(report: &OpenReport) -> Vec<String> {
 
 /// What the library is told.
 fn open_options(options: &Options) -> OpenOptions {
-    OpenOptions::new()
-        .buffer_pool_size(options.buffer_pool_size)
+    let open = match &options.log_bin {
+        Some(base) => OpenOptions::new().binary_log(base, &options.log_bin_index),
+        None => OpenOptions::new(),
+    };
+    open.buffer_pool_size(options.buffer_pool_size)
         .redo_log_capacity(options.log_capacity)
         .log_buffer_size(options.log_buffer_size)
         .flush_method(options.flush_method)

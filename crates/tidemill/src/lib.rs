@@ -37,6 +37,7 @@
 
 #![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 
+mod binary_log;
 mod connection;
 mod database;
 mod error;

@@ -17,6 +17,9 @@ use types::temporal::Zone;
 use wire::auth::Credential;
 use wire::handshake::{CACHING_SHA2_PASSWORD, NATIVE_PASSWORD, SERVER_VERSION};
 
+use replication::statements::ServerLog;
+
+use crate::binary_log;
 use crate::options::OpenOptions;
 use crate::server_uuid::ServerUuid;
 
@@ -26,6 +29,8 @@ pub struct OpenDirectory {
     pub engine: Arc<Engine>,
     /// The SQL layer's part.
     pub instance: Arc<Instance>,
+    /// The binary log, where it is on.
+    pub binary_log: Option<Arc<ServerLog>>,
     /// What start-up found and did.
     pub report: OpenReport,
 }
@@ -88,10 +93,21 @@ pub async fn open(
                 engine::OpenError::InUse => OpenFailure::InUse(dir.to_owned()),
                 e => OpenFailure::Storage(dir.to_owned(), e.to_string()),
             })?;
-    match instance(environment, &engine, globals, dir).await {
-        Ok(instance) => Ok(OpenDirectory {
+    let opened = instance(environment, &engine, globals, dir).await;
+    let opened = opened.and_then(|instance| {
+        let wanted = options.wanted_binary_log();
+        let log = wanted.map(|names| binary_log::begin(environment, &instance, dir, names));
+        let log = log.transpose().map_err(|e| match e {
+            binary_log::Failure::Option(text) => OpenFailure::Option(text),
+            binary_log::Failure::Io(path, e) => OpenFailure::Io(path, e),
+        });
+        Ok((instance, log?))
+    });
+    match opened {
+        Ok((instance, binary_log)) => Ok(OpenDirectory {
             engine,
             instance,
+            binary_log,
             report,
         }),
         Err(e) => {
@@ -108,7 +124,12 @@ impl OpenDirectory {
     /// # Errors
     /// What the last writes fail with; the log still has everything that was acknowledged.
     pub async fn close(&self) -> Result<(), SqlError> {
-        self.engine.close().await
+        let closed = self.engine.close().await;
+        if let Some(log) = &self.binary_log {
+            // It reads the log to its end, and ends its file.
+            let _why = log.log.wait_end().await;
+        }
+        closed
     }
 }
 

@@ -32,6 +32,7 @@ pub enum Durability {
 pub struct OpenOptions {
     engine: EngineOptions,
     variables: Vec<(String, String)>,
+    binary_log: Option<(String, String)>,
 }
 
 impl OpenOptions {
@@ -89,6 +90,14 @@ impl OpenOptions {
         self
     }
 
+    /// A binary log, whose files are `base` and a number, in the directory unless `base` names another; their names are in `index`. Empty: the
+    /// usual names.
+    pub fn binary_log(mut self, base: &str, index: &str) -> OpenOptions {
+        self.engine.keep_log = true;
+        self.binary_log = Some((base.to_owned(), index.to_owned()));
+        self
+    }
+
     fn pager(mut self, change: impl FnOnce(&mut PagerOptions)) -> OpenOptions {
         change(&mut self.engine.pager);
         self
@@ -96,6 +105,11 @@ impl OpenOptions {
 
     pub(crate) fn engine(&self) -> &EngineOptions {
         &self.engine
+    }
+
+    pub(crate) fn wanted_binary_log(&self) -> Option<(&str, &str)> {
+        let log = self.binary_log.as_ref();
+        log.map(|(base, index)| (&**base, &**index))
     }
 
     pub(crate) fn variables(&self) -> &[(String, String)] {

@@ -18,7 +18,7 @@ use types::SqlError;
 
 /// What an index that has been built makes of the definition, and the rows of the catalog that change with it.
 pub(super) type Publish<'f> =
-    dyn FnMut(&TableDef, IndexDef) -> (TableDef, Vec<RowChange>) + Send + 'f;
+    dyn FnMut(&TableDef, IndexDef) -> (TableDef, Vec<RowChange>, Option<Vec<u8>>) + Send + 'f;
 
 /// The definition asked for, while its indexes are being built.
 struct Wanted {
@@ -134,7 +134,8 @@ impl Session {
             self.verify_rows(&t, &w.def, &w.ties).await?;
             let mut rows = engine.all_unnamed(&w.gone);
             rows.extend(w.ties.rows());
-            engine.replace_def(&t, w.def.clone(), rows).await?;
+            let event = self.take_definition_event();
+            engine.replace_def(&t, w.def.clone(), rows, event).await?;
             w.ties.show(&engine);
         }
         drop(closed);
@@ -162,10 +163,14 @@ impl Session {
             root: base::PageNo(0),
         };
         engine.note_orphan(&left).await?;
+        let mut event = match last {
+            true => self.take_definition_event(),
+            false => None,
+        };
         let mut publish = |now: &TableDef, index: IndexDef| {
             w.def.indexes[at].root = index.root;
             if last {
-                return (w.def.clone(), engine.all_unnamed(&w.gone));
+                return (w.def.clone(), engine.all_unnamed(&w.gone), event.take());
             }
             let mut def = now.clone();
             def.options.auto_increment = 0;
@@ -176,7 +181,7 @@ impl Session {
                 name: name.unwrap_or_else(|| index.name.clone()),
                 ..index
             });
-            (def, Vec::new())
+            (def, Vec::new(), None)
         };
         let r = self.build_online(t, index, &mut left, &mut publish).await;
         match r {
@@ -213,7 +218,7 @@ impl Session {
             })
             .collect();
         let rows = engine.all_unnamed(&gone);
-        if engine.replace_def(&t, def, rows).await.is_err() {
+        if engine.replace_def(&t, def, rows, None).await.is_err() {
             return;
         }
         for left in &gone {

@@ -64,7 +64,8 @@ impl Session {
             return Ok(Some(lost));
         }
         let rows = gone.iter().map(|t| RowChange::Remove(table_row(&t.def)));
-        engine.change_rows(rows.collect()).await?;
+        let event = self.take_definition_event();
+        engine.change_rows_and_tell(rows.collect(), event).await?;
         for t in &gone {
             t.retired.store(true, Ordering::SeqCst);
         }

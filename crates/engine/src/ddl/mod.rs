@@ -22,6 +22,7 @@ mod paths;
 mod rebuild;
 mod rewrite;
 mod row_change;
+mod row_changes;
 mod runs;
 mod statements;
 mod stats_rows;

@@ -53,7 +53,8 @@ impl Session {
         let mut rows = Vec::new();
         rows.extend(was.map(|w| RowChange::Remove(object_row(&w))));
         rows.push(RowChange::Put(object_row(&def)));
-        engine.change_rows(rows).await?;
+        let event = self.take_definition_event();
+        engine.change_rows_and_tell(rows, event).await?;
         engine.change_catalog(|c| c.put_object(Arc::new(def)));
         Ok(())
     }
@@ -73,7 +74,8 @@ impl Session {
             return Ok(0);
         }
         let rows = gone.iter().map(|o| RowChange::Remove(object_row(o)));
-        engine.change_rows(rows.collect()).await?;
+        let event = self.take_definition_event();
+        engine.change_rows_and_tell(rows.collect(), event).await?;
         engine.change_catalog(|c| gone.iter().for_each(|o| c.remove_object(o)));
         Ok(gone.len())
     }

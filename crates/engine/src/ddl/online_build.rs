@@ -103,9 +103,9 @@ impl Session {
         t.indexes[last]
             .visible_from
             .store(snapshot.lsn.0, Ordering::Release);
-        let (def, mut rows) = publish(&t.def, index);
+        let (def, mut rows, event) = publish(&t.def, index);
         rows.extend(engine.named(left));
-        engine.replace_def(t, def, rows).await
+        engine.replace_def(t, def, rows, event).await
     }
 
     /// Has the device write what it keeps, as much behind a build: the commit that comes while the table is closed should not have to wait for that.

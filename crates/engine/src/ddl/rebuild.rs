@@ -334,6 +334,7 @@ impl Session {
         if base::mutant!("old-file-dropped-before-the-swap") {
             self.engine.drop_file(old.space_id());
         }
-        self.engine.change_rows(changes).await
+        let event = self.take_definition_event();
+        self.engine.change_rows_and_tell(changes, event).await
     }
 }

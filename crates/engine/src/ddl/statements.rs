@@ -1,7 +1,7 @@
 //! The statements that change definitions. One runs at a time; each waits until nobody uses the tables it changes, makes
 //! what is to be made, commits one catalog transaction durably, and then shows the new definitions to everybody.
 
-use super::catalog::{defined_table, object_row, row_key, schema_row, stats_row, table_row};
+use super::catalog::{object_row, schema_row, table_row};
 use super::check_names::refuse_taken;
 pub(super) use super::close_tables::Closed;
 use super::compression::compressed_format;
@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::error;
 use crate::interrupt::Interrupt;
 use crate::schema::{IndexDef, IndexKind, IndexPart, SchemaDef, Table, TableDef};
-use crate::session::{Inserted, Isolation, Patience, Session};
+use crate::session::{Patience, Session};
 use crate::table_lock::FailedRollbacks;
 use base::SpaceId;
 use btree::Tree;
@@ -32,21 +32,6 @@ impl Drop for Shown {
     }
 }
 
-/// Tables that have no definition any more after these changes.
-fn tables_gone(changes: &[RowChange]) -> Vec<u32> {
-    let mut gone = Vec::new();
-    for c in changes {
-        match c {
-            RowChange::Remove(row) => gone.extend(defined_table(row)),
-            RowChange::Put(row) => {
-                let there = defined_table(row);
-                gone.retain(|id| Some(*id) != there);
-            }
-        }
-    }
-    gone
-}
-
 impl Session {
     /// Makes a schema.
     ///
@@ -59,9 +44,9 @@ impl Session {
         if engine.catalog().schema(&def.name).is_some() {
             return Err(SqlError::db_exists(&def.name));
         }
-        engine
-            .change_rows(vec![RowChange::Put(schema_row(&def))])
-            .await?;
+        let rows = vec![RowChange::Put(schema_row(&def))];
+        let event = self.take_definition_event();
+        engine.change_rows_and_tell(rows, event).await?;
         engine.change_catalog(|c| c.put_schema(def));
         Ok(())
     }
@@ -77,12 +62,12 @@ impl Session {
         let Some(old) = engine.catalog().schema(&def.name).cloned() else {
             return Err(SqlError::unknown_db(&def.name));
         };
-        engine
-            .change_rows(vec![
-                RowChange::Remove(schema_row(&old.def)),
-                RowChange::Put(schema_row(&def)),
-            ])
-            .await?;
+        let rows = vec![
+            RowChange::Remove(schema_row(&old.def)),
+            RowChange::Put(schema_row(&def)),
+        ];
+        let event = self.take_definition_event();
+        engine.change_rows_and_tell(rows, event).await?;
         engine.change_catalog(|c| c.put_schema(def));
         Ok(())
     }
@@ -124,7 +109,8 @@ impl Session {
         let mut rows = vec![RowChange::Remove(schema_row(&s.def))];
         rows.extend(gone.iter().map(|t| RowChange::Remove(table_row(&t.def))));
         rows.extend(s.objects.values().map(|o| RowChange::Remove(object_row(o))));
-        engine.change_rows(rows).await?;
+        let event = self.take_definition_event();
+        engine.change_rows_and_tell(rows, event).await?;
         for t in s.tables.values() {
             t.retired.store(true, Ordering::SeqCst);
         }
@@ -186,7 +172,8 @@ impl Session {
         let space = engine.make_space(&mut def, path, false).await?;
         let mut rows = vec![RowChange::Put(table_row(&def))];
         rows.extend(ties.rows());
-        let done = engine.change_rows(rows).await;
+        let event = self.take_definition_event();
+        let done = engine.change_rows_and_tell(rows, event).await;
         if let Err(e) = done {
             engine.abandon_file(space.id());
             return Err(e);
@@ -238,7 +225,8 @@ impl Session {
             RowChange::Remove(table_row(&old.def)),
             RowChange::Put(table_row(&def)),
         ];
-        if let Err(e) = engine.change_rows(rows).await {
+        let event = self.take_definition_event();
+        if let Err(e) = engine.change_rows_and_tell(rows, event).await {
             engine.abandon_file(space.id());
             return Err(e);
         }
@@ -329,7 +317,8 @@ impl Session {
             rows.push(RowChange::Put(table_row(def)));
         }
         rows.extend(views.rows());
-        engine.change_rows(rows).await?;
+        let event = self.take_definition_event();
+        engine.change_rows_and_tell(rows, event).await?;
         for (old, _) in &renamed {
             old.retired.store(true, Ordering::SeqCst);
         }
@@ -359,63 +348,6 @@ impl Session {
 }
 
 impl Engine {
-    /// Changes rows of the catalog in one transaction, durable when this returns.
-    pub(super) async fn change_rows(
-        self: &Arc<Self>,
-        changes: Vec<RowChange>,
-    ) -> Result<(), SqlError> {
-        let Some(catalog) = self.ddl.catalog_table() else {
-            return Err(SqlError::internal("no catalog"));
-        };
-        let mut s = Session::new(self.clone());
-        s.begin(Isolation::ReadCommitted, false);
-        s.defines = changes.iter().any(RowChange::defines);
-        for c in &changes {
-            let r = match c {
-                RowChange::Put(row) => s.insert(&catalog, row).await.map(|i| i == Inserted::Done),
-                RowChange::Remove(row) => {
-                    let key = row_key(&catalog, row);
-                    s.delete_key(&catalog, &key, &mut |_| Ok(true)).await
-                }
-            };
-            match r {
-                Ok(true) => {}
-                Ok(false) => {
-                    let (what, row) = match c {
-                        RowChange::Put(r) => ("twice", r),
-                        RowChange::Remove(r) => ("missing", r),
-                    };
-                    let key = &row[..2];
-                    s.rollback().await?;
-                    if let Some(e) = self.log.failure() {
-                        // A change that could not be made durable took place in memory, and nobody was shown it.
-                        return Err(error::storage(OpError::Io(e), "the catalog"));
-                    }
-                    return Err(SqlError::internal(&format!(
-                        "the catalog and its rows disagree: {key:?} is {what}"
-                    )));
-                }
-                Err(e) => {
-                    s.rollback().await?;
-                    return Err(e);
-                }
-            }
-        }
-        for id in tables_gone(&changes) {
-            let key = row_key(&catalog, &stats_row(id, Vec::new()));
-            if let Err(e) = s.delete_key(&catalog, &key, &mut |_| Ok(true)).await {
-                s.rollback().await?;
-                return Err(e);
-            }
-        }
-        s.commit().await?;
-        let end = self.log.end();
-        self.log
-            .wait_durable(end)
-            .await
-            .map_err(|e| error::storage(e, "the catalog"))
-    }
-
     /// Makes a definition's file with an empty tree for each index; fills in ids and roots. `at_last`: on a full disk from what is kept for that.
     pub(super) async fn make_space(
         &self,
@@ -492,12 +424,14 @@ impl Engine {
     }
 
     /// Replaces a table's definition on disk, with other rows of the catalog, and for everybody. The AUTO_INCREMENT counter goes on at
-    /// the definition's, which may be lower, but above all rows; as before where that is 0. Nobody uses the table.
+    /// the definition's, which may be lower, but above all rows; as before where that is 0. Nobody uses the table. `event`: what it leaves for
+    /// readers of the log.
     pub(super) async fn replace_def(
         self: &Arc<Self>,
         old: &Arc<Table>,
         mut def: TableDef,
         also: Vec<RowChange>,
+        event: Option<Vec<u8>>,
     ) -> Result<(), SqlError> {
         let next = match def.options.auto_increment {
             0 => {
@@ -511,7 +445,7 @@ impl Engine {
             RowChange::Put(table_row(&def)),
         ];
         rows.extend(also);
-        self.change_rows(rows).await?;
+        self.change_rows_and_tell(rows, event).await?;
         let new = Table::open(self.pager(), def, old.space.clone(), Some(old));
         let set = next.map(|next| self.set_counter(&new, next));
         self.show_instead(old, new);

@@ -83,7 +83,8 @@ impl Session {
         rows.extend(ties.rows());
         // Not the session's any more: should it be given up from here on, the file is the start's to keep or to remove, as the definitions say.
         self.set_own(schema, UNFINISHED, None);
-        if let Err(e) = engine.change_rows(rows).await {
+        let event = self.take_definition_event();
+        if let Err(e) = engine.change_rows_and_tell(rows, event).await {
             engine.drop_unnamed(&old);
             return Err(e);
         }

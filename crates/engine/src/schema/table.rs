@@ -10,9 +10,10 @@ use base::SpaceId;
 use base::lock::Mutex;
 use btree::Tree;
 use pager::{Pager, Space};
+use std::any::Any;
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use types::keyenc::KeyPart;
 use types::{DataType, Value};
 
@@ -62,6 +63,8 @@ pub struct Table {
     pub(crate) building: Option<Building>,
     /// Which rows have changed since the table began to be copied.
     pub(crate) capture: Option<ChangeCapture>,
+    /// See [`Table::beside`].
+    beside: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 /// Change capture: keys noted by writers while a table is being copied or an index built.
@@ -154,6 +157,12 @@ impl Drop for TableUse {
 }
 
 impl Table {
+    /// What a layer above keeps beside this definition of the table, made when it is first asked for. One of them does: `None` for a
+    /// value of another type.
+    pub fn beside<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Option<&T> {
+        self.beside.get_or_init(|| Box::new(make())).downcast_ref()
+    }
+
     /// Joins a definition to its open tablespace. `old` is the table object it replaces.
     pub(crate) fn open(
         pager: &Arc<Pager>,
@@ -203,6 +212,7 @@ impl Table {
             building: None,
             capture: None,
             def,
+            beside: OnceLock::new(),
         }
     }
 

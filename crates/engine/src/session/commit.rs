@@ -30,6 +30,7 @@ impl Session {
             };
         }
         self.begin_commit().await?;
+        self.log_most_events().await?;
         self.wait_admission().await?;
         let end = self
             .record_commit()
@@ -48,7 +49,7 @@ impl Session {
             let end = seen.unwrap_or(Lsn::NONE);
             return Some(Committing { end });
         }
-        if !self.begin_writing_now() {
+        if !self.has_few_events() || !self.begin_writing_now() {
             return None;
         }
         self.engine.log.admit(Purpose::Undo).ok()?;
@@ -86,7 +87,7 @@ impl Session {
     /// has been committed in memory. What its client goes by is not to be lost, and the next snapshot not to be older: its own commit
     /// waits for that.
     fn locked_only_up_to(&self) -> Option<Lsn> {
-        let locked = self.locks_lasting && self.reg.last().is_none();
+        let locked = self.locks_lasting && self.reg.last().is_none() && self.events.is_empty();
         locked.then(|| self.engine.log.end())
     }
 
@@ -96,7 +97,7 @@ impl Session {
             self.end_transaction();
             return true;
         }
-        if self.reg.last().is_none() {
+        if self.reg.last().is_none() && self.events.is_empty() {
             self.end_unlogged();
             return true;
         }
@@ -106,9 +107,10 @@ impl Session {
     /// Writes the commit record and ends the transaction; gives up to where the log is to be durable, none where it need not be. After an error
     /// it goes on.
     fn record_commit(&mut self) -> Result<Lsn, OpError> {
+        let events = self.log_group()?;
         let engine = &self.engine;
         // Where nothing that lasts was changed, and nothing was locked by which a commit was seen that is not durable yet, it is not.
-        let wait = self.reg.is_lasting() || self.locks_lasting;
+        let wait = self.reg.is_lasting() || self.locks_lasting || events;
         let (first, last) = (self.reg.first(), self.reg.last());
         let body = [(self.purge_work && !base::mutant!("commit-flag-wrong")) as u8];
         let rec = self.reg.recording();
@@ -132,6 +134,9 @@ impl Session {
                 last,
             });
         }
+        if events {
+            engine.events.set_committed(done.end);
+        }
         // After that: a checkpoint finds the transaction among the active ones or in the purge queue.
         rec.ended();
         self.lost = 0;
@@ -141,7 +146,9 @@ impl Session {
         }
         engine.locks.release_all(self.txid);
         self.end_transaction();
-        self.engine.log.needs_less(first);
+        if !first.is_none() {
+            self.engine.log.needs_less(first);
+        }
         Ok(if wait { done.end } else { Lsn::NONE })
     }
 
@@ -150,6 +157,10 @@ impl Session {
     /// # Errors
     /// 1030: the log is closed or damaged; 1712: a page is damaged. The transaction stays as it is.
     pub async fn rollback(&mut self) -> Result<(), SqlError> {
+        if self.reg.last().is_none() {
+            // None of them is in the log.
+            self.events.clear();
+        }
         if self.ended_without_record() {
             return Ok(());
         }

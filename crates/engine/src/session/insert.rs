@@ -3,13 +3,12 @@
 use super::conflict::Conflict;
 use super::overflow_columns::BuiltRow;
 use super::secondary::entry_key;
-use super::{Inserted, LockWait, Pins, Session};
+use super::{Inserted, LockWait, Mark, Pins, Session};
 use crate::error;
 use crate::lock::{Hold, Mode};
 use crate::record::{Delta, EXTERNAL, HEADER, RowVersion, Undo, UndoOp};
 use crate::schema::Table;
 use crate::undo_reservation::SMALL_UNDO;
-use base::Lsn;
 use btree::Action;
 use pager::{OpError, RecordKind};
 use std::sync::Arc;
@@ -43,7 +42,7 @@ impl Session {
     ) -> Result<Inserted, SqlError> {
         self.yield_if_due().await;
         self.need_txid();
-        let mark = self.reg.last();
+        let mark = self.mark();
         let row = self.build_row(t, values).await?;
         match self.put_row(t, key, &row).await? {
             Put::Duplicate => {
@@ -244,7 +243,7 @@ impl Session {
         key: &[u8],
         row: &BuiltRow,
         values: &[Value],
-        mark: Lsn,
+        mark: Mark,
     ) -> Result<Option<(usize, Vec<u8>)>, SqlError> {
         if t.indexes.len() == 1 {
             return Ok(None);

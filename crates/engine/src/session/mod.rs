@@ -12,9 +12,11 @@ mod conflict;
 mod counter;
 mod ddl_wait;
 mod delete;
+mod events;
 mod failed_rollback;
 mod guard_cursor;
 mod insert;
+mod mark;
 mod outcome;
 mod overflow_columns;
 mod own_tables;
@@ -33,8 +35,8 @@ mod update;
 
 pub use batch::RowBatch;
 pub use commit::Committing;
+pub use mark::Mark;
 pub use outcome::{Inserted, Updated, Written};
-pub use reference::Mark;
 pub use scan::Scan;
 pub(crate) use scan_spec::successor;
 pub use scan_spec::{KeyBound, ScanSpec};
@@ -43,13 +45,14 @@ pub(crate) use table_locks::{Patience, Wanted, in_order};
 
 use crate::engine::Engine;
 use crate::error;
+use crate::events::buffer::EventBuffer;
 use crate::interrupt::Interrupt;
 use crate::schema::{Catalog, TableUse};
 use crate::table_lock::{Holds, Owner, Writing};
 use crate::txn::{Registration, Snapshot};
 use crate::undo_reservation::UndoReservation;
 use crate::xa::EndingBranch;
-use base::{Lsn, TxnId};
+use base::TxnId;
 use btree::Change;
 use own_tables::OwnTables;
 pub(crate) use pager::Pins;
@@ -108,9 +111,9 @@ pub struct Session {
     pub(crate) isolation: Isolation,
     snapshot: Option<Snapshot>,
     pub(crate) txid: TxnId,
-    savepoints: Vec<(String, Lsn)>,
-    /// The transaction's last record when the statement began.
-    statement_start: Lsn,
+    savepoints: Vec<(String, Mark)>,
+    /// Where the transaction stood when the statement began.
+    statement_start: Mark,
     /// The transaction deleted something or gave up overflow pages.
     pub(crate) purge_work: bool,
     /// The transaction changes definitions.
@@ -134,6 +137,10 @@ pub struct Session {
     /// Deadlocks that ended its transactions since one was committed.
     pub(crate) lost: u8,
     undo_reservation: UndoReservation,
+    /// What the transaction leaves for readers of the log.
+    events: EventBuffer,
+    /// What the next change of definitions leaves for them.
+    pub(crate) definition_event: Option<Vec<u8>>,
     /// Its transaction was prepared, by somebody, and it is to end it: the name, the rows written, the beginning.
     ending: Option<(EndingBranch, u64, i64)>,
     pub(crate) change: Change,
@@ -164,6 +171,7 @@ impl Session {
         let interrupt = engine.interrupt();
         let catalog = engine.catalog();
         let undo_reservation = UndoReservation::new(engine.log.clone());
+        let events = EventBuffer::new(engine.log.clone());
         let own = OwnTables::none(engine.clone());
         let owner = Owner(engine.sessions.fetch_add(1, Ordering::Relaxed));
         Session {
@@ -177,7 +185,7 @@ impl Session {
             snapshot: None,
             txid: TxnId::NONE,
             savepoints: Vec::new(),
-            statement_start: Lsn::NONE,
+            statement_start: Mark::START,
             purge_work: false,
             defines: false,
             locks_lasting: false,
@@ -191,6 +199,8 @@ impl Session {
             weight: 0,
             lost: 0,
             undo_reservation,
+            events,
+            definition_event: None,
             ending: None,
             change: Change::default(),
             catalog_of: catalog.version,
@@ -308,11 +318,7 @@ impl Session {
         if self.isolation <= Isolation::ReadCommitted {
             self.close_snapshot();
         }
-        self.statement_start = if self.txid == TxnId::NONE {
-            Lsn::NONE
-        } else {
-            self.reg.last()
-        };
+        self.statement_start = self.mark();
     }
 
     /// The statement that has begun is going to write. What it reads must still be so when it does, where reads with locks are guarded,
@@ -336,11 +342,7 @@ impl Session {
     /// Sets a savepoint, replacing one of the same name.
     pub fn savepoint(&mut self, name: &str) {
         self.savepoints.retain(|s| !s.0.eq_ignore_ascii_case(name));
-        let at = if self.txid == TxnId::NONE {
-            Lsn::NONE
-        } else {
-            self.reg.last()
-        };
+        let at = self.mark();
         self.savepoints.push((name.to_string(), at));
     }
 
@@ -402,8 +404,9 @@ impl Session {
         self.locks_lasting = false;
         self.weight = 0;
         self.undo_reservation.clear();
+        self.events.clear();
         self.savepoints.clear();
-        self.statement_start = Lsn::NONE;
+        self.statement_start = Mark::START;
         self.uses.clear();
         self.end_writing();
     }

@@ -62,6 +62,7 @@ impl Session {
     ) -> Result<(), SqlError> {
         self.begin_commit().await?;
         self.need_txid();
+        self.log_most_events().await?;
         self.wait_admission().await?;
         let end = self
             .record_prepared(claim, attached)
@@ -93,6 +94,7 @@ impl Session {
             begun_us: self.interrupt.standing.begun_us().unwrap_or(now),
             tables: Note::tables_of(&self.uses),
         };
+        self.log_events()?;
         let (body, last) = (note.encode(), self.reg.last());
         let engine = self.engine.clone();
         let rec = self.reg.recording();
@@ -158,6 +160,7 @@ impl Session {
         s.isolation = txn.isolation;
         s.purge_work = txn.purge_work;
         s.weight = txn.weight;
+        s.events.resume(txn.events.0, txn.events.1);
         s.ending = Some((ending, txn.changes, txn.begun_us));
         s
     }
@@ -179,6 +182,8 @@ impl Session {
         self.isolation = note.isolation;
         self.purge_work = note.purge_work;
         self.weight = note.weight;
+        // Whether there are any is in the log.
+        self.events.resume(true, None);
         let xid = note.xid.clone();
         let given = self.give_away(note.xid, note.changes, note.begun_us, Lsn::NONE);
         let put = self.engine.branches.put(given, false);
@@ -204,6 +209,7 @@ impl Session {
             weight: self.weight,
             changes,
             begun_us,
+            events: self.events.give_away(),
             end,
         }
     }

@@ -5,18 +5,14 @@
 
 use super::conflict::{Conflict, RowLock};
 use super::read::current;
-use super::{KeyBound, LockWait, Pins, ReadMode, RowBatch, ScanSpec, Session};
+use super::{KeyBound, LockWait, Mark, Pins, ReadMode, RowBatch, ScanSpec, Session};
 use crate::error;
 use crate::lock::Mode;
 use crate::schema::Table;
-use base::{Lsn, TxnId};
+use base::TxnId;
 use pager::OpError;
 use std::sync::Arc;
 use types::SqlError;
-
-/// Where a transaction stood.
-#[derive(Clone, Copy, Debug)]
-pub struct Mark(Lsn);
 
 /// Whether rows are read as foreign keys read them: the newest, whatever a snapshot sees.
 pub(super) fn is_of_foreign_key(mode: ReadMode) -> bool {
@@ -37,10 +33,13 @@ impl Session {
     /// Where the transaction stands.
     #[inline]
     pub fn mark(&self) -> Mark {
-        Mark(match self.txid {
-            TxnId::NONE => Lsn::NONE,
-            _ => self.reg.last(),
-        })
+        match self.txid {
+            TxnId::NONE => Mark::START,
+            _ => Mark {
+                record: self.reg.last(),
+                events: self.events.len(),
+            },
+        }
     }
 
     /// Undoes what the transaction has changed since; its locks stay. Nothing is left to undo where it was rolled back meanwhile.
@@ -51,7 +50,7 @@ impl Session {
         match self.txid {
             TxnId::NONE => Ok(()),
             _ if base::mutant!("refused-change-not-taken-back") => Ok(()),
-            _ => self.undo_to(mark.0).await,
+            _ => self.undo_to(mark).await,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Undoing a transaction's changes, newest first, each with a compensation record that says what is left to undo
 //! (ARIES: Mohan et al., TODS 17(1), 1992, section 6). The same code rolls back losers after a crash.
 
-use super::{Pins, Session};
+use super::{Mark, Pins, Session};
 use crate::error;
 use crate::record::{HEADER, RowVersion, SecValue, Undo, UndoOp};
 use crate::schema::Table;
@@ -15,16 +15,18 @@ use types::SqlError;
 impl Session {
     /// Undoes all changes of a transaction that ends with it.
     pub(super) async fn undo_all(&mut self) -> Result<(), SqlError> {
-        self.undo_after(Lsn::NONE, false).await
+        self.undo_after(Mark::START, false).await
     }
 
-    /// Undoes every change after the record at `to` (none: all). A transaction that goes on keeps the locks of the rows.
-    pub(crate) async fn undo_to(&mut self, to: Lsn) -> Result<(), SqlError> {
+    /// Undoes every change since, and takes off the events that came with them. A transaction that goes on keeps the locks of the rows.
+    pub(crate) async fn undo_to(&mut self, to: Mark) -> Result<(), SqlError> {
         self.undo_after(to, self.in_transaction()).await
     }
 
     /// `keep`: the locks of the rows.
-    async fn undo_after(&mut self, to: Lsn, keep: bool) -> Result<(), SqlError> {
+    async fn undo_after(&mut self, to: Mark, keep: bool) -> Result<(), SqlError> {
+        self.events.cut(to.events);
+        let to = to.record;
         let mut at = self.reg.last();
         let mut record = Vec::new();
         let mut change = Change::default();

@@ -4,11 +4,10 @@ use super::conflict::{Conflict, ConflictCheck};
 use super::insert::check_key_len;
 use super::overflow_columns::{BuiltRow, build_inline};
 use super::secondary::entry_key;
-use super::{Inserted, LockWait, Pins, Session, Updated, Written};
+use super::{Inserted, LockWait, Mark, Pins, Session, Updated, Written};
 use crate::error;
 use crate::record::{Delta, EXTERNAL, HEADER, RowBuilder, RowRef, RowVersion, Undo, UndoOp};
 use crate::schema::Table;
-use base::Lsn;
 use btree::Action;
 use pager::{OpError, RecordKind};
 use std::sync::Arc;
@@ -157,7 +156,7 @@ impl Session {
     ) -> Result<Changed, SqlError> {
         self.yield_if_due().await;
         self.need_txid();
-        let mark = self.reg.last();
+        let mark = self.mark();
         let mut work = Work {
             keep_old: t.indexes.len() > 1,
             ..Work::default()
@@ -364,7 +363,7 @@ impl Session {
         key: &[u8],
         seen: RowVersion,
         values: &[Value],
-        mark: Lsn,
+        mark: Mark,
     ) -> Result<Changed, SqlError> {
         match self.delete(t, key, seen).await? {
             Written::Done => {}
@@ -389,7 +388,7 @@ impl Session {
         key: &[u8],
         (old, old_version): (&[u8], RowVersion),
         (new, values): (&[u8], Option<&[Value]>),
-        mark: Lsn,
+        mark: Mark,
     ) -> Result<Option<(usize, Vec<u8>)>, SqlError> {
         let outside = if old_version.external() {
             self.read_outside(t, old).await?

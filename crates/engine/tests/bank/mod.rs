@@ -20,6 +20,7 @@ pub(crate) fn options(frames: u64, flush_at_commit: u8) -> EngineOptions {
         flush_at_commit,
         builders_max: 3,
         builder_rows_min: 1000,
+        keep_log: false,
         ..EngineOptions::default()
     }
 }

@@ -37,6 +37,7 @@ pub fn open_with(environment: base::Environment, frames: u64) -> Arc<Engine> {
         sort_bytes_max: 256 << 10,
         builders_max: 3,
         builder_rows_min: 1000,
+        keep_log: false,
     };
     block_on(Engine::open(environment, Path::new("/db"), options)).expect("open")
 }

@@ -167,6 +167,11 @@ impl<T> Group<T> {
             .await
     }
 
+    /// Whether it has ended, or is about to.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
     /// Ends the sync task.
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);

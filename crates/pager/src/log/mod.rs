@@ -10,6 +10,7 @@
 
 mod admission;
 mod block_cache;
+mod follow;
 mod group;
 mod readback;
 pub mod record;
@@ -18,6 +19,7 @@ mod scan;
 mod segment;
 mod truncation_check;
 
+pub use follow::LogFollower;
 pub use record::{Record, RecordHeader, RecordKind};
 pub use ring::Ring;
 pub use scan::{Observer, Scanner};
@@ -53,6 +55,8 @@ pub struct LogCounters {
 /// The log.
 pub struct Log {
     ring: Ring,
+    /// Where it went on: what stands before was never in memory.
+    begun: Lsn,
     /// Bytes kept free in ring and files for operations that have passed admission and not yet reserved: enough for one
     /// largest record on each of many threads. As many may be reserved and not complete.
     margin: u64,
@@ -117,6 +121,7 @@ impl Log {
         let room = segments.room_end(start);
         Log {
             ring: Ring::new(ring_bytes, (unit as usize).min(ring_bytes), start),
+            begun: start,
             margin: unit,
             segments,
             limit: AtomicU64::new(room.0),
@@ -379,6 +384,21 @@ impl Log {
         self.group
             .wait_durable(lsn, || self.failed.get().map(|e| OpError::Io(e.clone())))
             .await
+    }
+
+    /// As [`wait_durable`](Self::wait_durable), without asking for it: until somebody else has it synced.
+    ///
+    /// # Errors
+    /// As [`Log::wait_complete`]; the log was closed in good order, and ends before.
+    pub(crate) async fn wait_until_durable(&self, lsn: Lsn) -> Result<(), OpError> {
+        self.group
+            .wait_durable(lsn, || self.failed.get().map(|e| OpError::Io(e.clone())))
+            .await
+    }
+
+    /// Whether it was closed in good order: nothing more comes.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.group.is_closed()
     }
 
     /// Asks for a sync up to `lsn` without waiting for it.

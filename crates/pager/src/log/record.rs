@@ -44,6 +44,8 @@ pub enum RecordKind {
     Checkpoint = 6,
     /// Free use of the engine (catalog events), never undone.
     Note = 7,
+    /// What a transaction leaves for readers of the log: bytes that change nothing here, and are never undone.
+    Event = 8,
 }
 
 impl RecordKind {
@@ -58,6 +60,7 @@ impl RecordKind {
             Abort,
             Checkpoint,
             Note,
+            Event,
         ]
         .into_iter()
         .find(|k| *k as u8 == v)

@@ -149,6 +149,16 @@ pub(super) fn long_bytes(_: &InferCx<'_>, _: &mut [Expr]) -> Inferred {
     ))
 }
 
+/// Text of the server's own as long as the session allows, possibly NULL.
+pub(super) fn long_text(_: &InferCx<'_>, _: &mut [Expr]) -> Inferred {
+    Ok(ExprType::text(
+        u32::MAX / 4,
+        CollationId::UTF8MB3_GENERAL_CI,
+        Coercibility::Implicit,
+        true,
+    ))
+}
+
 /// A JSON document, possibly NULL.
 pub(super) fn json(_: &InferCx<'_>, _: &mut [Expr]) -> Inferred {
     Ok(json_type(true))

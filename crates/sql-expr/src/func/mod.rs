@@ -12,6 +12,7 @@ mod datetime_parts;
 mod def;
 mod digest;
 mod format;
+mod gtid;
 mod infer;
 mod info;
 mod json;
@@ -66,6 +67,7 @@ static TABLE: LazyLock<Functions> = LazyLock::new(|| {
         datetime_parts::TABLE,
         digest::TABLE,
         format::TABLE,
+        gtid::TABLE,
         info::TABLE,
         json::TABLE,
         json_edit::TABLE,

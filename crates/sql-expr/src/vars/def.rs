@@ -92,6 +92,8 @@ pub struct VarDef {
     pub inert: bool,
     /// The value comes from the session's state (`warning_count`, `last_insert_id` …), not from the store.
     pub computed: bool,
+    /// The server's value changes by itself.
+    pub live: bool,
     /// Left out of SHOW VARIABLES, as MySQL does with session-only bookkeeping.
     pub hidden: bool,
 }
@@ -107,6 +109,7 @@ const fn def(name: &'static str, scope: VarScope, kind: VarKind, default: VarDef
         read_only: false,
         inert: false,
         computed: false,
+        live: false,
         hidden: false,
     }
 }
@@ -225,6 +228,12 @@ impl VarDef {
     /// The same, its value taken from the session's state.
     pub const fn computed(mut self) -> VarDef {
         self.computed = true;
+        self
+    }
+
+    /// The same, its value on the server changing by itself.
+    pub const fn live(mut self) -> VarDef {
+        self.live = true;
         self
     }
 

@@ -41,6 +41,12 @@ pub struct SessionHot {
     pub unique_checks: bool,
     /// `sql_safe_updates`.
     pub safe_updates: bool,
+    /// `sql_log_bin`.
+    pub log_bin: bool,
+    /// `binlog_row_image`: 0 MINIMAL, 1 NOBLOB, 2 FULL.
+    pub row_image: u8,
+    /// `binlog_rows_query_log_events`.
+    pub rows_query: bool,
     /// `sql_notes`.
     pub sql_notes: bool,
     /// `sql_auto_is_null`.
@@ -103,6 +109,9 @@ impl Default for SessionHot {
             foreign_key_checks: true,
             unique_checks: true,
             safe_updates: false,
+            log_bin: true,
+            row_image: 2,
+            rows_query: false,
             sql_notes: true,
             auto_is_null: false,
             auto_increment_increment: 1,
@@ -151,6 +160,9 @@ impl SessionHot {
             "foreign_key_checks" => self.foreign_key_checks = n != 0,
             "unique_checks" => self.unique_checks = n != 0,
             "sql_safe_updates" => self.safe_updates = n != 0,
+            "sql_log_bin" => self.log_bin = n != 0,
+            "binlog_row_image" => self.row_image = n as u8,
+            "binlog_rows_query_log_events" => self.rows_query = n != 0,
             "sql_notes" => self.sql_notes = n != 0,
             "sql_auto_is_null" => self.auto_is_null = n != 0,
             "auto_increment_increment" => self.auto_increment_increment = n,
@@ -201,6 +213,7 @@ pub struct GlobalHot {
     connect_timeout: AtomicU64,
     partial_revokes: AtomicU64,
     require_secure_transport: AtomicU64,
+    binlog_row_metadata: AtomicU64,
 }
 
 macro_rules! global_hot {
@@ -240,4 +253,6 @@ global_hot! {
     partial_revokes;
     /// `require_secure_transport`: 0 or 1.
     require_secure_transport;
+    /// `binlog_row_metadata`: 0 MINIMAL, 1 FULL.
+    binlog_row_metadata;
 }

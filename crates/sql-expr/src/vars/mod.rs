@@ -36,7 +36,7 @@ pub use registry::{VarId, all, count, lookup, lookup_option};
 pub use restricted::is_restricted;
 pub use sql_mode::SqlMode;
 pub use status::{StatusRegistry, StatusSource, StatusValue};
-pub use store::{GlobalVars, Kept, ReadScope, SessionVars};
+pub use store::{GlobalVars, Kept, LiveVars, ReadScope, SessionVars};
 pub use switches::Switches;
 pub use types::temporal::TimeZone;
 pub use value::VarValue;

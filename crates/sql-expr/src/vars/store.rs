@@ -5,7 +5,7 @@
 //! whoever evaluates `@@name` asks the session first for those marked `computed`.
 
 use base::lock::RwLock;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::assign::{self, VarInput};
 use super::charsets;
@@ -36,6 +36,15 @@ pub struct GlobalVars {
     current: RwLock<Arc<Snapshot>>,
     hot: GlobalHot,
     observers: RwLock<Vec<Observer>>,
+    live: OnceLock<Box<dyn LiveVars>>,
+}
+
+/// Who knows the values of variables that change by themselves.
+pub trait LiveVars: Send + Sync {
+    /// The value; `None` for a variable of another kind.
+    fn value(&self, name: &str) -> Option<VarValue>;
+    /// Whether the values are older than what was committed: whoever reads them waits first, where it can.
+    fn is_behind(&self) -> bool;
 }
 
 impl std::fmt::Debug for GlobalVars {
@@ -68,6 +77,7 @@ impl GlobalVars {
             current: RwLock::new(Arc::new(Snapshot { values, hot })),
             hot: global_hot,
             observers: RwLock::new(Vec::new()),
+            live: OnceLock::new(),
         }
     }
 
@@ -87,7 +97,23 @@ impl GlobalVars {
 
     /// The server's value of a variable.
     pub fn value(&self, id: VarId) -> VarValue {
+        let def = id.def();
+        if def.live
+            && let Some(value) = self.live.get().and_then(|live| live.value(def.name))
+        {
+            return value;
+        }
         self.snapshot().values[id.0 as usize].clone()
+    }
+
+    /// Says who knows the values of variables that change by themselves: `gtid_executed` and the like. The first that comes stays.
+    pub fn set_live(&self, live: Box<dyn LiveVars>) {
+        let _first = self.live.set(live);
+    }
+
+    /// Whether such values are older than what was committed.
+    pub(crate) fn live_is_behind(&self) -> bool {
+        self.live.get().is_some_and(|live| live.is_behind())
     }
 
     /// The server's value by name; `None` for an unknown name.
@@ -285,6 +311,11 @@ impl SessionVars {
             Some(VarValue::Text(t)) => t,
             _ => Arc::from(""),
         }
+    }
+
+    /// Whether values that change by themselves are older than what was committed.
+    pub(crate) fn live_is_behind(&self) -> bool {
+        self.globals.live_is_behind()
     }
 
     /// `collation_connection`.

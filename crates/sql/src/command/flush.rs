@@ -2,14 +2,21 @@
 
 use std::sync::Arc;
 
-use types::SqlError;
+use types::error::codes;
+use types::{SqlError, Value};
 
 use super::lock_tables::active_locks;
 use crate::access::Granted;
+use crate::binary_log::LogChange;
 use crate::bind::locked::LockedTable;
 use crate::context::Session;
+use crate::exec::unless_killed;
 use crate::sink::Done;
-use sql_parser::ast::{FlushItem, ObjectName, ResetItem};
+use sql_expr::vars::VarInput;
+use sql_parser::ast::{Call, Expr, FlushItem, ObjectName, PurgeLogs, ResetItem};
+
+/// The highest number of a file that RESET may begin with.
+const MOST_FILES: u64 = 2_000_000_000;
 
 impl Session {
     /// FLUSH: what there is to flush is flushed, the rest is accepted.
@@ -54,6 +61,11 @@ impl Session {
                 FlushItem::Other(word) if &**word == "USER_RESOURCES" => {
                     self.instance.logins.flush_resources();
                 }
+                FlushItem::Other(word) if matches!(&**word, "LOGS" | "BINARY LOGS") => {
+                    if let Some(log) = self.instance.binary_log.get() {
+                        unless_killed(&self.engine, log.change(LogChange::Rotate)).await?;
+                    }
+                }
                 FlushItem::Other(_) => {}
             }
         }
@@ -76,8 +88,8 @@ impl Session {
         }
     }
 
-    /// RESET: of what there is, the persisted variables.
-    pub(crate) fn reset_items(
+    /// RESET: of what there is, the persisted variables and the binary log.
+    pub(crate) async fn reset_items(
         &mut self,
         granted: &Granted,
         items: &[ResetItem],
@@ -88,9 +100,56 @@ impl Session {
                 ResetItem::Persist { if_exists, name } => {
                     self.reset_persist(granted, name.as_deref(), *if_exists)?;
                 }
-                ResetItem::Master(_) => return Err(SqlError::not_supported("RESET MASTER")),
+                ResetItem::Master(first) => {
+                    let log = self.instance.binary_log.get().cloned();
+                    let log = log.ok_or_else(|| SqlError::fixed(codes::ER_NO_BINARY_LOGGING))?;
+                    let first = first.unwrap_or(1);
+                    if !(1..=MOST_FILES).contains(&first) {
+                        let why = format!("the number of a file is from 1 to {MOST_FILES}");
+                        return Err(SqlError::binlog_command(
+                            "RESET BINARY LOGS AND GTIDS",
+                            &why,
+                        ));
+                    }
+                    self.implicit_commit().await?;
+                    unless_killed(&self.engine, log.change(LogChange::Reset(first))).await?;
+                }
                 ResetItem::Replica { .. } => return Err(SqlError::not_supported("RESET REPLICA")),
             }
+        }
+        Ok(Done::default())
+    }
+
+    /// PURGE BINARY LOGS. Without a binary log there is nothing to remove, and as in MySQL that is no error.
+    pub(crate) async fn purge_logs(
+        &mut self,
+        _: &Granted,
+        purge: &PurgeLogs,
+        params: &[Value],
+    ) -> Result<Done, SqlError> {
+        let change = match purge {
+            PurgeLogs::To(name) => LogChange::PurgeTo(String::from_utf8_lossy(name).into_owned()),
+            PurgeLogs::Before(when) => {
+                let call = Expr::Call(Box::new(Call {
+                    schema: None,
+                    name: "UNIX_TIMESTAMP".into(),
+                    args: vec![when.clone()],
+                    plain: false,
+                }));
+                let (seconds, ty) = self.eval(&call, params).await?;
+                match VarInput::from_val(&seconds, &ty) {
+                    VarInput::Int(n) => LogChange::PurgeBefore(n),
+                    VarInput::Uint(n) => LogChange::PurgeBefore(n as i64),
+                    VarInput::Double(n) => LogChange::PurgeBefore(n as i64),
+                    _ => {
+                        let why = "Incorrect arguments to PURGE LOGS BEFORE";
+                        return Err(SqlError::new(codes::ER_WRONG_ARGUMENTS, why));
+                    }
+                }
+            }
+        };
+        if let Some(log) = self.instance.binary_log.get() {
+            unless_killed(&self.engine, log.change(change)).await?;
         }
         Ok(Done::default())
     }

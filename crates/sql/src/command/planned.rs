@@ -11,6 +11,7 @@ use crate::access::{Authorized, Ready};
 use crate::bind::BindCtx;
 use crate::bind::params::{TypedParam, type_of};
 use crate::context::Session;
+use crate::context::change_log::Told;
 use crate::context::prologue::Rows;
 use crate::exec::{self, ExecCtx, ExecError};
 use crate::infoschema::Names;
@@ -212,6 +213,8 @@ impl Session {
             found_rows: false,
             connection_id: self.facts.connection_id,
             named_locks: &self.instance.named_locks,
+            binary_log: self.instance.binary_log.get().map(|l| &**l),
+            told: None,
         };
         exec::eval_scalar(&ctx, &mut x, expr).await
     }
@@ -258,6 +261,13 @@ impl Session {
                 found_rows: self.client.found_rows,
                 connection_id: id,
                 named_locks: &self.instance.named_locks,
+                binary_log: self.instance.binary_log.get().map(|l| &**l),
+                told: Told::of(
+                    self.instance.change_log(),
+                    (&self.facts, &self.vars),
+                    self.statement_text.as_deref().unwrap_or_default(),
+                    now,
+                ),
             };
             let r = exec::run(plan, &mut x, sink).await;
             let (w, n) = x.cx.take_warnings();

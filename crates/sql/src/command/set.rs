@@ -1,10 +1,14 @@
 //! SET in all its forms.
 
+use types::error::codes;
+use types::gtid::GtidSet;
 use types::{SqlError, Value, Warning};
 
 use super::scalar;
 use crate::access::Granted;
+use crate::binary_log::LogChange;
 use crate::context::Session;
+use crate::exec::unless_killed;
 use crate::sink::{Done, StateChange};
 use sql_expr::vars::{self, VarInput, VarValue};
 use sql_expr::{ExprType, UserVar, Val};
@@ -89,6 +93,9 @@ impl Session {
                 name,
                 ..
             } => {
+                if name.eq_ignore_ascii_case("gtid_purged") {
+                    return self.set_gtid_purged(*scope, input).await;
+                }
                 let was_on = self.vars.hot().autocommit;
                 self.set_variable(*scope, name, input)?;
                 if name.eq_ignore_ascii_case("autocommit") {
@@ -116,6 +123,56 @@ impl Session {
             } => Err(SqlError::unknown_system_variable(&format!("{p}.{name}"))),
             item => self.set_session_item(item),
         }
+    }
+
+    /// SET GLOBAL gtid_purged: `+set` adds, `set` names all that is to be in it.
+    async fn set_gtid_purged(
+        &mut self,
+        scope: Option<VarScope>,
+        input: &VarInput,
+    ) -> Result<(), SqlError> {
+        let text = match input {
+            VarInput::Text(text) if scope == Some(VarScope::Global) => text.trim(),
+            // Another scope, or what is no text: that is refused.
+            _ => return self.set_variable(scope, "gtid_purged", input),
+        };
+        self.check_account_variable("gtid_purged", input)?;
+        let Some(log) = self.instance.binary_log.get().cloned() else {
+            return Err(SqlError::fixed(codes::ER_NO_BINARY_LOGGING));
+        };
+        let (plus, list) = match text.strip_prefix('+') {
+            Some(list) => (true, list),
+            None => (false, text),
+        };
+        let set = GtidSet::parse(list).ok_or_else(|| SqlError::malformed_gtid_set(list))?;
+        unless_killed(&self.engine, log.catch_up()).await?;
+        let (executed, purged) = (log.executed(), log.purged());
+        let refused = |why: &str| {
+            let text = format!("@@GLOBAL.GTID_PURGED cannot be changed: {why}");
+            Err(SqlError::new(
+                codes::ER_CANT_SET_GTID_PURGED_DUE_SETS_CONSTRAINTS,
+                text,
+            ))
+        };
+        let mut added = set.clone();
+        if plus {
+            if executed.meets(&set) {
+                return refused("the added gtid set must not overlap with @@GLOBAL.GTID_EXECUTED");
+            }
+        } else {
+            let mut logged = executed.clone();
+            logged.subtract(&purged);
+            if logged.meets(&set) {
+                return refused(
+                    "the new value must not overlap with the transactions in the binary logs",
+                );
+            }
+            if !set.contains(&purged) {
+                return refused("the new value must be a superset of the old value");
+            }
+            added.subtract(&purged);
+        }
+        unless_killed(&self.engine, log.change(LogChange::AddPurged(added))).await
     }
 
     fn set_session_item(&mut self, item: &SetItem) -> Result<(), SqlError> {
@@ -168,7 +225,7 @@ impl Session {
     }
 
     /// The value of an expression in SET, and its type.
-    async fn eval(
+    pub(super) async fn eval(
         &mut self,
         value: &Expr,
         params: &[Value],

@@ -11,17 +11,19 @@ use base::{Clock, Environment, Random};
 use engine::Engine;
 use types::SqlError;
 
+use super::change_log::ChangeLog;
 use super::com::COM_NAMES;
 use super::deadlocks::Deadlocks;
 use super::persisted::PersistedStore;
 use super::process::ProcessList;
 use crate::access::AccountId;
 use crate::access::login::Logins;
+use crate::binary_log::BinaryLog;
 use crate::context::accounts::Accounts;
 use crate::context::accounts::components::Components;
 use crate::exec::NamedLocks;
 use sql_expr::memory::Budget;
-use sql_expr::vars::{GlobalVars, StatusRegistry, StatusSource, StatusValue, VarValue};
+use sql_expr::vars::{GlobalVars, LiveVars, StatusRegistry, StatusSource, StatusValue, VarValue};
 use sql_parser::ast::Account;
 use types::temporal::Zone;
 
@@ -76,8 +78,29 @@ pub struct Instance {
     flushed_us: AtomicU64,
     /// Set by a server that speaks TLS.
     pub(crate) tls_reload: OnceLock<TlsReload>,
+    pub(crate) binary_log: OnceLock<Arc<dyn BinaryLog>>,
+    /// Where changes are kept for the binary log.
+    pub(super) change_log: OnceLock<Arc<dyn ChangeLog>>,
     /// Where SET PERSIST keeps values: set by a server.
     pub(crate) persisted: OnceLock<PersistedStore>,
+}
+
+/// The variables that say what was done.
+struct GtidVars(Arc<dyn BinaryLog>);
+
+impl LiveVars for GtidVars {
+    fn value(&self, name: &str) -> Option<VarValue> {
+        let set = match name {
+            "gtid_executed" => self.0.executed(),
+            "gtid_purged" => self.0.purged(),
+            _ => return None,
+        };
+        Some(VarValue::Text(set.to_string().into()))
+    }
+
+    fn is_behind(&self) -> bool {
+        self.0.is_behind()
+    }
 }
 
 /// The variable that limits what all sessions hold.
@@ -134,6 +157,8 @@ impl Instance {
             prepared: Arc::default(),
             tls_reload: OnceLock::new(),
             persisted: OnceLock::new(),
+            binary_log: OnceLock::new(),
+            change_log: OnceLock::new(),
             memory: Arc::default(),
             deadlocks: Deadlocks::default(),
         });
@@ -244,6 +269,17 @@ impl Instance {
     /// 1235. The first call counts.
     pub fn on_reload_tls(&self, reload: TlsReload) {
         let _second = self.tls_reload.set(reload);
+    }
+
+    /// Joins the binary log to what statements say of it. The first call counts.
+    pub fn set_binary_log(&self, log: Arc<dyn BinaryLog>) {
+        self.globals.set_live(Box::new(GtidVars(log.clone())));
+        let _second = self.binary_log.set(log);
+    }
+
+    /// The binary log, where it is on.
+    pub fn binary_log(&self) -> Option<&Arc<dyn BinaryLog>> {
+        self.binary_log.get()
     }
 
     /// An id for a new connection, for its greeting and [`super::Session::new`].

@@ -5,6 +5,7 @@
 
 pub mod accounts;
 mod before;
+pub mod change_log;
 pub(crate) mod com;
 pub(crate) mod deadlocks;
 mod diagnostics;

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use sql_expr::vars::VarInput;
 use types::SqlError;
 
 use super::Session;
@@ -103,6 +104,29 @@ impl Session {
     pub fn may_debug(&mut self) -> Result<(), SqlError> {
         self.secure();
         self.security.require(&[Right::Static(Priv::Super)])
+    }
+
+    /// Whether the session may be sent the binary log.
+    ///
+    /// # Errors
+    /// 1227.
+    pub fn may_replicate(&mut self) -> Result<(), SqlError> {
+        self.secure();
+        self.security
+            .require(&[Right::Static(Priv::ReplicationSlave)])
+    }
+
+    /// A user variable as text; `None` where it is not set, or NULL.
+    pub fn user_variable(&self, name: &str) -> Option<String> {
+        let vars = self.user_vars.lock();
+        let var = vars.get(name)?;
+        match VarInput::from_val(&var.value, &var.ty) {
+            VarInput::Text(text) => Some(text),
+            VarInput::Int(n) => Some(n.to_string()),
+            VarInput::Uint(n) => Some(n.to_string()),
+            VarInput::Double(n) => Some(n.to_string()),
+            VarInput::Null | VarInput::Default => None,
+        }
     }
 
     /// Refuses to act on an account that has SYSTEM_USER for a session that has not.

@@ -96,6 +96,8 @@ pub struct Session {
     pub(crate) isolation: engine::Isolation,
     /// Grows whenever something changes that bound expressions depend on.
     pub(crate) settings: u64,
+    /// The text of the statement at hand, where the change log is to be told of it.
+    pub(crate) statement_text: Option<Arc<[u8]>>,
     /// `SET timestamp`: the time all statements see, microseconds since 1970.
     pub(crate) fixed_timestamp: Option<i64>,
     /// What a statement with `SET_VAR` has set.
@@ -187,6 +189,7 @@ impl Session {
             isolation: engine::Isolation::RepeatableRead,
             settings: 0,
             before: Before::default(),
+            statement_text: None,
             fixed_timestamp: None,
             transport: None,
             savepoints: Charge::to(&memory),

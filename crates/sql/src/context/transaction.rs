@@ -66,10 +66,16 @@ impl Session {
         outcome
     }
 
+    /// Commits a statement that is its own transaction.
+    async fn commit_rows(&mut self) -> Result<(), SqlError> {
+        self.rows_are_told();
+        self.engine.commit().await
+    }
+
     async fn end_rows<T, E: From<SqlError>>(&mut self, outcome: Result<T, E>) -> Result<T, E> {
         let own = !self.engine.in_transaction();
         match outcome {
-            Ok(v) if own => match self.engine.commit().await {
+            Ok(v) if own => match self.commit_rows().await {
                 Ok(()) => Ok(v),
                 Err(e) => {
                     // The commit was not written: nothing of the statement may stay.
@@ -77,7 +83,10 @@ impl Session {
                     Err(e.into())
                 }
             },
-            Ok(v) => Ok(v),
+            Ok(v) => {
+                self.rows_are_told();
+                Ok(v)
+            }
             Err(e) => {
                 let undone = if own {
                     self.engine.rollback().await

@@ -56,6 +56,7 @@ impl Session {
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         self.admit(statement)?;
+        self.note_text(is_planned(statement), text);
         if is_planned(statement) {
             let keep = match statement {
                 Statement::Query(_) if whole => Some(text),
@@ -121,7 +122,8 @@ impl Session {
                     self.run_account(granted, statement, sink).await
                 }
                 Statement::Flush(f) => self.flush(granted, &f.items).await,
-                Statement::Reset(items) => self.reset_items(granted, items),
+                Statement::Reset(items) => self.reset_items(granted, items).await,
+                Statement::PurgeLogs(p) => self.purge_logs(granted, p, params).await,
                 Statement::LockTables(tables) => self.lock_tables(granted, tables).await,
                 Statement::UnlockTables => self.unlock_tables().await,
                 Statement::LockInstance(lock) => self.lock_instance(granted, *lock).await,

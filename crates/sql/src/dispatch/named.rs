@@ -77,6 +77,8 @@ impl Session {
         let statement = Arc::clone(&p.statement);
         self.process.counts.com[p.com as usize].add(1);
         let (planned, lasts) = (p.planned.is_some(), p.lasts);
+        let text = Arc::clone(&p.text);
+        self.note_text(planned, &text);
         self.admit(&statement)?;
         let ready = self
             .named

@@ -28,7 +28,6 @@ pub(super) fn name_of(s: &Statement) -> String {
         Statement::LoadData(_) => "LOAD DATA".to_owned(),
         Statement::Handler(_) => "HANDLER".to_owned(),
         Statement::Help(_) => "HELP".to_owned(),
-        Statement::PurgeLogs(_) => "PURGE BINARY LOGS".to_owned(),
         Statement::Signal(_) | Statement::Resignal(_) => "SIGNAL".to_owned(),
         Statement::GetDiagnostics(_) => "GET DIAGNOSTICS".to_owned(),
         Statement::Restart => "RESTART".to_owned(),

@@ -3,9 +3,11 @@
 use engine::Session;
 use types::SqlError;
 
+use super::change_log::Told;
 use super::named_locks::NamedLocks;
 use super::{memo, spool, waiting};
 use crate::access::SecurityContext;
+use crate::binary_log::BinaryLog;
 use sql_expr::{EvalCtx, EvalError};
 
 /// What a statement runs with.
@@ -22,6 +24,10 @@ pub struct ExecCtx<'a> {
     pub connection_id: u64,
     /// The instance's named locks.
     pub named_locks: &'a NamedLocks,
+    /// The binary log, where it is on.
+    pub binary_log: Option<&'a dyn BinaryLog>,
+    /// Who is told of changes.
+    pub told: Option<Told<'a>>,
 }
 
 /// What the parts of the executor pass around.
@@ -31,6 +37,8 @@ pub(crate) struct Env<'e> {
     pub security: &'e SecurityContext,
     pub connection_id: u64,
     pub named_locks: &'e NamedLocks,
+    pub binary_log: Option<&'e dyn BinaryLog>,
+    pub told: Option<Told<'e>>,
     pub spools: spool::Spools,
     pub memos: memo::Memos,
     /// What is counted, for EXPLAIN ANALYZE.
@@ -48,6 +56,8 @@ impl<'e> Env<'e> {
             security: ctx.security,
             connection_id: ctx.connection_id,
             named_locks: ctx.named_locks,
+            binary_log: ctx.binary_log,
+            told: ctx.told,
             spools: spool::Spools::default(),
             memos: memo::Memos::default(),
             tally: None,

@@ -8,6 +8,7 @@ mod ahead;
 mod analyze;
 mod batch;
 mod block;
+pub mod change_log;
 mod deciding;
 mod direct;
 mod distinct;
@@ -47,6 +48,7 @@ pub use env::ExecCtx;
 pub use error::ExecError;
 pub use named_locks::NamedLocks;
 pub(crate) use row::Built;
+pub(crate) use waiting::unless_killed;
 
 use std::sync::Arc;
 

@@ -8,6 +8,8 @@ use std::task::Poll;
 
 use base::Event;
 use types::SqlError;
+use types::error::codes;
+use types::gtid::GtidSet;
 
 use super::Env;
 use super::named_locks::LOCK;
@@ -54,6 +56,34 @@ pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'sta
             Some(connection) => Val::Uint(connection),
             None => Val::Null,
         },
+        Special::Variable(id) => {
+            if let Some(log) = env.binary_log {
+                unless_killed(env.session, log.catch_up()).await?;
+            }
+            env.cx.variable(id)
+        }
+        Special::WaitForGtids(set, seconds) => {
+            let Some(log) = env.binary_log else {
+                let none = GtidSet::new();
+                let done = none.contains(&set);
+                let never = Event::new();
+                return match wait(env, seconds, &never, || done).await {
+                    Woken::Ready => Ok(Val::Int(0)),
+                    Woken::Late => Ok(Val::Int(1)),
+                    Woken::Killed => Err(SqlError::fixed(codes::ER_QUERY_INTERRUPTED)),
+                };
+            };
+            let clock = env.session.engine().environment().clock.clone();
+            let micros = (seconds.clamp(0.0, LONGEST) * 1e6) as u64;
+            let late = base::environment::deadline(&*clock, clock.now_us().saturating_add(micros));
+            let mut late = pin!(late);
+            let mut there = log.wait_for(set);
+            let done = poll_fn(|cx| match there.as_mut().poll(cx) {
+                Poll::Ready(r) => Poll::Ready(r.map(|()| 0)),
+                Poll::Pending => late.as_mut().poll(cx).map(|()| Ok(1)),
+            });
+            Val::Int(unless_killed(env.session, done).await?)
+        }
         Special::RandomBytes(n) => {
             let random = &engine.environment().random;
             let mut bytes = Vec::with_capacity(n + 8);
@@ -64,6 +94,23 @@ pub(crate) async fn perform(what: Special, env: &mut Env<'_>) -> Result<Val<'sta
             Val::owned(bytes)
         }
     })
+}
+
+/// Waits, but not longer than until KILL.
+pub(crate) async fn unless_killed<T>(
+    session: &engine::Session,
+    what: impl Future<Output = Result<T, SqlError>>,
+) -> Result<T, SqlError> {
+    let interrupt = session.interrupt();
+    let mut what = pin!(what);
+    poll_fn(|cx| {
+        interrupt.event.park(cx);
+        if interrupt.is_set() {
+            return Poll::Ready(Err(SqlError::fixed(codes::ER_QUERY_INTERRUPTED)));
+        }
+        what.as_mut().poll(cx)
+    })
+    .await
 }
 
 #[derive(PartialEq, Eq)]

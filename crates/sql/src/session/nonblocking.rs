@@ -14,6 +14,7 @@ use types::{SqlError, Value};
 use super::Command;
 use super::{Com, Session};
 use crate::access::Ready;
+use crate::context::change_log::Told;
 use crate::context::prologue::Rows;
 use crate::exec;
 use crate::plan::{Plan, PlanBody, PointGet, UpdatePlan};
@@ -91,6 +92,10 @@ impl Session {
         let p = self.prepared.get(id)?;
         let plan = self.ready_plan(p, params)?;
         if !self.is_secure() {
+            return None;
+        }
+        if self.vars.hot().rows_query && self.instance.change_log().is_some() {
+            // Its text is wanted.
             return None;
         }
         let plan = self.security.ready(&plan)?;
@@ -181,7 +186,13 @@ impl Session {
             let mut cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, params, now);
             exec::writes(&mut cx, update.ignore);
             let found_rows = self.client.found_rows;
-            changed = exec::update_now(update, &mut self.engine, &cx, found_rows)
+            let told = Told::of(
+                self.instance.change_log(),
+                (&self.facts, &self.vars),
+                self.statement_text.as_deref().unwrap_or_default(),
+                now,
+            );
+            changed = exec::update_now(update, &mut self.engine, &cx, told, found_rows)
                 .map(|done| (done, cx.take_warnings(), cx.last_insert_id_set()));
         }
         let Some((mut done, (warnings, total), last_id)) = changed else {
@@ -190,6 +201,7 @@ impl Session {
             }
             return None;
         };
+        self.rows_are_told();
         self.count_at_once(com);
         self.keep_warnings(warnings, total);
         done.generated_id = last_id;

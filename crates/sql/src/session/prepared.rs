@@ -85,7 +85,9 @@ impl Session {
         let com = p.com;
         let ready = self.ready_plan(p, params);
         let statement = self.gate.is_shut().then(|| Arc::clone(&p.statement));
-        if p.lasts {
+        let (lasts, planned, text) = (p.lasts, p.planned.is_some(), Arc::clone(&p.text));
+        self.note_text(planned, &text);
+        if lasts {
             self.leave().await;
         }
         self.count_execution();

@@ -153,6 +153,10 @@ pub struct Options {
     pub lower_case_table_names: u8,
     /// `server_id`.
     pub server_id: u32,
+    /// `log_bin`: the name of the binary log's files without their numbers, empty for the usual one; `None`: there is none.
+    pub log_bin: Option<String>,
+    /// `log_bin_index`; empty: as the files.
+    pub log_bin_index: String,
     /// First values of other system variables, by their names with underscores, for SQL to check and take.
     pub variables: Vec<(String, String)>,
     /// Options accepted that have nothing left to tune, by their names with underscores: SHOW VARIABLES shows
@@ -207,6 +211,8 @@ impl Default for Options {
             default_time_zone: "SYSTEM".to_owned(),
             lower_case_table_names: 0,
             server_id: 1,
+            log_bin: None,
+            log_bin_index: String::new(),
             variables: Vec::new(),
             without_effect: Vec::new(),
         }

@@ -355,6 +355,30 @@ pub(super) fn server_id(options: &mut Options, given: &mut Given<'_>) -> Set {
     Ok(())
 }
 
+/// `--log-bin`, `--log-bin=BASE`, `--skip-log-bin`.
+pub(super) fn log_bin(options: &mut Options, given: &mut Given<'_>) -> Set {
+    options.log_bin = match given.value.trim() {
+        "0" | "OFF" | "off" => None,
+        "1" | "ON" | "on" => Some(String::new()),
+        base => Some(base.to_owned()),
+    };
+    Ok(())
+}
+
+pub(super) fn log_bin_index(options: &mut Options, given: &mut Given<'_>) -> Set {
+    given.value.trim().clone_into(&mut options.log_bin_index);
+    Ok(())
+}
+
+pub(super) fn sync_binlog(_: &mut Options, given: &mut Given<'_>) -> Set {
+    match given.value.trim() {
+        "1" => Ok(()),
+        value => Err(format!(
+            "sync_binlog={value}: a transaction is in the binary log when its commit is durable, which is what 1 says; how durable commits are is innodb_flush_log_at_trx_commit's"
+        )),
+    }
+}
+
 pub(super) fn default_storage_engine(_: &mut Options, given: &mut Given<'_>) -> Set {
     if !given.value.trim().eq_ignore_ascii_case("innodb") {
         let text = format!(

@@ -179,9 +179,8 @@ fn nothing_left_to_tune() -> Result<(), OptionsError> {
             "--innodb-buffer-pool-instances=8",
             "--skip-innodb-checksums",
             "--innodb-adaptive-hash-index",
-            "--binlog-row-image",
-            "FULL",
-            "--skip-log-bin",
+            "--binlog-cache-size",
+            "65536",
             "--skip-name-resolve",
             "--performance-schema=OFF",
         ],
@@ -199,8 +198,7 @@ fn nothing_left_to_tune() -> Result<(), OptionsError> {
             ("innodb_buffer_pool_instances", "8"),
             ("innodb_checksums", "0"),
             ("innodb_adaptive_hash_index", "1"),
-            ("binlog_row_image", "FULL"),
-            ("log_bin", "0"),
+            ("binlog_cache_size", "65536"),
             ("skip_name_resolve", "1"),
             ("performance_schema", "OFF"),
         ]
@@ -304,5 +302,22 @@ fn what_was_persisted_wins() -> Result<(), OptionsError> {
         assert!(why.contains("mysqld-auto.cnf"), "{bad}: {why}");
     }
     assert_eq!(run(&["--help"], &kept("{"))?.command, Command::Help);
+    Ok(())
+}
+
+#[test]
+fn the_binary_log_is_named_or_off() -> Result<(), OptionsError> {
+    for (given, base) in [
+        (&["--log-bin"][..], Some("")),
+        (&["--log-bin=my"], Some("my")),
+        (&["--log-bin=my", "--skip-log-bin"], None),
+        (&["--log-bin=0"], None),
+        (&[], None),
+    ] {
+        let found = run(given, &[])?;
+        assert_eq!(found.options.log_bin.as_deref(), base, "{given:?}");
+    }
+    assert!(run(&["--sync-binlog=1"], &[]).is_ok());
+    assert!(run(&["--sync-binlog=0"], &[]).is_err());
     Ok(())
 }

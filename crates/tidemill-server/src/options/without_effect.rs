@@ -186,19 +186,17 @@ const REASONS: &[Reason] = &[
         ],
     },
     Reason {
-        text: "there is no binary log and no replication yet",
+        text: "there is nothing to tune of this in the binary log",
         options: &[
-            ("log_bin", Switch),
-            ("log_bin_index", Required),
             ("log_bin_trust_function_creators", Switch),
             ("binlog", Required),
-            ("sync_binlog", Required),
-            ("max_binlog_size", Required),
             ("max_binlog_cache_size", Required),
             ("max_binlog_stmt_cache_size", Required),
-            ("expire_logs_days", Required),
-            ("gtid_mode", Required),
-            ("enforce_gtid_consistency", Required),
+        ],
+    },
+    Reason {
+        text: "this server is nobody's replica yet",
+        options: &[
             ("relay_log", Required),
             ("log_replica_updates", Switch),
             ("log_slave_updates", Switch),

@@ -73,7 +73,7 @@ impl Connection {
         }
     }
 
-    fn protocol_error(&mut self, e: ProtocolError) -> Flow {
+    pub(super) fn protocol_error(&mut self, e: ProtocolError) -> Flow {
         write_protocol_error(e, &mut self.packets.output.writer);
         if e.is_fatal() {
             Flow::Fatal
@@ -258,13 +258,15 @@ impl Connection {
                 let claim = claim_of(&change);
                 return self.change_user(claim).await;
             }
-            // Replication comes later; the others were carried out before.
-            Command::RegisterReplica(_)
-            | Command::BinlogDump { .. }
-            | Command::BinlogDumpGtid { .. }
-            | Command::Quit
-            | Command::Query { .. }
-            | Command::StmtExecute(_) => return self.protocol_error(ProtocolError::UnknownCommand),
+            Command::RegisterReplica(_) => return self.register_replica(place),
+            Command::BinlogDump { .. } | Command::BinlogDumpGtid { .. } => {
+                // Boxed: compiled here and kept out of the other commands' future.
+                return Box::pin(self.dump(place)).await;
+            }
+            // They were carried out before.
+            Command::Quit | Command::Query { .. } | Command::StmtExecute(_) => {
+                return self.protocol_error(ProtocolError::UnknownCommand);
+            }
         }
         Flow::Continue
     }
@@ -344,7 +346,7 @@ impl Connection {
     }
 
     /// An EOF packet with nothing before it.
-    fn end_of_nothing(&mut self) {
+    pub(super) fn end_of_nothing(&mut self) {
         let writer = &mut self.packets.output.writer;
         write_rows_end(self.status, 0, self.capabilities, writer);
     }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use replication::dump::replicas::Registered;
 use sql::Session;
 use sql::session::ClientFlags;
 use types::{CollationId, SqlError, Value};
@@ -33,6 +34,8 @@ pub struct Connection {
     pub(super) params: Vec<Value>,
     /// The server status after the last statement.
     pub(super) status: u16,
+    /// What it has said of itself as a replica.
+    pub(super) replica: Option<Registered>,
 }
 
 impl Connection {
@@ -65,6 +68,7 @@ impl Connection {
             statements: HashMap::new(),
             params: Vec::new(),
             status: status::AUTOCOMMIT,
+            replica: None,
         }
     }
 

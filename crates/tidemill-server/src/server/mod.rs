@@ -16,6 +16,7 @@ mod cursor;
 mod decoys;
 mod definitions;
 mod descriptors;
+mod dump;
 mod encode;
 mod error;
 mod lifecycle;

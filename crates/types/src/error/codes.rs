@@ -189,6 +189,7 @@ codes! {
     ER_VAR_CANT_BE_READ = 1233, "HY000", "Variable '%-.64s' can only be set, not read";
     ER_CANT_USE_OPTION_HERE = 1234, "42000", "Incorrect usage/placement of '%s'";
     ER_NOT_SUPPORTED_YET = 1235, "42000", "This version of MySQL doesn't yet support '%s'";
+    ER_MASTER_FATAL_ERROR_READING_BINLOG = 1236, "HY000", "Got fatal error %d from source when reading data from binary log: '%-.320s'";
     ER_INCORRECT_GLOBAL_LOCAL_VAR = 1238, "HY000", "Variable '%-.192s' is a %s variable";
     ER_WRONG_FK_DEF = 1239, "42000", "Incorrect foreign key definition for '%-.192s': %s";
     ER_OPERAND_COLUMNS = 1241, "21000", "Operand should contain %d column(s)";
@@ -250,6 +251,7 @@ codes! {
     ER_VIEW_NONUPD_CHECK = 1368, "HY000", "CHECK OPTION on non-updatable view '%-.192s.%-.192s'";
     ER_VIEW_CHECK_FAILED = 1369, "HY000", "CHECK OPTION failed '%-.192s.%-.192s'";
     ER_PROCACCESS_DENIED_ERROR = 1370, "42000", "%-.16s command denied to user '%-.48s'@'%-.64s' for routine '%-.192s'";
+    ER_UNKNOWN_TARGET_BINLOG = 1373, "HY000", "Target log not found in binlog index";
     ER_NO_BINARY_LOGGING = 1381, "HY000", "You are not using binary logging";
     ER_PS_MANY_PARAM = 1390, "HY000", "Prepared statement contains too many placeholders";
     ER_KEY_PART_0 = 1391, "HY000", "Key part '%-.192s' length cannot be 0";
@@ -291,6 +293,7 @@ codes! {
     ER_ILLEGAL_HA_CREATE_OPTION = 1478, "HY000", "Table storage engine '%-.64s' does not support the create option '%.64s'";
     ER_PLUGIN_IS_NOT_LOADED = 1524, "HY000", "Plugin '%-.192s' is not loaded";
     ER_WRONG_VALUE = 1525, "HY000", "Incorrect %-.32s value: '%-.128s'";
+    ER_BINLOG_ROW_LOGGING_FAILED = 1534, "HY000", "Writing one row to the row-based binary log failed";
     ER_EVENT_DOES_NOT_EXIST = 1539, "HY000", "Unknown event '%-.192s'";
     ER_DROP_INDEX_FK = 1553, "HY000", "Cannot drop index '%-.192s': needed in a foreign key constraint";
     ER_CANT_CHANGE_TX_CHARACTERISTICS = 1568, "25001", "Transaction characteristics can't be changed while a transaction is in progress";
@@ -314,6 +317,8 @@ codes! {
     ER_PARTITION_CLAUSE_ON_NONPARTITIONED = 1747, "HY000", "PARTITION () clause on non partitioned table";
     ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO = 1761, "23000", "Foreign key constraint for table '%.192s', record '%-.192s' would lead to a duplicate entry in table '%.192s', key '%.192s'";
     ER_FOREIGN_DUPLICATE_KEY_WITHOUT_CHILD_INFO = 1762, "23000", "Foreign key constraint for table '%.192s', record '%-.192s' would lead to a duplicate entry in a child table";
+    ER_MALFORMED_GTID_SET_SPECIFICATION = 1772, "HY000", "Malformed GTID set specification '%-.200s'.";
+    ER_GTID_MODE_CAN_ONLY_CHANGE_ONE_STEP_AT_A_TIME = 1788, "HY000", "The value of @@GLOBAL.GTID_MODE can only be changed one step at a time: OFF <-> OFF_PERMISSIVE <-> ON_PERMISSIVE <-> ON. Also note that this value must be stepped up or down simultaneously on all servers. See the Manual for instructions.";
     ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION = 1792, "25006", "Cannot execute statement in a READ ONLY transaction.";
     ER_UNKNOWN_ALTER_ALGORITHM = 1800, "HY000", "Unknown ALGORITHM '%s'";
     ER_UNKNOWN_ALTER_LOCK = 1801, "HY000", "Unknown LOCK type '%s'";
@@ -376,6 +381,7 @@ codes! {
     ER_ROLE_NOT_GRANTED = 3530, "HY000", "%s is not granted to %s";
     ER_RENAME_ROLE = 3532, "HY000", "Renaming of a role identifier is forbidden";
     ER_COMPONENTS_UNLOAD_NOT_LOADED = 3537, "HY000", "Component specified by URN '%.192s' to unload has not been loaded before.";
+    ER_CANT_SET_GTID_PURGED_DUE_SETS_CONSTRAINTS = 3546, "HY000", "@@GLOBAL.GTID_PURGED cannot be changed: %s";
     ER_NO_SYSTEM_SCHEMA_ACCESS = 3552, "HY000", "Access to %s '%s' is rejected.";
     ER_UNRESOLVED_TABLE_LOCK = 3568, "HY000", "Unresolved table name %s in locking clause.";
     ER_LOCK_NOWAIT = 3572, "HY000", "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.";

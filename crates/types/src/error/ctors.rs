@@ -32,6 +32,10 @@ ctors! {
     parse_error(near: &str, line: usize) = ER_PARSE_ERROR, "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right syntax to use near '{}' at line {}", cut(near, 80), line;
     /// 1051, of DROP TABLE; `name` is `db.table`.
     bad_table(name: &str) = ER_BAD_TABLE_ERROR, "Unknown table '{name}'";
+    /// 1772.
+    malformed_gtid_set(text: &str) = ER_MALFORMED_GTID_SET_SPECIFICATION, "Malformed GTID set specification '{}'.", cut(text, 200);
+    /// 1220: of what is asked of the binary log's files.
+    binlog_command(command: &str, why: &str) = ER_ERROR_WHEN_EXECUTING_COMMAND, "Error when executing command {command}: {}", cut(why, 128);
     /// 1109: `clause` is such as `field list` or `MULTI DELETE`.
     unknown_table(name: &str, clause: &str) = ER_UNKNOWN_TABLE, "Unknown table '{name}' in {clause}";
     /// 1054: `clause` is such as `field list`, `where clause`, `order clause`, `on clause`.

@@ -25,6 +25,7 @@ mod recoded;
 mod row_format;
 mod table;
 mod temporary;
+mod told;
 mod view;
 
 pub(super) use alter::rebuild_as_is;
@@ -58,7 +59,14 @@ pub async fn run(
     let checks = s.vars.hot().foreign_key_checks;
     s.engine.set_foreign_key_checks(checks);
     let before = s.locked.is_some().then(|| Arc::clone(s.engine.catalog()));
-    let done = carry_out(s, statement, sink).await?;
+    if let Some(told) = told::told_as(s, statement)? {
+        let databases: Vec<&str> = told.databases.iter().map(String::as_str).collect();
+        s.tell_definition(&told.text, &databases);
+    }
+    let done = carry_out(s, statement, sink).await;
+    let told = s.definition_told(done.is_ok()).await;
+    let done = done?;
+    told?;
     if let Some(before) = before {
         locked::follow(s, &before, statement)?;
     }

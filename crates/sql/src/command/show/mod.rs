@@ -2,6 +2,7 @@
 //!
 //! Everything here is computed at once in memory; no stored row is read and no lock is taken.
 
+mod binary_log;
 mod columns;
 mod create;
 mod engine_status;
@@ -54,6 +55,10 @@ pub async fn run(
         ShowWhat::Processlist { full } => state::processes(s, *full),
         ShowWhat::Engine(name, topic) => engine_status::engine_status(s, name, topic)?,
         ShowWhat::Grants { account, using } => server::grants(s, account.as_ref(), using)?,
+        ShowWhat::SourceStatus
+        | ShowWhat::BinaryLogs
+        | ShowWhat::BinlogEvents { relay: false, .. }
+        | ShowWhat::Replicas { .. } => binary_log::rows(s, &show.what).await?,
         other => server::fixed(s, other)?,
     };
     if let Some(f) = &show.filter {

@@ -137,23 +137,7 @@ pub(super) fn fixed(s: &mut Session, what: &ShowWhat) -> Result<RowSet, SqlError
         ShowWhat::Collation => collations(),
         ShowWhat::Plugins => plugins(),
         ShowWhat::Privileges => privileges(),
-        ShowWhat::SourceStatus => nothing(&[
-            "File",
-            "Position",
-            "Binlog_Do_DB",
-            "Binlog_Ignore_DB",
-            "Executed_Gtid_Set",
-        ]),
         ShowWhat::ReplicaStatus { slave, .. } => replica_status(*slave),
-        ShowWhat::Replicas { slave: true } => {
-            nothing(&["Server_id", "Host", "Port", "Master_id", "Slave_UUID"])
-        }
-        ShowWhat::Replicas { slave: false } => {
-            nothing(&["Server_Id", "Host", "Port", "Source_Id", "Replica_UUID"])
-        }
-        ShowWhat::BinaryLogs => {
-            return Err(SqlError::fixed(codes::ER_NO_BINARY_LOGGING));
-        }
         ShowWhat::BinlogEvents { .. } => nothing(&[
             "Log_name",
             "Pos",

@@ -54,7 +54,7 @@ pub(super) async fn in_turn(
     let block = &plan.block;
     let cx = env.cx;
     let defaults = |c| default_of(t, c);
-    let edit = plan.edit(t, &defaults, cx)?;
+    let edit = plan.edit(t, &defaults, None, cx)?;
     let mut columns: Vec<(u16, Value)> = Vec::with_capacity(t.assigns.len());
     for a in &t.assigns {
         let mut used = Vec::new();

@@ -87,7 +87,7 @@ async fn change_again(
     tally: &mut Tally,
 ) -> Result<(), SqlError> {
     let defaults = |c| default_of(t, c);
-    let beside = plan.beside(t, checks, env.cx, env.security);
+    let beside = plan.beside(t, checks, env.cx, (env.security, env.told));
     let edit = plan.edit_beside(t, &defaults, beside, env.cx)?;
     let rest = OnlySubs {
         subs,
@@ -115,7 +115,7 @@ async fn change_as_found(
 ) -> Result<(), SqlError> {
     let cx = env.cx;
     let defaults = |c| default_of(t, c);
-    let beside = plan.beside(t, checks, cx, env.security);
+    let beside = plan.beside(t, checks, cx, (env.security, env.told));
     let edit = plan.edit_beside(t, &defaults, beside, cx)?;
     let table = edit.writer.table();
     let rest = OnlySubs {

@@ -64,7 +64,7 @@ async fn by_key(
     }
     let slot = block.tables[0].slot;
     let related = Related::of(&plan.relations, 0, cx, env.security);
-    let gone = TableWriter::new(table, plan.ignore)
+    let gone = TableWriter::new(table, plan.ignore, env.told)
         .related(related)
         .delete_row(env.session, &key, cx, |row| {
             all_hold(&step.filter, cx, &Candidate { slot, row, rest })
@@ -91,7 +91,7 @@ async fn while_scanning(
     };
     let take = limits(block.limit.as_ref(), cx)?.take;
     let related = Related::of(&plan.relations, 0, cx, env.security);
-    let writer = TableWriter::new(stored(block, 0)?, plan.ignore).related(related);
+    let writer = TableWriter::new(stored(block, 0)?, plan.ignore, env.told).related(related);
     let mut scan = TargetScan::open(block, cx, rest)?;
     while scan
         .next(take.saturating_sub(tally.affected()), rest, env)
@@ -152,7 +152,7 @@ async fn collected(
     };
     for (target, (&t, keys)) in plan.targets.iter().zip(&found).enumerate() {
         let related = Related::of(&plan.relations, target, cx, env.security);
-        let writer = TableWriter::new(stored(block, t)?, plan.ignore).related(related);
+        let writer = TableWriter::new(stored(block, t)?, plan.ignore, env.told).related(related);
         let slot = block.tables[usize::from(t)].slot;
         for n in in_order(keys, order.as_deref()) {
             let gone = writer

@@ -12,6 +12,7 @@ use super::target_scan::stored;
 use super::values::{convert, convert_mode, default_value};
 use crate::access::SecurityContext;
 use crate::exec::Env;
+use crate::exec::change_log::Told;
 use crate::exec::join::passes;
 use crate::exec::row::{Built, Candidate};
 use crate::exec::sub::SubValues;
@@ -118,17 +119,24 @@ pub(super) struct Beside<'p> {
     pub related: Option<Related<'p>>,
     /// The values of the subqueries of CHECK OPTION.
     pub checks: Option<&'p SubValues>,
+    /// Who is told of the changes.
+    pub told: Option<Told<'p>>,
 }
 
 impl UpdatePlan {
-    /// The assignments to a target, which meet no foreign key and ask nothing.
+    /// The assignments to a target, which meet no foreign key and ask nothing. `told` is told of the changes.
     pub(super) fn edit<'p>(
         &'p self,
         target: &'p UpdateTarget,
         defaults: &'p (dyn Fn(u16) -> Option<&'p DefaultPlan> + Sync),
+        told: Option<Told<'p>>,
         cx: &EvalCtx<'_>,
     ) -> Result<Edit<'p>, SqlError> {
-        self.edit_beside(target, defaults, Beside::default(), cx)
+        let beside = Beside {
+            told,
+            ..Beside::default()
+        };
+        self.edit_beside(target, defaults, beside, cx)
     }
 
     /// What the assignments to a target meet.
@@ -137,13 +145,14 @@ impl UpdatePlan {
         target: &UpdateTarget,
         checks: &'p SubValues,
         cx: &EvalCtx<'_>,
-        security: &'p SecurityContext,
+        (security, told): (&'p SecurityContext, Option<Told<'p>>),
     ) -> Beside<'p> {
         let mut targets = self.targets.iter();
         let at = targets.position(|t| t.table == target.table);
         Beside {
             related: at.and_then(|at| Related::of(&self.relations, at, cx, security)),
             checks: Some(checks),
+            told,
         }
     }
 
@@ -155,7 +164,7 @@ impl UpdatePlan {
         beside: Beside<'p>,
         cx: &EvalCtx<'_>,
     ) -> Result<Edit<'p>, SqlError> {
-        let writer = TableWriter::new(stored(&self.block, target.table)?, self.ignore);
+        let writer = TableWriter::new(stored(&self.block, target.table)?, self.ignore, beside.told);
         let mut writer = writer.related(beside.related);
         if let Some(checks) = beside.checks {
             writer = writer.asking(checks);

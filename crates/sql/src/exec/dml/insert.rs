@@ -55,7 +55,7 @@ async fn insert(
     let mut subs = SubValues::new(&plan.subqueries, env, &NoRow).await?;
     let checks = SubValues::new(&plan.checks, env, &NoRow).await?;
     let related = Related::of(&plan.relations, 0, cx, env.security);
-    let writer = TableWriter::new(&plan.table, plan.ignore)
+    let writer = TableWriter::new(&plan.table, plan.ignore, env.told)
         .related(related)
         .asking(&checks);
     let changing = writer.assigning(&plan.on_duplicate, &plan.touch);

@@ -8,6 +8,7 @@ use super::edit::{Conditions, change_key, default_of};
 use super::table_writer::tally::Tally;
 use super::target_scan::{TargetScan, possible, stored};
 use crate::exec::Env;
+use crate::exec::change_log::Told;
 use crate::exec::join::all_hold;
 use crate::exec::keys::{self, Fit};
 use crate::exec::output::limits;
@@ -23,6 +24,7 @@ pub(crate) fn run_now(
     plan: &UpdatePlan,
     session: &mut engine::Session,
     cx: &EvalCtx<'_>,
+    told: Option<Told<'_>>,
     found_rows: bool,
 ) -> Option<Done> {
     if !plan.lone {
@@ -41,7 +43,7 @@ pub(crate) fn run_now(
         return None;
     }
     let defaults = |c| default_of(target, c);
-    let edit = plan.edit(target, &defaults, cx).ok()?;
+    let edit = plan.edit(target, &defaults, told, cx).ok()?;
     let filter = &block.steps[0].filter;
     let change = edit.writer.update_key_now(session, &key, cx, |row| {
         let rest: &dyn RowSource = &NoRow;
@@ -122,7 +124,7 @@ async fn by_key(
         _ => return Ok(()),
     }
     let defaults = |c| default_of(target, c);
-    let beside = plan.beside(target, checks, cx, env.security);
+    let beside = plan.beside(target, checks, cx, (env.security, env.told));
     let edit = plan.edit_beside(target, &defaults, beside, cx)?;
     let conditions = Conditions {
         step: &block.steps[0],
@@ -147,7 +149,7 @@ async fn while_scanning(
     };
     let take = limits(block.limit.as_ref(), cx)?.take;
     let defaults = |c| default_of(target, c);
-    let beside = plan.beside(target, checks, cx, env.security);
+    let beside = plan.beside(target, checks, cx, (env.security, env.told));
     let edit = plan.edit_beside(target, &defaults, beside, cx)?;
     let conditions = Conditions {
         step: &block.steps[0],

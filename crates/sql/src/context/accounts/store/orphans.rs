@@ -63,7 +63,7 @@ async fn remove_from(
         }
     })
     .await?;
-    let writer = TableWriter::new(&t, false);
+    let writer = TableWriter::new(&t, false, None);
     for key in keys {
         writer.delete_key(s, &key, |_| Ok(true)).await?;
     }

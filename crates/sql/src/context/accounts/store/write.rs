@@ -236,7 +236,7 @@ impl Stored {
     /// What the engine fails with.
     pub async fn put(self, s: &mut Session) -> Result<(), SqlError> {
         let key = self.key();
-        let writer = TableWriter::new(&self.table, false);
+        let writer = TableWriter::new(&self.table, false, None);
         writer.delete_key(s, &key, |_| Ok(true)).await?;
         match writer.insert(s, &self.values).await? {
             Inserted::Done => Ok(()),
@@ -250,7 +250,7 @@ impl Stored {
     /// What the engine fails with.
     pub async fn remove(self, s: &mut Session) -> Result<(), SqlError> {
         let key = self.key();
-        let writer = TableWriter::new(&self.table, false);
+        let writer = TableWriter::new(&self.table, false, None);
         writer.delete_key(s, &key, |_| Ok(true)).await?;
         Ok(())
     }

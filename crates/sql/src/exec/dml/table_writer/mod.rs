@@ -19,11 +19,12 @@
 mod cascade;
 pub(crate) mod foreign_keys;
 pub(crate) mod tally;
+mod told;
 
 use std::sync::Arc;
 
 use engine::{
-    IndexKind, Inserted, Isolation, Mark, RowRef, RowVersion, Session, Table, Updated, Written,
+    IndexKind, Inserted, Isolation, RowRef, RowVersion, Session, Table, Updated, Written,
 };
 use types::convert::to_text;
 use types::{SqlError, Value};
@@ -31,9 +32,10 @@ use types::{SqlError, Value};
 use super::row_rules::generated_value;
 use super::values::{convert_mode, now_value, same_value};
 use crate::bind::row_rules::RowRules;
+use crate::exec::change_log::Told;
 use crate::exec::sub::SubValues;
 use crate::plan::Assign;
-use foreign_keys::{Related, is_refusal};
+use foreign_keys::Related;
 use sql_expr::EvalCtx;
 
 /// Changes the rows of one table for one statement.
@@ -52,6 +54,8 @@ pub(crate) struct TableWriter<'p> {
     asked: Option<&'p SubValues>,
     /// The foreign keys that the changes meet, while `foreign_key_checks` is on.
     related: Option<Related<'p>>,
+    /// Who is told of the changes.
+    told: Option<Told<'p>>,
 }
 
 /// What came of a row that was to be changed.
@@ -68,8 +72,10 @@ pub(crate) enum Change {
 }
 
 impl<'p> TableWriter<'p> {
-    /// For rows that are inserted or deleted.
-    pub fn new(table: &'p Arc<Table>, ignore: bool) -> TableWriter<'p> {
+    /// For rows that are inserted or deleted. The changes are told to whoever keeps them for the binary log, but of tables that end with their
+    /// session and of those of `mysql`, which change with statements about accounts.
+    pub fn new(table: &'p Arc<Table>, ignore: bool, told: Option<Told<'p>>) -> TableWriter<'p> {
+        let is_kept = |_: &Told<'_>| !table.def.is_temporary() && table.def.schema != "mysql";
         TableWriter {
             table,
             ignore,
@@ -78,6 +84,7 @@ impl<'p> TableWriter<'p> {
             rules: None,
             asked: None,
             related: None,
+            told: told.filter(is_kept),
         }
     }
 
@@ -150,7 +157,9 @@ impl<'p> TableWriter<'p> {
     /// What the engine fails with.
     #[inline]
     pub async fn insert(&self, s: &mut Session, row: &[Value]) -> Result<Inserted, SqlError> {
-        s.insert(self.table, row).await
+        let inserted = s.insert(self.table, row).await?;
+        self.tell_insert(s, &inserted, row).await?;
+        Ok(inserted)
     }
 
     /// Inserts a row, which is complete. After `Duplicate` nothing was changed. `None` where it has no parent, and IGNORE goes on.
@@ -165,64 +174,19 @@ impl<'p> TableWriter<'p> {
         cx: &EvalCtx<'_>,
     ) -> Result<Option<Inserted>, SqlError> {
         let Some(related) = self.related else {
-            return s.insert(self.table, row).await.map(Some);
+            return self.insert(s, row).await.map(Some);
         };
         // In a box, as most tables have none.
         Box::pin(async move {
             let mark = s.mark();
             let inserted = related.insert(self.table, s, row).await;
-            self.unless_refused(s, mark, inserted, cx).await
+            let inserted = self.unless_refused(s, mark, inserted, cx).await?;
+            if let Some(inserted) = &inserted {
+                self.tell_insert(s, inserted, row).await?;
+            }
+            Ok(inserted)
         })
         .await
-    }
-
-    /// What came of a change that foreign keys had a say in; `None` where they refused it, all of it is undone, and IGNORE goes on.
-    async fn unless_refused<T>(
-        &self,
-        s: &mut Session,
-        mark: Mark,
-        outcome: Result<T, SqlError>,
-        cx: &EvalCtx<'_>,
-    ) -> Result<Option<T>, SqlError> {
-        match outcome {
-            Err(e) if self.ignore && is_refusal(&e) => {
-                s.undo_since(mark).await?;
-                self.refuse(e, cx)?;
-                Ok(None)
-            }
-            outcome => outcome.map(Some),
-        }
-    }
-
-    /// After a row was changed: its parents, and its children.
-    async fn after_change(
-        &self,
-        s: &mut Session,
-        mark: Mark,
-        (old, new): (&[Value], &[Value]),
-        cx: &EvalCtx<'_>,
-    ) -> Result<Change, SqlError> {
-        let Some(related) = self.related else {
-            return Ok(Change::Done);
-        };
-        let outcome = related.updated(s, old, new, cx).await;
-        let kept = self.unless_refused(s, mark, outcome, cx).await?;
-        Ok(kept.map_or(Change::Refused, |()| Change::Done))
-    }
-
-    /// After a row was deleted: its children. False where they refuse it, it is there again, and IGNORE goes on.
-    async fn after_delete(
-        &self,
-        s: &mut Session,
-        mark: Mark,
-        old: &[Value],
-        cx: &EvalCtx<'_>,
-    ) -> Result<bool, SqlError> {
-        let Some(related) = self.related else {
-            return Ok(true);
-        };
-        let outcome = related.deleted(s, old, cx).await;
-        Ok(self.unless_refused(s, mark, outcome, cx).await?.is_some())
     }
 
     /// Whether the row that an insert met is there still; it stays then until the transaction has ended.
@@ -329,7 +293,8 @@ impl<'p> TableWriter<'p> {
         // For the message, and for foreign keys.
         let (mut before, mut after): (Vec<Value>, Vec<Value>) = Default::default();
         let related = self.related.is_some();
-        let can_collide = related || self.can_collide();
+        let rows_wanted = related || self.told.is_some();
+        let can_collide = rows_wanted || self.can_collide();
         let mut violated = None;
         let mark = s.mark();
         let outcome = s
@@ -345,7 +310,7 @@ impl<'p> TableWriter<'p> {
                     after.clear();
                     after.extend(made.iter().flatten().cloned());
                 }
-                if related {
+                if rows_wanted {
                     before = old.to_values();
                 }
                 Ok(made)
@@ -355,7 +320,7 @@ impl<'p> TableWriter<'p> {
             return Ok(refused);
         }
         match self.after_update(outcome, matched, &after, cx)? {
-            Change::Done if related => {
+            Change::Done if rows_wanted => {
                 let rows = (&before[..], &after[..]);
                 Box::pin(self.after_change(s, mark, rows, cx)).await
             }
@@ -386,16 +351,32 @@ impl<'p> TableWriter<'p> {
         cx: &EvalCtx<'_>,
         mut new: impl FnMut(RowRef<'_>) -> Result<Option<Vec<Value>>, SqlError> + Send,
     ) -> Option<Change> {
+        // What cannot be told would have to be undone, which waits.
+        if self.told.is_some_and(|t| !t.log().admits(self.table)) {
+            return None;
+        }
         let mut matched = false;
         let mut violated = None;
+        let (mut before, mut after): (Vec<Value>, Vec<Value>) = Default::default();
         let outcome = s.update_key_now(self.table, key, &mut |old| {
             let wanted = new(old)?;
             matched = wanted.is_some();
-            match wanted {
-                Some(row) => self.before_update(old, row, 1, cx, &mut violated),
-                None => Ok(None),
+            let made = match wanted {
+                Some(row) => self.before_update(old, row, 1, cx, &mut violated)?,
+                None => None,
+            };
+            if self.told.is_some() {
+                before = old.to_values();
+                after.clear();
+                after.extend(made.iter().flatten().cloned());
             }
+            Ok(made)
         })?;
+        if let (Updated::Done, Some(told)) = (&outcome, &self.told) {
+            let (before, after) = (Some(&before[..]), Some(&after[..]));
+            let kept = told.log().row(s, told, self.table, before, after);
+            debug_assert!(kept.is_ok(), "a row of a table that is admitted: {kept:?}");
+        }
         match outcome {
             Updated::Duplicate { .. } => None,
             _ if violated.is_some() => None,
@@ -428,7 +409,7 @@ impl<'p> TableWriter<'p> {
             Written::Duplicate { index, key } => Updated::Duplicate { index, key },
         };
         match self.after_update(outcome, true, &new, cx)? {
-            Change::Done if self.related.is_some() => {
+            Change::Done if self.related.is_some() || self.told.is_some() => {
                 let before = old.to_values();
                 let rows = (&before[..], &new[..]);
                 let change = Box::pin(self.after_change(s, mark, rows, cx)).await;
@@ -462,6 +443,7 @@ impl<'p> TableWriter<'p> {
         key: &[u8],
         mut wanted: impl FnMut(RowRef<'_>) -> Result<bool, SqlError> + Send,
     ) -> Result<bool, SqlError> {
+        debug_assert!(self.told.is_none(), "nobody is told of it");
         s.delete_key(self.table, key, &mut wanted).await
     }
 
@@ -477,7 +459,7 @@ impl<'p> TableWriter<'p> {
         cx: &EvalCtx<'_>,
         mut wanted: impl FnMut(RowRef<'_>) -> Result<bool, SqlError> + Send,
     ) -> Result<bool, SqlError> {
-        if self.related.is_none() {
+        if self.related.is_none() && self.told.is_none() {
             return s.delete_key(self.table, key, &mut wanted).await;
         }
         let mark = s.mark();
@@ -504,7 +486,7 @@ impl<'p> TableWriter<'p> {
     ) -> Result<Option<bool>, SqlError> {
         let mark = s.mark();
         Ok(match s.delete(self.table, key, version).await? {
-            Written::Done if self.related.is_some() => {
+            Written::Done if self.related.is_some() || self.told.is_some() => {
                 let before = old.to_values();
                 Some(Box::pin(self.after_delete(s, mark, &before, cx)).await?)
             }

@@ -1,0 +1,149 @@
+//! The events of a session's transaction: appended beside its changes, cut off with them, logged in front of its end.
+
+use super::Session;
+use crate::error;
+use crate::events::buffer::{HELD_MAX, PIECE_MAX};
+use base::Lsn;
+use pager::{OpError, Pins, Purpose, RecordKind};
+use std::any::Any;
+use types::SqlError;
+
+impl Session {
+    /// Appends to the transaction's events what `fill` appends to what it is given; the transaction is begun where there is none. What is there
+    /// at a commit is given to those who follow the log, also where nothing else was changed. A rollback to a mark takes off what came since.
+    pub fn append_events(&mut self, fill: impl FnOnce(&mut Vec<u8>)) {
+        self.need_txid();
+        self.events.append(fill);
+    }
+
+    /// Writes over bytes of the transaction's events; false where they are in the log already.
+    pub fn patch_events(&mut self, offset: u64, bytes: &[u8]) -> bool {
+        self.events.patch(offset, bytes)
+    }
+
+    /// Takes off what came behind the first `len` bytes of the transaction's events.
+    pub fn cut_events(&mut self, len: u64) {
+        self.events.cut(len);
+    }
+
+    /// What comes from `offset` on is not spilled, as it may still be patched; until another offset is held, or it is cut off.
+    pub fn hold_events(&mut self, offset: u64) {
+        self.events.hold(offset);
+    }
+
+    /// Bytes of the transaction's events.
+    pub fn events_len(&self) -> u64 {
+        self.events.len()
+    }
+
+    /// What somebody has put beside the transaction's events, for [`GroupEnd`](crate::GroupEnd::end). It goes with the transaction, and a
+    /// rollback to a mark leaves it.
+    pub fn group_facts(&mut self) -> &mut Option<Box<dyn Any + Send + Sync>> {
+        self.events.facts()
+    }
+
+    /// Whether events are waiting that are more than a session is to keep.
+    #[inline]
+    pub fn has_many_events(&self) -> bool {
+        self.events.ripe() > HELD_MAX
+    }
+
+    /// Logs the events, if they are more than a session is to keep. To be called by whoever appends them, between changes.
+    ///
+    /// # Errors
+    /// 1114: the log is full; 1317: the statement was killed; what writing the log fails with.
+    pub async fn spill_events(&mut self) -> Result<(), SqlError> {
+        // Only a transaction that has something to undo is ended by a start.
+        while self.has_many_events() && !self.reg.last().is_none() {
+            match self.engine.log.admit(Purpose::Change) {
+                Ok(()) => self
+                    .log_piece(self.events.ripe())
+                    .map_err(|e| error::storage(e, "the log"))?,
+                Err(OpError::Wait(w)) => self.resolve(w, &mut Pins::new(), "the log").await?,
+                Err(e) => return Err(error::storage(e, "the log")),
+            }
+        }
+        Ok(())
+    }
+
+    /// The event of a statement that changes definitions: the group that its last transaction leaves, end and all. The change takes it; what is
+    /// left of it after the statement, no change has wanted.
+    pub fn set_definition_event(&mut self, group: Vec<u8>) {
+        self.definition_event = Some(group);
+    }
+
+    /// Takes it back.
+    pub fn take_definition_event(&mut self) -> Option<Vec<u8>> {
+        self.definition_event.take()
+    }
+
+    /// Commits a group that goes with no change.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub async fn commit_group(&mut self, group: &[u8]) -> Result<(), SqlError> {
+        debug_assert!(!self.has_changes() && !self.in_transaction());
+        self.put_group(Some(group));
+        self.commit().await
+    }
+
+    /// The transaction's events are this group, if there is one.
+    pub(crate) fn put_group(&mut self, group: Option<&[u8]>) {
+        if let Some(group) = group {
+            self.need_txid();
+            self.events.set_whole(group);
+        }
+    }
+
+    /// Whether the events that are left are so few that they are logged together with the transaction's end.
+    #[inline]
+    pub(super) fn has_few_events(&self) -> bool {
+        self.events.held() <= PIECE_MAX
+    }
+
+    /// Logs events until so few are left; whatever it takes, as the transaction is about to end.
+    pub(super) async fn log_most_events(&mut self) -> Result<(), SqlError> {
+        while !self.has_few_events() {
+            self.wait_admission().await?;
+            self.log_piece(self.events.held())
+                .map_err(|e| error::storage(e, "the log"))?;
+        }
+        Ok(())
+    }
+
+    /// Logs the events that are left: what is prepared goes on in another session. Whether there are any.
+    pub(super) fn log_events(&mut self) -> Result<bool, OpError> {
+        while self.events.has_news() {
+            self.log_piece(self.events.held())?;
+        }
+        Ok(!self.events.is_empty())
+    }
+
+    /// Logs the events that are left, and what ends them. Whether there are any.
+    pub(super) fn log_group(&mut self) -> Result<bool, OpError> {
+        let len = self.events.len();
+        if self.events.wants_end() {
+            let facts = self.events.facts().take();
+            let now = self.engine.environment().clock.wall_us();
+            let engine = &self.engine;
+            self.events
+                .append(|out| engine.events.end_group(facts, now, out));
+        }
+        let logged = self.log_events();
+        if logged.is_err() {
+            self.events.cut(len);
+        }
+        logged
+    }
+
+    /// Logs a piece, of at most so many bytes.
+    fn log_piece(&mut self, most: usize) -> Result<(), OpError> {
+        let engine = &self.engine;
+        let piece = self.events.piece(most);
+        engine
+            .pager
+            .append(RecordKind::Event, self.txid, Lsn::NONE, piece, |_, _| {})?;
+        self.events.piece_logged(most);
+        Ok(())
+    }
+}

@@ -1,0 +1,479 @@
+//! Groups of events: what transactions leave in the log comes to whoever follows it, whole, once, and in the order of the commits.
+
+mod world;
+
+use base::block_on;
+use base::mem::MemDisk;
+use engine::*;
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use world::{def, index, key, row};
+
+/// Ends groups as these tests know them.
+struct Full;
+
+impl GroupEnd for Full {
+    fn end(&self, facts: Option<Box<dyn Any + Send + Sync>>, wall_us: i64, out: &mut Vec<u8>) {
+        assert!(wall_us > 0);
+        out.push(b'.');
+        if let Some(said) = facts.and_then(|f| f.downcast::<String>().ok()) {
+            out.extend_from_slice(said.as_bytes());
+        }
+    }
+}
+
+fn opened(disk: &Arc<MemDisk>) -> Arc<Engine> {
+    let options = EngineOptions {
+        pager: world::pager_options(512),
+        keep_log: true,
+        ..EngineOptions::default()
+    };
+    let environment = base::mem::environment(disk.clone());
+    let path = std::path::Path::new("/db");
+    let e = block_on(Engine::open(environment, path, options)).expect("open");
+    e.end_groups_with(Arc::new(Full));
+    e
+}
+
+fn add(s: &mut Session, text: &str) {
+    s.append_events(|out| out.extend_from_slice(text.as_bytes()));
+}
+
+async fn insert(s: &mut Session, id: i64) {
+    let t = s.open_table("s", "t").await.unwrap();
+    let r = s.insert(&t, &row(id, 1, 1, 10)).await.unwrap();
+    assert_eq!(r, Inserted::Done);
+}
+
+/// All groups behind a position, as texts, and where each would go on. A group of its own says where to stop.
+async fn groups(e: &Arc<Engine>, from: GroupPosition) -> Vec<(String, GroupPosition)> {
+    static STOPS: AtomicU64 = AtomicU64::new(0);
+    let stop = format!("STOP {}", STOPS.fetch_add(1, Ordering::Relaxed));
+    e.session().commit_group(stop.as_bytes()).await.unwrap();
+    let mut follower = e.follow(from);
+    let mut all = Vec::new();
+    loop {
+        let group = follower.next().await.unwrap().unwrap();
+        let (len, resume) = (group.len(), group.resume);
+        let bytes = group.reader(e).read_all().await.unwrap();
+        assert_eq!(bytes.len() as u64, len);
+        let text = String::from_utf8(bytes).unwrap();
+        if text == stop {
+            return all;
+        }
+        if !text.starts_with("STOP") {
+            all.push((text, resume));
+        }
+    }
+}
+
+async fn texts(e: &Arc<Engine>, from: GroupPosition) -> Vec<String> {
+    let all = groups(e, from).await;
+    all.into_iter().map(|g| g.0).collect()
+}
+
+fn beginning(e: &Arc<Engine>) -> GroupPosition {
+    GroupPosition::at(e.oldest_log())
+}
+
+/// A directory with a table, and where its log goes on behind that.
+fn filled() -> (Arc<MemDisk>, Arc<Engine>, GroupPosition) {
+    let disk = Arc::new(MemDisk::default());
+    let e = opened(&disk);
+    block_on(async {
+        world::create(&mut e.session(), def("t")).await;
+    });
+    let from = e.end_of_groups();
+    (disk, e, from)
+}
+
+#[test]
+fn groups_come_in_commit_order_and_of_what_is_committed_alone() {
+    let (_, e, from) = filled();
+    block_on(async {
+        let (mut a, mut b, mut c) = (e.session(), e.session(), e.session());
+        for s in [&mut a, &mut b, &mut c] {
+            s.begin(Isolation::RepeatableRead, false);
+        }
+        insert(&mut a, 1).await;
+        add(&mut a, "a");
+        *a.group_facts() = Some(Box::new("said".to_string()));
+        insert(&mut b, 2).await;
+        add(&mut b, "b");
+        insert(&mut c, 3).await;
+        add(&mut c, "c");
+        c.rollback().await.unwrap();
+        b.commit().await.unwrap();
+        assert!(a.commit_now().is_some());
+        // One that has changed rows and left nothing, one that has read, and one that has nothing but events.
+        insert(&mut c, 4).await;
+        c.commit().await.unwrap();
+        c.begin(Isolation::RepeatableRead, false);
+        add(&mut c, "alone");
+        c.commit().await.unwrap();
+        add(&mut c, "not");
+        c.rollback().await.unwrap();
+        c.commit().await.unwrap();
+        assert_eq!(texts(&e, from).await, ["b.", "a.said", "alone."]);
+        let all = groups(&e, from).await;
+        // Behind each, the others.
+        assert_eq!(texts(&e, all[0].1).await, ["a.said", "alone."]);
+        assert_eq!(texts(&e, all[2].1).await, [""; 0]);
+    });
+}
+
+#[test]
+fn what_is_undone_leaves_no_events() {
+    let (_, e, from) = filled();
+    block_on(async {
+        let mut s = e.session();
+        s.begin(Isolation::RepeatableRead, false);
+        s.statement_begin(Isolation::RepeatableRead);
+        add(&mut s, "[");
+        insert(&mut s, 1).await;
+        add(&mut s, "1");
+        s.savepoint("p");
+        s.statement_begin(Isolation::RepeatableRead);
+        insert(&mut s, 2).await;
+        add(&mut s, "2");
+        s.savepoint("q");
+        let mark = s.mark();
+        insert(&mut s, 3).await;
+        add(&mut s, "3");
+        s.undo_since(mark).await.unwrap();
+        add(&mut s, "4");
+        s.statement_begin(Isolation::RepeatableRead);
+        add(&mut s, "of no change");
+        s.statement_rollback().await.unwrap();
+        add(&mut s, "5");
+        s.rollback_to("q").await.unwrap();
+        add(&mut s, "6");
+        s.rollback_to("p").await.unwrap();
+        add(&mut s, "7");
+        s.commit().await.unwrap();
+        // All of it.
+        s.begin(Isolation::RepeatableRead, false);
+        s.savepoint("p");
+        insert(&mut s, 2).await;
+        add(&mut s, "8");
+        s.rollback_to("p").await.unwrap();
+        s.commit().await.unwrap();
+        assert_eq!(texts(&e, from).await, ["[17."]);
+    });
+}
+
+/// Longer than what a session keeps.
+fn long(c: char) -> String {
+    c.to_string().repeat(300 << 10)
+}
+
+#[test]
+fn what_is_in_the_log_already_is_cut_off_too() {
+    let (_, e, from) = filled();
+    block_on(async {
+        let mut s = e.session();
+        s.begin(Isolation::RepeatableRead, false);
+        insert(&mut s, 1).await;
+        add(&mut s, "head");
+        s.savepoint("p");
+        for (i, c) in "abcdef".chars().enumerate() {
+            insert(&mut s, 10 + i as i64).await;
+            add(&mut s, &long(c));
+            assert!(s.has_many_events());
+            s.spill_events().await.unwrap();
+            assert!(!s.has_many_events());
+            if c == 'c' {
+                s.savepoint("q");
+            }
+        }
+        s.rollback_to("q").await.unwrap();
+        add(&mut s, "tail");
+        s.commit().await.unwrap();
+        let expected = ["head", &long('a'), &long('b'), &long('c'), "tail."].concat();
+        assert!(texts(&e, from).await == [expected]);
+        // To the beginning, which stands in a piece that was logged; and to nothing.
+        let from = e.end_of_groups();
+        for (to, expected) in [("p", &["head."][..]), ("o", &[])] {
+            s.begin(Isolation::RepeatableRead, false);
+            s.savepoint("o");
+            insert(&mut s, 30).await;
+            add(&mut s, "head");
+            s.savepoint("p");
+            insert(&mut s, 31).await;
+            add(&mut s, &long('x'));
+            s.spill_events().await.unwrap();
+            s.rollback_to(to).await.unwrap();
+            s.commit().await.unwrap();
+            let found = texts(&e, from).await;
+            let t = s.open_table("s", "t").await.unwrap();
+            for id in [30] {
+                let _ = s.delete_key(&t, &key(&t, id), &mut |_| Ok(true)).await;
+            }
+            s.commit().await.unwrap();
+            match to {
+                "p" => assert_eq!(found, expected),
+                // What was there before.
+                _ => assert_eq!(found, ["head."]),
+            }
+        }
+        // A whole transaction of which pieces are logged is rolled back.
+        let from = e.end_of_groups();
+        s.begin(Isolation::RepeatableRead, false);
+        insert(&mut s, 40).await;
+        add(&mut s, &long('y'));
+        s.spill_events().await.unwrap();
+        s.rollback().await.unwrap();
+        assert_eq!(texts(&e, from).await, [""; 0]);
+    });
+}
+
+#[test]
+fn a_long_group_is_read_again_in_parts() {
+    let (_, e, from) = filled();
+    block_on(async {
+        let mut s = e.session();
+        s.begin(Isolation::RepeatableRead, false);
+        let mut expected = String::new();
+        // More than the log's memory.
+        for i in 0..40 {
+            insert(&mut s, i).await;
+            let text = long((b'a' + (i % 26) as u8) as char);
+            add(&mut s, &text);
+            expected.push_str(&text);
+            s.spill_events().await.unwrap();
+        }
+        // Of this much more than a piece is left to the commit.
+        let text = long('z').repeat(3);
+        add(&mut s, &text);
+        expected.push_str(&text);
+        expected.push('.');
+        assert!(s.commit_now().is_none());
+        s.commit().await.unwrap();
+        assert!(texts(&e, from).await == [expected]);
+    });
+}
+
+#[test]
+fn a_follower_goes_on_where_another_has_been() {
+    let (disk, e, from) = filled();
+    let resume = block_on(async {
+        let (mut a, mut b) = (e.session(), e.session());
+        a.begin(Isolation::RepeatableRead, false);
+        insert(&mut a, 1).await;
+        add(&mut a, &long('a'));
+        a.spill_events().await.unwrap();
+        b.begin(Isolation::RepeatableRead, false);
+        insert(&mut b, 2).await;
+        add(&mut b, "b");
+        b.commit().await.unwrap();
+        let all = groups(&e, from).await;
+        assert_eq!(all.len(), 1);
+        let resume = all[0].1;
+        // The other one was open: its events stand in front of what was given.
+        assert!(resume.from < resume.after);
+        a.commit().await.unwrap();
+        assert_eq!(texts(&e, resume).await, [long('a') + "."]);
+        resume
+    });
+    block_on(e.abandon());
+    drop(e);
+    let e = opened(&disk);
+    block_on(async {
+        assert_eq!(texts(&e, resume).await, [long('a') + "."]);
+        e.close().await.unwrap();
+    });
+}
+
+#[test]
+fn a_group_that_began_before_is_not_given_as_if_it_were_whole() {
+    let (_, e, _) = filled();
+    block_on(async {
+        let mut s = e.session();
+        s.begin(Isolation::RepeatableRead, false);
+        insert(&mut s, 1).await;
+        add(&mut s, &long('a'));
+        s.spill_events().await.unwrap();
+        let late = e.end_of_groups();
+        add(&mut s, "rest");
+        s.commit().await.unwrap();
+        let why = e.follow(late).next().await.unwrap_err();
+        assert!(why.message.contains("begin before"), "{}", why.message);
+    });
+}
+
+#[test]
+fn a_crash_leaves_the_groups_of_what_was_committed() {
+    let (disk, e, from) = filled();
+    block_on(async {
+        let (mut a, mut b) = (e.session(), e.session());
+        a.begin(Isolation::RepeatableRead, false);
+        insert(&mut a, 1).await;
+        add(&mut a, &long('a'));
+        a.spill_events().await.unwrap();
+        b.begin(Isolation::RepeatableRead, false);
+        insert(&mut b, 2).await;
+        add(&mut b, "b");
+        b.commit().await.unwrap();
+        e.abandon().await;
+        drop(a);
+    });
+    drop(e);
+    for round in 0..3 {
+        let e = opened(&disk);
+        block_on(async {
+            let all = groups(&e, from).await;
+            assert_eq!(all[0].0, "b.");
+            assert_eq!(all.len(), 1);
+            let mut s = e.session();
+            s.begin(Isolation::RepeatableRead, false);
+            insert(&mut s, 10 + round).await;
+            s.commit().await.unwrap();
+            match round {
+                0 => e.abandon().await,
+                _ => e.close().await.unwrap(),
+            }
+        });
+    }
+}
+
+#[test]
+fn the_log_is_kept_for_its_readers() {
+    let (disk, e, from) = filled();
+    e.keep_log_from(from.from);
+    assert_eq!(e.log_kept_from(), Some(from.from));
+    let write = async |e: &Arc<Engine>, ids: std::ops::Range<i64>| {
+        let mut s = e.session();
+        for id in ids {
+            s.begin(Isolation::RepeatableRead, false);
+            let t = s.open_table("s", "t").await.unwrap();
+            s.insert(&t, &row(id, 1, 1, 200_000)).await.unwrap();
+            add(&mut s, &format!("{id}"));
+            s.commit().await.unwrap();
+            s.begin(Isolation::RepeatableRead, false);
+            s.delete_key(&t, &key(&t, id), &mut |_| Ok(true))
+                .await
+                .unwrap();
+            s.commit().await.unwrap();
+        }
+    };
+    let expected: Vec<String> = (0..300).map(|id| format!("{id}.")).collect();
+    block_on(async {
+        // Some rounds of the log.
+        write(&e, 0..300).await;
+        assert_eq!(texts(&e, from).await, expected);
+        e.close().await.unwrap();
+    });
+    drop(e);
+    let e = opened(&disk);
+    block_on(async {
+        // As it was found, though nobody has said anything yet.
+        write(&e, 1000..1200).await;
+        let found = texts(&e, from).await;
+        assert_eq!(found[..300], expected);
+        assert_eq!(found.len(), 500);
+        let files = e.pager().log().segments().numbers().len();
+        e.keep_log_from(e.end_of_groups().from);
+        write(&e, 2000..2200).await;
+        let after = e.pager().log().segments().numbers().len();
+        assert!(after < files, "{after} files of {files}");
+        // What is gone is told.
+        assert!(e.follow(from).next().await.is_err());
+        assert!(beginning(&e).from > from.from);
+        e.close().await.unwrap();
+    });
+}
+
+#[test]
+fn a_change_of_definitions_leaves_its_statement_if_it_takes_place() {
+    let (_, e, from) = filled();
+    block_on(async {
+        let mut s = e.session();
+        let said = |s: &mut Session, text: &str| s.set_definition_event(text.into());
+        said(&mut s, "create u");
+        s.create_table(def("u")).await.unwrap();
+        said(&mut s, "create u again");
+        assert!(s.create_table(def("u")).await.is_err());
+        assert!(s.take_definition_event().is_some());
+        said(&mut s, "two indexes");
+        s.alter_as("s", "u", |d| {
+            d.indexes.push(index("x", IndexKind::Plain, &[1]));
+            d.indexes.push(index("y", IndexKind::Unique, &[1, 0]));
+            Ok(())
+        })
+        .await
+        .unwrap();
+        assert!(s.take_definition_event().is_none());
+        said(&mut s, "no index");
+        s.drop_index("s", "u", "x").await.unwrap();
+        said(&mut s, "truncate");
+        s.truncate_table("s", "u").await.unwrap();
+        said(&mut s, "rename");
+        let names = (("s".into(), "u".into()), ("s".into(), "v".into()));
+        s.rename_tables(&[names]).await.unwrap();
+        said(&mut s, "drop v, t");
+        let names = [("s".into(), "v".into()), ("s".into(), "t".into())];
+        s.drop_tables(&names).await.unwrap();
+        said(&mut s, "drop schema");
+        s.drop_schema("s").await.unwrap();
+        let expected = [
+            "create u",
+            "two indexes",
+            "no index",
+            "truncate",
+            "rename",
+            "drop v, t",
+            "drop schema",
+        ];
+        assert_eq!(texts(&e, from).await, expected);
+    });
+}
+
+#[test]
+fn a_prepared_transaction_leaves_its_group_when_it_is_committed() {
+    let (disk, mut e, from) = filled();
+    let xid = |n: u8| Xid {
+        format: 1,
+        gtrid: [n].into(),
+        bqual: Box::default(),
+    };
+    let prepare = async |e: &Arc<Engine>, n: u8, text: &str| {
+        let mut s = e.session();
+        let mut claim = e.claim_xid(&xid(n)).ok();
+        s.begin(Isolation::RepeatableRead, false);
+        insert(&mut s, i64::from(n)).await;
+        add(&mut s, text);
+        s.prepare(&mut claim, false).await.unwrap();
+    };
+    block_on(async {
+        prepare(&e, 1, "one").await;
+        prepare(&e, 2, &long('2').repeat(4)).await;
+        prepare(&e, 3, "three").await;
+        prepare(&e, 4, "four").await;
+        let mut s = e.session();
+        assert!(s.rollback_prepared(&xid(3)).await.unwrap());
+        assert!(s.commit_prepared(&xid(4)).await.unwrap());
+        add(&mut s, "other");
+        s.commit().await.unwrap();
+        assert_eq!(texts(&e, from).await, ["four.", "other."]);
+    });
+    for crash in [true, false] {
+        block_on(async {
+            match crash {
+                true => e.abandon().await,
+                false => e.close().await.unwrap(),
+            }
+        });
+        drop(e);
+        e = opened(&disk);
+    }
+    block_on(async {
+        let resume = groups(&e, from).await[1].1;
+        let s = e.session();
+        assert!(s.commit_prepared(&xid(2)).await.unwrap());
+        assert!(s.commit_prepared(&xid(1)).await.unwrap());
+        let two = long('2').repeat(4) + ".";
+        assert!(texts(&e, from).await == ["four.", "other.", &two, "one."]);
+        assert!(texts(&e, resume).await == [&two, "one."]);
+    });
+}

@@ -1,0 +1,205 @@
+//! A table as its events have it: its columns but for those that no statement can name, and what finds its rows. Made once for each definition.
+
+use engine::{IndexKind, Session, Table};
+use sql::context::change_log::RowImage;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use types::datatype::DataType;
+use types::{CollationId, Value, ValueRef};
+use wire::binlog::column::ColumnType;
+use wire::binlog::table_map::{Column, Metadata, TableMap};
+
+/// See the module.
+pub(super) struct Mapped {
+    /// As it is written.
+    pub map: TableMap,
+    /// Where in a row each of its columns stands.
+    columns: Vec<usize>,
+    /// Of those columns, which find a row; none: all together.
+    finding: Vec<usize>,
+    /// Of those columns, the long ones.
+    long: Vec<bool>,
+    /// The primary key and the unique keys: where in a row each column stands, and how many characters of it (0: all).
+    pub keys: Vec<Vec<(usize, u32)>>,
+    /// Whether foreign keys lead to it, in the lowest bit, and above it the version of the catalog that says so.
+    parent: AtomicU64,
+    minimal: OnceLock<Vec<u8>>,
+    full: OnceLock<Vec<u8>>,
+}
+
+impl Mapped {
+    /// That of a table; `None` where values of a column cannot be written.
+    pub fn of(table: &Table) -> Option<&Mapped> {
+        table.beside(|| Mapped::new(table))?.as_ref()
+    }
+
+    fn new(table: &Table) -> Option<Mapped> {
+        let def = &table.def;
+        let there = def.columns.iter().enumerate();
+        let there = there.filter(|(_, c)| !c.is_hidden());
+        let (mut columns, mut written, mut long) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, c) in there {
+            columns.push(at);
+            long.push(matches!(c.ty, DataType::Text { .. } | DataType::Blob(_)));
+            written.push(column(c)?);
+        }
+        let place = |c: usize| columns.iter().position(|at| *at == c);
+        let unique =
+            |i: &engine::IndexDef| matches!(i.kind, IndexKind::Primary | IndexKind::Unique);
+        let parts = |i: &engine::IndexDef| {
+            let parts = i.parts.iter();
+            parts
+                .map(|p| (usize::from(p.column), p.prefix.into()))
+                .collect()
+        };
+        let keys = def
+            .indexes
+            .iter()
+            .filter(|i| unique(i))
+            .map(parts)
+            .collect();
+        let primary = def.indexes.iter().find(|i| i.kind == IndexKind::Primary);
+        // As MySQL's appliers look for rows: by the primary key, or a unique key without NULLs, whole columns of it.
+        let finds = |i: &&engine::IndexDef| {
+            unique(i)
+                && i.parts.iter().all(|p| {
+                    let c = usize::from(p.column);
+                    p.prefix == 0 && !def.columns[c].nullable && place(c).is_some()
+                })
+        };
+        let finding = primary.or_else(|| def.indexes.iter().find(finds));
+        let finding = finding.map_or_else(Vec::new, |i| {
+            let parts = i.parts.iter();
+            parts.filter_map(|p| place(usize::from(p.column))).collect()
+        });
+        let primary_key = primary.map_or_else(Vec::new, |i| {
+            let parts = i
+                .parts
+                .iter()
+                .filter_map(|p| Some((place(usize::from(p.column))? as u32, p.prefix.into())));
+            parts.collect()
+        });
+        Some(Mapped {
+            map: TableMap {
+                id: u64::from(def.id),
+                database: def.schema.clone().into_bytes(),
+                table: def.name.clone().into_bytes(),
+                columns: written,
+                primary_key,
+            },
+            columns,
+            finding,
+            long,
+            keys,
+            parent: AtomicU64::new(u64::MAX),
+            minimal: OnceLock::new(),
+            full: OnceLock::new(),
+        })
+    }
+
+    /// Whether rows of other tables go by its rows, and may have changed with them.
+    pub fn is_parent(&self, s: &mut Session, table: &Table) -> bool {
+        let catalog = s.catalog();
+        let known = self.parent.load(Ordering::Relaxed);
+        if known >> 1 == catalog.version {
+            return known & 1 != 0;
+        }
+        let children = catalog.children_of(&table.def.schema, &table.def.name);
+        let is = !children.is_empty();
+        let now = catalog.version << 1 | u64::from(is);
+        self.parent.store(now, Ordering::Relaxed);
+        is
+    }
+
+    /// The body of its event.
+    pub fn event(&self, full: bool) -> &[u8] {
+        let (place, metadata) = match full {
+            true => (&self.full, Metadata::Full),
+            false => (&self.minimal, Metadata::Minimal),
+        };
+        place.get_or_init(|| {
+            let mut body = Vec::new();
+            self.map.write(metadata, &mut body);
+            body
+        })
+    }
+
+    /// The value of its `n`th column in a row.
+    pub fn value<'r>(&self, row: &'r [Value], n: usize) -> ValueRef<'r> {
+        row.get(self.columns[n])
+            .map_or(ValueRef::Null, Value::as_ref)
+    }
+
+    /// Which columns stand in the first image of a changed row, and in the second.
+    pub fn present(
+        &self,
+        image: RowImage,
+        before: Option<&[Value]>,
+        after: Option<&[Value]>,
+    ) -> (Vec<bool>, Vec<bool>) {
+        let n = self.columns.len();
+        let finds = |c: usize| self.finding.is_empty() || self.finding.contains(&c);
+        let changed = |c: usize| match (before, after) {
+            (Some(before), Some(after)) => self.differs(before, after, c),
+            _ => true,
+        };
+        let first = |c: usize| match (before, image) {
+            // An insert says all, as it is not known here what was named.
+            (None, _) => true,
+            (_, RowImage::Full) => true,
+            (_, RowImage::NoBlob) => !self.long[c] || finds(c),
+            (_, RowImage::Minimal) => finds(c),
+        };
+        let second = |c: usize| match image {
+            RowImage::Full => true,
+            RowImage::NoBlob => !self.long[c] || changed(c),
+            RowImage::Minimal => changed(c),
+        };
+        let both = before.is_some() && after.is_some();
+        (
+            (0..n).map(first).collect(),
+            match both {
+                true => (0..n).map(second).collect(),
+                false => Vec::new(),
+            },
+        )
+    }
+
+    /// Whether a column has other bytes in the one row than in the other.
+    fn differs(&self, before: &[Value], after: &[Value], n: usize) -> bool {
+        let bytes = |row: &[Value]| {
+            let mut out = Vec::new();
+            match self.value(row, n) {
+                ValueRef::Null => None,
+                v => {
+                    let put = self.map.columns[n].ty.put(v, &mut out);
+                    put.ok().map(|()| out)
+                }
+            }
+        };
+        bytes(before) != bytes(after)
+    }
+}
+
+/// A column as the table's event has it.
+fn column(c: &engine::ColumnDef) -> Option<Column> {
+    let ty = ColumnType::of(&c.ty)?;
+    let members = match &c.ty {
+        DataType::Enum(l) | DataType::Set(l) => l.names.iter().map(|n| n.to_vec()).collect(),
+        _ => Vec::new(),
+    };
+    let text = ty.is_character() || ty.is_enum() || ty.is_set();
+    let collation = match c.ty {
+        DataType::Binary(_) | DataType::VarBinary(_) | DataType::Blob(_) => CollationId::BINARY,
+        _ => c.ty.collation(),
+    };
+    Some(Column {
+        ty,
+        nullable: c.nullable,
+        unsigned: ty.is_numeric() && c.ty.is_unsigned(),
+        collation: text.then_some(collation.0),
+        name: c.name.clone().into_bytes(),
+        members,
+        visible: !c.invisible,
+    })
+}

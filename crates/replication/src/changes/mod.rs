@@ -1,0 +1,255 @@
+//! The change log: what sessions change becomes events in their transactions' groups, where both rows are at hand as values.
+//!
+//! A transaction's group is `BEGIN`, then for each statement the table's event and rows' events of some 8 KiB, of which the last says that the
+//! statement ends. Where a statement changes a second table, the first one's rows end as a statement's do: a replica then never meets
+//! a table behind rows of another.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`mapped`] | a table as its events have it, kept beside its definition |
+//! | [`keys`] | what a transaction has changed, as hashes of keys |
+//! | [`statement`] | events of statements |
+//!
+//! What it never does: wait, or keep anything of a transaction that its session does not lose with it.
+
+mod keys;
+mod mapped;
+mod statement;
+
+use crate::group::{End, put_item};
+use engine::{GroupEnd, Session, Table};
+use keys::Keys;
+use mapped::Mapped;
+use sql::context::change_log::{ChangeLog, RowImage, Told};
+use std::any::Any;
+use std::sync::Arc;
+use types::{SqlError, Value};
+use wire::binlog::header::kind;
+use wire::binlog::rows::{Change, flag, put_front, put_image};
+use wire::write::Put;
+
+/// Bytes of rows in an event, after which another is begun (`binlog_row_event_max_size`, which does not change).
+const ROWS_MAX: u64 = 8192;
+/// Where in an item its length stands, and its body.
+const LEN_AT: u64 = 7;
+const BODY_AT: u64 = 11;
+/// Where in a rows' event's body its flags stand.
+const FLAGS_AT: u64 = 6;
+
+/// What keeps changes for the binary log.
+#[derive(Default)]
+pub struct Changes {}
+
+/// What is known of a transaction's group beside its bytes.
+#[derive(Default)]
+struct Transaction {
+    keys: Keys,
+    /// The rows' event that was appended last.
+    rows: Option<Open>,
+}
+
+/// A rows' event.
+struct Open {
+    /// Where in the group its item begins, and ends.
+    start: u64,
+    end: u64,
+    table: u64,
+    change: Change,
+    /// The columns of its rows.
+    present: Vec<bool>,
+    present_after: Vec<bool>,
+    flags: u16,
+}
+
+impl Changes {
+    /// Joins it to an engine, whose groups it ends from now on.
+    pub fn new(engine: &engine::Engine) -> Arc<Changes> {
+        engine.end_groups_with(Arc::new(Ending));
+        Arc::new(Changes {})
+    }
+}
+
+/// The end of a transaction of rows.
+struct Ending;
+
+impl GroupEnd for Ending {
+    fn end(&self, facts: Option<Box<dyn Any + Send + Sync>>, wall_us: i64, out: &mut Vec<u8>) {
+        let transaction = facts.and_then(|f| f.downcast::<Transaction>().ok());
+        let end = End {
+            committed_micros: wall_us as u64,
+            keys: transaction.and_then(|t| t.keys.into_hashes()),
+            ..End::default()
+        };
+        end.put(out);
+    }
+}
+
+/// Gives what is known of the session's transaction, to be put back.
+fn transaction_of(s: &mut Session) -> Box<Transaction> {
+    let facts = s.group_facts().take();
+    let known = facts.and_then(|f| f.downcast::<Transaction>().ok());
+    known.unwrap_or_default()
+}
+
+impl ChangeLog for Changes {
+    fn admits(&self, table: &Table) -> bool {
+        Mapped::of(table).is_some()
+    }
+
+    fn row(
+        &self,
+        s: &mut Session,
+        told: &Told<'_>,
+        table: &Arc<Table>,
+        before: Option<&[Value]>,
+        after: Option<&[Value]>,
+    ) -> Result<(), SqlError> {
+        let mapped = Mapped::of(table).ok_or_else(|| not_kept(table))?;
+        let len = s.events_len();
+        let mut transaction = transaction_of(s);
+        let kept = row(s, &mut transaction, told, mapped, (before, after));
+        let kept = kept.inspect_err(|()| s.cut_events(len));
+        if kept.is_ok() {
+            transaction.keys.row(s, mapped, table, before, after);
+        }
+        *s.group_facts() = Some(transaction);
+        kept.map_err(|()| not_kept(table))
+    }
+
+    fn statement_ends(&self, s: &mut Session) {
+        if s.events_len() == 0 {
+            return;
+        }
+        let mut transaction = transaction_of(s);
+        end_statement(s, &mut transaction);
+        *s.group_facts() = Some(transaction);
+    }
+
+    fn statement(&self, told: &Told<'_>, databases: &[&str]) -> Vec<u8> {
+        statement::group(told, databases)
+    }
+}
+
+/// Error 1534.
+fn not_kept(table: &Table) -> SqlError {
+    let why = format!(
+        "Writing one row to the row-based binary log failed: table '{}.{}' has a column whose values cannot be written",
+        table.def.schema, table.def.name
+    );
+    SqlError::new(types::error::codes::ER_BINLOG_ROW_LOGGING_FAILED, why)
+}
+
+/// The last rows of the statement, or of one of its tables, say so.
+fn end_statement(s: &mut Session, t: &mut Transaction) {
+    let Some(open) = t.rows.take() else {
+        return;
+    };
+    // What was undone since is none of it.
+    if open.end == s.events_len() {
+        let flags = open.flags | flag::STATEMENT_END;
+        let patched = s.patch_events(open.start + BODY_AT + FLAGS_AT, &flags.to_le_bytes());
+        debug_assert!(patched, "it was held");
+    }
+    s.hold_events(u64::MAX);
+}
+
+/// Appends a row to the rows' event that is open, or to one of its own.
+fn row(
+    s: &mut Session,
+    t: &mut Transaction,
+    told: &Told<'_>,
+    mapped: &Mapped,
+    (before, after): (Option<&[Value]>, Option<&[Value]>),
+) -> Result<(), ()> {
+    let change = match (before, after) {
+        (None, Some(_)) => Change::Write,
+        (Some(_), Some(_)) => Change::Update,
+        (Some(_), None) => Change::Delete,
+        (None, None) => return Ok(()),
+    };
+    let image = told.row_image();
+    let timestamp = (told.now_micros() / 1_000_000) as u32;
+    let len = s.events_len();
+    t.rows.take_if(|open| open.end != len);
+    if len == 0 {
+        statement::begin(s, told);
+    }
+    let same_table = t.rows.as_ref().is_some_and(|o| o.table == mapped.map.id);
+    if !same_table {
+        end_statement(s, t);
+        if told.wants_text() && !told.text().is_empty() {
+            statement::rows_query(s, told);
+        }
+        let map = mapped.event(told.full_metadata());
+        s.append_events(|out| {
+            put_item(kind::TABLE_MAP, 0, timestamp, out, |out| out.put_bytes(map));
+        });
+    }
+    let (first, second) = match (before, after) {
+        (Some(before), after) => (before, after),
+        (None, after) => (after.unwrap_or_default(), None),
+    };
+    let all = mapped.map.columns.len();
+    let full = image == RowImage::Full;
+    let (present, present_after) = match full {
+        true => (Vec::new(), Vec::new()),
+        false => mapped.present(image, before, after),
+    };
+    let goes_on = t.rows.as_ref().is_some_and(|o| {
+        o.change == change
+            && o.end - o.start < ROWS_MAX
+            && o.present == present
+            && o.present_after == present_after
+    });
+    // Empty: all.
+    let every = vec![true; if full { all } else { 0 }];
+    let of_first = if full { &every } else { &present };
+    let of_second = if full { &every } else { &present_after };
+    if !goes_on {
+        let start = s.events_len();
+        let mut flags = 0;
+        if !told.foreign_key_checks() {
+            flags |= flag::NO_FOREIGN_KEY_CHECKS;
+        }
+        let after = (change == Change::Update).then_some(&of_second[..]);
+        s.append_events(|out| {
+            put_item(change.kind(), 0, timestamp, out, |out| {
+                put_front(mapped.map.id, flags, of_first, after, out);
+            });
+        });
+        s.hold_events(start);
+        t.rows = Some(Open {
+            start,
+            end: s.events_len(),
+            table: mapped.map.id,
+            change,
+            present: present.clone(),
+            present_after: present_after.clone(),
+            flags,
+        });
+    }
+    let Some(open) = &mut t.rows else {
+        return Err(());
+    };
+    let mut put = Ok(());
+    s.append_events(|out| {
+        put = put_image(&mapped.map, of_first, |n| mapped.value(first, n), out);
+        if let (Ok(()), Some(second)) = (&put, second) {
+            put = put_image(&mapped.map, of_second, |n| mapped.value(second, n), out);
+        }
+    });
+    if put.is_err() {
+        t.rows = None;
+        return Err(());
+    }
+    open.end = s.events_len();
+    let body = open.end - open.start - BODY_AT;
+    let Ok(body) = u32::try_from(body) else {
+        t.rows = None;
+        return Err(());
+    };
+    match s.patch_events(open.start + LEN_AT, &body.to_le_bytes()) {
+        true => Ok(()),
+        false => Err(()),
+    }
+}

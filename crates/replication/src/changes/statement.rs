@@ -1,0 +1,96 @@
+//! Events of statements: `BEGIN` of a transaction of rows, the text beside rows, and what a statement leaves that commits by itself.
+
+use crate::group::{End, put_item};
+use engine::Session;
+use sql::context::change_log::{Surroundings, Told};
+use types::CollationId;
+use wire::binlog::header::{flag, kind};
+use wire::binlog::query::{Query, Settings, flags2};
+use wire::write::Put;
+
+/// The statement that begins a transaction of rows.
+pub(super) fn begin(s: &mut Session, told: &Told<'_>) {
+    let around = told.surroundings();
+    s.append_events(|out| {
+        let timestamp = seconds(told);
+        put_item(kind::QUERY, flag::SUPPRESS_USE, timestamp, out, |out| {
+            let mut q = query(&around, b"BEGIN");
+            // It says nothing of them.
+            q.settings.time_zone = None;
+            q.settings.invoker = None;
+            q.write(out);
+        });
+    });
+}
+
+/// The text of the statement whose rows follow.
+pub(super) fn rows_query(s: &mut Session, told: &Told<'_>) {
+    let text = told.text();
+    s.append_events(|out| {
+        put_item(
+            kind::ROWS_QUERY,
+            flag::IGNORABLE,
+            seconds(told),
+            out,
+            |out| {
+                // The length in one byte, of which nobody makes use, as it may be more.
+                out.put_u8(text.len() as u8);
+                out.put_bytes(text);
+            },
+        );
+    });
+}
+
+/// All that a statement leaves that is a transaction of its own.
+pub(super) fn group(told: &Told<'_>, databases: &[&str]) -> Vec<u8> {
+    let around = told.surroundings();
+    let mut out = Vec::new();
+    put_item(kind::QUERY, 0, seconds(told), &mut out, |out| {
+        let mut q = query(&around, told.text());
+        q.settings.databases = databases.iter().map(|d| d.as_bytes()).collect();
+        // What these variables say has no effect: it is always so.
+        q.settings.explicit_timestamp_defaults = Some(true);
+        q.settings.utf8mb4_collation = Some(CollationId::DEFAULT.0);
+        q.settings.require_primary_key = Some(false);
+        q.write(out);
+    });
+    let end = End {
+        committed_micros: told.now_micros() as u64,
+        statement: true,
+        ..End::default()
+    };
+    end.put(&mut out);
+    out
+}
+
+fn seconds(told: &Told<'_>) -> u32 {
+    (told.now_micros() / 1_000_000) as u32
+}
+
+fn query<'a>(around: &'a Surroundings<'_>, text: &'a [u8]) -> Query<'a> {
+    let when = |on: bool, bit: u32| if on { bit } else { 0 };
+    let flags = when(!around.autocommit, flags2::NOT_AUTOCOMMIT)
+        | when(!around.foreign_key_checks, flags2::NO_FOREIGN_KEY_CHECKS);
+    let (increment, offset) = around.auto_increment;
+    let (user, host) = around
+        .account
+        .rsplit_once('@')
+        .unwrap_or((around.account, ""));
+    Query {
+        thread_id: around.connection as u32,
+        seconds: 0,
+        error: 0,
+        database: around.database.as_bytes(),
+        settings: Settings {
+            flags2: Some(flags),
+            sql_mode: Some(around.sql_mode),
+            auto_increment: (increment != 1 || offset != 1)
+                .then_some((increment as u16, offset as u16)),
+            collations: Some(around.collations),
+            time_zone: Some(around.time_zone.as_bytes()),
+            invoker: Some((user.as_bytes(), host.as_bytes())),
+            ..Settings::default()
+        },
+        statement: text,
+    }
+}

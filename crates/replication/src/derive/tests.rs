@@ -1,0 +1,216 @@
+//! Groups and the bytes that they become.
+
+use super::*;
+use crate::group::put_item;
+use base::Lsn;
+use types::gtid::{GtidSet, Sid};
+use wire::binlog::control::read_xid;
+use wire::binlog::frame::Event;
+
+pub(crate) fn settings() -> Settings {
+    Settings {
+        server_id: 11,
+        sid: Sid([7; 16]),
+        version: 80041,
+        version_text: "8.0.41-test".to_owned(),
+        checksum: Checksum::Crc32,
+        gtids: true,
+        max_size: 1 << 20,
+        history: 100,
+    }
+}
+
+/// A group of some events.
+pub(crate) fn group(bodies: &[&[u8]], end: &End) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (n, body) in bodies.iter().enumerate() {
+        put_item(kind::QUERY, 8, 1000 + n as u32, &mut bytes, |out| {
+            out.extend_from_slice(body);
+        });
+    }
+    end.put(&mut bytes);
+    bytes
+}
+
+pub(crate) fn end(micros: u64) -> End {
+    End {
+        committed_micros: micros,
+        keys: Some(vec![micros]),
+        ..End::default()
+    }
+}
+
+fn started(settings: Settings) -> (State, Vec<u8>) {
+    let mut state = State::new(settings, Lsn(1));
+    let mut out = Vec::new();
+    put_head(&mut state, 5, &mut out);
+    (state, out)
+}
+
+fn events(bytes: &[u8], checksum: Checksum) -> Vec<Event<'_>> {
+    let (mut at, mut all) = (MAGIC.len(), Vec::new());
+    while at < bytes.len() {
+        let sum = match all.is_empty() {
+            true => Checksum::Crc32,
+            false => checksum,
+        };
+        let e = Event::read(&bytes[at..], sum).unwrap();
+        at += e.bytes.len();
+        assert_eq!(e.header.next_position as usize, at);
+        all.push(e);
+    }
+    all
+}
+
+#[test]
+fn a_group_becomes_a_transaction() {
+    for checksum in [Checksum::Crc32, Checksum::None] {
+        let (mut state, mut out) = started(Settings {
+            checksum,
+            ..settings()
+        });
+        let foreign = Gtid {
+            sid: Sid([9; 16]),
+            number: 44,
+        };
+        let ends = [
+            end(7_000_000),
+            End {
+                statement: true,
+                keys: None,
+                ..end(8_000_001)
+            },
+            End {
+                gtid: Some(foreign),
+                original: Some((3_000_000, 80_035)),
+                server_id: 99,
+                ..end(9_000_000)
+            },
+        ];
+        for (n, e) in ends.iter().enumerate() {
+            let bodies: &[&[u8]] = match n {
+                1 => &[b"CREATE"],
+                _ => &[b"BEGIN", b"rows"],
+            };
+            let before = out.len();
+            let made = put_group(&mut state, &group(bodies, e), 70 + n as u64, &mut out).unwrap();
+            assert_eq!(made.length as usize, out.len() - before);
+        }
+        put_rotate(&mut state, "next.000002", &mut out);
+        assert_eq!(state.position as usize, out.len());
+        let all = events(&out, checksum);
+        let kinds: Vec<u8> = all.iter().map(|e| e.header.kind).collect();
+        use kind::*;
+        #[rustfmt::skip]
+        assert_eq!(kinds, [
+            FORMAT_DESCRIPTION, PREVIOUS_GTIDS, GTID, QUERY, QUERY, XID, GTID, QUERY, GTID, QUERY, QUERY, XID, ROTATE,
+        ]);
+        let t = |n: usize| Transaction::read(all[n].body, false).unwrap();
+        let own = |number| Gtid {
+            sid: Sid([7; 16]),
+            number,
+        };
+        assert_eq!(t(2).gtid, Some(own(1)));
+        assert_eq!(t(6).gtid, Some(own(2)));
+        assert_eq!(t(8).gtid, Some(foreign));
+        let clock = |n| (t(n).last_committed, t(n).sequence_number);
+        assert_eq!([clock(2), clock(6), clock(8)], [(0, 1), (1, 2), (2, 3)]);
+        assert_eq!((t(2).statements, t(6).statements), (false, true));
+        assert_eq!(
+            (t(8).original_commit_micros, t(8).immediate_commit_micros),
+            (3_000_000, 9_000_000)
+        );
+        assert_eq!(
+            (t(8).original_version, t(8).immediate_version),
+            (80_035, 80_041)
+        );
+        let lengths: usize = all[2..6].iter().map(|e| e.bytes.len()).sum();
+        assert_eq!(t(2).length as usize, lengths);
+        assert_eq!(read_xid(all[5].body), Ok(70));
+        assert_eq!((all[3].header.server_id, all[9].header.server_id), (11, 99));
+        assert_eq!((all[3].header.flags, all[3].header.timestamp), (8, 1000));
+        let mut set = GtidSet::new();
+        for gtid in [own(1), own(2), foreign] {
+            set.add(gtid);
+        }
+        assert_eq!(state.executed, set);
+    }
+}
+
+#[test]
+fn the_length_of_a_transaction_counts_its_own_field() {
+    // Where the field grows by the bytes that it itself takes.
+    for len in (0..400).chain(65_200..65_500) {
+        let (mut state, mut out) = started(settings());
+        let before = out.len();
+        let body = vec![1; len];
+        put_group(&mut state, &group(&[&body], &end(1)), 1, &mut out).unwrap();
+        let e = Event::read(&out[before..], Checksum::Crc32).unwrap();
+        let t = Transaction::read(e.body, false).unwrap();
+        assert_eq!(t.length as usize, out.len() - before, "{len}");
+    }
+}
+
+#[test]
+fn without_gtids_transactions_are_anonymous() {
+    let (mut state, mut out) = started(Settings {
+        gtids: false,
+        ..settings()
+    });
+    let before = out.len();
+    put_group(&mut state, &group(&[b"a"], &end(1)), 1, &mut out).unwrap();
+    let e = Event::read(&out[before..], Checksum::Crc32).unwrap();
+    assert_eq!(e.header.kind, kind::ANONYMOUS_GTID);
+    assert!(state.executed.is_empty());
+}
+
+#[test]
+fn a_foreign_name_that_is_taken_is_not_given_twice() {
+    let (mut state, mut out) = started(settings());
+    let foreign = Gtid {
+        sid: Sid([9; 16]),
+        number: 1,
+    };
+    let e = End {
+        gtid: Some(foreign),
+        ..end(1)
+    };
+    let mut names = Vec::new();
+    for _ in 0..2 {
+        let made = put_group(&mut state, &group(&[b"a"], &e), 1, &mut out).unwrap();
+        names.push(made.gtid.unwrap());
+    }
+    assert_eq!(names[0], foreign);
+    assert_eq!(names[1].sid, Sid([7; 16]));
+}
+
+#[test]
+fn what_is_no_group_changes_nothing() {
+    let (mut state, mut out) = started(settings());
+    let (was, len) = (state.clone(), out.len());
+    let whole = group(&[b"one", b"two"], &end(1));
+    for cut in 0..whole.len() {
+        assert!(put_group(&mut state, &whole[..cut], 1, &mut out).is_err());
+    }
+    let mut more = whole;
+    more.push(0);
+    assert!(put_group(&mut state, &more, 1, &mut out).is_err());
+    assert_eq!((state, out.len()), (was, len));
+}
+
+#[test]
+fn a_state_is_read_back_and_damage_is_found() {
+    let (mut state, mut out) = started(settings());
+    for n in 0..20 {
+        put_group(&mut state, &group(&[b"a"], &end(n % 3)), n, &mut out).unwrap();
+    }
+    state.purged.add_interval(Sid([1; 16]), 1, 9);
+    let bytes = state.encode();
+    assert_eq!(State::decode(&bytes).as_ref(), Ok(&state));
+    for at in 0..bytes.len() {
+        let mut other = bytes.clone();
+        other[at] ^= 4;
+        assert!(State::decode(&other).is_err(), "{at}");
+        assert!(State::decode(&bytes[..at]).is_err(), "{at}");
+    }
+}

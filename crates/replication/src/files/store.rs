@@ -1,0 +1,513 @@
+//! The files on the disk: appended to, synced from time to time, cut after a crash.
+//!
+//! What is behind the last durable [`State`] may be lost or half there after a crash: it is cut off, and the same groups make the same bytes.
+//! What others than groups have brought about (another file, other settings, a purge) is durable before anything behind it is shown.
+//!
+//! Each step that fails can be tried again: nothing is forgotten before it was written.
+//!
+//! What it never does: write in front of what a durable state says is there, but for the flag of a file in use.
+
+use super::names::{LAST_NUMBER, Names};
+use super::read::{Head, read_head};
+use crate::derive::{self, FLAGS_AT, Made, Settings, State, state::Phase};
+use base::Lsn;
+use base::environment::{Disk, File, OpenMode};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use types::gtid::GtidSet;
+use wire::binlog::header::flag;
+
+/// A file of the binary log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogFile {
+    /// Its number.
+    pub number: u32,
+    /// Its bytes, as far as they may be shown.
+    pub size: u64,
+}
+
+/// The files.
+pub struct Store {
+    disk: Arc<dyn Disk>,
+    names: Names,
+    /// All of them, the last one being written.
+    list: Vec<LogFile>,
+    file: Arc<dyn File>,
+    /// Behind all that was put in.
+    state: State,
+    /// What was put in and is not written.
+    pending: Vec<u8>,
+    /// Bytes of the file that are durable, with the state behind them.
+    durable: u64,
+    /// What the first file says was before it.
+    before_first: GtidSet,
+    began: bool,
+}
+
+fn damaged(what: &Path, why: &str) -> io::Error {
+    let text = format!("{}: {why}", what.display());
+    io::Error::new(io::ErrorKind::InvalidData, text)
+}
+
+/// All of a small file; `None` where there is none.
+fn read_all(disk: &dyn Disk, path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = match disk.open(path, OpenMode::Buffered, false) {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    let mut bytes = vec![0; file.len()? as usize];
+    let n = file.read_now(&mut bytes, 0)?;
+    bytes.truncate(n);
+    Ok(Some(bytes))
+}
+
+/// Puts a small file in the place of the one before: after a crash it is either of them.
+fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let beside = path.with_extension(match path.extension().and_then(|e| e.to_str()) {
+        Some(e) => format!("{e}.new"),
+        None => "new".to_owned(),
+    });
+    let file = disk.open(&beside, OpenMode::Buffered, true)?;
+    file.truncate(0)?;
+    file.write_now(bytes, 0)?;
+    file.sync_now()?;
+    drop(file);
+    disk.rename(&beside, path)?;
+    disk.sync_dir(path.parent().unwrap_or(Path::new(".")))
+}
+
+fn remove_if_there(disk: &dyn Disk, path: &Path) -> io::Result<()> {
+    match disk.remove_file(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        r => r,
+    }
+}
+
+impl Store {
+    /// Opens the files, or makes the first. Where there are none, the log is read from `log` on; likewise where the log has nothing any more of
+    /// where they end, which is so after a time without a binary log. `now`, in seconds since 1970, is told replicas as the start of the server.
+    ///
+    /// # Errors
+    /// What the disk answers; `InvalidData`: what was durable is damaged, and nobody can go on from it.
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        names: Names,
+        settings: Settings,
+        log: std::ops::RangeInclusive<Lsn>,
+        now: u32,
+    ) -> io::Result<Store> {
+        disk.create_dir_all(names.dir())?;
+        let index = read_all(&*disk, names.index())?.unwrap_or_default();
+        let mut numbers = names.read_index(&String::from_utf8_lossy(&index));
+        let state = match read_all(&*disk, &names.state())? {
+            Some(bytes) => State::decode(&bytes)
+                .map_err(|_| damaged(&names.state(), "it is damaged, or of another version"))?,
+            None => {
+                let mut state = State::new(settings.clone(), *log.end());
+                // Files without a state are not ours to go on with, but they may be of an earlier life: no name is given twice.
+                state.file = numbers.last().copied().unwrap_or(0);
+                replace(&*disk, &names.state(), &state.encode())?;
+                state
+            }
+        };
+        let gone = |n: &u32| match state.phase {
+            Phase::Reset => true,
+            _ => *n < state.first || *n > state.file,
+        };
+        for number in numbers.iter().copied().filter(gone) {
+            remove_if_there(&*disk, &names.path(number))?;
+        }
+        numbers.retain(|n| !gone(n));
+        if state.phase == Phase::Open && numbers.last() != Some(&state.file) {
+            numbers.push(state.file);
+        }
+        let mut list = Vec::new();
+        for number in numbers {
+            let size = match disk.open(&names.path(number), OpenMode::Buffered, false) {
+                Ok(file) => file.len()?,
+                Err(e) if e.kind() == io::ErrorKind::NotFound && number != state.file => continue,
+                Err(e) => return Err(e),
+            };
+            list.push(LogFile { number, size });
+        }
+        let (current, create) = match state.phase {
+            Phase::Open => (state.file, false),
+            Phase::Stopped | Phase::Reset => (state.file + 1, true),
+        };
+        let path = names.path(current);
+        let file = disk.open(&path, OpenMode::Buffered, create)?;
+        let mut store = Store {
+            durable: state.position,
+            file,
+            disk,
+            names,
+            list,
+            state,
+            pending: Vec::new(),
+            before_first: GtidSet::new(),
+            began: false,
+        };
+        match store.state.phase {
+            Phase::Open => {
+                store.cut(&path)?;
+                if store.state.resume < *log.start() {
+                    // What was between is in no file, and in no log.
+                    store.skip_to(*log.end(), now)?;
+                }
+            }
+            Phase::Stopped | Phase::Reset => {
+                if store.state.resume < *log.start() {
+                    (store.state.resume, store.state.done) = (*log.end(), *log.end());
+                }
+                // Nothing was made under the settings of before that is not durable.
+                store.state.settings = settings;
+                store.next_file(now)?;
+                store.began = true;
+            }
+        }
+        store.write_index()?;
+        store.read_first()?;
+        Ok(store)
+    }
+
+    /// Cuts off what is behind the durable state.
+    fn cut(&mut self, path: &Path) -> io::Result<()> {
+        let len = self.file.len()?;
+        if len < self.state.position {
+            return Err(damaged(path, "it is shorter than it was"));
+        }
+        self.file.truncate(self.state.position)?;
+        self.file.write_now(&[flag::IN_USE as u8], FLAGS_AT)?;
+        self.show();
+        Ok(())
+    }
+
+    fn skip_to(&mut self, log: Lsn, now: u32) -> io::Result<()> {
+        (self.state.resume, self.state.done) = (log, log);
+        self.rotate(now)
+    }
+
+    /// Where the log is to be read from.
+    pub fn resume(&self) -> Lsn {
+        self.state.resume
+    }
+
+    /// What was committed up to here was put in.
+    pub fn done(&self) -> Lsn {
+        self.state.done
+    }
+
+    /// The state behind all that was put in.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// All files.
+    pub fn list(&self) -> &[LogFile] {
+        &self.list
+    }
+
+    /// What they are called.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Transactions that are in no file any more.
+    pub fn purged(&self) -> GtidSet {
+        let mut set = self.before_first.clone();
+        set.add_set(&self.state.purged);
+        set
+    }
+
+    /// Bytes that a crash would take.
+    pub fn unsynced(&self) -> u64 {
+        self.state.position - self.durable
+    }
+
+    /// Bytes that were put in and not written.
+    pub fn unwritten(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// The file has as many bytes as it should.
+    pub fn is_full(&self) -> bool {
+        self.state.position >= self.state.settings.max_size
+    }
+
+    /// The files were left in good order, and the next was begun at the start.
+    pub fn began(&self) -> bool {
+        self.began
+    }
+
+    /// The log is to be read from here on, as nothing before it is missing.
+    pub fn go_on_from(&mut self, resume: Lsn) {
+        self.state.resume = self.state.resume.max(resume);
+    }
+
+    /// The number of the first file that has something since `seconds`: of each file that was ended, the next one's beginning says when.
+    ///
+    /// # Errors
+    /// What the disk answers; `InvalidData`: a file is damaged.
+    pub fn first_since(&self, seconds: u32) -> io::Result<u32> {
+        let mut first = self.state.file;
+        for f in self.list.iter().rev().skip(1) {
+            let path = self.names.path(first);
+            let file = self.disk.open(&path, OpenMode::Buffered, false)?;
+            if read_head(&*file)?.began < seconds {
+                break;
+            }
+            first = f.number;
+        }
+        Ok(first)
+    }
+
+    /// Puts a group in that was committed at `lsn`; the log is then read from `resume` on. `None`: it was there.
+    ///
+    /// # Errors
+    /// `InvalidData`: it is no group.
+    pub fn put(
+        &mut self,
+        group: &[u8],
+        txid: u64,
+        lsn: Lsn,
+        resume: Lsn,
+    ) -> io::Result<Option<Made>> {
+        if lsn <= self.state.done && !base::mutant!("gtid-given-twice-after-a-crash") {
+            self.state.resume = self.state.resume.max(resume);
+            return Ok(None);
+        }
+        let made = derive::put_group(&mut self.state, group, txid, &mut self.pending)
+            .map_err(|_| damaged(Path::new("log"), "a transaction's events are damaged"))?;
+        (self.state.done, self.state.resume) = (lsn, resume);
+        Ok(Some(made))
+    }
+
+    /// Writes what was put in, and shows it.
+    ///
+    /// # Errors
+    /// What the disk answers. It can be tried again.
+    pub fn flush(&mut self) -> io::Result<()> {
+        if !self.pending.is_empty() {
+            let at = self.state.position - self.pending.len() as u64;
+            self.file.write_now(&self.pending, at)?;
+            self.pending.clear();
+            self.pending.shrink_to(1 << 20);
+        }
+        self.show();
+        Ok(())
+    }
+
+    fn show(&mut self) {
+        if let Some(last) = self.list.last_mut() {
+            last.size = self.state.position;
+        }
+    }
+
+    /// Makes all that was put in durable, so that the log is needed from [`resume`](Self::resume) on only.
+    ///
+    /// # Errors
+    /// What the disk answers; that of a sync is final.
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.flush()?;
+        self.file
+            .sync_now()
+            .map_err(base::environment::lost_by_sync)?;
+        self.write_state(&self.state)?;
+        self.durable = self.state.position;
+        Ok(())
+    }
+
+    fn write_state(&self, state: &State) -> io::Result<()> {
+        replace(&*self.disk, &self.names.state(), &state.encode())
+    }
+
+    fn write_index(&self) -> io::Result<()> {
+        let text = self.names.write_index(self.list.iter().map(|f| f.number));
+        replace(&*self.disk, self.names.index(), text.as_bytes())
+    }
+
+    /// Ends the file, and begins the next. `created`: as for [`derive::put_head`].
+    ///
+    /// # Errors
+    /// What the disk answers. It can be tried again.
+    pub fn rotate(&mut self, created: u32) -> io::Result<()> {
+        if !base::mutant!("rest-of-a-file-in-the-next") {
+            self.flush()?;
+        }
+        let mut ended = self.state.clone();
+        let mut out = Vec::new();
+        derive::put_rotate(&mut ended, &self.names.name(self.state.file + 1), &mut out);
+        self.file.write_now(&out, self.state.position)?;
+        if base::mutant!("shown-before-durable")
+            && let Some(last) = self.list.last_mut()
+        {
+            last.size = ended.position;
+        }
+        self.close_file()?;
+        self.begin_next(ended, created)
+    }
+
+    /// Clears the flag of a file in use, and syncs.
+    fn close_file(&self) -> io::Result<()> {
+        self.file.write_now(&[0], FLAGS_AT)?;
+        self.file
+            .sync_now()
+            .map_err(base::environment::lost_by_sync)
+    }
+
+    /// Begins the next file behind one that has ended.
+    fn next_file(&mut self, created: u32) -> io::Result<()> {
+        self.begin_next(self.state.clone(), created)
+    }
+
+    fn begin_next(&mut self, ended: State, created: u32) -> io::Result<()> {
+        let size = ended.position;
+        let mut state = ended;
+        if state.file >= LAST_NUMBER {
+            return Err(damaged(self.names.dir(), "no number of a file is left"));
+        }
+        state.file += 1;
+        state.phase = Phase::Open;
+        let mut head = Vec::new();
+        derive::put_head(&mut state, created, &mut head);
+        let path = self.names.path(state.file);
+        let file = self.disk.open(&path, OpenMode::Buffered, true)?;
+        file.truncate(0)?;
+        file.write_now(&head, 0)?;
+        file.sync_now().map_err(base::environment::lost_by_sync)?;
+        self.disk.sync_dir(self.names.dir())?;
+        let numbers = self.list.iter().map(|f| f.number).chain([state.file]);
+        let text = self.names.write_index(numbers);
+        replace(&*self.disk, self.names.index(), text.as_bytes())?;
+        if self.list.is_empty() {
+            state.first = state.file;
+        }
+        self.write_state(&state)?;
+        // From here on it is there.
+        if let Some(last) = self.list.last_mut() {
+            last.size = last.size.max(size);
+        }
+        self.list.push(LogFile {
+            number: state.file,
+            size: state.position,
+        });
+        self.file = file;
+        self.durable = state.position;
+        self.state = state;
+        Ok(())
+    }
+
+    /// Ends the last file: the server stops.
+    ///
+    /// # Errors
+    /// What the disk answers.
+    pub fn stop(&mut self, now: u32) -> io::Result<()> {
+        self.flush()?;
+        let mut stopped = self.state.clone();
+        let mut out = Vec::new();
+        derive::put_stop(&mut stopped, now, &mut out);
+        stopped.phase = Phase::Stopped;
+        self.file.write_now(&out, self.state.position)?;
+        self.close_file()?;
+        self.write_state(&stopped)?;
+        self.state = stopped;
+        self.durable = self.state.position;
+        self.show();
+        Ok(())
+    }
+
+    /// From here on other settings are in force. A file has one kind of checksum: where that changes, the next file is begun.
+    ///
+    /// # Errors
+    /// What the disk answers. It can be tried again.
+    pub fn set(&mut self, settings: Settings) -> io::Result<()> {
+        if settings == self.state.settings {
+            return Ok(());
+        }
+        self.flush()?;
+        if settings.checksum != self.state.settings.checksum {
+            let mut ended = self.state.clone();
+            let mut out = Vec::new();
+            derive::put_rotate(&mut ended, &self.names.name(self.state.file + 1), &mut out);
+            self.file.write_now(&out, self.state.position)?;
+            self.close_file()?;
+            ended.settings = settings;
+            return self.begin_next(ended, 0);
+        }
+        let before = std::mem::replace(&mut self.state.settings, settings);
+        let r = self.sync();
+        if r.is_err() {
+            self.state.settings = before;
+        }
+        r
+    }
+
+    /// Says of transactions that they were done elsewhere, and are in no file here.
+    ///
+    /// # Errors
+    /// What the disk answers. It can be tried again.
+    pub fn add_purged(&mut self, set: &GtidSet) -> io::Result<()> {
+        self.state.executed.add_set(set);
+        self.state.purged.add_set(set);
+        self.sync()
+    }
+
+    /// Removes the files before this one.
+    ///
+    /// # Errors
+    /// What the disk answers. It can be tried again.
+    pub fn purge(&mut self, first: u32) -> io::Result<()> {
+        let first = first.min(self.state.file);
+        if self.list.iter().all(|f| f.number >= first) {
+            return Ok(());
+        }
+        self.flush()?;
+        self.state.first = first;
+        self.sync()?;
+        for f in self.list.iter().filter(|f| f.number < first) {
+            remove_if_there(&*self.disk, &self.names.path(f.number))?;
+        }
+        self.disk.sync_dir(self.names.dir())?;
+        let kept = self.list.iter().map(|f| f.number).filter(|n| *n >= first);
+        let text = self.names.write_index(kept);
+        replace(&*self.disk, self.names.index(), text.as_bytes())?;
+        self.list.retain(|f| f.number >= first);
+        self.read_first()
+    }
+
+    /// Removes all files, and begins again with `first`, from 1 on: nothing was ever done. What was put in is forgotten.
+    ///
+    /// # Errors
+    /// What the disk answers. It can be tried again.
+    pub fn reset(&mut self, first: u32) -> io::Result<()> {
+        self.flush()?;
+        let mut state = State::new(self.state.settings.clone(), self.state.resume);
+        state.done = self.state.done;
+        state.seconds = self.state.seconds;
+        state.phase = Phase::Reset;
+        state.file = first - 1;
+        self.write_state(&state)?;
+        for f in &self.list {
+            remove_if_there(&*self.disk, &self.names.path(f.number))?;
+        }
+        replace(&*self.disk, self.names.index(), b"")?;
+        self.list.clear();
+        self.begin_next(state, 0)?;
+        self.read_first()
+    }
+
+    /// Reads what the first file says was before it.
+    fn read_first(&mut self) -> io::Result<()> {
+        let Some(first) = self.list.first() else {
+            return Ok(());
+        };
+        let path = self.names.path(first.number);
+        let file = self.disk.open(&path, OpenMode::Buffered, false)?;
+        let Head { previous, .. } =
+            read_head(&*file).map_err(|e| damaged(&path, &e.to_string()))?;
+        self.before_first = previous;
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! What is shown of the files, to whoever reads them: dumps and statements. The worker tells it, and wakes those who wait for more.
+//!
+//! What it never does: show what a crash could take.
+
+use crate::derive::Settings;
+use crate::files::store::{LogFile, Store};
+use base::lock::Mutex;
+use base::{Event, Lsn};
+use types::gtid::GtidSet;
+
+/// How the worker is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Health {
+    /// It makes files.
+    Runs,
+    /// It has ended in good order.
+    Ended,
+    /// It cannot go on; why.
+    Failed(String),
+}
+
+/// What is shown.
+#[derive(Debug, Clone)]
+pub struct View {
+    /// Counts how often the files were begun anew: positions of before mean nothing then.
+    pub epoch: u64,
+    /// All files in order, the last being written.
+    pub files: Vec<LogFile>,
+    /// All transactions.
+    pub executed: GtidSet,
+    /// Those that are in no file any more.
+    pub purged: GtidSet,
+    /// What was committed before this position of the log is shown.
+    pub read: Lsn,
+    /// The settings in force.
+    pub settings: Settings,
+    /// How the worker is.
+    pub health: Health,
+}
+
+impl View {
+    /// The size of a file, and whether another follows it; `None`: there is no such file.
+    pub fn file(&self, number: u32) -> Option<(u64, bool)> {
+        let at = self.files.binary_search_by_key(&number, |f| f.number);
+        let at = at.ok()?;
+        Some((self.files[at].size, at + 1 < self.files.len()))
+    }
+
+    /// The number of the file behind this one.
+    pub fn behind(&self, number: u32) -> Option<u32> {
+        let at = self.files.partition_point(|f| f.number <= number);
+        Some(self.files.get(at)?.number)
+    }
+}
+
+/// See the module.
+pub struct Feed {
+    view: Mutex<View>,
+    moved: Event,
+}
+
+impl Feed {
+    /// What a store has to show.
+    pub fn new(store: &Store) -> Feed {
+        Feed {
+            view: Mutex::new(View {
+                epoch: 0,
+                files: store.list().to_vec(),
+                executed: store.state().executed.clone(),
+                purged: store.purged(),
+                read: Lsn::NONE,
+                settings: store.state().settings.clone(),
+                health: Health::Runs,
+            }),
+            moved: Event::new(),
+        }
+    }
+
+    /// Looks.
+    pub fn with<R>(&self, look: impl FnOnce(&View) -> R) -> R {
+        look(&self.view.lock())
+    }
+
+    /// Waits until `ready` gives something; it is asked whenever something has changed.
+    pub async fn wait_for<R>(&self, mut ready: impl FnMut(&View) -> Option<R>) -> R {
+        self.moved.wait_for(|| self.with(&mut ready)).await
+    }
+
+    /// Wakes all who wait, to look again at what is theirs.
+    pub fn wake(&self) {
+        self.moved.fire();
+    }
+
+    /// Shows what the store has by now. `all`: more than the last file's end may have changed.
+    pub(super) fn show(&self, store: &Store, read: Lsn, all: bool) {
+        {
+            let mut v = self.view.lock();
+            v.read = v.read.max(read);
+            let list = store.list();
+            if all || v.files.len() != list.len() {
+                v.files = list.to_vec();
+                v.purged = store.purged();
+                v.settings = store.state().settings.clone();
+            } else if let (Some(shown), Some(is)) = (v.files.last_mut(), list.last()) {
+                *shown = *is;
+            }
+            v.executed.clone_from(&store.state().executed);
+        }
+        self.moved.fire();
+    }
+
+    /// Says of all positions that they mean nothing any more.
+    pub(super) fn begin_anew(&self) {
+        self.view.lock().epoch += 1;
+    }
+
+    pub(super) fn set_health(&self, health: Health) {
+        self.view.lock().health = health;
+        self.moved.fire();
+    }
+}

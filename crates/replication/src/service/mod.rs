@@ -1,0 +1,222 @@
+//! The binary log as a whole: the task that makes files, and what statements and dumps see of them and ask of it.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`feed`] | what is shown |
+//! | `worker` | the task that makes files |
+//!
+//! What it never does: make anybody wait who has not asked.
+
+pub mod feed;
+mod worker;
+
+use crate::derive::Settings;
+use crate::files::names::Names;
+use crate::files::store::Store;
+use crate::source::GroupSource;
+use base::environment::{Disk, File, OpenMode};
+use base::{Environment, Lsn};
+use feed::{Feed, Health};
+use std::io;
+use std::sync::Arc;
+use types::gtid::GtidSet;
+use worker::{Start, Wish, Wishes, Worker};
+
+/// What a binary log is opened with.
+pub struct OpenLog {
+    /// What the files are called.
+    pub names: Names,
+    /// What is set at the start.
+    pub settings: Settings,
+    /// The log can be read from here on.
+    pub log_start: Lsn,
+    /// It ends here.
+    pub log_end: Lsn,
+    /// Files are kept for so many seconds; 0: for ever. Asked whenever a file is begun.
+    pub expire: Arc<dyn Fn() -> u64 + Send + Sync>,
+}
+
+/// The binary log of a server.
+pub struct BinaryLog {
+    feed: Arc<Feed>,
+    wishes: Arc<Wishes>,
+    names: Names,
+    disk: Arc<dyn Disk>,
+}
+
+/// A binary log that is open, and whose task has not begun.
+pub struct Opened {
+    /// The log.
+    pub log: Arc<BinaryLog>,
+    /// Groups are to be read from here on.
+    pub resume: Lsn,
+    /// Those that were committed here or before are there.
+    pub done: Lsn,
+    store: Store,
+    start: Start,
+    expire: Arc<dyn Fn() -> u64 + Send + Sync>,
+}
+
+impl Opened {
+    /// Begins the task, which takes groups from `source`.
+    pub fn begin(self, environment: &Environment, source: impl GroupSource + 'static) {
+        source.keep_from(self.resume);
+        let fresh = self.store.state().file;
+        let worker = Worker {
+            kept: self.resume,
+            start: (!self.store.began()).then_some(self.start),
+            store: self.store,
+            source,
+            feed: self.log.feed.clone(),
+            wishes: self.log.wishes.clone(),
+            clock: environment.clock.clone(),
+            expire: self.expire,
+        };
+        debug_assert!(fresh > 0);
+        environment.spawn.spawn("binlog", Box::pin(worker.run()));
+    }
+}
+
+impl BinaryLog {
+    /// Opens the files.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open(environment: &Environment, options: OpenLog) -> io::Result<Opened> {
+        let now = (environment.clock.wall_us() / 1_000_000) as u32;
+        let store = Store::open(
+            environment.disk.clone(),
+            options.names.clone(),
+            options.settings.clone(),
+            options.log_start..=options.log_end,
+            now,
+        )?;
+        let log = Arc::new(BinaryLog {
+            feed: Arc::new(Feed::new(&store)),
+            wishes: Arc::default(),
+            names: options.names,
+            disk: environment.disk.clone(),
+        });
+        Ok(Opened {
+            log,
+            resume: store.resume(),
+            done: store.done(),
+            store,
+            start: Start {
+                log_end: options.log_end,
+                settings: options.settings,
+            },
+            expire: options.expire,
+        })
+    }
+
+    /// What is shown.
+    pub fn feed(&self) -> &Arc<Feed> {
+        &self.feed
+    }
+
+    /// What the files are called.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Opens a file to be read.
+    ///
+    /// # Errors
+    /// What the disk answers.
+    pub fn open_file(&self, number: u32) -> io::Result<Arc<dyn File>> {
+        self.disk
+            .open(&self.names.path(number), OpenMode::Buffered, false)
+    }
+
+    /// Waits until all is shown that was committed before `lsn`.
+    ///
+    /// # Errors
+    /// Why it will not be.
+    pub async fn wait_read(&self, lsn: Lsn) -> Result<(), String> {
+        self.feed
+            .wait_for(|v| match &v.health {
+                _ if v.read >= lsn => Some(Ok(())),
+                Health::Runs => None,
+                Health::Ended => Some(Err("the server is being shut down".to_owned())),
+                Health::Failed(e) => Some(Err(e.clone())),
+            })
+            .await
+    }
+
+    /// Waits until these transactions were done.
+    ///
+    /// # Errors
+    /// Why that will not be known.
+    pub async fn wait_executed(&self, set: &GtidSet) -> Result<(), String> {
+        self.feed
+            .wait_for(|v| match &v.health {
+                _ if v.executed.contains(set) => Some(Ok(())),
+                Health::Runs => None,
+                Health::Ended => Some(Err("the server is being shut down".to_owned())),
+                Health::Failed(e) => Some(Err(e.clone())),
+            })
+            .await
+    }
+
+    /// Has other settings in force from some time on.
+    pub fn set_later(&self, settings: Settings) {
+        self.wishes.wish(Wish::Set(settings));
+    }
+
+    /// Waits until the task has ended.
+    pub async fn wait_end(&self) -> Health {
+        let ended = |h: &Health| (*h != Health::Runs).then(|| h.clone());
+        self.feed.wait_for(|v| ended(&v.health)).await
+    }
+
+    async fn ask(&self, wish: Wish, behind: Lsn) -> Result<(), String> {
+        if let Health::Failed(e) = self.feed.with(|v| v.health.clone()) {
+            return Err(e);
+        }
+        self.wishes.ask(wish, behind).await
+    }
+
+    /// Begins the next file, behind what was committed before `lsn`.
+    ///
+    /// # Errors
+    /// Why it was not done.
+    pub async fn rotate(&self, lsn: Lsn) -> Result<(), String> {
+        self.ask(Wish::Rotate, lsn).await
+    }
+
+    /// Has other settings in force from now on.
+    ///
+    /// # Errors
+    /// Why it was not done.
+    pub async fn set(&self, settings: Settings) -> Result<(), String> {
+        self.ask(Wish::Set(settings), Lsn::NONE).await
+    }
+
+    /// Removes the files before this one.
+    ///
+    /// # Errors
+    /// Why it was not done.
+    pub async fn purge(&self, first: u32) -> Result<(), String> {
+        self.ask(Wish::Purge(first), Lsn::NONE).await
+    }
+
+    /// Removes all files, forgets all transactions that were committed before `lsn`, and begins with the file `first`.
+    ///
+    /// # Errors
+    /// Why it was not done.
+    pub async fn reset(&self, first: u32, lsn: Lsn) -> Result<(), String> {
+        self.ask(Wish::Reset(first), lsn).await
+    }
+
+    /// Says of transactions that they were done elsewhere.
+    ///
+    /// # Errors
+    /// Why it was not done.
+    pub async fn add_purged(&self, set: GtidSet, lsn: Lsn) -> Result<(), String> {
+        self.ask(Wish::AddPurged(set), lsn).await
+    }
+}
+
+#[cfg(test)]
+mod tests;

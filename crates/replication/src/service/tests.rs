@@ -1,0 +1,218 @@
+//! The task that makes files, fed with groups from memory.
+
+use super::*;
+use crate::derive::tests::{end, group, settings};
+use crate::source::{Group, Next};
+use base::block_on;
+use base::lock::Mutex;
+use base::mem::{MemDisk, environment};
+use std::path::Path;
+use types::gtid::Gtid;
+
+/// Groups that a test puts in.
+#[derive(Default)]
+struct Log {
+    groups: Mutex<Vec<Group>>,
+    end: Mutex<u64>,
+    closed: Mutex<bool>,
+    kept: Mutex<Lsn>,
+    event: base::Event,
+}
+
+impl Log {
+    /// A transaction commits.
+    fn commit(&self, body: &[u8]) -> Lsn {
+        let mut end_of_log = self.end.lock();
+        *end_of_log += 10;
+        let commit = Lsn(*end_of_log);
+        self.groups.lock().push(Group {
+            commit,
+            txid: commit.0,
+            resume: Lsn(commit.0 + 1),
+            bytes: group(&[b"BEGIN", body], &end(commit.0 * 1_000_000)),
+        });
+        drop(end_of_log);
+        self.event.fire();
+        commit
+    }
+
+    /// The log goes on without a group.
+    fn pass(&self) -> Lsn {
+        let mut end_of_log = self.end.lock();
+        *end_of_log += 10;
+        self.event.fire();
+        Lsn(*end_of_log)
+    }
+
+    fn close(&self) {
+        *self.closed.lock() = true;
+        self.event.fire();
+    }
+}
+
+struct Source {
+    log: Arc<Log>,
+    at: Lsn,
+}
+
+impl GroupSource for Source {
+    fn next(&mut self) -> Next<'_> {
+        Box::pin(async {
+            let log = self.log.clone();
+            log.event
+                .wait_for(|| {
+                    let groups = log.groups.lock();
+                    let next = groups.iter().find(|g| g.commit >= self.at).cloned();
+                    match &next {
+                        Some(g) => self.at = g.resume,
+                        None => self.at = self.at.max(Lsn(*log.end.lock() + 1)),
+                    }
+                    match next {
+                        Some(g) => Some(Ok(Some(g))),
+                        None => log.closed.lock().then_some(Ok(None)),
+                    }
+                })
+                .await
+        })
+    }
+    fn position(&self) -> Lsn {
+        self.at
+    }
+    fn resume(&self) -> Lsn {
+        self.at
+    }
+    fn keep_from(&self, lsn: Lsn) {
+        *self.log.kept.lock() = lsn;
+    }
+}
+
+fn start(disk: &Arc<MemDisk>, log: &Arc<Log>) -> Arc<BinaryLog> {
+    let environment = environment(disk.clone());
+    let options = OpenLog {
+        names: Names::new(Path::new("/d"), "binlog", "").unwrap(),
+        settings: settings(),
+        log_start: Lsn(0),
+        log_end: Lsn(*log.end.lock()),
+        expire: Arc::new(|| 0),
+    };
+    let opened = BinaryLog::open(&environment, options).unwrap();
+    let binary_log = opened.log.clone();
+    let at = opened.resume;
+    let log = log.clone();
+    opened.begin(&environment, Source { log, at });
+    binary_log
+}
+
+fn numbers(log: &BinaryLog) -> Vec<u32> {
+    log.feed
+        .with(|v| v.files.iter().map(|f| f.number).collect())
+}
+
+#[test]
+fn what_was_committed_is_shown_and_waited_for() {
+    let (disk, log) = (Arc::new(MemDisk::default()), Arc::<Log>::default());
+    let binary_log = start(&disk, &log);
+    let lsn = log.commit(b"one");
+    block_on(binary_log.wait_read(Lsn(lsn.0 + 1))).unwrap();
+    let one = Gtid {
+        sid: settings().sid,
+        number: 1,
+    };
+    assert!(binary_log.feed.with(|v| v.executed.has(one)));
+    // Without a group too.
+    let lsn = log.pass();
+    block_on(binary_log.wait_read(lsn)).unwrap();
+    let before = numbers(&binary_log);
+    block_on(binary_log.rotate(lsn)).unwrap();
+    assert_eq!(numbers(&binary_log).len(), before.len() + 1);
+    assert_eq!(*log.kept.lock(), Lsn(11));
+    log.close();
+    assert_eq!(block_on(binary_log.wait_end()), Health::Ended);
+    // Who comes too late is told so.
+    assert!(block_on(binary_log.wait_read(Lsn(u64::MAX))).is_err());
+}
+
+#[test]
+fn a_start_after_a_crash_ends_the_file_behind_all_that_the_log_had() {
+    let (disk, log) = (Arc::new(MemDisk::default()), Arc::<Log>::default());
+    let binary_log = start(&disk, &log);
+    for _ in 0..20 {
+        log.commit(b"before");
+    }
+    let lsn = log.pass();
+    block_on(binary_log.wait_read(lsn)).unwrap();
+    let (files, executed) = binary_log
+        .feed
+        .with(|v| (v.files.clone(), v.executed.clone()));
+    let was = read(&disk, files[0]);
+    let left = Arc::new(disk.crash(false));
+    log.close();
+    let again = Arc::new(Log::default());
+    again.groups.lock().clone_from(&log.groups.lock());
+    *again.end.lock() = *log.end.lock();
+    let binary_log = start(&left, &again);
+    block_on(binary_log.wait_read(lsn)).unwrap();
+    let shown = binary_log.feed.with(Clone::clone);
+    assert_eq!(shown.executed, executed);
+    let now: Vec<u32> = shown.files.iter().map(|f| f.number).collect();
+    assert_eq!(now, [1, 2]);
+    let is = read(&left, shown.files[0]);
+    assert!(is.starts_with(&was) && is.len() > was.len());
+    again.close();
+    block_on(binary_log.wait_end());
+}
+
+fn read(disk: &MemDisk, f: crate::files::store::LogFile) -> Vec<u8> {
+    let names = Names::new(Path::new("/d"), "binlog", "").unwrap();
+    let file = disk
+        .open(&names.path(f.number), OpenMode::Buffered, false)
+        .unwrap();
+    let mut bytes = vec![0; f.size as usize];
+    assert_eq!(file.read_now(&mut bytes, 0).unwrap(), bytes.len());
+    bytes[crate::derive::FLAGS_AT as usize] = 0;
+    bytes
+}
+
+#[test]
+fn files_are_begun_anew_and_removed() {
+    let (disk, log) = (Arc::new(MemDisk::default()), Arc::<Log>::default());
+    let binary_log = start(&disk, &log);
+    for _ in 0..3 {
+        let lsn = log.commit(b"x");
+        block_on(binary_log.rotate(Lsn(lsn.0 + 1))).unwrap();
+    }
+    let all = numbers(&binary_log);
+    block_on(binary_log.purge(all[2])).unwrap();
+    assert_eq!(numbers(&binary_log), all[2..]);
+    assert_eq!(binary_log.feed.with(|v| v.purged.len()), 2);
+    let mut set = GtidSet::new();
+    set.add_interval(types::gtid::Sid([1; 16]), 1, 5);
+    block_on(binary_log.add_purged(set, Lsn(0))).unwrap();
+    assert_eq!(binary_log.feed.with(|v| v.purged.len()), 7);
+    block_on(binary_log.reset(1, Lsn(log.pass().0))).unwrap();
+    let shown = binary_log.feed.with(Clone::clone);
+    assert!(shown.executed.is_empty() && shown.purged.is_empty());
+    assert_eq!((shown.epoch, numbers(&binary_log)), (1, vec![1]));
+    log.close();
+    block_on(binary_log.wait_end());
+}
+
+#[test]
+fn a_full_disk_is_waited_for() {
+    let (disk, log) = (Arc::new(MemDisk::default()), Arc::<Log>::default());
+    let binary_log = start(&disk, &log);
+    let lsn = log.commit(b"x");
+    block_on(binary_log.wait_read(Lsn(lsn.0 + 1))).unwrap();
+    disk.set_room(10);
+    let lsn = log.commit(&[7; 500]);
+    let room = disk.clone();
+    let t = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        room.set_room(1 << 30);
+    });
+    block_on(binary_log.wait_read(Lsn(lsn.0 + 1))).unwrap();
+    t.join().unwrap();
+    assert_eq!(binary_log.feed.with(|v| v.executed.len()), 2);
+    log.close();
+    block_on(binary_log.wait_end());
+}

@@ -1,0 +1,312 @@
+//! The task that makes files: it takes groups as they become durable, and does what statements ask for between them.
+//!
+//! What it never does: hold a commit up, or look at the clock for what decides bytes that no state has.
+
+use super::feed::{Feed, Health};
+use crate::derive::Settings;
+use crate::files::store::Store;
+use crate::source::{Group, GroupSource};
+use base::environment::{deadline, shortage};
+use base::lock::Mutex;
+use base::{Clock, Event, Lsn};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::task::Poll;
+use types::gtid::GtidSet;
+
+/// So many bytes of a file are made durable at a time.
+const SYNC_EVERY: u64 = 16 << 20;
+/// So much of the log is kept before the files are made durable, however little they have got.
+const LOG_KEPT: u64 = 64 << 20;
+/// Bytes of events that are written at a time.
+const WRITE_AT: usize = 1 << 20;
+/// Where the system is short of something, it is tried again after so many microseconds.
+const AGAIN: u64 = 1_000_000;
+const SECOND: i64 = 1_000_000;
+
+/// What a statement wants of the files.
+#[derive(Debug, Clone)]
+pub(super) enum Wish {
+    /// The next file.
+    Rotate,
+    /// Other settings.
+    Set(Settings),
+    /// The files before this one go.
+    Purge(u32),
+    /// All go, and the first is this.
+    Reset(u32),
+    /// These were done elsewhere.
+    AddPurged(GtidSet),
+}
+
+/// A wish and its answer.
+pub(super) struct Asked {
+    wish: Wish,
+    /// What was committed before is to be in the files first.
+    behind: Lsn,
+    answer: Mutex<Option<Result<(), String>>>,
+}
+
+/// The wishes of statements.
+#[derive(Default)]
+pub(super) struct Wishes {
+    queue: Mutex<VecDeque<Arc<Asked>>>,
+    asked: Event,
+    answered: Event,
+}
+
+impl Wishes {
+    /// Has it done behind all that was committed before `behind`.
+    pub(super) async fn ask(&self, wish: Wish, behind: Lsn) -> Result<(), String> {
+        let asked = Arc::new(Asked {
+            wish,
+            behind,
+            answer: Mutex::new(None),
+        });
+        self.queue.lock().push_back(asked.clone());
+        self.asked.fire();
+        self.answered.wait_for(|| asked.answer.lock().take()).await
+    }
+
+    /// Has it done at some time.
+    pub(super) fn wish(&self, wish: Wish) {
+        let asked = Asked {
+            wish,
+            behind: Lsn::NONE,
+            answer: Mutex::new(None),
+        };
+        self.queue.lock().push_back(Arc::new(asked));
+        self.asked.fire();
+    }
+
+    fn next(&self, position: Lsn) -> Option<Arc<Asked>> {
+        let mut queue = self.queue.lock();
+        match queue.front() {
+            Some(first) if first.behind <= position => queue.pop_front(),
+            _ => None,
+        }
+    }
+
+    fn answer(&self, asked: &Asked, r: Result<(), String>) {
+        *asked.answer.lock() = Some(r);
+        self.answered.fire();
+    }
+}
+
+/// The worker.
+pub(super) struct Worker<S> {
+    pub(super) store: Store,
+    pub(super) source: S,
+    pub(super) feed: Arc<Feed>,
+    pub(super) wishes: Arc<Wishes>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// What the log had at the start ends here: it goes into the files as it would have without the start.
+    pub(super) start: Option<Start>,
+    /// Keep files for so many seconds; 0: for ever.
+    pub(super) expire: Arc<dyn Fn() -> u64 + Send + Sync>,
+    /// From where the log is kept.
+    pub(super) kept: Lsn,
+}
+
+/// What is done once all is in the files that the log had at the start.
+pub(super) struct Start {
+    pub(super) log_end: Lsn,
+    pub(super) settings: Settings,
+}
+
+enum Turn {
+    Group(Group),
+    Asked(Arc<Asked>),
+    Idle,
+    End,
+    Failed(String),
+}
+
+impl<S: GroupSource> Worker<S> {
+    /// Works until the log is closed.
+    pub(super) async fn run(mut self) {
+        let health = match self.work().await {
+            Ok(()) => Health::Ended,
+            Err(e) => Health::Failed(e),
+        };
+        let why = match &health {
+            Health::Failed(e) => e.clone(),
+            _ => "the server is being shut down".to_owned(),
+        };
+        self.feed.set_health(health);
+        loop {
+            // Who asks too late is answered too.
+            let Some(asked) = self.wishes.next(Lsn::MAX) else {
+                break;
+            };
+            self.wishes.answer(&asked, Err(why.clone()));
+        }
+    }
+
+    async fn work(&mut self) -> Result<(), String> {
+        let mut idle = false;
+        loop {
+            match self.turn(idle).await {
+                Turn::Group(g) => {
+                    idle = false;
+                    self.group(g).await?;
+                }
+                Turn::Asked(asked) => {
+                    idle = false;
+                    self.write(false).await?;
+                    let r = self.grant(&asked.wish).await;
+                    self.wishes.answer(&asked, r.clone());
+                    r?;
+                }
+                Turn::Idle => {
+                    idle = true;
+                    self.pause().await?;
+                }
+                Turn::End => {
+                    self.pause().await?;
+                    let now = (self.clock.wall_us() / SECOND) as u32;
+                    self.again(|s| s.stop(now)).await?;
+                    self.feed.show(&self.store, self.source.position(), true);
+                    self.source.keep_from(self.store.resume());
+                    return Ok(());
+                }
+                Turn::Failed(e) => return Err(e),
+            }
+        }
+    }
+
+    /// What comes next. `idle`: there was nothing when it was looked at last, and it is said again only when somebody has woken it.
+    async fn turn(&mut self, idle: bool) -> Turn {
+        let mut looked = !idle;
+        let position = self.source.position();
+        // Boxed by the source: what stops waiting loses nothing.
+        let mut next = self.source.next();
+        poll_fn(|cx| {
+            self.wishes.asked.park(cx);
+            if let Some(asked) = self.wishes.next(position) {
+                return Poll::Ready(Turn::Asked(asked));
+            }
+            match next.as_mut().poll(cx) {
+                Poll::Ready(Ok(Some(g))) => Poll::Ready(Turn::Group(g)),
+                Poll::Ready(Ok(None)) => Poll::Ready(Turn::End),
+                Poll::Ready(Err(e)) => Poll::Ready(Turn::Failed(e)),
+                Poll::Pending if std::mem::replace(&mut looked, true) => Poll::Ready(Turn::Idle),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    async fn group(&mut self, g: Group) -> Result<(), String> {
+        self.past_start(g.commit).await?;
+        let put = self.store.put(&g.bytes, g.txid, g.commit, g.resume);
+        put.map_err(|e| e.to_string())?;
+        if self.store.is_full() {
+            self.next_file(0).await?;
+        } else if self.store.unsynced() >= SYNC_EVERY {
+            self.sync().await?;
+        } else if self.store.unwritten() >= WRITE_AT {
+            self.write(false).await?;
+        }
+        Ok(())
+    }
+
+    /// There is nothing to do: what was put in is written and shown.
+    async fn pause(&mut self) -> Result<(), String> {
+        let position = self.source.position();
+        self.past_start(position).await?;
+        self.write(true).await?;
+        if position.0.saturating_sub(self.kept.0) >= LOG_KEPT {
+            self.store.go_on_from(self.source.resume());
+            self.sync().await?;
+        }
+        Ok(())
+    }
+
+    /// Once all is there that the log had at the start, the settings of now are in force, and the next file is begun.
+    async fn past_start(&mut self, position: Lsn) -> Result<(), String> {
+        let Some(start) = self.start.take_if(|s| position >= s.log_end) else {
+            return Ok(());
+        };
+        self.again(|s| s.set(start.settings.clone())).await?;
+        let now = (self.clock.wall_us() / SECOND) as u32;
+        self.next_file(now).await
+    }
+
+    async fn write(&mut self, whole: bool) -> Result<(), String> {
+        self.again(Store::flush).await?;
+        let read = match whole {
+            true => self.source.position(),
+            false => self.store.done(),
+        };
+        self.feed.show(&self.store, read, false);
+        Ok(())
+    }
+
+    async fn sync(&mut self) -> Result<(), String> {
+        self.again(Store::sync).await?;
+        self.kept = self.store.resume();
+        self.source.keep_from(self.kept);
+        self.feed.show(&self.store, self.store.done(), false);
+        Ok(())
+    }
+
+    async fn next_file(&mut self, created: u32) -> Result<(), String> {
+        self.again(|s| s.rotate(created)).await?;
+        self.expire().await?;
+        self.kept = self.store.resume();
+        self.source.keep_from(self.kept);
+        self.feed.show(&self.store, self.store.done(), true);
+        Ok(())
+    }
+
+    /// Removes the files whose time is over.
+    async fn expire(&mut self) -> Result<(), String> {
+        let seconds = (self.expire)();
+        if seconds == 0 {
+            return Ok(());
+        }
+        let now = self.clock.wall_us() / SECOND;
+        let Some(before) = u32::try_from(now - seconds as i64).ok() else {
+            return Ok(());
+        };
+        match self.store.first_since(before) {
+            Ok(first) => self.again(|s| s.purge(first)).await,
+            Err(e) => Err(e.to_string()),
+        }
+    }
+
+    async fn grant(&mut self, wish: &Wish) -> Result<(), String> {
+        match wish {
+            Wish::Rotate => self.next_file(0).await?,
+            Wish::Set(settings) => self.again(|s| s.set(settings.clone())).await?,
+            Wish::Purge(first) => self.again(|s| s.purge(*first)).await?,
+            Wish::AddPurged(set) => self.again(|s| s.add_purged(set)).await?,
+            Wish::Reset(first) => {
+                self.feed.begin_anew();
+                self.again(|s| s.reset(*first)).await?;
+            }
+        }
+        self.feed.show(&self.store, self.store.done(), true);
+        Ok(())
+    }
+
+    /// Does a step; where the system is short of something, again and again.
+    async fn again(
+        &mut self,
+        mut step: impl FnMut(&mut Store) -> io::Result<()>,
+    ) -> Result<(), String> {
+        loop {
+            match step(&mut self.store) {
+                Ok(()) => return Ok(()),
+                Err(e) if shortage(&e).is_some() => {
+                    let at = self.clock.now_us() + AGAIN;
+                    deadline(&*self.clock, at).await;
+                }
+                Err(e) => return Err(e.to_string()),
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The binary log as statements see it: what `sql` asks for, answered out of the files and the engine's log.
+
+use crate::derive::FIRST_POSITION;
+use crate::describe;
+use crate::dump::replicas::Replicas;
+use crate::files::read::{EventReader, read_head};
+use crate::service::BinaryLog;
+use base::Lsn;
+use engine::Engine;
+use sql::binary_log::{EventRow, EventsAsked, LogChange, ReplicaRow, Waiting};
+use std::sync::Arc;
+use types::SqlError;
+use types::error::codes;
+use types::gtid::GtidSet;
+use wire::binlog::frame::{Checksum, Event};
+
+/// The binary log of a server, joined to its engine.
+pub struct ServerLog {
+    /// The files.
+    pub log: Arc<BinaryLog>,
+    /// The log that they are made from.
+    pub engine: Arc<Engine>,
+    /// Who is sent them.
+    pub replicas: Arc<Replicas>,
+}
+
+/// The error of a task that cannot go on.
+fn stopped(why: &str) -> SqlError {
+    SqlError::internal(&format!("the binary log: {why}"))
+}
+
+impl ServerLog {
+    /// Waits until all is shown that was committed by now; gives the position behind it.
+    async fn caught_up(&self) -> Result<Lsn, SqlError> {
+        let lsn = self.engine.groups_durable().await?;
+        self.log.wait_read(lsn).await.map_err(|e| stopped(&e))?;
+        Ok(lsn)
+    }
+
+    async fn carry_out(&self, change: LogChange) -> Result<(), SqlError> {
+        let lsn = self.caught_up().await?;
+        let done = match change {
+            LogChange::Rotate => self.log.rotate(lsn).await,
+            LogChange::PurgeTo(name) => {
+                let number = self.log.names().number(&name);
+                let there = number.filter(|n| self.log.feed().with(|v| v.file(*n).is_some()));
+                let Some(first) = there else {
+                    return Err(SqlError::fixed(codes::ER_UNKNOWN_TARGET_BINLOG));
+                };
+                self.log.purge(self.not_in_use(first)).await
+            }
+            LogChange::PurgeBefore(seconds) => {
+                let first = self.first_since(seconds)?;
+                self.log.purge(self.not_in_use(first)).await
+            }
+            LogChange::Reset(first) => self.log.reset(first as u32, lsn).await,
+            LogChange::AddPurged(set) => self.log.add_purged(set, lsn).await,
+        };
+        done.map_err(|e| stopped(&e))
+    }
+
+    /// A file that is being sent stays, and all behind it.
+    fn not_in_use(&self, first: u32) -> u32 {
+        self.replicas.first_file().map_or(first, |f| f.min(first))
+    }
+
+    /// The first file that has something since.
+    fn first_since(&self, seconds: i64) -> Result<u32, SqlError> {
+        let files = self.log.feed().with(|v| v.files.clone());
+        let mut numbers = files.iter().rev().map(|f| f.number);
+        let mut first = numbers.next().unwrap_or(1);
+        for number in numbers {
+            // A file has ended when the next began.
+            let head = self.log.open_file(first).and_then(|f| read_head(&*f));
+            let head = head.map_err(|e| stopped(&e.to_string()))?;
+            if i64::from(head.began) < seconds {
+                break;
+            }
+            first = number;
+        }
+        Ok(first)
+    }
+}
+
+impl sql::binary_log::BinaryLog for ServerLog {
+    fn files(&self) -> Vec<(String, u64)> {
+        let files = self.log.feed().with(|v| v.files.clone());
+        let names = self.log.names();
+        files
+            .iter()
+            .map(|f| (names.name(f.number), f.size))
+            .collect()
+    }
+
+    fn executed(&self) -> GtidSet {
+        self.log.feed().with(|v| v.executed.clone())
+    }
+
+    fn purged(&self) -> GtidSet {
+        self.log.feed().with(|v| v.purged.clone())
+    }
+
+    fn is_behind(&self) -> bool {
+        let committed = self.engine.groups_committed();
+        self.log.feed().with(|v| v.read < committed)
+    }
+
+    fn catch_up(&self) -> Waiting<'_, ()> {
+        Box::pin(async { self.caught_up().await.map(drop) })
+    }
+
+    fn wait_for(&self, set: GtidSet) -> Waiting<'_, ()> {
+        Box::pin(async move {
+            let done = self.log.wait_executed(&set).await;
+            done.map_err(|e| stopped(&e))
+        })
+    }
+
+    fn change(&self, change: LogChange) -> Waiting<'_, ()> {
+        Box::pin(self.carry_out(change))
+    }
+
+    fn events(&self, asked: &EventsAsked) -> Result<Vec<EventRow>, SqlError> {
+        let refused = |why: &str| SqlError::binlog_command("SHOW BINLOG EVENTS", why);
+        let names = self.log.names();
+        let number = match &asked.file {
+            Some(name) => names.number(name),
+            None => self.log.feed().with(|v| v.files.first().map(|f| f.number)),
+        };
+        let number = number.ok_or_else(|| refused("Could not find target log"))?;
+        let size = self.log.feed().with(|v| v.file(number));
+        let (size, _) = size.ok_or_else(|| refused("Could not find target log"))?;
+        let wrong = |e: std::io::Error| refused(&e.to_string());
+        let file = self.log.open_file(number).map_err(wrong)?;
+        let head = read_head(&*file).map_err(wrong)?;
+        let from = asked.from.max(FIRST_POSITION);
+        let mut reader = EventReader::new(file, FIRST_POSITION);
+        let (mut rows, mut skip) = (Vec::new(), asked.skip);
+        let mut checksum = Checksum::Crc32;
+        loop {
+            let position = reader.position();
+            if position < from && from < size {
+                // An event begins where one has ended: nothing else is looked for.
+            } else if position > from && rows.is_empty() && skip == asked.skip {
+                return Err(refused("Wrong offset or I/O error"));
+            }
+            if rows.len() as u64 >= asked.most {
+                break;
+            }
+            let Some((_, bytes)) = reader.next(size).map_err(wrong)? else {
+                break;
+            };
+            let event = Event::read(bytes, checksum);
+            checksum = head.checksum;
+            if position < from {
+                continue;
+            }
+            let event = event.map_err(|_| refused("Wrong offset or I/O error"))?;
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            rows.push(EventRow {
+                file: names.name(number),
+                position,
+                kind: describe::kind_name(event.header.kind),
+                server_id: event.header.server_id,
+                end: position + bytes.len() as u64,
+                info: describe::info(&event),
+            });
+        }
+        Ok(rows)
+    }
+
+    fn replicas(&self) -> Vec<ReplicaRow> {
+        self.replicas.rows()
+    }
+}

@@ -1,0 +1,96 @@
+//! The binary log as statements see it. Who makes it implements this and is joined at the start; without one, statements answer as a server
+//! whose binary log is off.
+//!
+//! Never here: files, events, dumps.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use types::SqlError;
+use types::gtid::GtidSet;
+
+/// What is waited for.
+pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = Result<T, SqlError>> + Send + 'a>>;
+
+/// What a statement changes of the files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogChange {
+    /// FLUSH BINARY LOGS.
+    Rotate,
+    /// PURGE BINARY LOGS TO.
+    PurgeTo(String),
+    /// PURGE BINARY LOGS BEFORE, in seconds since 1970.
+    PurgeBefore(i64),
+    /// RESET BINARY LOGS AND GTIDS [TO].
+    Reset(u64),
+    /// SET GLOBAL gtid_purged: these were done elsewhere.
+    AddPurged(GtidSet),
+}
+
+/// What SHOW BINLOG EVENTS asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventsAsked {
+    /// Of this file; `None`: the first.
+    pub file: Option<String>,
+    /// From this position on.
+    pub from: u64,
+    /// So many are left out.
+    pub skip: u64,
+    /// At most so many.
+    pub most: u64,
+}
+
+/// A row of SHOW BINLOG EVENTS.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventRow {
+    /// The file.
+    pub file: String,
+    /// Where the event begins.
+    pub position: u64,
+    /// What it is.
+    pub kind: &'static str,
+    /// The server that wrote it first.
+    pub server_id: u32,
+    /// Behind it.
+    pub end: u64,
+    /// What it says.
+    pub info: String,
+}
+
+/// A replica that is connected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplicaRow {
+    /// Its number.
+    pub server_id: u32,
+    /// Its host, as it says.
+    pub host: String,
+    /// Its port, as it says.
+    pub port: u16,
+    /// Its UUID.
+    pub uuid: String,
+}
+
+/// See the module.
+pub trait BinaryLog: Send + Sync {
+    /// The files in order with their sizes; the last is being written.
+    fn files(&self) -> Vec<(String, u64)>;
+    /// All transactions.
+    fn executed(&self) -> GtidSet;
+    /// Those that are in no file any more.
+    fn purged(&self) -> GtidSet;
+    /// Whether something was committed that is not shown yet.
+    fn is_behind(&self) -> bool;
+    /// Waits until all is shown that was committed by now.
+    fn catch_up(&self) -> Waiting<'_, ()>;
+    /// Waits until these transactions were done.
+    fn wait_for(&self, set: GtidSet) -> Waiting<'_, ()>;
+    /// Changes the files.
+    fn change(&self, change: LogChange) -> Waiting<'_, ()>;
+    /// The events of a file.
+    ///
+    /// # Errors
+    /// 1220: there is no such file, no event begins there, or the file cannot be read.
+    fn events(&self, asked: &EventsAsked) -> Result<Vec<EventRow>, SqlError>;
+    /// The replicas that are connected.
+    fn replicas(&self) -> Vec<ReplicaRow>;
+}

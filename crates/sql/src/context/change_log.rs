@@ -1,0 +1,78 @@
+//! The change log of a server: where it is joined to the rest, and what it is told of a session's statements. What it is, and what it is told of rows, is
+//! [`exec::change_log`](crate::exec::change_log).
+
+use std::sync::Arc;
+
+use super::Session;
+use super::instance::Instance;
+use types::SqlError;
+
+pub use crate::exec::change_log::{ChangeLog, RowImage, Surroundings, Told};
+
+impl Instance {
+    /// From now on changes are told to `log`. At the start, before there are sessions; the first that comes stays.
+    pub fn log_changes_in(&self, log: Arc<dyn ChangeLog>) {
+        let _first = self.change_log.set(log);
+    }
+
+    /// Who keeps changes.
+    #[inline]
+    pub(crate) fn change_log(&self) -> Option<&dyn ChangeLog> {
+        self.change_log.get().map(|l| &**l)
+    }
+}
+
+impl Session {
+    /// The session's statement, where its changes are kept.
+    pub(crate) fn told<'t>(&'t self, text: &'t [u8]) -> Option<Told<'t>> {
+        let now = self.now_micros();
+        Told::of(
+            self.instance.change_log(),
+            (&self.facts, &self.vars),
+            text,
+            now,
+        )
+    }
+
+    /// Keeps a statement's text where the change log is to be told of it: what has no plan, and, where that is asked for, what changes rows.
+    #[inline]
+    pub(crate) fn note_text(&mut self, planned: bool, text: &[u8]) {
+        if self.instance.change_log().is_none() {
+            return;
+        }
+        let wanted = !planned || self.vars.hot().rows_query;
+        self.statement_text = wanted.then(|| self.parse_options().utf8(text).as_ref().into());
+    }
+
+    /// The rows of a statement have all been told, and stay.
+    #[inline]
+    pub(crate) fn rows_are_told(&mut self) {
+        if let Some(log) = self.instance.change_log() {
+            log.statement_ends(&mut self.engine);
+        }
+    }
+
+    /// The group that a statement leaves that is a transaction of its own; `None` where nobody keeps it.
+    pub(crate) fn statement_group(&self, text: &[u8], databases: &[&str]) -> Option<Vec<u8>> {
+        let told = self.told(text)?;
+        Some(told.log().statement(&told, databases))
+    }
+
+    /// Gives a statement's group to the change of definitions that is about to take place.
+    pub(crate) fn tell_definition(&mut self, text: &[u8], databases: &[&str]) {
+        if let Some(group) = self.statement_group(text, databases) {
+            self.engine.set_definition_event(group);
+        }
+    }
+
+    /// The change is over: where it had nothing to do and its statement is kept all the same, it is committed by itself; after an error it is gone.
+    ///
+    /// # Errors
+    /// What committing fails with.
+    pub(crate) async fn definition_told(&mut self, done: bool) -> Result<(), SqlError> {
+        match self.engine.take_definition_event() {
+            Some(group) if done => self.engine.commit_group(&group).await,
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What is told of changes to whoever makes a binary log of them: each row that the one writer of rows changes, and each statement that
+//! changes definitions or accounts.
+//!
+//! The trait is declared here and implemented above; the start joins the two (`Instance::log_changes_in`). Without a change log nothing of this costs
+//! more than a look whether there is one.
+//!
+//! What it never does: know events, or decide what is in them.
+
+use std::sync::Arc;
+
+use engine::Table;
+use types::charset::Charset;
+use types::{CollationId, SqlError, Value};
+
+use sql_expr::SessionFacts;
+use sql_expr::vars::SessionVars;
+
+/// What keeps the changes of sessions.
+pub trait ChangeLog: Send + Sync {
+    /// Whether [`row`](Self::row) can keep rows of this table.
+    fn admits(&self, table: &Table) -> bool;
+
+    /// A row of a lasting table was inserted (there is none before), changed or deleted (none after), as part of this statement.
+    ///
+    /// # Errors
+    /// 1534: a value cannot be kept. Then the statement fails.
+    fn row(
+        &self,
+        s: &mut engine::Session,
+        told: &Told<'_>,
+        table: &Arc<Table>,
+        before: Option<&[Value]>,
+        after: Option<&[Value]>,
+    ) -> Result<(), SqlError>;
+
+    /// The statement whose rows were told is over, and was not undone.
+    fn statement_ends(&self, s: &mut engine::Session);
+
+    /// What a statement leaves that is a transaction of its own: all of its group, for
+    /// [`set_definition_event`](engine::Session::set_definition_event). `databases` are those that it changes.
+    fn statement(&self, told: &Told<'_>, databases: &[&str]) -> Vec<u8>;
+}
+
+/// `binlog_row_image`: which columns of a row are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowImage {
+    /// Before a change those that find the row, after it those that have changed.
+    Minimal,
+    /// All but long ones that do not find the row and have not changed.
+    NoBlob,
+    /// All.
+    Full,
+}
+
+/// A statement, as the change log is told of it.
+#[derive(Clone, Copy)]
+pub struct Told<'a> {
+    log: &'a dyn ChangeLog,
+    facts: &'a SessionFacts,
+    vars: &'a SessionVars,
+    text: &'a [u8],
+    now_micros: i64,
+}
+
+/// What a statement ran under.
+#[derive(Debug, Clone)]
+pub struct Surroundings<'a> {
+    /// Who ran it: user and host.
+    pub account: &'a str,
+    /// The connection.
+    pub connection: u64,
+    /// The default database; empty: none.
+    pub database: &'a str,
+    /// `autocommit`.
+    pub autocommit: bool,
+    /// `foreign_key_checks`.
+    pub foreign_key_checks: bool,
+    /// `sql_mode`, as bits.
+    pub sql_mode: u64,
+    /// `auto_increment_increment` and `auto_increment_offset`.
+    pub auto_increment: (u64, u64),
+    /// A collation of the text's character set, `collation_connection`, `collation_server`, as numbers.
+    pub collations: (u16, u16, u16),
+    /// `time_zone`.
+    pub time_zone: Arc<str>,
+}
+
+impl<'a> Told<'a> {
+    /// A statement, where its changes are kept. `now_micros` is its time.
+    #[inline]
+    pub(crate) fn of(
+        log: Option<&'a dyn ChangeLog>,
+        (facts, vars): (&'a SessionFacts, &'a SessionVars),
+        text: &'a [u8],
+        now_micros: i64,
+    ) -> Option<Told<'a>> {
+        let log = log?;
+        vars.hot().log_bin.then_some(Told {
+            log,
+            facts,
+            vars,
+            text,
+            now_micros,
+        })
+    }
+
+    /// Who is told.
+    pub(crate) fn log(&self) -> &'a dyn ChangeLog {
+        self.log
+    }
+
+    /// Its text.
+    pub fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
+    /// The text is wanted beside its rows: `binlog_rows_query_log_events`.
+    pub fn wants_text(&self) -> bool {
+        self.vars.hot().rows_query
+    }
+
+    /// When it began, in microseconds since 1970.
+    pub fn now_micros(&self) -> i64 {
+        self.now_micros
+    }
+
+    /// `binlog_row_image`.
+    pub fn row_image(&self) -> RowImage {
+        match self.vars.hot().row_image {
+            0 => RowImage::Minimal,
+            1 => RowImage::NoBlob,
+            _ => RowImage::Full,
+        }
+    }
+
+    /// `binlog_row_metadata` is FULL.
+    pub fn full_metadata(&self) -> bool {
+        self.vars.globals().hot().binlog_row_metadata() == 1
+    }
+
+    /// `foreign_key_checks`.
+    pub fn foreign_key_checks(&self) -> bool {
+        self.vars.hot().foreign_key_checks
+    }
+
+    /// What it runs under.
+    pub fn surroundings(&self) -> Surroundings<'a> {
+        let hot = self.vars.hot();
+        let collation = |name: &str| {
+            let named = CollationId::by_name(&self.vars.text(name));
+            number(named.unwrap_or(CollationId::DEFAULT))
+        };
+        Surroundings {
+            account: &self.facts.current_user,
+            connection: self.facts.connection_id,
+            database: self.facts.database.as_deref().unwrap_or(""),
+            autocommit: hot.autocommit,
+            foreign_key_checks: hot.foreign_key_checks,
+            sql_mode: hot.sql_mode.bits(),
+            auto_increment: (hot.auto_increment_increment, hot.auto_increment_offset),
+            collations: (
+                text_collation(hot.client),
+                number(hot.collation),
+                collation("collation_server"),
+            ),
+            time_zone: self.vars.text("time_zone"),
+        }
+    }
+}
+
+/// The collation that stands for the character set of a statement's text, which is told in UTF-8: one that all servers know.
+fn text_collation(client: Charset) -> u16 {
+    /// `utf8mb4_general_ci`
+    const UTF8MB4: u16 = 45;
+    match client {
+        Charset::Utf8mb4 | Charset::Latin1 => UTF8MB4,
+        other => number(CollationId::default_of(other)),
+    }
+}
+
+fn number(c: CollationId) -> u16 {
+    c.0
+}

@@ -1,0 +1,133 @@
+//! The start of the binary log: from variables to files, to the task that makes them, and to what statements see.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base::Environment;
+use replication::changes::Changes;
+use replication::derive::Settings;
+use replication::dump::replicas::Replicas;
+use replication::files::names::Names;
+use replication::service::{BinaryLog, OpenLog};
+use replication::source::EngineSource;
+use replication::statements::ServerLog;
+use sql::Instance;
+use sql_expr::vars::{GlobalVars, VarValue};
+use types::gtid::Sid;
+use wire::binlog::CRC32;
+use wire::binlog::frame::Checksum;
+use wire::handshake::SERVER_VERSION;
+
+/// The variables that decide bytes of the files.
+const DECIDES: &[&str] = &[
+    "server_id",
+    "binlog_checksum",
+    "gtid_mode",
+    "max_binlog_size",
+    "binlog_transaction_dependency_history_size",
+];
+const SECONDS_A_DAY: u64 = 86_400;
+
+/// Why there is none.
+pub(crate) enum Failure {
+    /// A value of an option that cannot be taken.
+    Option(String),
+    /// The files cannot be read or written.
+    Io(PathBuf, io::Error),
+}
+
+fn number(globals: &GlobalVars, name: &str) -> u64 {
+    globals.value_by_name(name).map_or(0, |v| v.as_u64())
+}
+
+fn text(globals: &GlobalVars, name: &str) -> String {
+    let value = globals.value_by_name(name);
+    let text = value.as_ref().and_then(|v| v.as_str());
+    text.unwrap_or_default().to_owned()
+}
+
+/// The version as a number, such as 80035.
+fn version() -> u32 {
+    let mut parts = SERVER_VERSION
+        .split(|c: char| !c.is_ascii_digit())
+        .map(|n| n.parse::<u32>().unwrap_or(0));
+    let mut next = || parts.next().unwrap_or(0);
+    next() * 10_000 + next() * 100 + next()
+}
+
+fn settings(globals: &GlobalVars, sid: Sid) -> Settings {
+    Settings {
+        server_id: number(globals, "server_id") as u32,
+        sid,
+        version: version(),
+        version_text: SERVER_VERSION.to_owned(),
+        checksum: match text(globals, "binlog_checksum") == CRC32 {
+            true => Checksum::Crc32,
+            false => Checksum::None,
+        },
+        gtids: matches!(text(globals, "gtid_mode").as_str(), "ON" | "ON_PERMISSIVE"),
+        max_size: number(globals, "max_binlog_size"),
+        history: number(globals, "binlog_transaction_dependency_history_size") as u32,
+    }
+}
+
+/// For how long files are kept; 0: for ever.
+fn expire(globals: &GlobalVars) -> u64 {
+    if number(globals, "binlog_expire_logs_auto_purge") == 0 {
+        return 0;
+    }
+    match number(globals, "expire_logs_days") {
+        0 => number(globals, "binlog_expire_logs_seconds"),
+        days => days * SECONDS_A_DAY,
+    }
+}
+
+/// Opens the files and begins the task.
+pub(crate) fn begin(
+    environment: &Environment,
+    instance: &Arc<Instance>,
+    dir: &Path,
+    (base, index): (&str, &str),
+) -> Result<Arc<ServerLog>, Failure> {
+    let globals = Arc::clone(instance.globals());
+    let engine = Arc::clone(instance.engine());
+    let dir = std::path::absolute(dir).map_err(|e| Failure::Io(dir.to_owned(), e))?;
+    let names = Names::new(&dir, base, index)
+        .ok_or_else(|| Failure::Option(format!("log_bin={base}: this is no name of a file")))?;
+    let sid = Sid::parse(&text(&globals, "server_uuid"))
+        .ok_or_else(|| Failure::Option("server_uuid is none".to_owned()))?;
+    let path = |p: &Path| VarValue::text(&*p.to_string_lossy());
+    globals.set_fact("log_bin", VarValue::Bool(true));
+    globals.set_fact("log_bin_basename", path(&names.basename()));
+    globals.set_fact("log_bin_index", path(names.index()));
+    let asked = Arc::clone(&globals);
+    let options = OpenLog {
+        names: names.clone(),
+        settings: settings(&globals, sid),
+        log_start: engine.oldest_log(),
+        log_end: engine.end_of_groups().from,
+        expire: Arc::new(move || expire(&asked)),
+    };
+    let opened =
+        BinaryLog::open(environment, options).map_err(|e| Failure::Io(names.state(), e))?;
+    let log = Arc::new(ServerLog {
+        log: Arc::clone(&opened.log),
+        engine: Arc::clone(&engine),
+        replicas: Arc::<Replicas>::default(),
+    });
+    let source = EngineSource::new(&engine, opened.resume, opened.done);
+    opened.begin(environment, source);
+    let (files, of) = (Arc::clone(&log.log), Arc::downgrade(&globals));
+    globals.observe(move |name, _| {
+        if DECIDES.contains(&name)
+            && let Some(globals) = of.upgrade()
+        {
+            files.set_later(settings(&globals, sid));
+        }
+    });
+    instance.set_binary_log(log.clone());
+    // From here on what sessions change is in the log for it.
+    instance.log_changes_in(Changes::new(&engine));
+    Ok(log)
+}
