@@ -49,7 +49,7 @@ impl Mapped {
         let parts = |i: &engine::IndexDef| {
             let parts = i.parts.iter();
             parts
-                .map(|p| (usize::from(p.column), p.prefix.into()))
+                .map(|p| (usize::from(p.column), p.prefix))
                 .collect()
         };
         let keys = def
@@ -76,7 +76,7 @@ impl Mapped {
             let parts = i
                 .parts
                 .iter()
-                .filter_map(|p| Some((place(usize::from(p.column))? as u32, p.prefix.into())));
+                .filter_map(|p| Some((place(usize::from(p.column))? as u32, p.prefix)));
             parts.collect()
         });
         Some(Mapped {
