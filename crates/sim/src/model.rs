@@ -263,6 +263,7 @@ impl Model {
 
     /// The crash left the state as of `at`: what came after never happened. Of what came after `sure` it is not known.
     pub fn reset_to(&mut self, at: Seq, sure: Seq) {
+        self.groups.reset_to(at, sure);
         let names = self.names_at(at).clone();
         let commits = std::mem::take(&mut self.commits);
         for (life, id, row) in commits

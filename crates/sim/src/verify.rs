@@ -168,7 +168,7 @@ pub async fn recovered(cx: &Arc<Context>, floor: Seq, damage: bool) -> Result<()
                 }
                 cx.model().reset_to(*at, *sure);
                 if cx.plan.events {
-                    events::recovered(cx, *at, *sure).await?;
+                    events::recovered(cx).await?;
                 }
                 return client::recovered(cx, *at, *sure).await;
             }

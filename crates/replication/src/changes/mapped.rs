@@ -48,9 +48,7 @@ impl Mapped {
             |i: &engine::IndexDef| matches!(i.kind, IndexKind::Primary | IndexKind::Unique);
         let parts = |i: &engine::IndexDef| {
             let parts = i.parts.iter();
-            parts
-                .map(|p| (usize::from(p.column), p.prefix))
-                .collect()
+            parts.map(|p| (usize::from(p.column), p.prefix)).collect()
         };
         let keys = def
             .indexes
