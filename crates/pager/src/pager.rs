@@ -110,7 +110,11 @@ impl Pager {
     /// The oldest position of the log that the last checkpoint has kept.
     pub fn oldest_kept(&self) -> Lsn {
         let control = self.checkpointer.control.lock();
-        control.state.needed
+        match control.state.needed {
+            // There was none: it is the log's beginning.
+            Lsn::NONE => control.state.redo,
+            needed => needed,
+        }
     }
 
     /// From now on `listener` is told when the system has too little of something (room, descriptors), and when that is over.

@@ -105,7 +105,7 @@ impl sql::binary_log::BinaryLog for ServerLog {
         self.log.feed().with(|v| v.read < committed)
     }
 
-    fn catch_up(&self) -> Waiting<'_, ()> {
+    fn wait_shown(&self) -> Waiting<'_, ()> {
         Box::pin(async { self.caught_up().await.map(drop) })
     }
 

@@ -10,6 +10,7 @@ mod client;
 mod context;
 mod damage;
 mod disk;
+mod events;
 mod exec;
 mod model;
 mod plan;

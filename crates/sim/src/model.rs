@@ -1,6 +1,7 @@
 //! The oracle: what must be in the tables, from what the clients did and were told. Knows nothing of pages, logs or
 //! locks: a history of commits in their order, from which the state at every point follows.
 
+use crate::events::Groups;
 use crate::shape::{CHILD, Extra, PARENT, Row, Shape};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -108,6 +109,8 @@ pub struct Model {
     pub names: Names,
     /// Prepared transactions by their names, which are numbers.
     pub prepared: BTreeMap<u64, PreparedModel>,
+    /// What transactions leave in the log for readers.
+    pub groups: Groups,
     next_prepared: u64,
     base: (Seq, Names),
     commits: Vec<Commit>,
@@ -155,6 +158,7 @@ impl Model {
     pub fn commit(&mut self, writes: Vec<Write>) -> Seq {
         self.seq += 1;
         let seq = self.seq;
+        self.groups.commit(seq, &writes);
         for (life, id, row) in &writes {
             if let Some(t) = self.tables.get_mut(life) {
                 let v = t.versions.entry(*id).or_default();
@@ -259,6 +263,7 @@ impl Model {
 
     /// The crash left the state as of `at`: what came after never happened. Of what came after `sure` it is not known.
     pub fn reset_to(&mut self, at: Seq, sure: Seq) {
+        self.groups.reset_to(at, sure);
         let names = self.names_at(at).clone();
         let commits = std::mem::take(&mut self.commits);
         for (life, id, row) in commits

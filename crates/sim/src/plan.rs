@@ -8,8 +8,8 @@ use engine::{EngineOptions, FlushMethod, PagerOptions};
 /// rebuilding of tables, the second the one without compressed tables, the third the one whose compressed files change size as large ones do, the fourth the one
 /// whose tables keep their columns, the fifth the one whose rows are found in a copy by the keys that they have, the sixth the one
 /// whose transactions are all short, the seventh the one without prepared transactions, the eighth the one whose tables have nothing to do with each
-/// other. [`Limits::of_workload`] makes a seed mean what it meant.
-pub const WORKLOAD: u32 = 9;
+/// other, the ninth the one without events. [`Limits::of_workload`] makes a seed mean what it meant.
+pub const WORKLOAD: u32 = 10;
 
 /// What may be taken away from a seed, to find the smallest that still fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub struct Limits {
     pub one_phase: bool,
     /// No table is another's parent.
     pub no_relatives: bool,
+    /// Transactions leave no events.
+    pub no_events: bool,
 }
 
 impl Default for Limits {
@@ -58,6 +60,7 @@ impl Default for Limits {
             short: false,
             one_phase: false,
             no_relatives: false,
+            no_events: false,
         }
     }
 }
@@ -74,6 +77,7 @@ impl Limits {
             short: version < 7,
             one_phase: version < 8,
             no_relatives: version < 9,
+            no_events: version < 10,
             ..Limits::default()
         }
     }
@@ -126,6 +130,8 @@ pub struct Plan {
     pub prepares: bool,
     /// There are a parent and a child, between which a foreign key is kept.
     pub relatives: bool,
+    /// Transactions leave events, which somebody reads.
+    pub events: bool,
     /// Operations between two cuts up to about.
     pub cut_within: u64,
     /// Faults besides cuts.
@@ -193,6 +199,8 @@ impl Plan {
             prepares: !limits.one_phase,
             // Not drawn: see `compressed_step`.
             relatives: !limits.no_relatives && (seed / 11).is_multiple_of(3),
+            // Not drawn: see `compressed_step`.
+            events: !limits.no_events && !rot && (seed / 13) % 3 < 2,
             cut_within: r.pick(&[30, 200, 1000, 1000, 4000]),
             faults,
             small_room,
@@ -254,7 +262,7 @@ impl Plan {
             },
             builders_max: 3,
             builder_rows_min: 8,
-            keep_log: false,
+            keep_log: self.events,
         }
     }
 

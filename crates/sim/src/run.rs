@@ -3,6 +3,7 @@
 use crate::client::{self, Client};
 use crate::context::Context;
 use crate::disk::{Counts, Cut, Faults, SimDisk, Survivor};
+use crate::events;
 use crate::exec::{Executor, Stop};
 use crate::model::Model;
 use crate::plan::{Limits, Plan};
@@ -148,6 +149,7 @@ impl Run {
             Err(e) => return Err(e),
         };
         let cx = Context::new(engine, disk.clone(), self.model.clone(), self.plan.clone());
+        events::opened(&cx);
         let mut life = Life {
             exec,
             cx: Arc::new(cx),
@@ -359,6 +361,10 @@ impl Run {
 
     fn clients(&mut self, life: &mut Life) -> End {
         let left = Arc::new(AtomicU64::new(self.plan.clients));
+        if self.plan.events {
+            let reader = events::follow(life.cx.clone());
+            life.exec.spawn("groups", reader);
+        }
         for n in 1..=self.plan.clients {
             let c = Client::new(life.cx.clone(), n, SplitMix64::stream(self.rng.next(), 6));
             let left = left.clone();
@@ -526,6 +532,7 @@ impl Run {
                 return Err("the last start did not come to an end".into());
             };
             let cx = Context::new(engine, d.clone(), self.model.clone(), self.plan.clone());
+            events::opened(&cx);
             let mut life = Life {
                 exec,
                 cx: Arc::new(cx),

@@ -44,7 +44,7 @@ pub fn flag(
 }
 
 /// The limits that are on or off, by their flags.
-fn switches(l: &mut Limits) -> [(&'static str, &mut bool); 10] {
+fn switches(l: &mut Limits) -> [(&'static str, &mut bool); 11] {
     [
         ("--calm", &mut l.calm),
         ("--no-ddl", &mut l.no_ddl),
@@ -56,6 +56,7 @@ fn switches(l: &mut Limits) -> [(&'static str, &mut bool); 10] {
         ("--short", &mut l.short),
         ("--one-phase", &mut l.one_phase),
         ("--no-relatives", &mut l.no_relatives),
+        ("--no-events", &mut l.no_events),
     ]
 }
 
@@ -112,6 +113,7 @@ mod tests {
                 short: true,
                 one_phase: true,
                 no_relatives: true,
+                no_events: true,
                 ..Limits::default()
             }
         );
@@ -119,6 +121,8 @@ mod tests {
         assert!(seventh.one_phase && seventh.no_relatives && !seventh.short);
         let eighth = line("v8 9").unwrap().1;
         assert!(!eighth.one_phase && eighth.no_relatives);
-        assert_eq!(line("v9 9").unwrap().1, Limits::default());
+        let ninth = line("v9 9").unwrap().1;
+        assert!(ninth.no_events && !ninth.no_relatives);
+        assert_eq!(line("v10 9").unwrap().1, Limits::default());
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::client::{self, difference};
 use crate::context::{Context, Trouble};
+use crate::events;
 use crate::model::Seq;
 use crate::shape::{Row, SCHEMA, Shape};
 use engine::{Isolation, KeyBound, ReadMode, RowBatch, ScanSpec, Session, Table};
@@ -166,6 +167,9 @@ pub async fn recovered(cx: &Arc<Context>, floor: Seq, damage: bool) -> Result<()
                     cx.count("unacknowledged commits lost");
                 }
                 cx.model().reset_to(*at, *sure);
+                if cx.plan.events {
+                    events::recovered(cx).await?;
+                }
                 return client::recovered(cx, *at, *sure).await;
             }
             Some(w) => {

@@ -81,7 +81,7 @@ pub trait BinaryLog: Send + Sync {
     /// Whether something was committed that is not shown yet.
     fn is_behind(&self) -> bool;
     /// Waits until all is shown that was committed by now.
-    fn catch_up(&self) -> Waiting<'_, ()>;
+    fn wait_shown(&self) -> Waiting<'_, ()>;
     /// Waits until these transactions were done.
     fn wait_for(&self, set: GtidSet) -> Waiting<'_, ()>;
     /// Changes the files.

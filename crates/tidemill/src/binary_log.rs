@@ -42,9 +42,10 @@ fn number(globals: &GlobalVars, name: &str) -> u64 {
 }
 
 fn text(globals: &GlobalVars, name: &str) -> String {
-    let value = globals.value_by_name(name);
-    let text = value.as_ref().and_then(|v| v.as_str());
-    text.unwrap_or_default().to_owned()
+    let Some(id) = sql_expr::vars::lookup(name) else {
+        return String::new();
+    };
+    globals.value(id).shown(id.def())
 }
 
 /// The version as a number, such as 80035.

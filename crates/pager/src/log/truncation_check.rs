@@ -19,7 +19,8 @@ pub fn find_truncation(segments: &Segments, end: Lsn) -> io::Result<Option<(Lsn,
     let mut buf = vec![0u8; CHUNK as usize];
     for n in segments.numbers() {
         let mut at = (n * size).max(end.0);
-        while at < (n + 1) * size {
+        // Less than a commit has none: one that goes on in the next segment is not looked for.
+        while at + COMMIT_LEN as u64 <= (n + 1) * size {
             let Some((file, offset)) = segments.locate(Lsn(at))? else {
                 break;
             };
@@ -42,10 +43,6 @@ pub fn find_truncation(segments: &Segments, end: Lsn) -> io::Result<Option<(Lsn,
             }
             // A record may lie across two chunks.
             at += (got - (COMMIT_LEN - 8)) as u64;
-            at = match at + COMMIT_LEN as u64 > (n + 1) * size {
-                true => (n + 1) * size,
-                false => at,
-            };
         }
     }
     Ok(None)
@@ -91,5 +88,14 @@ mod tests {
             let (file, offset) = log.locate(Lsn(at)).unwrap().unwrap();
             file.write_now(&[0; COMMIT_LEN], offset).unwrap();
         }
+        // Little of a segment is left behind the end.
+        for left in (8..=COMMIT_LEN as u64).step_by(8) {
+            let end = Lsn(2 * size - left);
+            assert_eq!(find_truncation(&log, end).unwrap(), None, "{left}");
+        }
+        commit(3 * size + 8, 2 * size);
+        let end = Lsn(2 * size - 8);
+        let later = (Lsn(3 * size + 8), Lsn(2 * size));
+        assert_eq!(find_truncation(&log, end).unwrap(), Some(later));
     }
 }

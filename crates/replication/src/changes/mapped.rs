@@ -48,9 +48,7 @@ impl Mapped {
             |i: &engine::IndexDef| matches!(i.kind, IndexKind::Primary | IndexKind::Unique);
         let parts = |i: &engine::IndexDef| {
             let parts = i.parts.iter();
-            parts
-                .map(|p| (usize::from(p.column), p.prefix.into()))
-                .collect()
+            parts.map(|p| (usize::from(p.column), p.prefix)).collect()
         };
         let keys = def
             .indexes
@@ -76,7 +74,7 @@ impl Mapped {
             let parts = i
                 .parts
                 .iter()
-                .filter_map(|p| Some((place(usize::from(p.column))? as u32, p.prefix.into())));
+                .filter_map(|p| Some((place(usize::from(p.column))? as u32, p.prefix)));
             parts.collect()
         });
         Some(Mapped {

@@ -11,6 +11,7 @@ pub use prepared::{end_all, recovered};
 pub use read::difference;
 
 use crate::context::{Context, Guard, Trouble, impatient, pause};
+use crate::events;
 use crate::model::{Life, Seq, Write};
 use crate::shape::{Row, SCHEMA, is_relative};
 use base::SplitMix64;
@@ -310,6 +311,9 @@ impl Client {
         explicit: bool,
         r: Result<(), Trouble>,
     ) -> Result<(), Trouble> {
+        if r.is_ok() && self.cx.plan.events {
+            events::said(s, &tx.writes[tx.mark..]).await?;
+        }
         match r {
             // A statement that fails is undone by itself; after a deadlock or a conflict the transaction is over.
             Err(Trouble::Sql(e))

@@ -105,7 +105,7 @@ pub(super) const REPLICATION: &[VarDef] = &[
         4096,
     ),
     uint("expire_logs_days", Global, 0, 0, 99),
-    uint("sync_binlog", Global, 1, 0, U32),
+    uint("sync_binlog", Global, 1, 1, 1),
     // GTIDs.
     word(
         "gtid_mode",

@@ -145,7 +145,7 @@ impl Session {
             None => (false, text),
         };
         let set = GtidSet::parse(list).ok_or_else(|| SqlError::malformed_gtid_set(list))?;
-        unless_killed(&self.engine, log.catch_up()).await?;
+        unless_killed(&self.engine, log.wait_shown()).await?;
         let (executed, purged) = (log.executed(), log.purged());
         let refused = |why: &str| {
             let text = format!("@@GLOBAL.GTID_PURGED cannot be changed: {why}");

@@ -33,6 +33,10 @@ pub enum Command {
     Connect = 4,
     /// Another command of the protocol.
     Other = 5,
+    /// Being sent the binary log from a position on.
+    Dump = 6,
+    /// Being sent the binary log by GTIDs.
+    DumpGtid = 7,
 }
 
 impl Command {
@@ -43,6 +47,8 @@ impl Command {
             3 => Command::Prepare,
             4 => Command::Connect,
             5 => Command::Other,
+            6 => Command::Dump,
+            7 => Command::DumpGtid,
             _ => Command::Sleep,
         }
     }
@@ -56,6 +62,8 @@ impl Command {
             Command::Prepare => "Prepare",
             Command::Connect => "Connect",
             Command::Other => "Daemon",
+            Command::Dump => "Binlog Dump",
+            Command::DumpGtid => "Binlog Dump GTID",
         }
     }
 }
@@ -235,6 +243,7 @@ impl Process {
             seconds: now_us.saturating_sub(since) / 1_000_000,
             state: match command {
                 Command::Sleep => String::new(),
+                Command::Dump | Command::DumpGtid => "Sending binlog event to replica".to_owned(),
                 _ => {
                     let progress = self.interrupt.progress.text();
                     progress.unwrap_or_else(|| "executing".to_owned())

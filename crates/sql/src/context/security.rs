@@ -9,6 +9,7 @@ use sql_expr::vars::VarInput;
 use types::SqlError;
 
 use super::Session;
+use super::process::Command;
 use crate::access::account::Limits;
 use crate::access::needs::Right;
 use crate::access::{AccountId, AccountState, Priv, SecurityContext};
@@ -114,6 +115,21 @@ impl Session {
         self.secure();
         self.security
             .require(&[Right::Static(Priv::ReplicationSlave)])
+    }
+
+    /// The session is sent the binary log from now on: for the process list, and a KILL of before does not count.
+    pub fn begin_dump(&mut self, by_gtid: bool) {
+        self.engine.interrupt().clear_query();
+        let command = match by_gtid {
+            true => Command::DumpGtid,
+            false => Command::Dump,
+        };
+        self.process.begin(command, b"", self.instance.now_us());
+    }
+
+    /// That has ended.
+    pub fn end_dump(&mut self) {
+        self.process.end(self.instance.now_us());
     }
 
     /// A user variable as text; `None` where it is not set, or NULL.

@@ -119,7 +119,10 @@ impl Authenticator {
             return self.fail();
         }
         let offered = client_plugin.map_or(Some(Plugin::Native), Plugin::of);
-        if offered == Some(self.plugin) {
+        // MariaDB as a replica answers nothing at first where the greeting is of a plugin that it does not know, and waits for the switch,
+        // which it gets from MySQL in any case.
+        let waits = self.plugin == Plugin::Native && client_plugin.is_some() && answer.is_empty();
+        if offered == Some(self.plugin) && !waits {
             return self.prove(context, answer, writer);
         }
         // No proof is needed: whatever the client speaks.
@@ -299,6 +302,27 @@ mod tests {
             assert_eq!(step, Step::NeedMore);
             assert!(sent(&mut writer).starts_with(b"\xFEmysql_native_password\0"));
             assert_eq!(auth.resume(&context, &answer, &mut writer), expected);
+        }
+    }
+
+    /// As MariaDB's replicas do where the greeting names a plugin that they do not know.
+    #[test]
+    fn who_answers_nothing_to_native_is_switched_to_it() {
+        let context = AuthContext::default();
+        let mut writer = PacketWriter::new();
+        for (password, credential) in [
+            (&b"pw"[..], Credential::native(b"pw")),
+            (b"", Credential::Empty),
+        ] {
+            let mut auth = Authenticator::new(nonce(), Plugin::Native, credential, false);
+            let step = auth.start(&context, NATIVE, b"", &mut writer);
+            assert_eq!(step, Step::NeedMore);
+            assert!(sent(&mut writer).starts_with(b"\xFEmysql_native_password\0"));
+            let answer = match password {
+                b"" => Vec::new(),
+                _ => native_scramble(password, nonce().as_bytes()).to_vec(),
+            };
+            assert_eq!(auth.resume(&context, &answer, &mut writer), Step::Ok);
         }
     }
 

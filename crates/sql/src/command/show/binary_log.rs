@@ -26,7 +26,7 @@ pub(super) async fn rows(s: &mut Session, what: &ShowWhat) -> Result<RowSet, Sql
     if let Some(log) = &log
         && !matches!(what, ShowWhat::Replicas { .. })
     {
-        unless_killed(&s.engine, log.catch_up()).await?;
+        unless_killed(&s.engine, log.wait_shown()).await?;
     }
     match what {
         ShowWhat::BinaryLogs => {
