@@ -105,6 +105,8 @@ pub(crate) struct Live {
     pub(crate) row_id: AtomicU64,
     /// Snapshots below this log position are older than the table or one of its indexes.
     pub(crate) visible_from: AtomicU64,
+    /// How often FLUSH TABLES was about it.
+    flushes: AtomicU64,
     /// Rows, estimated: changes since the table was opened on top of a count at opening.
     pub(crate) counts: RowCounts,
 }
@@ -118,6 +120,7 @@ impl Live {
             auto_increment_saved: AtomicU64::new(0),
             row_id: AtomicU64::new(0),
             visible_from: AtomicU64::new(0),
+            flushes: AtomicU64::new(0),
             counts,
         })
     }
@@ -388,6 +391,16 @@ impl Table {
     pub(crate) fn counting_index(&self) -> Option<usize> {
         let c = self.def.auto_increment_column()?;
         (0..self.def.indexes.len()).find(|i| self.index_columns(*i).next() == Some(c))
+    }
+
+    /// How often it was flushed: whoever has a place in it has lost that when this has changed.
+    pub fn flushes(&self) -> u64 {
+        self.live.flushes.load(Ordering::Relaxed)
+    }
+
+    /// It is flushed.
+    pub fn note_flush(&self) {
+        self.live.flushes.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The next AUTO_INCREMENT value, 0 if the table has none.
