@@ -5,7 +5,7 @@ use super::known::{carried, mapped, saved};
 use super::row_counts::RowCounts;
 use crate::record::RowLayout;
 use crate::stats::{Histogram, Saved, StatsCell, TableStats};
-use crate::table_lock::{Announced, TableLock};
+use crate::table_lock::{Announced, TableLock, TableLockMode};
 use base::SpaceId;
 use base::lock::Mutex;
 use btree::Tree;
@@ -420,6 +420,16 @@ impl Table {
             }
             next => next,
         }
+    }
+
+    /// The number of its lock: the same as long as there is such a table, under all its definitions.
+    pub fn lock_number(&self) -> u64 {
+        self.lock.number()
+    }
+
+    /// Which sessions have locked it, and how.
+    pub fn lock_holders(&self) -> Vec<(u64, TableLockMode)> {
+        self.lock.holders()
     }
 
     /// How many use it.

@@ -166,6 +166,7 @@ impl Session {
         let undo_reservation = UndoReservation::new(engine.log.clone());
         let own = OwnTables::none(engine.clone());
         let owner = Owner(engine.sessions.fetch_add(1, Ordering::Relaxed));
+        interrupt.tables.is_of(owner);
         Session {
             engine,
             reg,
@@ -404,7 +405,10 @@ impl Session {
         self.undo_reservation.clear();
         self.savepoints.clear();
         self.statement_start = Lsn::NONE;
-        self.uses.clear();
+        if !self.uses.is_empty() {
+            self.uses.clear();
+            self.interrupt.tables.clear();
+        }
         self.end_writing();
     }
 
@@ -537,6 +541,7 @@ impl Drop for Session {
         std::mem::swap(&mut orphan.own, &mut self.own);
         orphan.txid = std::mem::take(&mut self.txid);
         orphan.uses = std::mem::take(&mut self.uses);
+        self.interrupt.tables.clear();
         orphan.snapshot = self.snapshot.take();
         orphan.ending = self.ending.take();
         let engine = self.engine.clone();

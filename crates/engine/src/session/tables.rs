@@ -3,6 +3,7 @@
 use super::Session;
 use crate::error;
 use crate::schema::{Table, TableUse};
+use crate::table_lock::TableLockKind;
 use pager::OpError;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -74,6 +75,7 @@ impl Session {
         {
             return false;
         }
+        self.interrupt.tables.add(&u.table.lock, u.writes());
         self.uses.push(u);
         true
     }
@@ -106,6 +108,10 @@ impl Session {
     ) -> Result<bool, SqlError> {
         let until = self.now_us().saturating_add(self.table_timeout_us);
         let uses_it = self.has(t, false);
+        let interrupt = self.interrupt.clone();
+        let _shown = interrupt
+            .tables
+            .wait(&t.lock, TableLockKind::of_use(writes));
         loop {
             if t.lock.admits(writes) || t.lock.admits_owner(self.owner, writes, uses_it) {
                 return self.use_announced(u).await;
@@ -137,6 +143,7 @@ impl Session {
             let t = t.clone();
             self.init_counters(&t).await?;
         }
+        self.interrupt.tables.add(&u.table.lock, u.writes());
         self.uses.push(u);
         Ok(true)
     }

@@ -13,10 +13,13 @@
 //! Must never do: wait, read a clock, or know what a session is.
 
 mod global;
+mod shown;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use global::{GlobalLock, Hindrance, Writing};
+pub(crate) use shown::TableWait;
+pub use shown::{TableLockKind, TablesInUse};
 
 use base::Event;
 use base::counters::{SHARDS, shard};
@@ -298,6 +301,15 @@ impl TableLock {
     pub(crate) fn withdraw(&self) {
         self.change(|s| s.asking = None);
         self.changed.fire();
+    }
+
+    /// Who has locked it, and how.
+    pub(crate) fn holders(&self) -> Vec<(u64, TableLockMode)> {
+        let s = self.lock();
+        let readers = s.readers.iter().map(|o| (o.0, TableLockMode::Read));
+        let writer = s.writer.map(|o| (o.0, TableLockMode::Write));
+        let changing = s.changing.map(|o| (o.0, TableLockMode::Change));
+        readers.chain(writer).chain(changing).collect()
     }
 
     /// Gives a lock back.
