@@ -44,6 +44,14 @@ impl Wanted {
             mode,
         }
     }
+
+    /// What is locked already, in another mode.
+    pub(crate) fn held(held: &TableHold, mode: TableLockMode) -> Wanted {
+        Wanted {
+            lock: held.lock().clone(),
+            mode,
+        }
+    }
 }
 
 /// In the order in which all ask for them, each once, in the strongest mode.

@@ -88,6 +88,8 @@ struct State {
     /// Who changes its definition.
     changing: Option<Owner>,
     asking: Option<(Owner, TableLockMode)>,
+    /// Who has locked it for reading, and waits for all who use it to go, to change its definition.
+    rising: Option<Owner>,
     /// Grows with each change of the phase; new users are in the count of its last bit.
     generation: u64,
     /// How many wait for users of the older phase.
@@ -326,6 +328,17 @@ impl TableLock {
         self.changed.fire();
     }
 
+    /// Who has locked it for reading wants to change its definition next, or (`None`) does not any more.
+    fn rise(&self, owner: Option<Owner>) {
+        self.change(|s| s.rising = owner);
+        self.changed.fire();
+    }
+
+    /// Who has locked it for reading, and waits for all who use it to go.
+    pub(crate) fn rising(&self) -> Option<Owner> {
+        self.lock().rising
+    }
+
     /// Begins to wait until all users that there are now have gone; gives what [`have_gone`](Self::have_gone) is asked by.
     pub(crate) fn watch(&self) -> u64 {
         self.change(|s| {
@@ -392,6 +405,23 @@ impl TableHold {
 impl Drop for TableHold {
     fn drop(&mut self) {
         self.lock.release(self.owner, self.mode);
+    }
+}
+
+/// Tables that are locked for reading are to be locked for a change, until this is dropped: who uses one of them and waits to write to one of them
+/// waits for ever, and is to know that.
+pub(crate) struct Rising<'h>(&'h [TableHold]);
+
+impl<'h> Rising<'h> {
+    pub(crate) fn begin(held: &'h [TableHold]) -> Rising<'h> {
+        held.iter().for_each(|h| h.lock.rise(Some(h.owner)));
+        Rising(held)
+    }
+}
+
+impl Drop for Rising<'_> {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|h| h.lock.rise(None));
     }
 }
 
