@@ -188,6 +188,9 @@ pub const BINLOG: &[(&str, &str)] = &[
 /// What the SQL cases must find: the bug, and the file of cases that fails with it.
 pub const CASES: &[(&str, &str)] = &[
     ("cascade-skipped-at-a-savepoint", "fk_cascade"),
+    ("handler-keeps-its-place", "handler_others"),
+    ("right-of-way-not-given", "add_beside_readers"),
+    ("rows-looked-at-beside-writers", "add_beside_readers"),
     ("write-lock-granted-beside-a-reader", "lock_waits"),
 ];
 

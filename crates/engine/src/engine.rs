@@ -251,6 +251,11 @@ impl Engine {
         &self.locks
     }
 
+    /// Which sessions have FLUSH TABLES WITH READ LOCK, and which LOCK INSTANCE FOR BACKUP.
+    pub fn server_lock_holders(&self) -> (Vec<u64>, Vec<u64>) {
+        self.global.holders()
+    }
+
     /// The definitions as of now.
     pub fn catalog(&self) -> Arc<Catalog> {
         self.catalog.read().clone()

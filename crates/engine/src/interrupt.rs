@@ -7,6 +7,7 @@
 use crate::lock::LockTable;
 use crate::progress::Progress;
 use crate::standing::Standing;
+use crate::table_lock::TablesInUse;
 use base::lock::{Mutex, MutexGuard};
 use base::{Clock, Event, TxnId};
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -35,6 +36,8 @@ pub struct Interrupt {
     pub progress: Progress,
     /// The session's transaction.
     pub standing: Standing,
+    /// The tables that it uses.
+    pub tables: TablesInUse,
     locks: Arc<LockTable>,
     clock: Arc<dyn Clock>,
     timing: Mutex<Timing>,
@@ -48,6 +51,7 @@ impl Interrupt {
             event: Event::new(),
             progress: Progress::default(),
             standing: Standing::default(),
+            tables: TablesInUse::default(),
             locks,
             clock,
             timing: Mutex::default(),

@@ -61,6 +61,6 @@ pub use session::{
 };
 pub use standing::Standing;
 pub use stats::{ColumnStats, Histogram, IndexStats, TableStats};
-pub use table_lock::TableLockMode;
+pub use table_lock::{TableLockKind, TableLockMode, TablesInUse};
 pub use temp::{TempFile, TempFiles};
 pub use xa::{BRANCHES_MAX, ClaimRefused, PreparedFact, XID_PART_MAX, Xid, XidClaim};

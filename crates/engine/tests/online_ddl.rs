@@ -7,8 +7,10 @@ mod world;
 use base::block_on;
 use engine::*;
 use sim::{SimDisk, environment};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use types::Value;
@@ -388,6 +390,118 @@ fn builds_of_several_threads_bring_every_row() {
             let twice = block_on(s.create_index("s", "t", index("x", IndexKind::Unique, &[1])));
             assert_eq!(twice.unwrap_err().code, 1062);
             sound(&e, "t");
+            drop(s);
+            block_on(e.close()).unwrap();
+        }
+    });
+}
+
+/// A parent and a child of so many rows each, and the child's definition with a foreign key.
+fn parent_and_child(e: &Arc<Engine>, rows: i64) -> (Session, [Arc<Table>; 2], TableDef) {
+    let mut s = block_on(fill(e, rows, 50));
+    block_on(async {
+        s.create_table(def("c")).await.unwrap();
+        s.begin(Isolation::ReadCommitted, false);
+        let c = s.open_table("s", "c").await.unwrap();
+        for id in 0..rows {
+            s.insert(&c, &row(id, id % 7, 1, 50)).await.unwrap();
+        }
+        s.commit().await.unwrap();
+    });
+    let tables = ["t", "c"].map(|name| e.catalog().table("s", name).unwrap());
+    // The counters are known from the first use on.
+    for t in &tables {
+        assert!(block_on(s.reopen(t, true)).unwrap());
+    }
+    block_on(s.commit()).unwrap();
+    let mut with_key = tables[1].def.clone();
+    with_key.foreign_keys.push(ForeignKeyDef {
+        name: "fk".into(),
+        columns: vec![0],
+        parent_schema: "s".into(),
+        parent: "t".into(),
+        parent_columns: vec!["id".into()],
+        on_delete: ReferenceAction::Restrict,
+        on_update: ReferenceAction::Restrict,
+    });
+    (s, tables, with_key)
+}
+
+/// Who reads goes on while the rows of a table that gets a foreign key are looked at, and nobody writes to it or to its parent.
+#[test]
+fn rows_of_a_new_foreign_key_are_looked_at_beside_readers() {
+    within(60, "a foreign key beside readers", || {
+        let disk = SimDisk::new();
+        let e = open_with(environment(&disk), 2048);
+        let (mut s, tables, with_key) = parent_and_child(&e, 3000);
+        let mut other = e.session();
+        let mut beside = 0;
+        {
+            let mut alter = pin!(s.alter_table(&tables[1], with_key));
+            let mut cx = Context::from_waker(Waker::noop());
+            loop {
+                if let Poll::Ready(done) = alter.as_mut().poll(&mut cx) {
+                    assert!(done.unwrap());
+                    break;
+                }
+                let reads = [0, 1].map(|t| other.reopen_now(&tables[t], false));
+                let writes = [0, 1].map(|t| other.reopen_now(&tables[t], true));
+                block_on(other.commit()).unwrap();
+                if reads == [true; 2] {
+                    assert_eq!(writes, [false; 2], "a writer beside the look at rows");
+                    beside += 1;
+                }
+            }
+        }
+        assert!(beside > 10, "read {beside} times while rows were looked at");
+        let now = e.catalog().table("s", "c").unwrap();
+        assert_eq!(now.def.foreign_keys.len(), 1);
+        drop(s);
+        block_on(e.close()).unwrap();
+    });
+}
+
+/// A transaction that has read the child stands in the way of the end. Tables are closed to it for a moment at a time, and it may go on to read the parent;
+/// only to write would be to wait for ever.
+#[test]
+fn who_reads_on_is_let_pass_and_who_is_to_write_gives_way() {
+    within(60, "a reader before a foreign key", || {
+        for writes in [false, true] {
+            let disk = SimDisk::new();
+            let e = open_with(environment(&disk), 2048);
+            let (mut s, [parent, child], with_key) = parent_and_child(&e, 100);
+            let mut other = e.session();
+            other.begin(Isolation::RepeatableRead, false);
+            assert!(block_on(other.reopen(&child, false)).unwrap());
+            {
+                let mut alter = pin!(s.alter_table(&child, with_key));
+                let mut cx = Context::from_waker(Waker::noop());
+                // Until all are closed, for the first time.
+                let mut probe = e.session();
+                loop {
+                    assert!(alter.as_mut().poll(&mut cx).is_pending());
+                    let open = probe.reopen_now(&parent, false);
+                    block_on(probe.commit()).unwrap();
+                    if !open {
+                        break;
+                    }
+                }
+                let passed = {
+                    let mut read = pin!(other.reopen(&parent, writes));
+                    loop {
+                        assert!(alter.as_mut().poll(&mut cx).is_pending());
+                        if let Poll::Ready(passed) = read.as_mut().poll(&mut cx) {
+                            break passed;
+                        }
+                    }
+                };
+                match writes {
+                    false => assert!(passed.unwrap()),
+                    true => assert_eq!(passed.unwrap_err().code, 1213),
+                }
+                block_on(other.commit()).unwrap();
+                assert!(block_on(alter).unwrap());
+            }
             drop(s);
             block_on(e.close()).unwrap();
         }

@@ -267,45 +267,58 @@ impl Parser<'_> {
     /// `HANDLER t ..`.
     pub fn handler(&mut self) -> R<Statement> {
         self.expect(Kw::HANDLER)?;
+        // What READ and CLOSE name is no table, but what OPEN called it.
         let table = self.object_name()?;
+        let qualified = table.schema.is_some();
         let handler = if self.eat(Kw::OPEN) {
             Handler::Open {
                 table,
                 alias: self.opt_alias()?,
             }
+        } else if qualified {
+            return self.fail();
         } else if self.eat(Kw::CLOSE) {
-            Handler::Close(table)
+            Handler::Close(table.name)
         } else {
             self.expect(Kw::READ)?;
-            self.handler_read(table)?
+            self.without_queries = true;
+            Handler::Read(Box::new(self.handler_read(table.name)?))
         };
         Ok(Statement::Handler(Box::new(handler)))
     }
 
-    fn handler_read(&mut self, table: ObjectName) -> R<Handler> {
+    fn handler_read(&mut self, handler: Name) -> R<HandlerRead> {
         let scan = self.at_any(&[Kw::FIRST, Kw::NEXT]);
         let index = if scan { None } else { Some(self.ident()?) };
-        let mut key = Vec::new();
-        let how = match self.tok.kind {
-            T::Eq | T::Lt | T::Le | T::Gt | T::Ge => {
-                let token = self.bump();
-                self.need(T::LParen)?;
-                key = self.list(Self::expr_or_default)?;
-                self.need(T::RParen)?;
-                String::from_utf8_lossy(self.slice(token)).into()
-            }
-            _ if self.at_any(&[Kw::FIRST, Kw::NEXT, Kw::PREV, Kw::LAST]) => self.word_upper()?,
-            _ => return self.fail(),
+        let rows = if self.eat(Kw::FIRST) {
+            HandlerRows::First
+        } else if self.eat(Kw::NEXT) {
+            HandlerRows::Next
+        } else if self.eat(Kw::PREV) {
+            HandlerRows::Prev
+        } else if self.eat(Kw::LAST) {
+            HandlerRows::Last
+        } else {
+            let search = match self.tok.kind {
+                T::Eq => HandlerSearch::Equal,
+                T::Lt => HandlerSearch::Below,
+                T::Le => HandlerSearch::AtMost,
+                T::Gt => HandlerSearch::Above,
+                T::Ge => HandlerSearch::AtLeast,
+                _ => return self.fail(),
+            };
+            self.bump();
+            self.need(T::LParen)?;
+            let key = self.list(Self::expr_or_default)?;
+            self.need(T::RParen)?;
+            HandlerRows::Key(search, key)
         };
-        let selection = self.opt_where()?;
-        let limit = self.limit()?;
-        Ok(Handler::Read {
-            table,
+        Ok(HandlerRead {
+            handler,
             index,
-            how,
-            key,
-            selection,
-            limit,
+            rows,
+            selection: self.opt_where()?,
+            limit: self.limit()?,
         })
     }
 }

@@ -44,6 +44,8 @@ pub(crate) struct Parser<'a> {
     pub reserved: Option<u32>,
     /// The `SET_VAR` hints so far.
     pub set_vars: Vec<super::ast::SetVar>,
+    /// Subqueries are no part of this statement.
+    pub without_queries: bool,
     /// Height of the highest expression finished since an enclosing rule reset this.
     pub height: u32,
 }
@@ -69,6 +71,7 @@ impl<'a> Parser<'a> {
             blocks: 0,
             reserved: None,
             set_vars: Vec::new(),
+            without_queries: false,
             height: 0,
         }
     }

@@ -117,6 +117,9 @@ impl Parser<'_> {
     }
 
     fn query_primary(&mut self) -> R<QueryBody> {
+        if self.without_queries {
+            return self.fail();
+        }
         match self.kw() {
             Kw::SELECT => Ok(QueryBody::Select(Box::new(self.select()?))),
             Kw::VALUES => {

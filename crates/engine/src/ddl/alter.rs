@@ -92,8 +92,14 @@ impl Session {
         };
         let mut tables = vec![old.clone()];
         tables.extend(wanted.ties.tables());
-        let failed = FailedRollbacks::Count;
-        let closed = self.close_first(ddl, &tables, failed, patience).await?;
+        // Who only reads goes on while the rows are looked at.
+        let closed = match wanted.ties.verify.is_empty() {
+            true => {
+                let failed = FailedRollbacks::Count;
+                self.close_first(ddl, &tables, failed, patience).await?
+            }
+            false => self.quiet_first(ddl, &tables, patience).await?,
+        };
         let Some((_ddl, mut closed)) = closed else {
             return Ok(None);
         };
@@ -108,7 +114,7 @@ impl Session {
         r.map(|()| Some(true))
     }
 
-    /// `closed`: the tables, where no index is to be built.
+    /// `closed`: the tables, where no index is to be built; to writers only, where rows are to be looked at.
     async fn bring_about(
         &mut self,
         old: &Arc<Table>,
@@ -128,10 +134,17 @@ impl Session {
             let t = find()?;
             let mut tables = vec![t.clone()];
             tables.extend(w.ties.tables());
+            let verify = !w.ties.verify.is_empty();
             if closed.is_empty() {
-                closed = self.close_tables(&tables).await?;
+                closed = match verify {
+                    true => self.quiet_tables(&tables).await?,
+                    false => self.close_tables(&tables).await?,
+                };
             }
-            self.verify_rows(&t, &w.def, &w.ties).await?;
+            if verify {
+                self.verify_rows(&t, &w.def, &w.ties).await?;
+                closed = self.close_to_readers(closed).await?;
+            }
             let mut rows = engine.all_unnamed(&w.gone);
             rows.extend(w.ties.rows());
             let event = self.take_definition_event();

@@ -9,15 +9,18 @@ use crate::engine::Engine;
 use crate::progress::Stage;
 use crate::schema::{DdlGuard, Table};
 use crate::session::{Patience, Session, Wanted, in_order};
-use crate::table_lock::{FailedRollbacks, TableHold, TableLockMode};
+use crate::table_lock::{FailedRollbacks, Rising, TableHold, TableLockMode};
 use std::sync::Arc;
 use types::SqlError;
 
 /// Keeps everybody off tables while their definitions change.
 pub(super) type Closed = Vec<TableHold>;
 
-fn all(tables: &[Arc<Table>]) -> Vec<Wanted> {
-    let wanted = tables.iter().map(|t| Wanted::new(t, TableLockMode::Change));
+fn all(tables: &[Arc<Table>], mode: TableLockMode) -> Vec<Wanted> {
+    if mode == TableLockMode::Read && base::mutant!("rows-looked-at-beside-writers") {
+        return Vec::new();
+    }
+    let wanted = tables.iter().map(|t| Wanted::new(t, mode));
     in_order(wanted.collect())
 }
 
@@ -31,7 +34,29 @@ impl Session {
         failed: FailedRollbacks,
         patience: &mut Patience,
     ) -> Result<Option<(DdlGuard<'e>, Closed)>, SqlError> {
-        let wanted = all(tables);
+        let wanted = all(tables, TableLockMode::Change);
+        self.lock_first(ddl, wanted, failed, patience).await
+    }
+
+    /// The same where only writers are kept off: [`close_to_readers`](Self::close_to_readers) does the rest.
+    pub(super) async fn quiet_first<'e>(
+        &self,
+        ddl: DdlGuard<'e>,
+        tables: &[Arc<Table>],
+        patience: &mut Patience,
+    ) -> Result<Option<(DdlGuard<'e>, Closed)>, SqlError> {
+        let wanted = all(tables, TableLockMode::Read);
+        self.lock_first(ddl, wanted, FailedRollbacks::Count, patience)
+            .await
+    }
+
+    async fn lock_first<'e>(
+        &self,
+        ddl: DdlGuard<'e>,
+        wanted: Vec<Wanted>,
+        failed: FailedRollbacks,
+        patience: &mut Patience,
+    ) -> Result<Option<(DdlGuard<'e>, Closed)>, SqlError> {
         match self.try_to_lock(&wanted, failed, patience).await? {
             Ok(closed) => Ok(Some((ddl, closed))),
             Err(i) => {
@@ -47,25 +72,44 @@ impl Session {
     /// Closes tables in the midst of a change.
     pub(super) async fn close_tables(&self, tables: &[Arc<Table>]) -> Result<Closed, SqlError> {
         let mut patience = self.patience();
-        self.close(tables, FailedRollbacks::Count, &mut patience)
+        let wanted = all(tables, TableLockMode::Change);
+        self.close(wanted, FailedRollbacks::Count, &mut patience)
+            .await
+    }
+
+    /// Keeps writers off tables in the midst of a change; who reads goes on, and begins to.
+    pub(super) async fn quiet_tables(&self, tables: &[Arc<Table>]) -> Result<Closed, SqlError> {
+        let mut patience = self.patience();
+        let wanted = all(tables, TableLockMode::Read);
+        self.close(wanted, FailedRollbacks::Count, &mut patience)
+            .await
+    }
+
+    /// Closes tables that writers are kept off, and stay so while their readers are waited for: whoever waits to write to one of them while he reads
+    /// one is told of a deadlock.
+    pub(super) async fn close_to_readers(&self, quiet: Closed) -> Result<Closed, SqlError> {
+        let change = |h: &TableHold| Wanted::held(h, TableLockMode::Change);
+        let wanted = in_order(quiet.iter().map(change).collect());
+        let mut patience = self.patience();
+        let _rising = Rising::begin(&quiet);
+        self.close(wanted, FailedRollbacks::Count, &mut patience)
             .await
     }
 
     /// The same whoever kills the session, to take something back.
     pub(super) async fn close_whatever_comes(&self, t: &Arc<Table>) -> Result<Closed, SqlError> {
         let mut patience = self.endless_patience();
-        let tables = [t.clone()];
-        self.close(&tables, FailedRollbacks::DoNotCount, &mut patience)
+        let wanted = all(std::slice::from_ref(t), TableLockMode::Change);
+        self.close(wanted, FailedRollbacks::DoNotCount, &mut patience)
             .await
     }
 
     async fn close(
         &self,
-        tables: &[Arc<Table>],
+        wanted: Vec<Wanted>,
         failed: FailedRollbacks,
         patience: &mut Patience,
     ) -> Result<Closed, SqlError> {
-        let wanted = all(tables);
         loop {
             let tried = self.try_to_lock(&wanted, failed, patience).await?;
             let in_use = match tried {

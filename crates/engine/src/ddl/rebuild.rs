@@ -208,7 +208,8 @@ impl Session {
     ) -> Result<Made, SqlError> {
         let closed = self.close_tables(&draft.with_ties(old)).await?;
         let (rows, filled, _) = self.fill_draft(old, draft, rewrite, None).await?;
-        self.swap_in(old, draft, &filled).await?;
+        self.verify_rows(&filled, &draft.def, &draft.ties).await?;
+        self.swap_in(old, draft).await?;
         Ok(Made {
             rows,
             old: old.clone(),
@@ -245,9 +246,22 @@ impl Session {
                     self.flush_device_cache().await?;
                 }
             }
-            let closed = self.close_tables(&draft.with_ties(&captured)).await?;
-            self.replay_last_changes(copy, rewrite).await?;
-            self.swap_in(&captured, draft, &filled).await?;
+            let tables = draft.with_ties(&captured);
+            let closed = match draft.ties.verify.is_empty() {
+                true => {
+                    let closed = self.close_tables(&tables).await?;
+                    self.replay_last_changes(copy, rewrite).await?;
+                    closed
+                }
+                // Who only reads goes on while the rows are looked at.
+                false => {
+                    let quiet = self.quiet_tables(&tables).await?;
+                    self.replay_last_changes(copy, rewrite).await?;
+                    self.verify_rows(&filled, &draft.def, &draft.ties).await?;
+                    self.close_to_readers(quiet).await?
+                }
+            };
+            self.swap_in(&captured, draft).await?;
             Ok((filled, closed))
         }
         .await;
@@ -312,13 +326,7 @@ impl Session {
     }
 
     /// Makes the definition name the new file, durably. Nobody uses the table.
-    async fn swap_in(
-        &mut self,
-        old: &Table,
-        draft: &mut Draft,
-        filled: &Arc<Table>,
-    ) -> Result<(), SqlError> {
-        self.verify_rows(filled, &draft.def, &draft.ties).await?;
+    async fn swap_in(&mut self, old: &Table, draft: &mut Draft) -> Result<(), SqlError> {
         let def = &mut draft.def;
         if old.def.auto_increment_column().is_some() && def.auto_increment_column().is_some() {
             // What is asked for counts even where it is lower: the new file holds the rows above which the counter must be.

@@ -76,9 +76,10 @@ impl Session {
         let def = old.def.clone();
         refuse(&catalog, &def)?;
         let ties = Ties::of(&catalog, None, &def, &[], self.foreign_key_checks)?;
-        let _closed = self.close_tables(&ties.tables()).await?;
+        let quiet = self.quiet_tables(&ties.tables()).await?;
         // Since the rows were committed somebody may have taken their parents away.
         self.verify_rows(&old, &def, &ties).await?;
+        let _closed = self.close_to_readers(quiet).await?;
         let mut rows = vec![RowChange::Put(table_row(&def))];
         rows.extend(ties.rows());
         // Not the session's any more: should it be given up from here on, the file is the start's to keep or to remove, as the definitions say.

@@ -1,4 +1,5 @@
-//! The rows of a table that gets a foreign key: each must have a parent. Both tables are closed, so that no row slips through.
+//! The rows of a table that gets a foreign key: each must have a parent. Writers are kept off both tables, so that no row slips through;
+//! who only reads goes on.
 
 use super::foreign_keys::Ties;
 use crate::schema::{ForeignKeyDef, Table, TableDef};
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use types::SqlError;
 
 impl Session {
-    /// Looks whether each row of `child`, which nobody uses, has a parent by the foreign keys of `def` that are to be verified.
+    /// Looks whether each row of `child`, to which nobody writes, has a parent by the foreign keys of `def` that are to be verified.
     ///
     /// # Errors
     /// 1452; 1317; what the storage fails with.

@@ -5,7 +5,7 @@ use super::known::{carried, mapped, saved};
 use super::row_counts::RowCounts;
 use crate::record::RowLayout;
 use crate::stats::{Histogram, Saved, StatsCell, TableStats};
-use crate::table_lock::{Announced, TableLock};
+use crate::table_lock::{Announced, TableLock, TableLockMode};
 use base::SpaceId;
 use base::lock::Mutex;
 use btree::Tree;
@@ -108,6 +108,8 @@ pub(crate) struct Live {
     pub(crate) row_id: AtomicU64,
     /// Snapshots below this log position are older than the table or one of its indexes.
     pub(crate) visible_from: AtomicU64,
+    /// How often FLUSH TABLES was about it.
+    flushes: AtomicU64,
     /// Rows, estimated: changes since the table was opened on top of a count at opening.
     pub(crate) counts: RowCounts,
 }
@@ -121,6 +123,7 @@ impl Live {
             auto_increment_saved: AtomicU64::new(0),
             row_id: AtomicU64::new(0),
             visible_from: AtomicU64::new(0),
+            flushes: AtomicU64::new(0),
             counts,
         })
     }
@@ -400,6 +403,16 @@ impl Table {
         (0..self.def.indexes.len()).find(|i| self.index_columns(*i).next() == Some(c))
     }
 
+    /// How often it was flushed: whoever has a place in it has lost that when this has changed.
+    pub fn flushes(&self) -> u64 {
+        self.live.flushes.load(Ordering::Relaxed)
+    }
+
+    /// It is flushed.
+    pub fn note_flush(&self) {
+        self.live.flushes.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// The next AUTO_INCREMENT value, 0 if the table has none.
     pub fn auto_increment_next(&self) -> u64 {
         if self.def.auto_increment_column().is_none() {
@@ -417,6 +430,16 @@ impl Table {
             }
             next => next,
         }
+    }
+
+    /// The number of its lock: the same as long as there is such a table, under all its definitions.
+    pub fn lock_number(&self) -> u64 {
+        self.lock.number()
+    }
+
+    /// Which sessions have locked it, and how.
+    pub fn lock_holders(&self) -> Vec<(u64, TableLockMode)> {
+        self.lock.holders()
     }
 
     /// How many use it.

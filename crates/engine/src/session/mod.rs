@@ -174,6 +174,7 @@ impl Session {
         let events = EventBuffer::new(engine.log.clone());
         let own = OwnTables::none(engine.clone());
         let owner = Owner(engine.sessions.fetch_add(1, Ordering::Relaxed));
+        interrupt.tables.is_of(owner);
         Session {
             engine,
             reg,
@@ -407,7 +408,10 @@ impl Session {
         self.events.clear();
         self.savepoints.clear();
         self.statement_start = Mark::START;
-        self.uses.clear();
+        if !self.uses.is_empty() {
+            self.uses.clear();
+            self.interrupt.tables.clear();
+        }
         self.end_writing();
     }
 
@@ -540,6 +544,7 @@ impl Drop for Session {
         std::mem::swap(&mut orphan.own, &mut self.own);
         orphan.txid = std::mem::take(&mut self.txid);
         orphan.uses = std::mem::take(&mut self.uses);
+        self.interrupt.tables.clear();
         orphan.snapshot = self.snapshot.take();
         orphan.ending = self.ending.take();
         let engine = self.engine.clone();

@@ -198,6 +198,7 @@ impl Session {
         std::mem::swap(&mut reg, &mut self.reg);
         let mut undo = UndoReservation::new(self.engine.log.clone());
         std::mem::swap(&mut undo, &mut self.undo_reservation);
+        self.interrupt.tables.clear();
         PreparedTxn {
             xid,
             txid: std::mem::take(&mut self.txid),

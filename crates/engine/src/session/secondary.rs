@@ -341,6 +341,20 @@ impl Session {
     }
 }
 
+impl Table {
+    /// The key of a row's entry in an index, the clustered one included.
+    pub fn entry_of(&self, index: usize, row: RowRef<'_>, clustered: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        match index {
+            0 => out.extend_from_slice(clustered),
+            _ => {
+                entry_key(self, index, row, clustered, &mut out);
+            }
+        }
+        out
+    }
+}
+
 /// Appends the key of a row's entry in a secondary index; gives where the clustered key begins and whether the declared
 /// parts hold a NULL (which no unique index minds).
 pub(crate) fn entry_key(

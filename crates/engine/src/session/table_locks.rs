@@ -9,8 +9,8 @@ use super::Session;
 use crate::engine::Engine;
 use crate::schema::{DdlGuard, Table};
 use crate::table_lock::{
-    Asked, Asking, FailedRollbacks, Hindrance, Leaving, TableHold, TableLock, TableLockMode,
-    Writing,
+    Asked, Asking, FailedRollbacks, Hindrance, Leaving, TableHold, TableLock, TableLockKind,
+    TableLockMode, TableWait, Writing,
 };
 use std::sync::Arc;
 use types::SqlError;
@@ -41,6 +41,14 @@ impl Wanted {
     pub(crate) fn new(table: &Table, mode: TableLockMode) -> Wanted {
         Wanted {
             lock: table.lock.clone(),
+            mode,
+        }
+    }
+
+    /// What is locked already, in another mode.
+    pub(crate) fn held(held: &TableHold, mode: TableLockMode) -> Wanted {
+        Wanted {
+            lock: held.lock().clone(),
             mode,
         }
     }
@@ -76,6 +84,12 @@ impl Session {
         }
     }
 
+    /// Others see what the session waits for, until the result is dropped.
+    fn shows_wait(&self, w: &Wanted) -> TableWait<'_> {
+        let kind = TableLockKind::Locked(w.mode);
+        self.interrupt.tables.wait(&w.lock, kind)
+    }
+
     async fn wait_patiently(
         &self,
         lock: &TableLock,
@@ -107,6 +121,7 @@ impl Session {
         let mut asking = Vec::with_capacity(wanted.len());
         for (i, w) in wanted.iter().enumerate() {
             let mut asked = Asked::Later;
+            let _shown = self.shows_wait(w);
             let ask = || {
                 asked = w.lock.ask(self.owner, w.mode);
                 asked != Asked::Later
@@ -119,6 +134,7 @@ impl Session {
         }
         let mut held = Vec::with_capacity(wanted.len());
         for (i, (w, asking)) in wanted.iter().zip(asking).enumerate() {
+            let _shown = self.shows_wait(w);
             let grant = || w.lock.grant(failed);
             if !self.wait_patiently(&w.lock, until, patience, grant).await? {
                 return Ok(Err(i));
@@ -139,6 +155,7 @@ impl Session {
         patience: &mut Patience,
     ) -> Result<(), SqlError> {
         let lock = &wanted.lock;
+        let _shown = self.shows_wait(wanted);
         let held = || lock.is_held_against(self.owner, wanted.mode);
         if held() {
             let until = patience.until_us;

@@ -3,6 +3,8 @@
 use super::Session;
 use crate::error;
 use crate::schema::{Table, TableUse};
+use crate::table_lock::{Owner, TableLockKind};
+use base::TxnId;
 use pager::OpError;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -74,6 +76,7 @@ impl Session {
         {
             return false;
         }
+        self.interrupt.tables.add(&u.table.lock, u.writes());
         self.uses.push(u);
         true
     }
@@ -106,17 +109,55 @@ impl Session {
     ) -> Result<bool, SqlError> {
         let until = self.now_us().saturating_add(self.table_timeout_us);
         let uses_it = self.has(t, false);
+        let interrupt = self.interrupt.clone();
+        let _shown = interrupt
+            .tables
+            .wait(&t.lock, TableLockKind::of_use(writes));
         loop {
             if t.lock.admits(writes) || t.lock.admits_owner(self.owner, writes, uses_it) {
                 return self.use_announced(u).await;
             }
             drop(u);
-            let admitted =
-                || t.lock.admits(writes) || t.lock.admits_owner(self.owner, writes, uses_it);
+            let mut in_each_others_way = false;
+            let admitted = || {
+                // Readers are kept off for a moment at a time.
+                in_each_others_way = writes && self.is_awaited_by(t.lock.rising());
+                in_each_others_way
+                    || t.lock.admits(writes)
+                    || t.lock.admits_owner(self.owner, writes, uses_it)
+            };
             if !self.wait_until(&t.lock.changed, until, admitted).await? {
                 return Err(self.engine.timed_out());
             }
+            if in_each_others_way {
+                return self.let_it_change(t, until).await;
+            }
             u = TableUse::announce(t, writes);
+        }
+    }
+
+    /// Whether the transaction uses a table that somebody has locked for reading and is about to change.
+    fn is_awaited_by(&self, who: Option<Owner>) -> bool {
+        let awaits = |u: &TableUse| u.table.lock.rising() == who;
+        who.is_some_and(|o| o != self.owner)
+            && self.uses.iter().any(awaits)
+            && !base::mutant!("right-of-way-not-given")
+    }
+
+    /// The session waits for one who waits for it, who is to change a definition: he has the right of way, as in MySQL. A statement that has not begun lets go
+    /// of its tables and begins anew, any other loses its transaction.
+    async fn let_it_change(&mut self, t: &Arc<Table>, until_us: u64) -> Result<bool, SqlError> {
+        if self.explicit || self.txid != TxnId::NONE || self.snapshot.is_some() {
+            self.engine.counters.deadlocks.inc();
+            self.rollback().await?;
+            return Err(SqlError::lock_deadlock());
+        }
+        self.uses.clear();
+        self.interrupt.tables.clear();
+        let gone = || t.lock.rising().is_none();
+        match self.wait_until(&t.lock.changed, until_us, gone).await? {
+            true => Ok(false),
+            false => Err(self.engine.timed_out()),
         }
     }
 
@@ -137,6 +178,7 @@ impl Session {
             let t = t.clone();
             self.init_counters(&t).await?;
         }
+        self.interrupt.tables.add(&u.table.lock, u.writes());
         self.uses.push(u);
         Ok(true)
     }

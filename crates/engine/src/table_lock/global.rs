@@ -125,6 +125,13 @@ impl GlobalLock {
         self.changed.fire();
     }
 
+    /// Who has the read lock, and who has locked definitions for a backup.
+    pub(crate) fn holders(&self) -> (Vec<u64>, Vec<u64>) {
+        let s = self.lock();
+        let numbers = |owners: &[Owner]| owners.iter().map(|o| o.0).collect();
+        (numbers(&s.readers), numbers(&s.backups))
+    }
+
     /// Gives the read lock back.
     pub(crate) fn release(&self, owner: Owner) {
         self.change(|s| s.readers.retain(|o| *o != owner));

@@ -13,10 +13,13 @@
 //! Must never do: wait, read a clock, or know what a session is.
 
 mod global;
+mod shown;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use global::{GlobalLock, Hindrance, Writing};
+pub(crate) use shown::TableWait;
+pub use shown::{TableLockKind, TablesInUse};
 
 use base::Event;
 use base::counters::{SHARDS, shard};
@@ -85,6 +88,8 @@ struct State {
     /// Who changes its definition.
     changing: Option<Owner>,
     asking: Option<(Owner, TableLockMode)>,
+    /// Who has locked it for reading, and waits for all who use it to go, to change its definition.
+    rising: Option<Owner>,
     /// Grows with each change of the phase; new users are in the count of its last bit.
     generation: u64,
     /// How many wait for users of the older phase.
@@ -300,6 +305,15 @@ impl TableLock {
         self.changed.fire();
     }
 
+    /// Who has locked it, and how.
+    pub(crate) fn holders(&self) -> Vec<(u64, TableLockMode)> {
+        let s = self.lock();
+        let readers = s.readers.iter().map(|o| (o.0, TableLockMode::Read));
+        let writer = s.writer.map(|o| (o.0, TableLockMode::Write));
+        let changing = s.changing.map(|o| (o.0, TableLockMode::Change));
+        readers.chain(writer).chain(changing).collect()
+    }
+
     /// Gives a lock back.
     pub(crate) fn release(&self, owner: Owner, mode: TableLockMode) {
         self.change(|s| match mode {
@@ -312,6 +326,17 @@ impl TableLock {
             TableLockMode::Change => s.changing = None,
         });
         self.changed.fire();
+    }
+
+    /// Who has locked it for reading wants to change its definition next, or (`None`) does not any more.
+    fn rise(&self, owner: Option<Owner>) {
+        self.change(|s| s.rising = owner);
+        self.changed.fire();
+    }
+
+    /// Who has locked it for reading, and waits for all who use it to go.
+    pub(crate) fn rising(&self) -> Option<Owner> {
+        self.lock().rising
     }
 
     /// Begins to wait until all users that there are now have gone; gives what [`have_gone`](Self::have_gone) is asked by.
@@ -380,6 +405,23 @@ impl TableHold {
 impl Drop for TableHold {
     fn drop(&mut self) {
         self.lock.release(self.owner, self.mode);
+    }
+}
+
+/// Tables that are locked for reading are to be locked for a change, until this is dropped: who uses one of them and waits to write to one of them
+/// waits for ever, and is to know that.
+pub(crate) struct Rising<'h>(&'h [TableHold]);
+
+impl<'h> Rising<'h> {
+    pub(crate) fn begin(held: &'h [TableHold]) -> Rising<'h> {
+        held.iter().for_each(|h| h.lock.rise(Some(h.owner)));
+        Rising(held)
+    }
+}
+
+impl Drop for Rising<'_> {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|h| h.lock.rise(None));
     }
 }
 

@@ -148,6 +148,36 @@ pub struct CallStatement {
     pub args: Vec<Expr>,
 }
 
+/// Which rows `HANDLER t READ` reads.
+#[derive(Debug, Clone, PartialEq)]
+pub enum HandlerRows {
+    /// `FIRST`
+    First,
+    /// `NEXT`
+    Next,
+    /// `PREV`
+    Prev,
+    /// `LAST`
+    Last,
+    /// `= | < | <= | > | >= (values)`
+    Key(HandlerSearch, Vec<Expr>),
+}
+
+/// How `HANDLER t READ` compares keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HandlerSearch {
+    /// `=`
+    Equal,
+    /// `<`
+    Below,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Above,
+    /// `>=`
+    AtLeast,
+}
+
 /// `HANDLER t OPEN | READ | CLOSE`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Handler {
@@ -159,22 +189,24 @@ pub enum Handler {
         alias: Option<Name>,
     },
     /// `CLOSE`
-    Close(ObjectName),
-    /// `READ ..`: the words are not interpreted beyond this.
-    Read {
-        /// The table or alias.
-        table: ObjectName,
-        /// The index, where written.
-        index: Option<Name>,
-        /// `FIRST`, `NEXT`, `PREV`, `LAST` or a comparison operator.
-        how: Name,
-        /// Key values of a comparison.
-        key: Vec<Expr>,
-        /// `WHERE`.
-        selection: Option<Expr>,
-        /// `LIMIT`.
-        limit: Option<Box<super::Limit>>,
-    },
+    Close(Name),
+    /// `READ ..`
+    Read(Box<HandlerRead>),
+}
+
+/// `HANDLER t READ ..`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HandlerRead {
+    /// The table as it was opened.
+    pub handler: Name,
+    /// The index, where written.
+    pub index: Option<Name>,
+    /// Where reading goes on, or begins.
+    pub rows: HandlerRows,
+    /// `WHERE`.
+    pub selection: Option<Expr>,
+    /// `LIMIT`.
+    pub limit: Option<Box<super::Limit>>,
 }
 
 /// `LOAD DATA | XML [LOCAL] INFILE ..`.

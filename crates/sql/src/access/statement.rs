@@ -235,7 +235,7 @@ impl Collector<'_> {
             Statement::Handler(h) => match &**h {
                 ast::Handler::Open { table, .. } => self.on_table(table, SELECT),
                 // Of what was opened.
-                ast::Handler::Close(_) | ast::Handler::Read { .. } => Ok(()),
+                ast::Handler::Close(_) | ast::Handler::Read(_) => Ok(()),
             },
             Statement::Call(c) => self.routine(&c.name, true, Priv::Execute),
             Statement::CreateDatabase(_) | Statement::AlterDatabase(_) | Statement::DropDatabase { .. }

@@ -10,6 +10,7 @@ pub(crate) mod from;
 mod frozen;
 pub(crate) mod group;
 mod guard;
+pub(crate) mod handler;
 pub(crate) mod hinted;
 mod insert;
 mod insert_view;

@@ -68,6 +68,9 @@ impl Session {
                 }
                 FlushItem::Other(_) => {}
             }
+            if let FlushItem::Tables { tables, .. } = item {
+                self.flush_handlers(tables);
+            }
         }
         Ok(Done::default())
     }
@@ -85,6 +88,19 @@ impl Session {
         match locked.0.iter().find(reads) {
             Some(t) if tables.is_empty() => locked.check_change(&t.schema, &t.name),
             _ => Ok(()),
+        }
+    }
+
+    /// Whoever has one of the tables open with HANDLER, or any where none is named, loses his place in it.
+    fn flush_handlers(&mut self, tables: &[ObjectName]) {
+        let catalog = Arc::clone(self.engine.catalog());
+        if tables.is_empty() {
+            catalog.tables().for_each(|t| t.note_flush());
+        }
+        for n in tables.iter().filter_map(|t| self.full_name(t).ok()) {
+            if let Some(t) = catalog.base_table(&n.schema, &n.name) {
+                t.note_flush();
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 pub mod accounts;
 pub mod ddl;
 mod flush;
+mod handler;
 mod kill;
 mod load;
 mod lock_tables;

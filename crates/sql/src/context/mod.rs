@@ -12,6 +12,7 @@ mod diagnostics;
 mod evaluation;
 mod facts;
 pub(crate) mod gate;
+pub(crate) mod handlers;
 mod instance;
 pub(crate) mod lock_names;
 pub(crate) mod names;

@@ -26,6 +26,7 @@ use super::com::Com;
 use super::diagnostics::Diagnostics;
 use super::facts;
 use super::gate::Gate;
+use super::handlers::Handlers;
 use super::instance::Instance;
 use super::prepared::{Prepared, PreparedStatements};
 use super::process::Process;
@@ -89,6 +90,8 @@ pub struct Session {
     pub(crate) xa: Option<XaBranch>,
     /// What LOCK TABLES has locked; `None` where it is not in force.
     pub(crate) locked: Option<Arc<LockedTables>>,
+    /// What HANDLER has opened.
+    pub(crate) handlers: Handlers,
     /// Rows that LOAD DATA has put in before the ones at hand.
     pub(crate) rows_before: u64,
     pub(crate) closing: bool,
@@ -184,6 +187,7 @@ impl Session {
             cache: StatementCache::new(),
             xa: None,
             locked: None,
+            handlers: Handlers::default(),
             rows_before: 0,
             closing: false,
             isolation: engine::Isolation::RepeatableRead,
@@ -376,6 +380,7 @@ impl Session {
         self.facts.warning_count = 0;
         self.facts.error_count = 0;
         self.locked = None;
+        self.handlers.close_all();
         self.engine.release_locks();
         self.changes.clear();
         self.obey_variables();

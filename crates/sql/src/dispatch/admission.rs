@@ -88,6 +88,7 @@ fn changes_data(statement: &Statement) -> bool {
             | Statement::LockTables(_)
             | Statement::UnlockTables
             | Statement::GetDiagnostics(_)
+            | Statement::Handler(_)
             | Statement::Help(_)
             | Statement::Xa(_)
     )

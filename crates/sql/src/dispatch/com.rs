@@ -46,6 +46,11 @@ pub fn of(statement: &Statement) -> Com {
         Statement::DropView(_) => Com::DropView,
         Statement::LockTables(_) => Com::LockTables,
         Statement::UnlockTables => Com::UnlockTables,
+        Statement::Handler(h) => match &**h {
+            ast::Handler::Open { .. } => Com::HandlerOpen,
+            ast::Handler::Read(_) => Com::HandlerRead,
+            ast::Handler::Close(_) => Com::HandlerClose,
+        },
         Statement::Kill { .. } => Com::Kill,
         Statement::ReloadTls { .. } => Com::AlterInstance,
         Statement::Flush(_) => Com::Flush,

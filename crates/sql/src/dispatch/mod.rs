@@ -87,7 +87,9 @@ impl Session {
             if long_running::is_long_running_statement(statement) {
                 self.leave().await;
             }
+            self.close_handlers_of(statement);
             match statement {
+                Statement::Handler(h) => self.handler(granted, h, sink).await,
                 Statement::Begin(_)
                 | Statement::Commit(_)
                 | Statement::Rollback(_)

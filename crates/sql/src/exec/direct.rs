@@ -11,7 +11,7 @@ use super::row::Candidate;
 use crate::plan::{Plan, PointGet};
 use crate::sink::{Done, ResultSink};
 use smallvec::SmallVec;
-use sql_expr::{EvalCtx, NoRow, Node, RowSource, Val};
+use sql_expr::{EvalCtx, Expr, NoRow, Node, RowSource, Val};
 
 /// Writes a row that was found, where its conditions hold.
 #[inline]
@@ -32,21 +32,22 @@ fn write(
     if let Some(columns) = &p.plain {
         return Ok(write_columns(columns, row, sink));
     }
-    write_values(p, cx, &candidate, sink)
+    write_values(&p.output, cx, &candidate, sink)
 }
 
-fn write_values(
-    p: &PointGet,
+/// Writes the values of a select list; gives that it was one row.
+pub(super) fn write_values(
+    output: &[Expr],
     cx: &EvalCtx<'_>,
     row: &dyn RowSource,
     sink: &mut dyn ResultSink,
 ) -> Result<u64, SqlError> {
     let mut values: SmallVec<[Val<'_>; 8]> = SmallVec::new();
-    for e in &p.output {
+    for e in output {
         values.push(e.eval(cx, row)?);
     }
     sink.row_begin();
-    for (i, (v, e)) in values.iter().zip(&p.output).enumerate() {
+    for (i, (v, e)) in values.iter().zip(output).enumerate() {
         sink.value(v.as_value_ref(&e.ty), i);
     }
     sink.row_end();

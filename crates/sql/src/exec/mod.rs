@@ -17,6 +17,7 @@ mod env;
 mod error;
 mod grace;
 mod group;
+pub(crate) mod handler;
 mod join;
 mod keep;
 mod keymap;
@@ -58,7 +59,7 @@ use types::{SqlError, Value};
 use crate::access::Ready;
 use crate::bind::BindCtx;
 use crate::optimize::prepare_values;
-use crate::plan::{Destination, Plan, PlanBody, QueryPlan};
+use crate::plan::{Destination, Plan, PlanBody, QueryPlan, UsedTable};
 use crate::sink::{Done, ResultSink};
 use query::run_query;
 use sql_expr::{ExprType, NoRow, UserVar, Val};
@@ -75,7 +76,7 @@ pub async fn run(
     ctx: &mut ExecCtx<'_>,
     sink: &mut dyn ResultSink,
 ) -> Result<Done, ExecError> {
-    hold_tables(&plan, ctx.engine).await?;
+    hold(&plan.tables, ctx.engine).await?;
     match &plan.body {
         PlanBody::PointGet(p) => return Ok(direct::point_get(p, &plan, ctx, sink).await?),
         PlanBody::Insert(i) => writes(&mut ctx.cx, i.ignore),
@@ -116,19 +117,19 @@ pub async fn run(
     Ok(done)
 }
 
-/// Holds the tables of a plan for the rest of the transaction. One that writes waits first until it may: whoever has locked the server is not to
+/// Holds tables for the rest of the transaction. One that writes waits first until it may: whoever has locked the server is not to
 /// wait for tables that it has.
 ///
 /// # Errors
 /// [`ExecError::Stale`] where one is no longer what it was; 1223, 1205, 1317.
-async fn hold_tables(plan: &Plan, session: &mut engine::Session) -> Result<(), ExecError> {
-    for t in &plan.tables {
+async fn hold(tables: &[UsedTable], session: &mut engine::Session) -> Result<(), ExecError> {
+    for t in tables {
         if t.writes && !session.begin_writing_now() {
             // In a box, as it is rare.
             Box::pin(session.begin_writing()).await?;
         }
     }
-    for t in &plan.tables {
+    for t in tables {
         if !session.reopen(&t.table, t.writes).await? {
             return Err(ExecError::Stale);
         }
@@ -200,7 +201,7 @@ pub async fn eval_scalar(
     let plan = plan_ctx.security.authorize(Arc::new(plan))?;
     let ready = plan_ctx.security.ready(&plan);
     let plan = ready.ok_or_else(|| SqlError::internal("a plan of another session"))?;
-    hold_tables(&plan, ctx.engine).await?;
+    hold(&plan.tables, ctx.engine).await?;
     let PlanBody::Do(b) = &plan.body else {
         return Err(SqlError::internal("an expression is expected").into());
     };

@@ -71,6 +71,15 @@ impl NamedLocks {
         }
     }
 
+    /// All that are held, and by which connection, in order.
+    pub fn all(&self) -> Vec<(String, u64)> {
+        let held = self.held();
+        let all = held.iter().map(|(name, h)| (name.clone(), h.connection));
+        let mut all: Vec<_> = all.collect();
+        all.sort_unstable();
+        all
+    }
+
     /// Releases all locks of a connection, which ends, is reset or asks for it; yields how many.
     pub fn release_all(&self, connection: u64) -> u64 {
         let mut n = 0;
