@@ -27,7 +27,10 @@ fn a_row_that_ignore_leaves_out_for_a_rule_is_no_record() {
     c.run("CREATE VIEW w AS SELECT id, v FROM t WHERE v < 9 WITH CHECK OPTION");
     let said = |c: &mut Client, sql: &str| c.run(sql).done.info;
     assert_eq!(
-        said(&mut c, "INSERT IGNORE INTO t VALUES (1, 1), (2, -1), (1, 3)"),
+        said(
+            &mut c,
+            "INSERT IGNORE INTO t VALUES (1, 1), (2, -1), (1, 3)"
+        ),
         "Records: 2  Duplicates: 1  Warnings: 2"
     );
     assert_eq!(
