@@ -17,6 +17,15 @@ pub struct Relations {
     pub moves_roots: bool,
 }
 
+impl Relations {
+    /// Whether foreign keys refer to a target of which rows go.
+    pub fn has_children(&self, target: usize) -> bool {
+        let node = self.roots.get(target).map(|r| usize::from(*r));
+        let node = node.and_then(|n| self.nodes.get(n));
+        node.is_some_and(|n| !n.children.is_empty())
+    }
+}
+
 /// A table, with those of its foreign keys that can be met.
 pub struct Node {
     /// The table.

@@ -1,5 +1,6 @@
 //! `cargo xtask differential`: random statements, asked of MariaDB too, and of ourselves in two ways. With `--joins` they are those of
-//! [`joins`]: queries over random tables. The others are about expressions.
+//! [`joins`]: queries over random tables; with `--schema` those of [`schema`]: constraints, views and changes of them. The others are about
+//! expressions.
 //!
 //! A statement is a frame ([`frames`]) filled with expressions of the grammar ([`catalog`], [`words`]). The answers must be alike in rows,
 //! types, errors and warnings. What differs is made smaller and looked up in the list of documented differences; what is not in it makes the
@@ -17,6 +18,7 @@ mod node;
 mod pattern;
 mod peer;
 mod relation;
+mod schema;
 mod typed;
 mod words;
 
@@ -44,6 +46,12 @@ const JOINS_SHARE_SEED: u64 = 28;
 /// The statements of that share.
 const JOINS_SHARE: u64 = 3_000;
 
+/// The seed of the share of `--schema`.
+const SCHEMA_SHARE_SEED: u64 = 45;
+
+/// The statements of that share.
+const SCHEMA_SHARE: u64 = 4_000;
+
 /// Kinds of differences that are shown in full.
 const SHOWN: usize = 400;
 
@@ -59,13 +67,16 @@ pub struct Options {
     /// Joins, subqueries and groups over random tables, each also under other plans, instead of expressions.
     #[arg(long)]
     joins: bool,
-    /// Of `--joins`: clients at once.
+    /// Views, foreign keys, CHECK constraints and generated columns, and changes of them, instead of expressions.
+    #[arg(long, conflicts_with = "joins")]
+    schema: bool,
+    /// Of `--joins` and `--schema`: clients at once.
     #[arg(long, default_value_t = 2, value_name = "NUMBER")]
     clients: u64,
     /// Statements of this area alone.
     #[arg(long, default_value = "", hide_default_value = true)]
     area: String,
-    /// The statement of this number alone, made small.
+    /// The statement of this number alone (of `--schema`: the block of statements), made small.
     #[arg(long = "case", value_name = "NUMBER")]
     only: Option<u64>,
     /// Without MariaDB.
@@ -116,6 +127,7 @@ pub fn short() -> Outcome<()> {
         statements: SHARE,
         seed: SHARE_SEED,
         joins: false,
+        schema: false,
         clients: 2,
         area: String::new(),
         only: None,
@@ -128,6 +140,12 @@ pub fn short() -> Outcome<()> {
         statements: JOINS_SHARE,
         seed: JOINS_SHARE_SEED,
         joins: true,
+        ..expressions.clone()
+    })?;
+    run(&Options {
+        statements: SCHEMA_SHARE,
+        seed: SCHEMA_SHARE_SEED,
+        schema: true,
         ..expressions
     })
 }
@@ -172,6 +190,19 @@ fn serve(options: &Options, scratch: &Scratch) -> Outcome<()> {
             ", beside MariaDB"
         }
     ));
+    if options.schema {
+        let run = schema::Run {
+            statements: options.statements,
+            seed: options.seed,
+            only: options.only,
+            clients: options.clients,
+        };
+        let beside = beside.map(joins::Beside::new);
+        let result = schema::run(&run, server.setup(), beside.as_ref());
+        server.must_run()?;
+        result?;
+        return server.terminate();
+    }
     if options.joins {
         let run = joins::Run {
             statements: options.statements,

@@ -129,6 +129,7 @@ impl Insert<'_> {
         selected: Option<(&RowStore, usize)>,
     ) -> Result<(), SqlError> {
         if !self.writer.admits(&row, env.cx)? {
+            self.tally.not_admitted();
             return Ok(());
         }
         let place = (self.line, left);

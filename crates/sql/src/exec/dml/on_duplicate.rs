@@ -140,8 +140,9 @@ impl OnDuplicate<'_> {
         let last_unique = (0..table.def.indexes.len())
             .rev()
             .find(|&i| table.is_unique(i));
-        // Those of a row that stays would not feel that it is replaced.
-        let children = self.writer.has_children();
+        // Those of a row that stays would not feel that it is replaced. Also with the checks off it is taken out then, and counted.
+        let relations = self.plan.relations.as_deref();
+        let children = relations.is_some_and(|r| r.has_children(0));
         let mut same = false;
         let deleted = self
             .writer

@@ -68,24 +68,34 @@ fn of_key_part(e: SqlError, table: &Table, column: u16, line: u64) -> SqlError {
 }
 
 impl RowRules {
-    /// The first CHECK constraint that a row violates: whose condition is false, and not unknown.
-    ///
-    /// Behind them come views whose CHECK OPTION it violates: whose condition is not true.
+    /// The first rule that a row violates: the CHECK OPTION of a view, whose condition is not true, and behind those, as in MySQL, a CHECK
+    /// constraint, whose condition is false, and not unknown.
     pub(crate) fn violated(
         &self,
         row: &[Value],
         subs: Option<&SubValues>,
         cx: &EvalCtx<'_>,
     ) -> Result<Option<usize>, SqlError> {
+        if !self.views.is_empty()
+            && let Some(view) = self.violated_view(row, subs, cx)?
+        {
+            return Ok(Some(view));
+        }
         let own = read(row);
         for (i, (_, condition)) in self.checks.iter().enumerate() {
             if condition.truth(cx, &own)? == Some(false) {
-                return Ok(Some(i));
+                return Ok(Some(self.views.len() + i));
             }
         }
-        if self.views.is_empty() {
-            return Ok(None);
-        }
+        Ok(None)
+    }
+
+    fn violated_view(
+        &self,
+        row: &[Value],
+        subs: Option<&SubValues>,
+        cx: &EvalCtx<'_>,
+    ) -> Result<Option<usize>, SqlError> {
         let asked = subs.map(|subs| OnlySubs {
             subs,
             outer: &NoRow,
@@ -102,7 +112,7 @@ impl RowRules {
         };
         for (i, (_, condition)) in self.views.iter().enumerate() {
             if condition.truth(cx, &own)? != Some(true) {
-                return Ok(Some(self.checks.len() + i));
+                return Ok(Some(i));
             }
         }
         Ok(None)
@@ -115,14 +125,14 @@ impl RowRules {
 
     /// Error 3819 for one of the constraints, 1369 for one of the views.
     pub(crate) fn violation(&self, which: usize) -> SqlError {
-        let view = which.checked_sub(self.checks.len());
-        if let Some((name, _)) = view.and_then(|i| self.views.get(i)) {
+        if let Some((name, _)) = self.views.get(which) {
             return SqlError::new(
                 codes::ER_VIEW_CHECK_FAILED,
                 format!("CHECK OPTION failed '{name}'"),
             );
         }
-        let name = self.checks.get(which).map_or("", |c| &c.0);
+        let check = which.checked_sub(self.views.len());
+        let name = check.and_then(|i| self.checks.get(i)).map_or("", |c| &c.0);
         SqlError::new(
             codes::ER_CHECK_CONSTRAINT_VIOLATED,
             format!("Check constraint '{name}' is violated."),

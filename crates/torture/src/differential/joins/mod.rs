@@ -80,8 +80,13 @@ impl Beside {
         }
     }
 
+    /// How it is started.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
     /// Starts it again, unless somebody did since it had been `known` times.
-    fn again(&self, known: &mut u64) -> Outcome<()> {
+    pub fn again(&self, known: &mut u64) -> Outcome<()> {
         let mut server = self.server.lock();
         if server.1 == *known {
             // A server that nobody holds is killed.

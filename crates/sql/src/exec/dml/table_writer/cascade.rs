@@ -119,7 +119,13 @@ impl<'a> Cascade<'a> {
         self.children(s, step, old, Some(new)).await?;
         let related = &self.related;
         let missing = related.missing_parent(s, step.node, new, Some(old), but);
-        missing.await?.map_or(Ok(()), Err)
+        match missing.await? {
+            Some(key) => {
+                let child = &related.at(step.node).table;
+                Err(related.no_parent(child, &child.def.foreign_keys[key]))
+            }
+            None => Ok(()),
+        }
     }
 
     /// A row is gone, or has become another: its children.

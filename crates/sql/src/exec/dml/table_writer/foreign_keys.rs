@@ -2,7 +2,8 @@
 //! children. Checked row by row, at once, as InnoDB does; with `foreign_key_checks` off, not at all.
 //!
 //! - A row's parents are locked for sharing before it is inserted: a row that waits for its parent is not there yet, and is in nobody's way.
-//!   One that has none is inserted all the same, to see whether it is a duplicate first, and taken back.
+//!   One that has none is inserted all the same, to see whether it is a duplicate first, and taken back. It is one first where the equal entry
+//!   is in an index before that of the foreign key.
 //! - A row that is changed is changed first. Its parents are looked for after that, and its children are [`cascade`](super::cascade)'s.
 
 use std::sync::Arc;
@@ -56,11 +57,6 @@ impl<'p> Related<'p> {
         &self.relations.nodes[usize::from(node)]
     }
 
-    /// Whether there are foreign keys that refer to the table.
-    pub(super) fn has_children(&self) -> bool {
-        !self.at(self.node).children.is_empty()
-    }
-
     /// Inserts a row.
     ///
     /// # Errors
@@ -72,21 +68,24 @@ impl<'p> Related<'p> {
         row: &[Value],
     ) -> Result<Inserted, SqlError> {
         let missing = self.missing_parent(s, self.node, row, None, None).await?;
-        let Some(e) = missing else {
+        let Some(key) = missing else {
             return s.insert(table, row).await;
         };
         let mark = s.mark();
-        match s.insert(table, row).await? {
-            Inserted::Done => {
-                s.undo_since(mark).await?;
-                Err(e)
-            }
-            duplicate => Ok(duplicate),
+        let k = &table.def.foreign_keys[key];
+        let by = table.def.index_of(&k.columns);
+        let inserted = s.insert(table, row).await?;
+        match &inserted {
+            // A row's entries are made in one index after the other, and before each its parent by that index is looked for.
+            Inserted::Duplicate { index, .. } if by > Some(*index) => return Ok(inserted),
+            Inserted::Duplicate { .. } => {}
+            Inserted::Done => s.undo_since(mark).await?,
         }
+        Err(self.no_parent(table, k))
     }
 
-    /// Locks the parents of a row, of those foreign keys alone whose columns differ from `old`; what is wrong where one is not there. `but` is one of
-    /// its foreign keys, which needs no look.
+    /// Locks the parents of a row, of those foreign keys alone whose columns differ from `old`; the first foreign key by which there is none, in the
+    /// order of the child's indexes. `but` is one of its foreign keys, which needs no look.
     ///
     /// # Errors
     /// What the engine fails with.
@@ -97,7 +96,7 @@ impl<'p> Related<'p> {
         row: &[Value],
         old: Option<&[Value]>,
         but: Option<usize>,
-    ) -> Result<Option<SqlError>, SqlError> {
+    ) -> Result<Option<usize>, SqlError> {
         let here = self.at(node);
         let mut key = Vec::new();
         for p in here.parents.iter().filter(|p| Some(p.key) != but) {
@@ -110,7 +109,7 @@ impl<'p> Related<'p> {
                 continue;
             }
             let Some(at) = &p.parent else {
-                return Ok(Some(self.no_parent(&here.table, k)));
+                return Ok(Some(p.key));
             };
             let parent = &self.at(at.node).table;
             encode(parent, at.index, k.columns.iter().map(value), &mut key);
@@ -127,13 +126,14 @@ impl<'p> Related<'p> {
                 .lock_parent(parent, at.index, k.columns.len(), &key)
                 .await?
             {
-                return Ok(Some(self.no_parent(&here.table, k)));
+                return Ok(Some(p.key));
             }
         }
         Ok(None)
     }
 
-    fn no_parent(&self, child: &Table, k: &ForeignKeyDef) -> SqlError {
+    /// A row without a parent.
+    pub(super) fn no_parent(&self, child: &Table, k: &ForeignKeyDef) -> SqlError {
         match self.may_know(&k.parent_schema, &k.parent) {
             true => SqlError::no_referenced_row(&k.in_message(&child.def)),
             false => SqlError::fixed(codes::ER_NO_REFERENCED_ROW),

@@ -109,11 +109,6 @@ impl<'p> TableWriter<'p> {
         TableWriter { related, ..self }
     }
 
-    /// Whether other rows may go or change with one that goes.
-    pub fn has_children(&self) -> bool {
-        self.related.is_some_and(|r| r.has_children())
-    }
-
     /// For rows that get these assignments, and where they change the statement's time in the columns `touch`.
     pub fn assigning(self, assigns: &'p [Assign], touch: &'p [u16]) -> TableWriter<'p> {
         TableWriter {

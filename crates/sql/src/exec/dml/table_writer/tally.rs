@@ -16,6 +16,8 @@ pub(crate) struct Tally {
     copied: u64,
     /// Rows that were there already.
     duplicates: u64,
+    /// Rows that violate a CHECK constraint or a CHECK OPTION, which count as none.
+    not_admitted: u64,
     /// The first generated AUTO_INCREMENT value of a row that was inserted.
     first_id: Option<u64>,
     /// The last row's AUTO_INCREMENT value where it was given.
@@ -60,6 +62,11 @@ impl Tally {
     /// So many rows made place for one.
     pub fn removed(&mut self, rows: u64) {
         self.duplicates += rows;
+    }
+
+    /// A row was left out by IGNORE before it was tried.
+    pub fn not_admitted(&mut self) {
+        self.not_admitted += 1;
     }
 
     /// A row is passed over, as there is one already.
@@ -124,6 +131,7 @@ impl Tally {
 
     /// The end of an INSERT or REPLACE of so many rows.
     pub fn of_insert(&self, rows: u64, ignore: bool, warnings: u64) -> Done {
+        let rows = rows - self.not_admitted.min(rows);
         let skipped = if ignore {
             rows - self.copied.min(rows)
         } else {
