@@ -7,9 +7,11 @@
 //! | module | what |
 //! |---|---|
 //! | [`group`] | what a transaction leaves in the log for the binary log |
+//! | [`replica`] | this server as a replica of another |
 //!
 //! What it never does: stand in a commit's way, sync for a commit, or send what is not durable here.
 
 #![warn(clippy::disallowed_types, clippy::missing_errors_doc)]
 
 pub mod group;
+pub mod replica;

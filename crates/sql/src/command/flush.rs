@@ -76,8 +76,8 @@ impl Session {
         }
     }
 
-    /// RESET: of what there is, the persisted variables.
-    pub(crate) fn reset_items(
+    /// RESET: of what there is, the persisted variables and what this server is a replica of.
+    pub(crate) async fn reset_items(
         &mut self,
         granted: &Granted,
         items: &[ResetItem],
@@ -89,7 +89,10 @@ impl Session {
                     self.reset_persist(granted, name.as_deref(), *if_exists)?;
                 }
                 ResetItem::Master(_) => return Err(SqlError::not_supported("RESET MASTER")),
-                ResetItem::Replica { .. } => return Err(SqlError::not_supported("RESET REPLICA")),
+                ResetItem::Replica { all, channel } => {
+                    self.reset_replica(granted, *all, channel.as_deref())
+                        .await?;
+                }
             }
         }
         Ok(Done::default())

@@ -15,6 +15,7 @@ use super::com::COM_NAMES;
 use super::deadlocks::Deadlocks;
 use super::persisted::PersistedStore;
 use super::process::ProcessList;
+use super::replica::Replica;
 use crate::access::AccountId;
 use crate::access::login::Logins;
 use crate::context::accounts::Accounts;
@@ -77,6 +78,8 @@ pub struct Instance {
     pub(crate) tls_reload: OnceLock<TlsReload>,
     /// Where SET PERSIST keeps values: set by a server.
     pub(crate) persisted: OnceLock<PersistedStore>,
+    /// What makes this server a replica of another: set by a server.
+    pub(crate) replica: OnceLock<Arc<dyn Replica>>,
 }
 
 /// The variable that limits what all sessions hold.
@@ -133,6 +136,7 @@ impl Instance {
             prepared: Arc::default(),
             tls_reload: OnceLock::new(),
             persisted: OnceLock::new(),
+            replica: OnceLock::new(),
             memory: Arc::default(),
             deadlocks: Deadlocks::default(),
         });

@@ -12,6 +12,7 @@ mod foreign_keys;
 mod keys;
 mod keywords;
 mod locks;
+mod replica;
 mod server;
 mod spec;
 mod tables;
@@ -52,6 +53,7 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         (SCHEMAS[1], server::PERFORMANCE_SPECS),
         (SCHEMAS[1], empty::PERFORMANCE_SPECS),
         (SCHEMAS[1], locks::PERFORMANCE_SPECS),
+        (SCHEMAS[1], replica::SPECS),
         ("sys", locks::SYS_SPECS),
         ("mysql", empty::MYSQL_SPECS),
         ("mysql", keys::MYSQL_SPECS),

@@ -5,6 +5,7 @@
 mod columns;
 mod create;
 mod engine_status;
+mod replica;
 mod schema;
 mod server;
 mod state;
