@@ -14,6 +14,7 @@
 //! | [`service`] | the task that makes files, and what is shown of them |
 //! | [`dump`] | events to replicas |
 //! | [`describe`], [`statements`] | what statements see of all that |
+//! | [`replica`] | this server as a replica of another |
 //!
 //! What it never does: stand in a commit's way, sync for a commit, or send what is not durable here.
 
@@ -25,6 +26,7 @@ pub mod describe;
 pub mod dump;
 pub mod files;
 pub mod group;
+pub mod replica;
 pub mod service;
 pub mod source;
 pub mod statements;

@@ -144,6 +144,7 @@ fn read_ones(sources: &[Source], defined: &BTreeMap<String, String>) -> BTreeSet
                 "crates/tidemill/",
                 "crates/tidemill-server/",
                 "crates/engine/",
+                "crates/replication/",
             ]
             .iter()
             .any(|c| s.path.starts_with(c));

@@ -104,7 +104,7 @@ impl Session {
         }
     }
 
-    /// RESET: of what there is, the persisted variables and the binary log.
+    /// RESET: of what there is, the persisted variables, the binary log and what this server is a replica of.
     pub(crate) async fn reset_items(
         &mut self,
         granted: &Granted,
@@ -130,7 +130,10 @@ impl Session {
                     self.implicit_commit().await?;
                     unless_killed(&self.engine, log.change(LogChange::Reset(first))).await?;
                 }
-                ResetItem::Replica { .. } => return Err(SqlError::not_supported("RESET REPLICA")),
+                ResetItem::Replica { all, channel } => {
+                    self.reset_replica(granted, *all, channel.as_deref())
+                        .await?;
+                }
             }
         }
         Ok(Done::default())

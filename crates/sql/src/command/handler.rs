@@ -149,6 +149,8 @@ impl Session {
                 found_rows: false,
                 connection_id: self.facts.connection_id,
                 named_locks: &self.instance.named_locks,
+                binary_log: self.instance.binary_log.get().map(|l| &**l),
+                told: None,
             };
             let r = handler::run(ready, position, &mut x, sink).await;
             let (w, n) = x.cx.take_warnings();

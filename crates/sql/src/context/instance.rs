@@ -16,6 +16,7 @@ use super::com::COM_NAMES;
 use super::deadlocks::Deadlocks;
 use super::persisted::PersistedStore;
 use super::process::ProcessList;
+use super::replica::Replica;
 use crate::access::AccountId;
 use crate::access::login::Logins;
 use crate::binary_log::BinaryLog;
@@ -83,6 +84,8 @@ pub struct Instance {
     pub(super) change_log: OnceLock<Arc<dyn ChangeLog>>,
     /// Where SET PERSIST keeps values: set by a server.
     pub(crate) persisted: OnceLock<PersistedStore>,
+    /// What makes this server a replica of another: set by a server.
+    pub(crate) replica: OnceLock<Arc<dyn Replica>>,
 }
 
 /// The variables that say what was done.
@@ -159,6 +162,7 @@ impl Instance {
             persisted: OnceLock::new(),
             binary_log: OnceLock::new(),
             change_log: OnceLock::new(),
+            replica: OnceLock::new(),
             memory: Arc::default(),
             deadlocks: Deadlocks::default(),
         });

@@ -21,6 +21,7 @@ pub mod persisted;
 pub(crate) mod prepared;
 mod process;
 pub(crate) mod prologue;
+pub mod replica;
 mod reports;
 pub(crate) mod roles;
 mod security;

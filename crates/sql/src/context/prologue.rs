@@ -124,6 +124,9 @@ impl Session {
         if read_only_transaction {
             return Err(SqlError::read_only_transaction());
         }
+        if self.applier {
+            return Ok(());
+        }
         let hot = self.instance.globals.hot();
         if hot.super_read_only() != 0 {
             return Err(read_only("--super-read-only"));

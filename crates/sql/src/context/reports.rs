@@ -1,13 +1,15 @@
-//! What a server tells of its transactions and deadlocks: gathered from the connections and the engine, never decided here.
+//! What a server tells of its transactions, of deadlocks and of its part as a replica: gathered from whoever knows it, never decided here.
 
 use std::sync::{Arc, Weak};
 
 use base::TxnId;
 use engine::lock::{Afterwards, Deadlock};
+use types::SqlError;
 
 use super::deadlocks::{Report, ReportListener};
 use super::instance::Instance;
 use super::persisted::PersistedStore;
+use super::replica::{Replica, ReplicaFacts};
 use super::transactions::TransactionRow;
 use crate::persisted::PersistedValue;
 use types::temporal::Zone;
@@ -110,5 +112,24 @@ impl Instance {
     pub(crate) fn last_deadlock(&self, zone: Zone) -> Option<String> {
         let last = self.deadlocks.last.lock().clone()?;
         Some(last.text(&self.engine.catalog(), zone))
+    }
+
+    /// From now on statements about a replica are carried out. The first call counts.
+    pub fn on_replica(&self, replica: Arc<dyn Replica>) {
+        let _second = self.replica.set(replica);
+    }
+
+    /// What carries them out.
+    ///
+    /// # Errors
+    /// 1235: nothing does, as in an embedded database.
+    pub(crate) fn replica(&self) -> Result<Arc<dyn Replica>, SqlError> {
+        let it = self.replica.get().cloned();
+        it.ok_or_else(|| SqlError::not_supported("replication"))
+    }
+
+    /// What there is to show of it.
+    pub(crate) fn replica_facts(&self) -> Option<ReplicaFacts> {
+        self.replica.get()?.facts()
     }
 }

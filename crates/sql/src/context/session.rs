@@ -109,6 +109,8 @@ pub struct Session {
     pub(crate) transport: Option<Arc<PeerTls>>,
     /// For the transaction's savepoints.
     pub(crate) savepoints: Charge,
+    /// It does what another server's binary log says: a server that is read-only for others is not for it.
+    pub(crate) applier: bool,
 }
 
 impl Session {
@@ -197,6 +199,7 @@ impl Session {
             fixed_timestamp: None,
             transport: None,
             savepoints: Charge::to(&memory),
+            applier: false,
             instance: Arc::clone(instance),
             engine,
         };

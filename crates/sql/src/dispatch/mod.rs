@@ -126,6 +126,8 @@ impl Session {
                 Statement::Flush(f) => self.flush(granted, &f.items).await,
                 Statement::Reset(items) => self.reset_items(granted, items).await,
                 Statement::PurgeLogs(p) => self.purge_logs(granted, p, params).await,
+                Statement::ChangeReplication(c) => self.change_replication(granted, c).await,
+                Statement::ReplicaControl(c) => self.control_replica(granted, c).await,
                 Statement::LockTables(tables) => self.lock_tables(granted, tables).await,
                 Statement::UnlockTables => self.unlock_tables().await,
                 Statement::LockInstance(lock) => self.lock_instance(granted, *lock).await,

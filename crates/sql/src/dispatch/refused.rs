@@ -30,7 +30,6 @@ pub(super) fn name_of(s: &Statement) -> String {
         Statement::Signal(_) | Statement::Resignal(_) => "SIGNAL".to_owned(),
         Statement::GetDiagnostics(_) => "GET DIAGNOSTICS".to_owned(),
         Statement::Restart => "RESTART".to_owned(),
-        Statement::ReplicaControl(_) | Statement::ChangeReplication(_) => "replication".to_owned(),
         _ => "this statement".to_owned(),
     }
 }

@@ -40,6 +40,8 @@ mod union;
 mod waiting;
 
 pub(crate) use direct::point_get_now;
+pub(crate) use dml::applied::{Applying, Target};
+pub use dml::applied::{Image, RowChange};
 pub(crate) use dml::numbers::whole;
 pub(crate) use dml::table_writer;
 pub(crate) use dml::update::run_now as update_now;
@@ -122,7 +124,10 @@ pub async fn run(
 ///
 /// # Errors
 /// [`ExecError::Stale`] where one is no longer what it was; 1223, 1205, 1317.
-async fn hold(tables: &[UsedTable], session: &mut engine::Session) -> Result<(), ExecError> {
+pub(crate) async fn hold(
+    tables: &[UsedTable],
+    session: &mut engine::Session,
+) -> Result<(), ExecError> {
     for t in tables {
         if t.writes && !session.begin_writing_now() {
             // In a box, as it is rare.

@@ -13,6 +13,7 @@ mod keys;
 mod keywords;
 mod locks;
 mod metadata_locks;
+mod replica;
 mod server;
 mod spec;
 mod tables;
@@ -55,6 +56,7 @@ static TABLES: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         (SCHEMAS[1], empty::PERFORMANCE_SPECS),
         (SCHEMAS[1], locks::PERFORMANCE_SPECS),
         (SCHEMAS[1], metadata_locks::PERFORMANCE_SPECS),
+        (SCHEMAS[1], replica::SPECS),
         ("sys", locks::SYS_SPECS),
         ("mysql", empty::MYSQL_SPECS),
         ("mysql", keys::MYSQL_SPECS),

@@ -2,6 +2,7 @@
 //!
 //! Never here: what a statement does.
 
+mod applier;
 mod init;
 mod nonblocking;
 mod prepared;
@@ -18,6 +19,7 @@ pub use crate::context::{
     PasswordHasher, PasswordVerifier, Process, ProcessRow, ServerCounts, Session, TlsReload,
     transport,
 };
+pub use applier::AppliedTable;
 pub use nonblocking::{Execution, Pending, UnacknowledgedChange};
 pub use prepared::PreparedInfo;
 

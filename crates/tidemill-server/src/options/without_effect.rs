@@ -200,8 +200,6 @@ const REASONS: &[Reason] = &[
             ("relay_log", Required),
             ("log_replica_updates", Switch),
             ("log_slave_updates", Switch),
-            ("skip_slave_start", Switch),
-            ("skip_replica_start", Switch),
             ("sync_relay_log", Required),
             ("sync_master_info", Required),
             ("master_info_repository", Required),

@@ -41,6 +41,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::task::Poll;
 
+use replication::replica::ReplicaServer;
 use tidemill::open::{OpenDirectory, OpenFailure};
 use wire::auth::AuthContext;
 
@@ -182,6 +183,13 @@ fn serve_open(
             return Err(ServeError::Open(OpenFailure::Option(e)));
         }
     };
+    let replica = match base::block_on(ReplicaServer::start(&database.instance)) {
+        Ok(replica) => replica,
+        Err(e) => {
+            let _second = base::block_on(database.close());
+            return Err(ServeError::Open(OpenFailure::Sql(e)));
+        }
+    };
     let server = Arc::new(Server {
         database,
         auth: AuthContext::default(),
@@ -190,7 +198,9 @@ fn serve_open(
         log: Arc::clone(log),
         max_unauthenticated,
     });
-    let (served, left_behind) = match listen_and_accept(&server, options, ready, until) {
+    let listened = listen_and_accept(&server, options, ready, until);
+    base::block_on(replica.stop());
+    let (served, left_behind) = match listened {
         Ok(left_behind) => (Ok(()), left_behind),
         Err(e) => (Err(e), 0),
     };

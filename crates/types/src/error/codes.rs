@@ -164,6 +164,7 @@ codes! {
     ER_UNKNOWN_SYSTEM_VARIABLE = 1193, "HY000", "Unknown system variable '%-.64s'";
     ER_CRASHED_ON_USAGE = 1194, "HY000", "Table '%-.192s' is marked as crashed and should be repaired";
     ER_WARNING_NOT_COMPLETE_ROLLBACK = 1196, "HY000", "Some non-transactional changed tables couldn't be rolled back";
+    ER_BAD_REPLICA = 1200, "HY000", "The server is not configured as replica; fix in config file or with CHANGE REPLICATION SOURCE TO";
     ER_TOO_MANY_USER_CONNECTIONS = 1203, "42000", "User %-.64s already has more than 'max_user_connections' active connections";
     ER_SET_CONSTANTS_ONLY = 1204, "HY000", "You may only use constant expressions with SET";
     ER_LOCK_WAIT_TIMEOUT = 1205, "HY000", "Lock wait timeout exceeded; try restarting transaction";
@@ -213,6 +214,7 @@ codes! {
     ER_CANT_AGGREGATE_3COLLATIONS = 1270, "HY000", "Illegal mix of collations (%s,%s), (%s,%s), (%s,%s) for operation '%s'";
     ER_CANT_AGGREGATE_NCOLLATIONS = 1271, "HY000", "Illegal mix of collations for operation '%s'";
     ER_UNKNOWN_COLLATION = 1273, "HY000", "Unknown collation: '%-.64s'";
+    ER_BAD_REPLICA_UNTIL_COND = 1277, "HY000", "Incorrect parameter or combination of parameters for START REPLICA UNTIL";
     ER_WRONG_NAME_FOR_INDEX = 1280, "42000", "Incorrect index name '%-.100s'";
     ER_UNKNOWN_STORAGE_ENGINE = 1286, "42000", "Unknown storage engine '%s'";
     ER_WARN_DEPRECATED_SYNTAX = 1287, "HY000", "'%s' is deprecated and will be removed in a future release. Please use %s instead";
@@ -299,6 +301,8 @@ codes! {
     ER_CANT_CHANGE_TX_CHARACTERISTICS = 1568, "25001", "Transaction characteristics can't be changed while a transaction is in progress";
     ER_WRONG_PARAMCOUNT_TO_NATIVE_FCT = 1582, "42000", "Incorrect parameter count in the call to native function '%-.192s'";
     ER_WRONG_PARAMETERS_TO_NATIVE_FCT = 1583, "42000", "Incorrect parameters in the call to native function '%-.192s'";
+    ER_REPLICA_INCIDENT = 1590, "HY000", "The incident %s occurred on the source. Message: %s";
+    ER_REPLICA_FATAL_ERROR = 1593, "HY000", "Fatal error: %s";
     ER_XA_RBTIMEOUT = 1613, "XA106", "XA_RBTIMEOUT: Transaction branch was rolled back: took too long";
     ER_XA_RBDEADLOCK = 1614, "XA102", "XA_RBDEADLOCK: Transaction branch was rolled back: deadlock was detected";
     ER_NEED_REPREPARE = 1615, "HY000", "Prepared statement needs to be re-prepared";
@@ -307,6 +311,7 @@ codes! {
     ER_FUNC_INEXISTENT_NAME_COLLISION = 1630, "42000", "FUNCTION %s does not exist. Check the 'Function Name Parsing and Resolution' section in the Reference Manual";
     ER_TOO_MANY_CONCURRENT_TRXS = 1637, "HY000", "Too many active concurrent transactions";
     ER_UNKNOWN_LOCALE = 1649, "HY000", "Unknown locale: '%-.64s'";
+    ER_REPLICA_CONVERSION_FAILED = 1677, "HY000", "Column %d of table '%-.192s.%-.192s' cannot be converted from type '%-.50s' to type '%-.50s'";
     ER_WARN_DEPRECATED_SYNTAX_NO_REPLACEMENT = 1681, "HY000", "'%s' is deprecated and will be removed in a future release.";
     ER_DATA_OUT_OF_RANGE = 1690, "22003", "%s value is out of range in '%s'";
     ER_ACCESS_DENIED_NO_PASSWORD_ERROR = 1698, "28000", "Access denied for user '%-.48s'@'%-.255s'";
@@ -318,8 +323,10 @@ codes! {
     ER_FOREIGN_DUPLICATE_KEY_WITH_CHILD_INFO = 1761, "23000", "Foreign key constraint for table '%.192s', record '%-.192s' would lead to a duplicate entry in table '%.192s', key '%.192s'";
     ER_FOREIGN_DUPLICATE_KEY_WITHOUT_CHILD_INFO = 1762, "23000", "Foreign key constraint for table '%.192s', record '%-.192s' would lead to a duplicate entry in a child table";
     ER_MALFORMED_GTID_SET_SPECIFICATION = 1772, "HY000", "Malformed GTID set specification '%-.200s'.";
+    ER_BAD_REPLICA_AUTO_POSITION = 1776, "HY000", "Parameters SOURCE_LOG_FILE, SOURCE_LOG_POS, RELAY_LOG_FILE and RELAY_LOG_POS cannot be set when SOURCE_AUTO_POSITION is active.";
     ER_GTID_MODE_CAN_ONLY_CHANGE_ONE_STEP_AT_A_TIME = 1788, "HY000", "The value of @@GLOBAL.GTID_MODE can only be changed one step at a time: OFF <-> OFF_PERMISSIVE <-> ON_PERMISSIVE <-> ON. Also note that this value must be stepped up or down simultaneously on all servers. See the Manual for instructions.";
     ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION = 1792, "25006", "Cannot execute statement in a READ ONLY transaction.";
+    ER_REPLICA_CONFIGURATION = 1794, "HY000", "Replica is not configured or failed to initialize properly. You must at least set --server-id to enable either a source or a replica. Additional error messages can be found in the MySQL error log.";
     ER_UNKNOWN_ALTER_ALGORITHM = 1800, "HY000", "Unknown ALGORITHM '%s'";
     ER_UNKNOWN_ALTER_LOCK = 1801, "HY000", "Unknown LOCK type '%s'";
     ER_TABLESPACE_MISSING = 1812, "HY000", "Tablespace is missing for table %s.";
@@ -342,14 +349,21 @@ codes! {
     ER_ALTER_OPERATION_NOT_SUPPORTED_REASON = 1846, "0A000", "%s is not supported. Reason: %s. Try %s.";
     ER_DUP_UNKNOWN_IN_INDEX = 1859, "23000", "Duplicate entry for key '%-.192s'";
     ER_MUST_CHANGE_PASSWORD_LOGIN = 1862, "HY000", "Your password has expired. To log in you must change it using a client that supports expired passwords.";
+    ER_INCONSISTENT_ERROR = 3002, "HY000", "Query caused different errors on source and replica. Error on source: message (format)='%s' error code=%d; Error on replica:actual message='%s', error code=%d. Default database:'%s'. Query:'%s'";
     ER_FK_DEPTH_EXCEEDED = 3008, "HY000", "Foreign key cascade delete/update exceeds max depth of %d.";
     ER_INVALID_FIELD_SIZE = 3013, "HY000", "Invalid size for column '%s'.";
     ER_INVALID_ARGUMENT_FOR_LOGARITHM = 3020, "HY000", "Invalid argument for logarithm";
+    ER_REPLICA_CHANNEL_IO_THREAD_MUST_STOP = 3021, "HY000", "This operation cannot be performed with a running replica io thread; run STOP REPLICA IO_THREAD FOR CHANNEL '%s' first.";
     ER_QUERY_TIMEOUT = 3024, "HY000", "Query execution was interrupted, maximum statement execution time exceeded";
     ER_AGGREGATE_ORDER_FOR_UNION = 3028, "HY000", "Expression #%u of ORDER BY contains aggregate function and applies to a UNION";
     ER_USER_LOCK_WRONG_NAME = 3057, "42000", "Incorrect user-level lock name '%-.192s'.";
     ER_USER_LOCK_DEADLOCK = 3058, "HY000", "Deadlock found when trying to get user-level lock; try rolling back transaction/releasing locks and restarting lock acquisition.";
     ER_FIELD_IN_ORDER_NOT_SELECT = 3065, "HY000", "Expression #%u of %s is not in SELECT list, references column '%s' which is not in SELECT list; this is incompatible with %s";
+    ER_REPLICA_CHANNEL_DOES_NOT_EXIST = 3074, "HY000", "Replica channel '%s' does not exist.";
+    ER_REPLICA_CHANNEL_MUST_STOP = 3081, "HY000", "This operation cannot be performed with running replication threads; run STOP REPLICA FOR CHANNEL '%s' first";
+    ER_REPLICA_CHANNEL_WAS_RUNNING = 3083, "HY000", "Replication thread(s) for channel '%s' are already running.";
+    ER_REPLICA_CHANNEL_WAS_NOT_RUNNING = 3084, "HY000", "Replication thread(s) for channel '%s' are already stopped.";
+    ER_REPLICA_CHANNEL_SQL_THREAD_MUST_STOP = 3085, "HY000", "This operation cannot be performed with a running replica sql thread; run STOP REPLICA SQL_THREAD FOR CHANNEL '%s' first.";
     ER_GENERATED_COLUMN_FUNCTION_IS_NOT_ALLOWED = 3102, "HY000", "Expression of generated column '%s' contains a disallowed function.";
     ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN = 3105, "HY000", "The value specified for generated column '%s' in table '%s' is not allowed.";
     ER_UNSUPPORTED_ACTION_ON_GENERATED_COLUMN = 3106, "HY000", "'%s' is not supported for generated columns.";

@@ -115,25 +115,39 @@ impl<'a> Rows<'a> {
     /// # Errors
     /// [`ProtocolError::Malformed`]: they end early, or the table's event is of another table.
     pub fn images(&self, map: &TableMap) -> ReadResult<Vec<(Image, Image)>> {
+        let mut left = self.clone();
+        let mut images = Vec::new();
+        while let Some(row) = left.next_row(map)? {
+            images.push(row);
+        }
+        Ok(images)
+    }
+
+    /// Takes the first of the rows off them, as [`images`](Self::images) gives it; `None`: there is none left. Few bytes may stand for
+    /// many values: who does not trust the writer takes a few rows at a time.
+    ///
+    /// # Errors
+    /// As [`images`](Self::images).
+    pub fn next_row(&mut self, map: &TableMap) -> ReadResult<Option<(Image, Image)>> {
         if map.columns.len() != self.columns {
             return Err(ProtocolError::Malformed);
         }
-        let mut r = Reader::new(self.rows);
-        let mut images = Vec::new();
-        while !r.is_empty() {
-            let left = r.rest().len();
-            let first = image(&mut r, self.present, map)?;
-            images.push(match self.change {
-                Change::Write => (Image::new(), first),
-                Change::Delete => (first, Image::new()),
-                Change::Update => (first, image(&mut r, self.present_after, map)?),
-            });
-            // A row of no columns takes no bytes, and there would be no end of them.
-            if r.rest().len() == left {
-                return Err(ProtocolError::Malformed);
-            }
+        if self.rows.is_empty() {
+            return Ok(None);
         }
-        Ok(images)
+        let mut r = Reader::new(self.rows);
+        let first = image(&mut r, self.present, map)?;
+        let row = match self.change {
+            Change::Write => (Image::new(), first),
+            Change::Delete => (first, Image::new()),
+            Change::Update => (first, image(&mut r, self.present_after, map)?),
+        };
+        // A row of no columns takes no bytes, and there would be no end of them.
+        if r.rest().len() == self.rows.len() {
+            return Err(ProtocolError::Malformed);
+        }
+        self.rows = r.take_rest();
+        Ok(Some(row))
     }
 }
 

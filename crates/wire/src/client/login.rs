@@ -37,6 +37,26 @@ pub enum LoginStep {
     Done,
 }
 
+/// The packet that asks for TLS, after the greeting; [`Login::over_tls`] goes on. False where the server has none.
+///
+/// # Errors
+/// [`ProtocolError::Malformed`]: it is no greeting.
+pub fn ssl_request(greeting: &[u8], writer: &mut PacketWriter) -> Result<bool, ClientError> {
+    let greeting = Greeting::parse(greeting)?;
+    if !has(greeting.capabilities, capability::SSL) {
+        return Ok(false);
+    }
+    writer.set_sequence(1);
+    writer.begin();
+    let buf = writer.buf();
+    buf.put_u32((CLIENT | capability::SSL) & greeting.capabilities);
+    buf.put_u32(1 << 30);
+    buf.put_u8(45);
+    buf.put_bytes(&[0; 23]);
+    writer.end();
+    Ok(true)
+}
+
 /// A login under way. Also drives COM_CHANGE_USER on a connection that is open.
 #[derive(Debug)]
 pub struct Login {
@@ -49,6 +69,8 @@ pub struct Login {
     nonce: Nonce,
     greeted: bool,
     key_requested: bool,
+    /// Whether the server's key may be asked for, where it wants the password over an open transport.
+    may_ask_key: bool,
 }
 
 impl Login {
@@ -69,12 +91,25 @@ impl Login {
             nonce: Nonce::from_wire([0; 20]),
             greeted: false,
             key_requested: false,
+            may_ask_key: true,
         }
     }
 
     /// Asks for other capabilities than usual, to see how a server treats clients that have less.
     pub fn set_wanted_capabilities(&mut self, capabilities: u32) {
         self.wanted = capabilities | capability::PROTOCOL_41 | capability::SECURE_CONNECTION;
+    }
+
+    /// The greeting came in the open, and the rest goes over TLS, which was asked for with [`ssl_request`].
+    pub fn over_tls(&mut self) {
+        self.wanted |= capability::SSL;
+        self.secure_transport = true;
+    }
+
+    /// Does not take the server's word for what its key is: over an open transport a password that it does not know already is not
+    /// given to it.
+    pub fn without_key(&mut self) {
+        self.may_ask_key = false;
     }
 
     /// Lets the server ask for the contents of files, for
@@ -184,6 +219,11 @@ impl Login {
                 writer.begin();
                 writer.buf().put_nul_bytes(password);
                 writer.end();
+            }
+            [4] if !self.may_ask_key => {
+                return Err(ClientError::Unsupported(
+                    "a password over a connection that is not secure",
+                ));
             }
             [4] => {
                 writer.begin();

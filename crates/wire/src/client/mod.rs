@@ -10,7 +10,7 @@ pub mod request;
 mod result;
 mod value;
 
-pub use login::{Login, LoginStep};
+pub use login::{Login, LoginStep, ssl_request};
 pub use result::{Column, ResultReader, ResultSet, ServerError};
 pub use value::Value;
 

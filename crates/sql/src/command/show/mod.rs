@@ -6,6 +6,7 @@ mod binary_log;
 mod columns;
 mod create;
 mod engine_status;
+mod replica;
 mod schema;
 mod server;
 mod state;

@@ -137,7 +137,9 @@ pub(super) fn fixed(s: &mut Session, what: &ShowWhat) -> Result<RowSet, SqlError
         ShowWhat::Collation => collations(),
         ShowWhat::Plugins => plugins(),
         ShowWhat::Privileges => privileges(),
-        ShowWhat::ReplicaStatus { slave, .. } => replica_status(*slave),
+        ShowWhat::ReplicaStatus { slave, channel, .. } => {
+            super::replica::status(s, *slave, channel.as_deref())?
+        }
         ShowWhat::BinlogEvents { .. } => nothing(&[
             "Log_name",
             "Pos",
@@ -216,29 +218,4 @@ pub(super) fn fixed(s: &mut Session, what: &ShowWhat) -> Result<RowSet, SqlError
 fn check_schema(s: &mut Session, schema: Option<&str>) -> Result<(), SqlError> {
     let name = s.schema_or_current(schema)?;
     s.find_schema(&name).map(drop)
-}
-
-fn replica_status(slave: bool) -> RowSet {
-    let (role, source) = if slave {
-        ("Slave", "Master")
-    } else {
-        ("Replica", "Source")
-    };
-    let names = [
-        format!("{role}_IO_State"),
-        format!("{source}_Host"),
-        format!("{source}_User"),
-        format!("{source}_Port"),
-        "Connect_Retry".to_owned(),
-        format!("{source}_Log_File"),
-        format!("Read_{source}_Log_Pos"),
-        "Relay_Log_File".to_owned(),
-        "Relay_Log_Pos".to_owned(),
-        format!("Relay_{source}_Log_File"),
-        format!("{role}_IO_Running"),
-        format!("{role}_SQL_Running"),
-        format!("Seconds_Behind_{source}"),
-    ];
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    nothing(&names)
 }

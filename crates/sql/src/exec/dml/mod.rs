@@ -7,10 +7,12 @@
 //! | `update`, `collected` | UPDATE: by key, while scanning, or of rows found before; `edit` makes the new row, `assign` keeps values of when rows were found |
 //! | `delete` | DELETE in the same three ways |
 //! | `target_scan`, `target_keys` | rows to be changed: as a scan finds them, or all of them first |
+//! | `applied` | rows that another server has changed, as its binary log has them |
 //! | `values` | values for storage |
 //! | `row_rules` | generated columns and CHECK constraints of one row |
 //! | `table_writer` | the change itself, what stands before and after it, and what is counted |
 
+pub(super) mod applied;
 mod assign;
 mod collected;
 pub(super) mod delete;

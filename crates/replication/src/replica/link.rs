@@ -1,0 +1,295 @@
+//! The connection to a source: a socket, TLS, a login, statements, and then its stream of packets. Another thread may shut the socket, which
+//! ends whatever waits on it.
+
+use std::io::{Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::Duration;
+
+use wire::client::{ClientError, Login, LoginStep, ResultReader, ResultSet, request, ssl_request};
+use wire::command::code;
+use wire::packet::{Decoder, PacketWriter};
+use wire::write::Put;
+
+use super::source::Source;
+use super::tls;
+
+/// MySQL's numbers of errors that a client makes itself.
+mod number {
+    pub const CONNECTION: u16 = 2003;
+    pub const UNKNOWN_HOST: u16 = 2005;
+    pub const LOST: u16 = 2013;
+    pub const SSL: u16 = 2026;
+    pub const MALFORMED: u16 = 2027;
+    pub const AUTHENTICATION: u16 = 2061;
+}
+
+/// Why the connection is of no use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Broken {
+    /// MySQL's number.
+    pub number: u16,
+    /// What it says.
+    pub message: String,
+    /// The server said so itself.
+    pub by_server: bool,
+}
+
+impl Broken {
+    fn own(number: u16, message: impl Into<String>) -> Broken {
+        Broken {
+            number,
+            message: message.into(),
+            by_server: false,
+        }
+    }
+
+    /// Its bytes make no sense.
+    pub fn malformed() -> Broken {
+        Broken::own(number::MALFORMED, "Malformed packet")
+    }
+}
+
+impl From<ClientError> for Broken {
+    fn from(e: ClientError) -> Broken {
+        match e {
+            ClientError::Server(e) => Broken {
+                number: e.code,
+                message: e.message,
+                by_server: true,
+            },
+            ClientError::Io(_) => {
+                Broken::own(number::LOST, "Lost connection to MySQL server during query")
+            }
+            ClientError::Protocol(e) => Broken::own(number::MALFORMED, e.message()),
+            ClientError::Unsupported(what) => Broken::own(
+                number::AUTHENTICATION,
+                format!("Authentication requires secure connection: {what}"),
+            ),
+        }
+    }
+}
+
+enum Stream {
+    Plain(TcpStream),
+    Tls(Box<tls::Tls>),
+}
+
+impl Stream {
+    fn read(&mut self, space: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            let n = match self {
+                Stream::Plain(s) => s.read(space),
+                Stream::Tls(s) => s.read(space),
+            };
+            match n {
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                n => return n,
+            }
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        match self {
+            Stream::Plain(s) => s.write_all(bytes),
+            Stream::Tls(s) => s.write_all(bytes).and_then(|()| s.flush()),
+        }
+    }
+}
+
+/// A connection that is logged in.
+pub(super) struct Link {
+    stream: Stream,
+    decoder: Decoder,
+    writer: PacketWriter,
+    login: Login,
+}
+
+impl Link {
+    /// Connects and logs in. `shut` is given the socket before anything is said, for whoever may want to shut it. A packet longer than
+    /// `largest` is refused, and so is a silence longer than `silence`.
+    pub fn connect(
+        source: &Source,
+        silence: Duration,
+        largest: usize,
+        shut: impl FnOnce(TcpStream),
+    ) -> Result<Link, Broken> {
+        let f = &source.facts;
+        let addresses = (f.host.as_str(), f.port).to_socket_addrs().map_err(|e| {
+            let text = format!("Unknown MySQL server host '{}' ({e})", f.host);
+            Broken::own(number::UNKNOWN_HOST, text)
+        })?;
+        let mut last = std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
+        let mut socket = None;
+        for a in addresses {
+            match TcpStream::connect_timeout(&a, silence) {
+                Ok(s) => {
+                    socket = Some(s);
+                    break;
+                }
+                Err(e) => last = e,
+            }
+        }
+        let refused = |e: &std::io::Error| {
+            let (host, port) = (&f.host, f.port);
+            let text = format!(
+                "Can't connect to MySQL server on '{host}:{port}' ({})",
+                e.raw_os_error().unwrap_or(0)
+            );
+            Broken::own(number::CONNECTION, text)
+        };
+        let socket = socket.ok_or_else(|| refused(&last))?;
+        let prepared = socket
+            .set_nodelay(true)
+            .and_then(|()| socket.set_read_timeout(Some(silence)))
+            .and_then(|()| socket.set_write_timeout(Some(silence)))
+            .and_then(|()| socket.try_clone());
+        shut(prepared.map_err(|e| refused(&e))?);
+        let mut login = Login::new(&f.user, &source.password, None, false);
+        if !f.get_public_key {
+            login.without_key();
+        }
+        let mut link = Link {
+            stream: Stream::Plain(socket),
+            decoder: Decoder::new(largest),
+            writer: PacketWriter::new(),
+            login,
+        };
+        link.log_in(source)?;
+        Ok(link)
+    }
+
+    fn log_in(&mut self, source: &Source) -> Result<(), Broken> {
+        let greeting = self.packet()?.to_vec();
+        let mut sequence = 1;
+        if source.facts.ssl && greeting.first() != Some(&0xFF) {
+            if !ssl_request(&greeting, &mut self.writer)? {
+                return Err(Broken::own(
+                    number::SSL,
+                    "SSL connection error: SSL is required but the server doesn't support it",
+                ));
+            }
+            self.flush()?;
+            // What has come in the open behind the greeting is not the server's word over TLS.
+            self.decoder.take_buffered();
+            self.start_tls(source)?;
+            self.login.over_tls();
+            sequence = 2;
+        }
+        let mut packet = greeting;
+        self.decoder.set_sequence(sequence);
+        loop {
+            self.writer.set_sequence(self.decoder.sequence());
+            let step = self.login.packet(&packet, &mut self.writer)?;
+            self.flush()?;
+            if step == LoginStep::Done {
+                return Ok(());
+            }
+            packet = self.packet()?.to_vec();
+        }
+    }
+
+    fn start_tls(&mut self, source: &Source) -> Result<(), Broken> {
+        let Stream::Plain(socket) = &self.stream else {
+            return Ok(());
+        };
+        let failed = |e: String| Broken::own(number::SSL, format!("SSL connection error: {e}"));
+        let socket = socket.try_clone().map_err(|e| failed(e.to_string()))?;
+        let tls = tls::over(socket, &source.facts).map_err(failed)?;
+        self.stream = Stream::Tls(Box::new(tls));
+        Ok(())
+    }
+
+    /// Runs a statement.
+    pub fn query(&mut self, sql: &str) -> Result<Vec<ResultSet>, Broken> {
+        let capabilities = self.login.capabilities();
+        request::query(sql.as_bytes(), capabilities, &mut self.writer);
+        self.flush()?;
+        let mut reader = ResultReader::new(capabilities, false);
+        loop {
+            let packet = self.packet()?.to_vec();
+            if let Some(results) = reader.packet(&packet)? {
+                return Ok(results);
+            }
+        }
+    }
+
+    /// The first value of a statement's result; empty for NULL.
+    pub fn value(&mut self, sql: &str) -> Result<String, Broken> {
+        let results = self.query(sql)?;
+        let value = results.first().and_then(|r| r.rows.first()?.first());
+        Ok(value.and_then(|v| v.as_str()).unwrap_or("").to_owned())
+    }
+
+    /// COM_REGISTER_SLAVE.
+    pub fn register(&mut self, server_id: u32, port: u16) -> Result<(), Broken> {
+        let mut body = Vec::new();
+        body.put_u32(server_id);
+        // Neither host nor account are told.
+        body.put_bytes(&[0, 0, 0]);
+        body.put_u16(port);
+        body.put_u32(0);
+        body.put_u32(0);
+        request::command(code::REGISTER_SLAVE, &body, &mut self.writer);
+        self.flush()?;
+        let packet = self.packet()?.to_vec();
+        let mut reader = ResultReader::new(self.login.capabilities(), false);
+        reader.packet(&packet)?;
+        Ok(())
+    }
+
+    /// COM_BINLOG_DUMP: from now on [`packet`](Self::packet) gives events.
+    pub fn dump(&mut self, server_id: u32, file: &str, position: u32) -> Result<(), Broken> {
+        let mut body = Vec::new();
+        body.put_u32(position);
+        body.put_u16(0);
+        body.put_u32(server_id);
+        body.put_bytes(file.as_bytes());
+        request::command(code::BINLOG_DUMP, &body, &mut self.writer);
+        self.flush()
+    }
+
+    /// COM_BINLOG_DUMP_GTID: the transactions that are not in the set.
+    pub fn dump_gtid(&mut self, server_id: u32, set: &[u8]) -> Result<(), Broken> {
+        /// The set counts, and not the place.
+        const THROUGH_GTID: u16 = 4;
+        let mut body = Vec::new();
+        body.put_u16(THROUGH_GTID);
+        body.put_u32(server_id);
+        body.put_u32(0);
+        body.put_u64(super::place::FIRST);
+        body.put_u32(set.len() as u32);
+        body.put_bytes(set);
+        request::command(code::BINLOG_DUMP_GTID, &body, &mut self.writer);
+        self.flush()
+    }
+
+    /// The next packet.
+    pub fn packet(&mut self) -> Result<&[u8], Broken> {
+        let place = loop {
+            match self.decoder.take_packet() {
+                Ok(Some(place)) => break place,
+                Ok(None) => {}
+                Err(e) => return Err(ClientError::Protocol(e).into()),
+            }
+            let n = self
+                .stream
+                .read(self.decoder.space())
+                .map_err(ClientError::Io)?;
+            if n == 0 {
+                return Err(Broken::own(
+                    number::LOST,
+                    "Lost connection to MySQL server during query",
+                ));
+            }
+            self.decoder.filled(n);
+        };
+        Ok(self.decoder.payload(place))
+    }
+
+    fn flush(&mut self) -> Result<(), Broken> {
+        self.decoder.set_sequence(self.writer.sequence());
+        let sent = self.stream.write_all(self.writer.pending());
+        self.writer.advance(usize::MAX);
+        sent.map_err(|e| ClientError::Io(e).into())
+    }
+}

@@ -1,0 +1,451 @@
+//! This server as a replica of another: MySQL, MariaDB, or its like.
+//!
+//! A receiver has a connection to the source and puts what comes into a queue in memory; an applier takes it from there. Each is a thread of
+//! its own while it runs. How far transactions are applied is written with each of them; nothing else is kept, and what was received and
+//! not applied is asked for again. Decision 0048 says why.
+//!
+//! | module | what |
+//! |---|---|
+//! | `place` | how far a replica has come |
+//! | `source` | where the source is: the options of CHANGE REPLICATION SOURCE TO |
+//! | `until` | where START REPLICA UNTIL ends |
+//! | `store` | what is kept of them in tables |
+//! | `queue` | what was received and is not applied yet |
+//! | `state` | what the threads and statements share |
+//! | `tls`, `link` | the connection to the source |
+//! | `receiver` | from the connection to the queue |
+//! | `catalog` | whether a change of definitions took place |
+//! | `convert` | columns of the source as columns here |
+//! | `statement`, `payload`, `row_events`, `applier` | from the queue to tables; `stopped`: why not |
+//!
+//! What it never does: sync for itself, believe a length or a type that a source names, or change rows but through a session.
+
+mod applier;
+mod catalog;
+mod convert;
+mod link;
+mod payload;
+mod place;
+mod queue;
+mod receiver;
+mod row_events;
+mod source;
+mod state;
+mod statement;
+mod stopped;
+mod store;
+mod tls;
+mod until;
+
+use std::sync::Arc;
+
+use base::lock::Mutex;
+use sql::context::replica::{Answer, Receiving, Replica, ReplicaFacts};
+use sql::{Instance, Session};
+use sql_parser::ast::{ChangeReplication, ReplicaControl};
+use types::error::codes;
+use types::{Level, SqlError, Warning};
+
+use place::Place;
+use source::Source;
+use state::Shared;
+use until::Until;
+
+/// A server's part as a replica.
+pub struct ReplicaServer {
+    shared: Arc<Shared>,
+    /// One statement about it at a time.
+    changing: Arc<Changing>,
+}
+
+/// Whether a statement is at work, and who waits for it.
+#[derive(Default)]
+struct Changing {
+    busy: Mutex<bool>,
+    free: base::Event,
+}
+
+/// The right to change it.
+struct Turn(Arc<Changing>);
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *self.0.busy.lock() = false;
+        self.0.free.fire();
+    }
+}
+
+/// One of the two threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Receiver,
+    Applier,
+}
+
+/// 3074.
+fn no_channel(name: &str) -> SqlError {
+    SqlError::new(
+        codes::ER_REPLICA_CHANNEL_DOES_NOT_EXIST,
+        format!("Replica channel '{name}' does not exist."),
+    )
+}
+
+fn check_channel(channel: Option<&str>) -> Result<(), SqlError> {
+    match channel {
+        Some(name) if !name.is_empty() => Err(no_channel(name)),
+        _ => Ok(()),
+    }
+}
+
+impl ReplicaServer {
+    /// Joins it to a server. What was running when the server ended runs again, unless `skip_replica_start` is on.
+    ///
+    /// # Errors
+    /// What reading its tables fails with.
+    pub async fn start(instance: &Arc<Instance>) -> Result<Arc<ReplicaServer>, SqlError> {
+        let server = Arc::new(ReplicaServer {
+            shared: Arc::new(Shared::new(Arc::clone(instance))),
+            changing: Arc::default(),
+        });
+        let kept = {
+            let mut s = server.session();
+            let kept = store::read(&mut s).await;
+            s.close().await;
+            kept?
+        };
+        if let Some((source, place)) = kept {
+            server.put(source, place);
+            let configured = server.shared.variable("server_id") != 0;
+            if server.shared.variable("skip_replica_start") == 0 && configured {
+                server.begin(Part::Applier)?;
+                server.begin(Part::Receiver)?;
+            }
+        }
+        instance.on_replica(Arc::clone(&server) as Arc<dyn Replica>);
+        Ok(server)
+    }
+
+    /// Ends both threads, and waits for them. The server is about to end.
+    pub async fn stop(&self) {
+        let _turn = self.turn().await;
+        self.end(Part::Receiver).await;
+        self.end(Part::Applier).await;
+    }
+
+    fn session(&self) -> Session {
+        let id = self.shared.instance.next_connection_id();
+        Session::of_the_applier(&self.shared.instance, id)
+    }
+
+    async fn turn(&self) -> Turn {
+        let take = || {
+            let mut busy = self.changing.busy.lock();
+            (!std::mem::replace(&mut *busy, true)).then_some(())
+        };
+        self.changing.free.wait_for(take).await;
+        Turn(Arc::clone(&self.changing))
+    }
+
+    fn put(&self, source: Source, place: Place) {
+        {
+            let mut s = self.shared.state();
+            s.source = Some(source);
+            s.place = place.clone();
+            s.received = place.log.clone();
+        }
+        self.shared.begin_stream(place);
+    }
+
+    fn runs(&self, part: Part) -> bool {
+        let s = self.shared.state();
+        match part {
+            Part::Receiver => s.receiver_runs,
+            Part::Applier => s.applier_runs,
+        }
+    }
+
+    /// Begins a thread, if it does not run; whether it did not.
+    fn begin(&self, part: Part) -> Result<bool, SqlError> {
+        let limit = self.shared.variable("replica_pending_jobs_size_max");
+        self.shared.queue.set_limit(limit);
+        {
+            let mut s = self.shared.state();
+            match part {
+                Part::Receiver if s.receiver_runs => return Ok(false),
+                Part::Applier if s.applier_runs => return Ok(false),
+                Part::Receiver => {
+                    s.receiver_runs = true;
+                    s.receiving = Receiving::Connecting;
+                    s.receiver_failure = Default::default();
+                    s.retrieved = Default::default();
+                }
+                Part::Applier => {
+                    s.applier_runs = true;
+                    s.applier_failure = Default::default();
+                }
+            }
+        }
+        let shared = Arc::clone(&self.shared);
+        let (name, run): (_, fn(&Shared)) = match part {
+            Part::Receiver => {
+                shared.queue.stop_putting(false);
+                ("replica-receiver", receiver::run)
+            }
+            Part::Applier => {
+                shared.queue.stop_taking(false);
+                ("replica-applier", applier::run)
+            }
+        };
+        let spawned = std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || run(&shared));
+        if spawned.is_err() {
+            let mut s = self.shared.state();
+            match part {
+                Part::Receiver => (s.receiver_runs, s.receiving) = (false, Receiving::No),
+                Part::Applier => s.applier_runs = false,
+            }
+            return Err(SqlError::fixed(codes::ER_OUT_OF_RESOURCES));
+        }
+        Ok(true)
+    }
+
+    /// Ends a thread and waits for that; whether it ran.
+    async fn end(&self, part: Part) -> bool {
+        if !self.runs(part) {
+            return false;
+        }
+        match part {
+            Part::Receiver => {
+                self.shared.queue.stop_putting(true);
+                self.shared.shut_socket();
+            }
+            Part::Applier => self.shared.queue.stop_taking(true),
+        }
+        self.shared
+            .ended
+            .wait_for(|| (!self.runs(part)).then_some(()))
+            .await;
+        true
+    }
+
+    async fn change(&self, change: &ChangeReplication) -> Result<Vec<Warning>, SqlError> {
+        if change.channel.as_deref().is_some_and(|c| !c.is_empty()) {
+            return Err(SqlError::not_supported("more than one replication channel"));
+        }
+        let _turn = self.turn().await;
+        let must_stop = |code, which: &str, option: &str| {
+            SqlError::new(
+                code,
+                format!(
+                    "This operation cannot be performed with a running replica {which} thread; run STOP REPLICA {option} FOR \
+                     CHANNEL '' first."
+                ),
+            )
+        };
+        let (kept, running) = {
+            let s = self.shared.state();
+            let kept = s.source.clone().map(|source| (source, s.place.clone()));
+            (kept, (s.receiver_runs, s.applier_runs))
+        };
+        let (mut source, mut place) = kept.unwrap_or((Source::default(), Place::start()));
+        let begin = source.change(&change.options)?;
+        match running {
+            (true, _) => {
+                let code = codes::ER_REPLICA_CHANNEL_IO_THREAD_MUST_STOP;
+                return Err(must_stop(code, "io", "IO_THREAD"));
+            }
+            (_, true) => {
+                let code = codes::ER_REPLICA_CHANNEL_SQL_THREAD_MUST_STOP;
+                return Err(must_stop(code, "sql", "SQL_THREAD"));
+            }
+            _ => {}
+        }
+        if begin.elsewhere {
+            place.log = Place::start().log;
+            place.unfinished = None;
+        }
+        if let Some(file) = begin.file {
+            place.log.file = file;
+            place.log.position = place::FIRST;
+            place.unfinished = None;
+        }
+        if let Some(position) = begin.position {
+            place.log.position = position;
+            place.unfinished = None;
+        }
+        let mut s = self.session();
+        let done = async {
+            store::make_tables(&mut s).await?;
+            store::write(&mut s, &source, &place).await
+        };
+        let done = done.await;
+        s.close().await;
+        done?;
+        self.put(source, place);
+        Ok(Vec::new())
+    }
+
+    async fn start_or_stop(&self, control: &ReplicaControl) -> Result<Vec<Warning>, SqlError> {
+        check_channel(control.channel.as_deref())?;
+        let both = !control.io_thread && !control.sql_thread;
+        let mut parts = Vec::new();
+        // Where the applier stands is where the receiver is to begin.
+        if both || control.sql_thread {
+            parts.push(Part::Applier);
+        }
+        if both || control.io_thread {
+            parts.push(Part::Receiver);
+        }
+        let until = Until::of(&control.options)?;
+        let _turn = self.turn().await;
+        let mut any = false;
+        if control.start {
+            if self.shared.state().source.is_none() {
+                return Err(SqlError::fixed(codes::ER_BAD_REPLICA));
+            }
+            if self.shared.variable("server_id") == 0 {
+                return Err(SqlError::fixed(codes::ER_REPLICA_CONFIGURATION));
+            }
+            if parts.contains(&Part::Applier) && !self.runs(Part::Applier) {
+                let skip = self.take_skip_counter();
+                let mut s = self.shared.state();
+                s.until = until;
+                s.skip = skip;
+            }
+            for part in parts {
+                any |= self.begin(part)?;
+            }
+        } else {
+            for part in parts.into_iter().rev() {
+                any |= self.end(part).await;
+            }
+        }
+        Ok(match (any, control.start) {
+            (true, _) => Vec::new(),
+            (false, true) => vec![Warning::new(
+                Level::Note,
+                codes::ER_REPLICA_CHANNEL_WAS_RUNNING,
+                "Replication thread(s) for channel '' are already running.",
+            )],
+            (false, false) => vec![Warning::new(
+                Level::Note,
+                codes::ER_REPLICA_CHANNEL_WAS_NOT_RUNNING,
+                "Replication thread(s) for channel '' are already stopped.",
+            )],
+        })
+    }
+
+    /// What `sql_replica_skip_counter` says; it says so once.
+    fn take_skip_counter(&self) -> u64 {
+        let name = "sql_replica_skip_counter";
+        let n = self.shared.variable(name);
+        if n != 0 {
+            // It takes any number, this one too.
+            let _set = self.shared.instance.globals().set_option(name, "0");
+        }
+        n
+    }
+
+    async fn forget(&self, all: bool, channel: Option<&str>) -> Result<Vec<Warning>, SqlError> {
+        check_channel(channel)?;
+        let _turn = self.turn().await;
+        if self.runs(Part::Receiver) || self.runs(Part::Applier) {
+            return Err(SqlError::new(
+                codes::ER_REPLICA_CHANNEL_MUST_STOP,
+                "This operation cannot be performed with running replication threads; run STOP REPLICA FOR CHANNEL '' first",
+            ));
+        }
+        let (source, place) = {
+            let s = self.shared.state();
+            let Some(source) = s.source.clone() else {
+                return Ok(Vec::new());
+            };
+            // What was executed stays so.
+            let place = Place {
+                log: Place::start().log,
+                unfinished: None,
+                ..s.place.clone()
+            };
+            (source, place)
+        };
+        let mut s = self.session();
+        let done = match all {
+            true => store::forget(&mut s).await,
+            false => store::write(&mut s, &source, &place).await,
+        };
+        s.close().await;
+        done?;
+        self.put(source, place);
+        let mut s = self.shared.state();
+        s.receiver_failure = Default::default();
+        s.applier_failure = Default::default();
+        s.retrieved = Default::default();
+        (s.server_id, s.heartbeats, s.retries) = (0, (0, 0), 0);
+        s.uuid.clear();
+        if all {
+            s.source = None;
+            s.place = Place::start();
+        }
+        Ok(Vec::new())
+    }
+}
+
+impl Replica for ReplicaServer {
+    fn change_source<'a>(&'a self, change: &'a ChangeReplication) -> Answer<'a> {
+        Box::pin(self.change(change))
+    }
+
+    fn control<'a>(&'a self, control: &'a ReplicaControl) -> Answer<'a> {
+        Box::pin(self.start_or_stop(control))
+    }
+
+    fn reset<'a>(&'a self, all: bool, channel: Option<&'a str>) -> Answer<'a> {
+        Box::pin(self.forget(all, channel))
+    }
+
+    fn facts(&self) -> Option<ReplicaFacts> {
+        let waiting_bytes = self.shared.queue.bytes();
+        let idle = self.shared.queue.is_empty();
+        let now = self.shared.instance.wall_us() / 1_000_000;
+        let now = u64::try_from(now).unwrap_or(0);
+        let counter = self.shared.variable("sql_replica_skip_counter");
+        let s = self.shared.state();
+        let source = s.source.as_ref()?;
+        let caught_up = idle && s.applying_gtid.is_empty();
+        let behind = match caught_up {
+            true => 0,
+            false => now.saturating_sub(s.event_time.into()),
+        };
+        let executed = match s.place.maria.is_empty() {
+            false if s.place.gtids.is_empty() => place::maria_text(&s.place.maria),
+            _ => s.place.gtids.to_string(),
+        };
+        Some(ReplicaFacts {
+            source: source.facts.clone(),
+            receiver_state: s.receiver_state,
+            receiving: s.receiving,
+            received: s.received.clone(),
+            applied: s.place.log.clone(),
+            applier_state: s.applier_state,
+            applying: s.applier_runs,
+            waiting_bytes,
+            seconds_behind: Some(behind),
+            remaining_delay: s.delayed_until.map(|d| d.saturating_sub(now)),
+            receiver_failure: s.receiver_failure.clone(),
+            applier_failure: s.applier_failure.clone(),
+            skip_counter: s.skip + counter,
+            until: s
+                .until
+                .as_ref()
+                .map_or(("None", Default::default()), Until::shown),
+            source_server_id: s.server_id,
+            source_uuid: s.uuid.clone(),
+            retrieved_gtids: s.retrieved.to_string(),
+            executed_gtids: executed,
+            applying_gtid: s.applying_gtid.clone(),
+            retries: s.retries,
+            heartbeats: s.heartbeats,
+        })
+    }
+}

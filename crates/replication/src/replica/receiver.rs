@@ -1,0 +1,434 @@
+//! The receiver: connects to the source, asks for its events from where the applier stands, verifies them and puts them into the queue.
+//! When the connection is lost, it goes on behind the last event that came. It believes nothing: what makes no sense ends it, and what is
+//! said of lengths is held against what has come.
+
+use std::time::Duration;
+
+use sql::context::replica::{LogPlace, Receiving};
+use wire::binlog::control::{Heartbeat, Rotate, Transaction};
+use wire::binlog::format::Format;
+use wire::binlog::frame::{Checksum, Event};
+use wire::binlog::header::{self, Header, flag, kind};
+use wire::client::ServerError;
+use wire::read::Reader;
+use wire::response::{EOF_HEADER, ERR_HEADER};
+
+use super::link::{Broken, Link};
+use super::place::{FIRST, Place, maria_text};
+use super::queue::{NotPut, Queued};
+use super::source::Source;
+use super::state::Shared;
+
+/// MySQL's numbers of what ends a receiver for good.
+mod number {
+    pub const SOURCE_SAYS: u16 = 1236;
+    pub const FATAL_READING: u16 = 13114;
+    pub const SAME_SERVER_ID: u16 = 13117;
+    pub const FAILED: u16 = 13121;
+}
+
+/// Why a stream ended.
+enum End {
+    /// The receiver is to end.
+    Stop,
+    /// Another stream is wanted.
+    OtherStream,
+    /// To be tried again.
+    Lost(Broken),
+    /// Not to be tried again.
+    Fatal(u16, String),
+}
+
+impl From<Broken> for End {
+    fn from(b: Broken) -> End {
+        End::Lost(b)
+    }
+}
+
+impl From<wire::ProtocolError> for End {
+    fn from(_: wire::ProtocolError) -> End {
+        End::Fatal(
+            number::FAILED,
+            "Relay log read failure: Could not parse an event that the source has sent".to_owned(),
+        )
+    }
+}
+
+/// Where a stream is to go on, if it is that of the server it was before.
+struct Behind {
+    stream: u64,
+    uuid: String,
+    server_id: u32,
+    place: LogPlace,
+}
+
+/// The receiver's thread.
+pub(super) fn run(shared: &Shared) {
+    let mut tries = 0u64;
+    let mut behind: Option<Behind> = None;
+    loop {
+        let (stream, place) = shared.queue.start();
+        let source = {
+            let mut s = shared.state();
+            s.receiving = Receiving::Connecting;
+            s.receiver_state = "Connecting to source";
+            s.source.clone().unwrap_or_default()
+        };
+        let mut receiver = Receiver {
+            shared,
+            source: &source,
+            stream,
+            behind: &mut behind,
+            checksum: Checksum::None,
+            place: place.log.clone(),
+            connected: false,
+        };
+        let end = receiver.receive(&place);
+        let connected = receiver.connected;
+        shared.state().socket = None;
+        if shared.queue.is_putting_stopped() {
+            break;
+        }
+        match end {
+            End::Stop => break,
+            End::OtherStream => {}
+            // It was shut so that another stream begins.
+            End::Lost(_) if shared.queue.stream() != stream => {}
+            End::Lost(broken) => {
+                tries = if connected { 1 } else { tries + 1 };
+                if !lost(shared, &source, &broken, tries, connected) {
+                    break;
+                }
+            }
+            End::Fatal(number, message) => {
+                let failure = shared.failure(number, message);
+                shared.state().receiver_failure = failure;
+                break;
+            }
+        }
+    }
+    let mut s = shared.state();
+    s.receiving = Receiving::No;
+    s.receiver_state = "";
+    s.receiver_runs = false;
+    s.socket = None;
+    drop(s);
+    shared.ended.fire();
+}
+
+/// Notes that a connection was lost or did not come about, and waits until it is time to try again. False: it is not to be.
+fn lost(shared: &Shared, source: &Source, broken: &Broken, tries: u64, connected: bool) -> bool {
+    let f = &source.facts;
+    let what = match connected {
+        true => "error reconnecting",
+        false => "error connecting",
+    };
+    let message = format!(
+        "{what} to source '{}@{}:{}' - retry-time: {} retries: {tries} message: {}",
+        f.user, f.host, f.port, f.connect_retry, broken.message
+    );
+    let failure = shared.failure(broken.number, message);
+    {
+        let mut s = shared.state();
+        s.receiver_failure = failure;
+        s.receiving = Receiving::Connecting;
+        s.receiver_state = "Waiting to reconnect after a failed source event read";
+    }
+    if tries > f.retry_count {
+        return false;
+    }
+    // At once after a connection that worked; then with a pause, which the user has set.
+    if !connected {
+        let pause = Duration::from_secs(f.connect_retry.into());
+        shared.queue.rest(pause, true);
+    }
+    !shared.queue.is_putting_stopped()
+}
+
+struct Receiver<'s> {
+    shared: &'s Shared,
+    source: &'s Source,
+    stream: u64,
+    behind: &'s mut Option<Behind>,
+    checksum: Checksum,
+    /// Behind the last event.
+    place: LogPlace,
+    connected: bool,
+}
+
+impl Receiver<'_> {
+    fn receive(&mut self, place: &Place) -> End {
+        match self.stream_events(place) {
+            Ok(()) => End::Stop,
+            Err(end) => end,
+        }
+    }
+
+    fn stream_events(&mut self, place: &Place) -> Result<(), End> {
+        let shared = self.shared;
+        let silence = Duration::from_secs(shared.variable("replica_net_timeout").max(1));
+        let largest = shared.variable("replica_max_allowed_packet") as usize;
+        let mut link = Link::connect(self.source, silence, largest, |socket| {
+            shared.state().socket = Some(socket);
+        })?;
+        // Who has stopped it since has not seen the socket.
+        if shared.queue.is_putting_stopped() {
+            return Err(End::Stop);
+        }
+        self.ask(&mut link, place)?;
+        self.connected = true;
+        {
+            let mut s = shared.state();
+            s.receiving = Receiving::Yes;
+            s.receiver_state = "Waiting for source to send event";
+            s.receiver_failure = Default::default();
+        }
+        loop {
+            let packet = link.packet()?;
+            match packet.split_first() {
+                Some((0, event)) => self.event(event)?,
+                Some((&ERR_HEADER, _)) => {
+                    let e = ServerError::parse(packet)?;
+                    return Err(refused(e));
+                }
+                Some((&EOF_HEADER, _)) => {
+                    return Err(End::Lost(Broken {
+                        number: 2013,
+                        message: "The source ended the stream".to_owned(),
+                        by_server: true,
+                    }));
+                }
+                _ => return Err(Broken::malformed().into()),
+            }
+        }
+    }
+
+    /// What a replica says before it is sent events.
+    fn ask(&mut self, link: &mut Link, place: &Place) -> Result<(), End> {
+        let shared = self.shared;
+        let version = link.value("SELECT VERSION()")?;
+        let maria = version.contains("MariaDB");
+        let server_id = link.value("SELECT @@GLOBAL.server_id")?;
+        let server_id: u32 = server_id.parse().map_err(|_| Broken::malformed())?;
+        let own = shared.variable("server_id") as u32;
+        if server_id == own {
+            return Err(End::Fatal(
+                number::SAME_SERVER_ID,
+                SAME_SERVER_ID.to_owned(),
+            ));
+        }
+        let uuid = match maria {
+            true => String::new(),
+            false => link.value("SELECT @@GLOBAL.server_uuid")?,
+        };
+        let beat = (self.source.facts.heartbeat_period * 1e9) as u64;
+        link.query(&format!(
+            "SET @master_heartbeat_period = {beat}, @source_heartbeat_period = {beat}"
+        ))?;
+        link.query(
+            "SET @master_binlog_checksum = @@global.binlog_checksum, \
+             @source_binlog_checksum = @@global.binlog_checksum",
+        )?;
+        self.checksum = match &*link.value("SELECT @master_binlog_checksum")? {
+            wire::binlog::CRC32 => Checksum::Crc32,
+            _ => Checksum::None,
+        };
+        match maria {
+            true => link.query("SET @mariadb_slave_capability = 4")?,
+            false => {
+                let own = shared.text_variable("server_uuid");
+                link.query(&format!(
+                    "SET @slave_uuid = '{own}', @replica_uuid = '{own}'"
+                ))?
+            }
+        };
+        let port = shared.variable("port") as u16;
+        link.register(own, port)?;
+        let stream = self.stream;
+        {
+            let mut s = shared.state();
+            (s.server_id, s.uuid) = (server_id, uuid.clone());
+        }
+        let same = |b: &&Behind| b.stream == stream && b.uuid == uuid && b.server_id == server_id;
+        let (from, anew) = match self.behind.as_ref().filter(same) {
+            Some(b) => (b.place.clone(), false),
+            None => (place.log.clone(), true),
+        };
+        if anew && self.behind.as_ref().is_some_and(|b| b.stream == stream) {
+            // Another server answers now. What is half applied is taken back, and asked of it from its beginning.
+            shared.queue.give_up(stream);
+            return Err(End::OtherStream);
+        }
+        self.place = from.clone();
+        *self.behind = Some(Behind {
+            stream: self.stream,
+            uuid,
+            server_id,
+            place: from.clone(),
+        });
+        self.received(&from);
+        match anew && self.source.facts.auto_position {
+            true => self.dump_by_gtid(link, maria, own, place)?,
+            false => {
+                let low = u32::try_from(from.position).map_err(|_| {
+                    let text =
+                        "a position beyond 4 GiB cannot be asked for; use SOURCE_AUTO_POSITION";
+                    End::Fatal(number::FAILED, text.to_owned())
+                })?;
+                link.dump(own, &from.file, low)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn dump_by_gtid(
+        &mut self,
+        link: &mut Link,
+        maria: bool,
+        own: u32,
+        place: &Place,
+    ) -> Result<(), Broken> {
+        if maria {
+            let position = maria_text(&place.maria);
+            link.query(&format!("SET @slave_connect_state = '{position}'"))?;
+            link.query("SET @slave_gtid_strict_mode = 0, @slave_gtid_ignore_duplicates = 0")?;
+            return link.dump(own, "", FIRST as u32);
+        }
+        let mut set = Vec::new();
+        place.gtids.encode(&mut set);
+        link.dump_gtid(own, &set)
+    }
+
+    fn received(&self, place: &LogPlace) {
+        let mut s = self.shared.state();
+        s.received.clone_from(place);
+    }
+
+    /// Takes an event.
+    fn event(&mut self, bytes: &[u8]) -> Result<(), End> {
+        let mut r = Reader::new(bytes);
+        let header = Header::read(&mut r)?;
+        if header.size as usize != bytes.len() {
+            return Err(wire::ProtocolError::Malformed.into());
+        }
+        let checksum = match header.kind {
+            kind::FORMAT_DESCRIPTION => {
+                let (format, own) = Format::read(&bytes[header::LEN..])?;
+                self.checksum = format.checksum;
+                own
+            }
+            _ => self.checksum,
+        };
+        let verified = Event::read(bytes, checksum);
+        let Ok(event) = verified else {
+            let text = "Replication event checksum verification failed while reading from network.";
+            return Err(End::Fatal(number::FAILED, text.to_owned()));
+        };
+        match header.kind {
+            kind::HEARTBEAT | kind::HEARTBEAT_V2 => {
+                Heartbeat::read(event.body, header.kind == kind::HEARTBEAT_V2)?;
+                let now = self.shared.instance.wall_us();
+                let mut s = self.shared.state();
+                s.heartbeats = (s.heartbeats.0 + 1, now);
+                return Ok(());
+            }
+            kind::ROTATE => {
+                let next = Rotate::read(event.body)?;
+                let file = std::str::from_utf8(next.file)
+                    .ok()
+                    .filter(|f| f.len() < 512);
+                let file = file.ok_or(wire::ProtocolError::Malformed)?;
+                self.place = LogPlace {
+                    file: file.to_owned(),
+                    position: next.position,
+                };
+            }
+            kind::GTID => {
+                if let Some(gtid) = Transaction::read(event.body, false)?.gtid {
+                    self.shared.state().retrieved.add(gtid);
+                }
+            }
+            _ => {}
+        }
+        if header.kind != kind::ROTATE {
+            self.move_on(&header);
+        }
+        let own = self.shared.variable("server_id") as u32;
+        let f = &self.source.facts;
+        // Only the source's own event of the format and where it goes on are not somebody's who is to be ignored.
+        let ignored = |id: u32| id == own || f.ignored_server_ids.binary_search(&id).is_ok();
+        let control = matches!(header.kind, kind::FORMAT_DESCRIPTION | kind::ROTATE);
+        let event = match ignored(header.server_id) && !control {
+            // Its place counts.
+            true => Queued {
+                header: Header {
+                    kind: kind::IGNORABLE,
+                    flags: flag::IGNORABLE,
+                    ..header
+                },
+                body: vec![header.kind],
+                end: self.place.clone(),
+            },
+            // That event says itself how its checksum is to be read.
+            false if header.kind == kind::FORMAT_DESCRIPTION => Queued {
+                header,
+                body: event.bytes[header::LEN..].to_vec(),
+                end: self.place.clone(),
+            },
+            false => Queued {
+                header,
+                body: event.body.to_vec(),
+                end: self.place.clone(),
+            },
+        };
+        self.shared
+            .queue
+            .put(self.stream, event)
+            .map_err(|why| match why {
+                NotPut::Stop => End::Stop,
+                NotPut::OtherStream => End::OtherStream,
+            })?;
+        if let Some(behind) = self.behind.as_mut() {
+            behind.place.clone_from(&self.place);
+        }
+        let place = self.place.clone();
+        self.received(&place);
+        Ok(())
+    }
+
+    /// The place behind an event, of which the header has the low 32 bits.
+    fn move_on(&mut self, header: &Header) {
+        let low = u64::from(header.next_position);
+        if low == 0 || header.flags & flag::ARTIFICIAL != 0 {
+            return;
+        }
+        let high = self.place.position >> 32;
+        let mut next = high << 32 | low;
+        if next < self.place.position && self.place.position - next > 1 << 31 {
+            next += 1 << 32;
+        }
+        self.place.position = next;
+    }
+}
+
+/// The source has ended the stream with an error.
+fn refused(e: ServerError) -> End {
+    match e.code {
+        number::SOURCE_SAYS => End::Fatal(
+            number::FATAL_READING,
+            format!(
+                "Got fatal error 1236 from source when reading data from binary log: '{}'",
+                e.message
+            ),
+        ),
+        _ => End::Lost(Broken {
+            number: e.code,
+            message: e.message,
+            by_server: true,
+        }),
+    }
+}
+
+const SAME_SERVER_ID: &str = "Fatal error: The replica I/O thread stops because source and replica have equal MySQL server ids; these ids \
+     must be different for replication to work (or the --replicate-same-server-id option must be used on replica but this does not always \
+     make sense; please check the manual before using it).";

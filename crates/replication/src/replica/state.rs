@@ -1,0 +1,120 @@
+//! What receiver, applier and statements share: who runs, how far each has come, what went wrong.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use base::Event;
+use base::lock::{Mutex, MutexGuard};
+use sql::Instance;
+use sql::context::replica::{Failure, LogPlace, Receiving};
+use types::gtid::GtidSet;
+
+use super::place::Place;
+use super::queue::Queue;
+use super::source::Source;
+use super::until::Until;
+
+/// What it is, and how far it has come.
+#[derive(Default)]
+pub(super) struct State {
+    /// `None`: no source was ever named.
+    pub source: Option<Source>,
+    /// Up to where transactions are applied and durable.
+    pub place: Place,
+    /// Up to where events have come.
+    pub received: LogPlace,
+    /// GTIDs that have come.
+    pub retrieved: GtidSet,
+    /// What the receiver does.
+    pub receiving: Receiving,
+    /// In words.
+    pub receiver_state: &'static str,
+    /// Whether its thread runs.
+    pub receiver_runs: bool,
+    /// Whether the applier's does.
+    pub applier_runs: bool,
+    /// What it does, in words.
+    pub applier_state: &'static str,
+    /// The last failures.
+    pub receiver_failure: Failure,
+    pub applier_failure: Failure,
+    /// Where the applier is to end.
+    pub until: Option<Until>,
+    /// Groups that are to be left out.
+    pub skip: u64,
+    /// The time of the event that was applied last, in seconds since 1970.
+    pub event_time: u32,
+    /// Until when an event waits because of SOURCE_DELAY, in seconds since 1970.
+    pub delayed_until: Option<u64>,
+    /// The GTID of what is applied.
+    pub applying_gtid: String,
+    /// Transactions that were tried again.
+    pub retries: u64,
+    /// Of the source, once it is known.
+    pub server_id: u32,
+    pub uuid: String,
+    /// Heartbeats: how many, when the last, in microseconds since 1970.
+    pub heartbeats: (u64, i64),
+    /// To end what the receiver waits for.
+    pub socket: Option<TcpStream>,
+}
+
+/// What they share.
+pub(super) struct Shared {
+    pub instance: Arc<Instance>,
+    pub queue: Queue,
+    state: Mutex<State>,
+    /// A thread has ended.
+    pub ended: Event,
+}
+
+impl Shared {
+    pub fn new(instance: Arc<Instance>) -> Shared {
+        Shared {
+            instance,
+            queue: Queue::default(),
+            state: Mutex::new(State::default()),
+            ended: Event::new(),
+        }
+    }
+
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// A number of a variable of the server.
+    pub fn variable(&self, name: &str) -> u64 {
+        let v = self.instance.globals().value_by_name(name);
+        v.map_or(0, |v| v.as_u64())
+    }
+
+    /// A text.
+    pub fn text_variable(&self, name: &str) -> String {
+        let v = self.instance.globals().value_by_name(name);
+        v.and_then(|v| v.as_str().map(str::to_owned))
+            .unwrap_or_default()
+    }
+
+    /// A failure at this moment.
+    pub fn failure(&self, number: u16, message: String) -> Failure {
+        Failure {
+            number,
+            message,
+            at_us: self.instance.wall_us(),
+        }
+    }
+
+    /// Ends what the receiver waits for on its socket.
+    pub fn shut_socket(&self) {
+        if let Some(socket) = self.state().socket.take() {
+            // It may be shut already.
+            let _shut = socket.shutdown(std::net::Shutdown::Both);
+        }
+    }
+
+    /// Asks for another stream of events, from where the applier stands.
+    pub fn begin_stream(&self, place: Place) {
+        self.queue.begin_stream(place);
+        self.shut_socket();
+    }
+}

@@ -1,0 +1,128 @@
+//! TLS to a source. Without SOURCE_SSL_CA its certificate is not looked at, as with MySQL: the connection is private, and not proven to
+//! lead to the source. With it the certificate has to come from there, and with SOURCE_SSL_VERIFY_SERVER_CERT it has to name the host.
+
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, aws_lc_rs, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{
+    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore,
+    SignatureScheme, StreamOwned,
+};
+use sql::context::replica::SourceFacts;
+
+/// A connection.
+pub(super) type Tls = StreamOwned<ClientConnection, TcpStream>;
+
+/// How far a certificate is looked at.
+#[derive(Debug)]
+struct Verifier {
+    provider: Arc<CryptoProvider>,
+    /// `None`: not at all.
+    roots: Option<Arc<WebPkiServerVerifier>>,
+    /// Whether it has to name the host.
+    name: bool,
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let Some(roots) = &self.roots else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        let verified = roots.verify_server_cert(end_entity, intermediates, server_name, ocsp, now);
+        match verified {
+            // The chain was verified before the name.
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) if !self.name => Ok(ServerCertVerified::assertion()),
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, cert, dss, known)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let known = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, cert, dss, known)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}
+
+fn certificates(file: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let all = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
+    all.map_err(|e| format!("{file}: {e:?}"))
+}
+
+fn config(f: &SourceFacts) -> Result<ClientConfig, String> {
+    let provider = Arc::new(aws_lc_rs::default_provider());
+    let mut roots = None;
+    if !f.ssl_ca.is_empty() {
+        let mut store = RootCertStore::empty();
+        for c in certificates(&f.ssl_ca)? {
+            store.add(c).map_err(|e| format!("{}: {e}", f.ssl_ca))?;
+        }
+        let made = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider.clone());
+        roots = Some(made.build().map_err(|e| e.to_string())?);
+    } else if f.ssl_verify_server_cert {
+        return Err("SOURCE_SSL_VERIFY_SERVER_CERT needs SOURCE_SSL_CA".to_owned());
+    }
+    let verifier = Arc::new(Verifier {
+        provider: provider.clone(),
+        roots,
+        name: f.ssl_verify_server_cert,
+    });
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| e.to_string())?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    if f.ssl_cert.is_empty() {
+        return Ok(builder.with_no_client_auth());
+    }
+    let key = match f.ssl_key.is_empty() {
+        true => &f.ssl_cert,
+        false => &f.ssl_key,
+    };
+    let key = PrivateKeyDer::from_pem_file(key).map_err(|e| format!("{key}: {e:?}"))?;
+    let own = builder.with_client_auth_cert(certificates(&f.ssl_cert)?, key);
+    own.map_err(|e| e.to_string())
+}
+
+/// Begins TLS on a socket.
+pub(super) fn over(mut socket: TcpStream, f: &SourceFacts) -> Result<Tls, String> {
+    let name = ServerName::try_from(f.host.clone()).map_err(|e| e.to_string())?;
+    let mut c = ClientConnection::new(Arc::new(config(f)?), name).map_err(|e| e.to_string())?;
+    while c.is_handshaking() {
+        c.complete_io(&mut socket).map_err(|e| e.to_string())?;
+    }
+    Ok(StreamOwned::new(c, socket))
+}

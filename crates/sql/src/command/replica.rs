@@ -1,0 +1,67 @@
+//! CHANGE REPLICATION SOURCE TO, START, STOP and RESET REPLICA: handed to what the server has for it.
+//!
+//! Never here: what they do.
+
+use types::error::codes;
+use types::{SqlError, Warning};
+
+use crate::access::Granted;
+use crate::context::Session;
+use crate::context::replica::Answer;
+use crate::sink::Done;
+use sql_parser::ast::{ChangeReplication, ReplicaControl};
+
+impl Session {
+    /// CHANGE REPLICATION SOURCE TO.
+    pub(crate) async fn change_replication(
+        &mut self,
+        _: &Granted,
+        change: &ChangeReplication,
+    ) -> Result<Done, SqlError> {
+        if change.filter {
+            return Err(SqlError::not_supported("CHANGE REPLICATION FILTER"));
+        }
+        let replica = self.begin_replica()?;
+        self.answered(replica.change_source(change)).await
+    }
+
+    /// START and STOP REPLICA.
+    pub(crate) async fn control_replica(
+        &mut self,
+        _: &Granted,
+        control: &ReplicaControl,
+    ) -> Result<Done, SqlError> {
+        if control.group {
+            return Err(SqlError::not_supported("GROUP_REPLICATION"));
+        }
+        let replica = self.begin_replica()?;
+        self.answered(replica.control(control)).await
+    }
+
+    /// RESET REPLICA.
+    pub(crate) async fn reset_replica(
+        &mut self,
+        _: &Granted,
+        all: bool,
+        channel: Option<&str>,
+    ) -> Result<Done, SqlError> {
+        let replica = self.begin_replica()?;
+        self.answered(replica.reset(all, channel)).await
+    }
+
+    /// As in MySQL, they are refused in a transaction that has tables locked, and commit none.
+    fn begin_replica(
+        &self,
+    ) -> Result<std::sync::Arc<dyn crate::context::replica::Replica>, SqlError> {
+        if self.locked.is_some() || self.engine.in_transaction() {
+            return Err(SqlError::fixed(codes::ER_LOCK_OR_ACTIVE_TRANSACTION));
+        }
+        self.instance.replica()
+    }
+
+    async fn answered(&mut self, answer: Answer<'_>) -> Result<Done, SqlError> {
+        let warnings: Vec<Warning> = answer.await?;
+        warnings.into_iter().for_each(|w| self.warn(w));
+        Ok(Done::default())
+    }
+}

@@ -1,0 +1,154 @@
+//! What makes a server a replica of another, as statements know it: the trait that they ask, and the facts that they show. A server joins
+//! an implementation to its `Instance`; without one the statements are refused.
+//!
+//! Never here: connections, events, threads.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use types::{SqlError, Warning};
+
+use sql_parser::ast::{ChangeReplication, ReplicaControl};
+
+/// What a statement about a replica waits for: its warnings.
+pub type Answer<'a> = Pin<Box<dyn Future<Output = Result<Vec<Warning>, SqlError>> + Send + 'a>>;
+
+/// Carries out the statements about a replica.
+pub trait Replica: Send + Sync {
+    /// CHANGE REPLICATION SOURCE TO.
+    fn change_source<'a>(&'a self, change: &'a ChangeReplication) -> Answer<'a>;
+
+    /// START REPLICA and STOP REPLICA.
+    fn control<'a>(&'a self, control: &'a ReplicaControl) -> Answer<'a>;
+
+    /// RESET REPLICA: forgets how far it has come, and with `all` also where the source is.
+    fn reset<'a>(&'a self, all: bool, channel: Option<&'a str>) -> Answer<'a>;
+
+    /// What there is to show; `None` where no source was ever named.
+    fn facts(&self) -> Option<ReplicaFacts>;
+}
+
+/// What went wrong last, and when.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Failure {
+    /// MySQL's number; 0: nothing.
+    pub number: u16,
+    /// What it says.
+    pub message: String,
+    /// In microseconds since 1970.
+    pub at_us: i64,
+}
+
+/// What the receiver is doing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Receiving {
+    /// It does not run.
+    #[default]
+    No,
+    /// It is about to connect, or waits before it tries again.
+    Connecting,
+    /// It is connected.
+    Yes,
+}
+
+impl Receiving {
+    /// The word that is shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Receiving::No => "No",
+            Receiving::Connecting => "Connecting",
+            Receiving::Yes => "Yes",
+        }
+    }
+}
+
+/// Where the source is, and how it is reached.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SourceFacts {
+    /// SOURCE_HOST.
+    pub host: String,
+    /// SOURCE_USER.
+    pub user: String,
+    /// SOURCE_PORT.
+    pub port: u16,
+    /// SOURCE_CONNECT_RETRY, in seconds.
+    pub connect_retry: u32,
+    /// SOURCE_RETRY_COUNT.
+    pub retry_count: u64,
+    /// SOURCE_HEARTBEAT_PERIOD, in seconds.
+    pub heartbeat_period: f64,
+    /// SOURCE_AUTO_POSITION.
+    pub auto_position: bool,
+    /// SOURCE_DELAY, in seconds.
+    pub delay: u32,
+    /// SOURCE_SSL.
+    pub ssl: bool,
+    /// SOURCE_SSL_CA.
+    pub ssl_ca: String,
+    /// SOURCE_SSL_CERT.
+    pub ssl_cert: String,
+    /// SOURCE_SSL_KEY.
+    pub ssl_key: String,
+    /// SOURCE_SSL_VERIFY_SERVER_CERT.
+    pub ssl_verify_server_cert: bool,
+    /// IGNORE_SERVER_IDS.
+    pub ignored_server_ids: Vec<u32>,
+    /// GET_SOURCE_PUBLIC_KEY.
+    pub get_public_key: bool,
+}
+
+/// A place in the source's binary log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LogPlace {
+    /// The file; empty: the first there is.
+    pub file: String,
+    /// Where in it.
+    pub position: u64,
+}
+
+/// What SHOW REPLICA STATUS and the tables of `performance_schema` show.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReplicaFacts {
+    /// Where the source is.
+    pub source: SourceFacts,
+    /// What the receiver does, in words.
+    pub receiver_state: &'static str,
+    /// Whether it runs.
+    pub receiving: Receiving,
+    /// Up to where events have come.
+    pub received: LogPlace,
+    /// Up to where they are applied.
+    pub applied: LogPlace,
+    /// What the applier does, in words.
+    pub applier_state: &'static str,
+    /// Whether it runs.
+    pub applying: bool,
+    /// Bytes that have come and are not applied.
+    pub waiting_bytes: u64,
+    /// Seconds between an event's time and now; `None` where that is not known.
+    pub seconds_behind: Option<u64>,
+    /// Seconds that the applier waits still, because of SOURCE_DELAY.
+    pub remaining_delay: Option<u64>,
+    /// The receiver's last failure.
+    pub receiver_failure: Failure,
+    /// The applier's.
+    pub applier_failure: Failure,
+    /// How many groups are to be left out.
+    pub skip_counter: u64,
+    /// UNTIL: `None`, `Source` or a set of GTIDs' condition, with its place.
+    pub until: (&'static str, LogPlace),
+    /// The source's server_id; 0: not known.
+    pub source_server_id: u32,
+    /// The source's server_uuid.
+    pub source_uuid: String,
+    /// GTIDs that have come.
+    pub retrieved_gtids: String,
+    /// GTIDs that are applied.
+    pub executed_gtids: String,
+    /// The GTID of what is being applied.
+    pub applying_gtid: String,
+    /// Transactions that were tried again, as others were in their way.
+    pub retries: u64,
+    /// Heartbeats that have come, and when the last did.
+    pub heartbeats: (u64, i64),
+}

@@ -1,0 +1,174 @@
+//! What this server is a replica of, and how far it has come: the tables `replication_*` of `performance_schema`. There is one channel, and
+//! none where no source was ever named.
+
+use types::Value;
+
+use super::spec::{Spec, View, int, moment, no_rows, text, uint};
+use crate::context::replica::{Failure, Receiving, ReplicaFacts};
+use types::temporal::Zone;
+
+/// The one row, made of the facts.
+fn one(v: &View<'_>, row: impl Fn(&ReplicaFacts) -> Vec<Value>) -> Vec<Vec<Value>> {
+    let facts = v.instance.replica_facts();
+    facts.iter().map(row).collect()
+}
+
+fn yes(b: bool) -> Value {
+    text(if b { "YES" } else { "NO" })
+}
+
+fn on(b: bool) -> Value {
+    text(if b { "ON" } else { "OFF" })
+}
+
+fn at(us: i64, zone: Zone) -> Value {
+    match moment(us, zone) {
+        Value::Null => Value::DateTime(types::DateTime::ZERO),
+        v => v,
+    }
+}
+
+fn failure(f: &Failure, zone: Zone) -> [Value; 3] {
+    [int(f.number.into()), text(&f.message), at(f.at_us, zone)]
+}
+
+fn connection_configuration(v: &View<'_>) -> Vec<Vec<Value>> {
+    one(v, |f| {
+        let s = &f.source;
+        let mut row = vec![
+            text(""),
+            text(&s.host),
+            int(s.port.into()),
+            text(&s.user),
+            text(""),
+            text(if s.auto_position { "1" } else { "0" }),
+            yes(s.ssl),
+            text(&s.ssl_ca),
+            text(""),
+            text(&s.ssl_cert),
+            text(""),
+            text(&s.ssl_key),
+            yes(s.ssl_verify_server_cert),
+            text(""),
+            text(""),
+            int(s.connect_retry.into()),
+            uint(s.retry_count),
+            Value::Double(s.heartbeat_period),
+        ];
+        row.extend([
+            text(""),
+            text(""),
+            yes(s.get_public_key),
+            text(""),
+            text("uncompressed"),
+            int(3),
+            Value::Null,
+            text("0"),
+            text("0"),
+        ]);
+        row
+    })
+}
+
+fn connection_status(v: &View<'_>) -> Vec<Vec<Value>> {
+    let zone = v.zone();
+    one(v, |f| {
+        let state = match f.receiving {
+            Receiving::Yes => "ON",
+            Receiving::Connecting => "CONNECTING",
+            Receiving::No => "OFF",
+        };
+        let mut row = vec![
+            text(""),
+            text(""),
+            text(&f.source_uuid),
+            Value::Null,
+            text(state),
+            uint(f.heartbeats.0),
+            at(f.heartbeats.1, zone),
+            text(&f.retrieved_gtids),
+        ];
+        row.extend(failure(&f.receiver_failure, zone));
+        row
+    })
+}
+
+fn applier_configuration(v: &View<'_>) -> Vec<Vec<Value>> {
+    one(v, |f| {
+        vec![
+            text(""),
+            int(f.source.delay.into()),
+            Value::Null,
+            text("NO"),
+            text("STREAM"),
+            text("OFF"),
+            Value::Null,
+        ]
+    })
+}
+
+fn applier_status(v: &View<'_>) -> Vec<Vec<Value>> {
+    one(v, |f| {
+        vec![
+            text(""),
+            on(f.applying),
+            f.remaining_delay.map_or(Value::Null, uint),
+            uint(f.retries),
+        ]
+    })
+}
+
+fn applier_status_by_worker(v: &View<'_>) -> Vec<Vec<Value>> {
+    let zone = v.zone();
+    one(v, |f| {
+        let mut row = vec![text(""), uint(1), Value::Null, on(f.applying)];
+        row.extend(failure(&f.applier_failure, zone));
+        row.extend([text(""), text(&f.applying_gtid)]);
+        row
+    })
+}
+
+/// The tables of `performance_schema` in this file.
+pub(super) const SPECS: &[Spec] = &[
+    Spec {
+        name: "replication_connection_configuration",
+        columns: "CHANNEL_NAME v64, HOST v255, PORT i, USER v32, NETWORK_INTERFACE v60, AUTO_POSITION v1, SSL_ALLOWED v7, \
+            SSL_CA_FILE v512, SSL_CA_PATH v512, SSL_CERTIFICATE v512, SSL_CIPHER v512, SSL_KEY v512, \
+            SSL_VERIFY_SERVER_CERTIFICATE v3, SSL_CRL_FILE v255, SSL_CRL_PATH v255, CONNECTION_RETRY_INTERVAL i, \
+            CONNECTION_RETRY_COUNT U, HEARTBEAT_INTERVAL f, TLS_VERSION v255, PUBLIC_KEY v512, GET_PUBLIC_KEY v3, \
+            NETWORK_NAMESPACE v64, COMPRESSION_ALGORITHM v64, ZSTD_COMPRESSION_LEVEL i, TLS_CIPHERSUITES x?, \
+            SOURCE_CONNECTION_AUTO_FAILOVER v1, GTID_ONLY v1",
+        rows: connection_configuration,
+    },
+    Spec {
+        name: "replication_connection_status",
+        columns: "CHANNEL_NAME v64, GROUP_NAME v36, SOURCE_UUID v36, THREAD_ID U?, SERVICE_STATE v10, \
+            COUNT_RECEIVED_HEARTBEATS U, LAST_HEARTBEAT_TIMESTAMP t6, RECEIVED_TRANSACTION_SET x, LAST_ERROR_NUMBER i, \
+            LAST_ERROR_MESSAGE v1024, LAST_ERROR_TIMESTAMP t6",
+        rows: connection_status,
+    },
+    Spec {
+        name: "replication_applier_configuration",
+        columns: "CHANNEL_NAME v64, DESIRED_DELAY i, PRIVILEGE_CHECKS_USER x?, REQUIRE_ROW_FORMAT v3, \
+            REQUIRE_TABLE_PRIMARY_KEY_CHECK v8, ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_TYPE v5, \
+            ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE x?",
+        rows: applier_configuration,
+    },
+    Spec {
+        name: "replication_applier_status",
+        columns: "CHANNEL_NAME v64, SERVICE_STATE v3, REMAINING_DELAY u?, COUNT_TRANSACTIONS_RETRIES U",
+        rows: applier_status,
+    },
+    Spec {
+        name: "replication_applier_status_by_coordinator",
+        columns: "CHANNEL_NAME v64, THREAD_ID U?, SERVICE_STATE v3, LAST_ERROR_NUMBER i, LAST_ERROR_MESSAGE v1024, \
+            LAST_ERROR_TIMESTAMP t6",
+        rows: no_rows,
+    },
+    Spec {
+        name: "replication_applier_status_by_worker",
+        columns: "CHANNEL_NAME v64, WORKER_ID U, THREAD_ID U?, SERVICE_STATE v3, LAST_ERROR_NUMBER i, \
+            LAST_ERROR_MESSAGE v1024, LAST_ERROR_TIMESTAMP t6, LAST_APPLIED_TRANSACTION v57, APPLYING_TRANSACTION v57",
+        rows: applier_status_by_worker,
+    },
+];

@@ -1,0 +1,243 @@
+//! A session that does what another server's binary log says: rows as images, and statements under the settings they ran under there.
+//! Whoever reads the binary log decides where transactions begin and end.
+//!
+//! Never here: events and their bytes, positions.
+
+use std::sync::Arc;
+
+use types::{CollationId, Isolation, SqlError};
+
+use super::Session;
+use crate::access::Authorized;
+use crate::bind::row_rules::RowRules;
+use crate::context::Instance;
+use crate::context::change_log::Told;
+use crate::context::parse_error;
+use crate::context::prologue::Rows;
+use crate::exec::{Applying, ExecError, RowChange, Target, hold, writes};
+use crate::plan::{Plan, PlanBody};
+use sql_expr::vars::{SqlMode, VarInput};
+use sql_expr::{EvalCtx, UserVar};
+
+/// A table that gets rows of another server, and how they are written.
+pub struct AppliedTable {
+    table: Arc<engine::Table>,
+    insert: Authorized<Plan>,
+    update: Authorized<Plan>,
+    delete: Authorized<Plan>,
+    rules: RowRules,
+}
+
+impl AppliedTable {
+    /// The table.
+    pub fn table(&self) -> &Arc<engine::Table> {
+        &self.table
+    }
+}
+
+impl Session {
+    /// A session of the server itself that applies what another server has done: `read_only` does not hold for it.
+    pub fn of_the_applier(instance: &Arc<Instance>, connection_id: u64) -> Session {
+        let mut s = Session::of_the_server(instance, connection_id);
+        let account = s.security.account().clone();
+        s.process.set_user("system user", "", &account);
+        s.client.multi_statements = false;
+        s.applier = true;
+        s
+    }
+
+    /// Begins a transaction.
+    pub fn begin_applied(&mut self) {
+        self.isolation = engine::Isolation::ReadCommitted;
+        self.engine.begin(Isolation::ReadCommitted, false);
+    }
+
+    /// Whether one is open.
+    pub fn in_transaction(&self) -> bool {
+        self.engine.in_transaction()
+    }
+
+    /// Commits it.
+    ///
+    /// # Errors
+    /// What the log fails with.
+    pub async fn commit_applied(&mut self) -> Result<(), SqlError> {
+        let done = self.engine.commit().await;
+        self.engine.end_writing();
+        done
+    }
+
+    /// Undoes it.
+    ///
+    /// # Errors
+    /// What the log fails with.
+    pub async fn rollback_applied(&mut self) -> Result<(), SqlError> {
+        let done = self.engine.rollback().await;
+        self.engine.end_writing();
+        done
+    }
+
+    /// The table of rows that are to come.
+    ///
+    /// # Errors
+    /// 1049, 1146; 1288 of a view.
+    pub fn applied_table(&mut self, schema: &str, name: &str) -> Result<AppliedTable, SqlError> {
+        let find = |s: &mut Session| s.engine.catalog().base_table(schema, name);
+        let Some(table) = find(self) else {
+            return Err(self.engine.catalog().why_no_table(schema, name));
+        };
+        let quoted = |n: &str| format!("`{}`", n.replace('`', "``"));
+        let full = format!("{}.{}", quoted(schema), quoted(name));
+        let stored = table.def.columns.iter();
+        let same: Vec<String> = stored
+            .filter(|c| c.generated.is_none() && !c.is_hidden())
+            .map(|c| format!("{0}={0}", quoted(&c.name)))
+            .collect();
+        let insert = self.plan_applied(&format!("INSERT INTO {full} () VALUES ()"))?;
+        let update = self.plan_applied(&format!("UPDATE {full} SET {}", same.join(",")))?;
+        let delete = self.plan_applied(&format!("DELETE FROM {full}"))?;
+        let rules = self.with_ctx(Session::NO_PARAMS, |cx| {
+            RowRules::of(&table.def, &|_| true, cx)
+        })?;
+        match &insert.peek().body {
+            PlanBody::Insert(i) if Arc::ptr_eq(&i.table, &table) => {}
+            // A statement of the binary log has made a temporary one of that name.
+            _ => {
+                let what = "rows of a table that a temporary table hides";
+                return Err(SqlError::not_supported(what));
+            }
+        }
+        Ok(AppliedTable {
+            table,
+            insert,
+            update,
+            delete,
+            rules,
+        })
+    }
+
+    fn plan_applied(&mut self, text: &str) -> Result<Authorized<Plan>, SqlError> {
+        let options = sql_parser::Options {
+            charset: types::Charset::Utf8mb4,
+            ..self.parse_options()
+        };
+        let parsed = sql_parser::parse(text.as_bytes(), &options).map_err(|e| parse_error(&e))?;
+        self.plan(&parsed.statement)
+    }
+
+    /// Whether a table is still what it was when it was looked up.
+    pub fn is_current(&mut self, applied: &AppliedTable) -> bool {
+        applied.insert.peek().catalog_version == self.engine.catalog().version
+    }
+
+    /// Changes rows of a table, in the transaction that is open. They are all of one kind and have the same columns. False where
+    /// the table is not what it was any more: then nothing was done.
+    ///
+    /// # Errors
+    /// 1032, 1062, and what else the writer of rows refuses: then nothing was done either.
+    pub async fn apply_rows(
+        &mut self,
+        applied: &AppliedTable,
+        changes: &[RowChange],
+    ) -> Result<bool, SqlError> {
+        self.secure();
+        self.diagnostics.clear();
+        let idempotent = self.instance.globals.value_by_name("replica_exec_mode");
+        let idempotent = idempotent.is_some_and(|v| v.as_str() == Some("IDEMPOTENT"));
+        self.begin_rows(Rows::Changed)?;
+        let outcome = self.apply_in_statement(applied, changes, idempotent);
+        let outcome = outcome.await;
+        match self.end_statement(outcome).await {
+            Ok(()) => Ok(true),
+            Err(ExecError::Stale) => Ok(false),
+            Err(ExecError::Sql(e)) => Err(e),
+        }
+    }
+
+    async fn apply_in_statement(
+        &mut self,
+        applied: &AppliedTable,
+        changes: &[RowChange],
+        idempotent: bool,
+    ) -> Result<(), ExecError> {
+        let plan = match changes.first() {
+            Some(RowChange::Insert(_)) => &applied.insert,
+            Some(RowChange::Update(..)) => &applied.update,
+            Some(RowChange::Delete(_)) => &applied.delete,
+            None => return Ok(()),
+        };
+        let (PlanBody::Insert(insert), PlanBody::Update(update), PlanBody::Delete(delete)) = (
+            &applied.insert.peek().body,
+            &applied.update.peek().body,
+            &applied.delete.peek().body,
+        ) else {
+            return Err(SqlError::internal("plans of other statements").into());
+        };
+        let target = Target {
+            insert,
+            update,
+            delete,
+            rules: &applied.rules,
+            idempotent,
+        };
+        hold(&plan.peek().tables, &mut self.engine).await?;
+        let now = self.now_micros();
+        let no_params = Session::NO_PARAMS;
+        let mut cx = EvalCtx::new(&self.facts, &self.vars, &self.user_vars, no_params, now);
+        writes(&mut cx, false);
+        let around = (&self.facts, &self.vars);
+        let told = Told::of(self.instance.change_log(), around, b"", now);
+        let mut applying = Applying::new(target, &mut self.engine, &cx, &self.security, told);
+        applying.apply(changes).await?;
+        cx.fault()?;
+        Ok(())
+    }
+
+    /// How the text of a statement is read, as the settings stand.
+    pub fn parse_settings(&self) -> sql_parser::Options {
+        self.parse_options()
+    }
+
+    /// Sets a variable as the other server had it.
+    ///
+    /// # Errors
+    /// 1193 and the like: what it had is not known here.
+    pub fn set_applied(&mut self, name: &str, input: &VarInput) -> Result<(), SqlError> {
+        self.settings += 1;
+        self.set_session_variable(name, input)?;
+        Ok(())
+    }
+
+    /// The `sql_mode` of statements that follow, by its bits.
+    ///
+    /// # Errors
+    /// 1231.
+    pub fn set_applied_mode(&mut self, bits: u64) -> Result<(), SqlError> {
+        let mode = SqlMode::from_bits(bits).bits();
+        self.set_applied("sql_mode", &VarInput::Uint(mode))
+    }
+
+    /// The time that statements that follow see, in microseconds since 1970; `None`: the clock's.
+    pub fn set_applied_time(&mut self, micros: Option<i64>) {
+        self.fixed_timestamp = micros;
+    }
+
+    /// Sets a user variable.
+    pub fn set_applied_user_variable(&mut self, name: &str, var: UserVar) {
+        self.user_vars.get_mut().set(name, var);
+    }
+
+    /// The default schema of statements that follow. One that is not there is none, as for the other server's statement that
+    /// does not need it.
+    pub fn set_applied_database(&mut self, name: &str) {
+        match name {
+            "" => self.set_database(None, CollationId::DEFAULT),
+            name => match self.find_schema(name) {
+                Ok((name, collation)) => self.set_database(Some(name), collation),
+                Err(_) => self.set_database(None, CollationId::DEFAULT),
+            },
+        }
+        // Nobody is told.
+        self.changes.clear();
+    }
+}
