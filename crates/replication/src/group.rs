@@ -12,7 +12,7 @@
 //!
 //! What it never does: know tables, files or positions.
 
-use types::gtid::{Gtid, Sid};
+use types::gtid::{Gtid, Origin, Sid};
 use wire::ProtocolError;
 use wire::read::{ReadResult, Reader};
 use wire::write::Put;
@@ -83,6 +83,18 @@ pub fn put_item(
 }
 
 impl End {
+    /// Of what is committed at this time, and comes from there.
+    pub fn of(committed_micros: u64, origin: Option<Origin>) -> End {
+        let original = origin.map(|o| (o.committed_micros, o.version));
+        End {
+            committed_micros,
+            original: original.filter(|(micros, _)| *micros != 0),
+            gtid: origin.and_then(|o| o.gtid),
+            server_id: origin.map_or(0, |o| o.server_id),
+            ..End::default()
+        }
+    }
+
     /// Appends it: a group's last item.
     pub fn put(&self, out: &mut Vec<u8>) {
         out.put_u8(END);

@@ -24,7 +24,7 @@ use super::val::Val;
 use crate::memory::{Account, Charge, SMALL};
 use crate::vars::{SessionVars, SqlMode, VarId};
 use types::collation::CollationId;
-use types::gtid::GtidSet;
+use types::gtid::{GtidSet, Origin};
 use types::temporal::Zone;
 
 /// The rows an expression reads: one for each input slot of the operator that evaluates it.
@@ -127,6 +127,8 @@ pub struct SessionFacts {
     pub found_rows: u64,
     /// ROW_COUNT().
     pub row_count: i64,
+    /// Of a session that does what another server has done: where its transaction comes from.
+    pub origin: Option<Origin>,
     /// The machine's time zone (`time_zone = SYSTEM`).
     pub system_zone: Zone,
     /// `@@warning_count` of the statement before.
@@ -159,6 +161,7 @@ impl Default for SessionFacts {
             insert_id: 0,
             found_rows: 0,
             row_count: -1,
+            origin: None,
             system_zone: Zone::UTC,
             warning_count: 0,
             error_count: 0,

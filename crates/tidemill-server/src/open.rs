@@ -198,6 +198,7 @@ fn obeyed(options: &Options) -> Vec<(&'static str, String)> {
             switch(options.transaction_read_only),
         ),
         ("autocommit", switch(options.autocommit)),
+        ("log_replica_updates", switch(options.log_replica_updates)),
         ("character_set_server", options.character_set_server.clone()),
         (
             "lower_case_table_names",

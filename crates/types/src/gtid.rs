@@ -62,6 +62,19 @@ pub struct Gtid {
     pub number: u64,
 }
 
+/// Where a transaction that comes from another server was committed first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Its name, if it has one.
+    pub gtid: Option<Gtid>,
+    /// The server's number.
+    pub server_id: u32,
+    /// When, in microseconds since 1970; 0: it is not known.
+    pub committed_micros: u64,
+    /// The server's version, such as 80035.
+    pub version: u32,
+}
+
 impl Gtid {
     /// Reads `sid:number`.
     pub fn parse(text: &str) -> Option<Gtid> {

@@ -23,6 +23,7 @@ use mapped::Mapped;
 use sql::context::change_log::{ChangeLog, RowImage, Told};
 use std::any::Any;
 use std::sync::Arc;
+use types::gtid::Origin;
 use types::{SqlError, Value};
 use wire::binlog::header::kind;
 use wire::binlog::rows::{Change, flag, put_front, put_image};
@@ -44,6 +45,7 @@ pub struct Changes {}
 #[derive(Default)]
 struct Transaction {
     keys: Keys,
+    origin: Option<Origin>,
     /// The rows' event that was appended last.
     rows: Option<Open>,
 }
@@ -75,10 +77,10 @@ struct Ending;
 impl GroupEnd for Ending {
     fn end(&self, facts: Option<Box<dyn Any + Send + Sync>>, wall_us: i64, out: &mut Vec<u8>) {
         let transaction = facts.and_then(|f| f.downcast::<Transaction>().ok());
+        let origin = transaction.as_ref().and_then(|t| t.origin);
         let end = End {
-            committed_micros: wall_us as u64,
             keys: transaction.and_then(|t| t.keys.into_hashes()),
-            ..End::default()
+            ..End::of(wall_us as u64, origin)
         };
         end.put(out);
     }
@@ -107,6 +109,7 @@ impl ChangeLog for Changes {
         let mapped = Mapped::of(table).ok_or_else(|| not_kept(table))?;
         let len = s.events_len();
         let mut transaction = transaction_of(s);
+        transaction.origin = told.origin();
         let kept = row(s, &mut transaction, told, mapped, (before, after));
         let kept = kept.inspect_err(|()| s.cut_events(len));
         if kept.is_ok() {
@@ -122,6 +125,13 @@ impl ChangeLog for Changes {
         }
         let mut transaction = transaction_of(s);
         end_statement(s, &mut transaction);
+        *s.group_facts() = Some(transaction);
+    }
+
+    fn nothing(&self, s: &mut Session, told: &Told<'_>) {
+        let mut transaction = transaction_of(s);
+        transaction.origin = told.origin();
+        statement::begin(s, told);
         *s.group_facts() = Some(transaction);
     }
 

@@ -55,9 +55,8 @@ pub(super) fn group(told: &Told<'_>, databases: &[&str]) -> Vec<u8> {
         q.write(out);
     });
     let end = End {
-        committed_micros: told.now_micros() as u64,
         statement: true,
-        ..End::default()
+        ..End::of(told.now_micros() as u64, told.origin())
     };
     end.put(&mut out);
     out

@@ -2,7 +2,7 @@
 //! the last one that has to be done before it.
 //!
 //! What has to be done before is never left out: where it is not known what a transaction has changed, it waits for all, and all wait for it.
-//! Source: MySQL's manual, "binlog_transaction_dependency_tracking" and "binlog_transaction_dependency_history_size".
+//! Source: MySQL's manual, "Replication Options and Variables", on the tracking of dependencies.
 
 use std::collections::BTreeMap;
 use wire::ProtocolError;

@@ -67,7 +67,7 @@ fn read_all(disk: &dyn Disk, path: &Path) -> io::Result<Option<Vec<u8>>> {
 fn replace(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let beside = path.with_extension(match path.extension().and_then(|e| e.to_str()) {
         Some(e) => format!("{e}.new"),
-        None => "new".to_owned(),
+        None => "beside".to_owned(),
     });
     let file = disk.open(&beside, OpenMode::Buffered, true)?;
     file.truncate(0)?;

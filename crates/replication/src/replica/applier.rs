@@ -11,7 +11,7 @@ use sql::context::replica::LogPlace;
 use sql_parser::ast::Statement;
 use types::SqlError;
 use types::error::codes;
-use types::gtid::Gtid;
+use types::gtid::{Gtid, Origin};
 use wire::binlog::control::{Context, MariaGtid, Transaction};
 use wire::binlog::format::Format;
 use wire::binlog::header::{Header, flag, kind};
@@ -99,6 +99,7 @@ async fn run_session(shared: &Shared, session: &mut Session) -> Result<(), SqlEr
         let id = shared.instance.next_connection_id();
         let mut own = Session::of_the_applier(&shared.instance, id);
         let writer = PlaceWriter::new(&mut own)?;
+        own.set_applied_kept(shared.variable("log_replica_updates") != 0)?;
         let skipped = shared.text_variable("replica_skip_errors");
         let mut applier = Applier {
             shared,
@@ -186,6 +187,12 @@ impl Applier<'_> {
                     gtid: t.gtid,
                     ..Group::default()
                 };
+                self.session.set_applied_origin(Some(Origin {
+                    gtid: t.gtid,
+                    server_id: header.server_id,
+                    committed_micros: t.original_commit_micros,
+                    version: t.original_version,
+                }));
                 self.begin_group(header)?;
             }
             kind::MARIA_GTID => {
@@ -194,6 +201,12 @@ impl Applier<'_> {
                     maria: Some((g.domain, header.server_id, g.sequence)),
                     ..Group::default()
                 };
+                self.session.set_applied_origin(Some(Origin {
+                    gtid: None,
+                    server_id: header.server_id,
+                    committed_micros: 0,
+                    version: 0,
+                }));
                 self.begin_group(header)?;
                 if !g.standalone {
                     self.open();
@@ -448,7 +461,11 @@ impl Applier<'_> {
                         self.session.begin_applied();
                         Ok(())
                     }
-                    false => self.commit(header, end).await,
+                    false => {
+                        // The change has left what it was, with its name.
+                        self.session.set_applied_origin(None);
+                        self.commit(header, end).await
+                    }
                 }
             }
         }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use engine::Table;
 use types::charset::Charset;
+use types::gtid::Origin;
 use types::{CollationId, SqlError, Value};
 
 use sql_expr::SessionFacts;
@@ -35,6 +36,9 @@ pub trait ChangeLog: Send + Sync {
 
     /// The statement whose rows were told is over, and was not undone.
     fn statement_ends(&self, s: &mut engine::Session);
+
+    /// A transaction of another server is about to be committed that has changed nothing here: that it was done is kept.
+    fn nothing(&self, s: &mut engine::Session, told: &Told<'_>);
 
     /// What a statement leaves that is a transaction of its own: all of its group, for
     /// [`set_definition_event`](engine::Session::set_definition_event). `databases` are those that it changes.
@@ -107,6 +111,11 @@ impl<'a> Told<'a> {
     /// Who is told.
     pub(crate) fn log(&self) -> &'a dyn ChangeLog {
         self.log
+    }
+
+    /// Where its transaction comes from, if that is another server.
+    pub fn origin(&self) -> Option<Origin> {
+        self.facts.origin
     }
 
     /// Its text.

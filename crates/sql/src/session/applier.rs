@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use types::gtid::Origin;
 use types::{CollationId, Isolation, SqlError};
 
 use super::Session;
@@ -62,6 +63,14 @@ impl Session {
     /// # Errors
     /// What the log fails with.
     pub async fn commit_applied(&mut self) -> Result<(), SqlError> {
+        let named = self.facts.origin.is_some_and(|o| o.gtid.is_some());
+        if named && self.engine.events_len() == 0 {
+            let around = (&self.facts, &self.vars);
+            let now = self.now_micros();
+            if let Some(told) = Told::of(self.instance.change_log(), around, b"", now) {
+                told.log().nothing(&mut self.engine, &told);
+            }
+        }
         let done = self.engine.commit().await;
         self.engine.end_writing();
         done
@@ -215,6 +224,19 @@ impl Session {
     pub fn set_applied_mode(&mut self, bits: u64) -> Result<(), SqlError> {
         let mode = SqlMode::from_bits(bits).bits();
         self.set_applied("sql_mode", &VarInput::Uint(mode))
+    }
+
+    /// Where the transaction that follows comes from.
+    pub fn set_applied_origin(&mut self, origin: Option<Origin>) {
+        self.facts.origin = origin;
+    }
+
+    /// Whether what follows is kept for this server's own binary log (`log_replica_updates`), where there is one.
+    ///
+    /// # Errors
+    /// As [`set_applied`](Self::set_applied).
+    pub fn set_applied_kept(&mut self, kept: bool) -> Result<(), SqlError> {
+        self.set_applied("sql_log_bin", &VarInput::Uint(kept.into()))
     }
 
     /// The time that statements that follow see, in microseconds since 1970; `None`: the clock's.

@@ -88,6 +88,8 @@ pub(super) const OBEYED: &[(&str, Argument, Setter)] = &[
     ("server_id", Required, set::server_id),
     ("log_bin", Switch, set::log_bin),
     ("log_bin_index", Required, set::log_bin_index),
+    ("log_replica_updates", Switch, set::log_replica_updates),
+    ("log_slave_updates", Switch, set::log_replica_updates),
     ("sync_binlog", Required, set::sync_binlog),
     (
         "default_storage_engine",

@@ -157,6 +157,8 @@ pub struct Options {
     pub log_bin: Option<String>,
     /// `log_bin_index`; empty: as the files.
     pub log_bin_index: String,
+    /// `log_replica_updates`.
+    pub log_replica_updates: bool,
     /// First values of other system variables, by their names with underscores, for SQL to check and take.
     pub variables: Vec<(String, String)>,
     /// Options accepted that have nothing left to tune, by their names with underscores: SHOW VARIABLES shows
@@ -213,6 +215,7 @@ impl Default for Options {
             server_id: 1,
             log_bin: None,
             log_bin_index: String::new(),
+            log_replica_updates: true,
             variables: Vec::new(),
             without_effect: Vec::new(),
         }

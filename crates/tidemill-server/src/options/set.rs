@@ -370,6 +370,11 @@ pub(super) fn log_bin_index(options: &mut Options, given: &mut Given<'_>) -> Set
     Ok(())
 }
 
+pub(super) fn log_replica_updates(options: &mut Options, given: &mut Given<'_>) -> Set {
+    options.log_replica_updates = given.switch()?;
+    Ok(())
+}
+
 pub(super) fn sync_binlog(_: &mut Options, given: &mut Given<'_>) -> Set {
     match given.value.trim() {
         "1" => Ok(()),

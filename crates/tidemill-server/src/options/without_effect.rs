@@ -198,8 +198,6 @@ const REASONS: &[Reason] = &[
         text: "this server is nobody's replica yet",
         options: &[
             ("relay_log", Required),
-            ("log_replica_updates", Switch),
-            ("log_slave_updates", Switch),
             ("sync_relay_log", Required),
             ("sync_master_info", Required),
             ("master_info_repository", Required),
