@@ -16,6 +16,7 @@ mod explain;
 mod expressions;
 mod foreign_keys;
 mod functional;
+mod handlers;
 mod hints;
 mod info;
 mod limits;
