@@ -116,7 +116,7 @@ impl Source {
     /// One through which rows may be changed, in an order that can be said.
     pub fn written(dice: &mut Dice, world: &World) -> Option<Source> {
         for _ in 0..4 {
-            let source = Source::any(dice, world, 30)?;
+            let source = Source::any(dice, world, 45)?;
             // Now and then what is not written through is tried.
             if source.table.is_some() && !source.joins && (!source.fixed || dice.chance(6)) {
                 return Some(source);
