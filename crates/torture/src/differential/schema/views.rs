@@ -121,7 +121,8 @@ fn plain(dice: &mut Dice, below: Source, name: String) -> Option<(String, View)>
         " WITH CASCADED CHECK OPTION",
         " WITH LOCAL CHECK OPTION",
     ]);
-    let option = match (fixed || below.joins, below.checked, drawn) {
+    let written = columns.iter().any(|c| c.base.is_some());
+    let option = match (fixed || below.joins || !written, below.checked, drawn) {
         (true, ..) => "",
         // MySQL goes on to the views below, through one with LOCAL or without the option too; MariaDB asks them all or none.
         (_, true, _) if below.loose => " WITH CASCADED CHECK OPTION",

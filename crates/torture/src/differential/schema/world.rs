@@ -309,14 +309,19 @@ impl World {
 
     /// Whether what happens to a row of the table can come back to the table by actions of foreign keys.
     pub fn circles(&self, table: &str) -> bool {
-        let mut reached: Vec<&str> = vec![table];
+        self.reaches(table, table)
+    }
+
+    /// Whether what happens to a row of one table can change or delete rows of the other.
+    pub fn reaches(&self, from: &str, to: &str) -> bool {
+        let mut reached: Vec<&str> = vec![from];
         let mut at = 0;
         while let Some(parent) = reached.get(at).copied() {
             for child in &self.tables {
                 let acts = |f: &&Foreign| f.on_delete.acts() || f.on_update.acts();
                 let mut leads = child.foreign.iter().filter(|f| f.parent == parent);
                 if leads.any(|f| acts(&f)) {
-                    if child.name == table {
+                    if child.name == to {
                         return true;
                     }
                     if !reached.contains(&child.name.as_str()) {
