@@ -50,7 +50,7 @@ const JOINS_SHARE: u64 = 3_000;
 const SCHEMA_SHARE_SEED: u64 = 45;
 
 /// The statements of that share.
-const SCHEMA_SHARE: u64 = 4_000;
+const SCHEMA_SHARE: u64 = 3_000;
 
 /// Kinds of differences that are shown in full.
 const SHOWN: usize = 400;

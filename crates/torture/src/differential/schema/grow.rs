@@ -10,7 +10,7 @@ pub fn next(dice: &mut Dice, world: &mut World, at: u64) -> Step {
     if at < 4 {
         return tables::create(dice, world);
     }
-    if at < 6
+    if at < 8
         && let Some(step) = views::create(dice, world)
     {
         return step;

@@ -116,7 +116,7 @@ impl Source {
     /// One through which rows may be changed, in an order that can be said.
     pub fn written(dice: &mut Dice, world: &World) -> Option<Source> {
         for _ in 0..4 {
-            let source = Source::any(dice, world, 30)?;
+            let source = Source::any(dice, world, 45)?;
             // Now and then what is not written through is tried.
             if source.table.is_some() && !source.joins && (!source.fixed || dice.chance(6)) {
                 return Some(source);
@@ -140,12 +140,17 @@ impl Source {
     }
 
     /// `ORDER BY` all of the primary key, here and there backwards; nothing where it cannot be seen.
+    /// Each is named with its table: a column of the list that is the text 'a' has the name a, and would come first.
     pub fn ordered(&self, dice: &mut Dice) -> String {
         if self.order.is_empty() || self.joins {
             return String::new();
         }
         let way = if dice.chance(25) { " DESC" } else { "" };
-        let parts: Vec<String> = self.order.iter().map(|o| format!("{o}{way}")).collect();
+        let parts: Vec<String> = self
+            .order
+            .iter()
+            .map(|o| format!("{}.{o}{way}", self.name))
+            .collect();
         format!(" ORDER BY {}", parts.join(", "))
     }
 }

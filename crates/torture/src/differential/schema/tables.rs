@@ -40,6 +40,13 @@ pub fn create(dice: &mut Dice, world: &mut World) -> Step {
     table.keys.push(primary(dice, &mut table.columns));
     for _ in 0..dice.below(3) {
         let column = generated(dice, world, &table);
+        if dice.chance(60) {
+            table.keys.push(Key {
+                name: world.name("k"),
+                columns: vec![column.name.clone()],
+                unique: false,
+            });
+        }
         table.columns.push(column);
     }
     for _ in 0..1 + dice.below(4) {

@@ -19,7 +19,12 @@ pub fn change(dice: &mut Dice, world: &mut World) -> Option<Step> {
     if dice.chance(25) {
         let name = dice.pick(&world.views)?.name.clone();
         let (text, view) = view(dice, world, name)?;
-        let verb = dice.word(&["CREATE OR REPLACE ", "ALTER "]);
+        // ALTER with UNDEFINED keeps the algorithm that there is in MySQL, and not in MariaDB.
+        let said = text.starts_with("ALGORITHM = MERGE") || text.starts_with("ALGORITHM = TEMP");
+        let verb = match said && dice.chance(50) {
+            true => "ALTER ",
+            false => "CREATE OR REPLACE ",
+        };
         return Some((
             Statement::plain(format!("{verb}{text}")),
             Effect::View(view),
@@ -39,26 +44,27 @@ pub fn create(dice: &mut Dice, world: &mut World) -> Option<Step> {
 }
 
 fn view(dice: &mut Dice, world: &World, name: String) -> Option<(String, View)> {
-    let below = Source::any(dice, world, 45)?;
+    let mut below = Source::any(dice, world, 50)?;
+    // Mostly one that rows can be written through.
+    if (below.fixed || below.joins) && dice.chance(75) {
+        below = Source::written(dice, world)?;
+    }
     // Of itself, or of one that was joined, nothing more is made here.
     if below.name == name {
         return None;
     }
-    match dice.below(10) {
+    match dice.below(12) {
         0 => grouped(dice, below, name),
-        1 | 2 => joined(dice, world, below, name),
+        1 => joined(dice, world, below, name),
         _ => plain(dice, below, name),
     }
 }
 
 fn algorithm(dice: &mut Dice) -> &'static str {
-    dice.word(&[
-        "",
-        "",
-        "ALGORITHM = MERGE ",
-        "ALGORITHM = UNDEFINED ",
-        "ALGORITHM = TEMPTABLE ",
-    ])
+    if dice.chance(10) {
+        return "ALGORITHM = TEMPTABLE ";
+    }
+    dice.word(&["", "", "ALGORITHM = MERGE ", "ALGORITHM = UNDEFINED "])
 }
 
 fn plain(dice: &mut Dice, below: Source, name: String) -> Option<(String, View)> {
@@ -101,10 +107,10 @@ fn plain(dice: &mut Dice, below: Source, name: String) -> Option<(String, View)>
     let shown = match limits {
         true if dice.chance(25) => format!(
             " WHERE {} AND {}",
-            condition(dice, &below, ""),
+            shows(dice, &below),
             condition(dice, &below, "")
         ),
-        true => format!(" WHERE {}", condition(dice, &below, "")),
+        true => format!(" WHERE {}", shows(dice, &below)),
         false => String::new(),
     };
     let fixed = below.fixed || algorithm.contains("TEMPTABLE");
@@ -115,7 +121,8 @@ fn plain(dice: &mut Dice, below: Source, name: String) -> Option<(String, View)>
         " WITH CASCADED CHECK OPTION",
         " WITH LOCAL CHECK OPTION",
     ]);
-    let option = match (fixed || below.joins, below.checked, drawn) {
+    let written = columns.iter().any(|c| c.base.is_some());
+    let option = match (fixed || below.joins || !written, below.checked, drawn) {
         (true, ..) => "",
         // MySQL goes on to the views below, through one with LOCAL or without the option too; MariaDB asks them all or none.
         (_, true, _) if below.loose => " WITH CASCADED CHECK OPTION",
@@ -145,6 +152,19 @@ fn plain(dice: &mut Dice, below: Source, name: String) -> Option<(String, View)>
         below.name
     );
     Some((text, view))
+}
+
+/// A condition, mostly one that some rows of any table hold.
+fn shows(dice: &mut Dice, below: &Source) -> String {
+    let fields = below.named(Of::Int);
+    match dice.pick(&fields) {
+        Some(field) if dice.chance(75) => match dice.below(3) {
+            0 => format!("{} > {}", field.name, dice.below(4)),
+            1 => format!("{} < {}", field.name, 4 + dice.below(4)),
+            _ => format!("{} <> {}", field.name, dice.below(9)),
+        },
+        _ => condition(dice, below, ""),
+    }
 }
 
 fn joined(dice: &mut Dice, world: &World, below: Source, name: String) -> Option<(String, View)> {
@@ -238,7 +258,7 @@ pub fn query(dice: &mut Dice, world: &World) -> Option<Step> {
         0 => {
             let by = dice.pick(&from.named(Of::Int))?.name.clone();
             format!(
-                "SELECT {by}, COUNT(*), COUNT(DISTINCT {}) FROM {} GROUP BY {by}",
+                "SELECT {by}, COUNT(*), COUNT({}) FROM {} GROUP BY {by}",
                 dice.pick(&from.fields)?.name,
                 from.name
             )

@@ -176,6 +176,12 @@ impl Table {
             .any(|check| check.reads.iter().any(reads))
     }
 
+    /// Whether a change of the column touches no index.
+    pub fn unindexed(&self, column: &str) -> bool {
+        let has = |key: &Key| key.columns.iter().any(|c| c == column);
+        !self.keys.iter().any(has) && !self.computed_from(column)
+    }
+
     /// Whether anything is computed from the column.
     pub fn computed_from(&self, column: &str) -> bool {
         let reads = |g: &Generated| g.reads.iter().any(|r| r == column);
@@ -303,14 +309,19 @@ impl World {
 
     /// Whether what happens to a row of the table can come back to the table by actions of foreign keys.
     pub fn circles(&self, table: &str) -> bool {
-        let mut reached: Vec<&str> = vec![table];
+        self.reaches(table, table)
+    }
+
+    /// Whether what happens to a row of one table can change or delete rows of the other.
+    pub fn reaches(&self, from: &str, to: &str) -> bool {
+        let mut reached: Vec<&str> = vec![from];
         let mut at = 0;
         while let Some(parent) = reached.get(at).copied() {
             for child in &self.tables {
                 let acts = |f: &&Foreign| f.on_delete.acts() || f.on_update.acts();
                 let mut leads = child.foreign.iter().filter(|f| f.parent == parent);
                 if leads.any(|f| acts(&f)) {
-                    if child.name == table {
+                    if child.name == to {
                         return true;
                     }
                     if !reached.contains(&child.name.as_str()) {
@@ -334,6 +345,8 @@ impl World {
             }
             Effect::Renamed { table, from, to } => self.rename(&table, &from, &to),
             Effect::View(view) => {
+                // Those above it may name what it no longer has.
+                self.forget_views(&view.name);
                 self.views.retain(|v| v.name != view.name);
                 self.views.push(view);
                 self.end();
@@ -399,7 +412,7 @@ impl World {
         }
     }
 
-    /// Views that read a table of which a column has gone are left alone: MariaDB still deletes through them.
+    /// Views that read a table or view of which a column has gone are left alone: MariaDB still deletes through them.
     fn forget_views(&mut self, table: &str) {
         let mut gone = vec![table.to_owned()];
         loop {
