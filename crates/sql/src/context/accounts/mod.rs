@@ -105,7 +105,7 @@ impl Accounts {
     }
 
     /// Replaces the state by what `change` makes of it, which is stored before it is in force. Where `change` fails nothing has
-    /// happened. Waits for changes before; `change` sees what they left.
+    /// happened. Waits for changes before; `change` sees what they left. `group` gives what the change leaves for the change log.
     ///
     /// # Errors
     /// What `change` or the engine fails with.
@@ -113,12 +113,14 @@ impl Accounts {
         &self,
         engine: &Arc<Engine>,
         change: impl FnOnce(&mut AccountState) -> Result<R, SqlError> + Send,
+        group: impl FnOnce(&AccountState) -> Option<Vec<u8>> + Send,
     ) -> Result<R, SqlError> {
         let _turn = self.begin_change().await;
         let old = self.snapshot();
         let mut new = AccountState::clone(&old);
         let r = change(&mut new)?;
-        if store::write(engine, &old, &new).await? {
+        let group = group(&new);
+        if store::write(engine, &old, &new, group.as_deref()).await? {
             self.publish(new);
         }
         Ok(r)
