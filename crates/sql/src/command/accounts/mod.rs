@@ -82,7 +82,9 @@ impl Session {
                 None => this.statement_group(this.text_alone(), &["mysql"]),
             };
             let accounts = &instance.accounts;
-            accounts.change(&instance.engine, change, group).await?
+            accounts
+                .change_and_tell(&instance.engine, change, group)
+                .await?
         };
         self.look_for_new_password();
         for note in out.notes {

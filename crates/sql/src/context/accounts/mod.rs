@@ -105,11 +105,23 @@ impl Accounts {
     }
 
     /// Replaces the state by what `change` makes of it, which is stored before it is in force. Where `change` fails nothing has
-    /// happened. Waits for changes before; `change` sees what they left. `group` gives what the change leaves for the change log.
+    /// happened. Waits for changes before; `change` sees what they left.
     ///
     /// # Errors
     /// What `change` or the engine fails with.
     pub async fn change<R>(
+        &self,
+        engine: &Arc<Engine>,
+        change: impl FnOnce(&mut AccountState) -> Result<R, SqlError> + Send,
+    ) -> Result<R, SqlError> {
+        self.change_and_tell(engine, change, |_| None).await
+    }
+
+    /// As [`change`](Self::change). `group` gives what the change leaves for the change log, of the state that comes.
+    ///
+    /// # Errors
+    /// What `change` or the engine fails with.
+    pub async fn change_and_tell<R>(
         &self,
         engine: &Arc<Engine>,
         change: impl FnOnce(&mut AccountState) -> Result<R, SqlError> + Send,
