@@ -480,6 +480,35 @@ fn definitions_come_as_the_statements_that_made_them() {
 }
 
 #[test]
+fn no_password_is_in_what_is_told_of_accounts() {
+    let mut server = Server::new();
+    let mut c = server.client();
+    for sql in [
+        "CREATE USER u IDENTIFIED BY 'secret-1', w@h IDENTIFIED WITH caching_sha2_password BY 'secret-2' ACCOUNT LOCK",
+        "CREATE ROLE r",
+        "GRANT SELECT ON test.* TO u",
+        "ALTER USER u IDENTIFIED BY 'secret-3' RETAIN CURRENT PASSWORD",
+        "SET PASSWORD FOR w@h = 'secret-4'",
+        "ALTER USER IF EXISTS nobody IDENTIFIED BY 'secret-5'",
+        "RENAME USER u TO v",
+        "DROP USER v, w@h",
+    ] {
+        c.run(sql);
+    }
+    assert!(c.attempt("CREATE USER r IDENTIFIED BY 'secret-6'").is_err());
+    let expected = [
+        "test: CREATE USER `u`@`%` IDENTIFIED WITH 'caching_sha2_password' AS 'caching_sha2_password:secret-1',`w`@`h` IDENTIFIED WITH 'caching_sha2_password' AS 'caching_sha2_password:secret-2' REQUIRE NONE PASSWORD EXPIRE DEFAULT ACCOUNT LOCK PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT",
+        "test: CREATE ROLE r",
+        "test: GRANT SELECT ON test.* TO u",
+        "test: ALTER USER `u`@`%` IDENTIFIED WITH 'caching_sha2_password' AS 'caching_sha2_password:secret-3' RETAIN CURRENT PASSWORD",
+        "test: ALTER USER `w`@`h` IDENTIFIED WITH 'caching_sha2_password' AS 'caching_sha2_password:secret-4'",
+        "test: RENAME USER u TO v",
+        "test: DROP USER v, w@h",
+    ];
+    assert_eq!(told(&server.groups()), expected);
+}
+
+#[test]
 fn statements_are_marked_and_cascades_are_the_replicas() {
     let mut server = Server::new();
     let mut c = server.client();

@@ -3,9 +3,9 @@
 //! their order, byte by byte.
 
 use crate::context::{Context, Trouble};
-use crate::model::{Seq, Write};
+use crate::groups::{Expected, Sum, put, sum};
+use crate::model::Write;
 use base::Lsn;
-use base::checksum::crc32c;
 use engine::{Follower, GroupEnd, GroupPosition, Session};
 use std::any::Any;
 use std::sync::Arc;
@@ -13,76 +13,11 @@ use std::sync::Arc;
 /// What a group begins with behind which nothing is to be read for now.
 const STOP: &[u8] = b"the end for now, number ";
 
-/// A group: its length and checksum.
-type Sum = (u64, u32);
-
-/// A group that is to come.
-#[derive(Clone, Debug)]
-struct Expected {
-    seq: Seq,
-    sum: Sum,
-    /// Since a crash: whether it is certain that the commit took place.
-    certain: Option<bool>,
-}
-
-/// What transactions must have left, and how far they were read.
-#[derive(Clone, Debug, Default)]
-pub struct Groups {
-    /// Of each commit behind the last one that was read.
-    expected: Vec<Expected>,
-    /// Where reading goes on; none: at the beginning of the first log.
-    position: Option<GroupPosition>,
-    /// Looks at all there is, counted.
-    looks: u64,
-}
-
 struct Ending;
 
 impl GroupEnd for Ending {
     fn end(&self, _: Option<Box<dyn Any + Send + Sync>>, _: i64, out: &mut Vec<u8>) {
         out.push(b'.');
-    }
-}
-
-/// What is said of a write: as long as the row's text, so that some groups are long.
-fn put(write: &Write, out: &mut Vec<u8>) {
-    let (life, id, row) = write;
-    out.extend_from_slice(&life.to_le_bytes());
-    out.extend_from_slice(&id.to_le_bytes());
-    if let Some(row) = row {
-        out.extend_from_slice(&row.tag.to_le_bytes());
-        let fill = row.tag as u8;
-        out.resize(out.len() + row.pad as usize, fill);
-    }
-}
-
-fn sum(bytes: &[u8]) -> Sum {
-    (bytes.len() as u64, crc32c(bytes))
-}
-
-impl Groups {
-    /// A transaction commits.
-    pub fn commit(&mut self, seq: Seq, writes: &[Write]) {
-        if writes.is_empty() {
-            return;
-        }
-        let mut bytes = Vec::new();
-        writes.iter().for_each(|w| put(w, &mut bytes));
-        bytes.push(b'.');
-        self.expected.push(Expected {
-            seq,
-            sum: sum(&bytes),
-            certain: None,
-        });
-    }
-
-    /// A crash has left the commits up to `at`, of which those up to `sure` are certain.
-    pub fn reset_to(&mut self, at: Seq, sure: Seq) {
-        self.expected.retain(|e| e.seq <= at);
-        for e in &mut self.expected {
-            // What an earlier look has left open, a later one does not close.
-            e.certain.get_or_insert(e.seq <= sure);
-        }
     }
 }
 

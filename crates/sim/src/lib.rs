@@ -12,6 +12,7 @@ mod damage;
 mod disk;
 mod events;
 mod exec;
+mod groups;
 mod model;
 mod plan;
 mod run;

@@ -1,17 +1,12 @@
 //! The oracle: what must be in the tables, from what the clients did and were told. Knows nothing of pages, logs or
 //! locks: a history of commits in their order, from which the state at every point follows.
 
-use crate::events::Groups;
+use crate::groups::Groups;
 use crate::shape::{CHILD, Extra, PARENT, Row, Shape};
+pub use crate::shape::{Life, Seq, Write};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A point in the order of commits.
-pub type Seq = u64;
-/// A table from its creation (or TRUNCATE) to its end.
-pub type Life = u32;
-/// One write: the table, the row, what it became.
-pub type Write = (Life, i64, Option<Arc<Row>>);
 /// Names of tables, with their lives and indexes.
 pub type Names = BTreeMap<String, (Life, Vec<Extra>)>;
 

@@ -4,8 +4,16 @@
 use base::PageNo;
 use base::SplitMix64;
 use engine::{ColumnDef, IndexDef, IndexKind, IndexPart, RowRef, Table, TableDef, TableOptions};
+use std::sync::Arc;
 use types::keyenc::encode_key;
 use types::{CollationId, DataType, LobSize, Value, ValueRef};
+
+/// A point in the order of commits.
+pub type Seq = u64;
+/// A table from its creation (or TRUNCATE) to its end.
+pub type Life = u32;
+/// One write: the table, the row, what it became.
+pub type Write = (Life, i64, Option<Arc<Row>>);
 
 /// The schema all tables are in.
 pub const SCHEMA: &str = "s";

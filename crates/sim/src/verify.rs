@@ -167,10 +167,11 @@ pub async fn recovered(cx: &Arc<Context>, floor: Seq, damage: bool) -> Result<()
                     cx.count("unacknowledged commits lost");
                 }
                 cx.model().reset_to(*at, *sure);
-                if cx.plan.events {
-                    events::recovered(cx).await?;
-                }
-                return client::recovered(cx, *at, *sure).await;
+                client::recovered(cx, *at, *sure).await?;
+                return match cx.plan.events {
+                    true => events::recovered(cx).await,
+                    false => Ok(()),
+                };
             }
             Some(w) => {
                 if why.len() < 3 {

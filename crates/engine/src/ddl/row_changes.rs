@@ -83,7 +83,7 @@ impl Engine {
                 return Err(e);
             }
         }
-        s.put_group(event.as_deref());
+        s.leave_group(event.as_deref());
         s.commit().await?;
         let end = self.log.end();
         self.log

@@ -83,12 +83,12 @@ impl Session {
     /// As [`commit`](Self::commit).
     pub async fn commit_group(&mut self, group: &[u8]) -> Result<(), SqlError> {
         debug_assert!(!self.has_changes() && !self.in_transaction());
-        self.put_group(Some(group));
+        self.leave_group(Some(group));
         self.commit().await
     }
 
-    /// The transaction's events are this group, if there is one.
-    pub(crate) fn put_group(&mut self, group: Option<&[u8]>) {
+    /// The transaction's events are this group, if there is one, end and all.
+    pub fn leave_group(&mut self, group: Option<&[u8]>) {
         if let Some(group) = group {
             self.need_txid();
             self.events.set_whole(group);

@@ -58,6 +58,13 @@ impl Session {
         Some(told.log().statement(&told, databases))
     }
 
+    /// The text of the statement at hand, without what stands around it; empty where nobody keeps it.
+    pub(crate) fn text_alone(&self) -> &[u8] {
+        let text = self.statement_text.as_deref().unwrap_or_default();
+        let text = text.trim_ascii();
+        text.strip_suffix(b";").unwrap_or(text).trim_ascii_end()
+    }
+
     /// Gives a statement's group to the change of definitions that is about to take place.
     pub(crate) fn tell_definition(&mut self, text: &[u8], databases: &[&str]) {
         if let Some(group) = self.statement_group(text, databases) {

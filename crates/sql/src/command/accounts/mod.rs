@@ -14,6 +14,7 @@ mod roles;
 mod show;
 #[cfg(test)]
 mod tests;
+mod told;
 mod users;
 
 use std::sync::Arc;
@@ -30,7 +31,8 @@ use crate::context::Session;
 use crate::describe::rowset::RowSet;
 use crate::sink::{Done, ResultSink};
 use sql_expr::vars::VarInput;
-use sql_parser::ast::{Account, SetItem, Statement};
+use sql_parser::ast::{Account, SetItem, Statement, UserSpec};
+use told::Secret;
 
 impl Session {
     fn actor(&self) -> Actor {
@@ -67,12 +69,23 @@ impl Session {
     async fn change_accounts(
         &mut self,
         change: impl FnOnce(&Actor, &mut AccountState) -> Result<Outcome, SqlError> + Send,
+        secret: Option<Secret>,
         sink: &mut dyn ResultSink,
     ) -> Result<Done, SqlError> {
         let actor = self.actor();
         let instance = Arc::clone(&self.instance);
         let change = |state: &mut AccountState| change(&actor, state);
-        let out = instance.accounts.change(&instance.engine, change).await?;
+        let out = {
+            let this = &*self;
+            let group = move |state: &AccountState| match &secret {
+                Some(secret) => this.statement_group(secret.text(state)?.as_bytes(), &["mysql"]),
+                None => this.statement_group(this.text_alone(), &["mysql"]),
+            };
+            let accounts = &instance.accounts;
+            accounts
+                .change_and_tell(&instance.engine, change, group)
+                .await?
+        };
         self.look_for_new_password();
         for note in out.notes {
             self.warn(note);
@@ -105,8 +118,48 @@ impl Session {
         }
         self.check_may_change()?;
         self.begin_account_change().await?;
-        self.change_accounts(|actor, state| apply(actor, state, s), sink)
+        let secret = self.secret_of(s);
+        self.change_accounts(|actor, state| apply(actor, state, s), secret, sink)
             .await
+    }
+
+    /// What is to be told of a statement that has passwords in it.
+    fn secret_of(&self, s: &Statement) -> Option<Secret> {
+        let (Statement::CreateUser(c) | Statement::AlterUser(c)) = s else {
+            return None;
+        };
+        if !c.users.iter().any(told::is_secret) {
+            return None;
+        }
+        let named = |u: &UserSpec| Some((self.account_id(&u.account).ok()?, u.retain));
+        let users = c.users.iter().filter_map(named).collect();
+        Some(match s {
+            Statement::CreateUser(_) => Secret::Create {
+                if_not_exists: c.if_clause,
+                users,
+            },
+            _ => Secret::Alter {
+                if_exists: c.if_clause,
+                users,
+                more: told::says_more(c),
+            },
+        })
+    }
+
+    /// The same of SET PASSWORD.
+    fn secret_of_set(&self, item: &SetItem) -> Option<Secret> {
+        let SetItem::Password {
+            account, retain, ..
+        } = item
+        else {
+            return None;
+        };
+        let account = account.as_ref().unwrap_or(&Account::CurrentUser);
+        Some(Secret::Alter {
+            if_exists: false,
+            users: vec![(self.account_id(account).ok()?, *retain)],
+            more: false,
+        })
     }
 
     /// SET PASSWORD.
@@ -117,8 +170,13 @@ impl Session {
     ) -> Result<Done, SqlError> {
         self.check_may_change()?;
         self.begin_account_change().await?;
-        self.change_accounts(|actor, state| passwords::set(actor, state, item), sink)
-            .await
+        let secret = self.secret_of_set(item);
+        self.change_accounts(
+            |actor, state| passwords::set(actor, state, item),
+            secret,
+            sink,
+        )
+        .await
     }
 
     /// Commits, and sees to it that tables of `mysql` may be changed now: by a session of their own, which no lock of this one lets pass.

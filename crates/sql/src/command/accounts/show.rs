@@ -230,11 +230,16 @@ fn text(s: &str) -> String {
 }
 
 fn create_user(a: &Account, seen: bool, hex: bool) -> String {
-    let mut out = format!(
-        "CREATE USER {} IDENTIFIED WITH '{}'",
-        a.id.ticked(),
-        a.plugin
-    );
+    format!(
+        "CREATE USER {}{}",
+        identified(a, seen, hex),
+        options(a, true)
+    )
+}
+
+/// The account, and how it authenticates.
+pub(super) fn identified(a: &Account, seen: bool, hex: bool) -> String {
+    let mut out = format!("{} IDENTIFIED WITH '{}'", a.id.ticked(), a.plugin);
     let hash = &a.auth_string;
     if !hash.is_empty() {
         let printable = hash.iter().all(|b| (0x20..0x7F).contains(b));
@@ -248,7 +253,13 @@ fn create_user(a: &Account, seen: bool, hex: bool) -> String {
             out.push_str(&text(&String::from_utf8_lossy(hash)));
         }
     }
-    if !a.default_roles.is_empty() {
+    out
+}
+
+/// Everything else of it, with its default roles or without.
+pub(super) fn options(a: &Account, roles: bool) -> String {
+    let mut out = String::new();
+    if roles && !a.default_roles.is_empty() {
         let roles: Vec<String> = a.default_roles.iter().map(AccountId::ticked).collect();
         out.push_str(" DEFAULT ROLE ");
         out.push_str(&roles.join(","));

@@ -33,23 +33,14 @@ pub(super) fn told_as(s: &Session, statement: &Statement) -> Result<Option<ToldA
         Statement::DropTable(d) => Some(drop_lasting(s, d)),
         _ => None,
     };
-    let text = text.map(String::into_bytes).or_else(|| {
-        let whole = s.statement_text.as_deref()?;
-        Some(bare(whole).to_vec())
-    });
-    let Some(text) = text else {
+    let text = text.map_or_else(|| s.text_alone().to_vec(), String::into_bytes);
+    if text.is_empty() {
         return Err(SqlError::internal("a statement without its text"));
-    };
+    }
     let mut databases = databases(s, statement);
     databases.sort_unstable();
     databases.dedup();
     Ok(Some(ToldAs { text, databases }))
-}
-
-/// Without what stands around it.
-fn bare(text: &[u8]) -> &[u8] {
-    let text = text.trim_ascii();
-    text.strip_suffix(b";").unwrap_or(text).trim_ascii_end()
 }
 
 /// CREATE TABLE .. LIKE a table that a replica does not have.
@@ -124,17 +115,5 @@ fn databases(s: &Session, statement: &Statement) -> Vec<String> {
         Statement::CreateIndex(c) => one(&c.table),
         Statement::DropIndex(d) => one(&d.table),
         _ => Vec::new(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bare;
-
-    #[test]
-    fn a_text_is_told_without_what_ends_it() {
-        for text in ["DROP VIEW v", "  DROP VIEW v ;", "DROP VIEW v;\n"] {
-            assert_eq!(bare(text.as_bytes()), b"DROP VIEW v");
-        }
     }
 }

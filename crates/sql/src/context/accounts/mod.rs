@@ -114,11 +114,25 @@ impl Accounts {
         engine: &Arc<Engine>,
         change: impl FnOnce(&mut AccountState) -> Result<R, SqlError> + Send,
     ) -> Result<R, SqlError> {
+        self.change_and_tell(engine, change, |_| None).await
+    }
+
+    /// As [`change`](Self::change). `group` gives what the change leaves for the change log, of the state that comes.
+    ///
+    /// # Errors
+    /// What `change` or the engine fails with.
+    pub async fn change_and_tell<R>(
+        &self,
+        engine: &Arc<Engine>,
+        change: impl FnOnce(&mut AccountState) -> Result<R, SqlError> + Send,
+        group: impl FnOnce(&AccountState) -> Option<Vec<u8>> + Send,
+    ) -> Result<R, SqlError> {
         let _turn = self.begin_change().await;
         let old = self.snapshot();
         let mut new = AccountState::clone(&old);
         let r = change(&mut new)?;
-        if store::write(engine, &old, &new).await? {
+        let group = group(&new);
+        if store::write(engine, &old, &new, group.as_deref()).await? {
             self.publish(new);
         }
         Ok(r)

@@ -142,7 +142,7 @@ fn the_first_start_makes_root() {
         assert_eq!(state.len(), 1);
         // Whoever empties the tables does not get an account without a password at the next start.
         let none = AccountState::default();
-        assert!(write(&engine, &state, &none).await.expect("a change"));
+        assert!(write(&engine, &state, &none, None).await.expect("a change"));
         assert!(opened(&engine).await.is_empty());
     });
 }
@@ -183,8 +183,12 @@ fn accounts_are_what_was_written() {
         };
         new.put(role);
         new.put(full());
-        assert!(write(&engine, &old, &new).await.expect("a change"));
-        assert!(!write(&engine, &new, &new.clone()).await.expect("nothing"));
+        assert!(write(&engine, &old, &new, None).await.expect("a change"));
+        assert!(
+            !write(&engine, &new, &new.clone(), None)
+                .await
+                .expect("nothing")
+        );
         let found = read(&engine).await.expect("accounts");
         assert_eq!(found.find(&full().id).map(|a| &**a), Some(&full()));
         // What is taken away is gone from the tables, whatever the order of the names.
@@ -195,13 +199,13 @@ fn accounts_are_what_was_written() {
             plugin: a.plugin.clone(),
             ..Account::default()
         };
-        assert!(write(&engine, &new, &less).await.expect("a change"));
+        assert!(write(&engine, &new, &less, None).await.expect("a change"));
         let found = read(&engine).await.expect("accounts");
         assert_eq!(found.find(&full().id), less.find(&full().id));
-        assert!(write(&engine, &less, &new).await.expect("a change"));
+        assert!(write(&engine, &less, &new, None).await.expect("a change"));
         let mut gone = new.clone();
         gone.remove(&full().id);
-        assert!(write(&engine, &new, &gone).await.expect("a change"));
+        assert!(write(&engine, &new, &gone, None).await.expect("a change"));
         let back = read(&engine).await.expect("accounts");
         assert!(back.find(&full().id).is_none());
     });
@@ -236,7 +240,7 @@ fn rows_of_nobody_are_not_inherited() {
             ..Account::default()
         };
         new.put(bare.clone());
-        assert!(write(&engine, &old, &new).await.expect("a change"));
+        assert!(write(&engine, &old, &new, None).await.expect("a change"));
         let found = read(&engine).await.expect("accounts");
         assert_eq!(found.find(&bare.id).map(|a| &**a), Some(&bare));
     });

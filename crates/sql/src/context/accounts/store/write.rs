@@ -302,7 +302,8 @@ fn value_of(cell: &Cell, ty: &DataType) -> Value {
     }
 }
 
-/// Writes what differs between two states, in one transaction, durable when this returns. Gives whether anything did.
+/// Writes what differs between two states, in one transaction, durable when this returns, which leaves `group` for the change log. Gives whether
+/// anything did.
 ///
 /// # Errors
 /// What the engine fails with; then nothing was written.
@@ -310,6 +311,7 @@ pub async fn write(
     engine: &Arc<Engine>,
     old: &AccountState,
     new: &AccountState,
+    group: Option<&[u8]>,
 ) -> Result<bool, SqlError> {
     let changed = difference(old, new);
     if changed.is_empty() {
@@ -322,6 +324,7 @@ pub async fn write(
     let r = write_in(&mut s, &changed, now_us).await;
     match r {
         Ok(()) => {
+            s.leave_group(group);
             s.commit().await?;
             Ok(true)
         }
